@@ -1,0 +1,41 @@
+// Simulates how full a seeded lane becomes: prints lib/bloom/fill_table.inc.
+//
+// Usage: bloom_fill_table [LINES] > lib/bloom/fill_table.inc
+// For every number m of throws: LINES lines of seven independent lanes, m random (group, position)
+// pairs in each, seeds chosen by the builder's own kernel, the mean share of set bits.
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "bloom/kernel.h"
+
+int main(int argc, char** argv) {
+  using namespace rocksieve::bloom;
+  constexpr int kLargestThrows = 255;
+  const int lines = argc > 1 ? std::atoi(argv[1]) : 20000;
+  std::mt19937_64 random(20260101);
+
+  std::printf("// Made by: build/bin/bloom_fill_table %d > lib/bloom/fill_table.inc\n", lines);
+  for (int throws = 0; throws <= kLargestThrows; throws++) {
+    uint64_t set_bits = 0;
+    for (int i = 0; i < lines; i++) {
+      LineMasks masks;
+      std::memset(masks, 0, sizeof(masks));
+      for (int lane = 0; lane < kLanes; lane++) {
+        for (int n = 0; n < throws; n++) {
+          const uint64_t r = random();
+          masks[r >> 61][lane] |= uint64_t{1} << (r & 63);
+        }
+      }
+      uint8_t line[kLineBytes];
+      ActiveKernel().choose_seeds(masks, line);
+      for (int lane = 0; lane < kLanes; lane++) {
+        set_bits += std::popcount(rocksieve::LoadLittleEndian64(line + 8 * lane));
+      }
+    }
+    std::printf("%.5f,%s", static_cast<double>(set_bits) / (64.0 * kLanes * lines),
+                throws % 10 == 9 || throws == kLargestThrows ? "\n" : " ");
+  }
+}

@@ -1,0 +1,145 @@
+// Static filters over sets of keys: built once from all keys, then only asked.
+//
+//   FilterBuilder builder(spec);              // spec: see filter_spec.h
+//   builder.AddKey("apple");
+//   FilterBlock block = builder.Finish();     // bytes for a file, the wire, or memory
+//   OpenedFilter opened = OpenFilter(block.view());
+//   if (opened.filter && !opened.filter->MayContain("pear")) ...   // "pear" was never added
+//
+// The promise: a key that was added is always answered with true. A key that was not is answered
+// with true at about ExpectedFalsePositiveRate(). Whoever gets no filter from OpenFilter() must
+// treat every key as possibly present.
+//
+// Block bytes are described in docs/formats/; they are the same on every machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <rocksieve/filter_spec.h>
+
+namespace rocksieve {
+
+// A filter that is read in place: the block's bytes must outlive it.
+// Thread safety: all members may be called from any number of threads at once.
+class Filter {
+ public:
+  explicit Filter(uint64_t salt) : salt_(salt) {}
+  virtual ~Filter() = default;
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+
+  // False only if the key was not added. Cost: some 10 ns and one or two cache lines.
+  bool MayContain(std::string_view key) const;
+
+  // The same for a key that is already hashed, with KeyHash(key).
+  virtual bool MayContainHash(uint64_t key_hash) const = 0;
+
+  // Answers `count` hashes at once: the memory accesses overlap, which is what makes it faster than
+  // single calls when the filter is not in the processor's caches.
+  virtual void MayContainHashes(const uint64_t* key_hashes, size_t count,
+                                bool* may_contain) const = 0;
+
+  uint64_t KeyHash(std::string_view key) const;
+  uint64_t salt() const { return salt_; }
+
+ private:
+  const uint64_t salt_;
+};
+
+// What a block says of itself. The views point into the block.
+struct FilterBlockInfo {
+  Family family = Family::kBloom;
+  uint8_t parameter = 0;  // Bloom: probes per key. Cuckoo: bits of the narrow fingerprints.
+  uint64_t key_count = 0;
+  bool salted = false;
+  uint64_t salt = 0;
+  std::string_view payload;
+  // The smallest and the largest entry in bytewise order, cut to kMaxRangeKeyBytes. If largest_cut,
+  // every entry that begins with `largest` belongs to the range too.
+  std::string_view smallest;
+  std::string_view largest;
+  bool largest_cut = false;
+};
+
+enum class BlockState {
+  kIntact,
+  kForeign,        // nothing in it is ours: some other filter's block
+  kDamaged,        // ours, but not as it was written
+  kFutureVersion,  // ours and undamaged, from a version or a family that this one does not know
+};
+
+struct OpenedFilter {
+  BlockState state = BlockState::kForeign;
+  FilterBlockInfo info;            // meaningful if kIntact
+  std::unique_ptr<Filter> filter;  // null unless kIntact
+};
+
+// Reads the whole block once, to verify its check word (some 10 GB/s). Never reads outside of it,
+// whatever it holds.
+OpenedFilter OpenFilter(std::string_view block);
+
+struct FilterBlock {
+  std::unique_ptr<char[]> data;
+  size_t size = 0;
+  std::string_view view() const { return {data.get(), size}; }
+};
+
+// Collects keys, in any order and with duplicates, and builds one filter after another.
+// Equal sets of keys give equal blocks, unless the spec asks for a salt.
+// Memory: 8 bytes per key, and up to 12 more inside Finish(), beyond the filter itself.
+// Thread safety: none.
+class FilterBuilder {
+ public:
+  explicit FilterBuilder(const FilterSpec& spec);
+  ~FilterBuilder();
+
+  void AddKey(std::string_view key);
+
+  // Keys added since the start or the last Finish(), adjacent duplicates counted once.
+  size_t key_count() const;
+
+  // Builds the filter and starts afresh. Never fails but for lack of memory (std::bad_alloc).
+  FilterBlock Finish() { return Finish(1.0); }
+
+  // The same with `budget_factor` times the memory (0.5 to 2), for callers who fit blocks to the
+  // size classes of an allocator.
+  FilterBlock Finish(double budget_factor);
+
+  // From now on keeps the keys' hashes beyond Finish(), until the next AddKey(), for Verify().
+  void KeepKeysForVerification();
+
+  // Checks a block that the last Finish() returned: that memory did not change the collected hashes,
+  // and that the block answers every one of them. Empty if all is well, else what is wrong.
+  // REQUIRES: KeepKeysForVerification() was called before the first AddKey().
+  std::string Verify(std::string_view block) const;
+
+  // The expected size of a block of `key_count` keys, but for the range keys (at most 64 bytes).
+  size_t EstimateBlockBytes(size_t key_count) const;
+
+  // The largest number of keys whose block is estimated at no more than block_bytes.
+  size_t EstimateKeyCount(size_t block_bytes) const;
+
+  const FilterSpec& spec() const { return spec_; }
+
+ private:
+  struct State;
+
+  const FilterSpec spec_;
+  const std::unique_ptr<State> state_;
+};
+
+// The rate that the documentation of the spec's family promises for a filter of `key_count` keys
+// (sources: lib/FAMILY/model.h). 0 for no keys.
+double ExpectedFalsePositiveRate(const FilterSpec& spec, uint64_t key_count);
+
+// The same for a block that exists: what its size and parameters promise.
+double ExpectedFalsePositiveRate(const FilterBlockInfo& info);
+
+// Entries longer than this are stored cut, see FilterBlockInfo.
+inline constexpr size_t kMaxRangeKeyBytes = 32;
+
+}  // namespace rocksieve

@@ -1,0 +1,46 @@
+#include "bloom/builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace rocksieve::bloom {
+namespace {
+
+// The masks of a line take 512 bytes, so lines are built in runs whose masks stay in the L2 cache,
+// and there are at most about a thousand runs, so that the partition writes to few places at once.
+constexpr uint64_t kLargestSingleRun = 512;
+
+int LinesPerRunLog2(uint64_t lines) {
+  if (lines <= kLargestSingleRun) return 9;
+  int log2 = 5;
+  while ((lines >> log2) > 1024) log2++;
+  return log2;
+}
+
+}  // namespace
+
+void Build(const HashList& hashes, const Plan& plan, uint8_t* payload, const Kernel& kernel) {
+  if (plan.lines == 0) return;
+  const int log2 = LinesPerRunLog2(plan.lines);
+  const uint64_t lines_per_run = uint64_t{1} << log2;
+  const size_t runs = (plan.lines + lines_per_run - 1) >> log2;
+  const PartitionedHashes parts = PartitionHashes(hashes, runs, [&](uint64_t hash) {
+    return static_cast<size_t>(LineIndex(hash, plan.lines) >> log2);
+  });
+
+  const auto masks = std::make_unique<LineMasks[]>(std::min(lines_per_run, plan.lines));
+  for (size_t run = 0; run < runs; run++) {
+    const uint64_t first_line = run << log2;
+    const uint64_t lines = std::min(lines_per_run, plan.lines - first_line);
+    std::memset(masks.get(), 0, lines * sizeof(LineMasks));
+    const size_t begin = parts.begin_of_part[run];
+    kernel.add_keys(parts.hashes.data() + begin, parts.begin_of_part[run + 1] - begin, plan.probes,
+                    plan.lines, first_line, masks.get());
+    for (uint64_t i = 0; i < lines; i++) {
+      kernel.choose_seeds(masks[i], payload + (first_line + i) * kLineBytes);
+    }
+  }
+}
+
+}  // namespace rocksieve::bloom

@@ -1,0 +1,18 @@
+// Builds the payload of a Bloom filter block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bloom/kernel.h"
+#include "bloom/plan.h"
+#include "hash/hash_set.h"
+
+namespace rocksieve::bloom {
+
+// Writes PayloadBytes(plan) bytes to `payload`. They depend on the set of hashes and the plan only.
+// Memory: 8 bytes per key for filters of more than 512 lines, and up to 256 KiB.
+void Build(const HashList& hashes, const Plan& plan, uint8_t* payload,
+           const Kernel& kernel = ActiveKernel());
+
+}  // namespace rocksieve::bloom

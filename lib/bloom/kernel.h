@@ -1,0 +1,39 @@
+// The inner loops of the Bloom family, one implementation per instruction set, each in a file of
+// its own (kernel_NAME.cc). All of them give the same answers and the same bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bloom/layout.h"
+
+namespace rocksieve::bloom {
+
+// Where the bits of the keys of one line would stand unturned: masks[group][word].
+using LineMasks = uint64_t[kGroups][8];
+
+// REQUIRES: line_count > 0.
+using QueryFunction = bool (*)(const uint8_t* lines, uint64_t line_count, uint64_t hash);
+
+struct Kernel {
+  const char* name;
+  // The query for a number of probes (IsProbeCount).
+  QueryFunction (*query_for)(int probes);
+  // Sets the unturned bits of `count` keys, which all fall into the lines from first_line on.
+  void (*add_keys)(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
+                   uint64_t first_line, LineMasks* masks);
+  // Picks the seeds of a line's lanes and writes its 64 bytes. Per lane: the kBeam first seeds with
+  // the fewest bits set by the groups 0..3 are tried with all second seeds; the fewest bits win,
+  // ties by the smaller second seed, then the smaller first seed.
+  void (*choose_seeds)(const LineMasks& masks, uint8_t* line);
+};
+
+// How many first seeds are tried with all second seeds. The builder's affair, not the format's.
+inline constexpr int kBeam = 4;
+
+extern const Kernel kPortableKernel;
+
+// The best kernel of this machine.
+const Kernel& ActiveKernel();
+
+}  // namespace rocksieve::bloom

@@ -1,0 +1,79 @@
+// Where the bits of a key stand: the lane-seeded split block Bloom filter (LSB).
+//
+// The payload is an array of lines of 64 bytes, each of eight little-endian words L[0..7]. All
+// probes of a key fall into one line, so a query touches one line. L[0..6] are lanes of 64 probe
+// bits. L[7] holds, in byte l < 7, the two 4-bit seeds of lane l, and in its top byte 8 probe bits.
+//
+// What is new against known split block Bloom filters (Putze, Sanders, Singler, "Cache-, Hash- and
+// Space-Efficient Bloom Filters", 2007): a key belongs to one of eight groups, and the seeds of a
+// lane turn each group's bits by a multiple of the seed. The builder knows all keys and picks the
+// turns under which the most bits coincide. The query finds the seeds in the line that it reads
+// anyway. docs/formats/bloom.md has every byte; docs/design/bloom.md says why it works.
+//
+// Invariants: a probe's position depends on the key hash and on the line only; a line's bytes
+// depend on the set of hashes that fall into it only.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "format/coding.h"
+
+namespace rocksieve::bloom {
+
+inline constexpr int kLineBytes = 64;
+inline constexpr int kLanes = 7;  // seeded lanes of 64 probe bits; the eighth word is special
+inline constexpr int kGroups = 8;
+inline constexpr int kSeeds = 16;
+
+inline constexpr uint64_t kPositionFactor = 0x9FB21C651E98DF25;
+inline constexpr uint64_t kExtraPositionFactor = 0xD6E8FEB86659FD93;
+// The probe bits of L[7] are its top byte; the others count as set.
+inline constexpr uint64_t kNotProbeBits = 0x00FFFFFFFFFFFFFF;
+
+inline uint64_t LineIndex(uint64_t hash, uint64_t lines) { return ((hash >> 32) * lines) >> 32; }
+inline uint32_t Group(uint64_t hash) { return static_cast<uint32_t>(hash) >> 29; }
+// Filters of 12 probes: the four lanes, 0..3 or 4..7, that take a second probe.
+inline uint32_t Half(uint64_t hash) { return static_cast<uint32_t>(hash) >> 28 & 1; }
+// Filters of 1 to 6 probes: the first of the lanes (modulo 7) that take a probe.
+inline uint32_t FirstLane(uint64_t hash) {
+  return (static_cast<uint32_t>(hash >> 12 & 0xFFFF) * kLanes) >> 16;
+}
+
+// Unturned positions, one in each byte; only the low six bits of each byte count.
+inline uint64_t Positions(uint64_t hash) { return hash * kPositionFactor; }
+inline uint64_t ExtraPositions12(uint64_t hash) { return (hash * kExtraPositionFactor) >> 32; }
+inline uint64_t ExtraPositions16(uint64_t hash) {
+  return std::rotl(hash, 32) * kExtraPositionFactor;
+}
+
+// Calls probe(lane, unturned position) for each probe of the key, lane 7 being the special word.
+// The slow, obvious form: the portable kernel and the others are checked against it.
+template <typename Probe>
+void ForEachProbe(uint64_t hash, int probes, Probe probe) {
+  auto position = [](uint64_t positions, int i) {
+    return static_cast<int>(positions >> (8 * i) & 63);
+  };
+  const uint64_t positions = Positions(hash);
+  if (probes < 8) {
+    for (int i = 0; i < probes; i++) {
+      probe(static_cast<int>((FirstLane(hash) + i) % kLanes), position(positions, i));
+    }
+    return;
+  }
+  for (int lane = 0; lane < 8; lane++) probe(lane, position(positions, lane));
+  if (probes == 12) {
+    const uint64_t extra = ExtraPositions12(hash);
+    const int first = 4 * static_cast<int>(Half(hash));
+    for (int i = 0; i < 4; i++) probe(first + i, position(extra, i));
+  } else if (probes == 16) {
+    const uint64_t extra = ExtraPositions16(hash);
+    for (int lane = 0; lane < 8; lane++) probe(lane, position(extra, lane));
+  }
+}
+
+inline bool IsProbeCount(int probes) {
+  return (probes >= 1 && probes <= 6) || probes == 8 || probes == 12 || probes == 16;
+}
+
+}  // namespace rocksieve::bloom

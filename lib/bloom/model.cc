@@ -1,0 +1,92 @@
+#include "bloom/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace rocksieve::bloom {
+namespace {
+
+constexpr double kLaneFill[] = {
+#include "bloom/fill_table.inc"
+};
+constexpr int kLargestThrows = std::size(kLaneFill) - 1;
+
+// The special word's top byte: a probe lands in it with probability 1/8, and else counts as a hit.
+double SpecialFill(int bits) { return 1 - std::pow(63.0 / 64, bits) / 8; }
+
+double BinomialProbability(int n, int k, double p) {
+  if (p <= 0 || p >= 1) return k == (p >= 1 ? n : 0) ? 1 : 0;
+  const double log_choose = std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0);
+  return std::exp(log_choose + k * std::log(p) + (n - k) * std::log1p(-p));
+}
+
+// The probes of a key that has fewer than 8 spread over the seven lanes alike.
+double PassRateOfRing(int probes, int keys) {
+  double fill = 0;
+  for (int bits = 0; bits <= keys; bits++) {
+    fill += BinomialProbability(keys, bits, static_cast<double>(probes) / kLanes) * LaneFill(bits);
+  }
+  return std::pow(fill, probes);
+}
+
+// Of 12 probes, the last four go to the one half of the lanes or the other.
+double PassRateOf12(int keys) {
+  double rate = 0;
+  for (int low = 0; low <= keys; low++) {
+    const int high = keys - low;
+    const double low_lanes = std::pow(LaneFill(keys + low), 4);
+    const double high_lanes = std::pow(LaneFill(keys + high), 3) * SpecialFill(keys + high);
+    const double passes = low_lanes * high_lanes * (low_lanes + high_lanes) / 2;
+    rate += BinomialProbability(keys, low, 0.5) * passes;
+  }
+  return rate;
+}
+
+template <typename KeysInLineProbability>
+double MeanOverLines(int probes, double keys_per_line, KeysInLineProbability probability) {
+  // Ten standard deviations hold all that matters, even where the rate itself is tiny.
+  const double spread = 10 * std::sqrt(keys_per_line) + 10;
+  const int from = static_cast<int>(std::max(0.0, keys_per_line - spread));
+  const int to = static_cast<int>(keys_per_line + spread);
+  double rate = 0;
+  for (int keys = from; keys <= to; keys++) rate += probability(keys) * LinePassRate(probes, keys);
+  return std::min(rate, 1.0);
+}
+
+}  // namespace
+
+double LaneFill(int bits) {
+  if (bits <= kLargestThrows) return kLaneFill[bits];
+  // Beyond the table nearly all bits are set and seeds no longer matter.
+  return 1 - (1 - kLaneFill[kLargestThrows]) * std::pow(63.0 / 64, bits - kLargestThrows);
+}
+
+double LinePassRate(int probes, int keys) {
+  if (keys == 0) return 0;
+  if (probes < 8) return PassRateOfRing(probes, keys);
+  if (probes == 12) return PassRateOf12(keys);
+  const int per_lane = probes / 8;
+  const double lane = std::pow(LaneFill(per_lane * keys), kLanes) * SpecialFill(per_lane * keys);
+  return std::pow(lane, per_lane);
+}
+
+double FalsePositiveRate(const Plan& plan, uint64_t keys) {
+  if (keys == 0 || plan.lines == 0) return 0;
+  const double mean = static_cast<double>(keys) / static_cast<double>(plan.lines);
+  if (plan.lines > 1000) return FalsePositiveRateOfManyLines(plan.probes, mean);
+  const int n = static_cast<int>(std::min<uint64_t>(keys, 1 << 30));
+  const double p = 1.0 / static_cast<double>(plan.lines);
+  return MeanOverLines(plan.probes, mean, [=](int keys_in_line) {
+    return keys_in_line > n ? 0 : BinomialProbability(n, keys_in_line, p);
+  });
+}
+
+double FalsePositiveRateOfManyLines(int probes, double keys_per_line) {
+  return MeanOverLines(probes, keys_per_line, [=](int keys_in_line) {
+    return std::exp(keys_in_line * std::log(keys_per_line) - keys_per_line -
+                    std::lgamma(keys_in_line + 1.0));  // Poisson
+  });
+}
+
+}  // namespace rocksieve::bloom

@@ -1,0 +1,30 @@
+// The false-positive rate of the Bloom family as a function.
+//
+// A missing key passes a line if all of its probes hit set bits. Given the number of keys in the
+// line, lanes are nearly independent, and the fill of a lane depends only on the number of bits
+// that were thrown at it; seeds make it lower than the 1 - (63/64)^m of a plain Bloom filter. That
+// function has no closed form: fill_table.inc holds it, simulated by bench/bloom_fill_table.cc. The
+// number of keys per line is binomial, and the rate is the mean over it, as for any blocked Bloom
+// filter (Putze, Sanders, Singler 2007, section 3).
+#pragma once
+
+#include <cstdint>
+
+#include "bloom/plan.h"
+
+namespace rocksieve::bloom {
+
+// Expected share of a seeded lane's 64 bits that are set after `bits` throws.
+double LaneFill(int bits);
+
+// Probability that a missing key passes a line that holds `keys_in_line` keys.
+double LinePassRate(int probes, int keys_in_line);
+
+// Expected rate of a filter of plan.lines lines that holds `keys` keys; 0 for no keys.
+// Cost: about a millisecond.
+double FalsePositiveRate(const Plan& plan, uint64_t keys);
+
+// The limit of the above for ever more lines, at `keys_per_line` keys per line on average.
+double FalsePositiveRateOfManyLines(int probes, double keys_per_line);
+
+}  // namespace rocksieve::bloom

@@ -1,0 +1,79 @@
+#include "bloom/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "bloom/model.h"
+
+namespace rocksieve::bloom {
+
+namespace {
+constexpr double kBitsPerLine = 8 * kLineBytes;
+}  // namespace
+
+Plan PlanFor(uint64_t keys, double payload_bits) {
+  Plan plan;
+  if (keys == 0) return plan;
+  const double lines = std::clamp(std::round(payload_bits / kBitsPerLine), 1.0, double{UINT32_MAX});
+  plan.lines = static_cast<uint64_t>(lines);
+  plan.probes = ProbesFor(lines * kBitsPerLine / static_cast<double>(keys));
+  return plan;
+}
+
+int ProbesFor(double bits_per_key) {
+  // Where the curves of FalsePositiveRateOfManyLines() cross (tests/unit/bloom_model_test.cc); but
+  // 8 probes, which are quicker to ask, are kept for the last 7 % in which 12 would be better.
+  constexpr struct {
+    double below_bits_per_key;
+    int probes;
+  } kSteps[] = {{1.7, 1}, {2.95, 2}, {4.2, 3}, {5.5, 4}, {7.0, 5}, {7.4, 6}, {13, 8}, {18, 12}};
+  for (const auto& step : kSteps) {
+    if (bits_per_key < step.below_bits_per_key) return step.probes;
+  }
+  return 16;
+}
+
+namespace {
+
+// The expected rate of large filters at 1, 1.25, 1.5 .. 64 bits per key, computed on first use.
+class RateCurve {
+ public:
+  static const RateCurve& Get() {
+    static const RateCurve curve;
+    return curve;
+  }
+
+  // Bits per key at which the rate has come down to `rate`; rates are nearly exponential in the
+  // bits, so their logarithms are interpolated.
+  double BitsPerKey(double rate) const {
+    const double log_rate = std::log(rate);
+    size_t i = 1;
+    while (i + 1 < log_rates_.size() && log_rates_[i] > log_rate) i++;
+    const double share = (log_rates_[i - 1] - log_rate) / (log_rates_[i - 1] - log_rates_[i]);
+    return BitsAt(i - 1) + kStep * std::clamp(share, 0.0, 1.0);
+  }
+
+ private:
+  static constexpr double kStep = 0.25;
+  static double BitsAt(size_t i) { return kMinBitsPerKey + kStep * static_cast<double>(i); }
+
+  RateCurve() {
+    for (size_t i = 0; BitsAt(i) <= kMaxBitsPerKey; i++) {
+      const double bits = BitsAt(i);
+      log_rates_.push_back(
+          std::log(FalsePositiveRateOfManyLines(ProbesFor(bits), kBitsPerLine / bits)));
+    }
+  }
+
+  std::vector<double> log_rates_;
+};
+
+}  // namespace
+
+double PayloadBitsForRate(uint64_t keys, double rate) {
+  const double bits = RateCurve::Get().BitsPerKey(rate) * static_cast<double>(keys);
+  return std::ceil(bits / kBitsPerLine) * kBitsPerLine;
+}
+
+}  // namespace rocksieve::bloom

@@ -1,0 +1,46 @@
+#include "bloom/reader.h"
+
+#include <algorithm>
+
+namespace rocksieve::bloom {
+namespace {
+
+class BloomFilter final : public Filter {
+ public:
+  BloomFilter(const FilterBlockInfo& info, const Kernel& kernel)
+      : Filter(info.salt),
+        lines_(reinterpret_cast<const uint8_t*>(info.payload.data())),
+        line_count_(info.payload.size() / kLineBytes),
+        query_(kernel.query_for(info.parameter)) {}
+
+  bool MayContainHash(uint64_t hash) const override { return query_(lines_, line_count_, hash); }
+
+  void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
+    constexpr size_t kAhead = 32;  // lines on their way at once; more than a core can have open
+    for (size_t begin = 0; begin < count; begin += kAhead) {
+      const size_t end = std::min(begin + kAhead, count);
+      for (size_t i = begin; i < end; i++) {
+        const uint8_t* line = lines_ + LineIndex(hashes[i], line_count_) * kLineBytes;
+        __builtin_prefetch(line);
+        __builtin_prefetch(line + kLineBytes - 1);  // blocks are not aligned to cache lines
+      }
+      for (size_t i = begin; i < end; i++) may_contain[i] = query_(lines_, line_count_, hashes[i]);
+    }
+  }
+
+ private:
+  const uint8_t* const lines_;
+  const uint64_t line_count_;
+  const QueryFunction query_;
+};
+
+}  // namespace
+
+std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel) {
+  const uint64_t lines = info.payload.size() / kLineBytes;
+  if (info.payload.size() % kLineBytes != 0 || lines == 0 || lines > UINT32_MAX) return nullptr;
+  if (!IsProbeCount(info.parameter)) return nullptr;
+  return std::make_unique<BloomFilter>(info, kernel);
+}
+
+}  // namespace rocksieve::bloom

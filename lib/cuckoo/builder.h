@@ -1,0 +1,27 @@
+// Builds the payload of a cuckoo filter block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "cuckoo/plan.h"
+#include "hash/hash_set.h"
+
+namespace rocksieve::cuckoo {
+
+struct Payload {
+  // The payload begins `head_room` bytes into `data`, and `tail_room` bytes follow it.
+  std::unique_ptr<char[]> data;
+  size_t size = 0;
+};
+
+// Depends on the set of hashes and the plan only. Never fails: a shard that cannot be filled grows
+// by 1, 2, 4 .. percent and tries again, and after kMaxRetries is stored as "may contain every key".
+// Memory: 8 bytes per key.
+Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t tail_room);
+
+// The last retry has five times the slots that a shard should need.
+inline constexpr int kMaxRetries = 8;
+
+}  // namespace rocksieve::cuckoo

@@ -1,0 +1,7 @@
+#include "cuckoo/kernel.h"
+
+namespace rocksieve::cuckoo {
+
+const Kernel& ActiveKernel() { return kPortableKernel; }
+
+}  // namespace rocksieve::cuckoo

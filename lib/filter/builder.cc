@@ -1,0 +1,139 @@
+// Builds blocks of any family.
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include <rocksieve/filter.h>
+
+#include "filter/family.h"
+#include "format/block.h"
+#include "format/key_range.h"
+#include "hash/hash_set.h"
+#include "hash/key_hash.h"
+
+namespace rocksieve {
+namespace {
+
+// The frame around the payload counts against the budget, but in small filters it must not eat what
+// the keys need: at most this share of the budget goes to it.
+constexpr double kLargestFrameShare = 0.03;
+
+double PayloadBits(const FilterSpec& spec, uint64_t keys, double budget_factor) {
+  const FamilyEntry& family = *FindFamily(spec.family);
+  if (spec.unit == FilterSpec::Unit::kFalsePositiveRate) {
+    return budget_factor * family.payload_bits_for_rate(keys, spec.amount);
+  }
+  const double budget = budget_factor * spec.amount * static_cast<double>(keys);
+  const double frame = 8.0 * static_cast<double>(FrameBytesWithoutRange(spec.salted));
+  return budget - std::min(frame, kLargestFrameShare * budget);
+}
+
+uint64_t FreshSalt(const FilterSpec& spec) {
+  if (!spec.salted) return kDefaultSalt;
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+uint64_t Checksum(const HashList& hashes) {
+  uint64_t checksum = 0;
+  for (uint64_t hash : hashes) checksum ^= hash;
+  return checksum;
+}
+
+}  // namespace
+
+struct FilterBuilder::State {
+  uint64_t salt = kDefaultSalt;
+  HashList hashes;
+  KeyRange range;
+  bool keep_for_verification = false;
+  // What the hashes add up to as they came in, and those of the last block.
+  uint64_t checksum = 0;
+  HashList finished_hashes;
+  uint64_t finished_checksum = 0;
+};
+
+FilterBuilder::FilterBuilder(const FilterSpec& spec)
+    : spec_(spec), state_(std::make_unique<State>()) {
+  state_->salt = FreshSalt(spec_);
+}
+
+FilterBuilder::~FilterBuilder() = default;
+
+void FilterBuilder::AddKey(std::string_view key) {
+  State& state = *state_;
+  const uint64_t hash = HashKey(key, state.salt);
+  // RocksDB adds whole keys and their prefixes in turns, so the same prefix comes with every second
+  // call: look two back.
+  const size_t size = state.hashes.size();
+  if (size >= 1 && state.hashes[size - 1] == hash) return;
+  if (size >= 2 && state.hashes[size - 2] == hash) return;
+  state.hashes.push_back(hash);
+  state.range.Cover(key);
+  if (state.keep_for_verification) {
+    state.checksum ^= hash;
+    if (size == 0) state.finished_hashes.clear();
+  }
+}
+
+size_t FilterBuilder::key_count() const { return state_->hashes.size(); }
+
+FilterBlock FilterBuilder::Finish(double budget_factor) {
+  const FamilyEntry& family = *FindFamily(spec_.family);
+  State& state = *state_;
+  FilterBlockInfo info;
+  info.family = spec_.family;
+  info.key_count = state.hashes.size();
+  info.salted = spec_.salted;
+  info.salt = state.salt;
+  const size_t tail_bytes = FrameBytes(spec_.salted, state.range) - kBlockHeaderBytes;
+  size_t payload_bytes = 0;
+  FilterBlock block;
+  block.data = family.build(state.hashes, PayloadBits(spec_, info.key_count, budget_factor),
+                            kBlockHeaderBytes, tail_bytes, &payload_bytes, &info.parameter);
+  block.size = SealBlock(info, payload_bytes, state.range, block.data.get());
+
+  if (state.keep_for_verification) state.finished_hashes.swap(state.hashes);
+  state.finished_checksum = std::exchange(state.checksum, 0);
+  HashList().swap(state.hashes);
+  state.range = KeyRange();
+  state.salt = FreshSalt(spec_);
+  return block;
+}
+
+void FilterBuilder::KeepKeysForVerification() { state_->keep_for_verification = true; }
+
+std::string FilterBuilder::Verify(std::string_view block) const {
+  const State& state = *state_;
+  if (Checksum(state.finished_hashes) != state.finished_checksum) {
+    return "the keys' hashes changed in memory while the filter was built";
+  }
+  const OpenedFilter opened = OpenFilter(block);
+  if (opened.filter == nullptr) return "the filter block is not what was built";
+  for (uint64_t hash : state.finished_hashes) {
+    if (!opened.filter->MayContainHash(hash)) return "the filter block misses a key";
+  }
+  return "";
+}
+
+size_t FilterBuilder::EstimateBlockBytes(size_t keys) const {
+  const double bits =
+      FindFamily(spec_.family)->expected_payload_bits(keys, PayloadBits(spec_, keys, 1));
+  return FrameBytesWithoutRange(spec_.salted) + static_cast<size_t>(bits / 8 + 1);
+}
+
+size_t FilterBuilder::EstimateKeyCount(size_t block_bytes) const {
+  size_t fits = 0;
+  size_t too_many = 8 * block_bytes + 1;  // no family serves less than one bit per key
+  while (too_many - fits > 1) {
+    const size_t middle = fits + (too_many - fits) / 2;
+    (EstimateBlockBytes(middle) <= block_bytes ? fits : too_many) = middle;
+  }
+  return fits;
+}
+
+double ExpectedFalsePositiveRate(const FilterSpec& spec, uint64_t keys) {
+  return FindFamily(spec.family)->expected_rate(keys, PayloadBits(spec, keys, 1));
+}
+
+}  // namespace rocksieve

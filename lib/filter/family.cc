@@ -1,0 +1,96 @@
+#include "filter/family.h"
+
+#include "bloom/builder.h"
+#include "bloom/model.h"
+#include "bloom/reader.h"
+#include "cuckoo/builder.h"
+#include "cuckoo/model.h"
+#include "cuckoo/reader.h"
+
+namespace rocksieve {
+namespace {
+
+double BloomExpectedPayloadBits(uint64_t keys, double payload_bits) {
+  return 8.0 * static_cast<double>(bloom::PayloadBytes(bloom::PlanFor(keys, payload_bits)));
+}
+
+double BloomExpectedRate(uint64_t keys, double payload_bits) {
+  return bloom::FalsePositiveRate(bloom::PlanFor(keys, payload_bits), keys);
+}
+
+std::unique_ptr<char[]> BloomBuild(const HashList& hashes, double payload_bits, size_t head_room,
+                                   size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
+  const bloom::Plan plan = bloom::PlanFor(hashes.size(), payload_bits);
+  *payload_bytes = bloom::PayloadBytes(plan);
+  *parameter = static_cast<uint8_t>(plan.probes);
+  std::unique_ptr<char[]> data(new char[head_room + *payload_bytes + tail_room]);
+  bloom::Build(hashes, plan, reinterpret_cast<uint8_t*>(data.get() + head_room));
+  return data;
+}
+
+std::unique_ptr<Filter> BloomOpen(const FilterBlockInfo& info) { return bloom::Open(info); }
+
+double BloomRateOfBlock(const FilterBlockInfo& info) {
+  const bloom::Plan plan = {info.payload.size() / bloom::kLineBytes, info.parameter};
+  return bloom::FalsePositiveRate(plan, info.key_count);
+}
+
+double CuckooExpectedPayloadBits(uint64_t keys, double payload_bits) {
+  return cuckoo::ExpectedPayloadBits(keys, cuckoo::PlanFor(keys, payload_bits));
+}
+
+double CuckooExpectedRate(uint64_t keys, double payload_bits) {
+  if (keys == 0) return 0;
+  const cuckoo::Plan plan = cuckoo::PlanFor(keys, payload_bits);
+  const double load = static_cast<double>(keys) / cuckoo::ExpectedSlots(keys, plan.shards);
+  return cuckoo::FalsePositiveRate(plan.fingerprint_bits, plan.wide_share, load);
+}
+
+std::unique_ptr<char[]> CuckooBuild(const HashList& hashes, double payload_bits, size_t head_room,
+                                    size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
+  const cuckoo::Plan plan = cuckoo::PlanFor(hashes.size(), payload_bits);
+  cuckoo::Payload payload = cuckoo::Build(hashes, plan, head_room, tail_room);
+  *payload_bytes = payload.size;
+  *parameter = static_cast<uint8_t>(plan.fingerprint_bits);
+  return std::move(payload.data);
+}
+
+std::unique_ptr<Filter> CuckooOpen(const FilterBlockInfo& info) { return cuckoo::Open(info); }
+
+double CuckooRateOfBlock(const FilterBlockInfo& info) {
+  cuckoo::Table table;
+  if (info.key_count == 0 || !cuckoo::ParseTable(info, &table)) return 0;
+  const double slots = table.Offset(table.shards);
+  const double wide = slots > table.first_wide_slot ? slots - table.first_wide_slot : 0;
+  return cuckoo::FalsePositiveRate(table.fingerprint_bits, wide / slots,
+                                   static_cast<double>(info.key_count) / slots);
+}
+
+constexpr FamilyEntry kFamilies[] = {
+    {Family::kBloom, "bloom", bloom::kMinBitsPerKey, bloom::kMaxBitsPerKey,
+     bloom::PayloadBitsForRate, BloomExpectedPayloadBits, BloomExpectedRate, BloomBuild, BloomOpen,
+     BloomRateOfBlock},
+    {Family::kCuckoo, "cuckoo", cuckoo::kMinBitsPerKey, cuckoo::kMaxBitsPerKey,
+     cuckoo::PayloadBitsForRate, CuckooExpectedPayloadBits, CuckooExpectedRate, CuckooBuild,
+     CuckooOpen, CuckooRateOfBlock},
+};
+
+}  // namespace
+
+const FamilyEntry* FindFamily(std::string_view name) {
+  for (const FamilyEntry& entry : kFamilies) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+const FamilyEntry* FindFamily(Family family) {
+  for (const FamilyEntry& entry : kFamilies) {
+    if (entry.family == family) return &entry;
+  }
+  return nullptr;
+}
+
+std::string_view FamilyNames() { return "bloom, cuckoo"; }
+
+}  // namespace rocksieve

@@ -1,0 +1,41 @@
+// What the door to the filters needs to know of each family; one row per family in family.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <rocksieve/filter.h>
+
+#include "hash/hash_set.h"
+
+namespace rocksieve {
+
+struct FamilyEntry {
+  Family family;
+  std::string_view name;  // as in a spec
+  double min_bits_per_key, max_bits_per_key;
+
+  // The payload that a rate needs, and that a plan for a budget is expected to have.
+  double (*payload_bits_for_rate)(uint64_t keys, double rate);
+  double (*expected_payload_bits)(uint64_t keys, double payload_bits);
+  double (*expected_rate)(uint64_t keys, double payload_bits);
+
+  // Builds a payload between head_room and tail_room bytes; returns its size, and the parameter byte.
+  std::unique_ptr<char[]> (*build)(const HashList& hashes, double payload_bits, size_t head_room,
+                                   size_t tail_room, size_t* payload_bytes, uint8_t* parameter);
+
+  // Null if the payload cannot be what it says.
+  std::unique_ptr<Filter> (*open)(const FilterBlockInfo& info);
+  double (*rate_of_block)(const FilterBlockInfo& info);
+};
+
+// Null if there is none.
+const FamilyEntry* FindFamily(std::string_view name);
+const FamilyEntry* FindFamily(Family family);
+
+// "bloom, cuckoo"
+std::string_view FamilyNames();
+
+}  // namespace rocksieve

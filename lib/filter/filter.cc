@@ -1,0 +1,44 @@
+// Opens blocks of any family.
+#include <rocksieve/filter.h>
+
+#include "filter/family.h"
+#include "format/block.h"
+#include "hash/key_hash.h"
+
+namespace rocksieve {
+namespace {
+
+// The filter of no keys.
+class EmptyFilter final : public Filter {
+ public:
+  using Filter::Filter;
+  bool MayContainHash(uint64_t) const override { return false; }
+  void MayContainHashes(const uint64_t*, size_t count, bool* may_contain) const override {
+    for (size_t i = 0; i < count; i++) may_contain[i] = false;
+  }
+};
+
+}  // namespace
+
+bool Filter::MayContain(std::string_view key) const { return MayContainHash(KeyHash(key)); }
+
+uint64_t Filter::KeyHash(std::string_view key) const { return HashKey(key, salt_); }
+
+OpenedFilter OpenFilter(std::string_view block) {
+  OpenedFilter opened;
+  opened.state = ParseBlock(block, &opened.info);
+  if (opened.state != BlockState::kIntact) return opened;
+  if (opened.info.key_count == 0 && opened.info.payload.empty()) {
+    opened.filter = std::make_unique<EmptyFilter>(opened.info.salt);
+  } else {
+    opened.filter = FindFamily(opened.info.family)->open(opened.info);
+  }
+  if (opened.filter == nullptr) opened.state = BlockState::kDamaged;
+  return opened;
+}
+
+double ExpectedFalsePositiveRate(const FilterBlockInfo& info) {
+  return info.key_count == 0 ? 0 : FindFamily(info.family)->rate_of_block(info);
+}
+
+}  // namespace rocksieve

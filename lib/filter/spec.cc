@@ -1,0 +1,146 @@
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <rocksieve/filter_spec.h>
+
+#include "filter/family.h"
+
+namespace rocksieve {
+namespace {
+
+constexpr std::string_view kPrefix = "rocksieve.";
+constexpr double kMinRate = 1e-6, kMaxRate = 0.5;
+
+// Shortest decimal that reads back as the same number, without an exponent.
+std::string Decimal(double value) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof(text), value, std::chars_format::fixed).ptr;
+  return std::string(text, end);
+}
+
+std::string Quoted(std::string_view text) {
+  constexpr size_t kLongest = 80;
+  std::string result = "\"";
+  result += text.substr(0, kLongest);
+  if (text.size() > kLongest) result += "...";
+  return result + "\"";
+}
+
+// Digits, perhaps a point and more digits; nothing else, so neither signs nor exponents nor "nan".
+bool ParseDecimal(std::string_view text, double* value) {
+  bool digits = false, point = false;
+  for (char c : text) {
+    if (c >= '0' && c <= '9') {
+      digits = true;
+    } else if (c == '.' && !point) {
+      point = true;
+    } else {
+      return false;
+    }
+  }
+  if (!digits) return false;
+  const auto result =
+      std::from_chars(text.data(), text.data() + text.size(), *value, std::chars_format::fixed);
+  return result.ec == std::errc() && result.ptr == text.data() + text.size();
+}
+
+// Cuts off and returns what stands before the first colon.
+std::string_view NextPart(std::string_view* text) {
+  const size_t colon = text->find(':');
+  const std::string_view part = text->substr(0, colon);
+  *text = colon == std::string_view::npos ? std::string_view() : text->substr(colon + 1);
+  return part;
+}
+
+std::string Example(std::string_view family) {
+  return "for example rocksieve." + std::string(family) + ":10 or rocksieve." +
+         std::string(family) + ":1%";
+}
+
+std::string AmountError(std::string_view amount, const FamilyEntry& family) {
+  return Quoted(amount) + " is not an amount that rocksieve." + std::string(family.name) +
+         " can serve: allowed are " + Decimal(family.min_bits_per_key) + " to " +
+         Decimal(family.max_bits_per_key) + " bits per key, or a false-positive rate of 50% to " +
+         "0.0001%; " + Example(family.name);
+}
+
+std::string ParseAmount(std::string_view text, const FamilyEntry& family, FilterSpec* spec) {
+  const bool is_rate = !text.empty() && text.back() == '%';
+  double value = 0;
+  if (!ParseDecimal(is_rate ? text.substr(0, text.size() - 1) : text, &value)) {
+    return AmountError(text, family);
+  }
+  if (is_rate) {
+    // Divided, not multiplied by 0.01, so that "0.1%" and its canonical form are the same double.
+    spec->unit = FilterSpec::Unit::kFalsePositiveRate;
+    spec->amount = value / 100;
+    if (!(spec->amount >= kMinRate && spec->amount <= kMaxRate)) return AmountError(text, family);
+  } else {
+    spec->unit = FilterSpec::Unit::kBitsPerKey;
+    spec->amount = value;
+    if (!(value >= family.min_bits_per_key && value <= family.max_bits_per_key)) {
+      return AmountError(text, family);
+    }
+  }
+  return "";
+}
+
+// The percentage whose hundredth is exactly `rate`; several decimals can be, the shortest is wanted.
+std::string Percentage(double rate) {
+  double percent = rate * 100;
+  for (double candidate : {percent, std::nextafter(percent, 0), std::nextafter(percent, 100)}) {
+    if (candidate / 100 == rate && Decimal(candidate).size() < Decimal(percent).size()) {
+      percent = candidate;
+    }
+  }
+  return Decimal(percent) + "%";
+}
+
+}  // namespace
+
+std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
+  const std::string prefix = Quoted(text) + " is not a rocksieve filter spec: ";
+  if (text.substr(0, kPrefix.size()) != kPrefix) {
+    return prefix + "it must begin with rocksieve.FAMILY, with one of the families " +
+           std::string(FamilyNames()) + "; " + Example("bloom");
+  }
+  std::string_view rest = text.substr(kPrefix.size());
+  const std::string_view name = NextPart(&rest);
+  const FamilyEntry* family = FindFamily(name);
+  if (family == nullptr) {
+    return prefix + Quoted(name) + " is not one of the families " + std::string(FamilyNames()) +
+           "; " + Example("bloom");
+  }
+  FilterSpec parsed;
+  parsed.family = family->family;
+  const std::string error = ParseAmount(NextPart(&rest), *family, &parsed);
+  if (!error.empty()) return prefix + error;
+  const bool ends_in_colon = text.back() == ':';
+  while (!rest.empty() || ends_in_colon) {
+    const std::string_view option = NextPart(&rest);
+    if (option != "salted" || parsed.salted) {
+      return prefix + Quoted(option) + (parsed.salted && option == "salted"
+                                            ? " is there twice"
+                                            : " is not one of the options salted") +
+             "; for example rocksieve." + std::string(name) + ":10:salted";
+    }
+    parsed.salted = true;
+    if (rest.empty() && !ends_in_colon) break;
+  }
+  *spec = parsed;
+  return "";
+}
+
+std::string FilterSpec::ToString() const {
+  std::string text(kPrefix);
+  text += FindFamily(family)->name;
+  text += ":";
+  text += unit == Unit::kBitsPerKey ? Decimal(amount) : Percentage(amount);
+  if (salted) text += ":salted";
+  return text;
+}
+
+}  // namespace rocksieve

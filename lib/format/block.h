@@ -1,0 +1,54 @@
+// The frame that every filter block of ours has around its family's payload.
+//
+//        0  magic            8A 52 4B 53
+//        4  format version   1
+//        5  family           1 Bloom, 2 cuckoo
+//        6  flags            bit 0: the salt is stored
+//        7  parameter        the family's own
+//        8  key count        u64
+//       16  payload          the family's own
+//        .  salt             u64, only with flag bit 0
+//        .  smallest entry   at most 32 bytes
+//        .  largest entry    at most 32 bytes
+//     n-19  length of smallest
+//     n-18  length of largest, plus 128 if it was cut
+//     n-17  check word       u64: XXH3-64, seed 0, of the bytes 0 .. n-18
+//      n-9  tail magic       53 4B 52 8A
+//      n-5  trailer          FF 52 00 53 31
+//
+// The trailer makes every release of RocksDB's own reader answer "may match" (docs/formats/block.md
+// says why), so a database with our filters stays readable without us.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <rocksieve/filter.h>
+
+#include "format/key_range.h"
+
+namespace rocksieve {
+
+inline constexpr size_t kBlockHeaderBytes = 16;
+inline constexpr size_t kBlockTailBytes = 19;  // without salt and range keys
+inline constexpr size_t kBlockSaltBytes = 8;
+
+// Payload readers may read this many bytes beyond the payload: the tail is always there.
+inline constexpr size_t kReadableBytesPastPayload = kBlockTailBytes;
+
+// Takes a block apart. Reads nothing outside of it. The payload is not looked at, but its bytes are
+// covered by the check word.
+BlockState ParseBlock(std::string_view block, FilterBlockInfo* info);
+
+// Bytes of a block around its payload, at most or, given a range, exactly.
+size_t FrameBytesWithoutRange(bool salted);
+size_t FrameBytes(bool salted, const KeyRange& range);
+
+// Writes everything around a payload that already stands at block + kBlockHeaderBytes.
+// REQUIRES: `block` has room for info.payload.size() + FrameBytes(info.salted, range) bytes.
+// Of `info`, the range fields are ignored: `range` is written. Returns the block's size.
+size_t SealBlock(const FilterBlockInfo& info, size_t payload_bytes, const KeyRange& range,
+                 char* block);
+
+}  // namespace rocksieve

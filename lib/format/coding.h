@@ -1,0 +1,39 @@
+// Little-endian loads and stores at any alignment, on machines of either byte order.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace rocksieve {
+
+inline constexpr bool kLittleEndianHost = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+
+inline uint32_t LoadLittleEndian32(const void* from) {
+  uint32_t value;
+  std::memcpy(&value, from, sizeof(value));
+  return kLittleEndianHost ? value : __builtin_bswap32(value);
+}
+
+inline uint64_t LoadLittleEndian64(const void* from) {
+  uint64_t value;
+  std::memcpy(&value, from, sizeof(value));
+  return kLittleEndianHost ? value : __builtin_bswap64(value);
+}
+
+inline void StoreLittleEndian32(void* to, uint32_t value) {
+  if (!kLittleEndianHost) value = __builtin_bswap32(value);
+  std::memcpy(to, &value, sizeof(value));
+}
+
+inline void StoreLittleEndian64(void* to, uint64_t value) {
+  if (!kLittleEndianHost) value = __builtin_bswap64(value);
+  std::memcpy(to, &value, sizeof(value));
+}
+
+// The upper 64 bits of a 128-bit product: maps a uniform hash to [0, range) without a division
+// (Lemire, "Fast random integer generation in an interval", 2019).
+inline uint64_t MultiplyHigh64(uint64_t a, uint64_t b) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
+}
+
+}  // namespace rocksieve

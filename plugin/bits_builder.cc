@@ -1,0 +1,69 @@
+#include "bits_builder.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <rocksdb/table.h>
+
+namespace rocksieve {
+namespace {
+
+// RocksDB loads a block together with its checksum and compression type.
+constexpr size_t kBlockTrailerBytes = 5;
+
+// How many times the estimated size a block should have so that, loaded into memory, it just fills
+// what the allocator hands out for it. An allocator that wastes more than a third, which none in use
+// does, is not followed.
+double FactorThatFillsAllocation(size_t estimated_bytes) {
+  const size_t requested = estimated_bytes + kBlockTrailerBytes;
+  const std::unique_ptr<char[]> probe(new char[requested]);
+  const size_t usable = malloc_usable_size(probe.get());
+  if (usable <= requested || usable - usable / 4 > requested) return 1;
+  return static_cast<double>(usable - kBlockTrailerBytes) / static_cast<double>(estimated_bytes);
+}
+
+}  // namespace
+
+BitsBuilder::BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
+                         std::shared_ptr<Counters> counters)
+    : builder_(spec),
+      verify_(context.table_options.detect_filter_construct_corruption),
+      fit_allocator_(context.table_options.optimize_filters_for_memory),
+      log_(context.info_log),
+      counters_(std::move(counters)) {
+  if (verify_) builder_.KeepKeysForVerification();
+  counters_->AddLog(log_);
+}
+
+BitsBuilder::~BitsBuilder() { counters_->RemoveLog(log_); }
+
+void BitsBuilder::AddKey(const rocksdb::Slice& key) { builder_.AddKey({key.data(), key.size()}); }
+
+size_t BitsBuilder::EstimateEntriesAdded() { return builder_.key_count(); }
+
+rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
+  const size_t keys = builder_.key_count();
+  const double factor =
+      fit_allocator_ ? FactorThatFillsAllocation(builder_.EstimateBlockBytes(keys)) : 1;
+  FilterBlock block = builder_.Finish(factor);
+  counters_->CountBuilt(keys, block.size);
+  *buf = std::move(block.data);
+  return rocksdb::Slice(buf->get(), block.size);
+}
+
+rocksdb::Status BitsBuilder::MaybePostVerify(const rocksdb::Slice& filter_content) {
+  if (!verify_) return rocksdb::Status::OK();
+  const std::string error = builder_.Verify({filter_content.data(), filter_content.size()});
+  if (error.empty()) return rocksdb::Status::OK();
+  return rocksdb::Status::Corruption("rocksieve: " + error,
+                                     "writing the file again may help; if not, check the memory");
+}
+
+size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
+  // At least one: RocksDB would search on in a loop.
+  return std::max<size_t>(1, builder_.EstimateKeyCount(bytes));
+}
+
+}  // namespace rocksieve

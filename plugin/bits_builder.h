@@ -1,0 +1,38 @@
+// The builder that RocksDB feeds with the keys of a table file.
+#pragma once
+
+#include <memory>
+
+#include <rocksdb/filter_policy.h>
+
+#include <rocksieve/filter.h>
+
+#include "counters.h"
+#include "rocksdb_abi.h"
+
+namespace rocksieve {
+
+// One builder serves all partitions of a partitioned filter, one after another: Finish() starts
+// afresh. Honours detect_filter_construct_corruption and optimize_filters_for_memory of the context.
+class BitsBuilder final : public rocksdb::FilterBitsBuilder {
+ public:
+  BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
+              std::shared_ptr<Counters> counters);
+  ~BitsBuilder() override;
+
+  void AddKey(const rocksdb::Slice& key) override;
+  size_t EstimateEntriesAdded() override;
+  using rocksdb::FilterBitsBuilder::Finish;
+  rocksdb::Slice Finish(std::unique_ptr<const char[]>* buf) override;
+  rocksdb::Status MaybePostVerify(const rocksdb::Slice& filter_content) override;
+  size_t ApproximateNumEntries(size_t bytes) override;
+
+ private:
+  FilterBuilder builder_;
+  const bool verify_;
+  const bool fit_allocator_;
+  rocksdb::Logger* const log_;
+  const std::shared_ptr<Counters> counters_;
+};
+
+}  // namespace rocksieve

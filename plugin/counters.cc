@@ -1,0 +1,63 @@
+#include "counters.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace rocksieve {
+namespace {
+
+std::string Message(const char* what) {
+  return std::string("rocksieve: a filter block ") + what +
+         "; its file is read without a filter, no key is lost. Compacting the file makes a new "
+         "filter. Reported once per filter policy; rocksieve::GetFilterStats counts them all.";
+}
+
+}  // namespace
+
+void Counters::CountBuilt(uint64_t keys, uint64_t bytes) {
+  filters_built_.fetch_add(1, std::memory_order_relaxed);
+  keys_added_.fetch_add(keys, std::memory_order_relaxed);
+  bytes_built_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void Counters::CountUnreadable(std::atomic<uint64_t>* counter, const char* what) {
+  counter->fetch_add(1, std::memory_order_relaxed);
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (reported_) return;
+  reported_ = true;
+  if (!logs_.empty()) {
+    rocksdb::Warn(logs_.back(), "%s", Message(what).c_str());
+  } else {
+    std::fprintf(stderr, "%s\n", Message(what).c_str());
+    unlogged_ = what;
+  }
+}
+
+FilterStats Counters::stats() const {
+  FilterStats stats;
+  stats.filters_built = filters_built_.load(std::memory_order_relaxed);
+  stats.keys_added = keys_added_.load(std::memory_order_relaxed);
+  stats.bytes_built = bytes_built_.load(std::memory_order_relaxed);
+  stats.filters_opened = filters_opened_.load(std::memory_order_relaxed);
+  stats.foreign_filters_opened = foreign_.load(std::memory_order_relaxed);
+  stats.damaged_filters = damaged_.load(std::memory_order_relaxed);
+  stats.future_filters = future_.load(std::memory_order_relaxed);
+  return stats;
+}
+
+void Counters::AddLog(rocksdb::Logger* log) {
+  if (log == nullptr) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  logs_.push_back(log);
+  if (unlogged_ != nullptr) rocksdb::Warn(log, "%s", Message(unlogged_).c_str());
+  unlogged_ = nullptr;
+}
+
+void Counters::RemoveLog(rocksdb::Logger* log) {
+  if (log == nullptr) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  logs_.erase(std::find(logs_.begin(), logs_.end(), log));
+}
+
+}  // namespace rocksieve

@@ -1,0 +1,47 @@
+// What a policy, its builders and its readers count, and how damage is reported once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include <rocksdb/env.h>
+
+#include <rocksieve/filter_policy.h>
+
+namespace rocksieve {
+
+// Shared by a policy and the builders that it made. Thread-safe.
+class Counters {
+ public:
+  void CountBuilt(uint64_t keys, uint64_t bytes);
+  void CountOpened() { filters_opened_.fetch_add(1, std::memory_order_relaxed); }
+  void CountForeign() { foreign_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Counts, and reports the first of a policy: RocksDB says neither which file the block came from
+  // nor where to log, so the message goes to the log of a table that is being built just now, else to
+  // stderr and again to the log of the next table that is built.
+  void CountDamaged(const char* what) { CountUnreadable(&damaged_, what); }
+  void CountFuture(const char* what) { CountUnreadable(&future_, what); }
+
+  FilterStats stats() const;
+
+  // A builder announces its log for as long as it lives: the log dies with the database, and the
+  // policy may outlive both. `log` may be null.
+  void AddLog(rocksdb::Logger* log);
+  void RemoveLog(rocksdb::Logger* log);
+
+ private:
+  void CountUnreadable(std::atomic<uint64_t>* counter, const char* what);
+
+  std::atomic<uint64_t> filters_built_{0}, keys_added_{0}, bytes_built_{0};
+  std::atomic<uint64_t> filters_opened_{0}, foreign_{0}, damaged_{0}, future_{0};
+
+  std::mutex mutex_;
+  std::vector<rocksdb::Logger*> logs_;   // guarded by mutex_
+  const char* unlogged_ = nullptr;       // guarded by mutex_; reported to stderr only, so far
+  bool reported_ = false;                // guarded by mutex_
+};
+
+}  // namespace rocksieve

@@ -1,0 +1,69 @@
+#include "policy.h"
+
+#include <rocksieve/filter.h>
+
+#include "bits_builder.h"
+#include "bits_reader.h"
+
+namespace rocksieve {
+namespace {
+
+constexpr const char* kClassName = "rocksieve";
+
+// A built-in filter of up to five bytes means "no keys", and would lose them if it is really the
+// stump of a block of ours.
+constexpr size_t kSmallestForeignBlock = 6;
+
+}  // namespace
+
+Policy::Policy(const FilterSpec& spec)
+    : spec_(spec),
+      spec_text_(spec.ToString()),
+      builtin_(rocksdb::NewBloomFilterPolicy(10)),
+      counters_(std::make_shared<Counters>()) {}
+
+bool Policy::IsInstanceOf(const std::string& name) const {
+  return name == kClassName || name == spec_text_ || rocksdb::FilterPolicy::IsInstanceOf(name);
+}
+
+const char* Policy::CompatibilityName() const { return builtin_->CompatibilityName(); }
+
+rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
+    const rocksdb::FilterBuildingContext& context) const {
+  return new BitsBuilder(spec_, context, counters_);
+}
+
+rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& contents) const {
+  OpenedFilter opened = OpenFilter({contents.data(), contents.size()});
+  switch (opened.state) {
+    case BlockState::kIntact:
+      counters_->CountOpened();
+      return new BitsReader(std::move(opened.filter));
+    case BlockState::kForeign:
+      if (contents.size() < kSmallestForeignBlock) {
+        counters_->CountDamaged("is too short to be one");
+        return new MayMatchReader();
+      }
+      counters_->CountForeign();
+      return builtin_->GetFilterBitsReader(contents);
+    case BlockState::kDamaged:
+      counters_->CountDamaged("is damaged");
+      return new MayMatchReader();
+    case BlockState::kFutureVersion:
+      counters_->CountFuture("comes from a later version of rocksieve");
+      return new MayMatchReader();
+  }
+  return new MayMatchReader();
+}
+
+rocksdb::Status GetFilterStats(const rocksdb::FilterPolicy* policy, FilterStats* stats) {
+  if (policy == nullptr || !policy->IsInstanceOf(kClassName)) {
+    return rocksdb::Status::InvalidArgument(
+        "rocksieve::GetFilterStats takes a policy made by rocksieve",
+        policy == nullptr ? "it is null" : "it is " + policy->GetId());
+  }
+  *stats = static_cast<const Policy*>(policy)->stats();
+  return rocksdb::Status::OK();
+}
+
+}  // namespace rocksieve
