@@ -2,18 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <string>
 
 namespace rocksieve {
-namespace {
-
-std::string Message(const char* what) {
-  return std::string("rocksieve: a filter block ") + what +
-         "; its file is read without a filter, no key is lost. Compacting the file makes a new "
-         "filter. Reported once per filter policy; rocksieve::GetFilterStats counts them all.";
-}
-
-}  // namespace
 
 void Counters::CountBuilt(uint64_t keys, uint64_t bytes) {
   filters_built_.fetch_add(1, std::memory_order_relaxed);
@@ -22,15 +12,22 @@ void Counters::CountBuilt(uint64_t keys, uint64_t bytes) {
 }
 
 void Counters::CountUnreadable(std::atomic<uint64_t>* counter, const char* what) {
-  counter->fetch_add(1, std::memory_order_relaxed);
+  // The counter says whether a message is due, so that the text is made only once.
+  if (counter->fetch_add(1, std::memory_order_relaxed) != 0) return;
+  ReportOnce(std::string("rocksieve: a filter block ") + what +
+             "; its file is read without a filter, no key is lost. Compacting the file makes a new "
+             "filter. Reported once per filter policy; rocksieve::GetFilterStats counts them all.");
+}
+
+void Counters::ReportOnce(const std::string& message) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (reported_) return;
   reported_ = true;
   if (!logs_.empty()) {
-    rocksdb::Warn(logs_.back(), "%s", Message(what).c_str());
+    rocksdb::Warn(logs_.back(), "%s", message.c_str());
   } else {
-    std::fprintf(stderr, "%s\n", Message(what).c_str());
-    unlogged_ = what;
+    std::fprintf(stderr, "%s\n", message.c_str());
+    unlogged_ = message;
   }
 }
 
@@ -50,8 +47,8 @@ void Counters::AddLog(rocksdb::Logger* log) {
   if (log == nullptr) return;
   std::lock_guard<std::mutex> lock(mutex_);
   logs_.push_back(log);
-  if (unlogged_ != nullptr) rocksdb::Warn(log, "%s", Message(unlogged_).c_str());
-  unlogged_ = nullptr;
+  if (!unlogged_.empty()) rocksdb::Warn(log, "%s", unlogged_.c_str());
+  unlogged_.clear();
 }
 
 void Counters::RemoveLog(rocksdb::Logger* log) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include <rocksdb/env.h>
@@ -19,11 +20,14 @@ class Counters {
   void CountOpened() { filters_opened_.fetch_add(1, std::memory_order_relaxed); }
   void CountForeign() { foreign_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Counts, and reports the first of a policy: RocksDB says neither which file the block came from
-  // nor where to log, so the message goes to the log of a table that is being built just now, else to
-  // stderr and again to the log of the next table that is built.
+  // Count, and report the first of a policy.
   void CountDamaged(const char* what) { CountUnreadable(&damaged_, what); }
   void CountFuture(const char* what) { CountUnreadable(&future_, what); }
+
+  // Reports the first message of a policy. RocksDB tells a policy neither which file a block came
+  // from nor where to log, so it goes to the log of a table that is being built just now, else to
+  // stderr and again to the log of the next table that is built.
+  void ReportOnce(const std::string& message);
 
   FilterStats stats() const;
 
@@ -40,7 +44,7 @@ class Counters {
 
   std::mutex mutex_;
   std::vector<rocksdb::Logger*> logs_;   // guarded by mutex_
-  const char* unlogged_ = nullptr;       // guarded by mutex_; reported to stderr only, so far
+  std::string unlogged_;                 // guarded by mutex_; reported to stderr only, so far
   bool reported_ = false;                // guarded by mutex_
 };
 

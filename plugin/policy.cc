@@ -1,5 +1,8 @@
 #include "policy.h"
 
+#include <utility>
+
+#include <rocksdb/convenience.h>
 #include <rocksieve/filter.h>
 
 #include "bits_builder.h"
@@ -22,14 +25,54 @@ Policy::Policy(const FilterSpec& spec)
       builtin_(rocksdb::NewBloomFilterPolicy(10)),
       counters_(std::make_shared<Counters>()) {}
 
+Policy::Policy(std::string spec_text, std::string error)
+    : spec_text_(std::move(spec_text)),
+      error_(std::move(error)),
+      builtin_(rocksdb::NewBloomFilterPolicy(10)),
+      counters_(std::make_shared<Counters>()) {}
+
 bool Policy::IsInstanceOf(const std::string& name) const {
   return name == kClassName || name == spec_text_ || rocksdb::FilterPolicy::IsInstanceOf(name);
 }
 
 const char* Policy::CompatibilityName() const { return builtin_->CompatibilityName(); }
 
+rocksdb::Status Policy::ErrorStatus() const {
+  return error_.empty() ? rocksdb::Status::OK() : rocksdb::Status::InvalidArgument(error_);
+}
+
+rocksdb::Status Policy::PrepareOptions(const rocksdb::ConfigOptions& options) {
+  return error_.empty() ? rocksdb::FilterPolicy::PrepareOptions(options) : ErrorStatus();
+}
+
+rocksdb::Status Policy::ValidateOptions(const rocksdb::DBOptions& db_options,
+                                        const rocksdb::ColumnFamilyOptions& cf_options) const {
+  return error_.empty() ? rocksdb::FilterPolicy::ValidateOptions(db_options, cf_options)
+                        : ErrorStatus();
+}
+
+rocksdb::Status Policy::ConfigureOptions(
+    const rocksdb::ConfigOptions& options,
+    const std::unordered_map<std::string, std::string>& properties,
+    std::unordered_map<std::string, std::string>* unused) {
+  for (const auto& [name, value] : properties) {
+    if (error_.empty() && name != "id") {
+      error_ = "\"" + name + "=" + value + "\" cannot be set: a rocksieve filter policy has no " +
+               "properties, all is in its spec; for example " + spec_text_;
+    }
+  }
+  return rocksdb::FilterPolicy::ConfigureOptions(options, properties, unused);
+}
+
 rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
     const rocksdb::FilterBuildingContext& context) const {
+  if (!error_.empty()) {
+    // Only what opens no database comes here, such as an SstFileWriter.
+    counters_->AddLog(context.info_log);
+    counters_->ReportOnce("rocksieve: files are written without filters: " + error_);
+    counters_->RemoveLog(context.info_log);
+    return nullptr;
+  }
   return new BitsBuilder(spec_, context, counters_);
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include <rocksdb/filter_policy.h>
 
@@ -18,6 +19,12 @@ class Policy final : public rocksdb::FilterPolicy {
  public:
   explicit Policy(const FilterSpec& spec);
 
+  // A policy that stands for a spec that cannot be honoured, and says so when options are prepared
+  // or a database is opened with it. RocksDB's option parser swallows the error of a factory and
+  // goes on without a filter (BlockBasedTableFactory::ParseOption), so there must be an object that
+  // is still there when somebody listens.
+  Policy(std::string spec_text, std::string error);
+
   // The spec, which is what options print and what builds the same policy again.
   const char* Name() const override { return spec_text_.c_str(); }
   std::string GetId() const override { return spec_text_; }
@@ -27,15 +34,28 @@ class Policy final : public rocksdb::FilterPolicy {
   // already has would be lost under any other.
   const char* CompatibilityName() const override;
 
+  // InvalidArgument if the spec, or a property that came with it, cannot be honoured.
+  rocksdb::Status PrepareOptions(const rocksdb::ConfigOptions& options) override;
+  rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
+                                  const rocksdb::ColumnFamilyOptions& cf_options) const override;
+
   rocksdb::FilterBitsBuilder* GetBuilderWithContext(
       const rocksdb::FilterBuildingContext& context) const override;
   rocksdb::FilterBitsReader* GetFilterBitsReader(const rocksdb::Slice& contents) const override;
 
   FilterStats stats() const { return counters_->stats(); }
 
+ protected:
+  rocksdb::Status ConfigureOptions(const rocksdb::ConfigOptions& options,
+                                   const std::unordered_map<std::string, std::string>& properties,
+                                   std::unordered_map<std::string, std::string>* unused) override;
+
  private:
+  rocksdb::Status ErrorStatus() const;
+
   const FilterSpec spec_;
   const std::string spec_text_;
+  std::string error_;  // empty, or why this policy must not be used
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_;
   const std::shared_ptr<Counters> counters_;
 };

@@ -27,10 +27,10 @@ namespace {
 
 const rocksdb::FilterPolicy* MakePolicy(const std::string& spec_text,
                                         std::unique_ptr<const rocksdb::FilterPolicy>* guard,
-                                        std::string* error) {
+                                        std::string* /*error*/) {
   FilterSpec spec;
-  *error = FilterSpec::Parse(spec_text, &spec);
-  if (error->empty()) guard->reset(new Policy(spec));
+  const std::string error = FilterSpec::Parse(spec_text, &spec);
+  guard->reset(error.empty() ? new Policy(spec) : new Policy(spec_text, error));
   return guard->get();
 }
 

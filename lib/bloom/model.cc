@@ -64,8 +64,9 @@ double LaneFill(int bits) {
 
 double LinePassRate(int probes, int keys) {
   if (keys == 0) return 0;
-  if (probes < 8) return PassRateOfRing(probes, keys);
-  if (probes == 12) return PassRateOf12(keys);
+  // Sums of many rounded terms can exceed 1 by a hair.
+  if (probes < 8) return std::min(PassRateOfRing(probes, keys), 1.0);
+  if (probes == 12) return std::min(PassRateOf12(keys), 1.0);
   const int per_lane = probes / 8;
   const double lane = std::pow(LaneFill(per_lane * keys), kLanes) * SpecialFill(per_lane * keys);
   return std::pow(lane, per_lane);

@@ -63,11 +63,9 @@ FilterBuilder::~FilterBuilder() = default;
 void FilterBuilder::AddKey(std::string_view key) {
   State& state = *state_;
   const uint64_t hash = HashKey(key, state.salt);
-  // RocksDB adds whole keys and their prefixes in turns, so the same prefix comes with every second
-  // call: look two back.
   const size_t size = state.hashes.size();
-  if (size >= 1 && state.hashes[size - 1] == hash) return;
-  if (size >= 2 && state.hashes[size - 2] == hash) return;
+  // Keys come sorted and prefixes repeat, so most duplicates are adjacent.
+  if (size != 0 && state.hashes.back() == hash) return;
   state.hashes.push_back(hash);
   state.range.Cover(key);
   if (state.keep_for_verification) {
@@ -124,7 +122,7 @@ size_t FilterBuilder::EstimateBlockBytes(size_t keys) const {
 
 size_t FilterBuilder::EstimateKeyCount(size_t block_bytes) const {
   size_t fits = 0;
-  size_t too_many = 8 * block_bytes + 1;  // no family serves less than one bit per key
+  size_t too_many = 16 * block_bytes + 2;  // no family serves as little as half a bit per key
   while (too_many - fits > 1) {
     const size_t middle = fits + (too_many - fits) / 2;
     (EstimateBlockBytes(middle) <= block_bytes ? fits : too_many) = middle;

@@ -1,0 +1,114 @@
+"""Runs RocksDB's own db_bench on an OPTIONS file, and reads what it reports."""
+
+import pathlib
+import re
+
+from environment import PLUGIN, SEED, run, run_ok
+
+KEYS = 100_000
+READS = 32_000  # a multiple of the batch size of multireadrandom
+BATCH = 32
+
+# Small buffers and files, so that little data makes several files.
+_OPTIONS = """\
+[Version]
+  rocksdb_version=7.8.3
+  options_file_version=1.1
+
+[DBOptions]
+  create_if_missing=true
+
+[CFOptions "default"]
+  write_buffer_size=1048576
+  target_file_size_base=2097152
+  compression=kNoCompression
+{column_family}
+[TableOptions/BlockBasedTable "default"]
+  filter_policy={filter_policy}
+{table}
+"""
+
+PARTITIONED = {
+    "partition_filters": "true",
+    "index_type": "kTwoLevelIndexSearch",
+    "metadata_block_size": "1024",
+    "cache_index_and_filter_blocks": "true",  # so that the block cache counts the partitions
+}
+
+
+def options_text(filter_policy, column_family=None, table=None):
+    def lines(options):
+        return "".join(f"  {name}={value}\n" for name, value in (options or {}).items())
+
+    return _OPTIONS.format(filter_policy=filter_policy, column_family=lines(column_family),
+                           table=lines(table))
+
+
+class Report:
+    """What one run of db_bench found and counted."""
+
+    def __init__(self, finished):
+        self.finished = finished
+        # [("readrandom", 12614, 20000), ...] in the order in which they ran.
+        self.found = [(name, int(found), int(asked)) for name, found, asked in re.findall(
+            r"^(\w+)\s+:.*\((\d+) of (\d+) found\)", finished.out, re.MULTILINE)]
+        self._tickers = {name: int(count) for name, count in re.findall(
+            r"^rocksdb\.(\S+) COUNT : (\d+)$", finished.out, re.MULTILINE)}
+
+    def ticker(self, name):
+        return self._tickers[name]
+
+    @property
+    def useful(self):
+        return self.ticker("bloom.filter.useful")
+
+    @property
+    def positive(self):
+        """Filter checks that did not rule the key out."""
+        return self.ticker("bloom.filter.full.positive")
+
+    @property
+    def true_positive(self):
+        return self.ticker("bloom.filter.full.true.positive")
+
+
+class Database:
+    """A database below `directory` that db_bench fills and reads, always with the same seed: runs of
+    the same benchmarks ask for the same keys, whatever the filter."""
+
+    def __init__(self, directory, *flags, keys=KEYS):
+        self.path = pathlib.Path(directory) / "db"
+        self._options_file = pathlib.Path(directory) / "OPTIONS"
+        self._flags = flags
+        self.keys = keys
+
+    def try_bench(self, benchmarks, options, *flags, stock=False, existing=True):
+        self._options_file.write_text(options)
+        return run("db_bench", f"--db={self.path}", f"--options_file={self._options_file}",
+                   f"--benchmarks={benchmarks}", f"--use_existing_db={str(existing).lower()}",
+                   f"--num={self.keys}", f"--reads={READS}", f"--seed={SEED}",
+                   f"--batch_size={BATCH}", "--multiread_batched", "--statistics", *self._flags,
+                   *flags, preload=() if stock else (PLUGIN,))
+
+    def bench(self, *arguments, **settings):
+        finished = self.try_bench(*arguments, **settings)
+        if finished.code != 0:
+            raise AssertionError(f"failed: {finished}")
+        return Report(finished)
+
+    def create(self, options, **settings):
+        """Fills and compacts."""
+        return self.bench("fillrandom,compact", options, existing=False, **settings)
+
+    def tables(self):
+        return sorted(self.path.glob("*.sst"))
+
+    def table_properties(self):
+        return [table_properties(table) for table in self.tables()]
+
+
+def table_properties(table, preload=()):
+    """The properties that sst_dump shows of an SST, by their names there."""
+    out = run_ok("sst_dump", f"--file={table}", "--command=none", "--show_properties",
+                 preload=preload).out
+    return dict(re.findall(r"^  (?:# )?(.+?): (.*)$", out, re.MULTILINE))

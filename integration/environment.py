@@ -1,0 +1,101 @@
+"""What every integration test needs: the build under test, temporary directories, and programs that
+run with a time limit.
+
+ROCKSIEVE_BUILD names the build directory (default: build/ of the repository).
+ROCKSIEVE_SEED repeats a run: every test file prints the seed that it used.
+"""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAMS = ROOT / "integration" / "programs"
+BUILD = pathlib.Path(os.environ.get("ROCKSIEVE_BUILD") or ROOT / "build").resolve()
+PLUGIN = BUILD / "lib" / "librocksieve.so"
+CORE = BUILD / "lib" / "librocksieve_core.a"
+
+if not PLUGIN.exists():
+    sys.exit(f"{PLUGIN} is missing: set ROCKSIEVE_BUILD to the directory of a finished build")
+
+# db_bench takes a seed of 0 for "none".
+SEED = int(os.environ.get("ROCKSIEVE_SEED") or random.SystemRandom().randrange(1, 2**31))
+print(f"seed {SEED}; to repeat: ROCKSIEVE_SEED={SEED}", file=sys.stderr)
+
+
+class Finished:
+    """A program that has ended: its exit code and what it wrote."""
+
+    def __init__(self, command, code, out, err):
+        self.command, self.code, self.out, self.err = command, code, out, err
+
+    def __str__(self):
+        def shortened(text):
+            return text if len(text) < 6000 else text[:3000] + "\n[...]\n" + text[-3000:]
+
+        return (f"{' '.join(map(str, self.command))}\nexit code {self.code}\n"
+                f"--- stdout\n{shortened(self.out)}\n--- stderr\n{shortened(self.err)}")
+
+
+def run(*command, preload=(), stdin="", timeout=60, cwd=None, variables=None):
+    """Runs a program to its end, whatever its exit code. `preload` are libraries, first one first."""
+    environment = dict(os.environ, LC_ALL="C", **(variables or {}))
+    environment.pop("LD_PRELOAD", None)
+    if preload:
+        environment["LD_PRELOAD"] = ":".join(map(str, preload))
+    # A session of its own, so that a time-out ends the program's children as well.
+    process = subprocess.Popen([str(word) for word in command], cwd=cwd, env=environment,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, err = process.communicate(stdin.encode(), timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        finished = Finished(command, None, text_of(out), text_of(err))
+        raise AssertionError(f"not done after {timeout} seconds: {finished}") from None
+    return Finished(command, process.returncode, text_of(out), text_of(err))
+
+
+def run_ok(*command, **settings):
+    """The same for a program that must succeed."""
+    finished = run(*command, **settings)
+    if finished.code != 0:
+        raise AssertionError(f"failed: {finished}")
+    return finished
+
+
+def text_of(output):
+    return output.decode("utf-8", "backslashreplace")
+
+
+def compile_program(source, executable, *flags, compiler="g++"):
+    """Compiles against the build tree. The program finds the build's libraries when it runs."""
+    standard = "-std=c++17" if compiler == "g++" else "-std=c11"
+    run_ok(compiler, standard, "-Wall", "-Wextra", f"-I{ROOT / 'include'}", source, "-o", executable,
+           f"-L{BUILD / 'lib'}", f"-Wl,-rpath,{BUILD / 'lib'}", *flags, timeout=120)
+    return executable
+
+
+class Sandbox(unittest.TestCase):
+    """A test case with a temporary directory for the whole class, and one for each test."""
+
+    maxDiff = 2000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.class_directory = cls._temporary_directory(cls.addClassCleanup)
+
+    def setUp(self):
+        self.directory = self._temporary_directory(self.addCleanup)
+
+    @staticmethod
+    def _temporary_directory(add_cleanup):
+        directory = tempfile.TemporaryDirectory(prefix="rocksieve-test-")
+        add_cleanup(directory.cleanup)
+        return pathlib.Path(directory.name)

@@ -1,0 +1,203 @@
+// Lets another program build and ask filters: the C++ side of tests/python/cross_check.py.
+//
+// Reads requests from standard input, one per line, and answers each with one line:
+//
+//   build SPEC KEY...     the block
+//   query BLOCK KEY...    STATE, then for each key 1 (may be contained) or 0
+//   info BLOCK            STATE, and if it is "intact": FAMILY PARAMETER KEY_COUNT SALT PAYLOAD
+//                         SMALLEST LARGEST LARGEST_CUT
+//   hash SALT KEY...      the hashes
+//
+// Words are separated by single spaces. Keys, blocks and other bytes are in hex, or "-" if there
+// are none; numbers are decimal; a salt that is not there is "-" too. STATE is intact, foreign,
+// damaged or future. A request that cannot be served ends the program with a message and exit
+// code 1.
+#include <rocksieve/filter.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using rocksieve::BlockState;
+using rocksieve::OpenedFilter;
+
+[[noreturn]] void Fail(const std::string& message) {
+  std::cerr << "filter_tool: " << message << std::endl;
+  std::exit(1);
+}
+
+std::vector<std::string_view> SplitAtSpaces(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (size_t begin = 0; begin <= line.size();) {
+    const size_t end = std::min(line.find(' ', begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  Fail(std::string("not a hex digit: ") + c);
+}
+
+std::string FromHex(std::string_view hex) {
+  std::string bytes;
+  if (hex == "-") return bytes;
+  if (hex.size() % 2 != 0) Fail("an odd number of hex digits");
+  bytes.reserve(hex.size() / 2);
+  for (size_t i = 0; i < hex.size(); i += 2) {
+    bytes.push_back(static_cast<char>(HexDigit(hex[i]) * 16 + HexDigit(hex[i + 1])));
+  }
+  return bytes;
+}
+
+std::string ToHex(std::string_view bytes) {
+  if (bytes.empty()) return "-";
+  std::string hex;
+  hex.reserve(2 * bytes.size());
+  for (const unsigned char byte : bytes) {
+    hex.push_back("0123456789abcdef"[byte >> 4]);
+    hex.push_back("0123456789abcdef"[byte & 15]);
+  }
+  return hex;
+}
+
+std::vector<std::string> KeysFrom(const std::vector<std::string_view>& words, size_t first) {
+  std::vector<std::string> keys;
+  for (size_t i = first; i < words.size(); ++i) keys.push_back(FromHex(words[i]));
+  return keys;
+}
+
+const char* StateName(BlockState state) {
+  switch (state) {
+    case BlockState::kIntact:
+      return "intact";
+    case BlockState::kForeign:
+      return "foreign";
+    case BlockState::kDamaged:
+      return "damaged";
+    case BlockState::kFutureVersion:
+      return "future";
+  }
+  Fail("a state without a name");
+}
+
+// A block in memory of exactly its size, so that a sanitizer sees every step out of it.
+struct ExactBlock {
+  explicit ExactBlock(std::string_view hex) {
+    const std::string bytes = FromHex(hex);
+    data = std::make_unique<char[]>(bytes.size());
+    size = bytes.size();
+    if (size > 0) std::memcpy(data.get(), bytes.data(), size);
+  }
+  std::string_view view() const { return {data.get(), size}; }
+
+  std::unique_ptr<char[]> data;
+  size_t size;
+};
+
+std::string Build(const std::vector<std::string_view>& words) {
+  if (words.size() < 2) Fail("build needs a spec");
+  rocksieve::FilterSpec spec;
+  const std::string error = rocksieve::FilterSpec::Parse(words[1], &spec);
+  if (!error.empty()) Fail(error);
+  rocksieve::FilterBuilder builder(spec);
+  for (const std::string& key : KeysFrom(words, 2)) builder.AddKey(key);
+  const rocksieve::FilterBlock block = builder.Finish();
+  return ToHex(block.view());
+}
+
+std::string Query(const std::vector<std::string_view>& words) {
+  if (words.size() < 2) Fail("query needs a block");
+  const ExactBlock block(words[1]);
+  const std::vector<std::string> keys = KeysFrom(words, 2);
+  const OpenedFilter opened = rocksieve::OpenFilter(block.view());
+  if ((opened.filter != nullptr) != (opened.state == BlockState::kIntact)) {
+    Fail("a filter without an intact block, or the reverse");
+  }
+  std::string answers;
+  std::vector<uint64_t> hashes;
+  for (const std::string& key : keys) {
+    answers.push_back(!opened.filter || opened.filter->MayContain(key) ? '1' : '0');
+    if (opened.filter) hashes.push_back(opened.filter->KeyHash(key));
+  }
+
+  // The other two ways to ask must agree.
+  const auto batch = std::make_unique<bool[]>(hashes.size());
+  if (opened.filter) opened.filter->MayContainHashes(hashes.data(), hashes.size(), batch.get());
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const bool answer = answers[i] == '1';
+    if (opened.filter->MayContainHash(hashes[i]) != answer || batch[i] != answer) {
+      Fail("MayContain, MayContainHash and MayContainHashes differ for key " + ToHex(keys[i]));
+    }
+  }
+  return StateName(opened.state) + (" " + answers);
+}
+
+std::string Info(const std::vector<std::string_view>& words) {
+  if (words.size() != 2) Fail("info needs a block");
+  const ExactBlock block(words[1]);
+  const OpenedFilter opened = rocksieve::OpenFilter(block.view());
+  std::string answer = StateName(opened.state);
+  if (opened.state != BlockState::kIntact) return answer;
+  const rocksieve::FilterBlockInfo& info = opened.info;
+  answer += " " + std::to_string(static_cast<int>(info.family));
+  answer += " " + std::to_string(info.parameter);
+  answer += " " + std::to_string(info.key_count);
+  answer += " " + (info.salted ? std::to_string(info.salt) : "-");
+  answer += " " + ToHex(info.payload) + " " + ToHex(info.smallest) + " " + ToHex(info.largest);
+  return answer + (info.largest_cut ? " 1" : " 0");
+}
+
+// A filter that only lends its hash function.
+class HashOnly : public rocksieve::Filter {
+ public:
+  using Filter::Filter;
+  bool MayContainHash(uint64_t) const override { return true; }
+  void MayContainHashes(const uint64_t*, size_t count, bool* may_contain) const override {
+    std::fill_n(may_contain, count, true);
+  }
+};
+
+std::string Hash(const std::vector<std::string_view>& words) {
+  if (words.size() < 2) Fail("hash needs a salt");
+  const HashOnly hasher(std::strtoull(std::string(words[1]).c_str(), nullptr, 10));
+  std::string answer;
+  for (const std::string& key : KeysFrom(words, 2)) {
+    if (!answer.empty()) answer += ' ';
+    answer += std::to_string(hasher.KeyHash(key));
+  }
+  return answer;
+}
+
+}  // namespace
+
+int main() {
+  std::ios::sync_with_stdio(false);
+  for (std::string line; std::getline(std::cin, line);) {
+    const std::vector<std::string_view> words = SplitAtSpaces(line);
+    std::string answer;
+    if (words[0] == "build") {
+      answer = Build(words);
+    } else if (words[0] == "query") {
+      answer = Query(words);
+    } else if (words[0] == "info") {
+      answer = Info(words);
+    } else if (words[0] == "hash") {
+      answer = Hash(words);
+    } else {
+      Fail("unknown request: " + std::string(words[0]));
+    }
+    std::cout << answer << std::endl;
+  }
+}

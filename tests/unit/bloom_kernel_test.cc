@@ -1,0 +1,134 @@
+// The kernels of the Bloom family against slow, obvious code.
+#include "bloom/kernel.h"
+
+#include <bit>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "bloom/builder.h"
+#include "bloom/plan.h"
+
+namespace rocksieve::bloom {
+namespace {
+
+constexpr int kProbeCounts[] = {1, 2, 3, 4, 5, 6, 8, 12, 16};
+
+// Kernels to check; those of instruction sets that this machine lacks are left out.
+std::vector<const Kernel*> Kernels() { return {&kPortableKernel}; }
+
+int SeedOf(const uint64_t* words, int lane, uint64_t group) {
+  const int both = static_cast<int>(words[7] >> (8 * lane) & 0xFF);
+  return group < 4 ? both & 15 : both >> 4;
+}
+
+bool ObviousQuery(const uint8_t* lines, uint64_t line_count, uint64_t hash, int probes) {
+  const uint8_t* line = lines + LineIndex(hash, line_count) * kLineBytes;
+  uint64_t words[8];
+  for (int i = 0; i < 8; i++) words[i] = LoadLittleEndian64(line + 8 * i);
+  const uint64_t group = Group(hash);
+  bool all = true;
+  ForEachProbe(hash, probes, [&](int lane, int position) {
+    if (lane == 7) {
+      all = all && (position < 56 || (words[7] >> position & 1) != 0);
+    } else {
+      const int turned = (position + SeedOf(words, lane, group) * static_cast<int>(group)) % 64;
+      all = all && (words[lane] >> turned & 1) != 0;
+    }
+  });
+  return all;
+}
+
+TEST(BloomKernel, AnswersAsTheObviousQueryOnAnyBytes) {
+  std::mt19937_64 random(11);
+  for (const Kernel* kernel : Kernels()) {
+    for (int probes : kProbeCounts) {
+      const QueryFunction query = kernel->query_for(probes);
+      int hits = 0;
+      for (uint64_t line_count : {1, 3, 100}) {
+        // Nearly full lines, so that the last probes are reached.
+        std::vector<uint8_t> lines(line_count * kLineBytes);
+        for (uint8_t& byte : lines) byte = static_cast<uint8_t>(random() | random() | random());
+        for (int i = 0; i < 20000; i++) {
+          const uint64_t hash = random();
+          const bool expected = ObviousQuery(lines.data(), line_count, hash, probes);
+          hits += expected;
+          ASSERT_EQ(query(lines.data(), line_count, hash), expected)
+              << kernel->name << ", " << probes << " probes, hash " << hash;
+        }
+      }
+      EXPECT_GT(hits, 0);
+    }
+  }
+}
+
+// Tries all that the definition allows, in its order.
+void ObviousChooseSeeds(const LineMasks& masks, uint64_t* words) {
+  words[7] = 0;
+  for (const auto& group : masks) words[7] |= group[7] & ~kNotProbeBits;
+  for (int lane = 0; lane < kLanes; lane++) {
+    auto turned = [&](int from, int seed) {
+      uint64_t bits = 0;
+      for (int g = from; g < from + 4; g++) bits |= std::rotl(masks[g][lane], (g * seed) % 64);
+      return bits;
+    };
+    std::vector<std::pair<int, int>> first;  // (bits set, seed)
+    for (int seed = 0; seed < kSeeds; seed++) first.emplace_back(std::popcount(turned(0, seed)), seed);
+    std::sort(first.begin(), first.end());
+    int best_bits = 65, best_first = 0, best_second = 0;
+    for (int second = 0; second < kSeeds; second++) {
+      for (int rank = 0; rank < kBeam; rank++) {
+        const int seed = first[rank].second;
+        const int bits = std::popcount(turned(0, seed) | turned(4, second));
+        const bool better = bits < best_bits ||
+                            (bits == best_bits && second == best_second && seed < best_first);
+        if (better) best_bits = bits, best_first = seed, best_second = second;
+      }
+    }
+    words[lane] = turned(0, best_first) | turned(4, best_second);
+    words[7] |= static_cast<uint64_t>(best_first | best_second << 4) << (8 * lane);
+  }
+}
+
+TEST(BloomKernel, ChoosesTheSeedsThatTheFormatDefines) {
+  std::mt19937_64 random(12);
+  for (const Kernel* kernel : Kernels()) {
+    for (int keys = 0; keys < 200; keys++) {
+      LineMasks masks;
+      std::memset(masks, 0, sizeof(masks));
+      std::vector<uint64_t> hashes(keys);
+      for (uint64_t& hash : hashes) hash = random();
+      const int probes = kProbeCounts[keys % 9];
+      kernel->add_keys(hashes.data(), hashes.size(), probes, 1, 0, &masks);
+      uint64_t expected[8];
+      ObviousChooseSeeds(masks, expected);
+      uint8_t line[kLineBytes];
+      kernel->choose_seeds(masks, line);
+      for (int i = 0; i < 8; i++) {
+        ASSERT_EQ(LoadLittleEndian64(line + 8 * i), expected[i]) << kernel->name << " word " << i;
+      }
+    }
+  }
+}
+
+TEST(BloomKernel, FindsEveryKeyAtEveryProbeCountAndSize) {
+  std::mt19937_64 random(13);
+  for (const Kernel* kernel : Kernels()) {
+    for (int probes : kProbeCounts) {
+      // 511 to 513 lines: where the builder begins to divide the work into runs.
+      for (uint64_t lines : {1, 2, 7, 511, 512, 513, 3000}) {
+        HashList hashes;
+        for (uint64_t i = 0; i < lines * 50; i++) hashes.push_back(random());
+        std::vector<uint8_t> payload(lines * kLineBytes);
+        Build(hashes, {lines, probes}, payload.data(), *kernel);
+        const QueryFunction query = kernel->query_for(probes);
+        for (uint64_t hash : hashes) ASSERT_TRUE(query(payload.data(), lines, hash));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve::bloom

@@ -1,0 +1,101 @@
+// Placing keys into a shard, and what happens when that cannot be done.
+#include "cuckoo/placement.h"
+
+#include <random>
+#include <unordered_set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cuckoo/builder.h"
+#include "cuckoo/layout.h"
+#include "cuckoo/reader.h"
+
+namespace rocksieve::cuckoo {
+namespace {
+
+// Every key exactly once, in one of its four slots.
+void ExpectProperPlacement(const std::vector<uint64_t>& hashes, uint32_t slots,
+                           const Placement& placement) {
+  std::unordered_set<uint32_t> placed;
+  ASSERT_EQ(placement.key_in_slot().size(), slots);
+  for (uint32_t slot = 0; slot < slots; slot++) {
+    const uint32_t key = placement.key_in_slot()[slot];
+    if (key == Placement::kEmpty) continue;
+    EXPECT_TRUE(placed.insert(key).second) << "key " << key << " twice";
+    const KeyBits bits = KeyBitsOf(hashes[key]);
+    const uint32_t first = WindowAt(bits.first_position, slots);
+    const uint32_t second = WindowAt(bits.second_position, slots);
+    EXPECT_TRUE(slot - first < 2 || slot - second < 2) << "key " << key << " in slot " << slot;
+  }
+  EXPECT_EQ(placed.size(), hashes.size());
+}
+
+TEST(CuckooPlacement, PutsEveryKeyIntoOneOfItsSlots) {
+  std::mt19937_64 random(41);
+  for (uint32_t keys : {1, 2, 3, 10, 100, 2048, 10000}) {
+    int failures = 0;
+    for (int round = 0; round < 20; round++) {
+      std::vector<uint64_t> hashes(keys);
+      for (uint64_t& hash : hashes) hash = random();
+      Placement placement;
+      const uint32_t slots = keys + keys / 10 + 3;  // load 0.91 and less
+      if (placement.Place(hashes, slots)) {
+        ExpectProperPlacement(hashes, slots, placement);
+      } else {
+        failures++;
+      }
+    }
+    EXPECT_LE(failures, 4) << keys << " keys";
+  }
+}
+
+TEST(CuckooPlacement, GivesUpOnWhatCannotBePlaced) {
+  // Five keys with the same four slots, however many slots there are.
+  const std::vector<uint64_t> same(5, 0x123456789ABCDEF);
+  Placement placement;
+  EXPECT_FALSE(placement.Place(same, 100));
+  // More keys than slots.
+  std::mt19937_64 random(42);
+  std::vector<uint64_t> many(200);
+  for (uint64_t& hash : many) hash = random();
+  EXPECT_FALSE(placement.Place(many, 199));
+}
+
+// Finds hashes that share both windows up to ten thousand slots: the last resort must catch them.
+std::vector<uint64_t> UnplaceableHashes(size_t count) {
+  // The windows depend on the upper halves of two products. Differences of hashes that change only
+  // the lowest bits of the first product, and happen to leave the second nearly alone, do it.
+  std::vector<uint64_t> hashes;
+  constexpr uint64_t kInverse = 0x02AB9C720D1024ADULL;
+  const uint64_t start = uint64_t{0x5555555555555555};
+  EXPECT_EQ(0x9FB21C651E98DF25ULL * kInverse, 1u);
+  for (uint64_t low = 0; hashes.size() < count; low++) {
+    const uint64_t hash = (start + low) * kInverse;
+    const KeyBits bits = KeyBitsOf(hash);
+    if (bits.second_position < (1u << 17)) hashes.push_back(hash);
+  }
+  return hashes;
+}
+
+TEST(CuckooBuilder, AShardThatCannotBeFilledMayContainEverything) {
+  HashList hashes;
+  for (uint64_t hash : UnplaceableHashes(9)) hashes.push_back(hash);
+  const Plan plan = PlanFor(hashes.size(), 12.0 * 9 + 400);
+  const Payload built = Build(hashes, plan, 0, 16);
+  FilterBlockInfo info;
+  info.family = Family::kCuckoo;
+  info.key_count = hashes.size();
+  info.parameter = static_cast<uint8_t>(plan.fingerprint_bits);
+  info.payload = {built.data.get(), built.size};
+  Table table;
+  ASSERT_TRUE(ParseTable(info, &table));
+  EXPECT_EQ(table.Offset(1) - table.Offset(0), 1u);
+  const auto filter = Open(info);
+  std::mt19937_64 random(43);
+  for (uint64_t hash : hashes) EXPECT_TRUE(filter->MayContainHash(hash));
+  for (int i = 0; i < 100; i++) EXPECT_TRUE(filter->MayContainHash(random()));
+}
+
+}  // namespace
+}  // namespace rocksieve::cuckoo
