@@ -16,8 +16,9 @@ bool Placement::Place(std::span<const uint64_t> hashes, uint32_t slots) {
                   uint64_t{WindowAt(bits.second_position, slots)} << 32;
   }
 
-  // A shard that can be filled takes a few moves per key; the bound only ends hopeless searches.
-  uint64_t moves_left = 64 * hashes.size() + 1000;
+  // A shard that can be filled takes two moves per key, and hardly ever six; the bound ends hopeless
+  // searches, which would go on until labels reach the number of slots.
+  uint64_t moves_left = 8 * hashes.size() + 100;
   for (uint32_t start = 0; start < hashes.size(); start++) {
     for (uint32_t key = start; key != kEmpty;) {
       if (moves_left-- == 0) return false;

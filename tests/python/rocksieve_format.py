@@ -354,7 +354,7 @@ def place_keys(hashes, slots):
     """Which hash lies in which slot; None if the keys did not find their places in time."""
     label = [0] * slots
     placed = [None] * slots
-    moves_left = 64 * len(hashes) + 1000
+    moves_left = 8 * len(hashes) + 100
     for h in hashes:
         while h is not None:
             if moves_left == 0:
