@@ -1,1 +1,32 @@
+# What `cmake --install` puts where, and the package that find_package(rocksieve) then finds.
+include(CMakePackageConfigHelpers)
 
+set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/rocksieve)
+set(public_headers include/rocksieve/filter.h include/rocksieve/filter_spec.h)
+
+install(TARGETS rocksieve_core EXPORT rocksieveTargets
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT rocksieveTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
+
+# An export set of its own: it names targets of RocksDB, and whoever only wants rocksieve::core need
+# not have RocksDB.
+if(TARGET rocksieve_plugin)
+  list(APPEND public_headers include/rocksieve/filter_policy.h)
+  install(TARGETS rocksieve_plugin EXPORT rocksievePluginTargets
+          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT rocksievePluginTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
+endif()
+
+install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# 7.8.3 -> 7.8: the plugin serves the release series that it was built for, and no other.
+string(REGEX REPLACE "^([0-9]+\\.[0-9]+).*" "\\1" rocksdb_series "${RocksDB_VERSION}")
+configure_package_config_file(cmake/rocksieveConfig.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/rocksieveConfig.cmake INSTALL_DESTINATION ${package_directory}
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/rocksieveConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)  # before version 1.0, anything may change with the minor version
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rocksieveConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/rocksieveConfigVersion.cmake
+        DESTINATION ${package_directory})

@@ -73,8 +73,8 @@ class Report:
 
 
 class Database:
-    """A database below `directory` that db_bench fills and reads, always with the same seed: runs of
-    the same benchmarks ask for the same keys, whatever the filter."""
+    """A database below `directory` that db_bench fills and reads, always with the same seeds: runs of
+    the same benchmarks write, and ask for, the same keys, whatever the filter."""
 
     def __init__(self, directory, *flags, keys=KEYS):
         self.path = pathlib.Path(directory) / "db"
@@ -84,9 +84,11 @@ class Database:
 
     def try_bench(self, benchmarks, options, *flags, stock=False, existing=True):
         self._options_file.write_text(options)
+        # With the seed of the writer, a reader would ask for just the keys that were written.
+        seed = SEED + 1000 if existing else SEED
         return run("db_bench", f"--db={self.path}", f"--options_file={self._options_file}",
                    f"--benchmarks={benchmarks}", f"--use_existing_db={str(existing).lower()}",
-                   f"--num={self.keys}", f"--reads={READS}", f"--seed={SEED}",
+                   f"--num={self.keys}", f"--reads={READS}", f"--seed={seed}",
                    f"--batch_size={BATCH}", "--multiread_batched", "--statistics", *self._flags,
                    *flags, preload=() if stock else (PLUGIN,))
 

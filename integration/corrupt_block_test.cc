@@ -1,0 +1,227 @@
+// Damaged filter blocks, given to a policy as RocksDB would: no key of the set may ever be rejected,
+// and nothing outside of the block may be read.
+#include <algorithm>
+#include <cctype>
+
+#include "rocksdb_abi.h"
+#include "sst_file.h"
+
+namespace rocksieve {
+namespace {
+
+constexpr int kKeys = 100;
+
+std::vector<std::string> Keys() {
+  std::vector<std::string> keys;
+  for (int i = 0; i < kKeys; i++) keys.push_back(PresentKey(static_cast<uint64_t>(i)));
+  return keys;
+}
+
+std::string BuildBlock(const PolicyPtr& policy, const std::vector<std::string>& keys) {
+  const rocksdb::BlockBasedTableOptions options;
+  const rocksdb::FilterBuildingContext context(options);
+  const std::unique_ptr<rocksdb::FilterBitsBuilder> builder(policy->GetBuilderWithContext(context));
+  for (const std::string& key : keys) builder->AddKey(key);
+  std::unique_ptr<const char[]> owner;
+  return builder->Finish(&owner).ToString();
+}
+
+std::string RandomBytes(Random* random, size_t size) {
+  std::string bytes(size, 0);
+  for (char& byte : bytes) byte = static_cast<char>((*random)());
+  return bytes;
+}
+
+class CorruptBlock : public testing::TestWithParam<const char*> {
+ protected:
+  // How many keys are rejected, asked one by one or all at once. The block lies in memory of exactly
+  // its size, so that the address sanitizer sees what is read outside.
+  int Rejected(const std::string& block) const {
+    const std::unique_ptr<char[]> copy(new char[block.size()]);
+    block.copy(copy.get(), block.size());
+    const std::unique_ptr<rocksdb::FilterBitsReader> reader(
+        policy_->GetFilterBitsReader(rocksdb::Slice(copy.get(), block.size())));
+    std::vector<rocksdb::Slice> slices(keys_.begin(), keys_.end());
+    std::vector<rocksdb::Slice*> pointers;
+    for (rocksdb::Slice& slice : slices) pointers.push_back(&slice);
+    int rejected = 0;
+    for (const rocksdb::Slice& slice : slices) rejected += reader->MayMatch(slice) ? 0 : 1;
+    for (int begin = 0; begin < kKeys; begin += 32) {  // RocksDB's batches
+      bool may_match[32];
+      const int count = std::min(32, kKeys - begin);
+      reader->MayMatch(count, &pointers[static_cast<size_t>(begin)], may_match);
+      rejected += static_cast<int>(std::count(may_match, may_match + count, false));
+    }
+    return rejected;
+  }
+
+  // The block is not as it was written: it is counted as damaged, and passes every key.
+  void ExpectPassesAll(const std::string& block, const std::string& what) {
+    const uint64_t damaged = StatsOf(policy_).damaged_filters;
+    EXPECT_EQ(Rejected(block), 0) << what;
+    EXPECT_EQ(StatsOf(policy_).damaged_filters, damaged + 1) << what;
+  }
+
+  const PolicyPtr policy_ = PolicyFor(GetParam());
+  const std::vector<std::string> keys_ = Keys();
+  const std::string block_ = BuildBlock(policy_, keys_);
+};
+
+TEST_P(CorruptBlock, IntactBlockAcceptsItsKeysAndRejectsMostOthers) {
+  EXPECT_EQ(Rejected(block_), 0);
+  EXPECT_EQ(StatsOf(policy_).filters_opened, 1u);
+  const std::unique_ptr<rocksdb::FilterBitsReader> reader(policy_->GetFilterBitsReader(block_));
+  int passed = 0;
+  for (uint64_t i = 0; i < kKeys; i++) passed += reader->MayMatch(MissingKey(i)) ? 1 : 0;
+  EXPECT_LT(passed, kKeys / 5);
+}
+
+TEST_P(CorruptBlock, EveryByteChangedInEveryWay) {
+  for (size_t at = 0; at < block_.size(); at++) {
+    for (int flipped = 1; flipped < 256; flipped++) {
+      std::string damaged = block_;
+      damaged[at] = static_cast<char>(damaged[at] ^ flipped);
+      ExpectPassesAll(damaged, "byte " + std::to_string(at) + " ^ " + std::to_string(flipped));
+    }
+    if (HasFailure()) break;
+  }
+}
+
+TEST_P(CorruptBlock, EveryTruncation) {
+  for (size_t size = 0; size < block_.size(); size++) {
+    ExpectPassesAll(block_.substr(0, size), "the first " + std::to_string(size));
+    ExpectPassesAll(block_.substr(block_.size() - size), "the last " + std::to_string(size));
+  }
+}
+
+TEST_P(CorruptBlock, PartsOverwritten) {
+  Random random = SeededRandom(11);
+  for (size_t size = 1; size < block_.size(); size++) {
+    for (const char* with : {"zeros", "ones", "noise"}) {
+      const std::string patch = with[0] == 'z'   ? std::string(size, 0)
+                                : with[0] == 'o' ? std::string(size, '\xFF')
+                                                 : RandomBytes(&random, size);
+      const std::string what = std::to_string(size) + " bytes of " + with;
+      const size_t from_front = block_.size() - size;
+      // Of the marks, one must stay: without any, the block is no longer known as ours.
+      if (size <= block_.size() - 4) {
+        ExpectPassesAll(block_.substr(0, from_front) + patch, what + " at the end");
+      }
+      if (size <= block_.size() - 5) {
+        // The front may happen to be what it was.
+        const std::string damaged = patch + block_.substr(size);
+        if (damaged != block_) ExpectPassesAll(damaged, what + " at the front");
+      }
+    }
+  }
+}
+
+TEST_P(CorruptBlock, OneMarkIsEnough) {
+  Random random = SeededRandom(12);
+  for (int i = 0; i < 2000; i++) {
+    const size_t size = 20 + random() % 300;
+    std::string garbage = RandomBytes(&random, size);
+    if (i % 4 == 0) garbage.replace(0, 4, kHeadMagic);
+    if (i % 4 == 1) garbage.replace(size - 9, 4, kTail.substr(0, 4));
+    if (i % 4 == 2) garbage.replace(size - 5, 5, kTail.substr(4));
+    if (i % 4 == 3) garbage.replace(0, 4, kHeadMagic).replace(size - 9, 9, kTail);
+    ExpectPassesAll(garbage, "garbage " + std::to_string(i));
+  }
+}
+
+// With a built-in filter's last five bytes, RocksDB's reader would take the block for its own.
+TEST_P(CorruptBlock, BuiltInTrailersOnOurBlock) {
+  for (int probes = 1; probes < 128; probes++) {
+    std::string legacy(5, 0);  // probes, and the number of 64-byte lines
+    legacy[0] = static_cast<char>(probes);
+    legacy[1] = static_cast<char>(block_.size() / 64);
+    std::string bloom("\xFF\0\0\0\0", 5);
+    bloom[2] = static_cast<char>(probes & 31);
+    std::string ribbon("\xFE\0\2\0\0", 5);
+    ribbon[2] = static_cast<char>(probes);
+    for (const std::string& trailer : {legacy, bloom, ribbon}) {
+      ExpectPassesAll(block_.substr(0, block_.size() - 5) + trailer, "trailer");
+    }
+  }
+}
+
+// Bytes that disks and kernels leave behind: no mark of ours, but nothing that rejects, either.
+TEST_P(CorruptBlock, ErasedBlocks) {
+  for (size_t size = 0; size <= block_.size(); size++) {
+    EXPECT_EQ(Rejected(std::string(size, 0)), 0) << size << " zeros";
+    EXPECT_EQ(Rejected(std::string(size, '\xFF')), 0) << size << " ones";
+  }
+}
+
+// From here on nothing can be promised about keys: what is not known as ours, or has a right check
+// word, is believed. But nothing may crash, or be read from outside.
+TEST_P(CorruptBlock, GarbageDoesNotCrash) {
+  Random random = SeededRandom(13);
+  for (int i = 0; i < 50000; i++) {
+    std::string garbage = RandomBytes(&random, random() % 300);
+    if (i % 2 == 0 && garbage.size() >= 5) {  // looks like some filter of RocksDB's
+      garbage[garbage.size() - 5] = static_cast<char>(static_cast<int>(random() % 20) - 3);
+      garbage[garbage.size() - 4] = static_cast<char>(random() % 6);
+      for (size_t from_end = 1; from_end < 4; from_end++) garbage[garbage.size() - from_end] &= 7;
+    }
+    Rejected(garbage);
+  }
+}
+
+TEST_P(CorruptBlock, SealedGarbageDoesNotCrash) {
+  Random random = SeededRandom(14);
+  for (int i = 0; i < 20000; i++) {
+    std::string block = RandomBytes(&random, 35 + random() % 300);
+    if (i % 2 == 0) block = block_;  // one of ours with a few lies in it
+    const size_t covered = block.size() - kCheckWordFromEnd;
+    for (int lies = 0; lies < 4; lies++) {
+      const size_t at = lies < 2 ? random() % 24 : random() % covered;
+      block[at] = static_cast<char>(random() % 3 == 0 ? random() : random() % 3);
+    }
+    block.replace(0, 4, kHeadMagic).replace(block.size() - kTail.size(), kTail.size(), kTail);
+    if (random() % 8 != 0) {  // few come further with an unknown version, family or flag
+      block[4] = 1;
+      block[5] = static_cast<char>(1 + random() % 2);
+      block[6] = static_cast<char>(random() % 2);
+    }
+    SealAgain(block.data(), block.size());
+    Rejected(block);
+  }
+  const FilterStats stats = StatsOf(policy_);
+  EXPECT_GT(stats.filters_opened, 100u);
+  EXPECT_GT(stats.damaged_filters, 100u);
+  EXPECT_GT(stats.future_filters, 100u);
+}
+
+TEST_P(CorruptBlock, LaterVersionsPassAllAndAreCountedAsSuch) {
+  // Format version, family, and all flags but the one that is known.
+  std::vector<std::pair<size_t, int>> unknown;
+  for (int value = 0; value < 256; value++) {
+    if (value != 1) unknown.emplace_back(4, value);
+    if (value != 1 && value != 2) unknown.emplace_back(5, value);
+    if ((value & ~1) != 0) unknown.emplace_back(6, value);
+  }
+  for (const auto& [at, value] : unknown) {
+    std::string block = block_;
+    block[at] = static_cast<char>(value);
+    SealAgain(block.data(), block.size());
+    EXPECT_EQ(Rejected(block), 0) << "byte " << at << " is " << value;
+  }
+  EXPECT_EQ(StatsOf(policy_).future_filters, unknown.size());
+  EXPECT_EQ(StatsOf(policy_).damaged_filters, 0u);
+}
+
+std::string SpecName(const testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Specs, CorruptBlock,
+                         testing::Values("rocksieve.bloom:10", "rocksieve.bloom:10:salted",
+                                         "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:12.5:salted"),
+                         SpecName);
+
+}  // namespace
+}  // namespace rocksieve

@@ -1,0 +1,93 @@
+"""Runs the code blocks of README.md that are marked for testing (readme_blocks.py says how), so that
+the documentation cannot rot. ROCKSIEVE_README names another file.
+
+    compile-cpp   a complete C++ program: compiled, linked with the build's libraries, and run
+    compile-c     a complete C program, likewise
+    shell         commands for bash -eu -o pipefail
+    options-file  an OPTIONS file: db_bench must run with it, and its filters must work
+
+All blocks share one directory and run in their order. In it, `build` is the build directory.
+"""
+
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from db_bench import Report
+from environment import BUILD, CORE, PLUGIN, ROOT, Sandbox, compile_program, run_ok
+from readme_blocks import marked_blocks
+
+README = pathlib.Path(os.environ.get("ROCKSIEVE_README") or ROOT / "README.md")
+# Seen from the directory of the blocks, as from the root of the repository.
+LINKED = {"build": BUILD, "include": ROOT / "include", "examples": ROOT / "examples"}
+
+
+class Checks(Sandbox):
+    """One method per kind of block, with dashes as underscores."""
+
+    def compile_cpp(self, text):
+        self._compile_and_run(text, "program.cc", "g++", CORE)
+
+    def compile_c(self, text):
+        # Where the linker drops libraries that nothing calls, the plugin must not be dropped.
+        self._compile_and_run(text, "program.c", "gcc", "-Wl,--no-as-needed")
+
+    def shell(self, text):
+        run_ok("bash", "-eu", "-o", "pipefail", "-c", text, cwd=self.class_directory,
+               variables=self._variables(), timeout=300)
+
+    def options_file(self, text):
+        file = self.directory / "OPTIONS"
+        file.write_text(text)
+        report = Report(run_ok(
+            "db_bench", f"--db={self.directory / 'db'}", f"--options_file={file}", "--statistics",
+            "--benchmarks=fillrandom,compact,readmissing", "--num=20000", preload=[PLUGIN]))
+        self.assertEqual([("readmissing", 0, 20000)], report.found)
+        self.assertGreater(report.useful, 10000, "the filters did not work")
+
+    def _compile_and_run(self, text, name, compiler, *libraries):
+        source = self.directory / name
+        source.write_text(text)
+        program = compile_program(source, self.directory / "program", *libraries, "-lrocksieve",
+                                  "-lrocksdb", compiler=compiler)
+        run_ok(program, cwd=self.class_directory, variables=self._variables())
+
+    def _variables(self):
+        home = self.class_directory / "home"
+        home.mkdir(exist_ok=True)
+        return {"HOME": str(home), "TMPDIR": str(home)}
+
+
+KINDS = [name.replace("_", "-") for name, member in vars(Checks).items()
+         if callable(member) and not name.startswith("_")]
+BLOCKS = marked_blocks(README.read_text(), KINDS)
+
+
+class Readme(Checks):
+    """Has a test for each block, with the line of its mark in its name."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name, place in LINKED.items():
+            (cls.class_directory / name).symlink_to(place)
+        for block in BLOCKS:
+            if block.file:
+                (cls.class_directory / block.file).write_text(block.text)
+
+
+def _add_test(block):
+    def test(self):
+        getattr(self, block.kind.replace("-", "_"))(block.text)
+
+    setattr(Readme, f"test_line_{block.line:04}_{block.kind.replace('-', '_')}", test)
+
+
+for _block in BLOCKS:
+    _add_test(_block)
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""Golden filter blocks: the bytes that the format documents demand, once and for all.
+
+    golden_test.py            tests (also: python3 -m unittest)
+    golden_test.py --write    writes tests/golden/ anew
+
+The blocks come from the Python encoder, never from the C++ code, which is held to them in turn.
+tests/golden/manifest.json says how each is made: "keys" is a list of keys in hex, or {"pattern",
+"count"}: the pattern with 0, 1, .. count - 1 for its %d. "salt" is the number in hex, or null.
+"""
+
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))  # under any way to start the tests
+
+import rocksieve_format as fmt
+from xxh3 import MASK64, PRIME32_1, xxh3_64
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+MANIFEST = GOLDEN / "manifest.json"
+FORMATS = ROOT / "docs" / "formats"
+COLUMNS = 64
+
+FAMILIES = {"bloom": fmt.BLOOM, "cuckoo": fmt.CUCKOO}
+
+
+def numbered(count, pattern="key%d"):
+    return {"pattern": pattern, "count": count}
+
+
+def listed(*keys):
+    return [key.hex() for key in keys]
+
+
+def counting_bytes(size):
+    return bytes(i % 251 for i in range(size))
+
+
+PREFIX = b"0123456789abcdef0123456789abcdef"  # as long as range keys get
+# On both sides of each length at which the hash function changes its ways.
+HASH_LENGTHS = (0, 1, 2, 3, 4, 8, 9, 16, 17, 32, 33, 64, 65, 96, 97, 128, 129, 240, 241, 320, 321)
+SALT = 0x0123456789ABCDEF
+
+# (name, amount, keys, salt)
+BLOOM_GOLDEN = [
+    ("no_keys", "10", numbered(0), None),
+    ("no_keys_salted", "10", numbered(0), SALT),
+    ("one_key", "10", listed(b"apple"), None),
+    ("empty_key", "10", listed(b""), None),
+    ("1_probe", "1.5", numbered(2000), None),
+    ("2_probes", "2.5", numbered(1000), None),
+    ("3_probes", "3.6", numbered(1000), None),
+    ("4_probes", "5", numbered(1000), None),
+    ("5_probes", "6.3", numbered(1000), None),
+    ("6_probes", "7.4", numbered(1000), None),
+    ("8_probes", "10", numbered(1000), None),
+    ("12_probes", "16", numbered(500), None),
+    ("16_probes", "24", numbered(500), None),
+    ("most_bits", "64", numbered(200), None),
+    ("salted", "10", numbered(200), SALT),
+    ("key_lengths", "10", listed(*map(counting_bytes, HASH_LENGTHS)), None),
+    # Both range keys are cut, but only that of the largest shows it.
+    ("cut_range", "12", numbered(50, PREFIX.decode() + "%d"), None),
+    # The largest key that fits and one that does not look the same once they are cut.
+    ("cut_largest", "12", listed(b"!", PREFIX + b"+", PREFIX), None),
+    ("uncut_largest", "12", listed(PREFIX[:31] + b"+", PREFIX), None),
+    ("duplicates", "20", listed(b"a", b"a", b"b", b"a", b"b", b"b", b"c"), None),
+]
+CUCKOO_GOLDEN = [
+    ("no_keys", "10", numbered(0), None),
+    ("no_keys_salted", "10", numbered(0), SALT),
+    ("one_key", "10", listed(b"apple"), None),
+    ("empty_key", "10", listed(b""), None),
+    ("small", "12", numbered(20), None),
+    ("fewest_bits", "2.5", numbered(1000), None),
+    ("mixed_widths", "8.7", numbered(300), None),
+    ("28_and_29_bits", "32", numbered(200), None),
+    ("wide", "45", numbered(200), None),
+    ("60_and_61_bits", "64", numbered(700), None),
+    ("two_shards", "5.3", numbered(4000), None),
+    ("salted", "10", numbered(200), SALT),
+    ("key_lengths", "16", listed(*map(counting_bytes, HASH_LENGTHS)), None),
+    ("duplicates", "50", listed(b"a", b"a", b"b", b"a", b"b", b"b", b"c"), None),
+    # Placed at the fourth retry only.
+    ("retried", "16", numbered(13, "pear%d"), None),
+    # Three keys that share one window in all attempts.
+    ("unbuildable", "64", listed(b"key15453", b"key19005", b"key49086"), None),
+]
+
+
+def entries():
+    """The manifest, as the lists above want it."""
+    for family, golden in (("bloom", BLOOM_GOLDEN), ("cuckoo", CUCKOO_GOLDEN)):
+        for name, amount, keys, salt in golden:
+            yield {
+                "file": f"{family}_{name}.hex",
+                "spec": f"rocksieve.{family}:{amount}" + ("" if salt is None else ":salted"),
+                "keys": keys,
+                "salt": None if salt is None else f"{salt:016x}",
+            }
+
+
+def keys_of(entry):
+    keys = entry["keys"]
+    if isinstance(keys, list):
+        return [bytes.fromhex(key) for key in keys]
+    before, after = keys["pattern"].split("%d")
+    return [f"{before}{i}{after}".encode() for i in range(keys["count"])]
+
+
+def block_of(entry):
+    _, family, amount = re.split("[.:]", entry["spec"].removesuffix(":salted"), maxsplit=2)
+    salt = None if entry["salt"] is None else int(entry["salt"], 16)
+    return fmt.encode(FAMILIES[family], keys_of(entry), float(amount), salt)
+
+
+def hex_text(data):
+    digits = data.hex()
+    return "".join(digits[i:i + COLUMNS] + "\n" for i in range(0, len(digits), COLUMNS))
+
+
+def manifest_text(all_entries):
+    """One entry per line."""
+    return "[\n" + ",\n".join(json.dumps(entry) for entry in all_entries) + "\n]\n"
+
+
+def expected_files():
+    files = {MANIFEST.name: manifest_text(entries())}
+    for entry in entries():
+        files[entry["file"]] = hex_text(block_of(entry))
+    return files
+
+
+def write():
+    GOLDEN.mkdir(exist_ok=True)
+    for old in GOLDEN.iterdir():
+        old.unlink()
+    for name, text in expected_files().items():
+        (GOLDEN / name).write_text(text, encoding="ascii")
+
+
+class GoldenTest(unittest.TestCase):
+
+    def test_files_are_what_the_encoder_writes(self):
+        files = {path.name: path.read_text(encoding="ascii") for path in GOLDEN.iterdir()}
+        expected = expected_files()
+        self.assertEqual(sorted(files), sorted(expected))
+        for name, text in files.items():
+            with self.subTest(name):
+                self.assertEqual(text, expected[name])
+
+    def test_blocks_are_intact_and_contain_their_keys(self):
+        for entry in entries():
+            with self.subTest(entry["file"]):
+                block = fmt.parse_block(block_of(entry))
+                self.assertEqual(block.state, fmt.INTACT)
+                for key in keys_of(entry):
+                    self.assertTrue(fmt.query(block, key), key)
+
+    def test_blocks_deny_most_other_keys(self):
+        others = [b"other%d" % i for i in range(100)]
+        for entry in entries():
+            name = entry["file"]
+            if any(word in name for word in ("1_probe", "2_probe", "3_probe", "fewest", "unbuild")):
+                continue
+            with self.subTest(name):
+                block = fmt.parse_block(block_of(entry))
+                # 25 % for fingerprints of the least width, with which tiny cuckoo filters must do.
+                self.assertLess(sum(fmt.query(block, key) for key in others), 60)
+
+    def test_goldens_show_what_their_names_say(self):
+        blocks = {entry["file"]: fmt.parse_block(block_of(entry)) for entry in entries()}
+        for probes in fmt.PROBE_COUNTS:
+            name = f"bloom_{probes}_probe{'s' if probes > 1 else ''}.hex"
+            self.assertEqual(blocks[name].parameter, probes)
+        self.assertTrue(blocks["bloom_cut_range.hex"].largest_cut)
+        self.assertTrue(blocks["bloom_cut_largest.hex"].largest_cut)
+        self.assertFalse(blocks["bloom_uncut_largest.hex"].largest_cut)
+        self.assertEqual(blocks["bloom_duplicates.hex"].key_count, 5)
+        mixed = fmt.read_cuckoo_payload(blocks["cuckoo_mixed_widths.hex"])
+        self.assertTrue(0 < mixed.first_wide < mixed.offsets[-1])
+        for width in (28, 60):
+            name = f"cuckoo_{width}_and_{width + 1}_bits.hex"
+            self.assertEqual(blocks[name].parameter, width)
+            payload = fmt.read_cuckoo_payload(blocks[name])
+            self.assertTrue(0 < payload.first_wide < payload.offsets[-1])
+        self.assertGreater(blocks["cuckoo_wide.hex"].parameter, 32)
+        self.assertEqual(fmt.read_cuckoo_payload(blocks["cuckoo_two_shards.hex"]).shards, 2)
+        retried = fmt.read_cuckoo_payload(blocks["cuckoo_retried.hex"])
+        self.assertEqual(retried.offsets[-1], 19)  # 14 were planned
+        unbuildable = fmt.read_cuckoo_payload(blocks["cuckoo_unbuildable.hex"])
+        self.assertEqual(unbuildable.offsets, [0, 1])
+
+
+class DamageTest(unittest.TestCase):
+
+    def test_every_changed_byte_is_noticed(self):
+        block = fmt.encode_bloom([b"apple", b"pear"], 10)
+        for at in range(len(block)):
+            changed = block[:at] + bytes([block[at] ^ 1]) + block[at + 1:]
+            self.assertEqual(fmt.parse_block(changed).state, fmt.DAMAGED, at)
+
+    def test_every_cut_is_noticed(self):
+        block = fmt.encode_cuckoo([b"apple", b"pear"], 10)
+        for size in range(4, len(block)):
+            self.assertEqual(fmt.parse_block(block[:size]).state, fmt.DAMAGED, size)
+
+    def test_without_any_mark_a_block_is_foreign(self):
+        for block in (b"", b"\x8a", bytes(100), fmt.TRAILER[1:]):
+            self.assertEqual(fmt.parse_block(block).state, fmt.FOREIGN)
+
+    def test_unknown_versions_families_and_flags_are_from_the_future(self):
+        body = fmt.encode_bloom([b"apple"], 10)[:-17]
+        for at, value in ((4, 0), (4, 2), (5, 0), (5, 3), (6, 2), (6, 3), (6, 128)):
+            changed = fmt.seal(body[:at] + bytes([value]) + body[at + 1:])
+            self.assertEqual(fmt.parse_block(changed).state, fmt.FUTURE, (at, value))
+
+
+def examples_of(document):
+    """The blocks in hex that stand behind the headline "## Example" of a document."""
+    text = (FORMATS / document).read_text(encoding="utf-8").split("\n## Example", 1)[1]
+    for fenced in re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        hex_columns = (re.split(r"\s{3,}", line)[0] for line in fenced.splitlines())
+        yield bytes.fromhex("".join(hex_columns))
+
+
+class DocumentsTest(unittest.TestCase):
+    FRUIT = [b"apple", b"pear", b"plum"]
+
+    def check(self, document, expected, keys):
+        self.assertEqual(list(examples_of(document)), [expected])
+        text = (FORMATS / document).read_text(encoding="utf-8")
+        for key in keys:
+            self.assertIn(f"h = {fmt.key_hash(key, None):016X}", text)
+
+    def test_block(self):
+        self.check("block.md", fmt.encode_bloom([], 10), [])
+
+    def test_bloom(self):
+        self.check("bloom.md", fmt.encode_bloom(self.FRUIT, 10), [b"plum", b"banana"])
+        block = fmt.parse_block(fmt.encode_bloom(self.FRUIT, 10))
+        self.assertTrue(fmt.query(block, b"plum"))
+        self.assertFalse(fmt.query(block, b"banana"))
+
+    def test_cuckoo(self):
+        self.check("cuckoo.md", fmt.encode_cuckoo(self.FRUIT, 60), [b"pear", b"banana"])
+        block = fmt.parse_block(fmt.encode_cuckoo(self.FRUIT, 60))
+        self.assertTrue(fmt.query(block, b"pear"))
+        self.assertFalse(fmt.query(block, b"banana"))
+
+
+class Xxh3Test(unittest.TestCase):
+    SEED = 0x9E3779B185EBCA8D
+    # Of the bytes and lengths of xxHash's own sanity check: (length, seed, hash).
+    VECTORS = [
+        (0, 0, 0x2D06800538D394C2),
+        (0, SEED, 0xA8A6B918B2F0364A),
+        (1, 0, 0xC44BDFF4074EECDB),
+        (1, SEED, 0x032BE332DD766EF8),
+        (6, 0, 0x27B56A84CD2D7325),
+        (6, SEED, 0x84589C116AB59AB9),
+        (12, 0, 0xA713DAF0DFBB77E7),
+        (12, SEED, 0xE7303E1B2336DE0E),
+        (24, 0, 0xA3FE70BF9D3510EB),
+        (24, SEED, 0x850E80FC35BDD690),
+        (48, 0, 0x397DA259ECBA1F11),
+        (48, SEED, 0xADC2CBAA44ACC616),
+        (80, 0, 0xBCDEFBBB2C47C90A),
+        (80, SEED, 0xC6DD0CB699532E73),
+        (195, 0, 0xCD94217EE362EC3A),
+        (195, SEED, 0xBA68003D370CB3D9),
+        (403, 0, 0xCDEB804D65C6DEA4),
+        (403, SEED, 0x6259F6ECFD6443FD),
+        (512, 0, 0x617E49599013CB6B),
+        (512, SEED, 0x3CE457DE14C27708),
+        (2048, 0, 0xDD59E2C3A5F038E0),
+        (2048, SEED, 0x66F81670669ABABC),
+        (2240, 0, 0x6E73A90539CF2948),
+        (2240, SEED, 0x757BA8487D1B5247),
+        (2367, 0, 0xCB37AEB9E5D361ED),
+        (2367, SEED, 0xD2DB3415B942B42A),
+    ]
+
+    def test_known_hashes(self):
+        data = bytearray()
+        state = PRIME32_1
+        for _ in range(max(length for length, _, _ in self.VECTORS)):
+            data.append(state >> 56)
+            state = state * self.SEED & MASK64
+        for length, seed, expected in self.VECTORS:
+            self.assertEqual(xxh3_64(bytes(data[:length]), seed), expected, (length, seed))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        write()
+    else:
+        unittest.main()

@@ -1,0 +1,22 @@
+// The demonstration: one tree of real keys, built with each filter, and what lookups cost.
+#pragma once
+
+#include <rocksdb/status.h>
+
+#include <string>
+
+#include "demo/result.h"
+#include "progress.h"
+
+namespace rocksieve::tools {
+
+struct DemoOptions {
+  std::string keys = "/usr/share/dict/american-english-insane";  // a file, or "-"
+  std::string database_directory;  // kept; if empty, a temporary one that is removed
+};
+
+// Writes nothing but the directory, and removes it on every error. Aborted if interrupted.
+// A check that fails (a lost key, say) is no error: see DemoResult::FailedChecks().
+rocksdb::Status RunDemo(const DemoOptions& options, Progress* progress, DemoResult* result);
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,80 @@
+#include "demo/lookups.h"
+
+#include <rocksdb/perf_context.h>
+#include <rocksdb/perf_level.h>
+
+#include "demo/options.h"
+#include "demo/value.h"
+
+namespace rocksieve::tools {
+namespace {
+
+using rocksdb::Status;
+
+constexpr size_t kShownKeyBytes = 32;
+
+// Calls found(i, value) or not_found(i) for every key.
+template <typename Found, typename NotFound>
+Status GetAll(rocksdb::DB* db, const std::vector<std::string_view>& keys, Progress* progress,
+              const Found& found, const NotFound& not_found) {
+  rocksdb::PinnableSlice value;
+  for (size_t i = 0; i < keys.size(); i++) {
+    Status status = progress->Advance();
+    if (!status.ok()) return status;
+    value.Reset();
+    status = db->Get({}, db->DefaultColumnFamily(), keys[i], &value);
+    if (status.ok()) {
+      found(i, value);
+    } else if (status.IsNotFound()) {
+      not_found(i);
+    } else {
+      return Explained(status, "look up a key in " + db->GetName());
+    }
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Status CheckPresent(rocksdb::DB* db, const std::vector<std::string_view>& keys, Progress* progress,
+                    PresentCheck* check) {
+  *check = {};
+  check->keys = keys.size();
+  std::string expected;
+  const auto remember = [&](size_t i) {
+    if (!check->first_bad_key.empty()) return;
+    check->first_bad_key = rocksdb::Slice(keys[i].substr(0, kShownKeyBytes)).ToString(/*hex=*/true);
+  };
+  return GetAll(
+      db, keys, progress,
+      [&](size_t i, const rocksdb::Slice& value) {
+        MakeValue(i, &expected);
+        if (value == expected) return;
+        check->wrong_values++;
+        remember(i);
+      },
+      [&](size_t i) {
+        check->lost++;
+        remember(i);
+      });
+}
+
+Status CountMissingCosts(rocksdb::DB* db, const std::vector<std::string_view>& keys,
+                         Progress* progress, MissingCosts* costs) {
+  *costs = {};
+  costs->keys = keys.size();
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+  rocksdb::PerfContext& counted = *rocksdb::get_perf_context();
+  counted.Reset();
+  const Status status = GetAll(
+      db, keys, progress, [&](size_t, const rocksdb::Slice&) { costs->found++; }, [](size_t) {});
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  costs->data_block_reads = counted.block_read_count - counted.index_block_read_count -
+                            counted.filter_block_read_count -
+                            counted.compression_dict_block_read_count;
+  costs->filter_probes = counted.bloom_sst_hit_count + counted.bloom_sst_miss_count;
+  costs->false_positives = counted.bloom_sst_hit_count;
+  return status;
+}
+
+}  // namespace rocksieve::tools

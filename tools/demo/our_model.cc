@@ -1,0 +1,43 @@
+#include "demo/our_model.h"
+
+#include <rocksieve/filter.h>
+
+#include <algorithm>
+#include <string>
+
+namespace rocksieve::tools {
+namespace {
+
+constexpr size_t kLineBytes = 64;
+
+// Probes per key, which the spec leaves to the filter: as a filter of the same size has them.
+uint8_t Probes(const FilterSpec& spec, uint64_t keys) {
+  FilterBuilder builder(spec);
+  for (uint64_t i = 0; i < keys; i++) builder.AddKey(std::to_string(i));
+  const FilterBlock block = builder.Finish();
+  return OpenFilter(block.view()).info.parameter;
+}
+
+}  // namespace
+
+FileRate OurRate(const FilterSpec& spec, uint64_t keys, uint64_t filter_bytes) {
+  FileRate rate = {ExpectedFalsePositiveRate(spec, keys), 0};
+  if (spec.family != Family::kBloom || keys == 0) return rate;
+
+  // A filter of one line has no other lines that its keys could be in.
+  const std::string payload(kLineBytes, 0);
+  FilterBlockInfo line;
+  line.family = spec.family;
+  line.parameter = Probes(spec, keys);
+  line.payload = payload;
+  const uint64_t lines = std::max<uint64_t>(filter_bytes / kLineBytes, 1);
+  rate.variance = VarianceOfLines(static_cast<double>(lines),
+                                  static_cast<double>(keys) / static_cast<double>(lines),
+                                  [&](int keys_in_line) {
+                                    line.key_count = static_cast<uint64_t>(keys_in_line);
+                                    return ExpectedFalsePositiveRate(line);
+                                  });
+  return rate;
+}
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,16 @@
+// The rates that rocksieve promises for its filters.
+#pragma once
+
+#include <rocksieve/filter_spec.h>
+
+#include <cstdint>
+
+#include "demo/file_rate.h"
+
+namespace rocksieve::tools {
+
+// The rate of the filter that the spec gives a file with so many keys. The variance is that of the
+// Bloom family's lines; fingerprints of the cuckoo family match at the same rate wherever they lie.
+FileRate OurRate(const FilterSpec& spec, uint64_t keys, uint64_t filter_bytes);
+
+}  // namespace rocksieve::tools

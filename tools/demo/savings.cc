@@ -1,0 +1,59 @@
+#include "demo/savings.h"
+
+#include <cmath>
+#include <cstdlib>
+
+#include "demo/variants.h"
+
+namespace rocksieve::tools {
+namespace {
+
+bool Distinguishable(uint64_t reads, uint64_t other_reads) {
+  const auto a = static_cast<double>(reads), b = static_cast<double>(other_reads);
+  return std::abs(a - b) > 1.96 * std::sqrt(a + b);
+}
+
+std::string Reads(const VariantResult& bloom, const VariantResult& variant) {
+  if (!Distinguishable(bloom.missing.data_block_reads, variant.missing.data_block_reads)) {
+    return " saves none that so few lookups could show";
+  }
+  const double saved = SavedReadsPer100(bloom, variant);
+  const std::string count = std::to_string(std::lround(std::abs(saved)));
+  return saved > 0 ? " saves " + count : " saves none but costs " + count + " more";
+}
+
+std::string Memory(const VariantResult& bloom, const VariantResult& variant) {
+  const double extra = ExtraMemory(bloom, variant);
+  const long percent = std::lround(100 * std::abs(extra));
+  if (percent == 0) return " with the same memory";
+  return " with " + std::to_string(percent) + " % " + (extra > 0 ? "more" : "less") + " memory";
+}
+
+}  // namespace
+
+double SavedReadsPer100(const VariantResult& bloom, const VariantResult& variant) {
+  return 100 * (1 - static_cast<double>(variant.missing.data_block_reads) /
+                        static_cast<double>(bloom.missing.data_block_reads));
+}
+
+double ExtraMemory(const VariantResult& bloom, const VariantResult& variant) {
+  return variant.FilterBytesPerKey() / bloom.FilterBytesPerKey() - 1;
+}
+
+std::string SavingsSentence(const DemoResult& result) {
+  const VariantResult& bloom = result.variants[kBuiltinBloom];
+  if (bloom.missing.data_block_reads == 0) {
+    return "Lookups of missing keys cost no disk read with RocksDB's Bloom filter, so there is "
+           "nothing to save: the comparison needs more keys.";
+  }
+  std::string sentence =
+      "Of 100 disk reads that lookups of missing keys cost with RocksDB's Bloom filter";
+  for (size_t i = kFirstOfOurs; i < result.variants.size(); i++) {
+    const VariantResult& ours = result.variants[i];
+    sentence += (i == kFirstOfOurs ? ", " : ", and ") + ours.name + Reads(bloom, ours) +
+                Memory(bloom, ours);
+  }
+  return sentence + ".";
+}
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,133 @@
+#include "demo/tree.h"
+
+#include <rocksdb/metadata.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string>
+
+#include "demo/options.h"
+#include "demo/value.h"
+
+namespace rocksieve::tools {
+namespace {
+
+using rocksdb::Status;
+
+struct LevelPlan {
+  int level;
+  double share;  // of the keys; the last level has the rest
+  int files;     // about so many
+};
+constexpr LevelPlan kLastLevel = {kLevels - 1, 0.80, 16};
+constexpr LevelPlan kOtherLevels[] = {{2, 0.15, 8}, {1, 0.04, 4}, {0, 0.01, 4}};
+
+// The keys with numbers from `first` on.
+struct Part {
+  size_t first = 0;
+  size_t count = 0;
+};
+
+class TreeBuilder {
+ public:
+  TreeBuilder(rocksdb::DB* db, const std::vector<std::string_view>& keys, Progress* progress)
+      : db_(db), keys_(keys), progress_(progress) {}
+
+  // From the last level upwards, as compactions only ever move keys down.
+  Status Build() {
+    size_t others = 0;
+    Part parts[std::size(kOtherLevels)];
+    for (size_t i = 0; i < std::size(kOtherLevels); i++) {
+      const auto share = std::lround(kOtherLevels[i].share * static_cast<double>(keys_.size()));
+      parts[i] = {others, std::min(std::max<size_t>(share, 1), keys_.size() - 1 - others)};
+      others += parts[i].count;
+    }
+    Status status = BuildLevel(kLastLevel, {others, keys_.size() - others});
+    for (size_t i = 0; i < std::size(kOtherLevels) && status.ok(); i++) {
+      status = BuildLevel(kOtherLevels[i], parts[i]);
+    }
+    return status;
+  }
+
+ private:
+  Status BuildLevel(const LevelPlan& plan, Part part) {
+    if (plan.level > 0) {
+      const Status status = Write(part);
+      return status.ok() ? MoveDown(plan) : status;
+    }
+    const size_t per_file = (part.count + plan.files - 1) / plan.files;
+    while (part.count > 0) {
+      const size_t count = std::min(per_file, part.count);
+      const Status status = Write({part.first, count});
+      if (!status.ok()) return status;
+      part = {part.first + count, part.count - count};
+    }
+    return Status::OK();
+  }
+
+  // Writes and flushes, so that the keys are in files of level 0.
+  Status Write(Part part) {
+    if (part.count == 0) return Status::OK();
+    rocksdb::WriteOptions no_log;
+    no_log.disableWAL = true;
+    std::string value;
+    for (size_t i = 0; i < part.count; i++) {
+      Status status = progress_->Advance();
+      if (!status.ok()) return status;
+      MakeValue(part.first + i, &value);
+      status = db_->Put(no_log, keys_[part.first + i], value);
+      if (!status.ok()) return status;
+      bytes_written_ += keys_[part.first + i].size() + value.size();
+    }
+    return db_->Flush({});
+  }
+
+  // Compacts all files of level 0 into the level.
+  Status MoveDown(const LevelPlan& plan) {
+    rocksdb::ColumnFamilyMetaData tree;
+    db_->GetColumnFamilyMetaData(&tree);
+    std::vector<std::string> names;
+    for (const auto& file : tree.levels[0].files) names.push_back(file.name);
+    if (names.empty()) return Status::OK();
+    rocksdb::CompactionOptions options;
+    options.compression = rocksdb::kNoCompression;
+    // Not from the files' sizes: they hold filters, and the cuts are to be the same with any.
+    options.output_file_size_limit = std::max<uint64_t>(bytes_written_ / plan.files, 1);
+    options.max_subcompactions = 1;
+    bytes_written_ = 0;
+    return db_->CompactFiles(options, names, plan.level);
+  }
+
+  rocksdb::DB* const db_;
+  const std::vector<std::string_view>& keys_;
+  Progress* const progress_;
+  uint64_t bytes_written_ = 0;  // keys and values that are in level 0
+};
+
+std::string Task(const std::string& verb, const Variant& variant,
+                 const std::filesystem::path& directory) {
+  return verb + " the database with filter " + variant.name + " in " + directory.string();
+}
+
+}  // namespace
+
+Status BuildTree(const std::filesystem::path& directory, const Variant& variant,
+                 const std::vector<std::string_view>& keys, Progress* progress) {
+  rocksdb::DB* opened = nullptr;
+  Status status = rocksdb::DB::Open(MakeOptions(variant.policy), directory.string(), &opened);
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  if (status.ok()) status = TreeBuilder(db.get(), keys, progress).Build();
+  return Explained(status, Task("build", variant, directory));
+}
+
+Status OpenTree(const std::filesystem::path& directory, const Variant& variant,
+                std::unique_ptr<rocksdb::DB>* db) {
+  rocksdb::DB* opened = nullptr;
+  const Status status =
+      rocksdb::DB::OpenForReadOnly(MakeOptions(variant.policy), directory.string(), &opened);
+  db->reset(opened);
+  return Explained(status, Task("open", variant, directory));
+}
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,47 @@
+#include "demo/variants.h"
+
+#include <rocksieve/filter_policy.h>
+#include <rocksieve/filter_spec.h>
+
+#include <utility>
+
+#include "demo/builtin_model.h"
+#include "demo/our_model.h"
+
+namespace rocksieve::tools {
+namespace {
+
+using rocksdb::Status;
+
+Status AddOurs(const std::string& text, const std::string& directory,
+               std::vector<Variant>* variants) {
+  FilterSpec spec;
+  const std::string error = FilterSpec::Parse(text, &spec);
+  if (!error.empty()) return Status::InvalidArgument(error);
+  Variant variant{text, directory, nullptr, [spec](uint64_t keys, uint64_t filter_bytes) {
+                    return OurRate(spec, keys, filter_bytes);
+                  }};
+  const Status status = NewFilterPolicy(text, &variant.policy);
+  if (status.ok()) variants->push_back(std::move(variant));
+  return status;
+}
+
+}  // namespace
+
+Status MakeVariants(std::vector<Variant>* variants) {
+  std::shared_ptr<const rocksdb::FilterPolicy> bloom(
+      rocksdb::NewBloomFilterPolicy(kBuiltinBitsPerKey));
+  std::shared_ptr<const rocksdb::FilterPolicy> ribbon(
+      rocksdb::NewRibbonFilterPolicy(kBuiltinBitsPerKey));
+  *variants = {{"none", "none", nullptr,
+                [](uint64_t, uint64_t) {
+                  return FileRate{1, 0};
+                }},
+               {"RocksDB Bloom 10", "rocksdb_bloom_10", std::move(bloom), BuiltinBloomRate},
+               {"RocksDB Ribbon 10", "rocksdb_ribbon_10", std::move(ribbon), BuiltinRibbonRate}};
+  Status status = AddOurs("rocksieve.bloom:10", "rocksieve_bloom_10", variants);
+  if (status.ok()) status = AddOurs("rocksieve.cuckoo:12", "rocksieve_cuckoo_12", variants);
+  return status;
+}
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,82 @@
+// The rocksieve command: reads the arguments and hands over to a subcommand.
+#include <rocksdb/version.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "demo/command.h"
+#include "exit_code.h"
+#include "subcommand.h"
+
+namespace rocksieve::tools {
+namespace {
+
+constexpr char kHelp[] =
+    R"(rocksieve: filters for RocksDB that save disk reads for keys that are not there
+
+Usage: rocksieve COMMAND [--flag=value]...
+
+Commands:
+  demo       compare the filters on one tree of real keys (about half a minute)
+
+Flags:
+  --help     print this; after a command: its flags
+  --version  print the versions of rocksieve and RocksDB
+
+Exit codes: 0 done; 1 a check failed; 2 could not run, or bad usage.
+
+Example:
+  rocksieve demo
+)";
+
+std::string Version() {
+  return "rocksieve " ROCKSIEVE_VERSION " (RocksDB " + rocksdb::GetRocksVersionAsString() + ")";
+}
+
+// Output that nobody received (a full disk behind a pipe, say) is no success.
+int AfterPrinting(int exit_code) {
+  if (std::cout.flush()) return exit_code;
+  std::cerr << "rocksieve: cannot write to the standard output\n";
+  return kCannotRun;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app;
+  app.name("rocksieve");
+  app.set_help_flag("--help");
+  app.set_version_flag("--version", Version());
+  app.formatter_fn([](const CLI::App*, std::string, CLI::AppFormatMode) { return kHelp; });
+  app.require_subcommand(1);
+  const std::vector<Command> commands = {AddDemoCommand(&app)};
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return AfterPrinting(app.exit(asked));
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "rocksieve: " << error.what() << "\nrocksieve --help says what there is.\n";
+    return kCannotRun;
+  }
+  for (const Command& command : commands) {
+    if (*command.parser) return AfterPrinting(command.run());
+  }
+  return kCannotRun;
+}
+
+}  // namespace
+}  // namespace rocksieve::tools
+
+int main(int argc, char** argv) {
+  try {
+    return rocksieve::tools::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::cerr << "rocksieve: out of memory: give it fewer keys, or more memory\n";
+  } catch (const std::exception& error) {
+    std::cerr << "rocksieve: " << error.what() << "\n";
+  }
+  return rocksieve::tools::kCannotRun;
+}

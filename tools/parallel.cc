@@ -1,0 +1,38 @@
+#include "parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <thread>
+#include <vector>
+
+namespace rocksieve::tools {
+
+using rocksdb::Status;
+
+Status RunAll(size_t count, const std::function<Status(size_t)>& task) {
+  std::atomic<size_t> next = 0;
+  std::atomic<bool> failed = false;
+  const auto work = [&]() -> Status {
+    for (size_t i; !failed && (i = next++) < count;) {
+      Status status = task(i);
+      if (!status.ok()) {
+        failed = true;
+        return status;
+      }
+    }
+    return Status::OK();
+  };
+
+  const size_t threads = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::future<Status>> workers;
+  for (size_t i = 0; i < threads; i++) workers.push_back(std::async(std::launch::async, work));
+  Status first;
+  for (auto& worker : workers) {
+    Status status = worker.get();
+    if (first.ok()) first = status;
+  }
+  return first;
+}
+
+}  // namespace rocksieve::tools

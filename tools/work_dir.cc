@@ -1,0 +1,76 @@
+#include "work_dir.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <system_error>
+#include <utility>
+
+namespace rocksieve::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::Status;
+
+Status Unusable(const std::string& path, const std::string& why) {
+  return Status::InvalidArgument("cannot write in the directory " + path + ": " + why +
+                                 "\nName another one with --db-dir=DIR.");
+}
+
+Status CreateTemporary(const std::string& purpose, fs::path* path) {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  if (error) {
+    return Status::InvalidArgument("there is no directory for temporary files: " + error.message() +
+                                   "\nSet TMPDIR to one, or name one with --db-dir=DIR.");
+  }
+  std::string name = (parent / (purpose + "-XXXXXX")).string();
+  if (mkdtemp(name.data()) == nullptr) return Unusable(parent.string(), std::strerror(errno));
+  *path = name;
+  return Status::OK();
+}
+
+Status CreateOrTake(const fs::path& path, bool* made) {
+  std::error_code error;
+  *made = fs::create_directory(path, error);
+  if (*made) return Status::OK();
+  if (error) return Unusable(path.string(), error.message());
+  const bool empty = fs::is_empty(path, error);
+  if (error) return Unusable(path.string(), error.message());
+  if (!empty) return Unusable(path.string(), "it is not empty, and what is in it might be yours");
+  if (access(path.c_str(), W_OK | X_OK) != 0) return Unusable(path.string(), std::strerror(errno));
+  return Status::OK();
+}
+
+}  // namespace
+
+Status WorkDir::Create(const std::string& wanted, const std::string& purpose,
+                       std::unique_ptr<WorkDir>* result) {
+  fs::path path = wanted;
+  bool made = true;
+  const Status status =
+      wanted.empty() ? CreateTemporary(purpose, &path) : CreateOrTake(path, &made);
+  if (status.ok()) result->reset(new WorkDir(fs::absolute(path), made));
+  return status;
+}
+
+WorkDir::~WorkDir() {
+  if (keep_) return;
+  std::error_code error;
+  if (made_) {
+    fs::remove_all(path_, error);
+  } else {
+    for (fs::directory_iterator entry(path_, error), end; !error && entry != end;
+         entry.increment(error)) {
+      fs::remove_all(entry->path(), error);
+    }
+  }
+  if (error) {
+    std::cerr << "rocksieve: cannot remove " << path_.string() << ": " << error.message() << "\n";
+  }
+}
+
+}  // namespace rocksieve::tools
