@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <rocksieve/filter.h>
+
 #include "bloom/layout.h"
 
 namespace rocksieve::bloom {
@@ -12,8 +14,26 @@ namespace rocksieve::bloom {
 // Where the bits of the keys of one line would stand unturned: masks[group][word].
 using LineMasks = uint64_t[kGroups][8];
 
-// REQUIRES: line_count > 0.
-using QueryFunction = bool (*)(const uint8_t* lines, uint64_t line_count, uint64_t hash);
+// What a query works on: the lines of a payload, of which there is at least one.
+class LineArray : public Filter {
+ public:
+  const uint8_t* lines() const { return lines_; }
+  uint64_t line_count() const { return line_count_; }
+  const uint8_t* LineOf(uint64_t hash) const {
+    return lines_ + LineIndex(hash, line_count_) * kLineBytes;
+  }
+
+ protected:
+  LineArray(const uint8_t* lines, uint64_t line_count, uint64_t salt, Query query)
+      : Filter(salt, query), lines_(lines), line_count_(line_count) {}
+
+ private:
+  const uint8_t* const lines_;
+  const uint64_t line_count_;
+};
+
+// The filter given must be a LineArray.
+using QueryFunction = bool (*)(const Filter& line_array, uint64_t hash);
 
 struct Kernel {
   const char* name;
