@@ -8,6 +8,7 @@
 #include <rocksieve/filter.h>
 
 #include "bloom/layout.h"
+#include "cpu/isa.h"
 
 namespace rocksieve::bloom {
 
@@ -52,8 +53,16 @@ struct Kernel {
 inline constexpr int kBeam = 4;
 
 extern const Kernel kPortableKernel;
+#if defined(__x86_64__)
+extern const Kernel kSse2Kernel, kAvx2Kernel, kAvx512Kernel;
+#elif defined(__aarch64__)
+extern const Kernel kNeonKernel;
+#endif
 
-// The best kernel of this machine.
+// REQUIRES: isa is one of UsableIsas().
+const Kernel& KernelFor(Isa isa);
+
+// That of ActiveIsa().
 const Kernel& ActiveKernel();
 
 }  // namespace rocksieve::bloom

@@ -1,6 +1,4 @@
 // The kernel for any machine: plain C++, either byte order.
-#include <algorithm>
-#include <array>
 #include <bit>
 
 #include "bloom/query_parts.h"
@@ -78,40 +76,34 @@ void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_cou
   }
 }
 
-// The union of four groups' bits, where group first_turn + i is turned by (first_turn + i) * seed.
-uint64_t TurnedUnion(const LineMasks& masks, int first_group, int lane, int seed) {
-  uint64_t bits = 0;
-  for (int i = 3; i >= 0; i--) bits = std::rotl(bits, seed) | masks[first_group + i][lane];
-  return std::rotl(bits, (first_group * seed) & 63);
-}
+struct Vector {
+  static constexpr int kLanes = 1;
+  uint64_t v;
 
-void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
-  uint64_t special = 0;
-  for (const auto& group : masks) special |= group[7];
-  special &= ~kNotProbeBits;
-
-  for (int lane = 0; lane < kLanes; lane++) {
-    std::array<uint64_t, kSeeds> low_groups, high_groups;
-    std::array<uint32_t, kSeeds> ranking;  // bits set << 4 | seed
-    for (int seed = 0; seed < kSeeds; seed++) {
-      low_groups[seed] = TurnedUnion(masks, 0, lane, seed);
-      high_groups[seed] = TurnedUnion(masks, 4, lane, seed);
-      ranking[seed] = std::popcount(low_groups[seed]) << 4 | seed;
-    }
-    std::partial_sort(ranking.begin(), ranking.begin() + kBeam, ranking.end());
-    uint32_t best = UINT32_MAX;  // bits set << 8 | second seed << 4 | first seed
-    for (int i = 0; i < kBeam; i++) {
-      const uint32_t first = ranking[i] & 15;
-      for (uint32_t second = 0; second < kSeeds; second++) {
-        const uint32_t bits = std::popcount(low_groups[first] | high_groups[second]);
-        best = std::min(best, bits << 8 | second << 4 | first);
-      }
-    }
-    StoreLittleEndian64(line + 8 * lane, low_groups[best & 15] | high_groups[best >> 4 & 15]);
-    special |= static_cast<uint64_t>(best & 0xFF) << (8 * lane);
+  static Vector Load(const uint64_t* from) { return {*from}; }
+  void Store(uint64_t* to) const { *to = v; }
+  static Vector Splat(uint64_t x) { return {x}; }
+  static Vector Or(Vector a, Vector b) { return {a.v | b.v}; }
+  static Vector Add(Vector a, Vector b) { return {a.v + b.v}; }
+  template <int kBits>
+  Vector ShiftLeft() const {
+    return {v << kBits};
   }
-  StoreLittleEndian64(line + 56, special);
-}
+  static Vector RotateLeft(Vector a, int n) { return {std::rotl(a.v, n)}; }
+  // Bits of pairs, of nibbles, of bytes; the product adds the bytes. Baseline x86-64 has no
+  // instruction for it.
+  static Vector PopCount(Vector a) {
+    uint64_t x = a.v - (a.v >> 1 & 0x5555555555555555);
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F;
+    return {(x * 0x0101010101010101) >> 56};
+  }
+  // By value, so that compilers do not make branches of what is a coin toss.
+  static Vector Min16(Vector a, Vector b) { return a.v < b.v ? a : b; }
+  static Vector Max16(Vector a, Vector b) { return a.v < b.v ? b : a; }
+};
+
+#include "bloom/choose_seeds.h"
 
 }  // namespace
 

@@ -16,8 +16,12 @@ namespace {
 
 constexpr int kProbeCounts[] = {1, 2, 3, 4, 5, 6, 8, 12, 16};
 
-// Kernels to check; those of instruction sets that this machine lacks are left out.
-std::vector<const Kernel*> Kernels() { return {&kPortableKernel}; }
+// Those of instruction sets that this machine lacks are left out.
+std::vector<const Kernel*> Kernels() {
+  std::vector<const Kernel*> kernels;
+  for (Isa isa : UsableIsas()) kernels.push_back(&KernelFor(isa));
+  return kernels;
+}
 
 int SeedOf(const uint64_t* words, int lane, uint64_t group) {
   const int both = static_cast<int>(words[7] >> (8 * lane) & 0xFF);
@@ -129,8 +133,10 @@ TEST(BloomKernel, FindsEveryKeyAtEveryProbeCountAndSize) {
       for (uint64_t lines : {1, 2, 7, 511, 512, 513, 3000}) {
         HashList hashes;
         for (uint64_t i = 0; i < lines * 50; i++) hashes.push_back(random());
-        std::vector<uint8_t> payload(lines * kLineBytes);
+        std::vector<uint8_t> payload(lines * kLineBytes), portable(lines * kLineBytes);
         Build(hashes, {lines, probes}, payload.data(), *kernel);
+        Build(hashes, {lines, probes}, portable.data(), kPortableKernel);
+        ASSERT_EQ(payload, portable) << kernel->name << ", " << probes << " probes";
         const QueryFunction query = kernel->query_for(probes);
         const Lines built(payload);
         for (uint64_t hash : hashes) ASSERT_TRUE(query(built, hash));
