@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "hash/key_hash.h"
+
 namespace rocksieve {
 
 bool BitsReader::MayMatch(const rocksdb::Slice& entry) {
-  return filter_->MayContain({entry.data(), entry.size()});
+  // As filter_->MayContain(), with the hash function inlined: the whole takes a few nanoseconds.
+  return filter_->MayContainHash(HashKey({entry.data(), entry.size()}, filter_->salt()));
 }
 
 void BitsReader::MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match) {
@@ -16,7 +19,7 @@ void BitsReader::MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match) 
     const int count = std::min(kBatch, num_keys - begin);
     for (int i = 0; i < count; i++) {
       const rocksdb::Slice& key = *keys[begin + i];
-      hashes[i] = filter_->KeyHash({key.data(), key.size()});
+      hashes[i] = HashKey({key.data(), key.size()}, filter_->salt());
     }
     filter_->MayContainHashes(hashes.data(), static_cast<size_t>(count), may_match + begin);
   }

@@ -5,15 +5,36 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <rocksieve/filter.h>
+
 #include "bloom/layout.h"
+#include "cpu/isa.h"
 
 namespace rocksieve::bloom {
 
 // Where the bits of the keys of one line would stand unturned: masks[group][word].
 using LineMasks = uint64_t[kGroups][8];
 
-// REQUIRES: line_count > 0.
-using QueryFunction = bool (*)(const uint8_t* lines, uint64_t line_count, uint64_t hash);
+// What a query works on: the lines of a payload, of which there is at least one.
+class LineArray : public Filter {
+ public:
+  const uint8_t* lines() const { return lines_; }
+  uint64_t line_count() const { return line_count_; }
+  const uint8_t* LineOf(uint64_t hash) const {
+    return lines_ + LineIndex(hash, line_count_) * kLineBytes;
+  }
+
+ protected:
+  LineArray(const uint8_t* lines, uint64_t line_count, uint64_t salt, Query query)
+      : Filter(salt, query), lines_(lines), line_count_(line_count) {}
+
+ private:
+  const uint8_t* const lines_;
+  const uint64_t line_count_;
+};
+
+// The filter given must be a LineArray.
+using QueryFunction = bool (*)(const Filter& line_array, uint64_t hash);
 
 struct Kernel {
   const char* name;
@@ -32,8 +53,16 @@ struct Kernel {
 inline constexpr int kBeam = 4;
 
 extern const Kernel kPortableKernel;
+#if defined(__x86_64__)
+extern const Kernel kSse2Kernel, kAvx2Kernel, kAvx512Kernel;
+#elif defined(__aarch64__)
+extern const Kernel kNeonKernel;
+#endif
 
-// The best kernel of this machine.
+// REQUIRES: isa is one of UsableIsas().
+const Kernel& KernelFor(Isa isa);
+
+// That of ActiveIsa().
 const Kernel& ActiveKernel();
 
 }  // namespace rocksieve::bloom

@@ -1,22 +1,10 @@
 // The kernel for any machine: plain C++, either byte order.
-#include <algorithm>
-#include <array>
 #include <bit>
 
-#include "bloom/kernel.h"
+#include "bloom/query_parts.h"
 
 namespace rocksieve::bloom {
 namespace {
-
-constexpr uint64_t kLowSixOfEachByte = 0x3F3F3F3F3F3F3F3F;
-constexpr uint64_t kSeedOfEachLane = 0x000F0F0F0F0F0F0F;
-
-uint64_t Word(const uint8_t* line, uint64_t lane) { return LoadLittleEndian64(line + 8 * lane); }
-
-// The turn of each lane, one in each byte: seed times group, at most 15 * 7.
-uint64_t Turns(uint64_t special_word, uint32_t group) {
-  return ((special_word >> (group & 4)) & kSeedOfEachLane) * group;
-}
 
 // `position` may have garbage above its low six bits.
 uint64_t Bit(uint64_t word, uint64_t position) { return word >> (position & 63) & 1; }
@@ -24,22 +12,20 @@ uint64_t Bit(uint64_t word, uint64_t position) { return word >> (position & 63) 
 // Most missing keys leave after the first four lanes, which are tested without a branch; an exit
 // per lane would be mispredicted, and no exit at all would do needless work.
 template <int kProbes>
-bool Query(const uint8_t* lines, uint64_t line_count, uint64_t hash) {
-  const uint8_t* line = lines + LineIndex(hash, line_count) * kLineBytes;
+bool Query(const Filter& filter, uint64_t hash) {
+  const uint8_t* line = static_cast<const LineArray&>(filter).LineOf(hash);
   const uint64_t special = Word(line, 7);
   const uint64_t turns = Turns(special, Group(hash));
-  const uint64_t fixed = Positions(hash) & kLowSixOfEachByte;
-
   if constexpr (kProbes < 8) {
     const uint32_t first = FirstLane(hash);
     uint64_t all = 1;
     for (int i = 0; i < kProbes; i++) {
       const uint32_t lane = first + i < kLanes ? first + i : first + i - kLanes;
-      all &= Bit(Word(line, lane), (fixed >> (8 * i)) + (turns >> (8 * lane)));
+      all &= Bit(Word(line, lane), (Positions(hash) >> (8 * i)) + (turns >> (8 * lane)));
     }
     return all != 0;
   } else {
-    const uint64_t turned = fixed + turns;  // at most 63 + 105 in a byte: nothing carries
+    const uint64_t turned = TurnedPositions(hash, turns);
     if (!(Bit(Word(line, 0), turned) & Bit(Word(line, 1), turned >> 8) &
           Bit(Word(line, 2), turned >> 16) & Bit(Word(line, 3), turned >> 24))) {
       return false;
@@ -47,19 +33,18 @@ bool Query(const uint8_t* lines, uint64_t line_count, uint64_t hash) {
     if (!Bit(Word(line, 4), turned >> 32)) return false;
     if (!Bit(Word(line, 5), turned >> 40)) return false;
     if (!Bit(Word(line, 6), turned >> 48)) return false;
-    if (!Bit(special | kNotProbeBits, fixed >> 56)) return false;
+    if (!Bit(special | kNotProbeBits, turned >> 56)) return false;
 
     if constexpr (kProbes == 12) {
       const uint32_t half = Half(hash);
       const uint8_t* lanes = line + 32 * half;
-      const uint64_t extra =
-          (ExtraPositions12(hash) & kLowSixOfEachByte) + (turns >> (32 * half) & 0xFFFFFFFF);
+      const uint64_t extra = TurnedExtra12(hash, turns);
       const uint64_t not_probe_bits = half != 0 ? kNotProbeBits : 0;
       return (Bit(Word(lanes, 0), extra) & Bit(Word(lanes, 1), extra >> 8) &
               Bit(Word(lanes, 2), extra >> 16) &
               Bit(Word(lanes, 3) | not_probe_bits, extra >> 24)) != 0;
     } else if constexpr (kProbes == 16) {
-      const uint64_t extra = (ExtraPositions16(hash) & kLowSixOfEachByte) + turns;
+      const uint64_t extra = TurnedExtra16(hash, turns);
       uint64_t all = Bit(special | kNotProbeBits, extra >> 56);
       for (int lane = 0; lane < kLanes; lane++) all &= Bit(Word(line, lane), extra >> (8 * lane));
       return all != 0;
@@ -91,40 +76,34 @@ void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_cou
   }
 }
 
-// The union of four groups' bits, where group first_turn + i is turned by (first_turn + i) * seed.
-uint64_t TurnedUnion(const LineMasks& masks, int first_group, int lane, int seed) {
-  uint64_t bits = 0;
-  for (int i = 3; i >= 0; i--) bits = std::rotl(bits, seed) | masks[first_group + i][lane];
-  return std::rotl(bits, (first_group * seed) & 63);
-}
+struct Vector {
+  static constexpr int kLanes = 1;
+  uint64_t v;
 
-void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
-  uint64_t special = 0;
-  for (const auto& group : masks) special |= group[7];
-  special &= ~kNotProbeBits;
-
-  for (int lane = 0; lane < kLanes; lane++) {
-    std::array<uint64_t, kSeeds> low_groups, high_groups;
-    std::array<uint32_t, kSeeds> ranking;  // bits set << 4 | seed
-    for (int seed = 0; seed < kSeeds; seed++) {
-      low_groups[seed] = TurnedUnion(masks, 0, lane, seed);
-      high_groups[seed] = TurnedUnion(masks, 4, lane, seed);
-      ranking[seed] = std::popcount(low_groups[seed]) << 4 | seed;
-    }
-    std::partial_sort(ranking.begin(), ranking.begin() + kBeam, ranking.end());
-    uint32_t best = UINT32_MAX;  // bits set << 8 | second seed << 4 | first seed
-    for (int i = 0; i < kBeam; i++) {
-      const uint32_t first = ranking[i] & 15;
-      for (uint32_t second = 0; second < kSeeds; second++) {
-        const uint32_t bits = std::popcount(low_groups[first] | high_groups[second]);
-        best = std::min(best, bits << 8 | second << 4 | first);
-      }
-    }
-    StoreLittleEndian64(line + 8 * lane, low_groups[best & 15] | high_groups[best >> 4 & 15]);
-    special |= static_cast<uint64_t>(best & 0xFF) << (8 * lane);
+  static Vector Load(const uint64_t* from) { return {*from}; }
+  void Store(uint64_t* to) const { *to = v; }
+  static Vector Splat(uint64_t x) { return {x}; }
+  static Vector Or(Vector a, Vector b) { return {a.v | b.v}; }
+  static Vector Add(Vector a, Vector b) { return {a.v + b.v}; }
+  template <int kBits>
+  Vector ShiftLeft() const {
+    return {v << kBits};
   }
-  StoreLittleEndian64(line + 56, special);
-}
+  static Vector RotateLeft(Vector a, int n) { return {std::rotl(a.v, n)}; }
+  // Bits of pairs, of nibbles, of bytes; the product adds the bytes. Baseline x86-64 has no
+  // instruction for it.
+  static Vector PopCount(Vector a) {
+    uint64_t x = a.v - (a.v >> 1 & 0x5555555555555555);
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F;
+    return {(x * 0x0101010101010101) >> 56};
+  }
+  // By value, so that compilers do not make branches of what is a coin toss.
+  static Vector Min16(Vector a, Vector b) { return a.v < b.v ? a : b; }
+  static Vector Max16(Vector a, Vector b) { return a.v < b.v ? b : a; }
+};
+
+#include "bloom/choose_seeds.h"
 
 }  // namespace
 

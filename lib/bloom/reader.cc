@@ -5,33 +5,24 @@
 namespace rocksieve::bloom {
 namespace {
 
-class BloomFilter final : public Filter {
+class BloomFilter final : public LineArray {
  public:
   BloomFilter(const FilterBlockInfo& info, const Kernel& kernel)
-      : Filter(info.salt),
-        lines_(reinterpret_cast<const uint8_t*>(info.payload.data())),
-        line_count_(info.payload.size() / kLineBytes),
-        query_(kernel.query_for(info.parameter)) {}
-
-  bool MayContainHash(uint64_t hash) const override { return query_(lines_, line_count_, hash); }
+      : LineArray(reinterpret_cast<const uint8_t*>(info.payload.data()),
+                  info.payload.size() / kLineBytes, info.salt, kernel.query_for(info.parameter)) {}
 
   void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
     constexpr size_t kAhead = 32;  // lines on their way at once; more than a core can have open
     for (size_t begin = 0; begin < count; begin += kAhead) {
       const size_t end = std::min(begin + kAhead, count);
       for (size_t i = begin; i < end; i++) {
-        const uint8_t* line = lines_ + LineIndex(hashes[i], line_count_) * kLineBytes;
+        const uint8_t* line = LineOf(hashes[i]);
         __builtin_prefetch(line);
         __builtin_prefetch(line + kLineBytes - 1);  // blocks are not aligned to cache lines
       }
-      for (size_t i = begin; i < end; i++) may_contain[i] = query_(lines_, line_count_, hashes[i]);
+      for (size_t i = begin; i < end; i++) may_contain[i] = MayContainHash(hashes[i]);
     }
   }
-
- private:
-  const uint8_t* const lines_;
-  const uint64_t line_count_;
-  const QueryFunction query_;
 };
 
 }  // namespace

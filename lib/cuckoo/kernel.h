@@ -4,9 +4,21 @@
 
 #include <cstdint>
 
+#include <rocksieve/filter.h>
+
 #include "cuckoo/layout.h"
 
 namespace rocksieve::cuckoo {
+
+// Slots of one width: constants with which a query compares both slots of a window at once.
+struct Zone {
+  uint64_t mask = 0;       // the bits of one slot
+  uint64_t low_bits = 0;   // the lowest bit of both; times a fingerprint: that one in both slots
+  uint64_t high_bits = 0;  // the highest bit of both
+};
+
+// At most this many fingerprint bits (of narrow slots), a window fits into one 64-bit load.
+inline constexpr int kMaxOneLoadBits = 27;
 
 // The payload of a block, opened and checked.
 struct Table {
@@ -15,16 +27,27 @@ struct Table {
   uint64_t shards = 0;
   uint64_t first_wide_slot = 0;
   int fingerprint_bits = 0;
+  Zone zones[2];  // narrow and wide; only up to kMaxOneLoadBits
 
   // First slot of a shard; of shard `shards`, the number of all slots.
   uint32_t Offset(uint64_t shard) const { return LoadLittleEndian32(offsets + kOffsetBytes * shard); }
 };
 
-// At most this many fingerprint bits (of narrow slots), a window fits into one 64-bit load.
-inline constexpr int kMaxOneLoadBits = 27;
+// What a query works on.
+class TableFilter : public Filter {
+ public:
+  const Table& table() const { return table_; }
 
-// May read up to 15 bytes past the last slot.
-using QueryFunction = bool (*)(const Table& table, uint64_t hash);
+ protected:
+  TableFilter(const Table& table, uint64_t salt, Query query)
+      : Filter(salt, query), table_(table) {}
+
+ private:
+  const Table table_;
+};
+
+// The filter given must be a TableFilter. May read up to 15 bytes past the last slot.
+using QueryFunction = bool (*)(const Filter& table_filter, uint64_t hash);
 
 struct Kernel {
   const char* name;

@@ -5,41 +5,41 @@
 namespace rocksieve::cuckoo {
 namespace {
 
-class CuckooFilter final : public Filter {
+Zone ZoneOf(int bits) {
+  const uint64_t both = 1 | uint64_t{1} << bits;
+  return {LowBits(bits), both, both << (bits - 1)};
+}
+
+class CuckooFilter final : public TableFilter {
  public:
   CuckooFilter(const FilterBlockInfo& info, const Table& table, const Kernel& kernel)
-      : Filter(info.salt), table_(table), query_(kernel.query_for(table.fingerprint_bits)) {}
-
-  bool MayContainHash(uint64_t hash) const override { return query_(table_, hash); }
+      : TableFilter(table, info.salt, kernel.query_for(table.fingerprint_bits)) {}
 
   void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
     constexpr size_t kAhead = 32;  // keys on their way at once
     for (size_t begin = 0; begin < count; begin += kAhead) {
       const size_t end = std::min(begin + kAhead, count);
       for (size_t i = begin; i < end; i++) {
-        __builtin_prefetch(table_.offsets + kOffsetBytes * ShardIndex(hashes[i], table_.shards));
+        __builtin_prefetch(table().offsets + kOffsetBytes * ShardIndex(hashes[i], table().shards));
       }
       for (size_t i = begin; i < end; i++) PrefetchWindows(hashes[i]);
-      for (size_t i = begin; i < end; i++) may_contain[i] = query_(table_, hashes[i]);
+      for (size_t i = begin; i < end; i++) may_contain[i] = MayContainHash(hashes[i]);
     }
   }
 
  private:
   void PrefetchWindows(uint64_t hash) const {
-    const uint64_t shard = ShardIndex(hash, table_.shards);
-    const uint32_t begin = table_.Offset(shard);
-    const uint32_t slots = table_.Offset(shard + 1) - begin;
+    const uint64_t shard = ShardIndex(hash, table().shards);
+    const uint32_t begin = table().Offset(shard);
+    const uint32_t slots = table().Offset(shard + 1) - begin;
     if (slots < kWindowSlots) return;
     const KeyBits key = KeyBitsOf(hash);
     for (uint32_t position : {key.first_position, key.second_position}) {
       const uint64_t slot = uint64_t{begin} + WindowAt(position, slots);
-      __builtin_prefetch(table_.slots +
-                         SlotBit(slot, table_.fingerprint_bits, table_.first_wide_slot) / 8);
+      __builtin_prefetch(table().slots +
+                         SlotBit(slot, table().fingerprint_bits, table().first_wide_slot) / 8);
     }
   }
-
-  const Table table_;
-  const QueryFunction query_;
 };
 
 }  // namespace
@@ -51,6 +51,10 @@ bool ParseTable(const FilterBlockInfo& info, Table* table) {
   table->fingerprint_bits = info.parameter;
   table->shards = LoadLittleEndian32(payload);
   table->first_wide_slot = LoadLittleEndian32(payload + 4);
+  if (table->fingerprint_bits <= kMaxOneLoadBits) {
+    table->zones[0] = ZoneOf(table->fingerprint_bits);
+    table->zones[1] = ZoneOf(table->fingerprint_bits + 1);
+  }
   const uint64_t directory_bytes = kPayloadHeadBytes + kOffsetBytes * (table->shards + 1);
   if (table->shards == 0 || directory_bytes > info.payload.size()) return false;
   table->offsets = payload + kPayloadHeadBytes;

@@ -11,8 +11,8 @@ namespace {
 // The filter of no keys.
 class EmptyFilter final : public Filter {
  public:
-  using Filter::Filter;
-  bool MayContainHash(uint64_t) const override { return false; }
+  explicit EmptyFilter(uint64_t salt)
+      : Filter(salt, [](const Filter&, uint64_t) { return false; }) {}
   void MayContainHashes(const uint64_t*, size_t count, bool* may_contain) const override {
     for (size_t i = 0; i < count; i++) may_contain[i] = false;
   }

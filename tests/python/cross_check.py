@@ -23,18 +23,20 @@ FAMILY_NAMES = {fmt.BLOOM: "bloom", fmt.CUCKOO: "cuckoo"}
 MIN_BITS = {fmt.BLOOM: 1, fmt.CUCKOO: 2.5}
 MAX_BITS = 64
 MAX_ASKED = 300  # of the keys of one filter
-DAMAGES_PER_FILTER = 8
+DAMAGES_PER_RANDOM_FILTER = 8
+DAMAGES_PER_CHOSEN_FILTER = 40
 
 
 class Difference(Exception):
     pass
 
 
-# Numbers of keys "key%d" of which three share one window in all attempts to build their shard: a
-# shard alone, and the first of two.
-UNBUILDABLE = (
+# Numbers of keys "key%d" of which three share one window in all attempts to build their shard, or
+# in all but the last.
+HARD_TO_BUILD = (
     [15453, 19005, 49086],
     list(range(3069)) + [7308234, 10655654, 70944445],
+    list(range(3069)) + [30261487, 33981479, 49281121],
 )
 
 
@@ -212,10 +214,20 @@ def resealed_lengths(rng, block):
     return resealed(body)
 
 
+def resealed_longer_range(rng, block):
+    """Range keys that may be longer than is allowed, and are there."""
+    body = bytearray(block[:-17])
+    more = rng.randint(1, 40)
+    body[-2:-2] = rng.randbytes(more)
+    length = rng.choice([-1, -2])
+    body[length] = (body[length] + more) % 256
+    return resealed(body)
+
+
 def resealed_payload_head(rng, block):
     """Changes one of the first 32-bit numbers of the payload: those of a cuckoo filter matter."""
     body = bytearray(block[:-17])
-    at = 16 + 4 * rng.randint(0, 3)
+    at = 16 + 4 * rng.randint(0, 4)
     if at + 4 > len(body):
         return resealed(body)
     old = int.from_bytes(body[at:at + 4], "little")
@@ -234,7 +246,8 @@ def resealed_cut_or_grown(rng, block):
 
 DAMAGES = [
     with_random_bytes, with_one_bit_flipped, cut_or_grown, with_some_marks, resealed_header,
-    resealed_lengths, resealed_payload_head, resealed_random_bytes, resealed_cut_or_grown,
+    resealed_lengths, resealed_longer_range, resealed_payload_head, resealed_random_bytes,
+    resealed_cut_or_grown,
 ]
 
 
@@ -289,7 +302,7 @@ def encode_as_planned_by(block, keys):
     return fmt.encode_block(block.family, block.parameter, len(added), payload, block.salt, added)
 
 
-def check_filter(tool, rng, family, amount, salted, keys):
+def check_filter(tool, rng, family, amount, salted, keys, damages):
     spec = f"rocksieve.{FAMILY_NAMES[family]}:{amount}" + (":salted" if salted else "")
     what = f"{spec} of {len(keys)} keys"
 
@@ -315,7 +328,7 @@ def check_filter(tool, rng, family, amount, salted, keys):
         raise Difference(f"{what}: bytes differ first at {first} (sizes {len(data)} in C++, "
                          f"{len(expected)} in Python)\n  Python: {to_hex(expected)}")
 
-    for _ in range(DAMAGES_PER_FILTER):
+    for _ in range(damages):
         damage = rng.choice(DAMAGES)
         check_reading(tool, f"{what}, {damage.__name__}", damage(rng, data), asked[:60])
 
@@ -324,18 +337,36 @@ def check_random_filter(tool, rng):
     family = rng.choice([fmt.BLOOM, fmt.CUCKOO])
     amount = random_rate(rng) if rng.random() < 0.1 else random_bits(rng, family)
     salted = rng.random() < 0.2
-    check_filter(tool, rng, family, amount, salted, random_keys(rng, random_key_count(rng)))
+    keys = random_keys(rng, random_key_count(rng))
+    check_filter(tool, rng, family, amount, salted, keys, DAMAGES_PER_RANDOM_FILTER)
 
 
 def check_chosen_filters(tool, rng):
+
+    def check(family, amount, keys, salted=False):
+        check_filter(tool, rng, family, amount, salted, keys, DAMAGES_PER_CHOSEN_FILTER)
+
+    def numbered(numbers):
+        return [b"key%d" % i for i in numbers]
+
     for keys in ([], [b""], [b"", b""], [b"\0"]):
         for family in FAMILY_NAMES:
             for salted in (False, True):
-                check_filter(tool, rng, family, "10", salted, keys)
-    for numbers in UNBUILDABLE:
-        keys = [b"key%d" % i for i in numbers]
+                check(family, "10", keys, salted)
+    for numbers in HARD_TO_BUILD:
         for amount in ("2.5", "10", "64", "1%"):
-            check_filter(tool, rng, fmt.CUCKOO, amount, False, keys)
+            check(fmt.CUCKOO, amount, numbered(numbers))
+
+    # Where the number of probes changes. Some of these lie on the very limit.
+    for limit, _ in fmt.PROBES_BELOW:
+        for lines in (7, 9, 11, 13):
+            count = int(lines * 512 / limit)
+            for more in (0, 1):
+                budget = min(lines * 512 + 280, lines * 512 / 0.97)
+                amount = budget / (count + more)
+                check(fmt.BLOOM, f"{amount:.9f}", numbered(range(count + more)))
+    # 1347 * 8 - 280 bits are 20 lines and a half.
+    check(fmt.BLOOM, "8", numbered(range(1347)))
 
 
 def main():

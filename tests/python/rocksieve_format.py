@@ -354,19 +354,22 @@ def place_keys(hashes, slots):
     """Which hash lies in which slot; None if the keys did not find their places in time."""
     label = [0] * slots
     placed = [None] * slots
-    moves_left = 8 * len(hashes) + 100
-    for h in hashes:
-        while h is not None:
-            if moves_left == 0:
-                return None
-            moves_left -= 1
-            candidates = cuckoo_candidates(h, slots)
-            labels = [label[slot] for slot in candidates]
-            chosen = labels.index(min(labels))
-            others = labels[:chosen] + labels[chosen + 1:]
-            slot = candidates[chosen]
-            label[slot] = min(others) + 1
-            placed[slot], h = h, placed[slot]
+    queue = list(hashes)
+    taken_in_at_most = 9 * len(hashes) + 100
+    head = 0
+    while head < len(queue):
+        if len(queue) == taken_in_at_most:
+            return None
+        candidates = cuckoo_candidates(queue[head], slots)
+        labels = [label[slot] for slot in candidates]
+        chosen = labels.index(min(labels))
+        others = labels[:chosen] + labels[chosen + 1:]
+        slot = candidates[chosen]
+        label[slot] = min(others) + 1
+        if placed[slot] is not None:
+            queue.append(placed[slot])
+        placed[slot] = queue[head]
+        head += 1
     return placed
 
 

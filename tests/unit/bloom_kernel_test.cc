@@ -16,16 +16,27 @@ namespace {
 
 constexpr int kProbeCounts[] = {1, 2, 3, 4, 5, 6, 8, 12, 16};
 
-// Kernels to check; those of instruction sets that this machine lacks are left out.
-std::vector<const Kernel*> Kernels() { return {&kPortableKernel}; }
+// Those of instruction sets that this machine lacks are left out.
+std::vector<const Kernel*> Kernels() {
+  std::vector<const Kernel*> kernels;
+  for (Isa isa : UsableIsas()) kernels.push_back(&KernelFor(isa));
+  return kernels;
+}
 
 int SeedOf(const uint64_t* words, int lane, uint64_t group) {
   const int both = static_cast<int>(words[7] >> (8 * lane) & 0xFF);
   return group < 4 ? both & 15 : both >> 4;
 }
 
-bool ObviousQuery(const uint8_t* lines, uint64_t line_count, uint64_t hash, int probes) {
-  const uint8_t* line = lines + LineIndex(hash, line_count) * kLineBytes;
+class Lines final : public LineArray {
+ public:
+  explicit Lines(const std::vector<uint8_t>& bytes)
+      : LineArray(bytes.data(), bytes.size() / kLineBytes, 0, nullptr) {}
+  void MayContainHashes(const uint64_t*, size_t, bool*) const override {}
+};
+
+bool ObviousQuery(const LineArray& lines, uint64_t hash, int probes) {
+  const uint8_t* line = lines.LineOf(hash);
   uint64_t words[8];
   for (int i = 0; i < 8; i++) words[i] = LoadLittleEndian64(line + 8 * i);
   const uint64_t group = Group(hash);
@@ -49,13 +60,14 @@ TEST(BloomKernel, AnswersAsTheObviousQueryOnAnyBytes) {
       int hits = 0;
       for (uint64_t line_count : {1, 3, 100}) {
         // Nearly full lines, so that the last probes are reached.
-        std::vector<uint8_t> lines(line_count * kLineBytes);
-        for (uint8_t& byte : lines) byte = static_cast<uint8_t>(random() | random() | random());
+        std::vector<uint8_t> bytes(line_count * kLineBytes);
+        for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() | random() | random());
+        const Lines lines(bytes);
         for (int i = 0; i < 20000; i++) {
           const uint64_t hash = random();
-          const bool expected = ObviousQuery(lines.data(), line_count, hash, probes);
+          const bool expected = ObviousQuery(lines, hash, probes);
           hits += expected;
-          ASSERT_EQ(query(lines.data(), line_count, hash), expected)
+          ASSERT_EQ(query(lines, hash), expected)
               << kernel->name << ", " << probes << " probes, hash " << hash;
         }
       }
@@ -121,10 +133,13 @@ TEST(BloomKernel, FindsEveryKeyAtEveryProbeCountAndSize) {
       for (uint64_t lines : {1, 2, 7, 511, 512, 513, 3000}) {
         HashList hashes;
         for (uint64_t i = 0; i < lines * 50; i++) hashes.push_back(random());
-        std::vector<uint8_t> payload(lines * kLineBytes);
+        std::vector<uint8_t> payload(lines * kLineBytes), portable(lines * kLineBytes);
         Build(hashes, {lines, probes}, payload.data(), *kernel);
+        Build(hashes, {lines, probes}, portable.data(), kPortableKernel);
+        ASSERT_EQ(payload, portable) << kernel->name << ", " << probes << " probes";
         const QueryFunction query = kernel->query_for(probes);
-        for (uint64_t hash : hashes) ASSERT_TRUE(query(payload.data(), lines, hash));
+        const Lines built(payload);
+        for (uint64_t hash : hashes) ASSERT_TRUE(query(built, hash));
       }
     }
   }

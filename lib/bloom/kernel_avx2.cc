@@ -1,0 +1,139 @@
+// The kernel for AVX2: the eight words of a line are two vectors.
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include "bloom/query_parts.h"
+#include "cpu/target.h"
+
+ROCKSIEVE_TARGET_BEGIN("avx2,bmi,bmi2")
+namespace rocksieve::bloom {
+namespace {
+
+__m256i LoadWords(const uint8_t* from) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+}
+
+// The word at this index of a half line that holds the special word counts as set where it holds
+// seeds.
+__m256i NotProbeBits() { return _mm256_set_epi64x(kNotProbeBits, 0, 0, 0); }
+
+// Four bytes to the shift counts of four words; only their low six bits count.
+__m256i Counts(uint64_t four_bytes) {
+  const uint64_t counts = four_bytes & kLowSixOfEachByte;
+  return _mm256_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(counts)));
+}
+
+bool AllLowestBitsSet(__m256i words) { return _mm256_testc_si256(words, _mm256_set1_epi64x(1)) != 0; }
+
+template <int kProbes>
+bool Query(const Filter& filter, uint64_t hash) {
+  const uint8_t* line = static_cast<const LineArray&>(filter).LineOf(hash);
+  const uint64_t turns = Turns(Word(line, 7), Group(hash));
+  const uint64_t turned = TurnedPositions(hash, turns);
+  const __m256i low = LoadWords(line);
+  const __m256i high = _mm256_or_si256(LoadWords(line + 32), NotProbeBits());
+  const __m256i tested = _mm256_and_si256(_mm256_srlv_epi64(low, Counts(turned)),
+                                          _mm256_srlv_epi64(high, Counts(turned >> 32)));
+  if constexpr (kProbes == 8) return AllLowestBitsSet(tested);
+  if (!AllLowestBitsSet(tested)) return false;  // nearly all missing keys end here
+  if constexpr (kProbes == 12) {
+    const __m256i words = Half(hash) != 0 ? high : low;
+    return AllLowestBitsSet(_mm256_srlv_epi64(words, Counts(TurnedExtra12(hash, turns))));
+  } else {
+    const uint64_t extra = TurnedExtra16(hash, turns);
+    return AllLowestBitsSet(_mm256_and_si256(_mm256_srlv_epi64(low, Counts(extra)),
+                                             _mm256_srlv_epi64(high, Counts(extra >> 32))));
+  }
+}
+
+QueryFunction QueryFor(int probes) {
+  switch (probes) {
+    case 8: return Query<8>;
+    case 12: return Query<12>;
+    case 16: return Query<16>;
+    default: return kPortableKernel.query_for(probes);
+  }
+}
+
+void OrInto(uint64_t* words, __m256i bits) {
+  auto* to = reinterpret_cast<__m256i*>(words);
+  _mm256_storeu_si256(to, _mm256_or_si256(_mm256_loadu_si256(to), bits));
+}
+
+// The bits at four positions, one in each of four words.
+__m256i BitsAt(uint64_t four_bytes) {
+  return _mm256_sllv_epi64(_mm256_set1_epi64x(1), Counts(four_bytes));
+}
+
+template <int kProbes>
+void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64_t first_line,
+               LineMasks* masks) {
+  for (size_t i = 0; i < count; i++) {
+    const uint64_t hash = hashes[i];
+    uint64_t* words = masks[LineIndex(hash, line_count) - first_line][Group(hash)];
+    OrInto(words, BitsAt(Positions(hash)));
+    OrInto(words + 4, BitsAt(Positions(hash) >> 32));
+    if constexpr (kProbes == 12) {
+      OrInto(words + 4 * Half(hash), BitsAt(ExtraPositions12(hash)));
+    } else if constexpr (kProbes == 16) {
+      OrInto(words, BitsAt(ExtraPositions16(hash)));
+      OrInto(words + 4, BitsAt(ExtraPositions16(hash) >> 32));
+    }
+  }
+}
+
+void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
+             uint64_t first_line, LineMasks* masks) {
+  switch (probes) {
+    case 8: return AddKeysOf<8>(hashes, count, line_count, first_line, masks);
+    case 12: return AddKeysOf<12>(hashes, count, line_count, first_line, masks);
+    case 16: return AddKeysOf<16>(hashes, count, line_count, first_line, masks);
+    default: kPortableKernel.add_keys(hashes, count, probes, line_count, first_line, masks);
+  }
+}
+
+struct Vector {
+  static constexpr int kLanes = 4;
+  __m256i v;
+
+  static Vector Load(const uint64_t* from) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))};
+  }
+  void Store(uint64_t* to) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v); }
+  static Vector Splat(uint64_t x) { return {_mm256_set1_epi64x(static_cast<long long>(x))}; }
+  static Vector Or(Vector a, Vector b) { return {_mm256_or_si256(a.v, b.v)}; }
+  static Vector Add(Vector a, Vector b) { return {_mm256_add_epi64(a.v, b.v)}; }
+  template <int kBits>
+  Vector ShiftLeft() const {
+    return {_mm256_slli_epi64(v, kBits)};
+  }
+  // A shift by 64 gives 0, as wanted.
+  static Vector RotateLeft(Vector a, int n) {
+    return {_mm256_or_si256(_mm256_sll_epi64(a.v, _mm_cvtsi32_si128(n)),
+                            _mm256_srl_epi64(a.v, _mm_cvtsi32_si128(64 - n)))};
+  }
+  // A table of nibbles, and a sum of bytes.
+  static Vector PopCount(Vector a) {
+    const __m256i low = _mm256_set1_epi8(15);
+    const __m256i table =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const __m256i bytes = _mm256_add_epi8(
+        _mm256_shuffle_epi8(table, _mm256_and_si256(a.v, low)),
+        _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi64(a.v, 4), low)));
+    return {_mm256_sad_epu8(bytes, _mm256_setzero_si256())};
+  }
+  static Vector Min16(Vector a, Vector b) { return {_mm256_min_epi16(a.v, b.v)}; }
+  static Vector Max16(Vector a, Vector b) { return {_mm256_max_epi16(a.v, b.v)}; }
+};
+
+#include "bloom/choose_seeds.h"
+
+}  // namespace
+
+const Kernel kAvx2Kernel = {"avx2", QueryFor, AddKeys, ChooseSeeds};
+
+}  // namespace rocksieve::bloom
+ROCKSIEVE_TARGET_END
+
+#endif

@@ -1,0 +1,115 @@
+// The kernel for AVX-512: a line is one vector.
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include "bloom/query_parts.h"
+#include "cpu/target.h"
+
+ROCKSIEVE_TARGET_BEGIN("avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi")
+namespace rocksieve::bloom {
+namespace {
+
+// The bits at eight positions, one in each word. Rotating takes positions modulo 64 by itself.
+__m512i BitsAt(uint64_t eight_bytes) {
+  return _mm512_rolv_epi64(
+      _mm512_set1_epi64(1),
+      _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(eight_bytes))));
+}
+
+// The positions of four probes in the upper or lower half of a line, and no bit in the other half.
+__m512i BitsOfHalf(uint64_t four_bytes, uint32_t half) {
+  const uint64_t eight_bytes = (four_bytes & 0xFFFFFFFF) << (32 * half);
+  return _mm512_maskz_mov_epi64(static_cast<__mmask8>(0x0F << (4 * half)), BitsAt(eight_bytes));
+}
+
+bool AllSet(__m512i words, __m512i bits) {
+  return _mm512_cmpeq_epi64_mask(_mm512_and_si512(words, bits), bits) == 0xFF;
+}
+
+template <int kProbes>
+bool Query(const Filter& filter, uint64_t hash) {
+  const uint8_t* line = static_cast<const LineArray&>(filter).LineOf(hash);
+  const uint64_t turns = Turns(Word(line, 7), Group(hash));
+  // The seeds of the special word count as set.
+  const __m512i words = _mm512_or_si512(_mm512_loadu_si512(line),
+                                        _mm512_set_epi64(kNotProbeBits, 0, 0, 0, 0, 0, 0, 0));
+  const __m512i bits = BitsAt(TurnedPositions(hash, turns));
+  if constexpr (kProbes == 8) {
+    return _mm512_testn_epi64_mask(words, bits) == 0;  // each word has its one bit
+  } else {
+    if (_mm512_testn_epi64_mask(words, bits) != 0) return false;  // nearly all missing keys
+    if constexpr (kProbes == 12) {
+      return AllSet(words, BitsOfHalf(TurnedExtra12(hash, turns), Half(hash)));
+    } else {
+      return _mm512_testn_epi64_mask(words, BitsAt(TurnedExtra16(hash, turns))) == 0;
+    }
+  }
+}
+
+QueryFunction QueryFor(int probes) {
+  switch (probes) {
+    case 8: return Query<8>;
+    case 12: return Query<12>;
+    case 16: return Query<16>;
+    default: return kPortableKernel.query_for(probes);
+  }
+}
+
+template <int kProbes>
+void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64_t first_line,
+               LineMasks* masks) {
+  for (size_t i = 0; i < count; i++) {
+    const uint64_t hash = hashes[i];
+    uint64_t* words = masks[LineIndex(hash, line_count) - first_line][Group(hash)];
+    __m512i bits = BitsAt(Positions(hash));
+    if constexpr (kProbes == 12) {
+      bits = _mm512_or_si512(bits, BitsOfHalf(ExtraPositions12(hash), Half(hash)));
+    } else if constexpr (kProbes == 16) {
+      bits = _mm512_or_si512(bits, BitsAt(ExtraPositions16(hash)));
+    }
+    _mm512_storeu_si512(words, _mm512_or_si512(_mm512_loadu_si512(words), bits));
+  }
+}
+
+void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
+             uint64_t first_line, LineMasks* masks) {
+  switch (probes) {
+    case 8: return AddKeysOf<8>(hashes, count, line_count, first_line, masks);
+    case 12: return AddKeysOf<12>(hashes, count, line_count, first_line, masks);
+    case 16: return AddKeysOf<16>(hashes, count, line_count, first_line, masks);
+    default: kPortableKernel.add_keys(hashes, count, probes, line_count, first_line, masks);
+  }
+}
+
+struct Vector {
+  static constexpr int kLanes = 8;
+  __m512i v;
+
+  static Vector Load(const uint64_t* from) { return {_mm512_loadu_si512(from)}; }
+  void Store(uint64_t* to) const { _mm512_storeu_si512(to, v); }
+  static Vector Splat(uint64_t x) { return {_mm512_set1_epi64(static_cast<long long>(x))}; }
+  static Vector Or(Vector a, Vector b) { return {_mm512_or_si512(a.v, b.v)}; }
+  static Vector Add(Vector a, Vector b) { return {_mm512_add_epi64(a.v, b.v)}; }
+  template <int kBits>
+  Vector ShiftLeft() const {
+    return {_mm512_slli_epi64(v, kBits)};
+  }
+  static Vector RotateLeft(Vector a, int n) {
+    return {_mm512_rolv_epi64(a.v, _mm512_set1_epi64(n))};
+  }
+  static Vector PopCount(Vector a) { return {_mm512_popcnt_epi64(a.v)}; }
+  static Vector Min16(Vector a, Vector b) { return {_mm512_min_epi16(a.v, b.v)}; }
+  static Vector Max16(Vector a, Vector b) { return {_mm512_max_epi16(a.v, b.v)}; }
+};
+
+#include "bloom/choose_seeds.h"
+
+}  // namespace
+
+const Kernel kAvx512Kernel = {"avx512", QueryFor, AddKeys, ChooseSeeds};
+
+}  // namespace rocksieve::bloom
+ROCKSIEVE_TARGET_END
+
+#endif

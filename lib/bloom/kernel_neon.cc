@@ -1,0 +1,55 @@
+// The kernel for arm64: NEON for the choice of seeds; the query is the portable one, whose scalar bit
+// tests are what these machines are good at.
+#if defined(__aarch64__)
+
+#include <arm_neon.h>
+
+#include "bloom/query_parts.h"
+
+namespace rocksieve::bloom {
+namespace {
+
+struct Vector {
+  static constexpr int kLanes = 2;
+  uint64x2_t v;
+
+  static Vector Load(const uint64_t* from) { return {vld1q_u64(from)}; }
+  void Store(uint64_t* to) const { vst1q_u64(to, v); }
+  static Vector Splat(uint64_t x) { return {vdupq_n_u64(x)}; }
+  static Vector Or(Vector a, Vector b) { return {vorrq_u64(a.v, b.v)}; }
+  static Vector Add(Vector a, Vector b) { return {vaddq_u64(a.v, b.v)}; }
+  template <int kBits>
+  Vector ShiftLeft() const {
+    return {vshlq_n_u64(v, kBits)};
+  }
+  // A negative count shifts right, and a shift by 64 gives 0, as wanted.
+  static Vector RotateLeft(Vector a, int n) {
+    return {vorrq_u64(vshlq_u64(a.v, vdupq_n_s64(n)), vshlq_u64(a.v, vdupq_n_s64(n - 64)))};
+  }
+  static Vector PopCount(Vector a) {
+    return {vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(vcntq_u8(vreinterpretq_u8_u64(a.v)))))};
+  }
+  static Vector Min16(Vector a, Vector b) {
+    return {vreinterpretq_u64_s16(vminq_s16(vreinterpretq_s16_u64(a.v), vreinterpretq_s16_u64(b.v)))};
+  }
+  static Vector Max16(Vector a, Vector b) {
+    return {vreinterpretq_u64_s16(vmaxq_s16(vreinterpretq_s16_u64(a.v), vreinterpretq_s16_u64(b.v)))};
+  }
+};
+
+#include "bloom/choose_seeds.h"
+
+QueryFunction QueryFor(int probes) { return kPortableKernel.query_for(probes); }
+
+void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
+             uint64_t first_line, LineMasks* masks) {
+  kPortableKernel.add_keys(hashes, count, probes, line_count, first_line, masks);
+}
+
+}  // namespace
+
+const Kernel kNeonKernel = {"neon", QueryFor, AddKeys, ChooseSeeds};
+
+}  // namespace rocksieve::bloom
+
+#endif

@@ -1,0 +1,24 @@
+// Which instruction set the kernels use: chosen once per process, at run time, so that the binary
+// needs no more than the baseline of its architecture.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace rocksieve {
+
+enum class Isa { kPortable, kSse2, kAvx2, kAvx512, kNeon };
+
+std::string_view IsaName(Isa isa);
+
+// Those that were built for this architecture and that this processor has, the best last.
+// kAvx2 stands for AVX2 with BMI1 and BMI2; kAvx512 for F, BW, VL, DQ, VPOPCNTDQ and VBMI besides
+// (Intel since Ice Lake, AMD since Zen 4).
+std::vector<Isa> UsableIsas();
+
+// The best usable one; or the one that the environment variable ROCKSIEVE_ISA names ("portable",
+// "sse2", "avx2", "avx512", "neon"), for tests and comparisons. If that cannot be had, a message goes
+// to stderr, and the best usable one is taken.
+Isa ActiveIsa();
+
+}  // namespace rocksieve
