@@ -24,10 +24,10 @@ Commands:
   demo       compare the filters on one tree of real keys (about half a minute)
 
 Flags:
-  --help     print this; after a command: its flags
+  --help     print this; after a command: what it does, and its flags
   --version  print the versions of rocksieve and RocksDB
 
-Exit codes: 0 done; 1 a check failed; 2 could not run, or bad usage.
+Exit codes: 0 done; 1 a check failed; 2 could not run, or bad usage
 
 Example:
   rocksieve demo
@@ -50,20 +50,25 @@ int Main(int argc, char** argv) {
   app.set_help_flag("--help");
   app.set_version_flag("--version", Version());
   app.formatter_fn([](const CLI::App*, std::string, CLI::AppFormatMode) { return kHelp; });
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // none: see below, with a better message
   const std::vector<Command> commands = {AddDemoCommand(&app)};
 
+  std::string error;
   try {
     app.parse(argc, argv);
+    if (app.get_subcommands().empty()) error = "which command?";
   } catch (const CLI::Success& asked) {  // --help, --version
     return AfterPrinting(app.exit(asked));
-  } catch (const CLI::ParseError& error) {
-    std::cerr << "rocksieve: " << error.what() << "\nrocksieve --help says what there is.\n";
-    return kCannotRun;
+  } catch (const CLI::ParseError& bad_usage) {
+    error = bad_usage.what();
   }
+  std::string name = "rocksieve";
   for (const Command& command : commands) {
-    if (*command.parser) return AfterPrinting(command.run());
+    if (!*command.parser) continue;
+    if (error.empty()) return AfterPrinting(command.run());
+    name += " " + command.parser->get_name();
   }
+  std::cerr << name << ": " << error << "\n" << name << " --help says what there is.\n";
   return kCannotRun;
 }
 

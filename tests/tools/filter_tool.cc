@@ -6,7 +6,7 @@
 //   query BLOCK KEY...    STATE, then for each key 1 (may be contained) or 0
 //   info BLOCK            STATE, and if it is "intact": FAMILY PARAMETER KEY_COUNT SALT PAYLOAD
 //                         SMALLEST LARGEST LARGEST_CUT
-//   hash SALT KEY...      the hashes
+//   hash BLOCK KEY...     the hashes of the keys, under the block's salt
 //
 // Words are separated by single spaces. Keys, blocks and other bytes are in hex, or "-" if there
 // are none; numbers are decimal; a salt that is not there is "-" too. STATE is intact, foreign,
@@ -159,23 +159,15 @@ std::string Info(const std::vector<std::string_view>& words) {
   return answer + (info.largest_cut ? " 1" : " 0");
 }
 
-// A filter that only lends its hash function.
-class HashOnly : public rocksieve::Filter {
- public:
-  using Filter::Filter;
-  bool MayContainHash(uint64_t) const override { return true; }
-  void MayContainHashes(const uint64_t*, size_t count, bool* may_contain) const override {
-    std::fill_n(may_contain, count, true);
-  }
-};
-
 std::string Hash(const std::vector<std::string_view>& words) {
-  if (words.size() < 2) Fail("hash needs a salt");
-  const HashOnly hasher(std::strtoull(std::string(words[1]).c_str(), nullptr, 10));
+  if (words.size() < 2) Fail("hash needs a block");
+  const ExactBlock block(words[1]);
+  const OpenedFilter opened = rocksieve::OpenFilter(block.view());
+  if (!opened.filter) Fail("hash needs an intact block");
   std::string answer;
   for (const std::string& key : KeysFrom(words, 2)) {
     if (!answer.empty()) answer += ' ';
-    answer += std::to_string(hasher.KeyHash(key));
+    answer += std::to_string(opened.filter->KeyHash(key));
   }
   return answer;
 }

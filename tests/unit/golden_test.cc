@@ -63,7 +63,7 @@ TEST(Golden, BlocksAreWhatTheFormatDocumentsSay) {
     // A salted builder draws its own salt, so only the reader can be held to those.
     const FilterSpec spec = Spec(entry.at("spec").get<std::string>());
     if (!spec.salted) {
-      EXPECT_EQ(BuildFilter(spec, keys).view(), golden);
+      EXPECT_TRUE(BuildFilter(spec, keys).view() == golden);  // unprintable
     }
   }
 }

@@ -14,24 +14,25 @@ namespace rocksieve::tools {
 namespace {
 
 constexpr char kHelp[] =
-    R"(rocksieve demo: what do lookups of missing keys cost with each filter?
+    R"(rocksieve demo: what lookups of missing keys cost with each filter
 
-Builds one tree of real keys five times: without filters, with RocksDB's Bloom and Ribbon, with
-rocksieve.bloom and rocksieve.cuckoo. Checks that no key is lost, and compares memory, disk
-reads, false positives and times. Takes half a minute, and 500 MB of disk until it ends.
+Builds one tree of real keys five times: without filters, with RocksDB's Bloom
+and Ribbon, with rocksieve.bloom and rocksieve.cuckoo. Checks that no key is
+lost; compares memory, disk reads, false positives, and times. Takes half a
+minute and 500 MB of disk.
 
 Usage: rocksieve demo [--keys=FILE] [--json] [--db-dir=DIR]
 
-  --keys=FILE   one key per line, - for the standard input. Every byte but the newline belongs to
-                the key; empty and repeated lines are dropped. A random half of the keys is stored,
-                and the other half is looked up as missing keys.
-                Default: /usr/share/dict/american-english-insane (package wamerican-insane)
-  --json        print one JSON document; units are in its names, fractions are of 1
-  --db-dir=DIR  build the databases in DIR, new or empty, and keep them. Default: a temporary
-                directory, removed at the end. Nothing else is written.
+  --keys=FILE   one key per line, - for standard input. All bytes but newlines
+                count (carriage returns too); empty and repeated lines do not.
+                A random half is stored, the other half is looked up in vain.
+                Default: /usr/share/dict/american-english-insane
+  --json        print one JSON document, with units in the names
+  --db-dir=DIR  build the databases in DIR, new or empty, and keep them.
+                Default: a temporary directory, removed at the end
   --help        print this
 
-Exit codes: 0 done; 1 a check failed, such as a lost key; 2 could not run, or bad usage.
+Exit codes: 0 done; 1 a check failed (a lost key); 2 could not run, or bad usage
 
 Example, with the paths of all installed files as keys:
   cat /var/lib/dpkg/info/*.list | rocksieve demo --keys=-

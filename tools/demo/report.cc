@@ -18,14 +18,15 @@ std::string Percent(const Share& share) {
 }
 
 std::string Introduction(const DemoResult& result) {
-  return Wrapped(Thousands(result.present_keys + result.missing_keys) + " distinct keys from " +
-                     (result.keys_source == "-" ? "the standard input" : result.keys_source) +
-                     ": " + Thousands(result.present_keys) + " are stored, with values of " +
-                     std::to_string(kSmallestValueBytes) + " to " +
-                     std::to_string(kLargestValueBytes) + " bytes, and " +
-                     Thousands(result.missing_keys) +
-                     " are held out, to be looked up as missing keys.",
-                 kWidth) +
+  return Wrapped(
+             "Distinct keys from " +
+                 (result.keys_source == "-" ? "the standard input" : result.keys_source) + ": " +
+                 Thousands(result.present_keys + result.missing_keys) +
+                 ". Stored, with values of " + std::to_string(kSmallestValueBytes) + " to " +
+                 std::to_string(kLargestValueBytes) + " bytes: " + Thousands(result.present_keys) +
+                 ". Held out, to be looked up as missing keys: " + Thousands(result.missing_keys) +
+                 ".",
+             kWidth) +
          "\n";
 }
 
@@ -42,11 +43,10 @@ std::string Checks(const DemoResult& result) {
   const std::vector<std::string> failed = result.FailedChecks();
   if (failed.empty()) {
     const std::string databases = std::to_string(result.variants.size());
-    return Wrapped("Checked: the trees of all " + databases +
-                       " databases have the same files in the same levels, with the same key "
-                       "ranges and entries; each finds all " +
-                       Thousands(result.present_keys) +
-                       " present keys with their values, and none of the missing ones.",
+    return Wrapped("Checked: all " + databases +
+                       " trees have the same files in the same levels, with the same key ranges "
+                       "and entries; in each, every stored key is found with its value, and none "
+                       "of the missing keys is found.",
                    kWidth) +
            "\n";
   }
@@ -61,7 +61,7 @@ std::string Comparison(const DemoResult& result) {
   std::vector<std::vector<std::string>> rows = {
       {"", "filter", "data block", "false positives", "false positives", "us per", "us per"},
       {"", "bytes", "reads per", "predicted, % of", "observed, % of", "missing", "present"},
-      {"filter", "per key", "1000 missing", "probes (95 % int.)", "probes (95 % int.)", "lookup",
+      {"filter", "per key", "1000 miss.", "probes (95 % int.)", "probes (95 % int.)", "lookup",
        "lookup"}};
   for (const VariantResult& variant : result.variants) {
     const bool any_missing = variant.missing.keys > 0;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "demo/variants.h"
+#include "text.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -42,15 +43,18 @@ double ExtraMemory(const VariantResult& bloom, const VariantResult& variant) {
 
 std::string SavingsSentence(const DemoResult& result) {
   const VariantResult& bloom = result.variants[kBuiltinBloom];
-  if (bloom.missing.data_block_reads == 0) {
-    return "Lookups of missing keys cost no disk read with RocksDB's Bloom filter, so there is "
-           "nothing to save: the comparison needs more keys.";
-  }
+  if (bloom.missing.keys == 0) return "No key is missing, so there is nothing to save.";
+  const bool any_reads = bloom.missing.data_block_reads > 0;
   std::string sentence =
-      "Of 100 disk reads that lookups of missing keys cost with RocksDB's Bloom filter";
+      any_reads
+          ? "Of 100 disk reads that lookups of missing keys cost with RocksDB's Bloom filter"
+          : "Lookups of missing keys cost no disk reads with RocksDB's Bloom filter, so there "
+            "is nothing to save";
   for (size_t i = kFirstOfOurs; i < result.variants.size(); i++) {
     const VariantResult& ours = result.variants[i];
-    sentence += (i == kFirstOfOurs ? ", " : ", and ") + ours.name + Reads(bloom, ours) +
+    sentence += (i == kFirstOfOurs ? ", " : ", and ") + ours.name +
+                (any_reads ? Reads(bloom, ours)
+                           : " costs " + Fixed(ours.ReadsPer1000Missing(), 1) + " per 1,000") +
                 Memory(bloom, ours);
   }
   return sentence + ".";

@@ -14,9 +14,9 @@ namespace {
 using rocksdb::Status;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostLookups = 10000;  // per round, database and kind of key
+constexpr size_t kMostLookups = 5000;  // per round, database and kind of key
 constexpr size_t kFewestLookups = 16;
-constexpr auto kLongestBatch = std::chrono::milliseconds(150);
+constexpr auto kLongestBatch = std::chrono::milliseconds(60);
 
 double Microseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
