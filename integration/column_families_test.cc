@@ -13,8 +13,10 @@ struct FamilyCase {
 };
 
 constexpr FamilyCase kFamilyCases[] = {
-    {"default", "rocksieve.bloom:10", false},    {"cuckoo", "rocksieve.cuckoo:12.5", true},
-    {"rate", "rocksieve.bloom:0.1%", true},      {"salted", "rocksieve.cuckoo:10:salted", false},
+    {"default", "rocksieve.bloom:10", false},
+    {"cuckoo", "rocksieve.cuckoo:12.5", true},
+    {"rate", "rocksieve.bloom:0.1%", true},
+    {"salted", "rocksieve.cuckoo:10:salted", false},
     {"stock", nullptr, false},
 };
 
@@ -38,6 +40,7 @@ class ColumnFamilies : public testing::Test {
     rocksdb::DBOptions options;
     options.create_if_missing = true;
     options.create_missing_column_families = true;
+    options.env = UnsyncedEnv();
     rocksdb::DB* db = nullptr;
     Must(rocksdb::DB::Open(options, directory_ / "db", descriptors_, &handles_, &db));
     db_.reset(db);

@@ -1,4 +1,4 @@
-"""Installing the plugin on an existing database, and removing it again: at no time is a key lost, and
+"""Installing the plugin on an existing database, and removing it: at no time is a key lost, and
 filters that are already there keep working."""
 
 import pathlib

@@ -1,5 +1,5 @@
-// Damaged filter blocks, given to a policy as RocksDB would: no key of the set may ever be rejected,
-// and nothing outside of the block may be read.
+// Damaged filter blocks, given to a policy as RocksDB would: no key of the set may ever be
+// rejected, and nothing outside of the block may be read.
 #include <algorithm>
 #include <cctype>
 
@@ -34,8 +34,8 @@ std::string RandomBytes(Random* random, size_t size) {
 
 class CorruptBlock : public testing::TestWithParam<const char*> {
  protected:
-  // How many keys are rejected, asked one by one or all at once. The block lies in memory of exactly
-  // its size, so that the address sanitizer sees what is read outside.
+  // How many keys are rejected, asked one by one or all at once. The block lies in memory of
+  // exactly its size, so that the address sanitizer sees what is read outside.
   int Rejected(const std::string& block) const {
     const std::unique_ptr<char[]> copy(new char[block.size()]);
     block.copy(copy.get(), block.size());

@@ -1,8 +1,8 @@
 // Damaged filter blocks in the SST files of real databases: every key is still found.
 //
-// RocksDB's own checksum usually sees damage first, and RocksDB then goes without the filter. What a
-// policy must survive is damage behind a right checksum: from memory, before the checksum was taken,
-// or in files without checksums.
+// RocksDB's own checksum usually sees damage first, and RocksDB then goes without the filter. What
+// a policy must survive is damage behind a right checksum: from memory, before the checksum was
+// taken, or in files without checksums.
 #include "sst_file.h"
 
 namespace rocksieve {

@@ -1,9 +1,10 @@
-// A process that writes is killed at random moments; the database opens again and holds exactly what
-// was written.
+// A process that writes is killed at random moments; the database opens again and holds exactly
+// what was written.
 //
 // The program runs itself as the writer: "crash_test --write PATH LAYOUT SEED FIRST". The writer's
-// steps are a function of the seed and their number, and it tells each completed step through a pipe.
-// After the kill the database must hold the steps told, and perhaps the one that was under way.
+// steps are a function of the seed and their number, and it tells each completed step through a
+// pipe. After the kill the database must hold the steps told, and perhaps the one that was under
+// way.
 #include <sys/wait.h>
 
 #include <csignal>
@@ -44,8 +45,8 @@ DbConfig WriterConfig(const Layout& layout) {
   return config;
 }
 
-// One step: some puts and deletes, and the number of steps so far. It is written as one batch, which
-// is applied as a whole or not at all.
+// One step: some puts and deletes, and the number of steps so far. It is written as one batch,
+// which is applied as a whole or not at all.
 class Step {
  public:
   Step(uint64_t seed, uint64_t number) : random_(seed + number), number_(number) {}
@@ -74,8 +75,9 @@ int Write(const std::string& path, const Layout& layout, uint64_t seed, uint64_t
   for (uint64_t number = first;; number++) {
     rocksdb::WriteBatch batch;
     Step(seed, number)
-        .Apply([&](const std::string& key, const std::string& value) { Must(batch.Put(key, value)); },
-               [&](const std::string& key) { Must(batch.Delete(key)); });
+        .Apply(
+            [&](const std::string& key, const std::string& value) { Must(batch.Put(key, value)); },
+            [&](const std::string& key) { Must(batch.Delete(key)); });
     Must(db->Write(rocksdb::WriteOptions(), &batch));
     const uint64_t done = number + 1;
     if (write(STDOUT_FILENO, &done, sizeof(done)) != sizeof(done)) return 1;
@@ -87,9 +89,9 @@ uint64_t RunAndKill(const std::string& path, size_t layout, uint64_t seed, uint6
                     useconds_t microseconds) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("no pipe");
-  std::string arguments[] = {"crash_test",         "--write",
-                             path,                 std::to_string(layout),
-                             std::to_string(seed), std::to_string(first)};
+  std::string arguments[] = {
+      "crash_test",         "--write", path, std::to_string(layout), std::to_string(seed),
+      std::to_string(first)};
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

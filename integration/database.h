@@ -1,5 +1,5 @@
-// What the integration tests share: databases in temporary directories, policies from specs, an exact
-// oracle, and the counters that tell how many disk reads the filters saved.
+// What the integration tests share: databases in temporary directories, policies from specs, an
+// exact oracle, and the counters that tell how many disk reads the filters saved.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,8 @@
 #include <rocksdb/table_properties.h>
 #include <rocksieve/filter_policy.h>
 #include <unistd.h>
+
+#include "unsynced_env.h"
 
 namespace rocksieve {
 
@@ -83,6 +85,7 @@ struct DbConfig {
     table.filter_policy = std::move(policy);
     table.block_cache = rocksdb::NewLRUCache(8 << 20);
     options.create_if_missing = true;
+    options.env = UnsyncedEnv();
     options.compression = rocksdb::kNoCompression;
     options.disable_auto_compactions = true;
     options.write_buffer_size = 64 << 20;
@@ -173,8 +176,8 @@ inline LookupCost CostSince(uint64_t found) {
   const rocksdb::PerfContext& perf = *rocksdb::get_perf_context();
   LookupCost cost;
   cost.found = found;
-  cost.data_block_reads = perf.block_read_count - perf.index_block_read_count -
-                          perf.filter_block_read_count;
+  cost.data_block_reads =
+      perf.block_read_count - perf.index_block_read_count - perf.filter_block_read_count;
   cost.filters_passed = perf.bloom_sst_hit_count;
   cost.filters_rejected = perf.bloom_sst_miss_count;
   return cost;

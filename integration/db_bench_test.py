@@ -1,5 +1,5 @@
-"""The unmodified db_bench with the plugin preloaded: answers, false-positive rates, sizes, and specs
-that cannot be honoured."""
+"""The unmodified db_bench with the plugin preloaded: answers, false-positive rates, sizes, and
+specs that cannot be honoured."""
 
 import math
 import pathlib
@@ -21,6 +21,11 @@ def spread_of_false_positives(asked, rate, keys=KEYS):
     """Five standard deviations. db_bench draws from `keys` possible keys with replacement, and all
     questions for one key have one answer, which makes the counts spread wider than a binomial."""
     return 5 * math.sqrt(asked * rate * (1 + asked / keys))
+
+
+def entries_per_file(database):
+    entries = [int(table["entries for filter"]) for table in database.table_properties()]
+    return sum(entries) // len(entries)
 
 
 class WithExpectedRates(Sandbox):
@@ -47,9 +52,15 @@ class FullFilters(WithExpectedRates):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        unfiltered = Database(cls.class_directory)
-        unfiltered.create(options_text(NO_FILTER))
-        cls.reference = unfiltered.bench(ALL_READS, options_text(NO_FILTER))
+        cls.unfiltered = Database(cls.class_directory)
+        cls.unfiltered.create(options_text(NO_FILTER))
+        cls.reference = cls.unfiltered.bench(ALL_READS, options_text(NO_FILTER))
+        cls.databases = {}
+        for number, spec in enumerate(SPECS):
+            directory = cls.class_directory / str(number)
+            directory.mkdir()
+            cls.databases[spec] = Database(directory)
+            cls.databases[spec].create(options_text(spec))
 
     def test_the_reference_is_a_database_without_filters(self):
         self.assertEqual(0, self.reference.useful + self.reference.positive)
@@ -61,12 +72,9 @@ class FullFilters(WithExpectedRates):
             self.assertAlmostEqual((1 - 1 / math.e) * asked, found, delta=0.02 * asked, msg=name)
 
     def test_reads_find_what_they_find_without_filters(self):
-        for spec in SPECS:
+        for spec, database in self.databases.items():
             with self.subTest(spec=spec):
-                options = options_text(spec)
-                database = Database(self.directory)
-                database.create(options)
-                report = database.bench(ALL_READS, options)
+                report = database.bench(ALL_READS, options_text(spec))
                 self.assertEqual(self.reference.found, report.found)
 
                 _, by_get, by_multi_get, _ = [found for _, found, _ in report.found]
@@ -78,27 +86,20 @@ class FullFilters(WithExpectedRates):
                 self.assertGreaterEqual(checks, 0.999 * 3 * READS)
 
     def test_two_threads_find_what_they_find_without_filters(self):
-        unfiltered = Database(self.class_directory)
-        reference = unfiltered.bench("readrandom,multireadrandom", options_text(NO_FILTER),
-                                     "--threads=2", stock=True)
-        for spec in ("rocksieve.bloom:10", "rocksieve.cuckoo:12.5"):
+        def read(database, spec):
+            return database.bench("readrandom,multireadrandom", options_text(spec), "--threads=2")
+
+        reference = read(self.unfiltered, NO_FILTER)
+        for spec, database in self.databases.items():
             with self.subTest(spec=spec):
-                database = Database(self.directory)
-                database.create(options_text(spec))
-                report = database.bench("readrandom,multireadrandom", options_text(spec),
-                                        "--threads=2")
-                self.assertEqual(reference.found, report.found)
+                self.assertEqual(reference.found, read(database, spec).found)
 
     def test_missing_keys_pass_at_the_promised_rate(self):
-        for spec in SPECS:
+        for spec, database in self.databases.items():
             with self.subTest(spec=spec):
-                options = options_text(spec)
-                database = Database(self.directory)
-                database.create(options)
-                report = database.bench("readmissing", options)
+                report = database.bench("readmissing", options_text(spec))
                 self.assertEqual([("readmissing", 0, READS)], report.found)
-                entries = [int(table["entries for filter"]) for table in database.table_properties()]
-                rate = self.expected_rate(spec, sum(entries) // len(entries))
+                rate = self.expected_rate(spec, entries_per_file(database))
                 if "%" in spec:
                     self.assertAlmostEqual(0.01, rate, delta=0.0005)
                 self.assert_false_positives(report.positive, report.useful + report.positive, rate)
@@ -106,9 +107,7 @@ class FullFilters(WithExpectedRates):
     def test_filters_stay_within_their_bits_per_key(self):
         for spec, bits in (("rocksieve.bloom:10", 10), ("rocksieve.cuckoo:12.5", 12.5)):
             with self.subTest(spec=spec):
-                database = Database(self.directory)
-                database.create(options_text(spec))
-                properties = database.table_properties()
+                properties = self.databases[spec].table_properties()
                 self.assertGreater(len(properties), 1)
                 for table in properties:
                     self.assertEqual(spec, table["filter policy name"])
@@ -186,7 +185,7 @@ class PrefixFilters(WithExpectedRates):
                 self.assertGreater(missing, 0.3 * READS)
                 self.assert_false_positives(
                     missing - report.ticker("bloom.filter.prefix.useful"), missing,
-                    self.expected_rate(spec, self._entries_per_file(database)))
+                    self.expected_rate(spec, entries_per_file(database)))
 
     def test_prefixes_beside_keys(self):
         # Ten keys to a prefix, so that the builder is given equal prefixes again and again.
@@ -209,15 +208,10 @@ class PrefixFilters(WithExpectedRates):
                 checked = report.ticker("bloom.filter.prefix.checked")
                 self.assertGreater(checked, 0.99 * READS)
                 passed = checked - report.ticker("bloom.filter.prefix.useful")
-                rate = self.expected_rate(spec, self._entries_per_file(database))
+                rate = self.expected_rate(spec, entries_per_file(database))
                 # A tenth as many prefixes as keys to draw from.
                 slack = spread_of_false_positives(checked, rate, KEYS / 10) + 0.03 * checked * rate
                 self.assertAlmostEqual(checked * rate, passed, delta=slack)
-
-    @staticmethod
-    def _entries_per_file(database):
-        entries = [int(table["entries for filter"]) for table in database.table_properties()]
-        return sum(entries) // len(entries)
 
 
 class SpecsThatCannotBeHonoured(Sandbox):

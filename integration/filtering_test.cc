@@ -23,17 +23,13 @@ struct Case {
 
 void PrintTo(const Case& test, std::ostream* out) { *out << test.spec; }
 
-// Rates are below 5 %, so that the probes below suffice. The salted ones differ from run to run: their
-// rates are so high that 10 % are more than five standard errors.
+// Rates are below 5 %, so that the probes below suffice. The salted ones differ from run to run:
+// their rates are so high that 10 % are more than five standard errors.
 constexpr Case kCases[] = {
-    {"rocksieve.bloom:10", 10},
-    {"rocksieve.bloom:13.7", 13.7},
-    {"rocksieve.bloom:1%", 8.6},
-    {"rocksieve.bloom:8:salted", 8},
-    {"rocksieve.cuckoo:12.5", 12.5},
-    {"rocksieve.cuckoo:8", 8},
-    {"rocksieve.cuckoo:0.1%", 12.6},
-    {"rocksieve.cuckoo:2%:salted", 8.3},
+    {"rocksieve.bloom:10", 10},      {"rocksieve.bloom:13.7", 13.7},
+    {"rocksieve.bloom:1%", 8.6},     {"rocksieve.bloom:8:salted", 8},
+    {"rocksieve.cuckoo:12.5", 12.5}, {"rocksieve.cuckoo:8", 8},
+    {"rocksieve.cuckoo:0.1%", 12.6}, {"rocksieve.cuckoo:2%:salted", 8.3},
 };
 
 class Filtering : public testing::TestWithParam<Case> {
@@ -109,7 +105,8 @@ TEST_P(Filtering, HundredsOfPartitionsInOneFile) {
   EXPECT_GT(FilterBitsPerEntry(properties), 0.95 * GetParam().bits_per_key);
   EXPECT_LT(FilterBitsPerEntry(properties), 1.4 * GetParam().bits_per_key);
   EXPECT_LE(stats.bytes_built, properties.filter_size);
-  // Partitions have the size that was asked for, but for the data blocks between which they are cut.
+  // Partitions have the size that was asked for, but for the data blocks between which they are
+  // cut.
   EXPECT_LT(stats.bytes_built / stats.filters_built, 700u);
   EXPECT_GT(stats.bytes_built / stats.filters_built, 350u);
 

@@ -1,5 +1,5 @@
-// Random histories of a tree: overwrites, merges, deletes of keys and ranges, snapshots, with flushes
-// and compactions in between, against an exact oracle.
+// Random histories of a tree: overwrites, merges, deletes of keys and ranges, snapshots, with
+// flushes and compactions in between, against an exact oracle.
 #include <rocksdb/merge_operator.h>
 
 #include "database.h"
@@ -102,7 +102,7 @@ TEST_P(History, EqualsTheOracle) {
   config.options.disable_auto_compactions = false;
   config.options.level0_file_num_compaction_trigger = 2;
   config.options.write_buffer_size = 64 << 10;
-  config.options.target_file_size_base = 16 << 10;  // dozens of files,
+  config.options.target_file_size_base = 16 << 10;     // dozens of files,
   config.options.max_bytes_for_level_base = 64 << 10;  // on several levels
   config.options.max_bytes_for_level_multiplier = 4;
   const std::vector<std::string> missing = MissingKeys(kKeyRange);
@@ -141,11 +141,10 @@ std::string HistoryName(const testing::TestParamInfo<std::tuple<const char*, boo
          (std::get<1>(info.param) ? "Partitioned" : "Full");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, History,
-                         testing::Combine(testing::Values("rocksieve.bloom:10",
-                                                          "rocksieve.cuckoo:1%"),
-                                          testing::Bool()),
-                         HistoryName);
+INSTANTIATE_TEST_SUITE_P(
+    All, History,
+    testing::Combine(testing::Values("rocksieve.bloom:10", "rocksieve.cuckoo:1%"), testing::Bool()),
+    HistoryName);
 
 }  // namespace
 }  // namespace rocksieve

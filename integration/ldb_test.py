@@ -138,7 +138,8 @@ class Ldb(ToolsOnOneDatabase):
         without it. Whoever then loads the options of the database, with the plugin, builds no
         filters; those that exist are still there."""
         self.create("rocksieve.bloom:10")
-        for looking in (["get", next(iter(self.entries))], ["scan"], ["dump"], ["checkconsistency"]):
+        key = next(iter(self.entries))
+        for looking in (["get", key], ["scan"], ["dump"], ["checkconsistency"]):
             self.ldb_ok(*looking, stock=True)
             self.assertEqual("rocksieve.bloom:10", self.policy_in_options(), looking)
         for writing, tables in ((["put", "new", "entry"], {"rocksieve.bloom:10"}),
@@ -194,7 +195,8 @@ class SstDump(ToolsOnOneDatabase):
         self.sst_dump(file, "--command=raw", stock=stock)
         raw = self.table.with_name(self.table.stem + "_dump.txt").read_text(errors="replace")
         self.assertRegex(raw, r"Filter block handle: \w+")
-        self.assertEqual(ENTRIES, len(re.findall("^  ASCII  k e y .* : v a l u e ", raw, re.MULTILINE)))
+        raw_entries = re.findall("^  ASCII  k e y .* : v a l u e ", raw, re.MULTILINE)
+        self.assertEqual(ENTRIES, len(raw_entries))
 
         properties = table_properties(self.table, preload=() if stock else [PLUGIN])
         self.assertEqual(spec, properties["filter policy name"])

@@ -41,14 +41,14 @@ std::string PolicyIdOf(const rocksdb::ColumnFamilyOptions& options) {
 }
 
 std::string OptionString(const std::string& spec) {
-  return "block_based_table_factory={filter_policy=" + spec + ";block_size=8192};compression=" +
-         "kNoCompression;create_if_missing=true";
+  return "block_based_table_factory={filter_policy=" + spec +
+         ";block_size=8192};compression=" + "kNoCompression;create_if_missing=true";
 }
 
 rocksdb::Options OptionsFromString(const std::string& spec) {
-  rocksdb::Options options;
-  Must(rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), rocksdb::Options(),
-                                     OptionString(spec), &options));
+  rocksdb::Options base, options;
+  base.env = UnsyncedEnv();
+  Must(rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), base, OptionString(spec), &options));
   return options;
 }
 
@@ -69,6 +69,7 @@ class RoundTrip : public testing::TestWithParam<Spelling> {
     if (std::string_view(GetParam().written).find("salted") == std::string_view::npos) {
       rocksdb::Options to_build_with(rocksdb::DBOptions(), options);
       to_build_with.create_if_missing = true;
+      to_build_with.env = UnsyncedEnv();
       EXPECT_TRUE(FiltersBuiltWith(to_build_with) == filters_);
     }
   }

@@ -15,9 +15,9 @@ std::string Prefix(uint64_t group) {
   return text;
 }
 
-// Groups of keys with a common prefix; every second group is missing. Some keys are too short to have
-// a prefix: they stand behind all groups and one key more, since RocksDB must not come upon them when
-// an iterator leaves a prefix (DBIter takes the prefix of whatever comes next).
+// Groups of keys with a common prefix; every second group is missing. Some keys are too short to
+// have a prefix: they stand behind all groups and one key more, since RocksDB must not come upon
+// them when an iterator leaves a prefix (DBIter takes the prefix of whatever comes next).
 Oracle GroupedKeys(Random* random) {
   Oracle oracle;
   for (uint64_t group = 0; group < 2 * kGroups; group += 2) {
@@ -205,8 +205,8 @@ TEST_P(PrefixFilters, AnotherExtractorLater) {
   db_.reset();
   for (const size_t bytes : {size_t{0}, kPrefixBytes - 1, kPrefixBytes + 1}) {
     SCOPED_TRACE(bytes);
-    config_.options.prefix_extractor.reset(
-        bytes == 0 ? nullptr : rocksdb::NewFixedPrefixTransform(bytes));
+    config_.options.prefix_extractor.reset(bytes == 0 ? nullptr
+                                                      : rocksdb::NewFixedPrefixTransform(bytes));
     ExpectHolds(Open(config_.Build(), directory_ / "db").get(), oracle_, KeysOfMissingGroups());
   }
 }
@@ -218,18 +218,18 @@ std::string LayoutName(const testing::TestParamInfo<Layout>& info) {
          (layout.whole_keys ? "KeysAnd" : "") + (layout.capped ? "Capped" : "Fixed") + "Prefixes";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, PrefixFilters,
-    testing::Values(Layout{"rocksieve.bloom:10", false, true, false},
-                    Layout{"rocksieve.bloom:10", true, true, false},
-                    Layout{"rocksieve.bloom:10", true, true, true},
-                    Layout{"rocksieve.bloom:10", false, false, false},
-                    Layout{"rocksieve.bloom:10", true, false, true},
-                    Layout{"rocksieve.cuckoo:12.5", false, true, true},
-                    Layout{"rocksieve.cuckoo:12.5", true, true, false},
-                    Layout{"rocksieve.cuckoo:12.5", false, false, true},
-                    Layout{"rocksieve.cuckoo:12.5:salted", true, false, false}),
-    LayoutName);
+INSTANTIATE_TEST_SUITE_P(All, PrefixFilters,
+                         testing::Values(Layout{"rocksieve.bloom:10", false, true, false},
+                                         Layout{"rocksieve.bloom:10", true, true, false},
+                                         Layout{"rocksieve.bloom:10", true, true, true},
+                                         Layout{"rocksieve.bloom:10", false, false, false},
+                                         Layout{"rocksieve.bloom:10", true, false, true},
+                                         Layout{"rocksieve.cuckoo:12.5", false, true, true},
+                                         Layout{"rocksieve.cuckoo:12.5", true, true, false},
+                                         Layout{"rocksieve.cuckoo:12.5", false, false, true},
+                                         Layout{"rocksieve.cuckoo:12.5:salted", true, false,
+                                                false}),
+                         LayoutName);
 
 }  // namespace
 }  // namespace rocksieve

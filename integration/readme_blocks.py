@@ -28,8 +28,9 @@ class Block:
 
 
 def marked_blocks(markdown, kinds):
-    """Returns the marked blocks in their order. Raises ValueError for a mark that marks nothing or is
-    of none of the kinds, and if there is no mark at all: such a README would be tested in name only."""
+    """Returns the marked blocks in their order. Raises ValueError for a mark that marks nothing or
+    is of none of the kinds, and if there is no mark at all: such a README would be tested in name
+    only."""
     lines = markdown.splitlines()
     blocks = []
     for number, line in enumerate(lines, start=1):

@@ -19,7 +19,9 @@ GOOD_CPP = """\
 int main() {
   rocksdb::BlockBasedTableOptions table_options;
   rocksieve::FilterBuilder builder{rocksieve::FilterSpec()};
-  return rocksieve::NewFilterPolicy("rocksieve.bloom:10", &table_options.filter_policy).ok() ? 0 : 1;
+  rocksdb::Status status =
+      rocksieve::NewFilterPolicy("rocksieve.bloom:10", &table_options.filter_policy);
+  return status.ok() ? 0 : 1;
 }
 ```
 """
@@ -91,7 +93,7 @@ class ReadmeTest(Sandbox):
         for readme, reason in (
                 ("", "no code block is marked"),
                 (UNMARKED, "no code block is marked"),
-                ("<!-- test: shel -->\n```sh\ntrue\n```\n", "line 1: <!-- test: shel --> is none of"),
+                ("<!-- test: shel -->\n```sh\ntrue\n```\n", "line 1: <!-- test: shel --> is"),
                 ("<!-- test: -->\n```sh\ntrue\n```\n", "is none of"),
                 ("<!-- test: shell -->\n\n```sh\ntrue\n```\n", "has no complete code block"),
                 ("<!-- test: shell -->\n```sh\ntrue\n", "has no complete code block"),

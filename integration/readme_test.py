@@ -1,5 +1,5 @@
-"""Runs the code blocks of README.md that are marked for testing (readme_blocks.py says how), so that
-the documentation cannot rot. ROCKSIEVE_README names another file.
+"""Runs the code blocks of README.md that are marked for testing (readme_blocks.py says how), so
+that the documentation cannot rot. ROCKSIEVE_README names another file.
 
     compile-cpp   a complete C++ program: compiled, linked with the build's libraries, and run
     compile-c     a complete C program, likewise

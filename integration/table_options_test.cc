@@ -90,7 +90,8 @@ TEST_P(TableOptions, FiltersInTheBlockCache) {
   }
 }
 
-// Filters that do not fit are read and opened again and again, and thrown out while others ask them.
+// Filters that do not fit are read and opened again and again, and thrown out while others ask
+// them.
 TEST_P(TableOptions, FiltersInATinyBlockCache) {
   DbConfig config = Config();
   config.table.block_cache = rocksdb::NewLRUCache(8 << 10, /*num_shard_bits=*/0);
@@ -165,11 +166,10 @@ std::string OptionsName(const testing::TestParamInfo<std::tuple<const char*, boo
          (std::get<1>(info.param) ? "Partitioned" : "Full");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TableOptions,
-                         testing::Combine(testing::Values("rocksieve.bloom:12",
-                                                          "rocksieve.cuckoo:12"),
-                                          testing::Bool()),
-                         OptionsName);
+INSTANTIATE_TEST_SUITE_P(
+    All, TableOptions,
+    testing::Combine(testing::Values("rocksieve.bloom:12", "rocksieve.cuckoo:12"), testing::Bool()),
+    OptionsName);
 
 }  // namespace
 }  // namespace rocksieve

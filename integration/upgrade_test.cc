@@ -111,8 +111,8 @@ struct Visit {
   bool compacts_everything;
 };
 
-// Puts and deletes among a small range of keys, in two files, so that every visit leaves the filters
-// of several policies behind in one tree.
+// Puts and deletes among a small range of keys, in two files, so that every visit leaves the
+// filters of several policies behind in one tree.
 void ChangeSome(rocksdb::DB* db, Random* random, Oracle* oracle) {
   for (int file = 0; file < 2; file++) {
     for (int change = 0; change < 1500; change++) {
@@ -134,7 +134,8 @@ TEST(BackAndForth, NothingIsLost) {
   const TemporaryDirectory directory;
   Random random = SeededRandom(20240607);
   const std::vector<std::string> missing = MissingKeys(2000);
-  const PolicyPtr bloom(rocksdb::NewBloomFilterPolicy(10)), ribbon = BuiltInPolicy(BuiltIn::kRibbon);
+  const PolicyPtr bloom(rocksdb::NewBloomFilterPolicy(10)),
+      ribbon = BuiltInPolicy(BuiltIn::kRibbon);
   const Visit visits[] = {
       {"our Bloom", PolicyFor("rocksieve.bloom:10"), false, false},
       {"stock Bloom", bloom, false, false},

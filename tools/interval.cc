@@ -45,7 +45,8 @@ Share ExpectedShare(double probability, double variance, uint64_t trials) {
     hits++;
     sum += weight;
   }
-  return {probability, low / n, hits / n};
+  // Of few trials, the likely numbers of hits may all be on one side.
+  return {probability, std::min(low / n, probability), std::max(hits / n, probability)};
 }
 
 }  // namespace rocksieve::tools

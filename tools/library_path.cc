@@ -1,10 +1,11 @@
 #include "library_path.h"
 
 #include <dlfcn.h>
-#include <rocksieve/filter_policy.h>
 
 #include <filesystem>
 #include <system_error>
+
+#include <rocksieve/filter_policy.h>
 
 namespace rocksieve::tools {
 

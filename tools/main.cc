@@ -1,12 +1,12 @@
 // The rocksieve command: reads the arguments and hands over to a subcommand.
-#include <rocksdb/version.h>
-
-#include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <string>
 #include <vector>
+
+#include <rocksdb/version.h>
+#include <CLI/CLI.hpp>
 
 #include "demo/command.h"
 #include "exit_code.h"
@@ -49,7 +49,7 @@ int Main(int argc, char** argv) {
   app.name("rocksieve");
   app.set_help_flag("--help");
   app.set_version_flag("--version", Version());
-  app.formatter_fn([](const CLI::App*, std::string, CLI::AppFormatMode) { return kHelp; });
+  app.formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode) { return kHelp; });
   app.require_subcommand(0, 1);  // none: see below, with a better message
   const std::vector<Command> commands = {AddDemoCommand(&app)};
 

@@ -1,10 +1,10 @@
 // Independent tasks on all processors.
 #pragma once
 
-#include <rocksdb/status.h>
-
 #include <cstddef>
 #include <functional>
+
+#include <rocksdb/status.h>
 
 namespace rocksieve::tools {
 

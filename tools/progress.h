@@ -1,13 +1,13 @@
 // One line on stderr that says what is going on; nothing at all if stderr is not a terminal.
 #pragma once
 
-#include <rocksdb/status.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
+
+#include <rocksdb/status.h>
 
 namespace rocksieve::tools {
 

@@ -1,8 +1,9 @@
 // What main.cc needs to know of a subcommand.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+#include <CLI/CLI.hpp>
 
 namespace rocksieve::tools {
 

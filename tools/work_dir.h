@@ -1,11 +1,11 @@
 // A directory for what a command writes, removed again whatever happens.
 #pragma once
 
-#include <rocksdb/status.h>
-
 #include <filesystem>
 #include <memory>
 #include <string>
+
+#include <rocksdb/status.h>
 
 namespace rocksieve::tools {
 

@@ -17,11 +17,10 @@ int main(int argc, char** argv) {
 
   rocksdb_options_t* base = rocksdb_options_create();
   rocksdb_options_t* options = rocksdb_options_create();
-  rocksdb_get_options_from_string(
-      base,
-      "create_if_missing=true;"
-      "block_based_table_factory={filter_policy=rocksieve.cuckoo:12.5}",
-      options, &error);
+  rocksdb_get_options_from_string(base,
+                                  "create_if_missing=true;"
+                                  "block_based_table_factory={filter_policy=rocksieve.cuckoo:12.5}",
+                                  options, &error);
   Check(error);
   rocksdb_options_enable_statistics(options);
   rocksdb_t* db = rocksdb_open(options, argv[1], &error);

@@ -6,6 +6,7 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/table.h>
+
 #include <rocksieve/filter_policy.h>
 
 static void Check(const rocksdb::Status& status) {

@@ -13,5 +13,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", error.c_str());
     return 1;
   }
-  std::printf("%.9f\n", rocksieve::ExpectedFalsePositiveRate(spec, std::strtoull(argv[2], nullptr, 10)));
+  std::printf("%.9f\n",
+              rocksieve::ExpectedFalsePositiveRate(spec, std::strtoull(argv[2], nullptr, 10)));
 }

@@ -19,7 +19,7 @@ constexpr char kHelp[] =
 Builds one tree of real keys five times: without filters, with RocksDB's Bloom
 and Ribbon, with rocksieve.bloom and rocksieve.cuckoo. Checks that no key is
 lost; compares memory, disk reads, false positives, and times. Takes half a
-minute and 500 MB of disk.
+minute and 600 MB of disk.
 
 Usage: rocksieve demo [--keys=FILE] [--json] [--db-dir=DIR]
 
@@ -71,7 +71,8 @@ Command AddDemoCommand(CLI::App* parent) {
   const auto flags = std::make_shared<Flags>();
   CLI::App* parser = parent->add_subcommand("demo");
   parser->set_help_flag("--help");
-  parser->formatter_fn([](const CLI::App*, std::string, CLI::AppFormatMode) { return kHelp; });
+  parser->formatter_fn(
+      [](const CLI::App*, const std::string&, CLI::AppFormatMode) { return kHelp; });
   const auto not_empty = [](const std::string& text) {
     return text.empty() ? std::string("must not be empty") : std::string();
   };

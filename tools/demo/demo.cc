@@ -1,11 +1,11 @@
 #include "demo/demo.h"
 
-#include <rocksdb/db.h>
-
 #include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include <rocksdb/db.h>
 
 #include "demo/expectation.h"
 #include "demo/keys.h"

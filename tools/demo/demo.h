@@ -1,9 +1,9 @@
 // The demonstration: one tree of real keys, built with each filter, and what lookups cost.
 #pragma once
 
-#include <rocksdb/status.h>
-
 #include <string>
+
+#include <rocksdb/status.h>
 
 #include "demo/result.h"
 #include "progress.h"

@@ -1,7 +1,6 @@
 #include "demo/json_report.h"
 
 #include <rocksdb/version.h>
-
 #include <nlohmann/json.hpp>
 
 #include "demo/savings.h"

@@ -1,12 +1,12 @@
 #include "demo/keys.h"
 
-#include <rocksdb/env.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <random>
+
+#include <rocksdb/env.h>
 
 namespace rocksieve::tools {
 namespace {

@@ -1,12 +1,12 @@
 // The keys of the demonstration: half of them are stored, and the other half is missing.
 #pragma once
 
-#include <rocksdb/status.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <rocksdb/status.h>
 
 namespace rocksieve::tools {
 

@@ -2,13 +2,13 @@
 // cost.
 #pragma once
 
-#include <rocksdb/db.h>
-#include <rocksdb/status.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/status.h>
 
 #include "progress.h"
 

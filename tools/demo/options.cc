@@ -1,10 +1,10 @@
 #include "demo/options.h"
 
-#include <rocksdb/table.h>
-
 #include <limits>
 #include <string_view>
 #include <utility>
+
+#include <rocksdb/table.h>
 
 namespace rocksieve::tools {
 namespace {
@@ -18,7 +18,7 @@ std::string Remedy(const Status& status) {
   const auto says = [&](std::string_view words) { return text.find(words) != std::string::npos; };
   if (status.IsNoSpace() || says("No space left") || says("quota exceeded")) {
     return "\nThe disk is full. Free some space, or name a directory on another one with "
-           "--db-dir=DIR:\nthe demonstration needs about 500 MB for its own keys, or about 6 times "
+           "--db-dir=DIR:\nthe demonstration needs about 600 MB for its own keys, or about 6 times "
            "the keys and values\nof others (values: 250 bytes each).";
   }
   if (says("Too many open files")) return "\nAllow more open files, for example: ulimit -n 4096";

@@ -1,12 +1,12 @@
 // The RocksDB options of all databases of the demonstration, and the remedies for its errors.
 #pragma once
 
+#include <memory>
+#include <string>
+
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/status.h>
-
-#include <memory>
-#include <string>
 
 namespace rocksieve::tools {
 

@@ -1,9 +1,9 @@
 #include "demo/our_model.h"
 
-#include <rocksieve/filter.h>
-
 #include <algorithm>
 #include <string>
+
+#include <rocksieve/filter.h>
 
 namespace rocksieve::tools {
 namespace {

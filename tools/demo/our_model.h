@@ -1,9 +1,9 @@
 // The rates that rocksieve promises for its filters.
 #pragma once
 
-#include <rocksieve/filter_spec.h>
-
 #include <cstdint>
+
+#include <rocksieve/filter_spec.h>
 
 #include "demo/file_rate.h"
 

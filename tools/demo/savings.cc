@@ -16,7 +16,7 @@ bool Distinguishable(uint64_t reads, uint64_t other_reads) {
 
 std::string Reads(const VariantResult& bloom, const VariantResult& variant) {
   if (!Distinguishable(bloom.missing.data_block_reads, variant.missing.data_block_reads)) {
-    return " saves none that so few lookups could show";
+    return " saves none or too few to tell";
   }
   const double saved = SavedReadsPer100(bloom, variant);
   const std::string count = std::to_string(std::lround(std::abs(saved)));
@@ -47,15 +47,15 @@ std::string SavingsSentence(const DemoResult& result) {
   const bool any_reads = bloom.missing.data_block_reads > 0;
   std::string sentence =
       any_reads
-          ? "Of 100 disk reads that lookups of missing keys cost with RocksDB's Bloom filter"
-          : "Lookups of missing keys cost no disk reads with RocksDB's Bloom filter, so there "
-            "is nothing to save";
+          ? "Of 100 disk reads that lookups of missing keys cost with RocksDB's Bloom filter, "
+          : "Lookups of missing keys cost no disk reads with RocksDB's Bloom filter, so there is "
+            "nothing to save; per 1,000 lookups ";
   for (size_t i = kFirstOfOurs; i < result.variants.size(); i++) {
     const VariantResult& ours = result.variants[i];
-    sentence += (i == kFirstOfOurs ? ", " : ", and ") + ours.name +
-                (any_reads ? Reads(bloom, ours)
-                           : " costs " + Fixed(ours.ReadsPer1000Missing(), 1) + " per 1,000") +
-                Memory(bloom, ours);
+    if (i > kFirstOfOurs) sentence += ", and ";
+    sentence += ours.name;
+    sentence += any_reads ? Reads(bloom, ours) : " costs " + Fixed(ours.ReadsPer1000Missing(), 1);
+    sentence += Memory(bloom, ours);
   }
   return sentence + ".";
 }

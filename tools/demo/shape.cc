@@ -1,13 +1,13 @@
 #include "demo/shape.h"
 
-#include <rocksdb/metadata.h>
-#include <rocksdb/table_properties.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <tuple>
 #include <utility>
+
+#include <rocksdb/metadata.h>
+#include <rocksdb/table_properties.h>
 
 #include "demo/options.h"
 

@@ -1,12 +1,12 @@
 // What a tree looks like, file by file, and whether two look the same.
 #pragma once
 
-#include <rocksdb/db.h>
-#include <rocksdb/status.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/status.h>
 
 namespace rocksieve::tools {
 

@@ -1,10 +1,10 @@
 #include "demo/timing.h"
 
-#include <rocksdb/perf_level.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+
+#include <rocksdb/perf_level.h>
 
 #include "demo/options.h"
 
@@ -14,9 +14,9 @@ namespace {
 using rocksdb::Status;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostLookups = 5000;  // per round, database and kind of key
+constexpr size_t kMostLookups = 2000;  // per round, database and kind of key
 constexpr size_t kFewestLookups = 16;
-constexpr auto kLongestBatch = std::chrono::milliseconds(60);
+constexpr auto kLongestBatch = std::chrono::milliseconds(30);
 
 double Microseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();

@@ -1,18 +1,18 @@
 // How long lookups take, measured so that noise hits all databases alike.
 #pragma once
 
-#include <rocksdb/db.h>
-#include <rocksdb/status.h>
-
 #include <memory>
 #include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/status.h>
 
 #include "demo/keys.h"
 #include "progress.h"
 
 namespace rocksieve::tools {
 
-inline constexpr int kTimingRounds = 9;
+inline constexpr int kTimingRounds = 31;
 
 // Microseconds per lookup: the median of the rounds, and the fastest and the slowest of them.
 struct LookupTime {

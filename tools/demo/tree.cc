@@ -1,11 +1,11 @@
 #include "demo/tree.h"
 
-#include <rocksdb/metadata.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <string>
+
+#include <rocksdb/metadata.h>
 
 #include "demo/options.h"
 #include "demo/value.h"

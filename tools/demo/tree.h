@@ -1,13 +1,13 @@
 // Builds the tree of the demonstration in a database, the same one for every filter.
 #pragma once
 
-#include <rocksdb/db.h>
-#include <rocksdb/status.h>
-
 #include <filesystem>
 #include <memory>
 #include <string_view>
 #include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/status.h>
 
 #include "demo/variants.h"
 #include "progress.h"

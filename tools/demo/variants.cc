@@ -1,9 +1,9 @@
 #include "demo/variants.h"
 
+#include <utility>
+
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/filter_spec.h>
-
-#include <utility>
 
 #include "demo/builtin_model.h"
 #include "demo/our_model.h"

@@ -1,14 +1,14 @@
 // What is compared: one tree with no filter, and with each of four.
 #pragma once
 
-#include <rocksdb/filter_policy.h>
-#include <rocksdb/status.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/status.h>
 
 #include "demo/file_rate.h"
 

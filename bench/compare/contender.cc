@@ -1,0 +1,89 @@
+#include "compare/contender.h"
+
+#include <rocksieve/filter.h>
+#include <rocksieve/filter_policy.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "compare/builtin_model.h"
+
+namespace rocksieve::bench {
+namespace {
+
+constexpr std::string_view kBloom = "bloomfilter:", kRibbon = "ribbonfilter:",
+                           kOurs = "rocksieve.";
+constexpr int kRibbonAtAllLevels = -1;
+
+bool BeginsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+// False if it is not a number, perhaps with a percent sign.
+bool ParseAmount(const std::string& text, double* amount, bool* is_rate) {
+  char* end = nullptr;
+  *amount = std::strtod(text.c_str(), &end);
+  *is_rate = *end == '%';
+  if (*is_rate) *amount /= 100;
+  return end != text.c_str() && end[*is_rate ? 1 : 0] == '\0' && *amount > 0 &&
+         *amount < (*is_rate ? 1 : 100);
+}
+
+}  // namespace
+
+std::string Contender::Make(const std::string& spec, Contender* contender) {
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;
+  if (BeginsWith(spec, kOurs)) {
+    const rocksdb::Status status = NewFilterPolicy(spec, &policy);
+    if (!status.ok()) return status.getState() != nullptr ? status.getState() : status.ToString();
+  } else {
+    const bool ribbon = BeginsWith(spec, kRibbon);
+    double amount = 0;
+    bool is_rate = false;
+    if ((!ribbon && !BeginsWith(spec, kBloom)) ||
+        !ParseAmount(spec.substr(spec.find(':') + 1), &amount, &is_rate)) {
+      return "\"" + spec + "\" is neither rocksieve.FAMILY:AMOUNT nor bloomfilter:AMOUNT nor " +
+             "ribbonfilter:AMOUNT; for example bloomfilter:10 or ribbonfilter:0.1%";
+    }
+    if (is_rate) amount = ribbon ? RibbonBitsForRate(amount) : BloomBitsForRate(amount);
+    policy.reset(ribbon ? rocksdb::NewRibbonFilterPolicy(amount, kRibbonAtAllLevels)
+                        : rocksdb::NewBloomFilterPolicy(amount));
+  }
+  contender->spec_ = spec;
+  contender->policy_ = std::move(policy);
+  return "";
+}
+
+bool Contender::is_ours() const { return BeginsWith(spec_, kOurs); }
+
+bool Contender::is_ribbon() const { return BeginsWith(spec_, kRibbon); }
+
+std::unique_ptr<rocksdb::FilterBitsBuilder> Contender::NewBuilder() const {
+  static const rocksdb::BlockBasedTableOptions table_options;
+  static const rocksdb::FilterBuildingContext context(table_options);
+  return std::unique_ptr<rocksdb::FilterBitsBuilder>(policy_->GetBuilderWithContext(context));
+}
+
+BuiltFilter Contender::Open(std::unique_ptr<const char[]> memory, rocksdb::Slice block) const {
+  BuiltFilter filter;
+  filter.memory = std::move(memory);
+  filter.block = block;
+  filter.reader.reset(policy_->GetFilterBitsReader(block));
+  return filter;
+}
+
+BuiltFilter Contender::Build(const KeySet& keys) const {
+  const auto builder = NewBuilder();
+  const auto nothing = [] {};
+  AddAllKeys(keys, builder.get(), nothing, nothing);
+  std::unique_ptr<const char[]> memory;
+  const rocksdb::Slice block = builder->Finish(&memory);
+  return Open(std::move(memory), block);
+}
+
+double Contender::ModelRate(std::string_view block, uint64_t keys) const {
+  if (!is_ours()) return BuiltinRate(block, keys);
+  return ExpectedFalsePositiveRate(OpenFilter(block).info);
+}
+
+}  // namespace rocksieve::bench

@@ -1,0 +1,64 @@
+#include "compare/report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "text.h"
+
+namespace rocksieve::bench {
+namespace {
+
+constexpr size_t kWidth = 100;
+
+std::string Cell(const nlohmann::json& row, const Column& column) {
+  const auto found = row.find(column.field);
+  if (found == row.end() || found->is_null()) return "-";
+  if (found->is_string()) return found->get<std::string>();
+  if (found->is_boolean()) return found->get<bool>() ? "yes" : "no";
+  const double number = found->get<double>();
+  switch (column.kind) {
+    case Column::Kind::kText:
+    case Column::Kind::kFixed:
+      return tools::Fixed(number, column.digits);
+    case Column::Kind::kSignificant:
+      return Significant(number, column.digits);
+    case Column::Kind::kPercent:
+      return Significant(100 * number, column.digits);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Significant(double number, int digits) {
+  if (number == 0 || !std::isfinite(number)) return number == 0 ? "0" : "-";
+  const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(number))));
+  return tools::Fixed(number, std::clamp(digits - 1 - magnitude, 0, 12));
+}
+
+std::string KeysHeading(uint64_t keys) { return tools::Thousands(keys) + (keys == 1 ? " key" : " keys"); }
+
+std::string ForPeople(const Table& table) {
+  std::vector<std::vector<std::string>> cells(2);
+  for (const Column& column : table.columns) {
+    cells[0].push_back(column.head);
+    cells[1].push_back(column.subhead);
+  }
+  std::string group, part;
+  for (const nlohmann::json& row : table.rows) {
+    const std::string its_group = row.value("group", ""), its_part = row.value("part", "");
+    if (its_group != group) {
+      cells.push_back({its_group});
+    } else if (its_part != part) {
+      cells.push_back({});
+    }
+    group = its_group;
+    part = its_part;
+    cells.emplace_back();
+    for (const Column& column : table.columns) cells.back().push_back(Cell(row, column));
+  }
+  return table.title + "\n" + tools::Wrapped(table.explanation, kWidth) + "\n\n" +
+         tools::AlignedTable(cells);
+}
+
+}  // namespace rocksieve::bench

@@ -1,0 +1,282 @@
+// A spec that cannot be honoured is an error on every way into RocksDB. Without care it would not
+// be: RocksDB's option parser swallows the errors of filter policies, and works on without a
+// filter.
+#include <rocksdb/c.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/sst_file_writer.h>
+#include <rocksdb/utilities/options_util.h>
+
+#include "mistakes.h"
+#include "sst_file.h"
+
+namespace rocksieve {
+namespace {
+
+using rocksdb::Status;
+
+// Without a database of its own: most ways fail before they make one.
+Status TryOpen(const rocksdb::Options& options, const std::string& path) {
+  rocksdb::DB* db = nullptr;
+  const Status status = rocksdb::DB::Open(options, path, &db);
+  delete db;
+  return status;
+}
+
+rocksdb::Options QuietOptions() {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.env = UnsyncedEnv();
+  options.info_log = std::make_shared<QuietLogger>();
+  return options;
+}
+
+class Misconfiguration : public testing::Test {
+ protected:
+  // A database that is there, and keeps working.
+  void SetUp() override {
+    DbConfig config("rocksieve.bloom:10");
+    oracle_ = WriteOverlappingFiles(Open(config.Build(), path_).get(), 100, 1);
+  }
+  void TearDown() override {
+    const DbPtr db = Open(DbConfig("rocksieve.bloom:10").Build(), path_);
+    ExpectHolds(db.get(), oracle_);
+  }
+
+  const TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "db";
+  Oracle oracle_;
+};
+
+TEST_F(Misconfiguration, ThroughNewFilterPolicy) {
+  const PolicyPtr before = PolicyFor("rocksieve.bloom:10");
+  std::vector<Mistake> mistakes = Mistakes();
+  // What an option string cannot carry, but a caller can.
+  using namespace std::string_literals;
+  mistakes.push_back({"", "\"\""});
+  mistakes.push_back({"bloom:10", "\"bloom:10\""});
+  mistakes.push_back({"rocksive.bloom:10", "\"rocksive.bloom:10\""});
+  mistakes.push_back({" rocksieve.bloom:10", "\" rocksieve.bloom:10\""});
+  mistakes.push_back({"rocksieve.bloom:10 ", "\"10 \""});
+  mistakes.push_back({"rocksieve.bloom:10\n", "\"10\n\""});
+  mistakes.push_back({"rocksieve.bloom:10;x=1", "\"10;x=1\""});
+  mistakes.push_back({"{id=rocksieve.bloom:10}", "\"{id=rocksieve.bloom"});
+  for (const Mistake& mistake : mistakes) {
+    PolicyPtr policy = before;
+    ExpectHelps(NewFilterPolicy(mistake.spec, &policy), mistake, "NewFilterPolicy");
+    EXPECT_EQ(policy, before);
+  }
+  for (const std::string& spec : {"\0rocksieve.bloom:10"s, "rocksieve.bloom\0:10"s,
+                                  "rocksieve.bloom:10\0"s, "rocksieve.bloom:10:salted\0"s}) {
+    PolicyPtr policy = before;
+    EXPECT_TRUE(NewFilterPolicy(spec, &policy).IsInvalidArgument());
+    EXPECT_EQ(policy, before);
+  }
+}
+
+TEST_F(Misconfiguration, ThroughOptionStrings) {
+  for (const Mistake& mistake : Mistakes()) {
+    rocksdb::Options options;
+    Status status = rocksdb::GetOptionsFromString(
+        rocksdb::ConfigOptions(), QuietOptions(),
+        "block_based_table_factory={filter_policy=" + mistake.spec + "}", &options);
+    if (status.ok()) status = TryOpen(options, path_);
+    ExpectHelps(status, mistake, "GetOptionsFromString");
+  }
+}
+
+TEST_F(Misconfiguration, ThroughTableOptionStrings) {
+  for (const Mistake& mistake : Mistakes()) {
+    for (const bool with_config : {false, true}) {
+      rocksdb::BlockBasedTableOptions table;
+      const std::string text = "filter_policy=" + mistake.spec;
+      Status status = with_config ? rocksdb::GetBlockBasedTableOptionsFromString(
+                                        rocksdb::ConfigOptions(), rocksdb::BlockBasedTableOptions(),
+                                        text, &table)
+                                  : rocksdb::GetBlockBasedTableOptionsFromString(
+                                        rocksdb::BlockBasedTableOptions(), text, &table);
+      rocksdb::Options options = QuietOptions();
+      options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+      if (status.ok()) status = TryOpen(options, path_);
+      ExpectHelps(status, mistake, "GetBlockBasedTableOptionsFromString");
+    }
+  }
+}
+
+// Somebody edits the OPTIONS file.
+TEST_F(Misconfiguration, ThroughOptionsFiles) {
+  DbConfig config("rocksieve.bloom:12.25");
+  Open(config.Build(), directory_ / "edited").reset();
+  std::string name;
+  Must(rocksdb::GetLatestOptionsFileName(directory_ / "edited", rocksdb::Env::Default(), &name));
+  const std::string file = directory_ / ("edited/" + name);
+  const std::string text = ReadBytes(file);
+  const std::string right = "filter_policy=rocksieve.bloom:12.25";
+  const size_t at = text.find(right);
+  ASSERT_NE(at, std::string::npos) << text;
+  for (const Mistake& mistake : Mistakes()) {
+    std::string edited = text;
+    WriteBytes(file, edited.replace(at, right.size(), "filter_policy=" + mistake.spec));
+    for (const bool latest : {false, true}) {
+      rocksdb::DBOptions db_options;
+      std::vector<rocksdb::ColumnFamilyDescriptor> families;
+      Status status =
+          latest ? rocksdb::LoadLatestOptions(rocksdb::ConfigOptions(), directory_ / "edited",
+                                              &db_options, &families)
+                 : rocksdb::LoadOptionsFromFile(rocksdb::ConfigOptions(), file, &db_options,
+                                                &families);
+      db_options.info_log = std::make_shared<QuietLogger>();
+      if (status.ok()) status = TryOpen({db_options, families.at(0).options}, path_);
+      ExpectHelps(status, mistake, latest ? "LoadLatestOptions" : "LoadOptionsFromFile");
+    }
+  }
+}
+
+TEST_F(Misconfiguration, ThroughTheCInterface) {
+  for (const Mistake& mistake : Mistakes()) {
+    rocksdb_options_t* base = rocksdb_options_create();
+    rocksdb_options_t* options = rocksdb_options_create();
+    char* error = nullptr;
+    const std::string text = "block_based_table_factory={filter_policy=" + mistake.spec + "}";
+    rocksdb_get_options_from_string(base, text.c_str(), options, &error);
+    if (error == nullptr) {
+      rocksdb_t* db = rocksdb_open(options, path_.c_str(), &error);
+      if (db != nullptr) rocksdb_close(db);
+    }
+    // The C interface has no codes, only text.
+    const std::string message = error == nullptr ? "" : error;
+    EXPECT_EQ(message.substr(0, 16), "Invalid argument");
+    ExpectHelps(message.empty() ? Status::OK() : Status::InvalidArgument(message), mistake, "C");
+    rocksdb_free(error);
+    rocksdb_options_destroy(options);
+    rocksdb_options_destroy(base);
+  }
+}
+
+rocksdb::Options OptionsWith(const std::string& filter_policy) {
+  rocksdb::Options options;
+  Must(rocksdb::GetOptionsFromString(
+      rocksdb::ConfigOptions(), QuietOptions(),
+      "block_based_table_factory={filter_policy=" + filter_policy + "}", &options));
+  return options;
+}
+
+const Mistake kTypo = {"rocksieve.blom:10", "\"blom\""};
+
+TEST_F(Misconfiguration, OfOneColumnFamilyAmongRightOnes) {
+  rocksdb::Options creating = QuietOptions();
+  creating.create_missing_column_families = true;
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+      {"default", OptionsWith("rocksieve.bloom:10")}, {"other", OptionsWith(kTypo.spec)}};
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  ExpectHelps(rocksdb::DB::Open(creating, path_, families, &handles, &db), kTypo, "families");
+}
+
+// RocksDB 7.8 asks nobody whether these options can be honoured. Those who only read are served by
+// the filters that are there, so a wrong spec costs them nothing.
+TEST_F(Misconfiguration, OfReadersIsHarmless) {
+  const rocksdb::Options options = OptionsWith(kTypo.spec);
+  rocksdb::DB* opened = nullptr;
+  Must(rocksdb::DB::OpenAsSecondary(options, path_, directory_ / "secondary", &opened));
+  const DbPtr secondary(opened);
+  for (rocksdb::DB* db : {OpenReadOnly(options, path_).release(), opened}) {
+    const DbPtr owner(db == opened ? nullptr : db);
+    ExpectHolds(db, oracle_, MissingKeys(100));
+    EXPECT_GT(LookUp(db, MissingKeys(100)).filters_rejected, 80u);
+  }
+}
+
+// Nor here; so the log says, with the first file, that there is no filter in it, and loading the
+// options or opening with them fails the next time.
+TEST_F(Misconfiguration, OfANewColumnFamilyIsInTheLog) {
+  const std::string path = directory_ / "family";
+  rocksdb::Options base = OptionsWith("rocksieve.bloom:10");
+  base.info_log.reset();
+  const rocksdb::Options wrong = OptionsWith(kTypo.spec);
+  {
+    const DbPtr db = Open(base, path);
+    rocksdb::ColumnFamilyHandle* handle = nullptr;
+    Must(db->CreateColumnFamily(wrong, "other", &handle));
+    Must(db->Put(rocksdb::WriteOptions(), handle, "key", "value"));
+    Must(db->Flush(rocksdb::FlushOptions(), handle));
+    delete handle;
+  }
+  const std::string log = ReadBytes(path + "/LOG");
+  EXPECT_NE(log.find("without filters"), std::string::npos);
+  EXPECT_NE(log.find(kTypo.offending), std::string::npos);
+  rocksdb::DBOptions db_options;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  ExpectHelps(rocksdb::LoadLatestOptions(rocksdb::ConfigOptions(), path, &db_options, &families),
+              kTypo, "loaded");
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  families = {{"default", base}, {"other", wrong}};
+  ExpectHelps(rocksdb::DB::Open(base, path, families, &handles, &db), kTypo, "opened again");
+}
+
+TEST_F(Misconfiguration, OfALiveDatabaseIsRefused) {
+  const DbPtr db = Open(OptionsWith("rocksieve.bloom:10"), path_);
+  for (const std::string& spec : {kTypo.spec, std::string("rocksieve.bloom:11")}) {
+    EXPECT_FALSE(
+        db->SetOptions({{"block_based_table_factory", "{filter_policy=" + spec + "}"}}).ok());
+  }
+}
+
+// "{id=SPEC;name=value}" sets properties, of which we have none.
+TEST_F(Misconfiguration, Properties) {
+  const std::pair<std::string, std::string> kCases[] = {
+      {"{id=rocksieve.bloom:10;x=1}", "x"},
+      {"{id=rocksieve.bloom:10;salted=true}", "salted"},
+      {"{id=rocksieve.cuckoo:12.5;bits_per_key=10}", "bits_per_key"},
+      {"{id=rocksieve.blom:10;x=1}", "blom"},
+  };
+  for (const auto& [filter_policy, offending] : kCases) {
+    rocksdb::Options options;
+    Status status = rocksdb::GetOptionsFromString(
+        rocksdb::ConfigOptions(), QuietOptions(),
+        "block_based_table_factory={filter_policy=" + filter_policy + "}", &options);
+    if (status.ok()) status = TryOpen(options, path_);
+    ExpectHelps(status, {filter_policy, "\"" + offending}, "properties");
+  }
+  // Without any, the braces say the same as the bare spec.
+  ExpectHolds(Open(OptionsWith("{id=rocksieve.bloom:10}"), path_).get(), oracle_);
+  ExpectHolds(Open(OptionsWith("{id=rocksieve.bloom:10;}"), path_).get(), oracle_);
+}
+
+// A right policy in the base options does not hide a wrong one in the string.
+TEST_F(Misconfiguration, OnTopOfARightPolicy) {
+  const rocksdb::Options base = OptionsWith("rocksieve.bloom:10");
+  rocksdb::Options options;
+  Status status = rocksdb::GetOptionsFromString(
+      rocksdb::ConfigOptions(), base,
+      "block_based_table_factory={filter_policy=" + kTypo.spec + "}", &options);
+  if (status.ok()) status = TryOpen(options, path_);
+  ExpectHelps(status, kTypo, "on top of a right one");
+}
+
+// Nobody validates the options of an SstFileWriter; at least it is said, and the file is a right
+// one.
+TEST_F(Misconfiguration, SstFileWriterSaysThatItWritesNoFilters) {
+  testing::internal::CaptureStderr();
+  rocksdb::Options options = OptionsWith(kTypo.spec);
+  options.info_log.reset();
+  Status status;
+  for (const char* name : {"first.sst", "second.sst"}) {
+    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
+    status = writer.Open(directory_ / name);
+    if (status.ok()) status = writer.Put("z key", "value");
+    if (status.ok()) status = writer.Finish();
+    if (!status.ok()) break;
+  }
+  const std::string printed = testing::internal::GetCapturedStderr();
+  Must(status);
+  EXPECT_NE(printed.find("without filters"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("\"blom\""), std::string::npos) << printed;
+  EXPECT_EQ(printed.find("without filters"), printed.rfind("without filters")) << printed;
+  const DbPtr db = Open(OptionsWith("rocksieve.bloom:10"), path_);
+  Must(db->IngestExternalFile({directory_ / "first.sst"}, rocksdb::IngestExternalFileOptions()));
+  oracle_["z key"] = "value";
+}
+
+}  // namespace
+}  // namespace rocksieve
