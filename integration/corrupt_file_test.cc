@@ -3,6 +3,8 @@
 // RocksDB's own checksum usually sees damage first, and RocksDB then goes without the filter. What
 // a policy must survive is damage behind a right checksum: from memory, before the checksum was
 // taken, or in files without checksums.
+#include <algorithm>
+
 #include "sst_file.h"
 
 namespace rocksieve {

@@ -1,5 +1,7 @@
 // Random histories of a tree: overwrites, merges, deletes of keys and ranges, snapshots, with
 // flushes and compactions in between, against an exact oracle.
+#include <algorithm>
+
 #include <rocksdb/merge_operator.h>
 
 #include "database.h"

@@ -1,4 +1,7 @@
 // A policy is its spec: option strings and OPTIONS files reproduce it, and what it builds.
+#include <cctype>
+#include <ostream>
+
 #include <rocksdb/c.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/utilities/options_util.h>

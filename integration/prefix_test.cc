@@ -1,4 +1,6 @@
 // Prefixes in the filters: iterators that stay within one, and lookups by prefix alone.
+#include <ostream>
+
 #include <rocksdb/slice_transform.h>
 
 #include "database.h"

@@ -1,5 +1,5 @@
-// Counts what operator new hands out, in this program and in the libraries that it uses: the dynamic
-// linker gives them the program's operators, which this module defines.
+// Counts what operator new hands out, in this program and in the libraries that it uses: the
+// dynamic linker gives them the program's operators, which this module defines.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ class AllocationCounter {
   AllocationCounter(const AllocationCounter&) = delete;
   AllocationCounter& operator=(const AllocationCounter&) = delete;
 
-  // The most bytes that were allocated at once, with what the allocator rounds up, beyond those that
-  // were there at the start.
+  // The most bytes that were allocated at once, with what the allocator rounds up, beyond those
+  // that were there at the start.
   size_t PeakBytes() const;
 };
 

@@ -11,8 +11,8 @@ constexpr size_t kTrailerBytes = 5;
 
 // FastLocalBloomImpl::ChooseNumProbes()
 int ProbesFor(double bits_per_key) {
-  constexpr double kUpTo[] = {2.08, 3.58, 5.1, 6.64, 8.3, 10.07, 11.72, 14.001, 16.05, 18.3, 22.001,
-                              25.501};
+  constexpr double kUpTo[] = {2.08,  3.58,   5.1,   6.64, 8.3,    10.07,
+                              11.72, 14.001, 16.05, 18.3, 22.001, 25.501};
   int probes = 1;
   for (double up_to : kUpTo) {
     if (bits_per_key <= up_to) return probes;
@@ -30,8 +30,7 @@ double LineRate(int probes, double keys_in_line) {
   const double clear = std::pow(1 - 1 / kLineBits, throws);
   const double both_clear = std::pow(1 - 2 / kLineBits, throws);
   const double set = 1 - clear;
-  const double variance =
-      clear / kLineBits + (1 - 1 / kLineBits) * both_clear - clear * clear;
+  const double variance = clear / kLineBits + (1 - 1 / kLineBits) * both_clear - clear * clear;
   return std::pow(set, probes) * (1 + probes * (probes - 1) / 2.0 * variance / (set * set));
 }
 

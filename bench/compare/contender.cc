@@ -11,8 +11,7 @@
 namespace rocksieve::bench {
 namespace {
 
-constexpr std::string_view kBloom = "bloomfilter:", kRibbon = "ribbonfilter:",
-                           kOurs = "rocksieve.";
+constexpr std::string_view kBloom = "bloomfilter:", kRibbon = "ribbonfilter:", kOurs = "rocksieve.";
 constexpr int kRibbonAtAllLevels = -1;
 
 bool BeginsWith(std::string_view text, std::string_view prefix) {
@@ -74,8 +73,8 @@ BuiltFilter Contender::Open(std::unique_ptr<const char[]> memory, rocksdb::Slice
 
 BuiltFilter Contender::Build(const KeySet& keys) const {
   const auto builder = NewBuilder();
-  const auto nothing = [] {};
-  AddAllKeys(keys, builder.get(), nothing, nothing);
+  KeyChunk chunk(keys);
+  AddAllKeys(&chunk, builder.get());
   std::unique_ptr<const char[]> memory;
   const rocksdb::Slice block = builder->Finish(&memory);
   return Open(std::move(memory), block);
@@ -84,6 +83,12 @@ BuiltFilter Contender::Build(const KeySet& keys) const {
 double Contender::ModelRate(std::string_view block, uint64_t keys) const {
   if (!is_ours()) return BuiltinRate(block, keys);
   return ExpectedFalsePositiveRate(OpenFilter(block).info);
+}
+
+size_t Contender::RangeBytes(std::string_view block) const {
+  if (!is_ours()) return 0;
+  const FilterBlockInfo info = OpenFilter(block).info;
+  return info.smallest.size() + info.largest.size();
 }
 
 }  // namespace rocksieve::bench

@@ -46,6 +46,9 @@ class Contender {
   // The rate that the block of so many keys should have.
   double ModelRate(std::string_view block, uint64_t keys) const;
 
+  // What a block spends on the smallest and the largest key; only ours do.
+  size_t RangeBytes(std::string_view block) const;
+
  private:
   std::string spec_;
   std::shared_ptr<const rocksdb::FilterPolicy> policy_;
@@ -54,18 +57,23 @@ class Contender {
 // Filters that are measured in turns and compared with the first of them.
 using Lineup = std::vector<Contender>;
 
-// Adds all keys of the set, a chunk at a time; before_chunk and after_chunk are called around the
+// Adds all present keys of the chunk's set; before_chunk and after_chunk are called around the
 // calls of AddKey() alone.
 template <typename Before, typename After>
-void AddAllKeys(const KeySet& keys, rocksdb::FilterBitsBuilder* builder, Before before_chunk,
+void AddAllKeys(KeyChunk* chunk, rocksdb::FilterBitsBuilder* builder, Before before_chunk,
                 After after_chunk) {
-  KeyChunk chunk(keys);
-  for (uint64_t begin = 0; begin < keys.count(); begin += KeyChunk::kKeys) {
-    chunk.FillInOrder(begin, std::min<uint64_t>(KeyChunk::kKeys, keys.count() - begin));
+  const uint64_t keys = chunk->set().count();
+  for (uint64_t begin = 0; begin < keys; begin += KeyChunk::kKeys) {
+    chunk->FillInOrder(begin, std::min<uint64_t>(KeyChunk::kKeys, keys - begin));
     before_chunk();
-    for (size_t i = 0; i < chunk.size(); i++) builder->AddKey(chunk[i]);
+    for (size_t i = 0; i < chunk->size(); i++) builder->AddKey((*chunk)[i]);
     after_chunk();
   }
+}
+
+inline void AddAllKeys(KeyChunk* chunk, rocksdb::FilterBitsBuilder* builder) {
+  const auto nothing = [] {};
+  AddAllKeys(chunk, builder, nothing, nothing);
 }
 
 }  // namespace rocksieve::bench

@@ -55,6 +55,7 @@ class KeyChunk {
  public:
   static constexpr size_t kKeys = 1024;
 
+  // The set must outlive the chunk.
   explicit KeyChunk(const KeySet& set);
 
   // Present keys begin, begin + 1 .. in their order. REQUIRES: begin + size <= set.count()
@@ -62,6 +63,7 @@ class KeyChunk {
   // Random keys that no other value of `number` gives, if missing ones are asked for.
   void FillAtRandom(KeyKind kind, uint64_t number, size_t size = kKeys);
 
+  const KeySet& set() const { return set_; }
   size_t size() const { return size_; }
   rocksdb::Slice operator[](size_t i) const {
     return {bytes_.data() + 1 + i * stride_, stride_ - 1};

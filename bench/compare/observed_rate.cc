@@ -12,6 +12,9 @@ namespace {
 constexpr uint64_t kKeysInAllFilters = 200'000;
 constexpr uint64_t kMostFilters = 2'000;
 
+// The models leave out what only tiny sets have, such as windows of a cuckoo filter that coincide.
+constexpr uint64_t kLeastKeysWithModel = 100;
+
 uint64_t CountFalsePositives(const BuiltFilter& filter, const KeySet& keys, uint64_t probes) {
   char key[KeySet::kDefaultBytes];
   const rocksdb::Slice slice(key, sizeof(key));
@@ -43,6 +46,7 @@ double StandardError(const std::vector<double>& rates, double mean) {
 }  // namespace
 
 bool ObservedRate::OffModel() const {
+  if (keys < kLeastKeysWithModel) return false;
   const double off = std::abs(rate - model);
   return off > 0.1 * model && off > 4 * standard_error;
 }
@@ -51,6 +55,7 @@ ObservedRate Observe(const Contender& contender, uint64_t keys, const ProbeBudge
   const uint64_t filters = std::clamp<uint64_t>(kKeysInAllFilters / keys, 1, kMostFilters);
   uint64_t probes_each = 0;
   ObservedRate observed;
+  observed.keys = keys;
   std::vector<double> rates;
   for (uint64_t i = 0; i < filters; i++) {
     const KeySet set(keys, /*seed=*/i + 1);
@@ -61,15 +66,17 @@ ObservedRate Observe(const Contender& contender, uint64_t keys, const ProbeBudge
     observed.counted += count;
     rates.push_back(static_cast<double>(count) / static_cast<double>(probes_each));
     observed.model += model / static_cast<double>(filters);
-    observed.bits_per_key += 8.0 * static_cast<double>(filter.block.size()) /
-                             static_cast<double>(keys) / static_cast<double>(filters);
+    const double keys_in_all = static_cast<double>(keys * filters);
+    observed.bits_per_key += 8.0 * static_cast<double>(filter.block.size()) / keys_in_all;
+    observed.range_bits_per_key +=
+        8.0 * static_cast<double>(contender.RangeBytes(filter.view())) / keys_in_all;
   }
   const double probes = static_cast<double>(probes_each * filters);
   observed.rate = static_cast<double>(observed.counted) / probes;
   // What the model says counts too: where nothing was counted, nothing seems to vary.
   const double expected = std::max(observed.rate, observed.model);
-  observed.standard_error = std::max(StandardError(rates, observed.rate),
-                                     std::sqrt(expected * (1 - expected) / probes));
+  observed.standard_error =
+      std::max(StandardError(rates, observed.rate), std::sqrt(expected * (1 - expected) / probes));
   return observed;
 }
 
@@ -77,8 +84,9 @@ nlohmann::json ObservedRow(const Contender& contender, uint64_t keys, const Prob
                            Failures* failures) {
   const ObservedRate observed = Observe(contender, keys, budget);
   if (observed.OffModel()) {
-    failures->push_back(contender.spec() + ", " + tools::Thousands(keys) + " keys: " +
-                        Significant(100 * observed.rate, 4) + " % of missing keys pass, its model says " +
+    failures->push_back(contender.spec() + ", " + tools::Thousands(keys) +
+                        " keys: " + Significant(100 * observed.rate, 4) +
+                        " % of missing keys pass, its model says " +
                         Significant(100 * observed.model, 4) + " %, the standard error is " +
                         Significant(100 * observed.standard_error, 2) + " %");
   }
@@ -89,6 +97,7 @@ nlohmann::json ObservedRow(const Contender& contender, uint64_t keys, const Prob
           {"rate_model", observed.model},
           {"rate_over_model", observed.rate / observed.model},
           {"bits_per_key", observed.bits_per_key},
+          {"bits_per_key_without_range", observed.bits_per_key - observed.range_bits_per_key},
           {"counted", observed.counted}};
 }
 

@@ -1,7 +1,9 @@
 #include "compare/report.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdio>
 
 #include "text.h"
 
@@ -28,26 +30,54 @@ std::string Cell(const nlohmann::json& row, const Column& column) {
   return "";
 }
 
+// Makes a column's cells equally wide, so that they line up on the left.
+void PadColumn(size_t column, std::vector<std::vector<std::string>>* rows) {
+  size_t width = 0;
+  for (const auto& row : *rows) {
+    if (row.size() > column) width = std::max(width, row[column].size());
+  }
+  for (auto& row : *rows) {
+    if (row.size() > column) row[column].resize(width, ' ');
+  }
+}
+
 }  // namespace
 
 std::string Significant(double number, int digits) {
   if (number == 0 || !std::isfinite(number)) return number == 0 ? "0" : "-";
   const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(number))));
-  return tools::Fixed(number, std::clamp(digits - 1 - magnitude, 0, 12));
+  constexpr int kSmallestWithoutExponent = -5;
+  if (magnitude >= kSmallestWithoutExponent) {
+    return tools::Fixed(number, std::max(digits - 1 - magnitude, 0));
+  }
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*e", digits - 1, number);
+  return text;
 }
 
-std::string KeysHeading(uint64_t keys) { return tools::Thousands(keys) + (keys == 1 ? " key" : " keys"); }
+std::string Shortest(double number) {
+  char text[64];
+  return std::string(text, std::to_chars(text, text + sizeof(text), number).ptr);
+}
+
+std::string KeysHeading(uint64_t keys) {
+  return tools::Thousands(keys) + (keys == 1 ? " key" : " keys");
+}
 
 std::string ForPeople(const Table& table) {
   std::vector<std::vector<std::string>> cells(2);
+  bool any_head = false;
   for (const Column& column : table.columns) {
+    any_head |= *column.head != '\0';
     cells[0].push_back(column.head);
     cells[1].push_back(column.subhead);
   }
+  if (!any_head) cells.erase(cells.begin());
   std::string group, part;
   for (const nlohmann::json& row : table.rows) {
     const std::string its_group = row.value("group", ""), its_part = row.value("part", "");
     if (its_group != group) {
+      cells.push_back({});
       cells.push_back({its_group});
     } else if (its_part != part) {
       cells.push_back({});
@@ -56,6 +86,9 @@ std::string ForPeople(const Table& table) {
     part = its_part;
     cells.emplace_back();
     for (const Column& column : table.columns) cells.back().push_back(Cell(row, column));
+  }
+  for (size_t i = 1; i < table.columns.size(); i++) {
+    if (table.columns[i].kind == Column::Kind::kText) PadColumn(i, &cells);
   }
   return table.title + "\n" + tools::Wrapped(table.explanation, kWidth) + "\n\n" +
          tools::AlignedTable(cells);

@@ -34,8 +34,12 @@ struct Table {
 // At most about 100 columns wide.
 std::string ForPeople(const Table& table);
 
-// With so many significant digits, and without an exponent: Significant(0.00012345, 2) -> "0.00012".
+// With so many significant digits; with an exponent if it is tiny: Significant(0.0012345, 2) is
+// "0.0012".
 std::string Significant(double number, int digits);
+
+// As few digits as tell the number from its neighbours: "10", "12.5".
+std::string Shortest(double number);
 
 // "20,000 keys"
 std::string KeysHeading(uint64_t keys);

@@ -1,0 +1,100 @@
+// compare: measures rocksieve's filters and RocksDB's in turns, through the interfaces that RocksDB
+// itself calls, prints tables and writes all figures to a file.
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+
+#include "compare/build_kind.h"
+#include "compare/exit_code.h"
+#include "compare/flags.h"
+#include "compare/machine.h"
+#include "compare/tables.h"
+
+namespace rocksieve::bench {
+namespace {
+
+constexpr struct {
+  const char* name;
+  Table (*measure)(Run* run);
+} kMeasurements[] = {
+    {"rates", MeasureRates},     {"sizes", MeasureSizes},     {"small", MeasureSmall},
+    {"queries", MeasureQueries}, {"lengths", MeasureLengths}, {"cold", MeasureCold},
+    {"builds", MeasureBuilds},   {"memory", MeasureMemory},   {"isas", MeasureIsas}};
+
+void Print(const Table& table, Progress* progress) {
+  progress->Clear();
+  std::cout << "\n" << ForPeople(table) << std::flush;
+}
+
+// Written beside and renamed, so that whoever looks finds all or nothing.
+void WriteJson(const std::string& path, const nlohmann::json& report) {
+  const std::string unfinished = path + ".unfinished";
+  std::ofstream file(unfinished);
+  file << report.dump(1) << "\n";
+  file.close();
+  if (!file || std::rename(unfinished.c_str(), path.c_str()) != 0) {
+    std::remove(unfinished.c_str());
+    throw std::runtime_error("cannot write " + path);
+  }
+}
+
+int MeasureAll(const Flags& flags) {
+  const auto start = std::chrono::steady_clock::now();
+  const nlohmann::json machine = DescribeMachine();
+  nlohmann::json report = {{"machine", machine}};
+  WriteJson(flags.json, report);  // better to fail now than after ten minutes
+  std::cout << ForPeople(machine);
+
+  Run run;
+  run.settings = flags.settings;
+  run.arguments_for_children = flags.arguments_for_children;
+  std::vector<Table> tables;
+  for (const auto& [name, measure] : kMeasurements) {
+    if (!run.settings.Wants(name)) continue;
+    tables.push_back(measure(&run));
+    Print(tables.back(), &run.progress);
+  }
+  if (run.settings.Wants("targets") && run.settings.specs.empty()) {
+    tables.push_back(CompareWithTargets(tables));
+    Print(tables.back(), &run.progress);
+  }
+
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  for (const Table& table : tables) report["tables"][table.name] = table.rows;
+  report["failures"] = run.failures;
+  report["seconds"] = seconds.count();
+  WriteJson(flags.json, report);
+  run.progress.Clear();
+  std::cout << "\nTook " << Significant(seconds.count(), 3) << " s. All figures: " << flags.json
+            << "\n";
+  for (const std::string& failure : run.failures) std::cout << "FAILED: " << failure << "\n";
+  return run.failures.empty() ? kDone : kCheckFailed;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  if (ReadFlags(argc, argv, &flags) == Asked::kNothing) return kDone;
+  const std::string unfit = WhyNotToMeasure();
+  if (!unfit.empty()) {
+    std::cerr << "compare: " << unfit << "\n";
+    return kUnfitBuild;
+  }
+  const int exit_code = MeasureAll(flags);
+  if (std::cout.flush()) return exit_code;
+  std::cerr << "compare: cannot write to the standard output\n";
+  return kCannotRun;
+}
+
+}  // namespace
+}  // namespace rocksieve::bench
+
+int main(int argc, char** argv) {
+  try {
+    return rocksieve::bench::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "compare: " << error.what() << "\n";
+    return rocksieve::bench::kCannotRun;
+  }
+}

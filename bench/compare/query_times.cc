@@ -1,0 +1,136 @@
+#include "compare/query_times.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compare/clock.h"
+#include "compare/machine.h"
+#include "compare/samples.h"
+
+namespace rocksieve::bench {
+namespace {
+
+struct TimedFilter {
+  const Contender* contender;
+  size_t reference;  // index of the first filter of its line-up
+  BuiltFilter filter;
+  std::vector<double> missing, present, batch;
+  bool lost_a_key = false;
+};
+
+// Nanoseconds per query. The keys are made outside of the time, a chunk at a time, and no key is
+// asked twice, so that no branch predictor can learn the answers.
+class QueryTimer {
+ public:
+  QueryTimer(const KeySet& keys, uint64_t queries)
+      : chunk_(keys), chunks_(queries / chunk_.kKeys) {}
+
+  // Brings back to the caches what other filters have pushed out since the last turn.
+  void WarmUp(const BuiltFilter& filter) {
+    constexpr size_t kLine = 64;
+    const volatile char* bytes = filter.block.data();
+    for (size_t i = 0; i < filter.block.size(); i += kLine) static_cast<void>(bytes[i]);
+    uint64_t ignored = 0;
+    Ask(filter, KeyKind::kMissing, &ignored);
+    watch_.TakeNanoseconds();
+  }
+
+  double Single(const BuiltFilter& filter, KeyKind kind, uint64_t* hits) {
+    for (uint64_t i = 0; i < chunks_; i++) {
+      Ask(filter, kind, hits);
+    }
+    return PerQuery();
+  }
+
+  double Batches(const BuiltFilter& filter, KeyKind kind, uint64_t* hits) {
+    std::array<bool, kBatch> may_match;
+    for (uint64_t i = 0; i < chunks_; i++) {
+      chunk_.FillAtRandom(kind, next_chunk_++);
+      watch_.Start();
+      for (size_t k = 0; k < chunk_.size(); k += kBatch) {
+        filter.reader->MayMatch(kBatch, chunk_.Pointers() + k, may_match.data());
+        *hits += may_match[0];
+      }
+      watch_.Stop();
+    }
+    return PerQuery();
+  }
+
+  uint64_t queries() const { return chunks_ * chunk_.kKeys; }
+
+ private:
+  void Ask(const BuiltFilter& filter, KeyKind kind, uint64_t* hits) {
+    chunk_.FillAtRandom(kind, next_chunk_++);
+    watch_.Start();
+    for (size_t k = 0; k < chunk_.size(); k++) *hits += filter.reader->MayMatch(chunk_[k]);
+    watch_.Stop();
+  }
+
+  double PerQuery() { return watch_.TakeNanoseconds() / static_cast<double>(queries()); }
+
+  KeyChunk chunk_;
+  const uint64_t chunks_;
+  uint64_t next_chunk_ = 1;
+  Stopwatch<CpuClock> watch_;
+};
+
+std::vector<TimedFilter> BuildAll(const std::vector<Lineup>& lineups, const KeySet& keys) {
+  std::vector<TimedFilter> filters;
+  for (const Lineup& lineup : lineups) {
+    const size_t reference = filters.size();
+    for (const Contender& contender : lineup) {
+      filters.push_back({&contender, reference, contender.Build(keys), {}, {}, {}});
+    }
+  }
+  return filters;
+}
+
+void TimeRound(QueryTimer* timer, TimedFilter* timed) {
+  uint64_t found = 0, ignored = 0;
+  timer->WarmUp(timed->filter);
+  timed->missing.push_back(timer->Single(timed->filter, KeyKind::kMissing, &ignored));
+  timed->present.push_back(timer->Single(timed->filter, KeyKind::kPresent, &found));
+  timed->batch.push_back(timer->Batches(timed->filter, KeyKind::kMissing, &ignored));
+  timed->lost_a_key |= found != timer->queries();
+}
+
+void AddTimesAndRatio(const std::string& name, const std::vector<double>& samples,
+                      const std::vector<double>& reference, nlohmann::json* row) {
+  AddTimes(name, samples, row);
+  (*row)[name + "_over_reference"] = Summarize(samples).min / Summarize(reference).min;
+  (*row)["spread_percent"] =
+      std::max(row->value("spread_percent", 0.0), (*row)[name + "_spread_percent"].get<double>());
+}
+
+}  // namespace
+
+nlohmann::json TimeQueries(const std::vector<Lineup>& lineups, const KeySet& keys, Run* run) {
+  run->progress.Say("queries: building filters of " + KeysHeading(keys.count()));
+  std::vector<TimedFilter> filters = BuildAll(lineups, keys);
+  QueryTimer timer(keys, run->settings.queries_per_sample);
+  for (int round = 0; round < run->settings.query_rounds; round++) {
+    run->progress.Say("queries: " + KeysHeading(keys.count()) + ", round " +
+                      std::to_string(round + 1));
+    for (TimedFilter& timed : filters) TimeRound(&timer, &timed);
+  }
+
+  nlohmann::json rows = nlohmann::json::array();
+  for (const TimedFilter& timed : filters) {
+    const TimedFilter& reference = filters[timed.reference];
+    nlohmann::json row = {{"filter", timed.contender->spec()},
+                          {"keys", keys.count()},
+                          {"part", reference.contender->spec()},
+                          {"isa", ActiveIsaName()}};
+    AddTimesAndRatio("missing", timed.missing, reference.missing, &row);
+    AddTimesAndRatio("present", timed.present, reference.present, &row);
+    AddTimesAndRatio("batch", timed.batch, reference.batch, &row);
+    rows.push_back(row);
+    if (timed.lost_a_key) {
+      run->failures.push_back(timed.contender->spec() + ", " + KeysHeading(keys.count()) +
+                              ": a present key was not found");
+    }
+  }
+  return rows;
+}
+
+}  // namespace rocksieve::bench
