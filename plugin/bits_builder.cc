@@ -29,7 +29,7 @@ double FactorThatFillsAllocation(size_t estimated_bytes) {
 BitsBuilder::BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
                          std::shared_ptr<Counters> counters)
     : builder_(spec),
-      verify_(context.table_options.detect_filter_construct_corruption),
+      verify_(spec.verified || context.table_options.detect_filter_construct_corruption),
       fit_allocator_(context.table_options.optimize_filters_for_memory),
       log_(context.info_log),
       counters_(std::move(counters)) {

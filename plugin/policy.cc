@@ -35,7 +35,9 @@ bool Policy::IsInstanceOf(const std::string& name) const {
   return name == kClassName || name == spec_text_ || rocksdb::FilterPolicy::IsInstanceOf(name);
 }
 
-const char* Policy::CompatibilityName() const { return builtin_->CompatibilityName(); }
+const char* Policy::CompatibilityName() const {
+  return spec_.own_name ? kClassName : builtin_->CompatibilityName();
+}
 
 rocksdb::Status Policy::ErrorStatus() const {
   return error_.empty() ? rocksdb::Status::OK() : rocksdb::Status::InvalidArgument(error_);

@@ -31,7 +31,7 @@ class Policy final : public rocksdb::FilterPolicy {
   bool IsInstanceOf(const std::string& name) const override;
 
   // The built-in one: an SST stores its filter under this name, and the filters that a database
-  // already has would be lost under any other.
+  // already has would be lost under any other. With the option own-name, "rocksieve".
   const char* CompatibilityName() const override;
 
   // InvalidArgument if the spec, or a property that came with it, cannot be honoured.

@@ -3,7 +3,16 @@
 //   rocksieve.bloom:10          10 bits per key
 //   rocksieve.cuckoo:12.5       fractions are allowed
 //   rocksieve.cuckoo:0.1%       as many bits as a false-positive rate of 0.1 % needs
-//   rocksieve.bloom:10:salted   a fresh random salt per filter, against chosen keys
+//   rocksieve.bloom:10:salted   options follow, in any order
+//
+// Options:
+//   salted     a fresh random salt per filter, against attackers who choose keys; equal keys then no
+//              longer give equal bytes, so files differ between replicas; 8 bytes per filter
+//   thorough   a slower build for a lower false-positive rate at the same size
+//   verified   every filter is asked for all of its keys after the build; a filter that misses one is
+//              an error of the job that writes the file
+//   own-name   RocksDB: a compatibility name of the policy's own. Filters that the database already
+//              has are ignored, and a RocksDB without rocksieve does not even look at ours
 //
 // A spec never holds '=', ';' or a brace: RocksDB's option parser would cut it apart.
 #pragma once
@@ -24,8 +33,10 @@ struct FilterSpec {
   Unit unit = Unit::kBitsPerKey;
   // Bits per key, or the rate as a fraction (0.01 for "1%").
   double amount = 10;
-  // Draw a random salt for each filter: equal keys then no longer give equal bytes.
+  bool own_name = false;
   bool salted = false;
+  bool thorough = false;
+  bool verified = false;
 
   // Returns an empty string and fills *spec; or says what is wrong, what is allowed, and gives an
   // example, and leaves *spec alone. Never throws.

@@ -10,6 +10,7 @@
 //
 // No include guard: each kernel compiles its own copy.
 
+template <int kBeam>
 void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
   using V = Vector;
   uint64_t low_groups[kSeeds][8], high_groups[kSeeds][8], choice[8];

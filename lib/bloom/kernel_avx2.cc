@@ -131,7 +131,8 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kAvx2Kernel = {"avx2", QueryFor, AddKeys, ChooseSeeds};
+const Kernel kAvx2Kernel = {"avx2", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
+                               ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 ROCKSIEVE_TARGET_END

@@ -107,7 +107,8 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kAvx512Kernel = {"avx512", QueryFor, AddKeys, ChooseSeeds};
+const Kernel kAvx512Kernel = {"avx512", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
+                               ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 ROCKSIEVE_TARGET_END

@@ -48,7 +48,8 @@ void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_cou
 
 }  // namespace
 
-const Kernel kNeonKernel = {"neon", QueryFor, AddKeys, ChooseSeeds};
+const Kernel kNeonKernel = {"neon", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
+                               ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 

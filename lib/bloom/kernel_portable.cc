@@ -107,6 +107,7 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kPortableKernel = {"portable", QueryFor, AddKeys, ChooseSeeds};
+const Kernel kPortableKernel = {"portable", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
+                               ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom

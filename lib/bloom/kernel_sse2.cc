@@ -52,7 +52,8 @@ void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_cou
 
 }  // namespace
 
-const Kernel kSse2Kernel = {"sse2", QueryFor, AddKeys, ChooseSeeds};
+const Kernel kSse2Kernel = {"sse2", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
+                               ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 

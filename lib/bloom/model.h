@@ -14,17 +14,18 @@
 
 namespace rocksieve::bloom {
 
-// Expected share of a seeded lane's 64 bits that are set after `bits` throws.
-double LaneFill(int bits);
+// Expected share of a seeded lane's 64 bits that are set after `bits` throws, if the builder tries
+// its usual few pairs of seeds, or thoroughly all of them.
+double LaneFill(int bits, bool thorough);
 
 // Probability that a missing key passes a line that holds `keys_in_line` keys.
-double LinePassRate(int probes, int keys_in_line);
+double LinePassRate(int probes, bool thorough, int keys_in_line);
 
 // Expected rate of a filter of plan.lines lines that holds `keys` keys; 0 for no keys.
 // Cost: about a millisecond.
 double FalsePositiveRate(const Plan& plan, uint64_t keys);
 
 // The limit of the above for ever more lines, at `keys_per_line` keys per line on average.
-double FalsePositiveRateOfManyLines(int probes, double keys_per_line);
+double FalsePositiveRateOfManyLines(int probes, bool thorough, double keys_per_line);
 
 }  // namespace rocksieve::bloom

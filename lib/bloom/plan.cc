@@ -9,13 +9,61 @@
 namespace rocksieve::bloom {
 
 namespace {
+
 constexpr double kBitsPerLine = 8 * kLineBytes;
+
+// The expected rate of large filters at 1, 1.125, 1.25 .. 64 bits per key, computed on first use.
+class RateCurve {
+ public:
+  static const RateCurve& Get(bool thorough) {
+    static const RateCurve quick(false), thorough_one(true);
+    return thorough ? thorough_one : quick;
+  }
+
+  // Bits per key at which the rate has come down to `rate`; rates are nearly exponential in the
+  // bits, so their logarithms are interpolated.
+  double BitsPerKey(double rate) const {
+    const double log_rate = std::log(rate);
+    size_t i = 1;
+    while (i + 1 < log_rates_.size() && log_rates_[i] > log_rate) i++;
+    const double share = (log_rates_[i - 1] - log_rate) / (log_rates_[i - 1] - log_rates_[i]);
+    return BitsAt(i - 1) + kStep * std::clamp(share, 0.0, 1.0);
+  }
+
+ private:
+  static constexpr double kStep = 0.125;
+  static double BitsAt(size_t i) { return kMinBitsPerKey + kStep * static_cast<double>(i); }
+
+  explicit RateCurve(bool thorough) {
+    for (size_t i = 0; BitsAt(i) <= kMaxBitsPerKey; i++) {
+      const double bits = BitsAt(i);
+      log_rates_.push_back(
+          std::log(FalsePositiveRateOfManyLines(ProbesFor(bits), thorough, kBitsPerLine / bits)));
+    }
+  }
+
+  std::vector<double> log_rates_;
+};
+
+// Below this many lines the last one is worth so much that the budget is rounded up.
+constexpr double kFewLines = 64;
+
+double WantedLines(uint64_t keys, const Budget& budget) {
+  if (!budget.is_rate) {
+    const double lines = budget.PayloadBits(keys) / kBitsPerLine;
+    return lines < kFewLines ? std::ceil(lines) : std::round(lines);
+  }
+  const double bits_per_key = RateCurve::Get(budget.thorough).BitsPerKey(budget.amount);
+  return std::ceil(budget.factor * bits_per_key * static_cast<double>(keys) / kBitsPerLine);
+}
+
 }  // namespace
 
-Plan PlanFor(uint64_t keys, double payload_bits) {
+Plan PlanFor(uint64_t keys, const Budget& budget) {
   Plan plan;
+  plan.thorough = budget.thorough;
   if (keys == 0) return plan;
-  const double lines = std::clamp(std::round(payload_bits / kBitsPerLine), 1.0, double{UINT32_MAX});
+  const double lines = std::clamp(WantedLines(keys, budget), 1.0, double{UINT32_MAX});
   plan.lines = static_cast<uint64_t>(lines);
   plan.probes = ProbesFor(lines * kBitsPerLine / static_cast<double>(keys));
   return plan;
@@ -32,48 +80,6 @@ int ProbesFor(double bits_per_key) {
     if (bits_per_key < step.below_bits_per_key) return step.probes;
   }
   return 16;
-}
-
-namespace {
-
-// The expected rate of large filters at 1, 1.25, 1.5 .. 64 bits per key, computed on first use.
-class RateCurve {
- public:
-  static const RateCurve& Get() {
-    static const RateCurve curve;
-    return curve;
-  }
-
-  // Bits per key at which the rate has come down to `rate`; rates are nearly exponential in the
-  // bits, so their logarithms are interpolated.
-  double BitsPerKey(double rate) const {
-    const double log_rate = std::log(rate);
-    size_t i = 1;
-    while (i + 1 < log_rates_.size() && log_rates_[i] > log_rate) i++;
-    const double share = (log_rates_[i - 1] - log_rate) / (log_rates_[i - 1] - log_rates_[i]);
-    return BitsAt(i - 1) + kStep * std::clamp(share, 0.0, 1.0);
-  }
-
- private:
-  static constexpr double kStep = 0.25;
-  static double BitsAt(size_t i) { return kMinBitsPerKey + kStep * static_cast<double>(i); }
-
-  RateCurve() {
-    for (size_t i = 0; BitsAt(i) <= kMaxBitsPerKey; i++) {
-      const double bits = BitsAt(i);
-      log_rates_.push_back(
-          std::log(FalsePositiveRateOfManyLines(ProbesFor(bits), kBitsPerLine / bits)));
-    }
-  }
-
-  std::vector<double> log_rates_;
-};
-
-}  // namespace
-
-double PayloadBitsForRate(uint64_t keys, double rate) {
-  const double bits = RateCurve::Get().BitsPerKey(rate) * static_cast<double>(keys);
-  return std::ceil(bits / kBitsPerLine) * kBitsPerLine;
 }
 
 }  // namespace rocksieve::bloom

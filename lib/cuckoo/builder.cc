@@ -11,15 +11,6 @@
 #include "cuckoo/slot_writer.h"
 
 namespace rocksieve::cuckoo {
-namespace {
-
-uint32_t SlotsForKeys(uint64_t keys) {
-  if (keys == 0) return 0;
-  return std::max<uint32_t>(kWindowSlots, static_cast<uint32_t>(std::ceil(keys / kLoad)));
-}
-
-}  // namespace
-
 Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t tail_room) {
   if (hashes.empty()) return {std::unique_ptr<char[]>(new char[head_room + tail_room]()), 0};
 
@@ -36,7 +27,7 @@ Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t
                                     parts.hashes.data() + parts.begin_of_part[i + 1]);
     sorter.Sort(shard, plan.shards);
     shards[i] = {shard.begin(), std::unique(shard.begin(), shard.end())};
-    planned_slots += SlotsForKeys(shards[i].size());
+    planned_slots += SlotsForKeys(shards[i].size(), plan);
   }
 
   const int bits = plan.fingerprint_bits;
@@ -51,7 +42,7 @@ Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t
   std::vector<uint32_t> offsets = {0};
   for (const auto& shard : shards) {
     const uint32_t first_slot = offsets.back();
-    uint32_t slots = SlotsForKeys(shard.size());
+    uint32_t slots = SlotsForKeys(shard.size(), plan);
     bool placed = shard.empty() || placement.Place(shard, slots);
     for (int retry = 1; !placed && retry <= kMaxRetries; retry++) {
       slots += (slots << retry) / 200 + 1;

@@ -9,55 +9,68 @@
 namespace rocksieve::cuckoo {
 namespace {
 
-uint64_t ShardsFor(uint64_t keys) {
-  return std::max<uint64_t>(1, (keys + kKeysPerShard / 2) / kKeysPerShard);
+double DirectoryBits(const Plan& plan) {
+  return 8.0 * static_cast<double>(kPayloadHeadBytes + kOffsetBytes * (plan.shards + 1));
 }
 
-double DirectoryBits(uint64_t shards) {
-  return 8.0 * static_cast<double>(kPayloadHeadBytes + kOffsetBytes * (shards + 1));
+void SetWidth(double width, Plan* plan) {
+  width = std::clamp(width, double{kMinFingerprintBits}, double{kMaxFingerprintBits});
+  plan->fingerprint_bits = std::min(static_cast<int>(width), kMaxFingerprintBits - 1);
+  plan->wide_share = width - plan->fingerprint_bits;
+}
+
+// The smallest width at which the expected rate is at most `rate`.
+double WidthForRate(double rate, Plan plan) {
+  double too_narrow = kMinFingerprintBits, enough = kMaxFingerprintBits;
+  for (int step = 0; step < 40; step++) {
+    const double middle = (too_narrow + enough) / 2;
+    SetWidth(middle, &plan);
+    const double reached = FalsePositiveRate(plan.fingerprint_bits, plan.wide_share, plan.load);
+    (reached <= rate ? enough : too_narrow) = middle;
+  }
+  return enough;
+}
+
+double WidthForBits(uint64_t keys, const Budget& budget, const Plan& plan) {
+  const double bits = budget.PayloadBits(keys);
+  const double overhead = std::min(DirectoryBits(plan), kLargestOverheadShare * bits);
+  // Rounding up takes half a slot per shard. A single shard gets that for nothing: a few keys have
+  // many slots to spare, and would pay for them with narrow ones.
+  const double slots =
+      static_cast<double>(keys) / plan.load + static_cast<double>(plan.shards - 1) / 2;
+  return (bits - overhead) / slots;
 }
 
 }  // namespace
 
-double ExpectedSlots(uint64_t keys, uint64_t shards) {
-  // Half a slot per shard for rounding up.
-  return std::max<double>(kWindowSlots, static_cast<double>(keys) / kLoad +
-                                            static_cast<double>(shards) / 2);
+Plan PlanFor(uint64_t keys, const Budget& budget) {
+  Plan plan;
+  if (budget.thorough) plan.load = kThoroughLoad;
+  if (keys == 0) return plan;
+  const uint64_t keys_per_shard = budget.thorough ? kThoroughKeysPerShard : kUsualKeysPerShard;
+  plan.shards = std::max<uint64_t>(1, (keys + keys_per_shard / 2) / keys_per_shard);
+  SetWidth(budget.is_rate ? budget.factor * WidthForRate(budget.amount, plan)
+                          : WidthForBits(keys, budget, plan),
+           &plan);
+  return plan;
 }
 
-Plan PlanFor(uint64_t keys, double payload_bits) {
-  Plan plan;
-  if (keys == 0) return plan;
-  plan.shards = ShardsFor(keys);
-  const double width =
-      std::clamp((payload_bits - DirectoryBits(plan.shards)) / ExpectedSlots(keys, plan.shards),
-                 double{kMinFingerprintBits}, double{kMaxFingerprintBits});
-  plan.fingerprint_bits = std::min(static_cast<int>(width), kMaxFingerprintBits - 1);
-  plan.wide_share = width - plan.fingerprint_bits;
-  return plan;
+uint32_t SlotsForKeys(uint64_t keys, const Plan& plan) {
+  if (keys == 0) return 0;
+  const double slots = std::ceil(static_cast<double>(keys) / plan.load);
+  return std::max<uint32_t>(kWindowSlots, static_cast<uint32_t>(slots));
+}
+
+double ExpectedSlots(uint64_t keys, const Plan& plan) {
+  // Half a slot per shard for rounding up.
+  return std::max<double>(kWindowSlots, static_cast<double>(keys) / plan.load +
+                                            static_cast<double>(plan.shards) / 2);
 }
 
 double ExpectedPayloadBits(uint64_t keys, const Plan& plan) {
   if (keys == 0) return 0;
-  return DirectoryBits(plan.shards) +
-         ExpectedSlots(keys, plan.shards) * (plan.fingerprint_bits + plan.wide_share);
-}
-
-double PayloadBitsForRate(uint64_t keys, double rate) {
-  if (keys == 0) return 0;
-  Plan plan = PlanFor(keys, 0);
-  auto rate_at = [&plan](double width) {
-    plan.fingerprint_bits = std::min(static_cast<int>(width), kMaxFingerprintBits - 1);
-    plan.wide_share = width - plan.fingerprint_bits;
-    return FalsePositiveRate(plan.fingerprint_bits, plan.wide_share, kLoad);
-  };
-  double too_narrow = kMinFingerprintBits, enough = kMaxFingerprintBits;
-  for (int step = 0; step < 40; step++) {
-    const double middle = (too_narrow + enough) / 2;
-    (rate_at(middle) <= rate ? enough : too_narrow) = middle;
-  }
-  rate_at(enough);
-  return ExpectedPayloadBits(keys, plan);
+  return DirectoryBits(plan) +
+         ExpectedSlots(keys, plan) * (plan.fingerprint_bits + plan.wide_share);
 }
 
 }  // namespace rocksieve::cuckoo

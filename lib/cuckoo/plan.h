@@ -3,33 +3,35 @@
 
 #include <cstdint>
 
+#include "format/budget.h"
+
 namespace rocksieve::cuckoo {
 
 inline constexpr double kMinBitsPerKey = 2.5;
 inline constexpr double kMaxBitsPerKey = 64;
 
 // Share of slots that hold a key. The threshold for two windows of two slots is 0.965 (Walzer 2018);
-// a shard of 2,048 keys almost always succeeds a little below it.
-inline constexpr double kLoad = 0.955;
-inline constexpr uint64_t kKeysPerShard = 2048;
+// a shard of 2,048 keys almost always succeeds a little below it, and of 8,192 a little closer to it.
+inline constexpr double kUsualLoad = 0.955, kThoroughLoad = 0.96;
+inline constexpr uint64_t kUsualKeysPerShard = 2048, kThoroughKeysPerShard = 8192;
 
 struct Plan {
   uint64_t shards = 0;
+  double load = kUsualLoad;
   int fingerprint_bits = 0;  // of narrow slots; wide ones have one more
-  // The share of slots that are wide, 0 to 1.
-  double wide_share = 0;
+  double wide_share = 0;     // of the slots, 0 to 1
 };
 
-// Spends the budget on the width of the slots: their number follows from the number of keys.
-Plan PlanFor(uint64_t keys, double payload_bits);
+// The number of slots follows from the number of keys; the budget is spent on their width.
+Plan PlanFor(uint64_t keys, const Budget& budget);
 
-// Expected slots of a filter: shards have few more than their keys' number over kLoad.
-double ExpectedSlots(uint64_t keys, uint64_t shards);
+// The slots of a shard, before it has to grow.
+uint32_t SlotsForKeys(uint64_t keys_of_shard, const Plan& plan);
+
+// Expected slots of all shards.
+double ExpectedSlots(uint64_t keys, const Plan& plan);
 
 // Expected payload, its directory included.
 double ExpectedPayloadBits(uint64_t keys, const Plan& plan);
-
-// The smallest payload at which the expected rate is at most `rate` (0 to 1).
-double PayloadBitsForRate(uint64_t keys, double rate);
 
 }  // namespace rocksieve::cuckoo

@@ -1,5 +1,4 @@
 // Builds blocks of any family.
-#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -14,18 +13,14 @@
 namespace rocksieve {
 namespace {
 
-// The frame around the payload counts against the budget, but in small filters it must not eat what
-// the keys need: at most this share of the budget goes to it.
-constexpr double kLargestFrameShare = 0.03;
-
-double PayloadBits(const FilterSpec& spec, uint64_t keys, double budget_factor) {
-  const FamilyEntry& family = *FindFamily(spec.family);
-  if (spec.unit == FilterSpec::Unit::kFalsePositiveRate) {
-    return budget_factor * family.payload_bits_for_rate(keys, spec.amount);
-  }
-  const double budget = budget_factor * spec.amount * static_cast<double>(keys);
-  const double frame = 8.0 * static_cast<double>(FrameBytesWithoutRange(spec.salted));
-  return budget - std::min(frame, kLargestFrameShare * budget);
+Budget BudgetOf(const FilterSpec& spec, double factor) {
+  Budget budget;
+  budget.is_rate = spec.unit == FilterSpec::Unit::kFalsePositiveRate;
+  budget.amount = spec.amount;
+  budget.factor = factor;
+  budget.frame_bits = 8.0 * static_cast<double>(FrameBytesWithoutRange(spec.salted));
+  budget.thorough = spec.thorough;
+  return budget;
 }
 
 uint64_t FreshSalt(const FilterSpec& spec) {
@@ -87,8 +82,8 @@ FilterBlock FilterBuilder::Finish(double budget_factor) {
   const size_t tail_bytes = FrameBytes(spec_.salted, state.range) - kBlockHeaderBytes;
   size_t payload_bytes = 0;
   FilterBlock block;
-  block.data = family.build(state.hashes, PayloadBits(spec_, info.key_count, budget_factor),
-                            kBlockHeaderBytes, tail_bytes, &payload_bytes, &info.parameter);
+  block.data = family.build(state.hashes, BudgetOf(spec_, budget_factor), kBlockHeaderBytes,
+                            tail_bytes, &payload_bytes, &info.parameter);
   block.size = SealBlock(info, payload_bytes, state.range, block.data.get());
 
   if (state.keep_for_verification) state.finished_hashes.swap(state.hashes);
@@ -116,7 +111,7 @@ std::string FilterBuilder::Verify(std::string_view block) const {
 
 size_t FilterBuilder::EstimateBlockBytes(size_t keys) const {
   const double bits =
-      FindFamily(spec_.family)->expected_payload_bits(keys, PayloadBits(spec_, keys, 1));
+      FindFamily(spec_.family)->expected_payload_bits(keys, BudgetOf(spec_, 1));
   return FrameBytesWithoutRange(spec_.salted) + static_cast<size_t>(bits / 8 + 1);
 }
 
@@ -131,7 +126,7 @@ size_t FilterBuilder::EstimateKeyCount(size_t block_bytes) const {
 }
 
 double ExpectedFalsePositiveRate(const FilterSpec& spec, uint64_t keys) {
-  return FindFamily(spec.family)->expected_rate(keys, PayloadBits(spec, keys, 1));
+  return FindFamily(spec.family)->expected_rate(keys, BudgetOf(spec, 1));
 }
 
 }  // namespace rocksieve

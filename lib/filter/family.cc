@@ -1,5 +1,8 @@
 #include "filter/family.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "bloom/builder.h"
 #include "bloom/model.h"
 #include "bloom/reader.h"
@@ -10,19 +13,19 @@
 namespace rocksieve {
 namespace {
 
-double BloomExpectedPayloadBits(uint64_t keys, double payload_bits) {
-  return 8.0 * static_cast<double>(bloom::PayloadBytes(bloom::PlanFor(keys, payload_bits)));
+double BloomExpectedPayloadBits(uint64_t keys, const Budget& budget) {
+  return 8.0 * static_cast<double>(bloom::PayloadBytes(bloom::PlanFor(keys, budget)));
 }
 
-double BloomExpectedRate(uint64_t keys, double payload_bits) {
-  return bloom::FalsePositiveRate(bloom::PlanFor(keys, payload_bits), keys);
+double BloomExpectedRate(uint64_t keys, const Budget& budget) {
+  return bloom::FalsePositiveRate(bloom::PlanFor(keys, budget), keys);
 }
 
-std::unique_ptr<char[]> BloomBuild(const HashList& hashes, double payload_bits, size_t head_room,
+std::unique_ptr<char[]> BloomBuild(const HashList& hashes, const Budget& budget, size_t head_room,
                                    size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
-  const bloom::Plan plan = bloom::PlanFor(hashes.size(), payload_bits);
+  const bloom::Plan plan = bloom::PlanFor(hashes.size(), budget);
   *payload_bytes = bloom::PayloadBytes(plan);
-  *parameter = static_cast<uint8_t>(plan.probes);
+  *parameter = static_cast<uint8_t>(plan.probes | (plan.thorough ? bloom::kThoroughFlag : 0));
   std::unique_ptr<char[]> data(new char[head_room + *payload_bytes + tail_room]);
   bloom::Build(hashes, plan, reinterpret_cast<uint8_t*>(data.get() + head_room));
   return data;
@@ -31,24 +34,25 @@ std::unique_ptr<char[]> BloomBuild(const HashList& hashes, double payload_bits, 
 std::unique_ptr<Filter> BloomOpen(const FilterBlockInfo& info) { return bloom::Open(info); }
 
 double BloomRateOfBlock(const FilterBlockInfo& info) {
-  const bloom::Plan plan = {info.payload.size() / bloom::kLineBytes, info.parameter};
+  const bloom::Plan plan = {info.payload.size() / bloom::kLineBytes, bloom::ProbesOf(info),
+                            bloom::IsThorough(info)};
   return bloom::FalsePositiveRate(plan, info.key_count);
 }
 
-double CuckooExpectedPayloadBits(uint64_t keys, double payload_bits) {
-  return cuckoo::ExpectedPayloadBits(keys, cuckoo::PlanFor(keys, payload_bits));
+double CuckooExpectedPayloadBits(uint64_t keys, const Budget& budget) {
+  return cuckoo::ExpectedPayloadBits(keys, cuckoo::PlanFor(keys, budget));
 }
 
-double CuckooExpectedRate(uint64_t keys, double payload_bits) {
+double CuckooExpectedRate(uint64_t keys, const Budget& budget) {
   if (keys == 0) return 0;
-  const cuckoo::Plan plan = cuckoo::PlanFor(keys, payload_bits);
-  const double load = static_cast<double>(keys) / cuckoo::ExpectedSlots(keys, plan.shards);
+  const cuckoo::Plan plan = cuckoo::PlanFor(keys, budget);
+  const double load = static_cast<double>(keys) / cuckoo::ExpectedSlots(keys, plan);
   return cuckoo::FalsePositiveRate(plan.fingerprint_bits, plan.wide_share, load);
 }
 
-std::unique_ptr<char[]> CuckooBuild(const HashList& hashes, double payload_bits, size_t head_room,
+std::unique_ptr<char[]> CuckooBuild(const HashList& hashes, const Budget& budget, size_t head_room,
                                     size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
-  const cuckoo::Plan plan = cuckoo::PlanFor(hashes.size(), payload_bits);
+  const cuckoo::Plan plan = cuckoo::PlanFor(hashes.size(), budget);
   cuckoo::Payload payload = cuckoo::Build(hashes, plan, head_room, tail_room);
   *payload_bytes = payload.size;
   *parameter = static_cast<uint8_t>(plan.fingerprint_bits);
@@ -62,16 +66,17 @@ double CuckooRateOfBlock(const FilterBlockInfo& info) {
   if (info.key_count == 0 || !cuckoo::ParseTable(info, &table)) return 0;
   const double slots = table.Offset(table.shards);
   const double wide = slots > table.first_wide_slot ? slots - table.first_wide_slot : 0;
-  return cuckoo::FalsePositiveRate(table.fingerprint_bits, wide / slots,
-                                   static_cast<double>(info.key_count) / slots);
+  // A block may claim any number of keys.
+  const double load = std::min(static_cast<double>(info.key_count) / slots, 1.0);
+  return cuckoo::FalsePositiveRate(table.fingerprint_bits, wide / slots, load);
 }
 
 constexpr FamilyEntry kFamilies[] = {
     {Family::kBloom, "bloom", bloom::kMinBitsPerKey, bloom::kMaxBitsPerKey,
-     bloom::PayloadBitsForRate, BloomExpectedPayloadBits, BloomExpectedRate, BloomBuild, BloomOpen,
+     BloomExpectedPayloadBits, BloomExpectedRate, BloomBuild, BloomOpen,
      BloomRateOfBlock},
     {Family::kCuckoo, "cuckoo", cuckoo::kMinBitsPerKey, cuckoo::kMaxBitsPerKey,
-     cuckoo::PayloadBitsForRate, CuckooExpectedPayloadBits, CuckooExpectedRate, CuckooBuild,
+     CuckooExpectedPayloadBits, CuckooExpectedRate, CuckooBuild,
      CuckooOpen, CuckooRateOfBlock},
 };
 

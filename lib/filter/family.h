@@ -8,6 +8,7 @@
 
 #include <rocksieve/filter.h>
 
+#include "format/budget.h"
 #include "hash/hash_set.h"
 
 namespace rocksieve {
@@ -17,13 +18,12 @@ struct FamilyEntry {
   std::string_view name;  // as in a spec
   double min_bits_per_key, max_bits_per_key;
 
-  // The payload that a rate needs, and that a plan for a budget is expected to have.
-  double (*payload_bits_for_rate)(uint64_t keys, double rate);
-  double (*expected_payload_bits)(uint64_t keys, double payload_bits);
-  double (*expected_rate)(uint64_t keys, double payload_bits);
+  // Of a filter of so many keys under this budget.
+  double (*expected_payload_bits)(uint64_t keys, const Budget& budget);
+  double (*expected_rate)(uint64_t keys, const Budget& budget);
 
   // Builds a payload between head_room and tail_room bytes; returns its size, and the parameter byte.
-  std::unique_ptr<char[]> (*build)(const HashList& hashes, double payload_bits, size_t head_room,
+  std::unique_ptr<char[]> (*build)(const HashList& hashes, const Budget& budget, size_t head_room,
                                    size_t tail_room, size_t* payload_bytes, uint8_t* parameter);
 
   // Null if the payload cannot be what it says.

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -13,6 +15,16 @@ namespace {
 
 constexpr std::string_view kPrefix = "rocksieve.";
 constexpr double kMinRate = 1e-6, kMaxRate = 0.5;
+
+struct Option {
+  std::string_view name;
+  bool FilterSpec::*member;
+};
+constexpr Option kOptions[] = {{"own-name", &FilterSpec::own_name},
+                               {"salted", &FilterSpec::salted},
+                               {"thorough", &FilterSpec::thorough},
+                               {"verified", &FilterSpec::verified}};
+constexpr std::string_view kOptionNames = "own-name, salted, thorough, verified";
 
 // Shortest decimal that reads back as the same number, without an exponent.
 std::string Decimal(double value) {
@@ -88,6 +100,22 @@ std::string ParseAmount(std::string_view text, const FamilyEntry& family, Filter
   return "";
 }
 
+// `text` is what follows the amount, without its colon.
+std::string ParseOptions(std::string_view text, FilterSpec* spec) {
+  for (bool more = true; more;) {
+    more = text.find(':') != std::string_view::npos;
+    const std::string_view name = NextPart(&text);
+    const auto* option = std::find_if(std::begin(kOptions), std::end(kOptions),
+                                      [name](const Option& o) { return o.name == name; });
+    if (option == std::end(kOptions)) {
+      return Quoted(name) + " is not one of the options " + std::string(kOptionNames);
+    }
+    if (spec->*option->member) return Quoted(name) + " is there twice";
+    spec->*option->member = true;
+  }
+  return "";
+}
+
 // The percentage whose hundredth is exactly `rate`; several decimals can be, the shortest is wanted.
 std::string Percentage(double rate) {
   double percent = rate * 100;
@@ -116,19 +144,12 @@ std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
   }
   FilterSpec parsed;
   parsed.family = family->family;
-  const std::string error = ParseAmount(NextPart(&rest), *family, &parsed);
+  const bool has_options = rest.find(':') != std::string_view::npos;
+  std::string error = ParseAmount(NextPart(&rest), *family, &parsed);
   if (!error.empty()) return prefix + error;
-  const bool ends_in_colon = text.back() == ':';
-  while (!rest.empty() || ends_in_colon) {
-    const std::string_view option = NextPart(&rest);
-    if (option != "salted" || parsed.salted) {
-      return prefix + Quoted(option) + (parsed.salted && option == "salted"
-                                            ? " is there twice"
-                                            : " is not one of the options salted") +
-             "; for example rocksieve." + std::string(name) + ":10:salted";
-    }
-    parsed.salted = true;
-    if (rest.empty() && !ends_in_colon) break;
+  if (has_options) {
+    error = ParseOptions(rest, &parsed);
+    if (!error.empty()) return prefix + error + "; for example rocksieve." + std::string(name) + ":10:salted";
   }
   *spec = parsed;
   return "";
@@ -139,7 +160,9 @@ std::string FilterSpec::ToString() const {
   text += FindFamily(family)->name;
   text += ":";
   text += unit == Unit::kBitsPerKey ? Decimal(amount) : Percentage(amount);
-  if (salted) text += ":salted";
+  for (const Option& option : kOptions) {
+    if (this->*option.member) text += ":" + std::string(option.name);
+  }
   return text;
 }
 

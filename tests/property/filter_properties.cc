@@ -25,6 +25,9 @@ FilterSpec AnySpec() {
     spec.amount = *rc::gen::element(0.5, 0.2, 0.01, 0.001, 0.0001, 0.000001);
   }
   spec.salted = *rc::gen::arbitrary<bool>();
+  spec.thorough = *rc::gen::arbitrary<bool>();
+  spec.verified = *rc::gen::arbitrary<bool>();
+  spec.own_name = *rc::gen::arbitrary<bool>();
   return spec;
 }
 
@@ -63,6 +66,9 @@ RC_GTEST_PROP(FilterProperties, ASpecIsItsCanonicalForm, ()) {
   RC_ASSERT(again.unit == spec.unit);
   RC_ASSERT(again.amount == spec.amount);
   RC_ASSERT(again.salted == spec.salted);
+  RC_ASSERT(again.thorough == spec.thorough);
+  RC_ASSERT(again.verified == spec.verified);
+  RC_ASSERT(again.own_name == spec.own_name);
   RC_ASSERT(again.ToString() == spec.ToString());
 }
 

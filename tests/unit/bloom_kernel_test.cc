@@ -77,7 +77,7 @@ TEST(BloomKernel, AnswersAsTheObviousQueryOnAnyBytes) {
 }
 
 // Tries all that the definition allows, in its order.
-void ObviousChooseSeeds(const LineMasks& masks, uint64_t* words) {
+void ObviousChooseSeeds(const LineMasks& masks, int beam, uint64_t* words) {
   words[7] = 0;
   for (const auto& group : masks) words[7] |= group[7] & ~kNotProbeBits;
   for (int lane = 0; lane < kLanes; lane++) {
@@ -91,7 +91,7 @@ void ObviousChooseSeeds(const LineMasks& masks, uint64_t* words) {
     std::sort(first.begin(), first.end());
     int best_bits = 65, best_first = 0, best_second = 0;
     for (int second = 0; second < kSeeds; second++) {
-      for (int rank = 0; rank < kBeam; rank++) {
+      for (int rank = 0; rank < beam; rank++) {
         const int seed = first[rank].second;
         const int bits = std::popcount(turned(0, seed) | turned(4, second));
         const bool better = bits < best_bits ||
@@ -114,12 +114,14 @@ TEST(BloomKernel, ChoosesTheSeedsThatTheFormatDefines) {
       for (uint64_t& hash : hashes) hash = random();
       const int probes = kProbeCounts[keys % 9];
       kernel->add_keys(hashes.data(), hashes.size(), probes, 1, 0, &masks);
-      uint64_t expected[8];
-      ObviousChooseSeeds(masks, expected);
-      uint8_t line[kLineBytes];
-      kernel->choose_seeds(masks, line);
-      for (int i = 0; i < 8; i++) {
-        ASSERT_EQ(LoadLittleEndian64(line + 8 * i), expected[i]) << kernel->name << " word " << i;
+      for (int beam : {kUsualBeam, kThoroughBeam}) {
+        uint64_t expected[8];
+        ObviousChooseSeeds(masks, beam, expected);
+        uint8_t line[kLineBytes];
+        (beam == kUsualBeam ? kernel->choose_seeds : kernel->choose_seeds_thoroughly)(masks, line);
+        for (int i = 0; i < 8; i++) {
+          ASSERT_EQ(LoadLittleEndian64(line + 8 * i), expected[i]) << kernel->name << " word " << i;
+        }
       }
     }
   }

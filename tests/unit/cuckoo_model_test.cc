@@ -32,8 +32,11 @@ TEST(CuckooModel, IsTheTextbookRateForLongFingerprints) {
 
 TEST(CuckooModel, ARateIsReachedWithHardlyMoreThanItNeeds) {
   for (double rate : {0.5, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6}) {
-    const Plan plan = PlanFor(1000000, PayloadBitsForRate(1000000, rate));
-    const double reached = FalsePositiveRate(plan.fingerprint_bits, plan.wide_share, kLoad);
+    Budget budget;
+    budget.is_rate = true;
+    budget.amount = rate;
+    const Plan plan = PlanFor(1000000, budget);
+    const double reached = FalsePositiveRate(plan.fingerprint_bits, plan.wide_share, plan.load);
     EXPECT_LE(reached, rate * 1.0001);
     EXPECT_GE(reached, rate * 0.99);
   }
@@ -42,7 +45,9 @@ TEST(CuckooModel, ARateIsReachedWithHardlyMoreThanItNeeds) {
 TEST(CuckooPlan, SpendsTheBudget) {
   for (double bits = kMinBitsPerKey; bits <= kMaxBitsPerKey; bits += 0.37) {
     const uint64_t keys = 100000;
-    const Plan plan = PlanFor(keys, bits * keys);
+    Budget budget;
+    budget.amount = bits;
+    const Plan plan = PlanFor(keys, budget);
     EXPECT_GE(plan.wide_share, 0);
     EXPECT_LE(plan.wide_share, 1);
     const double spent = ExpectedPayloadBits(keys, plan) / keys;

@@ -81,7 +81,7 @@ std::vector<uint64_t> UnplaceableHashes(size_t count) {
 TEST(CuckooBuilder, AShardThatCannotBeFilledMayContainEverything) {
   HashList hashes;
   for (uint64_t hash : UnplaceableHashes(9)) hashes.push_back(hash);
-  const Plan plan = PlanFor(hashes.size(), 12.0 * 9 + 400);
+  const Plan plan = PlanFor(hashes.size(), Budget());
   const Payload built = Build(hashes, plan, 0, 16);
   FilterBlockInfo info;
   info.family = Family::kCuckoo;

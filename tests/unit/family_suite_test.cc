@@ -189,10 +189,11 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("rocksieve.bloom:1", "rocksieve.bloom:2.5", "rocksieve.bloom:4",
                       "rocksieve.bloom:5", "rocksieve.bloom:6.5", "rocksieve.bloom:7.2",
                       "rocksieve.bloom:10", "rocksieve.bloom:13.7", "rocksieve.bloom:20",
-                      "rocksieve.bloom:64", "rocksieve.bloom:50%", "rocksieve.bloom:0.1%",
+                      "rocksieve.bloom:64", "rocksieve.bloom:10:thorough", "rocksieve.bloom:50%", "rocksieve.bloom:0.1%",
                       "rocksieve.cuckoo:2.5", "rocksieve.cuckoo:6.3", "rocksieve.cuckoo:10",
                       "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:29", "rocksieve.cuckoo:30.2",
-                      "rocksieve.cuckoo:64", "rocksieve.cuckoo:50%", "rocksieve.cuckoo:0.0001%"),
+                      "rocksieve.cuckoo:64", "rocksieve.cuckoo:10:thorough",
+                      "rocksieve.cuckoo:50%", "rocksieve.cuckoo:0.0001%"),
     [](const auto& test) {
       std::string name = test.param;
       for (char& c : name) {
@@ -237,6 +238,9 @@ INSTANTIATE_TEST_SUITE_P(
                                          "rocksieve.bloom:10", "rocksieve.bloom:12.5",
                                          "rocksieve.bloom:16", "rocksieve.bloom:20",
                                          "rocksieve.bloom:1%", "rocksieve.bloom:0.01%",
+                                         "rocksieve.bloom:10:thorough",
+                                         "rocksieve.bloom:16:thorough",
+                                         "rocksieve.cuckoo:12.5:thorough",
                                          "rocksieve.cuckoo:3", "rocksieve.cuckoo:9",
                                          "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:16",
                                          "rocksieve.cuckoo:1%", "rocksieve.cuckoo:0.01%"),

@@ -41,6 +41,8 @@ TEST(Spec, HasOneCanonicalForm) {
   EXPECT_EQ(Canonical("rocksieve.cuckoo:0.10%:salted"), "rocksieve.cuckoo:0.1%:salted");
   EXPECT_EQ(Canonical("rocksieve.bloom:0.0001%"), "rocksieve.bloom:0.0001%");
   EXPECT_EQ(Canonical("rocksieve.bloom:64"), "rocksieve.bloom:64");
+  EXPECT_EQ(Canonical("rocksieve.bloom:10:verified:salted:own-name:thorough"),
+            "rocksieve.bloom:10:own-name:salted:thorough:verified");
 }
 
 TEST(Spec, EveryPercentageOfFourDecimalsIsItsOwnCanonicalForm) {

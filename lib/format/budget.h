@@ -1,0 +1,27 @@
+// What a filter may cost: the amount of a spec, as the families see it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace rocksieve {
+
+// What surrounds the keys' own bits (the frame of a block, a directory) counts against a budget given
+// in bits per key, but in small filters it must not eat what the keys need: at most this share.
+inline constexpr double kLargestOverheadShare = 0.03;
+
+struct Budget {
+  bool is_rate = false;
+  double amount = 10;      // bits per key; or the false-positive rate, 0 to 1
+  double factor = 1;       // times the memory that `amount` would take
+  double frame_bits = 0;   // of the block, around the payload
+  bool thorough = false;   // a slower build for a lower rate
+
+  // REQUIRES: !is_rate.
+  double PayloadBits(uint64_t keys) const {
+    const double bits = factor * amount * static_cast<double>(keys);
+    return bits - std::min(frame_bits, kLargestOverheadShare * bits);
+  }
+};
+
+}  // namespace rocksieve
