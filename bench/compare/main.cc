@@ -28,9 +28,18 @@ void Print(const Table& table, Progress* progress) {
   std::cout << "\n" << ForPeople(table) << std::flush;
 }
 
+std::string UnfinishedPath(const std::string& path) { return path + ".unfinished"; }
+
+// Better to fail now than after ten minutes.
+void CheckWritable(const std::string& path) {
+  const std::ofstream file(UnfinishedPath(path));
+  std::remove(UnfinishedPath(path).c_str());
+  if (!file) throw std::runtime_error("cannot write " + path + "; choose another with --json=FILE");
+}
+
 // Written beside and renamed, so that whoever looks finds all or nothing.
 void WriteJson(const std::string& path, const nlohmann::json& report) {
-  const std::string unfinished = path + ".unfinished";
+  const std::string unfinished = UnfinishedPath(path);
   std::ofstream file(unfinished);
   file << report.dump(1) << "\n";
   file.close();
@@ -44,7 +53,7 @@ int MeasureAll(const Flags& flags) {
   const auto start = std::chrono::steady_clock::now();
   const nlohmann::json machine = DescribeMachine();
   nlohmann::json report = {{"machine", machine}};
-  WriteJson(flags.json, report);  // better to fail now than after ten minutes
+  CheckWritable(flags.json);
   std::cout << ForPeople(machine);
 
   Run run;

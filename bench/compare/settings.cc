@@ -30,8 +30,8 @@ Settings SettingsFor(Effort effort) {
       s.build_keys = {2'000, 20'000, 1'000'000, 10'000'000};
       s.memory_keys = {20'000, 1'000'000};
       s.isa_keys = {20'000, 1'000'000};
-      s.probes = {10'000, 400, 1e8, 1e9};
-      s.small_probes = {2'000, 200, 5e6, 2e7};
+      s.probes = {100'000, 400, 1e8, 1e9};
+      s.small_probes = {5'000, 200, 1e7, 2e7};
       s.query_rounds = 25;
       s.queries_per_sample = 128 * KeyChunk::kKeys;
       s.cold_rounds = 11;
@@ -49,7 +49,7 @@ Settings SettingsFor(Effort effort) {
       s.build_keys = {20'000, 1'000'000};
       s.memory_keys = {20'000, 1'000'000};
       s.isa_keys = {20'000, 1'000'000};
-      s.probes = {5'000, 100, 2e7, 3e8};
+      s.probes = {20'000, 100, 2e7, 3e8};
       s.small_probes = {1'000, 0, 2e6, 2e6};
       s.query_rounds = 15;
       s.queries_per_sample = 64 * KeyChunk::kKeys;

@@ -285,7 +285,7 @@ def check_reading(tool, what, data, keys):
     return block
 
 
-def encode_as_planned_by(block, keys):
+def encode_as_planned_by(block, keys, thorough):
     """The bytes for a spec that gives a rate: what a model decided is taken from the block."""
     added = fmt.without_adjacent_duplicates(keys)
     hashes = [fmt.key_hash(key, block.salt) for key in added]
@@ -293,17 +293,20 @@ def encode_as_planned_by(block, keys):
         payload = b""
     elif block.family == fmt.BLOOM:
         lines = len(block.payload) // fmt.LINE_SIZE
-        payload = fmt.bloom_payload(hashes, lines, block.parameter)
+        payload = fmt.bloom_payload(hashes, lines, fmt.probe_count_of(block), thorough)
     else:
-        shards, _, _ = fmt.cuckoo_plan(len(added), MIN_BITS[fmt.CUCKOO], block.salt)
+        load, keys_per_shard = fmt.THOROUGH if thorough else fmt.USUAL
+        shards, _, _ = fmt.cuckoo_plan(len(added), MIN_BITS[fmt.CUCKOO], block.salt, load,
+                                       keys_per_shard)
         first_wide = fmt.read_cuckoo_payload(block).first_wide
         payload = fmt.cuckoo_payload(fmt.split_into_shards(hashes, shards), block.parameter,
-                                     first_wide)
+                                     first_wide, load)
     return fmt.encode_block(block.family, block.parameter, len(added), payload, block.salt, added)
 
 
-def check_filter(tool, rng, family, amount, salted, keys, damages):
-    spec = f"rocksieve.{FAMILY_NAMES[family]}:{amount}" + (":salted" if salted else "")
+def check_filter(tool, rng, family, amount, salted, keys, damages, thorough=False):
+    spec = f"rocksieve.{FAMILY_NAMES[family]}:{amount}"
+    spec += (":salted" if salted else "") + (":thorough" if thorough else "")
     what = f"{spec} of {len(keys)} keys"
 
     data = tool.build(spec, keys)
@@ -319,9 +322,9 @@ def check_filter(tool, rng, family, amount, salted, keys, damages):
             raise Difference(f"{what}: lost the key {to_hex(key)}")
 
     if amount.endswith("%"):
-        expected = encode_as_planned_by(block, keys)
+        expected = encode_as_planned_by(block, keys, thorough)
     else:
-        expected = fmt.encode(family, keys, float(amount), block.salt)
+        expected = fmt.encode(family, keys, float(amount), block.salt, thorough)
     if data != expected:
         tool.request, tool.answer = build_request, build_answer
         first = next((i for i, (a, b) in enumerate(zip(data, expected)) if a != b), "the end")
@@ -337,14 +340,15 @@ def check_random_filter(tool, rng):
     family = rng.choice([fmt.BLOOM, fmt.CUCKOO])
     amount = random_rate(rng) if rng.random() < 0.1 else random_bits(rng, family)
     salted = rng.random() < 0.2
+    thorough = rng.random() < 0.2
     keys = random_keys(rng, random_key_count(rng))
-    check_filter(tool, rng, family, amount, salted, keys, DAMAGES_PER_RANDOM_FILTER)
+    check_filter(tool, rng, family, amount, salted, keys, DAMAGES_PER_RANDOM_FILTER, thorough)
 
 
 def check_chosen_filters(tool, rng):
 
-    def check(family, amount, keys, salted=False):
-        check_filter(tool, rng, family, amount, salted, keys, DAMAGES_PER_CHOSEN_FILTER)
+    def check(family, amount, keys, salted=False, thorough=False):
+        check_filter(tool, rng, family, amount, salted, keys, DAMAGES_PER_CHOSEN_FILTER, thorough)
 
     def numbered(numbers):
         return [b"key%d" % i for i in numbers]
@@ -352,7 +356,8 @@ def check_chosen_filters(tool, rng):
     for keys in ([], [b""], [b"", b""], [b"\0"]):
         for family in FAMILY_NAMES:
             for salted in (False, True):
-                check(family, "10", keys, salted)
+                for thorough in (False, True):
+                    check(family, "10", keys, salted, thorough)
     for numbers in HARD_TO_BUILD:
         for amount in ("2.5", "10", "64", "1%"):
             check(fmt.CUCKOO, amount, numbered(numbers))
@@ -362,11 +367,16 @@ def check_chosen_filters(tool, rng):
         for lines in (7, 9, 11, 13):
             count = int(lines * 512 / limit)
             for more in (0, 1):
-                budget = min(lines * 512 + 280, lines * 512 / 0.97)
+                bits_left = (lines - 0.5) * 512  # so few lines are rounded up
+                budget = min(bits_left + 280, bits_left / 0.97)
                 amount = budget / (count + more)
                 check(fmt.BLOOM, f"{amount:.9f}", numbered(range(count + more)))
-    # 1347 * 8 - 280 bits are 20 lines and a half.
-    check(fmt.BLOOM, "8", numbered(range(1347)))
+    # 64 and a half lines, the least half that is not rounded up for being small; and 63 and a half.
+    for lines in (64, 63):
+        check(fmt.BLOOM, "8", numbered(range((lines * 512 + 256 + 280) // 8)))
+
+    # A thorough filter with more than one shard is large.
+    check(fmt.CUCKOO, "5.5", numbered(range(12288)), thorough=True)
 
 
 def main():

@@ -144,9 +144,13 @@ PROBE_COUNTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 PROBES_BELOW = ((1.7, 1), (2.95, 2), (4.2, 3), (5.5, 4), (7, 5), (7.4, 6), (13, 8), (18, 12))
 
 
+def probe_count_of(block):
+    return block.parameter & 127  # the top bit says how the seeds were chosen
+
+
 def bloom_payload_ok(block):
     lines, rest = divmod(len(block.payload), LINE_SIZE)
-    return block.parameter in PROBE_COUNTS and rest == 0 and 1 <= lines < 1 << 32
+    return probe_count_of(block) in PROBE_COUNTS and rest == 0 and 1 <= lines < 1 << 32
 
 
 def bloom_line(h, lines):
@@ -182,7 +186,7 @@ def bloom_query(block, h):
     line_at = LINE_SIZE * bloom_line(h, len(block.payload) // LINE_SIZE)
     words = [uint(block.payload, line_at + 8 * i, 8) for i in range(8)]
     group = bloom_group(h)
-    for lane, x in bloom_probes(h, block.parameter):
+    for lane, x in bloom_probes(h, probe_count_of(block)):
         if lane < 7:
             seed = bits(words[7], 8 * lane + (0 if group < 4 else 4), 4)
             x = (x + seed * group) % 64
@@ -199,12 +203,13 @@ def bloom_plan(key_count, bits_per_key, salt):
         return 0, 8
     budget = key_count * bits_per_key
     budget -= frame_discount(budget, salt)
-    lines = max(1, round_half_up(budget / 512))
+    lines = budget / 512
+    lines = math.ceil(lines) if lines < 64 else round_half_up(lines)
     got = lines * 512 / key_count
     return lines, next((probes for below, probes in PROBES_BELOW if got < below), 16)
 
 
-def best_seeds(lane_groups):
+def best_seeds(lane_groups, thorough):
     """The two seeds of a lane, and its word. lane_groups[g]: the bits that group g wants set."""
 
     def seeded(groups, seed):
@@ -215,12 +220,12 @@ def best_seeds(lane_groups):
 
     a = [seeded(range(0, 4), seed) for seed in range(16)]
     c = [seeded(range(4, 8), seed) for seed in range(16)]
-    best_s0 = sorted(range(16), key=lambda s0: (a[s0].bit_count(), s0))[:4]
+    best_s0 = sorted(range(16), key=lambda s0: (a[s0].bit_count(), s0))[:16 if thorough else 4]
     _, s1, s0 = min(((a[s0] | c[s1]).bit_count(), s1, s0) for s0 in best_s0 for s1 in range(16))
     return s0, s1, a[s0] | c[s1]
 
 
-def bloom_payload(hashes, lines, probe_count):
+def bloom_payload(hashes, lines, probe_count, thorough):
     # wanted[line][lane][group]: the bits to be set there, before any seed.
     wanted = [[[0] * 8 for _ in range(7)] for _ in range(lines)]
     special = [0] * lines
@@ -234,23 +239,24 @@ def bloom_payload(hashes, lines, probe_count):
     words = []
     for line in range(lines):
         for lane in range(7):
-            s0, s1, word = best_seeds(wanted[line][lane])
+            s0, s1, word = best_seeds(wanted[line][lane], thorough)
             words.append(word)
             special[line] |= (s0 | s1 << 4) << (8 * lane)
         words.append(special[line])
     return b"".join(word.to_bytes(8, "little") for word in words)
 
 
-def encode_bloom(keys, bits_per_key, salt=None):
+def encode_bloom(keys, bits_per_key, salt=None, thorough=False):
     added = without_adjacent_duplicates(keys)
     lines, probe_count = bloom_plan(len(added), bits_per_key, salt)
-    payload = bloom_payload([key_hash(key, salt) for key in added], lines, probe_count)
-    return encode_block(BLOOM, probe_count, len(added), payload, salt, added)
+    payload = bloom_payload([key_hash(key, salt) for key in added], lines, probe_count, thorough)
+    return encode_block(BLOOM, probe_count | 128 * thorough, len(added), payload, salt, added)
 
 
 # ---- Cuckoo (cuckoo.md) --------------------------------------------------------------------------
 
-LOAD = 0.955
+USUAL = (0.955, 2048)  # the load, and the keys of a shard
+THOROUGH = (0.96, 8192)
 RETRIES = 8
 
 
@@ -334,20 +340,20 @@ def cuckoo_query(block, h):
     return False
 
 
-def cuckoo_plan(key_count, bits_per_key, salt):
+def cuckoo_plan(key_count, bits_per_key, salt, load, keys_per_shard):
     """The number of shards, the narrow width, and the share of wide slots."""
-    shards = max(1, (key_count + 1024) // 2048)
+    shards = max(1, (key_count + keys_per_shard // 2) // keys_per_shard)
     budget = key_count * bits_per_key
     budget -= frame_discount(budget, salt)
-    expected_slots = max(2, key_count / LOAD + shards / 2)
-    width = (budget - 8 * cuckoo_slots_at(shards)) / expected_slots
+    budget -= min(8 * cuckoo_slots_at(shards), 0.03 * budget)
+    width = budget / (key_count / load + (shards - 1) / 2)
     width = min(max(width, 2), 61)
     narrow_bits = min(math.floor(width), 60)
     return shards, narrow_bits, width - narrow_bits
 
 
-def first_slot_count(key_count_of_shard):
-    return max(2, math.ceil(key_count_of_shard / LOAD)) if key_count_of_shard else 0
+def first_slot_count(key_count_of_shard, load):
+    return max(2, math.ceil(key_count_of_shard / load)) if key_count_of_shard else 0
 
 
 def place_keys(hashes, slots):
@@ -373,9 +379,9 @@ def place_keys(hashes, slots):
     return placed
 
 
-def build_shard(hashes):
+def build_shard(hashes, load):
     """The shard's slots: each holds a hash, or None if it is empty."""
-    first_count = first_slot_count(len(hashes))
+    first_count = first_slot_count(len(hashes), load)
     slots = first_count
     for retry in range(RETRIES + 1):
         if retry > 0:
@@ -394,17 +400,17 @@ def split_into_shards(hashes, shards):
     return hashes_of
 
 
-def first_wide_slot(hashes_of_shards, wide_share):
+def first_wide_slot(hashes_of_shards, wide_share, load):
     # Of the slots as planned: whether a shard needs retries is not known yet.
-    planned_slots = sum(first_slot_count(len(hashes)) for hashes in hashes_of_shards)
+    planned_slots = sum(first_slot_count(len(hashes), load) for hashes in hashes_of_shards)
     return round_half_up((1 - wide_share) * planned_slots)
 
 
-def cuckoo_payload(hashes_of_shards, narrow_bits, first_wide):
+def cuckoo_payload(hashes_of_shards, narrow_bits, first_wide, load):
     offsets = [0]
     placed = []
     for hashes in hashes_of_shards:
-        placed += build_shard(hashes) if hashes else []
+        placed += build_shard(hashes, load) if hashes else []
         offsets.append(len(placed))
     slots = 0
     for slot, h in enumerate(placed):
@@ -416,16 +422,19 @@ def cuckoo_payload(hashes_of_shards, narrow_bits, first_wide):
     return head + slots.to_bytes((all_bits + 7) // 8, "little")
 
 
-def encode_cuckoo(keys, bits_per_key, salt=None):
+def encode_cuckoo(keys, bits_per_key, salt=None, thorough=False):
+    load, keys_per_shard = THOROUGH if thorough else USUAL
     added = without_adjacent_duplicates(keys)
     if not added:
         return encode_block(CUCKOO, 0, 0, b"", salt, added)
-    shards, narrow_bits, wide_share = cuckoo_plan(len(added), bits_per_key, salt)
+    shards, narrow_bits, wide_share = cuckoo_plan(
+        len(added), bits_per_key, salt, load, keys_per_shard)
     hashes_of_shards = split_into_shards([key_hash(key, salt) for key in added], shards)
-    first_wide = first_wide_slot(hashes_of_shards, wide_share)
-    payload = cuckoo_payload(hashes_of_shards, narrow_bits, first_wide)
+    first_wide = first_wide_slot(hashes_of_shards, wide_share, load)
+    payload = cuckoo_payload(hashes_of_shards, narrow_bits, first_wide, load)
     return encode_block(CUCKOO, narrow_bits, len(added), payload, salt, added)
 
 
-def encode(family, keys, bits_per_key, salt=None):
-    return (encode_bloom if family == BLOOM else encode_cuckoo)(keys, bits_per_key, salt)
+def encode(family, keys, bits_per_key, salt=None, thorough=False):
+    encode_family = encode_bloom if family == BLOOM else encode_cuckoo
+    return encode_family(keys, bits_per_key, salt, thorough)
