@@ -15,14 +15,14 @@ constexpr char kHelp[] =
 
 Usage: compare [--flag=value]...
 
-  --quick         about a minute instead of ten     --smoke   some seconds, no use
-  --large         50 million keys as well, in the table of small and large sets
-  --only=T,...    of: rates sizes small queries lengths cold builds memory isas
-                  targets
+  --quick         less than a minute; --smoke: some seconds, for tests only
+  --large         50 million keys as well, in the table "small"
+  --only=T,...    some tables: rates sizes small queries lengths cold builds
+                  memory isas targets
   --sizes=N,...   numbers of keys (20k, 1M) instead of every table's own
-  --specs=S,...   filters instead of every table's own; times and rates are
-                  related to the first: rocksieve.FAMILY:AMOUNT, bloomfilter:AMOUNT,
-                  ribbonfilter:AMOUNT (amounts: bits per key, or rates as 0.1%)
+  --specs=S,...   filters instead of every table's own, all compared with the
+                  first: rocksieve.FAMILY:AMOUNT, or bloomfilter:AMOUNT and
+                  ribbonfilter:AMOUNT for RocksDB's (bits per key, or a rate: 0.1%)
   --rounds=N      of all measurements of time
   --json=FILE     where to write all figures (build/bench.json)
   --help          print this
@@ -32,7 +32,7 @@ ROCKSIEVE_ISA=NAME in the environment chooses the kernels, LD_LIBRARY_PATH the
 RocksDB. Exit codes: 0 done; 1 a rate is off its model, or a key was lost;
 2 could not run, or bad usage; 3 this build is unfit (debug, or a sanitizer)
 
-Example: compare --quick --only=queries --specs=bloomfilter:10,rocksieve.bloom:10
+Example: compare --only=queries --specs=bloomfilter:10,rocksieve.bloom:10
 )";
 
 // "20k", "1M", "500"
@@ -57,6 +57,16 @@ std::string DefaultJsonPath() {
   return error ? "bench.json" : (program.parent_path().parent_path() / "bench.json").string();
 }
 
+// CLI11 would take the next argument for the value of "--json=".
+void CheckNoValueIsEmpty(int argc, char** argv) {
+  for (int i = 1; i < argc; i++) {
+    const std::string argument = argv[i];
+    if (argument.rfind("--", 0) == 0 && argument.back() == '=') {
+      throw std::invalid_argument(argument + " needs a value; see --help");
+    }
+  }
+}
+
 void CheckTables(const std::vector<std::string>& tables) {
   for (const std::string& table : tables) {
     const auto& known = TableNames();
@@ -69,6 +79,7 @@ void CheckTables(const std::vector<std::string>& tables) {
 }  // namespace
 
 Asked ReadFlags(int argc, char** argv, Flags* flags) {
+  CheckNoValueIsEmpty(argc, argv);
   bool quick = false, smoke = false, large = false;
   int rounds = 0;
   std::vector<std::string> tables, sizes, specs;

@@ -16,7 +16,7 @@ constexpr uint64_t kMostFilters = 2'000;
 constexpr uint64_t kLeastKeysWithModel = 100;
 
 uint64_t CountFalsePositives(const BuiltFilter& filter, const KeySet& keys, uint64_t probes) {
-  char key[KeySet::kDefaultBytes];
+  char key[KeySet::kDefaultBytes] = {};
   const rocksdb::Slice slice(key, sizeof(key));
   uint64_t count = 0;
   for (uint64_t i = 0; i < probes; i++) {
