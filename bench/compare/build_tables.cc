@@ -91,7 +91,7 @@ Table MeasureBuilds(Run* run) {
                   {"build_over_bloomfilter", "over", "Bloom"},
                   {"build_over_ribbonfilter", "over", "Ribbon"}},
   };
-  const std::vector<Lineup> lineups = TimedLineups(run->settings);
+  const std::vector<Lineup> lineups = BuiltLineups(run->settings);
   for (uint64_t keys : run->settings.build_keys) {
     std::vector<TimedBuild> builds;
     for (const Lineup& lineup : lineups) {
@@ -128,7 +128,7 @@ Table MeasureMemory(Run* run) {
                   {"scratch_bytes_per_key", "bytes", "per key", Kind::kFixed, 1}},
   };
   for (uint64_t keys : run->settings.memory_keys) {
-    for (const Lineup& lineup : TimedLineups(run->settings)) {
+    for (const Lineup& lineup : BuiltLineups(run->settings)) {
       for (const Contender& contender : lineup) {
         run->progress.Say("memory: " + contender.spec() + ", " + KeysHeading(keys));
         const double bytes = ScratchBytes(contender, KeySet(keys, 1)) / static_cast<double>(keys);

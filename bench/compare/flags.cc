@@ -21,8 +21,8 @@ Usage: compare [--flag=value]...
                   memory isas targets
   --sizes=N,...   numbers of keys (20k, 1M) instead of every table's own
   --specs=S,...   filters instead of every table's own, all compared with the
-                  first: rocksieve.FAMILY:AMOUNT, or bloomfilter:AMOUNT and
-                  ribbonfilter:AMOUNT for RocksDB's (bits per key, or a rate: 0.1%)
+                  first: rocksieve.FAMILY:AMOUNT; for RocksDB's bloomfilter:AMOUNT,
+                  ribbonfilter:AMOUNT (bits per key, or a rate such as 0.1%)
   --rounds=N      of all measurements of time
   --json=FILE     where to write all figures (build/bench.json)
   --help          print this

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "text.h"
-
 namespace rocksieve::bench {
 namespace {
 
@@ -84,11 +82,10 @@ nlohmann::json ObservedRow(const Contender& contender, uint64_t keys, const Prob
                            Failures* failures) {
   const ObservedRate observed = Observe(contender, keys, budget);
   if (observed.OffModel()) {
-    failures->push_back(contender.spec() + ", " + tools::Thousands(keys) +
-                        " keys: " + Significant(100 * observed.rate, 4) +
-                        " % of missing keys pass, its model says " +
-                        Significant(100 * observed.model, 4) + " %, the standard error is " +
-                        Significant(100 * observed.standard_error, 2) + " %");
+    failures->push_back(
+        contender.spec() + ", " + KeysHeading(keys) + ": " + Significant(100 * observed.rate, 4) +
+        " % of missing keys pass, its model says " + Significant(100 * observed.model, 4) +
+        " %, the standard error is " + Significant(100 * observed.standard_error, 2) + " %");
   }
   return {{"filter", contender.spec()},
           {"keys", keys},

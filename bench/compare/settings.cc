@@ -88,6 +88,15 @@ std::vector<Lineup> TimedLineups(const Settings& settings) {
                       "bloomfilter:0.1%"})};
 }
 
+std::vector<Lineup> BuiltLineups(const Settings& settings) {
+  if (!settings.specs.empty()) return TimedLineups(settings);
+  return {
+      MakeLineup({"bloomfilter:10", "rocksieve.bloom:10", "rocksieve.bloom:10:thorough"}),
+      MakeLineup({"bloomfilter:16", "rocksieve.bloom:16", "rocksieve.bloom:16:thorough"}),
+      MakeLineup({"ribbonfilter:0.1%", "rocksieve.cuckoo:0.1%", "rocksieve.cuckoo:0.1%:thorough",
+                  "rocksieve.bloom:0.1%", "bloomfilter:0.1%"})};
+}
+
 Lineup MakeLineup(const std::vector<std::string>& specs) {
   Lineup lineup(specs.size());
   for (size_t i = 0; i < specs.size(); i++) {

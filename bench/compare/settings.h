@@ -45,6 +45,9 @@ void UseKeyCounts(const std::vector<uint64_t>& counts, Settings* settings);
 // the same rate, which comes first.
 std::vector<Lineup> TimedLineups(const Settings& settings);
 
+// The same, and thorough builds besides.
+std::vector<Lineup> BuiltLineups(const Settings& settings);
+
 // REQUIRES: the specs are known to be good.
 Lineup MakeLineup(const std::vector<std::string>& specs);
 

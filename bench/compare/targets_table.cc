@@ -17,7 +17,7 @@ using Kind = Column::Kind;
 enum class Kernels { kAny, kBest, kPortable, kSse2, kAvx2 };
 
 struct Target {
-  const char* filter;  // a spec, or what specs begin with
+  const char* filter;  // a spec, or what specs begin with: a family and its colon
   const char* figure;
   double limit;
   std::vector<const char*> tables;  // where its rows are
@@ -71,7 +71,7 @@ const std::vector<Target>& Targets() {
              Kernels::kBest);
     add_time(cuckoo, "build over Ribbon", 0.65, "builds", "build_over_ribbonfilter",
              Kernels::kBest);
-    for (const char* family : {"rocksieve.bloom", "rocksieve.cuckoo"}) {
+    for (const char* family : {"rocksieve.bloom:", "rocksieve.cuckoo:"}) {
       all.push_back({family,
                      "batch over single queries, cold",
                      0.6,
@@ -103,7 +103,9 @@ std::string KernelsName(Kernels kernels) {
 bool Concerns(const Target& target, const nlohmann::json& row) {
   const std::string filter = row["filter"].get<std::string>();
   const uint64_t keys = row["keys"].get<uint64_t>();
-  return filter.rfind(target.filter, 0) == 0 && keys >= kLeastKeys && keys <= target.most_keys &&
+  const std::string wanted = target.filter;
+  const bool matches = wanted.back() == ':' ? filter.rfind(wanted, 0) == 0 : filter == wanted;
+  return matches && keys >= kLeastKeys && keys <= target.most_keys &&
          (target.kernels == Kernels::kAny || row["isa"] == KernelsName(target.kernels));
 }
 

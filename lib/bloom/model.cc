@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <vector>
 
 namespace rocksieve::bloom {
 namespace {
@@ -22,9 +23,19 @@ double TableEntry(int bits, bool thorough) {
 // The special word's top byte: a probe lands in it with probability 1/8, and else counts as a hit.
 double SpecialFill(int bits) { return 1 - std::pow(63.0 / 64, bits) / 8; }
 
+// lgamma() is most of the cost of the sums below.
+double LogFactorial(int n) {
+  static const std::vector<double> table = [] {
+    std::vector<double> logs(2048);
+    for (size_t i = 0; i < logs.size(); i++) logs[i] = std::lgamma(static_cast<double>(i) + 1);
+    return logs;
+  }();
+  return static_cast<size_t>(n) < table.size() ? table[n] : std::lgamma(n + 1.0);
+}
+
 double BinomialProbability(int n, int k, double p) {
   if (p <= 0 || p >= 1) return k == (p >= 1 ? n : 0) ? 1 : 0;
-  const double log_choose = std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0);
+  const double log_choose = LogFactorial(n) - LogFactorial(k) - LogFactorial(n - k);
   return std::exp(log_choose + k * std::log(p) + (n - k) * std::log1p(-p));
 }
 
@@ -101,7 +112,7 @@ double FalsePositiveRate(const Plan& plan, uint64_t keys) {
 double FalsePositiveRateOfManyLines(int probes, bool thorough, double keys_per_line) {
   return MeanOverLines(probes, thorough, keys_per_line, [=](int keys_in_line) {
     return std::exp(keys_in_line * std::log(keys_per_line) - keys_per_line -
-                    std::lgamma(keys_in_line + 1.0));  // Poisson
+                    LogFactorial(keys_in_line));  // Poisson
   });
 }
 

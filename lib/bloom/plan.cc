@@ -16,8 +16,12 @@ constexpr double kBitsPerLine = 8 * kLineBytes;
 class RateCurve {
  public:
   static const RateCurve& Get(bool thorough) {
-    static const RateCurve quick(false), thorough_one(true);
-    return thorough ? thorough_one : quick;
+    if (thorough) {
+      static const RateCurve of_thorough_builds(true);
+      return of_thorough_builds;
+    }
+    static const RateCurve of_usual_builds(false);
+    return of_usual_builds;
   }
 
   // Bits per key at which the rate has come down to `rate`; rates are nearly exponential in the
@@ -46,7 +50,7 @@ class RateCurve {
 };
 
 // Below this many lines the last one is worth so much that the budget is rounded up.
-constexpr double kFewLines = 64;
+constexpr double kFewLines = 8;
 
 double WantedLines(uint64_t keys, const Budget& budget) {
   if (!budget.is_rate) {

@@ -204,7 +204,7 @@ def bloom_plan(key_count, bits_per_key, salt):
     budget = key_count * bits_per_key
     budget -= frame_discount(budget, salt)
     lines = budget / 512
-    lines = math.ceil(lines) if lines < 64 else round_half_up(lines)
+    lines = math.ceil(lines) if lines < 8 else round_half_up(lines)
     got = lines * 512 / key_count
     return lines, next((probes for below, probes in PROBES_BELOW if got < below), 16)
 
