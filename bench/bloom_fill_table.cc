@@ -2,8 +2,8 @@
 //
 // Usage: bloom_fill_table [LINES] > lib/bloom/fill_table.inc
 // For every number m of throws: LINES lines of seven independent lanes, m random (group, position)
-// pairs in each, seeds chosen by the builder's own kernel, the mean share of set bits: with the usual
-// choice, and with the thorough one.
+// pairs in each, seeds chosen by the builder's own kernel, the mean share of set bits: with the
+// usual choice, and with the thorough one.
 #include <bit>
 #include <cstdio>
 #include <cstdlib>

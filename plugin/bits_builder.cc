@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kBlockTrailerBytes = 5;
 
 // How many times the estimated size a block should have so that, loaded into memory, it just fills
-// what the allocator hands out for it. An allocator that wastes more than a third, which none in use
-// does, is not followed.
+// what the allocator hands out for it. An allocator that wastes more than a third, which none in
+// use does, is not followed.
 double FactorThatFillsAllocation(size_t estimated_bytes) {
   const size_t requested = estimated_bytes + kBlockTrailerBytes;
   const std::unique_ptr<char[]> probe(new char[requested]);

@@ -13,7 +13,8 @@
 namespace rocksieve {
 
 // One builder serves all partitions of a partitioned filter, one after another: Finish() starts
-// afresh. Honours detect_filter_construct_corruption and optimize_filters_for_memory of the context.
+// afresh. Honours detect_filter_construct_corruption and optimize_filters_for_memory of the
+// context.
 class BitsBuilder final : public rocksdb::FilterBitsBuilder {
  public:
   BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,

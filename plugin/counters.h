@@ -43,9 +43,9 @@ class Counters {
   std::atomic<uint64_t> filters_opened_{0}, foreign_{0}, damaged_{0}, future_{0};
 
   std::mutex mutex_;
-  std::vector<rocksdb::Logger*> logs_;   // guarded by mutex_
-  std::string unlogged_;                 // guarded by mutex_; reported to stderr only, so far
-  bool reported_ = false;                // guarded by mutex_
+  std::vector<rocksdb::Logger*> logs_;  // guarded by mutex_
+  std::string unlogged_;                // guarded by mutex_; reported to stderr only, so far
+  bool reported_ = false;               // guarded by mutex_
 };
 
 }  // namespace rocksieve

@@ -1,4 +1,5 @@
-// Makes filter_policy=rocksieve... known to RocksDB's option parser as soon as the library is loaded.
+// Makes filter_policy=rocksieve... known to RocksDB's option parser as soon as the library is
+// loaded.
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // The two classes that RocksDB 7.0 hid from its public headers, declared again.
 //
-// This is the one place that knows RocksDB's private interface. Both classes are pure interfaces, so
-// the order of their virtual functions is all that matters; a release that nobody has checked is
+// This is the one place that knows RocksDB's private interface. Both classes are pure interfaces,
+// so the order of their virtual functions is all that matters; a release that nobody has checked is
 // refused, here at compile time, and in registry.cc at run time.
 // Checked against: table/block_based/filter_policy_internal.h of the releases named below.
 #pragma once

@@ -12,7 +12,8 @@ std::string RocksDbVersionMismatch() {
   return "rocksieve: this plugin was built for RocksDB " + built_for +
          "x, but the RocksDB in this process is " + loaded +
          ". It registers nothing, since the two might not fit together; build rocksieve against "
-         "RocksDB " + loaded + ", or run the program with RocksDB " + built_for + "x.";
+         "RocksDB " +
+         loaded + ", or run the program with RocksDB " + built_for + "x.";
 }
 
 }  // namespace rocksieve

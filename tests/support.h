@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -118,8 +118,8 @@ class FilterBuilder {
   // From now on keeps the keys' hashes beyond Finish(), until the next AddKey(), for Verify().
   void KeepKeysForVerification();
 
-  // Checks a block that the last Finish() returned: that memory did not change the collected hashes,
-  // and that the block answers every one of them. Empty if all is well, else what is wrong.
+  // Checks a block that the last Finish() returned: that memory did not change the collected
+  // hashes, and that the block answers every one of them. Empty if all is well, else what is wrong.
   // REQUIRES: KeepKeysForVerification() was called before the first AddKey().
   std::string Verify(std::string_view block) const;
 

@@ -38,10 +38,10 @@ struct FilterStats {
   uint64_t filters_built = 0;
   uint64_t keys_added = 0;
   uint64_t bytes_built = 0;
-  uint64_t filters_opened = 0;         // of ours and intact
-  uint64_t foreign_filters_opened = 0; // handed to RocksDB's own reader
-  uint64_t damaged_filters = 0;        // answered with "may match"
-  uint64_t future_filters = 0;         // from a later version; answered with "may match"
+  uint64_t filters_opened = 0;          // of ours and intact
+  uint64_t foreign_filters_opened = 0;  // handed to RocksDB's own reader
+  uint64_t damaged_filters = 0;         // answered with "may match"
+  uint64_t future_filters = 0;          // from a later version; answered with "may match"
 };
 
 // InvalidArgument if the policy is null or not one of ours. Thread-safe, cheap.

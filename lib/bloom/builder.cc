@@ -29,8 +29,7 @@ void Build(const HashList& hashes, const Plan& plan, uint8_t* payload, const Ker
     return static_cast<size_t>(LineIndex(hash, plan.lines) >> log2);
   });
 
-  const auto choose_seeds =
-      plan.thorough ? kernel.choose_seeds_thoroughly : kernel.choose_seeds;
+  const auto choose_seeds = plan.thorough ? kernel.choose_seeds_thoroughly : kernel.choose_seeds;
   const auto masks = std::make_unique<LineMasks[]>(std::min(lines_per_run, plan.lines));
   for (size_t run = 0; run < runs; run++) {
     const uint64_t first_line = run << log2;

@@ -44,8 +44,8 @@ struct Kernel {
   void (*add_keys)(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
                    uint64_t first_line, LineMasks* masks);
   // Picks the seeds of a line's lanes and writes its 64 bytes. Per lane: the kUsualBeam first seeds
-  // with the fewest bits set by the groups 0..3 are tried with all second seeds; the fewest bits win,
-  // ties by the smaller second seed, then the smaller first seed.
+  // with the fewest bits set by the groups 0..3 are tried with all second seeds; the fewest bits
+  // win, ties by the smaller second seed, then the smaller first seed.
   void (*choose_seeds)(const LineMasks& masks, uint8_t* line);
   // The same with kThoroughBeam first seeds, which are all.
   void (*choose_seeds_thoroughly)(const LineMasks& masks, uint8_t* line);

@@ -24,7 +24,9 @@ __m256i Counts(uint64_t four_bytes) {
   return _mm256_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(counts)));
 }
 
-bool AllLowestBitsSet(__m256i words) { return _mm256_testc_si256(words, _mm256_set1_epi64x(1)) != 0; }
+bool AllLowestBitsSet(__m256i words) {
+  return _mm256_testc_si256(words, _mm256_set1_epi64x(1)) != 0;
+}
 
 template <int kProbes>
 bool Query(const Filter& filter, uint64_t hash) {
@@ -49,10 +51,14 @@ bool Query(const Filter& filter, uint64_t hash) {
 
 QueryFunction QueryFor(int probes) {
   switch (probes) {
-    case 8: return Query<8>;
-    case 12: return Query<12>;
-    case 16: return Query<16>;
-    default: return kPortableKernel.query_for(probes);
+    case 8:
+      return Query<8>;
+    case 12:
+      return Query<12>;
+    case 16:
+      return Query<16>;
+    default:
+      return kPortableKernel.query_for(probes);
   }
 }
 
@@ -86,10 +92,14 @@ void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64
 void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
              uint64_t first_line, LineMasks* masks) {
   switch (probes) {
-    case 8: return AddKeysOf<8>(hashes, count, line_count, first_line, masks);
-    case 12: return AddKeysOf<12>(hashes, count, line_count, first_line, masks);
-    case 16: return AddKeysOf<16>(hashes, count, line_count, first_line, masks);
-    default: kPortableKernel.add_keys(hashes, count, probes, line_count, first_line, masks);
+    case 8:
+      return AddKeysOf<8>(hashes, count, line_count, first_line, masks);
+    case 12:
+      return AddKeysOf<12>(hashes, count, line_count, first_line, masks);
+    case 16:
+      return AddKeysOf<16>(hashes, count, line_count, first_line, masks);
+    default:
+      kPortableKernel.add_keys(hashes, count, probes, line_count, first_line, masks);
   }
 }
 
@@ -132,7 +142,7 @@ struct Vector {
 }  // namespace
 
 const Kernel kAvx2Kernel = {"avx2", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
-                               ChooseSeeds<kThoroughBeam>};
+                            ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 ROCKSIEVE_TARGET_END

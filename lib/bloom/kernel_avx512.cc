@@ -6,7 +6,8 @@
 #include "bloom/query_parts.h"
 #include "cpu/target.h"
 
-ROCKSIEVE_TARGET_BEGIN("avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi")
+ROCKSIEVE_TARGET_BEGIN(
+    "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi")
 namespace rocksieve::bloom {
 namespace {
 
@@ -49,10 +50,14 @@ bool Query(const Filter& filter, uint64_t hash) {
 
 QueryFunction QueryFor(int probes) {
   switch (probes) {
-    case 8: return Query<8>;
-    case 12: return Query<12>;
-    case 16: return Query<16>;
-    default: return kPortableKernel.query_for(probes);
+    case 8:
+      return Query<8>;
+    case 12:
+      return Query<12>;
+    case 16:
+      return Query<16>;
+    default:
+      return kPortableKernel.query_for(probes);
   }
 }
 
@@ -75,10 +80,14 @@ void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64
 void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
              uint64_t first_line, LineMasks* masks) {
   switch (probes) {
-    case 8: return AddKeysOf<8>(hashes, count, line_count, first_line, masks);
-    case 12: return AddKeysOf<12>(hashes, count, line_count, first_line, masks);
-    case 16: return AddKeysOf<16>(hashes, count, line_count, first_line, masks);
-    default: kPortableKernel.add_keys(hashes, count, probes, line_count, first_line, masks);
+    case 8:
+      return AddKeysOf<8>(hashes, count, line_count, first_line, masks);
+    case 12:
+      return AddKeysOf<12>(hashes, count, line_count, first_line, masks);
+    case 16:
+      return AddKeysOf<16>(hashes, count, line_count, first_line, masks);
+    default:
+      kPortableKernel.add_keys(hashes, count, probes, line_count, first_line, masks);
   }
 }
 
@@ -108,7 +117,7 @@ struct Vector {
 }  // namespace
 
 const Kernel kAvx512Kernel = {"avx512", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
-                               ChooseSeeds<kThoroughBeam>};
+                              ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 ROCKSIEVE_TARGET_END

@@ -1,5 +1,5 @@
-// The kernel for arm64: NEON for the choice of seeds; the query is the portable one, whose scalar bit
-// tests are what these machines are good at.
+// The kernel for arm64: NEON for the choice of seeds; the query is the portable one, whose scalar
+// bit tests are what these machines are good at.
 #if defined(__aarch64__)
 
 #include <arm_neon.h>
@@ -30,10 +30,12 @@ struct Vector {
     return {vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(vcntq_u8(vreinterpretq_u8_u64(a.v)))))};
   }
   static Vector Min16(Vector a, Vector b) {
-    return {vreinterpretq_u64_s16(vminq_s16(vreinterpretq_s16_u64(a.v), vreinterpretq_s16_u64(b.v)))};
+    return {
+        vreinterpretq_u64_s16(vminq_s16(vreinterpretq_s16_u64(a.v), vreinterpretq_s16_u64(b.v)))};
   }
   static Vector Max16(Vector a, Vector b) {
-    return {vreinterpretq_u64_s16(vmaxq_s16(vreinterpretq_s16_u64(a.v), vreinterpretq_s16_u64(b.v)))};
+    return {
+        vreinterpretq_u64_s16(vmaxq_s16(vreinterpretq_s16_u64(a.v), vreinterpretq_s16_u64(b.v)))};
   }
 };
 
@@ -49,7 +51,7 @@ void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_cou
 }  // namespace
 
 const Kernel kNeonKernel = {"neon", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
-                               ChooseSeeds<kThoroughBeam>};
+                            ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 

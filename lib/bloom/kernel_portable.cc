@@ -55,15 +55,24 @@ bool Query(const Filter& filter, uint64_t hash) {
 
 QueryFunction QueryFor(int probes) {
   switch (probes) {
-    case 1: return Query<1>;
-    case 2: return Query<2>;
-    case 3: return Query<3>;
-    case 4: return Query<4>;
-    case 5: return Query<5>;
-    case 6: return Query<6>;
-    case 8: return Query<8>;
-    case 12: return Query<12>;
-    default: return Query<16>;
+    case 1:
+      return Query<1>;
+    case 2:
+      return Query<2>;
+    case 3:
+      return Query<3>;
+    case 4:
+      return Query<4>;
+    case 5:
+      return Query<5>;
+    case 6:
+      return Query<6>;
+    case 8:
+      return Query<8>;
+    case 12:
+      return Query<12>;
+    default:
+      return Query<16>;
   }
 }
 
@@ -108,6 +117,6 @@ struct Vector {
 }  // namespace
 
 const Kernel kPortableKernel = {"portable", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
-                               ChooseSeeds<kThoroughBeam>};
+                                ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom

@@ -1,5 +1,5 @@
-// The kernel for baseline x86-64: SSE2 for the choice of seeds. The query is the portable one: loading
-// the line into vectors gains nothing without the variable shifts of AVX2.
+// The kernel for baseline x86-64: SSE2 for the choice of seeds. The query is the portable one:
+// loading the line into vectors gains nothing without the variable shifts of AVX2.
 #if defined(__x86_64__)
 
 #include <emmintrin.h>
@@ -53,7 +53,7 @@ void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_cou
 }  // namespace
 
 const Kernel kSse2Kernel = {"sse2", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
-                               ChooseSeeds<kThoroughBeam>};
+                            ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 

@@ -82,7 +82,8 @@ double MeanOverLines(int probes, bool thorough, double keys_per_line,
 double LaneFill(int bits, bool thorough) {
   if (bits <= kLargestThrows) return TableEntry(bits, thorough);
   // Beyond the table nearly all bits are set and seeds no longer matter.
-  return 1 - (1 - TableEntry(kLargestThrows, thorough)) * std::pow(63.0 / 64, bits - kLargestThrows);
+  return 1 -
+         (1 - TableEntry(kLargestThrows, thorough)) * std::pow(63.0 / 64, bits - kLargestThrows);
 }
 
 double LinePassRate(int probes, bool thorough, int keys) {

@@ -19,15 +19,14 @@ inline uint64_t Turns(uint64_t special_word, uint32_t group) {
   return ((special_word >> (group & 4)) & kSeedOfEachLane) * group;
 }
 
-// The turned positions of a line's eight probes, one in each byte, at most 63 + 105: only the low six
-// bits of each count.
+// The turned positions of a line's eight probes, one in each byte, at most 63 + 105: only the low
+// six bits of each count.
 inline uint64_t TurnedPositions(uint64_t hash, uint64_t turns) {
   return (Positions(hash) & kLowSixOfEachByte) + turns;
 }
 // Of the four further ones of 12 probes, and the eight further ones of 16.
 inline uint64_t TurnedExtra12(uint64_t hash, uint64_t turns) {
-  return (ExtraPositions12(hash) & kLowSixOfEachByte) +
-         (turns >> (32 * Half(hash)) & 0xFFFFFFFF);
+  return (ExtraPositions12(hash) & kLowSixOfEachByte) + (turns >> (32 * Half(hash)) & 0xFFFFFFFF);
 }
 inline uint64_t TurnedExtra16(uint64_t hash, uint64_t turns) {
   return (ExtraPositions16(hash) & kLowSixOfEachByte) + turns;

@@ -17,8 +17,8 @@ std::string_view IsaName(Isa isa);
 std::vector<Isa> UsableIsas();
 
 // The best usable one; or the one that the environment variable ROCKSIEVE_ISA names ("portable",
-// "sse2", "avx2", "avx512", "neon"), for tests and comparisons. If that cannot be had, a message goes
-// to stderr, and the best usable one is taken.
+// "sse2", "avx2", "avx512", "neon"), for tests and comparisons. If that cannot be had, a message
+// goes to stderr, and the best usable one is taken.
 Isa ActiveIsa();
 
 }  // namespace rocksieve

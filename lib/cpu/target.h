@@ -5,8 +5,8 @@
 //   namespace { ... }                // for AVX2
 //   ROCKSIEVE_TARGET_END
 //
-// Compiler flags for whole files would be simpler, and wrong: inline functions of headers would then
-// be compiled for AVX2 too, and the linker might keep these copies for the whole program.
+// Compiler flags for whole files would be simpler, and wrong: inline functions of headers would
+// then be compiled for AVX2 too, and the linker might keep these copies for the whole program.
 #pragma once
 
 #define ROCKSIEVE_PRAGMA(text) _Pragma(#text)

@@ -31,8 +31,8 @@ Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t
   }
 
   const int bits = plan.fingerprint_bits;
-  const auto first_wide_slot =
-      static_cast<uint32_t>(std::llround((1 - plan.wide_share) * static_cast<double>(planned_slots)));
+  const auto first_wide_slot = static_cast<uint32_t>(
+      std::llround((1 - plan.wide_share) * static_cast<double>(planned_slots)));
   const size_t directory_bytes = kPayloadHeadBytes + kOffsetBytes * (plan.shards + 1);
   const size_t planned_slot_bytes = SlotBit(planned_slots, bits, first_wide_slot) / 8 + 1;
   SlotWriter writer(head_room + directory_bytes, planned_slot_bytes + planned_slot_bytes / 64 + 64,
@@ -53,7 +53,10 @@ Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t
     for (uint32_t i = 0; i < slots; i++) {
       const uint32_t key = placed ? placement.key_in_slot()[i] : Placement::kEmpty;
       const int width = bits + (uint64_t{first_slot} + i >= first_wide_slot ? 1 : 0);
-      writer.Append(key == Placement::kEmpty ? 0 : StoredFingerprint(KeyBitsOf(shard[key]).fingerprint, width), width);
+      writer.Append(key == Placement::kEmpty
+                        ? 0
+                        : StoredFingerprint(KeyBitsOf(shard[key]).fingerprint, width),
+                    width);
     }
   }
   const size_t slot_bytes = writer.Finish();

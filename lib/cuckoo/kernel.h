@@ -30,7 +30,9 @@ struct Table {
   Zone zones[2];  // narrow and wide; only up to kMaxOneLoadBits
 
   // First slot of a shard; of shard `shards`, the number of all slots.
-  uint32_t Offset(uint64_t shard) const { return LoadLittleEndian32(offsets + kOffsetBytes * shard); }
+  uint32_t Offset(uint64_t shard) const {
+    return LoadLittleEndian32(offsets + kOffsetBytes * shard);
+  }
 };
 
 // What a query works on.

@@ -18,8 +18,8 @@ bool WindowHasAnyWidth(const Table& table, uint64_t slot, uint64_t fingerprint) 
   return SlotHas(table, slot, fingerprint) | SlotHas(table, slot + 1, fingerprint);
 }
 
-// Whether one of the two slots from `slot` on holds the fingerprint. Without a branch that depends on
-// the answer, since that is a coin toss for present keys.
+// Whether one of the two slots from `slot` on holds the fingerprint. Without a branch that depends
+// on the answer, since that is a coin toss for present keys.
 bool WindowHasOneLoad(const Table& table, uint64_t slot, uint64_t fingerprint) {
   if (slot + 1 == table.first_wide_slot) return WindowHasAnyWidth(table, slot, fingerprint);
   const Zone& zone = table.zones[slot >= table.first_wide_slot];
@@ -27,7 +27,8 @@ bool WindowHasOneLoad(const Table& table, uint64_t slot, uint64_t fingerprint) {
   const uint64_t slots = LoadLittleEndian64(table.slots + bit / 8) >> (bit % 8);
   const uint64_t low = fingerprint & zone.mask;
   // A slot that holds the fingerprint is 0 in `difference`. Subtracting 1 from a 0 sets its highest
-  // bit, which was not set before; it also borrows from the next slot, but then the answer is known.
+  // bit, which was not set before; it also borrows from the next slot, but then the answer is
+  // known.
   const uint64_t difference = slots ^ ((low + (low == 0)) * zone.low_bits);
   return ((difference - zone.low_bits) & ~difference & zone.high_bits) != 0;
 }
@@ -45,8 +46,7 @@ bool Query(const Filter& filter, uint64_t hash) {
 }
 
 QueryFunction QueryFor(int fingerprint_bits) {
-  return fingerprint_bits <= kMaxOneLoadBits ? Query<WindowHasOneLoad>
-                                             : Query<WindowHasAnyWidth>;
+  return fingerprint_bits <= kMaxOneLoadBits ? Query<WindowHasOneLoad> : Query<WindowHasAnyWidth>;
 }
 
 }  // namespace

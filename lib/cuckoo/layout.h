@@ -2,9 +2,9 @@
 //
 //   payload: u32 shard count | u32 first wide slot | u32 offset x (shards + 1) | slots, bit-packed
 //
-// Keys are divided by hash into shards of about 2,048 keys. The offsets say at which slot each shard
-// begins. A slot holds a fingerprint of F bits, from the first wide slot on of F + 1 bits; 0 is an
-// empty slot. A key has two windows of two adjacent slots in its shard, at positions that are
+// Keys are divided by hash into shards of about 2,048 keys. The offsets say at which slot each
+// shard begins. A slot holds a fingerprint of F bits, from the first wide slot on of F + 1 bits; 0
+// is an empty slot. A key has two windows of two adjacent slots in its shard, at positions that are
 // independent hash bits, and lies in one of these four slots. Slots of a shard may belong to
 // overlapping windows, which is what lets 95.5 % of them be filled (Lehman and Panigrahy, "3.5-Way
 // Cuckoo Hashing for the Price of 2-and-a-Bit", 2009; thresholds: Walzer, "Load Thresholds for
@@ -50,7 +50,8 @@ inline uint32_t WindowAt(uint32_t position, uint32_t shard_slots) {
 
 inline uint64_t LowBits(int bits) { return (uint64_t{1} << bits) - 1; }
 
-// The fingerprint as a slot of `bits` bits stores it. 0 stands for an empty slot, so 1 serves twice.
+// The fingerprint as a slot of `bits` bits stores it. 0 stands for an empty slot, so 1 serves
+// twice.
 inline uint64_t StoredFingerprint(uint64_t fingerprint, int bits) {
   const uint64_t low = fingerprint & LowBits(bits);
   return low + (low == 0 ? 1 : 0);

@@ -10,8 +10,8 @@
 
 namespace rocksieve::cuckoo {
 
-// Probability that two keys are given the same stored fingerprint: the value 1 serves twice, since 0
-// is the empty slot.
+// Probability that two keys are given the same stored fingerprint: the value 1 serves twice, since
+// 0 is the empty slot.
 double FingerprintMatchRate(int bits);
 
 // wide_share of the slots have one bit more. REQUIRES: 0 <= wide_share <= 1, 0 <= load <= 1.

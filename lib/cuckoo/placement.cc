@@ -5,16 +5,16 @@
 namespace rocksieve::cuckoo {
 namespace {
 
-// By value and in 32 bits: of std::min, and of 64-bit minima, compilers make branches, and these are
-// coin tosses.
+// By value and in 32 bits: of std::min, and of 64-bit minima, compilers make branches, and these
+// are coin tosses.
 uint32_t Min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 uint32_t Max(uint32_t a, uint32_t b) { return a < b ? b : a; }
 
 }  // namespace
 
 bool Placement::Place(std::span<const uint64_t> hashes, uint32_t slots) {
-  // A shard that can be filled takes two moves per key, and hardly ever six; the bound ends hopeless
-  // searches, which would go on until labels reach the number of slots.
+  // A shard that can be filled takes two moves per key, and hardly ever six; the bound ends
+  // hopeless searches, which would go on until labels reach the number of slots.
   const size_t most_moves = 9 * hashes.size() + 100;
   key_in_slot_.assign(slots, kEmpty);
   label_.assign(slots, 0);
@@ -47,8 +47,8 @@ bool Placement::Place(std::span<const uint64_t> hashes, uint32_t slots) {
     const uint32_t first_best = Min(a, b), first_other = Max(a, b);
     const uint32_t second_best = Min(c, d), second_other = Max(c, d);
     const uint32_t smallest = Min(first_best, second_best);
-    const uint32_t second_smallest = Min(Max(first_best, second_best),
-                                         first_best < second_best ? first_other : second_other);
+    const uint32_t second_smallest =
+        Min(Max(first_best, second_best), first_best < second_best ? first_other : second_other);
     const uint32_t slot = (smallest & 2 ? second : first) + (smallest & 1);
     label[slot] = second_smallest / 4 + 1;
 

@@ -2,9 +2,9 @@
 //
 // Local search allocation (Khosla, "Balls into Bins Made Faster", 2013): every slot has a label, a
 // lower bound for its distance from an empty slot. A key goes to its candidate slot with the
-// smallest label, and the label becomes the second smallest plus one. A key that lay there must move
-// on: it joins the end of a queue, in which all keys stand at first. (The paper moves it on at once;
-// by queueing, the next key never waits for the last one, which is twice as fast.)
+// smallest label, and the label becomes the second smallest plus one. A key that lay there must
+// move on: it joins the end of a queue, in which all keys stand at first. (The paper moves it on at
+// once; by queueing, the next key never waits for the last one, which is twice as fast.)
 #pragma once
 
 #include <cstdint>

@@ -63,8 +63,8 @@ uint32_t SlotsForKeys(uint64_t keys, const Plan& plan) {
 
 double ExpectedSlots(uint64_t keys, const Plan& plan) {
   // Half a slot per shard for rounding up.
-  return std::max<double>(kWindowSlots, static_cast<double>(keys) / plan.load +
-                                            static_cast<double>(plan.shards) / 2);
+  return std::max<double>(
+      kWindowSlots, static_cast<double>(keys) / plan.load + static_cast<double>(plan.shards) / 2);
 }
 
 double ExpectedPayloadBits(uint64_t keys, const Plan& plan) {

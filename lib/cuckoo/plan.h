@@ -10,8 +10,9 @@ namespace rocksieve::cuckoo {
 inline constexpr double kMinBitsPerKey = 2.5;
 inline constexpr double kMaxBitsPerKey = 64;
 
-// Share of slots that hold a key. The threshold for two windows of two slots is 0.965 (Walzer 2018);
-// a shard of 2,048 keys almost always succeeds a little below it, and of 8,192 a little closer to it.
+// Share of slots that hold a key. The threshold for two windows of two slots is 0.965 (Walzer
+// 2018); a shard of 2,048 keys almost always succeeds a little below it, and of 8,192 a little
+// closer to it.
 inline constexpr double kUsualLoad = 0.955, kThoroughLoad = 0.96;
 inline constexpr uint64_t kUsualKeysPerShard = 2048, kThoroughKeysPerShard = 8192;
 

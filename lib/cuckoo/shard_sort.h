@@ -8,8 +8,8 @@
 namespace rocksieve::cuckoo {
 
 // One counting pass on the position inside the shard puts nearly every hash into a bucket of its
-// own; what is left is a matter of neighbours. Some 6 ns per hash, where std::sort takes 30; where a
-// bucket is crowded, std::sort does it all.
+// own; what is left is a matter of neighbours. Some 6 ns per hash, where std::sort takes 30; where
+// a bucket is crowded, std::sort does it all.
 class ShardSorter {
  public:
   // Sorts in place, ascending. REQUIRES: ShardIndex(hash, shards) is the same for all.

@@ -110,8 +110,7 @@ std::string FilterBuilder::Verify(std::string_view block) const {
 }
 
 size_t FilterBuilder::EstimateBlockBytes(size_t keys) const {
-  const double bits =
-      FindFamily(spec_.family)->expected_payload_bits(keys, BudgetOf(spec_, 1));
+  const double bits = FindFamily(spec_.family)->expected_payload_bits(keys, BudgetOf(spec_, 1));
   return FrameBytesWithoutRange(spec_.salted) + static_cast<size_t>(bits / 8 + 1);
 }
 

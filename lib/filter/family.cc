@@ -73,11 +73,9 @@ double CuckooRateOfBlock(const FilterBlockInfo& info) {
 
 constexpr FamilyEntry kFamilies[] = {
     {Family::kBloom, "bloom", bloom::kMinBitsPerKey, bloom::kMaxBitsPerKey,
-     BloomExpectedPayloadBits, BloomExpectedRate, BloomBuild, BloomOpen,
-     BloomRateOfBlock},
+     BloomExpectedPayloadBits, BloomExpectedRate, BloomBuild, BloomOpen, BloomRateOfBlock},
     {Family::kCuckoo, "cuckoo", cuckoo::kMinBitsPerKey, cuckoo::kMaxBitsPerKey,
-     CuckooExpectedPayloadBits, CuckooExpectedRate, CuckooBuild,
-     CuckooOpen, CuckooRateOfBlock},
+     CuckooExpectedPayloadBits, CuckooExpectedRate, CuckooBuild, CuckooOpen, CuckooRateOfBlock},
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ struct FamilyEntry {
   double (*expected_payload_bits)(uint64_t keys, const Budget& budget);
   double (*expected_rate)(uint64_t keys, const Budget& budget);
 
-  // Builds a payload between head_room and tail_room bytes; returns its size, and the parameter byte.
+  // Builds a payload between head_room and tail_room bytes; returns its size, and the parameter
+  // byte.
   std::unique_ptr<char[]> (*build)(const HashList& hashes, const Budget& budget, size_t head_room,
                                    size_t tail_room, size_t* payload_bytes, uint8_t* parameter);
 

@@ -116,7 +116,8 @@ std::string ParseOptions(std::string_view text, FilterSpec* spec) {
   return "";
 }
 
-// The percentage whose hundredth is exactly `rate`; several decimals can be, the shortest is wanted.
+// The percentage whose hundredth is exactly `rate`; several decimals can be, the shortest is
+// wanted.
 std::string Percentage(double rate) {
   double percent = rate * 100;
   for (double candidate : {percent, std::nextafter(percent, 0), std::nextafter(percent, 100)}) {
@@ -149,7 +150,8 @@ std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
   if (!error.empty()) return prefix + error;
   if (has_options) {
     error = ParseOptions(rest, &parsed);
-    if (!error.empty()) return prefix + error + "; for example rocksieve." + std::string(name) + ":10:salted";
+    if (!error.empty())
+      return prefix + error + "; for example rocksieve." + std::string(name) + ":10:salted";
   }
   *spec = parsed;
   return "";

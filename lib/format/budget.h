@@ -6,16 +6,17 @@
 
 namespace rocksieve {
 
-// What surrounds the keys' own bits (the frame of a block, a directory) counts against a budget given
-// in bits per key, but in small filters it must not eat what the keys need: at most this share.
+// What surrounds the keys' own bits (the frame of a block, a directory) counts against a budget
+// given in bits per key, but in small filters it must not eat what the keys need: at most this
+// share.
 inline constexpr double kLargestOverheadShare = 0.03;
 
 struct Budget {
   bool is_rate = false;
-  double amount = 10;      // bits per key; or the false-positive rate, 0 to 1
-  double factor = 1;       // times the memory that `amount` would take
-  double frame_bits = 0;   // of the block, around the payload
-  bool thorough = false;   // a slower build for a lower rate
+  double amount = 10;     // bits per key; or the false-positive rate, 0 to 1
+  double factor = 1;      // times the memory that `amount` would take
+  double frame_bits = 0;  // of the block, around the payload
+  bool thorough = false;  // a slower build for a lower rate
 
   // REQUIRES: !is_rate.
   double PayloadBits(uint64_t keys) const {

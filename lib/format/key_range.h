@@ -18,8 +18,8 @@ class CutKey {
   void Assign(std::string_view key) {
     size_ = std::min(key.size(), kMaxRangeKeyBytes);
     cut_ = key.size() > kMaxRangeKeyBytes;
-    // Keys come in order, so nearly every one becomes the largest: two overlapping copies of a fixed
-    // size instead of a call of memcpy.
+    // Keys come in order, so nearly every one becomes the largest: two overlapping copies of a
+    // fixed size instead of a call of memcpy.
     static_assert(kMaxRangeKeyBytes == 32);
     if (size_ >= 16) {
       std::memcpy(bytes_, key.data(), 16);
@@ -65,8 +65,8 @@ class KeyRange {
 
   void CoverSlowly(std::string_view key, uint64_t head) {
     const std::string_view cut = key.substr(0, kMaxRangeKeyBytes);
-    const bool new_largest =
-        head > largest_head_ || cut > largest_.view() || (cut == largest_.view() && !largest_.cut());
+    const bool new_largest = head > largest_head_ || cut > largest_.view() ||
+                             (cut == largest_.view() && !largest_.cut());
     if (empty_ || new_largest) {
       largest_.Assign(key);
       largest_head_ = head;

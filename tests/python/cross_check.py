@@ -362,21 +362,27 @@ def check_chosen_filters(tool, rng):
         for amount in ("2.5", "10", "64", "1%"):
             check(fmt.CUCKOO, amount, numbered(numbers))
 
+    def check_bloom_of(lines, count):
+        budget = min(lines * 512 + 280, lines * 512 / 0.97)  # with what the frame takes
+        check(fmt.BLOOM, f"{budget / count:.9f}", numbered(range(count)))
+
     # Where the number of probes changes. Some of these lie on the very limit.
     for limit, _ in fmt.PROBES_BELOW:
         for lines in (7, 9, 11, 13):
             count = int(lines * 512 / limit)
-            for more in (0, 1):
-                bits_left = (lines - 0.5) * 512  # so few lines are rounded up
-                budget = min(bits_left + 280, bits_left / 0.97)
-                amount = budget / (count + more)
-                check(fmt.BLOOM, f"{amount:.9f}", numbered(range(count + more)))
-    # 64 and a half lines, the least half that is not rounded up for being small; and 63 and a half.
-    for lines in (64, 63):
-        check(fmt.BLOOM, "8", numbered(range((lines * 512 + 256 + 280) // 8)))
+            check_bloom_of(lines - 0.25, count)
+            check_bloom_of(lines - 0.25, count + 1)
+    # Where rounding up ends.
+    for lines in (6.25, 7.25, 7.75, 8.25, 8.75):
+        check_bloom_of(lines, 400)
+    # 1347 * 8 - 280 bits are 20 lines and a half.
+    check(fmt.BLOOM, "8", numbered(range(1347)))
 
-    # A thorough filter with more than one shard is large.
-    check(fmt.CUCKOO, "5.5", numbered(range(12288)), thorough=True)
+    # The last size with one shard, and the first with two.
+    for count in (3071, 3072):
+        check(fmt.CUCKOO, "5.5", numbered(range(count)))
+    for count in (12287, 12288):
+        check(fmt.CUCKOO, "5.5", numbered(range(count)), thorough=True)
 
 
 def main():

@@ -54,7 +54,8 @@ TEST(Block, StoresTheSaltThatItWasBuiltWith) {
 }
 
 TEST(Block, EveryFlippedBitIsDamage) {
-  for (const char* spec : {"rocksieve.bloom:10", "rocksieve.cuckoo:9", "rocksieve.bloom:9:salted"}) {
+  for (const char* spec :
+       {"rocksieve.bloom:10", "rocksieve.cuckoo:9", "rocksieve.bloom:9:salted"}) {
     for (size_t keys : {0, 1, 20}) {
       std::string block = Block(spec, keys);
       ASSERT_EQ(StateOf(block), BlockState::kIntact);
@@ -93,12 +94,16 @@ TEST(Block, WhatIsNotOursIsForeign) {
   EXPECT_EQ(StateOf(""), BlockState::kForeign);
   EXPECT_EQ(StateOf(std::string(69, '\0')), BlockState::kForeign);
   // The end of a block of RocksDB's Bloom filter with six probes.
-  EXPECT_EQ(StateOf(std::string(64, '\x5A') + std::string("\xFF\0\6\0\0", 5)), BlockState::kForeign);
+  EXPECT_EQ(StateOf(std::string(64, '\x5A') + std::string("\xFF\0\6\0\0", 5)),
+            BlockState::kForeign);
 }
 
 TEST(Block, WhatALaterVersionWroteIsFromTheFuture) {
   const std::string block = Block("rocksieve.bloom:10", 100);
-  const struct { size_t at; char value; } changes[] = {{4, 2}, {5, 3}, {5, 0}, {6, 2}, {6, 3}};
+  const struct {
+    size_t at;
+    char value;
+  } changes[] = {{4, 2}, {5, 3}, {5, 0}, {6, 2}, {6, 3}};
   for (const auto& change : changes) {
     std::string future = block;
     future[change.at] = change.value;
@@ -125,7 +130,7 @@ TEST(Block, ContradictionsUnderARightCheckWordAreDamage) {
   EXPECT_EQ(StateOf(changed(cuckoo, 16, "\xFF\xFF\xFF\xFF")), BlockState::kDamaged);  // shards
   EXPECT_EQ(StateOf(changed(cuckoo, 16, std::string_view("\0\0\0\0", 4))), BlockState::kDamaged);
   EXPECT_EQ(StateOf(changed(cuckoo, 20, std::string_view("\0\0\0\0", 4))), BlockState::kDamaged);
-  EXPECT_EQ(StateOf(changed(cuckoo, 24, "\1")), BlockState::kDamaged);               // first offset
+  EXPECT_EQ(StateOf(changed(cuckoo, 24, "\1")), BlockState::kDamaged);  // first offset
   EXPECT_EQ(StateOf(changed(cuckoo, 28, "\xFF\xFF\xFF\xFF")), BlockState::kDamaged);  // falling
 }
 

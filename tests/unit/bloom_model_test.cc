@@ -59,7 +59,8 @@ TEST_P(BloomModelOf, MoreKeysMeanMoreFalsePositives) {
   for (int probes : kProbeCounts) {
     // The table is a simulation: its last digit may waver.
     for (int keys = 1; keys < 500; keys++) {
-      EXPECT_GE(LinePassRate(probes, thorough, keys + 1), LinePassRate(probes, thorough, keys) * 0.999);
+      EXPECT_GE(LinePassRate(probes, thorough, keys + 1),
+                LinePassRate(probes, thorough, keys) * 0.999);
     }
     EXPECT_EQ(LinePassRate(probes, thorough, 0), 0);
     EXPECT_LE(LinePassRate(probes, thorough, 5000), 1);

@@ -125,7 +125,8 @@ TEST_P(EveryFamily, EstimatesTheSizeOfABlock) {
   for (size_t keys : {0, 1, 100, 3000, 100000}) {
     const FilterBlock block = BuildFilter(spec(), NumberedKeys(keys));
     const FilterBlockInfo info = OpenFilter(block.view()).info;
-    const double bytes = static_cast<double>(block.size - info.smallest.size() - info.largest.size());
+    const double bytes =
+        static_cast<double>(block.size - info.smallest.size() - info.largest.size());
     EXPECT_NEAR(builder.EstimateBlockBytes(keys), bytes, 8 + 0.01 * bytes) << keys << " keys";
   }
   for (size_t bytes : {0, 36, 100, 4096, 100000}) {
@@ -189,11 +190,12 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("rocksieve.bloom:1", "rocksieve.bloom:2.5", "rocksieve.bloom:4",
                       "rocksieve.bloom:5", "rocksieve.bloom:6.5", "rocksieve.bloom:7.2",
                       "rocksieve.bloom:10", "rocksieve.bloom:13.7", "rocksieve.bloom:20",
-                      "rocksieve.bloom:64", "rocksieve.bloom:10:thorough", "rocksieve.bloom:50%", "rocksieve.bloom:0.1%",
-                      "rocksieve.cuckoo:2.5", "rocksieve.cuckoo:6.3", "rocksieve.cuckoo:10",
-                      "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:29", "rocksieve.cuckoo:30.2",
-                      "rocksieve.cuckoo:64", "rocksieve.cuckoo:10:thorough",
-                      "rocksieve.cuckoo:50%", "rocksieve.cuckoo:0.0001%"),
+                      "rocksieve.bloom:64", "rocksieve.bloom:10:thorough", "rocksieve.bloom:50%",
+                      "rocksieve.bloom:0.1%", "rocksieve.cuckoo:2.5", "rocksieve.cuckoo:6.3",
+                      "rocksieve.cuckoo:10", "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:29",
+                      "rocksieve.cuckoo:30.2", "rocksieve.cuckoo:64",
+                      "rocksieve.cuckoo:10:thorough", "rocksieve.cuckoo:50%",
+                      "rocksieve.cuckoo:0.0001%"),
     [](const auto& test) {
       std::string name = test.param;
       for (char& c : name) {
@@ -203,17 +205,16 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// The rate that is observed is the rate that is promised. It is the mean over all sets of keys, from
-// which single small filters deviate, so several of them are asked; the missing keys are as many as
-// 2,000 false positives need, within bounds.
+// The rate that is observed is the rate that is promised. It is the mean over all sets of keys,
+// from which single small filters deviate, so several of them are asked; the missing keys are as
+// many as 2,000 false positives need, within bounds.
 class EveryRate : public ::testing::TestWithParam<std::tuple<const char*, size_t>> {};
 
 TEST_P(EveryRate, IsObservedAsPromised) {
   const auto [text, keys] = GetParam();
   const double promised = ExpectedFalsePositiveRate(Spec(text), keys);
   const int filters = keys < 5000 ? 60 : 1;
-  const int probes_per_filter =
-      static_cast<int>(std::clamp(2000 / promised, 2e5, 4e6)) / filters;
+  const int probes_per_filter = static_cast<int>(std::clamp(2000 / promised, 2e5, 4e6)) / filters;
   int positives = 0;
   for (int f = 0; f < filters; f++) {
     const std::string name = std::to_string(f);
@@ -233,18 +234,15 @@ TEST_P(EveryRate, IsObservedAsPromised) {
 
 INSTANTIATE_TEST_SUITE_P(
     AllSizes, EveryRate,
-    ::testing::Combine(::testing::Values("rocksieve.bloom:1", "rocksieve.bloom:3",
-                                         "rocksieve.bloom:5", "rocksieve.bloom:8",
-                                         "rocksieve.bloom:10", "rocksieve.bloom:12.5",
-                                         "rocksieve.bloom:16", "rocksieve.bloom:20",
-                                         "rocksieve.bloom:1%", "rocksieve.bloom:0.01%",
-                                         "rocksieve.bloom:10:thorough",
-                                         "rocksieve.bloom:16:thorough",
-                                         "rocksieve.cuckoo:12.5:thorough",
-                                         "rocksieve.cuckoo:3", "rocksieve.cuckoo:9",
-                                         "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:16",
-                                         "rocksieve.cuckoo:1%", "rocksieve.cuckoo:0.01%"),
-                       ::testing::Values(1000, 20000, 1000000)));
+    ::testing::Combine(
+        ::testing::Values("rocksieve.bloom:1", "rocksieve.bloom:3", "rocksieve.bloom:5",
+                          "rocksieve.bloom:8", "rocksieve.bloom:10", "rocksieve.bloom:12.5",
+                          "rocksieve.bloom:16", "rocksieve.bloom:20", "rocksieve.bloom:1%",
+                          "rocksieve.bloom:0.01%", "rocksieve.bloom:10:thorough",
+                          "rocksieve.bloom:16:thorough", "rocksieve.cuckoo:12.5:thorough",
+                          "rocksieve.cuckoo:3", "rocksieve.cuckoo:9", "rocksieve.cuckoo:12.5",
+                          "rocksieve.cuckoo:16", "rocksieve.cuckoo:1%", "rocksieve.cuckoo:0.01%"),
+        ::testing::Values(1000, 20000, 1000000)));
 
 INSTANTIATE_TEST_SUITE_P(TenMillionKeys, EveryRate,
                          ::testing::Combine(::testing::Values("rocksieve.bloom:10",

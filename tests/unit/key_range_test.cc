@@ -27,7 +27,8 @@ TEST(KeyRange, CoversEveryKeyAndNoMoreThanItMust) {
     for (std::string& key : keys) {
       // Long equal beginnings, so that keys differ at, before and after the place of the cut.
       key = std::string(random() % 2 ? 30 : 0, 'a');
-      for (size_t more = random() % 6; more > 0; more--) key += static_cast<char>('a' + random() % 2);
+      for (size_t more = random() % 6; more > 0; more--)
+        key += static_cast<char>('a' + random() % 2);
       range.Cover(key);
     }
     for (const std::string& key : keys) EXPECT_TRUE(Covers(range, key)) << key;

@@ -47,7 +47,8 @@ TEST(Spec, HasOneCanonicalForm) {
 
 TEST(Spec, EveryPercentageOfFourDecimalsIsItsOwnCanonicalForm) {
   for (int units = 1; units <= 500000; units += 7) {
-    std::string text = std::to_string(units / 10000) + "." + std::to_string(10000 + units % 10000).substr(1);
+    std::string text =
+        std::to_string(units / 10000) + "." + std::to_string(10000 + units % 10000).substr(1);
     text.erase(text.find_last_not_of('0') + 1);
     if (text.back() == '.') text.pop_back();
     ASSERT_EQ(Canonical("rocksieve.bloom:" + text + "%"), "rocksieve.bloom:" + text + "%");
