@@ -71,8 +71,8 @@ std::string ForPeople(const nlohmann::json& machine) {
          " processes over the last minute, this one not yet among them\nRocksDB:    " +
          machine["rocksdb_version"].get<std::string>() + ", " +
          machine["rocksdb_library"].get<std::string>() +
-         "\nrocksieve:  " + machine["plugin_library"].get<std::string>() + ", kernels for " +
-         machine["isa"].get<std::string>() + "\n";
+         "\nrocksieve:  " + ShortPath(machine["plugin_library"].get<std::string>()) +
+         ", kernels for " + machine["isa"].get<std::string>() + "\n";
 }
 
 std::string ActiveIsaName() { return std::string(IsaName(ActiveIsa())); }

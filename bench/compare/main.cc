@@ -76,8 +76,8 @@ int MeasureAll(const Flags& flags) {
   report["seconds"] = seconds.count();
   WriteJson(flags.json, report);
   run.progress.Clear();
-  std::cout << "\nTook " << Significant(seconds.count(), 3) << " s. All figures: " << flags.json
-            << "\n";
+  std::cout << "\nTook " << Significant(seconds.count(), 3)
+            << " s. All figures: " << ShortPath(flags.json) << "\n";
   for (const std::string& failure : run.failures) std::cout << "FAILED: " << failure << "\n";
   return run.failures.empty() ? kDone : kCheckFailed;
 }

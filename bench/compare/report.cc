@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "text.h"
 
@@ -58,6 +60,12 @@ std::string Significant(double number, int digits) {
 std::string Shortest(double number) {
   char text[64];
   return std::string(text, std::to_chars(text, text + sizeof(text), number).ptr);
+}
+
+std::string ShortPath(const std::string& path) {
+  std::error_code error;
+  const std::string relative = std::filesystem::proximate(path, error).string();
+  return error || relative.rfind("..", 0) == 0 ? path : relative;
 }
 
 std::string KeysHeading(uint64_t keys) {

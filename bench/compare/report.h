@@ -41,6 +41,9 @@ std::string Significant(double number, int digits);
 // As few digits as tell the number from its neighbours: "10", "12.5".
 std::string Shortest(double number);
 
+// Relative to the current directory, if it is there or below.
+std::string ShortPath(const std::string& path);
+
 // "20,000 keys"
 std::string KeysHeading(uint64_t keys);
 
