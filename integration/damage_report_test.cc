@@ -173,6 +173,14 @@ TEST(DamageReport, ManyThreadsReportOnce) {
   EXPECT_EQ(StatsOf(policy).damaged_filters, 8u * 500);
 }
 
+// RocksDB's own filter of a partition without keys has no bytes at all.
+TEST(DamageReport, NothingIsSaidOfRocksDbsFilterOfNoKeys) {
+  const PolicyPtr policy = PolicyFor("rocksieve.bloom:10");
+  EXPECT_EQ(StderrOf([&] { OpenBlock(policy, ""); }), "");
+  EXPECT_EQ(StatsOf(policy).damaged_filters, 0u);
+  EXPECT_EQ(StatsOf(policy).foreign_filters_opened, 1u);
+}
+
 TEST(DamageReport, NothingIsSaidOfFiltersThatAreWell) {
   const TemporaryDirectory directory;
   DbConfig config("rocksieve.bloom:10");

@@ -214,11 +214,19 @@ TEST_F(Misconfiguration, OfANewColumnFamilyIsInTheLog) {
   ExpectHelps(rocksdb::DB::Open(base, path, families, &handles, &db), kTypo, "opened again");
 }
 
+// And leaves the policy that the database uses alone: the next file has a filter again.
 TEST_F(Misconfiguration, OfALiveDatabaseIsRefused) {
-  const DbPtr db = Open(OptionsWith("rocksieve.bloom:10"), path_);
-  for (const std::string& spec : {kTypo.spec, std::string("rocksieve.bloom:11")}) {
+  DbConfig config("rocksieve.bloom:10");
+  const DbPtr db = Open(config.Build(), path_);
+  for (const std::string& spec :
+       {kTypo.spec, std::string("rocksieve.bloom:11"), std::string("{x=1}")}) {
     EXPECT_FALSE(
         db->SetOptions({{"block_based_table_factory", "{filter_policy=" + spec + "}"}}).ok());
+    const uint64_t built = StatsOf(config.table.filter_policy).filters_built;
+    const auto& [key, value] = *oracle_.begin();
+    Must(db->Put(rocksdb::WriteOptions(), key, value));
+    Must(db->Flush(rocksdb::FlushOptions()));
+    EXPECT_GT(StatsOf(config.table.filter_policy).filters_built, built) << spec;
   }
 }
 

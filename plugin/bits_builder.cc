@@ -13,15 +13,15 @@ namespace {
 // RocksDB loads a block together with its checksum and compression type.
 constexpr size_t kBlockTrailerBytes = 5;
 
-// How many times the estimated size a block should have so that, loaded into memory, it just fills
-// what the allocator hands out for it. An allocator that wastes more than a third, which none in
-// use does, is not followed.
-double FactorThatFillsAllocation(size_t estimated_bytes) {
-  const size_t requested = estimated_bytes + kBlockTrailerBytes;
+// The factor for FilterBuilder::Finish() with which the block, loaded into memory, fills what the
+// allocator hands out for it, and no more. An allocator that wastes more than a third, which none
+// in use does, is not followed.
+double FactorThatFillsAllocation(const FilterBuilder& builder) {
+  const size_t requested = builder.EstimateBlockBytes(builder.key_count()) + kBlockTrailerBytes;
   const std::unique_ptr<char[]> probe(new char[requested]);
   const size_t usable = malloc_usable_size(probe.get());
-  if (usable <= requested || usable - usable / 4 > requested) return 1;
-  return static_cast<double>(usable - kBlockTrailerBytes) / static_cast<double>(estimated_bytes);
+  if (usable < requested || usable - usable / 4 > requested) return 1;
+  return builder.FactorWithin(usable - kBlockTrailerBytes);
 }
 
 }  // namespace
@@ -45,8 +45,7 @@ size_t BitsBuilder::EstimateEntriesAdded() { return builder_.key_count(); }
 
 rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
   const size_t keys = builder_.key_count();
-  const double factor =
-      fit_allocator_ ? FactorThatFillsAllocation(builder_.EstimateBlockBytes(keys)) : 1;
+  const double factor = fit_allocator_ ? FactorThatFillsAllocation(builder_) : 1;
   FilterBlock block = builder_.Finish(factor);
   counters_->CountBuilt(keys, block.size);
   *buf = std::move(block.data);

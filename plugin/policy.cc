@@ -49,8 +49,9 @@ rocksdb::Status Policy::PrepareOptions(const rocksdb::ConfigOptions& options) {
 
 rocksdb::Status Policy::ValidateOptions(const rocksdb::DBOptions& db_options,
                                         const rocksdb::ColumnFamilyOptions& cf_options) const {
-  return error_.empty() ? rocksdb::FilterPolicy::ValidateOptions(db_options, cf_options)
-                        : ErrorStatus();
+  if (!error_.empty()) return ErrorStatus();
+  in_use_ = true;
+  return rocksdb::FilterPolicy::ValidateOptions(db_options, cf_options);
 }
 
 rocksdb::Status Policy::ConfigureOptions(
@@ -58,10 +59,14 @@ rocksdb::Status Policy::ConfigureOptions(
     const std::unordered_map<std::string, std::string>& properties,
     std::unordered_map<std::string, std::string>* unused) {
   for (const auto& [name, value] : properties) {
-    if (error_.empty() && name != "id") {
-      error_ = "\"" + name + "=" + value + "\" cannot be set: a rocksieve filter policy has no " +
-               "properties, all is in its spec; for example " + spec_text_;
-    }
+    if (name == "id") continue;
+    const std::string error = "\"" + name + "=" + value +
+                              "\" cannot be set: a rocksieve filter policy has no " +
+                              "properties, all is in its spec; for example " + spec_text_;
+    // SetOptions() comes here with the policy that the database is using. Without this line the
+    // error would turn its filters off.
+    if (in_use_) return rocksdb::Status::InvalidArgument(error);
+    if (error_.empty()) error_ = error;
   }
   return rocksdb::FilterPolicy::ConfigureOptions(options, properties, unused);
 }
@@ -75,6 +80,7 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
     counters_->RemoveLog(context.info_log);
     return nullptr;
   }
+  in_use_ = true;
   return new BitsBuilder(spec_, context, counters_);
 }
 
@@ -85,11 +91,13 @@ rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& con
       counters_->CountOpened();
       return new BitsReader(std::move(opened.filter));
     case BlockState::kForeign:
-      if (contents.size() < kSmallestForeignBlock) {
+      if (contents.size() > 0 && contents.size() < kSmallestForeignBlock) {
         counters_->CountDamaged("is too short to be one");
         return new MayMatchReader();
       }
       counters_->CountForeign();
+      // RocksDB's own filter of no keys; or all that is left of one of ours, so better safe.
+      if (contents.size() == 0) return new MayMatchReader();
       return builtin_->GetFilterBitsReader(contents);
     case BlockState::kDamaged:
       counters_->CountDamaged("is damaged");

@@ -1,6 +1,7 @@
 // The FilterPolicy: makes builders for new tables, and readers for blocks of ours and of others.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -55,6 +56,8 @@ class Policy final : public rocksdb::FilterPolicy {
 
   const FilterSpec spec_;
   const std::string spec_text_;
+  // Set once databases may rely on the policy: from then on nothing about it changes.
+  mutable std::atomic<bool> in_use_{false};
   std::string error_;  // empty, or why this policy must not be used
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_;
   const std::shared_ptr<Counters> counters_;

@@ -59,7 +59,8 @@ class Filter {
 // What a block says of itself. The views point into the block.
 struct FilterBlockInfo {
   Family family = Family::kBloom;
-  uint8_t parameter = 0;  // Bloom: probes per key. Cuckoo: bits of the narrow fingerprints.
+  // Bloom: probes per key, plus 128 if the build was thorough. Cuckoo: bits of narrow fingerprints.
+  uint8_t parameter = 0;
   uint64_t key_count = 0;
   bool salted = false;
   uint64_t salt = 0;
@@ -95,11 +96,13 @@ struct FilterBlock {
 };
 
 // Collects keys, in any order and with duplicates, and builds one filter after another.
-// Equal sets of keys give equal blocks, unless the spec asks for a salt.
-// Memory: 8 bytes per key, and up to 12 more inside Finish(), beyond the filter itself.
-// Thread safety: none.
+// The same keys with the same number of repetitions (but for adjacent ones, which do not count)
+// give equal blocks, unless the spec asks for a salt. Memory: 8 bytes per key, and up to 12 more
+// inside Finish(), beyond the filter itself. Thread safety: none.
 class FilterBuilder {
  public:
+  // Throws std::invalid_argument, with Parse()'s words, for a spec that Parse() would not have
+  // made.
   explicit FilterBuilder(const FilterSpec& spec);
   ~FilterBuilder();
 
@@ -122,6 +125,10 @@ class FilterBuilder {
   // hashes, and that the block answers every one of them. Empty if all is well, else what is wrong.
   // REQUIRES: KeepKeysForVerification() was called before the first AddKey().
   std::string Verify(std::string_view block) const;
+
+  // The largest factor for Finish() at which the block is expected to fit into block_bytes, its
+  // range keys included; 0.5 to 2.
+  double FactorWithin(size_t block_bytes) const;
 
   // The expected size of a block of `key_count` keys, but for the range keys (at most 64 bytes).
   size_t EstimateBlockBytes(size_t key_count) const;

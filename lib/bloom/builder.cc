@@ -7,14 +7,14 @@
 namespace rocksieve::bloom {
 namespace {
 
-// The masks of a line take 512 bytes, so lines are built in runs whose masks stay in the L2 cache,
-// and there are at most about a thousand runs, so that the partition writes to few places at once.
-constexpr uint64_t kLargestSingleRun = 512;
+// The masks of a line take 512 bytes, so lines are built in runs whose masks stay in the L1 cache
+// or, in large filters, in the L2 cache; and, but for very large ones, in about a thousand runs, so
+// that the partition writes to few places at once.
+constexpr int kSmallestRunLog2 = 5, kLargestRunLog2 = 9;
 
 int LinesPerRunLog2(uint64_t lines) {
-  if (lines <= kLargestSingleRun) return 9;
-  int log2 = 5;
-  while ((lines >> log2) > 1024) log2++;
+  int log2 = kSmallestRunLog2;
+  while ((lines >> log2) > 1024 && log2 < kLargestRunLog2) log2++;
   return log2;
 }
 

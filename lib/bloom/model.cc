@@ -25,9 +25,12 @@ double SpecialFill(int bits) { return 1 - std::pow(63.0 / 64, bits) / 8; }
 
 // lgamma() is most of the cost of the sums below.
 double LogFactorial(int n) {
-  static const std::vector<double> table = [] {
-    std::vector<double> logs(2048);
-    for (size_t i = 0; i < logs.size(); i++) logs[i] = std::lgamma(static_cast<double>(i) + 1);
+  // Never destroyed: background threads may ask while the process exits.
+  static const std::vector<double>& table = *[] {
+    auto* logs = new std::vector<double>(2048);
+    for (size_t i = 0; i < logs->size(); i++) {
+      (*logs)[i] = std::lgamma(static_cast<double>(i) + 1);
+    }
     return logs;
   }();
   return static_cast<size_t>(n) < table.size() ? table[n] : std::lgamma(n + 1.0);

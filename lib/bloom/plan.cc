@@ -16,11 +16,12 @@ constexpr double kBitsPerLine = 8 * kLineBytes;
 class RateCurve {
  public:
   static const RateCurve& Get(bool thorough) {
+    // Never destroyed: RocksDB's background threads may build filters while the process exits.
     if (thorough) {
-      static const RateCurve of_thorough_builds(true);
+      static const RateCurve& of_thorough_builds = *new RateCurve(true);
       return of_thorough_builds;
     }
-    static const RateCurve of_usual_builds(false);
+    static const RateCurve& of_usual_builds = *new RateCurve(false);
     return of_usual_builds;
   }
 
@@ -49,6 +50,9 @@ class RateCurve {
   std::vector<double> log_rates_;
 };
 
+// So that a block stays below 4 GiB, where RocksDB's own reader would no longer find its end.
+constexpr uint64_t kMaxLines = (kMaxPayloadBytes / kLineBytes);
+
 // Below this many lines the last one is worth so much that the budget is rounded up.
 constexpr double kFewLines = 8;
 
@@ -67,7 +71,7 @@ Plan PlanFor(uint64_t keys, const Budget& budget) {
   Plan plan;
   plan.thorough = budget.thorough;
   if (keys == 0) return plan;
-  const double lines = std::clamp(WantedLines(keys, budget), 1.0, double{UINT32_MAX});
+  const double lines = std::clamp(WantedLines(keys, budget), 1.0, double{kMaxLines});
   plan.lines = static_cast<uint64_t>(lines);
   plan.probes = ProbesFor(lines * kBitsPerLine / static_cast<double>(keys));
   return plan;

@@ -49,9 +49,11 @@ Plan PlanFor(uint64_t keys, const Budget& budget) {
   if (keys == 0) return plan;
   const uint64_t keys_per_shard = budget.thorough ? kThoroughKeysPerShard : kUsualKeysPerShard;
   plan.shards = std::max<uint64_t>(1, (keys + keys_per_shard / 2) / keys_per_shard);
-  SetWidth(budget.is_rate ? budget.factor * WidthForRate(budget.amount, plan)
-                          : WidthForBits(keys, budget, plan),
-           &plan);
+  const double width = budget.is_rate ? budget.factor * WidthForRate(budget.amount, plan)
+                                      : WidthForBits(keys, budget, plan);
+  // A little below the limit, since shards may have to grow.
+  const double widest = 0.99 * 8.0 * kMaxPayloadBytes / ExpectedSlots(keys, plan);
+  SetWidth(std::min(width, widest), &plan);
   return plan;
 }
 

@@ -64,6 +64,7 @@ bool ParseTable(const FilterBlockInfo& info, Table* table) {
   for (uint64_t shard = 0; shard < table->shards; shard++) {
     if (table->Offset(shard) > table->Offset(shard + 1)) return false;
   }
+  if (table->Offset(table->shards) == 0) return false;  // a filter of no keys has no payload
   const uint64_t bits =
       SlotBit(table->Offset(table->shards), table->fingerprint_bits, table->first_wide_slot);
   return (bits + 7) / 8 == info.payload.size() - directory_bytes;

@@ -1,5 +1,6 @@
 // Builds blocks of any family.
 #include <random>
+#include <stdexcept>
 #include <utility>
 
 #include <rocksieve/filter.h>
@@ -50,6 +51,9 @@ struct FilterBuilder::State {
 
 FilterBuilder::FilterBuilder(const FilterSpec& spec)
     : spec_(spec), state_(std::make_unique<State>()) {
+  FilterSpec same;
+  const std::string error = FilterSpec::Parse(spec.ToString(), &same);
+  if (!error.empty()) throw std::invalid_argument(error);
   state_->salt = FreshSalt(spec_);
 }
 
@@ -58,11 +62,11 @@ FilterBuilder::~FilterBuilder() = default;
 void FilterBuilder::AddKey(std::string_view key) {
   State& state = *state_;
   const uint64_t hash = HashKey(key, state.salt);
+  state.range.Cover(key);
   const size_t size = state.hashes.size();
   // Keys come sorted and prefixes repeat, so most duplicates are adjacent.
   if (size != 0 && state.hashes.back() == hash) return;
   state.hashes.push_back(hash);
-  state.range.Cover(key);
   if (state.keep_for_verification) {
     state.checksum ^= hash;
     if (size == 0) state.finished_hashes.clear();
@@ -107,6 +111,24 @@ std::string FilterBuilder::Verify(std::string_view block) const {
     if (!opened.filter->MayContainHash(hash)) return "the filter block misses a key";
   }
   return "";
+}
+
+double FilterBuilder::FactorWithin(size_t block_bytes) const {
+  // Shards of the cuckoo family that have to grow add a few tenths of a percent.
+  constexpr double kScatter = 1.004;
+  const auto frame = static_cast<double>(FrameBytes(spec_.salted, state_->range));
+  auto fits = [&](double factor) {
+    const double bits =
+        FindFamily(spec_.family)->expected_payload_bits(key_count(), BudgetOf(spec_, factor));
+    const double scatter = spec_.family == Family::kCuckoo ? kScatter : 1;
+    return frame + scatter * bits / 8 <= static_cast<double>(block_bytes);
+  };
+  double fitting = 0.5, too_large = 2;
+  for (int step = 0; step < 16; step++) {
+    const double middle = (fitting + too_large) / 2;
+    (fits(middle) ? fitting : too_large) = middle;
+  }
+  return fitting;
 }
 
 size_t FilterBuilder::EstimateBlockBytes(size_t keys) const {

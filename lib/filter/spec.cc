@@ -29,8 +29,9 @@ constexpr std::string_view kOptionNames = "own-name, salted, thorough, verified"
 // Shortest decimal that reads back as the same number, without an exponent.
 std::string Decimal(double value) {
   char text[64];
-  const auto end = std::to_chars(text, text + sizeof(text), value, std::chars_format::fixed).ptr;
-  return std::string(text, end);
+  const auto result = std::to_chars(text, text + sizeof(text), value, std::chars_format::fixed);
+  // Only numbers that no spec may have are that long.
+  return result.ec == std::errc() ? std::string(text, result.ptr) : "?";
 }
 
 std::string Quoted(std::string_view text) {
@@ -159,7 +160,8 @@ std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
 
 std::string FilterSpec::ToString() const {
   std::string text(kPrefix);
-  text += FindFamily(family)->name;
+  const FamilyEntry* entry = FindFamily(family);
+  text += entry == nullptr ? "?" : entry->name;
   text += ":";
   text += unit == Unit::kBitsPerKey ? Decimal(amount) : Percentage(amount);
   for (const Option& option : kOptions) {

@@ -11,6 +11,10 @@ namespace rocksieve {
 // share.
 inline constexpr double kLargestOverheadShare = 0.03;
 
+// Blocks stay below 4 GiB: RocksDB's own reader keeps sizes in 32 bits, and would take bytes from
+// the middle of a larger block for its end.
+inline constexpr uint64_t kMaxPayloadBytes = (uint64_t{1} << 32) - 4096;
+
 struct Budget {
   bool is_rate = false;
   double amount = 10;     // bits per key; or the false-positive rate, 0 to 1

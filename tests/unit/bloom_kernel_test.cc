@@ -87,15 +87,16 @@ void ObviousChooseSeeds(const LineMasks& masks, int beam, uint64_t* words) {
       return bits;
     };
     std::vector<std::pair<int, int>> first;  // (bits set, seed)
-    for (int seed = 0; seed < kSeeds; seed++) first.emplace_back(std::popcount(turned(0, seed)), seed);
+    for (int seed = 0; seed < kSeeds; seed++)
+      first.emplace_back(std::popcount(turned(0, seed)), seed);
     std::sort(first.begin(), first.end());
     int best_bits = 65, best_first = 0, best_second = 0;
     for (int second = 0; second < kSeeds; second++) {
       for (int rank = 0; rank < beam; rank++) {
         const int seed = first[rank].second;
         const int bits = std::popcount(turned(0, seed) | turned(4, second));
-        const bool better = bits < best_bits ||
-                            (bits == best_bits && second == best_second && seed < best_first);
+        const bool better =
+            bits < best_bits || (bits == best_bits && second == best_second && seed < best_first);
         if (better) best_bits = bits, best_first = seed, best_second = second;
       }
     }
@@ -131,10 +132,10 @@ TEST(BloomKernel, FindsEveryKeyAtEveryProbeCountAndSize) {
   std::mt19937_64 random(13);
   for (const Kernel* kernel : Kernels()) {
     for (int probes : kProbeCounts) {
-      // 511 to 513 lines: where the builder begins to divide the work into runs.
-      for (uint64_t lines : {1, 2, 7, 511, 512, 513, 3000}) {
+      // 32 lines are a run of the builder; above 32,768 lines, runs grow.
+      for (uint64_t lines : {1, 2, 31, 32, 33, 3000, 33000}) {
         HashList hashes;
-        for (uint64_t i = 0; i < lines * 50; i++) hashes.push_back(random());
+        for (uint64_t i = 0; i < lines * 20; i++) hashes.push_back(random());
         std::vector<uint8_t> payload(lines * kLineBytes), portable(lines * kLineBytes);
         Build(hashes, {lines, probes}, payload.data(), *kernel);
         Build(hashes, {lines, probes}, portable.data(), kPortableKernel);

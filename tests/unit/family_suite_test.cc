@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -136,6 +137,40 @@ TEST_P(EveryFamily, EstimatesTheSizeOfABlock) {
     }
     EXPECT_GT(builder.EstimateBlockBytes(keys + 1), bytes);
   }
+}
+
+TEST_P(EveryFamily, FitsIntoTheSpaceThatItIsGiven) {
+  for (size_t keys : {300, 3000, 30000}) {
+    FilterBuilder builder(spec());
+    for (const std::string& key : NumberedKeys(keys, "a rather long prefix of every key ")) {
+      builder.AddKey(key);
+    }
+    for (double share : {0.8, 1.0, 1.25}) {
+      const auto space =
+          static_cast<size_t>(100 + share * static_cast<double>(builder.EstimateBlockBytes(keys)));
+      FilterBuilder fitted(spec());
+      for (const std::string& key : NumberedKeys(keys, "a rather long prefix of every key ")) {
+        fitted.AddKey(key);
+      }
+      const double factor = fitted.FactorWithin(space);
+      const size_t size = fitted.Finish(factor).size;
+      // Very small filters cannot shrink below a line, or two bits per slot.
+      if (factor > 0.51) {
+        EXPECT_LE(size, space) << keys << " keys, factor " << factor;
+      }
+    }
+  }
+}
+
+TEST_P(EveryFamily, RefusesSpecsThatNoTextStandsFor) {
+  FilterSpec wrong = spec();
+  wrong.amount = std::nan("");
+  EXPECT_THROW(FilterBuilder{wrong}, std::invalid_argument);
+  wrong.amount = 1e300;
+  EXPECT_THROW(FilterBuilder{wrong}, std::invalid_argument);
+  wrong = spec();
+  wrong.family = static_cast<Family>(9);
+  EXPECT_THROW(FilterBuilder{wrong}, std::invalid_argument);
 }
 
 TEST_P(EveryFamily, MoreMemoryMeansFewerFalsePositives) {
