@@ -48,19 +48,6 @@ bool Query(const Filter& filter, uint64_t hash) {
   }
 }
 
-QueryFunction QueryFor(int probes) {
-  switch (probes) {
-    case 8:
-      return Query<8>;
-    case 12:
-      return Query<12>;
-    case 16:
-      return Query<16>;
-    default:
-      return kPortableKernel.query_for(probes);
-  }
-}
-
 template <int kProbes>
 void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64_t first_line,
                LineMasks* masks) {
@@ -77,19 +64,7 @@ void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64
   }
 }
 
-void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
-             uint64_t first_line, LineMasks* masks) {
-  switch (probes) {
-    case 8:
-      return AddKeysOf<8>(hashes, count, line_count, first_line, masks);
-    case 12:
-      return AddKeysOf<12>(hashes, count, line_count, first_line, masks);
-    case 16:
-      return AddKeysOf<16>(hashes, count, line_count, first_line, masks);
-    default:
-      kPortableKernel.add_keys(hashes, count, probes, line_count, first_line, masks);
-  }
-}
+#include "bloom/probe_dispatch.h"
 
 struct Vector {
   static constexpr int kLanes = 8;
