@@ -73,7 +73,7 @@ double RateOfPartitions(rocksdb::DB* db) {
   return passing / keys;
 }
 
-// Three times as many missing keys as there are keys, all of them within the file's range.
+// Three times as many missing keys as there are keys, spread like them.
 LookupCost LookUpMissing(rocksdb::DB* db) {
   LookupCost cost;
   for (int pass = 0; pass < 3; pass++) {
@@ -82,8 +82,8 @@ LookupCost LookUpMissing(rocksdb::DB* db) {
     const LookupCost more = LookUp(db, missing);
     EXPECT_EQ(more.found, 0u);
     // A missing key that passes costs one data block; two if it falls between blocks, of which
-    // the smallest here hold some twenty keys.
-    EXPECT_GE(more.data_block_reads, more.filters_passed);
+    // the smallest here hold some twenty keys; none if it lies behind the file, as the last does.
+    EXPECT_GE(more.data_block_reads + 1, more.filters_passed);
     EXPECT_LE(more.data_block_reads, more.filters_passed + more.filters_passed / 8 + 10);
     cost.filters_passed += more.filters_passed;
     cost.filters_rejected += more.filters_rejected;
