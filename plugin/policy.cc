@@ -74,7 +74,7 @@ rocksdb::Status Policy::ConfigureOptions(
 rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
     const rocksdb::FilterBuildingContext& context) const {
   if (!error_.empty()) {
-    // Only what opens no database comes here, such as an SstFileWriter.
+    // Only what does not validate its options comes here, such as an SstFileWriter.
     counters_->AddLog(context.info_log);
     counters_->ReportOnce("rocksieve: files are written without filters: " + error_);
     counters_->RemoveLog(context.info_log);

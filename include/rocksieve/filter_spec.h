@@ -6,13 +6,11 @@
 //   rocksieve.bloom:10:salted   options follow, in any order
 //
 // Options:
-//   salted     a fresh random salt per filter, against attackers who choose keys; equal keys then
-//   no
-//              longer give equal bytes, so files differ between replicas; 8 bytes per filter
+//   salted     a fresh random salt per filter, against attackers who choose keys; equal keys no
+//              longer give equal bytes then, so files differ between replicas; 8 bytes per filter
 //   thorough   a slower build for a lower false-positive rate at the same size
-//   verified   every filter is asked for all of its keys after the build; a filter that misses one
-//   is
-//              an error of the job that writes the file
+//   verified   every filter is asked for all of its keys after the build; a filter that misses
+//              one is an error of the job that writes the file
 //   own-name   RocksDB: a compatibility name of the policy's own. Filters that the database already
 //              has are ignored, and a RocksDB without rocksieve does not even look at ours
 //
