@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,15 +21,16 @@ Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t
   // Sorted sets: the order of keys must not depend on the order in which they came, and many equal
   // fingerprints could not be placed.
   std::vector<std::span<const uint64_t>> shards(plan.shards);
-  ShardSorter sorter;
   uint64_t planned_slots = 0;
+  std::optional<ShardSorter> sorter(std::in_place);
   for (size_t i = 0; i < plan.shards; i++) {
     const std::span<uint64_t> shard(parts.hashes.data() + parts.begin_of_part[i],
                                     parts.hashes.data() + parts.begin_of_part[i + 1]);
-    sorter.Sort(shard, plan.shards);
+    sorter->Sort(shard, plan.shards);
     shards[i] = {shard.begin(), std::unique(shard.begin(), shard.end())};
     planned_slots += SlotsForKeys(shards[i].size(), plan);
   }
+  sorter.reset();  // its memory goes before more is needed
 
   const int bits = plan.fingerprint_bits;
   const auto first_wide_slot = static_cast<uint32_t>(
@@ -45,13 +47,13 @@ Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t
     uint32_t slots = SlotsForKeys(shard.size(), plan);
     bool placed = shard.empty() || placement.Place(shard, slots);
     for (int retry = 1; !placed && retry <= kMaxRetries; retry++) {
-      slots += (slots << retry) / 200 + 1;
+      slots += (slots << retry) / 800 + 1;
       placed = placement.Place(shard, slots);
     }
     if (!placed) slots = 1;  // may contain every key
     offsets.push_back(first_slot + slots);
     for (uint32_t i = 0; i < slots; i++) {
-      const uint32_t key = placed ? placement.key_in_slot()[i] : Placement::kEmpty;
+      const uint32_t key = placed ? placement.KeyInSlot(i) : Placement::kEmpty;
       const int width = bits + (uint64_t{first_slot} + i >= first_wide_slot ? 1 : 0);
       writer.Append(key == Placement::kEmpty
                         ? 0

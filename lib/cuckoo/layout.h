@@ -2,11 +2,11 @@
 //
 //   payload: u32 shard count | u32 first wide slot | u32 offset x (shards + 1) | slots, bit-packed
 //
-// Keys are divided by hash into shards of about 2,048 keys. The offsets say at which slot each
+// Keys are divided by hash into shards of about 4,096 keys. The offsets say at which slot each
 // shard begins. A slot holds a fingerprint of F bits, from the first wide slot on of F + 1 bits; 0
 // is an empty slot. A key has two windows of two adjacent slots in its shard, at positions that are
 // independent hash bits, and lies in one of these four slots. Slots of a shard may belong to
-// overlapping windows, which is what lets 95.5 % of them be filled (Lehman and Panigrahy, "3.5-Way
+// overlapping windows, which is what lets 96 % of them be filled (Lehman and Panigrahy, "3.5-Way
 // Cuckoo Hashing for the Price of 2-and-a-Bit", 2009; thresholds: Walzer, "Load Thresholds for
 // Cuckoo Hashing with Overlapping Blocks", 2018).
 //

@@ -3,8 +3,8 @@
 // Local search allocation (Khosla, "Balls into Bins Made Faster", 2013): every slot has a label, a
 // lower bound for its distance from an empty slot. A key goes to its candidate slot with the
 // smallest label, and the label becomes the second smallest plus one. A key that lay there must
-// move on: it joins the end of a queue, in which all keys stand at first. (The paper moves it on at
-// once; by queueing, the next key never waits for the last one, which is twice as fast.)
+// move on: it waits for the next round, as all keys do for the first one. (The paper moves it on at
+// once; in rounds, the next key never waits for the last one, which is twice as fast.)
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,33 @@ class Placement {
 
   // Places the keys, which must be distinct, in their order. False if they do not fit.
   // REQUIRES: slots >= kWindowSlots; fewer than 2^26 keys.
-  // Cost: some 10 ns per key, while the shard fits into the L1 cache.
+  // Cost: some 10 ns per key, while the shard fits into the inner caches; 10 bytes per key, in
+  // shards that chosen keys have made large 20.
   bool Place(std::span<const uint64_t> hashes, uint32_t slots);
 
-  // The index of the key in each slot, or kEmpty; valid after a Place() that returned true.
-  std::span<const uint32_t> key_in_slot() const { return key_in_slot_; }
+  // The index of the key in a slot, or kEmpty; valid after a Place() that returned true.
+  uint32_t KeyInSlot(uint32_t slot) const {
+    if (is_large_) return large_.key_in_slot[slot];
+    const uint16_t key = small_.key_in_slot[slot];
+    return key == UINT16_MAX ? kEmpty : key;
+  }
 
  private:
-  std::vector<uint32_t> key_in_slot_;
-  std::vector<uint32_t> label_;
-  std::vector<uint32_t> queue_;
-  std::vector<uint64_t> windows_;  // both windows of each key, the first in the low half
+  // Index numbers keys and slots; its largest value stands for "no key".
+  template <typename Index>
+  struct Arrays {
+    struct Windows {
+      Index first, second;
+    };
+    std::vector<Index> key_in_slot, label, waiting;
+    std::vector<Windows> windows;  // of each key
+
+    bool Place(std::span<const uint64_t> hashes, uint32_t slots, size_t most_moves);
+  };
+
+  bool is_large_ = false;
+  Arrays<uint16_t> small_;
+  Arrays<uint32_t> large_;
 };
 
 }  // namespace rocksieve::cuckoo

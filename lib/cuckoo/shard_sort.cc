@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuckoo/scratch.h"
 #include "format/coding.h"
 
 namespace rocksieve::cuckoo {
@@ -16,7 +17,8 @@ void ShardSorter::Sort(std::span<uint64_t> hashes, uint64_t shards) {
   }
   // The low half of hash * shards is the position inside the shard, ascending like the hash.
   auto bucket = [&](uint64_t hash) { return MultiplyHigh64(hash * shards, count); };
-  bucket_end_.assign(count, 0);
+  ResizeScratch(count, &bucket_end_);
+  std::fill(bucket_end_.begin(), bucket_end_.end(), 0);
   for (uint64_t hash : hashes) bucket_end_[bucket(hash)]++;
   uint32_t sum = 0, largest = 0;
   for (uint32_t& end : bucket_end_) {
@@ -27,7 +29,7 @@ void ShardSorter::Sort(std::span<uint64_t> hashes, uint64_t shards) {
     std::sort(hashes.begin(), hashes.end());
     return;
   }
-  sorted_.resize(count);
+  ResizeScratch(count, &sorted_);
   for (uint64_t hash : hashes) sorted_[--bucket_end_[bucket(hash)]] = hash;
   // Insertion sort: every hash is at most a bucket away from its place.
   for (size_t i = 0; i < count; i++) {

@@ -255,9 +255,9 @@ def encode_bloom(keys, bits_per_key, salt=None, thorough=False):
 
 # ---- Cuckoo (cuckoo.md) --------------------------------------------------------------------------
 
-USUAL = (0.955, 2048)  # the load, and the keys of a shard
-THOROUGH = (0.96, 8192)
-RETRIES = 8
+USUAL = (0.96, 4096)  # the load, and the keys of a shard
+THOROUGH = (0.962, 8192)
+RETRIES = 10
 
 
 def slot_width(slot, narrow_bits, first_wide):
@@ -360,22 +360,24 @@ def place_keys(hashes, slots):
     """Which hash lies in which slot; None if the keys did not find their places in time."""
     label = [0] * slots
     placed = [None] * slots
-    queue = list(hashes)
-    taken_in_at_most = 9 * len(hashes) + 100
-    head = 0
-    while head < len(queue):
-        if len(queue) == taken_in_at_most:
+    placements = 0
+    waiting = list(hashes)
+    while waiting:
+        placements += len(waiting)
+        if placements > 5 * len(hashes) + 100:
             return None
-        candidates = cuckoo_candidates(queue[head], slots)
-        labels = [label[slot] for slot in candidates]
-        chosen = labels.index(min(labels))
-        others = labels[:chosen] + labels[chosen + 1:]
-        slot = candidates[chosen]
-        label[slot] = min(others) + 1
-        if placed[slot] is not None:
-            queue.append(placed[slot])
-        placed[slot] = queue[head]
-        head += 1
+        evicted = []
+        for h in waiting:
+            candidates = cuckoo_candidates(h, slots)
+            labels = [label[slot] for slot in candidates]
+            chosen = labels.index(min(labels))
+            others = labels[:chosen] + labels[chosen + 1:]
+            slot = candidates[chosen]
+            label[slot] = min(others) + 1
+            if placed[slot] is not None:
+                evicted.append(placed[slot])
+            placed[slot] = h
+        waiting = evicted
     return placed
 
 
@@ -385,7 +387,7 @@ def build_shard(hashes, load):
     slots = first_count
     for retry in range(RETRIES + 1):
         if retry > 0:
-            slots += slots * 2**retry // 200 + 1
+            slots += slots * 2**retry // 800 + 1
         placed = place_keys(hashes, slots)
         if placed is not None:
             return placed
