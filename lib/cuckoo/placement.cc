@@ -17,9 +17,9 @@ uint32_t Max(uint32_t a, uint32_t b) { return a < b ? b : a; }
 }  // namespace
 
 bool Placement::Place(std::span<const uint64_t> hashes, uint32_t slots) {
-  // A shard that can be filled takes two or three moves per key, and hardly ever five; the bound
+  // A shard that can be filled takes two or three moves per key, and hardly ever four; the bound
   // ends hopeless searches, which would go on until labels reach the number of slots.
-  const size_t most_moves = 5 * hashes.size() + 100;
+  const size_t most_moves = 4 * hashes.size() + 100;
   // No label exceeds the number of moves.
   is_large_ = std::max<size_t>(most_moves, slots) >= UINT16_MAX;
   return is_large_ ? large_.Place(hashes, slots, most_moves)

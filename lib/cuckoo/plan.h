@@ -11,10 +11,10 @@ inline constexpr double kMinBitsPerKey = 2.5;
 inline constexpr double kMaxBitsPerKey = 64;
 
 // Share of slots that hold a key. The threshold for two windows of two slots is 0.965 (Walzer
-// 2018); a shard of 4,096 keys succeeds a little below it at the first attempt in 9 of 10 cases,
+// 2018); a shard of 4,096 keys succeeds a little below it at the first attempt in 8 of 10 cases,
 // and one of 8,192 a little closer to it. Larger shards would come closer still, but leave the L1
 // cache while they are built, and when queried take more pages than one.
-inline constexpr double kUsualLoad = 0.96, kThoroughLoad = 0.962;
+inline constexpr double kUsualLoad = 0.962, kThoroughLoad = 0.963;
 inline constexpr uint64_t kUsualKeysPerShard = 4096, kThoroughKeysPerShard = 8192;
 
 struct Plan {

@@ -255,8 +255,8 @@ def encode_bloom(keys, bits_per_key, salt=None, thorough=False):
 
 # ---- Cuckoo (cuckoo.md) --------------------------------------------------------------------------
 
-USUAL = (0.96, 4096)  # the load, and the keys of a shard
-THOROUGH = (0.962, 8192)
+USUAL = (0.962, 4096)  # the load, and the keys of a shard
+THOROUGH = (0.963, 8192)
 RETRIES = 10
 
 
@@ -364,7 +364,7 @@ def place_keys(hashes, slots):
     waiting = list(hashes)
     while waiting:
         placements += len(waiting)
-        if placements > 5 * len(hashes) + 100:
+        if placements > 4 * len(hashes) + 100:
             return None
         evicted = []
         for h in waiting:

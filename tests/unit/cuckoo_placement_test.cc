@@ -32,7 +32,7 @@ void ExpectProperPlacement(const std::vector<uint64_t>& hashes, uint32_t slots,
 
 TEST(CuckooPlacement, PutsEveryKeyIntoOneOfItsSlots) {
   std::mt19937_64 random(41);
-  for (uint32_t keys : {1, 2, 3, 10, 100, 4096, 13085, 13086, 13100, 20000}) {
+  for (uint32_t keys : {1, 2, 3, 10, 100, 4096, 14000, 16000, 20000}) {
     int failures = 0;
     for (int round = 0; round < 20; round++) {
       std::vector<uint64_t> hashes(keys);
