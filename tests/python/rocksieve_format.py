@@ -291,7 +291,7 @@ def read_cuckoo_payload(block):
         return None
     first_wide = uint(payload, 4, 4)
     offsets = [uint(payload, 8 + 4 * i, 4) for i in range(shards + 1)]
-    if offsets[0] != 0 or offsets != sorted(offsets):
+    if offsets[0] != 0 or offsets != sorted(offsets) or offsets[-1] == 0:
         return None
     all_bits = slot_bit(offsets[-1], block.parameter, first_wide)
     slots = int.from_bytes(payload[slots_at:], "little")
