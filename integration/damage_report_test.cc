@@ -126,6 +126,32 @@ TEST(DamageReport, GoesToTheLogOfATableThatIsBeingBuilt) {
   EXPECT_EQ(StatsOf(policy).damaged_filters, 5u);
 }
 
+// Three keys that share one window of two slots, however many slots there are (the golden block
+// cuckoo_unbuildable).
+TEST(IncompleteFilterReport, IsCountedAndLoggedOnce) {
+  const PolicyPtr policy = PolicyFor("rocksieve.cuckoo:12.5");
+  CollectingLogger log;
+  for (int round = 0; round < 3; round++) {
+    const auto table = StartTable(policy, &log);
+    for (const char* key : {"key15453", "key19005", "key49086"}) table->AddKey(key);
+    std::unique_ptr<const char[]> block;
+    const rocksdb::Slice contents = table->Finish(&block);
+    const std::unique_ptr<rocksdb::FilterBitsReader> reader(policy->GetFilterBitsReader(contents));
+    for (const char* key : {"key15453", "key19005", "key49086", "any other"}) {
+      EXPECT_TRUE(reader->MayMatch(rocksdb::Slice(key))) << key;
+    }
+  }
+  EXPECT_EQ(StatsOf(policy).incomplete_filters_built, 3u);
+  ASSERT_EQ(log.lines().size(), 1u);
+  EXPECT_NE(log.lines()[0].find(":salted"), std::string::npos) << log.lines()[0];
+
+  const auto table = StartTable(policy, &log);
+  table->AddKey("one key");
+  std::unique_ptr<const char[]> block;
+  table->Finish(&block);
+  EXPECT_EQ(StatsOf(policy).incomplete_filters_built, 3u);
+}
+
 TEST(DamageReport, DoesNotGoToALogThatIsGone) {
   const PolicyPtr policy = PolicyFor("rocksieve.bloom:10");
   {

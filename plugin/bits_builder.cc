@@ -47,7 +47,7 @@ rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
   const size_t keys = builder_.key_count();
   const double factor = fit_allocator_ ? FactorThatFillsAllocation(builder_) : 1;
   FilterBlock block = builder_.Finish(factor);
-  counters_->CountBuilt(keys, block.size);
+  counters_->CountBuilt(keys, block);
   *buf = std::move(block.data);
   return rocksdb::Slice(buf->get(), block.size);
 }

@@ -9,6 +9,7 @@
 
 #include <rocksdb/env.h>
 
+#include <rocksieve/filter.h>
 #include <rocksieve/filter_policy.h>
 
 namespace rocksieve {
@@ -16,7 +17,8 @@ namespace rocksieve {
 // Shared by a policy and the builders that it made. Thread-safe.
 class Counters {
  public:
-  void CountBuilt(uint64_t keys, uint64_t bytes);
+  // Reports the first filter of a policy that is not complete.
+  void CountBuilt(uint64_t keys, const FilterBlock& block);
   void CountOpened() { filters_opened_.fetch_add(1, std::memory_order_relaxed); }
   void CountForeign() { foreign_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -39,7 +41,7 @@ class Counters {
  private:
   void CountUnreadable(std::atomic<uint64_t>* counter, const char* what);
 
-  std::atomic<uint64_t> filters_built_{0}, keys_added_{0}, bytes_built_{0};
+  std::atomic<uint64_t> filters_built_{0}, keys_added_{0}, bytes_built_{0}, incomplete_{0};
   std::atomic<uint64_t> filters_opened_{0}, foreign_{0}, damaged_{0}, future_{0};
 
   std::mutex mutex_;

@@ -92,6 +92,9 @@ OpenedFilter OpenFilter(std::string_view block);
 struct FilterBlock {
   std::unique_ptr<char[]> data;
   size_t size = 0;
+  // The share of all missing keys that this filter cannot tell from its own, beyond its rate: 0,
+  // but for keys that were chosen so that they cannot be placed (see `salted` in filter_spec.h).
+  double unfiltered_share = 0;
   std::string_view view() const { return {data.get(), size}; }
 };
 

@@ -38,6 +38,9 @@ struct FilterStats {
   uint64_t filters_built = 0;
   uint64_t keys_added = 0;
   uint64_t bytes_built = 0;
+  // Among them such with keys that could not be placed, because somebody chose them so: they find
+  // every key, and answer "may match" to a share of all others. See `salted` in filter_spec.h.
+  uint64_t incomplete_filters_built = 0;
   uint64_t filters_opened = 0;          // of ours and intact
   uint64_t foreign_filters_opened = 0;  // handed to RocksDB's own reader
   uint64_t damaged_filters = 0;         // answered with "may match"

@@ -72,6 +72,14 @@ bool ParseTable(const FilterBlockInfo& info, Table* table) {
   return (bits + 7) / 8 == info.payload.size() - directory_bytes;
 }
 
+double UnfilteredShare(const Table& table) {
+  uint64_t unfiltered = 0;
+  for (uint64_t shard = 0; shard < table.shards; shard++) {
+    unfiltered += table.Offset(shard + 1) - table.Offset(shard) == 1;
+  }
+  return static_cast<double>(unfiltered) / static_cast<double>(table.shards);
+}
+
 std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel) {
   Table table;
   if (!ParseTable(info, &table)) return nullptr;

@@ -88,6 +88,8 @@ FilterBlock FilterBuilder::Finish(double budget_factor) {
   FilterBlock block;
   block.data = family.build(state.hashes, BudgetOf(spec_, budget_factor), kBlockHeaderBytes,
                             tail_bytes, &payload_bytes, &info.parameter);
+  info.payload = {block.data.get() + kBlockHeaderBytes, payload_bytes};
+  block.unfiltered_share = family.unfiltered_share(info);
   block.size = SealBlock(info, payload_bytes, state.range, block.data.get());
 
   if (state.keep_for_verification) state.finished_hashes.swap(state.hashes);

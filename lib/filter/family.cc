@@ -39,6 +39,9 @@ double BloomRateOfBlock(const FilterBlockInfo& info) {
   return bloom::FalsePositiveRate(plan, info.key_count);
 }
 
+// Any set of keys has a Bloom filter.
+double BloomUnfilteredShare(const FilterBlockInfo&) { return 0; }
+
 double CuckooExpectedPayloadBits(uint64_t keys, const Budget& budget) {
   return cuckoo::ExpectedPayloadBits(keys, cuckoo::PlanFor(keys, budget));
 }
@@ -68,14 +71,24 @@ double CuckooRateOfBlock(const FilterBlockInfo& info) {
   const double wide = slots > table.first_wide_slot ? slots - table.first_wide_slot : 0;
   // A block may claim any number of keys.
   const double load = std::min(static_cast<double>(info.key_count) / slots, 1.0);
-  return cuckoo::FalsePositiveRate(table.fingerprint_bits, wide / slots, load);
+  const double unfiltered = cuckoo::UnfilteredShare(table);
+  return unfiltered +
+         (1 - unfiltered) * cuckoo::FalsePositiveRate(table.fingerprint_bits, wide / slots, load);
+}
+
+double CuckooUnfilteredShare(const FilterBlockInfo& info) {
+  cuckoo::Table table;
+  return info.key_count > 0 && cuckoo::ParseTable(info, &table) ? cuckoo::UnfilteredShare(table)
+                                                                : 0;
 }
 
 constexpr FamilyEntry kFamilies[] = {
     {Family::kBloom, "bloom", bloom::kMinBitsPerKey, bloom::kMaxBitsPerKey,
-     BloomExpectedPayloadBits, BloomExpectedRate, BloomBuild, BloomOpen, BloomRateOfBlock},
+     BloomExpectedPayloadBits, BloomExpectedRate, BloomBuild, BloomOpen, BloomRateOfBlock,
+     BloomUnfilteredShare},
     {Family::kCuckoo, "cuckoo", cuckoo::kMinBitsPerKey, cuckoo::kMaxBitsPerKey,
-     CuckooExpectedPayloadBits, CuckooExpectedRate, CuckooBuild, CuckooOpen, CuckooRateOfBlock},
+     CuckooExpectedPayloadBits, CuckooExpectedRate, CuckooBuild, CuckooOpen, CuckooRateOfBlock,
+     CuckooUnfilteredShare},
 };
 
 }  // namespace

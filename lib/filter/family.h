@@ -30,6 +30,8 @@ struct FamilyEntry {
   // Null if the payload cannot be what it says.
   std::unique_ptr<Filter> (*open)(const FilterBlockInfo& info);
   double (*rate_of_block)(const FilterBlockInfo& info);
+  // See FilterBlock.
+  double (*unfiltered_share)(const FilterBlockInfo& info);
 };
 
 // Null if there is none.
