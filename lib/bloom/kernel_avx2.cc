@@ -24,6 +24,19 @@ __m256i Counts(uint64_t four_bytes) {
   return _mm256_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(counts)));
 }
 
+// The same for the eight words of a line, from unturned positions and their turns.
+struct LineCounts {
+  __m256i low, high;
+
+  LineCounts(uint64_t positions, uint64_t turns) {
+    const __m128i turned = _mm_add_epi8(_mm_cvtsi64_si128(static_cast<long long>(positions)),
+                                        _mm_cvtsi64_si128(static_cast<long long>(turns)));
+    const __m128i counts = _mm_and_si128(turned, _mm_set1_epi8(63));
+    low = _mm256_cvtepu8_epi64(counts);
+    high = _mm256_cvtepu8_epi64(_mm_shuffle_epi32(counts, 1));
+  }
+};
+
 bool AllLowestBitsSet(__m256i words) {
   return _mm256_testc_si256(words, _mm256_set1_epi64x(1)) != 0;
 }
@@ -32,20 +45,20 @@ template <int kProbes>
 bool Query(const Filter& filter, uint64_t hash) {
   const uint8_t* line = static_cast<const LineArray&>(filter).LineOf(hash);
   const uint64_t turns = Turns(Word(line, 7), Group(hash));
-  const uint64_t turned = TurnedPositions(hash, turns);
   const __m256i low = LoadWords(line);
   const __m256i high = _mm256_or_si256(LoadWords(line + 32), NotProbeBits());
-  const __m256i tested = _mm256_and_si256(_mm256_srlv_epi64(low, Counts(turned)),
-                                          _mm256_srlv_epi64(high, Counts(turned >> 32)));
+  const LineCounts counts(Positions(hash), turns);
+  const __m256i tested =
+      _mm256_and_si256(_mm256_srlv_epi64(low, counts.low), _mm256_srlv_epi64(high, counts.high));
   if constexpr (kProbes == 8) return AllLowestBitsSet(tested);
   if (!AllLowestBitsSet(tested)) return false;  // nearly all missing keys end here
   if constexpr (kProbes == 12) {
     const __m256i words = Half(hash) != 0 ? high : low;
     return AllLowestBitsSet(_mm256_srlv_epi64(words, Counts(TurnedExtra12(hash, turns))));
   } else {
-    const uint64_t extra = TurnedExtra16(hash, turns);
-    return AllLowestBitsSet(_mm256_and_si256(_mm256_srlv_epi64(low, Counts(extra)),
-                                             _mm256_srlv_epi64(high, Counts(extra >> 32))));
+    const LineCounts extra(ExtraPositions16(hash), turns);
+    return AllLowestBitsSet(
+        _mm256_and_si256(_mm256_srlv_epi64(low, extra.low), _mm256_srlv_epi64(high, extra.high)));
   }
 }
 

@@ -18,6 +18,13 @@ __m512i BitsAt(uint64_t eight_bytes) {
       _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(eight_bytes))));
 }
 
+// The same after a turn of each.
+__m512i BitsAt(uint64_t positions, uint64_t turns) {
+  const __m128i turned = _mm_add_epi8(_mm_cvtsi64_si128(static_cast<long long>(positions)),
+                                      _mm_cvtsi64_si128(static_cast<long long>(turns)));
+  return _mm512_rolv_epi64(_mm512_set1_epi64(1), _mm512_cvtepu8_epi64(turned));
+}
+
 // The positions of four probes in the upper or lower half of a line, and no bit in the other half.
 __m512i BitsOfHalf(uint64_t four_bytes, uint32_t half) {
   const uint64_t eight_bytes = (four_bytes & 0xFFFFFFFF) << (32 * half);
@@ -35,7 +42,7 @@ bool Query(const Filter& filter, uint64_t hash) {
   // The seeds of the special word count as set.
   const __m512i words = _mm512_or_si512(_mm512_loadu_si512(line),
                                         _mm512_set_epi64(kNotProbeBits, 0, 0, 0, 0, 0, 0, 0));
-  const __m512i bits = BitsAt(TurnedPositions(hash, turns));
+  const __m512i bits = BitsAt(Positions(hash), turns);
   if constexpr (kProbes == 8) {
     return _mm512_testn_epi64_mask(words, bits) == 0;  // each word has its one bit
   } else {
@@ -43,7 +50,7 @@ bool Query(const Filter& filter, uint64_t hash) {
     if constexpr (kProbes == 12) {
       return AllSet(words, BitsOfHalf(TurnedExtra12(hash, turns), Half(hash)));
     } else {
-      return _mm512_testn_epi64_mask(words, BitsAt(TurnedExtra16(hash, turns))) == 0;
+      return _mm512_testn_epi64_mask(words, BitsAt(ExtraPositions16(hash), turns)) == 0;
     }
   }
 }

@@ -31,7 +31,7 @@ inline constexpr uint64_t kExtraPositionFactor = 0xD6E8FEB86659FD93;
 // The probe bits of L[7] are its top byte; the others count as set.
 inline constexpr uint64_t kNotProbeBits = 0x00FFFFFFFFFFFFFF;
 
-inline uint64_t LineIndex(uint64_t hash, uint64_t lines) { return ((hash >> 32) * lines) >> 32; }
+inline uint64_t LineIndex(uint64_t hash, uint64_t lines) { return MultiplyHigh64(hash, lines); }
 inline uint32_t Group(uint64_t hash) { return static_cast<uint32_t>(hash) >> 29; }
 // Filters of 12 probes: the four lanes, 0..3 or 4..7, that take a second probe.
 inline uint32_t Half(uint64_t hash) { return static_cast<uint32_t>(hash) >> 28 & 1; }

@@ -154,7 +154,7 @@ def bloom_payload_ok(block):
 
 
 def bloom_line(h, lines):
-    return ((h >> 32) * lines) >> 32
+    return (h * lines) >> 64
 
 
 def bloom_group(h):
