@@ -14,7 +14,7 @@ template <int kBeam>
 void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
   using V = Vector;
   uint64_t low_groups[kSeeds][8], high_groups[kSeeds][8], choice[8];
-  for (int lane = 0; lane < 8; lane += V::kLanes) {
+  for (int lane = 0; lane < kLanes; lane += V::kLanes) {
     V ranking[kBeam];  // the best so far, ascending: bits set << 4 | seed
     for (V& rank : ranking) rank = V::Splat(0x7FFF);
     V group[kGroups];
