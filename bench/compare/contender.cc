@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "compare/builtin_model.h"
+#include "compare/hash_only.h"
 
 namespace rocksieve::bench {
 namespace {
 
 constexpr std::string_view kBloom = "bloomfilter:", kRibbon = "ribbonfilter:", kOurs = "rocksieve.";
+constexpr std::string_view kHashOnly = "hash-only";
 constexpr int kRibbonAtAllLevels = -1;
 
 bool BeginsWith(std::string_view text, std::string_view prefix) {
@@ -35,6 +37,8 @@ std::string Contender::Make(const std::string& spec, Contender* contender) {
   if (BeginsWith(spec, kOurs)) {
     const rocksdb::Status status = NewFilterPolicy(spec, &policy);
     if (!status.ok()) return status.getState() != nullptr ? status.getState() : status.ToString();
+  } else if (spec == kHashOnly) {
+    policy = NewHashOnlyPolicy();
   } else {
     const bool ribbon = BeginsWith(spec, kRibbon);
     double amount = 0;

@@ -20,6 +20,13 @@ std::vector<Column> TimeColumns() {
           {"spread_percent", "spread", "%", Kind::kFixed, 0}};
 }
 
+// The time to hash is in all others; it depends on the keys only.
+std::vector<Lineup> WithHashOnly(const Settings& settings) {
+  std::vector<Lineup> lineups = TimedLineups(settings);
+  if (settings.specs.empty()) lineups.push_back(MakeLineup({"hash-only"}));
+  return lineups;
+}
+
 }  // namespace
 
 Table MeasureQueries(Run* run) {
@@ -32,11 +39,11 @@ Table MeasureQueries(Run* run) {
           "other, missing and present, and batches of 32 missing keys. Ratio: of the least times, "
           "over "
           "the first filter of the group. Spread: distance of the quartiles over the median, the "
-          "worst of the three.",
+          "worst of the three. hash-only: the call and the hash of the key, without a filter.",
       .columns = TimeColumns(),
   };
   for (uint64_t keys : run->settings.query_keys) {
-    nlohmann::json rows = TimeQueries(TimedLineups(run->settings), KeySet(keys, 1), run);
+    nlohmann::json rows = TimeQueries(WithHashOnly(run->settings), KeySet(keys, 1), run);
     for (nlohmann::json& row : rows) {
       row["group"] = KeysHeading(keys);
       table.rows.push_back(row);
@@ -55,7 +62,7 @@ Table MeasureLengths(Run* run) {
   const std::vector<Lineup> lineups =
       run->settings.specs.empty()
           ? std::vector<Lineup>{MakeLineup(
-                {"bloomfilter:10", "rocksieve.bloom:10", "rocksieve.cuckoo:10"})}
+                {"bloomfilter:10", "rocksieve.bloom:10", "rocksieve.cuckoo:10", "hash-only"})}
           : TimedLineups(run->settings);
   for (uint64_t keys : run->settings.length_keys) {
     for (size_t bytes : {8, 16, 24, 32, 64, 128}) {
