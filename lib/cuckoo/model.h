@@ -10,6 +10,11 @@
 
 namespace rocksieve::cuckoo {
 
+// In the limit of large shards, keys can be placed below this load and cannot above it: k = 2
+// windows of l = 2 slots (Walzer, "Load Thresholds for Cuckoo Hashing with Overlapping Blocks",
+// 2018, abstract).
+inline constexpr double kLoadThreshold = 0.964995;
+
 // Probability that two keys are given the same stored fingerprint: the value 1 serves twice, since
 // 0 is the empty slot.
 double FingerprintMatchRate(int bits);

@@ -10,10 +10,10 @@ namespace rocksieve::cuckoo {
 inline constexpr double kMinBitsPerKey = 2.5;
 inline constexpr double kMaxBitsPerKey = 64;
 
-// Share of slots that hold a key. The threshold for two windows of two slots is 0.965 (Walzer
-// 2018); a shard of 4,096 keys succeeds a little below it at the first attempt in 8 of 10 cases,
-// and one of 8,192 a little closer to it. Larger shards would come closer still, but leave the L1
-// cache while they are built, and when queried take more pages than one.
+// Share of slots that hold a key, a little below kLoadThreshold (model.h): 8 of 10 shards of 4,096
+// keys can be filled so far at the first attempt, and shards of 8,192 somewhat farther. Larger ones
+// would come closer still, but leave the L1 cache while they are built, and take more pages than
+// one when they are queried.
 inline constexpr double kUsualLoad = 0.962, kThoroughLoad = 0.963;
 inline constexpr uint64_t kUsualKeysPerShard = 4096, kThoroughKeysPerShard = 8192;
 

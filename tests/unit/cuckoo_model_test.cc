@@ -3,10 +3,12 @@
 
 #include <cmath>
 #include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "cuckoo/layout.h"
+#include "cuckoo/placement.h"
 #include "cuckoo/plan.h"
 
 namespace rocksieve::cuckoo {
@@ -22,6 +24,20 @@ TEST(CuckooModel, FingerprintsMatchAsOftenAsItSays) {
     }
     const double expected = FingerprintMatchRate(bits);
     EXPECT_NEAR(equal / double{kPairs}, expected, 4 * std::sqrt(expected / kPairs)) << bits;
+  }
+}
+
+// In shards as large as this, one percent below is always enough, and one percent above never.
+TEST(CuckooModel, KeysCanBePlacedBelowTheThresholdOnly) {
+  std::mt19937_64 random(32);
+  constexpr uint32_t kSlots = 60000;
+  Placement placement;
+  for (double distance : {-0.01, 0.01}) {
+    for (int round = 0; round < 5; round++) {
+      std::vector<uint64_t> hashes(static_cast<size_t>((kLoadThreshold + distance) * kSlots));
+      for (uint64_t& hash : hashes) hash = random();
+      EXPECT_EQ(placement.Place(hashes, kSlots), distance < 0) << distance;
+    }
   }
 }
 
