@@ -1,0 +1,111 @@
+// rivals: filters of other authors beside ours, over the same hashes, in turns.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include "rivals/rivals.h"
+
+namespace rocksieve::bench {
+namespace {
+
+Hashes RandomHashes(size_t count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Hashes hashes(count);
+  for (uint64_t& hash : hashes) hash = random();
+  return hashes;
+}
+
+class Stopwatch {
+ public:
+  double NanosecondsPer(size_t count) const {
+    const std::chrono::duration<double, std::nano> passed = Clock::now() - start_;
+    return passed.count() / static_cast<double>(count);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+struct Row {
+  std::string name;
+  int rate_bits;
+  uint64_t filter_bits = 0;
+  uint64_t asked = 0, passed = 0;
+  double build_ns = 1e9, missing_ns = 1e9, present_ns = 1e9;  // least of the rounds, per key
+};
+
+// Queries in batches of other keys each round, so that no answer is learned.
+void MeasureRound(int round, const Rival& rival, const Hashes& keys, Row* row) {
+  std::shared_ptr<void> filter;
+  const Stopwatch building;
+  rival.build(keys, &filter, &row->filter_bits);
+  row->build_ns = std::min(row->build_ns, building.NanosecondsPer(keys.size()));
+
+  constexpr size_t kQueries = 2'000'000;
+  const Hashes missing = RandomHashes(kQueries, 1000 + static_cast<uint64_t>(round));
+  Hashes present(kQueries);
+  std::mt19937_64 random(2000 + static_cast<uint64_t>(round));
+  for (uint64_t& hash : present) hash = keys[random() % keys.size()];
+  rival.count(filter.get(), missing);  // brings the filter to the caches
+
+  const Stopwatch asking_missing;
+  const uint64_t passed = rival.count(filter.get(), missing);
+  row->missing_ns = std::min(row->missing_ns, asking_missing.NanosecondsPer(kQueries));
+  row->asked += kQueries;
+  row->passed += passed;
+  const Stopwatch asking_present;
+  const uint64_t found = rival.count(filter.get(), present);
+  row->present_ns = std::min(row->present_ns, asking_present.NanosecondsPer(kQueries));
+  if (found != kQueries) {
+    std::fprintf(stderr, "rivals: %s has lost a key\n", rival.name.c_str());
+    std::exit(1);
+  }
+}
+
+void Print(const std::vector<Row>& rows, size_t keys) {
+  std::printf("\n%zu keys\n%-28s %9s %8s %9s %9s %9s %9s\n", keys, "filter", "bits/key", "rate, %",
+              "over, %", "build", "missing", "present");
+  for (const Row& row : rows) {
+    const double bits = static_cast<double>(row.filter_bits) / static_cast<double>(keys);
+    std::printf("%-28s %9.3f %8.4f %9.2f %9.1f %9.1f %9.1f\n", row.name.c_str(), bits,
+                100.0 * static_cast<double>(row.passed) / static_cast<double>(row.asked),
+                100 * (bits / row.rate_bits - 1), row.build_ns, row.missing_ns, row.present_ns);
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve::bench
+
+int main() {
+  using namespace rocksieve::bench;
+  constexpr int kRounds = 7;
+  std::vector<Rival> rivals = OwnFilters();
+  for (const auto& more : {BinaryFuseFilters(), BumpedRibbonFilters()}) {
+    rivals.insert(rivals.end(), more.begin(), more.end());
+  }
+  std::printf(
+      "RIVALS\nThe same random 64-bit hashes for all; hashes are given, nothing is hashed. Bits of "
+      "the filter\nitself; over: in percent over log2(1 / rate), which is 8 or 16. Nanoseconds per "
+      "key, least of %d\nrounds.\n",
+      kRounds);
+  for (size_t count : {20'000, 1'000'000, 10'000'000}) {
+    const Hashes keys = RandomHashes(count, 1);
+    std::vector<Row> rows;
+    for (const Rival& rival : rivals) rows.push_back({.name = rival.name, .rate_bits = rival.bits});
+    for (int round = 0; round < kRounds; round++) {
+      for (size_t i = 0; i < rivals.size(); i++) {
+        if (isatty(2))
+          std::fprintf(stderr, "\r\033[K%zu keys, round %d: %s", count, round + 1,
+                       rivals[i].name.c_str());
+        MeasureRound(round, rivals[i], keys, &rows[i]);
+      }
+    }
+    if (isatty(2)) std::fprintf(stderr, "\r\033[K");
+    Print(rows, count);
+  }
+}
