@@ -60,6 +60,7 @@ class Filter {
 struct FilterBlockInfo {
   Family family = Family::kBloom;
   // Bloom: probes per key, plus 128 if the build was thorough. Cuckoo: bits of narrow fingerprints.
+  // Ribbon: columns of narrow groups, plus 64 times the reseed; 0 for "may contain every key".
   uint8_t parameter = 0;
   uint64_t key_count = 0;
   bool salted = false;

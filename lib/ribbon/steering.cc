@@ -1,0 +1,195 @@
+#include "ribbon/steering.h"
+
+#include <algorithm>
+
+#include "ribbon/layout.h"
+
+namespace rocksieve::ribbon {
+namespace {
+
+constexpr int64_t kMinLastGroups = kGroupsPerRow;  // rows are folded into the last bucket
+constexpr int kTriesBeforeLast = 8;
+
+// The equation of a row whose first group is `first`, groups counted from the bucket's first.
+// In all buckets but the last, nothing lies beyond the last group.
+Equation EquationOf(const Row& row, uint64_t first, uint64_t hash) {
+  const uint64_t coefficients = row.Coefficients();
+  return {(coefficients & 0xFFFF) | (coefficients >> 16 & 0xFF)
+                                        << (kSlotsPerGroup * row.ThirdGroupDistance()),
+          static_cast<uint32_t>(first * kSlotsPerGroup), Fingerprint(hash)};
+}
+
+Equation FoldedEquationOf(const Row& row, uint64_t first, uint64_t hash, uint64_t groups) {
+  const auto last_bucket_groups = static_cast<int64_t>(groups);
+  const int64_t chunk_groups[3] = {
+      static_cast<int64_t>(first), Folded(static_cast<int64_t>(first) + 1, last_bucket_groups),
+      Folded(static_cast<int64_t>(first + row.ThirdGroupDistance()), last_bucket_groups)};
+  const int64_t leftmost = *std::min_element(chunk_groups, chunk_groups + 3);
+  uint64_t coefficients = 0;
+  for (int i = 0; i < 3; i++) {
+    coefficients |= uint64_t{row.Coefficients() >> (8 * i) & 0xFF}
+                    << (kSlotsPerGroup * (chunk_groups[i] - leftmost));
+  }
+  return {coefficients, static_cast<uint32_t>(leftmost * kSlotsPerGroup), Fingerprint(hash)};
+}
+
+// Lengths of a bucket other than the last, in the order in which they are tried: as aimed, 1 more,
+// 1 less, 2 more, .. 8 less, 9 more, 10 more .. May be less than 1.
+int64_t TriedLength(int64_t aimed, int attempt) {
+  constexpr int kBothWays = 16;
+  if (attempt > kBothWays) return aimed + attempt - kBothWays / 2;
+  return attempt % 2 != 0 ? aimed + (attempt + 1) / 2 : aimed - attempt / 2;
+}
+
+bool SortAndFindDuplicates(std::span<uint64_t> hashes) {
+  std::sort(hashes.begin(), hashes.end());
+  return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
+}
+
+class Steering {
+ public:
+  Steering(PartitionedHashes* partition, Steered* steered)
+      : partition_(*partition),
+        buckets_(partition->begin_of_part.size() - 1),
+        equations_(steered->equations),
+        offsets_(steered->offsets) {
+    const size_t keys = partition_.hashes.size();
+    equations_ = Equations(keys + keys / 128 + 1024);
+    offsets_.assign(1, 0);
+    offsets_.reserve(buckets_ + 1);
+  }
+
+  bool Run() {
+    for (size_t bucket = 0; bucket < buckets_; bucket++) {
+      if (HashesOf(bucket).size() > kMostKeysOfBucket) return false;
+    }
+    for (size_t bucket = 0; bucket + 2 < buckets_; bucket++) {
+      if (!SolveNext()) return false;
+    }
+    return SolveLastTwo();
+  }
+
+ private:
+  // The next bucket is the one whose first group is the last of the offsets.
+  size_t next_bucket() const { return offsets_.size() - 1; }
+
+  std::span<uint64_t> HashesOf(size_t bucket) {
+    return {partition_.hashes.data() + partition_.begin_of_part[bucket],
+            partition_.hashes.data() + partition_.begin_of_part[bucket + 1]};
+  }
+
+  bool SolveNext() {
+    const int64_t aimed = AimedLength();
+    for (int attempt = 0; attempt < kMostTries; attempt++) {
+      const int64_t length = TriedLength(aimed, attempt);
+      if (length < 1) continue;
+      if (Add(length, &added_)) return Advance(length);
+      // Equal hashes depend on each other under any length.
+      if (attempt == 0 && SortAndFindDuplicates(HashesOf(next_bucket()))) return false;
+    }
+    return false;
+  }
+
+  // The last bucket cannot leave a backlog: its slots must suffice for all that is left. So that it
+  // needs few slots to spare, several lengths of the bucket before are tried with each of its own.
+  bool SolveLastTwo() {
+    for (int spare_groups = 0; spare_groups < kMostTries; spare_groups++) {
+      const int64_t aimed = AimedLength();
+      for (int attempt = 0; attempt < kTriesBeforeLast; attempt++) {
+        const int64_t length = TriedLength(aimed, attempt);
+        if (length < 1) continue;
+        if (Add(length, &added_)) {
+          const Counts before = counts_;
+          if (!Advance(length)) return false;
+          const int64_t last_length =
+              std::max<int64_t>(kMinLastGroups, AimedLastLength() + spare_groups);
+          if (Add(last_length, &added_last_)) return Advance(last_length);
+          if (spare_groups == 0 && attempt == 0 && SortAndFindDuplicates(HashesOf(next_bucket()))) {
+            return false;
+          }
+          equations_.TakeBack(added_);
+          counts_ = before;
+          offsets_.pop_back();
+        } else if (spare_groups == 0 && attempt == 0 &&
+                   SortAndFindDuplicates(HashesOf(next_bucket()))) {
+          return false;
+        }
+      }
+    }
+    return false;
+  }
+
+  // Slots up to the end of the next bucket, if none of its own stayed empty.
+  int64_t SlotsWanted() {
+    return counts_.keys + static_cast<int64_t>(HashesOf(next_bucket()).size()) + counts_.empty;
+  }
+  int64_t AimedLength() {
+    const int64_t end = (SlotsWanted() - kBacklog + kSlotsPerGroup / 2) / kSlotsPerGroup;
+    return std::max<int64_t>(1, end - offsets_.back());
+  }
+  int64_t AimedLastLength() {
+    return (SlotsWanted() + kSlotsPerGroup - 1) / kSlotsPerGroup - offsets_.back();
+  }
+
+  // Adds the equations of the next bucket if they can be solved with so many groups.
+  bool Add(int64_t groups, Equations::Added* added) {
+    const std::span<const uint64_t> hashes = HashesOf(next_bucket());
+    const size_t base = size_t{offsets_.back()} * kSlotsPerGroup;
+    const size_t needed = base + static_cast<size_t>(groups + 2 * kGroupsPerRow) * kSlotsPerGroup;
+    if (needed > equations_.slots()) equations_.GrowTo(needed + needed / 8);
+    SortIntoEquations(hashes, static_cast<uint64_t>(groups), next_bucket() + 1 == buckets_);
+    return equations_.Add({sorted_.data(), hashes.size()}, base, added);
+  }
+
+  // The next bucket has been added. False if the directory has no number for its end.
+  bool Advance(int64_t groups) {
+    const size_t begin = offsets_.back(), end = begin + static_cast<size_t>(groups);
+    counts_.keys += static_cast<int64_t>(HashesOf(next_bucket()).size());
+    counts_.empty +=
+        static_cast<int64_t>(equations_.CountFree(begin * kSlotsPerGroup, end * kSlotsPerGroup));
+    offsets_.push_back(static_cast<uint32_t>(end));
+    const int64_t delta =
+        static_cast<int64_t>(end) - static_cast<int64_t>(next_bucket()) * kNominalGroups;
+    return delta >= INT16_MIN && delta <= INT16_MAX && end <= UINT32_MAX;
+  }
+
+  // By first group: from left to right, elimination takes the fewest steps.
+  void SortIntoEquations(std::span<const uint64_t> hashes, uint64_t groups, bool last) {
+    if (sorted_.size() < hashes.size()) sorted_.resize(hashes.size());
+    begin_of_group_.assign(groups + 1, 0);
+    for (uint64_t hash : hashes) begin_of_group_[Row(hash, groups).FirstGroup(groups) + 1]++;
+    for (uint64_t g = 0; g < groups; g++) begin_of_group_[g + 1] += begin_of_group_[g];
+    for (uint64_t hash : hashes) {
+      const Row row(hash, groups);
+      const uint64_t first = row.FirstGroup(groups);
+      Equation& equation = sorted_[begin_of_group_[first]++];
+      equation = last && first + row.ThirdGroupDistance() >= groups
+                     ? FoldedEquationOf(row, first, hash, groups)
+                     : EquationOf(row, first, hash);
+    }
+  }
+
+  // Of the buckets before the next: their keys, and the slots below their end that stay empty,
+  // since later buckets do not reach them.
+  struct Counts {
+    int64_t keys = 0, empty = 0;
+  };
+
+  PartitionedHashes& partition_;
+  const size_t buckets_;
+  Equations& equations_;
+  std::vector<uint32_t>& offsets_;
+  Counts counts_;
+  Equations::Added added_, added_last_;
+  std::vector<Equation> sorted_;
+  std::vector<uint32_t> begin_of_group_;
+};
+
+}  // namespace
+
+bool Steer(PartitionedHashes* partition, bool thorough, Steered* steered) {
+  (void)thorough;
+  return Steering(partition, steered).Run();
+}
+
+}  // namespace rocksieve::ribbon
