@@ -24,7 +24,7 @@ class PayloadBuilder {
       : plan_(plan), head_room_(head_room), tail_room_(tail_room), kernel_(kernel) {}
 
   Payload Build(const HashList& hashes) {
-    if (hashes.empty()) return Empty();
+    if (hashes.empty() || hashes.size() > kMaxKeys) return Empty();
     if (hashes.size() <= kMaxSmallKeys) return BuildSmall(SortedSet(hashes));
     for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
       Steered steered;

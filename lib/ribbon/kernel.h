@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <rocksieve/filter.h>
 
@@ -68,8 +69,16 @@ struct Kernel {
 };
 
 extern const Kernel kPortableKernel;
+#if defined(__x86_64__)
+extern const Kernel kSse2Kernel, kGfniKernel;
+#elif defined(__aarch64__)
+extern const Kernel kNeonKernel;
+#endif
 
-// That of ActiveIsa().
+// Those that this machine can run.
+std::vector<const Kernel*> UsableKernels();
+
+// That of ActiveIsa(). AVX2 as such gains nothing, but where GFNI is there too, it is used.
 const Kernel& ActiveKernel();
 
 }  // namespace rocksieve::ribbon

@@ -11,8 +11,11 @@ namespace rocksieve::ribbon {
 inline constexpr double kMinBitsPerKey = 1;
 inline constexpr double kMaxBitsPerKey = 32;
 
-// Up to so many distinct keys, one small dense system of equations is smaller than a bucket.
+// Up to so many distinct keys, one small dense system of equations is smaller than buckets.
 inline constexpr uint64_t kMaxSmallKeys = 64;
+
+// More distinct keys are not tried: the directory would not hold their offsets.
+inline constexpr uint64_t kMaxKeys = uint64_t{1} << 32;
 
 // Columns per slot: so many, and one more in a share of the groups.
 struct Width {

@@ -48,8 +48,9 @@ bool SortAndFindDuplicates(std::span<uint64_t> hashes) {
 
 class Steering {
  public:
-  Steering(PartitionedHashes* partition, Steered* steered)
-      : partition_(*partition),
+  Steering(PartitionedHashes* partition, bool thorough, Steered* steered)
+      : thorough_(thorough),
+        partition_(*partition),
         buckets_(partition->begin_of_part.size() - 1),
         equations_(steered->equations),
         offsets_(steered->offsets) {
@@ -64,9 +65,9 @@ class Steering {
       if (HashesOf(bucket).size() > kMostKeysOfBucket) return false;
     }
     for (size_t bucket = 0; bucket + 2 < buckets_; bucket++) {
-      if (!SolveNext()) return false;
+      if (!(thorough_ ? SolveNextThoroughly() : SolveNext())) return false;
     }
-    return SolveLastTwo();
+    return SolveLastTwo() && DirectoryHoldsThem();
   }
 
  private:
@@ -83,39 +84,64 @@ class Steering {
     for (int attempt = 0; attempt < kMostTries; attempt++) {
       const int64_t length = TriedLength(aimed, attempt);
       if (length < 1) continue;
-      if (Add(length, &added_)) return Advance(length);
+      if (Add(length, &added_)) {
+        Advance(length);
+        return true;
+      }
       // Equal hashes depend on each other under any length.
       if (attempt == 0 && SortAndFindDuplicates(HashesOf(next_bucket()))) return false;
     }
     return false;
   }
 
+  // Of the first few lengths that can be solved, the one that leaves the fewest slots empty.
+  bool SolveNextThoroughly() {
+    const int64_t aimed = AimedLength();
+    int64_t best = 0;
+    size_t fewest_empty = 0;
+    for (int attempt = 0; attempt < kThoroughTries; attempt++) {
+      const int64_t length = TriedLength(aimed, attempt);
+      if (length < 1 || !Add(length, &added_)) continue;
+      const size_t empty = CountEmpty(length);
+      equations_.TakeBack(added_);
+      if (best == 0 || empty < fewest_empty) best = length, fewest_empty = empty;
+      if (empty == 0) break;
+    }
+    if (best == 0) return SolveNext();
+    Add(best, &added_);
+    Advance(best);
+    return true;
+  }
+
   // The last bucket cannot leave a backlog: its slots must suffice for all that is left. So that it
   // needs few slots to spare, several lengths of the bucket before are tried with each of its own.
   bool SolveLastTwo() {
+    const int64_t aimed = AimedLength();
     for (int spare_groups = 0; spare_groups < kMostTries; spare_groups++) {
-      const int64_t aimed = AimedLength();
       for (int attempt = 0; attempt < kTriesBeforeLast; attempt++) {
         const int64_t length = TriedLength(aimed, attempt);
-        if (length < 1) continue;
-        if (Add(length, &added_)) {
-          const Counts before = counts_;
-          if (!Advance(length)) return false;
-          const int64_t last_length =
-              std::max<int64_t>(kMinLastGroups, AimedLastLength() + spare_groups);
-          if (Add(last_length, &added_last_)) return Advance(last_length);
-          if (spare_groups == 0 && attempt == 0 && SortAndFindDuplicates(HashesOf(next_bucket()))) {
-            return false;
-          }
-          equations_.TakeBack(added_);
-          counts_ = before;
-          offsets_.pop_back();
-        } else if (spare_groups == 0 && attempt == 0 &&
-                   SortAndFindDuplicates(HashesOf(next_bucket()))) {
-          return false;
-        }
+        if (length >= 1 && SolveLastTwoWith(length, spare_groups)) return true;
+      }
+      if (spare_groups == 0 && (SortAndFindDuplicates(HashesOf(buckets_ - 2)) ||
+                                SortAndFindDuplicates(HashesOf(buckets_ - 1)))) {
+        return false;
       }
     }
+    return false;
+  }
+
+  bool SolveLastTwoWith(int64_t length, int64_t spare_groups) {
+    if (!Add(length, &added_)) return false;
+    const Counts before = counts_;
+    Advance(length);
+    const int64_t last_length = std::max(kMinLastGroups, AimedLastLength() + spare_groups);
+    if (Add(last_length, &added_last_)) {
+      Advance(last_length);
+      return true;
+    }
+    equations_.TakeBack(added_);
+    counts_ = before;
+    offsets_.pop_back();
     return false;
   }
 
@@ -124,7 +150,8 @@ class Steering {
     return counts_.keys + static_cast<int64_t>(HashesOf(next_bucket()).size()) + counts_.empty;
   }
   int64_t AimedLength() {
-    const int64_t end = (SlotsWanted() - kBacklog + kSlotsPerGroup / 2) / kSlotsPerGroup;
+    const int64_t backlog = thorough_ ? kThoroughBacklog : kBacklog;
+    const int64_t end = (SlotsWanted() - backlog + kSlotsPerGroup / 2) / kSlotsPerGroup;
     return std::max<int64_t>(1, end - offsets_.back());
   }
   int64_t AimedLastLength() {
@@ -141,16 +168,28 @@ class Steering {
     return equations_.Add({sorted_.data(), hashes.size()}, base, added);
   }
 
-  // The next bucket has been added. False if the directory has no number for its end.
-  bool Advance(int64_t groups) {
-    const size_t begin = offsets_.back(), end = begin + static_cast<size_t>(groups);
+  // The next bucket has been added.
+  void Advance(int64_t groups) {
     counts_.keys += static_cast<int64_t>(HashesOf(next_bucket()).size());
-    counts_.empty +=
-        static_cast<int64_t>(equations_.CountFree(begin * kSlotsPerGroup, end * kSlotsPerGroup));
-    offsets_.push_back(static_cast<uint32_t>(end));
-    const int64_t delta =
-        static_cast<int64_t>(end) - static_cast<int64_t>(next_bucket()) * kNominalGroups;
-    return delta >= INT16_MIN && delta <= INT16_MAX && end <= UINT32_MAX;
+    counts_.empty += static_cast<int64_t>(CountEmpty(groups));
+    offsets_.push_back(offsets_.back() + static_cast<uint32_t>(groups));
+  }
+
+  // Whether the directory has numbers for all offsets.
+  bool DirectoryHoldsThem() const {
+    for (size_t bucket = 0; bucket < offsets_.size(); bucket++) {
+      const int64_t delta =
+          int64_t{offsets_[bucket]} - static_cast<int64_t>(bucket) * kNominalGroups;
+      if (delta < INT16_MIN || delta > INT16_MAX) return false;
+    }
+    return true;
+  }
+
+  // Slots of the next bucket that stay empty, now that it has been added.
+  size_t CountEmpty(int64_t groups) const {
+    const size_t begin = offsets_.back();
+    return equations_.CountFree(begin * kSlotsPerGroup,
+                                (begin + static_cast<size_t>(groups)) * kSlotsPerGroup);
   }
 
   // By first group: from left to right, elimination takes the fewest steps.
@@ -175,6 +214,7 @@ class Steering {
     int64_t keys = 0, empty = 0;
   };
 
+  const bool thorough_;
   PartitionedHashes& partition_;
   const size_t buckets_;
   Equations& equations_;
@@ -188,8 +228,7 @@ class Steering {
 }  // namespace
 
 bool Steer(PartitionedHashes* partition, bool thorough, Steered* steered) {
-  (void)thorough;
-  return Steering(partition, steered).Run();
+  return Steering(partition, thorough, steered).Run();
 }
 
 }  // namespace rocksieve::ribbon

@@ -27,9 +27,12 @@ inline constexpr size_t kMostKeysOfBucket = 1024;
 
 // Rows that are left over from a bucket and find their slots in the next one: so many are aimed at.
 // More leave fewer slots empty and make more lengths unsolvable.
-inline constexpr int64_t kBacklog = 24;
+inline constexpr int64_t kBacklog = 24, kThoroughBacklog = 20;
 
-// Lengths tried until a set of hashes is given up. Random sets have been seen to need 60.
+// Lengths that a thorough build compares.
+inline constexpr int kThoroughTries = 5;
+
+// Lengths tried until a set of hashes is given up. Random sets have been seen to need 20.
 inline constexpr int kMostTries = 200;
 
 }  // namespace rocksieve::ribbon
