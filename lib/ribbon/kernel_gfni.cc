@@ -49,7 +49,7 @@ bool RowMatches(const uint8_t* first, const uint8_t* second, const uint8_t* thir
 #include "ribbon/query_loop.h"
 
 void BackSubstitute(const Equations& equations, const GroupLayout& layout, uint8_t* group_bytes) {
-  kSse2Kernel.back_substitute(equations, layout, group_bytes);
+  kPortableKernel.back_substitute(equations, layout, group_bytes);
 }
 
 }  // namespace

@@ -3,10 +3,6 @@
 
 #include <emmintrin.h>
 
-#include <algorithm>
-#include <array>
-#include <cstring>
-
 #include "ribbon/query_parts.h"
 
 namespace rocksieve::ribbon {
@@ -51,50 +47,10 @@ bool RowMatches(const uint8_t* first, const uint8_t* second, const uint8_t* thir
 
 #include "ribbon/query_loop.h"
 
-// Every byte value, 16 times over: there is no quick way to spread a byte before SSSE3.
-class SpreadBytes {
- public:
-  constexpr SpreadBytes() : bytes_() {
-    for (int value = 0; value < 256; value++) {
-      for (int i = 0; i < 16; i++) bytes_[16 * value + i] = static_cast<uint8_t>(value);
-    }
-  }
-  __m128i Of(uint64_t word) const {
-    return _mm_load_si128(reinterpret_cast<const __m128i*>(bytes_.data() + 16 * (word & 0xFF)));
-  }
-
- private:
-  alignas(16) std::array<uint8_t, 256 * 16> bytes_;
-};
-constexpr SpreadBytes kSpread;
-
-struct Columns {
-  __m128i v;
-
-  static Columns None() { return {_mm_setzero_si128()}; }
-  static Columns Results(uint32_t bits) {
-    constexpr auto kBitJOfByteJ = static_cast<long long>(0x8040201008040201);
-    const __m128i low_and_high = _mm_unpacklo_epi64(kSpread.Of(bits), kSpread.Of(bits >> 8));
-    return {_mm_and_si128(low_and_high, _mm_set1_epi64x(kBitJOfByteJ))};
-  }
-  static Columns Masked(Columns columns, uint64_t word) {
-    return {_mm_and_si128(columns.v, kSpread.Of(word))};
-  }
-  static Columns Xor(Columns a, Columns b) { return {_mm_xor_si128(a.v, b.v)}; }
-  static Columns Or(Columns a, Columns b) { return {_mm_or_si128(a.v, b.v)}; }
-  Columns Parities() const {
-    __m128i x = _mm_xor_si128(v, _mm_srli_epi16(v, 4));
-    x = _mm_xor_si128(x, _mm_srli_epi16(x, 2));
-    x = _mm_xor_si128(x, _mm_srli_epi16(x, 1));
-    return {_mm_and_si128(x, _mm_set1_epi8(1))};
-  }
-  Columns ShiftLeft(int bits) const { return {_mm_sll_epi16(v, _mm_cvtsi32_si128(bits))}; }
-  void Store(uint8_t* sixteen_bytes) const {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(sixteen_bytes), v);
-  }
-};
-
-#include "ribbon/back_substitution.h"
+// Compilers make SSE2 instructions of the plain code, and those are not slower.
+void BackSubstitute(const Equations& equations, const GroupLayout& layout, uint8_t* group_bytes) {
+  kPortableKernel.back_substitute(equations, layout, group_bytes);
+}
 
 }  // namespace
 

@@ -88,8 +88,8 @@ class Steering {
         Advance(length);
         return true;
       }
-      // Equal hashes depend on each other under any length.
-      if (attempt == 0 && SortAndFindDuplicates(HashesOf(next_bucket()))) return false;
+      // Equal hashes depend on each other under any length. Sorting takes as long as some tries.
+      if (attempt == 3 && SortAndFindDuplicates(HashesOf(next_bucket()))) return false;
     }
     return false;
   }
@@ -150,8 +150,7 @@ class Steering {
     return counts_.keys + static_cast<int64_t>(HashesOf(next_bucket()).size()) + counts_.empty;
   }
   int64_t AimedLength() {
-    const int64_t backlog = thorough_ ? kThoroughBacklog : kBacklog;
-    const int64_t end = (SlotsWanted() - backlog + kSlotsPerGroup / 2) / kSlotsPerGroup;
+    const int64_t end = (SlotsWanted() - kBacklog + kSlotsPerGroup / 2) / kSlotsPerGroup;
     return std::max<int64_t>(1, end - offsets_.back());
   }
   int64_t AimedLastLength() {

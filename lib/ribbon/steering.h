@@ -27,7 +27,7 @@ inline constexpr size_t kMostKeysOfBucket = 1024;
 
 // Rows that are left over from a bucket and find their slots in the next one: so many are aimed at.
 // More leave fewer slots empty and make more lengths unsolvable.
-inline constexpr int64_t kBacklog = 24, kThoroughBacklog = 20;
+inline constexpr int64_t kBacklog = 20;
 
 // Lengths that a thorough build compares.
 inline constexpr int kThoroughTries = 5;
