@@ -34,11 +34,11 @@ Equation FoldedEquationOf(const Row& row, uint64_t first, uint64_t hash, uint64_
 }
 
 // Lengths of a bucket other than the last, in the order in which they are tried: as aimed, 1 more,
-// 1 less, 2 more, .. 8 less, 9 more, 10 more .. May be less than 1.
+// 1 less, 2 more, 3 more .. May be less than 1. Never 2 less: a backlog that much larger can leave
+// no free slot where the first rows of the next bucket are, under any length.
 int64_t TriedLength(int64_t aimed, int attempt) {
-  constexpr int kBothWays = 16;
-  if (attempt > kBothWays) return aimed + attempt - kBothWays / 2;
-  return attempt % 2 != 0 ? aimed + (attempt + 1) / 2 : aimed - attempt / 2;
+  if (attempt < 2) return aimed + attempt;
+  return attempt == 2 ? aimed - 1 : aimed + attempt - 1;
 }
 
 bool SortAndFindDuplicates(std::span<uint64_t> hashes) {
@@ -55,7 +55,7 @@ class Steering {
         equations_(steered->equations),
         offsets_(steered->offsets) {
     const size_t keys = partition_.hashes.size();
-    equations_ = Equations(keys + keys / 128 + 1024);
+    equations_ = Equations(keys + keys / 128 + 256);
     offsets_.assign(1, 0);
     offsets_.reserve(buckets_ + 1);
   }
@@ -85,8 +85,11 @@ class Steering {
       const int64_t length = TriedLength(aimed, attempt);
       if (length < 1) continue;
       if (Add(length, &added_)) {
-        Advance(length);
-        return true;
+        if (Backlog(length) <= kMostBacklog) {
+          Advance(length);
+          return true;
+        }
+        equations_.TakeBack(added_);
       }
       // Equal hashes depend on each other under any length. Sorting takes as long as some tries.
       if (attempt == 3 && SortAndFindDuplicates(HashesOf(next_bucket()))) return false;
@@ -103,7 +106,9 @@ class Steering {
       const int64_t length = TriedLength(aimed, attempt);
       if (length < 1 || !Add(length, &added_)) continue;
       const size_t empty = CountEmpty(length);
+      const bool fits = Backlog(length) <= kMostBacklog;
       equations_.TakeBack(added_);
+      if (!fits) continue;
       if (best == 0 || empty < fewest_empty) best = length, fewest_empty = empty;
       if (empty == 0) break;
     }
@@ -189,6 +194,12 @@ class Steering {
     const size_t begin = offsets_.back();
     return equations_.CountFree(begin * kSlotsPerGroup,
                                 (begin + static_cast<size_t>(groups)) * kSlotsPerGroup);
+  }
+
+  // Equations of the next bucket, and of those before, that have their slots behind its end.
+  int64_t Backlog(int64_t groups) {
+    return SlotsWanted() + static_cast<int64_t>(CountEmpty(groups)) -
+           (offsets_.back() + groups) * kSlotsPerGroup;
   }
 
   // By first group: from left to right, elimination takes the fewest steps.

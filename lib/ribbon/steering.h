@@ -28,6 +28,10 @@ inline constexpr size_t kMostKeysOfBucket = 1024;
 // Rows that are left over from a bucket and find their slots in the next one: so many are aimed at.
 // More leave fewer slots empty and make more lengths unsolvable.
 inline constexpr int64_t kBacklog = 20;
+// It becomes larger by each slot that stays empty in the bucket. A much larger one can leave no
+// free slot where the first rows of the next bucket are, under any length of that: such a length of
+// this one does not count as solvable.
+inline constexpr int64_t kMostBacklog = 32;
 
 // Lengths that a thorough build compares.
 inline constexpr int kThoroughTries = 5;

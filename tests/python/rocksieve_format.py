@@ -444,6 +444,7 @@ MAX_COLUMNS = 32
 MAX_BUCKET_KEYS = 1024
 NO_WIDE_GROUPS = 0xFFFFFFFF
 MOST_TRIES = 200
+MOST_BACKLOG = 32
 
 
 def ribbon_columns(block):
@@ -631,12 +632,9 @@ class Echelon:
 
 
 def tried_lengths(aimed):
-    """In their order; those below 1 count, but are None."""
-    order = [aimed]
-    for more in range(1, 9):
-        order += [aimed + more, aimed - more]
-    order += [aimed + more for more in range(9, MOST_TRIES)]
-    return [length if length >= 1 else None for length in order[:MOST_TRIES]]
+    """In their order; one below 1 counts, but is None."""
+    order = [aimed, aimed + 1, aimed - 1] + [aimed + more for more in range(2, MOST_TRIES - 1)]
+    return [length if length >= 1 else None for length in order]
 
 
 class Steering:
@@ -661,6 +659,15 @@ class Steering:
             equations.append((row, ribbon_fingerprint(h)))
         return self.echelon.add(equations)
 
+    def add_unless_backlog(self, length):
+        pivots = self.add(length)
+        if pivots is not None:
+            slots_below_end = 8 * (self.offsets[-1] + length)
+            if self.wanted() + self.free_in(length) - slots_below_end > MOST_BACKLOG:
+                self.echelon.take_back(pivots)
+                return None
+        return pivots
+
     def free_in(self, length):
         return self.echelon.count_free(8 * self.offsets[-1], 8 * (self.offsets[-1] + length))
 
@@ -680,14 +687,14 @@ class Steering:
         if self.thorough:
             free = {}
             for length in filter(None, lengths[:5]):
-                pivots = self.add(length)
+                pivots = self.add_unless_backlog(length)
                 if pivots is not None:
                     free[length] = self.free_in(length)
                     self.echelon.take_back(pivots)
             if free:
                 lengths = [min(free, key=free.get)]  # the first of the least
         for length in filter(None, lengths):
-            if self.add(length) is not None:
+            if self.add_unless_backlog(length) is not None:
                 self.advance(length)
                 return True
         return False
