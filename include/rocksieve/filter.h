@@ -98,7 +98,7 @@ struct FilterBlock {
 
 // Collects keys, in any order and with duplicates, and builds one filter after another.
 // The same keys with the same number of repetitions (but for adjacent ones, which do not count)
-// give equal blocks, unless the spec asks for a salt. Memory: 8 bytes per key, and up to 12 more
+// give equal blocks, unless the spec asks for a salt. Memory: 8 bytes per key, and up to 20 more
 // inside Finish(), beyond the filter itself. Thread safety: none.
 class FilterBuilder {
  public:

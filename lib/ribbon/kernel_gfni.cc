@@ -86,17 +86,20 @@ struct TwoMatrices {
   __m128i second() const { return _mm_unpackhi_epi64(both, both); }
 };
 
+__m128i SelectedFrom(const uint64_t* coefficients, int slot) {
+  return _mm_cvtsi64_si128(static_cast<long long>(coefficients[slot] << slot));
+}
+
 // What the slots of a group select: matrix k is of the group k behind it.
 struct GroupMatrices {
   TwoMatrices pairs[4];
 
-  explicit GroupMatrices(const uint64_t* coefficients) {
-    auto row = [coefficients](int slot) {
-      return _mm_cvtsi64_si128(static_cast<long long>(coefficients[slot] << slot));
-    };
+  explicit GroupMatrices(const uint64_t* from) {
     // Transposes eight words of eight bytes.
-    const __m128i a = _mm_unpacklo_epi8(row(7), row(6)), b = _mm_unpacklo_epi8(row(5), row(4));
-    const __m128i c = _mm_unpacklo_epi8(row(3), row(2)), d = _mm_unpacklo_epi8(row(1), row(0));
+    const __m128i a = _mm_unpacklo_epi8(SelectedFrom(from, 7), SelectedFrom(from, 6));
+    const __m128i b = _mm_unpacklo_epi8(SelectedFrom(from, 5), SelectedFrom(from, 4));
+    const __m128i c = _mm_unpacklo_epi8(SelectedFrom(from, 3), SelectedFrom(from, 2));
+    const __m128i d = _mm_unpacklo_epi8(SelectedFrom(from, 1), SelectedFrom(from, 0));
     const __m128i ab_low = _mm_unpacklo_epi16(a, b), ab_high = _mm_unpackhi_epi16(a, b);
     const __m128i cd_low = _mm_unpacklo_epi16(c, d), cd_high = _mm_unpackhi_epi16(c, d);
     pairs[0].both = _mm_unpacklo_epi32(ab_low, cd_low);
@@ -106,23 +109,18 @@ struct GroupMatrices {
   }
 };
 
-// Bits first_byte * 8 .. first_byte * 8 + 15 of eight results, as bytes per column.
-__m128i ColumnsOf(const uint32_t* results, int first_byte) {
-  const auto b = static_cast<char>(first_byte);
-  const auto c = static_cast<char>(first_byte + 1);
-  const auto to_upper_half = [](char x, char y) {
-    return _mm_set_epi8(y, y + 4, y + 8, y + 12, -1, -1, -1, -1, x, x + 4, x + 8, x + 12, -1, -1,
-                        -1, -1);
-  };
-  const auto to_lower_half = [](char x, char y) {
-    return _mm_set_epi8(-1, -1, -1, -1, y, y + 4, y + 8, y + 12, -1, -1, -1, -1, x, x + 4, x + 8,
-                        x + 12);
-  };
+// Bits 8 * kFirstByte .. 8 * kFirstByte + 15 of eight results, as bytes per column.
+template <int kFirstByte>
+__m128i ColumnsOf(const uint32_t* results) {
+  constexpr char b = kFirstByte, c = kFirstByte + 1;
+  const __m128i first_four = _mm_set_epi8(c, c + 4, c + 8, c + 12, -1, -1, -1, -1,  //
+                                          b, b + 4, b + 8, b + 12, -1, -1, -1, -1);
+  const __m128i last_four = _mm_set_epi8(-1, -1, -1, -1, c, c + 4, c + 8, c + 12,  //
+                                         -1, -1, -1, -1, b, b + 4, b + 8, b + 12);
   const auto* from = reinterpret_cast<const __m128i*>(results);
-  const __m128i rows =
-      _mm_or_si128(_mm_shuffle_epi8(_mm_loadu_si128(from), to_upper_half(b, c)),
-                   _mm_shuffle_epi8(_mm_loadu_si128(from + 1), to_lower_half(b, c)));
-  // Product with the bits 1, 2, 4 .. 128: the columns of the matrix.
+  const __m128i rows = _mm_or_si128(_mm_shuffle_epi8(_mm_loadu_si128(from), first_four),
+                                    _mm_shuffle_epi8(_mm_loadu_si128(from + 1), last_four));
+  // The products with 1, 2, 4 .. 128 are the columns of the matrix.
   return Product(_mm_set1_epi64x(static_cast<long long>(0x8040201008040201)), rows);
 }
 
@@ -132,7 +130,7 @@ void SolveColumns(const Equations& equations, const GroupLayout& layout, uint8_t
   for (uint64_t group = layout.groups; group-- > 0;) {
     const uint64_t slot = group * kSlotsPerGroup;
     const GroupMatrices m(equations.coefficients() + slot);
-    __m128i sum = ColumnsOf(equations.results() + slot, kFirstColumn / 8);
+    __m128i sum = ColumnsOf<kFirstColumn / 8>(equations.results() + slot);
     sum = _mm_xor_si128(
         sum, _mm_xor_si128(Product(s7, m.pairs[3].second()), Product(s6, m.pairs[3].first())));
     sum = _mm_xor_si128(

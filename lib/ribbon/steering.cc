@@ -9,6 +9,7 @@ namespace {
 
 constexpr int64_t kMinLastGroups = kGroupsPerRow;  // rows are folded into the last bucket
 constexpr int kTriesBeforeLast = 8;
+constexpr int kMostSpareGroups = 64;
 
 // The equation of a row whose first group is `first`, groups counted from the bucket's first.
 // In all buckets but the last, nothing lies beyond the last group.
@@ -119,11 +120,12 @@ class Steering {
   }
 
   // The last bucket cannot leave a backlog: its slots must suffice for all that is left. So that it
-  // needs few slots to spare, several lengths of the bucket before are tried with each of its own.
+  // needs few slots to spare, several lengths of the bucket before are tried with each of its own;
+  // ever more of them, since one in a million has needed more than the first eight.
   bool SolveLastTwo() {
     const int64_t aimed = AimedLength();
-    for (int spare_groups = 0; spare_groups < kMostTries; spare_groups++) {
-      for (int attempt = 0; attempt < kTriesBeforeLast; attempt++) {
+    for (int spare_groups = 0; spare_groups < kMostSpareGroups; spare_groups++) {
+      for (int attempt = 0; attempt < kTriesBeforeLast + spare_groups; attempt++) {
         const int64_t length = TriedLength(aimed, attempt);
         if (length >= 1 && SolveLastTwoWith(length, spare_groups)) return true;
       }

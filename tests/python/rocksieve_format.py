@@ -464,8 +464,8 @@ def ribbon_fingerprint(h):
     return (h * 0xD6E8FEB86659FD93 & MASK64) >> 32
 
 
-def ribbon_product(h, seed):
-    return h * (0x9FB21C651E98DF25 + 2 * seed) & MASK64
+def ribbon_product(h, length):
+    return h * (0x9FB21C651E98DF25 + 2 * length) & MASK64
 
 
 def parity(x):
@@ -487,7 +487,7 @@ def small_size(columns, slots):
 
 
 def small_row(h, seed, slots):
-    y = ribbon_product(h, seed)
+    y = h * (0x9FB21C651E98DF25 + seed * 0x3C6EF372FE94F82A) & MASK64
     return bits(y ^ (y >> 32), 0, slots)
 
 
@@ -700,8 +700,8 @@ class Steering:
         return False
 
     def solve_last_two(self):
-        for spare in range(MOST_TRIES):
-            for length in filter(None, tried_lengths(self.aimed())[:8]):
+        for spare in range(64):
+            for length in filter(None, tried_lengths(self.aimed())[:8 + spare]):
                 pivots = self.add(length)
                 if pivots is None:
                     continue

@@ -198,7 +198,7 @@ TEST_P(EveryFamily, VerifiesWhatItBuilt) {
     std::string damaged(block.view());
     damaged[damaged.size() / 2] ^= 1;
     EXPECT_NE(builder.Verify(damaged), "");
-    if (keys > 0) {
+    if (keys > 1) {  // a filter of one column has any single key by one chance in two
       const FilterBlock other = BuildFilter(spec(), {"something else"});
       EXPECT_NE(builder.Verify(other.view()), "");
     }
