@@ -39,7 +39,6 @@ inline constexpr uint32_t kNoWideGroups = 0xFFFFFFFF;
 
 inline constexpr uint64_t kRowFactor = 0x9FB21C651E98DF25;
 inline constexpr uint64_t kFingerprintFactor = 0xD6E8FEB86659FD93;
-inline constexpr uint64_t kSeedStep = 0x3C6EF372FE94F82A;  // even, so that the factor stays odd
 inline constexpr uint64_t kReseedFactor = 0x9E3779B97F4A7C15;
 
 // The block's parameter byte.

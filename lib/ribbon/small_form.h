@@ -17,8 +17,9 @@ namespace rocksieve::ribbon {
 
 // `slots` is 1 to 64.
 inline uint64_t SmallRow(uint64_t hash, int seed, int slots) {
-  // With a step of 2, one hash in a few hundred had nearly the same row under all seeds.
-  const uint64_t product = hash * (kRowFactor + kSeedStep * static_cast<uint64_t>(seed));
+  // Not a sum: a product that grows by equal steps from seed to seed leaves one hash in a few
+  // hundred with nearly the same row under all of them.
+  const uint64_t product = (hash ^ static_cast<uint64_t>(seed) * kReseedFactor) * kRowFactor;
   return (product ^ (product >> 32)) & (~uint64_t{0} >> (64 - slots));
 }
 

@@ -487,7 +487,7 @@ def small_size(columns, slots):
 
 
 def small_row(h, seed, slots):
-    y = h * (0x9FB21C651E98DF25 + seed * 0x3C6EF372FE94F82A) & MASK64
+    y = (h ^ (seed * 0x9E3779B97F4A7C15 & MASK64)) * 0x9FB21C651E98DF25 & MASK64
     return bits(y ^ (y >> 32), 0, slots)
 
 

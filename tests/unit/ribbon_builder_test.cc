@@ -172,7 +172,8 @@ TEST(RibbonBuilder, WhatNothingSolvesMayContainEverything) {
   ExpectAllFound(built, RandomHashes(1000, &random));
 }
 
-// Sixteen bits of hash have at most sixteen independent rows in the small form.
+// Hashes that differ in their highest bit only have the same row, unless the small form has more
+// slots than 31.
 TEST(RibbonBuilder, SmallSetsAreReseededTooAndThenMayContainEverything) {
   HashList hashes;
   for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
@@ -182,7 +183,9 @@ TEST(RibbonBuilder, SmallSetsAreReseededTooAndThenMayContainEverything) {
       EXPECT_EQ(FormOf(InfoOf(built)), Form::kSmall);
       ExpectAllFound(built, hashes);
     }
-    hashes.push_back(UndoReseed(uint64_t{1} << 63, reseed));
+    for (uint64_t hash : {uint64_t{1}, uint64_t{1} << 63 | 1}) {
+      hashes.push_back(UndoReseed(hash, reseed));
+    }
   }
   const Payload built = BuildWithTail(hashes, WidthPlan(10));
   EXPECT_EQ(FormOf(InfoOf(built)), Form::kMatchAll);
@@ -191,8 +194,9 @@ TEST(RibbonBuilder, SmallSetsAreReseededTooAndThenMayContainEverything) {
 
 // Keys of eight bytes whose hashes were computed backwards (tests/golden/manifest.json has them).
 TEST(RibbonBuilder, AnAttackWithKeysIsSeenInTheBlock) {
-  const uint64_t keys[] = {0x07bac83323679116, 0xd58a6b4ff56bcf41, 0x3478a5345441ec39,
-                           0xbb5a627fe0d67680};
+  const uint64_t keys[] = {0xcc3c837bc8e4f09e, 0x07bc16a602ec90ab, 0x75a2bfb8d4e93a4b,
+                           0x00b3b143f854f8b5, 0xe9e93ac5d4731b57, 0x453f8951fbb8aa44,
+                           0x5812312e484d618a, 0x729ed58b51139df5};
   FilterBuilder builder(Spec("rocksieve.ribbon:10"));
   for (uint64_t key : keys) {
     std::string bytes;
