@@ -86,7 +86,7 @@ class Steering {
       const int64_t length = TriedLength(aimed, attempt);
       if (length < 1) continue;
       if (Add(length, &added_)) {
-        if (Backlog(length) <= kMostBacklog) {
+        if (BacklogAfter(length) <= kMostBacklog) {
           Advance(length);
           return true;
         }
@@ -102,14 +102,15 @@ class Steering {
   bool SolveNextThoroughly() {
     const int64_t aimed = AimedLength();
     int64_t best = 0;
-    size_t fewest_empty = 0;
+    int64_t fewest_empty = 0;
     for (int attempt = 0; attempt < kThoroughTries; attempt++) {
       const int64_t length = TriedLength(aimed, attempt);
       if (length < 1 || !Add(length, &added_)) continue;
-      const size_t empty = CountEmpty(length);
-      const bool fits = Backlog(length) <= kMostBacklog;
+      const int64_t backlog = BacklogAfter(length);
       equations_.TakeBack(added_);
-      if (!fits) continue;
+      if (backlog > kMostBacklog) continue;
+      // All rows of the bucket and of the backlog before it have a slot: in it, or behind it.
+      const int64_t empty = length * kSlotsPerGroup - (RowsToPlace() - backlog);
       if (best == 0 || empty < fewest_empty) best = length, fewest_empty = empty;
       if (empty == 0) break;
     }
@@ -139,7 +140,7 @@ class Steering {
 
   bool SolveLastTwoWith(int64_t length, int64_t spare_groups) {
     if (!Add(length, &added_)) return false;
-    const Counts before = counts_;
+    const int64_t backlog_before = backlog_;
     Advance(length);
     const int64_t last_length = std::max(kMinLastGroups, AimedLastLength() + spare_groups);
     if (Add(last_length, &added_last_)) {
@@ -147,22 +148,18 @@ class Steering {
       return true;
     }
     equations_.TakeBack(added_);
-    counts_ = before;
+    backlog_ = backlog_before;
     offsets_.pop_back();
     return false;
   }
 
-  // Slots up to the end of the next bucket, if none of its own stayed empty.
-  int64_t SlotsWanted() {
-    return counts_.keys + static_cast<int64_t>(HashesOf(next_bucket()).size()) + counts_.empty;
-  }
+  int64_t RowsToPlace() { return backlog_ + static_cast<int64_t>(HashesOf(next_bucket()).size()); }
+  // To the nearest group.
   int64_t AimedLength() {
-    const int64_t end = (SlotsWanted() - kBacklog + kSlotsPerGroup / 2) / kSlotsPerGroup;
-    return std::max<int64_t>(1, end - offsets_.back());
+    constexpr int64_t kRounding = kSlotsPerGroup / 2;
+    return std::max<int64_t>(1, (RowsToPlace() - kBacklog + kRounding) / kSlotsPerGroup);
   }
-  int64_t AimedLastLength() {
-    return (SlotsWanted() + kSlotsPerGroup - 1) / kSlotsPerGroup - offsets_.back();
-  }
+  int64_t AimedLastLength() { return (RowsToPlace() + kSlotsPerGroup - 1) / kSlotsPerGroup; }
 
   // Adds the equations of the next bucket if they can be solved with so many groups.
   bool Add(int64_t groups, Equations::Added* added) {
@@ -176,9 +173,16 @@ class Steering {
 
   // The next bucket has been added.
   void Advance(int64_t groups) {
-    counts_.keys += static_cast<int64_t>(HashesOf(next_bucket()).size());
-    counts_.empty += static_cast<int64_t>(CountEmpty(groups));
+    backlog_ = BacklogAfter(groups);
     offsets_.push_back(offsets_.back() + static_cast<uint32_t>(groups));
+  }
+
+  // Rows of the next bucket, which has been added, and of those before, that have their slots
+  // behind its end; no row reaches farther behind it than this.
+  int64_t BacklogAfter(int64_t groups) const {
+    constexpr size_t kReach = kGroupsPerRow * kSlotsPerGroup;
+    const size_t end = (offsets_.back() + static_cast<size_t>(groups)) * kSlotsPerGroup;
+    return static_cast<int64_t>(kReach - equations_.CountFree(end, end + kReach));
   }
 
   // Whether the directory has numbers for all offsets.
@@ -189,19 +193,6 @@ class Steering {
       if (delta < INT16_MIN || delta > INT16_MAX) return false;
     }
     return true;
-  }
-
-  // Slots of the next bucket that stay empty, now that it has been added.
-  size_t CountEmpty(int64_t groups) const {
-    const size_t begin = offsets_.back();
-    return equations_.CountFree(begin * kSlotsPerGroup,
-                                (begin + static_cast<size_t>(groups)) * kSlotsPerGroup);
-  }
-
-  // Equations of the next bucket, and of those before, that have their slots behind its end.
-  int64_t Backlog(int64_t groups) {
-    return SlotsWanted() + static_cast<int64_t>(CountEmpty(groups)) -
-           (offsets_.back() + groups) * kSlotsPerGroup;
   }
 
   // By first group: from left to right, elimination takes the fewest steps.
@@ -220,18 +211,12 @@ class Steering {
     }
   }
 
-  // Of the buckets before the next: their keys, and the slots below their end that stay empty,
-  // since later buckets do not reach them.
-  struct Counts {
-    int64_t keys = 0, empty = 0;
-  };
-
   const bool thorough_;
   PartitionedHashes& partition_;
   const size_t buckets_;
   Equations& equations_;
   std::vector<uint32_t>& offsets_;
-  Counts counts_;
+  int64_t backlog_ = 0;  // rows of the buckets before the next that have their slots behind these
   Equations::Added added_, added_last_;
   std::vector<Equation> sorted_;
   std::vector<uint32_t> begin_of_group_;

@@ -645,7 +645,7 @@ class Steering:
         self.thorough = thorough
         self.echelon = Echelon()
         self.offsets = [0]
-        self.keys = self.empty = 0  # of the buckets before
+        self.backlog = 0
 
     def add(self, length):
         q = len(self.offsets) - 1
@@ -659,28 +659,29 @@ class Steering:
             equations.append((row, ribbon_fingerprint(h)))
         return self.echelon.add(equations)
 
+    def backlog_after(self, length):
+        end = 8 * (self.offsets[-1] + length)
+        return sum(pivot >= end for pivot in self.echelon.rows)
+
     def add_unless_backlog(self, length):
         pivots = self.add(length)
-        if pivots is not None:
-            slots_below_end = 8 * (self.offsets[-1] + length)
-            if self.wanted() + self.free_in(length) - slots_below_end > MOST_BACKLOG:
-                self.echelon.take_back(pivots)
-                return None
+        if pivots is not None and self.backlog_after(length) > MOST_BACKLOG:
+            self.echelon.take_back(pivots)
+            return None
         return pivots
 
     def free_in(self, length):
         return self.echelon.count_free(8 * self.offsets[-1], 8 * (self.offsets[-1] + length))
 
     def advance(self, length):
-        self.keys += len(self.hashes_of[len(self.offsets) - 1])
-        self.empty += self.free_in(length)
+        self.backlog = self.backlog_after(length)
         self.offsets.append(self.offsets[-1] + length)
 
-    def wanted(self):
-        return self.keys + len(self.hashes_of[len(self.offsets) - 1]) + self.empty
+    def rows_to_place(self):
+        return len(self.hashes_of[len(self.offsets) - 1]) + self.backlog
 
     def aimed(self):
-        return max(1, (self.wanted() - 16) // 8 - self.offsets[-1])
+        return max(1, (self.rows_to_place() - 16) // 8)
 
     def solve_next(self):
         lengths = tried_lengths(self.aimed())
@@ -705,14 +706,14 @@ class Steering:
                 pivots = self.add(length)
                 if pivots is None:
                     continue
-                before = self.keys, self.empty
+                before = self.backlog
                 self.advance(length)
-                last = max(8, (self.wanted() + 7) // 8 - self.offsets[-1] + spare)
+                last = max(8, (self.rows_to_place() + 7) // 8 + spare)
                 if self.add(last) is not None:
                     self.advance(last)
                     return True
                 self.echelon.take_back(pivots)
-                self.keys, self.empty = before
+                self.backlog = before
                 self.offsets.pop()
         return False
 
