@@ -29,7 +29,8 @@ struct Layout {
 constexpr Layout kLayouts[] = {{"rocksieve.bloom:10", false},
                                {"rocksieve.cuckoo:12.5", true},
                                {"rocksieve.bloom:10:salted", true},
-                               {"rocksieve.cuckoo:1%", false}};
+                               {"rocksieve.cuckoo:1%", false},
+                               {"rocksieve.ribbon:10", true}};
 
 // Small everything, so that flushes and compactions are under way all the time.
 DbConfig WriterConfig(const Layout& layout) {
@@ -170,7 +171,8 @@ TEST_P(Crash, NothingIsLostAndNothingComesBack) {
 }
 
 std::string LayoutName(const testing::TestParamInfo<size_t>& info) {
-  const char* kNames[] = {"Bloom", "CuckooPartitioned", "BloomSaltedPartitioned", "Cuckoo"};
+  const char* kNames[] = {"Bloom", "CuckooPartitioned", "BloomSaltedPartitioned", "Cuckoo",
+                          "RibbonPartitioned"};
   return kNames[info.param];
 }
 

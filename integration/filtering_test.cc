@@ -30,6 +30,7 @@ constexpr Case kCases[] = {
     {"rocksieve.bloom:1%", 8.6},     {"rocksieve.bloom:8:salted", 8},
     {"rocksieve.cuckoo:12.5", 12.5}, {"rocksieve.cuckoo:8", 8},
     {"rocksieve.cuckoo:0.1%", 12.6}, {"rocksieve.cuckoo:2%:salted", 8.3},
+    {"rocksieve.ribbon:9.4", 9.4},   {"rocksieve.ribbon:1%", 6.8},
 };
 
 class Filtering : public testing::TestWithParam<Case> {
@@ -193,7 +194,8 @@ INSTANTIATE_TEST_SUITE_P(Specs, Filtering, testing::ValuesIn(kCases), CaseName);
 // The fixed salt: equal input gives equal filters on every replica. A random one gives others.
 TEST(FilterBytes, AreEqualOnReplicasUnlessSalted) {
   for (const std::string spec : {"rocksieve.bloom:10", "rocksieve.cuckoo:12.5",
-                                 "rocksieve.bloom:10:salted", "rocksieve.cuckoo:12.5:salted"}) {
+                                 "rocksieve.ribbon:10", "rocksieve.bloom:10:salted",
+                                 "rocksieve.cuckoo:12.5:salted", "rocksieve.ribbon:10:salted"}) {
     SCOPED_TRACE(spec);
     std::vector<std::string> filters[2];
     for (std::vector<std::string>& of_replica : filters) {

@@ -25,6 +25,7 @@ constexpr Spelling kSpellings[] = {
     {"rocksieve.bloom:010.000", "rocksieve.bloom:10"},
     {"rocksieve.cuckoo:12.5", "rocksieve.cuckoo:12.5"},
     {"rocksieve.cuckoo:0.1%", "rocksieve.cuckoo:0.1%"},
+    {"rocksieve.ribbon:9.40", "rocksieve.ribbon:9.4"},
     {"rocksieve.bloom:1.0%", "rocksieve.bloom:1%"},
     {"rocksieve.bloom:64", "rocksieve.bloom:64"},
     {"rocksieve.bloom:50%", "rocksieve.bloom:50%"},

@@ -53,7 +53,7 @@ TEST_P(Upgrade, BuiltInFiltersKeepWorking) {
   EXPECT_GE(unfiltered, kFiles * kMissing * 9 / 10);
   EXPECT_LT(before, unfiltered / 20);
 
-  for (const char* spec : {"rocksieve.bloom:10", "rocksieve.cuckoo:12.5"}) {
+  for (const char* spec : {"rocksieve.bloom:10", "rocksieve.cuckoo:12.5", "rocksieve.ribbon:10"}) {
     SCOPED_TRACE(spec);
     const PolicyPtr policy = PolicyFor(spec);
     EXPECT_NEAR(static_cast<double>(reads_under(policy)), static_cast<double>(before), 5);
@@ -73,8 +73,8 @@ TEST_P(Upgrade, BuiltInFiltersKeepWorking) {
 
 TEST_P(Upgrade, BuiltInPoliciesFindEveryKeyOfOurs) {
   const std::vector<std::string> missing = MissingKeys(kMissing / 10);
-  for (const char* spec :
-       {"rocksieve.bloom:10", "rocksieve.cuckoo:12.5", "rocksieve.bloom:1%:salted"}) {
+  for (const char* spec : {"rocksieve.bloom:10", "rocksieve.cuckoo:12.5", "rocksieve.ribbon:0.1%",
+                           "rocksieve.bloom:1%:salted"}) {
     SCOPED_TRACE(spec);
     const std::string path = directory_ / spec;
     Oracle oracle;

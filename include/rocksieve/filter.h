@@ -60,6 +60,7 @@ class Filter {
 struct FilterBlockInfo {
   Family family = Family::kBloom;
   // Bloom: probes per key, plus 128 if the build was thorough. Cuckoo: bits of narrow fingerprints.
+  // Ribbon: columns of narrow groups, plus 64 times the reseed; 0 for "may contain every key".
   uint8_t parameter = 0;
   uint64_t key_count = 0;
   bool salted = false;
@@ -100,7 +101,7 @@ struct FilterBlock {
 
 // Collects keys, in any order and with duplicates, and builds one filter after another.
 // The same keys with the same number of repetitions (but for adjacent ones, which do not count)
-// give equal blocks, unless the spec asks for a salt. Memory: 8 bytes per key, and up to 12 more
+// give equal blocks, unless the spec asks for a salt. Memory: 8 bytes per key, and up to 20 more
 // inside Finish(), beyond the filter itself. Thread safety: none.
 class FilterBuilder {
  public:

@@ -24,7 +24,7 @@
 namespace rocksieve {
 
 // The values are stored in filter blocks and never change.
-enum class Family : uint8_t { kBloom = 1, kCuckoo = 2 };
+enum class Family : uint8_t { kBloom = 1, kCuckoo = 2, kRibbon = 3 };
 
 struct FilterSpec {
   enum class Unit { kBitsPerKey, kFalsePositiveRate };

@@ -76,4 +76,12 @@ Isa ActiveIsa() {
   return isa;
 }
 
+bool CpuHasGfni() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("gfni");
+#else
+  return false;
+#endif
+}
+
 }  // namespace rocksieve

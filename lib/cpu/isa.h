@@ -21,4 +21,8 @@ std::vector<Isa> UsableIsas();
 // goes to stderr, and the best usable one is taken.
 Isa ActiveIsa();
 
+// Whether the processor has the bit matrix products of GFNI, a feature beside those above. It is
+// only asked where kAvx2 is usable, which says that the vector registers are too.
+bool CpuHasGfni();
+
 }  // namespace rocksieve

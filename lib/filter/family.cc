@@ -9,6 +9,9 @@
 #include "cuckoo/builder.h"
 #include "cuckoo/model.h"
 #include "cuckoo/reader.h"
+#include "ribbon/builder.h"
+#include "ribbon/model.h"
+#include "ribbon/reader.h"
 
 namespace rocksieve {
 namespace {
@@ -82,6 +85,41 @@ double CuckooUnfilteredShare(const FilterBlockInfo& info) {
                                                                 : 0;
 }
 
+double RibbonExpectedPayloadBits(uint64_t keys, const Budget& budget) {
+  return ribbon::ExpectedPayloadBits(keys, ribbon::PlanFor(keys, budget));
+}
+
+double RibbonExpectedRate(uint64_t keys, const Budget& budget) {
+  return keys == 0 ? 0 : ribbon::ExpectedRate(keys, ribbon::PlanFor(keys, budget));
+}
+
+std::unique_ptr<char[]> RibbonBuild(const HashList& hashes, const Budget& budget, size_t head_room,
+                                    size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
+  const ribbon::Plan plan = ribbon::PlanFor(hashes.size(), budget);
+  ribbon::Payload payload = ribbon::Build(hashes, plan, head_room, tail_room);
+  *payload_bytes = payload.size;
+  *parameter = payload.parameter;
+  return std::move(payload.data);
+}
+
+std::unique_ptr<Filter> RibbonOpen(const FilterBlockInfo& info) { return ribbon::Open(info); }
+
+double RibbonRateOfBlock(const FilterBlockInfo& info) {
+  const ribbon::Form form = ribbon::FormOf(info);
+  ribbon::Table table;
+  if (form == ribbon::Form::kMatchAll) return 1;
+  if (form == ribbon::Form::kSmall) {
+    return ribbon::FalsePositiveRate(ribbon::ColumnsOf(info.parameter), 0);
+  }
+  if (!ribbon::ParseTable(info, &table)) return 0;
+  const ribbon::Width width = ribbon::WidthOf(table);
+  return ribbon::FalsePositiveRate(width.columns, width.wide_share);
+}
+
+double RibbonUnfilteredShare(const FilterBlockInfo& info) {
+  return info.key_count > 0 && ribbon::FormOf(info) == ribbon::Form::kMatchAll ? 1 : 0;
+}
+
 constexpr FamilyEntry kFamilies[] = {
     {Family::kBloom, "bloom", bloom::kMinBitsPerKey, bloom::kMaxBitsPerKey,
      BloomExpectedPayloadBits, BloomExpectedRate, BloomBuild, BloomOpen, BloomRateOfBlock,
@@ -89,6 +127,9 @@ constexpr FamilyEntry kFamilies[] = {
     {Family::kCuckoo, "cuckoo", cuckoo::kMinBitsPerKey, cuckoo::kMaxBitsPerKey,
      CuckooExpectedPayloadBits, CuckooExpectedRate, CuckooBuild, CuckooOpen, CuckooRateOfBlock,
      CuckooUnfilteredShare},
+    {Family::kRibbon, "ribbon", ribbon::kMinBitsPerKey, ribbon::kMaxBitsPerKey,
+     RibbonExpectedPayloadBits, RibbonExpectedRate, RibbonBuild, RibbonOpen, RibbonRateOfBlock,
+     RibbonUnfilteredShare},
 };
 
 }  // namespace
@@ -107,6 +148,6 @@ const FamilyEntry* FindFamily(Family family) {
   return nullptr;
 }
 
-std::string_view FamilyNames() { return "bloom, cuckoo"; }
+std::string_view FamilyNames() { return "bloom, cuckoo, ribbon"; }
 
 }  // namespace rocksieve

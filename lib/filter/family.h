@@ -38,7 +38,7 @@ struct FamilyEntry {
 const FamilyEntry* FindFamily(std::string_view name);
 const FamilyEntry* FindFamily(Family family);
 
-// "bloom, cuckoo"
+// "bloom, cuckoo, .."
 std::string_view FamilyNames();
 
 }  // namespace rocksieve

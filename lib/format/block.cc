@@ -40,7 +40,8 @@ uint8_t ByteAt(std::string_view block, size_t at) { return static_cast<uint8_t>(
 
 bool KnownFamily(uint8_t family) {
   return family == static_cast<uint8_t>(Family::kBloom) ||
-         family == static_cast<uint8_t>(Family::kCuckoo);
+         family == static_cast<uint8_t>(Family::kCuckoo) ||
+         family == static_cast<uint8_t>(Family::kRibbon);
 }
 
 }  // namespace

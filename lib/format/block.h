@@ -2,7 +2,7 @@
 //
 //        0  magic            8A 52 4B 53
 //        4  format version   1
-//        5  family           1 Bloom, 2 cuckoo
+//        5  family           1 Bloom, 2 cuckoo, 3 ribbon
 //        6  flags            bit 0: the salt is stored
 //        7  parameter        the family's own
 //        8  key count        u64

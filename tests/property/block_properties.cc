@@ -20,6 +20,7 @@ namespace {
 const char* AnySpecText() {
   return *rc::gen::element("rocksieve.bloom:5", "rocksieve.bloom:10", "rocksieve.bloom:20",
                            "rocksieve.cuckoo:8", "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:40",
+                           "rocksieve.ribbon:5", "rocksieve.ribbon:10.4", "rocksieve.ribbon:22.5",
                            "rocksieve.bloom:10:salted");
 }
 

@@ -18,8 +18,9 @@ namespace {
 
 FilterSpec AnySpec() {
   FilterSpec spec;
-  spec.family = *rc::gen::element(Family::kBloom, Family::kCuckoo);
-  spec.amount = 2.5 + 0.001 * *rc::gen::inRange(0, 61500);
+  spec.family = *rc::gen::element(Family::kBloom, Family::kCuckoo, Family::kRibbon);
+  const int most_bits = spec.family == Family::kRibbon ? 32 : 64;
+  spec.amount = 2.5 + 0.001 * *rc::gen::inRange(0, 1000 * most_bits - 2500);
   if (*rc::gen::inRange(0, 4) == 0) {
     spec.unit = FilterSpec::Unit::kFalsePositiveRate;
     spec.amount = *rc::gen::element(0.5, 0.2, 0.01, 0.001, 0.0001, 0.000001);

@@ -18,9 +18,9 @@ import time
 
 import rocksieve_format as fmt
 
-FAMILY_NAMES = {fmt.BLOOM: "bloom", fmt.CUCKOO: "cuckoo"}
-MIN_BITS = {fmt.BLOOM: 1, fmt.CUCKOO: 2.5}
-MAX_BITS = 64
+FAMILY_NAMES = {fmt.BLOOM: "bloom", fmt.CUCKOO: "cuckoo", fmt.RIBBON: "ribbon"}
+MIN_BITS = {fmt.BLOOM: 1, fmt.CUCKOO: 2.5, fmt.RIBBON: 1}
+MAX_BITS = {fmt.BLOOM: 64, fmt.CUCKOO: 64, fmt.RIBBON: 32}
 MAX_ASKED = 300  # of the keys of one filter
 DAMAGES_PER_RANDOM_FILTER = 8
 DAMAGES_PER_CHOSEN_FILTER = 40
@@ -101,16 +101,16 @@ def require_equal(what, cpp, python):
 
 def random_bits(rng, family):
     """Bits per key, as the text of a spec."""
-    low = MIN_BITS[family]
+    low, high = MIN_BITS[family], MAX_BITS[family]
     kind = rng.random()
     if kind < 0.1:
         return str(low)
     if kind < 0.2:
-        return str(MAX_BITS)
+        return str(high)
     if kind < 0.5:
-        return str(rng.randint(int(low + 0.5), MAX_BITS))
+        return str(rng.randint(int(low + 0.5), high))
     # Small amounts get their share: that is where the number of probes changes.
-    amount = rng.uniform(low, 20 if kind < 0.75 else MAX_BITS)
+    amount = rng.uniform(low, 20 if kind < 0.75 else high)
     return f"{amount:.{rng.randint(1, 9)}f}"
 
 
@@ -289,8 +289,16 @@ def encode_as_planned_by(block, keys, thorough):
     """The bytes for a spec that gives a rate: what a model decided is taken from the block."""
     added = fmt.without_adjacent_duplicates(keys)
     hashes = [fmt.key_hash(key, block.salt) for key in added]
+    parameter = block.parameter
     if not added:
         payload = b""
+    elif block.family == fmt.RIBBON:
+        columns = fmt.ribbon_columns(block)
+        first_wide = 0
+        if fmt.ribbon_form(block) == fmt.GENERAL:
+            first_wide = fmt.read_ribbon_payload(block).first_wide
+        parameter, payload = fmt.ribbon_payload(
+            hashes, thorough, columns, lambda groups: (columns, first_wide))
     elif block.family == fmt.BLOOM:
         lines = len(block.payload) // fmt.LINE_SIZE
         payload = fmt.bloom_payload(hashes, lines, fmt.probe_count_of(block), thorough)
@@ -301,7 +309,7 @@ def encode_as_planned_by(block, keys, thorough):
         first_wide = fmt.read_cuckoo_payload(block).first_wide
         payload = fmt.cuckoo_payload(fmt.split_into_shards(hashes, shards), block.parameter,
                                      first_wide, load)
-    return fmt.encode_block(block.family, block.parameter, len(added), payload, block.salt, added)
+    return fmt.encode_block(block.family, parameter, len(added), payload, block.salt, added)
 
 
 def check_filter(tool, rng, family, amount, salted, keys, damages, thorough=False):
@@ -337,7 +345,7 @@ def check_filter(tool, rng, family, amount, salted, keys, damages, thorough=Fals
 
 
 def check_random_filter(tool, rng):
-    family = rng.choice([fmt.BLOOM, fmt.CUCKOO])
+    family = rng.choice([fmt.BLOOM, fmt.CUCKOO, fmt.RIBBON])
     amount = random_rate(rng) if rng.random() < 0.1 else random_bits(rng, family)
     salted = rng.random() < 0.2
     thorough = rng.random() < 0.2
@@ -383,6 +391,14 @@ def check_chosen_filters(tool, rng):
         check(fmt.CUCKOO, "5.5", numbered(range(count)))
     for count in (12287, 12288):
         check(fmt.CUCKOO, "5.5", numbered(range(count)), thorough=True)
+
+    # Where the form changes, and the number of buckets.
+    for count in (63, 64, 65, 66, 306, 307, 1560, 1561, 3700, 3701):
+        for thorough in (False, True):
+            check(fmt.RIBBON, "7.5", numbered(range(count)), thorough=thorough)
+    # 64 and 65 distinct keys, each added again later.
+    for count in (64, 65):
+        check(fmt.RIBBON, "9", 20 * numbered(range(count)))
 
 
 def main():

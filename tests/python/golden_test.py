@@ -26,7 +26,7 @@ MANIFEST = GOLDEN / "manifest.json"
 FORMATS = ROOT / "docs" / "formats"
 COLUMNS = 64
 
-FAMILIES = {"bloom": fmt.BLOOM, "cuckoo": fmt.CUCKOO}
+FAMILIES = {"bloom": fmt.BLOOM, "cuckoo": fmt.CUCKOO, "ribbon": fmt.RIBBON}
 
 
 def numbered(count, pattern="key%d"):
@@ -93,11 +93,39 @@ CUCKOO_GOLDEN = [
     # Three keys that share one window in all attempts.
     ("unbuildable", "64", listed(b"key15453", b"key19005", b"key49086"), None),
 ]
+# Of eight bytes, and such that under each reseed two of their hashes are 1 and 2**63 + 1, which have
+# the same row in the small form, whatever the seed.
+UNSOLVABLE = ("cc3c837bc8e4f09e", "07bc16a602ec90ab",
+              "75a2bfb8d4e93a4b", "00b3b143f854f8b5",
+              "e9e93ac5d4731b57", "453f8951fbb8aa44",
+              "5812312e484d618a", "729ed58b51139df5")
+RIBBON_GOLDEN = [
+    ("no_keys", "10", numbered(0), None),
+    ("no_keys_salted", "10", numbered(0), SALT),
+    ("one_key", "10", listed(b"apple"), None),
+    ("empty_key", "10", listed(b""), None),
+    ("small", "12", numbered(20), None),
+    ("largest_small", "32", numbered(64), None),
+    ("smallest_general", "10", numbered(65), None),
+    ("fewest_bits", "1", numbered(1000), None),
+    ("mixed_widths", "8.7", numbered(300), None),
+    ("16_and_17_columns", "18.4", numbered(200), None),
+    ("30_and_31_columns", "31.9", numbered(400), None),
+    ("32_columns", "32", listed(*(b"%d" % (i % 70) for i in range(100))), None),
+    ("many_buckets", "2.4", numbered(3000), None),
+    ("salted", "10", numbered(200), SALT),
+    ("key_lengths", "16", listed(*map(counting_bytes, HASH_LENGTHS)), None),
+    ("thorough", "10:thorough", numbered(1500), None),
+    ("duplicates", "20", listed(b"a", b"a", b"b", b"a", b"b", b"b", b"c"), None),
+    ("reseeded", "10", list(UNSOLVABLE[:2]), None),
+    ("match_all", "10", list(UNSOLVABLE), None),
+]
 
 
 def entries():
     """The manifest, as the lists above want it."""
-    for family, golden in (("bloom", BLOOM_GOLDEN), ("cuckoo", CUCKOO_GOLDEN)):
+    families = (("bloom", BLOOM_GOLDEN), ("cuckoo", CUCKOO_GOLDEN), ("ribbon", RIBBON_GOLDEN))
+    for family, golden in families:
         for name, amount, keys, salt in golden:
             yield {
                 "file": f"{family}_{name}.hex",
@@ -168,7 +196,8 @@ class GoldenTest(unittest.TestCase):
         others = [b"other%d" % i for i in range(100)]
         for entry in entries():
             name = entry["file"]
-            if any(word in name for word in ("1_probe", "2_probe", "3_probe", "fewest", "unbuild")):
+            if any(word in name for word in ("1_probe", "2_probe", "3_probe", "fewest", "many_buckets", "unbuild",
+                                           "match_all")):
                 continue
             with self.subTest(name):
                 block = fmt.parse_block(block_of(entry))
@@ -197,6 +226,21 @@ class GoldenTest(unittest.TestCase):
         self.assertEqual(retried.offsets[-1], 18)  # 14 were planned
         unbuildable = fmt.read_cuckoo_payload(blocks["cuckoo_unbuildable.hex"])
         self.assertEqual(unbuildable.offsets, [0, 1])
+        ribbons = {name.removeprefix("ribbon_").removesuffix(".hex"): block
+                   for name, block in blocks.items() if name.startswith("ribbon_")}
+        for name in ("one_key", "small", "largest_small"):
+            self.assertEqual(fmt.ribbon_form(ribbons[name]), fmt.SMALL)
+        self.assertEqual(fmt.ribbon_form(ribbons["smallest_general"]), fmt.GENERAL)
+        self.assertEqual(ribbons["fewest_bits"].parameter, 1)
+        self.assertEqual(ribbons["32_columns"].parameter, 32)
+        for width in (16, 30):
+            self.assertEqual(ribbons[f"{width}_and_{width + 1}_columns"].parameter, width)
+        for name in ("mixed_widths", "16_and_17_columns", "30_and_31_columns"):
+            payload = fmt.read_ribbon_payload(ribbons[name])
+            self.assertTrue(0 < payload.first_wide < payload.offsets[-1])
+        self.assertEqual(len(fmt.read_ribbon_payload(ribbons["many_buckets"]).offsets), 12)
+        self.assertEqual(ribbons["reseeded"].parameter // 64, 1)
+        self.assertEqual(fmt.ribbon_form(ribbons["match_all"]), fmt.MATCH_ALL)
 
 
 class DamageTest(unittest.TestCase):
@@ -218,7 +262,7 @@ class DamageTest(unittest.TestCase):
 
     def test_unknown_versions_families_and_flags_are_from_the_future(self):
         body = fmt.encode_bloom([b"apple"], 10)[:-17]
-        for at, value in ((4, 0), (4, 2), (5, 0), (5, 3), (6, 2), (6, 3), (6, 128)):
+        for at, value in ((4, 0), (4, 2), (5, 0), (5, 4), (6, 2), (6, 3), (6, 128)):
             changed = fmt.seal(body[:at] + bytes([value]) + body[at + 1:])
             self.assertEqual(fmt.parse_block(changed).state, fmt.FUTURE, (at, value))
 
@@ -235,25 +279,34 @@ class DocumentsTest(unittest.TestCase):
     FRUIT = [b"apple", b"pear", b"plum"]
 
     def check(self, document, expected, keys):
-        self.assertEqual(list(examples_of(document)), [expected])
+        """`expected` are the blocks of the examples."""
+        self.assertEqual(list(examples_of(document)), expected)
         text = (FORMATS / document).read_text(encoding="utf-8")
         for key in keys:
             self.assertIn(f"h = {fmt.key_hash(key, None):016X}", text)
 
     def test_block(self):
-        self.check("block.md", fmt.encode_bloom([], 10), [])
+        self.check("block.md", [fmt.encode_bloom([], 10)], [])
 
     def test_bloom(self):
-        self.check("bloom.md", fmt.encode_bloom(self.FRUIT, 10), [b"plum", b"banana"])
+        self.check("bloom.md", [fmt.encode_bloom(self.FRUIT, 10)], [b"plum", b"banana"])
         block = fmt.parse_block(fmt.encode_bloom(self.FRUIT, 10))
         self.assertTrue(fmt.query(block, b"plum"))
         self.assertFalse(fmt.query(block, b"banana"))
 
     def test_cuckoo(self):
-        self.check("cuckoo.md", fmt.encode_cuckoo(self.FRUIT, 14), [b"pear", b"banana"])
+        self.check("cuckoo.md", [fmt.encode_cuckoo(self.FRUIT, 14)], [b"pear", b"banana"])
         block = fmt.parse_block(fmt.encode_cuckoo(self.FRUIT, 14))
         self.assertTrue(fmt.query(block, b"pear"))
         self.assertFalse(fmt.query(block, b"banana"))
+
+    def test_ribbon(self):
+        small = fmt.encode_ribbon(self.FRUIT, 10)
+        general = fmt.encode_ribbon([b"key%d" % i for i in range(65)], 3.3)
+        self.check("ribbon.md", [small, general], [b"pear", b"banana", b"key64"])
+        for block, key in ((small, b"pear"), (general, b"key64")):
+            self.assertTrue(fmt.query(fmt.parse_block(block), key))
+            self.assertFalse(fmt.query(fmt.parse_block(block), b"banana"))
 
 
 class Xxh3Test(unittest.TestCase):

@@ -103,7 +103,7 @@ TEST(Block, WhatALaterVersionWroteIsFromTheFuture) {
   const struct {
     size_t at;
     char value;
-  } changes[] = {{4, 2}, {5, 3}, {5, 0}, {6, 2}, {6, 3}};
+  } changes[] = {{4, 2}, {5, 4}, {5, 0}, {6, 2}, {6, 3}};
   for (const auto& change : changes) {
     std::string future = block;
     future[change.at] = change.value;
@@ -132,6 +132,20 @@ TEST(Block, ContradictionsUnderARightCheckWordAreDamage) {
   EXPECT_EQ(StateOf(changed(cuckoo, 20, std::string_view("\0\0\0\0", 4))), BlockState::kDamaged);
   EXPECT_EQ(StateOf(changed(cuckoo, 24, "\1")), BlockState::kDamaged);  // first offset
   EXPECT_EQ(StateOf(changed(cuckoo, 28, "\xFF\xFF\xFF\xFF")), BlockState::kDamaged);  // falling
+
+  const std::string ribbon = Block("rocksieve.ribbon:10", 5000);
+  EXPECT_EQ(StateOf(changed(ribbon, 7, std::string_view("\0", 1))), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(ribbon, 7, "\x0B")), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(ribbon, 7, "\x21")), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(ribbon, 16, "\xFF\xFF\xFF\xFF")), BlockState::kDamaged);  // buckets
+  EXPECT_EQ(StateOf(changed(ribbon, 16, std::string_view("\0\0\0\0", 4))), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(ribbon, 20, "\xFF\xFF\xFF\xFF")), BlockState::kDamaged);  // wide
+  EXPECT_EQ(StateOf(changed(ribbon, 24, "\1")), BlockState::kDamaged);                // first delta
+  EXPECT_EQ(StateOf(changed(ribbon, 26, "\xFF\x7F")), BlockState::kDamaged);          // falling
+  const std::string small = Block("rocksieve.ribbon:10", 20);
+  EXPECT_EQ(StateOf(changed(small, 7, "\x0B")), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(small, 16, std::string_view("\0", 1))), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(small, 16, "\x41")), BlockState::kDamaged);  // slots
 }
 
 }  // namespace

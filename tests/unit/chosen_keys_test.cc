@@ -50,7 +50,8 @@ TEST_P(ChosenKeys, PassTheUnsaltedFilterAndNotTheSaltedOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, ChosenKeys,
-                         ::testing::Values("rocksieve.bloom:8", "rocksieve.cuckoo:8"));
+                         ::testing::Values("rocksieve.bloom:8", "rocksieve.cuckoo:8",
+                                           "rocksieve.ribbon:8"));
 
 }  // namespace
 }  // namespace rocksieve

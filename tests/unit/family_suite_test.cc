@@ -198,7 +198,7 @@ TEST_P(EveryFamily, VerifiesWhatItBuilt) {
     std::string damaged(block.view());
     damaged[damaged.size() / 2] ^= 1;
     EXPECT_NE(builder.Verify(damaged), "");
-    if (keys > 0) {
+    if (keys > 1) {  // a filter of one column has any single key by one chance in two
       const FilterBlock other = BuildFilter(spec(), {"something else"});
       EXPECT_NE(builder.Verify(other.view()), "");
     }
@@ -230,7 +230,11 @@ INSTANTIATE_TEST_SUITE_P(
                       "rocksieve.cuckoo:10", "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:29",
                       "rocksieve.cuckoo:30.2", "rocksieve.cuckoo:64",
                       "rocksieve.cuckoo:10:thorough", "rocksieve.cuckoo:50%",
-                      "rocksieve.cuckoo:0.0001%"),
+                      "rocksieve.cuckoo:0.0001%", "rocksieve.ribbon:1.1", "rocksieve.ribbon:2.5",
+                      "rocksieve.ribbon:6.3", "rocksieve.ribbon:9.4", "rocksieve.ribbon:10",
+                      "rocksieve.ribbon:17.2", "rocksieve.ribbon:25", "rocksieve.ribbon:32",
+                      "rocksieve.ribbon:10:thorough", "rocksieve.ribbon:50%",
+                      "rocksieve.ribbon:0.1%", "rocksieve.ribbon:0.0001%"),
     [](const auto& test) {
       std::string name = test.param;
       for (char& c : name) {
@@ -256,8 +260,9 @@ TEST_P(EveryRate, IsObservedAsPromised) {
     const FilterBlock block = BuildFilter(Spec(text), NumberedKeys(keys, "key" + name + "-"));
     const OpenedFilter opened = OpenFilter(block.view());
     ASSERT_EQ(opened.state, BlockState::kIntact);
-    // A small shard that had to grow has a little less load than was planned.
-    EXPECT_NEAR(ExpectedFalsePositiveRate(opened.info), promised, promised * 0.08);
+    // A small shard that had to grow has a little less load than was planned; the groups of a small
+    // ribbon filter are whole, and the more there are, the narrower.
+    EXPECT_NEAR(ExpectedFalsePositiveRate(opened.info), promised, promised * 0.12);
     for (int i = 0; i < probes_per_filter; i++) {
       positives += opened.filter->MayContain("missing" + name + "-" + std::to_string(i));
     }
@@ -276,12 +281,17 @@ INSTANTIATE_TEST_SUITE_P(
                           "rocksieve.bloom:0.01%", "rocksieve.bloom:10:thorough",
                           "rocksieve.bloom:16:thorough", "rocksieve.cuckoo:12.5:thorough",
                           "rocksieve.cuckoo:3", "rocksieve.cuckoo:9", "rocksieve.cuckoo:12.5",
-                          "rocksieve.cuckoo:16", "rocksieve.cuckoo:1%", "rocksieve.cuckoo:0.01%"),
+                          "rocksieve.cuckoo:16", "rocksieve.cuckoo:1%", "rocksieve.cuckoo:0.01%",
+                          "rocksieve.ribbon:1", "rocksieve.ribbon:1.6", "rocksieve.ribbon:3",
+                          "rocksieve.ribbon:7.4", "rocksieve.ribbon:10", "rocksieve.ribbon:12.5",
+                          "rocksieve.ribbon:50%", "rocksieve.ribbon:1%", "rocksieve.ribbon:0.1%",
+                          "rocksieve.ribbon:0.01%", "rocksieve.ribbon:10:thorough"),
         ::testing::Values(1000, 20000, 1000000)));
 
 INSTANTIATE_TEST_SUITE_P(TenMillionKeys, EveryRate,
                          ::testing::Combine(::testing::Values("rocksieve.bloom:10",
-                                                              "rocksieve.cuckoo:12.5"),
+                                                              "rocksieve.cuckoo:12.5",
+                                                              "rocksieve.ribbon:10"),
                                             ::testing::Values(10000000)));
 
 }  // namespace

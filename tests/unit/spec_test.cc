@@ -64,7 +64,7 @@ TEST(Spec, MistakesAreNamedWithWhatIsAllowedAndAnExample) {
   const Mistake mistakes[] = {
       {"", "\"\""},
       {"rocksieve", "must begin with rocksieve.FAMILY"},
-      {"rocksieve.", "bloom, cuckoo"},
+      {"rocksieve.", "bloom, cuckoo, ribbon"},
       {"Rocksieve.bloom:10", "must begin with rocksieve.FAMILY"},
       {"rocksieve.blom:10", "\"blom\""},
       {"rocksieve.BLOOM:10", "\"BLOOM\""},
@@ -75,6 +75,7 @@ TEST(Spec, MistakesAreNamedWithWhatIsAllowedAndAnExample) {
       {"rocksieve.bloom:0.99", "1 to 64 bits per key"},
       {"rocksieve.bloom:64.01", "1 to 64 bits per key"},
       {"rocksieve.cuckoo:2.4", "2.5 to 64 bits per key"},
+      {"rocksieve.ribbon:33", "1 to 32 bits per key"},
       {"rocksieve.bloom:-10", "\"-10\""},
       {"rocksieve.bloom:+10", "\"+10\""},
       {"rocksieve.bloom:1e1", "\"1e1\""},

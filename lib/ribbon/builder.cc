@@ -1,0 +1,127 @@
+#include "ribbon/builder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "ribbon/small_form.h"
+#include "ribbon/steering.h"
+
+namespace rocksieve::ribbon {
+namespace {
+
+std::vector<uint64_t> SortedSet(const HashList& hashes) {
+  std::vector<uint64_t> set(hashes.begin(), hashes.end());
+  std::sort(set.begin(), set.end());
+  set.erase(std::unique(set.begin(), set.end()), set.end());
+  return set;
+}
+
+class PayloadBuilder {
+ public:
+  PayloadBuilder(const Plan& plan, size_t head_room, size_t tail_room, const Kernel& kernel)
+      : plan_(plan), head_room_(head_room), tail_room_(tail_room), kernel_(kernel) {}
+
+  Payload Build(const HashList& hashes) {
+    if (hashes.empty() || hashes.size() > kMaxKeys) return Empty();
+    if (hashes.size() <= kMaxSmallKeys) return BuildSmall(SortedSet(hashes));
+    for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
+      Steered steered;
+      if (SteerReseeded(hashes, reseed, &steered)) return Finish(steered, reseed);
+      // Equal hashes depend on each other, whatever the reseed. They are so rare that nobody looks
+      // for them before.
+      std::vector<uint64_t> set = SortedSet(hashes);
+      if (set.size() < hashes.size()) return Build(HashList(set.begin(), set.end()));
+    }
+    return Empty();
+  }
+
+ private:
+  Payload Empty() const {
+    Payload payload;
+    payload.data.reset(new char[head_room_ + tail_room_]());
+    return payload;
+  }
+
+  uint8_t* Allocate(uint64_t size, int columns, int reseed, Payload* payload) const {
+    payload->size = size;
+    payload->data.reset(new char[head_room_ + size + tail_room_]);
+    payload->parameter = static_cast<uint8_t>(columns | reseed << kColumnsBits);
+    return reinterpret_cast<uint8_t*>(payload->data.get() + head_room_);
+  }
+
+  Payload BuildSmall(const std::vector<uint64_t>& set) const {
+    std::vector<uint64_t> hashes(set.size());
+    for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
+      std::transform(set.begin(), set.end(), hashes.begin(),
+                     [reseed](uint64_t hash) { return Reseeded(hash, reseed); });
+      const std::optional<SmallSystem> system = SolveSmall(hashes);
+      if (!system) continue;
+      const int columns = SmallColumnsFor(plan_, set.size());
+      Payload payload;
+      WriteSmall(*system, columns,
+                 Allocate(SmallPayloadBytes(columns, static_cast<int>(set.size())), columns, reseed,
+                          &payload));
+      return payload;
+    }
+    return Empty();
+  }
+
+  bool SteerReseeded(const HashList& hashes, int reseed, Steered* steered) const {
+    if (reseed != 0) {
+      HashList reseeded;
+      for (uint64_t hash : hashes) reseeded.push_back(Reseeded(hash, reseed));
+      return SteerAll(reseeded, steered);
+    }
+    return SteerAll(hashes, steered);
+  }
+
+  bool SteerAll(const HashList& hashes, Steered* steered) const {
+    const uint64_t buckets = BucketsFor(hashes.size());
+    PartitionedHashes partition = PartitionHashes(hashes, buckets, [buckets](uint64_t hash) {
+      return static_cast<size_t>(BucketIndex(hash, buckets));
+    });
+    return Steer(&partition, plan_.thorough, steered);
+  }
+
+  Payload Finish(const Steered& steered, int reseed) const {
+    const size_t buckets = steered.offsets.size() - 1;
+    GroupLayout layout;
+    layout.groups = steered.offsets.back();
+    const Width width = WidthFor(plan_, layout.groups * kSlotsPerGroup);
+    layout.columns = width.columns;
+    layout.first_wide_group = static_cast<uint64_t>(
+        std::llround((1 - width.wide_share) * static_cast<double>(layout.groups)));
+
+    const uint64_t directory_end = kPayloadHeadBytes + kDeltaBytes * (buckets + 1);
+    Payload payload;
+    uint8_t* bytes =
+        Allocate(directory_end + layout.Byte(layout.groups), layout.columns, reseed, &payload);
+    StoreLittleEndian32(bytes, static_cast<uint32_t>(buckets));
+    StoreLittleEndian32(bytes + 4, layout.has_wide_groups()
+                                       ? static_cast<uint32_t>(layout.first_wide_group)
+                                       : kNoWideGroups);
+    for (size_t bucket = 0; bucket <= buckets; bucket++) {
+      const uint64_t delta = steered.offsets[bucket] - bucket * kNominalGroups;
+      uint8_t* to = bytes + kPayloadHeadBytes + kDeltaBytes * bucket;
+      to[0] = static_cast<uint8_t>(delta);
+      to[1] = static_cast<uint8_t>(delta >> 8);
+    }
+    kernel_.back_substitute(steered.equations, layout, bytes + directory_end);
+    return payload;
+  }
+
+  const Plan plan_;
+  const size_t head_room_, tail_room_;
+  const Kernel& kernel_;
+};
+
+}  // namespace
+
+Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t tail_room,
+              const Kernel& kernel) {
+  return PayloadBuilder(plan, head_room, tail_room, kernel).Build(hashes);
+}
+
+}  // namespace rocksieve::ribbon

@@ -1,0 +1,27 @@
+// Builds the payload of a ribbon filter block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "hash/hash_set.h"
+#include "ribbon/kernel.h"
+#include "ribbon/plan.h"
+
+namespace rocksieve::ribbon {
+
+struct Payload {
+  // The payload begins `head_room` bytes into `data`, and `tail_room` bytes follow it.
+  std::unique_ptr<char[]> data;
+  size_t size = 0;
+  uint8_t parameter = 0;
+};
+
+// Depends on the set of hashes and the plan only. Never fails: if the hashes, which somebody must
+// have chosen then, cannot be solved under any of the reseeds, the payload is the one that means
+// "may contain every key" (empty, parameter 0). Memory: 20 bytes per key.
+Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t tail_room,
+              const Kernel& kernel = ActiveKernel());
+
+}  // namespace rocksieve::ribbon

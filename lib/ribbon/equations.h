@@ -1,0 +1,60 @@
+// The linear equations of a filter over GF(2), kept in echelon form: one per slot, or none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rocksieve::ribbon {
+
+// What one key demands: the XOR of the slots that `coefficients` selects is `result`. Bit i stands
+// for the slot first_slot + i.
+struct Equation {
+  uint64_t coefficients;
+  uint32_t first_slot;  // counted from the base that Add() is given
+  uint32_t result;
+};
+
+// Invariants: the equation of slot s, if there is one, selects slot s, none before it, and none at
+// or beyond s + 64; bit i of coefficients()[s] is slot s + i. A slot without an equation has 0.
+//
+// Which slots have equations, and the solution that leaves all other slots 0, depend on the set of
+// equations added, not on their order.
+class Equations {
+ public:
+  explicit Equations(size_t slots) : coefficients_(slots), results_(slots) {}
+
+  size_t slots() const { return coefficients_.size(); }
+  void GrowTo(size_t slots) {
+    coefficients_.resize(slots);
+    results_.resize(slots);
+  }
+
+  // What an Add() did, so that it can be taken back.
+  struct Added {
+    size_t base_slot = 0;
+    size_t count = 0;
+    std::vector<uint32_t> slots;  // from base_slot on
+  };
+
+  // Adds all of them; or none, and returns false, if they and what is there depend on each other.
+  // REQUIRES: base_slot + first_slot + 64 <= slots().
+  bool Add(std::span<const Equation> equations, size_t base_slot, Added* added);
+
+  // REQUIRES: what was added later has been taken back.
+  void TakeBack(const Added& added);
+
+  // Slots without an equation.
+  size_t CountFree(size_t begin_slot, size_t end_slot) const;
+
+  const uint64_t* coefficients() const { return coefficients_.data(); }
+  const uint32_t* results() const { return results_.data(); }
+
+ private:
+  // 12 bytes per slot, not 16: in two arrays.
+  std::vector<uint64_t> coefficients_;
+  std::vector<uint32_t> results_;
+};
+
+}  // namespace rocksieve::ribbon

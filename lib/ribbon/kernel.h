@@ -1,0 +1,84 @@
+// The inner loops of the ribbon family, one implementation per instruction set, each in a file of
+// its own (kernel_NAME.cc). All of them give the same answers and the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <rocksieve/filter.h>
+
+#include "cpu/isa.h"
+#include "ribbon/equations.h"
+#include "ribbon/layout.h"
+
+namespace rocksieve::ribbon {
+
+// Groups of one width: group g begins at byte g * columns - byte_shift.
+struct Zone {
+  uint32_t columns = 0;
+  uint32_t mask = 0;  // of as many fingerprint bits
+  uint64_t byte_shift = 0;
+};
+
+// Where groups stand, and how wide they are.
+struct GroupLayout {
+  int columns = 0;  // of narrow groups
+  uint64_t groups = 0;
+  uint64_t first_wide_group = 0;  // may lie beyond the last group
+
+  uint64_t Byte(uint64_t group) const { return GroupByte(group, columns, first_wide_group); }
+  bool has_wide_groups() const { return first_wide_group < groups; }
+};
+
+// The payload of a block in its general form, opened and checked.
+struct Table {
+  const uint8_t* directory = nullptr;
+  const uint8_t* group_bytes = nullptr;
+  uint64_t buckets = 0;
+  int reseed = 0;
+  GroupLayout layout;
+  int64_t last_unfolded = 0;  // rows whose first group is at most this are not folded
+  Zone zones[2];              // narrow and wide
+};
+
+// What a query works on.
+class TableFilter : public Filter {
+ public:
+  const Table& table() const { return table_; }
+
+ protected:
+  TableFilter(const Table& table, uint64_t salt, Query query)
+      : Filter(salt, query), table_(table) {}
+
+ private:
+  const Table table_;
+};
+
+// The filter given must be a TableFilter. May read up to 15 bytes past the last group.
+using QueryFunction = bool (*)(const Filter& table_filter, uint64_t hash);
+
+struct Kernel {
+  const char* name;
+  // The query for a table: its number of columns, whether it has wide groups, and a reseed make
+  // different loops.
+  QueryFunction (*query_for)(const Table& table);
+  // Solves the equations from the last group to the first, slots without an equation being 0, and
+  // writes the groups.
+  void (*back_substitute)(const Equations& equations, const GroupLayout& layout,
+                          uint8_t* group_bytes);
+};
+
+extern const Kernel kPortableKernel;
+#if defined(__x86_64__)
+extern const Kernel kSse2Kernel, kGfniKernel;
+#elif defined(__aarch64__)
+extern const Kernel kNeonKernel;
+#endif
+
+// Those that this machine can run.
+std::vector<const Kernel*> UsableKernels();
+
+// That of ActiveIsa(). AVX2 as such gains nothing, but where GFNI is there too, it is used.
+const Kernel& ActiveKernel();
+
+}  // namespace rocksieve::ribbon

@@ -1,0 +1,100 @@
+// Where a key's bits stand: the steered ribbon filter (STR).
+//
+//   payload, general form: u32 buckets | u32 first wide group | i16 delta x (buckets + 1) | groups
+//   payload, small form:   u8 slots | u8 seed | columns, bit-packed
+//   payload, match all:    nothing
+//
+// A key owns F bits of result, its fingerprint. It selects some of the table's slots, each F bits
+// wide, whose XOR equals the fingerprint; a missing key passes with probability 2^-F. The builder
+// finds the slots by solving linear equations over GF(2), one per key (Dietzfelbinger and Walzer,
+// "Efficient Gauss Elimination for Near-Quadratic Matrices with One Short Random Block per Row",
+// 2019; Dillinger, Huebschle-Schneider, Sanders, Walzer, "Fast Succinct Retrieval and Approximate
+// Membership Using Ribbon", 2022).
+//
+// Three things are different here. A bucket of about 384 keys gets as many slots as it has keys:
+// the directory *steers* it, so nothing is bumped and hardly a slot stays empty. Slots come in
+// groups of 8, stored as columns: byte j of a group holds bit j of its slots. And a row is sparse,
+// three bytes of coefficients within 8 groups, so that a query is three loads whatever F is. The
+// length of a bucket is also its seed: where a bucket cannot be solved, another length can.
+#pragma once
+
+#include <cstdint>
+
+#include "format/coding.h"
+
+namespace rocksieve::ribbon {
+
+inline constexpr int kMinColumns = 1, kMaxColumns = 32;
+inline constexpr int kMaxReseed = 3;
+
+inline constexpr int kSlotsPerGroup = 8;
+inline constexpr int kGroupsPerRow = 8;  // the coefficients of a key lie within so many groups
+// Groups of a bucket whose delta equals that of the next: the directory stores what differs.
+inline constexpr int kNominalGroups = 48;
+
+inline constexpr uint64_t kPayloadHeadBytes = 8;
+inline constexpr uint64_t kDeltaBytes = 2;
+inline constexpr uint64_t kSmallHeadBytes = 2;
+inline constexpr uint32_t kNoWideGroups = 0xFFFFFFFF;
+
+inline constexpr uint64_t kRowFactor = 0x9FB21C651E98DF25;
+inline constexpr uint64_t kFingerprintFactor = 0xD6E8FEB86659FD93;
+inline constexpr uint64_t kReseedFactor = 0x9E3779B97F4A7C15;
+
+// The block's parameter byte.
+inline constexpr int kColumnsBits = 6;
+inline int ColumnsOf(uint8_t parameter) { return parameter & ((1 << kColumnsBits) - 1); }
+inline int ReseedOf(uint8_t parameter) { return parameter >> kColumnsBits; }
+
+// The hash that the family works on: another one-to-one image of the key hash for each reseed.
+// Needed only if keys were chosen so that their own hashes cannot be solved.
+inline uint64_t Reseeded(uint64_t hash, int reseed) {
+  if (reseed == 0) return hash;
+  hash = (hash ^ (hash >> 32) ^ static_cast<uint64_t>(reseed)) * kReseedFactor;
+  hash = (hash ^ (hash >> 32)) * kReseedFactor;
+  return hash ^ (hash >> 32);
+}
+
+// Bit j is what column j must give.
+inline uint32_t Fingerprint(uint64_t hash) {
+  return static_cast<uint32_t>((hash * kFingerprintFactor) >> 32);
+}
+
+inline uint64_t BucketIndex(uint64_t hash, uint64_t buckets) {
+  return MultiplyHigh64(hash, buckets);
+}
+
+// A key's row in a bucket of so many groups. All that is read of it lies in the upper half of the
+// product and the two bits below: of the lower bits, hashes with many zeros would make zeros.
+class Row {
+ public:
+  Row(uint64_t hash, uint64_t groups_of_bucket)
+      : product_(hash * (kRowFactor + 2 * groups_of_bucket)) {}
+
+  // Groups, counted from the bucket's first.
+  uint64_t FirstGroup(uint64_t groups_of_bucket) const {
+    return ((product_ >> 32) * groups_of_bucket) >> 32;
+  }
+  // The second group follows the first; the third comes so many groups after the first: 4 to 7.
+  uint64_t ThirdGroupDistance() const { return 4 + (product_ >> 30 & 3); }
+
+  // Which slots of the first, second and third group are selected, in bytes 0, 1 and 2; the byte
+  // above them means nothing.
+  uint32_t Coefficients() const { return static_cast<uint32_t>(product_ >> 32); }
+
+ private:
+  uint64_t product_;
+};
+
+// A group beyond the last one stands for the one 8 before. REQUIRES: groups >= kGroupsPerRow.
+inline int64_t Folded(int64_t group, int64_t groups) {
+  return group < groups ? group : group - kGroupsPerRow;
+}
+
+// Where a group begins. Groups from the first wide one on have one column more.
+inline uint64_t GroupByte(uint64_t group, int columns, uint64_t first_wide_group) {
+  return group * static_cast<uint64_t>(columns) +
+         (group > first_wide_group ? group - first_wide_group : 0);
+}
+
+}  // namespace rocksieve::ribbon

@@ -1,0 +1,53 @@
+// How many buckets a ribbon filter gets, and how many columns its slots have, under a budget.
+#pragma once
+
+#include <cstdint>
+
+#include "format/budget.h"
+#include "ribbon/layout.h"
+
+namespace rocksieve::ribbon {
+
+inline constexpr double kMinBitsPerKey = 1;
+inline constexpr double kMaxBitsPerKey = 32;
+
+// Up to so many distinct keys, one small dense system of equations is smaller than buckets.
+inline constexpr uint64_t kMaxSmallKeys = 64;
+
+// More distinct keys are not tried: the directory would not hold their offsets.
+inline constexpr uint64_t kMaxKeys = uint64_t{1} << 32;
+
+// Columns per slot: so many, and one more in a share of the groups.
+struct Width {
+  int columns = kMinColumns;
+  double wide_share = 0;
+};
+
+// Of the two, one is 0. The number of slots follows from the keys, within a percent or so.
+struct Plan {
+  double width = 0;      // columns per slot, on average
+  double slot_bits = 0;  // bits of all slots
+  bool thorough = false;
+};
+
+Plan PlanFor(uint64_t keys, const Budget& budget);
+
+// What the plan means once it is known how many slots there are.
+Width WidthFor(const Plan& plan, uint64_t slots);
+// In the small form, all slots have the same number of columns.
+int SmallColumnsFor(const Plan& plan, uint64_t slots);
+
+// Buckets for so many distinct keys: 383 keys each, which with the slots that stay empty fill the
+// nominal groups, so that deltas stay small. Fewer in filters of up to some thousand keys: the last
+// bucket cannot pass surplus keys on, so it needs spare slots, the more of them the more keys it
+// has.
+uint64_t BucketsFor(uint64_t distinct_keys);
+
+double ExpectedSlots(uint64_t keys);
+
+// Expected payload, its directory included.
+double ExpectedPayloadBits(uint64_t keys, const Plan& plan);
+// Expected false-positive rate.
+double ExpectedRate(uint64_t keys, const Plan& plan);
+
+}  // namespace rocksieve::ribbon

@@ -1,0 +1,49 @@
+// The parts of a query that all kernels share.
+#pragma once
+
+#include <cstdint>
+
+#include "ribbon/kernel.h"
+
+namespace rocksieve::ribbon {
+
+struct Bucket {
+  int64_t first_group;
+  uint64_t groups;
+};
+
+inline Bucket BucketOf(const Table& table, uint64_t hash) {
+  const uint64_t bucket = BucketIndex(hash, table.buckets);
+  const uint32_t deltas = LoadLittleEndian32(table.directory + kDeltaBytes * bucket);
+  const int64_t delta = static_cast<int16_t>(deltas), next = static_cast<int16_t>(deltas >> 16);
+  return {static_cast<int64_t>(bucket) * kNominalGroups + delta,
+          static_cast<uint64_t>(kNominalGroups + next - delta)};
+}
+
+// Whether a row whose first group is this one stays within the groups, and within one width.
+template <bool kMixedWidths>
+inline bool IsPlain(const Table& table, int64_t first_group) {
+  if (first_group > table.last_unfolded) return false;
+  // All groups of the row but the first may be wide.
+  return !kMixedWidths ||
+         static_cast<uint64_t>(first_group) - table.layout.first_wide_group + (kGroupsPerRow - 1) >=
+             kGroupsPerRow - 1;
+}
+
+// Any row, slowly: those that are folded, and those whose groups have two widths, of which the
+// lesser counts.
+bool QueryAnyRow(const Table& table, const Row& row, int64_t first_group, uint32_t fingerprint);
+
+// Calls one query for a table, with what is known of it as constants.
+template <template <bool kMixedWidths, bool kManyColumns, bool kReseeded> class QueryOf>
+QueryFunction SelectQuery(const Table& table) {
+  const bool mixed = table.layout.has_wide_groups();
+  const bool many = table.layout.columns + (mixed ? 1 : 0) > 16;
+  if (table.reseed != 0) {
+    return many ? QueryOf<true, true, true>::Run : QueryOf<true, false, true>::Run;
+  }
+  if (mixed) return many ? QueryOf<true, true, false>::Run : QueryOf<true, false, false>::Run;
+  return many ? QueryOf<false, true, false>::Run : QueryOf<false, false, false>::Run;
+}
+
+}  // namespace rocksieve::ribbon

@@ -1,0 +1,166 @@
+#include "ribbon/reader.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ribbon/query_parts.h"
+#include "ribbon/small_form.h"
+
+namespace rocksieve::ribbon {
+namespace {
+
+const uint8_t* PayloadOf(const FilterBlockInfo& info) {
+  return reinterpret_cast<const uint8_t*>(info.payload.data());
+}
+
+class RibbonFilter final : public TableFilter {
+ public:
+  RibbonFilter(const FilterBlockInfo& info, const Table& table, const Kernel& kernel)
+      : TableFilter(table, info.salt, kernel.query_for(table)) {}
+
+  void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
+    constexpr size_t kAhead = 32;  // keys on their way at once
+    for (size_t begin = 0; begin < count; begin += kAhead) {
+      const size_t end = std::min(begin + kAhead, count);
+      for (size_t i = begin; i < end; i++) PrefetchRow(Reseeded(hashes[i], table().reseed));
+      for (size_t i = begin; i < end; i++) may_contain[i] = MayContainHash(hashes[i]);
+    }
+  }
+
+ private:
+  // The directory is small enough to be in a cache.
+  void PrefetchRow(uint64_t hash) const {
+    const Bucket bucket = BucketOf(table(), hash);
+    const Row row(hash, bucket.groups);
+    const uint64_t group =
+        static_cast<uint64_t>(bucket.first_group) + row.FirstGroup(bucket.groups);
+    const uint8_t* first = table().group_bytes + table().layout.Byte(group);
+    __builtin_prefetch(first);
+    __builtin_prefetch(first +
+                       row.ThirdGroupDistance() * static_cast<uint64_t>(table().layout.columns));
+  }
+};
+
+class SmallFilter final : public Filter {
+ public:
+  SmallFilter(const FilterBlockInfo& info, int slots)
+      : Filter(info.salt, Ask),
+        columns_(PayloadOf(info) + kSmallHeadBytes),
+        slots_(slots),
+        seed_(PayloadOf(info)[1]),
+        column_count_(ColumnsOf(info.parameter)),
+        reseed_(ReseedOf(info.parameter)) {}
+
+  void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
+    for (size_t i = 0; i < count; i++) may_contain[i] = MayContainHash(hashes[i]);
+  }
+
+ private:
+  static bool Ask(const Filter& filter, uint64_t hash) {
+    const auto& self = static_cast<const SmallFilter&>(filter);
+    hash = Reseeded(hash, self.reseed_);
+    const uint64_t row = SmallRow(hash, self.seed_, self.slots_);
+    const uint32_t fingerprint = Fingerprint(hash);
+    for (int column = 0; column < self.column_count_; column++) {
+      const uint64_t selected = SmallColumn(self.columns_, column, self.slots_) & row;
+      if ((static_cast<uint32_t>(std::popcount(selected)) ^ (fingerprint >> column)) & 1) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const uint8_t* const columns_;
+  const int slots_, seed_, column_count_, reseed_;
+};
+
+class MatchAllFilter final : public Filter {
+ public:
+  explicit MatchAllFilter(uint64_t salt)
+      : Filter(salt, [](const Filter&, uint64_t) { return true; }) {}
+  void MayContainHashes(const uint64_t*, size_t count, bool* may_contain) const override {
+    std::fill_n(may_contain, count, true);
+  }
+};
+
+}  // namespace
+
+Form FormOf(const FilterBlockInfo& info) {
+  const int columns = ColumnsOf(info.parameter);
+  const size_t size = info.payload.size();
+  if (info.parameter == 0 && size == 0) return Form::kMatchAll;
+  if (columns < kMinColumns || columns > kMaxColumns) return Form::kDamaged;
+  const uint64_t least_of_general =
+      kPayloadHeadBytes + 2 * kDeltaBytes + static_cast<uint64_t>(kGroupsPerRow * columns);
+  if (size >= least_of_general) return Form::kGeneral;
+  return size > kSmallHeadBytes ? Form::kSmall : Form::kDamaged;
+}
+
+bool ParseTable(const FilterBlockInfo& info, Table* table) {
+  if (FormOf(info) != Form::kGeneral) return false;
+  const uint8_t* payload = PayloadOf(info);
+  GroupLayout& layout = table->layout;
+  layout.columns = ColumnsOf(info.parameter);
+  table->reseed = ReseedOf(info.parameter);
+  table->buckets = LoadLittleEndian32(payload);
+  layout.first_wide_group = LoadLittleEndian32(payload + 4);
+  const uint64_t directory_end = kPayloadHeadBytes + kDeltaBytes * (table->buckets + 1);
+  if (table->buckets == 0 || directory_end > info.payload.size()) return false;
+  table->directory = payload + kPayloadHeadBytes;
+  table->group_bytes = payload + directory_end;
+
+  auto offset = [table](uint64_t bucket) {
+    const uint8_t* delta = table->directory + kDeltaBytes * bucket;
+    return static_cast<int64_t>(bucket) * kNominalGroups +
+           static_cast<int16_t>(delta[0] | delta[1] << 8);
+  };
+  if (offset(0) != 0) return false;
+  for (uint64_t bucket = 0; bucket < table->buckets; bucket++) {
+    if (offset(bucket) >= offset(bucket + 1)) return false;
+  }
+  const int64_t groups = offset(table->buckets);
+  if (groups < kGroupsPerRow) return false;
+  layout.groups = static_cast<uint64_t>(groups);
+  if (layout.columns == kMaxColumns && layout.has_wide_groups()) return false;
+  if (layout.Byte(layout.groups) != info.payload.size() - directory_end) return false;
+
+  table->last_unfolded = groups - kGroupsPerRow;
+  for (int wide : {0, 1}) {
+    Zone& zone = table->zones[wide];
+    zone.columns = static_cast<uint32_t>(layout.columns + wide);
+    zone.mask = static_cast<uint32_t>((uint64_t{1} << zone.columns) - 1);
+    zone.byte_shift = wide != 0 ? layout.first_wide_group : 0;
+  }
+  return true;
+}
+
+Width WidthOf(const Table& table) {
+  const auto groups = static_cast<double>(table.layout.groups);
+  const auto narrow = static_cast<double>(table.layout.first_wide_group);
+  return {table.layout.columns, std::max(0.0, 1 - narrow / groups)};
+}
+
+std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel) {
+  switch (FormOf(info)) {
+    case Form::kMatchAll:
+      return std::make_unique<MatchAllFilter>(info.salt);
+    case Form::kSmall: {
+      const int slots = PayloadOf(info)[0];
+      if (slots < 1 || slots > static_cast<int>(kMaxSmallKeys) ||
+          info.payload.size() != SmallPayloadBytes(ColumnsOf(info.parameter), slots)) {
+        return nullptr;
+      }
+      return std::make_unique<SmallFilter>(info, slots);
+    }
+    case Form::kGeneral: {
+      Table table;
+      if (!ParseTable(info, &table)) return nullptr;
+      return std::make_unique<RibbonFilter>(info, table, kernel);
+    }
+    case Form::kDamaged:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace rocksieve::ribbon

@@ -1,0 +1,32 @@
+// Queries the payload of a ribbon filter block in place.
+#pragma once
+
+#include <memory>
+
+#include <rocksieve/filter.h>
+
+#include "ribbon/kernel.h"
+#include "ribbon/plan.h"
+
+namespace rocksieve::ribbon {
+
+enum class Form {
+  kDamaged,   // cannot have come from a builder
+  kMatchAll,  // the keys could not be built into a filter: every key may be present
+  kSmall,
+  kGeneral,
+};
+
+// What a payload is, by its size and the block's parameter. Looks at no byte of it.
+Form FormOf(const FilterBlockInfo& info);
+
+// Takes a payload of the general form apart. False if it is damaged. Reads only the block.
+bool ParseTable(const FilterBlockInfo& info, Table* table);
+
+// Columns per slot, as they are in an opened block of the general form.
+Width WidthOf(const Table& table);
+
+// Null if the payload is damaged. Reads only the block.
+std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel = ActiveKernel());
+
+}  // namespace rocksieve::ribbon

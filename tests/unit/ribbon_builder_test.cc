@@ -1,0 +1,215 @@
+// Solving the equations of a ribbon filter, and what happens when that cannot be done.
+#include "ribbon/builder.h"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "format/block.h"
+#include "ribbon/reader.h"
+#include "ribbon/small_form.h"
+#include "ribbon/steering.h"
+#include "support.h"
+
+namespace rocksieve::ribbon {
+namespace {
+
+Plan WidthPlan(double width) {
+  Plan plan;
+  plan.width = width;
+  return plan;
+}
+
+FilterBlockInfo InfoOf(const Payload& built) {
+  FilterBlockInfo info;
+  info.family = Family::kRibbon;
+  info.key_count = 1;
+  info.parameter = built.parameter;
+  info.payload = {built.data.get(), built.size};
+  return info;
+}
+
+Payload BuildWithTail(const HashList& hashes, const Plan& plan) {
+  return Build(hashes, plan, 0, kReadableBytesPastPayload);
+}
+
+HashList RandomHashes(size_t count, std::mt19937_64* random) {
+  HashList hashes;
+  for (size_t i = 0; i < count; i++) hashes.push_back((*random)());
+  return hashes;
+}
+
+void ExpectAllFound(const Payload& built, const HashList& hashes) {
+  const auto filter = Open(InfoOf(built));
+  ASSERT_NE(filter, nullptr);
+  for (uint64_t hash : hashes) ASSERT_TRUE(filter->MayContainHash(hash));
+}
+
+// x such that x ^ x >> 32 is y.
+uint64_t UndoXorShift(uint64_t y) { return y ^ (y >> 32); }
+
+// The key hash whose image under a reseed is this one.
+uint64_t UndoReseed(uint64_t image, int reseed) {
+  if (reseed == 0) return image;
+  uint64_t inverse = 1;  // of kReseedFactor, by Newton's iteration
+  for (int i = 0; i < 6; i++) inverse *= 2 - kReseedFactor * inverse;
+  const uint64_t a = UndoXorShift(UndoXorShift(image) * inverse) * inverse;
+  return UndoXorShift(a ^ static_cast<uint64_t>(reseed));
+}
+
+// More keys than a bucket may have, all of which are in the first bucket under one reseed.
+HashList OneBucketUnder(int reseed, std::mt19937_64* random) {
+  HashList hashes;
+  for (size_t i = 0; i <= kMostKeysOfBucket; i++) {
+    hashes.push_back(UndoReseed((*random)() >> 8, reseed));
+  }
+  return hashes;
+}
+
+TEST(RibbonEquations, AreAddedAllOrNone) {
+  Equations equations(256);
+  Equations::Added first, second;
+  const Equation some[] = {{0b1011, 0, 7}, {0b0111, 0, 1}, {0b1, 70, 5}};
+  ASSERT_TRUE(equations.Add(some, 8, &first));
+  EXPECT_EQ(first.count, 3u);
+  EXPECT_EQ(equations.CountFree(0, 256), 253u);
+  // The sum of the first two, and one that is independent.
+  const Equation more[] = {{0b1, 100, 1}, {0b1100, 0, 6}};
+  EXPECT_FALSE(equations.Add(more, 8, &second));
+  EXPECT_EQ(equations.CountFree(0, 256), 253u);
+  const Equation nothing[] = {{0, 3, 0}};
+  EXPECT_FALSE(equations.Add(nothing, 8, &second));
+  equations.TakeBack(first);
+  EXPECT_EQ(equations.CountFree(0, 256), 256u);
+  EXPECT_TRUE(equations.Add(more, 8, &second));
+}
+
+TEST(RibbonBuilder, ReseedingCanBeUndone) {
+  std::mt19937_64 random(81);
+  for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
+    for (int i = 0; i < 1000; i++) {
+      const uint64_t hash = random();
+      EXPECT_EQ(Reseeded(UndoReseed(hash, reseed), reseed), hash);
+    }
+  }
+}
+
+TEST(RibbonBuilder, BytesDependOnTheSetOfHashesOnly) {
+  std::mt19937_64 random(82);
+  for (size_t count : {3, 64, 65, 500, 5000}) {
+    for (bool thorough : {false, true}) {
+      HashList hashes = RandomHashes(count, &random);
+      Plan plan = WidthPlan(9.3);
+      plan.thorough = thorough;
+      const Payload built = BuildWithTail(hashes, plan);
+      // Many duplicates, in any order.
+      for (size_t i = 0; i < 3 * count; i++) hashes.push_back(hashes[i % count]);
+      std::shuffle(hashes.begin(), hashes.end(), random);
+      const Payload again = BuildWithTail(hashes, plan);
+      EXPECT_EQ(again.parameter, built.parameter);
+      EXPECT_TRUE(InfoOf(again).payload == InfoOf(built).payload) << count << " hashes";
+    }
+  }
+}
+
+TEST(RibbonBuilder, LeavesHardlyASlotEmpty) {
+  std::mt19937_64 random(83);
+  for (const auto& [count, most_slots_per_key] :
+       {std::pair{100, 1.09}, {300, 1.05}, {1000, 1.016}, {20000, 1.0045}, {200000, 1.0035}}) {
+    for (bool thorough : {false, true}) {
+      Plan plan = WidthPlan(10);
+      plan.thorough = thorough;
+      const Payload built = BuildWithTail(RandomHashes(static_cast<size_t>(count), &random), plan);
+      Table table;
+      ASSERT_TRUE(ParseTable(InfoOf(built), &table));
+      const double slots_per_key = 8.0 * static_cast<double>(table.layout.groups) / count;
+      EXPECT_LE(slots_per_key, most_slots_per_key) << count << " keys";
+    }
+  }
+}
+
+TEST(RibbonBuilder, NeverNeedsAReseedForRandomKeys) {
+  std::mt19937_64 random(84);
+  for (int round = 0; round < 3000; round++) {
+    const size_t count = 1 + random() % 3000;
+    const HashList hashes = RandomHashes(count, &random);
+    const Payload built = BuildWithTail(hashes, WidthPlan(4));
+    ASSERT_EQ(ReseedOf(built.parameter), 0) << count << " keys";
+    ASSERT_GT(built.size, 0u) << count << " keys";
+    ExpectAllFound(built, hashes);
+  }
+}
+
+TEST(RibbonBuilder, ReseedsHashesThatCannotBeSolved) {
+  std::mt19937_64 random(85);
+  HashList hashes = RandomHashes(10000, &random);
+  for (int reseed = 0; reseed < kMaxReseed; reseed++) {
+    for (uint64_t hash : OneBucketUnder(reseed, &random)) hashes.push_back(hash);
+    const Payload built = BuildWithTail(hashes, WidthPlan(8.5));
+    EXPECT_EQ(ReseedOf(built.parameter), reseed + 1);
+    ExpectAllFound(built, hashes);
+    const auto filter = Open(InfoOf(built));
+    int positives = 0;
+    for (int i = 0; i < 100000; i++) positives += filter->MayContainHash(random());
+    EXPECT_NEAR(positives, 100000.0 * 0.75 / 256, 100);
+  }
+}
+
+TEST(RibbonBuilder, WhatNothingSolvesMayContainEverything) {
+  std::mt19937_64 random(86);
+  HashList hashes;
+  for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
+    for (uint64_t hash : OneBucketUnder(reseed, &random)) hashes.push_back(hash);
+  }
+  const Payload built = BuildWithTail(hashes, WidthPlan(10));
+  EXPECT_EQ(FormOf(InfoOf(built)), Form::kMatchAll);
+  EXPECT_EQ(built.size, 0u);
+  EXPECT_EQ(built.parameter, 0);
+  ExpectAllFound(built, hashes);
+  ExpectAllFound(built, RandomHashes(1000, &random));
+}
+
+// Hashes that differ in their highest bit only have the same row, unless the small form has more
+// slots than 31.
+TEST(RibbonBuilder, SmallSetsAreReseededTooAndThenMayContainEverything) {
+  HashList hashes;
+  for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
+    if (reseed > 0) {
+      const Payload built = BuildWithTail(hashes, WidthPlan(10));
+      EXPECT_EQ(ReseedOf(built.parameter), reseed);
+      EXPECT_EQ(FormOf(InfoOf(built)), Form::kSmall);
+      ExpectAllFound(built, hashes);
+    }
+    for (uint64_t hash : {uint64_t{1}, uint64_t{1} << 63 | 1}) {
+      hashes.push_back(UndoReseed(hash, reseed));
+    }
+  }
+  const Payload built = BuildWithTail(hashes, WidthPlan(10));
+  EXPECT_EQ(FormOf(InfoOf(built)), Form::kMatchAll);
+  ExpectAllFound(built, hashes);
+}
+
+// Keys of eight bytes whose hashes were computed backwards (tests/golden/manifest.json has them).
+TEST(RibbonBuilder, AnAttackWithKeysIsSeenInTheBlock) {
+  const uint64_t keys[] = {0xcc3c837bc8e4f09e, 0x07bc16a602ec90ab, 0x75a2bfb8d4e93a4b,
+                           0x00b3b143f854f8b5, 0xe9e93ac5d4731b57, 0x453f8951fbb8aa44,
+                           0x5812312e484d618a, 0x729ed58b51139df5};
+  FilterBuilder builder(Spec("rocksieve.ribbon:10"));
+  for (uint64_t key : keys) {
+    std::string bytes;
+    for (int i = 56; i >= 0; i -= 8) bytes += static_cast<char>(key >> i);
+    builder.AddKey(bytes);
+  }
+  const FilterBlock block = builder.Finish();
+  const OpenedFilter opened = OpenFilter(block.view());
+  ASSERT_EQ(opened.state, BlockState::kIntact);
+  EXPECT_EQ(FormOf(opened.info), Form::kMatchAll);
+  EXPECT_EQ(ExpectedFalsePositiveRate(opened.info), 1);
+  EXPECT_TRUE(opened.filter->MayContain("anything"));
+}
+
+}  // namespace
+}  // namespace rocksieve::ribbon

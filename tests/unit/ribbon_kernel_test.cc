@@ -1,0 +1,139 @@
+// The kernels of the ribbon family against slow, obvious code.
+#include "ribbon/kernel.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "format/block.h"
+#include "ribbon/builder.h"
+#include "ribbon/reader.h"
+#include "support.h"
+
+namespace rocksieve::ribbon {
+namespace {
+
+// As docs/formats/ribbon.md says it, one column after the other.
+bool ObviousQuery(const Table& table, uint64_t hash) {
+  hash = Reseeded(hash, table.reseed);
+  auto offset = [&](uint64_t bucket) {
+    const uint8_t* delta = table.directory + 2 * bucket;
+    return static_cast<int64_t>(48 * bucket) + static_cast<int16_t>(delta[0] | delta[1] << 8);
+  };
+  const auto bucket =
+      static_cast<uint64_t>((static_cast<unsigned __int128>(hash) * table.buckets) >> 64);
+  const auto length = static_cast<uint64_t>(offset(bucket + 1) - offset(bucket));
+  const uint64_t y = hash * (0x9FB21C651E98DF25 + 2 * length);
+  const uint64_t fingerprint = (hash * 0xD6E8FEB86659FD93) >> 32;
+  uint64_t groups[3];
+  groups[0] = static_cast<uint64_t>(offset(bucket)) + (((y >> 32) * length) >> 32);
+  groups[1] = groups[0] + 1;
+  groups[2] = groups[0] + 4 + (y >> 30 & 3);
+  bool wide = true;
+  for (uint64_t& group : groups) {
+    if (group >= table.layout.groups) group -= 8;
+    wide = wide && group >= table.layout.first_wide_group;
+  }
+  for (int column = 0; column < table.layout.columns + wide; column++) {
+    uint64_t selected = 0;
+    for (int i = 0; i < 3; i++) {
+      selected ^= table.group_bytes[table.layout.Byte(groups[i]) + static_cast<uint64_t>(column)] &
+                  (y >> (32 + 8 * i) & 0xFF);
+    }
+    if (std::popcount(selected) % 2 != static_cast<int>(fingerprint >> column & 1)) return false;
+  }
+  return true;
+}
+
+FilterBlockInfo InfoOf(std::string_view payload, uint8_t parameter) {
+  FilterBlockInfo info;
+  info.family = Family::kRibbon;
+  info.key_count = 1;
+  info.parameter = parameter;
+  info.payload = payload;
+  return info;
+}
+
+// A payload of the general form with bytes that mean nothing. Buckets are 1 to 60 groups long.
+std::string AnyPayload(int columns, uint64_t buckets, double narrow_share,
+                       std::mt19937_64* random) {
+  std::vector<uint64_t> offsets = {0};
+  for (uint64_t q = 0; q < buckets; q++) {
+    offsets.push_back(offsets.back() + (q + 1 == buckets ? 8 : 1) + (*random)() % 60);
+  }
+  const uint64_t groups = offsets.back();
+  const auto first_wide = static_cast<uint32_t>(
+      narrow_share == 1 ? kNoWideGroups : narrow_share * static_cast<double>(groups));
+  std::string payload(8, '\0');
+  StoreLittleEndian32(payload.data(), static_cast<uint32_t>(buckets));
+  StoreLittleEndian32(payload.data() + 4, first_wide);
+  for (uint64_t q = 0; q <= buckets; q++) {
+    const uint64_t delta = offsets[q] - 48 * q;
+    payload += static_cast<char>(delta);
+    payload += static_cast<char>(delta >> 8);
+  }
+  for (uint64_t i = GroupByte(groups, columns, first_wide); i > 0; i--) {
+    payload += static_cast<char>((*random)());
+  }
+  return payload;
+}
+
+TEST(RibbonKernel, AnswersAsTheObviousQueryOnAnyBytes) {
+  std::mt19937_64 random(71);
+  for (int columns = 1; columns <= 32; columns++) {
+    for (double narrow_share : {1.0, 0.5, 0.0}) {
+      if (columns == 32 && narrow_share < 1) continue;
+      for (uint64_t buckets : {1, 2, 20}) {
+        for (int reseed : {0, 2}) {
+          const std::string payload = AnyPayload(columns, buckets, narrow_share, &random);
+          // What follows the payload, of which queries read as much as there is of a block's tail.
+          const ExactCopy copy(payload + std::string(kReadableBytesPastPayload, '\x55'));
+          const FilterBlockInfo info = InfoOf(copy.view().substr(0, payload.size()),
+                                              static_cast<uint8_t>(columns + 64 * reseed));
+          Table table;
+          ASSERT_TRUE(ParseTable(info, &table));
+          std::vector<std::unique_ptr<Filter>> filters;
+          for (const Kernel* kernel : UsableKernels()) filters.push_back(Open(info, *kernel));
+          for (int i = 0; i < 1000; i++) {
+            const uint64_t hash = random();
+            const bool expected = ObviousQuery(table, hash);
+            for (size_t k = 0; k < filters.size(); k++) {
+              ASSERT_EQ(filters[k]->MayContainHash(hash), expected)
+                  << UsableKernels()[k]->name << ", " << columns << " columns, narrow share "
+                  << narrow_share << ", hash " << hash;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RibbonKernel, BuildsTheSameBytesAndFindsEveryKeyAtEveryWidth) {
+  std::mt19937_64 random(72);
+  for (double width = 1; width <= 32; width += 0.5) {
+    for (size_t keys : {1, 30, 64, 65, 300, 3000}) {
+      HashList hashes;
+      for (size_t i = 0; i < keys; i++) hashes.push_back(random());
+      Plan plan;
+      plan.width = width;
+      const Payload portable = Build(hashes, plan, 0, kReadableBytesPastPayload, kPortableKernel);
+      const std::string_view bytes(portable.data.get(), portable.size);
+      for (const Kernel* kernel : UsableKernels()) {
+        const Payload built = Build(hashes, plan, 0, kReadableBytesPastPayload, *kernel);
+        ASSERT_TRUE(std::string_view(built.data.get(), built.size) == bytes) << kernel->name;
+        const auto filter = Open(InfoOf(bytes, built.parameter), *kernel);
+        ASSERT_NE(filter, nullptr);
+        for (uint64_t hash : hashes) ASSERT_TRUE(filter->MayContainHash(hash)) << kernel->name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve::ribbon
