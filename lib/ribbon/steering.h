@@ -21,8 +21,8 @@ struct Steered {
 // per slot, and some 20 KiB.
 bool Steer(PartitionedHashes* partition, bool thorough, Steered* steered);
 
-// A bucket with more keys comes of keys that somebody chose; a thousandth of a millionth of a
-// millionth of random sets has a bucket with more than 700.
+// A bucket with more keys comes of keys that somebody chose: in random sets of any size that fits
+// into a filter, the largest buckets have some 500.
 inline constexpr size_t kMostKeysOfBucket = 1024;
 
 // Rows that are left over from a bucket and find their slots in the next one: so many are aimed at.
