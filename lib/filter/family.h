@@ -1,4 +1,4 @@
-// What the door to the filters needs to know of each family; one row per family in family.cc.
+// What the door to the filters needs to know of each family; each has a NAME_family.cc.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@ struct FamilyEntry {
   Family family;
   std::string_view name;  // as in a spec
   double min_bits_per_key, max_bits_per_key;
+  double min_rate;  // that a spec may ask for
 
   // Of a filter of so many keys under this budget.
   double (*expected_payload_bits)(uint64_t keys, const Budget& budget);
@@ -33,6 +34,8 @@ struct FamilyEntry {
   // See FilterBlock.
   double (*unfiltered_share)(const FilterBlockInfo& info);
 };
+
+extern const FamilyEntry kBloomFamily, kCuckooFamily, kRibbonFamily;
 
 // Null if there is none.
 const FamilyEntry* FindFamily(std::string_view name);

@@ -14,7 +14,7 @@ namespace rocksieve {
 namespace {
 
 constexpr std::string_view kPrefix = "rocksieve.";
-constexpr double kMinRate = 1e-6, kMaxRate = 0.5;
+constexpr double kMaxRate = 0.5;
 
 struct Option {
   std::string_view name;
@@ -32,6 +32,18 @@ std::string Decimal(double value) {
   const auto result = std::to_chars(text, text + sizeof(text), value, std::chars_format::fixed);
   // Only numbers that no spec may have are that long.
   return result.ec == std::errc() ? std::string(text, result.ptr) : "?";
+}
+
+// The percentage whose hundredth is exactly `rate`; several decimals can be, the shortest is
+// wanted.
+std::string Percentage(double rate) {
+  double percent = rate * 100;
+  for (double candidate : {percent, std::nextafter(percent, 0), std::nextafter(percent, 100)}) {
+    if (candidate / 100 == rate && Decimal(candidate).size() < Decimal(percent).size()) {
+      percent = candidate;
+    }
+  }
+  return Decimal(percent) + "%";
 }
 
 std::string Quoted(std::string_view text) {
@@ -77,7 +89,7 @@ std::string AmountError(std::string_view amount, const FamilyEntry& family) {
   return Quoted(amount) + " is not an amount that rocksieve." + std::string(family.name) +
          " can serve: allowed are " + Decimal(family.min_bits_per_key) + " to " +
          Decimal(family.max_bits_per_key) + " bits per key, or a false-positive rate of 50% to " +
-         "0.0001%; " + Example(family.name);
+         Percentage(family.min_rate) + "; " + Example(family.name);
 }
 
 std::string ParseAmount(std::string_view text, const FamilyEntry& family, FilterSpec* spec) {
@@ -90,7 +102,8 @@ std::string ParseAmount(std::string_view text, const FamilyEntry& family, Filter
     // Divided, not multiplied by 0.01, so that "0.1%" and its canonical form are the same double.
     spec->unit = FilterSpec::Unit::kFalsePositiveRate;
     spec->amount = value / 100;
-    if (!(spec->amount >= kMinRate && spec->amount <= kMaxRate)) return AmountError(text, family);
+    if (!(spec->amount >= family.min_rate && spec->amount <= kMaxRate))
+      return AmountError(text, family);
   } else {
     spec->unit = FilterSpec::Unit::kBitsPerKey;
     spec->amount = value;
@@ -115,18 +128,6 @@ std::string ParseOptions(std::string_view text, FilterSpec* spec) {
     spec->*option->member = true;
   }
   return "";
-}
-
-// The percentage whose hundredth is exactly `rate`; several decimals can be, the shortest is
-// wanted.
-std::string Percentage(double rate) {
-  double percent = rate * 100;
-  for (double candidate : {percent, std::nextafter(percent, 0), std::nextafter(percent, 100)}) {
-    if (candidate / 100 == rate && Decimal(candidate).size() < Decimal(percent).size()) {
-      percent = candidate;
-    }
-  }
-  return Decimal(percent) + "%";
 }
 
 }  // namespace

@@ -234,7 +234,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "rocksieve.ribbon:6.3", "rocksieve.ribbon:9.4", "rocksieve.ribbon:10",
                       "rocksieve.ribbon:17.2", "rocksieve.ribbon:25", "rocksieve.ribbon:32",
                       "rocksieve.ribbon:10:thorough", "rocksieve.ribbon:50%",
-                      "rocksieve.ribbon:0.1%", "rocksieve.ribbon:0.0001%"),
+                      "rocksieve.ribbon:0.1%", "rocksieve.ribbon:0.0001%",
+                      "rocksieve.ribbon:0.0000001%", "rocksieve.cuckoo:0.0000001%"),
     [](const auto& test) {
       std::string name = test.param;
       for (char& c : name) {

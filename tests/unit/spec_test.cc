@@ -90,6 +90,7 @@ TEST(Spec, MistakesAreNamedWithWhatIsAllowedAndAnExample) {
       {"rocksieve.bloom:%", "50% to 0.0001%"},
       {"rocksieve.bloom:51%", "50% to 0.0001%"},
       {"rocksieve.bloom:0%", "50% to 0.0001%"},
+      {"rocksieve.ribbon:0.00000002%", "50% to 0.000000025%"},
       {"rocksieve.bloom:0.00009%", "50% to 0.0001%"},
       {"rocksieve.bloom:10%%", "\"10%%\""},
       {"rocksieve.bloom:10:", "\"\""},

@@ -1,0 +1,69 @@
+// The cuckoo family behind the common door.
+#include <algorithm>
+#include <utility>
+
+#include "cuckoo/builder.h"
+#include "cuckoo/model.h"
+#include "cuckoo/reader.h"
+#include "filter/family.h"
+
+namespace rocksieve {
+namespace {
+
+double ExpectedPayloadBits(uint64_t keys, const Budget& budget) {
+  return cuckoo::ExpectedPayloadBits(keys, cuckoo::PlanFor(keys, budget));
+}
+
+double ExpectedRate(uint64_t keys, const Budget& budget) {
+  if (keys == 0) return 0;
+  const cuckoo::Plan plan = cuckoo::PlanFor(keys, budget);
+  const double load = static_cast<double>(keys) / cuckoo::ExpectedSlots(keys, plan);
+  return cuckoo::FalsePositiveRate(plan.fingerprint_bits, plan.wide_share, load);
+}
+
+std::unique_ptr<char[]> Build(const HashList& hashes, const Budget& budget, size_t head_room,
+                              size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
+  const cuckoo::Plan plan = cuckoo::PlanFor(hashes.size(), budget);
+  cuckoo::Payload payload = cuckoo::Build(hashes, plan, head_room, tail_room);
+  *payload_bytes = payload.size;
+  *parameter = static_cast<uint8_t>(plan.fingerprint_bits);
+  return std::move(payload.data);
+}
+
+std::unique_ptr<Filter> Open(const FilterBlockInfo& info) { return cuckoo::Open(info); }
+
+double RateOfBlock(const FilterBlockInfo& info) {
+  cuckoo::Table table;
+  if (info.key_count == 0 || !cuckoo::ParseTable(info, &table)) return 0;
+  const double slots = table.Offset(table.shards);
+  const double wide = slots > table.first_wide_slot ? slots - table.first_wide_slot : 0;
+  // A block may claim any number of keys.
+  const double load = std::min(static_cast<double>(info.key_count) / slots, 1.0);
+  const double unfiltered = cuckoo::UnfilteredShare(table);
+  return unfiltered +
+         (1 - unfiltered) * cuckoo::FalsePositiveRate(table.fingerprint_bits, wide / slots, load);
+}
+
+double UnfilteredShare(const FilterBlockInfo& info) {
+  cuckoo::Table table;
+  return info.key_count > 0 && cuckoo::ParseTable(info, &table) ? cuckoo::UnfilteredShare(table)
+                                                                : 0;
+}
+
+}  // namespace
+
+const FamilyEntry kCuckooFamily = {
+    .family = Family::kCuckoo,
+    .name = "cuckoo",
+    .min_bits_per_key = cuckoo::kMinBitsPerKey,
+    .max_bits_per_key = cuckoo::kMaxBitsPerKey,
+    .min_rate = 2.5e-8 / 100,  // as a spec in percent reads it
+    .expected_payload_bits = ExpectedPayloadBits,
+    .expected_rate = ExpectedRate,
+    .build = Build,
+    .open = Open,
+    .rate_of_block = RateOfBlock,
+    .unfiltered_share = UnfilteredShare,
+};
+
+}  // namespace rocksieve
