@@ -157,7 +157,7 @@ def print_table(title, explanation, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--specs", default=f"{BUILT_IN},rocksieve.bloom:10,rocksieve.cuckoo:10",
+    parser.add_argument("--specs", default=f"{BUILT_IN},rocksieve.bloom:10,rocksieve.ribbon:10",
                         help="filter policies, as in an OPTIONS file; all are compared with the "
                              "first (%(default)s)")
     parser.add_argument("--keys", type=int, default=2_000_000)

@@ -61,8 +61,9 @@ Table MeasureLengths(Run* run) {
   };
   const std::vector<Lineup> lineups =
       run->settings.specs.empty()
-          ? std::vector<Lineup>{MakeLineup(
-                {"bloomfilter:10", "rocksieve.bloom:10", "rocksieve.cuckoo:10", "hash-only"})}
+          ? std::vector<Lineup>{MakeLineup({"bloomfilter:10", "rocksieve.bloom:10",
+                                            "rocksieve.cuckoo:10", "rocksieve.ribbon:10",
+                                            "hash-only"})}
           : TimedLineups(run->settings);
   for (uint64_t keys : run->settings.length_keys) {
     for (size_t bytes : {8, 16, 24, 32, 64, 128}) {

@@ -64,7 +64,8 @@ Table MeasureRates(Run* run) {
     for (double bits : s.rate_bits) {
       const std::string amount = Shortest(bits);
       AddRows(MakeLineup({"bloomfilter:" + amount, "rocksieve.bloom:" + amount,
-                          "rocksieve.bloom:" + amount + ":thorough", "rocksieve.cuckoo:" + amount}),
+                          "rocksieve.bloom:" + amount + ":thorough", "rocksieve.cuckoo:" + amount,
+                          "rocksieve.ribbon:" + amount}),
               keys, amount, s.probes, run, &table);
     }
   }
@@ -90,7 +91,8 @@ Table MeasureSizes(Run* run) {
   for (uint64_t keys : run->settings.size_keys) {
     for (const std::string& rate : run->settings.equal_rates) {
       AddRows(MakeLineup({"bloomfilter:" + rate, "ribbonfilter:" + rate, "rocksieve.bloom:" + rate,
-                          "rocksieve.cuckoo:" + rate, "rocksieve.cuckoo:" + rate + ":thorough"}),
+                          "rocksieve.cuckoo:" + rate, "rocksieve.cuckoo:" + rate + ":thorough",
+                          "rocksieve.ribbon:" + rate, "rocksieve.ribbon:" + rate + ":thorough"}),
               keys, rate, run->settings.probes, run, &table);
     }
   }
@@ -119,11 +121,11 @@ Table MeasureSmall(Run* run) {
       AddRows(MakeLineup(s.specs), keys, "", s.small_probes, run, &table);
       continue;
     }
-    AddRows(MakeLineup(
-                {"bloomfilter:10", "ribbonfilter:10", "rocksieve.bloom:10", "rocksieve.cuckoo:10"}),
+    AddRows(MakeLineup({"bloomfilter:10", "ribbonfilter:10", "rocksieve.bloom:10",
+                        "rocksieve.cuckoo:10", "rocksieve.ribbon:10"}),
             keys, "10", s.small_probes, run, &table);
     AddRows(MakeLineup({"bloomfilter:0.1%", "ribbonfilter:0.1%", "rocksieve.bloom:0.1%",
-                        "rocksieve.cuckoo:0.1%"}),
+                        "rocksieve.cuckoo:0.1%", "rocksieve.ribbon:0.1%"}),
             keys, "0.1%", s.small_probes, run, &table);
   }
   return table;

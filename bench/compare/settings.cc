@@ -84,8 +84,9 @@ std::vector<Lineup> TimedLineups(const Settings& settings) {
   if (!settings.specs.empty()) return {MakeLineup(settings.specs)};
   return {MakeLineup({"bloomfilter:10", "rocksieve.bloom:10"}),
           MakeLineup({"bloomfilter:16", "rocksieve.bloom:16"}),
-          MakeLineup({"ribbonfilter:0.1%", "rocksieve.cuckoo:0.1%", "rocksieve.bloom:0.1%",
-                      "bloomfilter:0.1%"})};
+          MakeLineup({"ribbonfilter:0.1%", "rocksieve.ribbon:0.1%", "rocksieve.cuckoo:0.1%",
+                      "rocksieve.bloom:0.1%", "bloomfilter:0.1%"}),
+          MakeLineup({"ribbonfilter:1%", "rocksieve.ribbon:1%"})};
 }
 
 std::vector<Lineup> BuiltLineups(const Settings& settings) {
@@ -93,8 +94,9 @@ std::vector<Lineup> BuiltLineups(const Settings& settings) {
   return {
       MakeLineup({"bloomfilter:10", "rocksieve.bloom:10", "rocksieve.bloom:10:thorough"}),
       MakeLineup({"bloomfilter:16", "rocksieve.bloom:16", "rocksieve.bloom:16:thorough"}),
-      MakeLineup({"ribbonfilter:0.1%", "rocksieve.cuckoo:0.1%", "rocksieve.cuckoo:0.1%:thorough",
-                  "rocksieve.bloom:0.1%", "bloomfilter:0.1%"})};
+      MakeLineup({"ribbonfilter:0.1%", "rocksieve.ribbon:0.1%", "rocksieve.ribbon:0.1%:thorough",
+                  "rocksieve.cuckoo:0.1%", "rocksieve.cuckoo:0.1%:thorough", "rocksieve.bloom:0.1%",
+                  "bloomfilter:0.1%"})};
 }
 
 Lineup MakeLineup(const std::vector<std::string>& specs) {

@@ -16,8 +16,8 @@ namespace {
 constexpr char kHelp[] =
     R"(rocksieve demo: what lookups of missing keys cost with each filter
 
-Builds one tree of real keys five times: without filters, with RocksDB's Bloom
-and Ribbon, with rocksieve.bloom and rocksieve.cuckoo. Checks that no key is
+Builds one tree of real keys six times: without filters, with RocksDB's Bloom
+and Ribbon, with rocksieve.bloom, cuckoo and ribbon. Checks that no key is
 lost; compares memory, disk reads, false positives, and times. Takes half a
 minute and 600 MB of disk.
 

@@ -41,6 +41,7 @@ Status MakeVariants(std::vector<Variant>* variants) {
                {"RocksDB Ribbon 10", "rocksdb_ribbon_10", std::move(ribbon), BuiltinRibbonRate}};
   Status status = AddOurs("rocksieve.bloom:10", "rocksieve_bloom_10", variants);
   if (status.ok()) status = AddOurs("rocksieve.cuckoo:12", "rocksieve_cuckoo_12", variants);
+  if (status.ok()) status = AddOurs("rocksieve.ribbon:10", "rocksieve_ribbon_10", variants);
   return status;
 }
 
