@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Puts the tables of a run of the benchmark into a Markdown page.
+"""Puts the tables of benchmark runs into a Markdown page.
 
-Usage: update_performance_page.py REPORT PAGE
+Usage: update_performance_page.py PAGE NAME=REPORT...
 
-REPORT is what `./run bench` has printed. In PAGE, every fenced block that follows a line
+REPORT is what a benchmark has printed. In PAGE, every fenced block that follows a line
 
-    <!-- bench: TITLE -->
+    <!-- NAME: TITLE -->
 
-is replaced by the part of the report that begins with this title, or, for "machine", by what stands
-before the first title.
+is replaced by the part of that report that begins with this title, or, for the title "machine", by
+what stands before the first one. Blocks of other names stay as they are.
 """
 
 import re
@@ -22,28 +22,33 @@ def sections(report):
         if re.fullmatch(r"[A-Z][A-Z ,]+", line):
             title = line
             parts[title] = []
-        if line.startswith(("Took ", "FAILED")):
+        if line.startswith(("Took ", "All figures", "FAILED")):
             title = "machine"
         parts[title].append(line)
     return {title: "\n".join(lines).strip() for title, lines in parts.items()}
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3 or not all("=" in argument for argument in sys.argv[2:]):
         sys.exit(__doc__)
+    reports = {}
+    for argument in sys.argv[2:]:
+        name, path = argument.split("=", maxsplit=1)
+        with open(path, encoding="utf-8") as file:
+            reports[name] = sections(file.read())
     with open(sys.argv[1], encoding="utf-8") as file:
-        parts = sections(file.read())
-    with open(sys.argv[2], encoding="utf-8") as file:
         page = file.read()
 
     def block(match):
-        title = match.group(2)
-        if title not in parts:
-            sys.exit(f'{sys.argv[1]} has no part "{title}"')
-        return f"{match.group(1)}```\n{parts[title]}\n```"
+        marker, name, title = match.group(1, 2, 3)
+        if name not in reports:
+            return match.group(0)
+        if title not in reports[name]:
+            sys.exit(f'the report "{name}" has no part "{title}"')
+        return f"{marker}```\n{reports[name][title]}\n```"
 
-    page = re.sub(r"(<!-- bench: (.*?) -->\n)```\n.*?\n```", block, page, flags=re.DOTALL)
-    with open(sys.argv[2], "w", encoding="utf-8") as file:
+    page = re.sub(r"(<!-- ([\w-]+): (.*?) -->\n)```\n.*?\n```", block, page, flags=re.DOTALL)
+    with open(sys.argv[1], "w", encoding="utf-8") as file:
         file.write(page)
 
 
