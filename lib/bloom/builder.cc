@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace rocksieve::bloom {
 namespace {
@@ -20,12 +21,12 @@ int LinesPerRunLog2(uint64_t lines) {
 
 }  // namespace
 
-void Build(const HashList& hashes, const Plan& plan, uint8_t* payload, const Kernel& kernel) {
+void Build(HashList hashes, const Plan& plan, uint8_t* payload, const Kernel& kernel) {
   if (plan.lines == 0) return;
   const int log2 = LinesPerRunLog2(plan.lines);
   const uint64_t lines_per_run = uint64_t{1} << log2;
   const size_t runs = (plan.lines + lines_per_run - 1) >> log2;
-  const PartitionedHashes parts = PartitionHashes(hashes, runs, [&](uint64_t hash) {
+  const PartitionedHashes parts = PartitionHashes(std::move(hashes), runs, [&](uint64_t hash) {
     return static_cast<size_t>(LineIndex(hash, plan.lines) >> log2);
   });
 

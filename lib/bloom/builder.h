@@ -12,7 +12,7 @@ namespace rocksieve::bloom {
 
 // Writes PayloadBytes(plan) bytes to `payload`. They depend on the set of hashes and the plan only.
 // Memory: 8 bytes per key, and up to 256 KiB.
-void Build(const HashList& hashes, const Plan& plan, uint8_t* payload,
+void Build(HashList hashes, const Plan& plan, uint8_t* payload,
            const Kernel& kernel = ActiveKernel());
 
 }  // namespace rocksieve::bloom

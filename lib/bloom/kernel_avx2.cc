@@ -53,7 +53,9 @@ bool Query(const Filter& filter, uint64_t hash) {
   if constexpr (kProbes == 8) return AllLowestBitsSet(tested);
   if (!AllLowestBitsSet(tested)) return false;  // nearly all missing keys end here
   if constexpr (kProbes == 12) {
-    const __m256i words = Half(hash) != 0 ? high : low;
+    // Not by ?:, of which g++ makes a branch, and it is a coin toss.
+    const __m256i is_high = _mm256_set1_epi64x(-static_cast<long long>(Half(hash)));
+    const __m256i words = _mm256_blendv_epi8(low, high, is_high);
     return AllLowestBitsSet(_mm256_srlv_epi64(words, Counts(TurnedExtra12(hash, turns))));
   } else {
     const LineCounts extra(ExtraPositions16(hash), turns);

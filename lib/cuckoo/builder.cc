@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cuckoo/layout.h"
@@ -12,10 +13,10 @@
 #include "cuckoo/slot_writer.h"
 
 namespace rocksieve::cuckoo {
-Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t tail_room) {
+Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_room) {
   if (hashes.empty()) return {std::unique_ptr<char[]>(new char[head_room + tail_room]()), 0};
 
-  PartitionedHashes parts = PartitionHashes(hashes, plan.shards, [&plan](uint64_t hash) {
+  PartitionedHashes parts = PartitionHashes(std::move(hashes), plan.shards, [&plan](uint64_t hash) {
     return static_cast<size_t>(ShardIndex(hash, plan.shards));
   });
   // Sorted sets: the order of keys must not depend on the order in which they came, and many equal

@@ -1,4 +1,6 @@
 // The bloom family behind the common door.
+#include <utility>
+
 #include "bloom/builder.h"
 #include "bloom/model.h"
 #include "bloom/reader.h"
@@ -15,13 +17,13 @@ double ExpectedRate(uint64_t keys, const Budget& budget) {
   return bloom::FalsePositiveRate(bloom::PlanFor(keys, budget), keys);
 }
 
-std::unique_ptr<char[]> Build(const HashList& hashes, const Budget& budget, size_t head_room,
+std::unique_ptr<char[]> Build(HashList hashes, const Budget& budget, size_t head_room,
                               size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
   const bloom::Plan plan = bloom::PlanFor(hashes.size(), budget);
   *payload_bytes = bloom::PayloadBytes(plan);
   *parameter = static_cast<uint8_t>(plan.probes | (plan.thorough ? bloom::kThoroughFlag : 0));
   std::unique_ptr<char[]> data(new char[head_room + *payload_bytes + tail_room]);
-  bloom::Build(hashes, plan, reinterpret_cast<uint8_t*>(data.get() + head_room));
+  bloom::Build(std::move(hashes), plan, reinterpret_cast<uint8_t*>(data.get() + head_room));
   return data;
 }
 

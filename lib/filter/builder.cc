@@ -86,15 +86,15 @@ FilterBlock FilterBuilder::Finish(double budget_factor) {
   const size_t tail_bytes = FrameBytes(spec_.salted, state.range) - kBlockHeaderBytes;
   size_t payload_bytes = 0;
   FilterBlock block;
-  block.data = family.build(state.hashes, BudgetOf(spec_, budget_factor), kBlockHeaderBytes,
-                            tail_bytes, &payload_bytes, &info.parameter);
+  if (state.keep_for_verification) state.finished_hashes = state.hashes;
+  block.data = family.build(std::move(state.hashes), BudgetOf(spec_, budget_factor),
+                            kBlockHeaderBytes, tail_bytes, &payload_bytes, &info.parameter);
   info.payload = {block.data.get() + kBlockHeaderBytes, payload_bytes};
   block.unfiltered_share = family.unfiltered_share(info);
   block.size = SealBlock(info, payload_bytes, state.range, block.data.get());
 
-  if (state.keep_for_verification) state.finished_hashes.swap(state.hashes);
   state.finished_checksum = std::exchange(state.checksum, 0);
-  HashList().swap(state.hashes);
+  state.hashes = HashList();
   state.range = KeyRange();
   state.salt = FreshSalt(spec_);
   return block;

@@ -25,7 +25,7 @@ struct FamilyEntry {
 
   // Builds a payload between head_room and tail_room bytes; returns its size, and the parameter
   // byte.
-  std::unique_ptr<char[]> (*build)(const HashList& hashes, const Budget& budget, size_t head_room,
+  std::unique_ptr<char[]> (*build)(HashList hashes, const Budget& budget, size_t head_room,
                                    size_t tail_room, size_t* payload_bytes, uint8_t* parameter);
 
   // Null if the payload cannot be what it says.

@@ -17,10 +17,10 @@ double ExpectedRate(uint64_t keys, const Budget& budget) {
   return keys == 0 ? 0 : ribbon::ExpectedRate(keys, ribbon::PlanFor(keys, budget));
 }
 
-std::unique_ptr<char[]> Build(const HashList& hashes, const Budget& budget, size_t head_room,
+std::unique_ptr<char[]> Build(HashList hashes, const Budget& budget, size_t head_room,
                               size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
   const ribbon::Plan plan = ribbon::PlanFor(hashes.size(), budget);
-  ribbon::Payload payload = ribbon::Build(hashes, plan, head_room, tail_room);
+  ribbon::Payload payload = ribbon::Build(std::move(hashes), plan, head_room, tail_room);
   *payload_bytes = payload.size;
   *parameter = payload.parameter;
   return std::move(payload.data);

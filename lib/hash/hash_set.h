@@ -17,9 +17,10 @@ struct PartitionedHashes {
 };
 
 // Counting sort by part_of(hash), which must be below `parts`; the order inside a part is kept.
-// Two passes; 8 bytes per hash and 8 per part.
+// Two passes; 8 bytes per hash and 8 per part. The list is gone afterwards, so that its memory can
+// be used for what comes next: give it away with std::move().
 template <typename PartOf>
-PartitionedHashes PartitionHashes(const HashList& list, size_t parts, PartOf part_of) {
+PartitionedHashes PartitionHashes(HashList list, size_t parts, PartOf part_of) {
   PartitionedHashes result;
   std::vector<size_t>& begin = result.begin_of_part;
   begin.assign(parts + 1, 0);

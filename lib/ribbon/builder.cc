@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ribbon/small_form.h"
@@ -11,7 +12,8 @@
 namespace rocksieve::ribbon {
 namespace {
 
-std::vector<uint64_t> SortedSet(const HashList& hashes) {
+template <typename List>
+std::vector<uint64_t> SortedSet(const List& hashes) {
   std::vector<uint64_t> set(hashes.begin(), hashes.end());
   std::sort(set.begin(), set.end());
   set.erase(std::unique(set.begin(), set.end()), set.end());
@@ -23,16 +25,21 @@ class PayloadBuilder {
   PayloadBuilder(const Plan& plan, size_t head_room, size_t tail_room, const Kernel& kernel)
       : plan_(plan), head_room_(head_room), tail_room_(tail_room), kernel_(kernel) {}
 
-  Payload Build(const HashList& hashes) {
-    if (hashes.empty() || hashes.size() > kMaxKeys) return Empty();
-    if (hashes.size() <= kMaxSmallKeys) return BuildSmall(SortedSet(hashes));
-    for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
-      Steered steered;
-      if (SteerReseeded(hashes, reseed, &steered)) return Finish(steered, reseed);
-      // Equal hashes depend on each other, whatever the reseed. They are so rare that nobody looks
-      // for them before.
-      std::vector<uint64_t> set = SortedSet(hashes);
-      if (set.size() < hashes.size()) return Build(HashList(set.begin(), set.end()));
+  Payload Build(HashList hashes) {
+    const size_t count = hashes.size();
+    if (count == 0 || count > kMaxKeys) return Empty();
+    if (count <= kMaxSmallKeys) return BuildSmall(SortedSet(hashes));
+    Steered steered;
+    std::vector<uint64_t> unsolved;
+    if (SteerAll(std::move(hashes), &steered, &unsolved)) return Finish(steered, 0);
+    // Equal hashes depend on each other, whatever the reseed. They are so rare that nobody looks
+    // for them before.
+    const std::vector<uint64_t> set = SortedSet(unsolved);
+    if (set.size() < count) return Build(HashList(set.begin(), set.end()));
+    for (int reseed = 1; reseed <= kMaxReseed; reseed++) {
+      HashList reseeded;
+      for (uint64_t hash : set) reseeded.push_back(Reseeded(hash, reseed));
+      if (SteerAll(std::move(reseeded), &steered, &unsolved)) return Finish(steered, reseed);
     }
     return Empty();
   }
@@ -68,21 +75,16 @@ class PayloadBuilder {
     return Empty();
   }
 
-  bool SteerReseeded(const HashList& hashes, int reseed, Steered* steered) const {
-    if (reseed != 0) {
-      HashList reseeded;
-      for (uint64_t hash : hashes) reseeded.push_back(Reseeded(hash, reseed));
-      return SteerAll(reseeded, steered);
-    }
-    return SteerAll(hashes, steered);
-  }
-
-  bool SteerAll(const HashList& hashes, Steered* steered) const {
+  // If it returns false, `unsolved` has the hashes.
+  bool SteerAll(HashList hashes, Steered* steered, std::vector<uint64_t>* unsolved) const {
     const uint64_t buckets = BucketsFor(hashes.size());
-    PartitionedHashes partition = PartitionHashes(hashes, buckets, [buckets](uint64_t hash) {
-      return static_cast<size_t>(BucketIndex(hash, buckets));
-    });
-    return Steer(&partition, plan_.thorough, steered);
+    PartitionedHashes partition = PartitionHashes(
+        std::move(hashes), buckets,
+        [buckets](uint64_t hash) { return static_cast<size_t>(BucketIndex(hash, buckets)); });
+    *steered = Steered();
+    if (Steer(&partition, plan_.thorough, steered)) return true;
+    *unsolved = std::move(partition.hashes);
+    return false;
   }
 
   Payload Finish(const Steered& steered, int reseed) const {
@@ -119,9 +121,9 @@ class PayloadBuilder {
 
 }  // namespace
 
-Payload Build(const HashList& hashes, const Plan& plan, size_t head_room, size_t tail_room,
+Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_room,
               const Kernel& kernel) {
-  return PayloadBuilder(plan, head_room, tail_room, kernel).Build(hashes);
+  return PayloadBuilder(plan, head_room, tail_room, kernel).Build(std::move(hashes));
 }
 
 }  // namespace rocksieve::ribbon
