@@ -101,8 +101,9 @@ struct FilterBlock {
 
 // Collects keys, in any order and with duplicates, and builds one filter after another.
 // The same keys with the same number of repetitions (but for adjacent ones, which do not count)
-// give equal blocks, unless the spec asks for a salt. Memory: 8 bytes per key, and up to 20 more
-// inside Finish(), beyond the filter itself. Thread safety: none.
+// give equal blocks, unless the spec asks for a salt. Memory, beyond the filter itself: 8 bytes
+// per key, inside Finish() up to 21; 8 more once KeepKeysForVerification() was called.
+// Thread safety: none.
 class FilterBuilder {
  public:
   // Throws std::invalid_argument, with Parse()'s words, for a spec that Parse() would not have

@@ -20,12 +20,24 @@ TRIES = 50
 MOST_ABOVE_AIM = 12  # a backlog that is larger than aimed at by more is not taken
 
 
-def random_row(rng, groups):
+def three_groups(rng):
+    return 0, 1, 4 + rng.getrandbits(2)
+
+
+def two_groups(rng):
+    return 0, 1 + rng.randrange(7)
+
+
+def all_groups(_):
+    return range(8)
+
+
+def random_row(rng, groups, choose_groups):
     """The first slot that a row may select, and which of the 64 from there on it does."""
-    chunks = [rng.getrandbits(8) for _ in range(3)]
-    third = 4 + rng.getrandbits(2)
-    return (SLOTS_PER_GROUP * rng.randrange(groups),
-            chunks[0] | chunks[1] << SLOTS_PER_GROUP | chunks[2] << SLOTS_PER_GROUP * third)
+    bits = 0
+    for group in choose_groups(rng):
+        bits |= rng.getrandbits(SLOTS_PER_GROUP) << SLOTS_PER_GROUP * group
+    return SLOTS_PER_GROUP * rng.randrange(groups), bits
 
 
 class Equations:
@@ -66,7 +78,7 @@ def bucket_sizes(rng, buckets):
     return sizes
 
 
-def steer(backlog, buckets, seed):
+def steer(backlog, buckets, seed, choose_groups=three_groups):
     """Rows waiting after each bucket, the share of slots that stay empty, and the share of buckets
     whose first length cannot be solved."""
     rng = random.Random(seed)
@@ -79,7 +91,7 @@ def steer(backlog, buckets, seed):
         for attempt in range(TRIES):  # 1 more, 1 less, 2 more, 3 more ..
             groups = max(1, aimed + (attempt if attempt < 2 else -1 if attempt == 2 else attempt - 1))
             begin_slot, end_slot = end * SLOTS_PER_GROUP, (end + groups) * SLOTS_PER_GROUP
-            rows = [random_row(rng, groups) for _ in range(size)]
+            rows = [random_row(rng, groups, choose_groups) for _ in range(size)]
             added = equations.add(rows, begin_slot)
             if added is None:
                 continue
@@ -234,10 +246,20 @@ def draw_backlog(buckets=300):
               f"{100 * failures:.0f} % of the buckets")
 
 
+def compare_rows(buckets=300):
+    for name, choose_groups in (("two bytes", two_groups), ("three bytes", three_groups),
+                                ("all eight", all_groups)):
+        _, empty, failures = min((steer(aim, buckets, 11, choose_groups) for aim in (16, 20, 24)),
+                                 key=lambda result: result[1])
+        print(f"rows of {name}: at best {100 * empty:.2f} % of the slots empty, first length fails "
+              f"for {100 * failures:.0f} % of the buckets")
+
+
 def main():
     draw_row()
     draw_walk()
     draw_backlog()
+    compare_rows()
 
 
 if __name__ == "__main__":
