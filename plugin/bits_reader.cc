@@ -6,7 +6,6 @@
 #include "hash/key_hash.h"
 
 namespace rocksieve {
-
 namespace {
 
 // Apart, since it needs so many registers that short keys would be felt to save them.

@@ -25,28 +25,24 @@ __m128i Matrix(__m128i word) {
                                              -1, -1, -1, -1, -1, -1, -1, kByte));
 }
 
-// The highest bit of each byte of the products is the parity of the bits selected.
-uint32_t Value(const uint8_t* first, const uint8_t* second, const uint8_t* third, __m128i a,
-               __m128i b, __m128i c) {
-  const __m128i sum = _mm_xor_si128(_mm_xor_si128(_mm_gf2p8affine_epi64_epi8(Load(first), a, 0),
-                                                  _mm_gf2p8affine_epi64_epi8(Load(second), b, 0)),
-                                    _mm_gf2p8affine_epi64_epi8(Load(third), c, 0));
-  return static_cast<uint32_t>(_mm_movemask_epi8(sum));
-}
+struct Selection {
+  __m128i a, b, c;
 
-template <bool kManyColumns>
-bool RowMatches(const uint8_t* first, const uint8_t* second, const uint8_t* third,
-                uint32_t coefficients, uint32_t fingerprint, const Zone& zone) {
-  const __m128i word = _mm_cvtsi32_si128(static_cast<int>(coefficients));
-  const __m128i a = Matrix<0>(word), b = Matrix<1>(word), c = Matrix<2>(word);
-  const uint32_t low = (Value(first, second, third, a, b, c) ^ fingerprint) & zone.mask;
-  if constexpr (!kManyColumns) return low == 0;
-  if ((low & 0xFFFF) != 0) return false;
-  const uint32_t high_mask = zone.mask >> 16;
-  if (high_mask == 0) return true;
-  return ((Value(first + 16, second + 16, third + 16, a, b, c) ^ (fingerprint >> 16)) &
-          high_mask) == 0;
-}
+  explicit Selection(uint32_t coefficients) {
+    const __m128i word = _mm_cvtsi32_si128(static_cast<int>(coefficients));
+    a = Matrix<0>(word), b = Matrix<1>(word), c = Matrix<2>(word);
+  }
+
+  // The highest bit of each byte of the products is the parity of the bits selected.
+  uint32_t Value(const uint8_t* first, const uint8_t* second, const uint8_t* third) const {
+    const __m128i sum = _mm_xor_si128(_mm_xor_si128(_mm_gf2p8affine_epi64_epi8(Load(first), a, 0),
+                                                    _mm_gf2p8affine_epi64_epi8(Load(second), b, 0)),
+                                      _mm_gf2p8affine_epi64_epi8(Load(third), c, 0));
+    return static_cast<uint32_t>(_mm_movemask_epi8(sum));
+  }
+};
+
+#include "ribbon/row_of_vectors.h"
 
 #include "ribbon/query_loop.h"
 

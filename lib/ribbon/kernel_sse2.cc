@@ -12,38 +12,34 @@ __m128i Load(const uint8_t* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
 }
 
-// The highest bit of each byte of the three chunks' sum becomes the parity of its bits, and these
-// bits become a number.
-uint32_t Value(const uint8_t* first, const uint8_t* second, const uint8_t* third, __m128i a,
-               __m128i b, __m128i c) {
-  __m128i sum =
-      _mm_xor_si128(_mm_xor_si128(_mm_and_si128(Load(first), a), _mm_and_si128(Load(second), b)),
-                    _mm_and_si128(Load(third), c));
-  // There are no shifts of bytes; what a shift carries into the next byte does not reach its
-  // highest bit.
-  sum = _mm_xor_si128(sum, _mm_slli_epi16(sum, 4));
-  sum = _mm_xor_si128(sum, _mm_slli_epi16(sum, 2));
-  sum = _mm_xor_si128(sum, _mm_add_epi8(sum, sum));
-  return static_cast<uint32_t>(_mm_movemask_epi8(sum));
-}
+struct Selection {
+  __m128i a, b, c;  // each of the lowest three bytes of the coefficients, 16 times
 
-template <bool kManyColumns>
-bool RowMatches(const uint8_t* first, const uint8_t* second, const uint8_t* third,
-                uint32_t coefficients, uint32_t fingerprint, const Zone& zone) {
-  // Each of the lowest three bytes in four bytes, then in all.
-  __m128i bytes = _mm_cvtsi32_si128(static_cast<int>(coefficients));
-  bytes = _mm_unpacklo_epi8(bytes, bytes);
-  bytes = _mm_unpacklo_epi16(bytes, bytes);
-  const __m128i a = _mm_shuffle_epi32(bytes, 0x00), b = _mm_shuffle_epi32(bytes, 0x55),
-                c = _mm_shuffle_epi32(bytes, 0xAA);
-  const uint32_t low = (Value(first, second, third, a, b, c) ^ fingerprint) & zone.mask;
-  if constexpr (!kManyColumns) return low == 0;
-  if ((low & 0xFFFF) != 0) return false;
-  const uint32_t high_mask = zone.mask >> 16;
-  if (high_mask == 0) return true;
-  return ((Value(first + 16, second + 16, third + 16, a, b, c) ^ (fingerprint >> 16)) &
-          high_mask) == 0;
-}
+  explicit Selection(uint32_t coefficients) {
+    __m128i bytes = _mm_cvtsi32_si128(static_cast<int>(coefficients));
+    bytes = _mm_unpacklo_epi8(bytes, bytes);
+    bytes = _mm_unpacklo_epi16(bytes, bytes);
+    a = _mm_shuffle_epi32(bytes, 0x00);
+    b = _mm_shuffle_epi32(bytes, 0x55);
+    c = _mm_shuffle_epi32(bytes, 0xAA);
+  }
+
+  // The highest bit of each byte of the three chunks' sum becomes the parity of its bits, and these
+  // bits become a number.
+  uint32_t Value(const uint8_t* first, const uint8_t* second, const uint8_t* third) const {
+    __m128i sum =
+        _mm_xor_si128(_mm_xor_si128(_mm_and_si128(Load(first), a), _mm_and_si128(Load(second), b)),
+                      _mm_and_si128(Load(third), c));
+    // There are no shifts of bytes; what a shift carries into the next byte does not reach its
+    // highest bit.
+    sum = _mm_xor_si128(sum, _mm_slli_epi16(sum, 4));
+    sum = _mm_xor_si128(sum, _mm_slli_epi16(sum, 2));
+    sum = _mm_xor_si128(sum, _mm_add_epi8(sum, sum));
+    return static_cast<uint32_t>(_mm_movemask_epi8(sum));
+  }
+};
+
+#include "ribbon/row_of_vectors.h"
 
 #include "ribbon/query_loop.h"
 
