@@ -9,6 +9,7 @@
 #include "demo/report.h"
 #include "exit_code.h"
 #include "interrupt.h"
+#include "status_message.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -17,11 +18,6 @@ struct Flags {
   DemoOptions options;
   bool json = false;
 };
-
-// Without the kind of status: the messages say it all.
-std::string Message(const rocksdb::Status& status) {
-  return status.getState() != nullptr ? status.getState() : status.ToString();
-}
 
 int Run(const Flags& flags) {
   DemoResult result;
