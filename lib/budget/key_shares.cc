@@ -9,7 +9,7 @@ namespace rocksieve {
 namespace {
 
 // Of a file's entries, the share that is spread over its cells evenly.
-constexpr double kEvenShare = 0.2;
+constexpr double kEvenShare = 0.1;
 
 // Cells first to last, the last one excluded.
 struct CellRange {

@@ -15,6 +15,10 @@ const std::vector<FilterKind> kBuiltin = {FilterKind::kBuiltinBloom, FilterKind:
 
 class HullOf : public testing::TestWithParam<std::tuple<std::vector<FilterKind>, uint64_t>> {
  protected:
+  HullOf() {
+    for (const FilterKind kind : kinds_) curves_.push_back(RateCurve(kind, keys_));
+  }
+
   const CostModel costs_;
   const std::vector<FilterKind> kinds_ = std::get<0>(GetParam());
   const uint64_t keys_ = std::get<1>(GetParam());
@@ -23,13 +27,16 @@ class HullOf : public testing::TestWithParam<std::tuple<std::vector<FilterKind>,
   // The least cost + price * bits of all points of all kinds.
   double LeastByHand(double price) const {
     double least = 1 + price * hull_.fixed_bits();  // no filter
-    for (const FilterKind kind : kinds_) {
-      for (const RatePoint& point : RateCurve(kind, keys_)) {
-        least = std::min(least, point.rate + costs_.ProbeCharge(kind) + price * point.bits_per_key);
+    for (size_t i = 0; i < kinds_.size(); i++) {
+      for (const RatePoint& point : curves_[i]) {
+        least = std::min(least,
+                         point.rate + costs_.ProbeCharge(kinds_[i]) + price * point.bits_per_key);
       }
     }
     return least;
   }
+
+  std::vector<std::vector<RatePoint>> curves_;
 };
 
 TEST_P(HullOf, BitsAreTheBestForThePrice) {
