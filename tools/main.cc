@@ -12,6 +12,7 @@
 #include "exit_code.h"
 #include "load/command.h"
 #include "subcommand.h"
+#include "whatif/command.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -38,7 +39,8 @@ int Main(int argc, char** argv) {
                                    "  rocksieve demo"});
   app.set_version_flag("--version", Version(), "print the versions of rocksieve and RocksDB");
   app.require_subcommand(0, 1);  // none: see below, with a better message
-  const std::vector<Command> commands = {AddDemoCommand(&app), AddLoadCommand(&app)};
+  const std::vector<Command> commands = {AddDemoCommand(&app), AddLoadCommand(&app),
+                                         AddWhatIfCommand(&app)};
 
   std::string error;
   try {
