@@ -10,6 +10,7 @@
 
 #include "demo/command.h"
 #include "exit_code.h"
+#include "help/command.h"
 #include "load/command.h"
 #include "subcommand.h"
 #include "whatif/command.h"
@@ -39,8 +40,13 @@ int Main(int argc, char** argv) {
                                    "  rocksieve demo"});
   app.set_version_flag("--version", Version(), "print the versions of rocksieve and RocksDB");
   app.require_subcommand(0, 1);  // none: see below, with a better message
-  const std::vector<Command> commands = {AddDemoCommand(&app), AddLoadCommand(&app),
-                                         AddWhatIfCommand(&app)};
+  const std::vector<Command> commands = {
+      AddDemoCommand(&app),
+      AddLoadCommand(&app),
+      AddWhatIfCommand(&app),
+      AddCompletionCommand(&app),
+      AddManPagesCommand(&app),
+  };
 
   std::string error;
   try {

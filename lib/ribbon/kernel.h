@@ -8,6 +8,7 @@
 #include <rocksieve/filter.h>
 
 #include "cpu/isa.h"
+#include "ribbon/directory.h"
 #include "ribbon/equations.h"
 #include "ribbon/layout.h"
 
@@ -32,7 +33,7 @@ struct GroupLayout {
 
 // The payload of a block in its general form, opened and checked.
 struct Table {
-  const uint8_t* directory = nullptr;
+  Directory directory;
   const uint8_t* group_bytes = nullptr;
   uint64_t buckets = 0;
   int reseed = 0;

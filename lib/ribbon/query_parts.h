@@ -7,17 +7,8 @@
 
 namespace rocksieve::ribbon {
 
-struct Bucket {
-  int64_t first_group;
-  uint64_t groups;
-};
-
 inline Bucket BucketOf(const Table& table, uint64_t hash) {
-  const uint64_t bucket = BucketIndex(hash, table.buckets);
-  const uint32_t deltas = LoadLittleEndian32(table.directory + kDeltaBytes * bucket);
-  const int64_t delta = static_cast<int16_t>(deltas), next = static_cast<int16_t>(deltas >> 16);
-  return {static_cast<int64_t>(bucket) * kNominalGroups + delta,
-          static_cast<uint64_t>(kNominalGroups + next - delta)};
+  return table.directory.At(BucketIndex(hash, table.buckets));
 }
 
 // Whether a row whose first group is this one stays within the groups, and within one width.

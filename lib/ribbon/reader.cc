@@ -92,7 +92,7 @@ Form FormOf(const FilterBlockInfo& info) {
   if (info.parameter == 0 && size == 0) return Form::kMatchAll;
   if (columns < kMinColumns || columns > kMaxColumns) return Form::kDamaged;
   const uint64_t least_of_general =
-      kPayloadHeadBytes + 2 * kDeltaBytes + static_cast<uint64_t>(kGroupsPerRow * columns);
+      kPayloadHeadBytes + DirectoryBytes(1) + static_cast<uint64_t>(kGroupsPerRow * columns);
   if (size >= least_of_general) return Form::kGeneral;
   return size > kSmallHeadBytes ? Form::kSmall : Form::kDamaged;
 }
@@ -105,27 +105,17 @@ bool ParseTable(const FilterBlockInfo& info, Table* table) {
   table->reseed = ReseedOf(info.parameter);
   table->buckets = LoadLittleEndian32(payload);
   layout.first_wide_group = LoadLittleEndian32(payload + 4);
-  const uint64_t directory_end = kPayloadHeadBytes + kDeltaBytes * (table->buckets + 1);
+  const uint64_t directory_end = kPayloadHeadBytes + DirectoryBytes(table->buckets);
   if (table->buckets == 0 || directory_end > info.payload.size()) return false;
-  table->directory = payload + kPayloadHeadBytes;
+  table->directory = Directory(payload + kPayloadHeadBytes, table->buckets);
   table->group_bytes = payload + directory_end;
 
-  auto offset = [table](uint64_t bucket) {
-    const uint8_t* delta = table->directory + kDeltaBytes * bucket;
-    return static_cast<int64_t>(bucket) * kNominalGroups +
-           static_cast<int16_t>(delta[0] | delta[1] << 8);
-  };
-  if (offset(0) != 0) return false;
-  for (uint64_t bucket = 0; bucket < table->buckets; bucket++) {
-    if (offset(bucket) >= offset(bucket + 1)) return false;
-  }
-  const int64_t groups = offset(table->buckets);
-  if (groups < kGroupsPerRow) return false;
-  layout.groups = static_cast<uint64_t>(groups);
+  layout.groups = CountGroups(table->directory, table->buckets);
+  if (layout.groups < kGroupsPerRow) return false;
   if (layout.columns == kMaxColumns && layout.has_wide_groups()) return false;
   if (layout.Byte(layout.groups) != info.payload.size() - directory_end) return false;
 
-  table->last_unfolded = groups - kGroupsPerRow;
+  table->last_unfolded = static_cast<int64_t>(layout.groups) - kGroupsPerRow;
   for (int wide : {0, 1}) {
     Zone& zone = table->zones[wide];
     zone.columns = static_cast<uint32_t>(layout.columns + wide);

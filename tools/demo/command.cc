@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
+#include "database/open_errors.h"
 #include "demo/demo.h"
 #include "demo/json_report.h"
 #include "demo/report.h"
 #include "exit_code.h"
 #include "interrupt.h"
-#include "status_message.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -29,7 +29,7 @@ int Run(const Flags& flags) {
   }
   EndByInterruptSignal();
   if (!status.ok()) {
-    std::cerr << "rocksieve demo: " << Message(status) << "\n";
+    std::cerr << "rocksieve demo: " << MessageOf(status) << "\n";
     return kCannotRun;
   }
   std::cout << (flags.json ? JsonReport(result) : TextReport(result));

@@ -7,10 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "database/open_errors.h"
 #include "exit_code.h"
 #include "interrupt.h"
 #include "load/load.h"
-#include "status_message.h"
 #include "text.h"
 
 namespace rocksieve::tools {
@@ -53,7 +53,7 @@ int Run(const Flags& flags) {
     Progress progress("rocksieve load");
     status = Load(flags.options, &progress, &result);
   }
-  if (!status.ok()) std::cerr << "rocksieve load: " << Message(status) << "\n";
+  if (!status.ok()) std::cerr << "rocksieve load: " << MessageOf(status) << "\n";
   EndByInterruptSignal();
   if (!status.ok()) return kCannotRun;
   std::cout << (flags.json ? JsonReport : TextReport)(flags.options, result);

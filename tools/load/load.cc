@@ -11,9 +11,9 @@
 #include <rocksdb/table_properties.h>
 #include <rocksdb/write_batch.h>
 
+#include "database/open_errors.h"
 #include "interrupt.h"
 #include "load/line_reader.h"
-#include "status_message.h"
 #include "text.h"
 
 namespace rocksieve::tools {
@@ -79,7 +79,7 @@ Status WriteLines(LineReader* reader, const Target& target, Progress* progress,
   const std::string kept = "The database " + target.db()->GetName() + " holds the " +
                            Thousands(result->lines) + " lines before; to go on, ";
   if (input.IsAborted()) return Status::Aborted("interrupted. " + kept + AgainWith(target));
-  return Status::InvalidArgument(Message(input) + "\n" + kept + "correct it and " +
+  return Status::InvalidArgument(MessageOf(input) + "\n" + kept + "correct it and " +
                                  AgainWith(target));
 }
 
