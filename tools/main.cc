@@ -10,6 +10,7 @@
 
 #include "demo/command.h"
 #include "exit_code.h"
+#include "explain/command.h"
 #include "subcommand.h"
 
 namespace rocksieve::tools {
@@ -22,6 +23,7 @@ Usage: rocksieve COMMAND [--flag=value]...
 
 Commands:
   demo       compare the filters on one tree of real keys (about half a minute)
+  explain    the filters of a database, and what lookups of missing keys cost
 
 Flags:
   --help     print this; after a command: what it does, and its flags
@@ -51,7 +53,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", Version());
   app.formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode) { return kHelp; });
   app.require_subcommand(0, 1);  // none: see below, with a better message
-  const std::vector<Command> commands = {AddDemoCommand(&app)};
+  const std::vector<Command> commands = {AddDemoCommand(&app), AddExplainCommand(&app)};
 
   std::string error;
   try {
