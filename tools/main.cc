@@ -10,6 +10,7 @@
 
 #include "demo/command.h"
 #include "exit_code.h"
+#include "explain/command.h"
 #include "help/command.h"
 #include "load/command.h"
 #include "subcommand.h"
@@ -42,6 +43,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(0, 1);  // none: see below, with a better message
   const std::vector<Command> commands = {
       AddDemoCommand(&app),
+      AddExplainCommand(&app),
       AddLoadCommand(&app),
       AddWhatIfCommand(&app),
       AddCompletionCommand(&app),
