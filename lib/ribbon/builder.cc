@@ -96,7 +96,7 @@ class PayloadBuilder {
     layout.first_wide_group = static_cast<uint64_t>(
         std::llround((1 - width.wide_share) * static_cast<double>(layout.groups)));
 
-    const uint64_t directory_end = kPayloadHeadBytes + kDeltaBytes * (buckets + 1);
+    const uint64_t directory_end = kPayloadHeadBytes + DirectoryBytes(buckets);
     Payload payload;
     uint8_t* bytes =
         Allocate(directory_end + layout.Byte(layout.groups), layout.columns, reseed, &payload);
@@ -104,12 +104,7 @@ class PayloadBuilder {
     StoreLittleEndian32(bytes + 4, layout.has_wide_groups()
                                        ? static_cast<uint32_t>(layout.first_wide_group)
                                        : kNoWideGroups);
-    for (size_t bucket = 0; bucket <= buckets; bucket++) {
-      const uint64_t delta = steered.offsets[bucket] - bucket * kNominalGroups;
-      uint8_t* to = bytes + kPayloadHeadBytes + kDeltaBytes * bucket;
-      to[0] = static_cast<uint8_t>(delta);
-      to[1] = static_cast<uint8_t>(delta >> 8);
-    }
+    WriteDirectory(steered.offsets, bytes + kPayloadHeadBytes);
     kernel_.back_substitute(steered.equations, layout, bytes + directory_end);
     return payload;
   }

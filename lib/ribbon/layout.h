@@ -1,6 +1,6 @@
 // Where a key's bits stand: the steered ribbon filter (STR).
 //
-//   payload, general form: u32 buckets | u32 first wide group | i16 delta x (buckets + 1) | groups
+//   payload, general form: u32 buckets | u32 first wide group | directory | groups
 //   payload, small form:   u8 slots | u8 seed | columns, bit-packed
 //   payload, match all:    nothing
 //
@@ -11,7 +11,7 @@
 // 2019; Dillinger, Huebschle-Schneider, Sanders, Walzer, "Fast Succinct Retrieval and Approximate
 // Membership Using Ribbon", 2022).
 //
-// Three things are different here. A bucket of about 384 keys gets as many slots as it has keys:
+// Three things are different here. A bucket of about 256 keys gets as many slots as it has keys:
 // the directory *steers* it, so nothing is bumped and hardly a slot stays empty. Slots come in
 // groups of 8, stored as columns: byte j of a group holds bit j of its slots. And a row is sparse,
 // three bytes of coefficients within 8 groups, so that a query is three loads whatever F is. The
@@ -29,11 +29,10 @@ inline constexpr int kMaxReseed = 3;
 
 inline constexpr int kSlotsPerGroup = 8;
 inline constexpr int kGroupsPerRow = 8;  // the coefficients of a key lie within so many groups
-// Groups of a bucket whose delta equals that of the next: the directory stores what differs.
-inline constexpr int kNominalGroups = 48;
+// Groups of a bucket of the usual length: the directory stores what differs.
+inline constexpr int kNominalGroups = 32;
 
 inline constexpr uint64_t kPayloadHeadBytes = 8;
-inline constexpr uint64_t kDeltaBytes = 2;
 inline constexpr uint64_t kSmallHeadBytes = 2;
 inline constexpr uint32_t kNoWideGroups = 0xFFFFFFFF;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ribbon/directory.h"
 #include "ribbon/model.h"
 
 namespace rocksieve::ribbon {
@@ -18,7 +19,7 @@ bool IsSmall(uint64_t keys) { return keys <= kMaxSmallKeys; }
 
 double OverheadBits(uint64_t keys) {
   const uint64_t bytes =
-      IsSmall(keys) ? kSmallHeadBytes : kPayloadHeadBytes + kDeltaBytes * (BucketsFor(keys) + 1);
+      IsSmall(keys) ? kSmallHeadBytes : kPayloadHeadBytes + DirectoryBytes(BucketsFor(keys));
   return 8.0 * static_cast<double>(bytes);
 }
 
@@ -63,12 +64,14 @@ int SmallColumnsFor(const Plan& plan, uint64_t slots) {
 
 uint64_t BucketsFor(uint64_t distinct_keys) {
   const auto keys = static_cast<double>(distinct_keys);
-  return static_cast<uint64_t>(std::max(keys / 383, std::sqrt(keys) / 5) + 0.5);
+  return static_cast<uint64_t>(std::max(keys / 256, std::sqrt(keys) / 5) + 0.5);
 }
 
 double ExpectedSlots(uint64_t keys) {
   if (IsSmall(keys)) return static_cast<double>(keys);
-  return 1.0028 * static_cast<double>(keys) + 6;
+  // As built: slots that stay empty in all buckets, and those to spare in the last.
+  const auto count = static_cast<double>(keys);
+  return 1.0012 * count + 4 + std::min(std::sqrt(count) / 10, 9.0);
 }
 
 double ExpectedPayloadBits(uint64_t keys, const Plan& plan) {

@@ -37,10 +37,9 @@ Width WidthFor(const Plan& plan, uint64_t slots);
 // In the small form, all slots have the same number of columns.
 int SmallColumnsFor(const Plan& plan, uint64_t slots);
 
-// Buckets for so many distinct keys: 383 keys each, which with the slots that stay empty fill the
-// nominal groups, so that deltas stay small. Fewer in filters of up to some thousand keys: the last
-// bucket cannot pass surplus keys on, so it needs spare slots, the more of them the more keys it
-// has.
+// Buckets for so many distinct keys: 256 keys each, which fill the nominal groups. Fewer in filters
+// of up to some thousand keys: the last bucket cannot pass surplus keys on, so it needs spare slots,
+// the more of them the more keys it has.
 uint64_t BucketsFor(uint64_t distinct_keys);
 
 double ExpectedSlots(uint64_t keys);

@@ -15,31 +15,15 @@ const uint8_t* PayloadOf(const FilterBlockInfo& info) {
 
 class RibbonFilter final : public TableFilter {
  public:
-  RibbonFilter(const FilterBlockInfo& info, const Table& table, const Kernel& kernel)
-      : TableFilter(table, info.salt, kernel.query_for(table)) {}
+  RibbonFilter(const FilterBlockInfo& info, const Table& table, const Queries& queries)
+      : TableFilter(table, info.salt, queries.one), many_(queries.many) {}
 
   void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
-    constexpr size_t kAhead = 32;  // keys on their way at once
-    for (size_t begin = 0; begin < count; begin += kAhead) {
-      const size_t end = std::min(begin + kAhead, count);
-      for (size_t i = begin; i < end; i++) PrefetchRow(Reseeded(hashes[i], table().reseed));
-      for (size_t i = begin; i < end; i++) may_contain[i] = MayContainHash(hashes[i]);
-    }
+    many_(*this, hashes, count, may_contain);
   }
 
  private:
-  // Always inline: g++ 12 takes a function that does nothing but prefetch for one without effects,
-  // and leaves out the call. The directory is small enough to be in a cache.
-  [[gnu::always_inline]] void PrefetchRow(uint64_t hash) const {
-    const Bucket bucket = BucketOf(table(), hash);
-    const Row row(hash, bucket.groups);
-    const uint64_t group =
-        static_cast<uint64_t>(bucket.first_group) + row.FirstGroup(bucket.groups);
-    const uint8_t* first = table().group_bytes + table().layout.Byte(group);
-    __builtin_prefetch(first);
-    __builtin_prefetch(first +
-                       row.ThirdGroupDistance() * static_cast<uint64_t>(table().layout.columns));
-  }
+  decltype(Queries::many) const many_;
 };
 
 class SmallFilter final : public Filter {
@@ -92,7 +76,7 @@ Form FormOf(const FilterBlockInfo& info) {
   if (info.parameter == 0 && size == 0) return Form::kMatchAll;
   if (columns < kMinColumns || columns > kMaxColumns) return Form::kDamaged;
   const uint64_t least_of_general =
-      kPayloadHeadBytes + 2 * kDeltaBytes + static_cast<uint64_t>(kGroupsPerRow * columns);
+      kPayloadHeadBytes + DirectoryBytes(1) + static_cast<uint64_t>(kGroupsPerRow * columns);
   if (size >= least_of_general) return Form::kGeneral;
   return size > kSmallHeadBytes ? Form::kSmall : Form::kDamaged;
 }
@@ -105,27 +89,17 @@ bool ParseTable(const FilterBlockInfo& info, Table* table) {
   table->reseed = ReseedOf(info.parameter);
   table->buckets = LoadLittleEndian32(payload);
   layout.first_wide_group = LoadLittleEndian32(payload + 4);
-  const uint64_t directory_end = kPayloadHeadBytes + kDeltaBytes * (table->buckets + 1);
+  const uint64_t directory_end = kPayloadHeadBytes + DirectoryBytes(table->buckets);
   if (table->buckets == 0 || directory_end > info.payload.size()) return false;
-  table->directory = payload + kPayloadHeadBytes;
+  table->directory = Directory(payload + kPayloadHeadBytes, table->buckets);
   table->group_bytes = payload + directory_end;
 
-  auto offset = [table](uint64_t bucket) {
-    const uint8_t* delta = table->directory + kDeltaBytes * bucket;
-    return static_cast<int64_t>(bucket) * kNominalGroups +
-           static_cast<int16_t>(delta[0] | delta[1] << 8);
-  };
-  if (offset(0) != 0) return false;
-  for (uint64_t bucket = 0; bucket < table->buckets; bucket++) {
-    if (offset(bucket) >= offset(bucket + 1)) return false;
-  }
-  const int64_t groups = offset(table->buckets);
-  if (groups < kGroupsPerRow) return false;
-  layout.groups = static_cast<uint64_t>(groups);
+  layout.groups = CountGroups(table->directory, table->buckets);
+  if (layout.groups < kGroupsPerRow) return false;
   if (layout.columns == kMaxColumns && layout.has_wide_groups()) return false;
   if (layout.Byte(layout.groups) != info.payload.size() - directory_end) return false;
 
-  table->last_unfolded = groups - kGroupsPerRow;
+  table->last_unfolded = static_cast<int64_t>(layout.groups) - kGroupsPerRow;
   for (int wide : {0, 1}) {
     Zone& zone = table->zones[wide];
     zone.columns = static_cast<uint32_t>(layout.columns + wide);
@@ -156,7 +130,7 @@ std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel) 
     case Form::kGeneral: {
       Table table;
       if (!ParseTable(info, &table)) return nullptr;
-      return std::make_unique<RibbonFilter>(info, table, kernel);
+      return std::make_unique<RibbonFilter>(info, table, kernel.queries_for(table));
     }
     case Form::kDamaged:
       break;

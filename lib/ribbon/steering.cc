@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ribbon/directory.h"
 #include "ribbon/layout.h"
 
 namespace rocksieve::ribbon {
@@ -68,7 +69,7 @@ class Steering {
     for (size_t bucket = 0; bucket + 2 < buckets_; bucket++) {
       if (!(thorough_ ? SolveNextThoroughly() : SolveNext())) return false;
     }
-    return SolveLastTwo() && DirectoryHoldsThem();
+    return SolveLastTwo() && DirectoryHolds(offsets_);
   }
 
  private:
@@ -183,16 +184,6 @@ class Steering {
     constexpr size_t kReach = kGroupsPerRow * kSlotsPerGroup;
     const size_t end = (offsets_.back() + static_cast<size_t>(groups)) * kSlotsPerGroup;
     return static_cast<int64_t>(kReach - equations_.CountFree(end, end + kReach));
-  }
-
-  // Whether the directory has numbers for all offsets.
-  bool DirectoryHoldsThem() const {
-    for (size_t bucket = 0; bucket < offsets_.size(); bucket++) {
-      const int64_t delta =
-          int64_t{offsets_[bucket]} - static_cast<int64_t>(bucket) * kNominalGroups;
-      if (delta < INT16_MIN || delta > INT16_MAX) return false;
-    }
-    return true;
   }
 
   // By first group: from left to right, elimination takes the fewest steps.

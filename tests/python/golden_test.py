@@ -113,6 +113,7 @@ RIBBON_GOLDEN = [
     ("30_and_31_columns", "31.9", numbered(400), None),
     ("32_columns", "32", listed(*(b"%d" % (i % 70) for i in range(100))), None),
     ("many_buckets", "2.4", numbered(3000), None),
+    ("two_anchors", "1.3", numbered(33100), None),
     ("salted", "10", numbered(200), SALT),
     ("key_lengths", "16", listed(*map(counting_bytes, HASH_LENGTHS)), None),
     ("thorough", "10:thorough", numbered(1500), None),
@@ -238,7 +239,8 @@ class GoldenTest(unittest.TestCase):
         for name in ("mixed_widths", "16_and_17_columns", "30_and_31_columns"):
             payload = fmt.read_ribbon_payload(ribbons[name])
             self.assertTrue(0 < payload.first_wide < payload.offsets[-1])
-        self.assertEqual(len(fmt.read_ribbon_payload(ribbons["many_buckets"]).offsets), 12)
+        self.assertEqual(len(fmt.read_ribbon_payload(ribbons["many_buckets"]).offsets), 13)
+        self.assertEqual(len(fmt.read_ribbon_payload(ribbons["two_anchors"]).offsets), 130)
         self.assertEqual(ribbons["reseeded"].parameter // 64, 1)
         self.assertEqual(fmt.ribbon_form(ribbons["match_all"]), fmt.MATCH_ALL)
 

@@ -48,7 +48,7 @@ def ribbon_form(block):
         return MATCH_ALL if block.parameter == 0 else None
     if not 1 <= columns <= MAX_COLUMNS:
         return None
-    return SMALL if size < 12 + 8 * columns else GENERAL
+    return SMALL if size < 14 + 8 * columns else GENERAL
 
 
 def small_size(columns, slots):
@@ -82,13 +82,19 @@ def read_ribbon_payload(block):
     payload, columns = block.payload, ribbon_columns(block)
     buckets = uint(payload, 0, 4)
     first_wide = uint(payload, 4, 4)
-    groups_at = 10 + 2 * buckets
+    low_at = 8 + 4 * anchor_count(buckets)
+    groups_at = low_at + buckets + 1
     if buckets == 0 or len(payload) < groups_at:
         return None
-    deltas = [int.from_bytes(payload[8 + 2 * q:10 + 2 * q], "little", signed=True)
-              for q in range(buckets + 1)]
-    offsets = [48 * q + delta for q, delta in enumerate(deltas)]
-    if offsets[0] != 0 or any(a >= b for a, b in zip(offsets, offsets[1:])) or offsets[-1] < 8:
+    low = payload[low_at:groups_at]
+    offsets = [0]
+    for q in range(buckets):
+        anchor_at = 8 + 4 * (q // 128)
+        least = 32 * q + int.from_bytes(payload[anchor_at:anchor_at + 4], "little", signed=True)
+        if offsets[q] != least + (low[q] - least) % 256 or low[q + 1] == low[q]:
+            return None
+        offsets.append(offsets[q] + (low[q + 1] - low[q]) % 256)
+    if offsets[-1] < 8:
         return None
     if columns == MAX_COLUMNS and first_wide < offsets[-1]:
         return None
@@ -146,13 +152,33 @@ def ribbon_query(block, key_hash_of_block):
 
 
 def ribbon_bucket_count(keys):
-    return math.floor(max(keys / 383, math.sqrt(keys) / 5) + 0.5)
+    return math.floor(max(keys / 256, math.sqrt(keys) / 5) + 0.5)
+
+
+def anchor_count(buckets):
+    return (buckets + 127) // 128
+
+
+def ribbon_directory(offsets):
+    """None if they cannot be written as one."""
+    buckets = len(offsets) - 1
+    surplus = [offset - 32 * q for q, offset in enumerate(offsets[:-1])]
+    directory = b""
+    for first in range(0, buckets, 128):
+        anchored = surplus[first:first + 128]
+        if max(anchored) - min(anchored) > 255:
+            return None
+        directory += min(anchored).to_bytes(4, "little", signed=True)
+    if any(b - a > 255 for a, b in zip(offsets, offsets[1:])):
+        return None
+    return directory + bytes(offset % 256 for offset in offsets)
 
 
 def ribbon_slot_budget(key_count, bits_per_key, salt):
     budget = key_count * bits_per_key
     budget -= frame_discount(budget, salt)
-    head = 2 if key_count <= MAX_SMALL_KEYS else 8 + 2 * (ribbon_bucket_count(key_count) + 1)
+    buckets = ribbon_bucket_count(key_count)
+    head = 2 if key_count <= MAX_SMALL_KEYS else 8 + 4 * anchor_count(buckets) + buckets + 1
     return budget - min(8 * head, 0.03 * budget)
 
 
@@ -292,8 +318,7 @@ class Steering:
         for _ in range(len(self.hashes_of) - 2):
             if not self.solve_next():
                 return False
-        return self.solve_last_two() and all(
-            -2**15 <= offset - 48 * q < 2**15 for q, offset in enumerate(self.offsets))
+        return self.solve_last_two() and ribbon_directory(self.offsets) is not None
 
 
 def ribbon_small_payload(hashes, columns):
@@ -322,8 +347,7 @@ def ribbon_general_payload(hashes, thorough, columns_and_first_wide):
     columns, first_wide = columns_and_first_wide(groups)
     stored_wide = first_wide if first_wide < groups else NO_WIDE_GROUPS
     payload = buckets.to_bytes(4, "little") + stored_wide.to_bytes(4, "little")
-    for q, offset in enumerate(steering.offsets):
-        payload += (offset - 48 * q).to_bytes(2, "little", signed=True)
+    payload += ribbon_directory(steering.offsets)
     values = steering.echelon.solution(8 * groups)
     group_bytes = bytearray()
     for g in range(groups):

@@ -140,8 +140,9 @@ TEST(Block, ContradictionsUnderARightCheckWordAreDamage) {
   EXPECT_EQ(StateOf(changed(ribbon, 16, "\xFF\xFF\xFF\xFF")), BlockState::kDamaged);  // buckets
   EXPECT_EQ(StateOf(changed(ribbon, 16, std::string_view("\0\0\0\0", 4))), BlockState::kDamaged);
   EXPECT_EQ(StateOf(changed(ribbon, 20, "\xFF\xFF\xFF\xFF")), BlockState::kDamaged);  // wide
-  EXPECT_EQ(StateOf(changed(ribbon, 24, "\1")), BlockState::kDamaged);                // first delta
-  EXPECT_EQ(StateOf(changed(ribbon, 26, "\xFF\x7F")), BlockState::kDamaged);          // falling
+  EXPECT_EQ(StateOf(changed(ribbon, 26, "\1")), BlockState::kDamaged);                // anchor
+  EXPECT_EQ(StateOf(changed(ribbon, 28, "\1")), BlockState::kDamaged);  // first low byte
+  EXPECT_EQ(StateOf(changed(ribbon, 29, std::string_view("\0", 1))), BlockState::kDamaged);
   const std::string small = Block("rocksieve.ribbon:10", 20);
   EXPECT_EQ(StateOf(changed(small, 7, "\x0B")), BlockState::kDamaged);
   EXPECT_EQ(StateOf(changed(small, 16, std::string_view("\0", 1))), BlockState::kDamaged);

@@ -21,17 +21,17 @@ namespace {
 // As docs/formats/ribbon.md says it, one column after the other.
 bool ObviousQuery(const Table& table, uint64_t hash) {
   hash = Reseeded(hash, table.reseed);
-  auto offset = [&](uint64_t bucket) {
-    const uint8_t* delta = table.directory + 2 * bucket;
-    return static_cast<int64_t>(48 * bucket) + static_cast<int16_t>(delta[0] | delta[1] << 8);
-  };
   const auto bucket =
       static_cast<uint64_t>((static_cast<unsigned __int128>(hash) * table.buckets) >> 64);
-  const auto length = static_cast<uint64_t>(offset(bucket + 1) - offset(bucket));
+  uint64_t first = 0, length = 0;
+  for (uint64_t q = 0; q <= bucket; q++) {
+    first += length;
+    length = table.directory.At(q).groups;
+  }
   const uint64_t y = hash * (0x9FB21C651E98DF25 + 2 * length);
   const uint64_t fingerprint = (hash * 0xD6E8FEB86659FD93) >> 32;
   uint64_t groups[3];
-  groups[0] = static_cast<uint64_t>(offset(bucket)) + (((y >> 32) * length) >> 32);
+  groups[0] = first + (((y >> 32) * length) >> 32);
   groups[1] = groups[0] + 1;
   groups[2] = groups[0] + 4 + (y >> 30 & 3);
   bool wide = true;
@@ -59,24 +59,23 @@ FilterBlockInfo InfoOf(std::string_view payload, uint8_t parameter) {
   return info;
 }
 
-// A payload of the general form with bytes that mean nothing. Buckets are 1 to 60 groups long.
+// A payload of the general form with bytes that mean nothing. Buckets have lengths of all kinds
+// where they are few, since many of these would stray too far.
 std::string AnyPayload(int columns, uint64_t buckets, double narrow_share,
                        std::mt19937_64* random) {
-  std::vector<uint64_t> offsets = {0};
+  std::vector<uint32_t> offsets = {0};
   for (uint64_t q = 0; q < buckets; q++) {
-    offsets.push_back(offsets.back() + (q + 1 == buckets ? 8 : 1) + (*random)() % 60);
+    const uint64_t length = buckets > 3 ? 26 + (*random)() % 13 : 1 + (*random)() % 250;
+    offsets.push_back(offsets.back() + static_cast<uint32_t>(std::max<uint64_t>(8, length)));
   }
+  EXPECT_TRUE(DirectoryHolds(offsets));
   const uint64_t groups = offsets.back();
   const auto first_wide = static_cast<uint32_t>(
       narrow_share == 1 ? kNoWideGroups : narrow_share * static_cast<double>(groups));
-  std::string payload(8, '\0');
+  std::string payload(8 + DirectoryBytes(buckets), '\0');
   StoreLittleEndian32(payload.data(), static_cast<uint32_t>(buckets));
   StoreLittleEndian32(payload.data() + 4, first_wide);
-  for (uint64_t q = 0; q <= buckets; q++) {
-    const uint64_t delta = offsets[q] - 48 * q;
-    payload += static_cast<char>(delta);
-    payload += static_cast<char>(delta >> 8);
-  }
+  WriteDirectory(offsets, reinterpret_cast<uint8_t*>(payload.data()) + 8);
   for (uint64_t i = GroupByte(groups, columns, first_wide); i > 0; i--) {
     payload += static_cast<char>((*random)());
   }
@@ -88,7 +87,7 @@ TEST(RibbonKernel, AnswersAsTheObviousQueryOnAnyBytes) {
   for (int columns = 1; columns <= 32; columns++) {
     for (double narrow_share : {1.0, 0.5, 0.0}) {
       if (columns == 32 && narrow_share < 1) continue;
-      for (uint64_t buckets : {1, 2, 20}) {
+      for (uint64_t buckets : {1, 2, 20, 300}) {
         for (int reseed : {0, 2}) {
           const std::string payload = AnyPayload(columns, buckets, narrow_share, &random);
           // What follows the payload, of which queries read as much as there is of a block's tail.

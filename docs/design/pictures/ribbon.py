@@ -14,8 +14,8 @@ import random
 import sys
 
 SLOTS_PER_GROUP, REACH = 8, 64
-KEYS_PER_BUCKET = 383
-FIXED_GROUPS = 48  # 384 slots
+KEYS_PER_BUCKET = 256
+FIXED_GROUPS = 32  # 256 slots
 TRIES = 50
 MOST_ABOVE_AIM = 12  # a backlog that is larger than aimed at by more is not taken
 

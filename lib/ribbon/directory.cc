@@ -1,0 +1,57 @@
+#include "ribbon/directory.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace rocksieve::ribbon {
+namespace {
+
+// How much the first groups of the buckets under one anchor are above the nominal ones.
+struct Surplus {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  int64_t most = std::numeric_limits<int64_t>::min();
+};
+
+Surplus SurplusUnder(size_t anchor, std::span<const uint32_t> offsets) {
+  Surplus surplus;
+  const size_t end = std::min((anchor + 1) * kBucketsPerAnchor, offsets.size() - 1);
+  for (size_t bucket = anchor * kBucketsPerAnchor; bucket < end; bucket++) {
+    const int64_t above = int64_t{offsets[bucket]} - static_cast<int64_t>(bucket * kNominalGroups);
+    surplus.least = std::min(surplus.least, above);
+    surplus.most = std::max(surplus.most, above);
+  }
+  return surplus;
+}
+
+}  // namespace
+
+uint64_t CountGroups(const Directory& directory, uint64_t buckets) {
+  int64_t groups = 0;
+  for (uint64_t q = 0; q < buckets; q++) {
+    const Bucket bucket = directory.At(q);
+    if (bucket.first_group != groups || bucket.groups == 0) return 0;
+    groups += static_cast<int64_t>(bucket.groups);
+  }
+  return static_cast<uint64_t>(groups);
+}
+
+bool DirectoryHolds(std::span<const uint32_t> offsets) {
+  for (size_t bucket = 0; bucket + 1 < offsets.size(); bucket++) {
+    if (offsets[bucket + 1] <= offsets[bucket]) return false;
+    if (offsets[bucket + 1] - offsets[bucket] > UINT8_MAX) return false;
+  }
+  for (size_t anchor = 0; anchor < AnchorCount(offsets.size() - 1); anchor++) {
+    const Surplus surplus = SurplusUnder(anchor, offsets);
+    if (surplus.most - surplus.least > UINT8_MAX) return false;
+  }
+  return true;
+}
+
+void WriteDirectory(std::span<const uint32_t> offsets, uint8_t* to) {
+  for (size_t anchor = 0; anchor < AnchorCount(offsets.size() - 1); anchor++, to += kAnchorBytes) {
+    StoreLittleEndian32(to, static_cast<uint32_t>(SurplusUnder(anchor, offsets).least));
+  }
+  for (uint32_t offset : offsets) *to++ = static_cast<uint8_t>(offset);
+}
+
+}  // namespace rocksieve::ribbon
