@@ -106,8 +106,10 @@ TEST_P(KeySharesOf, OfSequentialRunsAreTheirShareOfTheKeys) {
   Keys keys;
   for (uint64_t i = 0; i < 20000; i++) keys.push_back(GetParam()(i));
   std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  const size_t run = keys.size() / 20;
   for (size_t i = 0; i < 20; i++) {
-    tree.AddLevel(Keys(keys.begin() + i * 1000, keys.begin() + (i + 1) * 1000), 1000);
+    tree.AddLevel(Keys(keys.begin() + i * run, keys.begin() + (i + 1) * run), run);
   }
   tree.ExpectSharesWithin(1e-6, 1e-6);
 }
