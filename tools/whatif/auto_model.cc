@@ -5,9 +5,7 @@
 namespace rocksieve::tools {
 
 std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const Contender& contender) {
-  AllocatorOptions options;
-  options.bits_per_entry = contender.bits;
-  const Allocator allocator(options);
+  const Allocator allocator(contender.automatic.ForAllocator());
   std::vector<rocksieve::TreeFile> files;
   files.reserve(tree.files.size());
   for (const PlannedFile& file : tree.files) {

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
+#include "database/open_errors.h"
 #include "exit_code.h"
 #include "interrupt.h"
 #include "progress.h"
-#include "status_message.h"
 #include "whatif/report.h"
 #include "whatif/whatif.h"
 
@@ -68,7 +68,7 @@ int Run(Flags* flags) {
     status = RunWhatIf(flags->options, &progress, &results);
   }
   EndByInterruptSignal();
-  if (!status.ok()) return Fail(Message(status));
+  if (!status.ok()) return Fail(MessageOf(status));
   const std::string plot_error = Plot(*flags, results);
   if (!plot_error.empty()) return Fail(plot_error);
   std::cout << (flags->json ? JsonReport : TextReport)(flags->options, results);
@@ -99,6 +99,14 @@ void AddFlags(CLI::App* parser, Flags* flags) {
                    "only this one; may be repeated. Default: all")
       ->type_name("NAME")
       ->check(NotEmpty());
+  CLI::Option* const probes =
+      parser->add_option("--probes", options->probes,
+                         "missing keys of your own, one per line, - for standard input. Default: "
+                         "keys that are not there, where the data is")
+          ->type_name("FILE")
+          ->check(NotEmpty());
+  parser->add_flag("--hex", options->probes_are_hex, "the keys in FILE are in hexadecimal digits")
+      ->needs(probes);
   parser
       ->add_option("--read-us", options->read_us,
                    "what a block read takes, in microseconds, for the recommendation. Default: 80")

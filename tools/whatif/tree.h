@@ -46,6 +46,8 @@ struct PlannedTree {
   FilterOptions options;
   std::vector<PlannedFile> files;  // by level
   bool has_filters = false;        // at least one file
+  // Data blocks that a lookup reads in a file that it searches; mostly 1.
+  double blocks_per_search = 1;
 
   uint64_t Entries() const {
     uint64_t entries = 0;
