@@ -7,7 +7,7 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr uint64_t kKeys = 1000;
+constexpr uint64_t kKeys = 2000;
 
 uint64_t FilesMet(const Tree& tree, std::string_view key) {
   uint64_t met = 0;

@@ -91,14 +91,18 @@ class Maker {
 
  private:
   void TakeGaps(rocksdb::Iterator* keys, uint64_t count) {
-    for (uint64_t i = 0; i < count && keys->Valid(); i++) {
-      Gap gap;
-      gap.low = keys->key().ToString();
-      shape_.Learn(gap.low);
+    std::string before, key;
+    for (uint64_t i = 0; i <= count && keys->Valid(); i++) {
+      std::string after = keys->key().ToString();
+      shape_.Learn(after);
+      if (i > 0) gaps_.push_back({key, after});
+      if (i > 1) shape_.Learn(before, key, after);
+      before = std::move(key);
+      key = std::move(after);
       keys->Next();
-      if (keys->Valid()) gap.high = keys->key().ToString();
-      if (!keys->Valid()) break;
-      gaps_.push_back(std::move(gap));
+    }
+    if (!before.empty() && keys->Valid()) {
+      shape_.Learn(before, key, std::string_view(keys->key().data(), keys->key().size()));
     }
   }
 
@@ -111,15 +115,22 @@ class Maker {
     const auto taken = [&](const std::string& key) {
       return IsIn(gap, key) && seen->insert(key).second;
     };
-    const auto ends = std::mismatch(gap.low.begin(), gap.low.end(), gap.high.begin(),
-                                    gap.high.end());
-    const auto common = static_cast<size_t>(ends.first - gap.low.begin());
+    const auto [low, high] = std::minmax(gap.low, gap.high);  // orders may be backwards
+    const size_t common = CommonBytes(low, high);
     for (int i = 0; i < kTries; i++) {
       const std::string& like = random_() % 2 == 0 ? gap.low : gap.high;
-      const size_t most = std::max(common, like.size() > 0 ? like.size() - 1 : 0);
-      const size_t keep = std::uniform_int_distribution<size_t>(common, most)(random_);
-      std::string key = shape_.Variation(like, keep, &random_);
-      if (taken(key)) return key;
+      if (like.empty()) continue;
+      const size_t keep = std::min(shape_.LikelyCommonBytes(common, &random_), like.size() - 1);
+      std::string key = shape_.Variation(like, keep, low, high, &random_);
+      if (!key.empty() && taken(key)) return key;
+    }
+    // Nothing fits so far ahead: as far ahead as possible.
+    for (size_t keep = common; keep < std::max(low.size(), high.size()); keep++) {
+      for (const std::string* like : {&gap.low, &gap.high}) {
+        if (keep >= like->size()) continue;
+        std::string key = shape_.Variation(*like, keep, low, high, &random_);
+        if (!key.empty() && taken(key)) return key;
+      }
     }
     for (int i = 0; i < kTries; i++) {
       for (const std::string* end : {&gap.low, &gap.high}) {
