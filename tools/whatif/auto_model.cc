@@ -14,7 +14,7 @@ std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const Contende
   std::vector<PredictedFilter> filters;
   for (const FilterChoice& choice : allocator.Ideal(files)) {
     const double keys = static_cast<double>(tree.files[filters.size()].filter_keys);
-    filters.push_back({choice.kind, choice.bits_per_key * keys / 8, choice.rate, 1});
+    filters.push_back({choice.kind, choice.bits_per_key * keys / 8, choice.rate});
   }
   return filters;
 }

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string>
 
+#include <rocksieve/filter.h>
+
 #include "whatif/filter_entries.h"
 
 namespace rocksieve::tools {
@@ -27,7 +29,20 @@ FilterOptions FilterOptionsOf(const OptionsFile& options, const ColumnFamily& fa
   return result;
 }
 
-PlannedFile PlanFile(const TreeFile& file) {
+// Of a filter's smallest and largest entry: keys, or the prefix of the smallest key, which sorts
+// before it.
+double RangeBytes(const ColumnFamily& family, const TreeFile& file) {
+  const auto stored = [&](const std::string& key, bool as_prefix) {
+    const rocksdb::Slice whole(key);
+    const bool has_prefix =
+        as_prefix && family.prefix_extractor != nullptr && family.prefix_extractor->InDomain(whole);
+    const size_t bytes = has_prefix ? family.prefix_extractor->Transform(whole).size() : key.size();
+    return static_cast<double>(std::min(bytes, kMaxRangeKeyBytes));
+  };
+  return stored(file.smallest, true) + stored(file.largest, !family.whole_key_filtering);
+}
+
+PlannedFile PlanFile(const ColumnFamily& family, const TreeFile& file) {
   const TableProperties& properties = file.properties;
   PlannedFile planned;
   planned.level = file.level;
@@ -39,6 +54,7 @@ PlannedFile PlanFile(const TreeFile& file) {
   constexpr double kSequenceBytes = 8;  // in raw_key_bytes, with each key
   planned.key_bytes =
       std::max(0.0, static_cast<double>(properties.raw_key_bytes) / entries - kSequenceBytes);
+  planned.range_bytes = RangeBytes(family, file);
   if (properties.data_blocks > 0) {
     planned.index_entry_bytes = static_cast<double>(properties.index_bytes) /
                                 static_cast<double>(properties.data_blocks);
@@ -59,7 +75,7 @@ PlannedTree PlanTree(const Database& database, const Tree& tree) {
   planned.options = FilterOptionsOf(database.options(), tree.family);
   for (const TreeLevel& level : tree.levels) {
     for (const TreeFile& file : level.files) {
-      planned.files.push_back(PlanFile(file));
+      planned.files.push_back(PlanFile(tree.family, file));
       planned.has_filters = planned.has_filters || file.filter.exists();
     }
   }
