@@ -3,9 +3,12 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <rocksdb/table.h>
+
+#include "filter/family.h"
 
 namespace rocksieve {
 namespace {
@@ -31,6 +34,7 @@ BitsBuilder::BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingCo
     : builder_(spec),
       verify_(spec.verified || context.table_options.detect_filter_construct_corruption),
       fit_allocator_(context.table_options.optimize_filters_for_memory),
+      level_(context.level_at_creation),
       log_(context.info_log),
       counters_(std::move(counters)) {
   if (verify_) builder_.KeepKeysForVerification();
@@ -44,10 +48,15 @@ void BitsBuilder::AddKey(const rocksdb::Slice& key) { builder_.AddKey({key.data(
 size_t BitsBuilder::EstimateEntriesAdded() { return builder_.key_count(); }
 
 rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
-  const size_t keys = builder_.key_count();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const uint64_t keys = builder_.key_count();
   const double factor = fit_allocator_ ? FactorThatFillsAllocation(builder_) : 1;
   FilterBlock block = builder_.Finish(factor);
-  counters_->CountBuilt(keys, block);
+  const std::chrono::duration<double> time = Clock::now() - start;
+  counters_->CountBuilt({std::string(FindFamily(builder_.spec().family)->name), level_, /*filters=*/1, keys,
+                         block.size, time.count()},
+                        block.unfiltered_share);
   *buf = std::move(block.data);
   return rocksdb::Slice(buf->get(), block.size);
 }

@@ -32,6 +32,7 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   FilterBuilder builder_;
   const bool verify_;
   const bool fit_allocator_;
+  const int level_;
   rocksdb::Logger* const log_;
   const std::shared_ptr<Counters> counters_;
 };
