@@ -53,8 +53,8 @@ std::unique_ptr<SpecDecider> AutoBuilders::NewDecider(
   std::unique_ptr<FileTracker> tracker;
   // Otherwise it is a file outside of any tree, such as an SstFileWriter's.
   if (context.reason != rocksdb::TableFileCreationReason::kMisc) {
-    const bool announced = announcement.ledger != nullptr &&
-                           announcement.column_family == context.column_family_name;
+    const bool announced =
+        announcement.ledger != nullptr && announcement.column_family == context.column_family_name;
     LogOnce(context, announced);
     if (announced) {
       tracker = std::make_unique<AnnouncedFile>(std::move(announcement));

@@ -39,8 +39,7 @@ AutoDecider::~AutoDecider() {
 void AutoDecider::AddKey(const rocksdb::Slice& key) {
   // A prefix comes right after its key, and is no entry of the table. In the order of keys nothing
   // else is a proper prefix of what comes before it.
-  if (key.size() < last_key_.size() &&
-      std::memcmp(key.data(), last_key_.data(), key.size()) == 0) {
+  if (key.size() < last_key_.size() && std::memcmp(key.data(), last_key_.data(), key.size()) == 0) {
     return;
   }
   if (entries_++ == 0) first_key_.assign(key.data(), key.size());

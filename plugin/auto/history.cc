@@ -64,10 +64,10 @@ class History::Tracker final : public FileTracker {
 
 std::unique_ptr<FileTracker> History::NewTracker(const rocksdb::FilterBuildingContext& context) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return std::make_unique<Tracker>(
-      this, TreeId(context.info_log, context.column_family_name),
-      std::max(context.level_at_creation, 0),
-      context.reason == rocksdb::TableFileCreationReason::kCompaction, ++last_number_);
+  return std::make_unique<Tracker>(this, TreeId(context.info_log, context.column_family_name),
+                                   std::max(context.level_at_creation, 0),
+                                   context.reason == rocksdb::TableFileCreationReason::kCompaction,
+                                   ++last_number_);
 }
 
 History::Tree* History::FindTreeLocked(const TreeId& id) {
@@ -93,11 +93,10 @@ Surroundings History::Look(const TreeId& id, int level, bool is_compaction,
     for (size_t i = files.size(); i-- > 0;) {
       File& file = files[i];
       const UserKeyRange& range = *file.file.range;
-      const bool is_input = file.file.number != self.number && file.level <= level &&
-                            Overlap(range, *self.range) &&
-                            (file.level == level || file.trimmed ||
-                             range.smallest >= self.range->smallest) &&
-                            (level > 0 || replaced < self.entries);
+      const bool is_input =
+          file.file.number != self.number && file.level <= level && Overlap(range, *self.range) &&
+          (file.level == level || file.trimmed || range.smallest >= self.range->smallest) &&
+          (level > 0 || replaced < self.entries);
       if (!is_input) {
         kept.push_back(std::move(file));
         continue;
