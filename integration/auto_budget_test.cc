@@ -39,8 +39,8 @@ class Budget : public testing::TestWithParam<Case> {
   void ExpectWithin(double steady, double any_time) {
     WaitForCompactions(db_.get());
     const Memory memory = MemoryOf(db_.get());
-    std::printf("%s: %.2f bits per entry, worst %.1f %% off, files per level %s\n",
-                GetParam().name, memory.bits(), 100 * worst_, ShapeOf(db_.get()).c_str());
+    std::printf("%s: %.2f bits per entry, worst %.1f %% off, files per level %s\n", GetParam().name,
+                memory.bits(), 100 * worst_, ShapeOf(db_.get()).c_str());
     EXPECT_LE(memory.bits(), kBudget * (1 + steady));
     EXPECT_GE(memory.bits(), kBudget * (1 - steady));
     EXPECT_LE(worst_, any_time);

@@ -61,7 +61,8 @@ inline void WaitForCompactions(rocksdb::DB* db) {
 struct Memory {
   uint64_t entries = 0, filter_bytes = 0, files = 0;
   double bits() const {
-    return entries == 0 ? 0 : 8.0 * static_cast<double>(filter_bytes) / static_cast<double>(entries);
+    return entries == 0 ? 0
+                        : 8.0 * static_cast<double>(filter_bytes) / static_cast<double>(entries);
   }
 };
 

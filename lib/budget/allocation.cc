@@ -47,8 +47,8 @@ std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<Tree
     // Keys and entries are not the same, so the factor might come out above 1 for a lonely file.
     const double share = std::max(shares[i], 1e-12);
     const double factor = all_keys > 0 ? keys / all_keys / share : 0;
-    demands.push_back(
-        {keys, std::clamp(factor, 1e-12, 1.0), &allocator.HullFor(files[i].filter_keys)});
+    demands.push_back({files[i].budgeted ? keys : 0, std::clamp(factor, 1e-12, 1.0),
+                       &allocator.HullFor(files[i].filter_keys)});
   }
   return demands;
 }
