@@ -14,7 +14,7 @@ constexpr double kLeastTarget = 0.6, kMostTarget = 1.25, kLeastFile = 0.5;
 
 // What the solver knows of a file.
 struct Demand {
-  double keys;
+  double keys;          // that take of the budget
   double price_factor;  // keys per key share, 1 if the file has all keys: the price of its bits
   const Hull* hull;
 };
@@ -28,6 +28,14 @@ std::vector<double> SharesOf(const std::vector<TreeFile>& files) {
   return KeyShares(ranges);
 }
 
+double BudgetedEntries(const std::vector<TreeFile>& files) {
+  double entries = 0;
+  for (const TreeFile& file : files) {
+    if (file.budgeted) entries += static_cast<double>(file.entries);
+  }
+  return entries;
+}
+
 std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<TreeFile>& files) {
   const std::vector<double> shares = SharesOf(files);
   double all_keys = 0;
@@ -39,8 +47,8 @@ std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<Tree
     // Keys and entries are not the same, so the factor might come out above 1 for a lonely file.
     const double share = std::max(shares[i], 1e-12);
     const double factor = all_keys > 0 ? keys / all_keys / share : 0;
-    demands.push_back(
-        {keys, std::clamp(factor, 1e-12, 1.0), &allocator.HullFor(files[i].filter_keys)});
+    demands.push_back({files[i].budgeted ? keys : 0, std::clamp(factor, 1e-12, 1.0),
+                       &allocator.HullFor(files[i].filter_keys)});
   }
   return demands;
 }
@@ -103,8 +111,7 @@ const Hull& Allocator::HullFor(uint64_t keys) const {
 
 std::vector<FilterChoice> Allocator::Ideal(const std::vector<TreeFile>& files) const {
   const std::vector<Demand> demands = DemandsOf(*this, files);
-  double entries = 0;
-  for (const TreeFile& file : files) entries += static_cast<double>(file.entries);
+  const double entries = BudgetedEntries(files);
   const double theta = SolveTheta(demands, options_.bits_per_entry * entries);
   std::vector<FilterChoice> choices;
   choices.reserve(files.size());
@@ -115,14 +122,17 @@ std::vector<FilterChoice> Allocator::Ideal(const std::vector<TreeFile>& files) c
 }
 
 FilterChoice Allocator::Decide(const std::vector<TreeFile>& files, size_t next) const {
+  return HullFor(files[next].filter_keys).Choose(DecideBits(files, next));
+}
+
+double Allocator::DecideBits(const std::vector<TreeFile>& files, size_t next) const {
   const std::vector<Demand> demands = DemandsOf(*this, files);
   const double budget = options_.bits_per_entry;
-  double entries = 0;
-  for (const TreeFile& file : files) entries += static_cast<double>(file.entries);
+  const double entries = BudgetedEntries(files);
   double theta = SolveTheta(demands, budget * entries);
   double excess = 0;
   for (size_t i = 0; i < files.size(); i++) {
-    if (i == next || files[i].filter_bits < 0) continue;
+    if (i == next || !files[i].budgeted || files[i].filter_bits < 0) continue;
     excess += files[i].filter_bits - demands[i].keys * BitsOf(demands[i], theta);
   }
   if (entries > 0 && excess != 0) {
@@ -133,7 +143,7 @@ FilterChoice Allocator::Decide(const std::vector<TreeFile>& files, size_t next) 
   const Demand& demand = demands[next];
   double least = demand.hull->fixed_bits() + kLeastFile * budget;
   if (kLeastFile * budget >= 1) least = std::max(least, demand.hull->fewest_bits());
-  return demand.hull->Choose(std::max(least, BitsOf(demand, theta)));
+  return std::max(least, BitsOf(demand, theta));
 }
 
 double Allocator::CostOf(const std::vector<TreeFile>& files,

@@ -24,6 +24,9 @@ struct TreeFile {
   uint64_t filter_keys = 0;  // distinct keys and prefixes of its filter
   // Bits of the filter that it has; negative if its bits are still to be decided.
   double filter_bits = -1;
+  // Whether its entries bring memory to the budget, and its filter takes of it. Others, whose
+  // filters somebody else made, only say where the keys are.
+  bool budgeted = true;
 };
 
 struct AllocatorOptions {
@@ -48,6 +51,10 @@ class Allocator {
   // The filter for files[next], which is being built, given the filters that the others have. What
   // they take more or less than in the ideal is made up for. Cost: some 1.5 us per file.
   FilterChoice Decide(const std::vector<TreeFile>& files, size_t next) const;
+
+  // The same as bits per key: for filters in partitions, which Choose() themselves from the hull of
+  // filters of their size.
+  double DecideBits(const std::vector<TreeFile>& files, size_t next) const;
 
   // Reads that a missing key costs, with these bits per key in each file, the charge of probes
   // included.

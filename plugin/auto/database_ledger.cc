@@ -41,8 +41,7 @@ void DatabaseLedger::EndJob(const std::string& column_family, int job,
   }
   for (auto it = family.files.begin(); it != family.files.end();) {
     Entry& entry = it->second;
-    const bool is_output =
-        std::find(outputs.begin(), outputs.end(), it->first) != outputs.end();
+    const bool is_output = std::find(outputs.begin(), outputs.end(), it->first) != outputs.end();
     if (is_output) entry.job = 0;
     // An output that came to nothing.
     if (!is_output && job != 0 && entry.job == job) {
@@ -101,8 +100,8 @@ void DatabaseLedger::RemoveLocked(ColumnFamily* family, uint64_t number) {
   if (resyncing_) removed_while_resyncing_.insert(number);
 }
 
-Surroundings DatabaseLedger::Look(const std::string& column_family, int job,
-                                  const LedgerFile& self, bool complete) const {
+Surroundings DatabaseLedger::Look(const std::string& column_family, int job, const LedgerFile& self,
+                                  bool complete) const {
   Surroundings around;
   std::vector<LedgerFile> inputs;
   uint64_t written = self.entries;  // by the job so far

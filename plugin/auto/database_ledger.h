@@ -1,7 +1,7 @@
 // The live files of one database, as its events tell.
 //
-// Only column families whose filters `auto` makes are followed: each that has a job is taken for one
-// until its first new table turns out to have another policy's filter.
+// Only column families whose filters `auto` makes are followed: each that has a job is taken for
+// one until its first new table turns out to have another policy's filter.
 //
 // A file is registered when its filter is built and its job is still running, made exact when the
 // table is complete, and removed when it is deleted or has served as a job's input. Trivial moves

@@ -41,10 +41,9 @@ void Listener::ForgetClosedLocked() {
     it = closed ? databases_.erase(it) : std::next(it);
   }
   if (databases_.size() < kMaxDatabases) return;
-  databases_.erase(std::min_element(databases_.begin(), databases_.end(),
-                                    [](const auto& a, const auto& b) {
-                                      return a.second.last_used < b.second.last_used;
-                                    }));
+  databases_.erase(std::min_element(
+      databases_.begin(), databases_.end(),
+      [](const auto& a, const auto& b) { return a.second.last_used < b.second.last_used; }));
 }
 
 void Listener::ResyncIfNeeded(rocksdb::DB* db, const std::string& column_family) {
@@ -77,11 +76,11 @@ void Listener::OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) {
     return;
   }
   const rocksdb::TableProperties& properties = info.table_properties;
-  ledger->Complete(info.cf_name, number, properties.num_entries,
-                   properties.num_filter_entries != 0 ? properties.num_filter_entries
-                                                      : properties.num_entries,
-                   8.0 * static_cast<double>(properties.filter_size),
-                   AutoSpec::IsMeant(properties.filter_policy_name));
+  ledger->Complete(
+      info.cf_name, number, properties.num_entries,
+      properties.num_filter_entries != 0 ? properties.num_filter_entries : properties.num_entries,
+      8.0 * static_cast<double>(properties.filter_size),
+      AutoSpec::IsMeant(properties.filter_policy_name));
 }
 
 void Listener::OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) {

@@ -210,6 +210,17 @@ TEST(Allocation, SpendsWhatPrefixFiltersSave) {
   EXPECT_NEAR(choices[0].bits_per_key, 10, 0.4);
 }
 
+// What others have built says where the keys are, and takes nothing of the budget.
+TEST(Allocation, LeavesFiltersOfOthersOut) {
+  Tree tree;
+  for (int i = 0; i < 10; i++) tree.Add(i / 10.0, (i + 0.99) / 10, 5000, 20);
+  tree.Add(0, 1, 2000, 10);
+  tree.Add(0, 1, 2000);
+  std::vector<TreeFile> files = tree.Files();
+  for (int i = 0; i < 10; i++) files[i].budgeted = false;
+  EXPECT_NEAR(AllocatorFor(10).Decide(files, 11).bits_per_key, 10, 0.3);
+}
+
 TEST(Allocation, OfOddTrees) {
   const Allocator allocator = AllocatorFor(10);
   EXPECT_TRUE(allocator.Ideal({}).empty());
