@@ -11,6 +11,7 @@
 #include "demo/command.h"
 #include "doctor/command.h"
 #include "exit_code.h"
+#include "explain/command.h"
 #include "help/command.h"
 #include "load/command.h"
 #include "subcommand.h"
@@ -43,6 +44,7 @@ int Main(int argc, char** argv) {
   const std::vector<Command> commands = {
       AddDemoCommand(&app),
       AddDoctorCommand(&app),
+      AddExplainCommand(&app),
       AddLoadCommand(&app),
       AddCompletionCommand(&app),
       AddManPagesCommand(&app),

@@ -2,6 +2,7 @@
 // its own (kernel_NAME.cc). All of them give the same answers and the same bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -56,13 +57,17 @@ class TableFilter : public Filter {
 };
 
 // The filter given must be a TableFilter. May read up to 15 bytes past the last group.
-using QueryFunction = bool (*)(const Filter& table_filter, uint64_t hash);
+struct Queries {
+  bool (*one)(const Filter& table_filter, uint64_t hash);
+  // Overlaps the memory accesses of all keys.
+  void (*many)(const Filter& table_filter, const uint64_t* hashes, size_t count, bool* may_contain);
+};
 
 struct Kernel {
   const char* name;
-  // The query for a table: its number of columns, whether it has wide groups, and a reseed make
+  // The queries for a table: its number of columns, whether it has wide groups, and a reseed make
   // different loops.
-  QueryFunction (*query_for)(const Table& table);
+  Queries (*queries_for)(const Table& table);
   // Solves the equations from the last group to the first, slots without an equation being 0, and
   // writes the groups.
   void (*back_substitute)(const Equations& equations, const GroupLayout& layout,

@@ -154,7 +154,7 @@ void BackSubstitute(const Equations& equations, const GroupLayout& layout, uint8
 
 }  // namespace
 
-const Kernel kGfniKernel = {"gfni", QueryFor, BackSubstitute};
+const Kernel kGfniKernel = {"gfni", QueriesFor, BackSubstitute};
 
 }  // namespace rocksieve::ribbon
 ROCKSIEVE_TARGET_END

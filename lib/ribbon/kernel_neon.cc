@@ -69,7 +69,7 @@ struct Columns {
 
 }  // namespace
 
-const Kernel kNeonKernel = {"neon", QueryFor, BackSubstitute};
+const Kernel kNeonKernel = {"neon", QueriesFor, BackSubstitute};
 
 }  // namespace rocksieve::ribbon
 

@@ -78,6 +78,6 @@ bool QueryAnyRow(const Table& table, const Row& row, int64_t first_group, uint32
                           table.zones[wide]);
 }
 
-const Kernel kPortableKernel = {"portable", QueryFor, BackSubstitute};
+const Kernel kPortableKernel = {"portable", QueriesFor, BackSubstitute};
 
 }  // namespace rocksieve::ribbon

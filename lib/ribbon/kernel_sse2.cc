@@ -50,7 +50,7 @@ void BackSubstitute(const Equations& equations, const GroupLayout& layout, uint8
 
 }  // namespace
 
-const Kernel kSse2Kernel = {"sse2", QueryFor, BackSubstitute};
+const Kernel kSse2Kernel = {"sse2", QueriesFor, BackSubstitute};
 
 }  // namespace rocksieve::ribbon
 

@@ -11,24 +11,67 @@
 
 template <bool kMixedWidths, bool kManyColumns, bool kReseeded>
 struct QueryOf {
-  static bool Run(const Filter& filter, uint64_t hash) {
-    const Table& table = static_cast<const TableFilter&>(filter).table();
+  // Where a key's row is.
+  struct Place {
+    uint64_t hash = 0;
+    uint64_t groups_of_bucket = 0;
+    int64_t first_group = 0;
+    Row row() const { return Row(hash, groups_of_bucket); }
+  };
+
+  static Place PlaceOf(const Table& table, uint64_t hash) {
     if constexpr (kReseeded) hash = Reseeded(hash, table.reseed);
     const Bucket bucket = BucketOf(table, hash);
-    const Row row(hash, bucket.groups);
-    const uint32_t fingerprint = Fingerprint(hash);
-    const int64_t group = bucket.first_group + static_cast<int64_t>(row.FirstGroup(bucket.groups));
-    if (!IsPlain<kMixedWidths>(table, group)) [[unlikely]] {
-      return QueryAnyRow(table, row, group, fingerprint);
+    const uint64_t first = Row(hash, bucket.groups).FirstGroup(bucket.groups);
+    return {hash, bucket.groups, bucket.first_group + static_cast<int64_t>(first)};
+  }
+
+  // REQUIRES: the row is plain, or its groups are only prefetched.
+  static const Zone& ZoneOf(const Table& table, const Place& place) {
+    return table.zones[kMixedWidths &&
+                       static_cast<uint64_t>(place.first_group) >= table.layout.first_wide_group];
+  }
+  static const uint8_t* GroupAt(const Table& table, const Zone& zone, const Place& place) {
+    return table.group_bytes +
+           (static_cast<uint64_t>(place.first_group) * zone.columns - zone.byte_shift);
+  }
+
+  static bool Ask(const Table& table, const Place& place) {
+    const Row row = place.row();
+    const uint32_t fingerprint = Fingerprint(place.hash);
+    if (!IsPlain<kMixedWidths>(table, place.first_group)) [[unlikely]] {
+      return QueryAnyRow(table, row, place.first_group, fingerprint);
     }
-    const bool wide = kMixedWidths && static_cast<uint64_t>(group) >= table.layout.first_wide_group;
-    const Zone& zone = table.zones[wide];
-    const uint8_t* first =
-        table.group_bytes + (static_cast<uint64_t>(group) * zone.columns - zone.byte_shift);
+    const Zone& zone = ZoneOf(table, place);
+    const uint8_t* first = GroupAt(table, zone, place);
     const uint8_t* third = first + row.ThirdGroupDistance() * zone.columns;
     return RowMatches<kManyColumns>(first, first + zone.columns, third, row.Coefficients(),
                                     fingerprint, zone);
   }
+
+  static bool One(const Filter& filter, uint64_t hash) {
+    const Table& table = static_cast<const TableFilter&>(filter).table();
+    return Ask(table, PlaceOf(table, hash));
+  }
+
+  // The groups of all rows are on their way before the first is looked at. The directory is small
+  // enough to be in a cache.
+  static void Many(const Filter& filter, const uint64_t* hashes, size_t count, bool* may_contain) {
+    const Table& table = static_cast<const TableFilter&>(filter).table();
+    constexpr size_t kAhead = 32;
+    Place places[kAhead];
+    for (size_t begin = 0; begin < count; begin += kAhead) {
+      const size_t rows = count - begin < kAhead ? count - begin : kAhead;
+      for (size_t i = 0; i < rows; i++) {
+        places[i] = PlaceOf(table, hashes[begin + i]);
+        const Zone& zone = ZoneOf(table, places[i]);
+        const uint8_t* first = GroupAt(table, zone, places[i]);
+        __builtin_prefetch(first);
+        __builtin_prefetch(first + places[i].row().ThirdGroupDistance() * zone.columns);
+      }
+      for (size_t i = 0; i < rows; i++) may_contain[begin + i] = Ask(table, places[i]);
+    }
+  }
 };
 
-QueryFunction QueryFor(const Table& table) { return SelectQuery<QueryOf>(table); }
+Queries QueriesFor(const Table& table) { return SelectQueries<QueryOf>(table); }

@@ -25,16 +25,25 @@ inline bool IsPlain(const Table& table, int64_t first_group) {
 // lesser counts.
 bool QueryAnyRow(const Table& table, const Row& row, int64_t first_group, uint32_t fingerprint);
 
-// Calls one query for a table, with what is known of it as constants.
+template <typename Query>
+Queries QueriesOf() {
+  return {Query::One, Query::Many};
+}
+
+// The queries for a table, with what is known of it as constants.
 template <template <bool kMixedWidths, bool kManyColumns, bool kReseeded> class QueryOf>
-QueryFunction SelectQuery(const Table& table) {
+Queries SelectQueries(const Table& table) {
   const bool mixed = table.layout.has_wide_groups();
   const bool many = table.layout.columns + (mixed ? 1 : 0) > 16;
   if (table.reseed != 0) {
-    return many ? QueryOf<true, true, true>::Run : QueryOf<true, false, true>::Run;
+    return many ? QueriesOf<QueryOf<true, true, true>>() : QueriesOf<QueryOf<true, false, true>>();
   }
-  if (mixed) return many ? QueryOf<true, true, false>::Run : QueryOf<true, false, false>::Run;
-  return many ? QueryOf<false, true, false>::Run : QueryOf<false, false, false>::Run;
+  if (mixed) {
+    return many ? QueriesOf<QueryOf<true, true, false>>()
+                : QueriesOf<QueryOf<true, false, false>>();
+  }
+  return many ? QueriesOf<QueryOf<false, true, false>>()
+              : QueriesOf<QueryOf<false, false, false>>();
 }
 
 }  // namespace rocksieve::ribbon

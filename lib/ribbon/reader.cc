@@ -15,31 +15,15 @@ const uint8_t* PayloadOf(const FilterBlockInfo& info) {
 
 class RibbonFilter final : public TableFilter {
  public:
-  RibbonFilter(const FilterBlockInfo& info, const Table& table, const Kernel& kernel)
-      : TableFilter(table, info.salt, kernel.query_for(table)) {}
+  RibbonFilter(const FilterBlockInfo& info, const Table& table, const Queries& queries)
+      : TableFilter(table, info.salt, queries.one), many_(queries.many) {}
 
   void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
-    constexpr size_t kAhead = 32;  // keys on their way at once
-    for (size_t begin = 0; begin < count; begin += kAhead) {
-      const size_t end = std::min(begin + kAhead, count);
-      for (size_t i = begin; i < end; i++) PrefetchRow(Reseeded(hashes[i], table().reseed));
-      for (size_t i = begin; i < end; i++) may_contain[i] = MayContainHash(hashes[i]);
-    }
+    many_(*this, hashes, count, may_contain);
   }
 
  private:
-  // Always inline: g++ 12 takes a function that does nothing but prefetch for one without effects,
-  // and leaves out the call. The directory is small enough to be in a cache.
-  [[gnu::always_inline]] void PrefetchRow(uint64_t hash) const {
-    const Bucket bucket = BucketOf(table(), hash);
-    const Row row(hash, bucket.groups);
-    const uint64_t group =
-        static_cast<uint64_t>(bucket.first_group) + row.FirstGroup(bucket.groups);
-    const uint8_t* first = table().group_bytes + table().layout.Byte(group);
-    __builtin_prefetch(first);
-    __builtin_prefetch(first +
-                       row.ThirdGroupDistance() * static_cast<uint64_t>(table().layout.columns));
-  }
+  decltype(Queries::many) const many_;
 };
 
 class SmallFilter final : public Filter {
@@ -146,7 +130,7 @@ std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel) 
     case Form::kGeneral: {
       Table table;
       if (!ParseTable(info, &table)) return nullptr;
-      return std::make_unique<RibbonFilter>(info, table, kernel);
+      return std::make_unique<RibbonFilter>(info, table, kernel.queries_for(table));
     }
     case Form::kDamaged:
       break;

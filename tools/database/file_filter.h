@@ -52,12 +52,13 @@ class FileFilter {
   // What is wrong, with file offsets; empty if all is well.
   const std::vector<std::string>& problems() const { return problems_; }
 
-  // Of the block with the most keys: "rocksieve.bloom", "none", ...
+  // The block with the most keys; null if there is none.
+  const FilterBlockOfFile* Largest() const;
+  // Of that block: "rocksieve.bloom", "none", ...
   std::string Family() const;
   std::string Parameters() const;
 
  private:
-  const FilterBlockOfFile* Largest() const;
   const FilterBlockOfFile& BlockFor(const ColumnFamily& family, std::string_view key) const;
 
   FilterPlaces places_;

@@ -12,6 +12,7 @@ namespace {
 
 using rocksdb::Status;
 
+constexpr size_t kFewFiles = 3;
 constexpr int kAttempts = 3;  // a living database may delete files while we look at them
 
 FilterSummary Summarize(const FileFilter& filter) {
@@ -19,6 +20,7 @@ FilterSummary Summarize(const FileFilter& filter) {
   summary.layout = filter.layout();
   summary.family = filter.Family();
   summary.parameters = filter.Parameters();
+  if (filter.Largest() != nullptr) summary.setting = SettingOf(filter.Largest()->decoded);
   summary.stored_name = filter.stored_name();
   summary.bytes = filter.bytes();
   summary.entries = filter.entries();
@@ -91,8 +93,13 @@ std::vector<std::string> Tree::Problems() const {
   return problems;
 }
 
-bool CoversKey(const ColumnFamily& family, const TreeFile& file, std::string_view key) {
-  return family.Compare(key, file.smallest) >= 0 && family.Compare(key, file.largest) <= 0;
+bool Tree::ChecksRanges() const {
+  return levels.size() != 1 || levels[0].level != 0 || levels[0].files.size() > kFewFiles;
+}
+
+bool Tree::LookupComesTo(const TreeFile& file, std::string_view key) const {
+  if (ChecksRanges() && family.Compare(key, file.smallest) < 0) return false;
+  return family.Compare(key, file.largest) <= 0;
 }
 
 Status ReadTree(const Database& database, size_t family, Progress* progress, Tree* tree) {

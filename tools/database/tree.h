@@ -10,6 +10,7 @@
 #include "database/column_family.h"
 #include "database/database.h"
 #include "database/file_filter.h"
+#include "database/filter_setting.h"
 #include "database/table_file.h"
 #include "progress.h"
 
@@ -20,6 +21,7 @@ struct FilterSummary {
   FilterLayout layout = FilterLayout::kNone;
   std::string family = "none";  // FileFilter::Family()
   std::string parameters;
+  FilterSetting setting;
   std::string stored_name;
   uint64_t bytes = 0;
   uint64_t entries = 0;
@@ -60,12 +62,16 @@ struct Tree {
   uint64_t entries() const;
   uint64_t filter_bytes() const;
   uint64_t file_count() const;
+
+  // Whether a lookup of the key, which no file before had, comes to the file. RocksDB looks at the
+  // ranges of files first, but saves that where there are up to three, all in level 0: then it goes
+  // through files that begin after the key too (FilePicker in db/version_set.cc, 7.8).
+  bool LookupComesTo(const TreeFile& file, std::string_view key) const;
+  bool ChecksRanges() const;
+
   // Problems of files and of their filters, each with the file's name.
   std::vector<std::string> Problems() const;
 };
-
-// Whether a lookup of the key, which no file before had, comes to the file: see range_check.
-bool CoversKey(const ColumnFamily& family, const TreeFile& file, std::string_view key);
 
 // Lists the files and reads what they say of themselves, but no keys. Advances by one per file.
 // TryAgain if a file was deleted in the meantime, since the database is alive.
