@@ -72,13 +72,13 @@ class Parser {
       family_->line = number_;
     } else if (name == "block_cache") {
       family_->block_cache = value;
-    } else if (name == "capacity" && family_->block_cache_bytes == 0) {
+      in_block_cache_ = true;
+    } else if (name == "capacity" && in_block_cache_) {
       family_->block_cache_bytes = std::strtoull(value.c_str(), nullptr, 10);
-    } else if (name == "num_shard_bits" && family_->block_cache_shard_bits == 0) {
+    } else if (name == "num_shard_bits" && in_block_cache_) {
       family_->block_cache_shard_bits = std::atoi(value.c_str());
     } else if (name == "block_cache_compressed" || name == "persistent_cache") {
-      // What follows describes another cache.
-      if (family_->block_cache_bytes == 0) family_->block_cache.clear();
+      in_block_cache_ = false;  // what follows describes another one
     } else if (name == "prepopulate_block_cache") {
       family_ = nullptr;  // the last of the table's options
     }
@@ -87,6 +87,7 @@ class Parser {
   LogFile log_;
   uint64_t number_ = 0;
   LoggedFamily* family_ = nullptr;  // whose options the lines are
+  bool in_block_cache_ = false;
 };
 
 // "LOG.old.1795251550876881" -> the number; the larger, the newer.

@@ -10,10 +10,13 @@ namespace {
 // Why somebody must have named a policy before: earlier options, and files that were built with one.
 std::vector<std::string> SignsOfAPolicy(const FamilyFacts& family) {
   std::vector<std::string> signs;
-  for (const Mention& mention : family.earlier_policies) {
-    if (mention.text == "nullptr") continue;
-    signs.push_back(Quote(mention));
-    break;  // the newest says enough
+  // The newest of each kind of source says enough.
+  for (const char* source : {"OPTIONS", "LOG"}) {
+    for (const Mention& mention : family.earlier_policies) {
+      if (mention.text == "nullptr" || mention.where.rfind(source, 0) != 0) continue;
+      signs.push_back(Quote(mention));
+      break;
+    }
   }
   std::vector<const TreeFile*> built;
   for (const TreeFile* file : family.files()) {
