@@ -327,7 +327,7 @@ class Costs(Examined):
         self.assert_evidence(self.assert_found("table-cache-too-small"), "max_open_files=")
 
     def test_tiny_files(self):
-        self.load(text=lines(12_000, value_bytes=1500), options=SMALL +
+        self.load(text=lines(8_000, value_bytes=2500), options=SMALL +
                   ";disable_auto_compactions=true;level0_slowdown_writes_trigger=100000;"
                   "level0_stop_writes_trigger=100000")
         self.assertGreater(len(self.tables()), 100)

@@ -11,7 +11,7 @@ namespace {
 
 // A filter of fewer keys is mostly rounding: RocksDB's Bloom filters come in steps of 64 bytes, and
 // every filter has some bytes that say what it is.
-constexpr uint64_t kTinyKeys = 100;
+constexpr uint64_t kTinyKeys = 128;
 constexpr size_t kManyTinyFiles = 100;
 
 constexpr double kWastedShare = 0.08;
