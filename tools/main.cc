@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "demo/command.h"
+#include "doctor/command.h"
 #include "exit_code.h"
 #include "explain/command.h"
 #include "help/command.h"
@@ -43,6 +44,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(0, 1);  // none: see below, with a better message
   const std::vector<Command> commands = {
       AddDemoCommand(&app),
+      AddDoctorCommand(&app),
       AddExplainCommand(&app),
       AddLoadCommand(&app),
       AddWhatIfCommand(&app),

@@ -26,7 +26,9 @@ Flag FlagOf(const CLI::Option& option) {
   Flag flag;
   flag.positional = option.get_positional();
   const bool takes_value = option.get_items_expected_max() > 0;
-  if (takes_value) flag.value = option.get_type_name();
+  // Behind a colon are the words of checks.
+  const std::string type = option.get_type_name();
+  if (takes_value) flag.value = type.substr(0, type.find(':'));
   flag.name = flag.positional ? flag.value : "--" + option.get_lnames().at(0);
   flag.description = option.get_description();
   flag.required = option.get_required();
