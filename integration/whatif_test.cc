@@ -7,6 +7,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
+#include <rocksieve/listener.h>
 
 #include "command.h"
 #include "database.h"
@@ -57,13 +58,49 @@ KeySet MakeKeys(const Case& c) {
 DbConfig ConfigFor(const Case& c, const std::string& spec) {
   DbConfig config(AnyPolicy(spec));
   config.options.num_levels = 6;
+  config.options.listeners = {NewListener()};  // of which rocksieve.auto alone takes notice
   c.adjust(&config);
   return config;
 }
 
+// Each file of the levels below 0 alone, at its level.
+void RewriteFiles(rocksdb::DB* db) {
+  rocksdb::ColumnFamilyMetaData tree;
+  db->GetColumnFamilyMetaData(&tree);
+  rocksdb::CompactionOptions options;
+  options.compression = rocksdb::kNoCompression;
+  for (const rocksdb::LevelMetaData& level : tree.levels) {
+    if (level.level == 0) continue;
+    for (const auto& file : level.files) {
+      Must(db->CompactFiles(options, {file.name}, level.level));
+    }
+  }
+}
+
+bool IsAuto(const PolicyPtr& policy) {
+  return policy != nullptr && std::string(policy->GetId()).rfind("rocksieve.auto", 0) == 0;
+}
+
+// rocksieve.auto decides from the tree that it sees, and what whatif tells is where that leads: so
+// the lower levels are there and were rewritten some times before level 0 is flushed.
+void BuildSettledTree(const Case& c, rocksdb::DB* db, const std::vector<std::string>& keys) {
+  std::vector<LevelPart> lower = c.parts;
+  const LevelPart level_0 = lower.back();
+  lower.pop_back();
+  for (LevelPart& part : lower) part.share /= 1 - level_0.share;
+  const auto lower_keys = keys.end() - std::lround(level_0.share * static_cast<double>(keys.size()));
+  BuildGrownTree(db, {keys.begin(), lower_keys}, c.value_bytes, lower);
+  for (int round = 0; round < 3; round++) RewriteFiles(db);
+  BuildGrownTree(db, {lower_keys, keys.end()}, c.value_bytes, {level_0});
+}
+
 void BuildTree(const Case& c, const DbConfig& config, const KeySet& keys, const std::string& path) {
   const DbPtr db = Open(config.Build(), path);
-  BuildGrownTree(db.get(), keys.present, c.value_bytes, c.parts);
+  if (IsAuto(config.table.filter_policy)) {
+    BuildSettledTree(c, db.get(), keys.present);
+  } else {
+    BuildGrownTree(db.get(), keys.present, c.value_bytes, c.parts);
+  }
 }
 
 struct Truth {
@@ -135,6 +172,9 @@ const std::vector<std::string> kAllSpecs = {
     "rocksieve.ribbon:6",   "rocksieve.ribbon:6.4:thorough:salted"};
 const std::vector<std::string> kFewSpecs = {"bloomfilter:8:false", "ribbonfilter:7",
                                             "rocksieve.bloom:8", "rocksieve.ribbon:6"};
+// So few bits that enough lookups pass to be counted.
+const std::vector<std::string> kAutoSpecs = {"rocksieve.auto:6", "rocksieve.auto:4:bloom",
+                                             "bloomfilter:8:false"};
 
 // Each level has as many keys as the next one over the ratio.
 const std::vector<LevelPart> kRatio10 = {{4, 0.9, 8}, {3, 0.09, 2}, {2, 0.009, 1}, {0, 0.001, 1}};
@@ -155,6 +195,11 @@ void PrefixOnly(DbConfig* config) {
 
 const Case kCases[] = {
     {"Grown", kAllSpecs},
+    {"Auto", kAutoSpecs},
+    {"AutoRatio10", kAutoSpecs, "bloomfilter:10:false", [](DbConfig*) {}, Uuid, kRatio10},
+    {"AutoRatio4", kAutoSpecs, "none", [](DbConfig*) {}, Path, kRatio4},
+    {"AutoPartitioned", kAutoSpecs, "none", Partitioned<2048>},
+    {"AutoPrefixAndWhole", kAutoSpecs, "bloomfilter:10:false", PrefixAndWhole, EvenDecimal},
     {"GrownFromBloom", kFewSpecs, "bloomfilter:10:false"},
     {"Ratio10", kFewSpecs, "none", [](DbConfig*) {}, Uuid, kRatio10},
     {"Ratio4", kFewSpecs, "rocksieve.ribbon:10", [](DbConfig*) {}, Path, kRatio4},
