@@ -11,6 +11,7 @@
 #include "demo/command.h"
 #include "exit_code.h"
 #include "explain/command.h"
+#include "inspect/command.h"
 #include "subcommand.h"
 
 namespace rocksieve::tools {
@@ -24,6 +25,7 @@ Usage: rocksieve COMMAND [--flag=value]...
 Commands:
   demo       compare the filters on one tree of real keys (about half a minute)
   explain    the filters of a database, and what lookups of missing keys cost
+  inspect    the filter of one table file
 
 Flags:
   --help     print this; after a command: what it does, and its flags
@@ -53,7 +55,8 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", Version());
   app.formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode) { return kHelp; });
   app.require_subcommand(0, 1);  // none: see below, with a better message
-  const std::vector<Command> commands = {AddDemoCommand(&app), AddExplainCommand(&app)};
+  const std::vector<Command> commands = {AddDemoCommand(&app), AddExplainCommand(&app),
+                                         AddInspectCommand(&app)};
 
   std::string error;
   try {
