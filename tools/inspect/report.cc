@@ -73,6 +73,11 @@ std::string RangeText(const FilterBlockInfo& info) {
          (info.largest_cut ? "..." : "");
 }
 
+std::string Shortened(const std::string& text) {
+  constexpr size_t kMost = 20;
+  return text.size() <= kMost ? text : text.substr(0, kMost - 2) + "..";
+}
+
 // What there is to say of a single block.
 Rows BlockRows(const FilterBlockOfFile& block, const BlockMeasures& measures) {
   const DecodedFilter& decoded = block.decoded;
@@ -103,14 +108,20 @@ std::string LeftAligned(const Rows& rows) {
 }
 
 // Foreign blocks do not say where their keys begin.
-std::string KeysOf(const FilterBlockOfFile& block) {
-  if (block.decoded.kind == BlockKind::kOurs) return RangeText(block.decoded.info);
-  return "up to " + PrintableKey(block.partition.last_key);
+std::string FirstKeyOf(const FilterBlockOfFile& block) {
+  if (block.decoded.kind != BlockKind::kOurs) return "";
+  return Shortened(PrintableKey(block.decoded.info.smallest));
+}
+std::string LastKeyOf(const FilterBlockOfFile& block) {
+  if (block.decoded.kind != BlockKind::kOurs) {
+    return Shortened(PrintableKey(block.partition.last_key));
+  }
+  return Shortened(PrintableKey(block.decoded.info.largest));
 }
 
 std::string PartitionTable(const Inspection& inspection) {
-  Rows rows = {{"", "", "", "", "bits", "predicted", "probed", "load", ""},
-               {"no.", "offset", "bytes", "keys", "per key", "rate, %", "rate, %", "", "keys"}};
+  Rows rows = {{"", "", "", "", "bits", "predicted", "probed", "load", "", ""},
+               {"no.", "offset", "bytes", "keys", "per key", "rate, %", "rate, %", "", "first key", "last key"}};
   const auto& blocks = inspection.filter->blocks();
   for (size_t i = 0; i < blocks.size(); i++) {
     const FilterBlockOfFile& block = *blocks[i];
@@ -120,7 +131,8 @@ std::string PartitionTable(const Inspection& inspection) {
     rows.push_back({std::to_string(i + 1), std::to_string(block.partition.place.offset),
                     std::to_string(block.partition.place.size), Thousands(block.entries),
                     Fixed(bits, 2), Percent(measures.predicted_rate), Percent(ProbedRate(measures)),
-                    Fixed(measures.load.load, 3), KeysOf(block)});
+                    Fixed(measures.load.load, 3), FirstKeyOf(block),
+                    LastKeyOf(block)});
   }
   return AlignedTable(rows);
 }
@@ -136,16 +148,19 @@ std::string FilterLines(const Inspection& inspection) {
       {"stored as", filter.stored_name()},
       {"size", Thousands(filter.bytes()) + " bytes, " + Thousands(filter.entries()) + " keys, " +
                    Fixed(inspection.BitsPerEntry(), 2) + " bits per key"}};
-  if (partitioned) {
-    rows.push_back({"largest", filter.Family() + ": " + filter.Parameters()});
-  } else if (!filter.blocks().empty()) {
+  if (partitioned && !filter.blocks().empty()) {
+    rows.push_back({"largest", filter.Family() + ", " + filter.Largest()->decoded.Parameters()});
+  } else if (!partitioned && !filter.blocks().empty()) {
     const Rows more = BlockRows(*filter.blocks()[0], inspection.blocks[0]);
     rows.insert(rows.end(), more.begin(), more.end());
   }
   rows.push_back({"predicted", Percent(inspection.predicted_rate) + " % false positives"});
-  rows.push_back({"probed", Percent(inspection.probed_rate) + " % false positives, of " +
-                                Thousands(inspection.probes) + " random keys"});
-  return "Filter:\n" + LeftAligned(rows) + (partitioned ? "\n" + PartitionTable(inspection) : "");
+  if (inspection.probed_rate >= 0) {
+    rows.push_back({"probed", Percent(inspection.probed_rate) + " % false positives, of " +
+                                  Thousands(inspection.probes) + " random keys"});
+  }
+  const bool table = partitioned && !filter.blocks().empty();
+  return "Filter:\n" + LeftAligned(rows) + (table ? "\n" + PartitionTable(inspection) : "");
 }
 
 std::string DamageLines(const Inspection& inspection) {
