@@ -13,6 +13,7 @@
 #include "exit_code.h"
 #include "explain/command.h"
 #include "help/command.h"
+#include "inspect/command.h"
 #include "load/command.h"
 #include "subcommand.h"
 
@@ -45,6 +46,7 @@ int Main(int argc, char** argv) {
       AddDemoCommand(&app),
       AddDoctorCommand(&app),
       AddExplainCommand(&app),
+      AddInspectCommand(&app),
       AddLoadCommand(&app),
       AddCompletionCommand(&app),
       AddManPagesCommand(&app),
