@@ -138,8 +138,7 @@ BuiltinFilter BuiltinBloom(uint64_t keys, double bits_per_key) {
   const auto count = static_cast<double>(keys);
   const double lines = std::ceil(bits_per_key * count / kLineBits);
   // The probes follow from the setting, whatever the size was rounded up to.
-  return {lines * kLineBits / 8 + kTrailerBytes,
-          BloomRate(ProbesFor(bits_per_key), lines, count)};
+  return {lines * kLineBits / 8 + kTrailerBytes, BloomRate(ProbesFor(bits_per_key), lines, count)};
 }
 
 BuiltinFilter BuiltinRibbon(uint64_t keys, double bloom_equivalent_bits_per_key) {
