@@ -99,7 +99,7 @@ class Examined(Sandbox):
 
 class Healthy(Examined):
     def test_every_filter(self):
-        for spec in (OURS, "rocksieve.cuckoo:1%", "rocksieve.ribbon:7.5", "rocksieve.bloom:10:salted",
+        for spec in (OURS, "rocksieve.auto:10", "rocksieve.auto:3", "rocksieve.cuckoo:1%", "rocksieve.ribbon:7.5", "rocksieve.bloom:10:salted",
                      "rocksieve.bloom:12:own-name", BUILT_IN, "ribbonfilter:10",
                      "ribbonfilter:12:-1"):
             with self.subTest(spec=spec):
@@ -272,6 +272,17 @@ class Reading(Examined):
         self.load(OURS, "--compact", options=SMALL + ";optimize_filters_for_hits=true")
         self.assert_evidence(self.assert_found("last-level-unfiltered"),
                              "optimize_filters_for_hits=true", "100 % of all entries")
+
+
+    def test_auto_without_its_listener(self):
+        for text in (None, ""):  # the log tells, or only the options do
+            shutil.rmtree(self.database, ignore_errors=True)
+            self.load("rocksieve.auto:10", text=text)
+            self.edit_options("listeners=.*", "")
+            run_ok("ldb", f"--db={self.database}", "--try_load_options", "put", "x", "y",
+                   preload=[PLUGIN])
+            self.assert_evidence(self.assert_found("auto-without-listener"), "rocksieve.auto:10",
+                                 "listeners=")
 
 
 class Damage(Examined):

@@ -13,6 +13,7 @@
 #include "exit_code.h"
 #include "explain/command.h"
 #include "help/command.h"
+#include "inspect/command.h"
 #include "load/command.h"
 #include "subcommand.h"
 #include "whatif/command.h"
@@ -46,6 +47,7 @@ int Main(int argc, char** argv) {
       AddDemoCommand(&app),
       AddDoctorCommand(&app),
       AddExplainCommand(&app),
+      AddInspectCommand(&app),
       AddLoadCommand(&app),
       AddWhatIfCommand(&app),
       AddCompletionCommand(&app),

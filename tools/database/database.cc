@@ -8,6 +8,7 @@
 #include <rocksdb/table.h>
 
 #include "database/open_errors.h"
+#include "database/open_files_limit.h"
 #include "database/read_only_env.h"
 
 namespace rocksieve::tools {
@@ -18,26 +19,31 @@ using rocksdb::Status;
 
 constexpr int kAttempts = 5;  // a living database may replace its MANIFEST while we read it
 constexpr int kMostLevels = 64;
-constexpr int kOpenFiles = 500;
+constexpr int kFewOpenFiles = 500;
+constexpr uint64_t kOtherOpenFiles = 100;
+constexpr size_t kCacheBytes = 32 << 20;
 
-rocksdb::DBOptions LookOnlyOptions() {
+rocksdb::DBOptions LookOnlyOptions(bool hold_files = false) {
   rocksdb::DBOptions options;
   options.env = ReadOnlyEnv();
   // Errors of table files are for those who read them: the list of files is wanted anyhow.
   options.paranoid_checks = false;
   options.skip_stats_update_on_db_open = true;
   options.skip_checking_sst_file_sizes_on_db_open = true;
-  options.max_open_files = kOpenFiles;
+  options.max_open_files = hold_files ? -1 : kFewOpenFiles;
   // Else RocksDB 7.8.3 wants to record in the MANIFEST that it has forgotten the logs tracked
   // there, and crashes since a read-only database cannot (DBImpl::Recover).
   options.track_and_verify_wals_in_manifest = true;
   return options;
 }
 
-rocksdb::ColumnFamilyOptions LookOnlyOptions(const ColumnFamily& family) {
+rocksdb::ColumnFamilyOptions LookOnlyOptions(const ColumnFamily& family,
+                                             const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy = nullptr;  // filters are read by ourselves
-  table.no_block_cache = true;
+  // Files are opened without their indexes, of which a large database has gigabytes.
+  table.cache_index_and_filter_blocks = true;
+  table.block_cache = cache;
   rocksdb::ColumnFamilyOptions options;
   options.comparator = family.comparator.get();
   options.prefix_extractor = family.prefix_extractor;
@@ -45,6 +51,14 @@ rocksdb::ColumnFamilyOptions LookOnlyOptions(const ColumnFamily& family) {
   options.force_consistency_checks = false;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
+}
+
+uint64_t CountTableFiles(const std::string& directory) {
+  std::vector<std::string> names;
+  if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return 0;
+  return static_cast<uint64_t>(std::count_if(names.begin(), names.end(), [](const auto& name) {
+    return fs::path(name).extension() == ".sst";
+  }));
 }
 
 // "... does not match existing comparator NAME", of VersionEditHandler, RocksDB 7.8.
@@ -78,6 +92,9 @@ Status Database::Open(const std::string& directory, const std::vector<std::strin
     }
     std::unique_ptr<Database> database(new Database);
     database->directory_ = directory;
+    // RocksDB holds each file, and so do those who read its filter.
+    database->holds_files_ =
+        2 * CountTableFiles(directory) + kOtherOpenFiles < RaiseOpenFilesLimit();
     // Without one, defaults: an old database, or a copy of the table files and the MANIFEST.
     OptionsFile::Load(directory, &database->options_).PermitUncheckedError();
     for (const std::string& name : names) {
@@ -97,11 +114,12 @@ Status Database::OpenFiles() {
   Status status;
   for (size_t tries = 0; tries <= families_.size(); tries++) {
     std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+    const auto cache = rocksdb::NewLRUCache(kCacheBytes);
     for (const ColumnFamily& family : families_) {
-      descriptors.emplace_back(family.name, LookOnlyOptions(family));
+      descriptors.emplace_back(family.name, LookOnlyOptions(family, cache));
     }
     rocksdb::DB* opened = nullptr;
-    status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(), directory_, descriptors, &handles_,
+    status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(holds_files_), directory_, descriptors, &handles_,
                                           &opened);
     db_.reset(opened);
     const std::string comparator = ComparatorNamedBy(status);

@@ -1,8 +1,8 @@
 // A RocksDB database, opened only to look: ours or not, of a living process or not.
 //
 // Nothing is written, locked or replayed (read_only_env.h). What is seen is the state that the
-// MANIFEST describes at this moment; a living database goes on, and may delete files that we
-// still want to read: whoever finds one missing opens again.
+// MANIFEST describes at this moment; a living database goes on, and may delete files before we
+// have them open: whoever finds one missing opens again.
 #pragma once
 
 #include <memory>
@@ -31,6 +31,10 @@ class Database {
   const OptionsFile& options() const { return options_; }
   const std::vector<ColumnFamily>& column_families() const { return families_; }
 
+  // True if all table files are held open, so that they stay readable when a living database deletes
+  // them; false if the limit of open files (ulimit -n) is too low for that.
+  bool holds_files() const { return holds_files_; }
+
   // For reading keys. Has no filters and no data of write-ahead logs.
   rocksdb::DB* db() const { return db_.get(); }
   rocksdb::ColumnFamilyHandle* handle(size_t family) const { return handles_[family]; }
@@ -45,6 +49,7 @@ class Database {
   void MeasureWriteAheadLogs();
 
   std::string directory_;
+  bool holds_files_ = false;
   OptionsFile options_;
   std::vector<ColumnFamily> families_;
   std::unique_ptr<rocksdb::DB> db_;

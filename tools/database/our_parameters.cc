@@ -1,7 +1,5 @@
 #include "database/our_parameters.h"
 
-#include <bit>
-#include <cmath>
 #include <cstdio>
 
 #include "bloom/layout.h"
@@ -52,56 +50,6 @@ std::string RibbonParameters(const FilterBlockInfo& info) {
   return "";
 }
 
-// The seeds of lanes are no probe bits; those of the eighth word are its top byte.
-double BloomFill(const FilterBlockInfo& info) {
-  uint64_t set = 0, bits = 0;
-  for (size_t at = 0; at + bloom::kLineBytes <= info.payload.size(); at += bloom::kLineBytes) {
-    for (int lane = 0; lane < bloom::kLanes; lane++) {
-      set += std::popcount(LoadLittleEndian64(info.payload.data() + at + 8 * lane));
-      bits += 64;
-    }
-    if (bloom::ProbesOf(info) < 8) continue;  // leaves the eighth word alone
-    set += std::popcount(LoadLittleEndian64(info.payload.data() + at + 56) &
-                         ~bloom::kNotProbeBits);
-    bits += 8;
-  }
-  return bits == 0 ? 0 : static_cast<double>(set) / static_cast<double>(bits);
-}
-
-// Keys over slots: what the builder placed, duplicates of hashes aside.
-double CuckooFill(const FilterBlockInfo& info) {
-  cuckoo::Table table;
-  if (!cuckoo::ParseTable(info, &table)) return 0;
-  const uint64_t slots = table.Offset(table.shards);
-  uint64_t used = 0;
-  for (uint64_t slot = 0; slot < slots; slot++) {
-    const uint64_t bit = cuckoo::SlotBit(slot, table.fingerprint_bits, table.first_wide_slot);
-    int width = table.fingerprint_bits + (slot >= table.first_wide_slot ? 1 : 0);
-    bool holds = false;
-    for (uint64_t at = bit; at < bit + static_cast<uint64_t>(width) && !holds; at++) {
-      holds = (table.slots[at / 8] >> (at % 8) & 1) != 0;
-    }
-    used += holds ? 1 : 0;
-  }
-  return slots == 0 ? 0 : static_cast<double>(used) / static_cast<double>(slots);
-}
-
-double RibbonFill(const FilterBlockInfo& info) {
-  ribbon::Table table;
-  const auto keys = static_cast<double>(info.key_count);
-  switch (ribbon::FormOf(info)) {
-    case ribbon::Form::kSmall: {
-      const auto slots = static_cast<uint8_t>(info.payload[0]);
-      return slots == 0 ? 0 : keys / slots;
-    }
-    case ribbon::Form::kGeneral:
-      if (!ribbon::ParseTable(info, &table) || table.layout.groups == 0) return 0;
-      return keys / static_cast<double>(table.layout.groups * ribbon::kSlotsPerGroup);
-    default:
-      return 0;
-  }
-}
-
 }  // namespace
 
 std::string OurFamilyName(Family family) {
@@ -117,31 +65,6 @@ std::string OurParameters(const FilterBlockInfo& info) {
       return CuckooParameters(info);
     case Family::kRibbon:
       return RibbonParameters(info);
-  }
-  return "";
-}
-
-double OurFill(const FilterBlockInfo& info) {
-  if (info.key_count == 0 || info.payload.empty()) return 0;
-  switch (info.family) {
-    case Family::kBloom:
-      return BloomFill(info);
-    case Family::kCuckoo:
-      return CuckooFill(info);
-    case Family::kRibbon:
-      return RibbonFill(info);
-  }
-  return 0;
-}
-
-std::string OurFillMeaning(Family family) {
-  switch (family) {
-    case Family::kBloom:
-      return "of the probe bits are set";
-    case Family::kCuckoo:
-      return "of the slots hold a key";
-    case Family::kRibbon:
-      return "keys per slot";
   }
   return "";
 }

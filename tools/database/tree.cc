@@ -5,6 +5,7 @@
 #include <rocksdb/metadata.h>
 
 #include "database/open_errors.h"
+#include "database/read_only_env.h"
 #include "parallel.h"
 
 namespace rocksieve::tools {
@@ -32,16 +33,36 @@ FilterSummary Summarize(const FileFilter& filter) {
   return summary;
 }
 
-Status Describe(TreeFile* file) {
-  std::unique_ptr<TableFile> table;
-  const Status status = TableFile::Open(file->path, &table);
+Status Describe(TreeFile* file, bool hold) {
+  std::shared_ptr<const TableFile> table;
+  const Status status = OpenTable(*file, &table);
   if (status.ok()) {
     file->properties = table->properties();
     file->filter = Summarize(FileFilter(*table));
-  } else {
-    file->error = MessageOf(status);
+    if (hold) file->table = std::move(table);
+    return status;
+  }
+  file->filter.family = "unreadable";
+  file->error = MessageOf(status);
+  uint64_t bytes = 0;
+  if (ReadOnlyEnv()->GetFileSize(file->path, &bytes).ok() && bytes != file->bytes) {
+    file->error += "; it has " + std::to_string(bytes) + " bytes, and the MANIFEST says " +
+                   std::to_string(file->bytes);
   }
   return status;
+}
+
+// Table files in the directory that are in no tree: old ones not yet deleted, new ones not yet
+// finished; or the end of the MANIFEST is lost, which RocksDB does not notice.
+uint64_t CountUnlisted(const std::string& directory, const std::vector<Tree>& trees) {
+  uint64_t listed = 0, found = 0;
+  for (const Tree& tree : trees) listed += tree.file_count();
+  std::vector<std::string> names;
+  if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return 0;
+  for (const std::string& name : names) {
+    found += name.size() > 4 && name.substr(name.size() - 4) == ".sst" ? 1 : 0;
+  }
+  return found > listed ? found - listed : 0;
 }
 
 TreeFile FromMetaData(const ColumnFamily& family, int level,
@@ -102,6 +123,15 @@ bool Tree::LookupComesTo(const TreeFile& file, std::string_view key) const {
   return family.Compare(key, file.largest) <= 0;
 }
 
+Status OpenTable(const TreeFile& file, std::shared_ptr<const TableFile>* table) {
+  *table = file.table;
+  if (*table != nullptr) return Status::OK();
+  std::unique_ptr<TableFile> opened;
+  const Status status = TableFile::Open(file.path, &opened);
+  *table = std::move(opened);
+  return status;
+}
+
 Status ReadTree(const Database& database, size_t family, Progress* progress, Tree* tree) {
   tree->family = database.column_families()[family];
   tree->levels.clear();
@@ -128,7 +158,7 @@ Status ReadTree(const Database& database, size_t family, Progress* progress, Tre
   progress->Begin("reading filters of column family " + tree->family.name, files.size());
   bool missing = false;
   const Status status = RunAll(files.size(), [&](size_t i) {
-    const Status described = Describe(files[i]);
+    const Status described = Describe(files[i], database.holds_files());
     if (described.IsNotFound() || described.IsPathNotFound()) missing = true;
     return progress->Advance();
   });
@@ -154,6 +184,16 @@ Status OpenAndReadTrees(const std::string& directory,
       }
     }
     if (!again) break;
+  }
+  const bool all_families = column_families.empty();
+  uint64_t files = 0;
+  for (const Tree& tree : *trees) files += tree.file_count();
+  const uint64_t unlisted = all_families ? CountUnlisted(directory, *trees) : 0;
+  if (files == 0 && unlisted > 0) {
+    return Status::InvalidArgument(
+        "the MANIFEST of the database in " + directory + " lists none of the " +
+        std::to_string(unlisted) + " table files there: its end seems to be lost.\nRestore it, or "
+        "repair a copy: ldb repair --db=COPY. Single files: rocksieve inspect FILE.sst");
   }
   return Status::OK();
 }

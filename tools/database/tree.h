@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct TreeFile {
   TableProperties properties;  // of an empty table if it could not be read
   FilterSummary filter;
   std::string error;  // what kept it from being read; empty if nothing did
+  std::shared_ptr<const TableFile> table;  // null if it was not read, or too many would be open
 
   // False if RocksDB does not ask the filter even though there is one: the last level under
   // optimize_filters_for_hits.
@@ -72,6 +74,9 @@ struct Tree {
   // Problems of files and of their filters, each with the file's name.
   std::vector<std::string> Problems() const;
 };
+
+// The file, opened if it is not. NotFound if it was deleted, since the database is alive.
+rocksdb::Status OpenTable(const TreeFile& file, std::shared_ptr<const TableFile>* table);
 
 // Lists the files and reads what they say of themselves, but no keys. Advances by one per file.
 // TryAgain if a file was deleted in the meantime, since the database is alive.

@@ -26,8 +26,8 @@ void AddNotes(const MissingKeys& made, bool own_probes, FamilyExplanation* famil
                     "rates of filters are right, and reads are not told");
   }
   if (made.from_ranges_only && !own_probes) {
-    notes.push_back("keys could not be read (" + made.why +
-                    "): the probes lie between the first and the last keys of files");
+    notes.push_back("keys could not be read" + (family->problems.empty() ? " (" + made.why + ")" : "") +
+                    ": the probes lie between the first and the last keys of files");
   }
   if (described.optimize_filters_for_hits) {
     notes.push_back("optimize_filters_for_hits is on: lookups do not ask the filters of the last "
@@ -53,7 +53,7 @@ void AddNotes(const MissingKeys& made, bool own_probes, FamilyExplanation* famil
     notes.push_back("some filters are of a policy that neither rocksieve nor RocksDB has; they "
                     "count as absent");
   }
-  if (!family->reads.error.empty() && described.comparator_known) {
+  if (!family->reads.error.empty() && described.comparator_known && family->problems.empty()) {
     notes.push_back("some lookups failed, so the reads are those of the others: " +
                     family->reads.error);
   }
@@ -95,8 +95,8 @@ Status ExplainFamily(const Database& database, size_t number, const ExplainOptio
   family->reads = MeasureBlockReads(database, number, family->tree, keys);
   AddUpLevels(family);
   SumUp(family);
-  AddNotes(made, own_probes, family);
   family->problems = family->tree.Problems();
+  AddNotes(made, own_probes, family);
   return status;
 }
 

@@ -10,6 +10,10 @@ namespace {
 
 constexpr size_t kWidth = 96;
 constexpr size_t kMostProblems = 20;
+constexpr char kRemedy[] =
+    "A damaged filter loses no key: lookups read the file as if it had none, and a compaction of it\n"
+    "writes a new one; rocksieve inspect FILE.sst says more. A damaged or missing file has to be\n"
+    "restored, or the database repaired, in a copy: ldb repair --db=COPY\n";
 
 // Three significant digits: rates range over many powers of ten.
 std::string Rounded(double number) {
@@ -102,6 +106,7 @@ std::string FamilyReport(const FamilyExplanation& family, bool own_probes) {
   if (family.problems.size() > shown) {
     text += "... and " + Thousands(family.problems.size() - shown) + " more; --json has all.\n";
   }
+  if (shown > 0) text += kRemedy;
   return text;
 }
 

@@ -13,7 +13,7 @@ class Adder {
 
   void Add(const TreeFile& file, const FileProbes& probes) {
     totals_.files++;
-    totals_.files_without_filter += file.filter.exists() ? 0 : 1;
+    totals_.files_without_filter += file.error.empty() && !file.filter.exists() ? 1 : 0;
     totals_.entries += file.properties.entries;
     totals_.deletions += file.properties.deletions;
     totals_.file_bytes += file.bytes;

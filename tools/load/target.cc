@@ -8,6 +8,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/options_util.h>
+#include <rocksieve/listener.h>
 
 #include "policy_spec.h"
 
@@ -49,6 +50,12 @@ Status SetPolicy(const std::string& spec, bool partitioned, rocksdb::ColumnFamil
   }
   options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(with_policy));
   return status;
+}
+
+// Makes rocksieve.auto exact; other policies take no notice of it.
+void AddListener(const std::string& spec, rocksdb::DBOptions* options) {
+  const bool is_auto = spec.rfind("rocksieve.auto", 0) == 0;
+  if (is_auto && options->listeners.empty()) options->listeners.push_back(NewListener());
 }
 
 Status CannotOpen(const std::string& directory, const Status& status) {
@@ -99,6 +106,7 @@ Status Target::OpenNew(const TargetOptions& wanted) {
   if (!status.ok()) return Status::InvalidArgument("--options: " + status.ToString());
   status = SetPolicy(wanted.spec, wanted.partitioned, &options);
   if (!status.ok()) return status;
+  AddListener(wanted.spec, &options);
   rocksdb::DB* db = nullptr;
   status = rocksdb::DB::Open(options, wanted.directory, {{"default", options}}, &handles_, &db);
   db_.reset(db);
@@ -123,6 +131,7 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
     if (!status.ok()) return status;
   }
   options.error_if_exists = false;
+  AddListener(wanted.spec, &options);
   rocksdb::DB* db = nullptr;
   status = rocksdb::DB::Open(options, wanted.directory, families, &handles_, &db);
   db_.reset(db);

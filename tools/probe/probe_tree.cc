@@ -34,22 +34,27 @@ Part KeysOfFile(const Tree& tree, const TreeFile& file, const Keys& keys) {
 // Keys whose order is unknown come to every file.
 Part AllKeys(const Keys& keys) { return {0, keys.size()}; }
 
-FileProbes ProbeFile(const ColumnFamily& family, const TreeFile& file, const Keys& keys,
-                     Part part) {
-  FileProbes probes;
-  probes.lookups = part.end - part.begin;
-  probes.passes = probes.lookups;
-  if (!file.filter.exists() || !file.filter_is_asked || !file.filter.can_be_asked) return probes;
-  std::unique_ptr<TableFile> table;
-  if (!TableFile::Open(file.path, &table).ok()) return probes;
+Status ProbeFile(const ColumnFamily& family, const TreeFile& file, const Keys& keys, Part part,
+                 FileProbes* probes) {
+  probes->lookups = probes->passes = part.end - part.begin;
+  if (!file.filter.exists() || !file.filter_is_asked || !file.filter.can_be_asked) {
+    return Status::OK();
+  }
+  std::shared_ptr<const TableFile> table;
+  const Status status = OpenTable(file, &table);
+  if (!status.ok()) {
+    return Status::TryAgain("the database deleted " + file.path +
+                            " while it was looked at.\nTry again; let the command have more files "
+                            "open (ulimit -n), or look at a checkpoint of the database.");
+  }
   const FileFilter filter(*table);
   std::string_view ignored;
-  probes.passes = 0;
+  probes->passes = 0;
   for (size_t i = part.begin; i < part.end; i++) {
-    probes.filter_answers |= family.EntryToAsk(table->properties(), keys[i], &ignored);
-    probes.passes += filter.MayContain(family, keys[i]) ? 1 : 0;
+    probes->filter_answers |= family.EntryToAsk(table->properties(), keys[i], &ignored);
+    probes->passes += filter.MayContain(family, keys[i]) ? 1 : 0;
   }
-  return probes;
+  return status;
 }
 
 }  // namespace
@@ -78,8 +83,8 @@ Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* p
     const Part part = tree.family.comparator_known
                           ? KeysOfFile(tree, *tasks[i].file, *keys)
                           : AllKeys(*keys);
-    *tasks[i].result = ProbeFile(tree.family, *tasks[i].file, *keys, part);
-    return progress->Advance();
+    const Status probed = ProbeFile(tree.family, *tasks[i].file, *keys, part, tasks[i].result);
+    return probed.ok() ? progress->Advance() : probed;
   });
   if (!status.ok() || keys->empty()) return status;
 
