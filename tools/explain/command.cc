@@ -14,31 +14,6 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr char kHelp[] =
-    R"(rocksieve explain: the filters of a database, and what a missing key costs
-
-Shows for each column family and level: files, keys, filter memory, families
-and settings of the filters (RocksDB's own as well), the false-positive rates
-that they promise and have; and the data blocks that a lookup of a missing key
-reads in vain. Only looks: nothing is written, other processes may go on.
-
-Usage: rocksieve explain --db=DIR [FLAG]...
-
-  --db=DIR              the database
-  --column-family=NAME  only this one; may be repeated
-  --probes=FILE         missing keys of your own, one per line, - for standard
-                        input. Default: random keys that are not there, where
-                        the data is and like it
-  --hex                 the keys in FILE are in hexadecimal digits
-  --probe-count=N       so many random keys. Default: 200000
-  --json                print one JSON document, with units in the names
-
-Exit codes: 0 done; 1 a file or filter is damaged; 2 could not run, or bad usage
-
-Example:
-  rocksieve explain --db=/var/lib/app/db
-)";
-
 struct Flags {
   ExplainOptions options;
   bool json = false;
@@ -65,22 +40,39 @@ int Run(const Flags& flags) {
 
 Command AddExplainCommand(CLI::App* parent) {
   const auto flags = std::make_shared<Flags>();
-  CLI::App* parser = parent->add_subcommand("explain");
-  parser->set_help_flag("--help");
-  parser->formatter_fn(
-      [](const CLI::App*, const std::string&, CLI::AppFormatMode) { return kHelp; });
-  const auto not_empty = [](const std::string& text) {
-    return text.empty() ? std::string("must not be empty") : std::string();
-  };
+  CLI::App* parser = AddParser(
+      parent,
+      {.name = "explain",
+       .summary = "the filters of a database, and what a missing key costs",
+       .description =
+           "Shows for each column family and level: files, keys, filter memory, families and "
+           "settings of the filters (RocksDB's own as well), the false-positive rates that they "
+           "promise and have; and the data blocks that a lookup of a missing key reads in vain. "
+           "Only looks: nothing is written, other processes may go on.",
+       .exit_codes = "0 done; 1 a file or filter is damaged; 2 could not run, or bad usage",
+       .example = "Example:\n  rocksieve explain --db=/var/lib/app/db"});
   ExplainOptions& options = flags->options;
-  parser->add_option("--db", options.directory)->required()->check(not_empty);
-  parser->add_option("--column-family", options.column_families)->check(not_empty);
-  CLI::Option* const probes = parser->add_option("--probes", options.probes)->check(not_empty);
-  parser->add_flag("--hex", options.probes_are_hex)->needs(probes);
-  parser->add_option("--probe-count", options.probe_count)
+  parser->add_option("--db", options.directory, "the database")
+      ->type_name("DIR")
+      ->required()
+      ->check(NotEmpty());
+  parser->add_option("--column-family", options.column_families, "only this one; may be repeated")
+      ->type_name("NAME")
+      ->check(NotEmpty());
+  CLI::Option* const probes =
+      parser
+          ->add_option("--probes", options.probes,
+                       "missing keys of your own, one per line, - for standard input. Default: "
+                       "random keys that are not there, where the data is and like it")
+          ->type_name("FILE")
+          ->check(NotEmpty());
+  parser->add_flag("--hex", options.probes_are_hex, "the keys in FILE are in hexadecimal digits")
+      ->needs(probes);
+  parser->add_option("--probe-count", options.probe_count, "so many random keys. Default: 200000")
+      ->type_name("N")
       ->check(CLI::Range(1, 100000000))
       ->excludes(probes);
-  parser->add_flag("--json", flags->json);
+  parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
   return {parser, [flags] { return Run(*flags); }};
 }
 

@@ -13,26 +13,6 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr char kHelp[] =
-    R"(rocksieve inspect: the filter of one table file
-
-Shows what the filter block says of itself, how full it is, and the rate of
-false positives that it promises and has; for a partitioned filter, each
-partition and the keys it is for. Knows the filters of rocksieve and RocksDB,
-and names damaged blocks. Reads no keys, and writes nothing.
-
-Usage: rocksieve inspect FILE.sst [--hex] [--json]
-
-  --hex   the bytes of the filter blocks as well
-  --json  print one JSON document, with units in the names
-  --help  print this
-
-Exit codes: 0 done; 1 the filter is damaged; 2 could not run, or bad usage
-
-Example:
-  rocksieve inspect /var/lib/app/db/000123.sst
-)";
-
 struct Flags {
   std::string path;
   bool hex = false;
@@ -55,13 +35,20 @@ int Run(const Flags& flags) {
 
 Command AddInspectCommand(CLI::App* parent) {
   const auto flags = std::make_shared<Flags>();
-  CLI::App* parser = parent->add_subcommand("inspect");
-  parser->set_help_flag("--help");
-  parser->formatter_fn(
-      [](const CLI::App*, const std::string&, CLI::AppFormatMode) { return kHelp; });
-  parser->add_option("FILE", flags->path)->required();
-  parser->add_flag("--hex", flags->hex);
-  parser->add_flag("--json", flags->json);
+  CLI::App* parser = AddParser(
+      parent,
+      {.name = "inspect",
+       .summary = "the filter of one table file",
+       .description =
+           "Shows what the filter block says of itself, how full it is, and the rate of false "
+           "positives that it promises and has; for a partitioned filter, each partition and the "
+           "keys it is for. Knows the filters of rocksieve and RocksDB, and names damaged blocks. "
+           "Reads no keys, and writes nothing.",
+       .exit_codes = "0 done; 1 the filter is damaged; 2 could not run, or bad usage",
+       .example = "Example:\n  rocksieve inspect /var/lib/app/db/000123.sst"});
+  parser->add_option("FILE", flags->path, "the table file")->type_name("FILE.sst")->required();
+  parser->add_flag("--hex", flags->hex, "the bytes of the filter blocks as well");
+  parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
   return {parser, [flags] { return Run(*flags); }};
 }
 
