@@ -64,7 +64,7 @@ TEST_P(Events, JobsThatFail) {
   config.db.options.env = env_.get();
   db_ = Open(config.db.Build(), path_);
   Fill(20);
-  for (int round = 0; round < 10; round++) {
+  for (int round = 0; round < 3; round++) {
     file_system->fails = true;
     for (int i = 0; i < 2000; i++) {
       db_->Put(rocksdb::WriteOptions(), ScatteredKey(2 * next_++), "v").PermitUncheckedError();

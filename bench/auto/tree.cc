@@ -11,6 +11,8 @@
 #include <rocksdb/table_properties.h>
 #include <rocksieve/listener.h>
 
+#include "unsynced_env.h"
+
 namespace rocksieve::bench {
 namespace {
 
@@ -34,6 +36,7 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
   table.block_cache = rocksdb::NewLRUCache(1 << 30);
   rocksdb::Options options;
   options.create_if_missing = true;
+  options.env = UnsyncedEnv();
   options.compression = rocksdb::kNoCompression;
   options.write_buffer_size = 64 << 20;  // flushed by hand
   options.level0_file_num_compaction_trigger = 4;
