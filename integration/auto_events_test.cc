@@ -2,6 +2,7 @@
 // replayed, filters of prefixes, a last level without filters, cancelled compactions.
 #include <atomic>
 
+#include <rocksdb/comparator.h>
 #include <rocksdb/slice_transform.h>
 
 #include "tree.h"
@@ -166,6 +167,17 @@ TEST_P(Events, CompactionsAreCancelled) {
     db_->EnableManualCompaction();
     compaction.join();
     WaitForCompactions(db_.get());
+  }
+  ExpectBudget(0.1);
+}
+
+TEST_P(Events, KeysInReverseOrder) {
+  TreeConfig config = Config();
+  config.db.options.comparator = rocksdb::ReverseBytewiseComparator();
+  for (int round = 0; round < 3; round++) {
+    db_ = Open(config.db.Build(), path_);
+    Fill(15);
+    if (round < 2) db_.reset();
   }
   ExpectBudget(0.1);
 }

@@ -5,7 +5,7 @@
 namespace rocksieve {
 namespace {
 
-constexpr uint64_t kKeys = 120000;
+constexpr uint64_t kKeys = 60000;
 
 std::vector<std::string> Keys(uint64_t count, uint64_t offset) {
   std::vector<std::string> keys;

@@ -57,13 +57,15 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
 
 // In universal compaction the property compaction-pending can stay 1 with nothing to do.
 void WaitForCompactions(rocksdb::DB* db) {
-  for (int idle = 0; idle < 3;) {
+  const bool universal = db->GetOptions().compaction_style == rocksdb::kCompactionStyleUniversal;
+  constexpr int kIdleMilliseconds = 10;
+  for (int idle = 0; !universal || idle < kIdleMilliseconds;) {
     uint64_t running = 0, pending = 0;
     db->GetIntProperty("rocksdb.num-running-compactions", &running);
     db->GetIntProperty("rocksdb.compaction-pending", &pending);
     if (running == 0 && pending == 0) return;
     idle = running == 0 ? idle + 1 : 0;
-    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
@@ -99,6 +101,7 @@ void SettleLevel0(const Shape& shape, Writer* writer, rocksdb::DB* db) {
   if (shape.l0_files == 0) {
     Must(db->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
     writer->Flush(kKeysPerFlush);
+    while (FilesAt(db, 0) > 0) WaitForCompactions(db);
     return;
   }
   for (int attempt = 0; attempt < 8; attempt++) {
