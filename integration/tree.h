@@ -43,9 +43,9 @@ inline std::string ScatteredKey(uint64_t number) {
 // Until no compaction runs or is due. In universal compaction the property compaction-pending can
 // stay 1 with nothing to do, so it must be seen idle for a while instead.
 inline void WaitForCompactions(rocksdb::DB* db) {
-  const bool universal = db->GetOptions().compaction_style == rocksdb::kCompactionStyleUniversal;
+  const bool levelled = db->GetOptions().compaction_style == rocksdb::kCompactionStyleLevel;
   constexpr int kIdleMilliseconds = 10;
-  for (int idle = 0; !universal || idle < kIdleMilliseconds;) {
+  for (int idle = 0; levelled || idle < kIdleMilliseconds;) {
     uint64_t running = 0, flushing = 0, pending = 0;
     db->GetIntProperty("rocksdb.num-running-compactions", &running);
     db->GetIntProperty("rocksdb.num-running-flushes", &flushing);
