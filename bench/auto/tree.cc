@@ -11,6 +11,8 @@
 #include <rocksdb/table_properties.h>
 #include <rocksieve/listener.h>
 
+#include "unsynced_env.h"
+
 namespace rocksieve::bench {
 namespace {
 
@@ -34,6 +36,7 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
   table.block_cache = rocksdb::NewLRUCache(1 << 30);
   rocksdb::Options options;
   options.create_if_missing = true;
+  options.env = UnsyncedEnv();
   options.compression = rocksdb::kNoCompression;
   options.write_buffer_size = 64 << 20;  // flushed by hand
   options.level0_file_num_compaction_trigger = 4;
@@ -54,13 +57,15 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
 
 // In universal compaction the property compaction-pending can stay 1 with nothing to do.
 void WaitForCompactions(rocksdb::DB* db) {
-  for (int idle = 0; idle < 3;) {
+  const bool universal = db->GetOptions().compaction_style == rocksdb::kCompactionStyleUniversal;
+  constexpr int kIdleMilliseconds = 10;
+  for (int idle = 0; !universal || idle < kIdleMilliseconds;) {
     uint64_t running = 0, pending = 0;
     db->GetIntProperty("rocksdb.num-running-compactions", &running);
     db->GetIntProperty("rocksdb.compaction-pending", &pending);
     if (running == 0 && pending == 0) return;
     idle = running == 0 ? idle + 1 : 0;
-    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
@@ -96,6 +101,7 @@ void SettleLevel0(const Shape& shape, Writer* writer, rocksdb::DB* db) {
   if (shape.l0_files == 0) {
     Must(db->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
     writer->Flush(kKeysPerFlush);
+    while (FilesAt(db, 0) > 0) WaitForCompactions(db);
     return;
   }
   for (int attempt = 0; attempt < 8; attempt++) {
