@@ -46,7 +46,7 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
   if (shape.universal) {
     options.compaction_style = rocksdb::kCompactionStyleUniversal;
   } else {
-    options.max_bytes_for_level_base = 4 * kFlushBytes;
+    options.max_bytes_for_level_base = 2 * kFlushBytes;
     options.max_bytes_for_level_multiplier = shape.ratio;
   }
   options.disable_auto_compactions = shape.one_run;
@@ -96,17 +96,25 @@ class Writer {
   const std::function<void(uint64_t)>& advance_;
 };
 
-// Flushes until so many files lie in level 0.
-void SettleLevel0(const Shape& shape, Writer* writer, rocksdb::DB* db) {
+bool HasGap(rocksdb::DB* db) {
+  int deepest = 0;
+  for (int level = 1; level < 8; level++) {
+    if (FilesAt(db, level) > 0) deepest = level;
+  }
+  for (int level = 1; level < deepest; level++) {
+    if (FilesAt(db, level) == 0) return true;
+  }
+  return false;
+}
+
+// Flushes until so many files lie in level 0, and no level is empty.
+void Settle(const Shape& shape, Writer* writer, rocksdb::DB* db) {
   if (shape.l0_files == 0) {
     Must(db->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
-    writer->Flush(kKeysPerFlush);
-    while (FilesAt(db, 0) > 0) WaitForCompactions(db);
-    return;
   }
-  for (int attempt = 0; attempt < 8; attempt++) {
-    if (FilesAt(db, 0) == static_cast<uint64_t>(shape.l0_files)) return;
+  for (int attempt = 0; attempt < 40; attempt++) {
     writer->Flush(kKeysPerFlush);
+    if (FilesAt(db, 0) == static_cast<uint64_t>(shape.l0_files) && !HasGap(db)) return;
   }
 }
 
@@ -145,7 +153,7 @@ Tree BuildTree(const Shape& shape, const PolicyPtr& policy, bool listener,
     Must(db->CompactRange(everything, nullptr, nullptr));
   } else {
     while (tree.keys < shape.keys) writer.Flush(kKeysPerFlush);
-    if (!shape.universal) SettleLevel0(shape, &writer, db);
+    if (!shape.universal) Settle(shape, &writer, db);
   }
   WaitForCompactions(db);
   for (int level = 0; level < 8; level++) {
