@@ -16,8 +16,7 @@
 namespace rocksieve::bench {
 namespace {
 
-constexpr uint64_t kKeysPerFlush = 1000;
-constexpr uint64_t kFlushBytes = 40 * kKeysPerFlush;  // of a table, about
+constexpr uint64_t kEntryBytes = 40;  // in a table, about
 
 void Must(const rocksdb::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
@@ -38,15 +37,16 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
   options.create_if_missing = true;
   options.env = UnsyncedEnv();
   options.compression = rocksdb::kNoCompression;
-  options.write_buffer_size = 64 << 20;  // flushed by hand
+  options.write_buffer_size = 1 << 30;  // flushed by hand
   options.level0_file_num_compaction_trigger = 4;
   options.num_levels = 8;
   options.max_open_files = -1;
-  options.target_file_size_base = (shape.one_run ? 40 : 4) * kFlushBytes;
+  const uint64_t flush_bytes = kEntryBytes * shape.keys_per_flush;
+  options.target_file_size_base = (shape.one_run ? 40 : 4) * flush_bytes;
   if (shape.universal) {
     options.compaction_style = rocksdb::kCompactionStyleUniversal;
   } else {
-    options.max_bytes_for_level_base = 2 * kFlushBytes;
+    options.max_bytes_for_level_base = 2 * flush_bytes;
     options.max_bytes_for_level_multiplier = shape.ratio;
   }
   options.disable_auto_compactions = shape.one_run;
@@ -113,7 +113,7 @@ void Settle(const Shape& shape, Writer* writer, rocksdb::DB* db) {
     Must(db->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
   }
   for (int attempt = 0; attempt < 40; attempt++) {
-    writer->Flush(kKeysPerFlush);
+    writer->Flush(shape.keys_per_flush);
     if (FilesAt(db, 0) == static_cast<uint64_t>(shape.l0_files) && !HasGap(db)) return;
   }
 }
@@ -122,6 +122,8 @@ void Settle(const Shape& shape, Writer* writer, rocksdb::DB* db) {
 
 std::string PresentKey(uint64_t i) { return Scattered(2 * i); }
 std::string MissingKey(uint64_t i) { return Scattered(2 * i + 1); }
+
+std::string NarrowMissingKey(uint64_t i) { return "7" + MissingKey(i).substr(1); }
 
 double Memory::bits_per_entry() const {
   return entries == 0 ? 0 : 8.0 * static_cast<double>(filter_bytes) / static_cast<double>(entries);
@@ -152,7 +154,7 @@ Tree BuildTree(const Shape& shape, const PolicyPtr& policy, bool listener,
     rocksdb::CompactRangeOptions everything;
     Must(db->CompactRange(everything, nullptr, nullptr));
   } else {
-    while (tree.keys < shape.keys) writer.Flush(kKeysPerFlush);
+    while (tree.keys < shape.keys) writer.Flush(shape.keys_per_flush);
     if (!shape.universal) Settle(shape, &writer, db);
   }
   WaitForCompactions(db);
