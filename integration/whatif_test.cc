@@ -224,6 +224,8 @@ const Case kCases[] = {
     {"PrefixOnlyFiltered", kFewSpecs, "bloomfilter:10:false", PrefixOnly, EvenDecimal},
     {"FiltersForHits", kFewSpecs, "none",
      [](DbConfig* config) { config->options.optimize_filters_for_hits = true; }},
+    {"LegacyBloom", kFewSpecs, "bloomfilter:10:false",
+     [](DbConfig* config) { config->table.format_version = 4; }, Uuid},
     {"SmallFiles", kFewSpecs, "none", [](DbConfig*) {}, Binary,
      {{3, 0.8, 40}, {2, 0.15, 10}, {0, 0.05, 5}}, 40, 6000},
     {"ReverseOrder", kFewSpecs, "none",
