@@ -26,10 +26,10 @@ double LegacyBloomRate(double keys, double bytes, int probes) {
   const auto line_rate = [&](double keys_in_line) {
     return std::pow(1 - std::exp(-probes * keys_in_line / 512), probes);
   };
-  const double filter = (line_rate(keys_per_line + deviation) +
-                         line_rate(std::max(0.0, keys_per_line - deviation))) /
-                            2 +
-                        0.1 / (bits_per_key * 0.75 + 22);
+  const double filter =
+      (line_rate(keys_per_line + deviation) + line_rate(std::max(0.0, keys_per_line - deviation))) /
+          2 +
+      0.1 / (bits_per_key * 0.75 + 22);
   const double hash = 1 - std::exp(-keys * std::ldexp(1, -32));
   return std::min(1.0, filter + hash - filter * hash);
 }

@@ -6,7 +6,8 @@
 namespace rocksieve::tools {
 
 // What NewBloomFilterPolicy(bits_per_key) takes for so many keys: whole bits per key, and an odd
-// number of lines. Source: LegacyBloomBitsBuilder in table/block_based/filter_policy.cc, RocksDB 7.8.
+// number of lines. Source: LegacyBloomBitsBuilder in table/block_based/filter_policy.cc,
+// RocksDB 7.8.
 struct LegacyBloom {
   double bytes = 0;
   double rate = 1;

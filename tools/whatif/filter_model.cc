@@ -38,7 +38,7 @@ FilterModel::FilterModel(const Contender& contender, const FilterOptions& option
 }
 
 FilterModel::Block FilterModel::BlockOf(uint64_t keys, bool bloom_instead,
-                                         const PlannedFile& file) {
+                                        const PlannedFile& file) {
   // RocksDB's Ribbon comes in steps, and costs nothing to predict.
   const bool in_steps = contender_.kind == ContenderKind::kBuiltinRibbon && !bloom_instead;
   const uint64_t rounded = in_steps ? keys : Rounded(keys);
@@ -53,8 +53,8 @@ FilterModel::Block FilterModel::BlockOf(uint64_t keys, bool bloom_instead,
     block = {FilterKind::kBuiltinBloom, filter.bytes, filter.rate};
   } else if (is_new) {
     const bool bloom = !in_steps;
-    const BuiltinFilter filter = bloom ? BuiltinBloom(rounded, contender_.bits)
-                                       : BuiltinRibbon(rounded, contender_.bits);
+    const BuiltinFilter filter =
+        bloom ? BuiltinBloom(rounded, contender_.bits) : BuiltinRibbon(rounded, contender_.bits);
     block = {bloom ? FilterKind::kBuiltinBloom : FilterKind::kBuiltinRibbon, filter.bytes,
              filter.rate};
   }
