@@ -66,6 +66,8 @@ Status CannotOpen(const std::string& directory, const Status& status) {
   } else if (text.find("Permission denied") != std::string::npos ||
              text.find("Read-only file system") != std::string::npos) {
     remedy = "\nName a directory where you may write with --db=DIR.";
+  } else if (text.find("mkdir") != std::string::npos) {
+    remedy = "\nThe directory above it must exist.";
   }
   return Status::IOError("cannot open the database " + directory + ": " + text + remedy);
 }

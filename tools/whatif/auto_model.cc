@@ -35,9 +35,15 @@ class Model {
         spec_(contender.automatic),
         keys_per_partition_(KeysPerPartition(contender, tree.options)) {
     for (const PlannedFile& file : tree.files) {
-      files_.push_back({file.smallest, file.largest, file.entries, FilterKeys(file)});
+      rocksieve::TreeFile described = {file.smallest, file.largest, file.entries, file.filter_keys};
+      described.budgeted = HasFilter(file);
+      if (described.budgeted) entries_ += static_cast<double>(file.entries);
+      files_.push_back(described);
     }
   }
+
+  // That bring memory to the budget.
+  double entries() const { return entries_; }
 
   // The filters if so many bits per entry are given out.
   std::vector<PredictedFilter> FiltersFor(double bits_per_entry) const {
@@ -53,13 +59,13 @@ class Model {
   }
 
  private:
-  uint64_t FilterKeys(const PlannedFile& file) const {
-    return tree_.options.skip_bottommost && file.bottommost ? 0 : file.filter_keys;
+  bool HasFilter(const PlannedFile& file) const {
+    return file.filter_keys != 0 && !(tree_.options.skip_bottommost && file.bottommost);
   }
 
   PredictedFilter FilterOf(const Allocator& allocator, const PlannedFile& file,
                            const FilterChoice& choice) const {
-    if (FilterKeys(file) == 0) return {};
+    if (!HasFilter(file)) return {};
     if (!tree_.options.partitioned) {
       return {choice.kind, BlockBytes(choice, file.filter_keys, file), choice.rate};
     }
@@ -69,8 +75,8 @@ class Model {
     const FilterChoice of_partition = allocator.HullFor(keys).Choose(
         choice.bits_per_key - index_bits / static_cast<double>(keys));
     PredictedFilter filter = {of_partition.kind, partitions.index_bytes, of_partition.rate};
-    filter.bytes += static_cast<double>(partitions.full) *
-                    BlockBytes(of_partition, partitions.keys_full, file);
+    filter.bytes +=
+        static_cast<double>(partitions.full) * BlockBytes(of_partition, partitions.keys_full, file);
     if (partitions.keys_last != 0) {
       filter.bytes += BlockBytes(of_partition, partitions.keys_last, file);
     }
@@ -87,6 +93,7 @@ class Model {
   const AutoSpec& spec_;
   const uint64_t keys_per_partition_;
   std::vector<rocksieve::TreeFile> files_;
+  double entries_ = 0;
 };
 
 }  // namespace
@@ -94,16 +101,15 @@ class Model {
 std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const Contender& contender) {
   const Model model(tree, contender);
   const double budget = contender.automatic.bits_per_entry;
-  const auto entries = static_cast<double>(tree.Entries());
   // Filters take a little more than the allocator thinks, and its feedback makes up for that, all
   // but one part in feedback + 1.
   const double feedback = AllocatorOptions().feedback;
   double target = budget;
   std::vector<PredictedFilter> filters = model.FiltersFor(target);
-  for (int round = 0; round < 2 && entries > 0; round++) {
+  for (int round = 0; round < 2 && model.entries() > 0; round++) {
     double bytes = 0;
     for (const PredictedFilter& filter : filters) bytes += filter.bytes;
-    const double over = 8 * bytes / (target * entries) - 1;
+    const double over = 8 * bytes / (target * model.entries()) - 1;
     target = std::clamp(budget * (feedback + 1) / (1 + feedback * (1 + over)), 0.6 * budget,
                         1.25 * budget);
     filters = model.FiltersFor(target);
