@@ -42,8 +42,10 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
   options.num_levels = 8;
   options.max_open_files = -1;
   const uint64_t flush_bytes = kEntryBytes * shape.keys_per_flush;
-  // Filters of few keys have overheads that those of usual files do not have.
-  options.target_file_size_base = (shape.one_run || shape.universal ? 40 : 8) * flush_bytes;
+  // Level 1 needs small files, else it would be emptied by every compaction; but filters of few keys
+  // have overheads that those of usual files do not have.
+  options.target_file_size_base = (shape.one_run || shape.universal ? 40 : 1) * flush_bytes;
+  options.target_file_size_multiplier = shape.one_run ? 1 : 2;
   if (shape.universal) {
     options.compaction_style = rocksdb::kCompactionStyleUniversal;
   } else {
@@ -117,7 +119,7 @@ void Settle(const Shape& shape, Writer* writer, rocksdb::DB* db) {
     Must(db->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
   }
   for (int attempt = 0; attempt < 40; attempt++) {
-    writer->Flush(shape.keys_per_flush);
+    if (attempt > 0 || shape.l0_files == 0) writer->Flush(shape.keys_per_flush);
     if (FilesAt(db, 0) == static_cast<uint64_t>(shape.l0_files) && !HasGap(db)) return;
   }
 }
