@@ -49,7 +49,9 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
   if (shape.universal) {
     options.compaction_style = rocksdb::kCompactionStyleUniversal;
   } else {
-    options.max_bytes_for_level_base = 2 * flush_bytes;
+    // Level 0 is compacted when it is larger than level 1 may be.
+    options.max_bytes_for_level_base = (shape.l0_files + 1) * flush_bytes;
+    if (shape.l0_files == 0) options.max_bytes_for_level_base = 2 * flush_bytes;
     options.max_bytes_for_level_multiplier = shape.ratio;
   }
   options.disable_auto_compactions = shape.one_run;
