@@ -31,7 +31,7 @@ PolicyPtr AnyPolicy(const std::string& spec) {
 }
 
 std::string Binary(Random* random) { return RandomBytes(16, random); }
-std::string EvenDecimal(Random* random) { return NumberedKey((*random)() % 300000); }
+std::string Decimal(Random* random) { return NumberedKey((*random)() % 300000); }
 
 struct Case {
   const char* name;
@@ -42,6 +42,10 @@ struct Case {
   std::vector<LevelPart> parts = kGrownTree;
   size_t value_bytes = 40;
   uint64_t keys = kKeys;
+  // Tell whatif which keys are missing: with filters of prefixes it matters how near to the others
+  // they are.
+  bool tell_missing_keys = false;
+  double reads_tolerance = 0.1;
 };
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
@@ -132,6 +136,12 @@ Json Predicted(const std::string& path, const std::vector<std::string>& specs,
   return result.Json()["column_families"][0];
 }
 
+// As --probes wants them, with --hex.
+void WriteProbes(const std::vector<std::string>& keys, const std::string& path) {
+  std::ofstream file(path);
+  for (const std::string& key : keys) file << rocksdb::Slice(key).ToString(/*hex=*/true) << "\n";
+}
+
 class WhatIf : public testing::TestWithParam<Case> {};
 
 TEST_P(WhatIf, ComesTrue) {
@@ -139,7 +149,10 @@ TEST_P(WhatIf, ComesTrue) {
   const TemporaryDirectory directory;
   const KeySet keys = MakeKeys(c);
   BuildTree(c, ConfigFor(c, c.built_with), keys, directory / "seen");
-  const Json family = Predicted(directory / "seen", c.specs);
+  WriteProbes(keys.missing, directory / "probes");
+  const Json family =
+      Predicted(directory / "seen", c.specs,
+                c.tell_missing_keys ? "--hex --probes=" + (directory / "probes") : "");
   ASSERT_EQ(family["policies"].size(), c.specs.size());
   for (size_t i = 0; i < c.specs.size(); i++) {
     SCOPED_TRACE(c.specs[i]);
@@ -157,14 +170,15 @@ TEST_P(WhatIf, ComesTrue) {
     EXPECT_NEAR(bytes, truth.filter_bytes, 0.1 * truth.filter_bytes);
     // And four standard deviations of what was counted.
     const double noise = 4 * std::sqrt(truth.reads / static_cast<double>(keys.missing.size()));
-    EXPECT_NEAR(reads, truth.reads, 0.1 * truth.reads + noise) << policy.dump(1);
+    EXPECT_NEAR(reads, truth.reads, c.reads_tolerance * truth.reads + noise) << policy.dump(1);
   }
   // What it says of the filters that are there is true as well.
   const DbConfig config = ConfigFor(c, c.built_with);
   const Truth now = MeasureTree(config, keys, directory / "seen");
   EXPECT_EQ(family["now"]["filter_bytes"].get<double>(), now.filter_bytes);
-  EXPECT_NEAR(family["now"]["expected_useless_reads_per_missing_lookup"].get<double>(), now.reads,
-              0.1 * now.reads + 4 * std::sqrt(now.reads / static_cast<double>(kMissing)));
+  EXPECT_NEAR(
+      family["now"]["expected_useless_reads_per_missing_lookup"].get<double>(), now.reads,
+      c.reads_tolerance * now.reads + 4 * std::sqrt(now.reads / static_cast<double>(kMissing)));
 }
 
 const std::vector<std::string> kAllSpecs = {"none",
@@ -207,7 +221,7 @@ const Case kCases[] = {
     {"AutoRatio10", kAutoSpecs, "bloomfilter:10:false", [](DbConfig*) {}, Uuid, kRatio10},
     {"AutoRatio4", kAutoSpecs, "none", [](DbConfig*) {}, Path, kRatio4},
     {"AutoPartitioned", kAutoSpecs, "none", Partitioned<2048>},
-    {"AutoPrefixAndWhole", kAutoSpecs, "bloomfilter:10:false", PrefixAndWhole, EvenDecimal},
+    {"AutoPrefixAndWhole", kAutoSpecs, "bloomfilter:10:false", PrefixAndWhole, Decimal},
     {"GrownFromBloom", kFewSpecs, "bloomfilter:10:false"},
     {"Ratio10", kFewSpecs, "none", [](DbConfig*) {}, Uuid, kRatio10},
     {"Ratio4", kFewSpecs, "rocksieve.ribbon:10", [](DbConfig*) {}, Path, kRatio4},
@@ -217,7 +231,7 @@ const Case kCases[] = {
      [](DbConfig* config) {
        config->options.compaction_style = rocksdb::kCompactionStyleUniversal;
      },
-     EvenDecimal,
+     Decimal,
      {{0, 1, 7}}},
     {"Fifo",
      kFewSpecs,
@@ -232,14 +246,17 @@ const Case kCases[] = {
     {"Partitioned4096", kFewSpecs, "none", Partitioned<4096>},
     {"Partitioned512", kFewSpecs, "bloomfilter:10:false", Partitioned<512>, Uuid},
     {"Partitioned1024LargeValues", kFewSpecs, "none", Partitioned<1024>, Uuid, kGrownTree, 500},
-    {"PrefixAndWhole", kFewSpecs, "none", PrefixAndWhole, EvenDecimal},
+    {"PrefixAndWhole", kFewSpecs, "none", PrefixAndWhole, Decimal},
     {"PrefixAndWholePaths", kFewSpecs, "bloomfilter:10:false", PrefixAndWhole, Path},
-    {"PrefixOnly", kFewSpecs, "none", PrefixOnly, EvenDecimal},
-    {"PrefixOnlyFiltered", kFewSpecs, "bloomfilter:10:false", PrefixOnly, EvenDecimal},
+    {"PrefixOnly", kFewSpecs, "none", PrefixOnly, Decimal, kGrownTree, 40, kKeys, true},
+    {"PrefixOnlyFiltered", kFewSpecs, "bloomfilter:10:false", PrefixOnly, Decimal, kGrownTree, 40,
+     kKeys, true},
     {"FiltersForHits", kFewSpecs, "none",
      [](DbConfig* config) { config->options.optimize_filters_for_hits = true; }},
+    // RocksDB's own estimate, which is up to a third too high for small files.
     {"LegacyBloom", kFewSpecs, "bloomfilter:10:false",
-     [](DbConfig* config) { config->table.format_version = 4; }, Uuid},
+     [](DbConfig* config) { config->table.format_version = 4; }, Uuid, kGrownTree, 40, kKeys, false,
+     0.35},
     {"SmallFiles",
      kFewSpecs,
      "none",
