@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import Database, options_text, table_properties
-from environment import BUILD, PLUGIN, PROGRAMS, SEED, Sandbox, compile_program, run, run_ok
+from environment import BUILD, PLUGIN, PROGRAMS, ROOT, SEED, Sandbox, compile_program, run, run_ok
 
 COMMAND = BUILD / "bin" / "rocksieve"
 KEYS = 20_000
@@ -99,7 +99,7 @@ class Examined(Sandbox):
 
 class Healthy(Examined):
     def test_every_filter(self):
-        for spec in (OURS, "rocksieve.cuckoo:1%", "rocksieve.ribbon:7.5", "rocksieve.bloom:10:salted",
+        for spec in (OURS, "rocksieve.auto:10", "rocksieve.auto:3", "rocksieve.cuckoo:1%", "rocksieve.ribbon:7.5", "rocksieve.bloom:10:salted",
                      "rocksieve.bloom:12:own-name", BUILT_IN, "ribbonfilter:10",
                      "ribbonfilter:12:-1"):
             with self.subTest(spec=spec):
@@ -160,6 +160,15 @@ class Healthy(Examined):
         self.load()
         run_ok("ldb", f"--db={self.database}", "put", "x", "y", preload=[PLUGIN])
         self.assert_healthy()
+
+    def test_tables_without_filters_by_their_format(self):
+        for number, flags in enumerate((["--use_plain_table", "--mmap_read", "--prefix_size=8"],
+                                        ["--use_cuckoo_table", "--mmap_read"])):
+            self.database = self.directory / str(number)
+            run_ok("db_bench", f"--db={self.database}", "--benchmarks=fillrandom,flush",
+                   "--num=1000", *flags)
+            self.assertTrue(self.tables())
+            self.assert_healthy()
 
     def test_db_bench(self):
         for policy in (OURS, BUILT_IN):
@@ -274,6 +283,17 @@ class Reading(Examined):
                              "optimize_filters_for_hits=true", "100 % of all entries")
 
 
+    def test_auto_without_its_listener(self):
+        for text in (None, ""):  # the log tells, or only the options do
+            shutil.rmtree(self.database, ignore_errors=True)
+            self.load("rocksieve.auto:10", text=text)
+            self.edit_options("listeners=.*", "")
+            run_ok("ldb", f"--db={self.database}", "--try_load_options", "put", "x", "y",
+                   preload=[PLUGIN])
+            self.assert_evidence(self.assert_found("auto-without-listener"), "rocksieve.auto:10",
+                                 "listeners=")
+
+
 class Damage(Examined):
     def flip(self, table, offset):
         with open(table, "r+b") as file:
@@ -297,7 +317,7 @@ class Damage(Examined):
         self.load(OURS, "--compact", options="compression=kNoCompression")
         [table] = self.tables()
         self.flip(table, table.stat().st_size - 3)
-        self.assert_evidence(self.assert_found("damaged-files"), re.escape(table.name))
+        self.assert_evidence(self.assert_found("unreadable-files"), re.escape(table.name))
 
 
 class Costs(Examined):
@@ -433,6 +453,41 @@ class Processes(Examined):
         with self.ldb(LD_PRELOAD=str(copy)) as pid:
             copy.unlink()
             self.assert_evidence(self.assert_found("plugin-replaced", flags=[pid]), "deleted")
+
+
+class Documentation(Examined):
+    """docs/command.md has every finding, and every key of the JSON documents."""
+
+    def setUp(self):
+        super().setUp()
+        self.text = (ROOT / "docs" / "command.md").read_text()
+
+    def test_every_finding(self):
+        sources = (ROOT / "tools" / "doctor" / "checks").glob("*.cc")
+        code = "".join(path.read_text() for path in sources)
+        ids = set(re.findall(r'\{"([a-z-]+)",\s+(?:Severity|does_not_fit)', code))
+        self.assertGreater(len(ids), 15)
+        self.assertEqual(ids, set(re.findall(r"(?m)^\| `([a-z-]+)` \|", 
+                                                self.text[self.text.index("The findings."):])))
+
+    def test_every_key(self):
+        self.load("none")
+        with subprocess.Popen([COMMAND, "load", f"--db={self.database}", "--spec=none", "--add",
+                               "--input=-"], stdin=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL) as process:
+            for _ in range(500):
+                finished = run(COMMAND, "doctor", f"--db={self.database}", "--json",
+                               f"--pid={process.pid}")
+                if finished.code == 1:
+                    break
+                time.sleep(0.02)
+        keys = set(re.findall(r'"(\w+)":', finished.out))
+        self.assertIn("program", keys)
+        keys |= set(re.findall(r'"(\w+)":', run_ok(
+            COMMAND, "load", f"--db={self.directory}/new", "--spec=none", "--input=-",
+            "--json").out))
+        for key in keys:
+            self.assertIn(f"`{key}`", self.text)
 
 
 class CannotLook(Examined):

@@ -16,6 +16,7 @@
 #include "inspect/command.h"
 #include "load/command.h"
 #include "subcommand.h"
+#include "whatif/command.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -48,6 +49,7 @@ int Main(int argc, char** argv) {
       AddExplainCommand(&app),
       AddInspectCommand(&app),
       AddLoadCommand(&app),
+      AddWhatIfCommand(&app),
       AddCompletionCommand(&app),
       AddManPagesCommand(&app),
   };

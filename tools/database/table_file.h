@@ -26,6 +26,7 @@ struct TableProperties {
   uint64_t index_bytes = 0;
   uint64_t raw_key_bytes = 0;
   uint64_t raw_value_bytes = 0;
+  uint64_t oldest_key_time = 0;  // 0 unless a flush made the file
   bool index_key_is_user_key = false;
   bool index_value_is_delta_encoded = false;
   bool whole_keys_filtered = true;

@@ -51,6 +51,7 @@ rocksdb::Status ParseProperties(std::string_view block, TableProperties* propert
   properties->index_bytes = Number(texts, Names::kIndexSize);
   properties->raw_key_bytes = Number(texts, Names::kRawKeySize);
   properties->raw_value_bytes = Number(texts, Names::kRawValueSize);
+  properties->oldest_key_time = Number(texts, Names::kOldestKeyTime);
   properties->index_key_is_user_key = Number(texts, Names::kIndexKeyIsUserKey) != 0;
   properties->index_value_is_delta_encoded = Number(texts, Names::kIndexValueIsDeltaEncoded) != 0;
   // As IsFeatureSupported() in block_based_table_reader.cc: files that do not say have it.

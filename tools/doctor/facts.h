@@ -18,7 +18,7 @@ namespace rocksieve::tools {
 // A filter policy, from the words in an OPTIONS file.
 struct PolicyFacts {
   enum class Kind {
-    kNotStated,  // there is no OPTIONS file, or the tables have no filters by their format
+    kNotStated,  // there is no OPTIONS file, or the tables are not block-based
     kNone,       // "nullptr"
     kOurs,
     kBuiltin,
@@ -48,6 +48,7 @@ struct FamilyFacts {
   std::vector<const TreeFile*> unreadable_files() const;
 
   Tree tree;
+  bool is_block_based = true;  // by the options: the other table formats have no filters
   PolicyFacts policy;
   std::vector<Mention> earlier_policies;  // in older OPTIONS files and logs, newest first
 };

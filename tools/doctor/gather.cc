@@ -83,9 +83,9 @@ Status GatherFacts(const std::string& directory, int pid, Progress* progress, Fa
   const auto older = ReadOlderOptions(directory, facts->options.file_name());
   for (Tree& tree : trees) {
     FamilyFacts family;
-    const bool has_filters =
-        tree.family.table_factory.empty() || tree.family.table_factory == "BlockBasedTable";
-    if (has_filters) family.policy = PolicyFacts::Describe(tree.family.filter_policy);
+    const std::string& tables = tree.family.table_factory;
+    family.is_block_based = tables.empty() || tables == "BlockBasedTable";
+    if (family.is_block_based) family.policy = PolicyFacts::Describe(tree.family.filter_policy);
     family.earlier_policies = EarlierPolicies(tree.family.name, older, facts->logs);
     family.tree = std::move(tree);
     facts->families.push_back(std::move(family));

@@ -46,9 +46,7 @@ class Parser {
       std::string name = After(line, "Options for column family [");
       family_ = &log_.families[name.substr(0, name.rfind(']'))];
     } else if (Holds(line, "rocksieve: ")) {
-      if (log_.plugin_reports.size() < kMostReports) {
-        log_.plugin_reports.push_back({number_, "rocksieve: " + After(line, "rocksieve: ")});
-      }
+      TakeReport("rocksieve: " + After(line, "rocksieve: "));
     } else if (family_ != nullptr) {
       TakeOption(line);
     }
@@ -57,6 +55,18 @@ class Parser {
   LogFile Result() { return std::move(log_); }
 
  private:
+  // "rocksieve: column family NAME: rocksieve.auto:10 follows ..." (AutoBuilders::LogOnce) is no
+  // trouble.
+  void TakeReport(const std::string& report) {
+    constexpr std::string_view kFamily = "rocksieve: column family ";
+    const size_t end = report.find(": rocksieve.auto", kFamily.size());
+    if (report.rfind(kFamily, 0) == 0 && end != std::string::npos && Holds(report, " follows ")) {
+      log_.follows[report.substr(kFamily.size(), end - kFamily.size())] = {number_, report};
+    } else if (log_.plugin_reports.size() < kMostReports) {
+      log_.plugin_reports.push_back({number_, report});
+    }
+  }
+
   void TakeTicker(const std::string& line) {
     const std::string text = Trimmed(line);
     const size_t at = text.find(" COUNT : ");

@@ -33,7 +33,8 @@ struct LogFile {
   std::string name;  // "LOG"
   std::string rocksdb_version;
   std::map<std::string, LoggedFamily> families;
-  std::vector<LoggedLine> plugin_reports;   // the first ones, without date
+  std::vector<LoggedLine> plugin_reports;   // of trouble: the first ones, without date
+  std::map<std::string, LoggedLine> follows;  // by column family: how rocksieve.auto knows its tree
   std::map<std::string, uint64_t> tickers;  // of the last dump: "rocksdb.block.cache.hit"
   uint64_t tickers_line = 0;                // where that begins
 

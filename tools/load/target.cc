@@ -8,6 +8,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/options_util.h>
+#include <rocksieve/listener.h>
 
 #include "policy_spec.h"
 
@@ -51,6 +52,12 @@ Status SetPolicy(const std::string& spec, bool partitioned, rocksdb::ColumnFamil
   return status;
 }
 
+// Makes rocksieve.auto exact; other policies take no notice of it.
+void AddListener(const std::string& spec, rocksdb::DBOptions* options) {
+  const bool is_auto = spec.rfind("rocksieve.auto", 0) == 0;
+  if (is_auto && options->listeners.empty()) options->listeners.push_back(NewListener());
+}
+
 Status CannotOpen(const std::string& directory, const Status& status) {
   const std::string text = status.ToString();
   std::string remedy;
@@ -59,6 +66,8 @@ Status CannotOpen(const std::string& directory, const Status& status) {
   } else if (text.find("Permission denied") != std::string::npos ||
              text.find("Read-only file system") != std::string::npos) {
     remedy = "\nName a directory where you may write with --db=DIR.";
+  } else if (text.find("mkdir") != std::string::npos) {
+    remedy = "\nThe directory above it must exist.";
   }
   return Status::IOError("cannot open the database " + directory + ": " + text + remedy);
 }
@@ -99,6 +108,7 @@ Status Target::OpenNew(const TargetOptions& wanted) {
   if (!status.ok()) return Status::InvalidArgument("--options: " + status.ToString());
   status = SetPolicy(wanted.spec, wanted.partitioned, &options);
   if (!status.ok()) return status;
+  AddListener(wanted.spec, &options);
   rocksdb::DB* db = nullptr;
   status = rocksdb::DB::Open(options, wanted.directory, {{"default", options}}, &handles_, &db);
   db_.reset(db);
@@ -123,6 +133,7 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
     if (!status.ok()) return status;
   }
   options.error_if_exists = false;
+  AddListener(wanted.spec, &options);
   rocksdb::DB* db = nullptr;
   status = rocksdb::DB::Open(options, wanted.directory, families, &handles_, &db);
   db_.reset(db);

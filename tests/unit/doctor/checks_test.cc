@@ -146,6 +146,21 @@ TEST(Checks, MemoryWaste) {
   EXPECT_THAT(builder.Ids(), IsEmpty());
 }
 
+TEST(Checks, AutoListener) {
+  FactsBuilder builder = WithFiles("rocksieve.auto:10");
+  EXPECT_THAT(builder.Ids(), ElementsAre("auto-without-listener"));
+  builder.db_options["listeners"] = "{other:rocksieve.listener}";
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  // What really happened is in the log.
+  builder.log.follows["default"] = {
+      7, "rocksieve: column family default: rocksieve.auto:10 follows its own history of built"};
+  EXPECT_THAT(builder.Ids(), ElementsAre("auto-without-listener"));
+  builder.db_options.clear();
+  builder.log.follows["default"] = {
+      7, "rocksieve: column family default: rocksieve.auto:10 follows the live files"};
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+}
+
 TEST(Checks, RocksDbVersion) {
   FactsBuilder builder = WithFiles();
   builder.log.rocksdb_version = "8.1.1";

@@ -86,6 +86,14 @@ TEST(LogFile, LastStatisticsAndReports) {
   EXPECT_EQ(log.plugin_reports[0].text, "rocksieve: a filter block is damaged; its file");
 }
 
+TEST(LogFile, WhatAutoFollows) {
+  const LogFile log = Parse(
+      "t 1 rocksieve: column family a: b: rocksieve.auto:10 follows the live files, through it\n");
+  EXPECT_TRUE(log.plugin_reports.empty());
+  ASSERT_EQ(log.follows.count("a: b"), 1u);
+  EXPECT_EQ(log.follows.at("a: b").line, 1u);
+}
+
 TEST(LogFile, AnythingElse) {
   EXPECT_FALSE(Parse("").opened());
   EXPECT_FALSE(Parse(std::string("\0\xff:[]\n COUNT : \n] STATISTICS:", 30)).opened());

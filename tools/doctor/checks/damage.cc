@@ -1,4 +1,4 @@
-// damaged-files, damaged-filters, later-version-filters, plugin-report.
+// unreadable-files, damaged-filters, later-version-filters, plugin-report.
 #include <algorithm>
 
 #include "doctor/checks.h"
@@ -18,9 +18,10 @@ std::vector<std::string> Shortened(std::vector<std::string> lines) {
 }
 
 void CheckFamily(const FamilyFacts& family, Findings* findings) {
-  std::vector<std::string> damaged_files, damaged, later;
+  std::vector<std::string> unreadable, damaged, later;
   for (const TreeFile* file : family.unreadable_files()) {
-    damaged_files.push_back(file->name + ": " + file->error);
+    // The tables of other formats are not for us to judge.
+    if (family.is_block_based) unreadable.push_back(file->name + ": " + file->error);
   }
   for (const TreeFile* file : family.files()) {
     if (file->filter.layout == FilterLayout::kObsolete) continue;  // see CheckFiltersAreRead
@@ -29,9 +30,9 @@ void CheckFamily(const FamilyFacts& family, Findings* findings) {
       (is_later ? later : damaged).push_back(file->name + ": " + problem);
     }
   }
-  if (!damaged_files.empty()) {
-    findings->push_back({"damaged-files", Severity::kError, family.name(),
-                         "there are table files that cannot be read", Shortened(damaged_files),
+  if (!unreadable.empty()) {
+    findings->push_back({"unreadable-files", Severity::kError, family.name(),
+                         "there are table files that cannot be read", Shortened(unreadable),
                          "Lookups that come to them fail, or find nothing.",
                          "Restore them from a backup or a replica; ldb repair on a copy of the "
                          "database saves the rest."});

@@ -1,0 +1,14 @@
+// From a database that is looked at to a tree that predictions can be made for.
+#pragma once
+
+#include "database/database.h"
+#include "database/tree.h"
+#include "whatif/tree.h"
+
+namespace rocksieve::tools {
+
+// `tree`: what ReadTree() made of a column family of the database. Where lookups go is left open:
+// see lookups.h.
+PlannedTree PlanTree(const Database& database, const Tree& tree);
+
+}  // namespace rocksieve::tools
