@@ -41,19 +41,17 @@ inline std::string ScatteredKey(uint64_t number) {
 }
 
 // Until no compaction runs or is due. In universal compaction the property compaction-pending can
-// stay 1 with nothing to do, so it must be seen idle several times in a row instead.
+// stay 1 with nothing to do, so it must be seen idle for a while instead.
 inline void WaitForCompactions(rocksdb::DB* db) {
-  for (int idle = 0; idle < 3;) {
+  const bool levelled = db->GetOptions().compaction_style == rocksdb::kCompactionStyleLevel;
+  constexpr int kIdleMilliseconds = 10;
+  for (int idle = 0; levelled || idle < kIdleMilliseconds;) {
     uint64_t running = 0, flushing = 0, pending = 0;
     db->GetIntProperty("rocksdb.num-running-compactions", &running);
     db->GetIntProperty("rocksdb.num-running-flushes", &flushing);
     db->GetIntProperty("rocksdb.compaction-pending", &pending);
-    if (running == 0 && flushing == 0) {
-      if (pending == 0) return;
-      idle++;
-    } else {
-      idle = 0;
-    }
+    if (running == 0 && flushing == 0 && pending == 0) return;
+    idle = running == 0 && flushing == 0 ? idle + 1 : 0;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

@@ -33,6 +33,7 @@ Measured Measure(const Steps& steps, const std::string& name, const PolicyPtr& p
   measured.files_per_level = tree.files_per_level;
   measured.build_seconds = tree.build_seconds;
   measured.missing = LookUpMissing(tree.db.get(), tree.keys, steps.options.lookups);
+  measured.nearby = LookUpMissingNearby(tree.db.get(), tree.keys, steps.options.lookups / 4);
   measured.present = LookUpPresent(tree.db.get(), tree.keys, steps.options.lookups / 4);
   measured.in_memory_ns = TimeMissing(tree.db.get(), tree.keys);
   tree.db.reset();

@@ -14,7 +14,7 @@ struct Measured {
   Memory memory;
   std::string files_per_level;
   double build_seconds = 0;
-  Lookups missing, present;
+  Lookups missing, nearby, present;
   double in_memory_ns = 0;  // per missing key
   double modelled_ns = 0;   // per missing key: useless reads and probes, by the cost model
 };

@@ -50,6 +50,10 @@ Lookups LookUpMissing(rocksdb::DB* db, uint64_t numbers, uint64_t count) {
   return LookUp(db, MissingKey, false, numbers, count);
 }
 
+Lookups LookUpMissingNearby(rocksdb::DB* db, uint64_t numbers, uint64_t count) {
+  return LookUp(db, NarrowMissingKey, false, numbers, count);
+}
+
 Lookups LookUpPresent(rocksdb::DB* db, uint64_t numbers, uint64_t count) {
   return LookUp(db, PresentKey, true, numbers, count);
 }

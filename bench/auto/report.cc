@@ -24,6 +24,7 @@ nlohmann::json ForPrograms(const Measured& measured) {
           {"in_memory_ns_per_missing_lookup", measured.in_memory_ns},
           {"modelled_ns_per_missing_lookup", measured.modelled_ns},
           {"missing", ForPrograms(measured.missing)},
+          {"missing_in_a_sixteenth_of_the_key_space", ForPrograms(measured.nearby)},
           {"present", ForPrograms(measured.present)}};
 }
 

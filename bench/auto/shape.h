@@ -15,12 +15,14 @@ struct Shape {
   int l0_files = 0;  // that stay in level 0 in the end
   bool one_run = false;
   uint64_t keys = 0;
+  uint64_t keys_per_flush = 1000;
   // Of all gains at 10 bits, the largest ratio of useless reads that the documentation promises,
   // over the uniform Bloom and the uniform Ribbon filter.
   double most_of_bloom = 0, most_of_ribbon = 0;
 };
 
-// Those of the documentation, with `scale` times the usual number of keys.
+// Those of the documentation, with `scale` times the usual number of keys, in files as many times
+// larger if that is more than 1.
 std::vector<Shape> Shapes(double scale);
 
 }  // namespace rocksieve::bench

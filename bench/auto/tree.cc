@@ -11,11 +11,12 @@
 #include <rocksdb/table_properties.h>
 #include <rocksieve/listener.h>
 
+#include "unsynced_env.h"
+
 namespace rocksieve::bench {
 namespace {
 
-constexpr uint64_t kKeysPerFlush = 1000;
-constexpr uint64_t kFlushBytes = 40 * kKeysPerFlush;  // of a table, about
+constexpr uint64_t kEntryBytes = 40;  // in a table, about
 
 void Must(const rocksdb::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
@@ -34,16 +35,18 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
   table.block_cache = rocksdb::NewLRUCache(1 << 30);
   rocksdb::Options options;
   options.create_if_missing = true;
+  options.env = UnsyncedEnv();
   options.compression = rocksdb::kNoCompression;
-  options.write_buffer_size = 64 << 20;  // flushed by hand
+  options.write_buffer_size = 1 << 30;  // flushed by hand
   options.level0_file_num_compaction_trigger = 4;
   options.num_levels = 8;
   options.max_open_files = -1;
-  options.target_file_size_base = (shape.one_run ? 40 : 4) * kFlushBytes;
+  const uint64_t flush_bytes = kEntryBytes * shape.keys_per_flush;
+  options.target_file_size_base = (shape.one_run ? 40 : 4) * flush_bytes;
   if (shape.universal) {
     options.compaction_style = rocksdb::kCompactionStyleUniversal;
   } else {
-    options.max_bytes_for_level_base = 4 * kFlushBytes;
+    options.max_bytes_for_level_base = 2 * flush_bytes;
     options.max_bytes_for_level_multiplier = shape.ratio;
   }
   options.disable_auto_compactions = shape.one_run;
@@ -54,13 +57,15 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
 
 // In universal compaction the property compaction-pending can stay 1 with nothing to do.
 void WaitForCompactions(rocksdb::DB* db) {
-  for (int idle = 0; idle < 3;) {
+  const bool universal = db->GetOptions().compaction_style == rocksdb::kCompactionStyleUniversal;
+  constexpr int kIdleMilliseconds = 10;
+  for (int idle = 0; !universal || idle < kIdleMilliseconds;) {
     uint64_t running = 0, pending = 0;
     db->GetIntProperty("rocksdb.num-running-compactions", &running);
     db->GetIntProperty("rocksdb.compaction-pending", &pending);
     if (running == 0 && pending == 0) return;
     idle = running == 0 ? idle + 1 : 0;
-    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
@@ -91,16 +96,25 @@ class Writer {
   const std::function<void(uint64_t)>& advance_;
 };
 
-// Flushes until so many files lie in level 0.
-void SettleLevel0(const Shape& shape, Writer* writer, rocksdb::DB* db) {
+bool HasGap(rocksdb::DB* db) {
+  int deepest = 0;
+  for (int level = 1; level < 8; level++) {
+    if (FilesAt(db, level) > 0) deepest = level;
+  }
+  for (int level = 1; level < deepest; level++) {
+    if (FilesAt(db, level) == 0) return true;
+  }
+  return false;
+}
+
+// Flushes until so many files lie in level 0, and no level is empty.
+void Settle(const Shape& shape, Writer* writer, rocksdb::DB* db) {
   if (shape.l0_files == 0) {
     Must(db->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
-    writer->Flush(kKeysPerFlush);
-    return;
   }
-  for (int attempt = 0; attempt < 8; attempt++) {
-    if (FilesAt(db, 0) == static_cast<uint64_t>(shape.l0_files)) return;
-    writer->Flush(kKeysPerFlush);
+  for (int attempt = 0; attempt < 40; attempt++) {
+    writer->Flush(shape.keys_per_flush);
+    if (FilesAt(db, 0) == static_cast<uint64_t>(shape.l0_files) && !HasGap(db)) return;
   }
 }
 
@@ -108,6 +122,8 @@ void SettleLevel0(const Shape& shape, Writer* writer, rocksdb::DB* db) {
 
 std::string PresentKey(uint64_t i) { return Scattered(2 * i); }
 std::string MissingKey(uint64_t i) { return Scattered(2 * i + 1); }
+
+std::string NarrowMissingKey(uint64_t i) { return "7" + MissingKey(i).substr(1); }
 
 double Memory::bits_per_entry() const {
   return entries == 0 ? 0 : 8.0 * static_cast<double>(filter_bytes) / static_cast<double>(entries);
@@ -138,8 +154,8 @@ Tree BuildTree(const Shape& shape, const PolicyPtr& policy, bool listener,
     rocksdb::CompactRangeOptions everything;
     Must(db->CompactRange(everything, nullptr, nullptr));
   } else {
-    while (tree.keys < shape.keys) writer.Flush(kKeysPerFlush);
-    if (!shape.universal) SettleLevel0(shape, &writer, db);
+    while (tree.keys < shape.keys) writer.Flush(shape.keys_per_flush);
+    if (!shape.universal) Settle(shape, &writer, db);
   }
   WaitForCompactions(db);
   for (int level = 0; level < 8; level++) {

@@ -20,6 +20,8 @@ using DbPtr = std::unique_ptr<rocksdb::DB>;
 std::string PresentKey(uint64_t i);
 // Never written, distributed in the same way.
 std::string MissingKey(uint64_t i);
+// Never written, all of them in a sixteenth of the key space.
+std::string NarrowMissingKey(uint64_t i);
 
 struct Memory {
   uint64_t entries = 0, filter_bytes = 0, files = 0;

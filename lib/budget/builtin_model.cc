@@ -55,16 +55,6 @@ double BloomRate(int probes, double lines, double keys) {
 
 uint8_t At(std::string_view bytes, size_t i) { return static_cast<uint8_t>(bytes[i]); }
 
-// Blocks of 128 slots; the first `lower` of them have one column of result bits less.
-double RibbonRate(std::string_view trailer, size_t payload_bytes) {
-  const size_t blocks = At(trailer, 2) | At(trailer, 3) << 8 | At(trailer, 4) << 16;
-  if (blocks == 0) return -1;
-  const size_t segments = payload_bytes / 16;
-  const size_t columns = (segments + blocks - 1) / blocks;
-  const double lower = static_cast<double>(columns * blocks - segments);
-  return std::ldexp(1 + lower / static_cast<double>(blocks), -static_cast<int>(columns));
-}
-
 // BloomMath::StandardFpRate()
 double SimpleLineRate(int probes, double keys_in_line) {
   return std::pow(1 - std::exp(-probes * keys_in_line / kLineBits), probes);
@@ -93,26 +83,48 @@ double BitsForRate(double rate, RateOf rate_of) {
   return enough;
 }
 
-// Slots of a Ribbon filter per key, if there are 2^8, 2^9 .. 2^17 of them (ribbon_config.cc, one
-// failure in 20 attempts, 128 coefficients, no smash); kRibbonGrowth more for each doubling beyond.
+// How many keys so many slots of a Ribbon filter can take: 2^8, 2^9 .. 2^17 of them
+// (ribbon_config.cc: one failure in 20 attempts, 128 coefficients, no smash); beyond, each doubling
+// takes kRibbonGrowth more slots per key.
 constexpr double kKeysInSlots[] = {248.851, 499.532, 1001.26, 2003.97, 4005.59,
                                    8000.39, 15966.6, 31828.1, 63447.3, 126506};
 constexpr double kRibbonGrowth = 0.0038;
 constexpr int kFirstLog2 = 8, kLastLog2 = kFirstLog2 + std::size(kKeysInSlots) - 1;
 constexpr double kRibbonBlockSlots = 128;
+constexpr double kFewestRibbonSlots = 256;
 
-double SlotsPerKey(int log2_slots) {
-  const int known = std::min(log2_slots, kLastLog2);
-  const double factor = std::ldexp(1, known) / kKeysInSlots[known - kFirstLog2];
-  return factor + kRibbonGrowth * (log2_slots - known);
+double KeysIn(int log2_slots) {
+  if (log2_slots <= kLastLog2) return kKeysInSlots[log2_slots - kFirstLog2];
+  const double slots_per_key = std::ldexp(1 / kKeysInSlots[kLastLog2 - kFirstLog2], kLastLog2) +
+                               kRibbonGrowth * (log2_slots - kLastLog2);
+  return std::ldexp(1 / slots_per_key, log2_slots);
 }
 
+// GetNumSlots() and RoundUpNumSlots()
 double RibbonSlots(double keys) {
-  const double log2_keys = std::max(std::log2(keys), double{kFirstLog2});
-  const int below = static_cast<int>(log2_keys);
-  const double share = log2_keys - below;
-  const double factor = SlotsPerKey(below) * (1 - share) + SlotsPerKey(below + 1) * share;
-  return kRibbonBlockSlots * std::ceil(keys * factor / kRibbonBlockSlots);
+  if (keys < kKeysInSlots[0]) return kFewestRibbonSlots;
+  int below = kFirstLog2;
+  while (KeysIn(below + 1) <= keys) below++;
+  const double share = (keys - KeysIn(below)) / (KeysIn(below + 1) - KeysIn(below));
+  const double slots = std::ceil(std::ldexp(1 + share, below));
+  return kRibbonBlockSlots * std::ceil(slots / kRibbonBlockSlots);
+}
+
+// Of a filter whose first `lower` blocks have one column less than the others. Keys begin at all
+// slots but the last 127, so that these blocks serve a little more than their share.
+double RibbonRateOf(double columns, double blocks, double lower) {
+  const double starts = kRibbonBlockSlots * blocks - (kRibbonBlockSlots - 1);
+  const double lower_share = std::min(1.0, lower * kRibbonBlockSlots / starts);
+  return std::exp2(-columns) * (1 + lower_share);
+}
+
+double RibbonRate(std::string_view trailer, size_t payload_bytes) {
+  const size_t blocks = At(trailer, 2) | At(trailer, 3) << 8 | At(trailer, 4) << 16;
+  if (blocks == 0) return -1;
+  const size_t segments = payload_bytes / 16;
+  const size_t columns = (segments + blocks - 1) / blocks;
+  return RibbonRateOf(static_cast<double>(columns), static_cast<double>(blocks),
+                      static_cast<double>(columns * blocks - segments));
 }
 
 }  // namespace
@@ -144,11 +156,16 @@ BuiltinFilter BuiltinBloom(uint64_t keys, double bits_per_key) {
 BuiltinFilter BuiltinRibbon(uint64_t keys, double bloom_equivalent_bits_per_key) {
   if (keys == 0) return {};
   const double slots = RibbonSlots(static_cast<double>(keys));
-  const double rate = RateAsRocksDbEstimates(bloom_equivalent_bits_per_key);
-  // A share of the slots has one column less, so that the mean of both rates is the wanted one.
-  const double columns = 1 + std::floor(std::log2(1 / rate));
-  const double lower_share = std::ldexp(rate, static_cast<int>(columns)) - 1;
-  const BuiltinFilter ribbon = {slots * (columns - lower_share) / 8 + kTrailerBytes, rate};
+  const double wanted_rate = RateAsRocksDbEstimates(bloom_equivalent_bits_per_key);
+  // Some blocks have one column less, so that the mean of both rates is at most the wanted one; the
+  // number of these blocks is rounded down, or up if hashes want it so (InternalGetBytesForFpRate).
+  const double columns = 1 + std::floor(std::log2(1 / wanted_rate));
+  const double wanted_share = std::ldexp(wanted_rate, static_cast<int>(columns)) - 1;
+  const double blocks = slots / kRibbonBlockSlots;
+  const double starts = slots - (kRibbonBlockSlots - 1);
+  const double lower = std::floor((wanted_share * starts + 0.5) / kRibbonBlockSlots);
+  const BuiltinFilter ribbon = {16 * (columns * blocks - lower) + kTrailerBytes,
+                                RibbonRateOf(columns, blocks, lower)};
   constexpr double kFewSlots = 1024;
   if (slots >= kFewSlots) return ribbon;
   const BuiltinFilter bloom = BuiltinBloom(keys, bloom_equivalent_bits_per_key);

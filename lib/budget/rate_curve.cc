@@ -1,7 +1,6 @@
 #include "budget/rate_curve.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "bloom/model.h"
@@ -36,22 +35,26 @@ double BlockBits(const FamilyEntry& family, uint64_t keys, const Budget& budget)
   return family.expected_payload_bits(keys, budget) + budget.frame_bits + 8 * kRangeKeysBytes;
 }
 
+std::vector<double> BloomRates(bool thorough) {
+  std::vector<double> rates;
+  for (int step = 0; step <= kSteps; step++) {
+    const double bits = SettingAt(step);
+    rates.push_back(bloom::FalsePositiveRateOfManyLines(bloom::ProbesFor(bits), thorough,
+                                                        8.0 * bloom::kLineBytes / bits));
+  }
+  return rates;
+}
+
 // The rate of large filters: that of small ones, of a few lines, hardly differs, and takes a
 // millisecond to compute.
 double BloomRate(int step, bool thorough) {
   // Never destroyed: background threads may build filters while the process exits.
-  static const auto& rates = *[] {
-    auto* table = new std::array<std::vector<double>, 2>;
-    for (const bool is_thorough : {false, true}) {
-      for (int i = 0; i <= kSteps; i++) {
-        const double bits = SettingAt(i);
-        (*table)[is_thorough].push_back(bloom::FalsePositiveRateOfManyLines(
-            bloom::ProbesFor(bits), is_thorough, 8.0 * bloom::kLineBytes / bits));
-      }
-    }
-    return table;
-  }();
-  return rates[thorough][step];
+  if (thorough) {
+    static const auto& of_thorough_builds = *new std::vector<double>(BloomRates(true));
+    return of_thorough_builds[step];
+  }
+  static const auto& of_usual_builds = *new std::vector<double>(BloomRates(false));
+  return of_usual_builds[step];
 }
 
 std::vector<RatePoint> OurCurve(FilterKind kind, uint64_t keys, bool thorough) {

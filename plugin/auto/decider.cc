@@ -1,6 +1,5 @@
 #include "auto/decider.h"
 
-#include <bit>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -10,6 +9,13 @@ namespace {
 
 // Of a partition's entry in the filter's index, beside its key: sequence number, handle, lengths.
 constexpr double kIndexEntryBytes = 14;
+
+// Whether to look at the tree again: the more of the file is known the better the decision, but
+// each takes as long as building the filter of some thousand keys.
+bool IsPowerOfFour(uint64_t number) {
+  while (number > 1 && number % 4 == 0) number /= 4;
+  return number == 1;
+}
 
 TreeFile Describe(const LedgerFile& file, uint64_t maker) {
   TreeFile described;
@@ -79,9 +85,7 @@ double AutoDecider::BitsFor(uint64_t keys) const {
 }
 
 bool AutoDecider::Decide(uint64_t keys, FilterSpec* spec) {
-  // The more of the file is known the better the decision, but each takes as long as building the
-  // filter of some thousand keys.
-  if (std::has_single_bit(partitions_ + 1)) bits_per_key_ = BitsFor(keys);
+  if (IsPowerOfFour(partitions_ + 1)) bits_per_key_ = BitsFor(keys);
   const double index_bits = IndexBitsPerPartition() / static_cast<double>(keys == 0 ? 1 : keys);
   const FilterChoice choice = allocator_.HullFor(keys).Choose(bits_per_key_ - index_bits);
   if (choice.kind == FilterKind::kNone) return false;
@@ -94,7 +98,7 @@ void AutoDecider::Built(uint64_t keys, uint64_t bytes) {
   bits_built_ += 8 * static_cast<double>(bytes) + IndexBitsPerPartition();
   partitions_++;
   updated_ = false;
-  if (tracker_ == nullptr || (partitioned_ && !std::has_single_bit(partitions_))) return;
+  if (tracker_ == nullptr || (partitioned_ && !IsPowerOfFour(partitions_))) return;
   tracker_->Update(SelfWith(0));
   updated_ = true;
 }

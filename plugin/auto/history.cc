@@ -18,6 +18,12 @@ bool Overlap(const UserKeyRange& a, const UserKeyRange& b) {
   return from < to || (a.smallest == b.smallest && a.largest == b.largest);
 }
 
+// Sorts the other way round.
+std::string Complement(std::string key) {
+  for (char& byte : key) byte = static_cast<char>(~byte);
+  return key;
+}
+
 // What is left of the file beyond `end`. REQUIRES: it reaches beyond.
 LedgerFile TrimmedTo(const LedgerFile& file, const std::string& end) {
   const UserKeyRange& range = *file.range;
@@ -52,6 +58,11 @@ class History::Tracker final : public FileTracker {
  private:
   LedgerFile Numbered(LedgerFile self) const {
     self.number = number_;
+    const UserKeyRange& range = *self.range;
+    if (range.smallest > range.largest) {  // a comparator that turns the order round
+      self.range = std::make_shared<const UserKeyRange>(
+          UserKeyRange{Complement(range.smallest), Complement(range.largest)});
+    }
     return self;
   }
 

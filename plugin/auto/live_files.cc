@@ -18,27 +18,39 @@ namespace {
 // A file takes some 0.2 ms, of a thread that is about to flush or compact.
 constexpr size_t kMaxFilesRead = 1000;
 
-// Opens the file itself: only column families whose handle is at hand can be asked for properties.
-std::shared_ptr<const rocksdb::TableProperties> ReadProperties(rocksdb::DB* db,
-                                                               const std::string& path) {
-  rocksdb::BlockBasedTableOptions table;
-  table.no_block_cache = false;
-  table.cache_index_and_filter_blocks = true;  // else the index would be read
-  rocksdb::Options options;
-  options.env = db->GetEnv();
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  rocksdb::SstFileReader reader(options);
-  if (!reader.Open(path).ok()) return nullptr;
-  return reader.GetTableProperties();
-}
+// Opens files by itself: of the database's own, only those of column families whose handle is at
+// hand could be asked for.
+class PropertyReader {
+ public:
+  explicit PropertyReader(rocksdb::DB* db) {
+    rocksdb::BlockBasedTableOptions table;
+    table.cache_index_and_filter_blocks = true;  // else the index would be read
+    options_.env = db->GetEnv();
+    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  }
 
-void Describe(const rocksdb::TableProperties& properties, LedgerFile* file) {
-  file->entries = properties.num_entries;
-  file->filter_keys =
-      properties.num_filter_entries != 0 ? properties.num_filter_entries : properties.num_entries;
-  file->filter_bits = 8.0 * static_cast<double>(properties.filter_size);
-  file->maker = properties.filter_size == 0 ? 0 : MakerOf(properties.filter_policy_name);
-}
+  // False once it has read enough, or if the file cannot be read.
+  bool Read(const rocksdb::LiveFileMetaData& metadata, LedgerFile* file) {
+    if (files_read_ == kMaxFilesRead) return false;
+    files_read_++;
+    rocksdb::SstFileReader reader(options_);
+    if (!reader.Open(metadata.directory + "/" + metadata.relative_filename).ok()) return false;
+    Describe(*reader.GetTableProperties(), file);
+    return true;
+  }
+
+ private:
+  static void Describe(const rocksdb::TableProperties& properties, LedgerFile* file) {
+    file->entries = properties.num_entries;
+    file->filter_keys =
+        properties.num_filter_entries != 0 ? properties.num_filter_entries : properties.num_entries;
+    file->filter_bits = 8.0 * static_cast<double>(properties.filter_size);
+    file->maker = properties.filter_size == 0 ? 0 : MakerOf(properties.filter_policy_name);
+  }
+
+  rocksdb::Options options_;
+  size_t files_read_ = 0;
+};
 
 // What is known of the files of a column family on average, for those that were not read.
 struct Average {
@@ -62,6 +74,40 @@ struct Average {
   }
 };
 
+// The files of the column families that are followed, with what is known or can be read of them.
+std::vector<LiveFile> Describe(rocksdb::DB* db,
+                               const std::vector<rocksdb::LiveFileMetaData>& listed,
+                               const DatabaseLedger& ledger) {
+  std::vector<uint64_t> numbers;
+  for (const rocksdb::LiveFileMetaData& metadata : listed) numbers.push_back(metadata.file_number);
+  const std::unordered_map<uint64_t, LedgerFile> known = ledger.Known(numbers);
+  PropertyReader reader(db);
+  std::vector<LiveFile> live;
+  std::unordered_map<std::string, Average> averages;
+  std::vector<std::pair<size_t, uint64_t>> not_read;  // index in `live`, size of the file
+  for (const rocksdb::LiveFileMetaData& metadata : listed) {
+    if (!ledger.Follows(metadata.column_family_name)) continue;
+    LiveFile described = {metadata.column_family_name, LedgerFile()};
+    LedgerFile& file = described.file;
+    const auto it = known.find(metadata.file_number);
+    const bool is_known = it != known.end() && it->second.filter_bits >= 0;
+    if (is_known) file = it->second;
+    file.number = metadata.file_number;
+    file.range = std::make_shared<const UserKeyRange>(
+        UserKeyRange{metadata.smallestkey, metadata.largestkey});
+    if (is_known || reader.Read(metadata, &file)) {
+      averages[described.column_family].Add(file, metadata.size);
+    } else {
+      not_read.push_back({live.size(), metadata.size});
+    }
+    live.push_back(std::move(described));
+  }
+  for (const auto& [index, bytes] : not_read) {
+    averages[live[index].column_family].Describe(bytes, &live[index].file);
+  }
+  return live;
+}
+
 }  // namespace
 
 void Resync(rocksdb::DB* db, DatabaseLedger* ledger) {
@@ -73,44 +119,7 @@ void Resync(rocksdb::DB* db, DatabaseLedger* ledger) {
   }
   std::vector<rocksdb::LiveFileMetaData> listed;
   db->GetLiveFilesMetaData(&listed);
-  std::vector<uint64_t> numbers;
-  for (const auto& metadata : listed) numbers.push_back(metadata.file_number);
-  std::unordered_map<uint64_t, LedgerFile> known = ledger->Known(numbers);
-
-  std::vector<LiveFile> live;
-  std::vector<size_t> not_read;  // indexes into both vectors
-  std::unordered_map<std::string, Average> averages;
-  size_t read = 0;
-  std::vector<const rocksdb::LiveFileMetaData*> sources;
-  for (const auto& metadata : listed) {
-    if (!ledger->Follows(metadata.column_family_name)) continue;
-    LiveFile file;
-    file.column_family = metadata.column_family_name;
-    const auto it = known.find(metadata.file_number);
-    if (it != known.end()) file.file = it->second;
-    file.file.number = metadata.file_number;
-    file.file.range = std::make_shared<const UserKeyRange>(
-        UserKeyRange{metadata.smallestkey, metadata.largestkey});
-    bool is_known = it != known.end() && it->second.filter_bits >= 0;
-    if (!is_known && read < kMaxFilesRead) {
-      read++;
-      const auto properties =
-          ReadProperties(db, metadata.directory + "/" + metadata.relative_filename);
-      is_known = properties != nullptr;
-      if (is_known) Describe(*properties, &file.file);
-    }
-    if (is_known) {
-      averages[file.column_family].Add(file.file, metadata.size);
-    } else {
-      not_read.push_back(live.size());
-    }
-    live.push_back(std::move(file));
-    sources.push_back(&metadata);
-  }
-  for (const size_t i : not_read) {
-    averages[live[i].column_family].Describe(sources[i]->size, &live[i].file);
-  }
-  ledger->Replace(session, std::move(live));
+  ledger->Replace(session, Describe(db, listed, *ledger));
 }
 
 }  // namespace rocksieve

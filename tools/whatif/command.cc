@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
+#include "database/open_errors.h"
 #include "exit_code.h"
 #include "interrupt.h"
 #include "progress.h"
-#include "database/open_errors.h"
 #include "whatif/report.h"
 #include "whatif/whatif.h"
 
@@ -77,31 +77,21 @@ int Run(Flags* flags) {
 
 void AddFlags(CLI::App* parser, Flags* flags) {
   WhatIfOptions* options = &flags->options;
-  parser->add_option("--db", options->database, "the database; it is only read")
-      ->type_name("DIR")
-      ->check(NotEmpty())
-      ->required();
+  const auto text = [&](const char* name, auto* value, const char* type, const char* description) {
+    return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
+  };
+  text("--db", &options->database, "DIR", "the database; it is only read")->required();
+  text("--spec", &options->specs, "SPEC", "a policy, ours or RocksDB's; may be repeated");
+  text("--bits", &flags->bits, "FROM..TO", "budgets, in bits per entry. Default: 6..20");
+  text("--plot", &flags->plot, "FILE", "write the picture there, as SVG");
+  text("--column-family", &options->column_families, "NAME",
+       "only this one; may be repeated. Default: all");
+  CLI::Option* const probes = text("--probes", &options->probes, "FILE",
+                                   "missing keys of your own, one per line, - for stdin");
+  parser->add_flag("--hex", options->probes_are_hex, "the keys in FILE are in hexadecimal digits")
+      ->needs(probes);
   parser
-      ->add_option("--spec", options->specs,
-                   "a policy to predict: rocksieve.auto:10, bloomfilter:10:false, ribbonfilter:10, "
-                   "none, ...; may be repeated")
-      ->type_name("SPEC")
-      ->check(NotEmpty());
-  parser
-      ->add_option("--bits", flags->bits,
-                   "the budgets of table and picture, in bits per entry. Default: 6..20")
-      ->type_name("FROM..TO");
-  parser->add_option("--plot", flags->plot, "write the picture there, as SVG")
-      ->type_name("FILE")
-      ->check(NotEmpty());
-  parser
-      ->add_option("--column-family", options->column_families,
-                   "only this one; may be repeated. Default: all")
-      ->type_name("NAME")
-      ->check(NotEmpty());
-  parser
-      ->add_option("--read-us", options->read_us,
-                   "what a block read takes, in microseconds, for the recommendation. Default: 80")
+      ->add_option("--read-us", options->read_us, "time of a block read, for the advice. Default: 80")
       ->type_name("NUMBER")
       ->check(CLI::PositiveNumber);
   parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
@@ -115,10 +105,9 @@ Command AddWhatIfCommand(CLI::App* parent) {
       parent,
       {.name = "whatif",
        .summary = "what other filters would do on the tree of a database",
-       .description = "Predicts memory, false-positive rates, useless reads and times of policies, "
-                      "as if each file were rewritten at its level; compares all families at equal "
-                      "memory; recommends one. Reads what files say of themselves, and their "
-                      "filters; times filters for a second.",
+       .description = "Predicts memory, rates, useless reads and times, as if each file were "
+                      "rewritten at its level; compares families at equal memory; recommends one. "
+                      "Reads filters and some keys, and times filters for a second.",
        .exit_codes = "0 done; 2 could not run, or bad usage",
        .example = "Example:\n"
                   "  rocksieve whatif --db=/data/db --spec=rocksieve.auto:10 --plot=reads.svg"});

@@ -83,10 +83,27 @@ Contender Contender::WithBits(double other_bits) const {
       other.spec = "ribbonfilter:" + amount + ":" + std::to_string(bloom_before_level);
       break;
     case ContenderKind::kAuto:
-      other.spec = "rocksieve.auto:" + amount;
+      other.automatic.bits_per_entry = other_bits;
+      other.spec = other.automatic.ToString();
       break;
   }
   return other;
+}
+
+bool Contender::IsAllowed() const {
+  FilterSpec ours_again;
+  AutoSpec automatic_again;
+  switch (kind) {
+    case ContenderKind::kOurs:
+      return FilterSpec::Parse(spec, &ours_again).empty();
+    case ContenderKind::kAuto:
+      return AutoSpec::Parse(spec, &automatic_again).empty();
+    case ContenderKind::kNone:
+    case ContenderKind::kBuiltinBloom:
+    case ContenderKind::kBuiltinRibbon:
+      break;
+  }
+  return true;
 }
 
 std::string Contender::FamilyName() const {
@@ -97,9 +114,8 @@ std::string Contender::FamilyName() const {
       return "RocksDB Bloom";
     case ContenderKind::kBuiltinRibbon:
       return "RocksDB Ribbon";
-    case ContenderKind::kAuto:
-      return "rocksieve.auto";
     case ContenderKind::kOurs:
+    case ContenderKind::kAuto:
       break;
   }
   std::string_view rest = spec;
@@ -109,11 +125,20 @@ std::string Contender::FamilyName() const {
 }
 
 Status ParseContender(const std::string& spec, Contender* contender) {
+  Contender parsed;
+  parsed.spec = spec;
+  if (AutoSpec::IsMeant(spec)) {
+    const std::string error = AutoSpec::Parse(spec, &parsed.automatic);
+    if (!error.empty()) return Status::InvalidArgument(error);
+    parsed.kind = ContenderKind::kAuto;
+    parsed.bits = parsed.automatic.bits_per_entry;
+    parsed.spec = parsed.automatic.ToString();
+    *contender = parsed;
+    return Status::OK();
+  }
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   const Status status = MakePolicy(spec, &policy);
   if (!status.ok()) return status;
-  Contender parsed;
-  parsed.spec = spec;
   if (policy == nullptr) {
     *contender = parsed;
     return status;

@@ -6,6 +6,8 @@
 #include <rocksdb/status.h>
 #include <rocksieve/filter_spec.h>
 
+#include "budget/auto_spec.h"
+
 namespace rocksieve::tools {
 
 enum class ContenderKind { kNone, kOurs, kBuiltinBloom, kBuiltinRibbon, kAuto };
@@ -14,13 +16,17 @@ struct Contender {
   std::string spec;  // as it would stand in an OPTIONS file
   ContenderKind kind = ContenderKind::kNone;
   // Bits per key (of RocksDB's Ribbon: of a Bloom filter of the same rate) or, of kAuto, per live
-  // entry. Of kOurs, `ours` says more.
+  // entry.
   double bits = 0;
-  FilterSpec ours;
+  FilterSpec ours;             // of kOurs
+  AutoSpec automatic;          // of kAuto
   int bloom_before_level = 0;  // of kBuiltinRibbon
 
-  // The same with another amount of memory.
+  // The same with another amount of memory; not of kNone.
   Contender WithBits(double other_bits) const;
+
+  // Whether there is a policy with this amount.
+  bool IsAllowed() const;
 
   // "RocksDB Bloom", "rocksieve.ribbon": all but the amount.
   std::string FamilyName() const;

@@ -9,13 +9,6 @@ namespace {
 
 constexpr double kStep = 0.5, kMostBits = 64;
 
-// Whether there is a policy with so many bits.
-bool IsAllowed(const Contender& contender) {
-  FilterSpec ignored;
-  return contender.kind != ContenderKind::kOurs ||
-         FilterSpec::Parse(contender.spec, &ignored).empty();
-}
-
 double Between(double low, double high, double share) { return low + (high - low) * share; }
 
 }  // namespace
@@ -63,7 +56,7 @@ Curve CurveOf(const PlannedTree& tree, const Contender& family, double least, do
   const double byte_per_entry_bit = static_cast<double>(tree.Entries()) / 8;
   for (double bits = 1; bits <= kMostBits; bits += kStep) {
     const Contender contender = family.WithBits(bits);
-    if (!IsAllowed(contender)) continue;
+    if (!contender.IsAllowed()) continue;
     const Prediction prediction = Predict(tree, contender);
     const CurvePoint point = {bits, prediction.filter_bytes, prediction.reads};
     // Keeps the last point below the range, so that the curve begins before it. Rounding up makes

@@ -22,11 +22,6 @@ uint64_t Rounded(uint64_t keys) {
   return keys >> shift << shift;
 }
 
-// Both range keys of a block of ours.
-double RangeBytes(double key_bytes) {
-  return 2 * std::min(key_bytes, static_cast<double>(kMaxRangeKeyBytes));
-}
-
 bool BuiltinRibbonMakesBloom(const Contender& contender, const FilterOptions& options,
                              const PlannedFile& file) {
   if (options.fifo) return false;  // RibbonFilterPolicy::GetBuilderWithContext(), RocksDB 7.8
@@ -41,8 +36,11 @@ FilterModel::FilterModel(const Contender& contender, const FilterOptions& option
   MakePolicy(contender.spec, &policy_).PermitUncheckedError();
 }
 
-FilterModel::Block FilterModel::BlockOf(uint64_t keys, bool bloom_instead, double key_bytes) {
-  const uint64_t rounded = Rounded(keys);
+FilterModel::Block FilterModel::BlockOf(uint64_t keys, bool bloom_instead,
+                                         const PlannedFile& file) {
+  // RocksDB's Ribbon comes in steps, and costs nothing to predict.
+  const bool in_steps = contender_.kind == ContenderKind::kBuiltinRibbon && !bloom_instead;
+  const uint64_t rounded = in_steps ? keys : Rounded(keys);
   const auto [found, is_new] = blocks_.try_emplace({rounded, bloom_instead});
   Block& block = found->second;
   if (is_new && contender_.kind == ContenderKind::kOurs) {
@@ -50,7 +48,7 @@ FilterModel::Block FilterModel::BlockOf(uint64_t keys, bool bloom_instead, doubl
     block.bytes = static_cast<double>(FilterBuilder(contender_.ours).EstimateBlockBytes(rounded));
     block.rate = ExpectedFalsePositiveRate(contender_.ours, rounded);
   } else if (is_new) {
-    const bool bloom = bloom_instead || contender_.kind == ContenderKind::kBuiltinBloom;
+    const bool bloom = !in_steps;
     const BuiltinFilter filter = bloom ? BuiltinBloom(rounded, contender_.bits)
                                        : BuiltinRibbon(rounded, contender_.bits);
     block = {bloom ? FilterKind::kBuiltinBloom : FilterKind::kBuiltinRibbon, filter.bytes,
@@ -58,7 +56,7 @@ FilterModel::Block FilterModel::BlockOf(uint64_t keys, bool bloom_instead, doubl
   }
   Block exact = block;
   if (rounded != 0) exact.bytes *= static_cast<double>(keys) / static_cast<double>(rounded);
-  if (contender_.kind == ContenderKind::kOurs) exact.bytes += RangeBytes(key_bytes);
+  if (contender_.kind == ContenderKind::kOurs) exact.bytes += file.range_bytes;
   return exact;
 }
 
@@ -85,16 +83,27 @@ PredictedFilter FilterModel::Predict(const PlannedFile& file) {
   if (options_.skip_bottommost && file.bottommost) return {};
   const bool bloom_instead = contender_.kind == ContenderKind::kBuiltinRibbon &&
                              BuiltinRibbonMakesBloom(contender_, options_, file);
-  const auto block_of = [&](uint64_t keys) { return BlockOf(keys, bloom_instead, file.key_bytes); };
-  if (!options_.partitioned) {
-    const Block block = block_of(file.filter_keys);
-    return {block.kind, block.bytes, block.rate, 1};
+  Partitions partitions;
+  if (options_.partitioned) {
+    partitions = PartitionsOf(file, options_, KeysPerPartition(file, bloom_instead));
+  } else {
+    partitions.full = 1;
+    partitions.keys_full = file.filter_keys;
   }
-  const Partitions partitions =
-      PartitionsOf(file, options_, KeysPerPartition(file, bloom_instead));
-  const Block block = block_of(partitions.keys);
-  return {block.kind, partitions.count * block.bytes + partitions.index_bytes, block.rate,
-          partitions.count};
+  PredictedFilter filter;
+  filter.bytes = partitions.index_bytes;
+  filter.rate = 0;
+  const auto add = [&](uint64_t count, uint64_t keys) {
+    if (count == 0 || keys == 0) return;
+    const Block block = BlockOf(keys, bloom_instead, file);
+    const double share = static_cast<double>(count * keys) / static_cast<double>(file.filter_keys);
+    filter.kind = block.kind;
+    filter.bytes += static_cast<double>(count) * block.bytes;
+    filter.rate += share * block.rate;
+  };
+  add(partitions.full, partitions.keys_full);
+  add(1, partitions.keys_last);
+  return filter;
 }
 
 }  // namespace rocksieve::tools

@@ -19,9 +19,8 @@ namespace rocksieve::tools {
 
 struct PredictedFilter {
   FilterKind kind = FilterKind::kNone;
-  double bytes = 0;       // as in the property filter_size: with the index of partitions
-  double rate = 1;        // of a key that is not in the file
-  double partitions = 0;  // 1 if it is not partitioned
+  double bytes = 0;  // as in the property filter_size: with the index of partitions
+  double rate = 1;  // of a key that is not in the file
 };
 
 // Predicts for one contender; remembers, since many files are alike.
@@ -37,7 +36,7 @@ class FilterModel {
     FilterKind kind = FilterKind::kNone;
     double bytes = 0, rate = 1;
   };
-  Block BlockOf(uint64_t keys, bool bloom_instead, double key_bytes);
+  Block BlockOf(uint64_t keys, bool bloom_instead, const PlannedFile& file);
   uint64_t KeysPerPartition(const PlannedFile& file, bool bloom_instead);
 
   const Contender contender_;

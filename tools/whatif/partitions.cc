@@ -4,13 +4,6 @@
 #include <cmath>
 
 namespace rocksieve::tools {
-namespace {
-
-// What the index takes for a partition besides its key: three lengths, offset and size of the
-// partition, and a restart point.
-constexpr double kEntryBytes = 3 + 6 + 4;
-
-}  // namespace
 
 uint64_t WantedPartitionBytes(const FilterOptions& options) {
   const uint64_t percent = 100 - static_cast<uint64_t>(options.partition_deviation_percent);
@@ -29,10 +22,14 @@ Partitions PartitionsOf(const PlannedFile& file, const FilterOptions& options,
         std::ceil(static_cast<double>(options.partition_bytes) / file.index_entry_bytes);
     keys_per_partition = std::min(keys_per_partition, data_blocks * keys_per_data_block);
   }
+  const auto keys_full = static_cast<uint64_t>(std::max(1.0, std::round(keys_per_partition)));
   Partitions partitions;
-  partitions.count = std::max(1.0, std::ceil(keys / std::max(1.0, keys_per_partition)));
-  partitions.keys = std::max<uint64_t>(1, std::llround(keys / partitions.count));
-  partitions.index_bytes = partitions.count * (file.key_bytes + kEntryBytes);
+  partitions.keys_full = keys_full;
+  partitions.full = file.filter_keys / keys_full;
+  partitions.keys_last = file.filter_keys % keys_full;
+  const uint64_t count = partitions.full + (partitions.keys_last != 0 ? 1 : 0);
+  // Its entries look like those of the index: a shortened key, and the place of a block.
+  partitions.index_bytes = static_cast<double>(count) * file.index_entry_bytes;
   return partitions;
 }
 

@@ -13,9 +13,10 @@
 namespace rocksieve::tools {
 
 struct Partitions {
-  double count = 1;
-  uint64_t keys = 0;  // mean, of a partition
-  double index_bytes = 0;
+  uint64_t full = 0;       // so many partitions ..
+  uint64_t keys_full = 0;  // .. of so many keys,
+  uint64_t keys_last = 0;  // and a last one of the rest; 0 if nothing is left
+  double index_bytes = 0;  // of the index that leads to them
 };
 
 // The size that RocksDB tells a builder for a partition: metadata_block_size less what the rest of

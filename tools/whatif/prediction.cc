@@ -16,9 +16,10 @@ Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& fi
     if (filter.bytes == 0) level.files_without_filter++;
     level.entries += file.entries;
     level.filter_bytes += filter.bytes;
-    level.meets += file.meets;
     const double passes = file.prefix_present + (1 - file.prefix_present) * filter.rate;
-    level.reads += file.meets * passes;
+    level.meets += file.meets;
+    level.passes += file.meets * passes;
+    level.reads += file.meets * passes * tree.blocks_per_search;
     if (filter.kind == FilterKind::kNone) continue;
     prediction.keys[filter.kind] += static_cast<double>(file.filter_keys);
     prediction.probes[filter.kind] += file.meets;

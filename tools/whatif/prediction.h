@@ -18,10 +18,12 @@ struct LevelPrediction {
   uint64_t entries = 0;
   double filter_bytes = 0;
   double meets = 0;  // files of the level that a lookup of a missing key asks
-  double reads = 0;  // and those of them that it searches in vain: data blocks
+  double passes = 0;  // and those of them that it searches in vain
+  double reads = 0;   // data blocks in them
 
-  // Of the level's filters, in proportion to how often they are asked.
-  double rate() const { return meets > 0 ? reads / meets : 0; }
+  // Of the level's filters, in proportion to how often they are asked; keys whose prefix is there
+  // pass as well.
+  double rate() const { return meets > 0 ? passes / meets : 0; }
 };
 
 struct Prediction {

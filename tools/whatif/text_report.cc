@@ -105,10 +105,10 @@ std::string Section(const WhatIfOptions& options, const WhatIfResult& result) {
   text += Wrapped((result.recommendation.spec.empty() ? "" : "Recommended: ") +
                       result.recommendation.reason,
                   kWidth);
-  text += "\n\n" + Wrapped("Times were measured in this process just now: single filters of 200,000 keys in "
-                  "memory, one thread.",
-                  kWidth);
-  return text;
+  text += "\n\n" + Wrapped("Times were measured in this process just now, on one thread: filters of "
+                           "200,000 keys, in memory.",
+                           kWidth);
+  return text + "\n";
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ struct PlannedFile {
   uint64_t entries = 0;           // tombstones and old versions included
   uint64_t filter_keys = 0;       // distinct keys and prefixes that a filter of it holds
   double key_bytes = 0;           // mean, of user keys
+  double range_bytes = 0;         // that a block of ours takes for its smallest and largest entry
   uint64_t data_blocks = 0;
   double index_entry_bytes = 0;   // mean, per data block
   // Made by a flush, for which RocksDB's Ribbon policy makes Bloom filters.
@@ -46,6 +47,8 @@ struct PlannedTree {
   FilterOptions options;
   std::vector<PlannedFile> files;  // by level
   bool has_filters = false;        // at least one file
+  // Data blocks that a lookup reads in a file that it searches; mostly 1.
+  double blocks_per_search = 1;
 
   uint64_t Entries() const {
     uint64_t entries = 0;

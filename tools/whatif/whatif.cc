@@ -5,7 +5,11 @@
 
 #include "database/database.h"
 #include "database/tree.h"
+#include "probe/block_reads.h"
+#include "probe/missing_keys.h"
+#include "probe/probe_file.h"
 #include "whatif/calibration.h"
+#include "whatif/lookups.h"
 #include "whatif/read_tree.h"
 
 namespace rocksieve::tools {
@@ -115,6 +119,42 @@ Status Compare(const WhatIfOptions& options, const std::vector<Contender>& conte
   return Status::OK();
 }
 
+constexpr uint64_t kMissingKeys = 20000;
+
+// Where lookups of missing keys go: of the user's, or of keys like the data.
+Status PlaceLookups(const Database& database, size_t family, const Tree& tree,
+                    std::vector<std::string> keys, Progress* progress, WhatIfResult* result) {
+  if (keys.empty()) {
+    MissingKeys made;
+    const Status status =
+        MakeMissingKeys(database, family, tree, kMissingKeys, progress, &made);
+    if (!status.ok()) return status;
+    if (made.from_ranges_only) {
+      result->warnings.push_back("keys could not be read (" + made.why +
+                                 "): lookups are spread evenly over the files");
+    }
+    keys = std::move(made.keys);
+  }
+  const Status status = PlaceLookups(tree, &keys, progress, &result->tree);
+  if (!status.ok()) return status;
+  result->tree.blocks_per_search = MeasureBlockReads(database, family, tree, keys).per_pass;
+  return status;
+}
+
+Status WhatIfForFamily(const WhatIfOptions& options, const std::vector<Contender>& contenders,
+                       const Database& database, size_t family, const Tree& tree,
+                       const std::vector<std::string>& keys, Progress* progress,
+                       WhatIfResult* result) {
+  result->warnings = tree.Problems();
+  if (!tree.family.comparator_known) {
+    result->warnings.push_back("the comparator " + tree.family.comparator_name +
+                               " is not in this program: as if each lookup met every file");
+  }
+  result->tree = PlanTree(database, tree);
+  const Status status = PlaceLookups(database, family, tree, keys, progress, result);
+  return status.ok() ? Compare(options, contenders, progress, result) : status;
+}
+
 }  // namespace
 
 Status RunWhatIf(const WhatIfOptions& options, Progress* progress,
@@ -122,6 +162,11 @@ Status RunWhatIf(const WhatIfOptions& options, Progress* progress,
   std::vector<Contender> contenders;
   Status status = ParseAll(options.specs, &contenders);
   if (!status.ok()) return status;
+  std::vector<std::string> keys;
+  if (!options.probes.empty()) {
+    status = ReadProbeKeys(options.probes, options.probes_are_hex, &keys);
+    if (!status.ok()) return status;
+  }
   std::unique_ptr<Database> database;
   std::vector<Tree> trees;
   status = OpenAndReadTrees(options.database, options.column_families, progress, &database, &trees);
@@ -129,9 +174,7 @@ Status RunWhatIf(const WhatIfOptions& options, Progress* progress,
   for (size_t i = 0; i < trees.size(); i++) {
     if (trees[i].file_count() == 0) continue;
     WhatIfResult result;
-    result.warnings = trees[i].Problems();
-    status = PlanTree(*database, i, trees[i], &result.tree);
-    if (status.ok()) status = Compare(options, contenders, progress, &result);
+    status = WhatIfForFamily(options, contenders, *database, i, trees[i], keys, progress, &result);
     if (!status.ok()) return status;
     results->push_back(std::move(result));
   }

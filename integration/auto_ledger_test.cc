@@ -1,0 +1,192 @@
+// The ledger of live files and the history, fed by hand, and the listener's memory.
+#include "auto/database_ledger.h"
+#include "auto/history.h"
+#include "auto/listener.h"
+#include "tree.h"
+
+namespace rocksieve {
+namespace {
+
+constexpr const char* kFamily = "default";
+
+LedgerFile File(uint64_t number, const std::string& from, const std::string& to,
+                uint64_t entries = 100) {
+  LedgerFile file;
+  file.number = number;
+  file.range = std::make_shared<const UserKeyRange>(UserKeyRange{from, to});
+  file.entries = file.filter_keys = entries;
+  file.filter_bits = 10.0 * static_cast<double>(entries);
+  file.maker = 1;
+  return file;
+}
+
+std::vector<uint64_t> Numbers(const std::vector<LedgerFile>& files) {
+  std::vector<uint64_t> numbers;
+  for (const LedgerFile& file : files) numbers.push_back(file.number);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+class Ledger : public testing::Test {
+ protected:
+  // Of a file that some job is about to build.
+  std::vector<uint64_t> Others(int job = 1000) const {
+    return Numbers(ledger_.Look(kFamily, job, File(1000, "a", "b"), true).others);
+  }
+  void FlushFile(int job, uint64_t number) {
+    ledger_.BeginJob(kFamily, job, {});
+    ledger_.Register(kFamily, job, File(number, "a", "z"));
+    ledger_.EndJob(kFamily, job, {}, {number});
+  }
+
+  DatabaseLedger ledger_;
+};
+
+TEST_F(Ledger, FollowsFlushesAndCompactions) {
+  FlushFile(1, 11);
+  FlushFile(2, 12);
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{11, 12}));
+  ledger_.BeginJob(kFamily, 3, {11, 12});
+  ledger_.Register(kFamily, 3, File(13, "a", "m"));
+  // The job itself no longer sees its inputs, all others see inputs and outputs.
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{11, 12, 13}));
+  const Surroundings own = ledger_.Look(kFamily, 3, File(14, "m1", "y"), true);
+  EXPECT_EQ(Numbers(own.others), (std::vector<uint64_t>{0, 13}));  // 0: what is still to come
+  ledger_.Register(kFamily, 3, File(14, "m1", "y"));
+  ledger_.EndJob(kFamily, 3, {11, 12}, {13, 14});
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{13, 14}));
+}
+
+TEST_F(Ledger, KeepsFilesThatWereMoved) {
+  FlushFile(1, 11);
+  ledger_.BeginJob(kFamily, 2, {11});
+  ledger_.EndJob(kFamily, 2, {11}, {11});
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{11}));
+}
+
+TEST_F(Ledger, IsNotMisledByLateEvents) {
+  ledger_.BeginJob(kFamily, 1, {});
+  ledger_.Register(kFamily, 1, File(11, "a", "z"));
+  ledger_.BeginJob(kFamily, 2, {11});
+  ledger_.Register(kFamily, 2, File(12, "a", "z"));
+  ledger_.EndJob(kFamily, 2, {11}, {12});
+  ledger_.EndJob(kFamily, 1, {}, {11});  // the flush completes after its file is gone
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{12}));
+}
+
+TEST_F(Ledger, DropsWhatFailedJobsWrote) {
+  FlushFile(1, 11);
+  ledger_.BeginJob(kFamily, 2, {11});
+  ledger_.Register(kFamily, 2, File(12, "a", "m"));
+  ledger_.FailJob(kFamily, 2);
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{11}));
+  EXPECT_TRUE(ledger_.NeedsResync("session", kFamily));
+}
+
+TEST_F(Ledger, DropsOutputsThatCameToNothing) {
+  ledger_.BeginJob(kFamily, 1, {});
+  ledger_.Register(kFamily, 1, File(11, "a", "z"));
+  ledger_.Register(kFamily, 1, File(12, "a", "z"));
+  ledger_.EndJob(kFamily, 1, {}, {11});
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{11}));
+}
+
+TEST_F(Ledger, IsReplacedByWhatTheDatabaseLists) {
+  FlushFile(1, 11);
+  FlushFile(2, 12);
+  ASSERT_TRUE(ledger_.BeginResync());
+  EXPECT_FALSE(ledger_.BeginResync());  // one at a time
+  // Meanwhile a file comes and one goes.
+  FlushFile(3, 13);
+  ledger_.Remove(12);
+  ledger_.Replace("session", {{kFamily, File(12, "a", "z")}, {kFamily, File(20, "a", "z")}});
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{13, 20}));
+  EXPECT_FALSE(ledger_.NeedsResync("session", kFamily));
+  EXPECT_TRUE(ledger_.NeedsResync("another session", kFamily));
+  for (int job = 10; job < 80; job++) FlushFile(job, 100 + job);
+  EXPECT_TRUE(ledger_.NeedsResync("session", kFamily));
+}
+
+TEST_F(Ledger, IgnoresColumnFamiliesOfOtherPolicies) {
+  ledger_.BeginJob("other", 1, {});
+  EXPECT_TRUE(ledger_.NeedsResync("session", "other"));
+  ledger_.Complete("other", 11, 100, 100, 1000, /*is_auto=*/false);
+  EXPECT_FALSE(ledger_.NeedsResync("session", "other"));
+  EXPECT_EQ(ledger_.file_count(), 0u);
+}
+
+TEST_F(Ledger, ForgetsJobsThatNeverEnd) {
+  for (int job = 1; job < 2000; job++) ledger_.BeginJob(kFamily, job, {});
+  FlushFile(3000, 11);
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{11}));
+}
+
+TEST(Listener, ForgetsDatabasesThatAreClosed) {
+  const auto listener = std::make_shared<Listener>();
+  const TemporaryDirectory directory;
+  for (int i = 0; i < 20; i++) {
+    DbConfig config("rocksieve.auto:10");
+    config.options.listeners.push_back(listener);
+    const DbPtr db = Open(config.Build(), directory / std::to_string(i));
+    Must(db->Put(rocksdb::WriteOptions(), "key", "value"));
+    Flush(db.get());
+    EXPECT_LE(listener->database_count(), 2u);
+  }
+}
+
+class HistoryOf : public testing::Test {
+ protected:
+  // Builds a file; returns what the policy believes to be there beside it.
+  std::vector<LedgerFile> Build(int level, rocksdb::TableFileCreationReason reason,
+                                const LedgerFile& file) {
+    rocksdb::FilterBuildingContext context(table_);
+    context.level_at_creation = level;
+    context.column_family_name = kFamily;
+    context.reason = reason;
+    const std::unique_ptr<FileTracker> tracker = history_.NewTracker(context);
+    const Surroundings around = tracker->Look(file, true);
+    tracker->Update(file);
+    return around.others;
+  }
+  static double Entries(const std::vector<LedgerFile>& files) {
+    double entries = 0;
+    for (const LedgerFile& file : files) entries += static_cast<double>(file.entries);
+    return entries;
+  }
+
+  static constexpr auto kFlush = rocksdb::TableFileCreationReason::kFlush;
+  static constexpr auto kCompaction = rocksdb::TableFileCreationReason::kCompaction;
+  const rocksdb::BlockBasedTableOptions table_;
+  History history_;
+};
+
+TEST_F(HistoryOf, CompactionsReplaceWhatTheyOverlapAsFarAsTheyDo) {
+  EXPECT_EQ(Entries(Build(0, kFlush, File(0, "000", "999"))), 0);
+  EXPECT_EQ(Entries(Build(0, kFlush, File(0, "000", "999"))), 100);
+  EXPECT_EQ(Entries(Build(0, kFlush, File(0, "000", "999"))), 200);
+  // The first half of the output: half of the inputs is left.
+  EXPECT_NEAR(Entries(Build(1, kCompaction, File(0, "000", "499", 150))), 150, 3);
+  EXPECT_NEAR(Entries(Build(1, kCompaction, File(0, "500", "999", 150))), 150, 3);
+  EXPECT_NEAR(Entries(Build(0, kFlush, File(0, "000", "999"))), 300, 3);
+}
+
+TEST_F(HistoryOf, CompactionsWithinLevel0TakeTheNewest) {
+  for (int i = 0; i < 4; i++) Build(0, kFlush, File(0, "000", "999"));
+  EXPECT_EQ(Entries(Build(0, kCompaction, File(0, "000", "999", 200))), 200);
+}
+
+TEST_F(HistoryOf, DeeperLevelsAreLeftAlone) {
+  Build(3, kCompaction, File(0, "000", "999", 1000));
+  EXPECT_EQ(Entries(Build(2, kCompaction, File(0, "000", "999"))), 1000);
+}
+
+TEST_F(HistoryOf, IsBounded) {
+  for (int i = 0; i < 10000; i++) {
+    const std::string key = NumberedKey(i);
+    Build(0, kFlush, File(0, key, key + "x", 1));
+  }
+  EXPECT_LE(Entries(Build(0, kFlush, File(0, "a", "b"))), 8192);
+}
+
+}  // namespace
+}  // namespace rocksieve

@@ -1,0 +1,199 @@
+"""`rocksieve whatif`: its report, its JSON document, its picture, and what it refuses.
+Whether its predictions come true is whatif_test.cc's concern."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import sys
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from environment import BUILD, SEED, Sandbox, run, run_ok
+
+COMMAND = BUILD / "bin" / "rocksieve"
+SVG = "{http://www.w3.org/2000/svg}"
+READS = "expected_useless_reads_per_missing_lookup"
+
+
+def load(database, lines, *flags, spec="bloomfilter:10:false"):
+    run_ok(COMMAND, "load", f"--db={database}", f"--spec={spec}", "--input=-", *flags,
+           stdin="".join(lines))
+
+
+class WhatIf(Sandbox):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        randomness = random.Random(SEED)
+        cls.database = cls.class_directory / "db"
+        cls.keys = [f"{randomness.randrange(10**9):09}" for _ in range(20000)]
+        load(cls.database, [f"{key}\tvalue {key}\n" for key in cls.keys], "--compact")
+        load(cls.database, [f"{key}\tanother\n" for key in cls.keys[::7]], "--add")
+
+    def whatif(self, *flags, database=None):
+        return run(COMMAND, "whatif", f"--db={database or self.database}", *flags)
+
+    def whatif_json(self, *flags, **settings):
+        finished = self.whatif("--json", *flags, **settings)
+        self.assertEqual((0, ""), (finished.code, finished.err), finished)
+        return json.loads(finished.out)
+
+    def refusal(self, *flags, **settings):
+        finished = self.whatif(*flags, **settings)
+        self.assertEqual((2, ""), (finished.code, finished.out), finished)
+        return finished.err
+
+
+class Reports(WhatIf):
+    def test_the_document(self):
+        specs = ["rocksieve.auto:10", "ribbonfilter:10", "none"]
+        report = self.whatif_json("--bits=8..12", *[f"--spec={spec}" for spec in specs])
+        self.assertEqual(str(self.database), report["database"])
+        [family] = report["column_families"]
+        self.assertEqual("default", family["name"])
+        self.assertEqual(2, family["files"])
+        self.assertEqual(specs, [policy["spec"] for policy in family["policies"]])
+        for filters in [family["now"], *family["policies"]]:
+            levels = filters["levels"]
+            self.assertEqual(family["entries"], sum(level["entries"] for level in levels))
+            self.assertEqual(2, sum(level["files"] for level in levels))
+            self.assertAlmostEqual(filters["filter_bytes"],
+                                   sum(level["filter_bytes"] for level in levels), delta=2)
+            self.assertAlmostEqual(filters[READS], sum(level[READS] for level in levels))
+            for level in levels:
+                self.assertTrue(0 < level["false_positive_rate"] <= 1)
+        auto, ribbon, none = family["policies"]
+        self.assertEqual(0, none["filter_bytes"])
+        self.assertAlmostEqual(2, none[READS], delta=0.05)
+        self.assertLess(auto[READS], ribbon[READS])
+        self.assertLess(ribbon["filter_bytes"], auto["filter_bytes"])
+        for policy in (auto, ribbon):
+            self.assertGreater(policy["build_seconds"], 0)
+            self.assertTrue(1 < policy["probe_nanoseconds_per_missing_lookup"] < 100000)
+
+    def test_budgets_fall(self):
+        [family] = self.whatif_json("--bits=8..12")["column_families"]
+        budgets = family["budgets"]
+        self.assertEqual([8, 9, 10, 11, 12], [row["filter_bits_per_entry"] for row in budgets])
+        for name in ("RocksDB Bloom", "RocksDB Ribbon", "rocksieve.bloom", "rocksieve.ribbon",
+                     "rocksieve.auto"):
+            reads = [row[READS][name] for row in budgets]
+            self.assertEqual(sorted(reads, reverse=True), reads, name)
+            self.assertTrue(all(0 < value < 1 for value in reads), name)
+
+    def test_a_recommendation_in_the_memory_of_today(self):
+        [family] = self.whatif_json()["column_families"]
+        advice = family["recommendation"]
+        self.assertTrue(advice["spec"].startswith("rocksieve."), advice)
+        self.assertLess(advice["filter_bytes"], 1.03 * family["now"]["filter_bytes"])
+        self.assertLess(advice[READS], 0.5 * family["now"][READS])
+        self.assertIn(advice["spec"], advice["reason"])
+        self.assertIn("us per read", advice["reason"])
+        # A cheaper read makes the CPU count, in the modelled time at least.
+        [cheap] = self.whatif_json("--read-us=0.1")["column_families"]
+        self.assertLess(cheap["recommendation"]["microseconds_per_missing_lookup"],
+                        advice["microseconds_per_missing_lookup"] + 0.1)
+
+    def test_keeps_what_is_best_already(self):
+        database = self.directory / "best"
+        load(database, [f"{key}\n" for key in self.keys], "--compact", spec="rocksieve.ribbon:10")
+        [family] = self.whatif_json(database=database)["column_families"]
+        self.assertIsNone(family["recommendation"]["spec"], family["recommendation"])
+        self.assertIn("Keep", family["recommendation"]["reason"])
+
+    def test_missing_keys_of_the_user(self):
+        probes = self.directory / "probes"
+        # Beyond all keys: no file is met.
+        probes.write_text("".join(f"x{i}\n" for i in range(100)))
+        [family] = self.whatif_json("--spec=none", f"--probes={probes}")["column_families"]
+        self.assertEqual(0, family["policies"][0][READS])
+        probes.write_text("".join(f"{'5' * 9}{i}".encode().hex() + "\n" for i in range(100)))
+        [family] = self.whatif_json("--spec=none", f"--probes={probes}", "--hex")["column_families"]
+        self.assertAlmostEqual(2, family["policies"][0][READS], delta=0.05)
+
+    def test_the_text(self):
+        finished = self.whatif("--spec=rocksieve.auto:10", "--bits=6..9")
+        self.assertEqual((0, ""), (finished.code, finished.err), finished)
+        self.assertIn("rocksieve.auto:10", finished.out)
+        self.assertIn("Recommended: rocksieve.", finished.out)
+        self.assertIn("measured in this process", finished.out)
+        self.assertRegex(finished.out, r"(?m)^9 +[\d,]+ +[\d.]+ +[\d.]+")  # the last budget
+        self.assertRegex(finished.out, r"(?m)^ +0\.01 \|")  # the drawing
+        self.assertLessEqual(max(map(len, finished.out.splitlines())), 100)
+
+    def test_nothing_is_written(self):
+        def state():
+            return {path: (path.stat().st_mtime_ns, path.stat().st_size)
+                    for path in [self.database, *self.database.rglob("*")]}
+        before = state()
+        self.whatif_json("--spec=rocksieve.auto:10")
+        self.assertEqual(before, state())
+
+    def test_several_column_families(self):
+        database = self.directory / "families"
+        load(database, [f"{key}\n" for key in self.keys[:2000]])
+        load(database, [f"{key}\n" for key in self.keys[:1000]], "--add", "--column-family=other")
+        names = lambda *flags: [family["name"] for family in self.whatif_json(
+            *flags, database=database)["column_families"]]
+        self.assertEqual(["default", "other"], names())
+        self.assertEqual(["other"], names("--column-family=other"))
+        self.assertIn("--column-family", self.refusal("--plot=x.svg", database=database))
+        self.assertFalse(os.path.exists("x.svg"))
+
+    def test_an_empty_database(self):
+        database = self.directory / "empty"
+        load(database, [])
+        self.assertEqual([], self.whatif_json(database=database)["column_families"])
+        self.assertIn("nothing to filter", self.whatif(database=database).out)
+
+
+class Picture(WhatIf):
+    def test_it_is_svg_with_axes_and_a_legend(self):
+        path = self.directory / "reads & memory.svg"
+        self.whatif_json("--spec=rocksieve.auto:10", f"--plot={path}")
+        root = ElementTree.parse(path).getroot()
+        self.assertEqual(SVG + "svg", root.tag)
+        texts = [text.text for text in root.iter(SVG + "text")]
+        for expected in ("RocksDB Bloom", "RocksDB Ribbon", "rocksieve.auto", "now", "0.01",
+                         "filter memory: bits per entry, and in all",
+                         "useless data-block reads per lookup of a missing key"):
+            self.assertIn(expected, texts)
+        lines = [line for line in root.iter(SVG + "polyline")]
+        self.assertEqual(10, len(lines))  # five families, each once more in the legend
+        width, height = float(root.get("width")), float(root.get("height"))
+        for line in lines:
+            for x, y in re.findall(r"([\d.]+),([\d.]+)", line.get("points")):
+                self.assertTrue(0 <= float(x) <= width and 0 <= float(y) <= height)
+
+    def test_it_cannot_be_written(self):
+        error = self.refusal(f"--plot={self.directory}/none/picture.svg")
+        self.assertIn("cannot write", error)
+        self.assertIn("picture.svg", error)
+
+
+class Refusals(WhatIf):
+    def test_each_says_what_is_wrong(self):
+        for words, flags in {
+            "no filter policy \"typo:10\"": ["--spec=typo:10"],
+            "not one of the families": ["--spec=rocksieve.blom:10"],
+            "rocksieve.auto spec": ["--spec=rocksieve.auto:0"],
+            "knows no model": ["--spec=rocksdb.internal.LegacyBloomFilter:10"],
+            "two whole numbers": ["--bits=20..6"],
+            "1 to 32": ["--bits=6..99"],
+            "as in --bits=6..20": ["--bits=6-20"],
+            "--read-us": ["--read-us=0"],
+            "no column family": ["--column-family=nowhere"],
+            "nowhere.txt": ["--probes=nowhere.txt"],
+            "--probes": ["--hex"],
+        }.items():
+            with self.subTest(flags):
+                self.assertIn(words.lower(), self.refusal(*flags).lower())
+        self.assertIn("nowhere", self.refusal(database=self.directory / "nowhere"))
+
+
+if __name__ == "__main__":
+    unittest.main()

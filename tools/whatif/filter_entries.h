@@ -1,0 +1,15 @@
+// How many keys and prefixes a filter of a file would hold.
+#pragma once
+
+#include "database/database.h"
+#include "database/tree.h"
+#include "whatif/tree.h"
+
+namespace rocksieve::tools {
+
+// Fills in PlannedFile::filter_keys: from the filter that the file has, if a new one would hold the
+// same; else from its number of entries and, if prefixes are filtered, from some of its keys.
+// `planned`: the files of `tree`, in the same order.
+void CountFilterEntries(const Tree& tree, PlannedTree* planned);
+
+}  // namespace rocksieve::tools
