@@ -121,7 +121,8 @@ class Refusing(Loading):
         self.assertFalse(self.database.exists())
 
     def test_specs_that_rocksdb_would_take_for_none(self):
-        for spec in ("rocksive.bloom:10", "bloom:10", "bloomfilter:x", "nullptr", "rocksieve.blom:1"):
+        for spec in ("rocksive.bloom:10", "bloom:10", "bloomfilter:x", "nullptr",
+                     "rocksieve.blom:1"):
             with self.subTest(spec=spec):
                 self.assert_refused(spec, spec=spec)
                 self.assertFalse(self.database.exists())

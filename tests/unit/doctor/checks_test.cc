@@ -1,4 +1,4 @@
-// Each check beside its threshold. Real databases are in integration/doctor_test.py.
+// Each check beside its threshold. Real databases are in integration/doctor_findings_test.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
