@@ -147,6 +147,11 @@ Status WhatIfForFamily(const WhatIfOptions& options, const std::vector<Contender
                        const std::vector<std::string>& keys, Progress* progress,
                        WhatIfResult* result) {
   result->warnings = tree.Problems();
+  if (tree.entries() == 0 && !result->warnings.empty()) {
+    return Status::Corruption(
+        "no file of column family " + tree.family.name +
+        " can be read, so there is nothing to predict from: " + result->warnings[0]);
+  }
   if (!tree.family.comparator_known) {
     result->warnings.push_back("the comparator " + tree.family.comparator_name +
                                " is not in this program: as if each lookup met every file");
