@@ -57,7 +57,7 @@ class Budget : public testing::TestWithParam<Case> {
 
 TEST_P(Budget, FillRandom) {
   Open(Config());
-  for (uint64_t i = 0; i < 150 * kKeysPerFlush; i++) {
+  for (uint64_t i = 0; i < 100 * kKeysPerFlush; i++) {
     Put(i);
     if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
   }
@@ -67,7 +67,7 @@ TEST_P(Budget, FillRandom) {
 // Files are moved down as they are, with the filters that they were built with.
 TEST_P(Budget, FillSequentially) {
   Open(Config());
-  for (uint64_t i = 0; i < 80 * kKeysPerFlush; i++) {
+  for (uint64_t i = 0; i < 50 * kKeysPerFlush; i++) {
     Must(db_->Put(rocksdb::WriteOptions(), NumberedKey(2 * i), std::string(24, 'v')));
     if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
   }
@@ -78,7 +78,7 @@ TEST_P(Budget, OverwritesDeletionsAndReopening) {
   Open(Config());
   Random random = SeededRandom(3);
   constexpr uint64_t kKeys = 60000;
-  for (uint64_t i = 0; i < 100 * kKeysPerFlush; i++) {
+  for (uint64_t i = 0; i < 60 * kKeysPerFlush; i++) {
     const uint64_t number = random() % kKeys;
     if (random() % 10 == 0) {
       Must(db_->Delete(rocksdb::WriteOptions(), ScatteredKey(2 * number)));
@@ -87,7 +87,7 @@ TEST_P(Budget, OverwritesDeletionsAndReopening) {
     }
     if (i % kKeysPerFlush != kKeysPerFlush - 1) continue;
     FlushAndLook();
-    if (i / kKeysPerFlush % 25 == 24) {
+    if (i / kKeysPerFlush % 20 == 19) {
       db_.reset();
       Open(Config());
     }
@@ -104,7 +104,7 @@ TEST_P(Budget, CompactionToOneLevelAndOnwards) {
   Compact(db_.get());
   Look();
   ExpectWithin(Steady(), AnyTime());
-  for (uint64_t i = 40 * kKeysPerFlush; i < 70 * kKeysPerFlush; i++) {
+  for (uint64_t i = 40 * kKeysPerFlush; i < 60 * kKeysPerFlush; i++) {
     Put(i);
     if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
   }
@@ -120,12 +120,12 @@ TEST_P(Budget, FilesDeletedInRange) {
       if (next % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
     }
   };
-  fill(60);
+  fill(40);
   const std::string from = "4", to = "a";
   const rocksdb::Slice begin(from), end(to);
   Must(rocksdb::DeleteFilesInRange(db_.get(), db_->DefaultColumnFamily(), &begin, &end));
   Look();
-  fill(30);
+  fill(20);
   ExpectWithin(Steady(), AnyTime());
 }
 
@@ -133,7 +133,7 @@ TEST_P(Budget, Partitioned) {
   TreeConfig config = Config();
   config.db.Partitioned(1024);
   Open(config);
-  for (uint64_t i = 0; i < 80 * kKeysPerFlush; i++) {
+  for (uint64_t i = 0; i < 50 * kKeysPerFlush; i++) {
     Put(i);
     if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
   }
@@ -144,7 +144,7 @@ TEST_P(Budget, Universal) {
   TreeConfig config = Config();
   config.db.options.compaction_style = rocksdb::kCompactionStyleUniversal;
   Open(config);
-  for (uint64_t i = 0; i < 80 * kKeysPerFlush; i++) {
+  for (uint64_t i = 0; i < 50 * kKeysPerFlush; i++) {
     Put(i);
     if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
   }
@@ -155,7 +155,7 @@ TEST_P(Budget, Subcompactions) {
   TreeConfig config = Config();
   config.db.options.max_subcompactions = 4;
   Open(config);
-  for (uint64_t i = 0; i < 60 * kKeysPerFlush; i++) {
+  for (uint64_t i = 0; i < 40 * kKeysPerFlush; i++) {
     Put(i);
     if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
   }

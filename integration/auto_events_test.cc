@@ -111,7 +111,7 @@ TEST_P(Events, FifoDeletesTheOldest) {
 }
 
 TEST_P(Events, LogsAreReplayed) {
-  for (int round = 0; round < 12; round++) {
+  for (int round = 0; round < 6; round++) {
     TreeConfig config = Config();
     config.db.options.avoid_flush_during_recovery = round % 2 == 0;
     config.db.options.write_buffer_size = 64 << 10;
@@ -135,7 +135,7 @@ TEST_P(Events, PrefixesAreNoEntries) {
     config.db.options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
     config.db.table.whole_key_filtering = whole_keys;
     db_ = Open(config.db.Build(), path_ + (whole_keys ? "1" : "0"));
-    Fill(40);
+    Fill(25);
     if (whole_keys) ExpectBudget(0.1);
     // Some 60,000 prefixes: each of them has at most the bits that a filter can use.
     if (!whole_keys) {
@@ -149,7 +149,7 @@ TEST_P(Events, LastLevelWithoutFilters) {
   TreeConfig config = Config();
   config.db.options.optimize_filters_for_hits = true;
   db_ = Open(config.db.Build(), path_);
-  Fill(50);
+  Fill(30);
   const Memory memory = MemoryOf(db_.get());
   EXPECT_LT(memory.bits(), 11);
   ExpectBudget(1);
@@ -157,7 +157,7 @@ TEST_P(Events, LastLevelWithoutFilters) {
 
 TEST_P(Events, CompactionsAreCancelled) {
   db_ = Open(Config().db.Build(), path_);
-  for (int round = 0; round < 10; round++) {
+  for (int round = 0; round < 6; round++) {
     Fill(4);
     std::thread compaction([&] {
       rocksdb::CompactRangeOptions everything;
@@ -185,7 +185,7 @@ TEST_P(Events, KeysInReverseOrder) {
 TEST_P(Events, ManyReopenings) {
   const TreeConfig config = Config();
   const rocksdb::Options options = config.db.Build();
-  for (int round = 0; round < 30; round++) {
+  for (int round = 0; round < 15; round++) {
     db_ = Open(options, path_);  // the same policy and listener
     Fill(2);
     db_.reset();

@@ -73,8 +73,8 @@ class ExpositionReader {
     std::string name;
     for (; at_ < line_.size(); at_++) {
       const char c = line_[at_];
-      const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-                          (colons && c == ':');
+      const bool letter =
+          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (colons && c == ':');
       if (!letter && !(c >= '0' && c <= '9' && !name.empty())) break;
       name += c;
     }

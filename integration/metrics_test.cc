@@ -236,7 +236,8 @@ TEST(PrometheusText, HasEveryCount) {
 }
 
 TEST(PrometheusText, RefusesWhatPrometheusWould) {
-  const PolicyPtr ours = PolicyFor("rocksieve.bloom:10"), also_ours = PolicyFor("rocksieve.ribbon:8");
+  const PolicyPtr ours = PolicyFor("rocksieve.bloom:10"),
+                  also_ours = PolicyFor("rocksieve.ribbon:8");
   const PolicyPtr builtin(rocksdb::NewBloomFilterPolicy(10));
   const auto statistics = rocksdb::CreateDBStatistics();
   const auto refused = [](const std::vector<MetricsSource>& sources, const std::string& says) {

@@ -88,7 +88,8 @@ void BuildSettledTree(const Case& c, rocksdb::DB* db, const std::vector<std::str
   const LevelPart level_0 = lower.back();
   lower.pop_back();
   for (LevelPart& part : lower) part.share /= 1 - level_0.share;
-  const auto lower_keys = keys.end() - std::lround(level_0.share * static_cast<double>(keys.size()));
+  const auto lower_keys =
+      keys.end() - std::lround(level_0.share * static_cast<double>(keys.size()));
   BuildGrownTree(db, {keys.begin(), lower_keys}, c.value_bytes, lower);
   for (int round = 0; round < 3; round++) RewriteFiles(db);
   BuildGrownTree(db, {lower_keys, keys.end()}, c.value_bytes, {level_0});
@@ -112,9 +113,10 @@ Truth MeasureTree(const DbConfig& from, const KeySet& keys, const std::string& p
   config.table.no_block_cache = !config.table.partition_filters;
   const DbPtr db = OpenReadOnly(config.Build(), path);
   // Opens files and loads partitions, which count as reads too.
-  LookUp(db.get(), config.table.partition_filters
-                       ? keys.missing
-                       : std::vector<std::string>(keys.missing.begin(), keys.missing.begin() + 1000));
+  LookUp(db.get(),
+         config.table.partition_filters
+             ? keys.missing
+             : std::vector<std::string>(keys.missing.begin(), keys.missing.begin() + 1000));
   const LookupCost cost = LookUp(db.get(), keys.missing);
   EXPECT_EQ(cost.found, 0u);
   return {static_cast<double>(TotalProperties(db.get()).filter_size),
@@ -165,11 +167,17 @@ TEST_P(WhatIf, ComesTrue) {
               0.1 * now.reads + 4 * std::sqrt(now.reads / static_cast<double>(kMissing)));
 }
 
-const std::vector<std::string> kAllSpecs = {
-    "none",                 "bloomfilter:10:false",     "bloomfilter:5.5:false",
-    "ribbonfilter:8",       "ribbonfilter:8:-1",        "ribbonfilter:7:3",
-    "rocksieve.bloom:8",    "rocksieve.bloom:2%",       "rocksieve.cuckoo:8.5",
-    "rocksieve.ribbon:6",   "rocksieve.ribbon:6.4:thorough:salted"};
+const std::vector<std::string> kAllSpecs = {"none",
+                                            "bloomfilter:10:false",
+                                            "bloomfilter:5.5:false",
+                                            "ribbonfilter:8",
+                                            "ribbonfilter:8:-1",
+                                            "ribbonfilter:7:3",
+                                            "rocksieve.bloom:8",
+                                            "rocksieve.bloom:2%",
+                                            "rocksieve.cuckoo:8.5",
+                                            "rocksieve.ribbon:6",
+                                            "rocksieve.ribbon:6.4:thorough:salted"};
 const std::vector<std::string> kFewSpecs = {"bloomfilter:8:false", "ribbonfilter:7",
                                             "rocksieve.bloom:8", "rocksieve.ribbon:6"};
 // So few bits that enough lookups pass to be counted.
@@ -203,17 +211,23 @@ const Case kCases[] = {
     {"GrownFromBloom", kFewSpecs, "bloomfilter:10:false"},
     {"Ratio10", kFewSpecs, "none", [](DbConfig*) {}, Uuid, kRatio10},
     {"Ratio4", kFewSpecs, "rocksieve.ribbon:10", [](DbConfig*) {}, Path, kRatio4},
-    {"Universal", kFewSpecs, "none",
+    {"Universal",
+     kFewSpecs,
+     "none",
      [](DbConfig* config) {
        config->options.compaction_style = rocksdb::kCompactionStyleUniversal;
      },
-     EvenDecimal, {{0, 1, 7}}},
-    {"Fifo", kFewSpecs, "none",
+     EvenDecimal,
+     {{0, 1, 7}}},
+    {"Fifo",
+     kFewSpecs,
+     "none",
      [](DbConfig* config) {
        config->options.compaction_style = rocksdb::kCompactionStyleFIFO;
        config->options.num_levels = 1;
      },
-     Binary, {{0, 1, 5}}},
+     Binary,
+     {{0, 1, 5}}},
     {"OneRun", kFewSpecs, "none", [](DbConfig*) {}, Uuid, {{5, 1, 5}}},
     {"Partitioned4096", kFewSpecs, "none", Partitioned<4096>},
     {"Partitioned512", kFewSpecs, "bloomfilter:10:false", Partitioned<512>, Uuid},
@@ -224,8 +238,16 @@ const Case kCases[] = {
     {"PrefixOnlyFiltered", kFewSpecs, "bloomfilter:10:false", PrefixOnly, EvenDecimal},
     {"FiltersForHits", kFewSpecs, "none",
      [](DbConfig* config) { config->options.optimize_filters_for_hits = true; }},
-    {"SmallFiles", kFewSpecs, "none", [](DbConfig*) {}, Binary,
-     {{3, 0.8, 40}, {2, 0.15, 10}, {0, 0.05, 5}}, 40, 6000},
+    {"LegacyBloom", kFewSpecs, "bloomfilter:10:false",
+     [](DbConfig* config) { config->table.format_version = 4; }, Uuid},
+    {"SmallFiles",
+     kFewSpecs,
+     "none",
+     [](DbConfig*) {},
+     Binary,
+     {{3, 0.8, 40}, {2, 0.15, 10}, {0, 0.05, 5}},
+     40,
+     6000},
     {"ReverseOrder", kFewSpecs, "none",
      [](DbConfig* config) { config->options.comparator = rocksdb::ReverseBytewiseComparator(); },
      Uuid},

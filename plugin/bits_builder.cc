@@ -74,10 +74,11 @@ rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
   const double factor = fit_allocator_ ? FactorThatFillsAllocation(builder_) : 1;
   FilterBlock block = builder_.Finish(factor);
   const std::chrono::duration<double> time = Clock::now() - start;
-  counters_->CountBuilt({std::string(FindFamily(builder_.spec().family)->name), level_, /*filters=*/1, keys,
-                         block.size, time.count()},
-                        block.unfiltered_share);
   if (no_filter_) block = AlwaysTrueBlock();
+  const std::string_view family = no_filter_ ? "none" : FindFamily(builder_.spec().family)->name;
+  counters_->CountBuilt(
+      {std::string(family), level_, /*filters=*/1, keys, block.size, time.count()},
+      block.unfiltered_share);
   if (decider_ != nullptr) decider_->Built(keys, block.size);
   *buf = std::move(block.data);
   return rocksdb::Slice(buf->get(), block.size);

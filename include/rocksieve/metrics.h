@@ -22,8 +22,8 @@ namespace rocksieve {
 
 // What filters answered to lookups of whole keys: those of all column families of the databases
 // that share the statistics, and of all kinds, RocksDB's own too. One lookup asks several files.
-// RocksDB does not count the positives of filters that hold prefixes only (whole_key_filtering off):
-// with such column families the rate is too low.
+// RocksDB does not count the positives of filters that hold prefixes only (whole_key_filtering
+// off): with such column families the rate is too low.
 struct FilterQueries {
   uint64_t negatives = 0;       // the file was spared
   uint64_t positives = 0;       // the file was searched
@@ -48,7 +48,7 @@ ROCKSIEVE_EXPORT FilterQueries GetFilterQueries(const rocksdb::Statistics& stati
 struct MetricsSource {
   const rocksdb::FilterPolicy* policy = nullptr;    // made by rocksieve
   const rocksdb::Statistics* statistics = nullptr;  // Options::statistics
-  std::map<std::string, std::string> labels;        // go to all its metrics, such as {"db", "users"}
+  std::map<std::string, std::string> labels;        // of all its metrics, such as {"db", "users"}
 };
 
 // All metrics of all sources, in Prometheus' text exposition format 0.0.4: counters whose names

@@ -6,6 +6,7 @@
 #include <rocksdb/filter_policy.h>
 
 #include "budget/builtin_model.h"
+#include "database/legacy_bloom.h"
 #include "database/our_parameters.h"
 #include "format/coding.h"
 #include "rocksdb_abi.h"
@@ -17,23 +18,6 @@ constexpr size_t kTrailerBytes = 5;
 constexpr uint64_t kLineBytes = 64;
 constexpr uint64_t kRibbonSegmentBytes = 16;  // a column of a block
 constexpr int kMaxRibbonColumns = 32;
-
-// LegacyLocalityBloomImpl::EstimatedFpRate() in util/bloom_impl.h, RocksDB 7.8. The last term but
-// one is a flaw of its positions, the last one its hash of 32 bits.
-double LegacyBloomRate(double keys, double bytes, int probes) {
-  const double bits_per_key = 8 * bytes / keys;
-  const double keys_per_line = 512 / bits_per_key;
-  const double deviation = std::sqrt(keys_per_line);
-  const auto line_rate = [&](double keys_in_line) {
-    return std::pow(1 - std::exp(-probes * keys_in_line / 512), probes);
-  };
-  const double filter = (line_rate(keys_per_line + deviation) +
-                         line_rate(std::max(0.0, keys_per_line - deviation))) /
-                            2 +
-                        0.1 / (bits_per_key * 0.75 + 22);
-  const double hash = 1 - std::exp(-keys * std::ldexp(1, -32));
-  return std::min(1.0, filter + hash - filter * hash);
-}
 
 uint8_t At(std::string_view bytes, size_t i) { return static_cast<uint8_t>(bytes[i]); }
 

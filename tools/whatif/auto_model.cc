@@ -75,8 +75,8 @@ class Model {
     const FilterChoice of_partition = allocator.HullFor(keys).Choose(
         choice.bits_per_key - index_bits / static_cast<double>(keys));
     PredictedFilter filter = {of_partition.kind, partitions.index_bytes, of_partition.rate};
-    filter.bytes += static_cast<double>(partitions.full) *
-                    BlockBytes(of_partition, partitions.keys_full, file);
+    filter.bytes +=
+        static_cast<double>(partitions.full) * BlockBytes(of_partition, partitions.keys_full, file);
     if (partitions.keys_last != 0) {
       filter.bytes += BlockBytes(of_partition, partitions.keys_last, file);
     }

@@ -44,7 +44,7 @@ struct Decades {
 };
 Decades DecadesOf(const Chart& chart);
 
-// The height of a series at x, between its points on the logarithmic axis. Negative outside of them.
+// The height of a series at x, between its points on the logarithmic axis. Negative beyond them.
 double HeightAt(const ChartSeries& series, double x);
 
 // A whole SVG document, without scripts, fonts or anything else from outside.

@@ -31,7 +31,8 @@ std::string ParseBits(const std::string& text, WhatIfOptions* options) {
   const bool whole = std::sscanf(text.c_str(), "%d..%d%n", &least, &most, &end) == 2 &&
                      static_cast<size_t>(end) == text.size();
   if (!whole || least < kLeastBits || most > kMostBits || least >= most) {
-    return "\"" + text + "\" is not a range of bits per entry: allowed are two whole numbers from 1 "
+    return "\"" + text +
+           "\" is not a range of bits per entry: allowed are two whole numbers from 1 "
            "to 32, the smaller one first, as in --bits=6..20";
   }
   options->least_bits = least;
@@ -91,7 +92,8 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   parser->add_flag("--hex", options->probes_are_hex, "the keys in FILE are in hexadecimal digits")
       ->needs(probes);
   parser
-      ->add_option("--read-us", options->read_us, "time of a block read, for the advice. Default: 80")
+      ->add_option("--read-us", options->read_us,
+                   "time of a block read, for the advice. Default: 80")
       ->type_name("NUMBER")
       ->check(CLI::PositiveNumber);
   parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");

@@ -64,6 +64,8 @@ Status ParseBuiltin(const std::string& spec, std::string_view id, Contender* con
 
 }  // namespace
 
+Contender::Contender() = default;
+
 Contender Contender::WithBits(double other_bits) const {
   Contender other = *this;
   other.bits = other_bits;

@@ -13,6 +13,8 @@ namespace rocksieve::tools {
 enum class ContenderKind { kNone, kOurs, kBuiltinBloom, kBuiltinRibbon, kAuto };
 
 struct Contender {
+  Contender();
+
   std::string spec;  // as it would stand in an OPTIONS file
   ContenderKind kind = ContenderKind::kNone;
   // Bits per key (of RocksDB's Ribbon: of a Bloom filter of the same rate) or, of kAuto, per live

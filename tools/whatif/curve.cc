@@ -17,8 +17,7 @@ double Curve::ReadsAt(double filter_bytes) const {
   for (size_t i = 1; i < points.size(); i++) {
     const CurvePoint &low = points[i - 1], &high = points[i];
     if (filter_bytes < low.filter_bytes || filter_bytes > high.filter_bytes) continue;
-    const double share =
-        (filter_bytes - low.filter_bytes) / (high.filter_bytes - low.filter_bytes);
+    const double share = (filter_bytes - low.filter_bytes) / (high.filter_bytes - low.filter_bytes);
     if (low.reads <= 0 || high.reads <= 0) return Between(low.reads, high.reads, share);
     return std::exp(Between(std::log(low.reads), std::log(high.reads), share));
   }
@@ -30,8 +29,8 @@ double Curve::BitsFor(double filter_bytes) const {
   for (size_t i = 1; i < points.size(); i++) {
     const CurvePoint &low = points[i - 1], &high = points[i];
     if (high.filter_bytes < filter_bytes) continue;
-    return Between(low.bits, high.bits, (filter_bytes - low.filter_bytes) /
-                                            (high.filter_bytes - low.filter_bytes));
+    return Between(low.bits, high.bits,
+                   (filter_bytes - low.filter_bytes) / (high.filter_bytes - low.filter_bytes));
   }
   return points.back().bits;
 }
@@ -42,8 +41,7 @@ double Curve::BytesFor(double reads) const {
     if (i == 0) return points[0].filter_bytes;
     const CurvePoint &low = points[i - 1], &high = points[i];
     if (high.reads <= 0 || reads <= 0) return high.filter_bytes;
-    const double share =
-        std::log(low.reads / reads) / std::log(low.reads / high.reads);
+    const double share = std::log(low.reads / reads) / std::log(low.reads / high.reads);
     return Between(low.filter_bytes, high.filter_bytes, share);
   }
   return -1;

@@ -16,13 +16,13 @@ namespace {
 // Whether a filter of the file, if written now, would hold the same entries.
 bool WouldHoldTheSame(const ColumnFamily& family, const TableProperties& file) {
   if (file.whole_keys_filtered != family.whole_key_filtering) return false;
-  if (family.prefix_extractor_name.empty()) return !file.prefixes_filtered || file.prefix_extractor_name.empty();
+  if (family.prefix_extractor_name.empty())
+    return !file.prefixes_filtered || file.prefix_extractor_name.empty();
   return file.prefixes_filtered && file.prefix_extractor_name == family.prefix_extractor_name;
 }
 
 uint64_t EntriesOfFilter(const TreeFile& file) {
-  return file.properties.filter_entries != 0 ? file.properties.filter_entries
-                                             : file.filter.entries;
+  return file.properties.filter_entries != 0 ? file.properties.filter_entries : file.filter.entries;
 }
 
 // Distinct prefixes per key among the first keys of a file; 0 if it cannot be read.
@@ -60,8 +60,7 @@ uint64_t Estimate(const ColumnFamily& family, const TreeFile& file) {
   if (family.prefix_extractor == nullptr || !family.comparator_known) {
     return family.whole_key_filtering ? keys : 0;
   }
-  const double per_key =
-      PrefixesPerKey(family, file) + (family.whole_key_filtering ? 1.0 : 0.0);
+  const double per_key = PrefixesPerKey(family, file) + (family.whole_key_filtering ? 1.0 : 0.0);
   return static_cast<uint64_t>(std::llround(per_key * static_cast<double>(keys)));
 }
 

@@ -7,6 +7,7 @@
 #include <rocksieve/filter.h>
 
 #include "budget/builtin_model.h"
+#include "database/legacy_bloom.h"
 #include "policy_spec.h"
 #include "rocksdb_abi.h"
 #include "whatif/partitions.h"
@@ -37,7 +38,7 @@ FilterModel::FilterModel(const Contender& contender, const FilterOptions& option
 }
 
 FilterModel::Block FilterModel::BlockOf(uint64_t keys, bool bloom_instead,
-                                         const PlannedFile& file) {
+                                        const PlannedFile& file) {
   // RocksDB's Ribbon comes in steps, and costs nothing to predict.
   const bool in_steps = contender_.kind == ContenderKind::kBuiltinRibbon && !bloom_instead;
   const uint64_t rounded = in_steps ? keys : Rounded(keys);
@@ -47,10 +48,13 @@ FilterModel::Block FilterModel::BlockOf(uint64_t keys, bool bloom_instead,
     block.kind = KindOf(contender_.ours.family);
     block.bytes = static_cast<double>(FilterBuilder(contender_.ours).EstimateBlockBytes(rounded));
     block.rate = ExpectedFalsePositiveRate(contender_.ours, rounded);
+  } else if (is_new && contender_.kind == ContenderKind::kBuiltinBloom && options_.legacy_bloom) {
+    const LegacyBloom filter = PredictLegacyBloom(rounded, contender_.bits);
+    block = {FilterKind::kBuiltinBloom, filter.bytes, filter.rate};
   } else if (is_new) {
     const bool bloom = !in_steps;
-    const BuiltinFilter filter = bloom ? BuiltinBloom(rounded, contender_.bits)
-                                       : BuiltinRibbon(rounded, contender_.bits);
+    const BuiltinFilter filter =
+        bloom ? BuiltinBloom(rounded, contender_.bits) : BuiltinRibbon(rounded, contender_.bits);
     block = {bloom ? FilterKind::kBuiltinBloom : FilterKind::kBuiltinRibbon, filter.bytes,
              filter.rate};
   }
@@ -64,7 +68,8 @@ FilterModel::Block FilterModel::BlockOf(uint64_t keys, bool bloom_instead,
 uint64_t FilterModel::KeysPerPartition(const PlannedFile& file, bool bloom_instead) {
   const auto [found, is_new] = keys_per_partition_.try_emplace(bloom_instead);
   if (!is_new) return found->second;
-  const rocksdb::BlockBasedTableOptions table_options;
+  rocksdb::BlockBasedTableOptions table_options;
+  if (options_.legacy_bloom) table_options.format_version = 4;
   rocksdb::FilterBuildingContext context(table_options);
   if (options_.fifo) context.compaction_style = rocksdb::kCompactionStyleFIFO;
   context.level_at_creation = file.flushed ? 0 : file.level;

@@ -20,7 +20,7 @@ namespace rocksieve::tools {
 struct PredictedFilter {
   FilterKind kind = FilterKind::kNone;
   double bytes = 0;  // as in the property filter_size: with the index of partitions
-  double rate = 1;  // of a key that is not in the file
+  double rate = 1;   // of a key that is not in the file
 };
 
 // Predicts for one contender; remembers, since many files are alike.

@@ -18,16 +18,15 @@ uint64_t Rounded(double bytes) { return static_cast<uint64_t>(std::llround(bytes
 Json Levels(const Prediction& prediction) {
   Json levels = Json::array();
   for (const LevelPrediction& level : prediction.levels) {
-    levels.push_back(
-        {{"level", level.level},
-         {"files", level.files},
-         {"files_without_filter", level.files_without_filter},
-         {"entries", level.entries},
-         {"filter_bytes", Rounded(level.filter_bytes)},
-         {"filter_bits_per_entry", BitsPerEntry(level.filter_bytes, level.entries)},
-         {"false_positive_rate", level.rate()},
-         {"files_asked_per_missing_lookup", level.meets},
-         {"expected_useless_reads_per_missing_lookup", level.reads}});
+    levels.push_back({{"level", level.level},
+                      {"files", level.files},
+                      {"files_without_filter", level.files_without_filter},
+                      {"entries", level.entries},
+                      {"filter_bytes", Rounded(level.filter_bytes)},
+                      {"filter_bits_per_entry", BitsPerEntry(level.filter_bytes, level.entries)},
+                      {"false_positive_rate", level.rate()},
+                      {"files_asked_per_missing_lookup", level.meets},
+                      {"expected_useless_reads_per_missing_lookup", level.reads}});
   }
   return levels;
 }

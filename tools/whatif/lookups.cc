@@ -77,10 +77,9 @@ double PrefixPresent(const ColumnFamily& family, const TreeFile& file, const Key
 
 Status PlaceLookups(const Tree& tree, Keys* missing_keys, Progress* progress,
                     PlannedTree* planned) {
-  std::sort(missing_keys->begin(), missing_keys->end(),
-            [&](const std::string& a, const std::string& b) {
-              return tree.family.Compare(a, b) < 0;
-            });
+  std::sort(
+      missing_keys->begin(), missing_keys->end(),
+      [&](const std::string& a, const std::string& b) { return tree.family.Compare(a, b) < 0; });
   std::vector<const TreeFile*> files;
   for (const TreeLevel& level : tree.levels) {
     for (const TreeFile& file : level.files) files.push_back(&file);

@@ -17,7 +17,7 @@ struct LevelPrediction {
   uint64_t files = 0, files_without_filter = 0;
   uint64_t entries = 0;
   double filter_bytes = 0;
-  double meets = 0;  // files of the level that a lookup of a missing key asks
+  double meets = 0;   // files of the level that a lookup of a missing key asks
   double passes = 0;  // and those of them that it searches in vain
   double reads = 0;   // data blocks in them
 
@@ -30,7 +30,7 @@ struct Prediction {
   double filter_bytes = 0;
   double reads = 0;  // useless data-block reads per lookup of a missing key
   std::vector<LevelPrediction> levels;
-  // What time depends on: keys to build filters from, and filters asked per lookup of a missing key.
+  // What times depend on: keys to build filters from, filters asked per lookup of a missing key.
   std::map<FilterKind, double> keys, probes;
 };
 

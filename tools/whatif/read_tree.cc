@@ -21,8 +21,9 @@ FilterOptions FilterOptionsOf(const OptionsFile& options, const ColumnFamily& fa
   result.partitioned = options.TableValue(family.name, "partition_filters") == "true";
   result.partition_bytes =
       NumberOr(options.TableValue(family.name, "metadata_block_size"), result.partition_bytes);
-  result.partition_deviation_percent = static_cast<int>(
-      NumberOr(options.TableValue(family.name, "block_size_deviation"), 10));
+  result.partition_deviation_percent =
+      static_cast<int>(NumberOr(options.TableValue(family.name, "block_size_deviation"), 10));
+  result.legacy_bloom = NumberOr(options.TableValue(family.name, "format_version"), 5) < 5;
   result.skip_bottommost = family.optimize_filters_for_hits;
   result.fifo =
       options.ColumnFamilyValue(family.name, "compaction_style") == "kCompactionStyleFIFO";
@@ -56,8 +57,8 @@ PlannedFile PlanFile(const ColumnFamily& family, const TreeFile& file) {
       std::max(0.0, static_cast<double>(properties.raw_key_bytes) / entries - kSequenceBytes);
   planned.range_bytes = RangeBytes(family, file);
   if (properties.data_blocks > 0) {
-    planned.index_entry_bytes = static_cast<double>(properties.index_bytes) /
-                                static_cast<double>(properties.data_blocks);
+    planned.index_entry_bytes =
+        static_cast<double>(properties.index_bytes) / static_cast<double>(properties.data_blocks);
   }
   planned.flushed = file.level == 0 && properties.oldest_key_time != 0;
   planned.bottommost = !file.filter_is_asked;

@@ -89,24 +89,27 @@ Recommendation Recommend(const RecommendationInput& input, Calibration* calibrat
     return result;
   }
   result.spec = best->contender.spec;
-  result.reason = result.spec + ": " + input.memory_words + ", 1,000 lookups of missing keys cost " +
-                  PerThousand(reads) + " useless block reads instead of " +
-                  PerThousand(input.now->reads) + ". At " + Fixed(input.read_us, 0) +
-                  " us per read that is " + Microseconds(best->us) + " per lookup, probes of the "
-                  "filters included, instead of " + Microseconds(now_us) + ".";
+  result.reason = result.spec + ": " + input.memory_words +
+                  ", 1,000 lookups of missing keys cost " + PerThousand(reads) +
+                  " useless block reads instead of " + PerThousand(input.now->reads) + ". At " +
+                  Fixed(input.read_us, 0) + " us per read that is " + Microseconds(best->us) +
+                  " per lookup, probes of the "
+                  "filters included, instead of " +
+                  Microseconds(now_us) + ".";
   const Candidate* builtin = Best(candidates, /*builtin_only=*/true);
   if (builtin != nullptr && builtin != best) {
-    result.reason += " The best of RocksDB's own there, " + builtin->contender.spec + ", would cost " +
-                     PerThousand(builtin->prediction.reads) + " reads.";
+    result.reason += " The best of RocksDB's own there, " + builtin->contender.spec +
+                     ", would cost " + PerThousand(builtin->prediction.reads) + " reads.";
   }
   const Curve* curve = CurveOfContender(*input.curves, best->contender);
   const double bytes = curve == nullptr ? -1 : curve->BytesFor(input.now->reads);
   if (input.tree->has_filters && bytes > 0 && bytes < input.now->filter_bytes) {
     const double bits = curve->BitsFor(bytes);
-    result.reason += " To save memory instead: " +
-                     curve->family.WithBits(std::ceil(10 * bits) / 10).spec + " has no more reads "
-                     "than now, in " + Percent(bytes / input.now->filter_bytes) +
-                     " of the memory.";
+    result.reason +=
+        " To save memory instead: " + curve->family.WithBits(std::ceil(10 * bits) / 10).spec +
+        " has no more reads "
+        "than now, in " +
+        Percent(bytes / input.now->filter_bytes) + " of the memory.";
   }
   return result;
 }

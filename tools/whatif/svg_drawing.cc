@@ -63,8 +63,7 @@ class Drawing {
     return kLeft + (kRight - kLeft) * (x - chart_.x_min) / (chart_.x_max - chart_.x_min);
   }
   double Y(double y) const {
-    const double share =
-        (std::log10(y) - decades_.lowest) / (decades_.highest - decades_.lowest);
+    const double share = (std::log10(y) - decades_.lowest) / (decades_.highest - decades_.lowest);
     return kBottom - (kBottom - kTop) * share;
   }
 
@@ -145,8 +144,8 @@ class Drawing {
   void Mark(const ChartMark& mark, size_t index) {
     const double legend_y =
         kTop + 22 + kLegendStep * static_cast<double>(chart_.series.size() + index);
-    const bool inside = mark.point.x >= chart_.x_min && mark.point.x <= chart_.x_max &&
-                        mark.point.y > 0;
+    const bool inside =
+        mark.point.x >= chart_.x_min && mark.point.x <= chart_.x_max && mark.point.y > 0;
     const std::string number = std::to_string(index + 1);
     if (inside) Numbered(X(mark.point.x), Y(mark.point.y), number);
     Numbered(kLegendX + 15, legend_y, number);

@@ -84,11 +84,12 @@ std::string TerminalDrawing(const Chart& chart, size_t width) {
   if (!WithoutTrailingBlanks(second).empty()) text += WithoutTrailingBlanks(second) + "\n";
   text += std::string(kAxisColumns + 1, ' ') + chart.x_label + "\n";
   for (size_t i = 0; i < chart.series.size(); i++) {
-    text += "  " + std::string(1, static_cast<char>('a' + i % 26)) + "  " + chart.series[i].name +
-            "\n";
+    text +=
+        "  " + std::string(1, static_cast<char>('a' + i % 26)) + "  " + chart.series[i].name + "\n";
   }
   for (size_t i = 0; i < chart.marks.size(); i++) {
-    text += "  " + std::string(1, static_cast<char>('1' + i % 9)) + "  " + chart.marks[i].name + "\n";
+    text +=
+        "  " + std::string(1, static_cast<char>('1' + i % 9)) + "  " + chart.marks[i].name + "\n";
   }
   return text;
 }

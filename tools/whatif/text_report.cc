@@ -46,16 +46,18 @@ std::string Policies(const WhatIfResult& result) {
   return AlignedTable(rows);
 }
 
-// Bits per entry and rate of each policy, level by level.
-std::string Levels(const WhatIfResult& result) {
+// Bits per entry and rate of some policies, level by level; of the filters that are there, too.
+std::string LevelsOf(const WhatIfResult& result, size_t begin, size_t end) {
   std::vector<const Prediction*> predictions = {&result.now};
-  Rows rows = {{"level", "files", "entries", "asked", "now:", "rate"}, {}};
-  rows[1] = {"", "", "", "per miss", "bits", "%"};
-  for (const PolicyResult& policy : result.policies) {
-    predictions.push_back(&policy.prediction);
-    rows[0].push_back("(" + std::to_string(predictions.size() - 1) + ")");
-    rows[0].push_back("rate");
+  Rows rows = {{"level", "files", "entries", "asked", "now:", "rate"},
+               {"", "", "", "per miss", "bits", "%"}};
+  std::string names;
+  for (size_t i = begin; i < end; i++) {
+    const std::string number = "(" + std::to_string(i + 1) + ")";
+    predictions.push_back(&result.policies[i].prediction);
+    rows[0].insert(rows[0].end(), {number, "rate"});
     rows[1].insert(rows[1].end(), {"bits", "%"});
+    names += number + " " + result.policies[i].contender.spec + "\n";
   }
   for (size_t i = 0; i < result.now.levels.size(); i++) {
     const LevelPrediction& level = result.now.levels[i];
@@ -66,10 +68,18 @@ std::string Levels(const WhatIfResult& result) {
       rows.back().push_back(Percentage(prediction->levels[i].rate()));
     }
   }
-  std::string text = AlignedTable(rows);
-  for (size_t i = 0; i < result.policies.size(); i++) {
-    text += "(" + std::to_string(i + 1) + ") " + result.policies[i].contender.spec + "\n";
-  }
+  return AlignedTable(rows) + names;
+}
+
+std::string Levels(const WhatIfResult& result) {
+  constexpr size_t kPoliciesPerTable = 3;
+  std::string text;
+  size_t begin = 0;
+  do {
+    const size_t end = std::min(begin + kPoliciesPerTable, result.policies.size());
+    text += (begin == 0 ? "" : "\n") + LevelsOf(result, begin, end);
+    begin = end;
+  } while (begin < result.policies.size());
   return text;
 }
 
@@ -89,12 +99,13 @@ std::string BudgetTable(const WhatIfResult& result) {
 
 std::string Section(const WhatIfOptions& options, const WhatIfResult& result) {
   const PlannedTree& tree = result.tree;
-  std::string text = Wrapped("Column family " + tree.column_family + ": " +
-                                 Thousands(tree.Entries()) + " entries in " +
-                                 Thousands(tree.files.size()) + " files. Each file with the filter "
-                                 "that the policy would give it at its own level; missing keys "
-                                 "distributed like the data.",
-                             kWidth);
+  std::string text =
+      Wrapped("Column family " + tree.column_family + ": " + Thousands(tree.Entries()) +
+                  " entries in " + Thousands(tree.files.size()) +
+                  " files. Each file with the filter "
+                  "that the policy would give it at its own level; missing keys "
+                  "distributed like the data.",
+              kWidth);
   for (const std::string& warning : result.warnings) {
     text += Wrapped("Warning: " + warning, kWidth);
   }
@@ -102,12 +113,13 @@ std::string Section(const WhatIfOptions& options, const WhatIfResult& result) {
   text += "Useless reads per 1,000 missing keys, each family in the same memory:\n\n" +
           BudgetTable(result) + "\n";
   text += TerminalDrawing(ReadsChart(options, result), kDrawingWidth) + "\n";
-  text += Wrapped((result.recommendation.spec.empty() ? "" : "Recommended: ") +
-                      result.recommendation.reason,
-                  kWidth);
-  text += "\n\n" + Wrapped("Times were measured in this process just now, on one thread: filters of "
-                           "200,000 keys, in memory.",
-                           kWidth);
+  text += Wrapped(
+      (result.recommendation.spec.empty() ? "" : "Recommended: ") + result.recommendation.reason,
+      kWidth);
+  text += "\n\n" + Wrapped(
+                       "Times were measured in this process just now, on one thread: filters of "
+                       "200,000 keys, in memory.",
+                       kWidth);
   return text + "\n";
 }
 

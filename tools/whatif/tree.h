@@ -16,7 +16,7 @@ struct PlannedFile {
   double key_bytes = 0;           // mean, of user keys
   double range_bytes = 0;         // that a block of ours takes for its smallest and largest entry
   uint64_t data_blocks = 0;
-  double index_entry_bytes = 0;   // mean, per data block
+  double index_entry_bytes = 0;  // mean, per data block
   // Made by a flush, for which RocksDB's Ribbon policy makes Bloom filters.
   bool flushed = false;
   // Nothing older lies below: where optimize_filters_for_hits leaves filters out.
@@ -36,10 +36,11 @@ struct PlannedFile {
 // Of the column family's options, what changes the size of filters.
 struct FilterOptions {
   bool partitioned = false;
-  uint64_t partition_bytes = 4096;      // metadata_block_size
+  uint64_t partition_bytes = 4096;       // metadata_block_size
   int partition_deviation_percent = 10;  // block_size_deviation
-  bool skip_bottommost = false;         // optimize_filters_for_hits
-  bool fifo = false;                    // RocksDB's Ribbon policy then treats flushes like others
+  bool legacy_bloom = false;             // format_version is less than 5
+  bool skip_bottommost = false;          // optimize_filters_for_hits
+  bool fifo = false;                     // RocksDB's Ribbon policy then treats flushes like others
 };
 
 struct PlannedTree {

@@ -126,8 +126,7 @@ Status PlaceLookups(const Database& database, size_t family, const Tree& tree,
                     std::vector<std::string> keys, Progress* progress, WhatIfResult* result) {
   if (keys.empty()) {
     MissingKeys made;
-    const Status status =
-        MakeMissingKeys(database, family, tree, kMissingKeys, progress, &made);
+    const Status status = MakeMissingKeys(database, family, tree, kMissingKeys, progress, &made);
     if (!status.ok()) return status;
     if (made.from_ranges_only) {
       result->warnings.push_back("keys could not be read (" + made.why +

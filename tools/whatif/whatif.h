@@ -17,9 +17,9 @@ struct WhatIfOptions {
   std::string database;
   std::vector<std::string> specs;
   std::vector<std::string> column_families;  // all, if empty
-  std::string probes;  // a file of missing keys; empty: made ones
+  std::string probes;                        // a file of missing keys; empty: made ones
   bool probes_are_hex = false;
-  int least_bits = 6, most_bits = 20;        // per entry
+  int least_bits = 6, most_bits = 20;  // per entry
   double read_us = 80;
 };
 
