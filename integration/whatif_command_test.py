@@ -105,6 +105,15 @@ class Reports(WhatIf):
         self.assertIsNone(family["recommendation"]["spec"], family["recommendation"])
         self.assertIn("Keep", family["recommendation"]["reason"])
 
+    def test_hardly_any_filters_are_no_measure(self):
+        database = self.directory / "few"
+        load(database, [f"{key}\n" for key in self.keys], "--compact", spec="none")
+        load(database, [f"{key}\n" for key in self.keys[:50]], "--add", spec="rocksieve.bloom:10")
+        [family] = self.whatif_json(database=database)["column_families"]
+        self.assertIsNotNone(family["recommendation"]["spec"], family["recommendation"])
+        self.assertAlmostEqual(1, family["recommendation"]["filter_bytes"] * 8 / 10
+                               / family["entries"], delta=0.05)
+
     def test_missing_keys_of_the_user(self):
         probes = self.directory / "probes"
         # Beyond all keys: no file is met.

@@ -40,7 +40,7 @@ std::string Policies(const WhatIfResult& result) {
   rows.back().insert(rows.back().end(), {"-", "-"});
   for (const PolicyResult& policy : result.policies) {
     rows.push_back(row(policy.contender.spec, policy.prediction));
-    rows.back().push_back(Fixed(policy.build_seconds, policy.build_seconds < 10 ? 2 : 0));
+    rows.back().push_back(Fixed(policy.build_seconds, policy.build_seconds < 1 ? 3 : 1));
     rows.back().push_back(Fixed(policy.probe_ns, 0));
   }
   return AlignedTable(rows);
