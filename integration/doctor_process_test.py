@@ -84,6 +84,13 @@ class Processes(Examined):
                 if variables:
                     self.assert_evidence(found, "librocksieve.so.* is loaded", "a second copy")
 
+    def test_no_policy_as_the_process_cannot_know_ours(self):
+        self.load("none")
+        with self.ldb() as pid:
+            self.assert_found("plugin-not-loaded", "no-policy", flags=[pid])
+        with self.process(self.static_host(), self.database) as pid:
+            self.assert_found("static-rocksdb", "no-policy", flags=[pid])
+
     def test_static_with_a_policy_of_rocksdb_is_healthy(self):
         self.load(BUILT_IN)
         host = self.static_host()

@@ -61,7 +61,7 @@ void AddListener(const std::string& spec, rocksdb::DBOptions* options) {
 Status CannotOpen(const std::string& directory, const Status& status) {
   const std::string text = status.ToString();
   std::string remedy;
-  if (text.find("lock") != std::string::npos) {
+  if (text.find("While lock file") != std::string::npos) {
     remedy = "\nAnother process has it open: let it close the database first.";
   } else if (text.find("Permission denied") != std::string::npos ||
              text.find("Read-only file system") != std::string::npos) {
@@ -120,11 +120,14 @@ Status Target::OpenNew(const TargetOptions& wanted) {
 Status Target::OpenExisting(const TargetOptions& wanted) {
   rocksdb::DBOptions options;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  Status status =
-      rocksdb::LoadLatestOptions(rocksdb::ConfigOptions(), wanted.directory, &options, &families);
+  // Else RocksDB would leave out what this process does not have, such as a merge operator, and
+  // write the options without it.
+  rocksdb::ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
+  Status status = rocksdb::LoadLatestOptions(strict, wanted.directory, &options, &families);
   if (!status.ok()) {
-    return Status::InvalidArgument("cannot use the options of " + wanted.directory + ": " +
-                                   status.ToString());
+    return Status::InvalidArgument("cannot open " + wanted.directory + " with its options: " +
+                                   status.ToString() + "\nLoad into a new database instead.");
   }
   rocksdb::ColumnFamilyOptions of_new_family;
   for (auto& family : families) {

@@ -193,5 +193,15 @@ TEST(Checks, Processes) {
   EXPECT_THAT(builder.Ids(), IsEmpty());
 }
 
+// Nobody can see that a spec of ours was named, and silently taken for none.
+TEST(Checks, ProcessesWithoutAPolicy) {
+  FactsBuilder builder("nullptr");
+  ProcessFacts& process = builder.facts.process.emplace();
+  process.rocksdb_copies = {{"/usr/lib/librocksdb.so.7.8.3", false}};
+  EXPECT_THAT(builder.Ids(), ElementsAre("plugin-not-loaded", "no-policy"));
+  process.rocksdb_copies = {{"/app/server", false}};
+  EXPECT_THAT(builder.Ids(), ElementsAre("static-rocksdb", "no-policy"));
+}
+
 }  // namespace
 }  // namespace rocksieve::tools

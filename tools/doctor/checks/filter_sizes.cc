@@ -8,7 +8,7 @@ namespace rocksieve::tools {
 namespace {
 
 constexpr uint64_t kHugeInCacheBytes = 4 << 20;
-constexpr uint64_t kHugeInMemoryBytes = 32 << 20;  // read once, when the file is opened
+constexpr uint64_t kHugeInMemoryBytes = 16 << 20;  // read once, when the file is opened
 
 }  // namespace
 

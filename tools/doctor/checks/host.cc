@@ -25,6 +25,17 @@ bool KnowsOurPolicies(const Facts& facts) {
   });
 }
 
+// A spec that the process did not understand leaves no other trace than that there is no policy.
+std::string SignOfNeedOrNoPolicy(const Facts& facts) {
+  const std::string need = SignOfNeed(facts);
+  if (!need.empty()) return need;
+  for (const FamilyFacts& family : facts.families) {
+    if (family.policy.kind != PolicyFacts::Kind::kNone) continue;
+    return QuoteTableOption(facts, family.name(), "filter_policy");
+  }
+  return "";
+}
+
 void CheckStatic(const Facts& facts, const std::string& need, Findings* findings) {
   const ProcessFacts& process = *facts.process;
   const LoadedFile* const copy = process.static_rocksdb();
@@ -94,7 +105,7 @@ void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings
 void CheckHost(const Facts& facts, Findings* findings) {
   if (!facts.process) return;
   const ProcessFacts& process = *facts.process;
-  const std::string need = SignOfNeed(facts);
+  const std::string need = SignOfNeedOrNoPolicy(facts);
   const bool wanted = !need.empty() || !process.plugins.empty() ||
                       process.preload.find("rocksieve") != std::string::npos;
   if (process.static_rocksdb() != nullptr) {
