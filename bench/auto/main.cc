@@ -43,6 +43,13 @@ bool IsAsPromised(const Gain& gain) {
                                gain.of_ribbon() <= gain.shape.most_of_ribbon);
 }
 
+void WriteJson(const std::string& path, const std::vector<Gain>& gains) {
+  std::ofstream file(path);
+  file << nlohmann::json({{"gains", ForPrograms(gains)}}).dump(1) << "\n";
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + path);
+}
+
 int Measure(const Flags& flags) {
   tools::Progress progress("bench auto");
   const tools::InterruptGuard guard;
@@ -66,16 +73,11 @@ int Measure(const Flags& flags) {
       };
       gains.push_back(MeasureGain(shape, budget, options, work->path().string(), begin, advance));
       as_promised = as_promised && IsAsPromised(gains.back());
+      if (!flags.json.empty()) WriteJson(flags.json, gains);  // so that no measurement is lost
     }
   }
   progress.Clear();
   std::cout << ForPeople(gains);
-  if (!flags.json.empty()) {
-    std::ofstream file(flags.json);
-    file << nlohmann::json({{"gains", ForPrograms(gains)}}).dump(1) << "\n";
-    file.close();
-    if (!file) throw std::runtime_error("cannot write " + flags.json);
-  }
   if (flags.check && !as_promised) {
     std::cout << "FAILED: a gain is smaller than promised\n";
     return 1;

@@ -129,6 +129,40 @@ TEST(Allocation, CannotBeImprovedByMovingBits) {
   }
 }
 
+// Reads per missing key, probes included, if all files have the same filter of RocksDB's.
+double UniformCost(const std::vector<TreeFile>& files, FilterKind kind, double bits,
+                   const CostModel& costs) {
+  std::vector<FileRange> ranges;
+  for (const TreeFile& file : files) {
+    ranges.push_back({file.smallest, file.largest, static_cast<double>(file.entries)});
+  }
+  const Hull hull({kind}, files[0].filter_keys, costs);  // all have as many
+  double met = 0;
+  for (const double share : KeyShares(ranges)) met += share;
+  return met * (hull.Choose(bits).rate + costs.ProbeCharge(kind));
+}
+
+// At every budget; with the price of probes, and without.
+TEST(Allocation, IsNeverDearerThanUniformFilters) {
+  for (const int ratio : {1, 4, 10}) {
+    const Tree tree = Levels(ratio, 3, 50000);
+    const std::vector<TreeFile> files = tree.Files();
+    for (const bool probes_cost : {false, true}) {
+      AllocatorOptions options;
+      if (!probes_cost) options.cost_model.read_ns = 1e15;
+      for (double budget = 3; budget <= 24; budget += 1.5) {
+        options.bits_per_entry = budget;
+        const Allocator allocator(options);
+        const double cost = allocator.CostOf(files, BitsOf(allocator.Ideal(files)));
+        for (const FilterKind kind : {FilterKind::kBuiltinBloom, FilterKind::kBuiltinRibbon}) {
+          const double uniform = UniformCost(files, kind, budget, options.cost_model);
+          EXPECT_LT(cost, uniform) << budget << " " << NameOf(kind) << " ratio " << ratio;
+        }
+      }
+    }
+  }
+}
+
 TEST(Allocation, MeetsTheBudget) {
   for (const double budget : {4.0, 6.0, 7.3, 10.0, 10.5, 16.0}) {
     for (const int ratio : {1, 2, 10}) {
