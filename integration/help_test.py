@@ -85,7 +85,8 @@ class ManPages(Sandbox):
     def test_they_hold_every_flag_of_the_help(self):
         for words in [[], *([name] for name in commands())]:
             page = (SHARE / "man" / "man1" / ("-".join(["rocksieve", *words]) + ".1")).read_text()
-            for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES"):
+            for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS",
+                            "EXAMPLES"):
                 self.assertIn(f".SH {section}\n", page)
             for flag in flags_of(*words):
                 self.assertIn(r"\fB" + flag.replace("-", r"\-"), page)
@@ -93,7 +94,8 @@ class ManPages(Sandbox):
     @unittest.skipUnless(shutil.which("man") and shutil.which("groff"), "there is no man")
     def test_they_can_be_formatted(self):
         for page in (SHARE / "man" / "man1").iterdir():
-            finished = run_ok("man", "--warnings", "--local-file", page, variables={"MANWIDTH": "80"})
+            finished = run_ok("man", "--warnings", "--local-file", page,
+                              variables={"MANWIDTH": "80"})
             self.assertEqual("", finished.err, page)
             self.assertIn("EXAMPLES", re.sub(".\b", "", finished.out))
 
@@ -150,7 +152,8 @@ class Completion(Sandbox):
     @unittest.skipUnless(shutil.which("fish"), "there is no fish")
     def test_fish_completes_flags_and_values(self):
         def complete(line):
-            script = f"source {SHARE}/fish/vendor_completions.d/rocksieve.fish; complete -C '{line}'"
+            file = SHARE / "fish" / "vendor_completions.d" / "rocksieve.fish"
+            script = f"source {file}; complete -C '{line}'"
             out = run_ok("fish", "-c", script, cwd=self.directory,
                          variables={"HOME": str(self.directory)}).out
             return {line.split("\t")[0] for line in out.splitlines()}

@@ -84,9 +84,7 @@ TEST_P(Inspect, TellsWhatIsInTheFile) {
   const double predicted = json["predicted_false_positive_rate"];
   const double probed = json["probed_false_positive_rate"];
   const double deviation = std::sqrt(predicted / json["probes"].get<double>());
-  // The estimate of RocksDB for its legacy Bloom filter is a tenth too high.
-  const double model_error = GetParam().format_version < 5 ? 0.15 : 0.05;
-  EXPECT_NEAR(probed, predicted, 5 * deviation + model_error * predicted);
+  EXPECT_NEAR(probed, predicted, 5 * deviation + 0.06 * predicted);
 
   double keys = 0, passes = 0, probes = 0;
   std::string last;

@@ -121,7 +121,8 @@ class Refusing(Loading):
         self.assertFalse(self.database.exists())
 
     def test_specs_that_rocksdb_would_take_for_none(self):
-        for spec in ("rocksive.bloom:10", "bloom:10", "bloomfilter:x", "nullptr", "rocksieve.blom:1"):
+        for spec in ("rocksive.bloom:10", "bloom:10", "bloomfilter:x", "nullptr",
+                     "rocksieve.blom:1"):
             with self.subTest(spec=spec):
                 self.assert_refused(spec, spec=spec)
                 self.assertFalse(self.database.exists())
@@ -130,6 +131,18 @@ class Refusing(Loading):
         self.assert_refused("No such file", source=self.directory / "lines")
         self.assert_refused("Is a directory", source=self.directory)
         self.assertFalse(self.database.exists())
+
+    def test_to_change_the_options_of_a_database(self):
+        self.load_ok(stdin="a\n")
+        self.assert_refused("--options", "--add", "--options=write_buffer_size=65536")
+
+    def test_to_add_to_a_database_of_which_it_does_not_know_all(self):
+        self.load_ok(stdin="a\n")
+        file = max(self.database.glob("OPTIONS-*"), key=lambda path: int(path.name[8:]))
+        file.write_text(file.read_text().replace("merge_operator=nullptr",
+                                                 "merge_operator=acme.Append"))
+        self.assertIn("acme.Append", self.assert_refused("with its options", "--add", stdin="b\n"))
+        self.assertIn("acme.Append", file.read_text())
 
     def test_unknown_options(self):
         self.assert_refused("--options", "--options=write_bufer_size=1")

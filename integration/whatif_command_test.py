@@ -105,6 +105,15 @@ class Reports(WhatIf):
         self.assertIsNone(family["recommendation"]["spec"], family["recommendation"])
         self.assertIn("Keep", family["recommendation"]["reason"])
 
+    def test_hardly_any_filters_are_no_measure(self):
+        database = self.directory / "few"
+        load(database, [f"{key}\n" for key in self.keys], "--compact", spec="none")
+        load(database, [f"{key}\n" for key in self.keys[:50]], "--add", spec="rocksieve.bloom:10")
+        [family] = self.whatif_json(database=database)["column_families"]
+        self.assertIsNotNone(family["recommendation"]["spec"], family["recommendation"])
+        self.assertAlmostEqual(1, family["recommendation"]["filter_bytes"] * 8 / 10
+                               / family["entries"], delta=0.05)
+
     def test_missing_keys_of_the_user(self):
         probes = self.directory / "probes"
         # Beyond all keys: no file is met.
@@ -124,6 +133,21 @@ class Reports(WhatIf):
         self.assertRegex(finished.out, r"(?m)^9 +[\d,]+ +[\d.]+ +[\d.]+")  # the last budget
         self.assertRegex(finished.out, r"(?m)^ +0\.01 \|")  # the drawing
         self.assertLessEqual(max(map(len, finished.out.splitlines())), 100)
+
+    def test_damaged_files_are_left_out(self):
+        database = self.directory / "damaged"
+        load(database, [f"a{key}\n" for key in self.keys[:2000]])
+        load(database, [f"b{key}\n" for key in self.keys[:1000]], "--add")
+        first, second = sorted(database.glob("*.sst"))
+        first.write_bytes(b"x" * first.stat().st_size)
+        [family] = self.whatif_json("--spec=rocksieve.ribbon:10", database=database)[
+            "column_families"]
+        self.assertEqual(1000, family["entries"])
+        self.assertLess(family["policies"][0][READS], 0.01)
+        self.assertIn(first.name, family["warnings"][0])
+        self.assertIn(f"Warning: {first.name}", self.whatif(database=database).out)
+        second.write_bytes(b"x" * second.stat().st_size)
+        self.assertIn("can be read", self.refusal(database=database))
 
     def test_nothing_is_written(self):
         def state():

@@ -9,9 +9,9 @@
 
 namespace rocksieve::tools {
 
-// Any spec of rocksieve's or of RocksDB's own ("bloomfilter:10:false", "ribbonfilter:10"), or "none":
-// a null policy. InvalidArgument with what is wrong and what is allowed; a spec that RocksDB's own
-// option parser would silently take for no policy is one as well.
+// Any spec of rocksieve's or of RocksDB's own ("bloomfilter:10:false", "ribbonfilter:10"), or
+// "none": a null policy. InvalidArgument with what is wrong and what is allowed; a spec that
+// RocksDB's own option parser would silently take for no policy is one as well.
 rocksdb::Status MakePolicy(const std::string& spec,
                            std::shared_ptr<const rocksdb::FilterPolicy>* policy);
 

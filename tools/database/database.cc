@@ -74,12 +74,18 @@ uint64_t CountTableFiles(const std::string& directory) {
   }));
 }
 
-// "... does not match existing comparator NAME", of VersionEditHandler, RocksDB 7.8.
-std::string ComparatorNamedBy(const Status& status) {
-  constexpr std::string_view kWords = "does not match existing comparator ";
-  const std::string text = status.ToString();
+struct ComparatorMismatch {
+  std::string ours, theirs;
+};
+
+// "OURS: does not match existing comparator THEIRS", of VersionEditHandler, RocksDB 7.8. Empty names
+// if that is not what is wrong.
+ComparatorMismatch MismatchIn(const Status& status) {
+  constexpr std::string_view kWords = ": does not match existing comparator ";
+  const std::string text = MessageOf(status);
   const size_t at = text.find(kWords);
-  return at == std::string::npos ? "" : text.substr(at + kWords.size());
+  if (at == std::string::npos) return {};
+  return {text.substr(0, at), text.substr(at + kWords.size())};
 }
 
 }  // namespace
@@ -135,11 +141,11 @@ Status Database::OpenFiles() {
     status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(holds_files_), directory_, descriptors, &handles_,
                                           &opened);
     db_.reset(opened);
-    const std::string comparator = ComparatorNamedBy(status);
-    if (comparator.empty()) break;
+    // The OPTIONS file is lost, or not of this database: the MANIFEST knows better.
+    const ComparatorMismatch mismatch = MismatchIn(status);
+    if (mismatch.theirs.empty()) break;
     for (ColumnFamily& family : families_) {
-      const bool said = !options_.ColumnFamilyValue(family.name, "comparator").empty();
-      if (!said) SetComparator(comparator, &family);
+      if (family.comparator_name == mismatch.ours) SetComparator(mismatch.theirs, &family);
     }
   }
   return status;

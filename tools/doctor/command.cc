@@ -43,14 +43,14 @@ int Run(const Flags& flags) {
 Command AddDoctorCommand(CLI::App* parent) {
   const auto flags = std::make_shared<Flags>();
   CLI::App* parser = AddParser(
-      parent,
-      {.name = "doctor",
-       .summary = "why filters are absent or idle in a database",
-       .description = "Looks at the OPTIONS, logs, table files and filters of any RocksDB database, "
-                      "open or not, and writes nothing. Each finding has evidence, consequence and "
-                      "remedy.",
-       .exit_codes = "0 healthy; 1 findings; 2 could not look, or bad usage",
-       .example = "Example:\n  rocksieve doctor --db=/var/lib/app/db --pid=$(pidof app)"});
+      parent, {.name = "doctor",
+               .summary = "why filters are absent or idle in a database",
+               .description =
+                   "Looks at the OPTIONS, logs, table files and filters of any RocksDB database, "
+                   "open or not, and writes nothing. Each finding has evidence, consequence and "
+                   "remedy.",
+               .exit_codes = "0 healthy; 1 findings; 2 could not look, or bad usage",
+               .example = "Example:\n  rocksieve doctor --db=/var/lib/app/db --pid=$(pidof app)"});
   parser->add_option("--db", flags->directory, "the database's directory")
       ->type_name("DIR")
       ->required()

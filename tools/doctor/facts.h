@@ -22,16 +22,17 @@ struct PolicyFacts {
     kNone,       // "nullptr"
     kOurs,
     kBuiltin,
-    kUnknown,    // neither rocksieve nor RocksDB makes a policy of it
+    kUnknown,  // neither rocksieve nor RocksDB makes a policy of it
   };
 
   static PolicyFacts Describe(const std::string& words);
 
   Kind kind = Kind::kNotStated;
   std::string spec;
-  std::string error;        // if kUnknown: what is wrong with it
-  std::string stored_name;  // the compatibility name: filters stored under another are not looked at
-  bool is_auto = false;     // decides file by file, and may leave a filter out
+  std::string error;  // if kUnknown: what is wrong with it
+  std::string
+      stored_name;       // the compatibility name: filters stored under another are not looked at
+  bool is_auto = false;  // decides file by file, and may leave a filter out
 
   bool works() const { return kind == Kind::kOurs || kind == Kind::kBuiltin; }
 };

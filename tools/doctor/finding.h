@@ -12,7 +12,7 @@ enum class Severity {
 };
 
 struct Finding {
-  std::string id;             // stable: scripts look for it
+  std::string id;  // stable: scripts look for it
   Severity severity = Severity::kWarning;
   std::string column_family;  // empty if it is about the whole database
   std::string title;

@@ -31,9 +31,9 @@ std::vector<OlderOptions> ReadOlderOptions(const std::string& directory,
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    const bool is_options = name.rfind(kPrefix, 0) == 0 &&
-                            name.find_first_not_of("0123456789", kPrefix.size()) ==
-                                std::string::npos;
+    const bool is_options =
+        name.rfind(kPrefix, 0) == 0 &&
+        name.find_first_not_of("0123456789", kPrefix.size()) == std::string::npos;
     std::string text;
     if (!is_options || name == latest) continue;
     if (!rocksdb::ReadFileToString(ReadOnlyEnv(), entry->path().string(), &text).ok()) continue;
@@ -56,8 +56,8 @@ std::vector<Mention> EarlierPolicies(const std::string& family,
   for (const LogFile& log : logs) {
     const auto found = log.families.find(family);
     if (found == log.families.end() || found->second.filter_policy.empty()) continue;
-    mentions.push_back({found->second.filter_policy,
-                        log.name + ", line " + std::to_string(found->second.line)});
+    mentions.push_back(
+        {found->second.filter_policy, log.name + ", line " + std::to_string(found->second.line)});
   }
   return mentions;
 }

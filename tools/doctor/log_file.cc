@@ -76,7 +76,8 @@ class Parser {
   void TakeOption(const std::string& line) {
     const size_t colon = line.find(':');
     if (colon == std::string::npos) return;
-    const std::string name = Trimmed(line.substr(0, colon)), value = Trimmed(line.substr(colon + 1));
+    const std::string name = Trimmed(line.substr(0, colon)),
+                      value = Trimmed(line.substr(colon + 1));
     if (name == "filter_policy") {
       family_->filter_policy = value;
       family_->line = number_;
@@ -134,9 +135,8 @@ std::vector<LogFile> ReadLogs(const std::string& directory) {
     const std::string name = entry->path().filename().string();
     if (name.rfind("LOG.old.", 0) == 0) names.push_back(name);
   }
-  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-    return TimeOf(a) > TimeOf(b);
-  });
+  std::sort(names.begin(), names.end(),
+            [](const std::string& a, const std::string& b) { return TimeOf(a) > TimeOf(b); });
   if (names.size() > kMostOldLogs) names.resize(kMostOldLogs);
   names.insert(names.begin(), "LOG");
 

@@ -7,8 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -23,14 +21,25 @@ constexpr char kDeleted[] = " (deleted)";
 constexpr char kRocksDbMark[] = "rocksdb_build_git_sha:";
 constexpr char kRocksDbSoname[] = "librocksdb.so.";
 
+// Files below /proc do not tell their size.
 std::string ReadAll(const fs::path& path) {
+  constexpr size_t kChunkBytes = 1 << 20;
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string bytes;
+  while (file) {
+    const size_t before = bytes.size();
+    bytes.resize(before + kChunkBytes);
+    file.read(bytes.data() + before, kChunkBytes);
+    bytes.resize(before + static_cast<size_t>(file.gcount()));
+  }
+  return bytes;
 }
 
 std::string BaseName(const std::string& path) { return fs::path(path).filename().string(); }
 
-bool IsSharedRocksDb(const std::string& path) { return BaseName(path).rfind("librocksdb.so", 0) == 0; }
+bool IsSharedRocksDb(const std::string& path) {
+  return BaseName(path).rfind("librocksdb.so", 0) == 0;
+}
 
 bool IsPlugin(const std::string& path) { return BaseName(path).rfind("librocksieve.so", 0) == 0; }
 

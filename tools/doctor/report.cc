@@ -12,9 +12,7 @@ namespace {
 constexpr size_t kColumns = 100;
 constexpr size_t kIndentation = 15;
 
-const char* NameOf(Severity severity) {
-  return severity == Severity::kError ? "error" : "warning";
-}
+const char* NameOf(Severity severity) { return severity == Severity::kError ? "error" : "warning"; }
 
 // "   seen        ..." with the lines below aligned.
 std::string Labelled(const std::string& label, const std::string& text) {
@@ -47,9 +45,9 @@ std::string Summary(const Facts& facts, const Findings& findings) {
     text += std::to_string(findings.size()) + (findings.size() == 1 ? " finding" : " findings");
   }
   text += ". Column families: " + Thousands(facts.families.size()) +
-          ", files: " + Thousands(counts.files) + ", with filters: " +
-          Thousands(counts.with_filter) + ", bytes of filters: " + Thousands(counts.filter_bytes) +
-          ".";
+          ", files: " + Thousands(counts.files) +
+          ", with filters: " + Thousands(counts.with_filter) +
+          ", bytes of filters: " + Thousands(counts.filter_bytes) + ".";
   for (const FamilyFacts& family : facts.families) {
     if (!family.policy.works()) continue;
     text += " " + family.name() + ": " + family.policy.spec + ".";
@@ -63,9 +61,10 @@ std::string DoctorText(const Facts& facts, const Findings& findings) {
   std::string text = Summary(facts, findings);
   size_t number = 0;
   for (const Finding& finding : findings) {
-    text += "\n" + std::to_string(++number) + ". " + NameOf(finding.severity) + " " + finding.id +
-            (finding.column_family.empty() ? "" : " (column family " + finding.column_family + ")") +
-            ": " + finding.title + "\n";
+    text +=
+        "\n" + std::to_string(++number) + ". " + NameOf(finding.severity) + " " + finding.id +
+        (finding.column_family.empty() ? "" : " (column family " + finding.column_family + ")") +
+        ": " + finding.title + "\n";
     std::string label = "seen";
     for (const std::string& line : finding.evidence) {
       text += Labelled(label, line);

@@ -5,7 +5,8 @@ namespace {
 
 // Bash breaks words at a = as well, so the script looks at the line itself, and answers with what
 // belongs behind the =.
-constexpr char kBeforeTables[] = R"(# Completion of rocksieve for bash; made by: rocksieve completion bash
+constexpr char kBeforeTables[] =
+    R"(# Completion for bash; made by: rocksieve completion bash
 _rocksieve() {
   local typed=${COMP_LINE:0:COMP_POINT} command='' words='' kind='' before=''
   typed=${typed##*[[:space:]]}
@@ -28,7 +29,8 @@ constexpr char kAfterTables[] = R"(    esac
   COMPREPLY=()
   case $kind in
     file) mapfile -t COMPREPLY < <(compgen -P "$before" -f -- "$typed") && compopt -o filenames ;;
-    directory) mapfile -t COMPREPLY < <(compgen -P "$before" -d -- "$typed") && compopt -o filenames ;;
+    directory)
+      mapfile -t COMPREPLY < <(compgen -P "$before" -d -- "$typed") && compopt -o filenames ;;
     *) mapfile -t COMPREPLY < <(compgen -P "$before" -W "$words" -- "$typed") ;;
   esac
   if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == --*= ]]; then compopt -o nospace; fi

@@ -26,7 +26,8 @@ std::string Values(const Flag& flag) {
            "\"^--[^=]*=\" \"\"))'";
   }
   std::string choices;
-  for (const std::string& choice : ChoicesOf(flag)) choices += (choices.empty() ? "" : " ") + choice;
+  for (const std::string& choice : ChoicesOf(flag))
+    choices += (choices.empty() ? "" : " ") + choice;
   return choices.empty() ? "-f" : "-f -a " + FishQuoted(choices);
 }
 
@@ -39,16 +40,17 @@ std::string What(const Flag& flag) {
 }  // namespace
 
 std::string FishCompletion(const CLI::App& root) {
-  std::string script = "# Completion of rocksieve for fish; made by: rocksieve completion fish\n"
-                       "complete -c rocksieve -f\n";
+  std::string script =
+      "# Completion of rocksieve for fish; made by: rocksieve completion fish\n"
+      "complete -c rocksieve -f\n";
   for (const Flag& flag : FlagsOf(root)) {
     script += Line("__fish_use_subcommand", What(flag), flag.description);
   }
   for (const CLI::App* parser : SubcommandsOf(root)) {
     script += Line("__fish_use_subcommand", "-a " + parser->get_name(), TextOf(*parser).summary);
     for (const Flag& flag : FlagsOf(*parser)) {
-      script += Line("__fish_seen_subcommand_from " + parser->get_name(), What(flag),
-                     flag.description);
+      script +=
+          Line("__fish_seen_subcommand_from " + parser->get_name(), What(flag), flag.description);
     }
   }
   return script;

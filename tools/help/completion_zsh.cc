@@ -39,7 +39,8 @@ std::string Action(const Flag& flag) {
   if (CompletesToFiles(flag)) return "_files";
   if (CompletesToDirectories(flag)) return "_files -/";
   std::string choices;
-  for (const std::string& choice : ChoicesOf(flag)) choices += (choices.empty() ? "" : " ") + choice;
+  for (const std::string& choice : ChoicesOf(flag))
+    choices += (choices.empty() ? "" : " ") + choice;
   return choices.empty() ? " " : "(" + choices + ")";
 }
 
@@ -55,7 +56,8 @@ std::string Argument(const Flag& flag) {
 std::string ZshCompletion(const CLI::App& root) {
   std::string commands, arguments;
   for (const CLI::App* parser : SubcommandsOf(root)) {
-    commands += "      " + Quoted(parser->get_name() + ":" + Escaped(TextOf(*parser).summary)) + "\n";
+    commands +=
+        "      " + Quoted(parser->get_name() + ":" + Escaped(TextOf(*parser).summary)) + "\n";
     arguments += "    " + parser->get_name() + ") _arguments";
     for (const Flag& flag : FlagsOf(*parser)) arguments += " \\\n      " + Argument(flag);
     arguments += " ;;\n";

@@ -55,10 +55,10 @@ std::string List(const Terms& terms) {
   std::string result;
   for (const auto& [term, meaning] : terms) {
     const bool fits = term.size() <= width;
-    result += "  " + term +
-              (fits ? std::string(column - 2 - term.size(), ' ')
-                    : "\n" + std::string(column, ' ')) +
-              Indented(Wrapped(meaning, kColumns - column), column) + "\n";
+    result +=
+        "  " + term +
+        (fits ? std::string(column - 2 - term.size(), ' ') : "\n" + std::string(column, ' ')) +
+        Indented(Wrapped(meaning, kColumns - column), column) + "\n";
   }
   return result;
 }

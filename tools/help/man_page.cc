@@ -87,7 +87,8 @@ std::string ManPage(const CLI::App& parser, const std::string& version) {
   // Lines are neither hyphenated nor stretched: specs and flags are typed as they stand.
   return ".\\\" Made by: rocksieve man-pages\n.TH " + Escaped(title) + " 1 \"\" \"rocksieve " +
          version + "\" \"User Commands\"\n.nh\n.ad l\n" +
-         Section("NAME", Escaped(ManPageName(parser) + " ") + "\\- " + Escaped(text.summary) + "\n") +
+         Section("NAME",
+                 Escaped(ManPageName(parser) + " ") + "\\- " + Escaped(text.summary) + "\n") +
          Section("SYNOPSIS", Escaped(UsageOf(parser)) + "\n") +
          Section("DESCRIPTION", description) + Section("OPTIONS", flags) +
          Section("EXIT STATUS", Escaped(text.exit_codes) + "\n") +

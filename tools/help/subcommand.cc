@@ -9,9 +9,8 @@ void DescribeParser(CLI::App* parser, const CommandText& text) {
   parser->description(text.summary + "\n\n" + text.description);
   parser->footer("Exit codes: " + text.exit_codes + "\n\n" + text.example);
   parser->set_help_flag("--help", "print this");
-  parser->formatter_fn([](const CLI::App* app, const std::string&, CLI::AppFormatMode) {
-    return HelpText(*app);
-  });
+  parser->formatter_fn(
+      [](const CLI::App* app, const std::string&, CLI::AppFormatMode) { return HelpText(*app); });
 }
 
 CLI::App* AddParser(CLI::App* parent, const CommandText& text) {

@@ -9,8 +9,8 @@
 namespace rocksieve::tools {
 
 struct Flag {
-  std::string name;         // "--keys", or "FILE" if it is a positional argument
-  std::string value;        // "FILE"; empty if it takes none
+  std::string name;   // "--keys", or "FILE" if it is a positional argument
+  std::string value;  // "FILE"; empty if it takes none
   std::string description;
   bool positional = false;
   bool required = false;

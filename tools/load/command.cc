@@ -26,9 +26,10 @@ std::string TextReport(const LoadOptions& options, const LoadResult& result) {
                                           : 8 * static_cast<double>(result.filter_bytes) /
                                                 static_cast<double>(result.entries);
   return Thousands(result.lines) + " lines in " + Fixed(result.seconds, 1) + " s. " +
-         options.target.directory + " has " + Thousands(result.files) + " files with " +
-         Thousands(result.entries) + " entries and " + Thousands(result.filter_bytes) +
-         " bytes of filters, " + Fixed(bits, 2) + " bits per entry.\n";
+         options.target.directory + " has " + Thousands(result.files) +
+         (result.files == 1 ? " file with " : " files with ") + Thousands(result.entries) +
+         " entries and " + Thousands(result.filter_bytes) + " bytes of filters, " + Fixed(bits, 2) +
+         " bits per entry.\n";
 }
 
 std::string JsonReport(const LoadOptions& options, const LoadResult& result) {
@@ -72,12 +73,14 @@ void AddFlags(CLI::App* parser, Flags* flags) {
        "ribbonfilter:10, none, ...")
       ->required();
   text("--input", &flags->options.input, "FILE", "the lines, - for standard input")->required();
-  parser->add_flag("--add", target->add,
-                   "add to a database that exists, with its options; SPEC is for new files");
+  CLI::Option* const add =
+      parser->add_flag("--add", target->add,
+                       "add to a database that exists, with its options; SPEC is for new files");
   text("--column-family", &target->column_family, "NAME",
        "load into this one, and make it if it is not there. Default: default");
   text("--options", &target->option_string, "STRING",
-       "options of RocksDB for a new database, as in name=value;name=value");
+       "options of RocksDB for a new database, as in name=value;name=value")
+      ->excludes(add);
   parser->add_flag("--partitioned", target->partitioned,
                    "files with partitioned filters and indexes");
   parser->add_flag("--compact", flags->options.compact, "compact everything at the end");

@@ -61,7 +61,7 @@ void AddListener(const std::string& spec, rocksdb::DBOptions* options) {
 Status CannotOpen(const std::string& directory, const Status& status) {
   const std::string text = status.ToString();
   std::string remedy;
-  if (text.find("lock") != std::string::npos) {
+  if (text.find("While lock file") != std::string::npos) {
     remedy = "\nAnother process has it open: let it close the database first.";
   } else if (text.find("Permission denied") != std::string::npos ||
              text.find("Read-only file system") != std::string::npos) {
@@ -89,9 +89,10 @@ Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* resul
     return Status::InvalidArgument("there is no database in " + options.directory +
                                    " to add to: without --add one is made");
   }
-  if (!is_database && fs::exists(path, error) && !(fs::is_directory(path, error) &&
-                                                   fs::is_empty(path, error))) {
-    return Status::InvalidArgument(options.directory + " is not an empty directory, and what is "
+  if (!is_database && fs::exists(path, error) &&
+      !(fs::is_directory(path, error) && fs::is_empty(path, error))) {
+    return Status::InvalidArgument(options.directory +
+                                   " is not an empty directory, and what is "
                                    "there might be yours: name another one with --db=DIR");
   }
   std::unique_ptr<Target> target(new Target);
@@ -103,8 +104,8 @@ Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* resul
 Status Target::OpenNew(const TargetOptions& wanted) {
   rocksdb::Options options;
   rocksdb::ConfigOptions strict;
-  Status status = rocksdb::GetOptionsFromString(strict, NewDatabaseOptions(), wanted.option_string,
-                                                &options);
+  Status status =
+      rocksdb::GetOptionsFromString(strict, NewDatabaseOptions(), wanted.option_string, &options);
   if (!status.ok()) return Status::InvalidArgument("--options: " + status.ToString());
   status = SetPolicy(wanted.spec, wanted.partitioned, &options);
   if (!status.ok()) return status;
@@ -119,11 +120,14 @@ Status Target::OpenNew(const TargetOptions& wanted) {
 Status Target::OpenExisting(const TargetOptions& wanted) {
   rocksdb::DBOptions options;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  Status status = rocksdb::LoadLatestOptions(rocksdb::ConfigOptions(), wanted.directory, &options,
-                                             &families);
+  // Else RocksDB would leave out what this process does not have, such as a merge operator, and
+  // write the options without it.
+  rocksdb::ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
+  Status status = rocksdb::LoadLatestOptions(strict, wanted.directory, &options, &families);
   if (!status.ok()) {
-    return Status::InvalidArgument("cannot use the options of " + wanted.directory + ": " +
-                                   status.ToString());
+    return Status::InvalidArgument("cannot open " + wanted.directory + " with its options: " +
+                                   status.ToString() + "\nLoad into a new database instead.");
   }
   rocksdb::ColumnFamilyOptions of_new_family;
   for (auto& family : families) {

@@ -11,11 +11,11 @@ namespace rocksieve::tools {
 
 struct TargetOptions {
   std::string directory;
-  std::string spec;           // see policy_spec.h
+  std::string spec;                       // see policy_spec.h
   std::string column_family = "default";  // made if it is not there
-  std::string option_string;  // RocksDB's, on top of ours, for a new database
-  bool partitioned = false;   // index and filters
-  bool add = false;           // to a database that exists, with the options that it has
+  std::string option_string;              // RocksDB's, on top of ours, for a new database
+  bool partitioned = false;               // index and filters
+  bool add = false;                       // to a database that exists, with the options that it has
 };
 
 class Target {

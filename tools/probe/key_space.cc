@@ -7,6 +7,8 @@ namespace {
 
 constexpr uint64_t kIntervals = 512;
 constexpr size_t kMostBoundaries = 1024;
+// Of a damaged index, RocksDB may tell sizes that do not become less with the interval.
+constexpr uint64_t kMostSplits = 8 * kIntervals;
 constexpr uint64_t kSeed = 20260101;
 
 uint64_t BytesOf(const Database& database, size_t family, const std::string& low,
@@ -93,10 +95,11 @@ void KeySpace::Split(const Database& database, size_t family, Interval interval,
     if (now.bytes == 0) continue;
     const std::string middle = KeyBetween(now.low, now.high, random);
     const bool can_split = middle != now.low && middle != now.high;
-    if (now.bytes <= enough || !can_split || todo.size() > 64) {
+    if (now.bytes <= enough || !can_split || splits_ == kMostSplits) {
       intervals_.push_back(now);
       continue;
     }
+    splits_++;
     todo.push_back({now.low, middle, BytesOf(database, family, now.low, middle)});
     todo.push_back({middle, now.high, BytesOf(database, family, middle, now.high)});
     // All in one data block: RocksDB's index tells no more.

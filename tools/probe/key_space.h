@@ -35,6 +35,7 @@ class KeySpace {
   void Split(const Database& database, size_t family, Interval interval, uint64_t enough,
              Random* random);
 
+  uint64_t splits_ = 0;
   std::vector<Interval> intervals_;
   std::vector<double> bytes_up_to_;  // of the intervals so far, for drawing one
 };

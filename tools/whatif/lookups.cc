@@ -88,6 +88,7 @@ Status PlaceLookups(const Tree& tree, Keys* missing_keys, Progress* progress,
   const bool asks_prefixes = AsksPrefixes(tree.family);
   progress->Begin("placing lookups in column family " + tree.family.name, files.size());
   return RunAll(files.size(), [&](size_t i) {
+    if (!files[i]->error.empty()) return progress->Advance();  // nothing can be said of it
     const Part part = KeysThatMeet(tree, *files[i], *missing_keys);
     planned->files[i].meets = static_cast<double>(part.size()) / all;
     if (asks_prefixes) {

@@ -12,8 +12,8 @@
 
 namespace rocksieve::tools {
 
-// Fills in PlannedFile::meets and prefix_present. Sorts the keys.
-// `planned`: the files of `tree`, in the same order. Advances by one per file.
+// Fills in PlannedFile::meets and prefix_present, but for files that cannot be read. Sorts the
+// keys. `planned`: the files of `tree`, in the same order. Advances by one per file.
 rocksdb::Status PlaceLookups(const Tree& tree, std::vector<std::string>* missing_keys,
                              Progress* progress, PlannedTree* planned);
 

@@ -73,7 +73,7 @@ Recommendation Recommend(const RecommendationInput& input, Calibration* calibrat
   const std::vector<Candidate> candidates = Candidates(input, calibration);
   const Candidate* best = Best(candidates, /*builtin_only=*/false);
   if (best == nullptr) {
-    result.reason = "Nothing: no filter is as small as what the filters take now.";
+    result.reason = "Nothing: no filter is as small as the memory that there is.";
     return result;
   }
   const double reads = best->prediction.reads;
@@ -92,9 +92,10 @@ Recommendation Recommend(const RecommendationInput& input, Calibration* calibrat
   result.reason = result.spec + ": " + input.memory_words +
                   ", 1,000 lookups of missing keys cost " + PerThousand(reads) +
                   " useless block reads instead of " + PerThousand(input.now->reads) + ". At " +
-                  Fixed(input.read_us, 0) + " us per read that is " + Microseconds(best->us) +
-                  " per lookup, probes of the "
-                  "filters included, instead of " +
+                  Fixed(input.read_us, input.read_us < 10 ? 1 : 0) + " us per read that is " +
+                  Microseconds(best->us) +
+                  " per lookup, probes of the filters included, instead "
+                  "of " +
                   Microseconds(now_us) + ".";
   const Candidate* builtin = Best(candidates, /*builtin_only=*/true);
   if (builtin != nullptr && builtin != best) {
@@ -107,9 +108,8 @@ Recommendation Recommend(const RecommendationInput& input, Calibration* calibrat
     const double bits = curve->BitsFor(bytes);
     result.reason +=
         " To save memory instead: " + curve->family.WithBits(std::ceil(10 * bits) / 10).spec +
-        " has no more reads "
-        "than now, in " +
-        Percent(bytes / input.now->filter_bytes) + " of the memory.";
+        " has no more reads than now, in " + Percent(bytes / input.now->filter_bytes) +
+        " of the memory.";
   }
   return result;
 }

@@ -40,7 +40,7 @@ std::string Policies(const WhatIfResult& result) {
   rows.back().insert(rows.back().end(), {"-", "-"});
   for (const PolicyResult& policy : result.policies) {
     rows.push_back(row(policy.contender.spec, policy.prediction));
-    rows.back().push_back(Fixed(policy.build_seconds, policy.build_seconds < 10 ? 2 : 0));
+    rows.back().push_back(Fixed(policy.build_seconds, policy.build_seconds < 1 ? 3 : 1));
     rows.back().push_back(Fixed(policy.probe_ns, 0));
   }
   return AlignedTable(rows);
@@ -97,30 +97,27 @@ std::string BudgetTable(const WhatIfResult& result) {
   return AlignedTable(rows);
 }
 
+std::string Paragraph(const std::string& text) { return Wrapped(text, kWidth) + "\n"; }
+
 std::string Section(const WhatIfOptions& options, const WhatIfResult& result) {
   const PlannedTree& tree = result.tree;
   std::string text =
-      Wrapped("Column family " + tree.column_family + ": " + Thousands(tree.Entries()) +
-                  " entries in " + Thousands(tree.files.size()) +
-                  " files. Each file with the filter "
-                  "that the policy would give it at its own level; missing keys "
-                  "distributed like the data.",
-              kWidth);
-  for (const std::string& warning : result.warnings) {
-    text += Wrapped("Warning: " + warning, kWidth);
-  }
+      Paragraph("Column family " + tree.column_family + ": " + Thousands(tree.Entries()) +
+                " entries in " + Thousands(tree.files.size()) +
+                " files. Each file with the filter that the policy would give " +
+                "it at its own level; missing keys " +
+                (options.probes.empty() ? "distributed like the data." : "are those of --probes."));
+  for (const std::string& warning : result.warnings) text += Paragraph("Warning: " + warning);
   text += "\n" + Policies(result) + "\n" + Levels(result) + "\n";
   text += "Useless reads per 1,000 missing keys, each family in the same memory:\n\n" +
           BudgetTable(result) + "\n";
   text += TerminalDrawing(ReadsChart(options, result), kDrawingWidth) + "\n";
-  text += Wrapped(
-      (result.recommendation.spec.empty() ? "" : "Recommended: ") + result.recommendation.reason,
-      kWidth);
-  text += "\n\n" + Wrapped(
-                       "Times were measured in this process just now, on one thread: filters of "
-                       "200,000 keys, in memory.",
-                       kWidth);
-  return text + "\n";
+  const Recommendation& recommendation = result.recommendation;
+  text += Paragraph((recommendation.spec.empty() ? "" : "Recommended: ") + recommendation.reason);
+  return text + "\n" +
+         Paragraph(
+             "Times were measured in this process just now, on one thread: filters of "
+             "200,000 keys, in memory.");
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ constexpr const char* kCurveSpecs[] = {"bloomfilter:10:false", "ribbonfilter:10:
                                        "rocksieve.bloom:10", "rocksieve.ribbon:10",
                                        "rocksieve.auto:10"};
 
-constexpr double kBitsWithoutFilters = 10;  // recommended from, if there is nothing to compare with
+// The memory that a recommendation is for, if the filters that are there are none, or hardly any.
+constexpr double kUsualBits = 10, kFewBits = 4;
 
 Status ParseAll(const std::vector<std::string>& specs, std::vector<Contender>* contenders) {
   for (const std::string& spec : specs) {
@@ -73,14 +74,15 @@ std::vector<BudgetRow> Budgets(const WhatIfOptions& options, const WhatIfResult&
 
 RecommendationInput MemoryToCompareIn(const WhatIfResult& result) {
   RecommendationInput input;
-  if (result.tree.has_filters) {
+  const double bytes_per_bit = static_cast<double>(result.tree.Entries()) / 8;
+  if (result.now.filter_bytes >= kFewBits * bytes_per_bit) {
     input.filter_bytes = result.now.filter_bytes;
     input.memory_words = "in the memory that the filters take now";
   } else if (!result.policies.empty() && result.policies[0].prediction.filter_bytes > 0) {
     input.filter_bytes = result.policies[0].prediction.filter_bytes;
     input.memory_words = "in the memory of " + result.policies[0].contender.spec;
   } else {
-    input.filter_bytes = kBitsWithoutFilters * static_cast<double>(result.tree.Entries()) / 8;
+    input.filter_bytes = kUsualBits * bytes_per_bit;
     input.memory_words = "with 10 bits of memory per entry";
   }
   return input;
@@ -145,6 +147,11 @@ Status WhatIfForFamily(const WhatIfOptions& options, const std::vector<Contender
                        const std::vector<std::string>& keys, Progress* progress,
                        WhatIfResult* result) {
   result->warnings = tree.Problems();
+  if (tree.entries() == 0 && !result->warnings.empty()) {
+    return Status::Corruption(
+        "no file of column family " + tree.family.name +
+        " can be read, so there is nothing to predict from: " + result->warnings[0]);
+  }
   if (!tree.family.comparator_known) {
     result->warnings.push_back("the comparator " + tree.family.comparator_name +
                                " is not in this program: as if each lookup met every file");

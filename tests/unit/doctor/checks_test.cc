@@ -1,4 +1,4 @@
-// Each check beside its threshold. Real databases are in integration/doctor_test.py.
+// Each check beside its threshold. Real databases are in integration/doctor_findings_test.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -191,6 +191,16 @@ TEST(Checks, Processes) {
   EXPECT_THAT(builder.Ids(), ElementsAre("static-rocksdb"));
   builder.facts.lock_holder = 42;  // wrote our spec into OPTIONS, so it knows it
   EXPECT_THAT(builder.Ids(), IsEmpty());
+}
+
+// Nobody can see that a spec of ours was named, and silently taken for none.
+TEST(Checks, ProcessesWithoutAPolicy) {
+  FactsBuilder builder("nullptr");
+  ProcessFacts& process = builder.facts.process.emplace();
+  process.rocksdb_copies = {{"/usr/lib/librocksdb.so.7.8.3", false}};
+  EXPECT_THAT(builder.Ids(), ElementsAre("plugin-not-loaded", "no-policy"));
+  process.rocksdb_copies = {{"/app/server", false}};
+  EXPECT_THAT(builder.Ids(), ElementsAre("static-rocksdb", "no-policy"));
 }
 
 }  // namespace

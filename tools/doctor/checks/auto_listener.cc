@@ -19,12 +19,11 @@ void CheckAutoListener(const Facts& facts, Findings* findings) {
   for (const FamilyFacts& family : facts.families) {
     if (!family.policy.is_auto || !family.policy.works()) continue;
     const LoggedLine* const follows = Follows(facts, family.name());
-    const bool listens = follows == nullptr
-                             ? named
-                             : follows->text.find("own history") == std::string::npos;
+    const bool listens =
+        follows == nullptr ? named : follows->text.find("own history") == std::string::npos;
     if (listens) continue;
-    std::vector<std::string> evidence = {
-        QuoteTableOption(facts, family.name(), "filter_policy"), QuoteDbOption(facts, "listeners")};
+    std::vector<std::string> evidence = {QuoteTableOption(facts, family.name(), "filter_policy"),
+                                         QuoteDbOption(facts, "listeners")};
     if (follows != nullptr) {
       evidence.push_back(facts.log()->name + ", line " + std::to_string(follows->line) + ": " +
                          follows->text);

@@ -27,7 +27,9 @@ void CheckCacheMisses(const Facts& facts, Findings* findings) {
   const std::string where =
       facts.log()->name + ", after line " + std::to_string(facts.log()->tickers_line) + ": ";
   findings->push_back(
-      {"filters-thrash", Severity::kError, "",
+      {"filters-thrash",
+       Severity::kError,
+       "",
        "filters are read from disk over and over",
        {where + "rocksdb.block.cache.filter.miss COUNT : " + std::to_string(misses),
         where + "rocksdb.block.cache.filter.hit COUNT : " + std::to_string(hits) + ", so " +

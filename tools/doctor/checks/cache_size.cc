@@ -21,14 +21,13 @@ void CheckCacheSize(const Facts& facts, Findings* findings) {
     std::vector<std::string> evidence = {
         QuoteCapacity(facts, cache),
         "filters in it: " + Thousands(cache.filter_bytes) + " bytes" +
-            (cache.index_bytes == 0
-                 ? std::string()
-                 : ", and indexes: " + Thousands(cache.index_bytes) + " bytes")};
+            (cache.index_bytes == 0 ? std::string()
+                                    : ", and indexes: " + Thousands(cache.index_bytes) + " bytes")};
     for (const FamilyFacts* family : cache.families) {
-      evidence.push_back(QuoteTableOption(facts, family->name(), "cache_index_and_filter_blocks") +
-                         ", partition_filters=" +
-                         facts.options.TableValue(family->name(), "partition_filters") +
-                         " (column family " + family->name() + ")");
+      evidence.push_back(
+          QuoteTableOption(facts, family->name(), "cache_index_and_filter_blocks") +
+          ", partition_filters=" + facts.options.TableValue(family->name(), "partition_filters") +
+          " (column family " + family->name() + ")");
     }
     findings->push_back(
         {"filters-exceed-cache", Severity::kWarning,

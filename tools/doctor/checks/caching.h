@@ -21,7 +21,7 @@ struct CacheUse {
   int shard_bits = 0;
   std::vector<const FamilyFacts*> families;  // whose filters are in it
   uint64_t filter_bytes = 0;
-  uint64_t index_bytes = 0;    // of indexes that are in it too
+  uint64_t index_bytes = 0;  // of indexes that are in it too
   uint64_t filter_blocks = 0;
 
   uint64_t shard_bytes() const { return capacity_bytes >> shard_bits; }

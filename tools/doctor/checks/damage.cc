@@ -43,7 +43,8 @@ void CheckFamily(const FamilyFacts& family, Findings* findings) {
          Shortened(damaged),
          "No key is lost to a damaged filter of rocksieve: its file is read without one. Where "
          "RocksDB's own checksum of the block is wrong, lookups in the file fail.",
-         "Check the disk. Compacting the file builds a new filter, if its data can still be read."});
+         "Check the disk. Compacting the file builds a new filter, if its data can still be "
+         "read."});
   }
   if (!later.empty()) {
     findings->push_back({"later-version-filters", Severity::kError, family.name(),

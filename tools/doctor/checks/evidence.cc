@@ -40,8 +40,8 @@ std::string QuoteFiles(const Files& files, const FamilyFacts& family) {
                      " files with " + Fixed(100 * static_cast<double>(entries) / all, 0) +
                      " % of all entries: ";
   for (size_t i = 0; i < std::min(kNamed, files.size()); i++) {
-    text += (i == 0 ? "" : ", ") + files[i]->name + " (level " + std::to_string(files[i]->level) +
-            ")";
+    text +=
+        (i == 0 ? "" : ", ") + files[i]->name + " (level " + std::to_string(files[i]->level) + ")";
   }
   if (files.size() > kNamed) text += " and " + Thousands(files.size() - kNamed) + " more";
   return text;

@@ -8,7 +8,7 @@ namespace rocksieve::tools {
 namespace {
 
 constexpr uint64_t kHugeInCacheBytes = 4 << 20;
-constexpr uint64_t kHugeInMemoryBytes = 32 << 20;  // read once, when the file is opened
+constexpr uint64_t kHugeInMemoryBytes = 16 << 20;  // read once, when the file is opened
 
 }  // namespace
 
@@ -29,8 +29,7 @@ void CheckFilterSizes(const Facts& facts, Findings* findings) {
       const bool cached = IsInCache(facts, family, *file);
       const bool does_not_fit =
           cached && cache != nullptr && file->filter.bytes > cache->shard_bytes();
-      if (!does_not_fit &&
-          file->filter.bytes < (cached ? kHugeInCacheBytes : kHugeInMemoryBytes)) {
+      if (!does_not_fit && file->filter.bytes < (cached ? kHugeInCacheBytes : kHugeInMemoryBytes)) {
         continue;
       }
       huge.push_back(file);
@@ -53,8 +52,9 @@ void CheckFilterSizes(const Facts& facts, Findings* findings) {
          does_not_fit ? "there are filters that do not fit into a shard of the block cache"
                       : "there are huge filters in one piece",
          evidence,
-         does_not_fit ? "Every lookup that needs one reads it from disk."
-                      : "Each is read, and held, as a whole, however few of its keys are asked for.",
+         does_not_fit
+             ? "Every lookup that needs one reads it from disk."
+             : "Each is read, and held, as a whole, however few of its keys are asked for.",
          "partition_filters=true with index_type=kTwoLevelIndexSearch, then compact everything; or "
          "smaller files (target_file_size_base)."});
   }

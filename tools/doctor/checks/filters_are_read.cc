@@ -30,7 +30,9 @@ void CheckFiltersAreRead(const Facts& facts, Findings* findings) {
     const std::string policy = QuoteTableOption(facts, family.name(), "filter_policy");
     if (!other_name.empty()) {
       findings->push_back(
-          {"unreadable-filters", Severity::kError, family.name(),
+          {"unreadable-filters",
+           Severity::kError,
+           family.name(),
            "there are filters of another policy, which this one does not look for",
            {policy + " looks for filters with the name " + family.policy.stored_name,
             "with the name " + other_name.front()->filter.stored_name + ": " +
@@ -44,7 +46,9 @@ void CheckFiltersAreRead(const Facts& facts, Findings* findings) {
     }
     if (!ours_for_builtin.empty()) {
       findings->push_back(
-          {"unreadable-filters", Severity::kError, family.name(),
+          {"unreadable-filters",
+           Severity::kError,
+           family.name(),
            "there are filters of rocksieve, which RocksDB's own policies cannot ask",
            {policy, "of the family " + ours_for_builtin.front()->filter.family + ": " +
                         QuoteFiles(ours_for_builtin, family)},
@@ -52,7 +56,9 @@ void CheckFiltersAreRead(const Facts& facts, Findings* findings) {
            std::string("Name a policy of rocksieve again, or ") + kCompact + "."});
     }
     if (!obsolete.empty()) {
-      findings->push_back({"obsolete-filters", Severity::kError, family.name(),
+      findings->push_back({"obsolete-filters",
+                           Severity::kError,
+                           family.name(),
                            "there are filters in a form that RocksDB 7.0 and later do not read",
                            {"one filter per data block: " + QuoteFiles(obsolete, family)},
                            "Their files are read as if they had no filters.",

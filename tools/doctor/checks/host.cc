@@ -16,8 +16,8 @@ std::string Preload(const ProcessFacts& process) {
   return "/proc/" + std::to_string(process.pid) + "/environ: LD_PRELOAD=" + process.preload;
 }
 
-// Whoever opens a database for writing writes its OPTIONS: if it is this process, and the file has a
-// policy of ours, then it knows our policies.
+// Whoever opens a database for writing writes its OPTIONS: if it is this process, and the file has
+// a policy of ours, then it knows our policies.
 bool KnowsOurPolicies(const Facts& facts) {
   if (facts.lock_holder != facts.process->pid) return false;
   return std::any_of(facts.families.begin(), facts.families.end(), [](const FamilyFacts& family) {
@@ -25,11 +25,23 @@ bool KnowsOurPolicies(const Facts& facts) {
   });
 }
 
+// A spec that the process did not understand leaves no other trace than that there is no policy.
+std::string SignOfNeedOrNoPolicy(const Facts& facts) {
+  const std::string need = SignOfNeed(facts);
+  if (!need.empty()) return need;
+  for (const FamilyFacts& family : facts.families) {
+    if (family.policy.kind != PolicyFacts::Kind::kNone) continue;
+    return QuoteTableOption(facts, family.name(), "filter_policy");
+  }
+  return "";
+}
+
 void CheckStatic(const Facts& facts, const std::string& need, Findings* findings) {
   const ProcessFacts& process = *facts.process;
   const LoadedFile* const copy = process.static_rocksdb();
   std::vector<std::string> evidence = {
-      Maps(process) + copy->path + " has RocksDB's code inside (it holds \"rocksdb_build_git_sha\")"};
+      Maps(process) + copy->path +
+      " has RocksDB's code inside (it holds \"rocksdb_build_git_sha\")"};
   const LoadedFile* const shared = process.shared_rocksdb();
   evidence.push_back(shared == nullptr ? Maps(process) + "no librocksdb.so"
                                        : Maps(process) + shared->path + " is a second copy");
@@ -51,7 +63,8 @@ void CheckStatic(const Facts& facts, const std::string& need, Findings* findings
 void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings* findings) {
   const std::string rocksdb = process.shared_rocksdb()->path;
   if (process.plugins.empty() && !need.empty()) {
-    std::vector<std::string> evidence = {Maps(process) + rocksdb + ", but no librocksieve.so", need};
+    std::vector<std::string> evidence = {Maps(process) + rocksdb + ", but no librocksieve.so",
+                                         need};
     if (!process.preload.empty()) evidence.push_back(Preload(process));
     findings->push_back(
         {"plugin-not-loaded", Severity::kError, "", "librocksieve.so is not in the process",
@@ -65,7 +78,10 @@ void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings
     if (!series.empty() && !process.plugin_built_for.empty() &&
         process.plugin_built_for != series) {
       findings->push_back(
-          {"plugin-wrong-version", Severity::kError, "", "the plugin is for another RocksDB",
+          {"plugin-wrong-version",
+           Severity::kError,
+           "",
+           "the plugin is for another RocksDB",
            {Maps(process) + plugin.path + " needs librocksdb.so." + process.plugin_built_for,
             Maps(process) + rocksdb},
            "It registers nothing, and said so on stderr when it was loaded.",
@@ -73,7 +89,9 @@ void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings
                process.plugin_built_for + "."});
     }
     if (plugin.replaced) {
-      findings->push_back({"plugin-replaced", Severity::kWarning, "",
+      findings->push_back({"plugin-replaced",
+                           Severity::kWarning,
+                           "",
                            "the plugin was replaced since the process started",
                            {Maps(process) + plugin.path + " (deleted)"},
                            "The process goes on with the old one.",
@@ -87,7 +105,7 @@ void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings
 void CheckHost(const Facts& facts, Findings* findings) {
   if (!facts.process) return;
   const ProcessFacts& process = *facts.process;
-  const std::string need = SignOfNeed(facts);
+  const std::string need = SignOfNeedOrNoPolicy(facts);
   const bool wanted = !need.empty() || !process.plugins.empty() ||
                       process.preload.find("rocksieve") != std::string::npos;
   if (process.static_rocksdb() != nullptr) {

@@ -13,7 +13,9 @@ void CheckLastLevel(const Facts& facts, Findings* findings) {
     }
     if (skipped.empty()) continue;
     findings->push_back(
-        {"last-level-unfiltered", Severity::kWarning, family.name(),
+        {"last-level-unfiltered",
+         Severity::kWarning,
+         family.name(),
          "the last level works without filters",
          {QuoteFamilyOption(facts, family.name(), "optimize_filters_for_hits"),
           QuoteFiles(skipped, family)},

@@ -36,13 +36,16 @@ void CheckTinyFiles(const FamilyFacts& family, Findings* findings) {
   }
   if (tiny.size() < kManyTinyFiles || 2 * tiny.size() < family.tree.file_count()) return;
   findings->push_back(
-      {"tiny-files", Severity::kWarning, family.name(),
+      {"tiny-files",
+       Severity::kWarning,
+       family.name(),
        "most files have but a few keys, each with a filter of its own",
        {"fewer than " + std::to_string(kTinyKeys) + " keys: " + QuoteFiles(tiny, family),
         "their filters have " + Thousands(filter_bytes) + " bytes for " + Thousands(keys) +
             " keys: " +
-            Fixed(8 * static_cast<double>(filter_bytes) / static_cast<double>(std::max<uint64_t>(
-                                                              keys, 1)), 1) +
+            Fixed(8 * static_cast<double>(filter_bytes) /
+                      static_cast<double>(std::max<uint64_t>(keys, 1)),
+                  1) +
             " bits per key"},
        "Filters are rounded up, and every file that a lookup comes to costs a probe of its own.",
        "Larger write_buffer_size and target_file_size_base; do not flush after every few writes."});
@@ -64,7 +67,9 @@ void CheckAllocator(const Facts& facts, const FamilyFacts& family, Findings* fin
     return;
   }
   findings->push_back(
-      {"filter-memory-waste", Severity::kWarning, family.name(),
+      {"filter-memory-waste",
+       Severity::kWarning,
+       family.name(),
        "filters take more memory than they fill",
        {QuoteTableOption(facts, family.name(), option),
         "process " + std::to_string(facts.process->pid) + " uses jemalloc, which gives " +

@@ -7,7 +7,8 @@
 namespace rocksieve::tools {
 namespace {
 
-// Why somebody must have named a policy before: earlier options, and files that were built with one.
+// Why somebody must have named a policy before: earlier options, and files that were built with
+// one.
 std::vector<std::string> SignsOfAPolicy(const FamilyFacts& family) {
   std::vector<std::string> signs;
   // The newest of each kind of source says enough.
@@ -48,7 +49,10 @@ constexpr char kHowPoliciesGetLost[] =
 void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
   if (facts.options.file_name().empty()) {
     findings->push_back(
-        {"no-options-file", Severity::kWarning, "", "there is no OPTIONS file",
+        {"no-options-file",
+         Severity::kWarning,
+         "",
+         "there is no OPTIONS file",
          {facts.directory + " has no file OPTIONS-*"},
          "What the database is opened with cannot be seen; only its files and logs were looked at.",
          "Look at the database itself rather than at a copy of some of its files; if RocksDB "
@@ -56,8 +60,7 @@ void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
   }
   for (const FamilyFacts& family : facts.families) {
     if (family.policy.kind != PolicyFacts::Kind::kNone) continue;
-    std::vector<std::string> evidence = {
-        QuoteTableOption(facts, family.name(), "filter_policy")};
+    std::vector<std::string> evidence = {QuoteTableOption(facts, family.name(), "filter_policy")};
     const std::vector<std::string> signs = SignsOfAPolicy(family);
     evidence.insert(evidence.end(), signs.begin(), signs.end());
     if (signs.empty()) {

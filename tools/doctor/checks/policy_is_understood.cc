@@ -41,8 +41,7 @@ void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
   for (const FamilyFacts& family : facts.families) {
     const PolicyFacts& policy = family.policy;
     if (policy.kind != PolicyFacts::Kind::kUnknown) continue;
-    std::vector<std::string> evidence = {
-        QuoteTableOption(facts, family.name(), "filter_policy")};
+    std::vector<std::string> evidence = {QuoteTableOption(facts, family.name(), "filter_policy")};
     const bool has_our_name = policy.spec.rfind("rocksieve", 0) == 0;
     const std::string meant = Meant(policy.spec);
     if (!meant.empty()) {
@@ -61,8 +60,9 @@ void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
                         : "RocksDB takes a policy that it does not know for none, without a word: "
                           "no filter is built or read.",
            has_our_name ? policy.error
-                        : "Did you mean " + meant + "? Correct filter_policy in the program or the "
-                          "options file that sets it."});
+                        : "Did you mean " + meant +
+                              "? Correct filter_policy in the program or the "
+                              "options file that sets it."});
       continue;
     }
     const auto files = family.files();

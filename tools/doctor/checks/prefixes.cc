@@ -11,7 +11,9 @@ bool SameExtractor(const FamilyFacts& family, const TreeFile& file) {
 
 void CheckMissing(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   findings->push_back(
-      {"prefix-extractor-missing", Severity::kError, family.name(),
+      {"prefix-extractor-missing",
+       Severity::kError,
+       family.name(),
        "filters are to hold prefixes only, and there is no prefix extractor",
        {QuoteTableOption(facts, family.name(), "whole_key_filtering"),
         QuoteFamilyOption(facts, family.name(), "prefix_extractor")},
@@ -64,11 +66,10 @@ void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* finding
          "Set prefix_extractor as it was, or compact everything."});
   }
   if (!prefixes_only.empty()) {
-    findings->push_back({"whole-keys-missing", Severity::kWarning, family.name(),
-                         "some filters hold prefixes only, though whole keys are wanted",
-                         evidence(prefixes_only),
-                         "They let every missing key pass whose prefix is there.",
-                         "Compact everything."});
+    findings->push_back(
+        {"whole-keys-missing", Severity::kWarning, family.name(),
+         "some filters hold prefixes only, though whole keys are wanted", evidence(prefixes_only),
+         "They let every missing key pass whose prefix is there.", "Compact everything."});
   }
 }
 

@@ -26,7 +26,9 @@ void CheckTableCache(const Facts& facts, Findings* findings) {
   }
   if (outside_cache == 0 || files + kOtherFiles <= static_cast<uint64_t>(most)) return;
   findings->push_back(
-      {"table-cache-too-small", Severity::kWarning, "",
+      {"table-cache-too-small",
+       Severity::kWarning,
+       "",
        "not all files can be open at a time, and filters go with them",
        {QuoteDbOption(facts, "max_open_files"),
         Thousands(files) + " table files, of which " + Thousands(outside_cache) +

@@ -1,0 +1,203 @@
+"""Databases that are ill in all the ways that `rocksieve doctor` knows: it must find what is
+wrong, and nothing else."""
+
+import pathlib
+import re
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from db_bench import table_properties
+from doctor import BUILT_IN, OURS, SMALL, Examined, lines
+from environment import PLUGIN, SEED, run_ok
+
+
+class Policies(Examined):
+    def test_none(self):
+        self.load("none")
+        found = self.assert_found("no-policy")
+        self.assert_evidence(found, "^OPTIONS-[0-9]+: filter_policy=nullptr$")
+        self.assertEqual("warning", found["severity"])
+
+    def test_none_in_one_of_two_column_families(self):
+        self.load()
+        self.load("none", "--add", "--column-family=other")
+        self.assertEqual("other", self.assert_found("no-policy")["column_family"])
+
+    def test_lost_to_a_program_without_the_plugin(self):
+        self.load()
+        run_ok("ldb", f"--db={self.database}", "put", "x", "y")
+        found = self.assert_found("policy-lost")
+        self.assert_evidence(found, "filter_policy=nullptr", r"LOG\.old\.\d+, line \d+.*" + OURS,
+                             r"\.sst|OPTIONS")
+        self.assertIn("ldb put", found["remedy"])
+
+    def test_lost_before_there_were_files(self):
+        self.load(text="")
+        run_ok("ldb", f"--db={self.database}", "put", "x", "y")
+        self.assert_evidence(self.assert_found("policy-lost"), OURS)
+
+    def test_misspelt_in_the_options(self):
+        for wrong, id_and_more in (("rocksive.bloom:10", "Did you mean rocksieve"),
+                                   ("blomfilter:10", "Did you mean bloomfilter"),
+                                   ("rocksieve.blom:10", '"blom"'),
+                                   ("rocksieve.bloom:100", '"100"')):
+            with self.subTest(spec=wrong):
+                self.database = self.directory / wrong.replace(":", "_")
+                self.load()
+                self.edit_options("filter_policy=.*", "filter_policy=" + wrong)
+                found = self.assert_found("bad-spec")
+                self.assert_evidence(found, re.escape(wrong))
+                self.assertIn(id_and_more, found["remedy"])
+
+    def test_of_another_program(self):
+        self.load("none")
+        self.edit_options("filter_policy=.*", "filter_policy=acme.Filter:3")
+        self.assert_evidence(self.assert_found("unknown-policy"), "acme.Filter:3")
+
+    def test_no_options_file(self):
+        self.load()
+        for path in self.database.glob("OPTIONS-*"):
+            path.unlink()
+        self.assert_found("no-options-file")
+
+    def test_files_from_before_the_policy(self):
+        self.load("none", options=SMALL + ";disable_auto_compactions=true")
+        self.load(OURS, "--add", text="x\n")
+        found = self.assert_found("files-without-filters")
+        self.assert_evidence(found, r"\d+ of \d+ files", "built without a policy", OURS)
+
+
+class Reading(Examined):
+    def test_filters_under_another_name(self):
+        for before, after in ((OURS, OURS + ":own-name"), (OURS + ":own-name", OURS),
+                              (OURS + ":own-name", BUILT_IN), (BUILT_IN, OURS + ":own-name")):
+            with self.subTest(before=before, after=after):
+                shutil.rmtree(self.database, ignore_errors=True)
+                self.load(before, options=SMALL + ";disable_auto_compactions=true")
+                self.load(after, "--add", text="x\n")
+                found = self.assert_found("unreadable-filters")
+                self.assert_evidence(found, "rocksdb.BuiltinBloomFilter", r"name rocksieve\b")
+
+    def test_ours_under_a_policy_of_rocksdb(self):
+        self.load("rocksieve.cuckoo:12", options=SMALL + ";disable_auto_compactions=true")
+        self.load("ribbonfilter:10", "--add", text="x\n")
+        self.assert_evidence(self.assert_found("unreadable-filters"), "rocksieve.cuckoo",
+                             "ribbonfilter")
+
+    def test_no_prefix_extractor_for_prefixes(self):
+        self.load(options=SMALL + ";block_based_table_factory={whole_key_filtering=false}")
+        self.assert_evidence(self.assert_found("prefix-extractor-missing"),
+                             "whole_key_filtering=false", "prefix_extractor=nullptr")
+
+    def test_another_prefix_extractor(self):
+        for whole_keys, severity in (("false", "error"), ("true", "warning")):
+            with self.subTest(whole_keys=whole_keys):
+                self.database = self.directory / whole_keys
+                self.load(options=SMALL + ";prefix_extractor=rocksdb.FixedPrefix.4;"
+                          "block_based_table_factory={whole_key_filtering=%s}" % whole_keys)
+                self.edit_options("prefix_extractor=rocksdb.FixedPrefix.4",
+                                  "prefix_extractor=rocksdb.FixedPrefix.5")
+                found = self.assert_found("prefix-extractor-changed")
+                self.assertEqual(severity, found["severity"])
+                self.assert_evidence(found, "FixedPrefix.4", "FixedPrefix.5",
+                                     f"whole_key_filtering={whole_keys}")
+
+    def test_whole_keys_wanted_only_now(self):
+        self.load(options=SMALL + ";prefix_extractor=rocksdb.FixedPrefix.4;"
+                  "block_based_table_factory={whole_key_filtering=false}")
+        self.edit_options("whole_key_filtering=false", "whole_key_filtering=true")
+        self.edit_options("memtable_whole_key_filtering=true", "memtable_whole_key_filtering=false")
+        self.assert_found("whole-keys-missing")
+
+    def test_no_filters_in_the_last_level(self):
+        self.load(OURS, "--compact", options=SMALL + ";optimize_filters_for_hits=true")
+        self.assert_evidence(self.assert_found("last-level-unfiltered"),
+                             "optimize_filters_for_hits=true", "100 % of all entries")
+
+
+    def test_auto_without_its_listener(self):
+        for text in (None, ""):  # the log tells, or only the options do
+            shutil.rmtree(self.database, ignore_errors=True)
+            self.load("rocksieve.auto:10", text=text)
+            self.edit_options("listeners=.*", "")
+            run_ok("ldb", f"--db={self.database}", "--try_load_options", "put", "x", "y",
+                   preload=[PLUGIN])
+            self.assert_evidence(self.assert_found("auto-without-listener"), "rocksieve.auto:10",
+                                 "listeners=")
+
+
+class Damage(Examined):
+    def flip(self, table, offset):
+        with open(table, "r+b") as file:
+            file.seek(offset)
+            byte = file.read(1)[0]
+            file.seek(offset)
+            file.write(bytes([byte ^ 0x55]))
+
+    def test_a_filter_block(self):
+        for spec in (OURS, BUILT_IN):
+            with self.subTest(spec=spec):
+                shutil.rmtree(self.database, ignore_errors=True)
+                self.load(spec, "--compact", options="compression=kNoCompression")
+                [table] = self.tables()
+                data_bytes = int(table_properties(table, [PLUGIN])["data block size"])
+                self.flip(table, data_bytes + 1000)
+                self.assert_evidence(self.assert_found("damaged-filters"), re.escape(table.name),
+                                     "offset")
+
+    def test_a_table_file(self):
+        self.load(OURS, "--compact", options="compression=kNoCompression")
+        [table] = self.tables()
+        self.flip(table, table.stat().st_size - 3)
+        self.assert_evidence(self.assert_found("unreadable-files"), re.escape(table.name))
+
+
+class Costs(Examined):
+    CACHED = (SMALL + ";block_based_table_factory={cache_index_and_filter_blocks=true;"
+              "block_cache=%s}")
+
+    def test_a_cache_that_is_too_small(self):
+        self.load(options=self.CACHED % "20K")
+        found = self.assert_found("filters-exceed-cache")
+        self.assert_evidence(found, r"capacity : 20480", r"filters in it: \d\d,\d\d\d bytes",
+                             "cache_index_and_filter_blocks=true")
+
+    def test_partitions_are_in_the_cache_whatever_the_option(self):
+        self.load(OURS, "--partitioned", options=SMALL +
+                  ";block_based_table_factory={block_cache=10K}")
+        self.assert_found("filters-exceed-cache")
+
+    def test_filters_that_fit_no_shard(self):
+        text = "".join(f"{i}\n" for i in range(500_000))
+        self.load(OURS, "--compact", text=text, options="target_file_size_base=1000000000;"
+                  "block_based_table_factory={cache_index_and_filter_blocks=true;"
+                  "block_cache={capacity=4M;num_shard_bits=3}}")
+        self.assert_evidence(self.assert_found("huge-filters"), "in 8 shards of 524,288 bytes")
+
+    def test_few_open_files(self):
+        self.load(options=f"{SMALL};max_open_files=20", text=lines(100_000))
+        self.assertGreater(len(self.tables()), 20)
+        self.assert_evidence(self.assert_found("table-cache-too-small"), "max_open_files=")
+
+    def test_tiny_files(self):
+        self.load(text=lines(8_000, value_bytes=2500), options=SMALL +
+                  ";disable_auto_compactions=true;level0_slowdown_writes_trigger=100000;"
+                  "level0_stop_writes_trigger=100000")
+        self.assertGreater(len(self.tables()), 100)
+        self.assert_evidence(self.assert_found("tiny-files"), "bits per key")
+
+    def test_thrashing(self):
+        run_ok("db_bench", f"--db={self.database}", "--benchmarks=fillrandom,compact,readmissing",
+               "--num=300000", "--bloom_bits=10", "--cache_index_and_filter_blocks=true",
+               "--cache_size=100000", "--statistics", "--stats_dump_period_sec=1",
+               "--reads=1000000", "--duration=4", f"--seed={SEED}", "--compression_type=none")
+        self.assert_evidence(
+            self.assert_found("filters-thrash", "filters-exceed-cache", "huge-filters"),
+            r"LOG, after line \d+: rocksdb.block.cache.filter.miss COUNT : \d+")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
