@@ -26,8 +26,7 @@ int Run(const Flags& flags) {
     std::cerr << "rocksieve inspect: " << MessageOf(status) << "\n";
     return kCannotRun;
   }
-  std::cout << (flags.json ? JsonReport(inspection, flags.hex)
-                           : TextReport(inspection, flags.hex));
+  std::cout << (flags.json ? JsonReport(inspection, flags.hex) : TextReport(inspection, flags.hex));
   return inspection.filter->problems().empty() ? kDone : kCheckFailed;
 }
 
