@@ -56,8 +56,8 @@ struct LevelPart {
   double share;
   int files;
 };
-inline const std::vector<LevelPart> kGrownTree = {{3, 0.8, 6}, {2, 0.14, 3}, {1, 0.04, 1},
-                                                  {0, 0.02, 3}};
+inline const std::vector<LevelPart> kGrownTree = {
+    {3, 0.8, 6}, {2, 0.14, 3}, {1, 0.04, 1}, {0, 0.02, 3}};
 
 inline void BuildGrownTree(rocksdb::DB* db, const std::vector<std::string>& keys,
                            size_t value_bytes, const std::vector<LevelPart>& parts = kGrownTree,
@@ -67,15 +67,16 @@ inline void BuildGrownTree(rocksdb::DB* db, const std::vector<std::string>& keys
   for (const LevelPart& part : parts) {
     const bool last_part = &part == &parts.back();
     const size_t until =
-        last_part ? keys.size()
-                  : std::min(keys.size(), next + static_cast<size_t>(part.share *
-                                                                     static_cast<double>(keys.size())));
+        last_part
+            ? keys.size()
+            : std::min(keys.size(),
+                       next + static_cast<size_t>(part.share * static_cast<double>(keys.size())));
     const size_t count = until - next;
     const int flushes = part.level == 0 ? part.files : 1;
     uint64_t bytes = 0;
     for (int flush = 0; flush < flushes; flush++) {
-      const size_t end = until - count + count * static_cast<size_t>(flush + 1) /
-                                             static_cast<size_t>(flushes);
+      const size_t end =
+          until - count + count * static_cast<size_t>(flush + 1) / static_cast<size_t>(flushes);
       for (; next < end; next++) {
         const std::string value(value_bytes, static_cast<char>('a' + next % 26));
         Must(db->Put(rocksdb::WriteOptions(), family, keys[next], value));

@@ -153,8 +153,7 @@ TEST_P(Inspect, NamesADamagedBlock) {
   const bool ours = std::string(GetParam().family).rfind("rocksieve", 0) == 0;
   damaged = Inspected(file, "", ours ? 1 : 0);
   if (ours) {
-    EXPECT_NE(RunCommand("inspect " + file).output.find("its check word is 0x"),
-              std::string::npos);
+    EXPECT_NE(RunCommand("inspect " + file).output.find("its check word is 0x"), std::string::npos);
   }
 }
 

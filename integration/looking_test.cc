@@ -39,8 +39,7 @@ std::map<std::string, std::string> StateOf(const fs::path& directory) {
   }
   struct stat status {};
   if (lstat(directory.c_str(), &status) != 0) throw std::runtime_error("lstat");
-  state["."] = std::to_string(status.st_mtim.tv_sec) + "." +
-               std::to_string(status.st_mtim.tv_nsec);
+  state["."] = std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
   return state;
 }
 
@@ -108,8 +107,8 @@ TEST_F(Looking, NeedsNoPermissionToWrite) {
   fs::permissions(fs::path(Path()).parent_path(), fs::perms(0555));
   const std::string as_nobody =
       geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
-  const int status = std::system((as_nobody + ROCKSIEVE_COMMAND + " explain --db=" + Path() +
-                                  " > /dev/null").c_str());
+  const int status = std::system(
+      (as_nobody + ROCKSIEVE_COMMAND + " explain --db=" + Path() + " > /dev/null").c_str());
   EXPECT_EQ(status, 0);
   fs::permissions(Path(), fs::perms(0000));
   if (geteuid() != 0) ExpectSays(ExplainFails(), "Permission denied");
@@ -211,9 +210,8 @@ TEST_F(Looking, AnUnknownMergeOperator) {
 
 TEST_F(Looking, UserDefinedTimestamps) {
   DbConfig config(PolicyPtr(rocksdb::NewBloomFilterPolicy(10)));
-  Must(rocksdb::Comparator::CreateFromString(rocksdb::ConfigOptions(),
-                                             "leveldb.BytewiseComparator.u64ts",
-                                             &config.options.comparator));
+  Must(rocksdb::Comparator::CreateFromString(
+      rocksdb::ConfigOptions(), "leveldb.BytewiseComparator.u64ts", &config.options.comparator));
   {
     const DbPtr db = Open(config.Build(), Path());
     for (int part = 0; part < 4; part++) {

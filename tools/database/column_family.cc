@@ -1,5 +1,7 @@
 #include "database/column_family.h"
 
+#include <algorithm>
+
 #include <rocksdb/convenience.h>
 
 namespace rocksieve::tools {
@@ -35,8 +37,8 @@ std::string_view View(const Slice& slice) { return {slice.data(), slice.size()};
 void SetComparator(const std::string& comparator_name, ColumnFamily* family) {
   family->comparator_name = comparator_name;
   const rocksdb::Comparator* found = nullptr;
-  const rocksdb::Status status = rocksdb::Comparator::CreateFromString(
-      rocksdb::ConfigOptions(), comparator_name, &found);
+  const rocksdb::Status status =
+      rocksdb::Comparator::CreateFromString(rocksdb::ConfigOptions(), comparator_name, &found);
   family->comparator_known = status.ok() && found != nullptr;
   family->comparator = family->comparator_known
                            ? Unowned(found)

@@ -23,7 +23,7 @@ struct ColumnFamily {
   // depends on the order of keys can be believed.
   bool comparator_known = true;
 
-  std::string prefix_extractor_name;  // empty if none
+  std::string prefix_extractor_name;                                // empty if none
   std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor;  // null if none, or unknown
 
   bool whole_key_filtering = true;

@@ -24,7 +24,8 @@ constexpr int kFewOpenFiles = 500;
 constexpr uint64_t kOtherOpenFiles = 100;
 constexpr size_t kCacheBytes = 32 << 20;
 
-// Keys are wanted, not values: any merge operator will do, but without one RocksDB ends the process.
+// Keys are wanted, not values: any merge operator will do, but without one RocksDB ends the
+// process.
 class AnyMergeOperator final : public rocksdb::AssociativeMergeOperator {
  public:
   const char* Name() const override { return "rocksieve.AnyMergeOperator"; }
@@ -78,8 +79,8 @@ struct ComparatorMismatch {
   std::string ours, theirs;
 };
 
-// "OURS: does not match existing comparator THEIRS", of VersionEditHandler, RocksDB 7.8. Empty names
-// if that is not what is wrong.
+// "OURS: does not match existing comparator THEIRS", of VersionEditHandler, RocksDB 7.8. Empty
+// names if that is not what is wrong.
 ComparatorMismatch MismatchIn(const Status& status) {
   constexpr std::string_view kWords = ": does not match existing comparator ";
   const std::string text = MessageOf(status);
@@ -138,8 +139,8 @@ Status Database::OpenFiles() {
       descriptors.emplace_back(family.name, LookOnlyOptions(family, cache));
     }
     rocksdb::DB* opened = nullptr;
-    status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(holds_files_), directory_, descriptors, &handles_,
-                                          &opened);
+    status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(holds_files_), directory_, descriptors,
+                                          &handles_, &opened);
     db_.reset(opened);
     // The OPTIONS file is lost, or not of this database: the MANIFEST knows better.
     const ComparatorMismatch mismatch = MismatchIn(status);

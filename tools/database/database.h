@@ -31,8 +31,8 @@ class Database {
   const OptionsFile& options() const { return options_; }
   const std::vector<ColumnFamily>& column_families() const { return families_; }
 
-  // True if all table files are held open, so that they stay readable when a living database deletes
-  // them; false if the limit of open files (ulimit -n) is too low for that.
+  // True if all table files are held open, so that they stay readable when a living database
+  // deletes them; false if the limit of open files (ulimit -n) is too low for that.
   bool holds_files() const { return holds_files_; }
 
   // For reading keys. Has no filters and no data of write-ahead logs.

@@ -1,5 +1,6 @@
 #include "database/decoded_filter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -16,9 +16,9 @@ class FilterBitsReader;
 namespace rocksieve::tools {
 
 enum class BlockKind {
-  kOurs,           // info.family says which family
-  kBuiltinBloom,   // of format_version 5 and later: lines of 64 bytes
-  kLegacyBloom,    // of earlier ones
+  kOurs,          // info.family says which family
+  kBuiltinBloom,  // of format_version 5 and later: lines of 64 bytes
+  kLegacyBloom,   // of earlier ones
   kBuiltinRibbon,
   kEmpty,          // of no keys, as RocksDB writes it
   kMatchesAll,     // RocksDB's, but reserved or too damaged for its reader: every key passes
@@ -46,7 +46,8 @@ class DecodedFilter {
   int probes = 0;
   uint64_t lines = 0;
   uint64_t line_bytes = 0;
-  // Built-in Ribbon filters: blocks of 128 slots; the first ones have a column less than the others.
+  // Built-in Ribbon filters: blocks of 128 slots; the first ones have a column less than the
+  // others.
   uint32_t seed = 0;
   uint64_t ribbon_blocks = 0;
   int columns = 0;

@@ -72,8 +72,9 @@ FileFilter::FileFilter(const TableFile& file) : properties_(file.properties()) {
     blocks_.push_back(std::move(block));
   }
   if (places_.layout == FilterLayout::kObsolete) {
-    problems_.push_back("its filter has one part per data block, which RocksDB 7.0 and later do "
-                        "not read: compact the file");
+    problems_.push_back(
+        "its filter has one part per data block, which RocksDB 7.0 and later do "
+        "not read: compact the file");
   }
 }
 
@@ -97,19 +98,16 @@ double FileFilter::PredictedRate() const {
 }
 
 bool FileFilter::CanBeAsked() const {
-  return std::none_of(blocks_.begin(), blocks_.end(), [](const auto& block) {
-    return block->decoded.kind == BlockKind::kUnknown;
-  });
+  return std::none_of(blocks_.begin(), blocks_.end(),
+                      [](const auto& block) { return block->decoded.kind == BlockKind::kUnknown; });
 }
 
 const FilterBlockOfFile& FileFilter::BlockFor(const ColumnFamily& family,
                                               std::string_view key) const {
-  const auto found =
-      std::lower_bound(blocks_.begin(), blocks_.end() - 1, key,
-                       [&](const auto& block, std::string_view wanted) {
-                         return family.Compare(
-                                    family.WithoutTimestamp(block->partition.last_key), wanted) < 0;
-                       });
+  const auto found = std::lower_bound(
+      blocks_.begin(), blocks_.end() - 1, key, [&](const auto& block, std::string_view wanted) {
+        return family.Compare(family.WithoutTimestamp(block->partition.last_key), wanted) < 0;
+      });
   return **found;
 }
 

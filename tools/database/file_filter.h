@@ -43,7 +43,8 @@ class FileFilter {
   // that anybody reads, NaN if that cannot be said.
   double PredictedRate() const;
 
-  // Whether a lookup of the key goes on to read the file. Asks as RocksDB does, whole key or prefix.
+  // Whether a lookup of the key goes on to read the file. Asks as RocksDB does, whole key or
+  // prefix.
   bool MayContain(const ColumnFamily& family, std::string_view key) const;
 
   // False if some of it is of an unknown policy, so that MayContain() is only an upper bound.

@@ -23,8 +23,7 @@ double BloomFill(const FilterBlockInfo& info) {
       bits += 64;
     }
     if (bloom::ProbesOf(info) < 8) continue;  // leaves the eighth word alone
-    set += std::popcount(LoadLittleEndian64(info.payload.data() + at + 56) &
-                         ~bloom::kNotProbeBits);
+    set += std::popcount(LoadLittleEndian64(info.payload.data() + at + 56) & ~bloom::kNotProbeBits);
     bits += 8;
   }
   return bits == 0 ? 0 : static_cast<double>(set) / static_cast<double>(bits);

@@ -17,11 +17,11 @@ LegacyBloom PredictLegacyBloom(uint64_t keys, double bits_per_key) {
   return {bytes + kTrailerBytes, LegacyBloomRate(count, bytes, probes)};
 }
 
-// LegacyLocalityBloomImpl::EstimatedFpRate() in util/bloom_impl.h, RocksDB 7.8: the mean of a crowded
-// and of an uncrowded line, a flaw of its positions, its hash of 32 bits. The estimate of the flaw
-// there is meant for 50 bits per key and more, and up to a tenth of the rate too high below; the
-// share of it that is real was measured with `rocksieve inspect` at 5 to 20 bits per key, and makes
-// the rate right within 4 %.
+// LegacyLocalityBloomImpl::EstimatedFpRate() in util/bloom_impl.h, RocksDB 7.8: the mean of a
+// crowded and of an uncrowded line, a flaw of its positions, its hash of 32 bits. The estimate of
+// the flaw there is meant for 50 bits per key and more, and up to a tenth of the rate too high
+// below; the share of it that is real was measured with `rocksieve inspect` at 5 to 20 bits per
+// key, and makes the rate right within 4 %.
 double LegacyBloomRate(double keys, double bytes, int probes) {
   const double bits_per_key = 8 * bytes / keys;
   const double keys_per_line = 512 / bits_per_key;

@@ -38,8 +38,9 @@ Status NoDatabase(const std::string& directory) {
   }
   std::string text = "there is no RocksDB database in " + directory + ": it has no file CURRENT";
   if (tables && manifest) {
-    return Sentence(text + ", but table files and a MANIFEST.\nIf CURRENT was lost, write the "
-                           "name of the newest MANIFEST and a newline into it, in a copy.");
+    return Sentence(text +
+                    ", but table files and a MANIFEST.\nIf CURRENT was lost, write the "
+                    "name of the newest MANIFEST and a newline into it, in a copy.");
   }
   if (tables) {
     return Sentence(text + ", but table files.\nSee single ones with: rocksieve inspect FILE.sst");
@@ -63,8 +64,9 @@ Status CheckIsDatabase(const std::string& directory) {
   }
   if (error) return NotReadable(directory, error.message());
   if (kind.type() != fs::file_type::directory) {
-    return Sentence(directory + " is no directory.\nName the directory of the database; for one "
-                                "table file: rocksieve inspect " +
+    return Sentence(directory +
+                    " is no directory.\nName the directory of the database; for one "
+                    "table file: rocksieve inspect " +
                     directory);
   }
   if (access(directory.c_str(), R_OK | X_OK) != 0) {
@@ -88,10 +90,11 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
   }
   const std::string what = "cannot read the list of files of the database in " + directory + ": ";
   if (says("CURRENT") || status.IsPathNotFound() || says("No such file")) {
-    return Sentence(what + text +
-                    "\nCURRENT is damaged, or encrypted by the file system (Env) of its program, or "
-                    "names a MANIFEST that is not there.\nIf the database is being written to, try "
-                    "again; else restore it, or repair a copy: ldb repair --db=COPY");
+    return Sentence(
+        what + text +
+        "\nCURRENT is damaged, or encrypted by the file system (Env) of its program, or "
+        "names a MANIFEST that is not there.\nIf the database is being written to, try "
+        "again; else restore it, or repair a copy: ldb repair --db=COPY");
   }
   if (says("overlapping ranges") || says("out of order")) {
     return Sentence(what + text +
@@ -100,8 +103,9 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
                     "inspect FILE.sst");
   }
   if (says("does not match existing comparator")) {
-    return Sentence(what + text + "\nIts OPTIONS file does not name the comparator; without it "
-                                  "the database cannot be opened.");
+    return Sentence(what + text +
+                    "\nIts OPTIONS file does not name the comparator; without it "
+                    "the database cannot be opened.");
   }
   if (status.IsCorruption()) {
     return Sentence(what + text +

@@ -107,8 +107,7 @@ class ReadOnlyFileSystem final : public FileSystemWrapper {
 rocksdb::Env* ReadOnlyEnv() {
   // Never deleted: RocksDB's background threads may outlive static objects.
   static rocksdb::Env* const env =
-      rocksdb::NewCompositeEnv(
-          std::make_shared<ReadOnlyFileSystem>(rocksdb::FileSystem::Default()))
+      rocksdb::NewCompositeEnv(std::make_shared<ReadOnlyFileSystem>(rocksdb::FileSystem::Default()))
           .release();
   return env;
 }

@@ -1,7 +1,7 @@
 // An Env that cannot write, whatever it is asked: the guarantee that looking leaves no trace.
 //
-// RocksDB writes even when it opens a database read-only: it deletes the *.trash files that it finds
-// (SanitizeOptions(), 7.8). Here every such call fails, and RocksDB goes on without.
+// RocksDB writes even when it opens a database read-only: it deletes the *.trash files that it
+// finds (SanitizeOptions(), 7.8). Here every such call fails, and RocksDB goes on without.
 #pragma once
 
 #include <memory>

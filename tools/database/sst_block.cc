@@ -51,8 +51,8 @@ Status ReadExactly(rocksdb::RandomAccessFile* file, uint64_t offset, size_t byte
 }
 
 std::string At(BlockPlace place) {
-  return "the block at offset " + std::to_string(place.offset) + " (" +
-         std::to_string(place.size) + " bytes)";
+  return "the block at offset " + std::to_string(place.offset) + " (" + std::to_string(place.size) +
+         " bytes)";
 }
 
 // How many bytes at the end of a block say where its restart points are; 0 if it has no such end.
@@ -138,8 +138,7 @@ Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes, const Tab
     return Status::Corruption(At(place) + " lies beyond the end of the file, which has " +
                               std::to_string(file_bytes) + " bytes");
   }
-  const Status status =
-      ReadExactly(file, place.offset, place.size + kBlockTrailerBytes, contents);
+  const Status status = ReadExactly(file, place.offset, place.size + kBlockTrailerBytes, contents);
   if (!status.ok()) return status;
   const uint32_t stored = LoadLittleEndian32(contents->data() + place.size + 1);
   const std::string_view covered(contents->data(), place.size + 1);

@@ -44,8 +44,8 @@ rocksdb::Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes,
                           const TableFooter& footer, BlockPlace place, bool check,
                           std::string* contents);
 
-// The checksum that RocksDB stores behind a block: of its bytes and of the one that follows them and
-// names the compression.
+// The checksum that RocksDB stores behind a block: of its bytes and of the one that follows them
+// and names the compression.
 uint32_t BlockChecksum(rocksdb::ChecksumType type, std::string_view block_and_compression);
 
 // Calls entry(key, value) for each entry of a block of keys and values, until it returns false.
@@ -60,7 +60,8 @@ rocksdb::Status ForEachIndexEntry(
     std::string_view block, bool delta_values,
     const std::function<bool(std::string_view key, BlockPlace place)>& entry);
 
-// A number of a variable length, at the front of *bytes, which is shortened. False if there is none.
+// A number of a variable length, at the front of *bytes, which is shortened. False if there is
+// none.
 bool TakeVarint(std::string_view* bytes, uint64_t* value);
 
 }  // namespace rocksieve::tools

@@ -1,5 +1,6 @@
 #include "database/table_file.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "database/read_only_env.h"

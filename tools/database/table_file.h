@@ -55,8 +55,8 @@ struct FilterPartition {
 
 struct FilterPlaces {
   FilterLayout layout = FilterLayout::kNone;
-  std::string stored_name;  // the compatibility name of the policy that wrote it
-  BlockPlace top;           // the filter, or the index of its partitions
+  std::string stored_name;                  // the compatibility name of the policy that wrote it
+  BlockPlace top;                           // the filter, or the index of its partitions
   std::vector<FilterPartition> partitions;  // one if kFull
 };
 

@@ -25,8 +25,7 @@ FilterSummary Summarize(const FileFilter& filter) {
   summary.stored_name = filter.stored_name();
   summary.bytes = filter.bytes();
   summary.entries = filter.entries();
-  summary.partitions =
-      filter.layout() == FilterLayout::kPartitioned ? filter.blocks().size() : 0;
+  summary.partitions = filter.layout() == FilterLayout::kPartitioned ? filter.blocks().size() : 0;
   summary.predicted_rate = filter.PredictedRate();
   summary.can_be_asked = filter.CanBeAsked();
   summary.problems = filter.problems();
@@ -44,6 +43,9 @@ Status Describe(TreeFile* file, bool hold) {
   }
   file->filter.family = "unreadable";
   file->error = MessageOf(status);
+  if (status.IsNotFound() || status.IsPathNotFound()) {
+    file->error += "; it is lost, or lies in another one of the database's db_paths";
+  }
   uint64_t bytes = 0;
   if (ReadOnlyEnv()->GetFileSize(file->path, &bytes).ok() && bytes != file->bytes) {
     file->error += "; it has " + std::to_string(bytes) + " bytes, and the MANIFEST says " +
@@ -65,8 +67,7 @@ uint64_t CountUnlisted(const std::string& directory, const std::vector<Tree>& tr
   return found > listed ? found - listed : 0;
 }
 
-TreeFile FromMetaData(const ColumnFamily& family, int level,
-                      const rocksdb::SstFileMetaData& data) {
+TreeFile FromMetaData(const ColumnFamily& family, int level, const rocksdb::SstFileMetaData& data) {
   TreeFile file;
   file.name = data.relative_filename;
   file.path = data.directory + "/" + data.relative_filename;
@@ -192,7 +193,8 @@ Status OpenAndReadTrees(const std::string& directory,
   if (files == 0 && unlisted > 0) {
     return Status::InvalidArgument(
         "the MANIFEST of the database in " + directory + " lists none of the " +
-        std::to_string(unlisted) + " table files there: its end seems to be lost.\nRestore it, or "
+        std::to_string(unlisted) +
+        " table files there: its end seems to be lost.\nRestore it, or "
         "repair a copy: ldb repair --db=COPY. Single files: rocksieve inspect FILE.sst");
   }
   return Status::OK();

@@ -43,7 +43,7 @@ struct TreeFile {
   std::string smallest, largest;
   TableProperties properties;  // of an empty table if it could not be read
   FilterSummary filter;
-  std::string error;  // what kept it from being read; empty if nothing did
+  std::string error;                       // what kept it from being read; empty if nothing did
   std::shared_ptr<const TableFile> table;  // null if it was not read, or too many would be open
 
   // False if RocksDB does not ask the filter even though there is one: the last level under

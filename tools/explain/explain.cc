@@ -26,17 +26,20 @@ void AddNotes(const MissingKeys& made, bool own_probes, FamilyExplanation* famil
                     "rates of filters are right, and reads are not told");
   }
   if (made.from_ranges_only && !own_probes) {
-    notes.push_back("keys could not be read" + (family->problems.empty() ? " (" + made.why + ")" : "") +
+    notes.push_back("keys could not be read" +
+                    (family->problems.empty() ? " (" + made.why + ")" : "") +
                     ": the probes lie between the first and the last keys of files");
   }
   if (described.optimize_filters_for_hits) {
-    notes.push_back("optimize_filters_for_hits is on: lookups do not ask the filters of the last "
-                    "level, if it has any");
+    notes.push_back(
+        "optimize_filters_for_hits is on: lookups do not ask the filters of the last "
+        "level, if it has any");
   }
   const bool asks_prefixes = !described.whole_key_filtering;
   if (asks_prefixes && described.prefix_extractor_name.empty()) {
-    notes.push_back("whole_key_filtering is off and there is no prefix extractor: no lookup asks a "
-                    "filter");
+    notes.push_back(
+        "whole_key_filtering is off and there is no prefix extractor: no lookup asks a "
+        "filter");
   } else if (asks_prefixes && described.prefix_extractor == nullptr) {
     notes.push_back("the prefix extractor " + described.prefix_extractor_name +
                     " is not in this program: its filters count as absent");
@@ -46,12 +49,14 @@ void AddNotes(const MissingKeys& made, bool own_probes, FamilyExplanation* famil
                     "those of prefixes that it has not");
   }
   if (described.filter_policy == "nullptr") {
-    notes.push_back("the OPTIONS file names no filter policy: a program that takes its options "
-                    "from there asks none of these filters");
+    notes.push_back(
+        "the OPTIONS file names no filter policy: a program that takes its options "
+        "from there asks none of these filters");
   }
   if (family->reads_are_upper_bound) {
-    notes.push_back("some filters are of a policy that neither rocksieve nor RocksDB has; they "
-                    "count as absent");
+    notes.push_back(
+        "some filters are of a policy that neither rocksieve nor RocksDB has; they "
+        "count as absent");
   }
   if (!family->reads.error.empty() && described.comparator_known && family->problems.empty()) {
     notes.push_back("some lookups failed, so the reads are those of the others: " +
@@ -80,13 +85,12 @@ void SumUp(FamilyExplanation* family) {
 }
 
 Status ExplainFamily(const Database& database, size_t number, const ExplainOptions& options,
-                     std::vector<std::string> keys, Progress* progress,
-                     FamilyExplanation* family) {
+                     std::vector<std::string> keys, Progress* progress, FamilyExplanation* family) {
   const bool own_probes = !options.probes.empty();
   MissingKeys made;
   if (!own_probes) {
-    const Status status = MakeMissingKeys(database, number, family->tree, options.probe_count,
-                                          progress, &made);
+    const Status status =
+        MakeMissingKeys(database, number, family->tree, options.probe_count, progress, &made);
     if (!status.ok()) return status;
     keys = std::move(made.keys);
   }
@@ -116,8 +120,8 @@ Status Explain(const ExplainOptions& options, Progress* progress, Explanation* r
   }
   std::unique_ptr<Database> database;
   std::vector<Tree> trees;
-  status = OpenAndReadTrees(options.directory, options.column_families, progress, &database,
-                            &trees);
+  status =
+      OpenAndReadTrees(options.directory, options.column_families, progress, &database, &trees);
   if (!status.ok()) return status;
   result->directory = options.directory;
   result->options_file = database->options().file_name();

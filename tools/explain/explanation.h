@@ -31,11 +31,11 @@ struct Totals {
   uint64_t deletions = 0;
   uint64_t file_bytes = 0;
   uint64_t filter_bytes = 0;
-  double files_met = 0;             // per lookup of a missing key
-  double predicted_rate = -1;       // of the files with filters, as often as they are asked
-  double measured_rate = -1;        // likewise; unlike passes / files_met if some have none
-  uint64_t filter_lookups = 0;      // that measured_rate is of
-  double predicted_passes = 0;      // per lookup of a missing key; files without filters count 1
+  double files_met = 0;         // per lookup of a missing key
+  double predicted_rate = -1;   // of the files with filters, as often as they are asked
+  double measured_rate = -1;    // likewise; unlike passes / files_met if some have none
+  uint64_t filter_lookups = 0;  // that measured_rate is of
+  double predicted_passes = 0;  // per lookup of a missing key; files without filters count 1
   double measured_passes = 0;
 
   double BitsPerEntry() const;
@@ -66,7 +66,7 @@ struct FamilyExplanation {
   std::vector<LevelExplanation> levels;
 
   // Data blocks that a lookup of a missing key reads in vain.
-  bool reads_known = true;            // false if keys have an order that is unknown here
+  bool reads_known = true;             // false if keys have an order that is unknown here
   bool reads_are_upper_bound = false;  // some filters are of an unknown policy, and count as none
   double expected_reads = 0;
   double expected_reads_low_95 = 0, expected_reads_high_95 = 0;

@@ -30,10 +30,13 @@ void AddTotals(const Totals& totals, Json* json) {
 }
 
 Json Group(const FilterGroup& group) {
-  Json json = {{"family", group.family},   {"files", group.files},
+  Json json = {{"family", group.family},
+               {"files", group.files},
                {"partitioned_files", group.partitioned_files},
-               {"keys", group.entries},    {"bytes", group.bytes},
-               {"setting", nullptr},       {"setting_min", nullptr},
+               {"keys", group.entries},
+               {"bytes", group.bytes},
+               {"setting", nullptr},
+               {"setting_min", nullptr},
                {"setting_max", nullptr}};
   if (!group.smallest.unit.empty()) {
     json["setting"] = group.smallest.unit;

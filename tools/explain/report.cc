@@ -11,7 +11,8 @@ namespace {
 constexpr size_t kWidth = 96;
 constexpr size_t kMostProblems = 20;
 constexpr char kRemedy[] =
-    "A damaged filter loses no key: lookups read the file as if it had none, and a compaction of it\n"
+    "A damaged filter loses no key: lookups read the file as if it had none, and a compaction of "
+    "it\n"
     "writes a new one; rocksieve inspect FILE.sst says more. A damaged or missing file has to be\n"
     "restored, or the database repaired, in a copy: ldb repair --db=COPY\n";
 
@@ -78,12 +79,12 @@ std::string Sum(const FamilyExplanation& family, bool own_probes) {
   if (!family.reads_known) return "";
   std::string text = "A lookup of a missing key reads ";
   if (family.reads_are_upper_bound) text += "at most ";
-  text += Rounded(family.expected_reads) + " data blocks in vain (95 %: " +
-          Rounded(family.expected_reads_low_95) + " to " +
+  text += Rounded(family.expected_reads) +
+          " data blocks in vain (95 %: " + Rounded(family.expected_reads_low_95) + " to " +
           Rounded(family.expected_reads_high_95) + "; from " + Thousands(family.probes.keys) +
-          (own_probes ? " keys of yours" : " random keys") + "; predicted: " +
-          Rounded(family.predicted_reads) + "). Without filters: " +
-          Rounded(family.reads_without_filters) + ". " +
+          (own_probes ? " keys of yours" : " random keys") +
+          "; predicted: " + Rounded(family.predicted_reads) +
+          "). Without filters: " + Rounded(family.reads_without_filters) + ". " +
           Fixed(100 * family.totals.ShareWithoutFilter(), 1) + " % of the files have no filter.";
   return Wrapped(text, kWidth) + "\n";
 }
@@ -98,7 +99,8 @@ std::string FamilyReport(const FamilyExplanation& family, bool own_probes) {
             RatesTable(family) + "\nFilters:\n" + FiltersList(family) + "\n" +
             Sum(family, own_probes);
   }
-  for (const std::string& note : family.notes) text += Wrapped("Note: " + note + ".", kWidth) + "\n";
+  for (const std::string& note : family.notes)
+    text += Wrapped("Note: " + note + ".", kWidth) + "\n";
   const size_t shown = std::min(family.problems.size(), kMostProblems);
   for (size_t i = 0; i < shown; i++) {
     text += Wrapped("Damaged: " + family.problems[i], kWidth) + "\n";

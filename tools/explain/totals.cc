@@ -71,13 +71,11 @@ void AddToGroup(const FilterSummary& filter, std::vector<FilterGroup>* groups) {
 }  // namespace
 
 double Totals::BitsPerEntry() const {
-  return entries == 0 ? 0
-                      : 8 * static_cast<double>(filter_bytes) / static_cast<double>(entries);
+  return entries == 0 ? 0 : 8 * static_cast<double>(filter_bytes) / static_cast<double>(entries);
 }
 
 double Totals::ShareWithoutFilter() const {
-  return files == 0 ? 0
-                    : static_cast<double>(files_without_filter) / static_cast<double>(files);
+  return files == 0 ? 0 : static_cast<double>(files_without_filter) / static_cast<double>(files);
 }
 
 void AddUpLevels(FamilyExplanation* family) {

@@ -43,7 +43,9 @@ std::string DescribeDamage(std::string_view block) {
     text += "its check word is " + HexNumber(stored) + " and should be " + HexNumber(right) +
             " for these bytes\n";
   } else if (text.empty()) {
-    text = "its check word is right, but its lengths or its payload are not as rocksieve writes them\n";
+    text =
+        "its check word is right, but its lengths or its payload are not as rocksieve writes "
+        "them\n";
   }
   return text;
 }

@@ -34,9 +34,10 @@ Status CannotRead(const std::string& path, const Status& status) {
   }
   if (status.IsCorruption()) {
     return Status::InvalidArgument(
-        what + "\nIf its database can be read, RocksDB says more: ldb checkconsistency --db=DIR, or "
-               "sst_dump --file=FILE --command=verify. Restore the file, or repair a copy of the "
-               "database: ldb repair --db=COPY");
+        what +
+        "\nIf its database can be read, RocksDB says more: ldb checkconsistency --db=DIR, or "
+        "sst_dump --file=FILE --command=verify. Restore the file, or repair a copy of the "
+        "database: ldb repair --db=COPY");
   }
   if (what.find("Permission denied") != std::string::npos) {
     return Status::InvalidArgument(what + "\nRun it as the user who owns the file, or on a copy.");
@@ -48,8 +49,7 @@ Status CannotRead(const std::string& path, const Status& status) {
 
 double Inspection::BitsPerEntry() const {
   const uint64_t entries = filter->entries();
-  return entries == 0 ? 0
-                      : 8 * static_cast<double>(filter->bytes()) / static_cast<double>(entries);
+  return entries == 0 ? 0 : 8 * static_cast<double>(filter->bytes()) / static_cast<double>(entries);
 }
 
 Status Inspect(const std::string& path, Inspection* result) {
@@ -69,8 +69,8 @@ Status Inspect(const std::string& path, Inspection* result) {
       measures.passes = CountPasses(block->decoded, measures.probes, &random);
       const auto weight = static_cast<double>(std::max<uint64_t>(block->entries, 1));
       weights += weight;
-      passes += weight * static_cast<double>(measures.passes) /
-                static_cast<double>(measures.probes);
+      passes +=
+          weight * static_cast<double>(measures.passes) / static_cast<double>(measures.probes);
       result->probes += measures.probes;
     }
     result->blocks.push_back(std::move(measures));

@@ -1,6 +1,8 @@
 #include "inspect/report.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <sstream>
 
 #include "inspect/damage.h"
@@ -37,9 +39,8 @@ std::string Percent(double rate) {
 }
 
 double ProbedRate(const BlockMeasures& block) {
-  return block.probes == 0
-             ? -1
-             : static_cast<double>(block.passes) / static_cast<double>(block.probes);
+  return block.probes == 0 ? -1
+                           : static_cast<double>(block.passes) / static_cast<double>(block.probes);
 }
 
 std::string FileLines(const TableFile& file) {
@@ -49,9 +50,8 @@ std::string FileLines(const TableFile& file) {
     filters += (filters.empty() ? "prefixes (" : ", and prefixes (") +
                properties.prefix_extractor_name + ")";
   }
-  return file.path() + ": " + Thousands(file.bytes()) + " bytes, " +
-         Thousands(properties.entries) + " keys (" + Thousands(properties.deletions) +
-         " deletions), column family " +
+  return file.path() + ": " + Thousands(file.bytes()) + " bytes, " + Thousands(properties.entries) +
+         " keys (" + Thousands(properties.deletions) + " deletions), column family " +
          (properties.column_family_name.empty() ? "unknown" : properties.column_family_name) +
          "\n" + "Table format " + std::to_string(file.footer().format_version) + ", checksum " +
          ChecksumName(file.footer().checksum) + ", comparator " + properties.comparator_name +
@@ -63,8 +63,8 @@ std::string FileLines(const TableFile& file) {
 std::string HeaderText(const FilterBlockInfo& info, std::string_view block) {
   std::string text = "family " + std::to_string(static_cast<int>(info.family)) + ", parameter " +
                      std::to_string(info.parameter) + ", " + Thousands(info.key_count) + " keys, " +
-                     (info.salted ? "salt " + HexNumber(info.salt) : "no salt") +
-                     ", check word " + HexNumber(StoredCheckWord(block));
+                     (info.salted ? "salt " + HexNumber(info.salt) : "no salt") + ", check word " +
+                     HexNumber(StoredCheckWord(block));
   return text;
 }
 
@@ -121,7 +121,8 @@ std::string LastKeyOf(const FilterBlockOfFile& block) {
 
 std::string PartitionTable(const Inspection& inspection) {
   Rows rows = {{"", "", "", "", "bits", "predicted", "probed", "load", "", ""},
-               {"no.", "offset", "bytes", "keys", "per key", "rate, %", "rate, %", "", "first key", "last key"}};
+               {"no.", "offset", "bytes", "keys", "per key", "rate, %", "rate, %", "", "first key",
+                "last key"}};
   const auto& blocks = inspection.filter->blocks();
   for (size_t i = 0; i < blocks.size(); i++) {
     const FilterBlockOfFile& block = *blocks[i];
@@ -131,8 +132,7 @@ std::string PartitionTable(const Inspection& inspection) {
     rows.push_back({std::to_string(i + 1), std::to_string(block.partition.place.offset),
                     std::to_string(block.partition.place.size), Thousands(block.entries),
                     Fixed(bits, 2), Percent(measures.predicted_rate), Percent(ProbedRate(measures)),
-                    Fixed(measures.load.load, 3), FirstKeyOf(block),
-                    LastKeyOf(block)});
+                    Fixed(measures.load.load, 3), FirstKeyOf(block), LastKeyOf(block)});
   }
   return AlignedTable(rows);
 }

@@ -2,8 +2,8 @@
 //
 // Two things are learned of them. Which bytes they have at which place: digits stay digits, dashes
 // dashes. And how alike neighbours are: a key of UUIDs shares a few bytes with its neighbours,
-// one of "user17/item4" mostly all up to the slash. For filters of prefixes that decides whether the
-// prefix of a missing key is there.
+// one of "user17/item4" mostly all up to the slash. For filters of prefixes that decides whether
+// the prefix of a missing key is there.
 #pragma once
 
 #include <array>

@@ -18,8 +18,8 @@ uint64_t BytesOf(const Database& database, size_t family, const std::string& low
   options.include_files = true;
   const rocksdb::Range range(low, high);
   uint64_t bytes = 0;
-  const rocksdb::Status status = database.db()->GetApproximateSizes(
-      options, database.handle(family), &range, 1, &bytes);
+  const rocksdb::Status status =
+      database.db()->GetApproximateSizes(options, database.handle(family), &range, 1, &bytes);
   return status.ok() ? bytes : 0;
 }
 

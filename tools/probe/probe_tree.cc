@@ -80,9 +80,8 @@ Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* p
   }
   progress->Begin("asking filters of column family " + tree.family.name, tasks.size());
   const Status status = RunAll(tasks.size(), [&](size_t i) {
-    const Part part = tree.family.comparator_known
-                          ? KeysOfFile(tree, *tasks[i].file, *keys)
-                          : AllKeys(*keys);
+    const Part part =
+        tree.family.comparator_known ? KeysOfFile(tree, *tasks[i].file, *keys) : AllKeys(*keys);
     const Status probed = ProbeFile(tree.family, *tasks[i].file, *keys, part, tasks[i].result);
     return probed.ok() ? progress->Advance() : probed;
   });

@@ -32,8 +32,8 @@ TEST(OptionsFile, FindsValuesBySectionAndName) {
 }
 
 TEST(OptionsFile, UndoesWhatRocksDbEscapes) {
-  const OptionsFile file = OptionsFile::Parse(
-      "[CFOptions \"a\\#b\\:c\\\\d\"]\n  comparator=with\\#sign\\nand more\n");
+  const OptionsFile file =
+      OptionsFile::Parse("[CFOptions \"a\\#b\\:c\\\\d\"]\n  comparator=with\\#sign\\nand more\n");
   EXPECT_EQ(file.ColumnFamilyValue("a#b:c\\d", "comparator"), "with#sign\nand more");
 }
 
