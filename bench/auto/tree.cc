@@ -42,8 +42,8 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
   options.num_levels = 8;
   options.max_open_files = -1;
   const uint64_t flush_bytes = kEntryBytes * shape.keys_per_flush;
-  // Level 1 needs small files, else it would be emptied by every compaction; but filters of few keys
-  // have overheads that those of usual files do not have.
+  // Level 1 needs small files, else it would be emptied by every compaction; but filters of few
+  // keys have overheads that those of usual files do not have.
   options.target_file_size_base = (shape.one_run || shape.universal ? 40 : 1) * flush_bytes;
   options.target_file_size_multiplier = shape.one_run ? 1 : 2;
   if (shape.universal) {
