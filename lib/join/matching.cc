@@ -1,0 +1,292 @@
+#include "join/matching.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+
+#include <rocksieve/filter.h>
+
+#include "filter/hashed_filter.h"
+#include "format/bit_coder.h"
+#include "format/byte_io.h"
+#include "format/golomb.h"
+#include "join/key_list.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr int kMostColumns = 32;
+constexpr int kMostListBits = 40;
+constexpr uint8_t kHits = 0x10, kVerdict = 0x11;  // what is not a MoveKind
+constexpr uint64_t kMostRawKeyBytes = uint64_t{1} << 31;
+
+absl::Status Nonsense(const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat("the other side sent ", what));
+}
+
+// Of a list of `entries` with `bits` more than tell them apart.
+uint64_t ListUniverse(uint64_t entries, int bits) { return std::max<uint64_t>(1, entries) << bits; }
+
+uint64_t ListValue(const Candidate& candidate, uint64_t salt, uint64_t universe) {
+  return MultiplyHigh64(HashForStep(candidate.hash, salt), universe);
+}
+
+}  // namespace
+
+Matching::Matching(Candidates candidates, const Options& options, KeyReader* reader)
+    : options_(options),
+      summer_(options.salt),
+      reader_(reader),
+      candidates_(std::move(candidates)),
+      their_count_(options.their_count),
+      common_(options.common),
+      their_count_is_exact_(options.their_count_is_exact),
+      state_(options.begins ? State::kMyTurn : State::kTheirTurn) {}
+
+uint64_t Matching::MessageSalt() const { return SplitMix64(options_.salt, messages_); }
+
+SetSum Matching::SumOfCandidates() const {
+  SetSum sum;
+  for (const Candidate& candidate : candidates_) summer_.Add(candidate.hash, &sum);
+  return sum;
+}
+
+void Matching::Keep(const std::vector<uint8_t>& keep) {
+  size_t kept = 0;
+  for (size_t i = 0; i < candidates_.size(); i++) {
+    if (keep[i] != 0) candidates_[kept++] = candidates_[i];
+  }
+  candidates_.resize(kept);
+}
+
+absl::Status Matching::TakeTurn(std::string* message) {
+  absl::Status status;
+  state_ = State::kTheirTurn;
+  switch (expected_) {
+    case Expected::kMove: {
+      // A list of none settles what has no candidates left, at either side.
+      Move move;
+      if (candidates_.empty() || (their_count_is_exact_ && their_count_ == 0)) {
+        candidates_.clear();
+      } else {
+        move = CheapestMove(
+            {static_cast<double>(candidates_.size()), std::max(1.0, their_count_), common_},
+            options_.planner);
+      }
+      if (move.kind == MoveKind::kFilter) {
+        status = SendFilter(move.columns, message);
+        break;
+      }
+      ending_ = move.kind;
+      expected_ = Expected::kHits;
+      if (move.kind == MoveKind::kKeys) {
+        status = SendKeys(message);
+      } else {
+        SendList(message);
+      }
+      break;
+    }
+    case Expected::kHits:
+      SendHits(message);
+      expected_ = Expected::kVerdict;
+      break;
+    case Expected::kVerdict:
+      SendVerdict(message);
+      break;
+  }
+  messages_++;
+  return status;
+}
+
+absl::Status Matching::Receive(std::string_view message) {
+  ByteReader in(message);
+  const uint8_t kind = in.U8();
+  const std::string_view body = in.Rest();
+  state_ = State::kMyTurn;
+  absl::Status status = Nonsense(absl::StrCat("a message of the kind ", kind, " out of turn"));
+  if (expected_ == Expected::kMove) {
+    if (kind == static_cast<uint8_t>(MoveKind::kFilter)) status = ReceiveFilter(body);
+    if (kind == static_cast<uint8_t>(MoveKind::kList)) status = ReceiveList(body);
+    if (kind == static_cast<uint8_t>(MoveKind::kKeys)) status = ReceiveKeys(body);
+  } else if (expected_ == Expected::kHits && kind == kHits) {
+    status = ReceiveHits(body);
+  } else if (expected_ == Expected::kVerdict && kind == kVerdict) {
+    status = ReceiveVerdict(body);
+  }
+  messages_++;
+  return status;
+}
+
+//   u8 columns | varint candidates of the sender | filter block over their message hashes
+absl::Status Matching::SendFilter(int columns, std::string* message) {
+  FilterSpec spec;
+  spec.family = Family::kRibbon;
+  spec.unit = FilterSpec::Unit::kFalsePositiveRate;
+  spec.amount = std::ldexp(1.0, -columns);
+  HashList hashes;
+  const uint64_t salt = MessageSalt();
+  for (const Candidate& candidate : candidates_)
+    hashes.push_back(HashForStep(candidate.hash, salt));
+  const FilterBlock block = BuildFilterOfHashes(spec, std::move(hashes));
+  ByteWriter out(message);
+  out.U8(static_cast<uint8_t>(MoveKind::kFilter));
+  out.U8(static_cast<uint8_t>(columns));
+  out.Varint(candidates_.size());
+  out.Bytes(block.view());
+  counts_.filters_sent++;
+  // What the other side will have left.
+  their_count_is_exact_ = false;
+  their_count_ = common_ + std::ldexp(std::max(0.0, their_count_ - common_), -columns);
+  return absl::OkStatus();
+}
+
+absl::Status Matching::ReceiveFilter(std::string_view body) {
+  ByteReader in(body);
+  const int columns = in.U8();
+  const uint64_t their_candidates = in.Varint(UINT32_MAX);
+  const std::string_view block = in.Rest();
+  if (!in.ok() || columns < 1 || columns > kMostColumns) return Nonsense("a damaged filter");
+  const OpenedFilter opened = OpenFilter(block);
+  if (opened.filter == nullptr) return Nonsense("a filter that cannot be read");
+  const uint64_t salt = MessageSalt();
+  std::vector<uint8_t> passes(candidates_.size());
+  for (size_t i = 0; i < candidates_.size(); i++) {
+    passes[i] = opened.filter->MayContainHash(HashForStep(candidates_[i].hash, salt));
+  }
+  const auto before = static_cast<double>(candidates_.size());
+  Keep(passes);
+  counts_.filters_received++;
+  counts_.candidates_pruned += static_cast<uint64_t>(before) - candidates_.size();
+  their_count_ = static_cast<double>(their_candidates);
+  their_count_is_exact_ = true;
+  common_ = CommonAfterFilter(before, static_cast<double>(candidates_.size()), columns);
+  return absl::OkStatus();
+}
+
+//   u8 bits | values of the candidates below entries * 2^bits, sorted and Golomb-coded
+void Matching::SendList(std::string* message) {
+  const int bits = ListBitsFor(their_count_);
+  const uint64_t universe = ListUniverse(candidates_.size(), bits);
+  const uint64_t salt = MessageSalt();
+  std::vector<std::pair<uint64_t, uint32_t>> entries;
+  entries.reserve(candidates_.size());
+  for (uint32_t i = 0; i < candidates_.size(); i++) {
+    entries.emplace_back(ListValue(candidates_[i], salt, universe), i);
+  }
+  std::sort(entries.begin(), entries.end());
+  std::vector<uint64_t> values;
+  values.reserve(entries.size());
+  order_.clear();
+  for (const auto& [value, candidate] : entries) {
+    values.push_back(value);
+    order_.push_back(candidate);
+  }
+  ByteWriter out(message);
+  out.U8(static_cast<uint8_t>(MoveKind::kList));
+  out.U8(static_cast<uint8_t>(bits));
+  EncodeSorted(values, {}, 0, &out);
+}
+
+absl::Status Matching::ReceiveList(std::string_view body) {
+  ByteReader in(body);
+  const int bits = in.U8();
+  if (bits > kMostListBits) return Nonsense("a damaged list");
+  SortedValues list;
+  if (!DecodeSorted(&in, UINT64_MAX, 0, options_.most_list_entries, &list) || !in.Finished()) {
+    return Nonsense("a damaged list");
+  }
+  const uint64_t universe = ListUniverse(list.values.size(), bits);
+  const uint64_t salt = MessageSalt();
+  std::vector<std::pair<uint64_t, uint32_t>> mine;
+  mine.reserve(candidates_.size());
+  for (uint32_t i = 0; i < candidates_.size(); i++) {
+    mine.emplace_back(ListValue(candidates_[i], salt, universe), i);
+  }
+  std::sort(mine.begin(), mine.end());
+  hits_.assign(list.values.size(), 0);
+  std::vector<uint8_t> keep(candidates_.size());
+  size_t next = 0;
+  for (const auto& [value, candidate] : mine) {
+    while (next < list.values.size() && list.values[next] < value) next++;
+    for (size_t i = next; i < list.values.size() && list.values[i] == value; i++) {
+      hits_[i] = keep[candidate] = 1;
+    }
+  }
+  Keep(keep);
+  ending_ = MoveKind::kList;
+  expected_ = Expected::kHits;
+  return absl::OkStatus();
+}
+
+//   the keys of the candidates, as in key_list.h
+absl::Status Matching::SendKeys(std::string* message) {
+  std::vector<uint32_t> ordinals(candidates_.size());
+  order_.resize(candidates_.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  for (size_t i = 0; i < ordinals.size(); i++) ordinals[i] = candidates_[i].ordinal;
+  ByteWriter(message).U8(static_cast<uint8_t>(MoveKind::kKeys));
+  return reader_->AppendKeys(ordinals, message);
+}
+
+absl::Status Matching::ReceiveKeys(std::string_view body) {
+  std::unordered_map<uint64_t, uint32_t> by_low;
+  by_low.reserve(candidates_.size());
+  for (uint32_t i = 0; i < candidates_.size(); i++) by_low.emplace(candidates_[i].hash.low, i);
+  std::vector<uint8_t> keep(candidates_.size());
+  hits_.clear();
+  absl::Status status = ReadKeyList(body, kMostRawKeyBytes, [&](std::string_view key) {
+    const KeyHash128 theirs = HashKey128(key, options_.salt);
+    const auto found = by_low.find(theirs.low);
+    const bool hit = found != by_low.end() && candidates_[found->second].hash == theirs;
+    if (hit) keep[found->second] = 1;
+    hits_.push_back(hit);
+  });
+  Keep(keep);
+  ending_ = MoveKind::kKeys;
+  expected_ = Expected::kHits;
+  return status;
+}
+
+//   sum of the matched keys | flags, one per entry of the list
+void Matching::SendHits(std::string* message) {
+  ByteWriter out(message);
+  out.U8(kHits);
+  SumOfCandidates().Write(&out);
+  EncodeFlags(hits_, &out);
+}
+
+absl::Status Matching::ReceiveHits(std::string_view body) {
+  ByteReader in(body);
+  std::vector<uint8_t> hits;
+  if (!their_sum_.Read(&in) || !DecodeFlags(&in, order_.size(), &hits) || !in.Finished()) {
+    return Nonsense("damaged hits");
+  }
+  std::vector<uint8_t> keep(candidates_.size());
+  for (size_t i = 0; i < hits.size(); i++) keep[order_[i]] = hits[i];
+  Keep(keep);
+  expected_ = Expected::kVerdict;
+  return absl::OkStatus();
+}
+
+//   sum of the matched keys
+void Matching::SendVerdict(std::string* message) {
+  const SetSum sum = SumOfCandidates();
+  ByteWriter out(message);
+  out.U8(kVerdict);
+  sum.Write(&out);
+  state_ = sum == their_sum_ ? State::kSettled : State::kContradicted;
+}
+
+absl::Status Matching::ReceiveVerdict(std::string_view body) {
+  ByteReader in(body);
+  if (!their_sum_.Read(&in) || !in.Finished()) return Nonsense("a damaged verdict");
+  state_ = SumOfCandidates() == their_sum_ ? State::kSettled : State::kContradicted;
+  return absl::OkStatus();
+}
+
+}  // namespace rocksieve::join
