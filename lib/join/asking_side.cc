@@ -217,11 +217,23 @@ absl::Status AskingSide::Continue(Task* task) {
   }
   if (matching->state() == Matching::State::kSettled) {
     statistics_.filters += matching->counts().filters_sent + matching->counts().filters_received;
-    (matching->ending() == MoveKind::kKeys ? statistics_.ranges_by_keys
-                                           : statistics_.ranges_by_list)++;
+    CountEnding(matching->ending());
     task->phase = Task::Phase::kSettled;
   }
   return absl::OkStatus();
+}
+
+void AskingSide::CountEnding(MoveKind ending) {
+  switch (ending) {
+    case MoveKind::kKeys:
+      statistics_.ranges_by_keys++;
+      break;
+    case MoveKind::kSymbols:
+      statistics_.ranges_by_symbols++;
+      break;
+    default:
+      statistics_.ranges_by_list++;
+  }
 }
 
 absl::Status AskingSide::Repeat(Task* task, const absl::Status& why) {

@@ -67,6 +67,7 @@ class AskingSide final : public Session {
   absl::Status AdvanceSettled();
   absl::Status FinishFirst();
   RangeResult* ResultOf(Task* task);
+  void CountEnding(MoveKind ending);
   void Send(const Message& message);
 
   Source* const source_;

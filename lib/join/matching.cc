@@ -22,7 +22,10 @@ namespace {
 
 constexpr int kMostColumns = 32;
 constexpr int kMostListBits = 40;
-constexpr uint8_t kHits = 0x10, kVerdict = 0x11;  // what is not a MoveKind
+// What is not a MoveKind.
+constexpr uint8_t kHits = 0x10, kVerdict = 0x11, kDifference = 0x12, kMoreSymbols = 0x13;
+constexpr RatelessFormat kSymbolFormat;
+constexpr size_t kMostSymbols = size_t{1} << 26;
 constexpr uint64_t kMostRawKeyBytes = uint64_t{1} << 31;
 
 absl::Status Nonsense(const std::string& what) {
@@ -56,6 +59,15 @@ SetSum Matching::SumOfCandidates() const {
   return sum;
 }
 
+std::vector<uint64_t> Matching::MessageHashes(uint64_t salt) const {
+  std::vector<uint64_t> hashes;
+  hashes.reserve(candidates_.size());
+  for (const Candidate& candidate : candidates_) {
+    hashes.push_back(HashForStep(candidate.hash, salt));
+  }
+  return hashes;
+}
+
 void Matching::Keep(const std::vector<uint8_t>& keep) {
   size_t kept = 0;
   for (size_t i = 0; i < candidates_.size(); i++) {
@@ -86,6 +98,10 @@ absl::Status Matching::TakeTurn(std::string* message) {
       expected_ = Expected::kHits;
       if (move.kind == MoveKind::kKeys) {
         status = SendKeys(message);
+      } else if (move.kind == MoveKind::kSymbols) {
+        const auto mine = static_cast<double>(candidates_.size());
+        const double difference = mine + their_count_ - 2 * std::min({common_, mine, their_count_});
+        SendSymbols(static_cast<size_t>(SymbolsFor(difference)), message);
       } else {
         SendList(message);
       }
@@ -94,6 +110,12 @@ absl::Status Matching::TakeTurn(std::string* message) {
     case Expected::kHits:
       SendHits(message);
       expected_ = Expected::kVerdict;
+      break;
+    case Expected::kDifference:
+      SendDifference(message);
+      break;
+    case Expected::kMoreSymbols:
+      SendSymbols(cells_.size() + symbols_wanted_, message);
       break;
     case Expected::kVerdict:
       SendVerdict(message);
@@ -113,6 +135,14 @@ absl::Status Matching::Receive(std::string_view message) {
     if (kind == static_cast<uint8_t>(MoveKind::kFilter)) status = ReceiveFilter(body);
     if (kind == static_cast<uint8_t>(MoveKind::kList)) status = ReceiveList(body);
     if (kind == static_cast<uint8_t>(MoveKind::kKeys)) status = ReceiveKeys(body);
+    if (kind == static_cast<uint8_t>(MoveKind::kSymbols)) status = ReceiveSymbols(body);
+  } else if (expected_ == Expected::kMoreSymbols &&
+             kind == static_cast<uint8_t>(MoveKind::kSymbols)) {
+    status = ReceiveSymbols(body);
+  } else if (expected_ == Expected::kDifference && kind == kMoreSymbols) {
+    status = ReceiveMore(body);
+  } else if (expected_ == Expected::kDifference && kind == kDifference) {
+    status = ReceiveDifference(body);
   } else if (expected_ == Expected::kHits && kind == kHits) {
     status = ReceiveHits(body);
   } else if (expected_ == Expected::kVerdict && kind == kVerdict) {
@@ -250,6 +280,88 @@ absl::Status Matching::ReceiveKeys(std::string_view body) {
   ending_ = MoveKind::kKeys;
   expected_ = Expected::kHits;
   return status;
+}
+
+//   symbols of the candidates' message hashes, as in rateless_iblt.h
+void Matching::SendSymbols(size_t symbols, std::string* message) {
+  if (encoder_ == nullptr) {
+    symbols_salt_ = MessageSalt();
+    encoder_ = std::make_unique<RatelessEncoder>(MessageHashes(symbols_salt_), kSymbolFormat);
+  }
+  const size_t sent = cells_.size();
+  encoder_->ExtendTo(symbols, &cells_);
+  ByteWriter out(message);
+  out.U8(static_cast<uint8_t>(MoveKind::kSymbols));
+  WriteCells(cells_, sent, kSymbolFormat, &out);
+  expected_ = Expected::kDifference;
+}
+
+absl::Status Matching::ReceiveSymbols(std::string_view body) {
+  if (decoder_ == nullptr) {
+    symbols_salt_ = MessageSalt();
+    // More than enough, unless two keys have the same hash.
+    enough_symbols_ = 2 * (candidates_.size() + static_cast<size_t>(their_count_)) + 500;
+    decoder_ = std::make_unique<RatelessDecoder>(MessageHashes(symbols_salt_), kSymbolFormat,
+                                                 2 * enough_symbols_);
+  }
+  ByteReader in(body);
+  if (!decoder_->Consume(&in) || !in.Finished()) return Nonsense("damaged symbols, or too many");
+  ending_ = MoveKind::kSymbols;
+  expected_ = Expected::kDifference;
+  return absl::OkStatus();
+}
+
+// Either a wish for more symbols:
+//   varint how many
+// or what the sender of the symbols alone has:
+//   sum of the matched keys | the message hashes, sorted and Golomb-coded
+void Matching::SendDifference(std::string* message) {
+  ByteWriter out(message);
+  if (!decoder_->done() && decoder_->symbols() < enough_symbols_) {
+    out.U8(kMoreSymbols);
+    out.Varint(decoder_->symbols() / 8 + 8);
+    expected_ = Expected::kMoreSymbols;
+    return;
+  }
+  // If nothing can be decoded, an empty difference, which the sums contradict.
+  const SetDifference difference = decoder_->done() ? decoder_->Difference() : SetDifference();
+  DropNamed(difference.only_local);
+  out.U8(kDifference);
+  SumOfCandidates().Write(&out);
+  EncodeSorted(difference.only_remote, {}, 0, &out);
+  expected_ = Expected::kVerdict;
+}
+
+absl::Status Matching::ReceiveMore(std::string_view body) {
+  ByteReader in(body);
+  symbols_wanted_ = static_cast<size_t>(in.Varint(cells_.size() + 64));
+  if (!in.Finished() || cells_.size() > kMostSymbols) {
+    return Nonsense("a wish for too many symbols");
+  }
+  expected_ = Expected::kMoreSymbols;
+  return absl::OkStatus();
+}
+
+absl::Status Matching::ReceiveDifference(std::string_view body) {
+  ByteReader in(body);
+  SortedValues named;
+  if (!their_sum_.Read(&in) || !DecodeSorted(&in, UINT64_MAX, 0, candidates_.size(), &named) ||
+      !in.Finished()) {
+    return Nonsense("a damaged difference");
+  }
+  DropNamed(named.values);
+  expected_ = Expected::kVerdict;
+  return absl::OkStatus();
+}
+
+// Candidates whose message hashes are among these, which are sorted.
+void Matching::DropNamed(const std::vector<uint64_t>& names) {
+  std::vector<uint8_t> keep(candidates_.size(), 1);
+  for (size_t i = 0; i < candidates_.size(); i++) {
+    const uint64_t hash = HashForStep(candidates_[i].hash, symbols_salt_);
+    keep[i] = !std::binary_search(names.begin(), names.end(), hash);
+  }
+  Keep(keep);
 }
 
 //   sum of the matched keys | flags, one per entry of the list

@@ -3,7 +3,7 @@
 // Both sides begin with candidates, all of their keys in the range, and take turns to send messages
 // until each knows which of its keys are matched, that is, are among the other's too:
 //
-//   (filter)*  list hits verdict | keys hits verdict | symbols (more symbols)* difference verdict
+//   (filter)*  (list hits | keys hits | symbols (more symbols)* difference)  verdict
 //
 // No message loses a match: filters have no false negatives, and everything else that is dropped is
 // dropped by both. Matches that are none (two keys with the same hash) are found at the end: each
@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@
 
 #include "join/candidate.h"
 #include "join/planner.h"
+#include "sketch/rateless_iblt.h"
 #include "sketch/set_sum.h"
 
 namespace rocksieve::join {
@@ -80,22 +82,30 @@ class Matching {
   MoveKind ending() const { return ending_; }
 
  private:
-  enum class Expected { kMove, kHits, kVerdict };
+  enum class Expected { kMove, kHits, kDifference, kMoreSymbols, kVerdict };
 
   absl::Status SendFilter(int columns, std::string* message);
   void SendList(std::string* message);
   absl::Status SendKeys(std::string* message);
+  void SendSymbols(size_t symbols, std::string* message);
   void SendHits(std::string* message);
+  void SendDifference(std::string* message);
   void SendVerdict(std::string* message);
 
   absl::Status ReceiveFilter(std::string_view body);
   absl::Status ReceiveList(std::string_view body);
   absl::Status ReceiveKeys(std::string_view body);
+  absl::Status ReceiveSymbols(std::string_view body);
   absl::Status ReceiveHits(std::string_view body);
+  absl::Status ReceiveMore(std::string_view body);
+  absl::Status ReceiveDifference(std::string_view body);
   absl::Status ReceiveVerdict(std::string_view body);
 
   uint64_t MessageSalt() const;
+  // Of all candidates.
+  std::vector<uint64_t> MessageHashes(uint64_t salt) const;
   SetSum SumOfCandidates() const;
+  void DropNamed(const std::vector<uint64_t>& message_hashes);
   // Keeps the candidates whose keep flag is set.
   void Keep(const std::vector<uint8_t>& keep);
 
@@ -110,6 +120,11 @@ class Matching {
   uint32_t messages_ = 0;                // so far, of both sides
   std::vector<uint32_t> order_;          // candidates in the order of a list that was sent
   std::vector<uint8_t> hits_;            // entries of a list that was received
+  uint64_t symbols_salt_ = 0;            // of all messages with symbols
+  std::unique_ptr<RatelessEncoder> encoder_;
+  std::vector<RatelessCell> cells_;
+  size_t symbols_wanted_ = 0, enough_symbols_ = 0;
+  std::unique_ptr<RatelessDecoder> decoder_;
   SetSum their_sum_;
   MoveKind ending_ = MoveKind::kList;
   Counts counts_;

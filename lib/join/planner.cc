@@ -4,14 +4,15 @@
 #include <cmath>
 #include <limits>
 
+#include "sketch/rateless_iblt.h"
+
 namespace rocksieve::join {
 namespace {
 
 constexpr int kMostColumns = 14;
 constexpr double kFrameBits = 8 * 45;  // of a filter block
 constexpr double kSumBits = 8 * 24;    // a count and a sum
-constexpr double kSymbolBits = 84;
-constexpr double kNamedKeyBits = 64;
+constexpr double kSymbolBits = 76;
 
 // Binary entropy.
 double Entropy(double share) {
@@ -81,7 +82,9 @@ int ListBitsFor(double receivers_candidates) {
   return static_cast<int>(std::ceil(std::log2(100 * std::max(receivers_candidates, 1.0))));
 }
 
-double SymbolsFor(double difference) { return 1.35 * difference + 3 * std::sqrt(difference) + 6; }
+double SymbolsFor(double difference) {
+  return ExpectedRatelessSymbols(difference) + std::sqrt(difference) + 2;
+}
 
 double EndingBits(MoveKind kind, const Standing& standing, const PlannerOptions& options) {
   const double answer_bits = HitBits(standing) + 2 * options.bits_per_message;
@@ -97,8 +100,9 @@ double EndingBits(MoveKind kind, const Standing& standing, const PlannerOptions&
     case MoveKind::kSymbols: {
       const double mine_only = std::max(0.0, standing.mine - standing.common);
       const double theirs_only = std::max(0.0, standing.theirs - standing.common);
-      return SymbolsFor(mine_only + theirs_only) * kSymbolBits + mine_only * kNamedKeyBits +
-             kSumBits + 2 * options.bits_per_message;
+      const double name_bits = 65.5 - std::log2(std::max(1.0, mine_only));
+      return SymbolsFor(mine_only + theirs_only) * kSymbolBits + mine_only * name_bits + kSumBits +
+             2 * options.bits_per_message;
     }
   }
   return std::numeric_limits<double>::infinity();

@@ -162,7 +162,7 @@ TEST(Join, IsExactAtAllSizesAndOverlaps) {
 
 TEST(Join, IsExactWithEveryStrategyForced) {
   const auto [here, there] = RandomSides(2500, 2500, 1200, 3);
-  for (MoveKind forced : {MoveKind::kList, MoveKind::kKeys}) {
+  for (MoveKind forced : {MoveKind::kList, MoveKind::kKeys, MoveKind::kSymbols}) {
     for (int most_filters : {0, 1, 4}) {
       Settings settings;
       settings.planner.forced = forced;
