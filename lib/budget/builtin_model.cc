@@ -1,0 +1,159 @@
+#include "budget/builtin_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace rocksieve {
+namespace {
+
+constexpr double kLineBits = 512;
+constexpr size_t kTrailerBytes = 5;
+
+// FastLocalBloomImpl::ChooseNumProbes()
+int ProbesFor(double bits_per_key) {
+  constexpr double kUpTo[] = {2.08,  3.58,   5.1,   6.64, 8.3,    10.07,
+                              11.72, 14.001, 16.05, 18.3, 22.001, 25.501};
+  int probes = 1;
+  for (double up_to : kUpTo) {
+    if (bits_per_key <= up_to) return probes;
+    probes++;
+  }
+  return bits_per_key > 50 ? 24 : static_cast<int>((bits_per_key - 0.001) / 2) - 1;
+}
+
+// A missing key passes if all its probes find set bits. The share of set bits after so many throws
+// has a known mean and variance, and the mean of its power is a little more than the power of its
+// mean, the more so the more probes there are.
+double LineRate(int probes, double keys_in_line) {
+  if (keys_in_line == 0) return 0;
+  const double throws = probes * keys_in_line;
+  const double clear = std::pow(1 - 1 / kLineBits, throws);
+  const double both_clear = std::pow(1 - 2 / kLineBits, throws);
+  const double set = 1 - clear;
+  const double variance = clear / kLineBits + (1 - 1 / kLineBits) * both_clear - clear * clear;
+  return std::pow(set, probes) * (1 + probes * (probes - 1) / 2.0 * variance / (set * set));
+}
+
+// Probability of `hits` among `trials` if each has probability p.
+double Binomial(double trials, double hits, double p) {
+  return std::exp(std::lgamma(trials + 1) - std::lgamma(hits + 1) - std::lgamma(trials - hits + 1) +
+                  hits * std::log(p) + (trials - hits) * std::log1p(-p));
+}
+
+double BloomRate(int probes, double lines, double keys) {
+  if (lines <= 1) return LineRate(probes, keys);
+  const double mean = keys / lines;
+  const double reach = 10 * std::sqrt(mean) + 10;
+  double rate = 0;
+  for (double in_line = std::max(0.0, std::floor(mean - reach));
+       in_line <= std::min(keys, mean + reach); in_line++) {
+    rate += Binomial(keys, in_line, 1 / lines) * LineRate(probes, in_line);
+  }
+  return rate;
+}
+
+uint8_t At(std::string_view bytes, size_t i) { return static_cast<uint8_t>(bytes[i]); }
+
+// Blocks of 128 slots; the first `lower` of them have one column of result bits less.
+double RibbonRate(std::string_view trailer, size_t payload_bytes) {
+  const size_t blocks = At(trailer, 2) | At(trailer, 3) << 8 | At(trailer, 4) << 16;
+  if (blocks == 0) return -1;
+  const size_t segments = payload_bytes / 16;
+  const size_t columns = (segments + blocks - 1) / blocks;
+  const double lower = static_cast<double>(columns * blocks - segments);
+  return std::ldexp(1 + lower / static_cast<double>(blocks), -static_cast<int>(columns));
+}
+
+// BloomMath::StandardFpRate()
+double SimpleLineRate(int probes, double keys_in_line) {
+  return std::pow(1 - std::exp(-probes * keys_in_line / kLineBits), probes);
+}
+
+// BloomMath::CacheLocalFpRate(): the mean of a crowded and of an uncrowded line.
+double RateAsRocksDbEstimates(double bits_per_key) {
+  const int probes = ProbesFor(bits_per_key);
+  const double mean = kLineBits / bits_per_key;
+  const double deviation = std::sqrt(mean);
+  return (SimpleLineRate(probes, mean + deviation) + SimpleLineRate(probes, mean - deviation)) / 2;
+}
+
+double RateOfManyLines(double bits_per_key) {
+  constexpr double kLines = 1e6;
+  return BloomRate(ProbesFor(bits_per_key), kLines, kLines * kLineBits / bits_per_key);
+}
+
+template <typename RateOf>
+double BitsForRate(double rate, RateOf rate_of) {
+  double too_few = 1, enough = 60;
+  while (enough - too_few > 0.001) {
+    const double middle = (too_few + enough) / 2;
+    (rate_of(middle) <= rate ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
+// Slots of a Ribbon filter per key, if there are 2^8, 2^9 .. 2^17 of them (ribbon_config.cc, one
+// failure in 20 attempts, 128 coefficients, no smash); kRibbonGrowth more for each doubling beyond.
+constexpr double kKeysInSlots[] = {248.851, 499.532, 1001.26, 2003.97, 4005.59,
+                                   8000.39, 15966.6, 31828.1, 63447.3, 126506};
+constexpr double kRibbonGrowth = 0.0038;
+constexpr int kFirstLog2 = 8, kLastLog2 = kFirstLog2 + std::size(kKeysInSlots) - 1;
+constexpr double kRibbonBlockSlots = 128;
+
+double SlotsPerKey(int log2_slots) {
+  const int known = std::min(log2_slots, kLastLog2);
+  const double factor = std::ldexp(1, known) / kKeysInSlots[known - kFirstLog2];
+  return factor + kRibbonGrowth * (log2_slots - known);
+}
+
+double RibbonSlots(double keys) {
+  const double log2_keys = std::max(std::log2(keys), double{kFirstLog2});
+  const int below = static_cast<int>(log2_keys);
+  const double share = log2_keys - below;
+  const double factor = SlotsPerKey(below) * (1 - share) + SlotsPerKey(below + 1) * share;
+  return kRibbonBlockSlots * std::ceil(keys * factor / kRibbonBlockSlots);
+}
+
+}  // namespace
+
+double BuiltinRate(std::string_view block, uint64_t keys) {
+  if (keys == 0) return 0;
+  if (block.size() <= kTrailerBytes) return 1;  // an always-true filter
+  const size_t payload_bytes = block.size() - kTrailerBytes;
+  const std::string_view trailer = block.substr(payload_bytes);
+  const auto marker = static_cast<int8_t>(At(trailer, 0));
+  if (marker == -2) return RibbonRate(trailer, payload_bytes);
+  const int probes = At(trailer, 2) & 31;
+  if (marker != -1 || At(trailer, 1) != 0 || probes == 0) return -1;
+  return BloomRate(probes, static_cast<double>(payload_bytes / 64), static_cast<double>(keys));
+}
+
+double BuiltinBloomBitsForRate(double rate) { return BitsForRate(rate, RateOfManyLines); }
+
+double BuiltinRibbonBitsForRate(double rate) { return BitsForRate(rate, RateAsRocksDbEstimates); }
+
+BuiltinFilter BuiltinBloom(uint64_t keys, double bits_per_key) {
+  if (keys == 0) return {};
+  const auto count = static_cast<double>(keys);
+  const double lines = std::ceil(bits_per_key * count / kLineBits);
+  // The probes follow from the setting, whatever the size was rounded up to.
+  return {lines * kLineBits / 8 + kTrailerBytes,
+          BloomRate(ProbesFor(bits_per_key), lines, count)};
+}
+
+BuiltinFilter BuiltinRibbon(uint64_t keys, double bloom_equivalent_bits_per_key) {
+  if (keys == 0) return {};
+  const double slots = RibbonSlots(static_cast<double>(keys));
+  const double rate = RateAsRocksDbEstimates(bloom_equivalent_bits_per_key);
+  // A share of the slots has one column less, so that the mean of both rates is the wanted one.
+  const double columns = 1 + std::floor(std::log2(1 / rate));
+  const double lower_share = std::ldexp(rate, static_cast<int>(columns)) - 1;
+  const BuiltinFilter ribbon = {slots * (columns - lower_share) / 8 + kTrailerBytes, rate};
+  constexpr double kFewSlots = 1024;
+  if (slots >= kFewSlots) return ribbon;
+  const BuiltinFilter bloom = BuiltinBloom(keys, bloom_equivalent_bits_per_key);
+  return bloom.bytes < ribbon.bytes ? bloom : ribbon;
+}
+
+}  // namespace rocksieve
