@@ -90,6 +90,8 @@ struct Failure {
 
 using Message = std::variant<Hello, HelloAnswer, Open, Facts, Turn, Fetch, Rows, Goodbye, Failure>;
 
+// Ends in a check of all that stands before it: what a wire, or a bug, makes of a message is never
+// taken for one.
 std::string Encode(const Message& message);
 
 // InvalidArgument if the bytes are not a message.
