@@ -231,6 +231,9 @@ void AskingSide::CountEnding(MoveKind ending) {
     case MoveKind::kSymbols:
       statistics_.ranges_by_symbols++;
       break;
+    case MoveKind::kSketch:
+      statistics_.ranges_by_sketch++;
+      break;
     default:
       statistics_.ranges_by_list++;
   }

@@ -24,7 +24,7 @@ struct Statistics {
   uint64_t ranges = 0;
   uint64_t equal_ranges = 0;
   uint64_t repeated_ranges = 0;  // since sums contradicted each other
-  uint64_t ranges_by_list = 0, ranges_by_keys = 0, ranges_by_symbols = 0;
+  uint64_t ranges_by_list = 0, ranges_by_keys = 0, ranges_by_symbols = 0, ranges_by_sketch = 0;
   uint64_t filters = 0;  // sent and received
   Traffic sent, received;
 };

@@ -20,8 +20,8 @@ Settings Forced(MoveKind ending, int most_filters) {
 }
 
 std::vector<Settings> Strategies() {
-  return {Forced(MoveKind::kList, 0), Forced(MoveKind::kKeys, 0), Forced(MoveKind::kSymbols, 0),
-          Forced(MoveKind::kList, 4), Forced(MoveKind::kSymbols, 2)};
+  return {Forced(MoveKind::kList, 0), Forced(MoveKind::kKeys, 0),    Forced(MoveKind::kSymbols, 0),
+          Forced(MoveKind::kList, 4), Forced(MoveKind::kSymbols, 2), Forced(MoveKind::kSketch, 0)};
 }
 
 void ExpectRightOrError(Operation operation, const Table& here, const Table& there,

@@ -32,7 +32,8 @@ TEST(Join, IsExactAtAllSizesAndOverlaps) {
 
 TEST(Join, IsExactWithEveryStrategyForced) {
   const auto [here, there] = RandomSides(2500, 2500, 1200, 3);
-  for (MoveKind forced : {MoveKind::kList, MoveKind::kKeys, MoveKind::kSymbols}) {
+  for (MoveKind forced :
+       {MoveKind::kList, MoveKind::kKeys, MoveKind::kSymbols, MoveKind::kSketch}) {
     for (int most_filters : {0, 1, 4}) {
       Settings settings;
       settings.planner.forced = forced;
