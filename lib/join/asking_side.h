@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "join/absent_rows.h"
 #include "join/matching.h"
 #include "join/messages.h"
 #include "join/range_keys.h"
@@ -67,6 +68,9 @@ class AskingSide final : public Session {
   absl::Status AdvanceSettled();
   absl::Status FinishFirst();
   RangeResult* ResultOf(Task* task);
+  // The rows without the attribute, once all ranges are done. True when there is no more to do.
+  absl::StatusOr<bool> AdvanceAbsent();
+  absl::Status OnAbsent(const Rows& rows);
   void CountEnding(MoveKind ending);
   void Send(const Message& message);
 
@@ -79,6 +83,9 @@ class AskingSide final : public Session {
   uint64_t next_range_ = 0;
   std::deque<std::string> messages_;
   Statistics statistics_;
+  bool absent_received_ = false;
+  uint32_t absent_attempt_ = 0;
+  std::unique_ptr<AbsentRowsReader> absent_;  // while they are received
   bool done_ = false;
 };
 
