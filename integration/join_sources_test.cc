@@ -163,6 +163,11 @@ TEST(RocksDbSource, StaysAsItWasWhenFilesAreDropped) {
   Must(source.status());
   Must(rocksdb::DeleteFilesInRange(db.get(), db->DefaultColumnFamily(), nullptr, nullptr));
   ExpectHolds(db.get(), {});
+  // Iterators beyond those pinned do not see it, and must not be taken for pinned ones later.
+  {
+    std::vector<std::unique_ptr<Cursor>> open;
+    for (int i = 0; i < 20; i++) open.push_back((*source)->Scan({}));
+  }
   for (int i = 0; i < 10; i++) ExpectShows(source->get(), model);
 }
 

@@ -145,13 +145,14 @@ absl::StatusOr<std::unique_ptr<Source>> SortText(const std::string& path, TextFo
       path == "-" ? absl::StatusOr<int>(dup(STDIN_FILENO)) : OpenForReading(path);
   if (!descriptor.ok()) return descriptor.status();
   const Closer closer(*descriptor);
-  LineReader lines(*descriptor, path == "-" ? "the standard input" : path);
+  const std::string name = path == "-" ? "the standard input" : path;
+  LineReader lines(*descriptor, name);
   LineParser parser(format);
   RowSorter sorter(options);
   std::string_view line;
   Row row;
   for (uint64_t number = 1; lines.Next(&line); number++) {
-    if (!parser.Parse(line, &row)) return BadEscape(path, number);
+    if (!parser.Parse(line, &row)) return BadEscape(name, number);
     const absl::Status status = sorter.Add(row);
     if (!status.ok()) return status;
   }

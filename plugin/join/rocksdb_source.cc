@@ -48,7 +48,8 @@ class RocksDbSource::RangeCursor final : public Cursor {
       : source_(source), end_(interval.end) {
     const std::optional<std::string>& last = source->options_.interval.end;
     if (last && (!end_ || *last < *end_)) end_ = last;
-    if (source->idle_.empty()) {
+    pinned_ = !source->idle_.empty();
+    if (!pinned_) {
       iterator_.reset(source->db_->NewIterator(source->read_, source->family_));
     } else {
       iterator_ = std::move(source->idle_.back());
@@ -61,7 +62,9 @@ class RocksDbSource::RangeCursor final : public Cursor {
       iterator_->Seek(ToSlice(begin));
     }
   }
-  ~RangeCursor() override { source_->idle_.push_back(std::move(iterator_)); }
+  ~RangeCursor() override {
+    if (pinned_) source_->idle_.push_back(std::move(iterator_));
+  }
 
   bool Next(Row* row) override {
     if (ended_) return false;
@@ -82,7 +85,7 @@ class RocksDbSource::RangeCursor final : public Cursor {
   RocksDbSource* const source_;
   std::optional<std::string> end_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
-  bool started_ = false, ended_ = false;
+  bool pinned_ = false, started_ = false, ended_ = false;
 };
 
 absl::StatusOr<std::unique_ptr<RocksDbSource>> RocksDbSource::Open(

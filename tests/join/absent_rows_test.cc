@@ -201,6 +201,25 @@ TEST(AttributeJoin, ProvesThatAbsentRowsAreComplete) {
   }
 }
 
+TEST(AttributeJoin, LeavesOwnAbsentRowsToTheCallerIfToldSo) {
+  const Table table = {{"1", "a|b"}, {"2", "none"}};
+  const std::unique_ptr<Source> here = SourceOf(table, "value.field(|,2)");
+  MemorySource there({});
+  Collector collector;
+  AskingOptions options;
+  options.operation = Operation::kLocalOnly;
+  options.own_absent_rows = false;
+  UnpackingSink sink(&collector, true, false);
+  AskingSide asks(here.get(), &sink, options);
+  AnsweringSide answers(&there, {});
+  EXPECT_TRUE(RunPipe(&asks, &answers).status.ok());
+  EXPECT_EQ(collector.result(), (Result{{"1", "a|b", Side::kAsking}}));
+  uint64_t rows = 0;
+  EXPECT_TRUE(EmitAbsentRows(here.get(), &sink, &rows).ok() && sink.Commit().ok());
+  EXPECT_EQ(rows, 1u);
+  EXPECT_EQ(collector.result().back(), (Result::value_type{"2", "none", Side::kAsking}));
+}
+
 TEST(AttributeJoin, SaysThatRowsAreNotPacked) {
   MemorySource here({}), there({{"a", std::string("\xff\xff")}});
   const Outcome outcome = RunJoin(Operation::kDifference, &here, &there, false, true);
