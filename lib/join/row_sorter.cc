@@ -38,7 +38,6 @@ void RowSorter::Buffer::Sort() {
 class RowsInMemory final : public Source {
  public:
   explicit RowsInMemory(RowSorter::Buffer sorted) : buffer_(std::move(sorted)) {
-    buffer_.bytes.shrink_to_fit();
     for (size_t i = 0; i < buffer_.entries.size(); i++) {
       if (i == 0 || buffer_.At(i).key != buffer_.At(i - 1).key) keys_++;
     }

@@ -14,6 +14,7 @@
 #include "join/attribute_source.h"
 #include "join/decimal.h"
 #include "join/json_pointer.h"
+#include "join/key_prefix_source.h"
 #include "join/memory_source.h"
 #include "join/packed_row.h"
 
@@ -256,6 +257,42 @@ TEST(JsonPointer, AgreesWithADocumentTree) {
     ASSERT_EQ(FindJson(pointer, json.dump()), expected) << pointer << " in " << json;
   }
   EXPECT_GT(found, 1000u);
+}
+
+// What sorting gives, without sorting.
+TEST(KeyPrefixSource, IsAnAttributeSource) {
+  std::mt19937_64 random(4);
+  auto random_key = [&random] {
+    std::string key(random() % 7, '\0');
+    for (char& byte : key) byte = "\0ab\xff"[random() % 4];
+    return key;
+  };
+  MemorySource::Rows rows;
+  for (int i = 0; i < 3000; i++) rows.emplace_back(random_key(), std::to_string(i));
+  MemorySource base(rows);
+  const auto read = [](std::unique_ptr<Cursor> cursor) {
+    MemorySource::Rows found;
+    Row row;
+    while (cursor != nullptr && cursor->Next(&row)) found.emplace_back(row.key, row.value);
+    return found;
+  };
+  for (size_t bytes : {1, 3, 6}) {
+    const Attribute attribute = *Attribute::Parse("key.bytes(0," + std::to_string(bytes) + ")");
+    ASSERT_EQ(attribute.key_prefix_bytes(), bytes);
+    const auto sorted = AttributeSource::Sort(&base, attribute);
+    ASSERT_TRUE(sorted.ok());
+    KeyPrefixSource prefixes(&base, bytes);
+    EXPECT_TRUE(read(prefixes.ScanAbsent()) == read((*sorted)->ScanAbsent()));
+    for (int i = 0; i < 200; i++) {
+      KeyInterval interval{i == 0 ? "" : random_key(), std::nullopt};
+      if (i % 3 != 0) interval.end = random_key();
+      ASSERT_TRUE(read(prefixes.Scan(interval)) == read((*sorted)->Scan(interval)));
+    }
+  }
+  for (const char* text : {"key", "key.bytes(1,3)", "key.bytes(0)", "value.bytes(0,3)",
+                           "key.bytes(0,3).number()", "key.bytes(-3,3)"}) {
+    EXPECT_EQ(Attribute::Parse(text)->key_prefix_bytes(), 0u) << text;
+  }
 }
 
 TEST(AttributeSource, SortsByTheAttributeAndKeepsTheRest) {
