@@ -74,8 +74,8 @@ std::string RandomKey(Random& random) {
 }
 
 // Puts, merges, deletions of all kinds, flushes and compactions, in step with the model.
-void WriteAtRandom(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, int writes,
-                   Random& random, Model* model) {
+void WriteAtRandom(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, int writes, Random& random,
+                   Model* model) {
   const rocksdb::WriteOptions write;
   for (int i = 0; i < writes; i++) {
     const std::string key = RandomKey(random), value = random() % 9 == 0 ? "" : std::to_string(i);
@@ -199,7 +199,8 @@ TEST(RocksDbSource, KeepsToItsIntervalAndColumnFamily) {
 TEST(RocksDbSource, ShowsEmptyAndGiantRows) {
   TemporaryDirectory directory;
   const DbPtr db = Open(OptionsOf(), directory / "db");
-  const Model model = {{"", ""}, {"a", std::string(16 << 20, 'x')}, {std::string(1 << 20, 'k'), ""}};
+  const Model model = {
+      {"", ""}, {"a", std::string(16 << 20, 'x')}, {std::string(1 << 20, 'k'), ""}};
   for (bool flushed : {false, true}) {
     for (const auto& [key, value] : model) Must(db->Put(rocksdb::WriteOptions(), key, value));
     if (flushed) Flush(db.get());
@@ -216,8 +217,7 @@ TEST(RocksDbSource, RefusesOtherOrdersUnlessTheyAreSortedAnew) {
   options.prefix_extractor.reset();
   const DbPtr db = Open(options, directory / "db");
   const Model model = WriteOverlappingFiles(db.get(), 500, 2);
-  const absl::Status refused =
-      RocksDbSource::Open(db.get(), db->DefaultColumnFamily()).status();
+  const absl::Status refused = RocksDbSource::Open(db.get(), db->DefaultColumnFamily()).status();
   EXPECT_TRUE(absl::IsInvalidArgument(refused));
   EXPECT_NE(refused.message().find("leveldb.BytewiseComparator"), absl::string_view::npos);
   EXPECT_NE(refused.message().find("key.bytes(0)"), absl::string_view::npos) << refused;

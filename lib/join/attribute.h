@@ -9,8 +9,8 @@
 //   key.bytes(0,8).uint_be()     a binary number as decimal text, as JSON would have it
 //   @name                        a function that the program registered
 //
-// Steps follow one another, each on what the one before gave. A row has no attribute if a step finds
-// nothing: it then matches nothing, like NULL in SQL.
+// Steps follow one another, each on what the one before gave. A row has no attribute if a step
+// finds nothing: it then matches nothing, like NULL in SQL.
 #pragma once
 
 #include <cstddef>

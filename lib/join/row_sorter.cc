@@ -28,8 +28,7 @@ void RowSorter::Buffer::Sort() {
   const std::string_view all(bytes);
   std::sort(entries.begin(), entries.end(), [all](const Entry& a, const Entry& b) {
     if (a.head != b.head) return a.head < b.head;
-    const int order =
-        all.substr(a.offset, a.key_bytes).compare(all.substr(b.offset, b.key_bytes));
+    const int order = all.substr(a.offset, a.key_bytes).compare(all.substr(b.offset, b.key_bytes));
     return order != 0 ? order < 0 : a.offset < b.offset;
   });
 }

@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<SortedTextSource>> SortedTextSource::Open(const s
   const absl::StatusOr<int> descriptor = OpenForReading(path);
   if (!descriptor.ok()) return descriptor.status();
   std::unique_ptr<SortedTextSource> source(new SortedTextSource(path, format, *descriptor));
-  struct stat file{};
+  struct stat file {};
   if (fstat(*descriptor, &file) != 0 || !S_ISREG(file.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, " is no regular file, and cannot be read more than once; have it sorted instead"));
@@ -64,7 +64,7 @@ SortedTextSource::SortedTextSource(std::string path, TextFormat format, int desc
 SortedTextSource::~SortedTextSource() { close(descriptor_); }
 
 std::string SortedTextSource::StateOfFile() const {
-  struct stat file{};
+  struct stat file {};
   if (fstat(descriptor_, &file) != 0) return "";
   return absl::StrCat(file.st_size, " ", file.st_mtim.tv_sec, " ", file.st_mtim.tv_nsec);
 }

@@ -21,12 +21,11 @@ absl::Status CheckComparator(rocksdb::ColumnFamilyHandle* family, bool any_order
   const rocksdb::Comparator* comparator = family->GetComparator();
   const std::string what = "column family \"" + family->GetName() + "\"";
   if (comparator->timestamp_size() != 0) {
-    return absl::UnimplementedError(absl::StrCat(
-        what, " has user-defined timestamps (comparator ", comparator->Name(),
-        "), which a join does not understand"));
+    return absl::UnimplementedError(absl::StrCat(what, " has user-defined timestamps (comparator ",
+                                                 comparator->Name(),
+                                                 "), which a join does not understand"));
   }
-  if (any_order ||
-      std::string_view(comparator->Name()) == rocksdb::BytewiseComparator()->Name()) {
+  if (any_order || std::string_view(comparator->Name()) == rocksdb::BytewiseComparator()->Name()) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
@@ -170,8 +169,7 @@ void RocksDbSource::Estimate() {
   uint64_t bytes[2] = {0, 0};
   const bool known = db_->GetApproximateSizes(sizes, family_, ranges, 2, bytes).ok();
   if (!known || bytes[1] == 0) return;
-  const double share =
-      std::min(1.0, static_cast<double>(bytes[0]) / static_cast<double>(bytes[1]));
+  const double share = std::min(1.0, static_cast<double>(bytes[0]) / static_cast<double>(bytes[1]));
   estimated_keys_ = static_cast<uint64_t>(std::ceil(share * static_cast<double>(estimated_keys_)));
 }
 

@@ -53,7 +53,8 @@ struct Outcome {
   Statistics statistics;
 };
 
-Outcome RunJoin(Operation operation, Source* here, Source* there, bool here_packed, bool there_packed) {
+Outcome RunJoin(Operation operation, Source* here, Source* there, bool here_packed,
+                bool there_packed) {
   Collector collector;
   UnpackingSink sink(&collector, here_packed, there_packed);
   AskingOptions options;
@@ -115,8 +116,12 @@ void ExpectAsInSql(const Table& here, const std::string& left_on, const Table& t
         << outcome.result.size() << " rows, expected are " << expected.size();
 
     std::set<std::string> distinct_mine, distinct_theirs;
-    for (const auto& attribute : mine) if (attribute) distinct_mine.insert(*attribute);
-    for (const auto& attribute : theirs) if (attribute) distinct_theirs.insert(*attribute);
+    for (const auto& attribute : mine) {
+      if (attribute) distinct_mine.insert(*attribute);
+    }
+    for (const auto& attribute : theirs) {
+      if (attribute) distinct_theirs.insert(*attribute);
+    }
     uint64_t common = 0;
     for (const std::string& attribute : distinct_mine) common += distinct_theirs.count(attribute);
     EXPECT_EQ(outcome.statistics.matched_keys, common);
@@ -182,8 +187,11 @@ class Fickle final : public Source {
 
 TEST(AttributeJoin, ProvesThatAbsentRowsAreComplete) {
   const Table good = {{"", "a"}, {"", "b"}};
-  const Table wrong[] = {{{"", "a"}}, {{"", "a"}, {"", "b"}, {"", "c"}}, {{"", "a"}, {"", "c"}},
-                         {{"", "a"}, {"", "a"}}, {}};
+  const Table wrong[] = {{{"", "a"}},
+                         {{"", "a"}, {"", "b"}, {"", "c"}},
+                         {{"", "a"}, {"", "c"}},
+                         {{"", "a"}, {"", "a"}},
+                         {}};
   for (const Table& lie : wrong) {
     for (Operation operation : {Operation::kDifference, Operation::kSymmetric}) {
       MemorySource here({});
