@@ -164,17 +164,12 @@ bool RatelessDecoder::Consume(ByteReader* in) {
 }
 
 SetDifference RatelessDecoder::Difference() const {
-  SetDifference all, net;
+  SetDifference difference;
   for (const Recovered& key : recovered_) {
-    (key.remote ? all.only_remote : all.only_local).push_back(key.key.id);
+    (key.remote ? difference.only_remote : difference.only_local).push_back(key.key.id);
   }
-  std::sort(all.only_remote.begin(), all.only_remote.end());
-  std::sort(all.only_local.begin(), all.only_local.end());
-  std::set_difference(all.only_remote.begin(), all.only_remote.end(), all.only_local.begin(),
-                      all.only_local.end(), std::back_inserter(net.only_remote));
-  std::set_difference(all.only_local.begin(), all.only_local.end(), all.only_remote.begin(),
-                      all.only_remote.end(), std::back_inserter(net.only_local));
-  return net;
+  difference.StrikeOut();
+  return difference;
 }
 
 double ExpectedRatelessSymbols(double differences) {
