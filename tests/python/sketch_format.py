@@ -127,9 +127,9 @@ def rateless_cells(hashes, count, id_bits=64, check_bits=8, count_bits=4):
             cells[i][0] += identity
             cells[i][1] += mix64((identity + 0x0C4EC40FA11AB1E5) & M64) >> 32
             cells[i][2] += 1
-    widths = (id_bits, check_bits, count_bits)
     return varint(0) + varint(count) + bits(
-        pair for cell in cells for pair in zip(cell, widths))
+        pair for i, cell in enumerate(cells)
+        for pair in zip(cell, (id_bits, check_bits + 8 * (i < 128), count_bits)))
 
 
 def iblt(hashes, count):
