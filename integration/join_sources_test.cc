@@ -1,107 +1,22 @@
-// Databases and SST files as sources and sinks of a join, held against what is written to them.
+// Column families as sources of a join, held against what is written to them.
 #include <atomic>
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rocksdb/convenience.h>
-#include <rocksdb/merge_operator.h>
-#include <rocksdb/slice_transform.h>
-#include <rocksdb/sst_file_writer.h>
 
-#include "database.h"
-#include "join/answering_side.h"
-#include "join/asking_side.h"
 #include "join/attribute_source.h"
-#include "join/memory_source.h"
 #include "join/rocksdb_source.h"
-#include "join/sst_sink.h"
-#include "join/sst_source.h"
 #include "join/unpacking_sink.h"
+#include "join_support.h"
 
 namespace rocksieve::join {
 namespace {
-
-using Model = std::map<std::string, std::string>;
-
-void Must(const absl::Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.ToString());
-}
-using rocksieve::Must;
-using rocksieve::Open;  // a message of the protocol has that name as well
-
-// The source shows just what the model has, in the interval, in order.
-void ExpectShows(Source* source, const Model& model, const KeyInterval& interval = {}) {
-  const std::unique_ptr<Cursor> cursor = source->Scan(interval);
-  auto expected = model.lower_bound(interval.begin);
-  Row row;
-  while (cursor->Next(&row)) {
-    ASSERT_TRUE(expected != model.end());
-    ASSERT_EQ(row.key, expected->first);
-    ASSERT_TRUE(row.value == expected->second) << "value of " << row.key;
-    ++expected;
-  }
-  EXPECT_TRUE(cursor->status().ok()) << cursor->status();
-  EXPECT_TRUE(expected == (interval.end ? model.lower_bound(*interval.end) : model.end()))
-      << "it ends before " << expected->first;
-}
-
-std::shared_ptr<rocksdb::MergeOperator> Appending() {
-  std::shared_ptr<rocksdb::MergeOperator> appending;
-  Must(rocksdb::MergeOperator::CreateFromString(rocksdb::ConfigOptions(), "stringappend",
-                                                &appending));
-  return appending;
-}
-
-rocksdb::Options OptionsOf() {
-  rocksdb::Options options = DbConfig("rocksieve.bloom:10").Build();
-  options.merge_operator = Appending();
-  // Scans must see all keys all the same.
-  options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(3));
-  return options;
-}
-
-std::string RandomKey(Random& random) {
-  std::string key(random() % 6, '\0');
-  for (char& byte : key) byte = "\0\1ab\xff"[random() % 5];
-  return key;
-}
-
-// Puts, merges, deletions of all kinds, flushes and compactions, in step with the model.
-void WriteAtRandom(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, int writes, Random& random,
-                   Model* model) {
-  const rocksdb::WriteOptions write;
-  for (int i = 0; i < writes; i++) {
-    const std::string key = RandomKey(random), value = random() % 9 == 0 ? "" : std::to_string(i);
-    const uint64_t kind = random() % 100;
-    if (kind < 50) {
-      Must(db->Put(write, family, key, value));
-      (*model)[key] = value;
-    } else if (kind < 75) {
-      Must(db->Merge(write, family, key, value));
-      const auto [there, fresh] = model->try_emplace(key, value);
-      if (!fresh) there->second += "," + value;
-    } else if (kind < 95) {
-      Must(db->Delete(write, family, key));
-      model->erase(key);
-    } else if (kind < 97) {
-      std::string begin = RandomKey(random), end = RandomKey(random);
-      if (end < begin) std::swap(begin, end);
-      Must(db->DeleteRange(write, family, begin, end));
-      model->erase(model->lower_bound(begin), model->lower_bound(end));
-    } else if (kind < 99) {
-      Must(db->Flush(rocksdb::FlushOptions(), family));
-    } else if (random() % 4 == 0) {
-      Must(db->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr, nullptr));
-    }
-  }
-}
 
 TEST(RocksDbSource, ShowsWhatGetWouldFind) {
   Random random = SeededRandom(1);
@@ -257,81 +172,6 @@ TEST(RocksDbSource, SaysThatAFileIsDamaged) {
   EXPECT_NE(cursor->status().message().find("\"default\""), absl::string_view::npos);
 }
 
-TEST(SstSource, ShowsAFileOfADatabase) {
-  TemporaryDirectory directory;
-  const rocksdb::Options options = OptionsOf();
-  const DbPtr db = Open(options, directory / "db");
-  Model model;
-  // The snapshots keep older versions, and merges, in the file.
-  const rocksdb::Snapshot* snapshots[2];
-  for (int i = 0; i < 3000; i++) Must(db->Put(rocksdb::WriteOptions(), PresentKey(i), "put"));
-  snapshots[0] = db->GetSnapshot();
-  for (int i = 0; i < 3000; i += 3) Must(db->Merge(rocksdb::WriteOptions(), PresentKey(i), "more"));
-  snapshots[1] = db->GetSnapshot();
-  for (int i = 0; i < 3000; i += 5) Must(db->Delete(rocksdb::WriteOptions(), PresentKey(i)));
-  for (int i = 0; i < 3000; i++) {
-    if (i % 5 != 0) model[PresentKey(i)] = i % 3 == 0 ? "put,more" : "put";
-  }
-  Flush(db.get());
-  for (const rocksdb::Snapshot* snapshot : snapshots) db->ReleaseSnapshot(snapshot);
-  std::vector<rocksdb::LiveFileMetaData> files;
-  db->GetLiveFilesMetaData(&files);
-  ASSERT_EQ(files.size(), 1u);
-  const std::string path = files[0].db_path + files[0].name;
-  const auto source = SstSource::Open(path, options);
-  Must(source.status());
-  ExpectShows(source->get(), model);
-  ExpectShows(source->get(), model, {PresentKey(100), PresentKey(1000)});
-  const absl::Status merges = SstSource::Open(path).status();
-  EXPECT_NE(merges.message().find("merge operator"), absl::string_view::npos) << merges;
-
-  Must(db->DeleteRange(rocksdb::WriteOptions(), db->DefaultColumnFamily(), "a", "z"));
-  Flush(db.get());
-  db->GetLiveFilesMetaData(&files);
-  int refused = 0;
-  for (const auto& file : files) {
-    const absl::Status status = SstSource::Open(file.db_path + file.name, options).status();
-    refused += absl::IsUnimplemented(status);
-  }
-  EXPECT_EQ(refused, 1);
-  EXPECT_FALSE(SstSource::Open(directory / "none.sst").ok());
-}
-
-struct KeysOfSides final : public Sink {
-  absl::Status Add(const Row& row, Side from) override {
-    const bool fresh =
-        (from == Side::kAsking ? mine : theirs).emplace(row.key.data(), row.key.size()).second;
-    return fresh ? absl::OkStatus() : absl::InternalError("a row came twice");
-  }
-  absl::Status Commit() override { return absl::OkStatus(); }
-  absl::Status Discard() override { return absl::InternalError("no range needs repeating"); }
-  std::set<std::string> mine, theirs;
-};
-
-absl::Status Join(Operation operation, Source* here, Source* there, Sink* sink) {
-  AskingOptions options;
-  options.operation = operation;
-  options.salt = 5;
-  options.keys_per_range = 500;
-  AskingSide asks(here, sink, options);
-  AnsweringSide answers(there, {});
-  for (bool said = true; said;) {
-    said = false;
-    for (const auto& [from, to] : {std::pair<Session*, Session*>(&asks, &answers),
-                                   std::pair<Session*, Session*>(&answers, &asks)}) {
-      for (;;) {
-        const absl::StatusOr<std::string> message = from->Next();
-        if (!message.ok()) return message.status();
-        if (message->empty()) break;
-        said = true;
-        const absl::Status status = to->Receive(*message);
-        if (!status.ok()) return status;
-      }
-    }
-  }
-  return asks.done() ? absl::OkStatus() : absl::InternalError("they stand still");
-}
-
 // Two live databases, on whole keys and on an attribute, in every operation, while both change.
 TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
   TemporaryDirectory directory;
@@ -394,90 +234,6 @@ TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
   }
   stop = true;
   writer.join();
-}
-
-// The replica lacks some rows; what the join writes is ingested, and it lacks none.
-TEST(SstSink, RepairsAReplica) {
-  TemporaryDirectory directory;
-  Random random = SeededRandom(7);
-  const DbPtr whole = Open(OptionsOf(), directory / "whole");
-  const DbPtr replica = Open(OptionsOf(), directory / "replica");
-  Model model;
-  WriteAtRandom(whole.get(), whole->DefaultColumnFamily(), 5000, random, &model);
-  model[std::string("huge")] = std::string(16 << 20, 'h');
-  Must(whole->Put(rocksdb::WriteOptions(), "huge", model["huge"]));
-  uint64_t lacking = 0;
-  for (const auto& [key, value] : model) {
-    if (random() % 10 == 0 || key == "huge") {
-      lacking++;
-    } else {
-      Must(replica->Put(rocksdb::WriteOptions(), key, value));
-    }
-  }
-  const std::string path = directory / "missing.sst";
-  {
-    const auto here = RocksDbSource::Open(replica.get(), replica->DefaultColumnFamily());
-    const auto there = RocksDbSource::Open(whole.get(), whole->DefaultColumnFamily());
-    SstSinkOptions options;
-    options.rocksdb = OptionsOf();
-    const auto sink = SstSink::Open(path, options);
-    Must(sink.status());
-    Must(Join(Operation::kDifference, here->get(), there->get(), sink->get()));
-    EXPECT_FALSE(std::filesystem::exists(path)) << "there before it is finished";
-    Must((*sink)->Finish());
-    EXPECT_EQ((*sink)->rows(), lacking);
-  }
-  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
-  Must(replica->IngestExternalFile({path}, rocksdb::IngestExternalFileOptions()));
-  ExpectHolds(replica.get(), model);
-  const auto here = RocksDbSource::Open(replica.get(), replica->DefaultColumnFamily());
-  const auto there = RocksDbSource::Open(whole.get(), whole->DefaultColumnFamily());
-  const auto sink = SstSink::Open(path);
-  Must(Join(Operation::kDifference, here->get(), there->get(), sink->get()));
-  Must((*sink)->Finish());
-  EXPECT_FALSE(std::filesystem::exists(path)) << "of no rows there is no file";
-}
-
-TEST(SstSink, SortsWhatComesInAnotherOrder) {
-  TemporaryDirectory directory;
-  const std::string path = directory / "sorted.sst";
-  Model model;
-  {
-    SstSinkOptions options;
-    options.sort = true;
-    options.sorting.memory_bytes = 10000;
-    const auto sink = SstSink::Open(path, options);
-    Must(sink.status());
-    for (int i = 3000; i-- > 0;) {
-      model[PresentKey(i)] = std::to_string(i);
-      Must((*sink)->Add({PresentKey(i), std::to_string(i)}, Side::kAnswering));
-      if (i % 100 == 0) Must((*sink)->Commit());
-    }
-    Must((*sink)->Add({"discarded", ""}, Side::kAnswering));
-    Must((*sink)->Discard());
-    Must((*sink)->Finish());
-  }
-  const auto source = SstSource::Open(path);
-  Must(source.status());
-  ExpectShows(source->get(), model);
-}
-
-TEST(SstSink, TakesNoRowsOfThisSideAndLeavesNoPartialFile) {
-  TemporaryDirectory directory;
-  const std::string path = directory / "out.sst";
-  {
-    const auto sink = SstSink::Open(path);
-    Must(sink.status());
-    EXPECT_TRUE(absl::IsFailedPrecondition((*sink)->Add({"a", ""}, Side::kAsking)));
-    Must((*sink)->Add({"b", ""}, Side::kAnswering));
-    Must((*sink)->Commit());
-    Must((*sink)->Add({"a", ""}, Side::kAnswering));
-    const absl::Status unsorted = (*sink)->Commit();
-    EXPECT_NE(unsorted.message().find(path), absl::string_view::npos) << unsorted;
-  }
-  EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
-  EXPECT_FALSE(SstSink::Open("/nowhere/out.sst").ok());
 }
 
 }  // namespace
