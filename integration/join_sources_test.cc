@@ -1,0 +1,240 @@
+// Column families as sources of a join, held against what is written to them.
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/convenience.h>
+
+#include "join/attribute_source.h"
+#include "join/rocksdb_source.h"
+#include "join/unpacking_sink.h"
+#include "join_support.h"
+
+namespace rocksieve::join {
+namespace {
+
+TEST(RocksDbSource, ShowsWhatGetWouldFind) {
+  Random random = SeededRandom(1);
+  for (int round = 0; round < 5; round++) {
+    TemporaryDirectory directory;
+    const DbPtr db = Open(OptionsOf(), directory / "db");
+    Model model;
+    for (int part = 0; part < 6; part++) {
+      WriteAtRandom(db.get(), db->DefaultColumnFamily(), 300, random, &model);
+      ExpectHolds(db.get(), model);
+      const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+      Must(source.status());
+      ExpectShows(source->get(), model);
+      for (int i = 0; i < 30; i++) {
+        KeyInterval interval{RandomKey(random), std::nullopt};
+        if (i % 3 != 0) interval.end = RandomKey(random);
+        if (interval.end && *interval.end < interval.begin) continue;
+        ExpectShows(source->get(), model, interval);
+      }
+    }
+  }
+}
+
+TEST(RocksDbSource, StaysAsItWasWhateverIsWritten) {
+  TemporaryDirectory directory;
+  Random random = SeededRandom(2);
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  rocksdb::ColumnFamilyHandle* const family = db->DefaultColumnFamily();
+  Model model;
+  WriteAtRandom(db.get(), family, 2000, random, &model);
+  const auto source = RocksDbSource::Open(db.get(), family);
+  Must(source.status());
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    Random other(3);
+    Model unused;
+    while (!stop) WriteAtRandom(db.get(), family, 200, other, &unused);
+  });
+  // More scans at once than there are pinned iterators.
+  std::vector<std::unique_ptr<Cursor>> open;
+  Row row;
+  for (int i = 0; i < 10; i++) {
+    open.push_back((*source)->Scan({}));
+    ASSERT_TRUE(open.back()->Next(&row));
+    ExpectShows(source->get(), model);
+  }
+  open.clear();
+  for (int i = 0; i < 20; i++) ExpectShows(source->get(), model);
+  stop = true;
+  writer.join();
+}
+
+// What RocksDB's snapshots do not respect.
+TEST(RocksDbSource, StaysAsItWasWhenFilesAreDropped) {
+  TemporaryDirectory directory;
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  const Model model = WriteOverlappingFiles(db.get(), 2000, 4);
+  Compact(db.get());
+  const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+  Must(source.status());
+  Must(rocksdb::DeleteFilesInRange(db.get(), db->DefaultColumnFamily(), nullptr, nullptr));
+  ExpectHolds(db.get(), {});
+  // Iterators beyond those pinned do not see it, and must not be taken for pinned ones later.
+  {
+    std::vector<std::unique_ptr<Cursor>> open;
+    for (int i = 0; i < 20; i++) open.push_back((*source)->Scan({}));
+  }
+  for (int i = 0; i < 10; i++) ExpectShows(source->get(), model);
+}
+
+TEST(RocksDbSource, KeepsToItsIntervalAndColumnFamily) {
+  TemporaryDirectory directory;
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  Must(db->CreateColumnFamily(OptionsOf(), "other", &other));
+  Model model;
+  for (int i = 0; i < 5000; i++) {
+    Must(db->Put(rocksdb::WriteOptions(), other, PresentKey(i), "other"));
+    Must(db->Put(rocksdb::WriteOptions(), MissingKey(i), "default"));
+    if (i >= 1000 && i < 2000) model[PresentKey(i)] = "other";
+  }
+  Must(db->Flush(rocksdb::FlushOptions(), other));
+  RocksDbSourceOptions options;
+  options.interval = {PresentKey(1000), PresentKey(2000)};
+  const auto source = RocksDbSource::Open(db.get(), other, options);
+  Must(source.status());
+  ExpectShows(source->get(), model);
+  ExpectShows(source->get(), model, {PresentKey(1500), PresentKey(3000)});
+  EXPECT_NEAR(static_cast<double>((*source)->EstimateKeys()), 1000, 400);
+  const auto all = RocksDbSource::Open(db.get(), other);
+  EXPECT_EQ((*all)->EstimateKeys(), 5000u);
+  Must(db->DestroyColumnFamilyHandle(other));
+}
+
+TEST(RocksDbSource, ShowsEmptyAndGiantRows) {
+  TemporaryDirectory directory;
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  const Model model = {
+      {"", ""}, {"a", std::string(16 << 20, 'x')}, {std::string(1 << 20, 'k'), ""}};
+  for (bool flushed : {false, true}) {
+    for (const auto& [key, value] : model) Must(db->Put(rocksdb::WriteOptions(), key, value));
+    if (flushed) Flush(db.get());
+    const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+    Must(source.status());
+    ExpectShows(source->get(), model);
+  }
+}
+
+TEST(RocksDbSource, RefusesOtherOrdersUnlessTheyAreSortedAnew) {
+  TemporaryDirectory directory;
+  rocksdb::Options options = OptionsOf();
+  options.comparator = rocksdb::ReverseBytewiseComparator();
+  options.prefix_extractor.reset();
+  const DbPtr db = Open(options, directory / "db");
+  const Model model = WriteOverlappingFiles(db.get(), 500, 2);
+  const absl::Status refused = RocksDbSource::Open(db.get(), db->DefaultColumnFamily()).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_NE(refused.message().find("leveldb.BytewiseComparator"), absl::string_view::npos);
+  EXPECT_NE(refused.message().find("key.bytes(0)"), absl::string_view::npos) << refused;
+  RocksDbSourceOptions any;
+  any.any_order = true;
+  const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily(), any);
+  Must(source.status());
+  const auto sorted = AttributeSource::Sort(source->get(), *Attribute::Parse("key.bytes(0)"));
+  Must(sorted.status());
+  const std::unique_ptr<Cursor> cursor = (*sorted)->Scan({});
+  Row row;
+  for (const auto& [key, value] : model) {
+    ASSERT_TRUE(cursor->Next(&row));
+    EXPECT_EQ(row.key, key);
+  }
+  EXPECT_FALSE(cursor->Next(&row));
+}
+
+TEST(RocksDbSource, SaysThatAFileIsDamaged) {
+  TemporaryDirectory directory;
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  Must(db->Put(rocksdb::WriteOptions(), "a", "fine"));
+  Flush(db.get());
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  std::fstream table(files.at(0).db_path + files.at(0).name,
+                     std::ios::in | std::ios::out | std::ios::binary);
+  table.seekp(5);
+  table.write("\x55\xaa", 2);
+  table.close();
+  const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+  Must(source.status());
+  const std::unique_ptr<Cursor> cursor = (*source)->Scan({});
+  Row row;
+  EXPECT_FALSE(cursor->Next(&row));
+  EXPECT_TRUE(absl::IsDataLoss(cursor->status())) << cursor->status();
+  EXPECT_NE(cursor->status().message().find("\"default\""), absl::string_view::npos);
+}
+
+// Two live databases, on whole keys and on an attribute, in every operation, while both change.
+TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
+  TemporaryDirectory directory;
+  Random random = SeededRandom(8);
+  const DbPtr customers = Open(OptionsOf(), directory / "customers");
+  const DbPtr orders = Open(OptionsOf(), directory / "orders");
+  Model here, there;
+  WriteAtRandom(customers.get(), customers->DefaultColumnFamily(), 3000, random, &here);
+  WriteAtRandom(orders.get(), orders->DefaultColumnFamily(), 3000, random, &there);
+  for (int i = 0; i < 3000; i++) {
+    const std::string key = std::to_string(i);
+    if (i % 2 == 0) Must(customers->Put(rocksdb::WriteOptions(), key, here[key] = "c"));
+    const std::string value = i % 7 == 0 ? "none" : "x|" + std::to_string(random() % 5000);
+    Must(orders->Put(rocksdb::WriteOptions(), "o" + key, there["o" + key] = value));
+  }
+  const auto left = RocksDbSource::Open(customers.get(), customers->DefaultColumnFamily());
+  const auto right = RocksDbSource::Open(orders.get(), orders->DefaultColumnFamily());
+  Must(left.status());
+  Must(right.status());
+  const Attribute customer = *Attribute::Parse("value.field(|,2)");
+  const auto by_customer = AttributeSource::Sort(right->get(), customer);
+  Must(by_customer.status());
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    Random other(9);
+    Model unused;
+    while (!stop) {
+      WriteAtRandom(customers.get(), customers->DefaultColumnFamily(), 50, other, &unused);
+      WriteAtRandom(orders.get(), orders->DefaultColumnFamily(), 50, other, &unused);
+    }
+  });
+  for (const bool on_attribute : {false, true}) {
+    std::map<std::string, std::set<std::string>> attributes;  // and the orders that have them
+    std::set<std::string> absent;
+    for (const auto& [key, value] : there) {
+      std::string attribute = key;
+      const bool present = !on_attribute || customer.Extract({key, value}, &attribute);
+      (present ? attributes[attribute] : absent).insert(key);
+    }
+    for (Operation operation : kAllOperations) {
+      std::set<std::string> expected_mine, expected_theirs;
+      for (const auto& [attribute, keys] : attributes) {
+        const bool found = here.count(attribute) != 0;
+        if (found ? SendsMatched(operation) : SendsUnmatched(operation)) {
+          expected_theirs.insert(keys.begin(), keys.end());
+        }
+      }
+      if (SendsUnmatched(operation)) expected_theirs.insert(absent.begin(), absent.end());
+      for (const auto& [key, value] : here) {
+        if (EmitsLocalRows(operation) && attributes.count(key) == 0) expected_mine.insert(key);
+      }
+      KeysOfSides keys;
+      UnpackingSink sink(&keys, false, on_attribute);
+      Source* const answering = on_attribute ? static_cast<Source*>(by_customer->get())
+                                             : static_cast<Source*>(right->get());
+      Must(Join(operation, left->get(), answering, &sink));
+      EXPECT_TRUE(keys.mine == expected_mine) << NameOf(operation) << ' ' << on_attribute;
+      EXPECT_TRUE(keys.theirs == expected_theirs) << NameOf(operation) << ' ' << on_attribute;
+    }
+  }
+  stop = true;
+  writer.join();
+}
+
+}  // namespace
+}  // namespace rocksieve::join

@@ -1,0 +1,133 @@
+// What the tests of sources and sinks share: databases written at random in step with a map, and a
+// join in memory.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/slice_transform.h>
+
+#include "database.h"
+#include "join/answering_side.h"
+#include "join/asking_side.h"
+#include "join/rocksdb_source.h"
+
+namespace rocksieve::join {
+
+using Model = std::map<std::string, std::string>;
+
+inline void Must(const absl::Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+using rocksieve::Must;
+using rocksieve::Open;  // a message of the protocol has that name as well
+
+// The source shows just what the model has, in the interval, in order.
+inline void ExpectShows(Source* source, const Model& model, const KeyInterval& interval = {}) {
+  const std::unique_ptr<Cursor> cursor = source->Scan(interval);
+  auto expected = model.lower_bound(interval.begin);
+  Row row;
+  while (cursor->Next(&row)) {
+    ASSERT_TRUE(expected != model.end());
+    ASSERT_EQ(row.key, expected->first);
+    ASSERT_TRUE(row.value == expected->second) << "value of " << row.key;
+    ++expected;
+  }
+  EXPECT_TRUE(cursor->status().ok()) << cursor->status();
+  EXPECT_TRUE(expected == (interval.end ? model.lower_bound(*interval.end) : model.end()))
+      << "it ends before " << expected->first;
+}
+
+inline std::shared_ptr<rocksdb::MergeOperator> Appending() {
+  std::shared_ptr<rocksdb::MergeOperator> appending;
+  Must(rocksdb::MergeOperator::CreateFromString(rocksdb::ConfigOptions(), "stringappend",
+                                                &appending));
+  return appending;
+}
+
+inline rocksdb::Options OptionsOf() {
+  rocksdb::Options options = DbConfig("rocksieve.bloom:10").Build();
+  options.merge_operator = Appending();
+  // Scans must see all keys all the same.
+  options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(3));
+  return options;
+}
+
+inline std::string RandomKey(Random& random) {
+  std::string key(random() % 6, '\0');
+  for (char& byte : key) byte = "\0\1ab\xff"[random() % 5];
+  return key;
+}
+
+// Puts, merges, deletions of all kinds, flushes and compactions, in step with the model.
+inline void WriteAtRandom(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, int writes,
+                          Random& random, Model* model) {
+  const rocksdb::WriteOptions write;
+  for (int i = 0; i < writes; i++) {
+    const std::string key = RandomKey(random), value = random() % 9 == 0 ? "" : std::to_string(i);
+    const uint64_t kind = random() % 100;
+    if (kind < 50) {
+      Must(db->Put(write, family, key, value));
+      (*model)[key] = value;
+    } else if (kind < 75) {
+      Must(db->Merge(write, family, key, value));
+      const auto [there, fresh] = model->try_emplace(key, value);
+      if (!fresh) there->second += "," + value;
+    } else if (kind < 95) {
+      Must(db->Delete(write, family, key));
+      model->erase(key);
+    } else if (kind < 97) {
+      std::string begin = RandomKey(random), end = RandomKey(random);
+      if (end < begin) std::swap(begin, end);
+      Must(db->DeleteRange(write, family, begin, end));
+      model->erase(model->lower_bound(begin), model->lower_bound(end));
+    } else if (kind < 99) {
+      Must(db->Flush(rocksdb::FlushOptions(), family));
+    } else if (random() % 4 == 0) {
+      Must(db->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr, nullptr));
+    }
+  }
+}
+
+struct KeysOfSides final : public Sink {
+  absl::Status Add(const Row& row, Side from) override {
+    const bool fresh =
+        (from == Side::kAsking ? mine : theirs).emplace(row.key.data(), row.key.size()).second;
+    return fresh ? absl::OkStatus() : absl::InternalError("a row came twice");
+  }
+  absl::Status Commit() override { return absl::OkStatus(); }
+  absl::Status Discard() override { return absl::InternalError("no range needs repeating"); }
+  std::set<std::string> mine, theirs;
+};
+
+inline absl::Status Join(Operation operation, Source* here, Source* there, Sink* sink) {
+  AskingOptions options;
+  options.operation = operation;
+  options.salt = 5;
+  options.keys_per_range = 500;
+  AskingSide asks(here, sink, options);
+  AnsweringSide answers(there, {});
+  for (bool said = true; said;) {
+    said = false;
+    for (const auto& [from, to] : {std::pair<Session*, Session*>(&asks, &answers),
+                                   std::pair<Session*, Session*>(&answers, &asks)}) {
+      for (;;) {
+        const absl::StatusOr<std::string> message = from->Next();
+        if (!message.ok()) return message.status();
+        if (message->empty()) break;
+        said = true;
+        const absl::Status status = to->Receive(*message);
+        if (!status.ok()) return status;
+      }
+    }
+  }
+  return asks.done() ? absl::OkStatus() : absl::InternalError("they stand still");
+}
+
+}  // namespace rocksieve::join

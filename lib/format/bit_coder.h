@@ -1,0 +1,72 @@
+// A sequence of flags in as many bits as their entropy: 1 flag in 100 set costs 0.081 bits a flag.
+//
+// DESCRIPTION. EncodeFlags and DecodeFlags are for whole sequences with one share of ones.
+// FlagEncoder and FlagDecoder go flag by flag, with a probability of its own for each, as long as
+// both sides know it. Within 0.05 % + 8 bytes of the entropy; 2-3 ns per flag.
+//
+// IMPLEMENTATION. A binary range coder with carry (G. N. N. Martin, "Range encoding", 1979, in the
+// form that LZMA gave it, with 56 instead of 32 bits, so that shares as small as 2^-32 are exact).
+// The interval [low, low + range) of 56-bit fractions is cut in two for each flag, the lower part,
+// range / 2^32 * probability, for a one; when range < 2^48, its top byte is settled and goes out.
+// The last bytes are the shortest that lie in the interval, if zeros follow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/byte_io.h"
+
+namespace rocksieve {
+
+// The probability of a one, in units of 2^-32; never 0, so any flag can be coded with any.
+using FlagProbability = uint32_t;
+
+// The nearest to ones / count. REQUIRES: ones <= count < 2^56.
+FlagProbability ProbabilityOf(uint64_t ones, uint64_t count);
+
+class FlagEncoder {
+ public:
+  // Appends to *out, which must outlive the encoder and is incomplete until Finish().
+  explicit FlagEncoder(std::string* out) : out_(out) {}
+  void Put(bool flag, FlagProbability probability_of_one);
+  void Finish();  // once, last
+
+ private:
+  void ShiftOut();
+
+  std::string* out_;
+  uint64_t low_ = 0;  // 56 bits, and a carry above them
+  uint64_t range_ = (uint64_t{1} << 56) - 1;
+  uint64_t held_ff_bytes_ = 0;  // after held_byte_: a carry would turn them into zeros
+  uint8_t held_byte_ = 0;
+  bool holds_byte_ = false;
+};
+
+// Reads any bytes as flags, for ever: past the end it reads zeros. What is decoded from bytes that
+// no encoder wrote is nonsense, but well-defined.
+class FlagDecoder {
+ public:
+  explicit FlagDecoder(std::string_view bytes);
+  bool Take(FlagProbability probability_of_one);
+
+ private:
+  uint8_t NextByte() { return position_ < bytes_.size() ? bytes_[position_++] : 0; }
+
+  std::string_view bytes_;
+  size_t position_ = 0;
+  uint64_t range_ = (uint64_t{1} << 56) - 1;
+  uint64_t offset_ = 0;  // of the code in the interval
+};
+
+// Each flag is 0 or 1. Writes a varint with the number of ones, and unless all are equal the length
+// as a varint and the coded flags. The reader must know the number of flags.
+void EncodeFlags(std::span<const uint8_t> flags, ByteWriter* out);
+
+// False, with the reader failed, unless the flags have as many ones as announced.
+bool DecodeFlags(ByteReader* in, size_t count, std::vector<uint8_t>* flags);
+
+}  // namespace rocksieve

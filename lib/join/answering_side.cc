@@ -1,0 +1,267 @@
+#include "join/answering_side.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+
+#include "join/common_estimate.h"
+#include "join/key_reader.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr size_t kRowBatchBytes = 128 << 10;  // before compression
+
+}  // namespace
+
+struct AnsweringSide::OpenRange {
+  OpenRange(Source* source, KeyInterval range)
+      : interval(range), reader(source, std::move(range)) {}
+
+  const KeyInterval interval;
+  uint32_t attempt = 0;
+  RangeKeys keys;  // its candidates are given away once the range is open
+  SourceKeyReader reader;
+  std::unique_ptr<Matching> matching;
+  bool equal = false;  // every key is matched
+};
+
+// The rows of a settled range, from the source.
+struct AnsweringSide::RowStream {
+  RowStream(Source* source, uint64_t id, std::unique_ptr<OpenRange> settled, bool want_matched)
+      : range(id),
+        open(std::move(settled)),
+        matched(want_matched),
+        cursor(source, open->interval),
+        batch(/*with_keys=*/!want_matched) {}
+
+  bool Wants(uint32_t ordinal) {
+    if (open->equal) return matched;
+    const Candidates& keys = open->matching->matched();
+    while (next < keys.size() && keys[next].ordinal < ordinal) next++;
+    return (next < keys.size() && keys[next].ordinal == ordinal) == matched;
+  }
+
+  const uint64_t range;
+  const std::unique_ptr<OpenRange> open;
+  const bool matched;
+  OrdinalCursor cursor;
+  RowBatchWriter batch;
+  size_t next = 0;  // matched key that was not passed yet
+};
+
+AnsweringSide::AnsweringSide(Source* source, const AnsweringOptions& options)
+    : source_(source), options_(options) {}
+
+AnsweringSide::~AnsweringSide() = default;
+
+absl::Status AnsweringSide::Receive(std::string_view message) {
+  absl::StatusOr<Message> decoded = Decode(message);
+  if (!decoded.ok()) return decoded.status();
+  if (!hello_ && !std::holds_alternative<Hello>(*decoded) &&
+      !std::holds_alternative<Failure>(*decoded)) {
+    return absl::FailedPreconditionError("the asking side did not say hello");
+  }
+  return std::visit([this](const auto& alternative) { return On(alternative); }, *decoded);
+}
+
+template <typename Other>
+absl::Status AnsweringSide::On(const Other&) {
+  return absl::InvalidArgumentError("the asking side sent a message that only answers may have");
+}
+
+absl::Status AnsweringSide::On(const Hello& hello) {
+  if (hello_) return absl::InvalidArgumentError("the asking side said hello twice");
+  if (hello.version != kProtocolVersion) {
+    return absl::UnimplementedError(absl::StrCat(
+        "the asking side speaks version ", hello.version, " of the join protocol, this side ",
+        kProtocolVersion, ": use the same version of rocksieve on both sides"));
+  }
+  hello_ = hello;
+  HelloAnswer answer;
+  answer.keys = source_->EstimateKeys();
+  if (SendsUnmatched(hello.operation) || hello.operation == Operation::kCount) {
+    const absl::Status status = SumAbsentRows(source_, hello.salt, &answer.absent);
+    if (!status.ok()) return status;
+  }
+  messages_.push_back(Encode(answer));
+  return absl::OkStatus();
+}
+
+absl::Status AnsweringSide::On(const Open& open) {
+  std::unique_ptr<OpenRange>& slot = ranges_[open.range];
+  if (slot == nullptr && ranges_.size() > options_.most_ranges) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the asking side opened more than ", options_.most_ranges, " ranges at once"));
+  }
+  if (open.interval.end && *open.interval.end < open.interval.begin) {
+    return absl::InvalidArgumentError("the asking side opened a range that ends before it begins");
+  }
+  const uint64_t salt = RangeSalt(hello_->salt, open.range, open.attempt);
+  // A range that was too large comes again with the end that it was told: its keys are here.
+  RangeKeys keys;
+  if (slot != nullptr && slot->attempt == open.attempt && slot->keys.next_key &&
+      slot->interval.begin == open.interval.begin && slot->keys.next_key == open.interval.end) {
+    keys = std::move(slot->keys);
+    keys.next_key.reset();
+  } else {
+    slot.reset();
+    const absl::Status status =
+        ScanKeys(source_, open.interval, salt, options_.most_keys_per_range, &keys);
+    if (!status.ok()) return status;
+  }
+  slot = std::make_unique<OpenRange>(source_, open.interval);
+  slot->attempt = open.attempt;
+
+  Facts facts;
+  facts.range = open.range;
+  facts.attempt = open.attempt;
+  facts.sum = keys.sum;
+  if (keys.next_key) {
+    facts.outcome = Facts::Outcome::kTooLarge;
+    facts.next_key = *keys.next_key;
+    slot->keys = std::move(keys);
+    messages_.push_back(Encode(facts));
+    return absl::OkStatus();
+  }
+  if (keys.sum == open.sum) {
+    facts.outcome = Facts::Outcome::kEqual;
+    slot->equal = true;
+    messages_.push_back(Encode(facts));
+    if (!SendsMatched(hello_->operation) && !SendsUnmatched(hello_->operation)) {
+      ranges_.erase(open.range);
+    }
+    return absl::OkStatus();
+  }
+
+  Matching::Options options;
+  options.salt = salt;
+  options.begins = open.answering_side_begins;
+  options.their_count = static_cast<double>(open.sum.count);
+  options.their_count_is_exact = true;
+  options.common = static_cast<double>(std::min(open.sum.count, keys.sum.count)) / 2;
+  if (!open.estimator.empty()) {
+    const absl::Status status =
+        EstimateCommon(open.estimator, open.sum.count, keys.candidates, salt, &options.common);
+    if (!status.ok()) return status;
+  }
+  facts.common = static_cast<uint64_t>(options.common);
+  options.planner = options_.planner;
+  options.planner.bits_per_key = keys.bits_per_key;
+  options.planner.all_keys = static_cast<double>(keys.sum.count);
+  slot->matching = std::make_unique<Matching>(std::move(keys.candidates), options, &slot->reader);
+  messages_.push_back(Encode(facts));
+  return Continue(open.range, slot.get());
+}
+
+absl::Status AnsweringSide::On(const Turn& turn) {
+  absl::StatusOr<OpenRange*> open = Find(turn.range);
+  if (!open.ok()) return open.status();
+  Matching* matching = (*open)->matching.get();
+  if (matching == nullptr || matching->state() != Matching::State::kTheirTurn) {
+    return absl::InvalidArgumentError("the asking side spoke out of turn");
+  }
+  const absl::Status status = matching->Receive(turn.message);
+  return status.ok() ? Continue(turn.range, *open) : status;
+}
+
+absl::Status AnsweringSide::Continue(uint64_t range, OpenRange* open) {
+  Matching* matching = open->matching.get();
+  if (matching->state() == Matching::State::kMyTurn) {
+    Turn turn;
+    turn.range = range;
+    const absl::Status status = matching->TakeTurn(&turn.message);
+    if (!status.ok()) return status;
+    messages_.push_back(Encode(turn));
+  }
+  const bool rows = SendsMatched(hello_->operation) || SendsUnmatched(hello_->operation);
+  const Matching::State state = matching->state();
+  if (state == Matching::State::kContradicted || (state == Matching::State::kSettled && !rows)) {
+    ranges_.erase(range);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AnsweringSide::On(const Fetch& fetch) {
+  if (fetch.range == kAbsentRange) {
+    if (absent_ != nullptr || !SendsUnmatched(hello_->operation)) {
+      return absl::InvalidArgumentError("the asking side wants rows that are not to be sent");
+    }
+    absent_ = std::make_unique<AbsentRowsWriter>(source_, fetch.attempt);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<OpenRange*> open = Find(fetch.range);
+  if (!open.ok()) return open.status();
+  const bool settled = (*open)->equal || ((*open)->matching != nullptr &&
+                                          (*open)->matching->state() == Matching::State::kSettled);
+  if (!settled || fetch.attempt != (*open)->attempt) {
+    return absl::InvalidArgumentError("the asking side wants rows of an open range");
+  }
+  if (std::find(fetched_.begin(), fetched_.end(), fetch.range) != fetched_.end()) {
+    return absl::InvalidArgumentError("the asking side wants the rows of a range twice");
+  }
+  fetched_.push_back(fetch.range);
+  return absl::OkStatus();
+}
+
+absl::Status AnsweringSide::On(const Goodbye&) {
+  done_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status AnsweringSide::On(const Failure& failure) {
+  done_ = true;
+  return failure.status;
+}
+
+absl::StatusOr<AnsweringSide::OpenRange*> AnsweringSide::Find(uint64_t range) {
+  const auto found = ranges_.find(range);
+  if (found == ranges_.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the asking side speaks of range ", range, ", which is not open"));
+  }
+  return found->second.get();
+}
+
+absl::StatusOr<std::string> AnsweringSide::Next() {
+  if (!messages_.empty()) {
+    std::string message = std::move(messages_.front());
+    messages_.pop_front();
+    return message;
+  }
+  if (absent_ != nullptr) return NextAbsentRows();
+  if (stream_ == nullptr && !fetched_.empty()) {
+    const auto range = ranges_.find(fetched_.front());
+    stream_ = std::make_unique<RowStream>(source_, range->first, std::move(range->second),
+                                          SendsMatched(hello_->operation));
+    ranges_.erase(range);
+    fetched_.pop_front();
+  }
+  return stream_ == nullptr ? std::string() : NextRows();
+}
+
+absl::StatusOr<std::string> AnsweringSide::NextAbsentRows() {
+  Rows rows;
+  const absl::Status status = absent_->Next(kRowBatchBytes, &rows);
+  if (!status.ok()) return status;
+  if (rows.last) absent_.reset();
+  return Encode(rows);
+}
+
+absl::StatusOr<std::string> AnsweringSide::NextRows() {
+  Rows rows;
+  rows.range = stream_->range;
+  rows.attempt = stream_->open->attempt;
+  Row row;
+  while (stream_->batch.raw_bytes() < kRowBatchBytes && !rows.last) {
+    rows.last = !stream_->cursor.Next(&row);
+    if (!rows.last && stream_->Wants(stream_->cursor.ordinal())) stream_->batch.Add(row);
+  }
+  if (!stream_->cursor.status().ok()) return stream_->cursor.status();
+  stream_->batch.Finish(&rows.batch);
+  if (rows.last) stream_.reset();
+  return Encode(rows);
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,69 @@
+// The side of a join that has what is asked for.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "join/absent_rows.h"
+#include "join/matching.h"
+#include "join/messages.h"
+#include "join/range_keys.h"
+#include "join/row_batch.h"
+#include "join/session.h"
+#include "join/source.h"
+
+namespace rocksieve::join {
+
+struct AnsweringOptions {
+  // What a range may take: beyond it the asking side is told to open a smaller one.
+  uint64_t most_keys_per_range = uint64_t{1} << 20;
+  // Ranges under way at once; an asking side that opens more is refused.
+  size_t most_ranges = 16;
+  PlannerOptions planner;
+};
+
+class AnsweringSide final : public Session {
+ public:
+  // `source` must outlive it.
+  AnsweringSide(Source* source, const AnsweringOptions& options);
+  ~AnsweringSide() override;
+
+  absl::Status Receive(std::string_view message) override;
+  absl::StatusOr<std::string> Next() override;
+  bool done() const override { return done_; }
+
+ private:
+  struct OpenRange;
+  struct RowStream;
+
+  absl::Status On(const Hello& hello);
+  absl::Status On(const Open& open);
+  absl::Status On(const Turn& turn);
+  absl::Status On(const Fetch& fetch);
+  absl::Status On(const Goodbye& goodbye);
+  absl::Status On(const Failure& failure);
+  template <typename Other>
+  absl::Status On(const Other&);
+
+  absl::StatusOr<OpenRange*> Find(uint64_t range);
+  // Speaks if it is this side's turn, and puts a range away that needs nothing more.
+  absl::Status Continue(uint64_t range, OpenRange* open);
+  absl::StatusOr<std::string> NextRows();
+  absl::StatusOr<std::string> NextAbsentRows();
+
+  Source* const source_;
+  const AnsweringOptions options_;
+  std::optional<Hello> hello_;
+  std::map<uint64_t, std::unique_ptr<OpenRange>> ranges_;
+  std::deque<std::string> messages_;
+  std::deque<uint64_t> fetched_;  // ranges whose rows are to be sent, one after another
+  std::unique_ptr<RowStream> stream_;
+  std::unique_ptr<AbsentRowsWriter> absent_;  // while they are sent
+  bool done_ = false;
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,378 @@
+#include "join/asking_side.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+
+#include "join/common_estimate.h"
+#include "join/key_reader.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
+
+uint64_t* PurposeOf(const Message& message, Traffic* traffic) {
+  if (std::holds_alternative<Rows>(message)) return &traffic->payload;
+  if (const Turn* turn = std::get_if<Turn>(&message)) {
+    const bool filter =
+        !turn->message.empty() && turn->message[0] == static_cast<char>(MoveKind::kFilter);
+    return filter ? &traffic->filters : &traffic->verification;
+  }
+  return &traffic->planning;
+}
+
+}  // namespace
+
+// One range, from its opening until its result is with the sink.
+struct AskingSide::Task {
+  enum class Phase { kToOpen, kOpening, kMatching, kSettled, kFetching };
+
+  explicit Task(uint64_t id, KeyInterval part) : range(id), interval(std::move(part)) {}
+
+  const uint64_t range;
+  KeyInterval interval;
+  uint32_t attempt = 0;
+  Phase phase = Phase::kToOpen;
+  RangeKeys keys;  // the candidates are given away when matching begins
+  SetSum theirs;
+  bool equal = false;
+  std::unique_ptr<SourceKeyReader> reader;
+  std::unique_ptr<Matching> matching;
+  std::unique_ptr<RangeResult> result;
+};
+
+AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
+    : source_(source), sink_(sink), options_(options), rest_(options.interval) {
+  Send(Hello{kProtocolVersion, options_.operation, options_.salt, source_->EstimateKeys()});
+}
+
+AskingSide::~AskingSide() = default;
+
+void AskingSide::Send(const Message& message) {
+  messages_.push_back(Encode(message));
+  *PurposeOf(message, &statistics_.sent) += messages_.back().size();
+}
+
+absl::Status AskingSide::Receive(std::string_view message) {
+  absl::StatusOr<Message> decoded = Decode(message);
+  if (!decoded.ok()) return decoded.status();
+  *PurposeOf(*decoded, &statistics_.received) += message.size();
+  return std::visit([this](const auto& alternative) { return On(alternative); }, *decoded);
+}
+
+template <typename Other>
+absl::Status AskingSide::On(const Other&) {
+  return absl::InvalidArgumentError("the answering side sent a message that only askers may send");
+}
+
+absl::Status AskingSide::On(const HelloAnswer& answer) {
+  if (answer_) return absl::InvalidArgumentError("the answering side answered hello twice");
+  if (answer.version != kProtocolVersion) {
+    return absl::UnimplementedError(absl::StrCat(
+        "the answering side speaks version ", answer.version, " of the join protocol, this side ",
+        kProtocolVersion, ": use the same version of rocksieve on both sides"));
+  }
+  answer_ = answer;
+  return absl::OkStatus();
+}
+
+absl::Status AskingSide::On(const Failure& failure) {
+  done_ = true;
+  return absl::Status(failure.status.code(),
+                      absl::StrCat("the other side failed: ", failure.status.message()));
+}
+
+absl::StatusOr<AskingSide::Task*> AskingSide::Find(uint64_t range) {
+  for (Task& task : tasks_) {
+    if (task.range == range) return &task;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the answering side speaks of range ", range, ", which is not open"));
+}
+
+absl::StatusOr<std::string> AskingSide::Next() {
+  if (messages_.empty() && answer_ && !done_) {
+    absl::Status status = AdvanceSettled();
+    if (status.ok() && messages_.empty()) status = OpenNext();
+    if (!status.ok()) return status;
+    if (messages_.empty() && tasks_.empty() && !rest_) {
+      const absl::StatusOr<bool> finished = AdvanceAbsent();
+      if (!finished.ok()) return finished.status();
+      if (*finished) {
+        Send(Goodbye());
+        done_ = true;
+      }
+    }
+  }
+  if (messages_.empty()) return std::string();
+  std::string message = std::move(messages_.front());
+  messages_.pop_front();
+  return message;
+}
+
+absl::Status AskingSide::OpenNext() {
+  size_t under_way = 0;
+  for (Task& task : tasks_) {
+    if (under_way++ == options_.ranges_ahead) return absl::OkStatus();
+    if (task.phase == Task::Phase::kToOpen) return Open(&task);
+  }
+  if (under_way == options_.ranges_ahead || !rest_) return absl::OkStatus();
+  tasks_.emplace_back(next_range_++, *std::exchange(rest_, std::nullopt));
+  statistics_.ranges++;
+  return Open(&tasks_.back());
+}
+
+absl::Status AskingSide::Open(Task* task) {
+  const uint64_t salt = RangeSalt(options_.salt, task->range, task->attempt);
+  const absl::Status status =
+      ScanKeys(source_, task->interval, salt, options_.keys_per_range, &task->keys);
+  if (!status.ok()) return status;
+  if (task->keys.next_key) {
+    // Only the last task may be cut short here: the others have been scanned before.
+    rest_ = KeyInterval{*task->keys.next_key, task->interval.end};
+    task->interval.end = *task->keys.next_key;
+  }
+  task->phase = Task::Phase::kOpening;
+  join::Open open;
+  open.range = task->range;
+  open.attempt = task->attempt;
+  open.interval = task->interval;
+  open.sum = task->keys.sum;
+  // The smaller side begins: what it says is shorter, and says more.
+  open.answering_side_begins = answer_->keys <= 2 * source_->EstimateKeys();
+  const size_t counters = CountersFor(source_->EstimateKeys(), answer_->keys);
+  if (counters != 0 && !task->keys.candidates.empty()) {
+    open.estimator = EncodeEstimator(task->keys.candidates, counters, salt);
+  }
+  Send(open);
+  return absl::OkStatus();
+}
+
+absl::Status AskingSide::On(const Facts& facts) {
+  absl::StatusOr<Task*> found = Find(facts.range);
+  if (!found.ok()) return found.status();
+  Task* task = *found;
+  if (task->phase != Task::Phase::kOpening || task->attempt != facts.attempt) {
+    return absl::InvalidArgumentError("the answering side opened a range that it was not asked to");
+  }
+  task->theirs = facts.sum;
+  if (facts.outcome == Facts::Outcome::kTooLarge) {
+    if (!task->interval.Contains(facts.next_key) || facts.next_key == task->interval.begin) {
+      return absl::InvalidArgumentError("the answering side cut a range outside of it");
+    }
+    const auto after = std::find_if(tasks_.begin(), tasks_.end(),
+                                    [task](const Task& other) { return &other == task; });
+    tasks_.emplace(std::next(after), next_range_++,
+                   KeyInterval{facts.next_key, task->interval.end});
+    statistics_.ranges++;
+    task->interval.end = facts.next_key;
+    task->phase = Task::Phase::kToOpen;
+    return absl::OkStatus();
+  }
+  if (facts.outcome == Facts::Outcome::kEqual) {
+    if (!(facts.sum == task->keys.sum)) {
+      return absl::InvalidArgumentError("the answering side takes different ranges for equal");
+    }
+    task->equal = true;
+    statistics_.equal_ranges++;
+    task->phase = Task::Phase::kSettled;
+    return absl::OkStatus();
+  }
+  Matching::Options options;
+  options.salt = RangeSalt(options_.salt, task->range, task->attempt);
+  options.begins = answer_->keys > 2 * source_->EstimateKeys();
+  options.their_count = static_cast<double>(facts.sum.count);
+  options.their_count_is_exact = true;
+  options.common = static_cast<double>(facts.common);
+  options.planner = options_.planner;
+  options.planner.bits_per_key = task->keys.bits_per_key;
+  options.planner.all_keys = static_cast<double>(task->keys.sum.count);
+  task->reader = std::make_unique<SourceKeyReader>(source_, task->interval);
+  task->matching =
+      std::make_unique<Matching>(std::move(task->keys.candidates), options, task->reader.get());
+  task->phase = Task::Phase::kMatching;
+  return Continue(task);
+}
+
+absl::Status AskingSide::On(const Turn& turn) {
+  absl::StatusOr<Task*> task = Find(turn.range);
+  if (!task.ok()) return task.status();
+  if ((*task)->phase != Task::Phase::kMatching ||
+      (*task)->matching->state() != Matching::State::kTheirTurn) {
+    return absl::InvalidArgumentError("the answering side spoke out of turn");
+  }
+  const absl::Status status = (*task)->matching->Receive(turn.message);
+  return status.ok() ? Continue(*task) : status;
+}
+
+absl::Status AskingSide::Continue(Task* task) {
+  Matching* matching = task->matching.get();
+  if (matching->state() == Matching::State::kMyTurn) {
+    Turn turn;
+    turn.range = task->range;
+    const absl::Status status = matching->TakeTurn(&turn.message);
+    if (!status.ok()) return status;
+    Send(turn);
+  }
+  if (matching->state() == Matching::State::kContradicted) {
+    return Repeat(task, absl::AbortedError("the sums of the matched keys differ"));
+  }
+  if (matching->state() == Matching::State::kSettled) {
+    statistics_.filters += matching->counts().filters_sent + matching->counts().filters_received;
+    CountEnding(matching->ending());
+    task->phase = Task::Phase::kSettled;
+  }
+  return absl::OkStatus();
+}
+
+void AskingSide::CountEnding(MoveKind ending) {
+  switch (ending) {
+    case MoveKind::kKeys:
+      statistics_.ranges_by_keys++;
+      break;
+    case MoveKind::kSymbols:
+      statistics_.ranges_by_symbols++;
+      break;
+    case MoveKind::kSketch:
+      statistics_.ranges_by_sketch++;
+      break;
+    default:
+      statistics_.ranges_by_list++;
+  }
+}
+
+absl::Status AskingSide::Repeat(Task* task, const absl::Status& why) {
+  statistics_.repeated_ranges++;
+  task->attempt++;
+  if (task->attempt >= static_cast<uint32_t>(options_.most_attempts)) {
+    return absl::DataLossError(absl::StrCat(
+        "the two sides still disagree about a range after ", task->attempt, " attempts (",
+        why.message(),
+        "); one of them is broken, or changes its data while it is read. No result was given "
+        "for the range"));
+  }
+  task->phase = Task::Phase::kToOpen;
+  task->matching.reset();
+  task->result.reset();
+  task->equal = false;
+  return absl::OkStatus();
+}
+
+absl::Status AskingSide::AdvanceSettled() {
+  const bool rows = SendsMatched(options_.operation) || SendsUnmatched(options_.operation);
+  while (!tasks_.empty() && tasks_.front().phase == Task::Phase::kSettled && !rows) {
+    const absl::Status status = FinishFirst();
+    if (!status.ok()) return status;
+  }
+  size_t ahead = 0;
+  for (Task& task : tasks_) {
+    const bool settled = task.phase == Task::Phase::kSettled;
+    if (ahead++ == kFetchedAhead || (!settled && task.phase != Task::Phase::kFetching)) break;
+    if (!settled) continue;
+    task.phase = Task::Phase::kFetching;
+    Send(Fetch{task.range, task.attempt});
+  }
+  return absl::OkStatus();
+}
+
+RangeResult* AskingSide::ResultOf(Task* task) {
+  if (task->result == nullptr) {
+    SettledRange settled;
+    settled.interval = task->interval;
+    settled.salt = RangeSalt(options_.salt, task->range, task->attempt);
+    settled.equal = task->equal;
+    if (!task->equal) settled.matched = task->matching->matched();
+    settled.mine = task->keys.sum;
+    settled.theirs = task->theirs;
+    task->result =
+        std::make_unique<RangeResult>(options_.operation, std::move(settled), source_, sink_);
+  }
+  return task->result.get();
+}
+
+absl::StatusOr<bool> AskingSide::AdvanceAbsent() {
+  if (absent_ != nullptr) return false;
+  // Of sessions that share the key space, one has them.
+  if (!options_.interval.begin.empty() || !WantsAbsentRows(options_.operation)) return true;
+  if (SendsUnmatched(options_.operation) && answer_->absent.count > 0 && !absent_received_) {
+    absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt, sink_);
+    Send(Fetch{kAbsentRange, absent_attempt_});
+    return false;
+  }
+  statistics_.absent_rows_of_answering_side = answer_->absent.count;
+  if (!options_.own_absent_rows) return true;
+  Sink* const sink = EmitsLocalRows(options_.operation) ? sink_ : nullptr;
+  absl::Status status =
+      EmitAbsentRows(source_, sink, &statistics_.absent_rows_of_asking_side);
+  if (status.ok() && statistics_.absent_rows_of_asking_side > 0 && sink != nullptr) {
+    status = sink->Commit();
+  }
+  if (!status.ok()) return status;
+  return true;
+}
+
+absl::Status AskingSide::OnAbsent(const Rows& rows) {
+  if (rows.attempt < absent_attempt_) return absl::OkStatus();  // of one that was given up
+  if (absent_ == nullptr || rows.attempt != absent_attempt_) {
+    return absl::InvalidArgumentError("the answering side sent rows that it was not asked for");
+  }
+  absl::Status status = absent_->Receive(rows.batch);
+  if (status.ok() && !rows.last) return status;
+  if (status.ok()) status = absent_->Finish();
+  if (!status.ok() && !absl::IsAborted(status)) return status;
+  const uint64_t received = absent_->rows();
+  absent_.reset();
+  if (status.ok()) {
+    absent_received_ = true;
+    statistics_.rows_received += received;
+    return sink_->Commit();
+  }
+  statistics_.repeated_ranges++;
+  absent_attempt_++;
+  if (absent_attempt_ >= static_cast<uint32_t>(options_.most_attempts)) {
+    return absl::DataLossError(
+        "the rows of the other side that have no such attribute do not add up to what it said that "
+        "it has; it is broken, or changes its data while it is read. None of them was given");
+  }
+  return sink_->Discard();
+}
+
+absl::Status AskingSide::On(const Rows& rows) {
+  if (rows.range == kAbsentRange) return OnAbsent(rows);
+  absl::StatusOr<Task*> found = Find(rows.range);
+  if (!found.ok()) return found.status();
+  Task* task = *found;
+  if (rows.attempt < task->attempt) return absl::OkStatus();  // of one that was given up
+  if (task != &tasks_.front() || rows.attempt != task->attempt ||
+      task->phase != Task::Phase::kFetching) {
+    return absl::InvalidArgumentError("the answering side sent rows that it was not asked for");
+  }
+  const absl::Status status = ResultOf(task)->Receive(rows.batch);
+  if (absl::IsAborted(status)) return DiscardAndRepeat(task, status);
+  return status.ok() && rows.last ? FinishFirst() : status;
+}
+
+absl::Status AskingSide::DiscardAndRepeat(Task* task, const absl::Status& why) {
+  const absl::Status status = sink_->Discard();
+  return status.ok() ? Repeat(task, why) : status;
+}
+
+absl::Status AskingSide::FinishFirst() {
+  Task& task = tasks_.front();
+  absl::Status status = ResultOf(&task)->Finish();
+  if (absl::IsAborted(status)) return DiscardAndRepeat(&task, status);
+  if (!status.ok()) return status;
+  status = sink_->Commit();
+  if (!status.ok()) return status;
+  const uint64_t matched = task.equal ? task.keys.sum.count : task.matching->matched().size();
+  statistics_.matched_keys += matched;
+  statistics_.keys_of_asking_side_only += task.keys.sum.count - matched;
+  statistics_.keys_of_answering_side_only += task.theirs.count - matched;
+  statistics_.rows_received += task.result->rows_received();
+  tasks_.pop_front();
+  return absl::OkStatus();
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,95 @@
+// The side of a join that wants to know.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "join/absent_rows.h"
+#include "join/matching.h"
+#include "join/messages.h"
+#include "join/range_keys.h"
+#include "join/range_result.h"
+#include "join/session.h"
+#include "join/sink.h"
+#include "join/source.h"
+#include "join/statistics.h"
+
+namespace rocksieve::join {
+
+struct AskingOptions {
+  Operation operation = Operation::kIntersection;
+  KeyInterval interval;  // the part of the key space to join
+  // Fresh and random for each session: whoever knows it can choose keys whose hashes collide.
+  uint64_t salt = 0;
+  // Keys of a range are kept in memory, 24 bytes each, times the ranges under way.
+  uint64_t keys_per_range = uint64_t{1} << 18;
+  size_t ranges_ahead = 4;
+  int most_attempts = 3;  // per range, until the join fails
+  // Whether rows of this side without the attribute are given to the sink and counted. Whoever
+  // joins with several sides at once does so himself, and once: EmitAbsentRows().
+  bool own_absent_rows = true;
+  PlannerOptions planner;
+};
+
+class AskingSide final : public Session {
+ public:
+  // The pointers must outlive it.
+  AskingSide(Source* source, Sink* sink, const AskingOptions& options);
+  ~AskingSide() override;
+
+  absl::Status Receive(std::string_view message) override;
+  absl::StatusOr<std::string> Next() override;
+  bool done() const override { return done_; }
+
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  struct Task;
+  using Tasks = std::list<Task>;
+
+  absl::Status On(const HelloAnswer& answer);
+  absl::Status On(const Facts& facts);
+  absl::Status On(const Turn& turn);
+  absl::Status On(const Rows& rows);
+  absl::Status On(const Failure& failure);
+  template <typename Other>
+  absl::Status On(const Other&);
+
+  absl::StatusOr<Task*> Find(uint64_t range);
+  absl::Status OpenNext();
+  absl::Status Open(Task* task);
+  absl::Status Continue(Task* task);
+  // Another attempt, if there is one left.
+  absl::Status Repeat(Task* task, const absl::Status& why);
+  // The same after rows of it went to the sink.
+  absl::Status DiscardAndRepeat(Task* task, const absl::Status& why);
+  // Asks for rows of the first settled ranges, or makes their results.
+  absl::Status AdvanceSettled();
+  absl::Status FinishFirst();
+  RangeResult* ResultOf(Task* task);
+  // The rows without the attribute, once all ranges are done. True when there is no more to do.
+  absl::StatusOr<bool> AdvanceAbsent();
+  absl::Status OnAbsent(const Rows& rows);
+  void CountEnding(MoveKind ending);
+  void Send(const Message& message);
+
+  Source* const source_;
+  Sink* const sink_;
+  const AskingOptions options_;
+  std::optional<HelloAnswer> answer_;
+  std::optional<KeyInterval> rest_;  // of the key space, for which there are no tasks yet
+  Tasks tasks_;                      // in key order
+  uint64_t next_range_ = 0;
+  std::deque<std::string> messages_;
+  Statistics statistics_;
+  bool absent_received_ = false;
+  uint32_t absent_attempt_ = 0;
+  std::unique_ptr<AbsentRowsReader> absent_;  // while they are received
+  bool done_ = false;
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,24 @@
+// How many keys of a range both sides have, before anything else is known.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+
+#include "join/candidate.h"
+
+namespace rocksieve::join {
+
+// Counters of a DifferenceEstimator that are worth their bytes for so many keys at each side; 0 if
+// none are: one side is so much larger than the other that the estimate would say nothing.
+size_t CountersFor(uint64_t mine, uint64_t theirs);
+
+// The estimator of one side's keys, to be sent. `salt` is the range's.
+std::string EncodeEstimator(const Candidates& candidates, size_t counters, uint64_t salt);
+
+// From what the other side sent, and its number of keys.
+absl::Status EstimateCommon(std::string_view estimator, uint64_t their_count,
+                            const Candidates& candidates, uint64_t salt, double* common);
+
+}  // namespace rocksieve::join

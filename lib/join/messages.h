@@ -1,0 +1,108 @@
+// What the two sides of a join say to each other (docs/protocol.md has the bytes).
+//
+//   asking side                                answering side
+//   Hello                                      HelloAnswer
+//   Open range                                 Facts
+//   Turn .. (what Matching says, either side first, until the range is settled)
+//   Fetch (if rows are wanted)                 Rows ..
+//   Goodbye
+//
+// Many ranges may be under way at once. Either side may end the session with a Failure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "join/operation.h"
+#include "join/source.h"
+#include "sketch/set_sum.h"
+
+namespace rocksieve::join {
+
+inline constexpr uint32_t kProtocolVersion = 1;
+
+struct Hello {
+  uint32_t version = kProtocolVersion;
+  Operation operation = Operation::kIntersection;
+  uint64_t salt = 0;  // of the session
+  uint64_t keys = 0;  // of the asking side, estimated
+};
+
+struct HelloAnswer {
+  uint32_t version = kProtocolVersion;
+  uint64_t keys = 0;  // of the answering side, estimated
+  // Of the answering side's rows without the attribute, where the operation wants to know of them.
+  SetSum absent;
+};
+
+// A part of the key space, to be settled by itself. The salt of its hashes follows from that of the
+// session, the range, and the attempt.
+struct Open {
+  uint64_t range = 0;
+  uint32_t attempt = 0;
+  KeyInterval interval;
+  SetSum sum;  // of the asking side's keys
+  bool answering_side_begins = true;
+  // A DifferenceEstimator of the asking side's keys; may be empty.
+  std::string estimator;
+};
+
+struct Facts {
+  enum class Outcome : uint8_t {
+    kOpened = 0,
+    kEqual = 1,     // both sides have the same keys: the range is settled
+    kTooLarge = 2,  // the answering side has more keys than it can keep: open it up to `next_key`
+  };
+  uint64_t range = 0;
+  uint32_t attempt = 0;
+  Outcome outcome = Outcome::kOpened;
+  SetSum sum;           // of the answering side's keys
+  uint64_t common = 0;  // estimated
+  std::string next_key;
+};
+
+struct Turn {
+  uint64_t range = 0;
+  std::string message;  // of Matching
+};
+
+// The range number that stands for the rows without the attribute (absent_rows.h).
+inline constexpr uint64_t kAbsentRange = UINT64_MAX;
+
+struct Fetch {
+  uint64_t range = 0;
+  uint32_t attempt = 0;
+};
+
+struct Rows {
+  uint64_t range = 0;
+  uint32_t attempt = 0;
+  bool last = false;
+  std::string batch;  // of RowBatchWriter
+};
+
+struct Goodbye {};
+
+struct Failure {
+  absl::Status status;
+};
+
+using Message = std::variant<Hello, HelloAnswer, Open, Facts, Turn, Fetch, Rows, Goodbye, Failure>;
+
+// Ends in a check of all that stands before it: what a wire, or a bug, makes of a message is never
+// taken for one.
+std::string Encode(const Message& message);
+
+// InvalidArgument if the bytes are not a message.
+absl::StatusOr<Message> Decode(std::string_view bytes);
+
+// The salt of the hashes of a range.
+uint64_t RangeSalt(uint64_t session_salt, uint64_t range, uint32_t attempt);
+
+}  // namespace rocksieve::join

@@ -1,0 +1,28 @@
+#include "join/operation.h"
+
+namespace rocksieve::join {
+
+std::string_view NameOf(Operation operation) {
+  switch (operation) {
+    case Operation::kIntersection:
+      return "intersection";
+    case Operation::kDifference:
+      return "difference";
+    case Operation::kLocalOnly:
+      return "local-only";
+    case Operation::kSymmetric:
+      return "symmetric";
+    case Operation::kCount:
+      return "count";
+  }
+  return "unknown";
+}
+
+std::optional<Operation> OperationNamed(std::string_view name) {
+  for (Operation operation : kAllOperations) {
+    if (NameOf(operation) == name) return operation;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,67 @@
+// Makes the result of a settled range from this side's rows and what the other side sends, and
+// proves that nothing is missing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+
+#include "join/candidate.h"
+#include "join/key_reader.h"
+#include "join/operation.h"
+#include "join/row_batch.h"
+#include "join/sink.h"
+#include "join/source.h"
+#include "sketch/set_sum.h"
+
+namespace rocksieve::join {
+
+struct SettledRange {
+  KeyInterval interval;
+  uint64_t salt = 0;
+  bool equal = false;   // every key of either side is matched
+  Candidates matched;   // else those of this side that are
+  SetSum mine, theirs;  // of all keys in the range
+};
+
+// Errors of the kind kAborted mean that the other side's rows contradict what was settled.
+class RangeResult {
+ public:
+  // The pointers must outlive it.
+  RangeResult(Operation operation, SettledRange range, Source* source, Sink* sink);
+
+  // Takes a batch of the other side's rows.
+  absl::Status Receive(std::string_view batch);
+
+  // After the last batch.
+  absl::Status Finish();
+
+  uint64_t rows_received() const { return rows_received_; }
+
+ private:
+  bool IsMatched(uint32_t ordinal);
+  // Of this side's rows.
+  absl::Status EmitLocalRowsBefore(const std::string* key);
+  absl::Status TakeMatchedRow(const Row& row, bool new_key);
+  absl::Status TakeUnmatchedRow(const Row& row, bool new_key);
+  bool NextOwnRow();
+
+  const Operation operation_;
+  const SettledRange range_;
+  Sink* const sink_;
+  const SetSummer summer_;
+  RowBatchReader reader_;
+  OrdinalCursor own_;
+  Row own_row_;
+  bool has_own_row_ = false, own_started_ = false;
+  size_t next_matched_ = 0;
+  uint64_t keys_received_ = 0;
+  SetSum received_;
+  std::string last_key_;
+  uint64_t rows_received_ = 0;
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,30 @@
+// One side of a join, as a machine that takes messages and gives messages, without a network.
+//
+// The transport calls Next() as long as it can send, and Receive() for whatever arrives, in any
+// order, from one thread at a time. An error ends the session: of Receive() or Next() it is told to
+// the other side with a Failure, if there is still one, and to the caller.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+namespace rocksieve::join {
+
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  virtual absl::Status Receive(std::string_view message) = 0;
+
+  // The next message; an empty one if there is nothing to say before something arrives.
+  // May scan a source, and so take its time.
+  virtual absl::StatusOr<std::string> Next() = 0;
+
+  // Nothing more will be said or wants to be heard.
+  virtual bool done() const = 0;
+};
+
+}  // namespace rocksieve::join

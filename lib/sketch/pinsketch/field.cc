@@ -1,0 +1,44 @@
+#include "sketch/pinsketch/field.h"
+
+#include <array>
+#include <memory>
+#include <mutex>
+
+namespace rocksieve::pinsketch {
+namespace {
+
+// Primitive polynomials of the degrees 6 .. 20, bit i for x^i. Source: R. Lidl, H. Niederreiter,
+// "Introduction to finite fields", table of primitive polynomials; the test checks them.
+constexpr uint32_t kPrimitive[] = {0x43,    0x89,    0x11d,   0x211,   0x409,
+                                   0x805,   0x1053,  0x201b,  0x4443,  0x8003,
+                                   0x1100b, 0x20009, 0x40081, 0x80027, 0x100009};
+
+constexpr int kFields = Field::kMostBits - Field::kLeastBits + 1;
+
+}  // namespace
+
+Field::Field(int bits)
+    : bits_(bits),
+      order_((uint32_t{1} << bits) - 1),
+      exp_(4 * size_t{order_} + 1),
+      log_(size_t{order_} + 1) {
+  const uint32_t polynomial = kPrimitive[bits - kLeastBits];
+  log_[0] = 2 * order_;
+  uint32_t power = 1;
+  for (uint32_t i = 0; i < order_; i++) {
+    exp_[i] = exp_[i + order_] = power;
+    log_[power] = i;
+    power <<= 1;
+    if (power > order_) power ^= polynomial;
+  }
+}
+
+const Field& Field::OfBits(int bits) {
+  static std::array<std::once_flag, kFields> made;
+  static std::array<const Field*, kFields> fields;
+  const size_t index = static_cast<size_t>(bits - kLeastBits);
+  std::call_once(made[index], [&] { fields[index] = new Field(bits); });
+  return *fields[index];
+}
+
+}  // namespace rocksieve::pinsketch

@@ -1,0 +1,62 @@
+// Both sides of a join, over a pipe, against what sets say.
+#include <cstdio>
+
+#include "support.h"
+
+namespace rocksieve::join {
+namespace {
+
+TEST(Join, IsExactAtAllSizesAndOverlaps) {
+  for (Operation operation : kAllOperations) {
+    for (const auto& [asking, answering] : {std::pair<size_t, size_t>{0, 0},
+                                            {0, 1},
+                                            {1, 0},
+                                            {1, 1},
+                                            {2, 700},
+                                            {700, 2},
+                                            {300, 300},
+                                            {5000, 5000},
+                                            {30, 9000},
+                                            {9000, 30},
+                                            {4000, 12000}}) {
+      for (double overlap : {0.0, 0.1, 0.5, 0.9, 1.0}) {
+        const auto common =
+            static_cast<size_t>(overlap * static_cast<double>(std::min(asking, answering)));
+        SCOPED_TRACE(testing::Message() << asking << " x " << answering << ", common " << common);
+        const auto [here, there] = RandomSides(asking, answering, common, 7 + common);
+        ExpectExact(operation, here, there);
+      }
+    }
+  }
+}
+
+TEST(Join, IsExactWithEveryStrategyForced) {
+  const auto [here, there] = RandomSides(2500, 2500, 1200, 3);
+  for (MoveKind forced :
+       {MoveKind::kList, MoveKind::kKeys, MoveKind::kSymbols, MoveKind::kSketch}) {
+    for (int most_filters : {0, 1, 4}) {
+      Settings settings;
+      settings.planner.forced = forced;
+      settings.planner.most_filters = most_filters;
+      for (Operation operation : kAllOperations) ExpectExact(operation, here, there, settings);
+    }
+  }
+}
+
+TEST(Join, FewBytesPerKey) {
+  for (double overlap : {0.0, 0.1, 0.5, 0.9, 0.98}) {
+    constexpr size_t kKeys = 100000;
+    const auto [here, there] = RandomSides(kKeys, kKeys, static_cast<size_t>(overlap * kKeys), 11);
+    Settings settings;
+    settings.keys_per_range = settings.most_keys_per_range = 1 << 20;
+    const Joined joined = Join(Operation::kCount, here, there, settings);
+    ASSERT_TRUE(joined.piped.status.ok()) << joined.piped.status;
+    const double bits =
+        8.0 * static_cast<double>(joined.piped.to_asking + joined.piped.to_answering) / kKeys;
+    std::printf("overlap %.2f: %.2f bits per key, %d round trips, %d filters\n", overlap, bits,
+                int(joined.piped.round_trips), int(joined.statistics.filters));
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve::join

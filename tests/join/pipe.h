@@ -1,0 +1,49 @@
+// Carries the messages of two sessions in memory.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+
+#include "join/session.h"
+
+namespace rocksieve::join {
+
+struct Piped {
+  absl::Status status;                       // the first error of either side
+  uint64_t to_answering = 0, to_asking = 0;  // bytes
+  uint64_t messages = 0;
+  uint64_t round_trips = 0;  // times that the asking side had to wait for an answer
+};
+
+// May change a message on its way; false stops the pipe there. `number` counts all messages from 0.
+using Tamper = std::function<bool(uint64_t number, bool to_asking, std::string* message)>;
+
+inline Piped RunPipe(Session* asking, Session* answering, const Tamper& tamper = nullptr) {
+  Piped piped;
+  Session* const sides[2] = {asking, answering};
+  bool cut = false;
+  for (uint64_t turn = 0; !cut; turn++) {
+    bool any = false;
+    for (int from : {0, 1}) {
+      bool said = false;
+      for (;;) {
+        absl::StatusOr<std::string> message = sides[from]->Next();
+        if (!message.ok()) return piped.status = message.status(), piped;
+        if (message->empty()) break;
+        said = any = true;
+        if (tamper && !tamper(piped.messages, from == 1, &*message)) return piped;
+        piped.messages++;
+        (from == 0 ? piped.to_answering : piped.to_asking) += message->size();
+        piped.status = sides[1 - from]->Receive(*message);
+        if (!piped.status.ok()) return piped;
+      }
+      if (from == 1 && said) piped.round_trips++;
+    }
+    if (!any) break;
+  }
+  return piped;
+}
+
+}  // namespace rocksieve::join
