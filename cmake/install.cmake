@@ -11,7 +11,7 @@ install(EXPORT rocksieveTargets NAMESPACE rocksieve:: DESTINATION ${package_dire
 # An export set of its own: it names targets of RocksDB, and whoever only wants rocksieve::core need
 # not have RocksDB.
 if(TARGET rocksieve_plugin)
-  list(APPEND public_headers include/rocksieve/filter_policy.h)
+  list(APPEND public_headers include/rocksieve/filter_policy.h include/rocksieve/metrics.h)
   install(TARGETS rocksieve_plugin EXPORT rocksievePluginTargets
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT rocksievePluginTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})

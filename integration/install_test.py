@@ -76,6 +76,10 @@ class Layout(Installed):
         if not command.exists():
             self.skipTest("this build has no command")
         self.assertIn("rocksieve", run_ok(command, "--help").out)
+        for file in ("man/man1/rocksieve.1", "man/man1/rocksieve-demo.1",
+                     "bash-completion/completions/rocksieve", "zsh/site-functions/_rocksieve",
+                     "fish/vendor_completions.d/rocksieve.fish"):
+            self.assertTrue((self.prefix / "share" / file).exists(), file)
 
 
 class Consumer(Installed):

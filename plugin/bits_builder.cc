@@ -3,9 +3,12 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <rocksdb/table.h>
+
+#include "filter/family.h"
 
 namespace rocksieve {
 namespace {
@@ -24,36 +27,64 @@ double FactorThatFillsAllocation(const FilterBuilder& builder) {
   return builder.FactorWithin(usable - kBlockTrailerBytes);
 }
 
+// What RocksDB itself writes where a filter would not help; every release answers "may match". No
+// block at all would mean "no keys" to it.
+FilterBlock AlwaysTrueBlock() {
+  constexpr size_t kBytes = 6;
+  FilterBlock block;
+  block.data.reset(new char[kBytes]());
+  block.size = kBytes;
+  return block;
+}
+
 }  // namespace
 
 BitsBuilder::BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
-                         std::shared_ptr<Counters> counters)
+                         std::shared_ptr<Counters> counters,
+                         std::unique_ptr<SpecDecider> decider)
     : builder_(spec),
       verify_(spec.verified || context.table_options.detect_filter_construct_corruption),
       fit_allocator_(context.table_options.optimize_filters_for_memory),
+      level_(context.level_at_creation),
       log_(context.info_log),
-      counters_(std::move(counters)) {
+      counters_(std::move(counters)),
+      decider_(std::move(decider)) {
   if (verify_) builder_.KeepKeysForVerification();
   counters_->AddLog(log_);
 }
 
 BitsBuilder::~BitsBuilder() { counters_->RemoveLog(log_); }
 
-void BitsBuilder::AddKey(const rocksdb::Slice& key) { builder_.AddKey({key.data(), key.size()}); }
+void BitsBuilder::AddKey(const rocksdb::Slice& key) {
+  builder_.AddKey({key.data(), key.size()});
+  if (decider_ != nullptr) decider_->AddKey(key);
+}
 
 size_t BitsBuilder::EstimateEntriesAdded() { return builder_.key_count(); }
 
 rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
-  const size_t keys = builder_.key_count();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const uint64_t keys = builder_.key_count();
+  if (decider_ != nullptr) {
+    FilterSpec spec = builder_.spec();
+    no_filter_ = !decider_->Decide(keys, &spec);
+    if (!no_filter_) builder_.SetSpec(spec);
+  }
   const double factor = fit_allocator_ ? FactorThatFillsAllocation(builder_) : 1;
   FilterBlock block = builder_.Finish(factor);
-  counters_->CountBuilt(keys, block);
+  const std::chrono::duration<double> time = Clock::now() - start;
+  counters_->CountBuilt({std::string(FindFamily(builder_.spec().family)->name), level_, /*filters=*/1, keys,
+                         block.size, time.count()},
+                        block.unfiltered_share);
+  if (no_filter_) block = AlwaysTrueBlock();
+  if (decider_ != nullptr) decider_->Built(keys, block.size);
   *buf = std::move(block.data);
   return rocksdb::Slice(buf->get(), block.size);
 }
 
 rocksdb::Status BitsBuilder::MaybePostVerify(const rocksdb::Slice& filter_content) {
-  if (!verify_) return rocksdb::Status::OK();
+  if (!verify_ || no_filter_) return rocksdb::Status::OK();
   const std::string error = builder_.Verify({filter_content.data(), filter_content.size()});
   if (error.empty()) return rocksdb::Status::OK();
   return rocksdb::Status::Corruption("rocksieve: " + error,

@@ -9,6 +9,7 @@
 
 #include "counters.h"
 #include "rocksdb_abi.h"
+#include "spec_decider.h"
 
 namespace rocksieve {
 
@@ -17,8 +18,9 @@ namespace rocksieve {
 // context.
 class BitsBuilder final : public rocksdb::FilterBitsBuilder {
  public:
+  // With a decider, which may be null, `spec` is only what is assumed until it decides.
   BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
-              std::shared_ptr<Counters> counters);
+              std::shared_ptr<Counters> counters, std::unique_ptr<SpecDecider> decider = nullptr);
   ~BitsBuilder() override;
 
   void AddKey(const rocksdb::Slice& key) override;
@@ -32,8 +34,11 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   FilterBuilder builder_;
   const bool verify_;
   const bool fit_allocator_;
+  const int level_;
   rocksdb::Logger* const log_;
   const std::shared_ptr<Counters> counters_;
+  const std::unique_ptr<SpecDecider> decider_;
+  bool no_filter_ = false;  // the last Finish() made none
 };
 
 }  // namespace rocksieve

@@ -5,15 +5,13 @@
 
 namespace rocksieve {
 
-void Counters::CountBuilt(uint64_t keys, const FilterBlock& block) {
-  filters_built_.fetch_add(1, std::memory_order_relaxed);
-  keys_added_.fetch_add(keys, std::memory_order_relaxed);
-  bytes_built_.fetch_add(block.size, std::memory_order_relaxed);
-  if (block.unfiltered_share == 0) return;
+void Counters::CountBuilt(const FiltersBuilt& built, double unfiltered_share) {
+  built_.Add(built);
+  if (unfiltered_share == 0) return;
   if (incomplete_.fetch_add(1, std::memory_order_relaxed) != 0) return;
-  ReportOnce("rocksieve: some of " + std::to_string(keys) +
+  ReportOnce("rocksieve: some of " + std::to_string(built.keys) +
              " keys could not be placed in their filter, which answers \"may match\" to " +
-             std::to_string(100 * block.unfiltered_share) +
+             std::to_string(100 * unfiltered_share) +
              " % of all others; no key is lost. Only keys that were chosen for it do that: a spec "
              "with :salted defeats them. Reported once per filter policy; "
              "rocksieve::GetFilterStats counts them all.");
@@ -41,9 +39,12 @@ void Counters::ReportOnce(const std::string& message) {
 
 FilterStats Counters::stats() const {
   FilterStats stats;
-  stats.filters_built = filters_built_.load(std::memory_order_relaxed);
-  stats.keys_added = keys_added_.load(std::memory_order_relaxed);
-  stats.bytes_built = bytes_built_.load(std::memory_order_relaxed);
+  stats.built = built_.rows();
+  for (const FiltersBuilt& row : stats.built) {
+    stats.filters_built += row.filters;
+    stats.keys_added += row.keys;
+    stats.bytes_built += row.bytes;
+  }
   stats.incomplete_filters_built = incomplete_.load(std::memory_order_relaxed);
   stats.filters_opened = filters_opened_.load(std::memory_order_relaxed);
   stats.foreign_filters_opened = foreign_.load(std::memory_order_relaxed);

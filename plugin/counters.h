@@ -12,13 +12,16 @@
 #include <rocksieve/filter.h>
 #include <rocksieve/filter_policy.h>
 
+#include "build_totals.h"
+
 namespace rocksieve {
 
 // Shared by a policy and the builders that it made. Thread-safe.
 class Counters {
  public:
   // Reports the first filter of a policy that is not complete.
-  void CountBuilt(uint64_t keys, const FilterBlock& block);
+  // `unfiltered_share`: see FilterBlock.
+  void CountBuilt(const FiltersBuilt& built, double unfiltered_share);
   void CountOpened() { filters_opened_.fetch_add(1, std::memory_order_relaxed); }
   void CountForeign() { foreign_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -41,7 +44,8 @@ class Counters {
  private:
   void CountUnreadable(std::atomic<uint64_t>* counter, const char* what);
 
-  std::atomic<uint64_t> filters_built_{0}, keys_added_{0}, bytes_built_{0}, incomplete_{0};
+  BuildTotals built_;
+  std::atomic<uint64_t> incomplete_{0};
   std::atomic<uint64_t> filters_opened_{0}, foreign_{0}, damaged_{0}, future_{0};
 
   std::mutex mutex_;

@@ -25,6 +25,13 @@ Policy::Policy(const FilterSpec& spec)
       builtin_(rocksdb::NewBloomFilterPolicy(10)),
       counters_(std::make_shared<Counters>()) {}
 
+Policy::Policy(const AutoSpec& spec)
+    : spec_(spec.options),
+      spec_text_(spec.ToString()),
+      builtin_(rocksdb::NewBloomFilterPolicy(10)),
+      counters_(std::make_shared<Counters>()),
+      auto_(std::make_unique<AutoBuilders>(spec)) {}
+
 Policy::Policy(std::string spec_text, std::string error)
     : spec_text_(std::move(spec_text)),
       error_(std::move(error)),
@@ -51,6 +58,7 @@ rocksdb::Status Policy::ValidateOptions(const rocksdb::DBOptions& db_options,
                                         const rocksdb::ColumnFamilyOptions& cf_options) const {
   if (!error_.empty()) return ErrorStatus();
   in_use_ = true;
+  if (auto_ != nullptr) auto_->ForgetWhatWasLogged();
   return rocksdb::FilterPolicy::ValidateOptions(db_options, cf_options);
 }
 
@@ -81,6 +89,9 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
     return nullptr;
   }
   in_use_ = true;
+  if (auto_ != nullptr) {
+    return new BitsBuilder(auto_->usual_spec(), context, counters_, auto_->NewDecider(context));
+  }
   return new BitsBuilder(spec_, context, counters_);
 }
 

@@ -11,6 +11,7 @@
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/filter_spec.h>
 
+#include "auto/auto_builders.h"
 #include "counters.h"
 #include "rocksdb_abi.h"
 
@@ -19,6 +20,9 @@ namespace rocksieve {
 class Policy final : public rocksdb::FilterPolicy {
  public:
   explicit Policy(const FilterSpec& spec);
+
+  // The policy that follows the tree.
+  explicit Policy(const AutoSpec& spec);
 
   // A policy that stands for a spec that cannot be honoured, and says so when options are prepared
   // or a database is opened with it. RocksDB's option parser swallows the error of a factory and
@@ -61,6 +65,7 @@ class Policy final : public rocksdb::FilterPolicy {
   std::string error_;  // empty, or why this policy must not be used
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_;
   const std::shared_ptr<Counters> counters_;
+  const std::unique_ptr<AutoBuilders> auto_;  // null unless the spec is rocksieve.auto
 };
 
 }  // namespace rocksieve

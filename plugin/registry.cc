@@ -3,24 +3,45 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <rocksdb/utilities/object_registry.h>
 
 #include <rocksieve/filter_policy.h>
+#include <rocksieve/listener.h>
 
+#include "auto/listener.h"
 #include "policy.h"
 #include "rocksdb_version.h"
 
 namespace rocksieve {
+namespace {
+
+// Null, and why, for a spec that cannot be honoured.
+std::unique_ptr<const Policy> PolicyFor(std::string_view spec_text, std::string* error) {
+  if (AutoSpec::IsMeant(spec_text)) {
+    AutoSpec spec;
+    *error = AutoSpec::Parse(spec_text, &spec);
+    return error->empty() ? std::make_unique<const Policy>(spec) : nullptr;
+  }
+  FilterSpec spec;
+  *error = FilterSpec::Parse(spec_text, &spec);
+  return error->empty() ? std::make_unique<const Policy>(spec) : nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<rocksdb::EventListener> NewListener() { return std::make_shared<Listener>(); }
 
 rocksdb::Status NewFilterPolicy(std::string_view spec_text,
                                 std::shared_ptr<const rocksdb::FilterPolicy>* policy) {
   const std::string mismatch = RocksDbVersionMismatch();
   if (!mismatch.empty()) return rocksdb::Status::NotSupported(mismatch);
-  FilterSpec spec;
-  const std::string error = FilterSpec::Parse(spec_text, &spec);
+  std::string error;
+  std::unique_ptr<const Policy> made = PolicyFor(spec_text, &error);
   if (!error.empty()) return rocksdb::Status::InvalidArgument(error);
-  *policy = std::make_shared<const Policy>(spec);
+  *policy = std::move(made);
   return rocksdb::Status::OK();
 }
 
@@ -29,9 +50,17 @@ namespace {
 const rocksdb::FilterPolicy* MakePolicy(const std::string& spec_text,
                                         std::unique_ptr<const rocksdb::FilterPolicy>* guard,
                                         std::string* /*error*/) {
-  FilterSpec spec;
-  const std::string error = FilterSpec::Parse(spec_text, &spec);
-  guard->reset(error.empty() ? new Policy(spec) : new Policy(spec_text, error));
+  std::string error;
+  std::unique_ptr<const Policy> policy = PolicyFor(spec_text, &error);
+  if (policy == nullptr) policy = std::make_unique<const Policy>(spec_text, error);
+  *guard = std::move(policy);
+  return guard->get();
+}
+
+rocksdb::EventListener* MakeListener(const std::string& /*name*/,
+                                     std::unique_ptr<rocksdb::EventListener>* guard,
+                                     std::string* /*error*/) {
+  guard->reset(new Listener());
   return guard->get();
 }
 
@@ -45,6 +74,8 @@ bool Register() {
   // RocksDB ignores the name of a policy that nobody claims, and works on without a filter.
   rocksdb::ObjectLibrary::Default()->AddFactory<const rocksdb::FilterPolicy>(
       rocksdb::ObjectLibrary::PatternEntry("rocksieve", true).AddSeparator("", false), MakePolicy);
+  rocksdb::ObjectLibrary::Default()->AddFactory<rocksdb::EventListener>(kListenerName,
+                                                                        MakeListener);
   return true;
 }
 

@@ -9,29 +9,17 @@
 #include <CLI/CLI.hpp>
 
 #include "demo/command.h"
+#include "doctor/command.h"
 #include "exit_code.h"
+#include "explain/command.h"
+#include "help/command.h"
+#include "inspect/command.h"
+#include "load/command.h"
 #include "subcommand.h"
+#include "whatif/command.h"
 
 namespace rocksieve::tools {
 namespace {
-
-constexpr char kHelp[] =
-    R"(rocksieve: filters for RocksDB that save disk reads for keys that are not there
-
-Usage: rocksieve COMMAND [--flag=value]...
-
-Commands:
-  demo       compare the filters on one tree of real keys (about half a minute)
-
-Flags:
-  --help     print this; after a command: what it does, and its flags
-  --version  print the versions of rocksieve and RocksDB
-
-Exit codes: 0 done; 1 a check failed; 2 could not run, or bad usage
-
-Example:
-  rocksieve demo
-)";
 
 std::string Version() {
   return "rocksieve " ROCKSIEVE_VERSION " (RocksDB " + rocksdb::GetRocksVersionAsString() + ")";
@@ -46,12 +34,25 @@ int AfterPrinting(int exit_code) {
 
 int Main(int argc, char** argv) {
   CLI::App app;
-  app.name("rocksieve");
-  app.set_help_flag("--help");
-  app.set_version_flag("--version", Version());
-  app.formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode) { return kHelp; });
+  DescribeParser(&app, {.name = "rocksieve",
+                        .summary = "filters for RocksDB that save disk reads for missing keys",
+                        .description = "",
+                        .exit_codes = "0 done; 1 it found something wrong; 2 could not run, or "
+                                      "bad usage",
+                        .example = "Example, and rocksieve COMMAND --help has more:\n"
+                                   "  rocksieve demo"});
+  app.set_version_flag("--version", Version(), "print the versions of rocksieve and RocksDB");
   app.require_subcommand(0, 1);  // none: see below, with a better message
-  const std::vector<Command> commands = {AddDemoCommand(&app)};
+  const std::vector<Command> commands = {
+      AddDemoCommand(&app),
+      AddDoctorCommand(&app),
+      AddExplainCommand(&app),
+      AddInspectCommand(&app),
+      AddLoadCommand(&app),
+      AddWhatIfCommand(&app),
+      AddCompletionCommand(&app),
+      AddManPagesCommand(&app),
+  };
 
   std::string error;
   try {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "interrupt.h"
+#include "text.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -24,8 +25,8 @@ void Progress::Begin(const std::string& step, uint64_t units) {
   if (terminal_) Draw();
 }
 
-rocksdb::Status Progress::Advance() {
-  done_.fetch_add(1, std::memory_order_relaxed);
+rocksdb::Status Progress::Advance(uint64_t units) {
+  done_.fetch_add(units, std::memory_order_relaxed);
   if (InterruptSignal() != 0) return rocksdb::Status::Aborted("interrupted");
   if (!terminal_) return rocksdb::Status::OK();
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
@@ -43,6 +44,8 @@ void Progress::Draw() {
   if (units_ > 0) {
     std::fprintf(stderr, " %3.0f %%",
                  100 * static_cast<double>(done_) / static_cast<double>(units_));
+  } else if (done_ > 0) {
+    std::fprintf(stderr, " %s", Thousands(done_).c_str());
   }
   std::fflush(stderr);
   drawn_ = true;

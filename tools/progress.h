@@ -18,13 +18,14 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Shows a step at once; with a percentage, if the number of its units is known (not 0).
+  // Shows a step at once; with a percentage, if the number of its units is known (not 0), else with
+  // the number of units done, once there are any.
   // Not while another thread is in Advance().
   void Begin(const std::string& step, uint64_t units = 0);
 
-  // Says that one more unit of the step is done. Costs some 50 ns. Thread-safe.
+  // Says that so many more units of the step are done. Costs some 50 ns. Thread-safe.
   // Aborted if the user has interrupted the command, else OK.
-  rocksdb::Status Advance();
+  rocksdb::Status Advance(uint64_t units = 1);
 
   // Takes the line away, before anything else is printed.
   void Clear();

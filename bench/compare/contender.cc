@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "compare/builtin_model.h"
+#include "budget/builtin_model.h"
 #include "compare/hash_only.h"
 
 namespace rocksieve::bench {
@@ -48,7 +48,7 @@ std::string Contender::Make(const std::string& spec, Contender* contender) {
       return "\"" + spec + "\" is neither rocksieve.FAMILY:AMOUNT nor bloomfilter:AMOUNT nor " +
              "ribbonfilter:AMOUNT; for example bloomfilter:10 or ribbonfilter:0.1%";
     }
-    if (is_rate) amount = ribbon ? RibbonBitsForRate(amount) : BloomBitsForRate(amount);
+    if (is_rate) amount = ribbon ? BuiltinRibbonBitsForRate(amount) : BuiltinBloomBitsForRate(amount);
     policy.reset(ribbon ? rocksdb::NewRibbonFilterPolicy(amount, kRibbonAtAllLevels)
                         : rocksdb::NewBloomFilterPolicy(amount));
   }

@@ -126,6 +126,11 @@ class FilterBuilder {
   // From now on keeps the keys' hashes beyond Finish(), until the next AddKey(), for Verify().
   void KeepKeysForVerification();
 
+  // From now on builds under another spec, for callers who decide family and amount only when they
+  // have seen the keys: those added so far stay. Throws like the constructor, and if `salted` is not
+  // the same as before, since it is part of the keys' hashes.
+  void SetSpec(const FilterSpec& spec);
+
   // Checks a block that the last Finish() returned: that memory did not change the collected
   // hashes, and that the block answers every one of them. Empty if all is well, else what is wrong.
   // REQUIRES: KeepKeysForVerification() was called before the first AddKey().
@@ -146,7 +151,7 @@ class FilterBuilder {
  private:
   struct State;
 
-  const FilterSpec spec_;
+  FilterSpec spec_;
   const std::unique_ptr<State> state_;
 };
 

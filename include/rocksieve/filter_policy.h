@@ -14,7 +14,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/status.h>
@@ -33,7 +35,22 @@ namespace rocksieve {
 ROCKSIEVE_EXPORT rocksdb::Status NewFilterPolicy(
     std::string_view spec, std::shared_ptr<const rocksdb::FilterPolicy>* policy);
 
+// The filters of one family that were built for files of one level.
+struct FiltersBuilt {
+  std::string family;  // "bloom", "cuckoo", "ribbon"
+  // Where their files were created; RocksDB may have moved them deeper since, as they are. Flushes
+  // create files at level 0. -1 if RocksDB does not say: SstFileWriter, repair.
+  int level = -1;
+  uint64_t filters = 0;  // one per file, or per partition of a file's filter
+  uint64_t keys = 0;     // distinct whole keys and prefixes
+  uint64_t bytes = 0;
+  // The time that builds held up the threads that write files, but for hashing: a few nanoseconds
+  // per key, while it is written.
+  double build_seconds = 0;
+};
+
 // What a policy has done since it was made. All counts only grow.
+// Queries are not among them: see FilterQueries in metrics.h.
 struct FilterStats {
   uint64_t filters_built = 0;
   uint64_t keys_added = 0;
@@ -45,6 +62,8 @@ struct FilterStats {
   uint64_t foreign_filters_opened = 0;  // handed to RocksDB's own reader
   uint64_t damaged_filters = 0;         // answered with "may match"
   uint64_t future_filters = 0;          // from a later version; answered with "may match"
+  // The same filters as in filters_built, by family and level; no row for what was never built.
+  std::vector<FiltersBuilt> built;
 };
 
 // InvalidArgument if the policy is null or not one of ours. Thread-safe, cheap.

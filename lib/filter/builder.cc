@@ -30,6 +30,12 @@ uint64_t FreshSalt(const FilterSpec& spec) {
   return uint64_t{device()} << 32 | device();
 }
 
+void ThrowUnlessValid(const FilterSpec& spec) {
+  FilterSpec same;
+  const std::string error = FilterSpec::Parse(spec.ToString(), &same);
+  if (!error.empty()) throw std::invalid_argument(error);
+}
+
 uint64_t Checksum(const HashList& hashes) {
   uint64_t checksum = 0;
   for (uint64_t hash : hashes) checksum ^= hash;
@@ -51,13 +57,20 @@ struct FilterBuilder::State {
 
 FilterBuilder::FilterBuilder(const FilterSpec& spec)
     : spec_(spec), state_(std::make_unique<State>()) {
-  FilterSpec same;
-  const std::string error = FilterSpec::Parse(spec.ToString(), &same);
-  if (!error.empty()) throw std::invalid_argument(error);
+  ThrowUnlessValid(spec);
   state_->salt = FreshSalt(spec_);
 }
 
 FilterBuilder::~FilterBuilder() = default;
+
+void FilterBuilder::SetSpec(const FilterSpec& spec) {
+  ThrowUnlessValid(spec);
+  if (spec.salted != spec_.salted) {
+    throw std::invalid_argument("a builder cannot change whether its filters are salted, from " +
+                                spec_.ToString() + " to " + spec.ToString());
+  }
+  spec_ = spec;
+}
 
 void FilterBuilder::AddKey(std::string_view key) {
   State& state = *state_;

@@ -223,6 +223,11 @@ absl::Status AskingSide::Continue(Task* task) {
   return absl::OkStatus();
 }
 
+std::optional<KeyInterval> AskingSide::Uncommitted() const {
+  if (tasks_.empty()) return rest_;
+  return KeyInterval{tasks_.front().interval.begin, options_.interval.end};
+}
+
 void AskingSide::CountEnding(MoveKind ending) {
   switch (ending) {
     case MoveKind::kKeys:

@@ -43,6 +43,10 @@ class AskingSide final : public Session {
 
   const Statistics& statistics() const { return statistics_; }
 
+  // The part of the key space whose results were not yet committed to the sink: where another session
+  // with the same data goes on after this one broke. Nothing if all were.
+  std::optional<KeyInterval> Uncommitted() const;
+
  private:
   struct Task;
   using Tasks = std::list<Task>;

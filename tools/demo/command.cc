@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "database/open_errors.h"
 #include "demo/demo.h"
 #include "demo/json_report.h"
 #include "demo/report.h"
@@ -13,40 +14,10 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr char kHelp[] =
-    R"(rocksieve demo: what lookups of missing keys cost with each filter
-
-Builds one tree of real keys six times: without filters, with RocksDB's Bloom
-and Ribbon, with rocksieve.bloom, cuckoo and ribbon. Checks that no key is
-lost; compares memory, disk reads, false positives, and times. Takes half a
-minute and 600 MB of disk.
-
-Usage: rocksieve demo [--keys=FILE] [--json] [--db-dir=DIR]
-
-  --keys=FILE   one key per line, - for standard input. All bytes but newlines
-                count (carriage returns too); empty and repeated lines do not.
-                A random half is stored, the other half is looked up in vain.
-                Default: /usr/share/dict/american-english-insane
-  --json        print one JSON document, with units in the names
-  --db-dir=DIR  build the databases in DIR, new or empty, and keep them.
-                Default: a temporary directory, removed at the end
-  --help        print this
-
-Exit codes: 0 done; 1 a check failed (a lost key); 2 could not run, or bad usage
-
-Example, with the paths of all installed files as keys:
-  cat /var/lib/dpkg/info/*.list | rocksieve demo --keys=-
-)";
-
 struct Flags {
   DemoOptions options;
   bool json = false;
 };
-
-// Without the kind of status: the messages say it all.
-std::string Message(const rocksdb::Status& status) {
-  return status.getState() != nullptr ? status.getState() : status.ToString();
-}
 
 int Run(const Flags& flags) {
   DemoResult result;
@@ -58,7 +29,7 @@ int Run(const Flags& flags) {
   }
   EndByInterruptSignal();
   if (!status.ok()) {
-    std::cerr << "rocksieve demo: " << Message(status) << "\n";
+    std::cerr << "rocksieve demo: " << MessageOf(status) << "\n";
     return kCannotRun;
   }
   std::cout << (flags.json ? JsonReport(result) : TextReport(result));
@@ -69,16 +40,32 @@ int Run(const Flags& flags) {
 
 Command AddDemoCommand(CLI::App* parent) {
   const auto flags = std::make_shared<Flags>();
-  CLI::App* parser = parent->add_subcommand("demo");
-  parser->set_help_flag("--help");
-  parser->formatter_fn(
-      [](const CLI::App*, const std::string&, CLI::AppFormatMode) { return kHelp; });
-  const auto not_empty = [](const std::string& text) {
-    return text.empty() ? std::string("must not be empty") : std::string();
-  };
-  parser->add_option("--keys", flags->options.keys)->check(not_empty);
-  parser->add_option("--db-dir", flags->options.database_directory)->check(not_empty);
-  parser->add_flag("--json", flags->json);
+  CLI::App* parser = AddParser(
+      parent,
+      {.name = "demo",
+       .summary = "what lookups of missing keys cost with each filter",
+       .description = "Builds one tree of real keys six times: without filters, with RocksDB's "
+                      "Bloom and Ribbon, with rocksieve.bloom, cuckoo and ribbon. Checks that no "
+                      "key is lost; compares memory, disk reads, false positives, and times. "
+                      "Takes half a minute and 600 MB of disk.",
+       .exit_codes = "0 done; 1 a check failed (a lost key); 2 could not run, or bad usage",
+       .example = "Example, with the paths of all installed files as keys:\n"
+                  "  cat /var/lib/dpkg/info/*.list | rocksieve demo --keys=-"});
+  parser
+      ->add_option("--keys", flags->options.keys,
+                   "one key per line, - for standard input. All bytes but newlines count "
+                   "(carriage returns too); empty and repeated lines do not. A random half is "
+                   "stored, the other half is looked up in vain. "
+                   "Default: /usr/share/dict/american-english-insane")
+      ->type_name("FILE")
+      ->check(NotEmpty());
+  parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
+  parser
+      ->add_option("--db-dir", flags->options.database_directory,
+                   "build the databases in DIR, new or empty, and keep them. "
+                   "Default: a temporary directory, removed at the end")
+      ->type_name("DIR")
+      ->check(NotEmpty());
   return {parser, [flags] { return Run(*flags); }};
 }
 

@@ -41,7 +41,7 @@ Status Examine(const Variant& variant, rocksdb::DB* db, const Keys& keys, Progre
   if (status.ok()) status = CountMissingCosts(db, keys.missing, progress, &result->missing);
   if (!status.ok()) return status;
 
-  for (const TreeFile& file : *tree) {
+  for (const ShapeFile& file : *tree) {
     result->keys += file.keys;
     result->filter_bytes += file.filter_bytes;
   }

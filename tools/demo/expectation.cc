@@ -7,7 +7,7 @@ namespace rocksieve::tools {
 std::vector<uint64_t> LookupsPerFile(const TreeShape& shape, std::vector<std::string_view> keys) {
   std::sort(keys.begin(), keys.end());  // bytewise, as RocksDB does
   std::vector<uint64_t> lookups;
-  for (const TreeFile& file : shape) {
+  for (const ShapeFile& file : shape) {
     const auto first = std::lower_bound(keys.begin(), keys.end(), file.smallest);
     const auto end = std::upper_bound(keys.begin(), keys.end(), file.largest);
     lookups.push_back(static_cast<uint64_t>(end - first));

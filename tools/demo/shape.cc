@@ -16,9 +16,9 @@ namespace {
 
 using rocksdb::Status;
 
-auto Place(const TreeFile& file) { return std::tie(file.level, file.smallest, file.largest); }
+auto Place(const ShapeFile& file) { return std::tie(file.level, file.smallest, file.largest); }
 
-auto Contents(const TreeFile& file) {
+auto Contents(const ShapeFile& file) {
   return std::tie(file.keys, file.key_bytes, file.value_bytes, file.data_blocks, file.data_bytes);
 }
 
@@ -48,7 +48,7 @@ Status GetTreeShape(rocksdb::DB* db, TreeShape* shape) {
                       table.data_size, table.filter_size});
   }
   std::sort(shape->begin(), shape->end(),
-            [](const TreeFile& a, const TreeFile& b) { return Place(a) < Place(b); });
+            [](const ShapeFile& a, const ShapeFile& b) { return Place(a) < Place(b); });
   return Status::OK();
 }
 
@@ -67,7 +67,7 @@ std::string TreeDifference(const TreeShape& a, const TreeShape& b) {
 
 std::vector<LevelTotals> TotalsByLevel(const TreeShape& shape) {
   std::vector<LevelTotals> levels;
-  for (const TreeFile& file : shape) {
+  for (const ShapeFile& file : shape) {
     if (levels.empty() || levels.back().level != file.level) levels.push_back({file.level});
     levels.back().files++;
     levels.back().keys += file.keys;

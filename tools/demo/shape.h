@@ -11,7 +11,7 @@
 namespace rocksieve::tools {
 
 // A table file of a tree.
-struct TreeFile {
+struct ShapeFile {
   int level = 0;
   std::string smallest, largest;  // keys
   uint64_t keys = 0;
@@ -23,7 +23,7 @@ struct TreeFile {
 };
 
 // All files of a tree, in the order of their levels, and of their keys within a level.
-using TreeShape = std::vector<TreeFile>;
+using TreeShape = std::vector<ShapeFile>;
 
 rocksdb::Status GetTreeShape(rocksdb::DB* db, TreeShape* shape);
 

@@ -1,9 +1,10 @@
-#include "compare/builtin_model.h"
+#include "budget/builtin_model.h"
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
-namespace rocksieve::bench {
+namespace rocksieve {
 namespace {
 
 constexpr double kLineBits = 512;
@@ -92,6 +93,28 @@ double BitsForRate(double rate, RateOf rate_of) {
   return enough;
 }
 
+// Slots of a Ribbon filter per key, if there are 2^8, 2^9 .. 2^17 of them (ribbon_config.cc, one
+// failure in 20 attempts, 128 coefficients, no smash); kRibbonGrowth more for each doubling beyond.
+constexpr double kKeysInSlots[] = {248.851, 499.532, 1001.26, 2003.97, 4005.59,
+                                   8000.39, 15966.6, 31828.1, 63447.3, 126506};
+constexpr double kRibbonGrowth = 0.0038;
+constexpr int kFirstLog2 = 8, kLastLog2 = kFirstLog2 + std::size(kKeysInSlots) - 1;
+constexpr double kRibbonBlockSlots = 128;
+
+double SlotsPerKey(int log2_slots) {
+  const int known = std::min(log2_slots, kLastLog2);
+  const double factor = std::ldexp(1, known) / kKeysInSlots[known - kFirstLog2];
+  return factor + kRibbonGrowth * (log2_slots - known);
+}
+
+double RibbonSlots(double keys) {
+  const double log2_keys = std::max(std::log2(keys), double{kFirstLog2});
+  const int below = static_cast<int>(log2_keys);
+  const double share = log2_keys - below;
+  const double factor = SlotsPerKey(below) * (1 - share) + SlotsPerKey(below + 1) * share;
+  return kRibbonBlockSlots * std::ceil(keys * factor / kRibbonBlockSlots);
+}
+
 }  // namespace
 
 double BuiltinRate(std::string_view block, uint64_t keys) {
@@ -106,8 +129,30 @@ double BuiltinRate(std::string_view block, uint64_t keys) {
   return BloomRate(probes, static_cast<double>(payload_bytes / 64), static_cast<double>(keys));
 }
 
-double BloomBitsForRate(double rate) { return BitsForRate(rate, RateOfManyLines); }
+double BuiltinBloomBitsForRate(double rate) { return BitsForRate(rate, RateOfManyLines); }
 
-double RibbonBitsForRate(double rate) { return BitsForRate(rate, RateAsRocksDbEstimates); }
+double BuiltinRibbonBitsForRate(double rate) { return BitsForRate(rate, RateAsRocksDbEstimates); }
 
-}  // namespace rocksieve::bench
+BuiltinFilter BuiltinBloom(uint64_t keys, double bits_per_key) {
+  if (keys == 0) return {};
+  const auto count = static_cast<double>(keys);
+  const double lines = std::ceil(bits_per_key * count / kLineBits);
+  // The probes follow from the setting, whatever the size was rounded up to.
+  return {lines * kLineBits / 8 + kTrailerBytes, BloomRate(ProbesFor(bits_per_key), lines, count)};
+}
+
+BuiltinFilter BuiltinRibbon(uint64_t keys, double bloom_equivalent_bits_per_key) {
+  if (keys == 0) return {};
+  const double slots = RibbonSlots(static_cast<double>(keys));
+  const double rate = RateAsRocksDbEstimates(bloom_equivalent_bits_per_key);
+  // A share of the slots has one column less, so that the mean of both rates is the wanted one.
+  const double columns = 1 + std::floor(std::log2(1 / rate));
+  const double lower_share = std::ldexp(rate, static_cast<int>(columns)) - 1;
+  const BuiltinFilter ribbon = {slots * (columns - lower_share) / 8 + kTrailerBytes, rate};
+  constexpr double kFewSlots = 1024;
+  if (slots >= kFewSlots) return ribbon;
+  const BuiltinFilter bloom = BuiltinBloom(keys, bloom_equivalent_bits_per_key);
+  return bloom.bytes < ribbon.bytes ? bloom : ribbon;
+}
+
+}  // namespace rocksieve

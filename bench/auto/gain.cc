@@ -1,0 +1,106 @@
+#include "auto/gain.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include <rocksieve/filter_policy.h>
+
+#include "budget/auto_spec.h"
+#include "budget/builtin_model.h"
+
+namespace rocksieve::bench {
+namespace {
+
+struct Steps {
+  const Shape& shape;
+  const GainOptions& options;
+  const std::string& directory;
+  const std::function<void(const std::string&, uint64_t)>& begin;
+  const std::function<void(uint64_t)>& advance;
+};
+
+Measured Measure(const Steps& steps, const std::string& name, const PolicyPtr& policy,
+                 bool listener) {
+  Measured measured;
+  measured.policy = name;
+  const std::string path = steps.directory + "/db";
+  std::filesystem::remove_all(path);
+  steps.begin(steps.shape.description + ", " + name + ": writing", steps.shape.keys);
+  Tree tree = BuildTree(steps.shape, policy, listener, path, steps.advance);
+  steps.begin(steps.shape.description + ", " + name + ": asking", 0);
+  measured.memory = MemoryOf(tree.db.get());
+  measured.files_per_level = tree.files_per_level;
+  measured.build_seconds = tree.build_seconds;
+  measured.missing = LookUpMissing(tree.db.get(), tree.keys, steps.options.lookups);
+  measured.present = LookUpPresent(tree.db.get(), tree.keys, steps.options.lookups / 4);
+  measured.in_memory_ns = TimeMissing(tree.db.get(), tree.keys);
+  tree.db.reset();
+  std::filesystem::remove_all(path);
+  if (measured.missing.wrong + measured.present.wrong != 0) {
+    throw std::runtime_error(name + " answers wrongly");
+  }
+  return measured;
+}
+
+// The policy's argument with which its filters of so many keys take so many bits per key.
+double SettingFor(double bits, uint64_t keys, BuiltinFilter (*filter_of)(uint64_t, double)) {
+  double too_few = 1, enough = 60;
+  while (enough - too_few > 0.001) {
+    const double middle = (too_few + enough) / 2;
+    const double has = 8 * filter_of(keys, middle).bytes / static_cast<double>(keys);
+    (has < bits ? too_few : enough) = middle;
+  }
+  return enough;
+}
+
+}  // namespace
+
+Gain MeasureGain(const Shape& shape, double budget, const GainOptions& options,
+                 const std::string& directory,
+                 const std::function<void(const std::string&, uint64_t)>& begin,
+                 const std::function<void(uint64_t)>& advance) {
+  const Steps steps = {shape, options, directory, begin, advance};
+  AutoSpec spec;
+  PolicyPtr policy;
+  spec.bits_per_entry = budget;
+  const std::string text = spec.ToString() + options.extra;
+  const rocksdb::Status status = NewFilterPolicy(text, &policy);
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+  AutoSpec::Parse(text, &spec);
+
+  Gain gain;
+  gain.shape = shape;
+  gain.budget = budget;
+  gain.automatic = Measure(steps, text, policy, options.listener);
+  const Memory& memory = gain.automatic.memory;
+  const double bits = memory.bits_per_entry();
+  const uint64_t keys_per_file = memory.entries / std::max<uint64_t>(memory.files, 1);
+  gain.bloom = Measure(
+      steps, "uniform Bloom",
+      PolicyPtr(rocksdb::NewBloomFilterPolicy(SettingFor(bits, keys_per_file, BuiltinBloom))),
+      false);
+  gain.ribbon = Measure(
+      steps, "uniform Ribbon",
+      PolicyPtr(rocksdb::NewRibbonFilterPolicy(SettingFor(bits, keys_per_file, BuiltinRibbon), -1)),
+      false);
+
+  const CostModel& costs = spec.cost_model;
+  const auto modelled = [&](Measured* measured, double probe_ns) {
+    measured->modelled_ns = measured->missing.useless_reads * costs.read_ns +
+                            measured->missing.filter_probes * probe_ns;
+  };
+  // Its families are not told apart by the counters: as if all were the dearest.
+  double dearest = 0;
+  for (const Family family : spec.families) {
+    dearest = std::max(dearest, family == Family::kCuckoo && spec.families.size() > 1
+                                    ? 0
+                                    : costs.ProbeNs(KindOf(family)));
+  }
+  modelled(&gain.automatic, dearest);
+  modelled(&gain.bloom, costs.builtin_bloom_probe_ns);
+  modelled(&gain.ribbon, costs.builtin_ribbon_probe_ns);
+  return gain;
+}
+
+}  // namespace rocksieve::bench

@@ -1,0 +1,45 @@
+// One row of the table: rocksieve.auto beside uniform filters of the same memory.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "auto/lookups.h"
+#include "auto/shape.h"
+
+namespace rocksieve::bench {
+
+struct Measured {
+  std::string policy;
+  Memory memory;
+  std::string files_per_level;
+  double build_seconds = 0;
+  Lookups missing, present;
+  double in_memory_ns = 0;  // per missing key
+  double modelled_ns = 0;   // per missing key: useless reads and probes, by the cost model
+};
+
+struct Gain {
+  Shape shape;
+  double budget = 0;
+  Measured automatic, bloom, ribbon;
+
+  double of_bloom() const { return automatic.missing.useless_reads / bloom.missing.useless_reads; }
+  double of_ribbon() const {
+    return automatic.missing.useless_reads / ribbon.missing.useless_reads;
+  }
+};
+
+struct GainOptions {
+  std::string extra;  // of the spec, such as ":read-ns-1000000"
+  bool listener = true;
+  uint64_t lookups = 1000000;
+};
+
+// `begin` is told of each step and how many keys it has, `advance` of so many more of them.
+Gain MeasureGain(const Shape& shape, double budget, const GainOptions& options,
+                 const std::string& directory,
+                 const std::function<void(const std::string&, uint64_t)>& begin,
+                 const std::function<void(uint64_t)>& advance);
+
+}  // namespace rocksieve::bench

@@ -1,0 +1,127 @@
+// auto_gains: what rocksieve.auto saves in real trees, beside uniform filters of RocksDB that take
+// the same memory.
+#include <cstdint>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "auto/report.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "work_dir.h"
+
+namespace rocksieve::bench {
+namespace {
+
+struct Flags {
+  bool full = false, smoke = false, check = false;
+  double scale = 0;
+  uint64_t lookups = 0;
+  std::vector<double> budgets;
+  std::vector<std::string> trees;
+  std::string options, json, work_dir;
+  bool no_listener = false;
+};
+
+bool Wanted(const Flags& flags, const Shape& shape) {
+  if (flags.trees.empty()) return true;
+  for (const std::string& tree : flags.trees) {
+    if (tree == shape.name) return true;
+  }
+  return false;
+}
+
+// What the documentation promises at 10 bits.
+bool IsAsPromised(const Gain& gain) {
+  return gain.budget != 10 || (gain.of_bloom() <= gain.shape.most_of_bloom &&
+                               gain.of_ribbon() <= gain.shape.most_of_ribbon);
+}
+
+int Measure(const Flags& flags) {
+  tools::Progress progress("bench auto");
+  const tools::InterruptGuard guard;
+  std::unique_ptr<tools::WorkDir> work;
+  const rocksdb::Status status = tools::WorkDir::Create(flags.work_dir, "auto_gains", &work);
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+  GainOptions options;
+  options.extra = flags.options.empty() ? "" : ":" + flags.options;
+  options.listener = !flags.no_listener;
+  options.lookups = flags.lookups;
+  std::vector<Gain> gains;
+  bool as_promised = true;
+  for (const Shape& shape : Shapes(flags.scale)) {
+    if (!Wanted(flags, shape)) continue;
+    for (const double budget : flags.budgets) {
+      const auto begin = [&](const std::string& step, uint64_t keys) {
+        progress.Begin(step, keys);
+      };
+      const auto advance = [&](uint64_t keys) {
+        if (!progress.Advance(keys).ok()) throw std::runtime_error("interrupted");
+      };
+      gains.push_back(MeasureGain(shape, budget, options, work->path().string(), begin, advance));
+      as_promised = as_promised && IsAsPromised(gains.back());
+    }
+  }
+  progress.Clear();
+  std::cout << ForPeople(gains);
+  if (!flags.json.empty()) {
+    std::ofstream file(flags.json);
+    file << nlohmann::json({{"gains", ForPrograms(gains)}}).dump(1) << "\n";
+    file.close();
+    if (!file) throw std::runtime_error("cannot write " + flags.json);
+  }
+  if (flags.check && !as_promised) {
+    std::cout << "FAILED: a gain is smaller than promised\n";
+    return 1;
+  }
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(
+      "Useless data-block reads of rocksieve.auto beside uniform Bloom and Ribbon filters of\n"
+      "RocksDB that take the same memory, on trees of the same keys and operations, by RocksDB's\n"
+      "own counters.\n",
+      "bench auto");
+  app.add_flag("--full", flags.full, "budgets 6 to 16, and more lookups: half an hour");
+  app.add_flag("--smoke", flags.smoke, "tiny trees, only to see that it works");
+  app.add_flag("--check", flags.check, "exit with 1 if a gain at 10 bits is not as promised");
+  app.add_option("--trees", flags.trees,
+                 "only these: ratio_10_live, ratio_10, ratio_4_live, ratio_4, universal, one_run")
+      ->delimiter(',');
+  app.add_option("--bits", flags.budgets, "budgets, bits per live entry [10]")->delimiter(',');
+  app.add_option("--options", flags.options, "of the spec, such as read-ns-200000");
+  app.add_flag("--no-listener", flags.no_listener, "by the policy's own history");
+  app.add_option("--scale", flags.scale, "times the usual 300,000 to 900,000 keys [1]");
+  app.add_option("--lookups", flags.lookups, "of missing keys per tree [1000000]");
+  app.add_option("--json", flags.json, "write all figures to FILE");
+  app.add_option("--work-dir", flags.work_dir, "where databases are built [a temporary directory]");
+  app.footer("Example: ./run bench auto --trees=ratio_10_live,one_run --bits=8,10,12");
+  CLI11_PARSE(app, argc, argv);
+  if (flags.budgets.empty()) {
+    flags.budgets =
+        flags.full ? std::vector<double>{6, 8, 10, 12, 14, 16} : std::vector<double>{10};
+  }
+  if (flags.scale == 0) flags.scale = flags.smoke ? 0.02 : 1;
+  if (flags.lookups == 0) flags.lookups = flags.smoke ? 5000 : flags.full ? 4000000 : 1000000;
+  return Measure(flags);
+}
+
+}  // namespace
+}  // namespace rocksieve::bench
+
+int main(int argc, char** argv) {
+  try {
+    return rocksieve::bench::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "bench auto: " << error.what() << "\n";
+    return 2;
+  }
+}

@@ -1,0 +1,16 @@
+// The table of gains, for people and for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "auto/gain.h"
+
+namespace rocksieve::bench {
+
+std::string ForPeople(const std::vector<Gain>& gains);
+nlohmann::json ForPrograms(const std::vector<Gain>& gains);
+
+}  // namespace rocksieve::bench

@@ -1,0 +1,42 @@
+// Builds the tree of a shape under some filter policy.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+
+#include "auto/shape.h"
+
+namespace rocksieve::bench {
+
+using PolicyPtr = std::shared_ptr<const rocksdb::FilterPolicy>;
+using DbPtr = std::unique_ptr<rocksdb::DB>;
+
+// 16 hexadecimal digits, evenly distributed.
+std::string PresentKey(uint64_t i);
+// Never written, distributed in the same way.
+std::string MissingKey(uint64_t i);
+
+struct Memory {
+  uint64_t entries = 0, filter_bytes = 0, files = 0;
+  double bits_per_entry() const;
+};
+Memory MemoryOf(rocksdb::DB* db);
+
+struct Tree {
+  DbPtr db;
+  uint64_t keys = 0;
+  std::string files_per_level;
+  double build_seconds = 0;
+};
+
+// The same keys and operations for every policy: each flush and the compactions after it are waited
+// for. `advance` is told of so many more keys, and may throw.
+Tree BuildTree(const Shape& shape, const PolicyPtr& policy, bool listener,
+               const std::string& directory, const std::function<void(uint64_t)>& advance);
+
+}  // namespace rocksieve::bench

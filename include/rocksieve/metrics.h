@@ -1,0 +1,63 @@
+// What filters do, for programs that watch themselves: numbers, and text for Prometheus.
+//
+//   std::string text;
+//   rocksdb::Status status =
+//       rocksieve::PrometheusText({{policy.get(), options.statistics.get(), {}}}, &text);
+//
+// What filters cost is counted by the policy, see FilterStats in filter_policy.h. What they answer
+// is counted by RocksDB, in the statistics that a database was opened with, and read from there:
+// a counter of our own would make a query slower and know less (docs/decisions/query-counters.md).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <rocksdb/statistics.h>
+
+#include <rocksieve/filter_policy.h>
+
+namespace rocksieve {
+
+// What filters answered to lookups of whole keys: those of all column families of the databases
+// that share the statistics, and of all kinds, RocksDB's own too. One lookup asks several files.
+// RocksDB does not count the positives of filters that hold prefixes only (whole_key_filtering off):
+// with such column families the rate is too low.
+struct FilterQueries {
+  uint64_t negatives = 0;       // the file was spared
+  uint64_t positives = 0;       // the file was searched
+  uint64_t true_positives = 0;  // and something was found: a value, a merge operand or a deletion
+
+  uint64_t false_positives() const { return positives - true_positives; }
+
+  // Of the filters asked for a key that they do not have, the share that let it pass; 0 if none.
+  double false_positive_rate() const {
+    const uint64_t asked_in_vain = negatives + false_positives();
+    return asked_in_vain == 0
+               ? 0
+               : static_cast<double>(false_positives()) / static_cast<double>(asked_in_vain);
+  }
+};
+
+// Thread-safe.
+ROCKSIEVE_EXPORT FilterQueries GetFilterQueries(const rocksdb::Statistics& statistics);
+
+// A policy, or a database's statistics, or both. A policy that serves several databases is named
+// once; each of them then has a source of its own, with its statistics.
+struct MetricsSource {
+  const rocksdb::FilterPolicy* policy = nullptr;    // made by rocksieve
+  const rocksdb::Statistics* statistics = nullptr;  // Options::statistics
+  std::map<std::string, std::string> labels;        // go to all its metrics, such as {"db", "users"}
+};
+
+// All metrics of all sources, in Prometheus' text exposition format 0.0.4: counters whose names
+// begin with rocksieve_, those of filters built labelled with family and level ("unknown" for -1).
+// Names and labels are stable; docs/metrics.md lists them.
+// InvalidArgument, and *text untouched, for a source with neither policy nor statistics, a policy
+// that is not ours, a label name that Prometheus does not allow or that is used here (family,
+// level, spec), and for two policies or two statistics with equal labels. Thread-safe.
+ROCKSIEVE_EXPORT rocksdb::Status PrometheusText(const std::vector<MetricsSource>& sources,
+                                                std::string* text);
+
+}  // namespace rocksieve

@@ -1,0 +1,173 @@
+// The budget of rocksieve.auto is kept: in the end, and at any time.
+#include <rocksdb/convenience.h>
+
+#include "tree.h"
+
+namespace rocksieve {
+namespace {
+
+constexpr double kBudget = 10;
+constexpr uint64_t kKeysPerFlush = 2000;
+
+struct Case {
+  const char* name;
+  bool listener;
+  int ratio;
+};
+
+class Budget : public testing::TestWithParam<Case> {
+ protected:
+  static const char* Spec() { return "rocksieve.auto:10"; }
+
+  void Open(const TreeConfig& config) { db_ = rocksieve::Open(config.db.Build(), path_); }
+
+  void Put(uint64_t number) {
+    Must(db_->Put(rocksdb::WriteOptions(), ScatteredKey(2 * number), std::string(24, 'v')));
+  }
+  // Watches the memory after each flush.
+  void FlushAndLook() {
+    Flush(db_.get());
+    Look();
+    WaitForCompactions(db_.get());
+    Look();
+  }
+  void Look() {
+    const Memory memory = MemoryOf(db_.get(), nullptr, Spec());
+    if (memory.entries < 3 * kKeysPerFlush) return;
+    worst_ = std::max(worst_, std::abs(memory.bits() / kBudget - 1));
+  }
+  void ExpectWithin(double steady, double any_time) {
+    WaitForCompactions(db_.get());
+    const Memory memory = MemoryOf(db_.get());
+    std::printf("%s: %.2f bits per entry, worst %.1f %% off, files per level %s\n", GetParam().name,
+                memory.bits(), 100 * worst_, ShapeOf(db_.get()).c_str());
+    EXPECT_LE(memory.bits(), kBudget * (1 + steady));
+    EXPECT_GE(memory.bits(), kBudget * (1 - steady));
+    EXPECT_LE(worst_, any_time);
+  }
+  double Steady() const { return GetParam().listener ? 0.03 : 0.06; }
+  double AnyTime() const { return GetParam().listener ? 0.10 : 0.12; }
+  TreeConfig Config() const { return TreeConfig(Spec(), GetParam().listener, GetParam().ratio); }
+
+  const TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "db";
+  DbPtr db_;
+  double worst_ = 0;
+};
+
+TEST_P(Budget, FillRandom) {
+  Open(Config());
+  for (uint64_t i = 0; i < 150 * kKeysPerFlush; i++) {
+    Put(i);
+    if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
+  }
+  ExpectWithin(Steady(), AnyTime());
+}
+
+// Files are moved down as they are, with the filters that they were built with.
+TEST_P(Budget, FillSequentially) {
+  Open(Config());
+  for (uint64_t i = 0; i < 80 * kKeysPerFlush; i++) {
+    Must(db_->Put(rocksdb::WriteOptions(), NumberedKey(2 * i), std::string(24, 'v')));
+    if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
+  }
+  ExpectWithin(Steady(), AnyTime());
+}
+
+TEST_P(Budget, OverwritesDeletionsAndReopening) {
+  Open(Config());
+  Random random = SeededRandom(3);
+  constexpr uint64_t kKeys = 60000;
+  for (uint64_t i = 0; i < 100 * kKeysPerFlush; i++) {
+    const uint64_t number = random() % kKeys;
+    if (random() % 10 == 0) {
+      Must(db_->Delete(rocksdb::WriteOptions(), ScatteredKey(2 * number)));
+    } else {
+      Put(number);
+    }
+    if (i % kKeysPerFlush != kKeysPerFlush - 1) continue;
+    FlushAndLook();
+    if (i / kKeysPerFlush % 25 == 24) {
+      db_.reset();
+      Open(Config());
+    }
+  }
+  ExpectWithin(Steady(), AnyTime());
+}
+
+TEST_P(Budget, CompactionToOneLevelAndOnwards) {
+  Open(Config());
+  for (uint64_t i = 0; i < 40 * kKeysPerFlush; i++) {
+    Put(i);
+    if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
+  }
+  Compact(db_.get());
+  Look();
+  ExpectWithin(Steady(), AnyTime());
+  for (uint64_t i = 40 * kKeysPerFlush; i < 70 * kKeysPerFlush; i++) {
+    Put(i);
+    if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
+  }
+  ExpectWithin(Steady(), AnyTime());
+}
+
+TEST_P(Budget, FilesDeletedInRange) {
+  Open(Config());
+  uint64_t next = 0;
+  const auto fill = [&](uint64_t flushes) {
+    for (const uint64_t end = next + flushes * kKeysPerFlush; next < end; next++) {
+      Put(next);
+      if (next % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
+    }
+  };
+  fill(60);
+  const std::string from = "4", to = "a";
+  const rocksdb::Slice begin(from), end(to);
+  Must(rocksdb::DeleteFilesInRange(db_.get(), db_->DefaultColumnFamily(), &begin, &end));
+  Look();
+  fill(30);
+  ExpectWithin(Steady(), AnyTime());
+}
+
+TEST_P(Budget, Partitioned) {
+  TreeConfig config = Config();
+  config.db.Partitioned(1024);
+  Open(config);
+  for (uint64_t i = 0; i < 80 * kKeysPerFlush; i++) {
+    Put(i);
+    if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
+  }
+  ExpectWithin(0.06, AnyTime());
+}
+
+TEST_P(Budget, Universal) {
+  TreeConfig config = Config();
+  config.db.options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  Open(config);
+  for (uint64_t i = 0; i < 80 * kKeysPerFlush; i++) {
+    Put(i);
+    if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
+  }
+  ExpectWithin(0.06, AnyTime());
+}
+
+TEST_P(Budget, Subcompactions) {
+  TreeConfig config = Config();
+  config.db.options.max_subcompactions = 4;
+  Open(config);
+  for (uint64_t i = 0; i < 60 * kKeysPerFlush; i++) {
+    Put(i);
+    if (i % kKeysPerFlush == kKeysPerFlush - 1) FlushAndLook();
+  }
+  ExpectWithin(Steady(), AnyTime());
+}
+
+std::string CaseName(const testing::TestParamInfo<Case>& tested) { return tested.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Trees, Budget,
+                         testing::Values(Case{"Listener4", true, 4}, Case{"Listener10", true, 10},
+                                         Case{"History4", false, 4}, Case{"History10", false, 10}),
+                         CaseName);
+
+}  // namespace
+}  // namespace rocksieve

@@ -1,0 +1,477 @@
+"""`rocksieve doctor` on databases that are ill in all the ways it knows, and on healthy ones of many
+kinds. It must find what is wrong and nothing else, and write nothing."""
+
+import contextlib
+import json
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from db_bench import Database, options_text, table_properties
+from environment import BUILD, PLUGIN, PROGRAMS, SEED, Sandbox, compile_program, run, run_ok
+
+COMMAND = BUILD / "bin" / "rocksieve"
+KEYS = 20_000
+# Small buffers, files and levels: a few thousand keys are a tree.
+SMALL = ("write_buffer_size=65536;target_file_size_base=65536;max_bytes_for_level_base=262144;"
+         "compression=kNoCompression")
+OURS = "rocksieve.bloom:10"
+BUILT_IN = "bloomfilter:10:false"
+
+
+def lines(count=KEYS, value_bytes=20):
+    randomness = random.Random(SEED)
+    return "".join(f"{randomness.randrange(10**9):09}\t{'v' * value_bytes}\n" for _ in range(count))
+
+
+class Examined(Sandbox):
+    """Helpers around one database."""
+
+    def setUp(self):
+        super().setUp()
+        self.database = self.directory / "db"
+
+    def load(self, spec=OURS, *flags, options=SMALL, text=None):
+        all_flags = [*flags] if "--add" in flags else [f"--options={options}", *flags]
+        run_ok(COMMAND, "load", f"--db={self.database}", f"--spec={spec}", "--input=-", *all_flags,
+               stdin=lines() if text is None else text)
+
+    def traces(self):
+        return {path: (path.stat().st_size, path.stat().st_mtime_ns)
+                for path in [self.database, *self.database.rglob("*")]}
+
+    def doctor(self, *flags):
+        """The findings, by id; in both forms, and nothing was written."""
+        before = self.traces()
+        finished = run(COMMAND, "doctor", f"--db={self.database}", "--json", *flags)
+        self.assertIn(finished.code, (0, 1), finished)
+        self.assertEqual("", finished.err)
+        report = json.loads(finished.out)
+        self.assertEqual(finished.code == 0, report["healthy"])
+        self.assertEqual(report["healthy"], not report["findings"])
+        for finding in report["findings"]:
+            self.assertIn(finding["severity"], ("error", "warning"))
+            for part in ("title", "evidence", "consequence", "remedy"):
+                self.assertTrue(finding[part], finding)
+        text = run(COMMAND, "doctor", f"--db={self.database}", *flags)
+        self.assertEqual(finished.code, text.code)
+        for finding in report["findings"]:
+            self.assertIn(finding["id"], text.out)
+        if not flags:  # else somebody has it open
+            self.assertEqual(before, self.traces())
+        return {finding["id"]: finding for finding in report["findings"]}
+
+    def assert_healthy(self, *flags):
+        self.assertEqual({}, self.doctor(*flags))
+
+    def assert_found(self, *ids, flags=()):
+        findings = self.doctor(*flags)
+        self.assertEqual(sorted(ids), sorted(findings), json.dumps(findings, indent=1))
+        return findings[ids[0]]
+
+    def assert_evidence(self, finding, *patterns):
+        for pattern in patterns:
+            self.assertTrue(any(re.search(pattern, line) for line in finding["evidence"]),
+                            f"{pattern} is not in {finding['evidence']}")
+
+    def options_file(self):
+        return max(self.database.glob("OPTIONS-*"), key=lambda path: int(path.name[8:]))
+
+    def edit_options(self, pattern, replacement):
+        file = self.options_file()
+        text, count = re.subn(pattern, replacement, file.read_text())
+        self.assertGreater(count, 0)
+        file.write_text(text)
+        for other in self.database.glob("OPTIONS-*"):
+            if other != file:
+                other.unlink()
+
+    def tables(self):
+        return sorted(self.database.glob("*.sst"))
+
+
+class Healthy(Examined):
+    def test_every_filter(self):
+        for spec in (OURS, "rocksieve.auto:10", "rocksieve.auto:3", "rocksieve.cuckoo:1%", "rocksieve.ribbon:7.5", "rocksieve.bloom:10:salted",
+                     "rocksieve.bloom:12:own-name", BUILT_IN, "ribbonfilter:10",
+                     "ribbonfilter:12:-1"):
+            with self.subTest(spec=spec):
+                self.database = self.directory / re.sub(r"\W", "_", spec)
+                self.load(spec)
+                self.assert_healthy()
+
+    def test_every_kind_of_tree(self):
+        universal = "compaction_style=kCompactionStyleUniversal"
+        table = "block_based_table_factory={%s}"
+        for name, options, flags in (
+                ("universal", universal, ()),
+                ("fifo", "compaction_style=kCompactionStyleFIFO;max_open_files=-1", ()),
+                ("one level", "", ("--compact",)),
+                ("only level 0", "disable_auto_compactions=true", ()),
+                ("old leveling", "level_compaction_dynamic_level_bytes=false", ()),
+                ("partitioned", "", ("--partitioned",)),
+                ("partitioned and universal", universal, ("--partitioned", "--compact")),
+                ("prefixes and whole keys", "prefix_extractor=rocksdb.FixedPrefix.4", ()),
+                ("prefixes only", "prefix_extractor=rocksdb.CappedPrefix.5;" +
+                 table % "whole_key_filtering=false", ()),
+                ("filters in the cache", table % "cache_index_and_filter_blocks=true", ()),
+                ("filters that fit the allocator", table % "optimize_filters_for_memory=true", ()),
+                ("old format", table % "format_version=3", ())):
+            with self.subTest(tree=name):
+                self.database = self.directory / name.replace(" ", "_")
+                for spec in (OURS, BUILT_IN):
+                    shutil.rmtree(self.database, ignore_errors=True)
+                    self.load(spec, *flags, options=f"{SMALL};{options}")
+                    self.assert_healthy()
+
+    def test_without_keys(self):
+        self.load(text="")
+        self.assert_healthy()
+
+    def test_one_key(self):
+        self.load(text="a\n")
+        self.assert_healthy()
+
+    def test_several_column_families(self):
+        self.load()
+        self.load("rocksieve.ribbon:10", "--add", "--column-family=other: [one]")
+        self.load(BUILT_IN, "--add", "--column-family=third")
+        self.assert_healthy()
+
+    def test_old_filters_of_rocksdb_under_ours(self):
+        self.load(BUILT_IN)
+        self.load(OURS, "--add")
+        self.assert_healthy()
+
+    def test_only_deletions(self):
+        self.load(text="a\nb\n")
+        run_ok("ldb", f"--db={self.database}", "deleterange", "a", "z", preload=[PLUGIN])
+        run_ok("ldb", f"--db={self.database}", "compact", preload=[PLUGIN])
+        self.assert_healthy()
+
+    def test_reopened_by_a_program_with_the_plugin(self):
+        self.load()
+        run_ok("ldb", f"--db={self.database}", "put", "x", "y", preload=[PLUGIN])
+        self.assert_healthy()
+
+    def test_db_bench(self):
+        for policy in (OURS, BUILT_IN):
+            database = Database(self.directory / policy[:4], keys=50_000)
+            (self.directory / policy[:4]).mkdir()
+            database.create(options_text(policy))
+            self.database = database.path
+            self.assert_healthy()
+
+
+class Policies(Examined):
+    def test_none(self):
+        self.load("none")
+        found = self.assert_found("no-policy")
+        self.assert_evidence(found, "^OPTIONS-[0-9]+: filter_policy=nullptr$")
+        self.assertEqual("warning", found["severity"])
+
+    def test_none_in_one_of_two_column_families(self):
+        self.load()
+        self.load("none", "--add", "--column-family=other")
+        self.assertEqual("other", self.assert_found("no-policy")["column_family"])
+
+    def test_lost_to_a_program_without_the_plugin(self):
+        self.load()
+        run_ok("ldb", f"--db={self.database}", "put", "x", "y")
+        found = self.assert_found("policy-lost")
+        self.assert_evidence(found, "filter_policy=nullptr", r"LOG\.old\.\d+, line \d+.*" + OURS,
+                             r"\.sst|OPTIONS")
+        self.assertIn("ldb put", found["remedy"])
+
+    def test_lost_before_there_were_files(self):
+        self.load(text="")
+        run_ok("ldb", f"--db={self.database}", "put", "x", "y")
+        self.assert_evidence(self.assert_found("policy-lost"), OURS)
+
+    def test_misspelt_in_the_options(self):
+        for wrong, id_and_more in (("rocksive.bloom:10", "Did you mean rocksieve"),
+                                   ("blomfilter:10", "Did you mean bloomfilter"),
+                                   ("rocksieve.blom:10", '"blom"'),
+                                   ("rocksieve.bloom:100", '"100"')):
+            with self.subTest(spec=wrong):
+                self.database = self.directory / wrong.replace(":", "_")
+                self.load()
+                self.edit_options("filter_policy=.*", "filter_policy=" + wrong)
+                found = self.assert_found("bad-spec")
+                self.assert_evidence(found, re.escape(wrong))
+                self.assertIn(id_and_more, found["remedy"])
+
+    def test_of_another_program(self):
+        self.load("none")
+        self.edit_options("filter_policy=.*", "filter_policy=acme.Filter:3")
+        self.assert_evidence(self.assert_found("unknown-policy"), "acme.Filter:3")
+
+    def test_no_options_file(self):
+        self.load()
+        for path in self.database.glob("OPTIONS-*"):
+            path.unlink()
+        self.assert_found("no-options-file")
+
+    def test_files_from_before_the_policy(self):
+        self.load("none", options=SMALL + ";disable_auto_compactions=true")
+        self.load(OURS, "--add", text="x\n")
+        found = self.assert_found("files-without-filters")
+        self.assert_evidence(found, r"\d+ of \d+ files", "built without a policy", OURS)
+
+
+class Reading(Examined):
+    def test_filters_under_another_name(self):
+        for before, after in ((OURS, OURS + ":own-name"), (OURS + ":own-name", OURS),
+                              (OURS + ":own-name", BUILT_IN), (BUILT_IN, OURS + ":own-name")):
+            with self.subTest(before=before, after=after):
+                shutil.rmtree(self.database, ignore_errors=True)
+                self.load(before, options=SMALL + ";disable_auto_compactions=true")
+                self.load(after, "--add", text="x\n")
+                found = self.assert_found("unreadable-filters")
+                self.assert_evidence(found, "rocksdb.BuiltinBloomFilter", r"name rocksieve\b")
+
+    def test_ours_under_a_policy_of_rocksdb(self):
+        self.load("rocksieve.cuckoo:12", options=SMALL + ";disable_auto_compactions=true")
+        self.load("ribbonfilter:10", "--add", text="x\n")
+        self.assert_evidence(self.assert_found("unreadable-filters"), "rocksieve.cuckoo",
+                             "ribbonfilter")
+
+    def test_no_prefix_extractor_for_prefixes(self):
+        self.load(options=SMALL + ";block_based_table_factory={whole_key_filtering=false}")
+        self.assert_evidence(self.assert_found("prefix-extractor-missing"),
+                             "whole_key_filtering=false", "prefix_extractor=nullptr")
+
+    def test_another_prefix_extractor(self):
+        for whole_keys, severity in (("false", "error"), ("true", "warning")):
+            with self.subTest(whole_keys=whole_keys):
+                self.database = self.directory / whole_keys
+                self.load(options=SMALL + ";prefix_extractor=rocksdb.FixedPrefix.4;"
+                          "block_based_table_factory={whole_key_filtering=%s}" % whole_keys)
+                self.edit_options("prefix_extractor=rocksdb.FixedPrefix.4",
+                                  "prefix_extractor=rocksdb.FixedPrefix.5")
+                found = self.assert_found("prefix-extractor-changed")
+                self.assertEqual(severity, found["severity"])
+                self.assert_evidence(found, "FixedPrefix.4", "FixedPrefix.5",
+                                     f"whole_key_filtering={whole_keys}")
+
+    def test_whole_keys_wanted_only_now(self):
+        self.load(options=SMALL + ";prefix_extractor=rocksdb.FixedPrefix.4;"
+                  "block_based_table_factory={whole_key_filtering=false}")
+        self.edit_options("whole_key_filtering=false", "whole_key_filtering=true")
+        self.edit_options("memtable_whole_key_filtering=true", "memtable_whole_key_filtering=false")
+        self.assert_found("whole-keys-missing")
+
+    def test_no_filters_in_the_last_level(self):
+        self.load(OURS, "--compact", options=SMALL + ";optimize_filters_for_hits=true")
+        self.assert_evidence(self.assert_found("last-level-unfiltered"),
+                             "optimize_filters_for_hits=true", "100 % of all entries")
+
+
+    def test_auto_without_its_listener(self):
+        for text in (None, ""):  # the log tells, or only the options do
+            shutil.rmtree(self.database, ignore_errors=True)
+            self.load("rocksieve.auto:10", text=text)
+            self.edit_options("listeners=.*", "")
+            run_ok("ldb", f"--db={self.database}", "--try_load_options", "put", "x", "y",
+                   preload=[PLUGIN])
+            self.assert_evidence(self.assert_found("auto-without-listener"), "rocksieve.auto:10",
+                                 "listeners=")
+
+
+class Damage(Examined):
+    def flip(self, table, offset):
+        with open(table, "r+b") as file:
+            file.seek(offset)
+            byte = file.read(1)[0]
+            file.seek(offset)
+            file.write(bytes([byte ^ 0x55]))
+
+    def test_a_filter_block(self):
+        for spec in (OURS, BUILT_IN):
+            with self.subTest(spec=spec):
+                shutil.rmtree(self.database, ignore_errors=True)
+                self.load(spec, "--compact", options="compression=kNoCompression")
+                [table] = self.tables()
+                data_bytes = int(table_properties(table, [PLUGIN])["data block size"])
+                self.flip(table, data_bytes + 1000)
+                self.assert_evidence(self.assert_found("damaged-filters"), re.escape(table.name),
+                                     "offset")
+
+    def test_a_table_file(self):
+        self.load(OURS, "--compact", options="compression=kNoCompression")
+        [table] = self.tables()
+        self.flip(table, table.stat().st_size - 3)
+        self.assert_evidence(self.assert_found("damaged-files"), re.escape(table.name))
+
+
+class Costs(Examined):
+    CACHED = SMALL + ";block_based_table_factory={cache_index_and_filter_blocks=true;block_cache=%s}"
+
+    def test_a_cache_that_is_too_small(self):
+        self.load(options=self.CACHED % "20K")
+        found = self.assert_found("filters-exceed-cache")
+        self.assert_evidence(found, r"capacity : 20480", r"filters in it: \d\d,\d\d\d bytes",
+                             "cache_index_and_filter_blocks=true")
+
+    def test_partitions_are_in_the_cache_whatever_the_option(self):
+        self.load(OURS, "--partitioned", options=SMALL +
+                  ";block_based_table_factory={block_cache=10K}")
+        self.assert_found("filters-exceed-cache")
+
+    def test_filters_that_fit_no_shard(self):
+        text = "".join(f"{i}\n" for i in range(500_000))
+        self.load(OURS, "--compact", text=text, options="target_file_size_base=1000000000;"
+                  "block_based_table_factory={cache_index_and_filter_blocks=true;"
+                  "block_cache={capacity=4M;num_shard_bits=3}}")
+        self.assert_evidence(self.assert_found("huge-filters"), "in 8 shards of 524,288 bytes")
+
+    def test_few_open_files(self):
+        self.load(options=f"{SMALL};max_open_files=20", text=lines(100_000))
+        self.assertGreater(len(self.tables()), 20)
+        self.assert_evidence(self.assert_found("table-cache-too-small"), "max_open_files=")
+
+    def test_tiny_files(self):
+        self.load(text=lines(8_000, value_bytes=2500), options=SMALL +
+                  ";disable_auto_compactions=true;level0_slowdown_writes_trigger=100000;"
+                  "level0_stop_writes_trigger=100000")
+        self.assertGreater(len(self.tables()), 100)
+        self.assert_evidence(self.assert_found("tiny-files"), "bits per key")
+
+    def test_thrashing(self):
+        run_ok("db_bench", f"--db={self.database}", "--benchmarks=fillrandom,compact,readmissing",
+               "--num=300000", "--bloom_bits=10", "--cache_index_and_filter_blocks=true",
+               "--cache_size=100000", "--statistics", "--stats_dump_period_sec=1",
+               "--reads=1000000", "--duration=4", f"--seed={SEED}", "--compression_type=none")
+        self.assert_evidence(
+            self.assert_found("filters-thrash", "filters-exceed-cache", "huge-filters"),
+            r"LOG, after line \d+: rocksdb.block.cache.filter.miss COUNT : \d+")
+
+
+class Processes(Examined):
+    @contextlib.contextmanager
+    def process(self, *command, variables=None):
+        """A program that has the database open for as long as its input is."""
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env=dict(variables or {}))
+        try:
+            for _ in range(500):
+                report = json.loads(run(COMMAND, "doctor", f"--db={self.database}", "--json").out)
+                if report["open_in_process"] == process.pid:
+                    break
+                time.sleep(0.02)
+            else:
+                raise AssertionError(f"{command} has not opened the database")
+            yield f"--pid={process.pid}"
+        finally:
+            process.kill()
+            process.communicate()
+
+    def static_host(self):
+        return compile_program(PROGRAMS / "static_host.cc", self.directory / "static_host",
+                               "-Wl,-Bstatic", "-lrocksdb", "-Wl,-Bdynamic", "-lsnappy", "-llz4",
+                               "-lzstd", "-lbz2", "-lz", "-lpthread", "-ldl")
+
+    def ldb(self, **variables):
+        return self.process("ldb", f"--db={self.database}", "load", variables=variables)
+
+    def test_healthy_with_the_plugin_linked(self):
+        self.load()
+        with self.process(COMMAND, "load", f"--db={self.database}", f"--spec={OURS}", "--add",
+                          "--input=-") as pid:
+            self.assert_healthy(pid)
+            self.assert_healthy()
+
+    def test_healthy_with_the_plugin_preloaded(self):
+        self.load()
+        with self.ldb(LD_PRELOAD=str(PLUGIN)) as pid:
+            self.assert_healthy(pid)
+
+    def test_healthy_without_a_need_of_it(self):
+        self.load(BUILT_IN)
+        with self.ldb() as pid:
+            self.assert_healthy(pid)
+
+    def test_not_loaded(self):
+        self.load()
+        with self.ldb(LD_PRELOAD="/nonexistent/librocksieve.so") as pid:
+            self.assert_evidence(self.assert_found("plugin-not-loaded", "policy-lost", flags=[pid]),
+                                 r"librocksdb\.so\.7\.8.*no librocksieve\.so",
+                                 "LD_PRELOAD=/nonexistent/librocksieve.so")
+
+    def test_static(self):
+        host = self.static_host()
+        for name, variables in (("plain", {}), ("preloaded", {"LD_PRELOAD": str(PLUGIN)}),
+                                ("stripped", {})):
+            with self.subTest(name):
+                shutil.rmtree(self.database, ignore_errors=True)
+                self.load()
+                if name == "stripped":
+                    run_ok("strip", host)
+                with self.process(host, self.database, variables=variables) as pid:
+                    found = self.assert_found("static-rocksdb", "policy-lost", flags=[pid])
+                self.assert_evidence(found, f"{host} has RocksDB's code inside")
+                if variables:
+                    self.assert_evidence(found, "librocksieve.so.* is loaded", "a second copy")
+
+    def test_static_with_a_policy_of_rocksdb_is_healthy(self):
+        self.load(BUILT_IN)
+        host = self.static_host()
+        with self.process(host, self.database) as pid:
+            self.assert_healthy(pid)
+
+    def test_another_rocksdb_than_the_plugin_is_for(self):
+        self.load()
+        library = run_ok("ldd", PLUGIN).out
+        [installed] = re.findall(r"librocksdb\.so\S* => (\S+)", library)
+        other = self.directory / "librocksdb.so.8.9.1"
+        shutil.copy(installed, other)
+        with self.ldb(LD_PRELOAD=f"{other}:{PLUGIN}") as pid:
+            self.assert_evidence(self.assert_found("plugin-wrong-version", flags=[pid]),
+                                 r"needs librocksdb\.so\.7\.8", r"librocksdb\.so\.8\.9\.1")
+
+    def test_a_plugin_that_was_replaced(self):
+        self.load()
+        copy = self.directory / "librocksieve.so"
+        shutil.copy(PLUGIN, copy)
+        with self.ldb(LD_PRELOAD=str(copy)) as pid:
+            copy.unlink()
+            self.assert_evidence(self.assert_found("plugin-replaced", flags=[pid]), "deleted")
+
+
+class CannotLook(Examined):
+    def assert_cannot(self, says, *flags, database=None):
+        finished = run(COMMAND, "doctor", f"--db={database or self.database}", *flags)
+        self.assertEqual((2, ""), (finished.code, finished.out), finished)
+        self.assertIn(says, finished.err)
+
+    def test_no_database(self):
+        self.assert_cannot("there is no directory")
+        self.assert_cannot("there is no RocksDB database", database=self.directory)
+
+    def test_wrong_processes(self):
+        self.load(text="a\n")
+        self.assert_cannot("there is no process 999999999", "--pid=999999999")
+        with subprocess.Popen(["sleep", "60"]) as process:
+            try:
+                self.assert_cannot("no file of", f"--pid={process.pid}")
+            finally:
+                process.kill()
+        self.assert_cannot("is not the number of a process", "--pid=x")
+
+    def test_corrupt_manifest(self):
+        self.load(text="a\n")
+        [manifest] = self.database.glob("MANIFEST-*")
+        manifest.write_bytes(b"x" * 1000)
+        self.assert_cannot("MANIFEST")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,76 @@
+// Which filter each file of a tree should have, so that missing keys cost least in a given memory.
+//
+// A missing key meets file f with probability w(f), its key share, and pays there the cost c(b) of
+// a filter of b bits per key. The least sum of w * c(b) for a sum of keys * b that may not exceed
+// the memory is where a bit saves the same everywhere (Lagrange; for whole levels: Dayan,
+// Athanassoulis, Idreos, "Monkey", 2017): b(f) is the hull's answer to the price
+// theta * keys(f) / w(f). So a file gets the more bits, the fewer keys it spreads over its range.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "budget/hull.h"
+
+namespace rocksieve {
+
+// A file of a tree, real or to come.
+struct TreeFile {
+  std::string_view smallest, largest;
+  uint64_t entries = 0;      // that count towards the budget: tombstones and old versions included
+  uint64_t filter_keys = 0;  // distinct keys and prefixes of its filter
+  // Bits of the filter that it has; negative if its bits are still to be decided.
+  double filter_bits = -1;
+  // Whether its entries bring memory to the budget, and its filter takes of it. Others, whose
+  // filters somebody else made, only say where the keys are.
+  bool budgeted = true;
+};
+
+struct AllocatorOptions {
+  double bits_per_entry = 10;  // the budget
+  std::vector<FilterKind> kinds = {FilterKind::kBloom, FilterKind::kCuckoo, FilterKind::kRibbon};
+  CostModel cost_model;
+  bool thorough = false;
+  // How strongly the next files make up for what earlier ones took too much or too little: by this
+  // factor. 1 drifts, 12 overshoots.
+  double feedback = 6;
+};
+
+// Immutable, so any number of threads may use it. Making one takes some milliseconds.
+class Allocator {
+ public:
+  explicit Allocator(const AllocatorOptions& options);
+
+  // The filters that are best for the tree if all could be built now, one per file, filter_bits
+  // being ignored. Cost: some 1 us per file.
+  std::vector<FilterChoice> Ideal(const std::vector<TreeFile>& files) const;
+
+  // The filter for files[next], which is being built, given the filters that the others have. What
+  // they take more or less than in the ideal is made up for. Cost: some 1.5 us per file.
+  FilterChoice Decide(const std::vector<TreeFile>& files, size_t next) const;
+
+  // The same as bits per key: for filters in partitions, which Choose() themselves from the hull of
+  // filters of their size.
+  double DecideBits(const std::vector<TreeFile>& files, size_t next) const;
+
+  // Reads that a missing key costs, with these bits per key in each file, the charge of probes
+  // included.
+  double CostOf(const std::vector<TreeFile>& files, const std::vector<double>& bits_per_key) const;
+
+  // For filters of about so many keys.
+  const Hull& HullFor(uint64_t keys) const;
+
+  const AllocatorOptions& options() const { return options_; }
+
+ private:
+  // Small filters have overheads; beyond 2^kLastHull keys nothing changes.
+  static constexpr int kLastHull = 15;
+
+  const AllocatorOptions options_;
+  std::array<std::unique_ptr<const Hull>, kLastHull + 1> hulls_;  // for 2^i keys
+};
+
+}  // namespace rocksieve

@@ -1,0 +1,43 @@
+// The spec "rocksieve.auto:BITS[:FAMILIES][:OPTION]..." as a value: one budget for a whole tree.
+//
+//   rocksieve.auto:10                   10 bits per live entry, all filters of the tree together
+//   rocksieve.auto:10:bloom+cuckoo      of these families only
+//   rocksieve.auto:10:salted            options as in filter_spec.h, for each filter
+//   rocksieve.auto:10:read-ns-200000    what things cost, in nanoseconds (cost_model.h): read-ns,
+//                                       bloom-ns, cuckoo-ns, ribbon-ns
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocksieve/filter_spec.h>
+
+#include "budget/allocation.h"
+#include "budget/cost_model.h"
+
+namespace rocksieve {
+
+struct AutoSpec {
+  static constexpr double kMinBits = 1, kMaxBits = 32;
+
+  double bits_per_entry = 10;
+  std::vector<Family> families = {Family::kBloom, Family::kCuckoo, Family::kRibbon};
+  CostModel cost_model;
+  // own_name, salted, thorough and verified are what counts here.
+  FilterSpec options;
+
+  // Whether a text is meant to be one, right or wrong: it begins with "rocksieve.auto".
+  static bool IsMeant(std::string_view text);
+
+  // As FilterSpec's.
+  static std::string Parse(std::string_view text, AutoSpec* spec);
+  std::string ToString() const;
+
+  AllocatorOptions ForAllocator() const;
+
+  // The spec to build a filter with that the allocator chose. REQUIRES: IsOurs(choice.kind).
+  FilterSpec SpecFor(const FilterChoice& choice) const;
+};
+
+}  // namespace rocksieve

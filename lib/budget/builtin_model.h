@@ -1,0 +1,36 @@
+// Sizes and false-positive rates of RocksDB's built-in filters.
+//
+// Source: RocksDB 7.8, util/bloom_impl.h (FastLocalBloomImpl, BloomMath), util/ribbon_impl.h
+// (SerializableInterleavedSolution), util/ribbon_config.cc (slots for so many keys) and
+// table/block_based/filter_policy.cc (sizes, and the five bytes at the end of each block). The
+// headers of a RocksDB installation have none of it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rocksieve {
+
+// The rate that a block of `keys` keys, made by either built-in policy, should have: the mean over
+// the number of keys in a line for a Bloom filter; 2^-columns for a Ribbon filter. -1 if the block
+// is neither.
+double BuiltinRate(std::string_view block, uint64_t keys);
+
+// The bits per key that NewBloomFilterPolicy() takes for this rate.
+double BuiltinBloomBitsForRate(double rate);
+
+// The same for NewRibbonFilterPolicy(), which takes the bits of a Bloom filter of equal rate, but
+// estimates that rate by a formula of its own.
+double BuiltinRibbonBitsForRate(double rate);
+
+// What a filter of so many keys takes and does, made with this argument of the policy. A Ribbon
+// policy makes Bloom filters at flushes (unless told otherwise) and of some hundred keys or fewer;
+// only the latter is known here.
+struct BuiltinFilter {
+  double bytes = 0;
+  double rate = 0;
+};
+BuiltinFilter BuiltinBloom(uint64_t keys, double bits_per_key);
+BuiltinFilter BuiltinRibbon(uint64_t keys, double bloom_equivalent_bits_per_key);
+
+}  // namespace rocksieve

@@ -1,0 +1,34 @@
+// The parts that the texts of all kinds of specs are made of.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <rocksieve/filter_spec.h>
+
+namespace rocksieve {
+
+inline constexpr std::string_view kSpecPrefix = "rocksieve.";
+
+// In quotation marks, and cut if very long.
+std::string QuotedSpec(std::string_view text);
+
+// Shortest decimal that reads back as the same number, without an exponent.
+std::string DecimalText(double value);
+
+// Digits, perhaps a point and more digits; nothing else, so neither signs nor exponents nor "nan".
+bool ParseDecimal(std::string_view text, double* value);
+
+// Cuts off and returns what stands before the first colon.
+std::string_view NextSpecPart(std::string_view* text);
+
+// "own-name, salted, .."
+std::string_view SpecOptionNames();
+
+enum class OptionState { kSet, kUnknown, kTwice };
+OptionState SetSpecOption(std::string_view name, FilterSpec* spec);
+
+// ":own-name:salted", of those that are set.
+std::string SpecOptionsText(const FilterSpec& spec);
+
+}  // namespace rocksieve

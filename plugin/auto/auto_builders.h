@@ -1,0 +1,47 @@
+// What a policy rocksieve.auto:.. makes its builders with.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <rocksdb/filter_policy.h>
+
+#include "auto/history.h"
+#include "budget/allocation.h"
+#include "budget/auto_spec.h"
+#include "spec_decider.h"
+
+namespace rocksieve {
+
+// Thread-safe. Must outlive the deciders that it makes.
+class AutoBuilders {
+ public:
+  explicit AutoBuilders(const AutoSpec& spec);
+
+  // What a builder assumes until its decider says otherwise.
+  const FilterSpec& usual_spec() const { return usual_spec_; }
+
+  std::unique_ptr<SpecDecider> NewDecider(const rocksdb::FilterBuildingContext& context);
+
+  // A database is about to be opened: its log is to say again how it is followed.
+  void ForgetWhatWasLogged();
+
+ private:
+  void LogOnce(const rocksdb::FilterBuildingContext& context, bool announced);
+
+  const AutoSpec spec_;
+  const std::string name_;
+  const uint64_t maker_;
+  const Allocator allocator_;
+  FilterSpec usual_spec_;
+  History history_;
+
+  std::mutex mutex_;
+  std::set<std::pair<const void*, std::string>> logged_;  // guarded by mutex_
+};
+
+}  // namespace rocksieve

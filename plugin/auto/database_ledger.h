@@ -1,0 +1,99 @@
+// The live files of one database, as its events tell.
+//
+// Only column families whose filters `auto` makes are followed: each that has a job is taken for
+// one until its first new table turns out to have another policy's filter.
+//
+// A file is registered when its filter is built and its job is still running, made exact when the
+// table is complete, and removed when it is deleted or has served as a job's input. Trivial moves
+// change nothing, since levels are not kept: a file's range says what it is. What events cannot
+// tell (files from before, ingested ones, jobs that failed) a resync does: the live files as the
+// database itself lists them.
+//
+// Thread-safe. Calls nobody while it holds its lock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "auto/ledger_file.h"
+
+namespace rocksieve {
+
+// A file as the database lists it, and its column family.
+struct LiveFile {
+  std::string column_family;
+  LedgerFile file;
+};
+
+class DatabaseLedger {
+ public:
+  // Of a job, a flush or a compaction; its input files, by number.
+  void BeginJob(const std::string& column_family, int job, const std::vector<uint64_t>& inputs);
+  // A flush or compaction was successful: its inputs are gone, but for those among the outputs.
+  void EndJob(const std::string& column_family, int job, const std::vector<uint64_t>& inputs,
+              const std::vector<uint64_t>& outputs);
+  void FailJob(const std::string& column_family, int job);
+
+  // A builder has made a filter, or one more partition of it.
+  void Register(const std::string& column_family, int job, const LedgerFile& file);
+  // The table is complete: what it really has. `is_auto`: an auto policy was in force.
+  void Complete(const std::string& column_family, uint64_t number, uint64_t entries,
+                uint64_t filter_keys, double filter_bits, bool is_auto);
+  void Remove(uint64_t number);
+
+  Surroundings Look(const std::string& column_family, int job, const LedgerFile& self,
+                    bool complete) const;
+
+  // Resync. Needed if the database was opened anew, if something happened that events do not tell,
+  // and every so many jobs to be safe.
+  // `column_family` is the one that has a job.
+  bool NeedsResync(const std::string& session, const std::string& column_family) const;
+  void RequestResync();
+  // Begins one: what happens from here on is not undone by Replace(). False if another thread is
+  // about it. Every true must be followed by a Replace() or CancelResync().
+  bool BeginResync();
+  void CancelResync();
+  bool Follows(const std::string& column_family) const;
+  // Which of these numbers are known, with all that can be known.
+  std::unordered_map<uint64_t, LedgerFile> Known(const std::vector<uint64_t>& numbers) const;
+  void Replace(const std::string& session, std::vector<LiveFile> live);
+
+  size_t file_count() const;
+
+ private:
+  struct Entry {
+    LedgerFile file;
+    int job = 0;         // that is writing it; 0 if it is installed
+    uint64_t clock = 0;  // when it was registered
+  };
+  struct Job {
+    std::vector<uint64_t> inputs;
+    uint64_t clock = 0;
+  };
+  struct ColumnFamily {
+    bool ignored = false;  // another policy makes its filters
+    bool synced = false;
+    std::unordered_map<uint64_t, Entry> files;
+    std::map<int, Job> jobs;
+  };
+
+  void RemoveLocked(ColumnFamily* family, uint64_t number);
+
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, ColumnFamily> families_;
+  std::string session_;
+  uint64_t clock_ = 0;  // counts changes
+  int jobs_since_resync_ = 0;
+  bool resync_requested_ = true;
+  bool resyncing_ = false;
+  uint64_t resync_clock_ = 0;
+  std::unordered_set<uint64_t> removed_while_resyncing_;
+};
+
+}  // namespace rocksieve

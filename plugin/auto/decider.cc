@@ -1,0 +1,102 @@
+#include "auto/decider.h"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace rocksieve {
+namespace {
+
+// Of a partition's entry in the filter's index, beside its key: sequence number, handle, lengths.
+constexpr double kIndexEntryBytes = 14;
+
+TreeFile Describe(const LedgerFile& file, uint64_t maker) {
+  TreeFile described;
+  described.smallest = file.range->smallest;
+  described.largest = file.range->largest;
+  described.entries = file.entries;
+  described.filter_keys = file.filter_keys;
+  described.filter_bits = file.filter_bits;
+  described.budgeted = file.maker == maker;
+  return described;
+}
+
+}  // namespace
+
+AutoDecider::AutoDecider(const AutoSpec& spec, const Allocator& allocator, uint64_t maker,
+                         bool partitioned, std::unique_ptr<FileTracker> tracker)
+    : spec_(spec),
+      allocator_(allocator),
+      maker_(maker),
+      partitioned_(partitioned),
+      tracker_(std::move(tracker)) {}
+
+AutoDecider::~AutoDecider() {
+  if (!updated_ && tracker_ != nullptr) tracker_->Update(SelfWith(0));
+}
+
+void AutoDecider::AddKey(const rocksdb::Slice& key) {
+  // A prefix comes right after its key, and is no entry of the table. In the order of keys nothing
+  // else is a proper prefix of what comes before it.
+  if (key.size() < last_key_.size() && std::memcmp(key.data(), last_key_.data(), key.size()) == 0) {
+    return;
+  }
+  if (entries_++ == 0) first_key_.assign(key.data(), key.size());
+  last_key_.assign(key.data(), key.size());
+}
+
+LedgerFile AutoDecider::SelfWith(uint64_t keys) const {
+  LedgerFile self;
+  self.range = std::make_shared<const UserKeyRange>(UserKeyRange{first_key_, last_key_});
+  self.entries = entries_;
+  self.filter_keys = keys_built_ + keys;
+  self.filter_bits = bits_built_;
+  self.maker = maker_;
+  return self;
+}
+
+double AutoDecider::IndexBitsPerPartition() const {
+  return partitioned_ ? 8 * (kIndexEntryBytes + static_cast<double>(last_key_.size())) : 0;
+}
+
+double AutoDecider::BitsFor(uint64_t keys) const {
+  const LedgerFile self = SelfWith(keys);
+  Surroundings around;
+  if (tracker_ != nullptr) around = tracker_->Look(self, !partitioned_);
+  std::vector<TreeFile> files;
+  files.reserve(around.others.size() + 1);
+  for (const LedgerFile& other : around.others) files.push_back(Describe(other, maker_));
+  files.push_back(Describe(self, maker_));
+  TreeFile& next = files.back();
+  next.filter_bits = -1;
+  if (around.entries_to_come > 0) {
+    next.entries += around.entries_to_come;
+    next.filter_keys += around.entries_to_come;
+    next.largest = around.largest_to_come;
+  }
+  return allocator_.DecideBits(files, files.size() - 1);
+}
+
+bool AutoDecider::Decide(uint64_t keys, FilterSpec* spec) {
+  // The more of the file is known the better the decision, but each takes as long as building the
+  // filter of some thousand keys.
+  if (std::has_single_bit(partitions_ + 1)) bits_per_key_ = BitsFor(keys);
+  const double index_bits = IndexBitsPerPartition() / static_cast<double>(keys == 0 ? 1 : keys);
+  const FilterChoice choice = allocator_.HullFor(keys).Choose(bits_per_key_ - index_bits);
+  if (choice.kind == FilterKind::kNone) return false;
+  *spec = spec_.SpecFor(choice);
+  return true;
+}
+
+void AutoDecider::Built(uint64_t keys, uint64_t bytes) {
+  keys_built_ += keys;
+  bits_built_ += 8 * static_cast<double>(bytes) + IndexBitsPerPartition();
+  partitions_++;
+  updated_ = false;
+  if (tracker_ == nullptr || (partitioned_ && !std::has_single_bit(partitions_))) return;
+  tracker_->Update(SelfWith(0));
+  updated_ = true;
+}
+
+}  // namespace rocksieve

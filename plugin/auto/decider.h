@@ -1,0 +1,48 @@
+// Decides on the filter of one table file, from the tree around it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "auto/file_tracker.h"
+#include "budget/allocation.h"
+#include "budget/auto_spec.h"
+#include "spec_decider.h"
+
+namespace rocksieve {
+
+class AutoDecider final : public SpecDecider {
+ public:
+  // `tracker` may be null: nothing is known but the file itself. `spec` and `allocator` must live
+  // longer. `partitioned`: the file has many filters, one after the other.
+  AutoDecider(const AutoSpec& spec, const Allocator& allocator, uint64_t maker, bool partitioned,
+              std::unique_ptr<FileTracker> tracker);
+  ~AutoDecider() override;
+
+  void AddKey(const rocksdb::Slice& key) override;
+  bool Decide(uint64_t keys, FilterSpec* spec) override;
+  void Built(uint64_t keys, uint64_t bytes) override;
+
+ private:
+  LedgerFile SelfWith(uint64_t keys) const;
+  double BitsFor(uint64_t keys) const;
+  double IndexBitsPerPartition() const;
+
+  const AutoSpec& spec_;
+  const Allocator& allocator_;
+  const uint64_t maker_;
+  const bool partitioned_;
+  const std::unique_ptr<FileTracker> tracker_;
+
+  // Of the whole file so far.
+  std::string first_key_, last_key_;
+  uint64_t entries_ = 0;
+  uint64_t keys_built_ = 0;
+  double bits_built_ = 0;
+  uint64_t partitions_ = 0;
+  double bits_per_key_ = 0;  // as last decided
+  bool updated_ = true;      // the tracker knows all of this
+};
+
+}  // namespace rocksieve

@@ -1,0 +1,132 @@
+#include "auto/history.h"
+
+#include <algorithm>
+
+#include "budget/key_scale.h"
+
+namespace rocksieve {
+namespace {
+
+// Beyond, the oldest are forgotten: trees of closed databases, files that nothing replaced.
+constexpr size_t kMaxTrees = 256, kMaxFiles = 8192;
+
+bool Overlap(const UserKeyRange& a, const UserKeyRange& b) {
+  // Files that only meet in a key do not, as outputs of one compaction may; but those that are no
+  // more than this key do.
+  const std::string& from = std::max(a.smallest, b.smallest);
+  const std::string& to = std::min(a.largest, b.largest);
+  return from < to || (a.smallest == b.smallest && a.largest == b.largest);
+}
+
+// What is left of the file beyond `end`. REQUIRES: it reaches beyond.
+LedgerFile TrimmedTo(const LedgerFile& file, const std::string& end) {
+  const UserKeyRange& range = *file.range;
+  const KeyScale scale({range.smallest, range.largest, end});
+  const double from = scale.PositionOf(range.smallest), to = scale.PositionOf(range.largest);
+  const double share =
+      to > from ? std::clamp((to - scale.PositionOf(end)) / (to - from), 0.0, 1.0) : 0.5;
+  LedgerFile rest = file;
+  rest.range = std::make_shared<const UserKeyRange>(UserKeyRange{end + '\0', range.largest});
+  rest.entries = static_cast<uint64_t>(share * static_cast<double>(file.entries));
+  rest.filter_keys = static_cast<uint64_t>(share * static_cast<double>(file.filter_keys));
+  rest.filter_bits *= share;
+  return rest;
+}
+
+}  // namespace
+
+class History::Tracker final : public FileTracker {
+ public:
+  Tracker(History* history, TreeId id, int level, bool is_compaction, uint64_t number)
+      : history_(history),
+        id_(std::move(id)),
+        level_(level),
+        is_compaction_(is_compaction),
+        number_(number) {}
+
+  Surroundings Look(const LedgerFile& self, bool /*complete*/) override {
+    return history_->Look(id_, level_, is_compaction_, Numbered(self));
+  }
+  void Update(const LedgerFile& self) override { history_->Update(id_, level_, Numbered(self)); }
+
+ private:
+  LedgerFile Numbered(LedgerFile self) const {
+    self.number = number_;
+    return self;
+  }
+
+  History* const history_;
+  const TreeId id_;
+  const int level_;
+  const bool is_compaction_;
+  const uint64_t number_;
+};
+
+std::unique_ptr<FileTracker> History::NewTracker(const rocksdb::FilterBuildingContext& context) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::make_unique<Tracker>(this, TreeId(context.info_log, context.column_family_name),
+                                   std::max(context.level_at_creation, 0),
+                                   context.reason == rocksdb::TableFileCreationReason::kCompaction,
+                                   ++last_number_);
+}
+
+History::Tree* History::FindTreeLocked(const TreeId& id) {
+  if (trees_.count(id) == 0 && trees_.size() >= kMaxTrees) {
+    trees_.erase(std::min_element(trees_.begin(), trees_.end(), [](const auto& a, const auto& b) {
+      return a.second.last_used < b.second.last_used;
+    }));
+  }
+  Tree* tree = &trees_[id];
+  tree->last_used = ++uses_;
+  return tree;
+}
+
+Surroundings History::Look(const TreeId& id, int level, bool is_compaction,
+                           const LedgerFile& self) {
+  Surroundings around;
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<File>& files = FindTreeLocked(id)->files;
+  if (is_compaction) {
+    // Compactions within level 0 take the newest files, not more than what came out.
+    uint64_t replaced = 0;
+    std::vector<File> kept;
+    for (size_t i = files.size(); i-- > 0;) {
+      File& file = files[i];
+      const UserKeyRange& range = *file.file.range;
+      const bool is_input =
+          file.file.number != self.number && file.level <= level && Overlap(range, *self.range) &&
+          (file.level == level || file.trimmed || range.smallest >= self.range->smallest) &&
+          (level > 0 || replaced < self.entries);
+      if (!is_input) {
+        kept.push_back(std::move(file));
+        continue;
+      }
+      replaced += file.file.entries;
+      if (range.largest > self.range->largest) {
+        kept.push_back({TrimmedTo(file.file, self.range->largest), file.level, true});
+      }
+    }
+    std::reverse(kept.begin(), kept.end());
+    files = std::move(kept);
+  }
+  around.others.reserve(files.size());
+  for (const File& file : files) {
+    if (file.file.number != self.number) around.others.push_back(file.file);
+  }
+  return around;
+}
+
+void History::Update(const TreeId& id, int level, const LedgerFile& self) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<File>& files = FindTreeLocked(id)->files;
+  for (size_t i = files.size(); i-- > 0;) {
+    if (files[i].file.number == self.number) {
+      files[i].file = self;
+      return;
+    }
+  }
+  files.push_back({self, level, false});
+  if (files.size() > kMaxFiles) files.erase(files.begin());
+}
+
+}  // namespace rocksieve

@@ -1,0 +1,198 @@
+#include <rocksieve/metrics.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "prometheus.h"
+
+namespace rocksieve {
+namespace {
+
+// What a policy counts by family and level.
+struct BuiltMetric {
+  const char* name;
+  const char* help;
+  double (*value)(const FiltersBuilt& built);
+};
+
+constexpr BuiltMetric kBuiltMetrics[] = {
+    {"rocksieve_filters_built_total",
+     "Filters built, one per file or per partition of its filter, by family and by the level at "
+     "which the file was created.",
+     [](const FiltersBuilt& built) { return static_cast<double>(built.filters); }},
+    {"rocksieve_filter_keys_total", "Distinct keys and prefixes that the filters were built from.",
+     [](const FiltersBuilt& built) { return static_cast<double>(built.keys); }},
+    {"rocksieve_filter_bytes_total", "Bytes of the filters built.",
+     [](const FiltersBuilt& built) { return static_cast<double>(built.bytes); }},
+    {"rocksieve_filter_build_seconds_total",
+     "Time that building filters held up the threads that write files.",
+     [](const FiltersBuilt& built) { return built.build_seconds; }},
+};
+
+// What a policy counts as a whole.
+struct PolicyMetric {
+  const char* name;
+  const char* help;
+  uint64_t FilterStats::*value;
+};
+
+constexpr PolicyMetric kPolicyMetrics[] = {
+    {"rocksieve_incomplete_filters_built_total",
+     "Filters built that answer \"may match\" to more keys than they should, since somebody chose "
+     "keys for that.",
+     &FilterStats::incomplete_filters_built},
+    {"rocksieve_filters_opened_total", "Intact filters of rocksieve that were opened.",
+     &FilterStats::filters_opened},
+    {"rocksieve_foreign_filters_opened_total",
+     "Filters of other policies that were handed to RocksDB's own reader.",
+     &FilterStats::foreign_filters_opened},
+    {"rocksieve_damaged_filters_total", "Filter blocks that are damaged; their files are searched.",
+     &FilterStats::damaged_filters},
+    {"rocksieve_future_filters_total",
+     "Filter blocks from a later version of rocksieve; their files are searched.",
+     &FilterStats::future_filters},
+};
+
+// What RocksDB counts. Its own names for tickers have changed between releases, these will not.
+struct TickerMetric {
+  const char* name;
+  const char* help;
+  uint32_t ticker;
+};
+
+constexpr TickerMetric kTickerMetrics[] = {
+    {"rocksieve_rocksdb_filter_negatives_total",
+     "Lookups of a key in a file that its filter spared (RocksDB: BLOOM_FILTER_USEFUL).",
+     rocksdb::BLOOM_FILTER_USEFUL},
+    {"rocksieve_rocksdb_filter_positives_total",
+     "Lookups of a key in a file that its filter let pass (RocksDB: BLOOM_FILTER_FULL_POSITIVE).",
+     rocksdb::BLOOM_FILTER_FULL_POSITIVE},
+    {"rocksieve_rocksdb_filter_true_positives_total",
+     "Those among them that found something (RocksDB: BLOOM_FILTER_FULL_TRUE_POSITIVE).",
+     rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE},
+    {"rocksieve_rocksdb_filter_prefixes_checked_total",
+     "Prefixes that filters were asked for (RocksDB: BLOOM_FILTER_PREFIX_CHECKED).",
+     rocksdb::BLOOM_FILTER_PREFIX_CHECKED},
+    {"rocksieve_rocksdb_filter_prefix_negatives_total",
+     "Those among them that spared a file (RocksDB: BLOOM_FILTER_PREFIX_USEFUL).",
+     rocksdb::BLOOM_FILTER_PREFIX_USEFUL},
+    {"rocksieve_rocksdb_filter_cache_hits_total",
+     "Filter blocks found in the block cache (RocksDB: BLOCK_CACHE_FILTER_HIT).",
+     rocksdb::BLOCK_CACHE_FILTER_HIT},
+    {"rocksieve_rocksdb_filter_cache_misses_total",
+     "Filter blocks looked for in the block cache in vain (RocksDB: BLOCK_CACHE_FILTER_MISS).",
+     rocksdb::BLOCK_CACHE_FILTER_MISS},
+    {"rocksieve_rocksdb_filter_cache_inserted_bytes_total",
+     "Bytes of filter blocks put into the block cache (RocksDB: BLOCK_CACHE_FILTER_BYTES_INSERT).",
+     rocksdb::BLOCK_CACHE_FILTER_BYTES_INSERT},
+};
+
+// A source whose policy is known to be ours.
+struct Reading {
+  const MetricsSource* source;
+  FilterStats stats;
+};
+
+MetricLabels With(MetricLabels labels, const char* name, std::string value) {
+  labels[name] = std::move(value);
+  return labels;
+}
+
+void WritePolicies(const std::vector<Reading>& readings, PrometheusWriter* writer) {
+  writer->Metric("rocksieve_policy_info", "gauge", "1; the label is the policy's spec.");
+  for (const Reading& reading : readings) {
+    writer->Sample(With(reading.source->labels, "spec", reading.source->policy->GetId()), 1);
+  }
+  for (const BuiltMetric& metric : kBuiltMetrics) {
+    writer->Metric(metric.name, "counter", metric.help);
+    for (const Reading& reading : readings) {
+      for (const FiltersBuilt& built : reading.stats.built) {
+        MetricLabels labels = With(reading.source->labels, "family", built.family);
+        labels["level"] = built.level < 0 ? "unknown" : std::to_string(built.level);
+        writer->Sample(labels, metric.value(built));
+      }
+    }
+  }
+  for (const PolicyMetric& metric : kPolicyMetrics) {
+    writer->Metric(metric.name, "counter", metric.help);
+    for (const Reading& reading : readings) {
+      writer->Sample(reading.source->labels, static_cast<double>(reading.stats.*metric.value));
+    }
+  }
+}
+
+void WriteTickers(const std::vector<MetricsSource>& sources, PrometheusWriter* writer) {
+  for (const TickerMetric& metric : kTickerMetrics) {
+    writer->Metric(metric.name, "counter", metric.help);
+    for (const MetricsSource& source : sources) {
+      if (source.statistics == nullptr) continue;
+      writer->Sample(source.labels,
+                     static_cast<double>(source.statistics->getTickerCount(metric.ticker)));
+    }
+  }
+}
+
+rocksdb::Status CheckLabels(const MetricLabels& labels) {
+  for (const auto& [name, value] : labels) {
+    if (name == "family" || name == "level" || name == "spec") {
+      return rocksdb::Status::InvalidArgument(
+          "rocksieve::PrometheusText uses the label \"" + name + "\" itself",
+          "choose another name");
+    }
+    if (IsLabelName(name)) continue;
+    return rocksdb::Status::InvalidArgument(
+        "rocksieve::PrometheusText: \"" + name + "\" cannot be a label name",
+        "letters, digits and underscores are allowed, no digit and no __ in front");
+  }
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status AddOnce(const MetricLabels& labels, const char* what,
+                        std::set<MetricLabels>* taken) {
+  if (taken->insert(labels).second) return rocksdb::Status::OK();
+  return rocksdb::Status::InvalidArgument(
+      std::string("rocksieve::PrometheusText: two sources with ") + what + " have equal labels",
+      "tell them apart, for example by a label db");
+}
+
+}  // namespace
+
+FilterQueries GetFilterQueries(const rocksdb::Statistics& statistics) {
+  FilterQueries queries;
+  queries.negatives = statistics.getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
+  // In this order, and bounded: lookups may go on meanwhile.
+  queries.true_positives = statistics.getTickerCount(rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
+  queries.positives = std::max(queries.true_positives,
+                               statistics.getTickerCount(rocksdb::BLOOM_FILTER_FULL_POSITIVE));
+  return queries;
+}
+
+rocksdb::Status PrometheusText(const std::vector<MetricsSource>& sources, std::string* text) {
+  std::vector<Reading> readings;
+  std::set<MetricLabels> policy_labels, statistics_labels;
+  for (const MetricsSource& source : sources) {
+    rocksdb::Status status = CheckLabels(source.labels);
+    if (source.policy == nullptr && source.statistics == nullptr) {
+      status = rocksdb::Status::InvalidArgument(
+          "rocksieve::PrometheusText: a source has neither policy nor statistics",
+          "the database may have been opened without");
+    }
+    if (status.ok() && source.policy != nullptr) {
+      readings.push_back({&source, {}});
+      status = GetFilterStats(source.policy, &readings.back().stats);
+      if (status.ok()) status = AddOnce(source.labels, "policies", &policy_labels);
+    }
+    if (status.ok() && source.statistics != nullptr) {
+      status = AddOnce(source.labels, "statistics", &statistics_labels);
+    }
+    if (!status.ok()) return status;
+  }
+  PrometheusWriter writer;
+  if (!readings.empty()) WritePolicies(readings, &writer);
+  if (!statistics_labels.empty()) WriteTickers(sources, &writer);
+  *text = writer.text();
+  return rocksdb::Status::OK();
+}
+
+}  // namespace rocksieve

@@ -1,0 +1,197 @@
+// Each check beside its threshold. Real databases are in integration/doctor_test.py.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "facts_builder.h"
+
+namespace rocksieve::tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+FactsBuilder WithFiles(const std::string& policy = "rocksieve.bloom:10") {
+  FactsBuilder builder(policy);
+  builder.AddFile(0, 1000, 1250);
+  builder.AddFile(1, 100000, 125000);
+  return builder;
+}
+
+TEST(Checks, HealthyFacts) {
+  EXPECT_THAT(WithFiles().Ids(), IsEmpty());
+  EXPECT_THAT(WithFiles("bloomfilter:10:false").Ids(), IsEmpty());
+  EXPECT_THAT(FactsBuilder().Ids(), IsEmpty());
+}
+
+TEST(Checks, NoPolicy) {
+  FactsBuilder builder("nullptr");
+  TreeFile& file = builder.AddFile(1, 1000, 0);
+  file.filter = FilterSummary();
+  file.properties.filter_policy_name.clear();
+  EXPECT_THAT(builder.Ids(), ElementsAre("no-policy"));
+  builder.family.earlier_policies = {{"nullptr", "LOG, line 3"}};
+  EXPECT_THAT(builder.Ids(), ElementsAre("no-policy"));
+}
+
+TEST(Checks, PolicyLost) {
+  FactsBuilder builder("nullptr");
+  builder.family.earlier_policies = {{"rocksieve.bloom:10", "LOG.old.7, line 3"}};
+  const Findings findings = RunChecks(builder.Build());
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].id, "policy-lost");
+  EXPECT_THAT(findings[0].evidence,
+              ElementsAre("OPTIONS-000005: filter_policy=nullptr",
+                          "LOG.old.7, line 3: filter_policy: rocksieve.bloom:10"));
+  EXPECT_EQ(findings[0].severity, Severity::kError);
+}
+
+// CreateColumnFamily() does not ask whether the spec can be honoured.
+TEST(Checks, BadSpecOfANewColumnFamily) {
+  FactsBuilder builder("rocksieve.blom:10");
+  TreeFile& file = builder.AddFile(0, 1, 0);
+  file.filter = FilterSummary();
+  builder.log.plugin_reports = {{77, "rocksieve: files are written without filters: ..."}};
+  const Findings findings = RunChecks(builder.Build());
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].id, "bad-spec");
+  EXPECT_THAT(findings[0].evidence, testing::Contains(testing::HasSubstr("LOG, line 77")));
+}
+
+TEST(Checks, PolicyOfAnotherProgram) {
+  FactsBuilder builder("acme.Filter");
+  EXPECT_THAT(builder.Ids(), IsEmpty());  // no file, no sign of trouble
+  TreeFile& file = builder.AddFile(1, 10, 100);
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  file.filter = FilterSummary();
+  file.properties.filter_policy_name.clear();
+  EXPECT_THAT(builder.Ids(), ElementsAre("unknown-policy"));
+}
+
+TEST(Checks, FilesWithoutFilters) {
+  FactsBuilder builder = WithFiles();
+  TreeFile& file = builder.AddFile(2, 500, 0);
+  file.filter = FilterSummary();
+  EXPECT_THAT(builder.Ids(), ElementsAre("files-without-filters"));
+  file.properties.range_deletions = 500;  // nothing to filter
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  file.properties.range_deletions = 499;
+  EXPECT_THAT(builder.Ids(), ElementsAre("files-without-filters"));
+  file.properties.filter_policy_name = "rocksieve.auto:10";  // on purpose
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+}
+
+TEST(Checks, LaterVersion) {
+  FactsBuilder builder = WithFiles();
+  builder.AddFile(2, 5, 9).filter.problems = {
+      "the block at offset 3 (9 bytes): a later version of rocksieve wrote it"};
+  EXPECT_THAT(builder.Ids(), ElementsAre("later-version-filters"));
+}
+
+TEST(Checks, ReportOfThePlugin) {
+  FactsBuilder builder = WithFiles();
+  builder.log.plugin_reports = {{5, "rocksieve: a filter block is damaged; ..."}};
+  EXPECT_THAT(builder.Ids(), ElementsAre("plugin-report"));
+}
+
+TEST(Checks, CacheSize) {
+  FactsBuilder builder;
+  builder.AddFile(1, 1 << 20, 5 << 17);  // 0.625 MiB
+  builder.AddFile(1, 1 << 20, 5 << 17).properties.index_bytes = 1 << 20;
+  builder.log.families["default"].block_cache_bytes = 2 << 20;
+  builder.log.families["default"].block_cache_shard_bits = 0;
+  EXPECT_THAT(builder.Ids(), IsEmpty());  // they are not in the cache
+  builder.table_options["cache_index_and_filter_blocks"] = "true";
+  EXPECT_THAT(builder.Ids(), ElementsAre("filters-exceed-cache"));
+  builder.log.families["default"].block_cache_bytes = 3 << 20;
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  builder.log.families["default"].block_cache_shard_bits = 3;  // 384 KiB
+  EXPECT_THAT(builder.Ids(), ElementsAre("huge-filters"));
+}
+
+TEST(Checks, CacheMisses) {
+  FactsBuilder builder = WithFiles();
+  builder.table_options["cache_index_and_filter_blocks"] = "true";
+  auto& tickers = builder.log.tickers;
+  tickers["rocksdb.block.cache.filter.miss"] = 1000;
+  tickers["rocksdb.block.cache.filter.hit"] = 8000;
+  EXPECT_THAT(builder.Ids(), ElementsAre("filters-thrash"));
+  tickers["rocksdb.block.cache.filter.hit"] = 10000;
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  // Each of many blocks was missed just once.
+  tickers["rocksdb.block.cache.filter.hit"] = 0;
+  builder.AddFile(2, 1000000, 1250000).filter.partitions = 1000;
+  builder.family.tree.levels.back().files.back().filter.layout = FilterLayout::kPartitioned;
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+}
+
+TEST(Checks, HugeFilters) {
+  FactsBuilder builder;
+  builder.log.families["default"].block_cache_bytes = uint64_t{1} << 30;
+  TreeFile& file = builder.AddFile(1, 4 << 20, 5 << 20);
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  builder.table_options["cache_index_and_filter_blocks"] = "true";
+  EXPECT_THAT(builder.Ids(), ElementsAre("huge-filters"));
+  file.filter.layout = FilterLayout::kPartitioned;
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+}
+
+TEST(Checks, MemoryWaste) {
+  FactsBuilder builder;
+  for (int i = 0; i < 100; i++) builder.AddFile(1, 1 << 20, (1 << 20) + 100);
+  builder.facts.process.emplace();
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  builder.facts.process->jemalloc = true;  // gives 1.25 MiB to each
+  EXPECT_THAT(builder.Ids(), ElementsAre("filter-memory-waste"));
+  builder.table_options["optimize_filters_for_memory"] = "true";
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+}
+
+TEST(Checks, AutoListener) {
+  FactsBuilder builder = WithFiles("rocksieve.auto:10");
+  EXPECT_THAT(builder.Ids(), ElementsAre("auto-without-listener"));
+  builder.db_options["listeners"] = "{other:rocksieve.listener}";
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  // What really happened is in the log.
+  builder.log.follows["default"] = {
+      7, "rocksieve: column family default: rocksieve.auto:10 follows its own history of built"};
+  EXPECT_THAT(builder.Ids(), ElementsAre("auto-without-listener"));
+  builder.db_options.clear();
+  builder.log.follows["default"] = {
+      7, "rocksieve: column family default: rocksieve.auto:10 follows the live files"};
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+}
+
+TEST(Checks, RocksDbVersion) {
+  FactsBuilder builder = WithFiles();
+  builder.log.rocksdb_version = "8.1.1";
+  EXPECT_THAT(builder.Ids(), ElementsAre("unsupported-rocksdb"));
+  builder = WithFiles("ribbonfilter:10:0");
+  builder.log.rocksdb_version = "8.1.1";
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+}
+
+TEST(Checks, Processes) {
+  FactsBuilder builder = WithFiles();
+  ProcessFacts& process = builder.facts.process.emplace();
+  process.pid = 42;
+  process.rocksdb_copies = {{"/usr/lib/librocksdb.so.7.8.3", false}};
+  EXPECT_THAT(builder.Ids(), ElementsAre("plugin-not-loaded"));
+  process.plugins = {{"/opt/librocksieve.so.0.1.0", false}};
+  process.plugin_built_for = "7.8";
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  process.plugin_built_for = "7.9";
+  EXPECT_THAT(builder.Ids(), ElementsAre("plugin-wrong-version"));
+  process.plugin_built_for = "7.8";
+  process.plugins[0].replaced = true;
+  EXPECT_THAT(builder.Ids(), ElementsAre("plugin-replaced"));
+  process.plugins[0].replaced = false;
+
+  // A library of another language brings a second copy. Who uses which one?
+  process.rocksdb_copies.push_back({"/app/librocksdbjni.so", false});
+  EXPECT_THAT(builder.Ids(), ElementsAre("static-rocksdb"));
+  builder.facts.lock_holder = 42;  // wrote our spec into OPTIONS, so it knows it
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace rocksieve::tools

@@ -1,0 +1,73 @@
+// All that `doctor` looks at. The checks see nothing else, so that each can be tested by itself.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocksdb/status.h>
+
+#include "database/options_file.h"
+#include "database/tree.h"
+#include "doctor/log_file.h"
+#include "doctor/process.h"
+#include "progress.h"
+
+namespace rocksieve::tools {
+
+// A filter policy, from the words in an OPTIONS file.
+struct PolicyFacts {
+  enum class Kind {
+    kNotStated,  // there is no OPTIONS file, or the tables have no filters by their format
+    kNone,       // "nullptr"
+    kOurs,
+    kBuiltin,
+    kUnknown,    // neither rocksieve nor RocksDB makes a policy of it
+  };
+
+  static PolicyFacts Describe(const std::string& words);
+
+  Kind kind = Kind::kNotStated;
+  std::string spec;
+  std::string error;        // if kUnknown: what is wrong with it
+  std::string stored_name;  // the compatibility name: filters stored under another are not looked at
+  bool is_auto = false;     // decides file by file, and may leave a filter out
+
+  bool works() const { return kind == Kind::kOurs || kind == Kind::kBuiltin; }
+};
+
+// What was said somewhere, and where.
+struct Mention {
+  std::string text;
+  std::string where;  // "OPTIONS-000007", "LOG.old.1795251550876881, line 143"
+};
+
+struct FamilyFacts {
+  std::string name() const { return tree.family.name; }
+  std::vector<const TreeFile*> files() const;  // that could be read, by level
+  std::vector<const TreeFile*> unreadable_files() const;
+
+  Tree tree;
+  PolicyFacts policy;
+  std::vector<Mention> earlier_policies;  // in older OPTIONS files and logs, newest first
+};
+
+struct Facts {
+  // The newest log that got as far as opening the database; null if there is none.
+  const LogFile* log() const;
+  const LoggedFamily* logged(const std::string& family) const;
+  std::string DbOption(const std::string& name) const;  // of the OPTIONS file
+
+  std::string directory;
+  OptionsFile options;
+  std::vector<FamilyFacts> families;
+  std::vector<LogFile> logs;  // newest first
+  std::optional<ProcessFacts> process;
+  int lock_holder = 0;  // the process that has the database open for writing; 0 if none is seen
+};
+
+// pid 0: of no process. Reads all filters, but no keys.
+rocksdb::Status GatherFacts(const std::string& directory, int pid, Progress* progress,
+                            Facts* facts);
+
+}  // namespace rocksieve::tools

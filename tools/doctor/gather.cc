@@ -1,0 +1,96 @@
+// Reads what the checks want to know, from the database's directory and the process.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <rocksdb/env.h>
+
+#include "database/read_only_env.h"
+#include "doctor/facts.h"
+
+namespace rocksieve::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::Status;
+
+constexpr std::string_view kPrefix = "OPTIONS-";
+
+long long NumberOf(const std::string& name) { return std::atoll(name.c_str() + kPrefix.size()); }
+
+struct OlderOptions {
+  std::string name;
+  OptionsFile file;
+};
+
+// RocksDB keeps the last two; somebody may have kept more. Newest first.
+std::vector<OlderOptions> ReadOlderOptions(const std::string& directory,
+                                           const std::string& latest) {
+  std::vector<OlderOptions> older;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_options = name.rfind(kPrefix, 0) == 0 &&
+                            name.find_first_not_of("0123456789", kPrefix.size()) ==
+                                std::string::npos;
+    std::string text;
+    if (!is_options || name == latest) continue;
+    if (!rocksdb::ReadFileToString(ReadOnlyEnv(), entry->path().string(), &text).ok()) continue;
+    older.push_back({name, OptionsFile::Parse(text)});
+  }
+  std::sort(older.begin(), older.end(), [](const OlderOptions& a, const OlderOptions& b) {
+    return NumberOf(a.name) > NumberOf(b.name);
+  });
+  return older;
+}
+
+std::vector<Mention> EarlierPolicies(const std::string& family,
+                                     const std::vector<OlderOptions>& older,
+                                     const std::vector<LogFile>& logs) {
+  std::vector<Mention> mentions;
+  for (const OlderOptions& options : older) {
+    const std::string policy = options.file.TableValue(family, "filter_policy");
+    if (!policy.empty()) mentions.push_back({policy, options.name});
+  }
+  for (const LogFile& log : logs) {
+    const auto found = log.families.find(family);
+    if (found == log.families.end() || found->second.filter_policy.empty()) continue;
+    mentions.push_back({found->second.filter_policy,
+                        log.name + ", line " + std::to_string(found->second.line)});
+  }
+  return mentions;
+}
+
+}  // namespace
+
+Status GatherFacts(const std::string& directory, int pid, Progress* progress, Facts* facts) {
+  *facts = {};
+  facts->directory = directory;
+  std::unique_ptr<Database> database;
+  std::vector<Tree> trees;
+  Status status = OpenAndReadTrees(directory, {}, progress, &database, &trees);
+  if (!status.ok()) return status;
+  if (pid != 0) {
+    facts->process.emplace();
+    status = ReadProcess(pid, directory, &*facts->process);
+    if (!status.ok()) return status;
+  }
+  facts->lock_holder = LockHolder(directory);
+  facts->options = database->options();
+  progress->Begin("reading logs");
+  facts->logs = ReadLogs(directory);
+  const auto older = ReadOlderOptions(directory, facts->options.file_name());
+  for (Tree& tree : trees) {
+    FamilyFacts family;
+    const bool has_filters =
+        tree.family.table_factory.empty() || tree.family.table_factory == "BlockBasedTable";
+    if (has_filters) family.policy = PolicyFacts::Describe(tree.family.filter_policy);
+    family.earlier_policies = EarlierPolicies(tree.family.name, older, facts->logs);
+    family.tree = std::move(tree);
+    facts->families.push_back(std::move(family));
+  }
+  return status;
+}
+
+}  // namespace rocksieve::tools

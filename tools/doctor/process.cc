@@ -1,0 +1,174 @@
+#include "doctor/process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+namespace rocksieve::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::Status;
+
+constexpr char kDeleted[] = " (deleted)";
+// In every RocksDB, stripped or not (util/build_version.cc), and in nothing that only uses one.
+constexpr char kRocksDbMark[] = "rocksdb_build_git_sha:";
+constexpr char kRocksDbSoname[] = "librocksdb.so.";
+
+std::string ReadAll(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string BaseName(const std::string& path) { return fs::path(path).filename().string(); }
+
+bool IsSharedRocksDb(const std::string& path) { return BaseName(path).rfind("librocksdb.so", 0) == 0; }
+
+bool IsPlugin(const std::string& path) { return BaseName(path).rfind("librocksieve.so", 0) == 0; }
+
+// "librocksdb.so.7.8.3" -> "7.8"
+std::string SeriesIn(std::string_view text) {
+  const size_t at = text.find(kRocksDbSoname);
+  if (at == std::string_view::npos) return "";
+  std::string_view version = text.substr(at + sizeof(kRocksDbSoname) - 1);
+  version = version.substr(0, version.find_first_not_of("0123456789."));
+  const size_t second_dot = version.find('.', version.find('.') + 1);
+  return std::string(version.substr(0, second_dot));
+}
+
+struct Mapping {
+  LoadedFile file;
+  std::string range;  // "55d0-55ff": its name in /proc/N/map_files
+};
+
+// Files of which some part is mapped as code.
+std::vector<Mapping> CodeMappings(const fs::path& process) {
+  std::map<std::string, Mapping> by_path;
+  std::ifstream maps(process / "maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream fields(line);
+    std::string range, rights, offset, device, inode, path;
+    fields >> range >> rights >> offset >> device >> inode;
+    std::getline(fields >> std::ws, path);
+    if (path.empty() || path[0] != '/' || rights.find('x') == std::string::npos) continue;
+    Mapping mapping;
+    mapping.file.path = path;
+    mapping.range = range;
+    if (path.size() > sizeof(kDeleted) && path.ends_with(kDeleted)) {
+      mapping.file.path.resize(path.size() - (sizeof(kDeleted) - 1));
+      mapping.file.replaced = true;
+    }
+    by_path.emplace(path, mapping);
+  }
+  std::vector<Mapping> mappings;
+  for (auto& [path, mapping] : by_path) mappings.push_back(std::move(mapping));
+  return mappings;
+}
+
+// The bytes that the process has mapped, even if the file was replaced, if we may see them; else
+// those that its own root directory has now.
+std::string Contents(const fs::path& process, const Mapping& mapping) {
+  std::string bytes = ReadAll(process / "map_files" / mapping.range);
+  if (bytes.empty()) bytes = ReadAll((process / "root").string() + mapping.file.path);
+  return bytes;
+}
+
+std::string Preload(const fs::path& process) {
+  std::istringstream variables(ReadAll(process / "environ"));
+  for (std::string variable; std::getline(variables, variable, '\0');) {
+    if (variable.rfind("LD_PRELOAD=", 0) == 0) return variable.substr(std::strlen("LD_PRELOAD="));
+  }
+  return "";
+}
+
+Status HasOpen(const fs::path& process, const std::string& directory) {
+  std::error_code error;
+  const std::string below = fs::canonical(directory, error).string() + "/";
+  bool open = false;
+  fs::directory_iterator entry(process / "fd", error);
+  const std::string who = "process " + process.filename().string();
+  if (error) {
+    return Status::InvalidArgument("may not look into " + who + ": " + error.message() +
+                                   "\nRun it as the user who owns the process, or as root.");
+  }
+  for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    const std::string target = fs::read_symlink(entry->path(), ignored).string();
+    open = open || target.rfind(below, 0) == 0;
+  }
+  if (open) return Status::OK();
+  const int holder = LockHolder(directory);
+  return Status::InvalidArgument(
+      who + " has no file of " + directory + " open" +
+      (holder == 0 ? ", and no process that can be seen from here has it open for writing."
+                   : ".\nThe process that has is " + std::to_string(holder) + "."));
+}
+
+}  // namespace
+
+const LoadedFile* ProcessFacts::shared_rocksdb() const {
+  const auto found = std::find_if(rocksdb_copies.begin(), rocksdb_copies.end(),
+                                  [](const LoadedFile& f) { return IsSharedRocksDb(f.path); });
+  return found == rocksdb_copies.end() ? nullptr : &*found;
+}
+
+const LoadedFile* ProcessFacts::static_rocksdb() const {
+  const auto found = std::find_if(rocksdb_copies.begin(), rocksdb_copies.end(),
+                                  [](const LoadedFile& f) { return !IsSharedRocksDb(f.path); });
+  return found == rocksdb_copies.end() ? nullptr : &*found;
+}
+
+std::string ProcessFacts::shared_rocksdb_series() const {
+  return shared_rocksdb() == nullptr ? "" : SeriesIn(shared_rocksdb()->path);
+}
+
+Status ReadProcess(int pid, const std::string& database_directory, ProcessFacts* facts) {
+  const fs::path process = fs::path("/proc") / std::to_string(pid);
+  std::error_code error;
+  if (!fs::exists(process, error)) {
+    return Status::InvalidArgument("there is no process " + std::to_string(pid));
+  }
+  const Status open = HasOpen(process, database_directory);
+  if (!open.ok()) return open;
+  *facts = {};
+  facts->pid = pid;
+  facts->program = fs::read_symlink(process / "exe", error).string();
+  facts->preload = Preload(process);
+  for (const Mapping& mapping : CodeMappings(process)) {
+    const std::string& path = mapping.file.path;
+    if (BaseName(path).find("jemalloc") != std::string::npos) facts->jemalloc = true;
+    if (IsSharedRocksDb(path)) {
+      facts->rocksdb_copies.push_back(mapping.file);
+    } else if (IsPlugin(path)) {
+      facts->plugins.push_back(mapping.file);
+      facts->plugin_built_for = SeriesIn(Contents(process, mapping));
+    } else if (const std::string bytes = Contents(process, mapping);
+               bytes.find(kRocksDbMark) != std::string::npos) {
+      facts->rocksdb_copies.push_back(mapping.file);
+      // Linked into the program, or not as a file of its own.
+      if (bytes.find("jemalloc") != std::string::npos) facts->jemalloc = true;
+    }
+  }
+  return Status::OK();
+}
+
+int LockHolder(const std::string& database_directory) {
+  const int lock = open((database_directory + "/LOCK").c_str(), O_RDONLY | O_CLOEXEC);
+  if (lock < 0) return 0;
+  struct flock question = {};
+  question.l_type = F_WRLCK;
+  question.l_whence = SEEK_SET;
+  const bool answered = fcntl(lock, F_GETLK, &question) == 0;
+  close(lock);
+  return answered && question.l_type != F_UNLCK ? question.l_pid : 0;
+}
+
+}  // namespace rocksieve::tools

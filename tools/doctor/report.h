@@ -1,0 +1,16 @@
+// What `doctor` prints.
+#pragma once
+
+#include <string>
+
+#include "doctor/facts.h"
+#include "doctor/finding.h"
+
+namespace rocksieve::tools {
+
+std::string DoctorText(const Facts& facts, const Findings& findings);
+
+// One document. Units are in the names, and the ids of findings never change.
+std::string DoctorJson(const Facts& facts, const Findings& findings);
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,12 @@
+// The report for people.
+#pragma once
+
+#include <string>
+
+#include "explain/explanation.h"
+
+namespace rocksieve::tools {
+
+std::string TextReport(const Explanation& explanation);
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,19 @@
+// Bytes for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rocksieve::tools {
+
+// As it is if all of it can be printed, else in hexadecimal digits with 0x before them.
+std::string PrintableKey(std::string_view key);
+
+std::string HexNumber(uint64_t number);
+std::string HexBytes(std::string_view bytes);
+
+// Lines of 16 bytes: where they stand in the file, their digits, and what can be printed of them.
+std::string HexDump(std::string_view bytes, uint64_t offset);
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,12 @@
+// The report for people.
+#pragma once
+
+#include <string>
+
+#include "inspect/inspection.h"
+
+namespace rocksieve::tools {
+
+std::string TextReport(const Inspection& inspection, bool hex);
+
+}  // namespace rocksieve::tools

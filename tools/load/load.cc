@@ -1,0 +1,156 @@
+#include "load/load.h"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string_view>
+#include <thread>
+
+#include <rocksdb/db.h>
+#include <rocksdb/table_properties.h>
+#include <rocksdb/write_batch.h>
+
+#include "database/open_errors.h"
+#include "interrupt.h"
+#include "load/line_reader.h"
+#include "text.h"
+
+namespace rocksieve::tools {
+namespace {
+
+using rocksdb::Status;
+
+constexpr size_t kBatchBytes = 64 << 10;
+
+Status Interrupted() { return Status::Aborted("interrupted"); }
+
+std::string AgainWith(const Target& target) {
+  return "run it again with --add: lines that are there already do no harm; or remove " +
+         target.db()->GetName();
+}
+
+Status CannotWrite(const Target& target, const Status& status) {
+  return Status::IOError("cannot write to " + target.db()->GetName() + ": " + status.ToString() +
+                         "\nThe database is intact, and holds the first lines of the input. If the "
+                         "disk is full, free some space; then " +
+                         AgainWith(target));
+}
+
+Status Split(const LineReader& reader, std::string_view line, std::string_view* key,
+             std::string_view* value) {
+  const size_t tab = line.find('\t');
+  *key = line.substr(0, tab);
+  *value = tab == std::string_view::npos ? "" : line.substr(tab + 1);
+  if (!key->empty()) return Status::OK();
+  return Status::InvalidArgument(
+      reader.name() + ", line " + std::to_string(reader.line_number()) +
+      (line.empty() ? ": it is empty" : ": it begins with a TAB") +
+      ", so there is no key. A line is a key, or a key, a TAB and a value.");
+}
+
+// Writes whole batches, so that what is left after an error ends with a line. The log is off, as
+// the whole can be repeated; what a crash leaves is the beginning of the input.
+Status WriteLines(LineReader* reader, const Target& target, Progress* progress,
+                  LoadResult* result) {
+  rocksdb::WriteOptions without_log;
+  without_log.disableWAL = true;
+  rocksdb::WriteBatch batch;
+  Status input, output;
+  bool done = false;
+  while (input.ok() && output.ok() && !done) {
+    std::string_view line, key, value;
+    input = reader->Next(&line, &done);
+    if (input.ok() && !done) input = Split(*reader, line, &key, &value);
+    if (input.ok() && !done) output = batch.Put(target.family(), key, value);
+    if (!output.ok() || (input.ok() && !done && batch.GetDataSize() < kBatchBytes)) continue;
+    output = target.db()->Write(without_log, &batch);
+    if (!output.ok()) break;
+    result->lines += batch.Count();
+    batch.Clear();
+    const uint64_t bytes = reader->bytes_read() - result->input_bytes;
+    result->input_bytes = reader->bytes_read();
+    const Status interrupted = progress->Advance(bytes);
+    if (input.ok()) input = interrupted;
+  }
+  if (output.ok()) output = target.db()->Flush(rocksdb::FlushOptions(), target.family());
+  if (!output.ok()) return CannotWrite(target, output);
+  if (input.ok()) return input;
+  const std::string kept = "The database " + target.db()->GetName() + " holds the " +
+                           Thousands(result->lines) + " lines before; to go on, ";
+  if (input.IsAborted()) return Status::Aborted("interrupted. " + kept + AgainWith(target));
+  return Status::InvalidArgument(MessageOf(input) + "\n" + kept + "correct it and " +
+                                 AgainWith(target));
+}
+
+// RocksDB 7.8 has no call that waits for compactions, and in universal style a compaction may be
+// "pending" for ever: nothing must have been running for a while.
+Status WaitUntilSettled(rocksdb::DB* db, Progress* progress) {
+  constexpr auto kLook = std::chrono::milliseconds(10);
+  constexpr int kQuietLooks = 10;
+  progress->Begin("waiting for compactions");
+  for (int quiet = 0; quiet < kQuietLooks; quiet++) {
+    uint64_t flushes = 0, compactions = 0;
+    db->GetAggregatedIntProperty("rocksdb.num-running-flushes", &flushes);
+    db->GetAggregatedIntProperty("rocksdb.num-running-compactions", &compactions);
+    if (flushes + compactions > 0) quiet = 0;
+    if (InterruptSignal() != 0) return Interrupted();
+    std::this_thread::sleep_for(kLook);
+  }
+  return Status::OK();
+}
+
+Status Compact(const Target& target, Progress* progress) {
+  progress->Begin("compacting");
+  rocksdb::CompactRangeOptions everything;
+  everything.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  std::atomic<bool> canceled = false;
+  everything.canceled = &canceled;
+  auto compaction = std::async(std::launch::async, [&] {
+    return target.db()->CompactRange(everything, target.family(), nullptr, nullptr);
+  });
+  while (compaction.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
+    if (InterruptSignal() != 0) canceled = true;
+  }
+  const Status status = compaction.get();
+  return canceled ? Interrupted() : status;
+}
+
+Status CountFiles(const Target& target, LoadResult* result) {
+  rocksdb::TablePropertiesCollection tables;
+  const Status status = target.db()->GetPropertiesOfAllTables(target.family(), &tables);
+  for (const auto& [file, properties] : tables) {
+    result->files++;
+    result->entries += properties->num_entries;
+    result->filter_bytes += properties->filter_size;
+  }
+  return status;
+}
+
+}  // namespace
+
+Status Load(const LoadOptions& options, Progress* progress, LoadResult* result) {
+  const auto start = std::chrono::steady_clock::now();
+  *result = {};
+  LineReader reader(options.input);
+  Status status = reader.Open();
+  std::unique_ptr<Target> target;
+  if (status.ok()) status = Target::Open(options.target, &target);
+  if (!status.ok()) return status;
+
+  progress->Begin(reader.total_bytes() > 0 ? "loading" : "loading, bytes:", reader.total_bytes());
+  status = WriteLines(&reader, *target, progress, result);
+  if (!status.ok()) return status;
+
+  if (options.compact) status = Compact(*target, progress);
+  if (status.ok()) status = WaitUntilSettled(target->db(), progress);
+  if (status.ok()) status = CountFiles(*target, result);
+  result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (status.IsAborted()) {
+    return Status::Aborted("interrupted. All lines are in " + target->db()->GetName() +
+                           ", and compactions go on when it is opened the next time");
+  }
+  return status.ok() ? status : CannotWrite(*target, status);
+}
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,158 @@
+#include "load/target.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include <rocksdb/convenience.h>
+#include <rocksdb/table.h>
+#include <rocksdb/utilities/options_util.h>
+#include <rocksieve/listener.h>
+
+#include "policy_spec.h"
+
+namespace rocksieve::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::BlockBasedTableOptions;
+using rocksdb::Status;
+
+// Small files and levels, so that some million lines make a tree of several levels.
+rocksdb::Options NewDatabaseOptions() {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = 16 << 20;
+  options.max_write_buffer_number = 4;
+  options.target_file_size_base = 16 << 20;
+  options.max_bytes_for_level_base = 64 << 20;
+  options.level_compaction_dynamic_level_bytes = true;
+  options.max_background_jobs = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
+  return options;
+}
+
+Status SetPolicy(const std::string& spec, bool partitioned, rocksdb::ColumnFamilyOptions* options) {
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;
+  const Status status = MakePolicy(spec, &policy);
+  if (!status.ok()) return status;
+  const auto* table = options->table_factory->GetOptions<BlockBasedTableOptions>();
+  if (table == nullptr) {
+    return Status::InvalidArgument(std::string("its tables are of the kind ") +
+                                   options->table_factory->Name() +
+                                   ", which has no such filters; only block-based tables have");
+  }
+  BlockBasedTableOptions with_policy = *table;
+  with_policy.filter_policy = std::move(policy);
+  if (partitioned) {
+    with_policy.partition_filters = true;
+    with_policy.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+  }
+  options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(with_policy));
+  return status;
+}
+
+// Makes rocksieve.auto exact; other policies take no notice of it.
+void AddListener(const std::string& spec, rocksdb::DBOptions* options) {
+  const bool is_auto = spec.rfind("rocksieve.auto", 0) == 0;
+  if (is_auto && options->listeners.empty()) options->listeners.push_back(NewListener());
+}
+
+Status CannotOpen(const std::string& directory, const Status& status) {
+  const std::string text = status.ToString();
+  std::string remedy;
+  if (text.find("lock") != std::string::npos) {
+    remedy = "\nAnother process has it open: let it close the database first.";
+  } else if (text.find("Permission denied") != std::string::npos ||
+             text.find("Read-only file system") != std::string::npos) {
+    remedy = "\nName a directory where you may write with --db=DIR.";
+  }
+  return Status::IOError("cannot open the database " + directory + ": " + text + remedy);
+}
+
+}  // namespace
+
+Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* result) {
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;
+  Status status = MakePolicy(options.spec, &policy);
+  if (!status.ok()) return status;
+  std::error_code error;
+  const fs::path path = options.directory;
+  const bool is_database = fs::exists(path / "CURRENT", error);
+  if (is_database && !options.add) {
+    return Status::InvalidArgument("there is a database in " + options.directory +
+                                   " already: add to it with --add, or name another directory");
+  }
+  if (!is_database && options.add) {
+    return Status::InvalidArgument("there is no database in " + options.directory +
+                                   " to add to: without --add one is made");
+  }
+  if (!is_database && fs::exists(path, error) && !(fs::is_directory(path, error) &&
+                                                   fs::is_empty(path, error))) {
+    return Status::InvalidArgument(options.directory + " is not an empty directory, and what is "
+                                   "there might be yours: name another one with --db=DIR");
+  }
+  std::unique_ptr<Target> target(new Target);
+  status = options.add ? target->OpenExisting(options) : target->OpenNew(options);
+  if (status.ok()) *result = std::move(target);
+  return status;
+}
+
+Status Target::OpenNew(const TargetOptions& wanted) {
+  rocksdb::Options options;
+  rocksdb::ConfigOptions strict;
+  Status status = rocksdb::GetOptionsFromString(strict, NewDatabaseOptions(), wanted.option_string,
+                                                &options);
+  if (!status.ok()) return Status::InvalidArgument("--options: " + status.ToString());
+  status = SetPolicy(wanted.spec, wanted.partitioned, &options);
+  if (!status.ok()) return status;
+  AddListener(wanted.spec, &options);
+  rocksdb::DB* db = nullptr;
+  status = rocksdb::DB::Open(options, wanted.directory, {{"default", options}}, &handles_, &db);
+  db_.reset(db);
+  if (!status.ok()) return CannotOpen(wanted.directory, status);
+  return FindOrMakeFamily(wanted.column_family, options);
+}
+
+Status Target::OpenExisting(const TargetOptions& wanted) {
+  rocksdb::DBOptions options;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  Status status = rocksdb::LoadLatestOptions(rocksdb::ConfigOptions(), wanted.directory, &options,
+                                             &families);
+  if (!status.ok()) {
+    return Status::InvalidArgument("cannot use the options of " + wanted.directory + ": " +
+                                   status.ToString());
+  }
+  rocksdb::ColumnFamilyOptions of_new_family;
+  for (auto& family : families) {
+    if (family.name == "default") of_new_family = family.options;
+    if (family.name != wanted.column_family) continue;
+    status = SetPolicy(wanted.spec, wanted.partitioned, &family.options);
+    if (!status.ok()) return status;
+  }
+  options.error_if_exists = false;
+  AddListener(wanted.spec, &options);
+  rocksdb::DB* db = nullptr;
+  status = rocksdb::DB::Open(options, wanted.directory, families, &handles_, &db);
+  db_.reset(db);
+  if (!status.ok()) return CannotOpen(wanted.directory, status);
+  status = SetPolicy(wanted.spec, wanted.partitioned, &of_new_family);
+  return status.ok() ? FindOrMakeFamily(wanted.column_family, of_new_family) : status;
+}
+
+Status Target::FindOrMakeFamily(const std::string& name,
+                                const rocksdb::ColumnFamilyOptions& options) {
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    if (handle->GetName() == name) family_ = handle;
+  }
+  if (family_ != nullptr) return Status::OK();
+  const Status status = db_->CreateColumnFamily(options, name, &family_);
+  if (status.ok()) handles_.push_back(family_);
+  return status;
+}
+
+Target::~Target() {
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
+}
+
+}  // namespace rocksieve::tools

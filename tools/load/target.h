@@ -1,0 +1,44 @@
+// The database that `load` writes: how it is opened, and what may stand in the way.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksdb/db.h>
+
+namespace rocksieve::tools {
+
+struct TargetOptions {
+  std::string directory;
+  std::string spec;           // see policy_spec.h
+  std::string column_family = "default";  // made if it is not there
+  std::string option_string;  // RocksDB's, on top of ours, for a new database
+  bool partitioned = false;   // index and filters
+  bool add = false;           // to a database that exists, with the options that it has
+};
+
+class Target {
+ public:
+  // InvalidArgument or IOError, with the remedy; nothing is written then, unless the disk is full.
+  static rocksdb::Status Open(const TargetOptions& options, std::unique_ptr<Target>* result);
+  ~Target();
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  rocksdb::DB* db() const { return db_.get(); }
+  rocksdb::ColumnFamilyHandle* family() const { return family_; }
+
+ private:
+  Target() = default;
+  rocksdb::Status OpenNew(const TargetOptions& options);
+  rocksdb::Status OpenExisting(const TargetOptions& options);
+  rocksdb::Status FindOrMakeFamily(const std::string& name,
+                                   const rocksdb::ColumnFamilyOptions& options);
+
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  rocksdb::ColumnFamilyHandle* family_ = nullptr;  // one of the handles
+};
+
+}  // namespace rocksieve::tools

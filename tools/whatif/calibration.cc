@@ -1,0 +1,127 @@
+#include "whatif/calibration.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+
+#include "policy_spec.h"
+#include "rocksdb_abi.h"
+
+namespace rocksieve::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kKeys = 200000;  // a filter of 250 KB at 10 bits per key
+constexpr double kLeastSeconds = 0.05;
+constexpr int kLeastRounds = 2;
+
+// Random bytes, one key after another.
+class Keys {
+ public:
+  Keys(uint64_t seed, double key_bytes)
+      : key_bytes_(std::clamp<size_t>(std::llround(key_bytes), 8, 256)),
+        bytes_(kKeys * key_bytes_, '\0') {
+    std::mt19937_64 random(seed);
+    for (char& byte : bytes_) byte = static_cast<char>(random());
+  }
+  rocksdb::Slice operator[](size_t i) const { return {&bytes_[i * key_bytes_], key_bytes_}; }
+
+ private:
+  const size_t key_bytes_;
+  std::string bytes_;
+};
+
+// The least time of a round, in nanoseconds per key: others had interruptions.
+template <typename Round>
+double LeastNsPerKey(Round round) {
+  double least = std::numeric_limits<double>::infinity(), total = 0;
+  for (int rounds = 0; rounds < kLeastRounds || total < kLeastSeconds; rounds++) {
+    const Clock::time_point start = Clock::now();
+    round();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    total += seconds;
+    least = std::min(least, seconds * 1e9 / static_cast<double>(kKeys));
+  }
+  return least;
+}
+
+FilterCost Measure(const rocksdb::FilterPolicy& policy, double key_bytes) {
+  const Keys present(1, key_bytes), missing(2, key_bytes);
+  const rocksdb::BlockBasedTableOptions table_options;
+  rocksdb::FilterBuildingContext context(table_options);
+  context.level_at_creation = 6;
+  context.reason = rocksdb::TableFileCreationReason::kCompaction;
+  std::unique_ptr<const char[]> owner;
+  rocksdb::Slice block;
+  FilterCost cost;
+  cost.build_ns = LeastNsPerKey([&] {
+    const std::unique_ptr<rocksdb::FilterBitsBuilder> builder(
+        policy.GetBuilderWithContext(context));
+    for (size_t i = 0; i < kKeys; i++) builder->AddKey(present[i]);
+    block = builder->Finish(&owner);
+  });
+  const std::unique_ptr<rocksdb::FilterBitsReader> reader(policy.GetFilterBitsReader(block));
+  volatile size_t passed = 0;
+  cost.probe_ns = LeastNsPerKey([&] {
+    size_t count = 0;
+    for (size_t i = 0; i < kKeys; i++) count += reader->MayMatch(missing[i]) ? 1 : 0;
+    passed = passed + count;
+  });
+  return cost;
+}
+
+// Where a policy makes filters of several kinds, each as it is with 10 bits per key.
+const char* TypicalSpec(FilterKind kind) {
+  switch (kind) {
+    case FilterKind::kBloom:
+      return "rocksieve.bloom:10";
+    case FilterKind::kCuckoo:
+      return "rocksieve.cuckoo:10";
+    case FilterKind::kRibbon:
+      return "rocksieve.ribbon:10";
+    case FilterKind::kBuiltinBloom:
+      return "bloomfilter:10:false";
+    case FilterKind::kBuiltinRibbon:
+      return "ribbonfilter:14:-1";  // takes 10 bits
+    case FilterKind::kNone:
+      break;
+  }
+  return "none";
+}
+
+}  // namespace
+
+FilterCost Calibration::CostOf(const Contender& contender, FilterKind kind) {
+  if (kind == FilterKind::kNone) return {};
+  const std::string spec =
+      contender.kind == ContenderKind::kOurs ? contender.spec : TypicalSpec(kind);
+  const auto [found, is_new] = costs_.try_emplace(spec);
+  if (!is_new) return found->second;
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;
+  if (MakePolicy(spec, &policy).ok()) found->second = Measure(*policy, key_bytes_);
+  return found->second;
+}
+
+double Calibration::BuildSeconds(const Contender& contender, const Prediction& prediction) {
+  double ns = 0;
+  for (const auto& [kind, keys] : prediction.keys) ns += keys * CostOf(contender, kind).build_ns;
+  return ns * 1e-9;
+}
+
+double Calibration::ProbeNs(const Contender& contender, const Prediction& prediction) {
+  double ns = 0;
+  for (const auto& [kind, probes] : prediction.probes) {
+    ns += probes * CostOf(contender, kind).probe_ns;
+  }
+  return ns;
+}
+
+}  // namespace rocksieve::tools

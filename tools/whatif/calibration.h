@@ -1,0 +1,37 @@
+// What filters cost in this process, on this machine, now: measured, since constants of another
+// machine would be wrong.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "whatif/prediction.h"
+
+namespace rocksieve::tools {
+
+struct FilterCost {
+  double build_ns = 0;  // per key, hashing included
+  double probe_ns = 0;  // per query of a filter that is in memory
+};
+
+// Measures when first asked, some 0.1 s for each policy, and remembers.
+class Calibration {
+ public:
+  // `key_bytes`: of the tree's keys, on average.
+  explicit Calibration(double key_bytes) : key_bytes_(key_bytes) {}
+
+  // Of one thread that builds all filters of the tree.
+  double BuildSeconds(const Contender& contender, const Prediction& prediction);
+
+  // Of all filters that a lookup of a missing key asks.
+  double ProbeNs(const Contender& contender, const Prediction& prediction);
+
+ private:
+  FilterCost CostOf(const Contender& contender, FilterKind kind);
+
+  const double key_bytes_;
+  std::map<std::string, FilterCost> costs_;  // by spec
+};
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,56 @@
+// A chart of falling curves: a line for each series over a linear axis to the right, on a
+// logarithmic axis upwards. Drawn as an SVG file or with characters.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace rocksieve::tools {
+
+struct ChartPoint {
+  double x = 0, y = 0;  // only points with y > 0 can be drawn
+};
+
+struct ChartSeries {
+  std::string name;
+  std::vector<ChartPoint> points;  // with rising x
+  bool dashed = false;
+};
+
+// A single point, with a label beside it.
+struct ChartMark {
+  std::string name;
+  ChartPoint point;
+};
+
+struct ChartTick {
+  double x = 0;
+  std::string label, second_line;
+};
+
+struct Chart {
+  std::string title, subtitle;
+  std::string x_label, y_label;
+  double x_min = 0, x_max = 1;
+  std::vector<ChartTick> ticks;
+  std::vector<ChartSeries> series;
+  std::vector<ChartMark> marks;
+};
+
+// The powers of ten that enclose all that can be drawn; at least one decade apart.
+struct Decades {
+  int lowest = -1, highest = 0;
+};
+Decades DecadesOf(const Chart& chart);
+
+// The height of a series at x, between its points on the logarithmic axis. Negative outside of them.
+double HeightAt(const ChartSeries& series, double x);
+
+// A whole SVG document, without scripts, fonts or anything else from outside.
+std::string SvgDrawing(const Chart& chart);
+
+// ASCII characters, at most `width` columns; one letter for each series, explained below.
+std::string TerminalDrawing(const Chart& chart, size_t width);
+
+}  // namespace rocksieve::tools

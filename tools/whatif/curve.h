@@ -1,0 +1,36 @@
+// What a family of filters does with more and less memory, on one tree.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "whatif/contender.h"
+#include "whatif/tree.h"
+
+namespace rocksieve::tools {
+
+struct CurvePoint {
+  double bits = 0;  // the setting
+  double filter_bytes = 0;
+  double reads = 0;  // useless ones per lookup of a missing key
+};
+
+struct Curve {
+  std::string name;
+  Contender family;
+  std::vector<CurvePoint> points;  // with rising memory
+
+  // Interpolated between the points, on a logarithmic scale; negative outside of them.
+  double ReadsAt(double filter_bytes) const;
+
+  // The setting that takes so much memory at most; negative if the least one takes more.
+  double BitsFor(double filter_bytes) const;
+
+  // The least memory in which the reads are no more than these; negative if there is none.
+  double BytesFor(double reads) const;
+};
+
+// From less than `least` to more than `most` bits per entry, as far as the family goes.
+Curve CurveOf(const PlannedTree& tree, const Contender& family, double least, double most);
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,50 @@
+// What a policy's filter for one file would take and do.
+//
+// Ours: lib/FAMILY/model.h and plan.h. RocksDB's: lib/budget/builtin_model.h. Here is what RocksDB
+// makes of them in a file: partitions and their index, levels and flushes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <rocksdb/filter_policy.h>
+
+#include "budget/filter_kind.h"
+#include "whatif/contender.h"
+#include "whatif/tree.h"
+
+namespace rocksieve::tools {
+
+struct PredictedFilter {
+  FilterKind kind = FilterKind::kNone;
+  double bytes = 0;       // as in the property filter_size: with the index of partitions
+  double rate = 1;        // of a key that is not in the file
+  double partitions = 0;  // 1 if it is not partitioned
+};
+
+// Predicts for one contender; remembers, since many files are alike.
+class FilterModel {
+ public:
+  // REQUIRES: the contender is not kAuto, which decides for the whole tree (auto_model.h).
+  FilterModel(const Contender& contender, const FilterOptions& options);
+
+  PredictedFilter Predict(const PlannedFile& file);
+
+ private:
+  struct Block {
+    FilterKind kind = FilterKind::kNone;
+    double bytes = 0, rate = 1;
+  };
+  Block BlockOf(uint64_t keys, bool bloom_instead, double key_bytes);
+  uint64_t KeysPerPartition(const PlannedFile& file, bool bloom_instead);
+
+  const Contender contender_;
+  const FilterOptions options_;
+  std::shared_ptr<const rocksdb::FilterPolicy> policy_;
+  std::map<std::pair<uint64_t, bool>, Block> blocks_;  // by key count
+  std::map<bool, uint64_t> keys_per_partition_;
+};
+
+}  // namespace rocksieve::tools

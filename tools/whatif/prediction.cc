@@ -1,0 +1,59 @@
+#include "whatif/prediction.h"
+
+#include "whatif/auto_model.h"
+
+namespace rocksieve::tools {
+
+Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& filters) {
+  Prediction prediction;
+  std::map<int, LevelPrediction> levels;
+  for (size_t i = 0; i < tree.files.size(); i++) {
+    const PlannedFile& file = tree.files[i];
+    const PredictedFilter& filter = filters[i];
+    LevelPrediction& level = levels[file.level];
+    level.level = file.level;
+    level.files++;
+    if (filter.bytes == 0) level.files_without_filter++;
+    level.entries += file.entries;
+    level.filter_bytes += filter.bytes;
+    level.meets += file.meets;
+    const double passes = file.prefix_present + (1 - file.prefix_present) * filter.rate;
+    level.reads += file.meets * passes;
+    if (filter.kind == FilterKind::kNone) continue;
+    prediction.keys[filter.kind] += static_cast<double>(file.filter_keys);
+    prediction.probes[filter.kind] += file.meets;
+  }
+  for (const auto& [number, level] : levels) {
+    prediction.filter_bytes += level.filter_bytes;
+    prediction.reads += level.reads;
+    prediction.levels.push_back(level);
+  }
+  return prediction;
+}
+
+std::vector<PredictedFilter> PredictFilters(const PlannedTree& tree, const Contender& contender) {
+  if (contender.kind == ContenderKind::kAuto) return PredictAuto(tree, contender);
+  FilterModel model(contender, tree.options);
+  std::vector<PredictedFilter> filters;
+  filters.reserve(tree.files.size());
+  for (const PlannedFile& file : tree.files) filters.push_back(model.Predict(file));
+  return filters;
+}
+
+Prediction Predict(const PlannedTree& tree, const Contender& contender) {
+  return AddUp(tree, PredictFilters(tree, contender));
+}
+
+Prediction PredictNow(const PlannedTree& tree) {
+  std::vector<PredictedFilter> filters;
+  filters.reserve(tree.files.size());
+  for (const PlannedFile& file : tree.files) {
+    PredictedFilter filter;
+    filter.bytes = static_cast<double>(file.filter_bytes);
+    filter.rate = file.filter_rate;
+    filters.push_back(filter);
+  }
+  return AddUp(tree, filters);
+}
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,46 @@
+// What the filters of a tree add up to.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "budget/filter_kind.h"
+#include "whatif/contender.h"
+#include "whatif/filter_model.h"
+#include "whatif/tree.h"
+
+namespace rocksieve::tools {
+
+struct LevelPrediction {
+  int level = 0;
+  uint64_t files = 0, files_without_filter = 0;
+  uint64_t entries = 0;
+  double filter_bytes = 0;
+  double meets = 0;  // files of the level that a lookup of a missing key asks
+  double reads = 0;  // and those of them that it searches in vain: data blocks
+
+  // Of the level's filters, in proportion to how often they are asked.
+  double rate() const { return meets > 0 ? reads / meets : 0; }
+};
+
+struct Prediction {
+  double filter_bytes = 0;
+  double reads = 0;  // useless data-block reads per lookup of a missing key
+  std::vector<LevelPrediction> levels;
+  // What time depends on: keys to build filters from, and filters asked per lookup of a missing key.
+  std::map<FilterKind, double> keys, probes;
+};
+
+// `filters`: one for each file of the tree.
+Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& filters);
+
+// The filters that the contender would build, each file rewritten at its own level.
+std::vector<PredictedFilter> PredictFilters(const PlannedTree& tree, const Contender& contender);
+
+Prediction Predict(const PlannedTree& tree, const Contender& contender);
+
+// The filters that the files have now. Of their kinds nothing is said.
+Prediction PredictNow(const PlannedTree& tree);
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,114 @@
+#include "whatif/recommendation.h"
+
+#include <cmath>
+
+#include "text.h"
+
+namespace rocksieve::tools {
+namespace {
+
+// What is less of a gain is not worth a change.
+constexpr double kWorthwhile = 0.05;
+
+struct Candidate {
+  Contender contender;
+  Prediction prediction;
+  double us = 0;
+};
+
+std::string PerThousand(double reads) {
+  const double per_thousand = 1000 * reads;
+  return Fixed(per_thousand, per_thousand >= 10 ? 0 : per_thousand >= 0.1 ? 2 : 4);
+}
+
+std::string Microseconds(double us) { return Fixed(us, us >= 10 ? 0 : us >= 1 ? 1 : 3) + " us"; }
+
+std::string Percent(double share) { return Fixed(100 * share, share < 0.1 ? 1 : 0) + " %"; }
+
+// The candidate of each family that fits the memory, with its setting rounded down to a tenth.
+std::vector<Candidate> Candidates(const RecommendationInput& input, Calibration* calibration) {
+  std::vector<Candidate> candidates;
+  for (const Curve& curve : *input.curves) {
+    const double bits = std::floor(10 * curve.BitsFor(input.filter_bytes) + 0.01) / 10;
+    if (bits < 1) continue;
+    Candidate candidate;
+    candidate.contender = curve.family.WithBits(bits);
+    candidate.prediction = Predict(*input.tree, candidate.contender);
+    candidate.us = candidate.prediction.reads * input.read_us +
+                   1e-3 * calibration->ProbeNs(candidate.contender, candidate.prediction);
+    candidates.push_back(candidate);
+  }
+  return candidates;
+}
+
+bool IsBuiltin(const Contender& contender) {
+  return contender.kind == ContenderKind::kBuiltinBloom ||
+         contender.kind == ContenderKind::kBuiltinRibbon;
+}
+
+const Candidate* Best(const std::vector<Candidate>& candidates, bool builtin_only) {
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (builtin_only && !IsBuiltin(candidate.contender)) continue;
+    if (best == nullptr || candidate.us < best->us) best = &candidate;
+  }
+  return best;
+}
+
+const Curve* CurveOfContender(const std::vector<Curve>& curves, const Contender& contender) {
+  for (const Curve& curve : curves) {
+    if (curve.name == contender.FamilyName()) return &curve;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Recommendation Recommend(const RecommendationInput& input, Calibration* calibration) {
+  Recommendation result;
+  if (input.now->reads == 0 && !input.tree->has_filters) {
+    result.reason = "Nothing: lookups of missing keys meet no file.";
+    return result;
+  }
+  const std::vector<Candidate> candidates = Candidates(input, calibration);
+  const Candidate* best = Best(candidates, /*builtin_only=*/false);
+  if (best == nullptr) {
+    result.reason = "Nothing: no filter is as small as what the filters take now.";
+    return result;
+  }
+  const double reads = best->prediction.reads;
+  result.filter_bytes = best->prediction.filter_bytes;
+  result.reads = reads;
+  result.us_per_lookup = best->us;
+  const double now_us = input.now->reads * input.read_us;
+  if (input.tree->has_filters && reads >= input.now->reads * (1 - kWorthwhile)) {
+    result.reason = "Keep the filters that are there: " + best->contender.spec +
+                    ", the best in the same memory, would leave " + PerThousand(reads) +
+                    " useless reads per 1,000 missing keys of " + PerThousand(input.now->reads) +
+                    ".";
+    return result;
+  }
+  result.spec = best->contender.spec;
+  result.reason = result.spec + ": " + input.memory_words + ", 1,000 lookups of missing keys cost " +
+                  PerThousand(reads) + " useless block reads instead of " +
+                  PerThousand(input.now->reads) + ". At " + Fixed(input.read_us, 0) +
+                  " us per read that is " + Microseconds(best->us) + " per lookup, probes of the "
+                  "filters included, instead of " + Microseconds(now_us) + ".";
+  const Candidate* builtin = Best(candidates, /*builtin_only=*/true);
+  if (builtin != nullptr && builtin != best) {
+    result.reason += " The best of RocksDB's own there, " + builtin->contender.spec + ", would cost " +
+                     PerThousand(builtin->prediction.reads) + " reads.";
+  }
+  const Curve* curve = CurveOfContender(*input.curves, best->contender);
+  const double bytes = curve == nullptr ? -1 : curve->BytesFor(input.now->reads);
+  if (input.tree->has_filters && bytes > 0 && bytes < input.now->filter_bytes) {
+    const double bits = curve->BitsFor(bytes);
+    result.reason += " To save memory instead: " +
+                     curve->family.WithBits(std::ceil(10 * bits) / 10).spec + " has no more reads "
+                     "than now, in " + Percent(bytes / input.now->filter_bytes) +
+                     " of the memory.";
+  }
+  return result;
+}
+
+}  // namespace rocksieve::tools
