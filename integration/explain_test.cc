@@ -1,5 +1,6 @@
 // `rocksieve explain` beside RocksDB's own counters: the reads in vain that it expects are those
 // that lookups of missing keys make, whatever the tree, the filters, the keys and the options.
+#include <atomic>
 #include <cmath>
 #include <fstream>
 #include <ostream>
@@ -24,6 +25,27 @@ PolicyPtr BuiltinBloom(double bits) { return PolicyPtr(rocksdb::NewBloomFilterPo
 PolicyPtr BuiltinRibbon(double bits) {
   return PolicyPtr(rocksdb::NewRibbonFilterPolicy(bits, /*bloom_before_level=*/-1));
 }
+
+// Another filter for each file that is built, and none for some.
+class MixedFilters final : public rocksdb::FilterPolicy {
+ public:
+  const char* Name() const override { return "test.MixedFilters"; }
+  const char* CompatibilityName() const override { return policies_[0]->CompatibilityName(); }
+  rocksdb::FilterBitsBuilder* GetBuilderWithContext(
+      const rocksdb::FilterBuildingContext& context) const override {
+    const size_t next = next_++ % (policies_.size() + 1);
+    return next == policies_.size() ? nullptr : policies_[next]->GetBuilderWithContext(context);
+  }
+  rocksdb::FilterBitsReader* GetFilterBitsReader(const rocksdb::Slice& block) const override {
+    return policies_[0]->GetFilterBitsReader(block);  // reads those of all
+  }
+
+ private:
+  const std::vector<PolicyPtr> policies_ = {PolicyFor("rocksieve.bloom:8"), BuiltinBloom(6),
+                                            PolicyFor("rocksieve.cuckoo:7"), BuiltinRibbon(7)};
+  mutable std::atomic<size_t> next_{0};
+};
+PolicyPtr MixedPolicy() { return std::make_shared<MixedFilters>(); }
 
 std::string Binary(Random* random) { return RandomBytes(16, random); }
 std::string EvenDecimal(Random* random) { return NumberedKey((*random)() % 200000); }
@@ -117,6 +139,7 @@ const Case kCases[] = {
     {"OwnName", [] { return PolicyFor("rocksieve.ribbon:6:own-name"); }},
     {"BuiltinBloom", [] { return BuiltinBloom(10); }},
     {"BuiltinRibbon", [] { return BuiltinRibbon(8); }},
+    {"Mixed", MixedPolicy},
     {"LegacyBloom", [] { return BuiltinBloom(10); },
      [](DbConfig* config) { config->table.format_version = 4; }},
     {"None", [] { return PolicyPtr(); }},

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include <rocksdb/cache.h>
+#include <rocksdb/merge_operator.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
@@ -22,6 +23,17 @@ constexpr int kMostLevels = 64;
 constexpr int kFewOpenFiles = 500;
 constexpr uint64_t kOtherOpenFiles = 100;
 constexpr size_t kCacheBytes = 32 << 20;
+
+// Keys are wanted, not values: any merge operator will do, but without one RocksDB ends the process.
+class AnyMergeOperator final : public rocksdb::AssociativeMergeOperator {
+ public:
+  const char* Name() const override { return "rocksieve.AnyMergeOperator"; }
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice*, const rocksdb::Slice& value,
+             std::string* result, rocksdb::Logger*) const override {
+    result->assign(value.data(), value.size());
+    return true;
+  }
+};
 
 rocksdb::DBOptions LookOnlyOptions(bool hold_files = false) {
   rocksdb::DBOptions options;
@@ -47,6 +59,7 @@ rocksdb::ColumnFamilyOptions LookOnlyOptions(const ColumnFamily& family,
   rocksdb::ColumnFamilyOptions options;
   options.comparator = family.comparator.get();
   options.prefix_extractor = family.prefix_extractor;
+  options.merge_operator = std::make_shared<AnyMergeOperator>();
   options.num_levels = kMostLevels;  // at least as many as the database has
   options.force_consistency_checks = false;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));

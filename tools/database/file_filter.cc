@@ -40,6 +40,13 @@ FileFilter::FileFilter(const TableFile& file) : properties_(file.properties()) {
   // Releases before 7.3 do not say how many entries the filter has.
   const auto entries = static_cast<double>(
       properties_.filter_entries > 0 ? properties_.filter_entries : properties_.entries);
+  // Of the first so many bytes: differences of these add up to all entries.
+  const auto entries_in = [&](uint64_t bytes) {
+    return static_cast<uint64_t>(
+        std::llround(entries * static_cast<double>(bytes) /
+                     static_cast<double>(std::max<uint64_t>(block_bytes, 1))));
+  };
+  uint64_t bytes_so_far = 0;
   for (const FilterPartition& partition : places_.partitions) {
     auto block = std::make_unique<FilterBlockOfFile>();
     block->partition = partition;
@@ -56,11 +63,11 @@ FileFilter::FileFilter(const TableFile& file) : properties_(file.properties()) {
                         std::to_string(partition.place.size) + " bytes): " + block->damage;
       }
     }
+    const uint64_t bytes_before = bytes_so_far;
+    bytes_so_far += partition.place.size;
     block->entries = block->decoded.kind == BlockKind::kOurs
                          ? block->decoded.info.key_count
-                         : static_cast<uint64_t>(std::lround(
-                               entries * static_cast<double>(partition.place.size) /
-                               static_cast<double>(std::max<uint64_t>(block_bytes, 1))));
+                         : entries_in(bytes_so_far) - entries_in(bytes_before);
     if (!block->damage.empty()) problems_.push_back(block->damage);
     blocks_.push_back(std::move(block));
   }

@@ -89,9 +89,15 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
   const std::string what = "cannot read the list of files of the database in " + directory + ": ";
   if (says("CURRENT") || status.IsPathNotFound() || says("No such file")) {
     return Sentence(what + text +
-                    "\nCURRENT names a MANIFEST that is not there or not readable. If the database "
-                    "is being written to, try again;\nelse restore it, or repair a copy: ldb "
-                    "repair --db=COPY");
+                    "\nCURRENT is damaged, or encrypted by the file system (Env) of its program, or "
+                    "names a MANIFEST that is not there.\nIf the database is being written to, try "
+                    "again; else restore it, or repair a copy: ldb repair --db=COPY");
+  }
+  if (says("overlapping ranges") || says("out of order")) {
+    return Sentence(what + text +
+                    "\nEither its MANIFEST is damaged, or its comparator is not in this program, "
+                    "so that files in order look out of order.\nSee single files with: rocksieve "
+                    "inspect FILE.sst");
   }
   if (says("does not match existing comparator")) {
     return Sentence(what + text + "\nIts OPTIONS file does not name the comparator; without it "

@@ -48,7 +48,7 @@ OptionsFile OptionsFile::Parse(const std::string& text) {
   while (std::getline(lines, line)) {
     line = Trimmed(WithoutComment(line));
     if (line.size() >= 2 && line.front() == '[' && line.back() == ']') {
-      section = line.substr(1, line.size() - 2);
+      section = Unescaped(line.substr(1, line.size() - 2));
       file.sections_[section];
       continue;
     }

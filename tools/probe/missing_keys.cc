@@ -75,6 +75,7 @@ class Maker {
     std::unordered_set<std::string> seen;
     for (size_t gap = 0; gap < gaps_.size(); gap++) {
       seen.clear();
+      gap_is_full_ = false;
       const uint64_t until = count * (gap + 1) / gaps_.size();
       while (keys->size() < until) {
         std::string key = KeyIn(gaps_[gap], &seen);
@@ -110,12 +111,10 @@ class Maker {
     return tree_.family.Compare(gap.low, key) < 0 && tree_.family.Compare(key, gap.high) < 0;
   }
 
-  // Empty if nothing was found.
-  std::string KeyIn(const Gap& gap, std::unordered_set<std::string>* seen) {
-    const auto taken = [&](const std::string& key) {
-      return IsIn(gap, key) && seen->insert(key).second;
-    };
-    const auto [low, high] = std::minmax(gap.low, gap.high);  // orders may be backwards
+  // Empty if nothing was found. `taken` says whether a key is a new one, in the gap.
+  template <typename Taken>
+  std::string KeyOfSameLength(const Gap& gap, const std::string& low, const std::string& high,
+                              const Taken& taken) {
     const size_t common = CommonBytes(low, high);
     for (int i = 0; i < kTries; i++) {
       const std::string& like = random_() % 2 == 0 ? gap.low : gap.high;
@@ -132,6 +131,18 @@ class Maker {
         if (!key.empty() && taken(key)) return key;
       }
     }
+    return "";
+  }
+
+  // Empty if nothing was found.
+  std::string KeyIn(const Gap& gap, std::unordered_set<std::string>* seen) {
+    const auto taken = [&](const std::string& key) {
+      return IsIn(gap, key) && seen->insert(key).second;
+    };
+    const auto [low, high] = std::minmax(gap.low, gap.high);  // orders may be backwards
+    std::string alike = gap_is_full_ ? "" : KeyOfSameLength(gap, low, high, taken);
+    if (!alike.empty()) return alike;
+    gap_is_full_ = true;
     for (int i = 0; i < kTries; i++) {
       for (const std::string* end : {&gap.low, &gap.high}) {
         std::string key = shape_.Longer(*end, &random_);
@@ -148,6 +159,7 @@ class Maker {
   Random random_;
   KeyShape shape_;
   std::vector<Gap> gaps_;
+  bool gap_is_full_ = false;  // no more keys of the same length were found in this one
 };
 
 }  // namespace

@@ -1,0 +1,171 @@
+#include "join/rocksdb_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+#include <rocksdb/comparator.h>
+
+#include "join/status.h"
+
+namespace rocksieve::join {
+namespace {
+
+using rocksdb::Slice;
+
+Slice ToSlice(std::string_view bytes) { return Slice(bytes.data(), bytes.size()); }
+std::string_view ToView(const Slice& slice) { return {slice.data(), slice.size()}; }
+
+absl::Status CheckComparator(rocksdb::ColumnFamilyHandle* family, bool any_order) {
+  const rocksdb::Comparator* comparator = family->GetComparator();
+  const std::string what = "column family \"" + family->GetName() + "\"";
+  if (comparator->timestamp_size() != 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        what, " has user-defined timestamps (comparator ", comparator->Name(),
+        "), which a join does not understand"));
+  }
+  if (any_order ||
+      std::string_view(comparator->Name()) == rocksdb::BytewiseComparator()->Name()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, " is ordered by ", comparator->Name(), ", and a join on its keys needs ",
+      rocksdb::BytewiseComparator()->Name(),
+      ". Join on key.bytes(0) instead, on its side: it is the whole key, and sorted anew"));
+}
+
+uint64_t Property(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& name) {
+  uint64_t value = 0;
+  return db->GetIntProperty(family, name, &value) ? value : 0;
+}
+
+}  // namespace
+
+class RocksDbSource::RangeCursor final : public Cursor {
+ public:
+  RangeCursor(RocksDbSource* source, const KeyInterval& interval)
+      : source_(source), end_(interval.end) {
+    const std::optional<std::string>& last = source->options_.interval.end;
+    if (last && (!end_ || *last < *end_)) end_ = last;
+    if (source->idle_.empty()) {
+      iterator_.reset(source->db_->NewIterator(source->read_, source->family_));
+    } else {
+      iterator_ = std::move(source->idle_.back());
+      source->idle_.pop_back();
+    }
+    const std::string& begin = std::max(interval.begin, source->options_.interval.begin);
+    if (begin.empty()) {
+      iterator_->SeekToFirst();  // whatever the order
+    } else {
+      iterator_->Seek(ToSlice(begin));
+    }
+  }
+  ~RangeCursor() override { source_->idle_.push_back(std::move(iterator_)); }
+
+  bool Next(Row* row) override {
+    if (ended_) return false;
+    if (started_) iterator_->Next();
+    started_ = true;
+    ended_ = !iterator_->Valid() || (end_ && ToView(iterator_->key()) >= *end_);
+    if (ended_) return false;
+    *row = {ToView(iterator_->key()), ToView(iterator_->value())};
+    return true;
+  }
+
+  absl::Status status() const override {
+    return FromRocksDb(iterator_->status(),
+                       "cannot scan column family \"" + source_->family_->GetName() + "\"");
+  }
+
+ private:
+  RocksDbSource* const source_;
+  std::optional<std::string> end_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+  bool started_ = false, ended_ = false;
+};
+
+absl::StatusOr<std::unique_ptr<RocksDbSource>> RocksDbSource::Open(
+    rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const RocksDbSourceOptions& options) {
+  absl::Status status = CheckComparator(family, options.any_order);
+  if (!status.ok()) return status;
+  std::unique_ptr<RocksDbSource> source(new RocksDbSource(db, family, options));
+  if (source->read_.snapshot == nullptr) {
+    return absl::UnimplementedError(
+        "this database gives no snapshots (a secondary instance, or memtables without them); open "
+        "it read-only instead");
+  }
+  source->PinIterators();
+  for (const auto& iterator : source->idle_) {
+    status = FromRocksDb(iterator->status(), "cannot read column family \"" + family->GetName() +
+                                                 "\" under a snapshot");
+    if (!status.ok()) return status;
+  }
+  source->Estimate();
+  return source;
+}
+
+RocksDbSource::RocksDbSource(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
+                             const RocksDbSourceOptions& options)
+    : db_(db), family_(family), options_(options) {
+  if (options_.snapshot == nullptr) own_snapshot_ = db_->GetSnapshot();
+  read_.snapshot = options_.snapshot != nullptr ? options_.snapshot : own_snapshot_;
+  read_.fill_cache = false;
+  read_.total_order_seek = true;
+  read_.auto_prefix_mode = false;
+  read_.readahead_size = options_.readahead_bytes;
+  read_.verify_checksums = options_.verify_checksums;
+  read_.background_purge_on_iterator_cleanup = true;
+  if (options_.interval.end) {
+    end_ = ToSlice(*options_.interval.end);
+    read_.iterate_upper_bound = &end_;
+  }
+}
+
+RocksDbSource::~RocksDbSource() {
+  idle_.clear();
+  if (own_snapshot_ != nullptr) db_->ReleaseSnapshot(own_snapshot_);
+}
+
+// All of one state: if the memtables or files changed in between, again. In a database so busy that
+// they always do, the last ones made must do; what could be seen between them is only what ignores
+// snapshots.
+void RocksDbSource::PinIterators() {
+  constexpr int kAttempts = 10;
+  const std::string& state = rocksdb::DB::Properties::kCurrentSuperVersionNumber;
+  for (int attempt = 0; attempt < kAttempts; attempt++) {
+    const uint64_t before = Property(db_, family_, state);
+    idle_.clear();
+    for (size_t i = 0; i < options_.pinned_iterators; i++) {
+      idle_.emplace_back(db_->NewIterator(read_, family_));
+    }
+    if (Property(db_, family_, state) == before) return;
+  }
+}
+
+// RocksDB estimates for all keys; of an interval, as many as its share of the bytes.
+void RocksDbSource::Estimate() {
+  estimated_keys_ = Property(db_, family_, rocksdb::DB::Properties::kEstimateNumKeys);
+  const KeyInterval& interval = options_.interval;
+  if (interval.begin.empty() && !interval.end) return;
+  rocksdb::ReadOptions unbounded = read_;
+  unbounded.iterate_upper_bound = nullptr;
+  const std::unique_ptr<rocksdb::Iterator> ends(db_->NewIterator(unbounded, family_));
+  ends->SeekToLast();
+  if (!ends->Valid()) return;
+  const std::string after_all = ends->key().ToString() + '\0';
+  const rocksdb::Range ranges[] = {
+      {Slice(interval.begin), interval.end ? Slice(*interval.end) : Slice(after_all)},
+      {Slice(), Slice(after_all)}};
+  rocksdb::SizeApproximationOptions sizes;
+  sizes.include_memtables = true;
+  sizes.include_files = true;
+  uint64_t bytes[2] = {0, 0};
+  const bool known = db_->GetApproximateSizes(sizes, family_, ranges, 2, bytes).ok();
+  if (!known || bytes[1] == 0) return;
+  const double share =
+      std::min(1.0, static_cast<double>(bytes[0]) / static_cast<double>(bytes[1]));
+  estimated_keys_ = static_cast<uint64_t>(std::ceil(share * static_cast<double>(estimated_keys_)));
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,69 @@
+// The rows of a column family, as a snapshot shows them, for a join.
+//
+// What a Get() under the snapshot would answer is what a scan gives: merges are applied, deleted
+// keys are absent. The state is frozen more strictly than RocksDB's snapshots are, which compaction
+// filters, DeleteFilesInRange() and FIFO compaction do not respect: scans use iterators that were
+// all made at the start and hold its memtables and files. They are held until the source goes.
+//
+// Scans leave the block cache alone, and see every key, whatever the prefix extractor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <absl/status/statusor.h>
+#include <rocksdb/db.h>
+
+#include "join/source.h"
+
+namespace rocksieve::join {
+
+struct RocksDbSourceOptions {
+  KeyInterval interval;  // the part of the column family to show
+  // The caller's, who keeps it as long as the source lives; the source takes one if null.
+  const rocksdb::Snapshot* snapshot = nullptr;
+  // Scans under way at once that see the frozen state. A session needs four at most; further scans
+  // see what the snapshot shows.
+  size_t pinned_iterators = 6;
+  size_t readahead_bytes = 1 << 20;
+  bool verify_checksums = true;
+  // Takes any comparator: for the rows an AttributeSource sorts, not for a join on the keys. The
+  // interval must be that of all keys, and so must be those that are scanned.
+  bool any_order = false;
+};
+
+class RocksDbSource final : public Source {
+ public:
+  // `db` and `family` must outlive it. InvalidArgument unless keys are ordered bytewise (or
+  // any_order), without timestamps.
+  static absl::StatusOr<std::unique_ptr<RocksDbSource>> Open(
+      rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
+      const RocksDbSourceOptions& options = RocksDbSourceOptions());
+  ~RocksDbSource() override;
+
+  // Cursors must not outlive the source.
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
+  uint64_t EstimateKeys() override { return estimated_keys_; }
+
+ private:
+  class RangeCursor;
+
+  RocksDbSource(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
+                const RocksDbSourceOptions& options);
+  void PinIterators();
+  void Estimate();
+
+  rocksdb::DB* const db_;
+  rocksdb::ColumnFamilyHandle* const family_;
+  const RocksDbSourceOptions options_;
+  rocksdb::Slice end_;  // of options_.interval
+  rocksdb::ReadOptions read_;
+  const rocksdb::Snapshot* own_snapshot_ = nullptr;
+  std::vector<std::unique_ptr<rocksdb::Iterator>> idle_;
+  uint64_t estimated_keys_ = 0;
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,26 @@
+#include "join/status.h"
+
+#include <string>
+
+namespace rocksieve::join {
+namespace {
+
+absl::StatusCode CodeOf(const rocksdb::Status& status) {
+  if (status.IsNotFound() || status.IsPathNotFound()) return absl::StatusCode::kNotFound;
+  if (status.IsCorruption()) return absl::StatusCode::kDataLoss;
+  if (status.IsNotSupported()) return absl::StatusCode::kUnimplemented;
+  if (status.IsInvalidArgument()) return absl::StatusCode::kInvalidArgument;
+  if (status.IsNoSpace() || status.IsMemoryLimit()) return absl::StatusCode::kResourceExhausted;
+  if (status.IsBusy() || status.IsTryAgain()) return absl::StatusCode::kUnavailable;
+  return absl::StatusCode::kInternal;
+}
+
+}  // namespace
+
+absl::Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
+  if (status.ok()) return absl::OkStatus();
+  const std::string text = std::string(doing) + ": " + status.ToString();
+  return absl::Status(CodeOf(status), absl::string_view(text.data(), text.size()));
+}
+
+}  // namespace rocksieve::join
