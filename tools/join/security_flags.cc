@@ -1,0 +1,47 @@
+#include "join/security_flags.h"
+
+#include "subcommand.h"
+#include "transport/token.h"
+
+namespace rocksieve::tools {
+
+void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
+  join::Identity* identity = &flags->security.identity;
+  const auto file = [&](const char* name, std::string* value, const char* type,
+                        const char* description) {
+    return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
+  };
+  file("--certs", &flags->certificates, "DIR",
+       "certificates and key as rocksieve certs makes them; or say one by one:");
+  file("--ca", &identity->authority_file, "FILE", "who must have signed the other side's");
+  file("--cert", &identity->certificate_file, "FILE", "the certificate of this side");
+  file("--key", &identity->key_file, "FILE", "its key");
+  CLI::Option* const insecure = parser->add_flag(
+      "--insecure", flags->security.insecure, "no TLS; only for addresses of this machine, unless");
+  parser
+      ->add_flag("--insecure-network", flags->security.insecure_network,
+                 "is given too: anybody on the way reads and changes everything")
+      ->needs(insecure);
+  file("--token-file", &flags->token_file, "FILE",
+       "secret tokens, one per line: the server accepts them, the asking side sends the first");
+}
+
+join::Security SecurityOf(const SecurityFlags& flags, const std::string& side) {
+  join::Security security = flags.security;
+  if (!flags.certificates.empty()) {
+    const auto in_directory = [&](const std::string& name, std::string* file) {
+      if (file->empty()) *file = flags.certificates + "/" + name;
+    };
+    in_directory("ca.crt", &security.identity.authority_file);
+    in_directory(side + ".crt", &security.identity.certificate_file);
+    in_directory(side + ".key", &security.identity.key_file);
+  }
+  return security;
+}
+
+absl::StatusOr<std::vector<std::string>> TokensOf(const SecurityFlags& flags) {
+  if (flags.token_file.empty()) return std::vector<std::string>();
+  return join::ReadTokens(flags.token_file);
+}
+
+}  // namespace rocksieve::tools
