@@ -44,6 +44,9 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual std::unique_ptr<Cursor> Scan(const KeyInterval& interval) = 0;
+  // Rows without the attribute that is joined on, with an empty key, which match nothing on the
+  // other side: like NULL in SQL's EXISTS. Null if there are none.
+  virtual std::unique_ptr<Cursor> ScanAbsent() { return nullptr; }
   // Of distinct keys, as far as it is known without a scan. Only decides who begins.
   virtual uint64_t EstimateKeys() = 0;
 };

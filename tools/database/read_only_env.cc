@@ -34,13 +34,16 @@ IOStatus Refused(const std::string& path) {
 
 class ReadOnlyFileSystem final : public FileSystemWrapper {
  public:
-  using FileSystemWrapper::FileSystemWrapper;
+  ReadOnlyFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, WriteAheadLogs logs)
+      : FileSystemWrapper(base), logs_(logs) {}
   const char* Name() const override { return "rocksieve.ReadOnlyFileSystem"; }
 
   IOStatus NewSequentialFile(const std::string& path, const FileOptions& options,
                              std::unique_ptr<rocksdb::FSSequentialFile>* file,
                              IODebugContext* debug) override {
-    if (!IsWriteAheadLog(path)) return target()->NewSequentialFile(path, options, file, debug);
+    if (logs_ == WriteAheadLogs::kAreRead || !IsWriteAheadLog(path)) {
+      return target()->NewSequentialFile(path, options, file, debug);
+    }
     *file = std::make_unique<EmptyFile>();
     return IOStatus::OK();
   }
@@ -100,17 +103,24 @@ class ReadOnlyFileSystem final : public FileSystemWrapper {
                     IODebugContext*) override {
     return Refused(path);
   }
+
+ private:
+  const WriteAheadLogs logs_;
 };
+
+rocksdb::Env* NewEnv(WriteAheadLogs logs) {
+  return rocksdb::NewCompositeEnv(
+             std::make_shared<ReadOnlyFileSystem>(rocksdb::FileSystem::Default(), logs))
+      .release();
+}
 
 }  // namespace
 
-rocksdb::Env* ReadOnlyEnv() {
-  // Never deleted: RocksDB's background threads may outlive static objects.
-  static rocksdb::Env* const env =
-      rocksdb::NewCompositeEnv(
-          std::make_shared<ReadOnlyFileSystem>(rocksdb::FileSystem::Default()))
-          .release();
-  return env;
+// Never deleted: RocksDB's background threads may outlive static objects.
+rocksdb::Env* ReadOnlyEnv(WriteAheadLogs logs) {
+  static rocksdb::Env* const without_logs = NewEnv(WriteAheadLogs::kLookEmpty);
+  static rocksdb::Env* const with_logs = NewEnv(WriteAheadLogs::kAreRead);
+  return logs == WriteAheadLogs::kAreRead ? with_logs : without_logs;
 }
 
 }  // namespace rocksieve::tools

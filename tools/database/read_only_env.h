@@ -10,9 +10,14 @@
 
 namespace rocksieve::tools {
 
-// On top of the file system of RocksDB's default Env. Write-ahead logs look empty: what is in them
-// is in no file yet and has no filter, and replaying gigabytes of them would take time and memory.
-// Lives as long as the process.
-rocksdb::Env* ReadOnlyEnv();
+enum class WriteAheadLogs {
+  // What is in them is in no file yet and has no filter, and replaying gigabytes of them would take
+  // time and memory.
+  kLookEmpty,
+  kAreRead,
+};
+
+// On top of the file system of RocksDB's default Env. Lives as long as the process.
+rocksdb::Env* ReadOnlyEnv(WriteAheadLogs logs = WriteAheadLogs::kLookEmpty);
 
 }  // namespace rocksieve::tools

@@ -1,0 +1,40 @@
+// A file that has no name, so that nothing is left behind however the process ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+namespace rocksieve::join {
+
+// Thread safety: reading may be done from any thread, once nothing is appended any more.
+class TemporaryFile {
+ public:
+  // In the system's directory for such files ($TMPDIR, else /tmp) if `directory` is empty.
+  static absl::StatusOr<std::unique_ptr<TemporaryFile>> Create(const std::string& directory);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  absl::Status Append(std::string_view bytes);
+  // Reads just so many bytes, or fails.
+  absl::Status Read(uint64_t offset, size_t bytes, char* to) const;
+  // Makes it empty.
+  absl::Status Clear();
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  TemporaryFile(std::string directory, int descriptor);
+  absl::Status Error(const char* doing, int error) const;
+
+  const std::string directory_;
+  const int descriptor_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,172 @@
+#include "database/frozen_view.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include <rocksdb/convenience.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+
+#include "database/column_family.h"
+#include "database/open_errors.h"
+#include "database/open_files_limit.h"
+#include "database/options_file.h"
+#include "database/read_only_env.h"
+
+namespace rocksieve::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::Status;
+
+constexpr int kAttempts = 50;        // of a database that changes
+constexpr int kAttemptsInVain = 5;  // of one that does not, and cannot be opened
+constexpr int kMostLevels = 64;
+constexpr uint64_t kOtherOpenFiles = 100;
+
+// Fails each merge, where RocksDB without any operator would end the process.
+class UnknownMergeOperator final : public rocksdb::MergeOperator {
+ public:
+  const char* Name() const override { return "rocksieve.UnknownMergeOperator"; }
+  bool FullMergeV2(const MergeOperationInput&, MergeOperationOutput*) const override {
+    return false;
+  }
+};
+
+rocksdb::DBOptions FrozenOptions() {
+  rocksdb::DBOptions options;
+  options.env = ReadOnlyEnv(WriteAheadLogs::kAreRead);
+  options.max_open_files = -1;  // holds all of them from the start
+  options.skip_stats_update_on_db_open = true;
+  options.track_and_verify_wals_in_manifest = true;  // as in database.cc
+  return options;
+}
+
+// Names the merge operator if this program does not have it.
+rocksdb::ColumnFamilyOptions FrozenOptions(const ColumnFamily& family, const OptionsFile& file,
+                                           std::string* unknown_merge_operator) {
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = nullptr;  // scans do not ask filters
+  table.cache_index_and_filter_blocks = true;
+  rocksdb::ColumnFamilyOptions options;
+  options.comparator = family.comparator.get();
+  options.num_levels = kMostLevels;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  const std::string name = file.ColumnFamilyValue(family.name, "merge_operator");
+  const bool named = !name.empty() && name != "nullptr";
+  const bool made = named && rocksdb::MergeOperator::CreateFromString(
+                                 rocksdb::ConfigOptions(), name, &options.merge_operator)
+                                 .ok();
+  if (!made || options.merge_operator == nullptr) {
+    options.merge_operator = std::make_shared<UnknownMergeOperator>();
+    *unknown_merge_operator = named ? name : "one that its OPTIONS file does not name";
+  }
+  return options;
+}
+
+// Name and size of the MANIFEST, which grows before files of a live database are deleted.
+std::pair<std::string, uint64_t> StateOfManifest(const std::string& directory) {
+  std::string name;
+  if (!rocksdb::ReadFileToString(ReadOnlyEnv(), directory + "/CURRENT", &name).ok()) return {};
+  name.erase(std::find(name.begin(), name.end(), '\n'), name.end());
+  std::error_code error;
+  const uint64_t bytes = fs::file_size(directory + "/" + name, error);
+  return {name, error ? 0 : bytes};
+}
+
+Status CheckOpenFilesLimit(const std::string& directory) {
+  std::vector<std::string> names;
+  if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return Status::OK();
+  const auto tables = static_cast<uint64_t>(
+      std::count_if(names.begin(), names.end(), [](const std::string& name) {
+        return fs::path(name).extension() == ".sst" || fs::path(name).extension() == ".blob";
+      }));
+  const uint64_t limit = RaiseOpenFilesLimit();
+  if (tables + kOtherOpenFiles < limit) return Status::OK();
+  return Status::InvalidArgument(
+      "the database in " + directory + " has " + std::to_string(tables) +
+      " files, and this process may have " + std::to_string(limit) +
+      " open.\nA frozen view holds all of them: raise the limit with ulimit -n.");
+}
+
+Status UnknownMerges(const std::string& directory, const std::string& merge_operator) {
+  return Status::NotSupported(
+      "the database in " + directory + " holds merges, which need its merge operator (" +
+      merge_operator + "); this program does not have it.\nServe it from inside its process, by a "
+      "library call, or compact it first.");
+}
+
+}  // namespace
+
+FrozenView::~FrozenView() {
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    if (db_ != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+}
+
+// Between our reading the MANIFEST and the logs, the owner may flush a log into a file that we have
+// not heard of, and delete the log: its rows would be missing, without an error. It writes that into
+// the MANIFEST first, so a view is good if the MANIFEST did not grow meanwhile.
+Status FrozenView::Open(const std::string& directory, const std::string& column_family,
+                        std::unique_ptr<FrozenView>* view) {
+  Status status = CheckIsDatabase(directory);
+  if (status.ok()) status = CheckOpenFilesLimit(directory);
+  if (!status.ok()) return status;
+  for (int attempt = 0; attempt < kAttempts; attempt++) {
+    if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(attempt));
+    const auto before = StateOfManifest(directory);
+    std::unique_ptr<FrozenView> opened(new FrozenView);
+    status = opened->OpenOnce(directory, column_family);
+    if (StateOfManifest(directory) != before) continue;
+    if (status.ok()) {
+      *view = std::move(opened);
+      return status;
+    }
+    if (opened->explained_) return status;
+    if (attempt >= kAttemptsInVain) break;
+  }
+  if (status.ok()) {
+    return Status::TimedOut("the database in " + directory +
+                            " changes its files faster than they can be opened.\nServe it from "
+                            "inside its process, by a library call, or serve a checkpoint of it.");
+  }
+  return ExplainOpenError(directory, status);
+}
+
+Status FrozenView::OpenOnce(const std::string& directory, const std::string& column_family) {
+  std::vector<std::string> names;
+  Status status = rocksdb::DB::ListColumnFamilies(FrozenOptions(), directory, &names);
+  if (!status.ok()) return status;
+  if (std::count(names.begin(), names.end(), column_family) == 0) {
+    explained_ = true;
+    return NoSuchColumnFamily(directory, column_family, names);
+  }
+  OptionsFile file;
+  OptionsFile::Load(directory, &file).PermitUncheckedError();  // an old database has none
+  std::string unknown_merge_operator;
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const std::string& name : {std::string("default"), column_family}) {
+    if (!descriptors.empty() && descriptors.back().name == name) continue;
+    unknown_merge_operator.clear();
+    descriptors.emplace_back(name, FrozenOptions(DescribeColumnFamily(name, file), file,
+                                                 &unknown_merge_operator));
+  }
+  rocksdb::DB* opened = nullptr;
+  status =
+      rocksdb::DB::OpenForReadOnly(FrozenOptions(), directory, descriptors, &handles_, &opened);
+  db_.reset(opened);
+  if (!status.ok() || unknown_merge_operator.empty()) return status;
+  rocksdb::TablePropertiesCollection tables;
+  status = db_->GetPropertiesOfAllTables(handles_.back(), &tables);
+  for (const auto& [path, properties] : tables) {
+    if (properties->num_merge_operands == 0) continue;
+    explained_ = true;
+    return UnknownMerges(directory, unknown_merge_operator);
+  }
+  return status;
+}
+
+}  // namespace rocksieve::tools
