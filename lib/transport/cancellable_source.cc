@@ -33,4 +33,10 @@ std::unique_ptr<Cursor> CancellableSource::Scan(const KeyInterval& interval) {
   return std::make_unique<CancellableCursor>(source_->Scan(interval), cancellation_);
 }
 
+std::unique_ptr<Cursor> CancellableSource::ScanAbsent() {
+  std::unique_ptr<Cursor> cursor = source_->ScanAbsent();
+  if (cursor == nullptr) return nullptr;
+  return std::make_unique<CancellableCursor>(std::move(cursor), cancellation_);
+}
+
 }  // namespace rocksieve::join

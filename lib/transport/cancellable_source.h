@@ -16,6 +16,7 @@ class CancellableSource final : public Source {
       : source_(source), cancellation_(cancellation) {}
 
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
+  std::unique_ptr<Cursor> ScanAbsent() override;
   uint64_t EstimateKeys() override { return source_->EstimateKeys(); }
 
  private:

@@ -19,7 +19,7 @@ uint64_t WireBytes(const std::string& piece) {
 }  // namespace
 
 Exchange::Exchange(FrameChannel* channel, const Cancellation* cancellation, const Limits& limits)
-    : channel_(channel), cancellation_(cancellation), limits_(limits), progress_(Clock::now()) {
+    : channel_(channel), cancellation_(cancellation), limits_(limits) {
   reader_ = std::thread([this] { ReadAll(); });
   writer_ = std::thread([this] { WriteAll(); });
 }
@@ -45,7 +45,7 @@ void Exchange::ReadAll() {
   std::string piece;
   while (channel_->Read(&piece)) {
     std::unique_lock<std::mutex> lock(mutex_);
-    progress_ = Clock::now();
+    read_progress_ = Clock::now();
     counts_.frames_received++;
     counts_.bytes_received += WireBytes(piece);
     arrived_bytes_ += piece.size();
@@ -81,7 +81,7 @@ void Exchange::WriteAll() {
       write_failed_ = true;
       break;
     }
-    progress_ = Clock::now();
+    write_progress_ = Clock::now();
     counts_.frames_sent++;
     counts_.bytes_sent += WireBytes(piece);
     changed_.notify_all();
@@ -125,7 +125,8 @@ Exchange::Event Exchange::Wait(bool for_room) {
     if (read_ended_ || write_failed_) return Event::kEnded;
     if (for_room && pending_bytes_ < limits_.most_pending_bytes) return Event::kRoom;
     // What this side does before it waits is no silence of the other one.
-    if (Clock::now() - std::max(begin, progress_) >= limits_.silence) return Event::kSilence;
+    const Clock::time_point heard = std::max({begin, read_progress_, write_progress_});
+    if (Clock::now() - heard >= limits_.silence) return Event::kSilence;
     changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kLook, limits_.silence));
   }
 }
@@ -136,9 +137,10 @@ bool Exchange::Finish() {
   changed_.notify_all();
   const Clock::time_point begin = Clock::now();
   while (!read_ended_ || !write_ended_) {
-    const bool written = write_ended_;
-    const auto limit = written ? limits_.farewell : limits_.silence;
-    if (!cancellation_->Check().ok() || Clock::now() - std::max(begin, progress_) >= limit) break;
+    // What still arrives is no reason to stay: it might be endless.
+    const auto limit = write_ended_ ? limits_.farewell : limits_.silence;
+    if (!cancellation_->Check().ok()) break;
+    if (Clock::now() - std::max(begin, write_progress_) >= limit) break;
     changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kLook, limit));
   }
   const bool ended = read_ended_ && write_ended_ && !write_failed_;

@@ -82,7 +82,7 @@ class Exchange {
   size_t arrived_bytes_ = 0, pending_bytes_ = 0;
   bool read_ended_ = false, write_failed_ = false, write_ended_ = false;
   bool closing_ = false, given_up_ = false;
-  Clock::time_point progress_;
+  Clock::time_point read_progress_, write_progress_;
   WireCounts counts_;
   std::thread reader_, writer_;
 };

@@ -1,0 +1,236 @@
+#include "join/join_command.h"
+
+#include <atomic>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <absl/strings/str_cat.h>
+
+#include "exit_code.h"
+#include "interrupt.h"
+#include "join/frozen_source.h"
+#include "join/join_report.h"
+#include "join/join_run.h"
+#include "join/output_file.h"
+#include "join/security_flags.h"
+#include "join/text_sink.h"
+#include "progress.h"
+#include "transport/address.h"
+#include "transport/strategy.h"
+
+namespace rocksieve::tools {
+namespace {
+
+constexpr std::chrono::milliseconds kLook(50);
+
+struct Flags {
+  JoinRunOptions run;
+  std::string remotes;
+  std::string operation;
+  std::string output = "-";
+  std::string format = "tsv";
+  SecurityFlags security;
+  int seconds = 24 * 3600;
+  int silence_seconds = 120;
+  bool analyze = false;
+  bool json = false;
+};
+
+// Counts the rows that are proven right, and says how many there are.
+class WatchedSink final : public join::ResultSink {
+ public:
+  WatchedSink(join::ResultSink* sink, Progress* progress) : sink_(sink), progress_(progress) {}
+
+  absl::Status Add(const join::Row& row, join::Side from) override {
+    added_++;
+    return sink_->Add(row, from);
+  }
+  absl::Status Commit() override {
+    committed_ = added_;
+    const absl::Status status = sink_->Commit();
+    progress_->Begin(absl::StrCat("joining, ", committed_, " rows"));
+    return status;
+  }
+  absl::Status Discard() override { return added_ = committed_, sink_->Discard(); }
+  absl::Status Restart() override { return added_ = committed_ = 0, sink_->Restart(); }
+
+  uint64_t rows() const { return committed_; }
+
+ private:
+  join::ResultSink* const sink_;
+  Progress* const progress_;
+  uint64_t added_ = 0, committed_ = 0;
+};
+
+absl::Status Complete(Flags* flags) {
+  JoinRunOptions* const run = &flags->run;
+  absl::StatusOr<std::vector<std::string>> addresses = join::SplitAddresses(flags->remotes);
+  if (!addresses.ok()) return addresses.status();
+  run->addresses = *std::move(addresses);
+  run->remote.asking.operation = *join::OperationNamed(flags->operation);
+  const absl::Status strategy =
+      join::ForceStrategy(run->remote.strategy, &run->remote.asking.planner);
+  if (!strategy.ok()) return strategy;
+  const absl::StatusOr<std::vector<std::string>> tokens = TokensOf(flags->security);
+  if (!tokens.ok()) return tokens.status();
+  if (!tokens->empty()) run->token = tokens->front();
+  run->security = SecurityOf(flags->security, "client");
+  run->remote.limits.exchange.silence = std::chrono::seconds(flags->silence_seconds);
+  const bool rows = run->remote.asking.operation != join::Operation::kCount;
+  if (flags->json && rows && flags->output == "-") {
+    return absl::InvalidArgumentError(
+        "--json prints the report where the rows would go: add --output=FILE");
+  }
+  return absl::OkStatus();
+}
+
+LineOptions LinesOf(const Flags& flags) {
+  LineOptions lines;
+  lines.format = flags.format == "json" ? LineFormat::kJson : LineFormat::kTsv;
+  lines.name_side = flags.run.remote.asking.operation == join::Operation::kSymmetric;
+  lines.local_is_packed = IsAttribute(flags.run.left_on);
+  lines.remote_is_packed = IsAttribute(flags.run.remote.request.on);
+  return lines;
+}
+
+// Ctrl-C ends the join, whatever it waits for.
+class Interrupter {
+ public:
+  explicit Interrupter(join::Cancellation* cancellation)
+      : thread_([this, cancellation] {
+          for (; !over_; std::this_thread::sleep_for(kLook)) {
+            if (InterruptSignal() != 0) {
+              cancellation->Cancel(absl::CancelledError("interrupted"));
+            }
+          }
+        }) {}
+  ~Interrupter() {
+    over_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> over_ = false;
+  std::thread thread_;
+};
+
+absl::Status Join(Flags* flags, JoinReport* report) {
+  absl::Status status = Complete(flags);
+  if (!status.ok()) return status;
+  report->operation = flags->run.remote.asking.operation;
+  const bool rows = report->operation != join::Operation::kCount;
+  const absl::StatusOr<std::unique_ptr<OutputFile>> output =
+      OutputFile::Open(rows ? flags->output : "");
+  if (!output.ok()) return output.status();
+  TextSink lines(output->get(), LinesOf(*flags));
+  Progress progress("rocksieve join");
+  progress.Begin("joining");
+  WatchedSink sink(&lines, &progress);
+  flags->run.remote.note = [](const std::string& note) {
+    std::cerr << absl::StrCat("rocksieve join: ", note, "\n");
+  };
+  join::Cancellation cancellation(join::Cancellation::Clock::now() +
+                                  std::chrono::seconds(flags->seconds));
+  {
+    const Interrupter interrupter(&cancellation);
+    status = RunJoin(flags->run, &sink, &cancellation, &report->result);
+  }
+  report->rows = sink.rows();
+  return status.ok() ? (*output)->Finish() : status;
+}
+
+int Run(Flags flags) {
+  JoinReport report;
+  absl::Status status;
+  {
+    InterruptGuard guard;
+    status = Join(&flags, &report);
+  }
+  EndByInterruptSignal();
+  if (!status.ok()) {
+    std::cerr << "rocksieve join: " << status.message() << "\n";
+    return absl::IsDataLoss(status) ? kCheckFailed : kCannotRun;
+  }
+  const bool rows_there = report.operation != join::Operation::kCount && flags.output == "-";
+  if (flags.json) {
+    std::cout << JsonReport(report);
+  } else if (!rows_there) {
+    std::cout << TextReport(report, flags.analyze);
+  } else if (flags.analyze) {
+    std::cerr << TextReport(report, true);
+  }
+  return kDone;
+}
+
+void AddFlags(CLI::App* parser, Flags* flags) {
+  JoinRunOptions* run = &flags->run;
+  const auto text = [&](const char* name, std::string* value, const char* type,
+                        const char* description) {
+    return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
+  };
+  text("--db", &run->directory, "DIR", "this side's database")->required();
+  text("--remote", &flags->remotes, "ADDR[,ADDR...]",
+       "servers, the shards of the other side: host:port, or dns:///name:port")
+      ->required();
+  text("--op", &flags->operation, "intersection|difference|local-only|symmetric|count",
+       "rows there that match here; that do not; rows here that match nothing there; the last two; "
+       "only how many keys")
+      ->required()
+      ->check(CLI::IsMember({"intersection", "difference", "local-only", "symmetric", "count"}));
+  text("--output", &flags->output, "FILE", "where rows go. Default: -, the standard output");
+  text("--format", &flags->format, "tsv|json",
+       "of rows: key TAB value with \\t \\n \\r \\0 \\\\ escaped, or an object per line. "
+       "Default: tsv")
+      ->check(CLI::IsMember({"tsv", "json"}));
+  text("--column-family", &run->column_family, "NAME", "this side's. Default: default");
+  text("--remote-column-family", &run->remote.request.column_family, "NAME",
+       "the other side's. Default: what the server serves first");
+  text("--left-on", &run->left_on, "ATTRIBUTE",
+       "what is matched of this side's rows, as in value.json(/id). Default: key");
+  text("--right-on", &run->remote.request.on, "ATTRIBUTE", "the same of the other side's");
+  text("--strategy", &run->remote.strategy, "NAME",
+       "one for all: list, keys, symbols. Default: auto, the cheapest");
+  parser
+      ->add_option_function<std::string>(
+          "--explain", [flags](const std::string&) { flags->analyze = true; },
+          "say what happened, per server")
+      ->type_name("analyze")
+      ->check(CLI::IsMember({"analyze"}));
+  AddSecurityFlags(parser, &flags->security);
+  text("--server-name", &flags->security.security.server_name, "NAME",
+       "that the server's certificate must have. Default: that of ADDR");
+  const auto number = [&](const char* name, int* value, int most, const char* description) {
+    parser->add_option(name, *value, description)->type_name("N")->check(CLI::Range(1, most));
+  };
+  number("--timeout", &flags->seconds, 1 << 30, "seconds for all of it. Default: 86400");
+  number("--silence", &flags->silence_seconds, 1 << 20,
+         "seconds until a silent server is given up. Default: 120");
+  number("--attempts", &run->remote.most_attempts, 1000,
+         "until a broken connection is given up. Default: 4");
+  parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
+}
+
+}  // namespace
+
+Command AddJoinCommand(CLI::App* parent) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* parser = AddParser(
+      parent,
+      {.name = "join",
+       .summary = "what a database and those of servers have in common, or not",
+       .description = "Exact, in few bytes: filters and sketches are sent instead of keys. Both "
+                      "sides are read as they were at the start; nothing is written to them. A "
+                      "FILE appears when it is complete; the standard output gets rows that are "
+                      "proven right, also when the join fails later.",
+       .exit_codes = "0 done; 1 the two sides contradict each other; 2 could not run, or bad usage",
+       .example = "Example, the rows that a replica lacks:\n"
+                  "  rocksieve join --db=/var/lib/app/db --remote=other:7420 --op=difference "
+                  "--certs=/etc/rocksieve"});
+  AddFlags(parser, flags.get());
+  return {parser, [flags] { return Run(*flags); }};
+}
+
+}  // namespace rocksieve::tools
