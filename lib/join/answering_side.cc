@@ -79,7 +79,13 @@ absl::Status AnsweringSide::On(const Hello& hello) {
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
   hello_ = hello;
-  messages_.push_back(Encode(HelloAnswer{kProtocolVersion, source_->EstimateKeys()}));
+  HelloAnswer answer;
+  answer.keys = source_->EstimateKeys();
+  if (WantsAbsentRows(hello.operation)) {
+    const absl::Status status = SumAbsentRows(source_, hello.salt, &answer.absent);
+    if (!status.ok()) return status;
+  }
+  messages_.push_back(Encode(answer));
   return absl::OkStatus();
 }
 
@@ -178,6 +184,13 @@ absl::Status AnsweringSide::Continue(uint64_t range, OpenRange* open) {
 }
 
 absl::Status AnsweringSide::On(const Fetch& fetch) {
+  if (fetch.range == kAbsentRange) {
+    if (absent_ != nullptr || !SendsUnmatched(hello_->operation)) {
+      return absl::InvalidArgumentError("the asking side wants rows that are not to be sent");
+    }
+    absent_ = std::make_unique<AbsentRowsWriter>(source_, fetch.attempt);
+    return absl::OkStatus();
+  }
   absl::StatusOr<OpenRange*> open = Find(fetch.range);
   if (!open.ok()) return open.status();
   const bool settled = (*open)->equal || ((*open)->matching != nullptr &&
@@ -217,6 +230,7 @@ absl::StatusOr<std::string> AnsweringSide::Next() {
     messages_.pop_front();
     return message;
   }
+  if (absent_ != nullptr) return NextAbsentRows();
   if (stream_ == nullptr && !fetched_.empty()) {
     const auto range = ranges_.find(fetched_.front());
     stream_ = std::make_unique<RowStream>(source_, range->first, std::move(range->second),
@@ -225,6 +239,14 @@ absl::StatusOr<std::string> AnsweringSide::Next() {
     fetched_.pop_front();
   }
   return stream_ == nullptr ? std::string() : NextRows();
+}
+
+absl::StatusOr<std::string> AnsweringSide::NextAbsentRows() {
+  Rows rows;
+  const absl::Status status = absent_->Next(kRowBatchBytes, &rows);
+  if (!status.ok()) return status;
+  if (rows.last) absent_.reset();
+  return Encode(rows);
 }
 
 absl::StatusOr<std::string> AnsweringSide::NextRows() {

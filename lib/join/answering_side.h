@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "join/absent_rows.h"
 #include "join/matching.h"
 #include "join/messages.h"
 #include "join/range_keys.h"
@@ -52,6 +53,7 @@ class AnsweringSide final : public Session {
   // Speaks if it is this side's turn, and puts a range away that needs nothing more.
   absl::Status Continue(uint64_t range, OpenRange* open);
   absl::StatusOr<std::string> NextRows();
+  absl::StatusOr<std::string> NextAbsentRows();
 
   Source* const source_;
   const AnsweringOptions options_;
@@ -60,6 +62,7 @@ class AnsweringSide final : public Session {
   std::deque<std::string> messages_;
   std::deque<uint64_t> fetched_;  // ranges whose rows are to be sent, one after another
   std::unique_ptr<RowStream> stream_;
+  std::unique_ptr<AbsentRowsWriter> absent_;  // while they are sent
   bool done_ = false;
 };
 

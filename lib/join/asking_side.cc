@@ -98,8 +98,12 @@ absl::StatusOr<std::string> AskingSide::Next() {
     if (status.ok() && messages_.empty()) status = OpenNext();
     if (!status.ok()) return status;
     if (messages_.empty() && tasks_.empty() && !rest_) {
-      Send(Goodbye());
-      done_ = true;
+      const absl::StatusOr<bool> finished = AdvanceAbsent();
+      if (!finished.ok()) return finished.status();
+      if (*finished) {
+        Send(Goodbye());
+        done_ = true;
+      }
     }
   }
   if (messages_.empty()) return std::string();
@@ -224,8 +228,9 @@ absl::Status AskingSide::Continue(Task* task) {
 }
 
 std::optional<KeyInterval> AskingSide::Uncommitted() const {
-  if (tasks_.empty()) return rest_;
-  return KeyInterval{tasks_.front().interval.begin, options_.interval.end};
+  if (!tasks_.empty()) return KeyInterval{tasks_.front().interval.begin, options_.interval.end};
+  if (!rest_ && !done_) return KeyInterval{"", ""};
+  return rest_;
 }
 
 void AskingSide::CountEnding(MoveKind ending) {
@@ -235,6 +240,9 @@ void AskingSide::CountEnding(MoveKind ending) {
       break;
     case MoveKind::kSymbols:
       statistics_.ranges_by_symbols++;
+      break;
+    case MoveKind::kSketch:
+      statistics_.ranges_by_sketch++;
       break;
     default:
       statistics_.ranges_by_list++;
@@ -290,7 +298,55 @@ RangeResult* AskingSide::ResultOf(Task* task) {
   return task->result.get();
 }
 
+absl::StatusOr<bool> AskingSide::AdvanceAbsent() {
+  if (absent_ != nullptr) return false;
+  if (!options_.absent_rows || !WantsAbsentRows(options_.operation)) return true;
+  if (SendsUnmatched(options_.operation) && answer_->absent.count > 0 && !absent_received_) {
+    absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt, sink_);
+    Send(Fetch{kAbsentRange, absent_attempt_});
+    return false;
+  }
+  statistics_.absent_rows_of_answering_side = answer_->absent.count;
+  Sink* const sink = EmitsLocalRows(options_.operation) ? sink_ : nullptr;
+  absl::Status status =
+      EmitAbsentRows(source_, sink, &statistics_.absent_rows_of_asking_side);
+  // Those of both sides together, so that a session that breaks has given all of them or none.
+  if (status.ok() &&
+      (absent_received_ || (statistics_.absent_rows_of_asking_side > 0 && sink != nullptr))) {
+    status = sink_->Commit();
+  }
+  if (!status.ok()) return status;
+  return true;
+}
+
+absl::Status AskingSide::OnAbsent(const Rows& rows) {
+  if (rows.attempt < absent_attempt_) return absl::OkStatus();  // of one that was given up
+  if (absent_ == nullptr || rows.attempt != absent_attempt_) {
+    return absl::InvalidArgumentError("the answering side sent rows that it was not asked for");
+  }
+  absl::Status status = absent_->Receive(rows.batch);
+  if (status.ok() && !rows.last) return status;
+  if (status.ok()) status = absent_->Finish();
+  if (!status.ok() && !absl::IsAborted(status)) return status;
+  const uint64_t received = absent_->rows();
+  absent_.reset();
+  if (status.ok()) {
+    absent_received_ = true;
+    statistics_.rows_received += received;
+    return absl::OkStatus();
+  }
+  statistics_.repeated_ranges++;
+  absent_attempt_++;
+  if (absent_attempt_ >= static_cast<uint32_t>(options_.most_attempts)) {
+    return absl::DataLossError(
+        "the rows of the other side that have no such attribute do not add up to what it said that "
+        "it has; it is broken, or changes its data while it is read. None of them was given");
+  }
+  return sink_->Discard();
+}
+
 absl::Status AskingSide::On(const Rows& rows) {
+  if (rows.range == kAbsentRange) return OnAbsent(rows);
   absl::StatusOr<Task*> found = Find(rows.range);
   if (!found.ok()) return found.status();
   Task* task = *found;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "join/absent_rows.h"
 #include "join/matching.h"
 #include "join/messages.h"
 #include "join/range_keys.h"
@@ -22,6 +23,9 @@ namespace rocksieve::join {
 struct AskingOptions {
   Operation operation = Operation::kIntersection;
   KeyInterval interval;  // the part of the key space to join
+  // Whether rows without the attribute belong to it: of sessions that share the key space, one has
+  // them.
+  bool absent_rows = true;
   // Fresh and random for each session: whoever knows it can choose keys whose hashes collide.
   uint64_t salt = 0;
   // Keys of a range are kept in memory, 24 bytes each, times the ranges under way.
@@ -44,7 +48,8 @@ class AskingSide final : public Session {
   const Statistics& statistics() const { return statistics_; }
 
   // The part of the key space whose results were not yet committed to the sink: where another session
-  // with the same data goes on after this one broke. Nothing if all were.
+  // with the same data goes on after this one broke. An empty interval if only rows without the
+  // attribute are left; nothing if nothing is.
   std::optional<KeyInterval> Uncommitted() const;
 
  private:
@@ -71,6 +76,9 @@ class AskingSide final : public Session {
   absl::Status AdvanceSettled();
   absl::Status FinishFirst();
   RangeResult* ResultOf(Task* task);
+  // The rows without the attribute, once all ranges are done. True when there is no more to do.
+  absl::StatusOr<bool> AdvanceAbsent();
+  absl::Status OnAbsent(const Rows& rows);
   void CountEnding(MoveKind ending);
   void Send(const Message& message);
 
@@ -83,6 +91,9 @@ class AskingSide final : public Session {
   uint64_t next_range_ = 0;
   std::deque<std::string> messages_;
   Statistics statistics_;
+  bool absent_received_ = false;
+  uint32_t absent_attempt_ = 0;
+  std::unique_ptr<AbsentRowsReader> absent_;  // while they are received
   bool done_ = false;
 };
 

@@ -2,6 +2,8 @@
 
 #include <zstd.h>
 
+#include <memory>
+#include <new>
 #include <stdexcept>
 
 #include "format/byte_io.h"
@@ -13,8 +15,13 @@ void AppendCompressed(std::string_view raw, std::string* out) {
   ByteWriter(out).Varint(raw.size());
   const size_t begin = out->size();
   out->resize(begin + ZSTD_compressBound(raw.size()));
-  const size_t size =
-      ZSTD_compress(out->data() + begin, out->size() - begin, raw.data(), raw.size(), kLevel);
+  const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
+                                                                   ZSTD_freeCCtx);
+  if (context == nullptr) throw std::bad_alloc();
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  const size_t size = ZSTD_compress2(context.get(), out->data() + begin, out->size() - begin,
+                                     raw.data(), raw.size());
   if (ZSTD_isError(size)) throw std::runtime_error(ZSTD_getErrorName(size));  // no memory
   out->resize(begin + size);
 }

@@ -1,4 +1,4 @@
-// zstd, with limits.
+// zstd, with limits and a checksum.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,8 @@
 // Both sides begin with candidates, all of their keys in the range, and take turns to send messages
 // until each knows which of its keys are matched, that is, are among the other's too:
 //
-//   (filter)*  (list hits | keys hits | symbols (more symbols)* difference)  verdict
+//   (filter)*  (list hits | keys hits | [sketch (more parity)* marks] symbols (more symbols)*
+//   difference)  verdict
 //
 // No message loses a match: filters have no false negatives, and everything else that is dropped is
 // dropped by both. Matches that are none (two keys with the same hash) are found at the end: each
@@ -24,6 +25,7 @@
 
 #include "join/candidate.h"
 #include "join/planner.h"
+#include "sketch/pinsketch/partitioned_pinsketch.h"
 #include "sketch/rateless_iblt.h"
 #include "sketch/set_sum.h"
 
@@ -82,12 +84,23 @@ class Matching {
   MoveKind ending() const { return ending_; }
 
  private:
-  enum class Expected { kMove, kHits, kDifference, kMoreSymbols, kVerdict };
+  enum class Expected {
+    kMove,
+    kHits,
+    kMarks,
+    kParity,
+    kSymbols,
+    kDifference,
+    kMoreSymbols,
+    kVerdict
+  };
 
   absl::Status SendFilter(int columns, std::string* message);
   void SendList(std::string* message);
   absl::Status SendKeys(std::string* message);
   void SendSymbols(size_t symbols, std::string* message);
+  void SendSketch(int cells_log2, std::string* message);
+  void SendMarks(std::string* message);
   void SendHits(std::string* message);
   void SendDifference(std::string* message);
   void SendVerdict(std::string* message);
@@ -96,6 +109,10 @@ class Matching {
   absl::Status ReceiveList(std::string_view body);
   absl::Status ReceiveKeys(std::string_view body);
   absl::Status ReceiveSymbols(std::string_view body);
+  absl::Status ReceiveSketch(std::string_view body);
+  absl::Status ReceiveParity(std::string_view body);
+  absl::Status ReceiveParityRequest(std::string_view body);
+  absl::Status ReceiveMarks(std::string_view body);
   absl::Status ReceiveHits(std::string_view body);
   absl::Status ReceiveMore(std::string_view body);
   absl::Status ReceiveDifference(std::string_view body);
@@ -105,6 +122,9 @@ class Matching {
   // Of all candidates.
   std::vector<uint64_t> MessageHashes(uint64_t salt) const;
   SetSum SumOfCandidates() const;
+  // Keys that only one side has, estimated.
+  double Differences() const;
+  void BringBack(std::vector<uint64_t>* only_remote);
   void DropNamed(const std::vector<uint64_t>& message_hashes);
   // Keeps the candidates whose keep flag is set.
   void Keep(const std::vector<uint8_t>& keep);
@@ -120,7 +140,16 @@ class Matching {
   uint32_t messages_ = 0;                // so far, of both sides
   std::vector<uint32_t> order_;          // candidates in the order of a list that was sent
   std::vector<uint8_t> hits_;            // entries of a list that was received
-  uint64_t symbols_salt_ = 0;            // of all messages with symbols
+  // Of a sketch: as the sender, or as the receiver.
+  pinsketch::Plan sketch_plan_;
+  std::vector<uint64_t> sketched_hashes_;
+  std::unique_ptr<pinsketch::PartitionedEncoder> sketch_encoder_;
+  std::unique_ptr<pinsketch::PartitionedDecoder> sketch_decoder_;
+  std::string parity_;  // asked for, to be sent
+  double left_by_sketch_ = 0;
+  // Candidates that stood alone in a differing cell: not matched, unless symbols bring them back.
+  Candidates doubtful_;
+  uint64_t symbols_salt_ = 0;  // of all messages with symbols
   std::unique_ptr<RatelessEncoder> encoder_;
   std::vector<RatelessCell> cells_;
   size_t symbols_wanted_ = 0, enough_symbols_ = 0;

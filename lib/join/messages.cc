@@ -1,10 +1,12 @@
 #include "join/messages.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
 #include "format/byte_io.h"
+#include "hash/key_hash.h"
 #include "hash/mix.h"
 #include "join/key_list.h"
 
@@ -15,6 +17,10 @@ namespace {
 constexpr uint32_t kMagic = 0x004A5352;
 constexpr uint64_t kMostAttempts = 255;
 constexpr uint64_t kMostFailureBytes = 4096;
+
+constexpr size_t kCheckBytes = 4;
+
+uint32_t CheckOf(std::string_view bytes) { return static_cast<uint32_t>(HashKey(bytes, 0)); }
 
 // The first byte is the alternative's index in Message, plus 1.
 struct Writer {
@@ -31,6 +37,7 @@ struct Writer {
     out.U32(kMagic);
     out.Varint(m.version);
     out.Varint(m.keys);
+    m.absent.Write(&out);
   }
   void operator()(const Open& m) {
     out.Varint(m.range);
@@ -96,6 +103,7 @@ void Read(ByteReader* in, HelloAnswer* m) {
   CheckMagic(in);
   m->version = static_cast<uint32_t>(in->Varint(UINT32_MAX));
   m->keys = in->Varint();
+  m->absent.Read(in);
 }
 
 void Read(ByteReader* in, Open* m) {
@@ -164,11 +172,15 @@ std::string Encode(const Message& message) {
   Writer writer{ByteWriter(&bytes)};
   writer.out.U8(static_cast<uint8_t>(message.index() + 1));
   std::visit(writer, message);
+  writer.out.U32(CheckOf(bytes));
   return bytes;
 }
 
 absl::StatusOr<Message> Decode(std::string_view bytes) {
-  ByteReader in(bytes);
+  const size_t checked = bytes.size() - std::min(bytes.size(), kCheckBytes);
+  ByteReader in(bytes.substr(0, checked));
+  ByteReader check(bytes.substr(checked));
+  if (check.U32() != CheckOf(bytes.substr(0, checked)) || !check.ok()) in.Fail();
   const uint8_t kind = in.U8();
   Message message;
   if (kind == 0 || !ReadAlternative(size_t{kind} - 1, &in, &message)) {

@@ -37,6 +37,8 @@ struct Hello {
 struct HelloAnswer {
   uint32_t version = kProtocolVersion;
   uint64_t keys = 0;  // of the answering side, estimated
+  // Of the answering side's rows without the attribute, where the operation wants to know of them.
+  SetSum absent;
 };
 
 // A part of the key space, to be settled by itself. The salt of its hashes follows from that of the
@@ -70,6 +72,9 @@ struct Turn {
   std::string message;  // of Matching
 };
 
+// The range number that stands for the rows without the attribute (absent_rows.h).
+inline constexpr uint64_t kAbsentRange = UINT64_MAX;
+
 struct Fetch {
   uint64_t range = 0;
   uint32_t attempt = 0;
@@ -90,6 +95,8 @@ struct Failure {
 
 using Message = std::variant<Hello, HelloAnswer, Open, Facts, Turn, Fetch, Rows, Goodbye, Failure>;
 
+// Ends in a check of all that stands before it: what a wire, or a bug, makes of a message is never
+// taken for one.
 std::string Encode(const Message& message);
 
 // InvalidArgument if the bytes are not a message.

@@ -13,6 +13,9 @@ constexpr int kMostColumns = 14;
 constexpr double kFrameBits = 8 * 45;  // of a filter block
 constexpr double kSumBits = 8 * 24;    // a count and a sum
 constexpr double kSymbolBits = 76;
+constexpr int kMostCellsLog2 = 9;
+constexpr double kMostIdBits = 20;
+constexpr double kFewestSketched = 100;  // below, symbols alone are as good
 
 // Binary entropy.
 double Entropy(double share) {
@@ -29,6 +32,31 @@ double HitBits(const Standing& standing) {
   return standing.mine * Entropy(standing.common / std::max(standing.mine, 1.0)) + kSumBits;
 }
 
+double OneSided(double all, double common) { return std::max(0.0, all - common); }
+
+// Of symbols and their answer, for so many differences of which a part must be named.
+double SymbolBits(double differences, double named) {
+  return SymbolsFor(differences) * kSymbolBits + named * (65.5 - std::log2(std::max(1.0, named))) +
+         kSumBits;
+}
+
+// A sketch, its marks, and symbols for the rest.
+double SketchBits(const Standing& standing, int cells_log2, const PlannerOptions& options) {
+  const double mine_only = OneSided(standing.mine, standing.common);
+  const double differences =
+      SketchedDifferences(mine_only + OneSided(standing.theirs, standing.common));
+  const double keys = std::max(standing.mine, standing.theirs);
+  // Groups of about 15 differences: an id tells 15 * 2^cells_log2 * keys / differences cells apart.
+  const double id_bits = std::ceil(std::log2(15 * keys / differences) + cells_log2);
+  if (differences < kFewestSketched || id_bits > kMostIdBits) {
+    return std::numeric_limits<double>::infinity();
+  }
+  const double left = LeftBySketch(standing, std::ldexp(keys, cells_log2));
+  return differences * std::max(6.0, id_bits) * 1.09 + 500 +
+         standing.mine * Entropy(mine_only / standing.mine) + SymbolBits(left, 0.3 * left) +
+         4 * options.bits_per_message;
+}
+
 class Search {
  public:
   explicit Search(const PlannerOptions& options) : options_(options) {}
@@ -40,8 +68,15 @@ class Search {
     for (MoveKind kind : kAllMoves) {
       if (kind == MoveKind::kFilter) continue;
       if (options_.forced && kind != *options_.forced) continue;
+      if (kind == MoveKind::kSketch) {
+        for (int cells_log2 = 1; cells_log2 <= kMostCellsLog2; cells_log2++) {
+          const double bits = SketchBits(standing, cells_log2, options_);
+          if (bits < best.bits) best = {kind, 0, cells_log2, bits};
+        }
+        continue;
+      }
       const double bits = EndingBits(kind, standing, options_);
-      if (bits < best.bits) best = {kind, 0, bits};
+      if (bits < best.bits) best = {kind, 0, 0, bits};
     }
     if (filters_left == 0) return best;
     limit = std::min(limit, best.bits);
@@ -52,7 +87,7 @@ class Search {
       const Standing after = {standing.common + std::ldexp(others, -columns), standing.mine,
                               standing.common};
       const double bits = cost + Best(after, filters_left - 1, limit - cost).bits;
-      if (bits < best.bits) best = {MoveKind::kFilter, columns, bits};
+      if (bits < best.bits) best = {MoveKind::kFilter, columns, 0, bits};
       limit = std::min(limit, bits);
     }
     return best;
@@ -74,6 +109,8 @@ std::string_view NameOf(MoveKind kind) {
       return "keys";
     case MoveKind::kSymbols:
       return "symbols";
+    case MoveKind::kSketch:
+      return "sketch";
   }
   return "unknown";
 }
@@ -84,6 +121,19 @@ int ListBitsFor(double receivers_candidates) {
 
 double SymbolsFor(double difference) {
   return ExpectedRatelessSymbols(difference) + std::sqrt(difference) + 2;
+}
+
+double SketchedDifferences(double expected) { return 1.02 * expected + 1.5 * std::sqrt(expected); }
+
+// Of keys that only one side has, all stay whose cell has a key of the other; keys of the receiver
+// that stand alone in a differing cell are set aside, even if the difference is another key's.
+double LeftBySketch(const Standing& standing, double cells) {
+  const double mine_only = OneSided(standing.mine, standing.common);
+  const double theirs_only = OneSided(standing.theirs, standing.common);
+  const double differences = mine_only + theirs_only;
+  return (2 * mine_only * standing.theirs + theirs_only * standing.theirs +
+          differences * differences) /
+         cells;
 }
 
 double EndingBits(MoveKind kind, const Standing& standing, const PlannerOptions& options) {
@@ -98,12 +148,12 @@ double EndingBits(MoveKind kind, const Standing& standing, const PlannerOptions&
                               std::log2(std::max(1.0, options.all_keys / standing.mine))) +
              answer_bits;
     case MoveKind::kSymbols: {
-      const double mine_only = std::max(0.0, standing.mine - standing.common);
-      const double theirs_only = std::max(0.0, standing.theirs - standing.common);
-      const double name_bits = 65.5 - std::log2(std::max(1.0, mine_only));
-      return SymbolsFor(mine_only + theirs_only) * kSymbolBits + mine_only * name_bits + kSumBits +
+      const double mine_only = OneSided(standing.mine, standing.common);
+      return SymbolBits(mine_only + OneSided(standing.theirs, standing.common), mine_only) +
              2 * options.bits_per_message;
     }
+    case MoveKind::kSketch:
+      break;
   }
   return std::numeric_limits<double>::infinity();
 }

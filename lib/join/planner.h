@@ -17,18 +17,20 @@ enum class MoveKind : uint8_t {
   kList = 2,     // their hashes, Golomb-coded; answered with a bitmap of those that are matched
   kKeys = 3,     // the keys themselves, compressed; answered likewise
   kSymbols = 4,  // rateless set reconciliation; answered with the hashes of what differs
+  kSketch = 5,   // a partitioned PinSketch, which names differing cells; symbols for what is left
 };
 
 inline constexpr MoveKind kAllMoves[] = {MoveKind::kFilter, MoveKind::kList, MoveKind::kKeys,
-                                         MoveKind::kSymbols};
+                                         MoveKind::kSymbols, MoveKind::kSketch};
 
-// "filter", "list", "keys", "symbols".
+// "filter", "list", "keys", "symbols", "sketch".
 std::string_view NameOf(MoveKind kind);
 
 struct Move {
   MoveKind kind = MoveKind::kList;
-  int columns = 0;  // of a filter, which passes 2^-columns of the missing keys
-  double bits = 0;  // expected, of this move and all that follows it until the range is settled
+  int columns = 0;     // of a filter, which passes 2^-columns of the missing keys
+  int cells_log2 = 0;  // of a sketch: 2^cells_log2 cells per key
+  double bits = 0;     // expected, of this move and all that follows it until the range is settled
 };
 
 // What is known of a range, from the side whose turn it is.
@@ -53,8 +55,14 @@ struct PlannerOptions {
 Move CheapestMove(const Standing& standing, const PlannerOptions& options);
 
 // Bits that each way of ending a range takes, sent by the side whose turn it is; infinite for
-// kFilter.
+// kFilter and kSketch.
 double EndingBits(MoveKind kind, const Standing& standing, const PlannerOptions& options);
+
+// What a sketch with so many cells leaves: keys that share a cell with a difference.
+double LeftBySketch(const Standing& standing, double cells);
+
+// The differences for which a sketch is made: a little more than expected.
+double SketchedDifferences(double expected);
 
 // A list has so many bits per entry beyond what tells n entries apart, so that one list in a
 // hundred has a false hit, which the certificate finds.

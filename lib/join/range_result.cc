@@ -7,10 +7,6 @@ namespace {
 
 constexpr uint64_t kMostRawBatchBytes = uint64_t{1} << 31;
 
-bool EmitsLocalRows(Operation operation) {
-  return operation == Operation::kLocalOnly || operation == Operation::kSymmetric;
-}
-
 absl::Status Contradiction(const char* what) { return absl::AbortedError(what); }
 
 }  // namespace

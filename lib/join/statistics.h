@@ -19,12 +19,14 @@ struct Statistics {
   uint64_t matched_keys = 0;
   uint64_t keys_of_asking_side_only = 0;
   uint64_t keys_of_answering_side_only = 0;
+  // Rows without the attribute, where the operation counts or gives them.
+  uint64_t absent_rows_of_asking_side = 0, absent_rows_of_answering_side = 0;
   uint64_t rows_received = 0;
 
   uint64_t ranges = 0;
   uint64_t equal_ranges = 0;
   uint64_t repeated_ranges = 0;  // since sums contradicted each other
-  uint64_t ranges_by_list = 0, ranges_by_keys = 0, ranges_by_symbols = 0;
+  uint64_t ranges_by_list = 0, ranges_by_keys = 0, ranges_by_symbols = 0, ranges_by_sketch = 0;
   uint64_t filters = 0;  // sent and received
   Traffic sent, received;
 };

@@ -17,6 +17,8 @@ uint32_t CheckOf(uint64_t id) {
 // for a right key after a wrong one, and bound all work by the number of symbols.
 constexpr uint8_t kMostUses = 2;
 
+constexpr size_t kBlock = 256;  // keys that are worked on together: they fit the first cache
+
 uint32_t LowBits(int bits) { return static_cast<uint32_t>((uint64_t{1} << bits) - 1); }
 
 }  // namespace
@@ -29,17 +31,32 @@ RatelessEncoder::RatelessEncoder(std::span<const uint64_t> hashes, const Rateles
 void RatelessEncoder::ExtendTo(size_t symbols, std::vector<RatelessCell>* cells) {
   if (symbols <= cells->size()) return;
   cells->resize(symbols);
-  RatelessCell* const cell = cells->data();
-  for (RatelessKey& key : keys_) {
-    if (key.mapping.index() >= symbols) continue;
-    const uint32_t check = CheckOf(key.id);
-    do {
-      RatelessCell& sum = cell[key.mapping.index()];
-      sum.ids += key.id;
-      sum.checks += check;
-      sum.count++;
-      key.mapping.Advance();
-    } while (key.mapping.index() < symbols);
+  // One jump for each key of a block in turn: a jump takes long, but many can be under way at once.
+  uint16_t active[kBlock];
+  uint32_t checks[kBlock];
+  for (size_t begin = 0; begin < keys_.size(); begin += kBlock) {
+    RatelessKey* const block = &keys_[begin];
+    const size_t size = std::min(kBlock, keys_.size() - begin);
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++) {
+      active[count] = static_cast<uint16_t>(i);
+      checks[i] = CheckOf(block[i].id);
+      count += block[i].mapping.index() < symbols;
+    }
+    while (count > 0) {
+      size_t left = 0;
+      for (size_t a = 0; a < count; a++) {
+        const uint16_t i = active[a];
+        RatelessCell& cell = (*cells)[block[i].mapping.index()];
+        cell.ids += block[i].id;
+        cell.checks += checks[i];
+        cell.count++;
+        block[i].mapping.Advance();
+        active[left] = i;
+        left += block[i].mapping.index() < symbols;
+      }
+      count = left;
+    }
   }
 }
 
@@ -147,17 +164,12 @@ bool RatelessDecoder::Consume(ByteReader* in) {
 }
 
 SetDifference RatelessDecoder::Difference() const {
-  SetDifference all, net;
+  SetDifference difference;
   for (const Recovered& key : recovered_) {
-    (key.remote ? all.only_remote : all.only_local).push_back(key.key.id);
+    (key.remote ? difference.only_remote : difference.only_local).push_back(key.key.id);
   }
-  std::sort(all.only_remote.begin(), all.only_remote.end());
-  std::sort(all.only_local.begin(), all.only_local.end());
-  std::set_difference(all.only_remote.begin(), all.only_remote.end(), all.only_local.begin(),
-                      all.only_local.end(), std::back_inserter(net.only_remote));
-  std::set_difference(all.only_local.begin(), all.only_local.end(), all.only_remote.begin(),
-                      all.only_remote.end(), std::back_inserter(net.only_local));
-  return net;
+  difference.StrikeOut();
+  return difference;
 }
 
 double ExpectedRatelessSymbols(double differences) {

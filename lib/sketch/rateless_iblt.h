@@ -31,6 +31,7 @@
 
 #include "format/byte_io.h"
 #include "sketch/rateless_mapping.h"
+#include "sketch/set_difference.h"
 
 namespace rocksieve {
 
@@ -77,10 +78,6 @@ class RatelessEncoder {
 // ids, the checks, the count, each modulo 2^width.
 void WriteCells(const std::vector<RatelessCell>& cells, size_t begin, const RatelessFormat& format,
                 ByteWriter* out);
-
-struct SetDifference {
-  std::vector<uint64_t> only_remote, only_local;  // ids, ascending
-};
 
 class RatelessDecoder {
  public:

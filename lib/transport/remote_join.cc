@@ -38,6 +38,10 @@ void AddCounts(const WireCounts& more, WireCounts* sum) {
   sum->frames_received += more.frames_received;
 }
 
+bool IsSame(const KeyInterval& a, const KeyInterval& b) {
+  return a.begin == b.begin && a.end == b.end;
+}
+
 class RemoteJoin {
  public:
   RemoteJoin(const Remote& remote, Source* source, ResultSink* sink,
@@ -54,13 +58,13 @@ class RemoteJoin {
   absl::Status Run() {
     int failures = 0;  // since something was finished
     for (;;) {
-      const std::string begin = rest_->begin;
+      const KeyInterval before = *rest_;
       const absl::Status status = Attempt();
       if (status.ok()) return status;
       const absl::Status discarded = sink_->Discard();
       if (!discarded.ok()) return discarded;
       if (!rest_) return status;
-      if (rest_->begin != begin) failures = 0;
+      if (!IsSame(*rest_, before)) failures = 0;
       if (!IsWorthRetrying(status)) return status;
       if (++failures >= options_.most_attempts) {
         return absl::Status(status.code(),
@@ -114,12 +118,13 @@ class RemoteJoin {
 
   // What was finished was true of another state of the server's data.
   absl::Status Restart() {
-    if (rest_->begin == options_.asking.interval.begin) return absl::OkStatus();
+    if (IsSame(*rest_, options_.asking.interval)) return absl::OkStatus();
     report_->restarted++;
     rest_ = options_.asking.interval;
     Statistics* const statistics = &report_->statistics;
     statistics->matched_keys = statistics->keys_of_asking_side_only = 0;
     statistics->keys_of_answering_side_only = statistics->rows_received = 0;
+    statistics->absent_rows_of_asking_side = statistics->absent_rows_of_answering_side = 0;
     const absl::Status status = sink_->Restart();
     if (status.ok()) return status;
     return absl::Status(status.code(),
@@ -165,12 +170,15 @@ void AddStatistics(const Statistics& more, Statistics* sum) {
   sum->keys_of_asking_side_only += more.keys_of_asking_side_only;
   sum->keys_of_answering_side_only += more.keys_of_answering_side_only;
   sum->rows_received += more.rows_received;
+  sum->absent_rows_of_asking_side += more.absent_rows_of_asking_side;
+  sum->absent_rows_of_answering_side += more.absent_rows_of_answering_side;
   sum->ranges += more.ranges;
   sum->equal_ranges += more.equal_ranges;
   sum->repeated_ranges += more.repeated_ranges;
   sum->ranges_by_list += more.ranges_by_list;
   sum->ranges_by_keys += more.ranges_by_keys;
   sum->ranges_by_symbols += more.ranges_by_symbols;
+  sum->ranges_by_sketch += more.ranges_by_sketch;
   sum->filters += more.filters;
   AddTraffic(more.sent, &sum->sent);
   AddTraffic(more.received, &sum->received);

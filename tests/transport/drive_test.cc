@@ -191,12 +191,17 @@ TEST(Drive, RefusesEmptyFrames) {
 }
 
 TEST(Drive, EndlessMessagesEnd) {
-  const absl::Status status = AgainstHostile([](MemoryStream::End* end) {
-    FrameWriter writer;
-    writer.Add(std::string(size_t{100} << 20, 'x'));
-    while (end->Write(writer.TakePiece())) {
-    }
-  });
+  DriveLimits limits = ShortLimits();
+  limits.most_message_bytes = 1 << 20;
+  const absl::Status status = AgainstHostile(
+      [](MemoryStream::End* end) {
+        FrameWriter writer;
+        writer.Add(std::string(2 << 20, 'x'));
+        const std::string piece = writer.TakePiece();
+        while (end->Write(piece)) {
+        }
+      },
+      limits);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
 }
 

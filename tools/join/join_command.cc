@@ -14,9 +14,8 @@
 #include "join/frozen_source.h"
 #include "join/join_report.h"
 #include "join/join_run.h"
-#include "join/output_file.h"
+#include "join/result_output.h"
 #include "join/security_flags.h"
-#include "join/text_sink.h"
 #include "progress.h"
 #include "transport/address.h"
 #include "transport/strategy.h"
@@ -39,30 +38,25 @@ struct Flags {
   bool json = false;
 };
 
-// Counts the rows that are proven right, and says how many there are.
+// Says how far it is.
 class WatchedSink final : public join::ResultSink {
  public:
-  WatchedSink(join::ResultSink* sink, Progress* progress) : sink_(sink), progress_(progress) {}
+  WatchedSink(ResultOutput* output, Progress* progress) : output_(output), progress_(progress) {}
 
   absl::Status Add(const join::Row& row, join::Side from) override {
-    added_++;
-    return sink_->Add(row, from);
+    return output_->Add(row, from);
   }
   absl::Status Commit() override {
-    committed_ = added_;
-    const absl::Status status = sink_->Commit();
-    progress_->Begin(absl::StrCat("joining, ", committed_, " rows"));
+    const absl::Status status = output_->Commit();
+    progress_->Begin(absl::StrCat("joining, ", output_->rows(), " rows"));
     return status;
   }
-  absl::Status Discard() override { return added_ = committed_, sink_->Discard(); }
-  absl::Status Restart() override { return added_ = committed_ = 0, sink_->Restart(); }
-
-  uint64_t rows() const { return committed_; }
+  absl::Status Discard() override { return output_->Discard(); }
+  absl::Status Restart() override { return output_->Restart(); }
 
  private:
-  join::ResultSink* const sink_;
+  ResultOutput* const output_;
   Progress* const progress_;
-  uint64_t added_ = 0, committed_ = 0;
 };
 
 absl::Status Complete(Flags* flags) {
@@ -87,13 +81,17 @@ absl::Status Complete(Flags* flags) {
   return absl::OkStatus();
 }
 
-LineOptions LinesOf(const Flags& flags) {
-  LineOptions lines;
-  lines.format = flags.format == "json" ? LineFormat::kJson : LineFormat::kTsv;
-  lines.name_side = flags.run.remote.asking.operation == join::Operation::kSymmetric;
-  lines.local_is_packed = IsAttribute(flags.run.left_on);
-  lines.remote_is_packed = IsAttribute(flags.run.remote.request.on);
-  return lines;
+OutputOptions OutputOf(const Flags& flags) {
+  OutputOptions output;
+  output.path = flags.output;
+  output.format = flags.format == "sst"    ? RowFormat::kSst
+                  : flags.format == "json" ? RowFormat::kJson
+                                           : RowFormat::kTsv;
+  output.show_side = flags.run.remote.asking.operation == join::Operation::kSymmetric;
+  output.local_is_packed = IsAttribute(flags.run.left_on);
+  output.remote_is_packed = IsAttribute(flags.run.remote.request.on);
+  output.sorting.memory_bytes = flags.run.sort_memory_bytes;
+  return output;
 }
 
 // Ctrl-C ends the join, whatever it waits for.
@@ -121,14 +119,18 @@ absl::Status Join(Flags* flags, JoinReport* report) {
   absl::Status status = Complete(flags);
   if (!status.ok()) return status;
   report->operation = flags->run.remote.asking.operation;
-  const bool rows = report->operation != join::Operation::kCount;
-  const absl::StatusOr<std::unique_ptr<OutputFile>> output =
-      OutputFile::Open(rows ? flags->output : "");
+  OutputOptions options = OutputOf(*flags);
+  if (report->operation == join::Operation::kCount) {
+    options = OutputOptions();  // nothing will be written
+  } else if (options.format == RowFormat::kSst && EmitsLocalRows(report->operation)) {
+    return absl::InvalidArgumentError("--format=sst is for rows to be ingested here: "
+                                      "it goes with --op=intersection and difference");
+  }
+  const absl::StatusOr<std::unique_ptr<ResultOutput>> output = ResultOutput::Open(options);
   if (!output.ok()) return output.status();
-  TextSink lines(output->get(), LinesOf(*flags));
   Progress progress("rocksieve join");
   progress.Begin("joining");
-  WatchedSink sink(&lines, &progress);
+  WatchedSink sink(output->get(), &progress);
   flags->run.remote.note = [](const std::string& note) {
     std::cerr << absl::StrCat("rocksieve join: ", note, "\n");
   };
@@ -138,7 +140,7 @@ absl::Status Join(Flags* flags, JoinReport* report) {
     const Interrupter interrupter(&cancellation);
     status = RunJoin(flags->run, &sink, &cancellation, &report->result);
   }
-  report->rows = sink.rows();
+  report->rows = (*output)->rows();
   return status.ok() ? (*output)->Finish() : status;
 }
 
@@ -181,10 +183,10 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->required()
       ->check(CLI::IsMember({"intersection", "difference", "local-only", "symmetric", "count"}));
   text("--output", &flags->output, "FILE", "where rows go. Default: -, the standard output");
-  text("--format", &flags->format, "tsv|json",
-       "of rows: key TAB value with \\t \\n \\r \\0 \\\\ escaped, or an object per line. "
-       "Default: tsv")
-      ->check(CLI::IsMember({"tsv", "json"}));
+  text("--format", &flags->format, "tsv|json|sst",
+       "of rows: key TAB value with TABs and the like escaped; an object per line; a file to be "
+       "ingested. Default: tsv")
+      ->check(CLI::IsMember({"tsv", "json", "sst"}));
   text("--column-family", &run->column_family, "NAME", "this side's. Default: default");
   text("--remote-column-family", &run->remote.request.column_family, "NAME",
        "the other side's. Default: what the server serves first");
@@ -192,7 +194,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
        "what is matched of this side's rows, as in value.json(/id). Default: key");
   text("--right-on", &run->remote.request.on, "ATTRIBUTE", "the same of the other side's");
   text("--strategy", &run->remote.strategy, "NAME",
-       "one for all: list, keys, symbols. Default: auto, the cheapest");
+       "one for all: list, keys, symbols, sketch. Default: auto, the cheapest");
   parser
       ->add_option_function<std::string>(
           "--explain", [flags](const std::string&) { flags->analyze = true; },

@@ -38,7 +38,7 @@ std::string Analysis(const ShardResult& shard) {
   text += "Ranges: " + Thousands(s.ranges) + ", of which equal " + Thousands(s.equal_ranges) +
           ", by lists " + Thousands(s.ranges_by_list) + ", by keys " +
           Thousands(s.ranges_by_keys) + ", by symbols " + Thousands(s.ranges_by_symbols) +
-          "; repeated " + Thousands(s.repeated_ranges) + ". Filters: " + Thousands(s.filters) +
+          ", by sketches " + Thousands(s.ranges_by_sketch) + "; repeated " + Thousands(s.repeated_ranges) + ". Filters: " + Thousands(s.filters) +
           "\n";
   text += "Rows received: " + Thousands(s.rows_received) + ". Seconds: " +
           Fixed(shard.seconds, 2) + ". Attempts: " + Thousands(report.attempts) + ", resumed " +
@@ -104,6 +104,7 @@ std::string JsonReport(const JoinReport& report) {
                                {"ranges_by_list", s.ranges_by_list},
                                {"ranges_by_keys", s.ranges_by_keys},
                                {"ranges_by_symbols", s.ranges_by_symbols},
+                               {"ranges_by_sketch", s.ranges_by_sketch},
                                {"repeated_ranges", s.repeated_ranges},
                                {"filters", s.filters},
                                {"sent", TrafficJson(s.sent)},

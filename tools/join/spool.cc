@@ -12,6 +12,7 @@ using join::Row;
 using join::Side;
 
 constexpr size_t kHeadBytes = 9;  // side, bytes of the packed row
+constexpr size_t kBufferBytes = 256 << 10;
 
 struct Shard {
   Spool* spool;
@@ -32,38 +33,63 @@ struct Shard {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Spool>> Spool::Create() {
-  absl::StatusOr<std::unique_ptr<OutputFile>> file = OutputFile::Open("");
+  absl::StatusOr<std::unique_ptr<join::TemporaryFile>> file = join::TemporaryFile::Create("");
   if (!file.ok()) return file.status();
   return std::unique_ptr<Spool>(new Spool(*std::move(file)));
 }
 
-absl::Status Spool::Add(const Row& row, Side from) {
-  join::PackRow(row, &record_);
-  std::string head;
-  ByteWriter out(&head);
-  out.U8(static_cast<uint8_t>(from));
-  out.U64(record_.size());
-  const absl::Status status = file_->Append(head);
-  return status.ok() ? file_->Append(record_) : status;
+absl::Status Spool::Commit() {
+  std::string packed;
+  const absl::Status status = pending_.Visit([&](const Row& row, Side from) {
+    join::PackRow(row, &packed);
+    ByteWriter out(&buffer_);
+    out.U8(static_cast<uint8_t>(from));
+    out.U64(packed.size());
+    out.Bytes(packed);
+    return buffer_.size() < kBufferBytes ? absl::OkStatus() : Flush();
+  });
+  if (!status.ok()) return status;
+  const absl::Status flushed = Flush();
+  return flushed.ok() ? pending_.Clear() : flushed;
 }
 
-absl::Status Spool::Rewind() {
-  absl::StatusOr<std::FILE*> stream = file_->Rewind();
-  if (!stream.ok()) return stream.status();
-  stream_ = *stream;
-  return absl::OkStatus();
+absl::Status Spool::Flush() {
+  const absl::Status status = file_->Append(buffer_);
+  buffer_.clear();
+  return status;
+}
+
+absl::Status Spool::Restart() {
+  const absl::Status status = pending_.Clear();
+  return status.ok() ? file_->Clear() : status;
+}
+
+absl::Status Spool::Need(size_t bytes) {
+  if (buffer_.size() - taken_ >= bytes) return absl::OkStatus();
+  buffer_.erase(0, taken_);
+  taken_ = 0;
+  const size_t had = buffer_.size();
+  const uint64_t rest = file_->bytes() - read_;
+  const uint64_t more = std::min<uint64_t>(rest, std::max(bytes - had, kBufferBytes));
+  buffer_.resize(had + more);
+  const absl::Status status = file_->Read(read_, more, buffer_.data() + had);
+  read_ += more;
+  return status;
 }
 
 absl::StatusOr<bool> Spool::Next(Row* row, Side* from) {
-  char head[kHeadBytes];
-  const size_t bytes = std::fread(head, 1, sizeof(head), stream_);
-  if (bytes == 0 && std::feof(stream_) != 0) return false;
-  ByteReader in(std::string_view(head, bytes));
-  *from = static_cast<Side>(in.U8());
-  record_.resize(in.U64());
-  if (!in.ok() || std::fread(record_.data(), 1, record_.size(), stream_) != record_.size() ||
-      !join::UnpackRow(record_, row)) {
-    return absl::DataLossError("cannot read a temporary file again: is the disk full or broken?");
+  absl::Status status = Need(kHeadBytes);
+  if (!status.ok()) return status;
+  if (taken_ == buffer_.size()) return false;
+  ByteReader head(std::string_view(buffer_).substr(taken_, kHeadBytes));
+  *from = static_cast<Side>(head.U8());
+  const uint64_t bytes = head.U64();
+  status = Need(kHeadBytes + bytes);
+  if (!status.ok()) return status;
+  const std::string_view packed = std::string_view(buffer_).substr(taken_ + kHeadBytes, bytes);
+  taken_ += kHeadBytes + bytes;
+  if (!join::UnpackRow(packed, row)) {
+    return absl::DataLossError("a temporary file is not what was written to it: is the disk broken?");
   }
   return true;
 }
@@ -72,8 +98,7 @@ absl::Status MergeShards(const std::vector<std::unique_ptr<Spool>>& spools, join
   std::vector<Shard> shards;
   for (const auto& spool : spools) {
     shards.push_back({spool.get(), false, "", {}, Side::kAsking});
-    absl::Status status = spool->Rewind();
-    if (status.ok()) status = shards.back().Advance();
+    const absl::Status status = shards.back().Advance();
     if (!status.ok()) return status;
   }
   for (;;) {

@@ -1,12 +1,16 @@
-// The results of several shards, each kept in a file without a name, and merged at the end.
+// The results of several shards, each kept in a temporary file, and merged at the end.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "join/output_file.h"
+#include <absl/status/statusor.h>
+
+#include "join/row_spool.h"
+#include "join/temporary_file.h"
 #include "transport/result_sink.h"
 
 namespace rocksieve::tools {
@@ -15,21 +19,26 @@ class Spool final : public join::ResultSink {
  public:
   static absl::StatusOr<std::unique_ptr<Spool>> Create();
 
-  absl::Status Add(const join::Row& row, join::Side from) override;
-  absl::Status Commit() override { return file_->Commit(); }
-  absl::Status Discard() override { return file_->Discard(); }
-  absl::Status Restart() override { return file_->Restart(); }
+  absl::Status Add(const join::Row& row, join::Side from) override {
+    return pending_.Add(row, from);
+  }
+  absl::Status Commit() override;
+  absl::Status Discard() override { return pending_.Clear(); }
+  absl::Status Restart() override;
 
-  // Its rows again, from the first one. The row is valid until the next call.
-  absl::Status Rewind();
+  // The next one of what is committed. The row is valid until the next call.
   absl::StatusOr<bool> Next(join::Row* row, join::Side* from);
 
  private:
-  explicit Spool(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
+  explicit Spool(std::unique_ptr<join::TemporaryFile> file) : file_(std::move(file)) {}
+  absl::Status Flush();
+  absl::Status Need(size_t bytes);
 
-  const std::unique_ptr<OutputFile> file_;
-  std::FILE* stream_ = nullptr;
-  std::string record_;
+  join::RowSpool pending_;
+  const std::unique_ptr<join::TemporaryFile> file_;
+  std::string buffer_;              // to be appended; or read and not yet taken, from taken_ on
+  size_t taken_ = 0;
+  uint64_t read_ = 0;  // of the file
 };
 
 // Rows of the answering side that any shard has; rows of the asking side that all shards gave. In

@@ -1,0 +1,399 @@
+// Databases and SST files as sources and sinks of a join, held against what is written to them.
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/sst_file_writer.h>
+
+#include "database.h"
+#include "join/answering_side.h"
+#include "join/asking_side.h"
+#include "join/attribute_source.h"
+#include "join/memory_source.h"
+#include "join/rocksdb_source.h"
+#include "join/sst_sink.h"
+#include "join/sst_source.h"
+
+namespace rocksieve::join {
+namespace {
+
+using Model = std::map<std::string, std::string>;
+
+void Must(const absl::Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+using rocksieve::Must;
+
+// The source shows just what the model has, in the interval, in order.
+void ExpectShows(Source* source, const Model& model, const KeyInterval& interval = {}) {
+  const std::unique_ptr<Cursor> cursor = source->Scan(interval);
+  auto expected = model.lower_bound(interval.begin);
+  Row row;
+  while (cursor->Next(&row)) {
+    ASSERT_TRUE(expected != model.end());
+    ASSERT_EQ(row.key, expected->first);
+    ASSERT_TRUE(row.value == expected->second) << "value of " << row.key;
+    ++expected;
+  }
+  EXPECT_TRUE(cursor->status().ok()) << cursor->status();
+  EXPECT_TRUE(expected == (interval.end ? model.lower_bound(*interval.end) : model.end()))
+      << "it ends before " << expected->first;
+}
+
+std::shared_ptr<rocksdb::MergeOperator> Appending() {
+  std::shared_ptr<rocksdb::MergeOperator> appending;
+  Must(rocksdb::MergeOperator::CreateFromString(rocksdb::ConfigOptions(), "stringappend",
+                                                &appending));
+  return appending;
+}
+
+rocksdb::Options OptionsOf() {
+  rocksdb::Options options = DbConfig("rocksieve.bloom:10").Build();
+  options.merge_operator = Appending();
+  // Scans must see all keys all the same.
+  options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(3));
+  return options;
+}
+
+std::string RandomKey(Random& random) {
+  std::string key(random() % 6, '\0');
+  for (char& byte : key) byte = "\0\1ab\xff"[random() % 5];
+  return key;
+}
+
+// Puts, merges, deletions of all kinds, flushes and compactions, in step with the model.
+void WriteAtRandom(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, int writes,
+                   Random& random, Model* model) {
+  const rocksdb::WriteOptions write;
+  for (int i = 0; i < writes; i++) {
+    const std::string key = RandomKey(random), value = random() % 9 == 0 ? "" : std::to_string(i);
+    const uint64_t kind = random() % 100;
+    if (kind < 50) {
+      Must(db->Put(write, family, key, value));
+      (*model)[key] = value;
+    } else if (kind < 75) {
+      Must(db->Merge(write, family, key, value));
+      const auto [there, fresh] = model->try_emplace(key, value);
+      if (!fresh) there->second += "," + value;
+    } else if (kind < 95) {
+      Must(db->Delete(write, family, key));
+      model->erase(key);
+    } else if (kind < 97) {
+      std::string begin = RandomKey(random), end = RandomKey(random);
+      if (end < begin) std::swap(begin, end);
+      Must(db->DeleteRange(write, family, begin, end));
+      model->erase(model->lower_bound(begin), model->lower_bound(end));
+    } else if (kind < 99) {
+      Must(db->Flush(rocksdb::FlushOptions(), family));
+    } else if (random() % 4 == 0) {
+      Must(db->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr, nullptr));
+    }
+  }
+}
+
+TEST(RocksDbSource, ShowsWhatGetWouldFind) {
+  Random random = SeededRandom(1);
+  for (int round = 0; round < 5; round++) {
+    TemporaryDirectory directory;
+    const DbPtr db = Open(OptionsOf(), directory / "db");
+    Model model;
+    for (int part = 0; part < 6; part++) {
+      WriteAtRandom(db.get(), db->DefaultColumnFamily(), 300, random, &model);
+      ExpectHolds(db.get(), model);
+      const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+      Must(source.status());
+      ExpectShows(source->get(), model);
+      for (int i = 0; i < 30; i++) {
+        KeyInterval interval{RandomKey(random), std::nullopt};
+        if (i % 3 != 0) interval.end = RandomKey(random);
+        if (interval.end && *interval.end < interval.begin) continue;
+        ExpectShows(source->get(), model, interval);
+      }
+    }
+  }
+}
+
+TEST(RocksDbSource, StaysAsItWasWhateverIsWritten) {
+  TemporaryDirectory directory;
+  Random random = SeededRandom(2);
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  rocksdb::ColumnFamilyHandle* const family = db->DefaultColumnFamily();
+  Model model;
+  WriteAtRandom(db.get(), family, 2000, random, &model);
+  const auto source = RocksDbSource::Open(db.get(), family);
+  Must(source.status());
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    Random other(3);
+    Model unused;
+    while (!stop) WriteAtRandom(db.get(), family, 200, other, &unused);
+  });
+  // More scans at once than there are pinned iterators.
+  std::vector<std::unique_ptr<Cursor>> open;
+  Row row;
+  for (int i = 0; i < 10; i++) {
+    open.push_back((*source)->Scan({}));
+    ASSERT_TRUE(open.back()->Next(&row));
+    ExpectShows(source->get(), model);
+  }
+  open.clear();
+  for (int i = 0; i < 20; i++) ExpectShows(source->get(), model);
+  stop = true;
+  writer.join();
+}
+
+// What RocksDB's snapshots do not respect.
+TEST(RocksDbSource, StaysAsItWasWhenFilesAreDropped) {
+  TemporaryDirectory directory;
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  const Model model = WriteOverlappingFiles(db.get(), 2000, 4);
+  Compact(db.get());
+  const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+  Must(source.status());
+  Must(rocksdb::DeleteFilesInRange(db.get(), db->DefaultColumnFamily(), nullptr, nullptr));
+  ExpectHolds(db.get(), {});
+  for (int i = 0; i < 10; i++) ExpectShows(source->get(), model);
+}
+
+TEST(RocksDbSource, KeepsToItsIntervalAndColumnFamily) {
+  TemporaryDirectory directory;
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  Must(db->CreateColumnFamily(OptionsOf(), "other", &other));
+  Model model;
+  for (int i = 0; i < 5000; i++) {
+    Must(db->Put(rocksdb::WriteOptions(), other, PresentKey(i), "other"));
+    Must(db->Put(rocksdb::WriteOptions(), MissingKey(i), "default"));
+    if (i >= 1000 && i < 2000) model[PresentKey(i)] = "other";
+  }
+  Must(db->Flush(rocksdb::FlushOptions(), other));
+  RocksDbSourceOptions options;
+  options.interval = {PresentKey(1000), PresentKey(2000)};
+  const auto source = RocksDbSource::Open(db.get(), other, options);
+  Must(source.status());
+  ExpectShows(source->get(), model);
+  ExpectShows(source->get(), model, {PresentKey(1500), PresentKey(3000)});
+  EXPECT_NEAR(static_cast<double>((*source)->EstimateKeys()), 1000, 400);
+  const auto all = RocksDbSource::Open(db.get(), other);
+  EXPECT_EQ((*all)->EstimateKeys(), 5000u);
+  Must(db->DestroyColumnFamilyHandle(other));
+}
+
+TEST(RocksDbSource, ShowsEmptyAndGiantRows) {
+  TemporaryDirectory directory;
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  const Model model = {{"", ""}, {"a", std::string(16 << 20, 'x')}, {std::string(1 << 20, 'k'), ""}};
+  for (bool flushed : {false, true}) {
+    for (const auto& [key, value] : model) Must(db->Put(rocksdb::WriteOptions(), key, value));
+    if (flushed) Flush(db.get());
+    const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+    Must(source.status());
+    ExpectShows(source->get(), model);
+  }
+}
+
+TEST(RocksDbSource, RefusesOtherOrdersUnlessTheyAreSortedAnew) {
+  TemporaryDirectory directory;
+  rocksdb::Options options = OptionsOf();
+  options.comparator = rocksdb::ReverseBytewiseComparator();
+  options.prefix_extractor.reset();
+  const DbPtr db = Open(options, directory / "db");
+  const Model model = WriteOverlappingFiles(db.get(), 500, 2);
+  const absl::Status refused =
+      RocksDbSource::Open(db.get(), db->DefaultColumnFamily()).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_NE(refused.message().find("rocksdb.BytewiseComparator"), absl::string_view::npos);
+  EXPECT_NE(refused.message().find("key.bytes(0)"), absl::string_view::npos) << refused;
+  RocksDbSourceOptions any;
+  any.any_order = true;
+  const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily(), any);
+  Must(source.status());
+  const auto sorted = AttributeSource::Sort(source->get(), *Attribute::Parse("key.bytes(0)"));
+  Must(sorted.status());
+  const std::unique_ptr<Cursor> cursor = (*sorted)->Scan({});
+  Row row;
+  for (const auto& [key, value] : model) {
+    ASSERT_TRUE(cursor->Next(&row));
+    EXPECT_EQ(row.key, key);
+  }
+  EXPECT_FALSE(cursor->Next(&row));
+}
+
+TEST(RocksDbSource, SaysThatAFileIsDamaged) {
+  TemporaryDirectory directory;
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  Must(db->Put(rocksdb::WriteOptions(), "a", "fine"));
+  Flush(db.get());
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  std::fstream table(files.at(0).db_path + files.at(0).name,
+                     std::ios::in | std::ios::out | std::ios::binary);
+  table.seekp(5);
+  table.write("\x55\xaa", 2);
+  table.close();
+  const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+  Must(source.status());
+  const std::unique_ptr<Cursor> cursor = (*source)->Scan({});
+  Row row;
+  EXPECT_FALSE(cursor->Next(&row));
+  EXPECT_TRUE(absl::IsDataLoss(cursor->status())) << cursor->status();
+  EXPECT_NE(cursor->status().message().find("\"default\""), absl::string_view::npos);
+}
+
+TEST(SstSource, ShowsAFileOfADatabase) {
+  TemporaryDirectory directory;
+  const rocksdb::Options options = OptionsOf();
+  const DbPtr db = Open(options, directory / "db");
+  Model model;
+  for (int i = 0; i < 3000; i++) {
+    Must(db->Put(rocksdb::WriteOptions(), PresentKey(i), "put"));
+    if (i % 3 == 0) Must(db->Merge(rocksdb::WriteOptions(), PresentKey(i), "more"));
+    if (i % 5 == 0) Must(db->Delete(rocksdb::WriteOptions(), PresentKey(i)));
+    if (i % 5 != 0) model[PresentKey(i)] = i % 3 == 0 ? "put,more" : "put";
+  }
+  const rocksdb::Snapshot* snapshot = db->GetSnapshot();  // keeps older versions in the file
+  Flush(db.get());
+  db->ReleaseSnapshot(snapshot);
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  ASSERT_EQ(files.size(), 1u);
+  const std::string path = files[0].db_path + files[0].name;
+  const auto source = SstSource::Open(path, options);
+  Must(source.status());
+  ExpectShows(source->get(), model);
+  ExpectShows(source->get(), model, {PresentKey(100), PresentKey(1000)});
+  const absl::Status merges = SstSource::Open(path).status();
+  EXPECT_NE(merges.message().find("merge operator"), absl::string_view::npos) << merges;
+
+  Must(db->DeleteRange(rocksdb::WriteOptions(), db->DefaultColumnFamily(), "a", "z"));
+  Flush(db.get());
+  db->GetLiveFilesMetaData(&files);
+  int refused = 0;
+  for (const auto& file : files) {
+    const absl::Status status = SstSource::Open(file.db_path + file.name, options).status();
+    refused += absl::IsUnimplemented(status);
+  }
+  EXPECT_EQ(refused, 1);
+  EXPECT_FALSE(SstSource::Open(directory / "none.sst").ok());
+}
+
+absl::Status Join(Operation operation, Source* here, Source* there, Sink* sink) {
+  AskingOptions options;
+  options.operation = operation;
+  options.salt = 5;
+  options.keys_per_range = 500;
+  AskingSide asks(here, sink, options);
+  AnsweringSide answers(there, {});
+  for (bool said = true; said;) {
+    said = false;
+    for (const auto& [from, to] : {std::pair<Session*, Session*>(&asks, &answers),
+                                   std::pair<Session*, Session*>(&answers, &asks)}) {
+      for (;;) {
+        const absl::StatusOr<std::string> message = from->Next();
+        if (!message.ok()) return message.status();
+        if (message->empty()) break;
+        said = true;
+        const absl::Status status = to->Receive(*message);
+        if (!status.ok()) return status;
+      }
+    }
+  }
+  return asks.done() ? absl::OkStatus() : absl::InternalError("they stand still");
+}
+
+// The replica lacks some rows; what the join writes is ingested, and it lacks none.
+TEST(SstSink, RepairsAReplica) {
+  TemporaryDirectory directory;
+  Random random = SeededRandom(7);
+  const DbPtr whole = Open(OptionsOf(), directory / "whole");
+  const DbPtr replica = Open(OptionsOf(), directory / "replica");
+  Model model;
+  WriteAtRandom(whole.get(), whole->DefaultColumnFamily(), 5000, random, &model);
+  model[std::string("huge")] = std::string(16 << 20, 'h');
+  Must(whole->Put(rocksdb::WriteOptions(), "huge", model["huge"]));
+  uint64_t lacking = 0;
+  for (const auto& [key, value] : model) {
+    if (random() % 10 == 0 || key == "huge") {
+      lacking++;
+    } else {
+      Must(replica->Put(rocksdb::WriteOptions(), key, value));
+    }
+  }
+  const std::string path = directory / "missing.sst";
+  {
+    const auto here = RocksDbSource::Open(replica.get(), replica->DefaultColumnFamily());
+    const auto there = RocksDbSource::Open(whole.get(), whole->DefaultColumnFamily());
+    SstSinkOptions options;
+    options.rocksdb = OptionsOf();
+    const auto sink = SstSink::Open(path, options);
+    Must(sink.status());
+    Must(Join(Operation::kDifference, here->get(), there->get(), sink->get()));
+    EXPECT_FALSE(std::filesystem::exists(path)) << "there before it is finished";
+    Must((*sink)->Finish());
+    EXPECT_EQ((*sink)->rows(), lacking);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+  Must(replica->IngestExternalFile({path}, rocksdb::IngestExternalFileOptions()));
+  ExpectHolds(replica.get(), model);
+  const auto here = RocksDbSource::Open(replica.get(), replica->DefaultColumnFamily());
+  const auto there = RocksDbSource::Open(whole.get(), whole->DefaultColumnFamily());
+  const auto sink = SstSink::Open(path);
+  Must(Join(Operation::kDifference, here->get(), there->get(), sink->get()));
+  Must((*sink)->Finish());
+  EXPECT_FALSE(std::filesystem::exists(path)) << "of no rows there is no file";
+}
+
+TEST(SstSink, SortsWhatComesInAnotherOrder) {
+  TemporaryDirectory directory;
+  const std::string path = directory / "sorted.sst";
+  Model model;
+  {
+    SstSinkOptions options;
+    options.sort = true;
+    options.sorting.memory_bytes = 10000;
+    const auto sink = SstSink::Open(path, options);
+    Must(sink.status());
+    for (int i = 3000; i-- > 0;) {
+      model[PresentKey(i)] = std::to_string(i);
+      Must((*sink)->Add({PresentKey(i), std::to_string(i)}, Side::kAnswering));
+      if (i % 100 == 0) Must((*sink)->Commit());
+    }
+    Must((*sink)->Add({"discarded", ""}, Side::kAnswering));
+    Must((*sink)->Discard());
+    Must((*sink)->Finish());
+  }
+  const auto source = SstSource::Open(path);
+  Must(source.status());
+  ExpectShows(source->get(), model);
+}
+
+TEST(SstSink, TakesNoRowsOfThisSideAndLeavesNoPartialFile) {
+  TemporaryDirectory directory;
+  const std::string path = directory / "out.sst";
+  {
+    const auto sink = SstSink::Open(path);
+    Must(sink.status());
+    EXPECT_TRUE(absl::IsFailedPrecondition((*sink)->Add({"a", ""}, Side::kAsking)));
+    Must((*sink)->Add({"b", ""}, Side::kAnswering));
+    Must((*sink)->Commit());
+    Must((*sink)->Add({"a", ""}, Side::kAnswering));
+    const absl::Status unsorted = (*sink)->Commit();
+    EXPECT_NE(unsorted.message().find(path), absl::string_view::npos) << unsorted;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+  EXPECT_FALSE(SstSink::Open("/nowhere/out.sst").ok());
+}
+
+}  // namespace
+}  // namespace rocksieve::join

@@ -1,0 +1,51 @@
+// Where a key stands in a partitioned PinSketch: groups of cells, and the id of a cell in its
+// group.
+//
+//   group = (upper 32 bits of the hash * groups) >> 32
+//   id    = 1 + ((lower 32 bits of the hash * (2^k - 1)) >> 32)
+//
+// An odd cell is one that holds an odd number of a set's keys: sums over GF(2^k) see no others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rocksieve::pinsketch {
+
+struct Cell {
+  uint32_t group, id;
+};
+
+inline Cell CellOf(uint64_t hash, uint32_t groups, int field_bits) {
+  const uint64_t ids = (uint64_t{1} << field_bits) - 1;
+  return {static_cast<uint32_t>((hash >> 32) * groups >> 32),
+          static_cast<uint32_t>(1 + ((hash & 0xffffffff) * ids >> 32))};
+}
+
+struct CellEntry {
+  uint32_t id;
+  uint32_t index;  // of the hash in the span that the table was made of
+};
+
+// All keys of a set by group and id. 8 bytes per key, 4 per group.
+class CellTable {
+ public:
+  // REQUIRES: fewer than 2^32 hashes.
+  CellTable(std::span<const uint64_t> hashes, uint32_t groups, int field_bits);
+
+  uint32_t groups() const { return static_cast<uint32_t>(begin_.size() - 1); }
+  // By id; equal ids stand together, by index.
+  std::span<const CellEntry> Group(uint32_t group) const {
+    return std::span(entries_).subspan(begin_[group], begin_[group + 1] - begin_[group]);
+  }
+  // The ids of the odd cells of a group, ascending. Overwrites *ids.
+  void OddCells(uint32_t group, std::vector<uint32_t>* ids) const;
+
+ private:
+  std::vector<uint32_t> begin_;
+  std::vector<CellEntry> entries_;
+};
+
+}  // namespace rocksieve::pinsketch

@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <utility>
+
+#include "format/bit_io.h"
+#include "sketch/pinsketch/decoder.h"
+#include "sketch/pinsketch/partitioned_pinsketch.h"
+#include "sketch/pinsketch/syndromes.h"
+
+namespace rocksieve::pinsketch {
+namespace {
+
+void ReadBatch(ParityBatch* batch, int field_bits, BitReader* bits) {
+  for (uint32_t& symbol : batch->symbols) symbol = static_cast<uint32_t>(bits->Take(field_bits));
+}
+
+// The mean of a Poisson distribution of which the given share is at least n.
+double MeanWith(double share_at_least_n, int n) {
+  double low = 0, high = 4.0 * n + 20;
+  for (int i = 0; i < 40; i++) {
+    const double middle = (low + high) / 2;
+    (PoissonAtLeast(middle, n) < share_at_least_n ? low : high) = middle;
+  }
+  return low;
+}
+
+constexpr double kAskLevelsUntil = 0.05;  // expected groups that need a level
+
+}  // namespace
+
+struct PartitionedDecoder::Work {
+  explicit Work(const Plan& plan)
+      : field(Field::OfBits(plan.field_bits)),
+        decoder(field),
+        decoded(plan.groups),
+        remote_checks(plan.Checks()),
+        batches(kMostLevels + 1),
+        next_level(plan.raw_levels + 1) {}
+
+  const Field& field;
+  Decoder decoder;
+  std::vector<uint8_t> decoded;  // by group
+  std::vector<uint32_t> remote_checks;
+  std::vector<uint32_t> pending;                   // groups that are not decoded, ascending
+  std::vector<std::vector<uint32_t>> differences;  // their sums at the levels below next_level
+  std::vector<std::vector<ParityBatch>> batches;   // by level, as they came
+  int next_level;
+  std::vector<std::pair<int, uint32_t>> requested;
+  int requests = 0;
+};
+
+PartitionedDecoder::PartitionedDecoder(const Plan& plan, std::span<const uint64_t> own_hashes)
+    : plan_(plan),
+      own_(plan, own_hashes),
+      work_(std::make_unique<Work>(plan)),
+      differing_(plan.groups),
+      known_(plan.Checks()) {}
+
+PartitionedDecoder::~PartitionedDecoder() = default;
+
+bool PartitionedDecoder::ReadSketch(ByteReader* in) {
+  BitReader bits(in->Bytes(plan_.SketchBytes()));
+  if (!in->ok()) return false;
+  Work& work = *work_;
+  std::vector<uint32_t> sums(static_cast<size_t>(plan_.raw_levels));
+  for (uint32_t group = 0; group < plan_.groups; group++) {
+    const std::span<const uint32_t> own = own_.OfGroup(group);
+    for (size_t i = 0; i < sums.size(); i++) {
+      sums[i] = own[i] ^ static_cast<uint32_t>(bits.Take(plan_.field_bits));
+    }
+    if (work.decoder.Decode(sums, &differing_[group])) {
+      work.decoded[group] = 1;
+    } else {
+      work.pending.push_back(group);
+      work.differences.push_back(sums);
+    }
+  }
+  for (size_t i = 0; i < plan_.parity_symbols.size(); i++) {
+    const uint32_t symbols = plan_.parity_symbols[i];
+    if (symbols == 0) continue;
+    const int level = plan_.raw_levels + 1 + static_cast<int>(i);
+    ParityBatch batch(level, 0, plan_.groups, symbols, symbols);
+    ReadBatch(&batch, plan_.field_bits, &bits);
+    work.batches[static_cast<size_t>(level)].push_back(std::move(batch));
+  }
+  for (uint32_t& check : work.remote_checks) check = static_cast<uint32_t>(bits.Take(kCheckBits));
+  if (!bits.Finished()) in->Fail();
+  Climb();
+  return in->ok();
+}
+
+void PartitionedDecoder::Climb() {
+  while (!work_->pending.empty() && work_->next_level <= kMostLevels && SolveNextLevel()) {
+  }
+  Check();
+}
+
+// Finds the sums of the pending groups at the next level, and decodes those that it can.
+bool PartitionedDecoder::SolveNextLevel() {
+  Work& work = *work_;
+  const int level = work.next_level;
+  std::vector<ParityBatch> batches = work.batches[static_cast<size_t>(level)];
+  if (batches.empty()) return false;
+  uint64_t symbols = 0;
+  for (const ParityBatch& batch : batches) symbols += batch.symbols.size();
+  if (symbols < work.pending.size()) return false;
+  // What is known of the sender's sums: our own, corrected by the differences of decoded groups.
+  std::vector<uint32_t> known;
+  own_.AtLevel(level, &known);
+  for (uint32_t group = 0; group < plan_.groups; group++) {
+    for (uint32_t id : differing_[group]) known[group] ^= PowerAtLevel(work.field, id, level);
+    for (ParityBatch& batch : batches) batch.AddToSymbols(group, known[group]);
+  }
+  std::vector<uint32_t> sums;
+  const ParityResult result = SolveLevel(batches, work.pending, &sums);
+  contradiction_ = result == ParityResult::kContradiction;
+  if (result != ParityResult::kSolved) return false;
+  work.next_level++;
+  size_t left = 0;
+  for (size_t i = 0; i < work.pending.size(); i++) {
+    const uint32_t group = work.pending[i];
+    std::vector<uint32_t>& differences = work.differences[i];
+    differences.push_back(sums[i]);
+    if (work.decoder.Decode(differences, &differing_[group])) {
+      work.decoded[group] = 1;
+      continue;
+    }
+    differing_[group].clear();
+    work.pending[left] = group;
+    if (left != i) work.differences[left] = std::move(differences);
+    left++;
+  }
+  work.pending.resize(left);
+  work.differences.resize(left);
+  return true;
+}
+
+void PartitionedDecoder::Check() {
+  for (uint32_t block = 0; block < plan_.Checks(); block++) {
+    if (known_[block]) continue;
+    const uint32_t begin = block * kGroupsPerCheck;
+    const uint32_t end = std::min<uint64_t>(plan_.groups, uint64_t{begin} + kGroupsPerCheck);
+    bool all = true;
+    uint32_t check = own_.checks()[block] ^ work_->remote_checks[block];
+    for (uint32_t group = begin; group < end; group++) {
+      all &= work_->decoded[group] != 0;
+      for (uint32_t id : differing_[group]) check ^= CellCheck(group, id);
+    }
+    known_[block] = all && check == 0;
+    contradiction_ |= all && check != 0;
+  }
+}
+
+bool PartitionedDecoder::all_known() const {
+  return std::all_of(known_.begin(), known_.end(), [](uint8_t known) { return known != 0; });
+}
+
+bool PartitionedDecoder::WantsMore() const {
+  return !work_->pending.empty() && !contradiction_ && work_->requests < kMostRequests &&
+         work_->next_level <= kMostLevels;
+}
+
+// For the level at which the climb stopped the number of unknowns is certain; what it says about
+// the mean number of differences per group tells how many will be left at the levels above.
+void PartitionedDecoder::WriteRequest(ByteWriter* out) {
+  Work& work = *work_;
+  const double pending = static_cast<double>(work.pending.size());
+  // If not one group is decoded, there may be any number of differences: take the fewest.
+  const double mean =
+      MeanWith(std::min(pending, plan_.groups - 0.7) / plan_.groups, work.next_level);
+  const double share = PoissonAtLeast(mean, work.next_level);
+  work.requested.clear();
+  for (int level = work.next_level; level <= kMostLevels; level++) {
+    const double left = pending * PoissonAtLeast(mean, level) / share;
+    if (level > work.next_level && left < kAskLevelsUntil) break;
+    uint64_t have = 0, first = 0;
+    for (const ParityBatch& batch : work.batches[static_cast<size_t>(level)]) {
+      if (first == 0) first = batch.symbols.size();
+      have += batch.symbols.size();
+    }
+    const bool stuck = level == work.next_level;
+    uint64_t want = stuck ? SymbolsForKnown(left) : SymbolsForExpected(left);
+    if (have > 0 && have * kSmallestShare / 2 < want) have = 0;  // they will not be of use
+    if (stuck && have >= want) want = have + 8 + have / 16;
+    if (have >= want) continue;
+    const uint64_t more = std::max(want - have, have / kSmallestShare + 1);
+    work.requested.emplace_back(level,
+                                static_cast<uint32_t>(std::min<uint64_t>(more, plan_.groups)));
+  }
+  out->Varint(work.requested.size());
+  for (const auto& [level, symbols] : work.requested) {
+    out->Varint(static_cast<uint64_t>(level));
+    out->Varint(symbols);
+  }
+  work.requests++;
+}
+
+bool PartitionedDecoder::ReadMore(ByteReader* in) {
+  Work& work = *work_;
+  uint64_t symbols = 0;
+  for (const auto& [level, count] : work.requested) symbols += count;
+  BitReader bits(in->Bytes((symbols * static_cast<uint64_t>(plan_.field_bits) + 7) / 8));
+  if (!in->ok()) return false;
+  for (const auto& [level, count] : work.requested) {
+    std::vector<ParityBatch>& batches = work.batches[static_cast<size_t>(level)];
+    const size_t first = batches.empty() ? count : batches[0].symbols.size();
+    ParityBatch batch(level, static_cast<int>(batches.size()), plan_.groups, count,
+                      static_cast<uint32_t>(first));
+    ReadBatch(&batch, plan_.field_bits, &bits);
+    batches.push_back(std::move(batch));
+  }
+  work.requested.clear();
+  if (!bits.Finished()) in->Fail();
+  Climb();
+  return in->ok();
+}
+
+}  // namespace rocksieve::pinsketch

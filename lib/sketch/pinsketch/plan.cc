@@ -1,0 +1,123 @@
+#include "sketch/pinsketch/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sketch/pinsketch/field.h"
+#include "sketch/pinsketch/parity.h"
+
+namespace rocksieve::pinsketch {
+namespace {
+
+constexpr int kLeastRawLevels = 8, kMostRawLevels = 13;
+constexpr double kDifferencesPerGroup = 20;  // at most
+constexpr int kFewerBits = 2;                // than with the most differences per group
+constexpr uint32_t kFewGroups = 4;           // no parity among so few
+constexpr double kWrongDecodings = 0.003;    // expected in a sketch, at the first attempt
+constexpr double kLevelsUntil = 0.1;         // expected groups that need a level
+
+// The raw levels: a decoding with t sums is wrong about once in t! attempts on too many ids.
+int RawLevels(double groups, double per_group) {
+  double attempts_per_wrong = 40320;  // 8!
+  int t = kLeastRawLevels;
+  while (t < kMostRawLevels &&
+         groups * PoissonAtLeast(per_group, t + 1) / attempts_per_wrong > kWrongDecodings) {
+    attempts_per_wrong *= ++t;
+  }
+  return std::max(t, std::min(kMostRawLevels, static_cast<int>(0.8 * per_group)));
+}
+
+Plan PlanWith(int field_bits, double differences, double per_group) {
+  Plan plan;
+  plan.field_bits = field_bits;
+  plan.groups = static_cast<uint32_t>(
+      std::clamp(std::round(differences / per_group), 1.0, double{UINT32_MAX}));
+  const double groups = plan.groups, mean = differences / groups;
+  if (plan.groups < kFewGroups) {
+    plan.raw_levels =
+        std::clamp(static_cast<int>(std::ceil(mean + 3 * std::sqrt(mean) + 2)), 1, kMostLevels / 2);
+    return plan;
+  }
+  plan.raw_levels = RawLevels(groups, mean);
+  for (int level = plan.raw_levels + 1; level <= kMostLevels; level++) {
+    const double needing = groups * PoissonAtLeast(mean, level);
+    if (needing < kLevelsUntil) break;
+    plan.parity_symbols.push_back(std::min(plan.groups, SymbolsForExpected(needing)));
+  }
+  return plan;
+}
+
+}  // namespace
+
+double PoissonAtLeast(double mean, int n) {
+  double term = std::exp(-mean), below = 0;
+  for (int i = 0; i < n; i++) {
+    below += term;
+    term *= mean / (i + 1);
+  }
+  if (below < 0.999) return 1 - below;
+  double above = 0;  // of small numbers, without cancellation
+  for (int i = n; i < n + 200 && term > 0; i++) {
+    above += term;
+    term *= mean / (i + 1);
+  }
+  return above;
+}
+
+uint64_t Plan::SketchBytes() const {
+  uint64_t numbers = uint64_t{groups} * static_cast<uint64_t>(raw_levels);
+  for (uint32_t symbols : parity_symbols) numbers += symbols;
+  return (numbers * static_cast<uint64_t>(field_bits) + uint64_t{Checks()} * kCheckBits + 7) / 8;
+}
+
+uint64_t Plan::MemoryBytes() const {
+  return uint64_t{groups} * (static_cast<uint64_t>(Levels()) * sizeof(uint32_t) + 64);
+}
+
+void Plan::Write(ByteWriter* out) const {
+  out->U8(static_cast<uint8_t>(field_bits));
+  out->Varint(groups);
+  out->U8(static_cast<uint8_t>(raw_levels));
+  out->U8(static_cast<uint8_t>(parity_symbols.size()));
+  for (uint32_t symbols : parity_symbols) out->Varint(symbols);
+}
+
+bool Plan::Read(ByteReader* in, uint64_t most_memory_bytes) {
+  field_bits = in->U8();
+  groups = static_cast<uint32_t>(in->Varint(UINT32_MAX));
+  raw_levels = in->U8();
+  const int parity_levels = in->U8();
+  parity_symbols.clear();
+  if (field_bits < Field::kLeastBits || field_bits > Field::kMostBits || groups == 0 ||
+      raw_levels < 1 || raw_levels + parity_levels > kMostLevels) {
+    in->Fail();
+    return false;
+  }
+  for (int i = 0; i < parity_levels; i++) {
+    parity_symbols.push_back(static_cast<uint32_t>(in->Varint(groups)));
+  }
+  if (MemoryBytes() > most_memory_bytes) in->Fail();
+  return in->ok();
+}
+
+Plan MakePlan(double keys, double differences, double cells_per_key_log2) {
+  keys = std::clamp(keys, 1.0, 0x1p40);
+  differences = std::clamp(differences, 1.0, 2 * keys);
+  const double cells_per_difference_log2 = std::log2(keys / differences) + cells_per_key_log2;
+  const int most_bits = std::clamp(
+      static_cast<int>(std::floor(cells_per_difference_log2 + std::log2(kDifferencesPerGroup))),
+      Field::kLeastBits, Field::kMostBits);
+  // The same number of cells in larger groups of fewer bits or smaller groups of more: no formula
+  // is as good as trying.
+  Plan best;
+  for (int bits = std::max(Field::kLeastBits, most_bits - kFewerBits); bits <= most_bits; bits++) {
+    const double per_group =
+        std::clamp(std::exp2(bits - cells_per_difference_log2), 0.5, kDifferencesPerGroup);
+    Plan plan = PlanWith(bits, differences, per_group);
+    if (best.groups == 0 || plan.SketchBytes() < best.SketchBytes()) best = std::move(plan);
+  }
+  return best;
+}
+
+}  // namespace rocksieve::pinsketch

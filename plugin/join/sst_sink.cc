@@ -1,0 +1,86 @@
+#include "join/sst_sink.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+
+#include "join/status.h"
+
+namespace rocksieve::join {
+
+SstSink::SstSink(std::string path, const SstSinkOptions& options)
+    : path_(std::move(path)),
+      partial_path_(path_ + ".partial"),
+      options_(options),
+      pending_(options_.sorting.directory),
+      sorter_(options_.sorting),
+      writer_(rocksdb::EnvOptions(options_.rocksdb), options_.rocksdb) {}
+
+absl::StatusOr<std::unique_ptr<SstSink>> SstSink::Open(const std::string& path,
+                                                       const SstSinkOptions& options) {
+  std::unique_ptr<SstSink> sink(new SstSink(path, options));
+  const absl::Status status =
+      FromRocksDb(sink->writer_.Open(sink->partial_path_), "cannot write " + sink->partial_path_);
+  if (!status.ok()) return status;
+  sink->open_ = true;
+  return sink;
+}
+
+SstSink::~SstSink() {
+  if (open_) std::remove(partial_path_.c_str());
+}
+
+absl::Status SstSink::Add(const Row& row, Side from) {
+  if (from == Side::kAsking) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("an SST file such as ", path_,
+                     " takes rows of the other side only, which this side can ingest; the "
+                     "operation for that is difference or intersection"));
+  }
+  return pending_.Add(row, from);
+}
+
+absl::Status SstSink::Commit() {
+  const absl::Status status = pending_.Visit([this](const Row& row, Side) {
+    return options_.sort ? sorter_.Add(row) : Write(row);
+  });
+  return status.ok() ? pending_.Clear() : status;
+}
+
+absl::Status SstSink::Write(const Row& row) {
+  rows_++;
+  return FromRocksDb(writer_.Put(rocksdb::Slice(row.key.data(), row.key.size()),
+                                 rocksdb::Slice(row.value.data(), row.value.size())),
+                     "cannot write " + partial_path_);
+}
+
+absl::Status SstSink::Finish() {
+  if (options_.sort) {
+    absl::StatusOr<std::unique_ptr<Source>> sorted = sorter_.Finish();
+    if (!sorted.ok()) return sorted.status();
+    const std::unique_ptr<Cursor> cursor = (*sorted)->Scan({});
+    Row row;
+    while (cursor->Next(&row)) {
+      const absl::Status status = Write(row);
+      if (!status.ok()) return status;
+    }
+    if (!cursor->status().ok()) return cursor->status();
+  }
+  if (rows_ == 0) {
+    std::remove(path_.c_str());  // of an earlier join
+    return absl::OkStatus();
+  }
+  const absl::Status status = FromRocksDb(writer_.Finish(), "cannot write " + partial_path_);
+  if (!status.ok()) return status;
+  if (std::rename(partial_path_.c_str(), path_.c_str()) != 0) {
+    return absl::DataLossError(absl::StrCat("cannot rename ", partial_path_, " to ", path_, ": ",
+                                            std::strerror(errno)));
+  }
+  open_ = false;
+  return absl::OkStatus();
+}
+
+}  // namespace rocksieve::join

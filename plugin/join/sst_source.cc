@@ -1,0 +1,89 @@
+#include "join/sst_source.h"
+
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+#include <rocksdb/comparator.h>
+#include <rocksdb/table_properties.h>
+
+#include "join/status.h"
+
+namespace rocksieve::join {
+namespace {
+
+using rocksdb::Slice;
+
+class SstCursor final : public Cursor {
+ public:
+  SstCursor(std::string path, std::unique_ptr<rocksdb::Iterator> iterator,
+            const KeyInterval& interval)
+      : path_(std::move(path)), end_(interval.end), iterator_(std::move(iterator)) {
+    iterator_->Seek(interval.begin);
+  }
+  bool Next(Row* row) override {
+    if (ended_) return false;
+    if (started_) iterator_->Next();
+    started_ = true;
+    ended_ = !iterator_->Valid() || (end_ && iterator_->key().compare(Slice(*end_)) >= 0);
+    if (ended_) return false;
+    const Slice key = iterator_->key(), value = iterator_->value();
+    *row = {{key.data(), key.size()}, {value.data(), value.size()}};
+    return true;
+  }
+  absl::Status status() const override {
+    return FromRocksDb(iterator_->status(), "cannot scan " + path_);
+  }
+
+ private:
+  const std::string path_;
+  const std::optional<std::string> end_;
+  const std::unique_ptr<rocksdb::Iterator> iterator_;
+  bool started_ = false, ended_ = false;
+};
+
+}  // namespace
+
+SstSource::SstSource(std::string path, const rocksdb::Options& options)
+    : path_(std::move(path)), options_(options), reader_(options_) {}
+
+absl::StatusOr<std::unique_ptr<SstSource>> SstSource::Open(const std::string& path,
+                                                           const rocksdb::Options& options) {
+  std::unique_ptr<SstSource> source(new SstSource(path, options));
+  absl::Status status = FromRocksDb(source->reader_.Open(path), "cannot read " + path);
+  if (status.ok()) status = source->Check();
+  if (!status.ok()) return status;
+  return source;
+}
+
+absl::Status SstSource::Check() {
+  const auto properties = reader_.GetTableProperties();
+  entries_ = properties->num_entries;
+  const std::string bytewise = rocksdb::BytewiseComparator()->Name();
+  if (properties->comparator_name != bytewise || options_.comparator->Name() != bytewise) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, " is ordered by ",
+                                                   properties->comparator_name,
+                                                   ", and a join needs ", bytewise));
+  }
+  if (properties->num_range_deletions > 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        path_, " has range deletions, which hide keys of it. Join the database that it is of, or "
+               "ingest it into an empty one and join that"));
+  }
+  if (properties->num_merge_operands > 0 && options_.merge_operator == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path_, " has merges, and no merge operator is given (it was written with ",
+        properties->merge_operator_name, ")"));
+  }
+  return absl::OkStatus();
+}
+
+std::unique_ptr<Cursor> SstSource::Scan(const KeyInterval& interval) {
+  rocksdb::ReadOptions read;
+  read.fill_cache = false;
+  read.total_order_seek = true;
+  read.auto_prefix_mode = false;
+  return std::make_unique<SstCursor>(
+      path_, std::unique_ptr<rocksdb::Iterator>(reader_.NewIterator(read)), interval);
+}
+
+}  // namespace rocksieve::join
