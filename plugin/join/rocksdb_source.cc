@@ -127,6 +127,10 @@ RocksDbSource::~RocksDbSource() {
   if (own_snapshot_ != nullptr) db_->ReleaseSnapshot(own_snapshot_);
 }
 
+std::unique_ptr<Cursor> RocksDbSource::Scan(const KeyInterval& interval) {
+  return std::make_unique<RangeCursor>(this, interval);
+}
+
 // All of one state: if the memtables or files changed in between, again. In a database so busy that
 // they always do, the last ones made must do; what could be seen between them is only what ignores
 // snapshots.

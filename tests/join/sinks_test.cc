@@ -176,7 +176,9 @@ TEST(Sinks, JsonKnowsUtf8) {
     const nlohmann::json line = nlohmann::json::parse(AsJson(bytes, "", ShowSide::kNo));
     ASSERT_EQ(line.contains("key"), is_text) << nlohmann::json(std::vector<uint8_t>(
         bytes.begin(), bytes.end()));
-    if (is_text) EXPECT_EQ(line["key"].get<std::string>(), bytes);
+    if (is_text) {
+      EXPECT_EQ(line["key"].get<std::string>(), bytes);
+    }
     (is_text ? text : base64)++;
   }
   EXPECT_GT(text, 50);
