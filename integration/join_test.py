@@ -7,6 +7,7 @@ Every result is compared with what `comm` says of the sorted keys.
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ import threading
 import time
 import unittest
 
-from environment import BUILD, SEED, Sandbox, run, run_ok
+from environment import BUILD, PLUGIN, SEED, Sandbox, run, run_ok
 
 ROCKSIEVE = BUILD / "bin" / "rocksieve"
 
@@ -69,7 +70,7 @@ class Proxy:
                 sink.sendall(data)
                 passed += len(data)
                 if self.bytes_per_second:
-                    time.sleep(len(data) / self.bytes_per_second)
+                    time.sleep(len(data) / self.bytes_per_second)  # a paced link
         except OSError:
             pass
         for end in (source, sink):
@@ -210,20 +211,21 @@ class JoinTest(Sandbox):
     def test_goes_on_after_a_cut(self):
         """The connection is cut again and again; nothing is lost, nothing comes twice."""
         proxy = self.proxy(self.serve())
-        proxy.cuts = [self.random.randrange(100, 400000) for _ in range(4)] + [100]
+        proxy.cuts = [100] + [self.random.randrange(3000, 60000) for _ in range(4)]
         output = self.directory / "rows"
         report = self.report(self.join([proxy.port], "difference", f"--output={output}", "--json",
-                                       "--attempts=10"))
+                                       "--attempts=10", "--range-keys=2000"))
         self.assertEqual([line.split("\t")[0] for line in output.read_text().splitlines()],
                          self.only_right)
-        self.assertGreater(report["remotes"][0]["attempts"], 1)
+        self.assertGreater(report["remotes"][0]["attempts"], 2)
+        self.assertGreater(report["remotes"][0]["resumed"], 0)
         self.assertEqual(report["remotes"][0]["restarted"], 0)
 
     def test_killed_server(self):
         """The error names the peer and comes soon; a new server on its port is found."""
         server = self.serve()
         proxy = self.proxy(server)
-        proxy.bytes_per_second = 400000
+        proxy.bytes_per_second = 40000
 
         def kill_soon():
             time.sleep(0.7)
@@ -234,7 +236,8 @@ class JoinTest(Sandbox):
         killer.start()
         begin = time.monotonic()
         output = self.directory / "rows"
-        failed = self.join([proxy.port], "difference", f"--output={output}", "--attempts=2")
+        failed = self.join([proxy.port], "difference", f"--output={output}", "--attempts=2",
+                           "--range-keys=2000")
         killer.join()
         self.assertEqual(failed.code, 2, str(failed))
         self.assertIn(f"127.0.0.1:{proxy.port}", failed.err)
@@ -245,6 +248,35 @@ class JoinTest(Sandbox):
         proxy.target_port = self.serve().port
         self.assertEqual([row[0] for row in self.rows(self.join([proxy.port], "difference"))],
                          self.only_right)
+
+    def test_explains_without_joining(self):
+        port = self.serve().port
+        plan = self.report(self.join([port], "difference", "--explain", "--json"))["remotes"][0]
+        self.assertEqual(plan["range_local_keys"], len(self.left))
+        self.assertEqual(plan["range_remote_keys"], len(self.right))
+        self.assertAlmostEqual(plan["range_common_keys"] / len(self.both), 1, delta=0.25)
+        costs = {cost["name"]: cost["bytes"] for cost in plan["strategies"]}
+        self.assertEqual(costs["auto"], min(costs.values()))
+        joined = self.report(self.join([port], "count", "--json"))["remotes"][0]
+        spent = joined["wire_sent_bytes"] + joined["wire_received_bytes"]
+        self.assertLess(spent, 1.5 * costs["auto"] + 5000)
+        analyzed = self.join([port], "difference", "--explain=analyze")
+        self.assertIn("verification", analyzed.err)
+        self.assertEqual([row[0] for row in self.rows(analyzed)], self.only_right)
+
+    def test_replica_repair(self):
+        """What is lacking comes as an SST file, is ingested, and then nothing is lacking."""
+        port = self.serve().port
+        output = self.directory / "lacking.sst"
+        self.assertEqual(self.join([port], "difference", f"--output={output}",
+                                   "--format=sst").code, 0)
+        replica = self.directory / "replica"
+        shutil.copytree(self.class_directory / "left", replica)
+        run_ok("ldb", f"--db={replica}", "ingest_extern_sst", output, preload=[PLUGIN])
+        counts = self.report(run(ROCKSIEVE, "join", f"--db={replica}", "--op=count", "--insecure",
+                                 f"--remote=127.0.0.1:{port}", "--json"))
+        self.assertEqual((counts["remote_only_keys"], counts["matched_keys"]),
+                         (0, len(self.right)))
 
     def test_slow_peer(self):
         proxy = self.proxy(self.serve())

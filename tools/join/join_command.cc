@@ -2,10 +2,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <absl/strings/str_cat.h>
 
@@ -34,7 +36,7 @@ struct Flags {
   SecurityFlags security;
   int seconds = 24 * 3600;
   int silence_seconds = 120;
-  bool analyze = false;
+  std::string explain;  // "plan", "analyze" or nothing
   bool json = false;
 };
 
@@ -74,7 +76,7 @@ absl::Status Complete(Flags* flags) {
   run->security = SecurityOf(flags->security, "client");
   run->remote.limits.exchange.silence = std::chrono::seconds(flags->silence_seconds);
   const bool rows = run->remote.asking.operation != join::Operation::kCount;
-  if (flags->json && rows && flags->output == "-") {
+  if (flags->json && rows && flags->output == "-" && flags->explain != "plan") {
     return absl::InvalidArgumentError(
         "--json prints the report where the rows would go: add --output=FILE");
   }
@@ -144,24 +146,41 @@ absl::Status Join(Flags* flags, JoinReport* report) {
   return status.ok() ? (*output)->Finish() : status;
 }
 
+absl::Status PrintPlan(Flags* flags) {
+  absl::Status status = Complete(flags);
+  if (!status.ok()) return status;
+  join::Cancellation cancellation(join::Cancellation::Clock::now() +
+                                  std::chrono::seconds(flags->seconds));
+  std::vector<ShardPlan> plans;
+  {
+    const Interrupter interrupter(&cancellation);
+    status = PlanJoin(flags->run, &cancellation, &plans);
+  }
+  if (status.ok()) std::cout << (flags->json ? JsonReport(plans) : TextReport(plans));
+  return status;
+}
+
 int Run(Flags flags) {
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // errors are ours to tell; the user's own setting counts
+  const bool plan = flags.explain == "plan";
   JoinReport report;
   absl::Status status;
   {
     InterruptGuard guard;
-    status = Join(&flags, &report);
+    status = plan ? PrintPlan(&flags) : Join(&flags, &report);
   }
   EndByInterruptSignal();
   if (!status.ok()) {
     std::cerr << "rocksieve join: " << status.message() << "\n";
     return absl::IsDataLoss(status) ? kCheckFailed : kCannotRun;
   }
+  if (plan) return kDone;
   const bool rows_there = report.operation != join::Operation::kCount && flags.output == "-";
   if (flags.json) {
     std::cout << JsonReport(report);
   } else if (!rows_there) {
-    std::cout << TextReport(report, flags.analyze);
-  } else if (flags.analyze) {
+    std::cout << TextReport(report, flags.explain == "analyze");
+  } else if (flags.explain == "analyze") {
     std::cerr << TextReport(report, true);
   }
   return kDone;
@@ -196,17 +215,22 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   text("--strategy", &run->remote.strategy, "NAME",
        "one for all: list, keys, symbols, sketch. Default: auto, the cheapest");
   parser
-      ->add_option_function<std::string>(
-          "--explain", [flags](const std::string&) { flags->analyze = true; },
-          "say what happened, per server")
-      ->type_name("analyze")
-      ->check(CLI::IsMember({"analyze"}));
+      ->add_flag("--explain{plan}", flags->explain,
+                 "only say what each strategy would cost; =analyze: join, and say what happened")
+      ->type_name("plan|analyze")
+      ->check(CLI::IsMember({"plan", "analyze"}));
   AddSecurityFlags(parser, &flags->security);
   text("--server-name", &flags->security.security.server_name, "NAME",
        "that the server's certificate must have. Default: that of ADDR");
   const auto number = [&](const char* name, int* value, int most, const char* description) {
     parser->add_option(name, *value, description)->type_name("N")->check(CLI::Range(1, most));
   };
+  parser
+      ->add_option("--range-keys", run->remote.asking.keys_per_range,
+                   "keys of a range, the unit of memory and of going on after a break. "
+                   "Default: 262144")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
   number("--timeout", &flags->seconds, 1 << 30, "seconds for all of it. Default: 86400");
   number("--silence", &flags->silence_seconds, 1 << 20,
          "seconds until a silent server is given up. Default: 120");

@@ -2,11 +2,14 @@
 
 #include <chrono>
 #include <memory>
+#include <random>
 #include <thread>
 #include <utility>
 
 #include "join/frozen_source.h"
 #include "join/spool.h"
+#include "transport/cancellable_source.h"
+#include "transport/status.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -120,6 +123,34 @@ absl::Status RunJoin(const JoinRunOptions& options, join::ResultSink* sink,
   }
   result->seconds = SecondsSince(begin);
   return status;
+}
+
+absl::Status PlanJoin(const JoinRunOptions& options, const join::Cancellation* cancellation,
+                      std::vector<ShardPlan>* plans) {
+  const absl::StatusOr<FrozenFamily> family =
+      FreezeFamily(options.directory, options.column_family);
+  if (!family.ok()) return family.status();
+  const absl::StatusOr<std::unique_ptr<join::Source>> rows =
+      SourceOf(*family, options.left_on, options.sort_memory_bytes);
+  if (!rows.ok()) return rows.status();
+  join::CancellableSource source(rows->get(), cancellation);
+  for (const std::string& address : options.addresses) {
+    const absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
+        join::ChannelCredentialsFor(address, options.security);
+    if (!credentials.ok()) return credentials.status();
+    const absl::StatusOr<std::unique_ptr<join::RemoteSession>> remote =
+        join::RemoteSession::Start({address, *credentials, options.security.server_name,
+                                    options.token},
+                                   options.remote.request, "", "", cancellation,
+                                   options.remote.limits);
+    if (!remote.ok()) return join::NamingPeer(address, remote.status());
+    PlanSession session(&source, std::random_device()(), options.remote.asking.keys_per_range);
+    join::WireCounts counts;
+    const absl::Status status = (*remote)->Run(&session, &counts);
+    if (!status.ok()) return join::NamingPeer(address, status);
+    plans->push_back({address, session.plan()});
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace rocksieve::tools

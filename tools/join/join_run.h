@@ -9,6 +9,7 @@
 #include <absl/status/status.h>
 
 #include "join/operation.h"
+#include "join/plan_report.h"
 #include "transport/cancellation.h"
 #include "transport/credentials.h"
 #include "transport/remote_join.h"
@@ -45,5 +46,9 @@ struct JoinResult {
 // writes to the sink as it goes.
 absl::Status RunJoin(const JoinRunOptions& options, join::ResultSink* sink,
                      join::Cancellation* cancellation, JoinResult* result);
+
+// What it would cost, asked of each server: one small exchange, and one range is read.
+absl::Status PlanJoin(const JoinRunOptions& options, const join::Cancellation* cancellation,
+                      std::vector<ShardPlan>* plans);
 
 }  // namespace rocksieve::tools

@@ -1,6 +1,8 @@
 #include "join/serve_command.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -100,6 +102,7 @@ std::string WithPort(const std::string& address, int port) {
 }
 
 int Run(const Flags& flags) {
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // failed handshakes of others would fill the log
   {
     InterruptGuard guard;
     const auto fail = [](const absl::Status& status) {
