@@ -193,44 +193,50 @@ void AddFlags(CLI::App* parser, Flags* flags) {
     return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
   };
   text("--db", &run->directory, "DIR", "this side's database")->required();
-  text("--remote", &flags->remotes, "ADDR[,ADDR...]",
-       "servers, the shards of the other side: host:port, or dns:///name:port")
+  text("--remote", &flags->remotes, "ADDRS",
+       "servers, the shards of the other side: host:port,host:port,...")
       ->required();
   text("--op", &flags->operation, "intersection|difference|local-only|symmetric|count",
-       "rows there that match here; that do not; rows here that match nothing there; the last two; "
-       "only how many keys")
+       "rows there that match; that do not; rows here that do not; the last two; how many")
       ->required()
       ->check(CLI::IsMember({"intersection", "difference", "local-only", "symmetric", "count"}));
   text("--output", &flags->output, "FILE", "where rows go. Default: -, the standard output");
   text("--format", &flags->format, "tsv|json|sst",
-       "of rows: key TAB value with TABs and the like escaped; an object per line; a file to be "
-       "ingested. Default: tsv")
+       "lines of key TAB value; or objects; or a file to ingest. Default: tsv")
       ->check(CLI::IsMember({"tsv", "json", "sst"}));
-  text("--column-family", &run->column_family, "NAME", "this side's. Default: default");
+  text("--column-family", &run->column_family, "NAME", "this side's. Default: default")
+      ->group(kRareFlags);
   text("--remote-column-family", &run->remote.request.column_family, "NAME",
-       "the other side's. Default: what the server serves first");
-  text("--left-on", &run->left_on, "ATTRIBUTE",
-       "what is matched of this side's rows, as in value.json(/id). Default: key");
-  text("--right-on", &run->remote.request.on, "ATTRIBUTE", "the same of the other side's");
+       "the other side's. Default: what the server serves first")
+      ->group(kRareFlags);
+  text("--left-on", &run->left_on, "ATTR",
+       "what of rows here is matched, as in value.json(/id). Default: key");
+  text("--right-on", &run->remote.request.on, "ATTR", "the same there");
   text("--strategy", &run->remote.strategy, "NAME",
-       "one for all: list, keys, symbols, sketch. Default: auto, the cheapest");
+       "one for all: list, keys, symbols, sketch. Default: auto, the cheapest")
+      ->group(kRareFlags);
   parser
       ->add_flag("--explain{plan}", flags->explain,
-                 "only say what each strategy would cost; =analyze: join, and say what happened")
+                 "only the price of each strategy; --explain=analyze: join, and say more")
       ->type_name("plan|analyze")
       ->check(CLI::IsMember({"plan", "analyze"}));
   AddSecurityFlags(parser, &flags->security);
   text("--server-name", &flags->security.security.server_name, "NAME",
-       "that the server's certificate must have. Default: that of ADDR");
+       "that the server's certificate must have. Default: that of the address")
+      ->group(kRareFlags);
   const auto number = [&](const char* name, int* value, int most, const char* description) {
-    parser->add_option(name, *value, description)->type_name("N")->check(CLI::Range(1, most));
+    parser->add_option(name, *value, description)
+        ->type_name("N")
+        ->check(CLI::Range(1, most))
+        ->group(kRareFlags);
   };
   parser
       ->add_option("--range-keys", run->remote.asking.keys_per_range,
                    "keys of a range, the unit of memory and of going on after a break. "
                    "Default: 262144")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(CLI::Range(1, 1 << 20))
+      ->group(kRareFlags);
   number("--timeout", &flags->seconds, 1 << 30, "seconds for all of it. Default: 86400");
   number("--silence", &flags->silence_seconds, 1 << 20,
          "seconds until a silent server is given up. Default: 120");
@@ -247,13 +253,12 @@ Command AddJoinCommand(CLI::App* parent) {
       parent,
       {.name = "join",
        .summary = "what a database and those of servers have in common, or not",
-       .description = "Exact, in few bytes: filters and sketches are sent instead of keys. Both "
-                      "sides are read as they were at the start; nothing is written to them. A "
-                      "FILE appears when it is complete; the standard output gets rows that are "
-                      "proven right, also when the join fails later.",
-       .exit_codes = "0 done; 1 the two sides contradict each other; 2 could not run, or bad usage",
+       .description = "Exact, in few bytes. Both sides are read as they were at the start. FILE "
+                      "appears when it is complete; the standard output gets only rows that are "
+                      "proven right.",
+       .exit_codes = "0 done; 1 the sides contradict each other; 2 could not run, or bad usage",
        .example = "Example, the rows that a replica lacks:\n"
-                  "  rocksieve join --db=/var/lib/app/db --remote=other:7420 --op=difference "
+                  "  rocksieve join --db=/var/db --remote=a:7420 --op=difference "
                   "--certs=/etc/rocksieve"});
   AddFlags(parser, flags.get());
   return {parser, [flags] { return Run(*flags); }};

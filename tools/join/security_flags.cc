@@ -12,18 +12,25 @@ void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
     return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
   };
   file("--certs", &flags->certificates, "DIR",
-       "certificates and key as rocksieve certs makes them; or say one by one:");
-  file("--ca", &identity->authority_file, "FILE", "who must have signed the other side's");
-  file("--cert", &identity->certificate_file, "FILE", "the certificate of this side");
-  file("--key", &identity->key_file, "FILE", "its key");
+       "certificates and key, as rocksieve certs makes them");
+  file("--ca", &identity->authority_file, "FILE",
+       "who must have signed the other side's certificate. Default: ca.crt of --certs")
+      ->group(kRareFlags);
+  file("--cert", &identity->certificate_file, "FILE",
+       "the certificate of this side. Default: server.crt or client.crt of --certs")
+      ->group(kRareFlags);
+  file("--key", &identity->key_file, "FILE", "its key. Default: beside the certificate")
+      ->group(kRareFlags);
   CLI::Option* const insecure = parser->add_flag(
-      "--insecure", flags->security.insecure, "no TLS; only for addresses of this machine, unless");
+      "--insecure", flags->security.insecure, "no TLS; only for addresses of this machine");
   parser
       ->add_flag("--insecure-network", flags->security.insecure_network,
-                 "is given too: anybody on the way reads and changes everything")
-      ->needs(insecure);
+                 "with --insecure: also for other addresses, where anybody on the way reads and "
+                 "changes everything")
+      ->needs(insecure)
+      ->group(kRareFlags);
   file("--token-file", &flags->token_file, "FILE",
-       "secret tokens, one per line: the server accepts them, the asking side sends the first");
+       "secret tokens, one per line: the server takes any, join sends the first");
 }
 
 join::Security SecurityOf(const SecurityFlags& flags, const std::string& side) {

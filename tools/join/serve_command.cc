@@ -142,15 +142,20 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->check(NotEmpty());
   AddSecurityFlags(parser, &flags->security);
   const auto number = [&](const char* name, int* value, int most, const char* description) {
-    parser->add_option(name, *value, description)->type_name("N")->check(CLI::Range(1, most));
+    return parser->add_option(name, *value, description)
+        ->type_name("N")
+        ->check(CLI::Range(1, most));
   };
   number("--sessions", &flags->sessions, 1000, "at once; more are told to come again. Default: 8");
   number("--memory", &flags->memory_mib, 1 << 20, "MiB per session, about. Default: 256");
-  number("--session-time", &flags->session_seconds, 1 << 30, "seconds at most. Default: 21600");
+  number("--session-time", &flags->session_seconds, 1 << 30, "seconds at most. Default: 21600")
+      ->group(kRareFlags);
   number("--silence", &flags->silence_seconds, 1 << 20,
-         "seconds until a silent asking side is given up. Default: 120");
+         "seconds until a silent asking side is given up. Default: 120")
+      ->group(kRareFlags);
   number("--keep", &flags->keep_seconds, 1 << 20,
-         "seconds that a broken session can be taken up again. Default: 60");
+         "seconds that a broken session can be taken up again. Default: 60")
+      ->group(kRareFlags);
   parser->add_flag("--quiet", flags->quiet, "no line on stderr for each session");
 }
 
@@ -166,7 +171,7 @@ Command AddServeCommand(CLI::App* parent) {
                       "sees a frozen state of it, and nothing is written. TLS on both sides, "
                       "unless --insecure. Has gRPC's health and reflection services.",
        .exit_codes = "0 ended by a signal; 2 could not run, or bad usage",
-       .example = "Example:\n  rocksieve serve --db=/var/lib/app/db --listen=0.0.0.0:7420 "
+       .example = "Example:\n  rocksieve serve --db=/var/db --listen=0.0.0.0:7420 "
                   "--certs=/etc/rocksieve"});
   AddFlags(parser, flags.get());
   return {parser, [flags] { return Run(*flags); }};
