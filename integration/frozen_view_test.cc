@@ -45,7 +45,7 @@ std::map<std::string, std::string> StateOf(const std::string& directory) {
   std::map<std::string, std::string> state;
   for (const auto& entry : fs::directory_iterator(directory)) {
     if (entry.path().filename() == "LOG") continue;
-    struct stat file{};
+    struct stat file {};
     stat(entry.path().c_str(), &file);
     state[entry.path()] = std::to_string(file.st_ino) + " " + std::to_string(file.st_size) + " " +
                           std::to_string(file.st_mtim.tv_sec) + " " +
@@ -94,6 +94,16 @@ TEST(FrozenView, ShowsFilesAndLogsAndLeavesNoTrace) {
   EXPECT_TRUE(RowsOf(*view) == oracle);
   EXPECT_EQ(RowsOf(*View(path)).size(), 500u);
   Must(db->DestroyColumnFamilyHandle(other));
+}
+
+TEST(FrozenView, FindsLogsInAnotherDirectory) {
+  TemporaryDirectory directory;
+  DbConfig config("rocksieve.bloom:10");
+  config.options.wal_dir = directory / "logs";
+  const std::string path = directory / "db";
+  const DbPtr db = Open(config.Build(), path);
+  Must(db->Put(rocksdb::WriteOptions(), "a", "1"));
+  EXPECT_EQ(RowsOf(*View(path)), (Oracle{{"a", "1"}}));
 }
 
 // Each batch writes its number under "last" and under one of 50 keys: whatever moment a view is of,

@@ -23,6 +23,7 @@
 #include "join/rocksdb_source.h"
 #include "join/sst_sink.h"
 #include "join/sst_source.h"
+#include "join/unpacking_sink.h"
 
 namespace rocksieve::join {
 namespace {
@@ -73,8 +74,8 @@ std::string RandomKey(Random& random) {
 }
 
 // Puts, merges, deletions of all kinds, flushes and compactions, in step with the model.
-void WriteAtRandom(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, int writes,
-                   Random& random, Model* model) {
+void WriteAtRandom(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, int writes, Random& random,
+                   Model* model) {
   const rocksdb::WriteOptions write;
   for (int i = 0; i < writes; i++) {
     const std::string key = RandomKey(random), value = random() % 9 == 0 ? "" : std::to_string(i);
@@ -163,6 +164,11 @@ TEST(RocksDbSource, StaysAsItWasWhenFilesAreDropped) {
   Must(source.status());
   Must(rocksdb::DeleteFilesInRange(db.get(), db->DefaultColumnFamily(), nullptr, nullptr));
   ExpectHolds(db.get(), {});
+  // Iterators beyond those pinned do not see it, and must not be taken for pinned ones later.
+  {
+    std::vector<std::unique_ptr<Cursor>> open;
+    for (int i = 0; i < 20; i++) open.push_back((*source)->Scan({}));
+  }
   for (int i = 0; i < 10; i++) ExpectShows(source->get(), model);
 }
 
@@ -193,7 +199,8 @@ TEST(RocksDbSource, KeepsToItsIntervalAndColumnFamily) {
 TEST(RocksDbSource, ShowsEmptyAndGiantRows) {
   TemporaryDirectory directory;
   const DbPtr db = Open(OptionsOf(), directory / "db");
-  const Model model = {{"", ""}, {"a", std::string(16 << 20, 'x')}, {std::string(1 << 20, 'k'), ""}};
+  const Model model = {
+      {"", ""}, {"a", std::string(16 << 20, 'x')}, {std::string(1 << 20, 'k'), ""}};
   for (bool flushed : {false, true}) {
     for (const auto& [key, value] : model) Must(db->Put(rocksdb::WriteOptions(), key, value));
     if (flushed) Flush(db.get());
@@ -210,8 +217,7 @@ TEST(RocksDbSource, RefusesOtherOrdersUnlessTheyAreSortedAnew) {
   options.prefix_extractor.reset();
   const DbPtr db = Open(options, directory / "db");
   const Model model = WriteOverlappingFiles(db.get(), 500, 2);
-  const absl::Status refused =
-      RocksDbSource::Open(db.get(), db->DefaultColumnFamily()).status();
+  const absl::Status refused = RocksDbSource::Open(db.get(), db->DefaultColumnFamily()).status();
   EXPECT_TRUE(absl::IsInvalidArgument(refused));
   EXPECT_NE(refused.message().find("leveldb.BytewiseComparator"), absl::string_view::npos);
   EXPECT_NE(refused.message().find("key.bytes(0)"), absl::string_view::npos) << refused;
@@ -291,6 +297,17 @@ TEST(SstSource, ShowsAFileOfADatabase) {
   EXPECT_FALSE(SstSource::Open(directory / "none.sst").ok());
 }
 
+struct KeysOfSides final : public Sink {
+  absl::Status Add(const Row& row, Side from) override {
+    const bool fresh =
+        (from == Side::kAsking ? mine : theirs).emplace(row.key.data(), row.key.size()).second;
+    return fresh ? absl::OkStatus() : absl::InternalError("a row came twice");
+  }
+  absl::Status Commit() override { return absl::OkStatus(); }
+  absl::Status Discard() override { return absl::InternalError("no range needs repeating"); }
+  std::set<std::string> mine, theirs;
+};
+
 absl::Status Join(Operation operation, Source* here, Source* there, Sink* sink) {
   AskingOptions options;
   options.operation = operation;
@@ -313,6 +330,70 @@ absl::Status Join(Operation operation, Source* here, Source* there, Sink* sink) 
     }
   }
   return asks.done() ? absl::OkStatus() : absl::InternalError("they stand still");
+}
+
+// Two live databases, on whole keys and on an attribute, in every operation, while both change.
+TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
+  TemporaryDirectory directory;
+  Random random = SeededRandom(8);
+  const DbPtr customers = Open(OptionsOf(), directory / "customers");
+  const DbPtr orders = Open(OptionsOf(), directory / "orders");
+  Model here, there;
+  WriteAtRandom(customers.get(), customers->DefaultColumnFamily(), 3000, random, &here);
+  WriteAtRandom(orders.get(), orders->DefaultColumnFamily(), 3000, random, &there);
+  for (int i = 0; i < 3000; i++) {
+    const std::string key = std::to_string(i);
+    if (i % 2 == 0) Must(customers->Put(rocksdb::WriteOptions(), key, here[key] = "c"));
+    const std::string value = i % 7 == 0 ? "none" : "x|" + std::to_string(random() % 5000);
+    Must(orders->Put(rocksdb::WriteOptions(), "o" + key, there["o" + key] = value));
+  }
+  const auto left = RocksDbSource::Open(customers.get(), customers->DefaultColumnFamily());
+  const auto right = RocksDbSource::Open(orders.get(), orders->DefaultColumnFamily());
+  Must(left.status());
+  Must(right.status());
+  const Attribute customer = *Attribute::Parse("value.field(|,2)");
+  const auto by_customer = AttributeSource::Sort(right->get(), customer);
+  Must(by_customer.status());
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    Random other(9);
+    Model unused;
+    while (!stop) {
+      WriteAtRandom(customers.get(), customers->DefaultColumnFamily(), 50, other, &unused);
+      WriteAtRandom(orders.get(), orders->DefaultColumnFamily(), 50, other, &unused);
+    }
+  });
+  for (const bool on_attribute : {false, true}) {
+    std::map<std::string, std::set<std::string>> attributes;  // and the orders that have them
+    std::set<std::string> absent;
+    for (const auto& [key, value] : there) {
+      std::string attribute = key;
+      const bool present = !on_attribute || customer.Extract({key, value}, &attribute);
+      (present ? attributes[attribute] : absent).insert(key);
+    }
+    for (Operation operation : kAllOperations) {
+      std::set<std::string> expected_mine, expected_theirs;
+      for (const auto& [attribute, keys] : attributes) {
+        const bool found = here.count(attribute) != 0;
+        if (found ? SendsMatched(operation) : SendsUnmatched(operation)) {
+          expected_theirs.insert(keys.begin(), keys.end());
+        }
+      }
+      if (SendsUnmatched(operation)) expected_theirs.insert(absent.begin(), absent.end());
+      for (const auto& [key, value] : here) {
+        if (EmitsLocalRows(operation) && attributes.count(key) == 0) expected_mine.insert(key);
+      }
+      KeysOfSides keys;
+      UnpackingSink sink(&keys, false, on_attribute);
+      Source* const answering = on_attribute ? static_cast<Source*>(by_customer->get())
+                                             : static_cast<Source*>(right->get());
+      Must(Join(operation, left->get(), answering, &sink));
+      EXPECT_TRUE(keys.mine == expected_mine) << NameOf(operation) << ' ' << on_attribute;
+      EXPECT_TRUE(keys.theirs == expected_theirs) << NameOf(operation) << ' ' << on_attribute;
+    }
+  }
+  stop = true;
+  writer.join();
 }
 
 // The replica lacks some rows; what the join writes is ingested, and it lacks none.

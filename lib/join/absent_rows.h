@@ -1,7 +1,7 @@
 // Rows that lack the attribute which is joined on.
 //
-// They match nothing, as in SQL: WHERE EXISTS (SELECT ... WHERE theirs.attribute = mine.attribute) is
-// never true where the attribute is NULL, and NOT EXISTS always is. So
+// They match nothing, as in SQL: WHERE EXISTS (SELECT ... WHERE theirs.attribute = mine.attribute)
+// is never true where the attribute is NULL, and NOT EXISTS always is. So
 //
 //   intersection   has none of either side
 //   difference     has those of the answering side
@@ -30,9 +30,7 @@
 
 namespace rocksieve::join {
 
-inline bool WantsAbsentRows(Operation operation) {
-  return operation != Operation::kIntersection;
-}
+inline bool WantsAbsentRows(Operation operation) { return operation != Operation::kIntersection; }
 
 absl::Status SumAbsentRows(Source* source, uint64_t session_salt, SetSum* sum);
 

@@ -307,6 +307,7 @@ absl::StatusOr<bool> AskingSide::AdvanceAbsent() {
     return false;
   }
   statistics_.absent_rows_of_answering_side = answer_->absent.count;
+  if (!options_.own_absent_rows) return true;
   Sink* const sink = EmitsLocalRows(options_.operation) ? sink_ : nullptr;
   absl::Status status =
       EmitAbsentRows(source_, sink, &statistics_.absent_rows_of_asking_side);

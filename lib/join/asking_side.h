@@ -32,6 +32,9 @@ struct AskingOptions {
   uint64_t keys_per_range = uint64_t{1} << 18;
   size_t ranges_ahead = 4;
   int most_attempts = 3;  // per range, until the join fails
+  // Whether rows of this side without the attribute are given to the sink and counted. Whoever
+  // joins with several sides at once does so himself, and once: EmitAbsentRows().
+  bool own_absent_rows = true;
   PlannerOptions planner;
 };
 

@@ -154,6 +154,7 @@ absl::StatusOr<Attribute> Attribute::Parse(std::string_view text, const NamedExt
   if (whole != "key" && whole != "value") return Parser(text).Error(kForms);
   std::string canonical(whole);
   std::vector<Step> steps;
+  size_t key_prefix_bytes = 0;
   while (!parser.done()) {
     if (parser.next() == '[') {
       return parser.Error("a part of it is written key.bytes(OFFSET,LENGTH), as in key.bytes(2,8)");
@@ -165,11 +166,21 @@ absl::StatusOr<Attribute> Attribute::Parse(std::string_view text, const NamedExt
     const absl::StatusOr<std::vector<std::string>> arguments = parser.TakeArguments();
     if (!arguments.ok()) return arguments.status();
     absl::StatusOr<ParsedStep> step = MakeStep(name, *arguments);
-    if (!step.ok()) return before.Error(absl::StrCat(std::string(name), " ", step.status().message()));
+    if (!step.ok()) {
+      return before.Error(absl::StrCat(std::string(name), " ", step.status().message()));
+    }
+    const std::vector<std::string>& canonical_arguments = step->arguments;
+    key_prefix_bytes = 0;
+    if (steps.empty() && whole == "key" && name == "bytes" && canonical_arguments.size() == 2 &&
+        canonical_arguments[0] == "0") {
+      key_prefix_bytes = std::stoull(canonical_arguments[1]);
+    }
     AppendStep(name, *step, &canonical);
     steps.push_back(std::move(step->apply));
   }
-  return Attribute(std::move(canonical), InOrder(whole == "value", std::move(steps)));
+  Attribute attribute(std::move(canonical), InOrder(whole == "value", std::move(steps)));
+  attribute.key_prefix_bytes_ = key_prefix_bytes;
+  return attribute;
 }
 
 }  // namespace rocksieve::join

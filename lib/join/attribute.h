@@ -9,10 +9,11 @@
 //   key.bytes(0,8).uint_be()     a binary number as decimal text, as JSON would have it
 //   @name                        a function that the program registered
 //
-// Steps follow one another, each on what the one before gave. A row has no attribute if a step finds
-// nothing: it then matches nothing, like NULL in SQL.
+// Steps follow one another, each on what the one before gave. A row has no attribute if a step
+// finds nothing: it then matches nothing, like NULL in SQL.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
@@ -46,10 +47,15 @@ class Attribute {
   // Rows are joined by their keys as they are.
   bool is_whole_key() const { return text_ == "key"; }
 
+  // Of the key, if that is all: "key.bytes(0,8)". Such attributes come in the order of the keys
+  // (key_prefix_source.h). 0 otherwise.
+  size_t key_prefix_bytes() const { return key_prefix_bytes_; }
+
   bool Extract(const Row& row, std::string* attribute) const { return extract_(row, attribute); }
 
  private:
   std::string text_ = "key";
+  size_t key_prefix_bytes_ = 0;
   ExtractFunction extract_ = [](const Row& row, std::string* attribute) {
     attribute->assign(row.key);
     return true;

@@ -28,8 +28,9 @@ class WithoutFirstByte final : public Cursor {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<AttributeSource>> AttributeSource::Sort(
-    Source* rows, const Attribute& attribute, const SortOptions& options) {
+absl::StatusOr<std::unique_ptr<AttributeSource>> AttributeSource::Sort(Source* rows,
+                                                                       const Attribute& attribute,
+                                                                       const SortOptions& options) {
   RowSorter sorter(options);
   bool any_absent = false;
   const std::unique_ptr<Cursor> cursor = rows->Scan({});

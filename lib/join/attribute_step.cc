@@ -39,8 +39,8 @@ absl::StatusOr<ParsedStep> MakeBytes(const Arguments& arguments) {
     const auto size = static_cast<int64_t>(in.size());
     const int64_t begin = offset >= 0 ? offset : size + offset;
     if (begin < 0 || begin > size || (length && *length > size - begin)) return false;
-    out->assign(in.substr(static_cast<size_t>(begin),
-                          static_cast<size_t>(length.value_or(size - begin))));
+    out->assign(
+        in.substr(static_cast<size_t>(begin), static_cast<size_t>(length.value_or(size - begin))));
     return true;
   };
   return step;
@@ -55,8 +55,7 @@ absl::StatusOr<ParsedStep> MakeField(const Arguments& arguments) {
   if (!number || *number < 1) return wrong;
   ParsedStep step;
   step.arguments = {arguments[0], std::to_string(*number)};
-  step.apply = [delimiter = arguments[0], number = *number](std::string_view in,
-                                                            std::string* out) {
+  step.apply = [delimiter = arguments[0], number = *number](std::string_view in, std::string* out) {
     for (int64_t i = 1; i < number; i++) {
       const size_t at = in.find(delimiter);
       if (at == std::string_view::npos) return false;
@@ -70,8 +69,9 @@ absl::StatusOr<ParsedStep> MakeField(const Arguments& arguments) {
 
 absl::StatusOr<ParsedStep> MakeJson(const Arguments& arguments) {
   if (arguments.size() != 1) {
-    return absl::InvalidArgumentError("takes one JSON pointer, in which \\, is a comma: "
-                                      "json(/customer/id), json(/items/0)");
+    return absl::InvalidArgumentError(
+        "takes one JSON pointer, in which \\, is a comma: "
+        "json(/customer/id), json(/items/0)");
   }
   absl::StatusOr<JsonPointer> pointer = JsonPointer::Parse(arguments[0]);
   if (!pointer.ok()) return pointer.status();

@@ -18,7 +18,9 @@ class Finder final : public nlohmann::json_sax<Json> {
       : names_(names), scalar_(scalar) {}
   bool found() const { return found_; }
 
-  bool null() override { return Value([] { return false; }); }
+  bool null() override {
+    return Value([] { return false; });
+  }
   bool boolean(bool value) override {
     return Value([&] { return Found(value ? "true" : "false"); });
   }

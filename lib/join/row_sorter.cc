@@ -28,8 +28,7 @@ void RowSorter::Buffer::Sort() {
   const std::string_view all(bytes);
   std::sort(entries.begin(), entries.end(), [all](const Entry& a, const Entry& b) {
     if (a.head != b.head) return a.head < b.head;
-    const int order =
-        all.substr(a.offset, a.key_bytes).compare(all.substr(b.offset, b.key_bytes));
+    const int order = all.substr(a.offset, a.key_bytes).compare(all.substr(b.offset, b.key_bytes));
     return order != 0 ? order < 0 : a.offset < b.offset;
   });
 }
@@ -38,7 +37,6 @@ void RowSorter::Buffer::Sort() {
 class RowsInMemory final : public Source {
  public:
   explicit RowsInMemory(RowSorter::Buffer sorted) : buffer_(std::move(sorted)) {
-    buffer_.bytes.shrink_to_fit();
     for (size_t i = 0; i < buffer_.entries.size(); i++) {
       if (i == 0 || buffer_.At(i).key != buffer_.At(i - 1).key) keys_++;
     }

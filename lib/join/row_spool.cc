@@ -8,7 +8,8 @@
 namespace rocksieve::join {
 namespace {
 
-// Before each row: bytes of the key, bytes of the value, twice, plus 1 if it is the answering side's.
+// Before each row: bytes of the key, bytes of the value, twice, plus 1 if it is the answering
+// side's.
 constexpr size_t kHeadBytes = 16;
 
 }  // namespace

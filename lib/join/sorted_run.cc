@@ -111,8 +111,8 @@ class SortedRun::BlockCursor final : public Cursor {
     packed_.resize(block.packed_bytes);
     raw_.resize(block.raw_bytes);
     status_ = run_->file_->Read(block.offset, packed_.size(), packed_.data());
-    if (status_.ok() && ZSTD_decompress(raw_.data(), raw_.size(), packed_.data(),
-                                        packed_.size()) != raw_.size()) {
+    if (status_.ok() &&
+        ZSTD_decompress(raw_.data(), raw_.size(), packed_.data(), packed_.size()) != raw_.size()) {
       status_ = Damaged();
     }
     if (!status_.ok()) return End();

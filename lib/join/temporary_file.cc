@@ -13,17 +13,16 @@
 
 namespace rocksieve::join {
 
-absl::StatusOr<std::unique_ptr<TemporaryFile>> TemporaryFile::Create(
-    const std::string& directory) {
+absl::StatusOr<std::unique_ptr<TemporaryFile>> TemporaryFile::Create(const std::string& directory) {
   std::error_code none;
   const std::string chosen =
       directory.empty() ? std::filesystem::temp_directory_path(none).string() : directory;
   std::string path = (chosen.empty() ? "/tmp" : chosen) + "/rocksieve-XXXXXX";
   const int descriptor = mkostemp(path.data(), O_CLOEXEC);
   if (descriptor < 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot make a temporary file in ", chosen, ": ", std::strerror(errno),
-                     ". Name a directory that can be written to"));
+    return absl::FailedPreconditionError(absl::StrCat("cannot make a temporary file in ", chosen,
+                                                      ": ", std::strerror(errno),
+                                                      ". Name a directory that can be written to"));
   }
   unlink(path.c_str());
   return std::unique_ptr<TemporaryFile>(new TemporaryFile(chosen, descriptor));

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "join/output_file.h"
+#include "join/revocable_file.h"
 #include "join/sink.h"
 
 namespace rocksieve::join {
@@ -15,14 +15,14 @@ enum class ShowSide { kNo, kYes };
 // key TAB value, escaped (tsv.h); with sides "local" or "remote" and a TAB before that.
 class TsvSink final : public Sink {
  public:
-  explicit TsvSink(std::unique_ptr<OutputFile> file, ShowSide sides = ShowSide::kNo)
+  explicit TsvSink(std::unique_ptr<RevocableFile> file, ShowSide sides = ShowSide::kNo)
       : file_(std::move(file)), sides_(sides) {}
   absl::Status Add(const Row& row, Side from) override;
   absl::Status Commit() override { return file_->Commit(); }
   absl::Status Discard() override { return file_->Discard(); }
 
  private:
-  const std::unique_ptr<OutputFile> file_;
+  const std::unique_ptr<RevocableFile> file_;
   const ShowSide sides_;
   std::string line_;
 };
@@ -31,14 +31,14 @@ class TsvSink final : public Sink {
 // instead: "key_base64", "value_base64".
 class JsonLinesSink final : public Sink {
  public:
-  explicit JsonLinesSink(std::unique_ptr<OutputFile> file, ShowSide sides = ShowSide::kNo)
+  explicit JsonLinesSink(std::unique_ptr<RevocableFile> file, ShowSide sides = ShowSide::kNo)
       : file_(std::move(file)), sides_(sides) {}
   absl::Status Add(const Row& row, Side from) override;
   absl::Status Commit() override { return file_->Commit(); }
   absl::Status Discard() override { return file_->Discard(); }
 
  private:
-  const std::unique_ptr<OutputFile> file_;
+  const std::unique_ptr<RevocableFile> file_;
   const ShowSide sides_;
   std::string line_;
 };

@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<SortedTextSource>> SortedTextSource::Open(const s
   const absl::StatusOr<int> descriptor = OpenForReading(path);
   if (!descriptor.ok()) return descriptor.status();
   std::unique_ptr<SortedTextSource> source(new SortedTextSource(path, format, *descriptor));
-  struct stat file{};
+  struct stat file {};
   if (fstat(*descriptor, &file) != 0 || !S_ISREG(file.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, " is no regular file, and cannot be read more than once; have it sorted instead"));
@@ -64,7 +64,7 @@ SortedTextSource::SortedTextSource(std::string path, TextFormat format, int desc
 SortedTextSource::~SortedTextSource() { close(descriptor_); }
 
 std::string SortedTextSource::StateOfFile() const {
-  struct stat file{};
+  struct stat file {};
   if (fstat(descriptor_, &file) != 0) return "";
   return absl::StrCat(file.st_size, " ", file.st_mtim.tv_sec, " ", file.st_mtim.tv_nsec);
 }
@@ -145,13 +145,14 @@ absl::StatusOr<std::unique_ptr<Source>> SortText(const std::string& path, TextFo
       path == "-" ? absl::StatusOr<int>(dup(STDIN_FILENO)) : OpenForReading(path);
   if (!descriptor.ok()) return descriptor.status();
   const Closer closer(*descriptor);
-  LineReader lines(*descriptor, path == "-" ? "the standard input" : path);
+  const std::string name = path == "-" ? "the standard input" : path;
+  LineReader lines(*descriptor, name);
   LineParser parser(format);
   RowSorter sorter(options);
   std::string_view line;
   Row row;
   for (uint64_t number = 1; lines.Next(&line); number++) {
-    if (!parser.Parse(line, &row)) return BadEscape(path, number);
+    if (!parser.Parse(line, &row)) return BadEscape(name, number);
     const absl::Status status = sorter.Add(row);
     if (!status.ok()) return status;
   }

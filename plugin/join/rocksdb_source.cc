@@ -21,12 +21,11 @@ absl::Status CheckComparator(rocksdb::ColumnFamilyHandle* family, bool any_order
   const rocksdb::Comparator* comparator = family->GetComparator();
   const std::string what = "column family \"" + family->GetName() + "\"";
   if (comparator->timestamp_size() != 0) {
-    return absl::UnimplementedError(absl::StrCat(
-        what, " has user-defined timestamps (comparator ", comparator->Name(),
-        "), which a join does not understand"));
+    return absl::UnimplementedError(absl::StrCat(what, " has user-defined timestamps (comparator ",
+                                                 comparator->Name(),
+                                                 "), which a join does not understand"));
   }
-  if (any_order ||
-      std::string_view(comparator->Name()) == rocksdb::BytewiseComparator()->Name()) {
+  if (any_order || std::string_view(comparator->Name()) == rocksdb::BytewiseComparator()->Name()) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
@@ -48,7 +47,8 @@ class RocksDbSource::RangeCursor final : public Cursor {
       : source_(source), end_(interval.end) {
     const std::optional<std::string>& last = source->options_.interval.end;
     if (last && (!end_ || *last < *end_)) end_ = last;
-    if (source->idle_.empty()) {
+    pinned_ = !source->idle_.empty();
+    if (!pinned_) {
       iterator_.reset(source->db_->NewIterator(source->read_, source->family_));
     } else {
       iterator_ = std::move(source->idle_.back());
@@ -61,7 +61,9 @@ class RocksDbSource::RangeCursor final : public Cursor {
       iterator_->Seek(ToSlice(begin));
     }
   }
-  ~RangeCursor() override { source_->idle_.push_back(std::move(iterator_)); }
+  ~RangeCursor() override {
+    if (pinned_) source_->idle_.push_back(std::move(iterator_));
+  }
 
   bool Next(Row* row) override {
     if (ended_) return false;
@@ -82,7 +84,7 @@ class RocksDbSource::RangeCursor final : public Cursor {
   RocksDbSource* const source_;
   std::optional<std::string> end_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
-  bool started_ = false, ended_ = false;
+  bool pinned_ = false, started_ = false, ended_ = false;
 };
 
 absl::StatusOr<std::unique_ptr<RocksDbSource>> RocksDbSource::Open(
@@ -167,8 +169,7 @@ void RocksDbSource::Estimate() {
   uint64_t bytes[2] = {0, 0};
   const bool known = db_->GetApproximateSizes(sizes, family_, ranges, 2, bytes).ok();
   if (!known || bytes[1] == 0) return;
-  const double share =
-      std::min(1.0, static_cast<double>(bytes[0]) / static_cast<double>(bytes[1]));
+  const double share = std::min(1.0, static_cast<double>(bytes[0]) / static_cast<double>(bytes[1]));
   estimated_keys_ = static_cast<uint64_t>(std::ceil(share * static_cast<double>(estimated_keys_)));
 }
 

@@ -44,9 +44,8 @@ absl::Status SstSink::Add(const Row& row, Side from) {
 }
 
 absl::Status SstSink::Commit() {
-  const absl::Status status = pending_.Visit([this](const Row& row, Side) {
-    return options_.sort ? sorter_.Add(row) : Write(row);
-  });
+  const absl::Status status = pending_.Visit(
+      [this](const Row& row, Side) { return options_.sort ? sorter_.Add(row) : Write(row); });
   return status.ok() ? pending_.Clear() : status;
 }
 
@@ -76,8 +75,8 @@ absl::Status SstSink::Finish() {
   const absl::Status status = FromRocksDb(writer_.Finish(), "cannot write " + partial_path_);
   if (!status.ok()) return status;
   if (std::rename(partial_path_.c_str(), path_.c_str()) != 0) {
-    return absl::DataLossError(absl::StrCat("cannot rename ", partial_path_, " to ", path_, ": ",
-                                            std::strerror(errno)));
+    return absl::DataLossError(
+        absl::StrCat("cannot rename ", partial_path_, " to ", path_, ": ", std::strerror(errno)));
   }
   open_ = false;
   return absl::OkStatus();

@@ -60,19 +60,19 @@ absl::Status SstSource::Check() {
   entries_ = properties->num_entries;
   const std::string bytewise = rocksdb::BytewiseComparator()->Name();
   if (properties->comparator_name != bytewise || options_.comparator->Name() != bytewise) {
-    return absl::InvalidArgumentError(absl::StrCat(path_, " is ordered by ",
-                                                   properties->comparator_name,
-                                                   ", and a join needs ", bytewise));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path_, " is ordered by ", properties->comparator_name, ", and a join needs ", bytewise));
   }
   if (properties->num_range_deletions > 0) {
     return absl::UnimplementedError(absl::StrCat(
-        path_, " has range deletions, which hide keys of it. Join the database that it is of, or "
-               "ingest it into an empty one and join that"));
+        path_,
+        " has range deletions, which hide keys of it. Join the database that it is of, or "
+        "ingest it into an empty one and join that"));
   }
   if (properties->num_merge_operands > 0 && options_.merge_operator == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path_, " has merges, and no merge operator is given (it was written with ",
-        properties->merge_operator_name, ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, " has merges, and no merge operator is given (it was written with ",
+                     properties->merge_operator_name, ")"));
   }
   return absl::OkStatus();
 }

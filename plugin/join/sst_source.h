@@ -17,7 +17,8 @@ class SstSource final : public Source {
  public:
   // `options` must have the merge operator, if there are merges in the file. Refuses what it could
   // not show rightly: other orders than bytewise, and range deletions, which RocksDB's reader of
-  // single files leaves out. Values in blob files are not looked up: the file has only their places.
+  // single files leaves out. Values in blob files are not looked up: the file has only their
+  // places.
   static absl::StatusOr<std::unique_ptr<SstSource>> Open(
       const std::string& path, const rocksdb::Options& options = rocksdb::Options());
 

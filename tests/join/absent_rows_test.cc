@@ -53,7 +53,8 @@ struct Outcome {
   Statistics statistics;
 };
 
-Outcome RunJoin(Operation operation, Source* here, Source* there, bool here_packed, bool there_packed) {
+Outcome RunJoin(Operation operation, Source* here, Source* there, bool here_packed,
+                bool there_packed) {
   Collector collector;
   UnpackingSink sink(&collector, here_packed, there_packed);
   AskingOptions options;
@@ -115,8 +116,12 @@ void ExpectAsInSql(const Table& here, const std::string& left_on, const Table& t
         << outcome.result.size() << " rows, expected are " << expected.size();
 
     std::set<std::string> distinct_mine, distinct_theirs;
-    for (const auto& attribute : mine) if (attribute) distinct_mine.insert(*attribute);
-    for (const auto& attribute : theirs) if (attribute) distinct_theirs.insert(*attribute);
+    for (const auto& attribute : mine) {
+      if (attribute) distinct_mine.insert(*attribute);
+    }
+    for (const auto& attribute : theirs) {
+      if (attribute) distinct_theirs.insert(*attribute);
+    }
     uint64_t common = 0;
     for (const std::string& attribute : distinct_mine) common += distinct_theirs.count(attribute);
     EXPECT_EQ(outcome.statistics.matched_keys, common);
@@ -182,8 +187,11 @@ class Fickle final : public Source {
 
 TEST(AttributeJoin, ProvesThatAbsentRowsAreComplete) {
   const Table good = {{"", "a"}, {"", "b"}};
-  const Table wrong[] = {{{"", "a"}}, {{"", "a"}, {"", "b"}, {"", "c"}}, {{"", "a"}, {"", "c"}},
-                         {{"", "a"}, {"", "a"}}, {}};
+  const Table wrong[] = {{{"", "a"}},
+                         {{"", "a"}, {"", "b"}, {"", "c"}},
+                         {{"", "a"}, {"", "c"}},
+                         {{"", "a"}, {"", "a"}},
+                         {}};
   for (const Table& lie : wrong) {
     for (Operation operation : {Operation::kDifference, Operation::kSymmetric}) {
       MemorySource here({});
@@ -199,6 +207,25 @@ TEST(AttributeJoin, ProvesThatAbsentRowsAreComplete) {
       EXPECT_EQ(repeated.statistics.repeated_ranges, 1u);
     }
   }
+}
+
+TEST(AttributeJoin, LeavesOwnAbsentRowsToTheCallerIfToldSo) {
+  const Table table = {{"1", "a|b"}, {"2", "none"}};
+  const std::unique_ptr<Source> here = SourceOf(table, "value.field(|,2)");
+  MemorySource there({});
+  Collector collector;
+  AskingOptions options;
+  options.operation = Operation::kLocalOnly;
+  options.own_absent_rows = false;
+  UnpackingSink sink(&collector, true, false);
+  AskingSide asks(here.get(), &sink, options);
+  AnsweringSide answers(&there, {});
+  EXPECT_TRUE(RunPipe(&asks, &answers).status.ok());
+  EXPECT_EQ(collector.result(), (Result{{"1", "a|b", Side::kAsking}}));
+  uint64_t rows = 0;
+  EXPECT_TRUE(EmitAbsentRows(here.get(), &sink, &rows).ok() && sink.Commit().ok());
+  EXPECT_EQ(rows, 1u);
+  EXPECT_EQ(collector.result().back(), (Result::value_type{"2", "none", Side::kAsking}));
 }
 
 TEST(AttributeJoin, SaysThatRowsAreNotPacked) {

@@ -8,12 +8,10 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "join/attribute.h"
 #include "join/attribute_source.h"
-#include "join/decimal.h"
-#include "join/json_pointer.h"
+#include "join/key_prefix_source.h"
 #include "join/memory_source.h"
 #include "join/packed_row.h"
 
@@ -87,30 +85,30 @@ TEST(Attribute, HasACanonicalForm) {
 }
 
 TEST(Attribute, SaysWhatIsWrong) {
-  for (const auto& [text, says] : std::map<std::string, std::string>{
-           {"", "It is key or value"},
-           {"kye", "It is key or value"},
-           {"keys", "It is key or value"},
-           {"key ", "It is key or value"},
-           {"key.", "It is key or value"},
-           {"key.bytes", "It is key or value"},
-           {"key[2:8]", "written key.bytes(OFFSET,LENGTH)"},
-           {"key.bytes(2,8", "closing parenthesis is missing"},
-           {"key.bytes()", "takes an offset"},
-           {"key.bytes(1,0)", "takes an offset"},
-           {"key.bytes(1,2,3)", "takes an offset"},
-           {"key.bytes(1x)", "takes an offset"},
-           {"key.bytes(99999999999999999999)", "takes an offset"},
-           {"value.field(|)", "takes a delimiter"},
-           {"value.field(,,2)", "takes a delimiter"},
-           {"value.field(|,0)", "counted from 1"},
-           {"value.json(a)", "begins with a slash"},
-           {"value.json(/a~2)", "tilde is written ~0"},
-           {"value.jsno(/a)", "jsno is not known; there are bytes"},
-           {"value.number(1)", "takes nothing"},
-           {"value.field(\\q,1)", "after a backslash"},
-           {"value.field(\\x7,1)", "after a backslash"},
-           {"@customer", "no function @customer is registered"}}) {
+  for (const auto& [text, says] :
+       std::map<std::string, std::string>{{"", "It is key or value"},
+                                          {"kye", "It is key or value"},
+                                          {"keys", "It is key or value"},
+                                          {"key ", "It is key or value"},
+                                          {"key.", "It is key or value"},
+                                          {"key.bytes", "It is key or value"},
+                                          {"key[2:8]", "written key.bytes(OFFSET,LENGTH)"},
+                                          {"key.bytes(2,8", "closing parenthesis is missing"},
+                                          {"key.bytes()", "takes an offset"},
+                                          {"key.bytes(1,0)", "takes an offset"},
+                                          {"key.bytes(1,2,3)", "takes an offset"},
+                                          {"key.bytes(1x)", "takes an offset"},
+                                          {"key.bytes(99999999999999999999)", "takes an offset"},
+                                          {"value.field(|)", "takes a delimiter"},
+                                          {"value.field(,,2)", "takes a delimiter"},
+                                          {"value.field(|,0)", "counted from 1"},
+                                          {"value.json(a)", "begins with a slash"},
+                                          {"value.json(/a~2)", "tilde is written ~0"},
+                                          {"value.jsno(/a)", "jsno is not known; there are bytes"},
+                                          {"value.number(1)", "takes nothing"},
+                                          {"value.field(\\q,1)", "after a backslash"},
+                                          {"value.field(\\x7,1)", "after a backslash"},
+                                          {"@customer", "no function @customer is registered"}}) {
     const absl::StatusOr<Attribute> parsed = Attribute::Parse(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_NE(parsed.status().message().find(says), absl::string_view::npos)
@@ -134,128 +132,40 @@ TEST(Attribute, MayBeAFunction) {
   EXPECT_FALSE(Attribute::Parse("@size", named).ok());
 }
 
-TEST(Decimal, EqualNumbersAreEqualText) {
-  const std::map<std::string, std::string> numbers = {
-      {"0", "0"},
-      {"-0", "0"},
-      {"0.000e9", "0"},
-      {"1.0", "1"},
-      {"+01", "1"},
-      {"10e-1", "1"},
-      {"1E0", "1"},
-      {".5", "0.5"},
-      {"5.", "5"},
-      {"-0.50", "-0.5"},
-      {"1e3", "1000"},
-      {"12345.678e2", "1234567.8"},
-      {"12345678901234567890123456789012345", "12345678901234567890123456789012345"},
-      {"1e20", "100000000000000000000"},
-      {"1e21", "1e+21"},
-      {"1.50e300", "1.5e+300"},
-      {"0.00000000000000000000015", "1.5e-22"},
-      {"0.000000000000000000001", "0.000000000000000000001"},
-      {"1e-22", "1e-22"}};
-  for (const auto& [text, canonical] : numbers) {
-    std::string found;
-    EXPECT_TRUE(CanonicalDecimal(text, &found)) << text;
-    EXPECT_EQ(found, canonical);
-    std::string again;
-    EXPECT_TRUE(CanonicalDecimal(found, &again));
-    EXPECT_EQ(again, found);
-  }
-  for (const char* text : {"", "-", ".", "e1", "1e", "1e+", "0x1", " 1", "1 ", "1.2.3", "nan",
-                           "inf", "1e99999999999999999999"}) {
-    std::string found;
-    EXPECT_FALSE(CanonicalDecimal(text, &found)) << text;
-  }
-}
-
-Found FindJson(const std::string& pointer, const std::string& json) {
-  const absl::StatusOr<JsonPointer> parsed = JsonPointer::Parse(pointer);
-  EXPECT_TRUE(parsed.ok()) << parsed.status();
-  std::string scalar;
-  if (!parsed->Find(json, &scalar)) return std::nullopt;
-  return scalar;
-}
-
-TEST(JsonPointer, FindsScalars) {
-  const std::string json = R"({"id": 7, "customer": {"id": "c\u00e4\n", "tags": ["x", {"y": true}]},
-      "none": null, "big": 12345678901234567890123, "half": 0.50, "a/b": {"m~n": false}, "": -0})";
-  EXPECT_EQ(FindJson("/id", json), "7");
-  EXPECT_EQ(FindJson("/customer/id", json), "c\xc3\xa4\n");
-  EXPECT_EQ(FindJson("/customer/tags/0", json), "x");
-  EXPECT_EQ(FindJson("/customer/tags/1/y", json), "true");
-  EXPECT_EQ(FindJson("/customer/tags/2", json), std::nullopt);
-  EXPECT_EQ(FindJson("/customer/tags/00", json), std::nullopt);
-  EXPECT_EQ(FindJson("/customer/tags/-", json), std::nullopt);
-  EXPECT_EQ(FindJson("/customer", json), std::nullopt);
-  EXPECT_EQ(FindJson("/none", json), std::nullopt);
-  EXPECT_EQ(FindJson("/big", json), "12345678901234567890123");
-  EXPECT_EQ(FindJson("/half", json), "0.5");
-  EXPECT_EQ(FindJson("/a~1b/m~0n", json), "false");
-  EXPECT_EQ(FindJson("/", json), "0");
-  EXPECT_EQ(FindJson("/id/id", json), std::nullopt);
-  EXPECT_EQ(FindJson("", "17"), "17");
-  EXPECT_EQ(FindJson("", json), std::nullopt);
-}
-
-TEST(JsonPointer, OfEqualNamesTheLastCounts) {
-  EXPECT_EQ(FindJson("/a", R"({"a":1,"a":2})"), "2");
-  EXPECT_EQ(FindJson("/a", R"({"a":1,"a":null})"), std::nullopt);
-  EXPECT_EQ(FindJson("/a/b", R"({"a":{"b":1},"a":{"c":2}})"), std::nullopt);
-  EXPECT_EQ(FindJson("/a/b", R"({"a":{"b":1},"a":7})"), std::nullopt);
-  EXPECT_EQ(FindJson("/a/b", R"({"a":7,"a":{"b":1}})"), "1");
-}
-
-TEST(JsonPointer, WhatIsNotJsonHasNothing) {
-  for (const char* json : {"", "{", "{\"a\":1", "{\"a\":1}x", "a", "{\"a\":\"\xff\"}", "[1,]"}) {
-    EXPECT_EQ(FindJson("/a", json), std::nullopt) << json;
-  }
-  EXPECT_EQ(FindJson("/a", std::string(200000, '[')), std::nullopt);
-}
-
-// Against the library's own pointers, on random documents.
-TEST(JsonPointer, AgreesWithADocumentTree) {
-  using Json = nlohmann::json;
-  std::mt19937_64 random(3);
-  const std::function<Json(int)> make = [&](int depth) -> Json {
-    switch (random() % (depth > 0 ? 6 : 4)) {
-      case 0: return nullptr;
-      case 1: return random() % 100;
-      case 2: return random() % 2 == 0;
-      case 3: return std::string(1, static_cast<char>('a' + random() % 3));
-      case 4: {
-        Json array = Json::array();
-        for (size_t i = random() % 4; i > 0; i--) array.push_back(make(depth - 1));
-        return array;
-      }
-      default: {
-        Json object = Json::object();
-        for (const char* name : {"a", "b", "0", "1"}) {
-          if (random() % 2 == 0) object[name] = make(depth - 1);
-        }
-        return object;
-      }
-    }
+// What sorting gives, without sorting.
+TEST(KeyPrefixSource, IsAnAttributeSource) {
+  std::mt19937_64 random(4);
+  auto random_key = [&random] {
+    std::string key(random() % 7, '\0');
+    for (char& byte : key) byte = "\0ab\xff"[random() % 4];
+    return key;
   };
-  size_t found = 0;
-  for (int i = 0; i < 20000; i++) {
-    const Json json = make(4);
-    std::string pointer;
-    for (size_t steps = random() % 5; steps > 0; steps--) {
-      pointer += std::string("/") + "ab01"[random() % 4];
+  MemorySource::Rows rows;
+  for (int i = 0; i < 3000; i++) rows.emplace_back(random_key(), std::to_string(i));
+  MemorySource base(rows);
+  const auto read = [](std::unique_ptr<Cursor> cursor) {
+    MemorySource::Rows found;
+    Row row;
+    while (cursor != nullptr && cursor->Next(&row)) found.emplace_back(row.key, row.value);
+    return found;
+  };
+  for (size_t bytes : {1, 3, 6}) {
+    const Attribute attribute = *Attribute::Parse("key.bytes(0," + std::to_string(bytes) + ")");
+    ASSERT_EQ(attribute.key_prefix_bytes(), bytes);
+    const auto sorted = AttributeSource::Sort(&base, attribute);
+    ASSERT_TRUE(sorted.ok());
+    KeyPrefixSource prefixes(&base, bytes);
+    EXPECT_TRUE(read(prefixes.ScanAbsent()) == read((*sorted)->ScanAbsent()));
+    for (int i = 0; i < 200; i++) {
+      KeyInterval interval{i == 0 ? "" : random_key(), std::nullopt};
+      if (i % 3 != 0) interval.end = random_key();
+      ASSERT_TRUE(read(prefixes.Scan(interval)) == read((*sorted)->Scan(interval)));
     }
-    Found expected;
-    const Json::json_pointer place(pointer);
-    if (json.contains(place)) {
-      const Json& there = json[place];
-      if (there.is_string()) expected = there.get<std::string>();
-      if (there.is_number() || there.is_boolean()) expected = there.dump();
-    }
-    found += expected.has_value();
-    ASSERT_EQ(FindJson(pointer, json.dump()), expected) << pointer << " in " << json;
   }
-  EXPECT_GT(found, 1000u);
+  for (const char* text : {"key", "key.bytes(1,3)", "key.bytes(0)", "value.bytes(0,3)",
+                           "key.bytes(0,3).number()", "key.bytes(-3,3)"}) {
+    EXPECT_EQ(Attribute::Parse(text)->key_prefix_bytes(), 0u) << text;
+  }
 }
 
 TEST(AttributeSource, SortsByTheAttributeAndKeepsTheRest) {

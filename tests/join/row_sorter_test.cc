@@ -96,8 +96,11 @@ TEST(RowSorter, ScansAnyInterval) {
 }
 
 TEST(RowSorter, TakesRowsLargerThanItsMemory) {
-  Rows rows = {{"b", std::string(16 << 20, 'b')}, {"a", ""}, {"", std::string(3 << 20, 'e')},
-               {"b", "second"},                   {"", ""}};
+  Rows rows = {{"b", std::string(16 << 20, 'b')},
+               {"a", ""},
+               {"", std::string(3 << 20, 'e')},
+               {"b", "second"},
+               {"", ""}};
   uint64_t runs = 0;
   const std::unique_ptr<Source> sorted = Sorted(rows, 1 << 20, &runs);
   std::stable_sort(rows.begin(), rows.end(), ByKey);

@@ -93,7 +93,7 @@ TEST(Sinks, DiscardedRowsAreNotInAFile) {
   std::ofstream(path) << "what was there before";
   Rows expected;
   {
-    TsvSink sink(*OutputFile::Open(path), ShowSide::kYes);
+    TsvSink sink(*RevocableFile::Open(path), ShowSide::kYes);
     expected = Play(&sink, 1);
   }
   EXPECT_FALSE(expected.empty());
@@ -108,7 +108,7 @@ TEST(Sinks, DiscardedRowsDoNotGoThroughAPipe) {
   std::thread reader([&] { received = Contents(path); });
   Rows expected;
   {
-    TsvSink sink(*OutputFile::Open(path), ShowSide::kYes);
+    TsvSink sink(*RevocableFile::Open(path), ShowSide::kYes);
     expected = Play(&sink, 2);
   }
   reader.join();
@@ -141,7 +141,7 @@ TEST(Sinks, CountsWhatIsCommitted) {
 std::string AsJson(const std::string& key, const std::string& value, ShowSide sides) {
   const std::string path = PathOf("json");
   {
-    JsonLinesSink sink(*OutputFile::Open(path), sides);
+    JsonLinesSink sink(*RevocableFile::Open(path), sides);
     EXPECT_TRUE(sink.Add({key, value}, Side::kAnswering).ok());
     EXPECT_TRUE(sink.Commit().ok());
   }
@@ -164,7 +164,8 @@ TEST(Sinks, JsonKnowsUtf8) {
   for (int i = 0; i < 20000; i++) {
     std::string bytes;
     for (size_t n = random() % 5; n > 0; n--) {
-      bytes += "a\x7f\x80\x8f\x90\x9f\xa0\xbf\xc1\xc2\xdf\xe0\xed\xef\xf0\xf4\xf5\xff"[random() % 18];
+      bytes +=
+          "a\x7f\x80\x8f\x90\x9f\xa0\xbf\xc1\xc2\xdf\xe0\xed\xef\xf0\xf4\xf5\xff"[random() % 18];
     }
     bool is_text = true;
     try {
@@ -174,8 +175,8 @@ TEST(Sinks, JsonKnowsUtf8) {
     }
     if (i % 40 != 0 && (is_text || i % 4 != 0)) continue;
     const nlohmann::json line = nlohmann::json::parse(AsJson(bytes, "", ShowSide::kNo));
-    ASSERT_EQ(line.contains("key"), is_text) << nlohmann::json(std::vector<uint8_t>(
-        bytes.begin(), bytes.end()));
+    ASSERT_EQ(line.contains("key"), is_text)
+        << nlohmann::json(std::vector<uint8_t>(bytes.begin(), bytes.end()));
     if (is_text) {
       EXPECT_EQ(line["key"].get<std::string>(), bytes);
     }
@@ -186,9 +187,9 @@ TEST(Sinks, JsonKnowsUtf8) {
 }
 
 TEST(Sinks, NameTheFileThatCannotBeWritten) {
-  const absl::Status missing = OutputFile::Open("/nowhere/file").status();
+  const absl::Status missing = RevocableFile::Open("/nowhere/file").status();
   EXPECT_NE(missing.message().find("/nowhere/file"), absl::string_view::npos) << missing;
-  const absl::StatusOr<std::unique_ptr<OutputFile>> full = OutputFile::Open("/dev/full");
+  const absl::StatusOr<std::unique_ptr<RevocableFile>> full = RevocableFile::Open("/dev/full");
   ASSERT_TRUE(full.ok()) << full.status();
   EXPECT_TRUE((*full)->Append("bytes").ok());
   EXPECT_TRUE(absl::IsResourceExhausted((*full)->Commit()));

@@ -112,6 +112,22 @@ TEST(SortedText, NoticesAChangedFile) {
   EXPECT_NE(cursor->status().message().find("was changed"), absl::string_view::npos);
 }
 
+TEST(Text, IsReadFromTheStandardInput) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const int before = dup(STDIN_FILENO);
+  dup2(ends[0], STDIN_FILENO);
+  const std::string text = "b\t2\na\t1\nb\t3";
+  ASSERT_EQ(write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  close(ends[1]);
+  const auto source = SortText("-", TextFormat::kPlain);
+  dup2(before, STDIN_FILENO);
+  close(before);
+  close(ends[0]);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ(Read(source->get()), (Rows{{"a", "1"}, {"b", "2"}, {"b", "3"}}));
+}
+
 // Many marks, keys that repeat across them, and any interval.
 TEST(Text, SortedAndUnsortedTextGiveTheSame) {
   std::mt19937_64 random(2);

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::Status;
 
-constexpr int kAttempts = 50;        // of a database that changes
+constexpr int kAttempts = 50;       // of a database that changes
 constexpr int kAttemptsInVain = 5;  // of one that does not, and cannot be opened
 constexpr int kMostLevels = 64;
 constexpr uint64_t kOtherOpenFiles = 100;
@@ -36,9 +36,10 @@ class UnknownMergeOperator final : public rocksdb::MergeOperator {
   }
 };
 
-rocksdb::DBOptions FrozenOptions() {
+rocksdb::DBOptions FrozenOptions(const OptionsFile& file = OptionsFile()) {
   rocksdb::DBOptions options;
   options.env = ReadOnlyEnv(WriteAheadLogs::kAreRead);
+  options.wal_dir = file.Value("DBOptions", "wal_dir");
   options.max_open_files = -1;  // holds all of them from the start
   options.skip_stats_update_on_db_open = true;
   options.track_and_verify_wals_in_manifest = true;  // as in database.cc
@@ -57,8 +58,8 @@ rocksdb::ColumnFamilyOptions FrozenOptions(const ColumnFamily& family, const Opt
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   const std::string name = file.ColumnFamilyValue(family.name, "merge_operator");
   const bool named = !name.empty() && name != "nullptr";
-  const bool made = named && rocksdb::MergeOperator::CreateFromString(
-                                 rocksdb::ConfigOptions(), name, &options.merge_operator)
+  const bool made = named && rocksdb::MergeOperator::CreateFromString(rocksdb::ConfigOptions(),
+                                                                      name, &options.merge_operator)
                                  .ok();
   if (!made || options.merge_operator == nullptr) {
     options.merge_operator = std::make_shared<UnknownMergeOperator>();
@@ -80,8 +81,8 @@ std::pair<std::string, uint64_t> StateOfManifest(const std::string& directory) {
 Status CheckOpenFilesLimit(const std::string& directory) {
   std::vector<std::string> names;
   if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return Status::OK();
-  const auto tables = static_cast<uint64_t>(
-      std::count_if(names.begin(), names.end(), [](const std::string& name) {
+  const auto tables =
+      static_cast<uint64_t>(std::count_if(names.begin(), names.end(), [](const std::string& name) {
         return fs::path(name).extension() == ".sst" || fs::path(name).extension() == ".blob";
       }));
   const uint64_t limit = RaiseOpenFilesLimit();
@@ -95,7 +96,8 @@ Status CheckOpenFilesLimit(const std::string& directory) {
 Status UnknownMerges(const std::string& directory, const std::string& merge_operator) {
   return Status::NotSupported(
       "the database in " + directory + " holds merges, which need its merge operator (" +
-      merge_operator + "); this program does not have it.\nServe it from inside its process, by a "
+      merge_operator +
+      "); this program does not have it.\nServe it from inside its process, by a "
       "library call, or compact it first.");
 }
 
@@ -108,8 +110,8 @@ FrozenView::~FrozenView() {
 }
 
 // Between our reading the MANIFEST and the logs, the owner may flush a log into a file that we have
-// not heard of, and delete the log: its rows would be missing, without an error. It writes that into
-// the MANIFEST first, so a view is good if the MANIFEST did not grow meanwhile.
+// not heard of, and delete the log: its rows would be missing, without an error. It writes that
+// into the MANIFEST first, so a view is good if the MANIFEST did not grow meanwhile.
 Status FrozenView::Open(const std::string& directory, const std::string& column_family,
                         std::unique_ptr<FrozenView>* view) {
   Status status = CheckIsDatabase(directory);
@@ -151,12 +153,12 @@ Status FrozenView::OpenOnce(const std::string& directory, const std::string& col
   for (const std::string& name : {std::string("default"), column_family}) {
     if (!descriptors.empty() && descriptors.back().name == name) continue;
     unknown_merge_operator.clear();
-    descriptors.emplace_back(name, FrozenOptions(DescribeColumnFamily(name, file), file,
-                                                 &unknown_merge_operator));
+    descriptors.emplace_back(
+        name, FrozenOptions(DescribeColumnFamily(name, file), file, &unknown_merge_operator));
   }
   rocksdb::DB* opened = nullptr;
   status =
-      rocksdb::DB::OpenForReadOnly(FrozenOptions(), directory, descriptors, &handles_, &opened);
+      rocksdb::DB::OpenForReadOnly(FrozenOptions(file), directory, descriptors, &handles_, &opened);
   db_.reset(opened);
   if (!status.ok() || unknown_merge_operator.empty()) return status;
   rocksdb::TablePropertiesCollection tables;

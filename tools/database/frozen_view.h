@@ -1,9 +1,9 @@
 // One column family of a database as it was at one moment, its write-ahead logs included: for
 // reading rows beside the process that owns it.
 //
-// Nothing is written, locked or deleted. All table files are held open, so that the view stays whole
-// when the owner deletes them; what the write-ahead logs hold is kept in memory. Rows that the owner
-// wrote without a write-ahead log are not in the view before they are flushed.
+// Nothing is written, locked or deleted. All table files are held open, so that the view stays
+// whole when the owner deletes them; what the write-ahead logs hold is kept in memory. Rows that
+// the owner wrote without a write-ahead log are not in the view before they are flushed.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-#include "join/output_file.h"
+#include "join/revocable_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ constexpr size_t kBufferBytes = 1 << 20;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<RevocableFile>> RevocableFile::Open(const std::string& path) {
   const bool standard = path == "-";
   const int descriptor = standard
                              ? dup(STDOUT_FILENO)
@@ -27,13 +27,13 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Open(const std::string& 
     return absl::FailedPreconditionError(
         absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
   }
-  return std::unique_ptr<OutputFile>(
-      new OutputFile(standard ? "the standard output" : path, descriptor));
+  return std::unique_ptr<RevocableFile>(
+      new RevocableFile(standard ? "the standard output" : path, descriptor));
 }
 
-OutputFile::OutputFile(std::string name, int descriptor)
+RevocableFile::RevocableFile(std::string name, int descriptor)
     : name_(std::move(name)), descriptor_(descriptor) {
-  struct stat file{};
+  struct stat file {};
   const int flags = fcntl(descriptor_, F_GETFL);
   const off_t here = lseek(descriptor_, 0, SEEK_CUR);
   can_truncate_ = fstat(descriptor_, &file) == 0 && S_ISREG(file.st_mode) && here >= 0 &&
@@ -41,14 +41,14 @@ OutputFile::OutputFile(std::string name, int descriptor)
   committed_ = can_truncate_ ? static_cast<uint64_t>(here) : 0;
 }
 
-OutputFile::~OutputFile() { close(descriptor_); }
+RevocableFile::~RevocableFile() { close(descriptor_); }
 
-absl::Status OutputFile::Append(std::string_view bytes) {
+absl::Status RevocableFile::Append(std::string_view bytes) {
   buffer_.append(bytes);
   return buffer_.size() < kBufferBytes ? absl::OkStatus() : Spill();
 }
 
-absl::Status OutputFile::Spill() {
+absl::Status RevocableFile::Spill() {
   absl::Status status;
   if (can_truncate_) {
     status = Write(buffer_);
@@ -64,7 +64,7 @@ absl::Status OutputFile::Spill() {
   return status;
 }
 
-absl::Status OutputFile::Commit() {
+absl::Status RevocableFile::Commit() {
   absl::Status status;
   if (held_ != nullptr && held_->bytes() > 0) {
     std::string part;
@@ -81,7 +81,7 @@ absl::Status OutputFile::Commit() {
   return status;
 }
 
-absl::Status OutputFile::Discard() {
+absl::Status RevocableFile::Discard() {
   buffer_.clear();
   if (held_ != nullptr) return held_->Clear();
   if (!can_truncate_) return absl::OkStatus();
@@ -93,7 +93,7 @@ absl::Status OutputFile::Discard() {
       absl::StrCat("cannot take back what was written to ", name_, ": ", std::strerror(errno)));
 }
 
-absl::Status OutputFile::Write(std::string_view bytes) {
+absl::Status RevocableFile::Write(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;

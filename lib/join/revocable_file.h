@@ -16,20 +16,20 @@ namespace rocksieve::join {
 // A regular file is written at once, and truncated when bytes are taken back. What cannot be
 // truncated (a pipe, a terminal, a file opened for appending) gets bytes when they are committed;
 // until then a temporary file has them.
-class OutputFile {
+class RevocableFile {
  public:
   // Makes the file, or empties it; "-" is the standard output.
-  static absl::StatusOr<std::unique_ptr<OutputFile>> Open(const std::string& path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
+  static absl::StatusOr<std::unique_ptr<RevocableFile>> Open(const std::string& path);
+  ~RevocableFile();
+  RevocableFile(const RevocableFile&) = delete;
+  RevocableFile& operator=(const RevocableFile&) = delete;
 
   absl::Status Append(std::string_view bytes);
   absl::Status Commit();
   absl::Status Discard();
 
  private:
-  OutputFile(std::string name, int descriptor);
+  RevocableFile(std::string name, int descriptor);
   absl::Status Write(std::string_view bytes);
   absl::Status Spill();
 
