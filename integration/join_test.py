@@ -361,6 +361,26 @@ class JoinTest(Sandbox):
         self.assertEqual(sorted(row[0] for row in self.rows(found)),
                          sorted(order for order, customer in orders if int(customer[1:]) % 3 == 0))
 
+    def test_rows_without_the_attribute_and_shards(self):
+        """Rows here without it match nothing in any shard, and come once."""
+        rows = [(f"r{i:05d}", f'{{"key": "{self.left[i]}"}}' if i % 5 else "no JSON")
+                for i in range(2000)]
+        path = write_lines(self.directory / "rows", (f"{key}\t{value}" for key, value in rows))
+        database = self.directory / "db"
+        run_ok(ROCKSIEVE, "load", f"--db={database}", "--spec=none", f"--input={path}")
+        right = set(self.right)
+        lacking = sorted(key for i, (key, _) in enumerate(rows)
+                         if i % 5 == 0 or self.left[i] not in right)
+        ports = [self.serve(f"shard{i}").port for i in range(2)]
+        two_shards = set(self.shards[0]) | set(self.shards[1])
+        lacking_in_two = sorted(key for i, (key, _) in enumerate(rows)
+                                if i % 5 == 0 or self.left[i] not in two_shards)
+        for remotes, expected in (([self.serve().port], lacking), (ports, lacking_in_two)):
+            remote = ",".join(f"127.0.0.1:{port}" for port in remotes)
+            found = run(ROCKSIEVE, "join", f"--db={database}", "--insecure", f"--remote={remote}",
+                        "--op=local-only", "--left-on=value.json(/key)", "--range-keys=300")
+            self.assertEqual(sorted(row[0] for row in self.rows(found)), expected)
+
 
 if __name__ == "__main__":
     unittest.main()

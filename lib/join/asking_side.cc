@@ -307,10 +307,11 @@ absl::StatusOr<bool> AskingSide::AdvanceAbsent() {
     return false;
   }
   statistics_.absent_rows_of_answering_side = answer_->absent.count;
-  if (!options_.own_absent_rows) return true;
   Sink* const sink = EmitsLocalRows(options_.operation) ? sink_ : nullptr;
-  absl::Status status =
-      EmitAbsentRows(source_, sink, &statistics_.absent_rows_of_asking_side);
+  absl::Status status;
+  if (options_.own_absent_rows) {
+    status = EmitAbsentRows(source_, sink, &statistics_.absent_rows_of_asking_side);
+  }
   // Those of both sides together, so that a session that breaks has given all of them or none.
   if (status.ok() &&
       (absent_received_ || (statistics_.absent_rows_of_asking_side > 0 && sink != nullptr))) {

@@ -6,6 +6,7 @@
 #include "database/open_errors.h"
 #include "join/attribute.h"
 #include "join/attribute_source.h"
+#include "join/key_prefix_source.h"
 #include "join/rocksdb_source.h"
 
 namespace rocksieve::tools {
@@ -17,8 +18,10 @@ using join::RocksDbSource;
 // A source with what it stands on.
 class HoldingSource final : public join::Source {
  public:
-  HoldingSource(std::shared_ptr<FrozenView> view, std::unique_ptr<join::Source> source)
-      : view_(std::move(view)), source_(std::move(source)) {}
+  // `rows` may be null.
+  HoldingSource(std::shared_ptr<FrozenView> view, std::unique_ptr<join::Source> rows,
+                std::unique_ptr<join::Source> source)
+      : view_(std::move(view)), rows_(std::move(rows)), source_(std::move(source)) {}
 
   std::unique_ptr<join::Cursor> Scan(const join::KeyInterval& interval) override {
     return source_->Scan(interval);
@@ -27,7 +30,9 @@ class HoldingSource final : public join::Source {
   uint64_t EstimateKeys() override { return source_->EstimateKeys(); }
 
  private:
-  const std::shared_ptr<FrozenView> view_;  // goes after the source
+  // In the order in which they stand on one another.
+  const std::shared_ptr<FrozenView> view_;
+  const std::unique_ptr<join::Source> rows_;
   const std::unique_ptr<join::Source> source_;
 };
 
@@ -50,12 +55,16 @@ absl::StatusOr<std::unique_ptr<join::Source>> SourceOf(const FrozenFamily& famil
   absl::StatusOr<Attribute> attribute = on.empty() ? Attribute() : Attribute::Parse(on);
   if (!attribute.ok()) return attribute.status();
   join::RocksDbSourceOptions options;
-  options.any_order = !attribute->is_whole_key();
+  const size_t prefix_bytes = attribute->key_prefix_bytes();
+  options.any_order = !attribute->is_whole_key() && prefix_bytes == 0;
   absl::StatusOr<std::unique_ptr<RocksDbSource>> rows =
       RocksDbSource::Open(family.view->db(), family.view->column_family(), options);
   if (!rows.ok()) return rows.status();
-  std::unique_ptr<join::Source> source = *std::move(rows);
-  if (!attribute->is_whole_key()) {
+  std::unique_ptr<join::Source> source = *std::move(rows), below;
+  if (prefix_bytes > 0) {
+    below = std::move(source);
+    source = std::make_unique<join::KeyPrefixSource>(below.get(), prefix_bytes);
+  } else if (!attribute->is_whole_key()) {
     join::SortOptions sort;
     sort.memory_bytes = sort_memory_bytes;
     absl::StatusOr<std::unique_ptr<join::AttributeSource>> sorted =
@@ -63,7 +72,7 @@ absl::StatusOr<std::unique_ptr<join::Source>> SourceOf(const FrozenFamily& famil
     if (!sorted.ok()) return sorted.status();
     source = *std::move(sorted);
   }
-  return std::make_unique<HoldingSource>(family.view, std::move(source));
+  return std::make_unique<HoldingSource>(family.view, std::move(below), std::move(source));
 }
 
 bool IsAttribute(const std::string& on) {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "join/absent_rows.h"
 #include "join/frozen_source.h"
 #include "join/spool.h"
 #include "transport/cancellable_source.h"
@@ -58,10 +59,23 @@ absl::Status RunShard(const JoinRunOptions& options, const FrozenFamily& family,
 // With several shards a key is matched if one of them has it. So each tells which keys it lacks,
 // which costs no byte on the wire more than counting.
 JoinRunOptions ForShards(JoinRunOptions options) {
+  options.remote.asking.own_absent_rows = false;  // once is enough: see EmitOwnAbsentRows()
   if (options.remote.asking.operation == join::Operation::kCount) {
     options.remote.asking.operation = join::Operation::kLocalOnly;
   }
   return options;
+}
+
+// Rows without the attribute match nothing in any shard.
+absl::Status EmitOwnAbsentRows(const JoinRunOptions& options, const FrozenFamily& family,
+                               join::Sink* sink) {
+  if (!EmitsLocalRows(options.remote.asking.operation)) return absl::OkStatus();
+  const absl::StatusOr<std::unique_ptr<join::Source>> source =
+      SourceOf(family, options.left_on, options.sort_memory_bytes);
+  if (!source.ok()) return source.status();
+  uint64_t rows = 0;
+  const absl::Status status = join::EmitAbsentRows(source->get(), sink, &rows);
+  return status.ok() ? sink->Commit() : status;
 }
 
 absl::Status RunShards(const JoinRunOptions& options, const FrozenFamily& family,
@@ -90,7 +104,8 @@ absl::Status RunShards(const JoinRunOptions& options, const FrozenFamily& family
   if (!status.ok()) return status;
   if (options.remote.asking.operation != join::Operation::kCount) {
     result->keys_are_known = false;
-    return MergeShards(spools, sink);
+    const absl::Status merged = MergeShards(spools, sink);
+    return merged.ok() ? EmitOwnAbsentRows(options, family, sink) : merged;
   }
   KeyCounter lacking;
   const absl::Status merged = MergeShards(spools, &lacking);

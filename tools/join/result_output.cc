@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "join/output_file.h"
+#include "join/revocable_file.h"
 #include "join/sst_sink.h"
 #include "join/text_sinks.h"
 #include "join/unpacking_sink.h"
@@ -58,8 +58,8 @@ absl::Status ResultOutput::Begin() {
     sst_ = sink->get();
     formatted_ = *std::move(sink);
   } else {
-    absl::StatusOr<std::unique_ptr<join::OutputFile>> file =
-        join::OutputFile::Open(is_standard_output() ? "-" : partial_path_);
+    absl::StatusOr<std::unique_ptr<join::RevocableFile>> file =
+        join::RevocableFile::Open(is_standard_output() ? "-" : partial_path_);
     if (!file.ok()) return file.status();
     const join::ShowSide sides = options_.show_side ? join::ShowSide::kYes : join::ShowSide::kNo;
     if (options_.format == RowFormat::kJson) {

@@ -36,9 +36,9 @@ class Spool final : public join::ResultSink {
 
   join::RowSpool pending_;
   const std::unique_ptr<join::TemporaryFile> file_;
-  std::string buffer_;              // to be appended; or read and not yet taken, from taken_ on
+  std::string buffer_;  // to be appended; or read and not yet taken, from taken_ on
   size_t taken_ = 0;
-  uint64_t read_ = 0;  // of the file
+  uint64_t read_ = 0;  // bytes of the file
 };
 
 // Rows of the answering side that any shard has; rows of the asking side that all shards gave. In
