@@ -194,15 +194,15 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   };
   text("--db", &run->directory, "DIR", "this side's database")->required();
   text("--remote", &flags->remotes, "ADDRS",
-       "servers, the shards of the other side: host:port,host:port,...")
+       "servers, shards of the other side: host:port,...")
       ->required();
   text("--op", &flags->operation, "intersection|difference|local-only|symmetric|count",
-       "rows there that match; that do not; rows here that do not; the last two; how many")
+       "rows matched there; only there; only here; both; counts")
       ->required()
       ->check(CLI::IsMember({"intersection", "difference", "local-only", "symmetric", "count"}));
   text("--output", &flags->output, "FILE", "where rows go. Default: -, the standard output");
   text("--format", &flags->format, "tsv|json|sst",
-       "lines of key TAB value; or objects; or a file to ingest. Default: tsv")
+       "lines, objects, or a file to ingest. Default: tsv")
       ->check(CLI::IsMember({"tsv", "json", "sst"}));
   text("--column-family", &run->column_family, "NAME", "this side's. Default: default")
       ->group(kRareFlags);
@@ -210,14 +210,14 @@ void AddFlags(CLI::App* parser, Flags* flags) {
        "the other side's. Default: what the server serves first")
       ->group(kRareFlags);
   text("--left-on", &run->left_on, "ATTR",
-       "what of rows here is matched, as in value.json(/id). Default: key");
+       "matches rows here by it: value.json(/id). Default: key");
   text("--right-on", &run->remote.request.on, "ATTR", "the same there");
   text("--strategy", &run->remote.strategy, "NAME",
        "one for all: list, keys, symbols, sketch. Default: auto, the cheapest")
       ->group(kRareFlags);
   parser
       ->add_flag("--explain{plan}", flags->explain,
-                 "only the price of each strategy; --explain=analyze: join, and say more")
+                 "only price strategies; --explain=analyze: join, say more")
       ->type_name("plan|analyze")
       ->check(CLI::IsMember({"plan", "analyze"}));
   AddSecurityFlags(parser, &flags->security);
@@ -253,13 +253,12 @@ Command AddJoinCommand(CLI::App* parent) {
       parent,
       {.name = "join",
        .summary = "what a database and those of servers have in common, or not",
-       .description = "Exact, in few bytes. Both sides are read as they were at the start. FILE "
-                      "appears when it is complete; the standard output gets only rows that are "
-                      "proven right.",
-       .exit_codes = "0 done; 1 the sides contradict each other; 2 could not run, or bad usage",
+       .description = "Exact, in few bytes. FILE appears when it is complete; the standard output "
+                      "gets only rows that are proven right.",
+       .exit_codes = "0 done; 1 the sides contradict each other; 2 could not run",
        .example = "Example, the rows that a replica lacks:\n"
-                  "  rocksieve join --db=/var/db --remote=a:7420 --op=difference "
-                  "--certs=/etc/rocksieve"});
+                  "  rocksieve join --db=mine --remote=a:7420 --op=difference "
+                  "--certs=certs"});
   AddFlags(parser, flags.get());
   return {parser, [flags] { return Run(*flags); }};
 }

@@ -30,7 +30,7 @@ void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
       ->needs(insecure)
       ->group(kRareFlags);
   file("--token-file", &flags->token_file, "FILE",
-       "secret tokens, one per line: the server takes any, join sends the first");
+       "secrets, one per line; serve takes any, join sends one");
 }
 
 join::Security SecurityOf(const SecurityFlags& flags, const std::string& side) {
