@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <rocksdb/comparator.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/write_batch.h>
@@ -93,6 +94,34 @@ TEST(FrozenView, ShowsFilesAndLogsAndLeavesNoTrace) {
   Compact(db.get());
   EXPECT_TRUE(RowsOf(*view) == oracle);
   EXPECT_EQ(RowsOf(*View(path)).size(), 500u);
+  Must(db->DestroyColumnFamilyHandle(other));
+}
+
+class UnknownOrder final : public rocksdb::Comparator {
+ public:
+  const char* Name() const override { return "example.UnknownOrder"; }
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    return b.compare(a);
+  }
+  void FindShortestSeparator(std::string*, const rocksdb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
+
+TEST(FrozenView, DoesNotMindWhatOtherColumnFamiliesNeed) {
+  TemporaryDirectory directory;
+  const UnknownOrder order;
+  DbConfig config("rocksieve.bloom:10");
+  config.options.comparator = &order;
+  const std::string path = directory / "db";
+  const DbPtr db = Open(config.Build(), path);
+  rocksdb::ColumnFamilyHandle* other = nullptr;
+  Must(db->CreateColumnFamily(DbConfig("rocksieve.bloom:10").Build(), "other", &other));
+  for (const char* key : {"a", "b", "c"}) {
+    Must(db->Put(rocksdb::WriteOptions(), key, "default"));
+    Must(db->Put(rocksdb::WriteOptions(), other, key, "other"));
+  }
+  EXPECT_EQ(RowsOf(*View(path, "other")), (Oracle{{"a", "other"}, {"b", "other"}, {"c", "other"}}));
+  EXPECT_THROW(RowsOf(*View(path)), std::runtime_error) << "keys are not in bytewise order";
   Must(db->DestroyColumnFamilyHandle(other));
 }
 

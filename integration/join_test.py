@@ -252,6 +252,8 @@ class JoinTest(Sandbox):
     def test_explains_without_joining(self):
         port = self.serve().port
         plan = self.report(self.join([port], "difference", "--explain", "--json"))["remotes"][0]
+        self.assertEqual((plan["local_keys"], plan["remote_keys"]),
+                         (len(self.left), len(self.right)))
         self.assertEqual(plan["range_local_keys"], len(self.left))
         self.assertEqual(plan["range_remote_keys"], len(self.right))
         self.assertAlmostEqual(plan["range_common_keys"] / len(self.both), 1, delta=0.25)

@@ -2,6 +2,7 @@
 // hash for every step of the protocol, so that keys which collide in one step part in the next.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string_view>
 

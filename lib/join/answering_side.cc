@@ -81,7 +81,7 @@ absl::Status AnsweringSide::On(const Hello& hello) {
   hello_ = hello;
   HelloAnswer answer;
   answer.keys = source_->EstimateKeys();
-  if (WantsAbsentRows(hello.operation)) {
+  if (SendsUnmatched(hello.operation) || hello.operation == Operation::kCount) {
     const absl::Status status = SumAbsentRows(source_, hello.salt, &answer.absent);
     if (!status.ok()) return status;
   }

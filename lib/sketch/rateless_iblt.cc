@@ -67,7 +67,8 @@ void WriteCells(const std::vector<RatelessCell>& cells, size_t begin, const Rate
   BitWriter bits(out->out());
   for (size_t i = begin; i < cells.size(); i++) {
     bits.Put(format.IdOf(cells[i].ids), format.id_bits);
-    bits.Put(cells[i].checks & LowBits(format.check_bits), format.check_bits);
+    const int check_bits = format.CheckBits(i);
+    bits.Put(cells[i].checks & LowBits(check_bits), check_bits);
     bits.Put(cells[i].count & LowBits(format.count_bits), format.count_bits);
   }
   bits.Finish();
@@ -77,18 +78,19 @@ RatelessDecoder::RatelessDecoder(std::span<const uint64_t> own_hashes, const Rat
                                  size_t most_symbols)
     : format_(format),
       id_mask_(format.IdOf(~uint64_t{0})),
-      check_mask_(LowBits(format.check_bits)),
       count_mask_(LowBits(format.count_bits)),
       most_symbols_(most_symbols),
       own_(own_hashes, format) {}
 
-bool RatelessDecoder::IsZero(const RatelessCell& cell) const {
-  return ((cell.ids & id_mask_) | (cell.checks & check_mask_) | (cell.count & count_mask_)) == 0;
+bool RatelessDecoder::IsZero(size_t symbol) const {
+  const RatelessCell& cell = cells_[symbol];
+  return ((cell.ids & id_mask_) | (cell.checks & LowBits(format_.CheckBits(symbol))) |
+          (cell.count & count_mask_)) == 0;
 }
 
 void RatelessDecoder::Subtract(const Recovered& key, size_t index) {
   RatelessCell& cell = cells_[index];
-  const bool was_zero = IsZero(cell);
+  const bool was_zero = IsZero(index);
   const uint32_t check = CheckOf(key.key.id);
   if (key.remote) {
     cell.ids -= key.key.id;
@@ -99,7 +101,7 @@ void RatelessDecoder::Subtract(const Recovered& key, size_t index) {
     cell.checks += check;
     cell.count++;
   }
-  const bool is_zero = IsZero(cell);
+  const bool is_zero = IsZero(index);
   nonzero_cells_ += was_zero;
   nonzero_cells_ -= is_zero;
   if (!is_zero) candidates_.push_back(index);
@@ -118,7 +120,7 @@ bool RatelessDecoder::HoldsOneKey(size_t index, Recovered* key) const {
   key->remote = count == 1;
   const uint64_t id = (key->remote ? cell.ids : -cell.ids) & id_mask_;
   const uint32_t check = key->remote ? cell.checks : -cell.checks;
-  if (((CheckOf(id) ^ check) & check_mask_) != 0) return false;
+  if (((CheckOf(id) ^ check) & LowBits(format_.CheckBits(index))) != 0) return false;
   key->key = RatelessKey(id);
   RatelessMapping mapping(id);
   while (mapping.index() < index) mapping.Advance();
@@ -139,21 +141,23 @@ void RatelessDecoder::Peel() {
 
 bool RatelessDecoder::Consume(ByteReader* in) {
   const uint64_t begin = in->Varint(), count = in->Varint();
-  const uint64_t cell_bits = static_cast<uint64_t>(format_.CellBits());
+  // Every cell has at least a byte.
   if (!in->ok() || begin != cells_.size() || count > most_symbols_ - begin ||
-      count > in->remaining() * 8 / cell_bits) {
+      count > in->remaining()) {
     in->Fail();
     return false;
   }
-  BitReader bits(in->Bytes((count * cell_bits + 7) / 8));
+  BitReader bits(in->Bytes((format_.CellBits(begin, begin + count) + 7) / 8));
+  if (!in->ok()) return false;
   cells_.resize(begin + count);
   uses_.resize(begin + count);
   own_.ExtendTo(cells_.size(), &own_cells_);
   for (size_t i = begin; i < cells_.size(); i++) {
     cells_[i].ids = bits.Take(format_.id_bits) - own_cells_[i].ids;
-    cells_[i].checks = static_cast<uint32_t>(bits.Take(format_.check_bits)) - own_cells_[i].checks;
+    cells_[i].checks =
+        static_cast<uint32_t>(bits.Take(format_.CheckBits(i))) - own_cells_[i].checks;
     cells_[i].count = static_cast<uint32_t>(bits.Take(format_.count_bits)) - own_cells_[i].count;
-    if (IsZero(cells_[i])) continue;
+    if (IsZero(i)) continue;
     nonzero_cells_++;
     candidates_.push_back(i);
   }

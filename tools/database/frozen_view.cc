@@ -10,7 +10,6 @@
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
-#include "database/column_family.h"
 #include "database/open_errors.h"
 #include "database/open_files_limit.h"
 #include "database/options_file.h"
@@ -153,8 +152,8 @@ Status FrozenView::OpenOnce(const std::string& directory, const std::string& col
   for (const std::string& name : {std::string("default"), column_family}) {
     if (!descriptors.empty() && descriptors.back().name == name) continue;
     unknown_merge_operator.clear();
-    descriptors.emplace_back(
-        name, FrozenOptions(DescribeColumnFamily(name, file), file, &unknown_merge_operator));
+    families_.push_back(DescribeColumnFamily(name, file));
+    descriptors.emplace_back(name, FrozenOptions(families_.back(), file, &unknown_merge_operator));
   }
   rocksdb::DB* opened = nullptr;
   status =

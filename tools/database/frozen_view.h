@@ -13,6 +13,8 @@
 #include <rocksdb/db.h>
 #include <rocksdb/status.h>
 
+#include "database/column_family.h"
+
 namespace rocksieve::tools {
 
 class FrozenView {
@@ -31,6 +33,7 @@ class FrozenView {
   FrozenView() = default;
   rocksdb::Status OpenOnce(const std::string& directory, const std::string& column_family);
 
+  std::vector<ColumnFamily> families_;  // own comparators that the database uses
   bool explained_ = false;  // the error is for people already
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;

@@ -22,10 +22,12 @@ bool Decoder::Decode(std::span<const uint32_t> sums, std::vector<uint32_t>* ids)
 // Fills locator_ and returns the register's length, or -1 once that exceeds the number of sums.
 int Decoder::ShortestRegister(std::span<const uint32_t> sums) {
   const size_t t = sums.size();
-  all_sums_.assign(2 * t + 1, 0);
-  for (size_t j = 0; j < t; j++) all_sums_[2 * j + 1] = sums[j];
+  log_sums_.resize(2 * t + 1);
+  for (size_t j = 0; j < t; j++) log_sums_[2 * j + 1] = field_.Log(sums[j]);
   for (size_t power = 2; power <= 2 * t; power += 2) {
-    all_sums_[power] = field_.Square(all_sums_[power / 2]);
+    const uint32_t log_root = log_sums_[power / 2];
+    const bool is_zero = log_root == field_.Log(0);
+    log_sums_[power] = is_zero ? log_root : field_.ReduceOnce(2 * log_root);
   }
   locator_.assign(t + 2, 0);
   previous_.assign(t + 2, 0);
@@ -33,9 +35,9 @@ int Decoder::ShortestRegister(std::span<const uint32_t> sums) {
   size_t length = 0, shift = 1;
   uint32_t previous_discrepancy = 1;
   for (size_t n = 0; n < 2 * t; n += 2, shift += 2) {
-    uint32_t discrepancy = all_sums_[n + 1];
+    uint32_t discrepancy = sums[n / 2];
     for (size_t i = 1; i <= length; i++) {
-      discrepancy ^= field_.Multiply(locator_[i], all_sums_[n + 1 - i]);
+      discrepancy ^= field_.MultiplyByExp(locator_[i], log_sums_[n + 1 - i]);
     }
     if (discrepancy == 0) continue;
     const uint32_t log_factor = field_.ReduceLog(uint64_t{field_.Log(discrepancy)} +

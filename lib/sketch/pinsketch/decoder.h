@@ -32,7 +32,7 @@ class Decoder {
 
   const Field& field_;
   RootFinder roots_;
-  std::vector<uint32_t> all_sums_;  // of the powers 1, 2, .. 2 t
+  std::vector<uint32_t> log_sums_;  // logarithms of those of the powers 0, 1, .. 2 t
   std::vector<uint32_t> locator_, previous_, saved_;
   Polynomial reversed_;
 };

@@ -20,9 +20,10 @@ constexpr int kFields = Field::kMostBits - Field::kLeastBits + 1;
 Field::Field(int bits)
     : bits_(bits),
       order_((uint32_t{1} << bits) - 1),
-      exp_(2 * size_t{order_}),
+      exp_(4 * size_t{order_} + 1),
       log_(size_t{order_} + 1) {
   const uint32_t polynomial = kPrimitive[bits - kLeastBits];
+  log_[0] = 2 * order_;
   uint32_t power = 1;
   for (uint32_t i = 0; i < order_; i++) {
     exp_[i] = exp_[i + order_] = power;

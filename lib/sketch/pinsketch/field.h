@@ -2,8 +2,9 @@
 //
 // An element is a polynomial over GF(2), bit i the coefficient of x^i, modulo the primitive
 // polynomial of field.cc. Addition is XOR. Multiplication goes by tables of logarithms to the base
-// x: 8 * 2^k bytes of powers (twice over, so that sums of two logarithms need no reduction), and
-// 4 * 2^k of logarithms; they fit the first-level cache up to k = 11.
+// x: 4 * 2^k bytes of logarithms, and 16 * 2^k of powers: twice over, so that sums of two
+// logarithms need no reduction, and then zeros, for the logarithm of 0 is a number so large that
+// every sum with it lies there. No product needs a branch.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +25,9 @@ class Field {
   // Elements other than 0: 2^k - 1, and x^order() = 1.
   uint32_t order() const { return order_; }
 
-  // REQUIRES: a != 0. Below order().
+  // Below order(); of 0: 2 * order().
   uint32_t Log(uint32_t a) const { return log_[a]; }
-  // REQUIRES: power < 2 * order().
+  // Of the sum of two logarithms.
   uint32_t Exp(uint32_t power) const { return exp_[power]; }
   // Any product of a logarithm and an exponent modulo order(). REQUIRES: power < 2^40.
   uint32_t ReduceLog(uint64_t power) const {
@@ -34,14 +35,13 @@ class Field {
     return power == order_ ? 0 : static_cast<uint32_t>(power);
   }
 
-  uint32_t Multiply(uint32_t a, uint32_t b) const {
-    return a == 0 || b == 0 ? 0 : exp_[log_[a] + log_[b]];
-  }
+  // The same for the sum of two logarithms of elements other than 0.
+  uint32_t ReduceOnce(uint32_t power) const { return power >= order_ ? power - order_ : power; }
+
+  uint32_t Multiply(uint32_t a, uint32_t b) const { return exp_[log_[a] + log_[b]]; }
   // b given by its logarithm.
-  uint32_t MultiplyByExp(uint32_t a, uint32_t log_b) const {
-    return a == 0 ? 0 : exp_[log_[a] + log_b];
-  }
-  uint32_t Square(uint32_t a) const { return a == 0 ? 0 : exp_[2 * log_[a]]; }
+  uint32_t MultiplyByExp(uint32_t a, uint32_t log_b) const { return exp_[log_[a] + log_b]; }
+  uint32_t Square(uint32_t a) const { return exp_[2 * log_[a]]; }
   // REQUIRES: a != 0.
   uint32_t Inverse(uint32_t a) const { return exp_[order_ - log_[a]]; }
 

@@ -60,8 +60,8 @@ enum class ParityResult { kSolved, kTooFew, kContradiction };
 ParityResult SolveLevel(std::span<const ParityBatch> batches, std::span<const uint32_t> unknown,
                         std::vector<uint32_t>* sums);
 
-// Symbols that are enough for so many unknowns but for about one time in 200, if their number is
-// known, or Poisson-distributed with that mean.
+// Symbols that are enough for so many unknowns but for one time in 500, if their number is known,
+// or Poisson-distributed with that mean.
 uint32_t SymbolsForKnown(double unknowns);
 uint32_t SymbolsForExpected(double unknowns);
 

@@ -3,8 +3,8 @@
 //
 //   field bits    u8, 6 .. 20
 //   groups        varint, 1 .. 2^32 - 1
-//   raw levels    u8, 1 .. 128
-//   levels        u8: the number of parity levels; raw + parity levels <= 128
+//   raw levels    u8, 1 .. 96
+//   levels        u8: the number of parity levels; raw + parity levels <= 96
 //   symbols       varint for each of them, 0 .. groups
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace rocksieve::pinsketch {
 
-inline constexpr int kMostLevels = 128;
+inline constexpr int kMostLevels = 96;  // three times what a right plan needs
 inline constexpr uint32_t kGroupsPerCheck = 64;
 inline constexpr int kCheckBits = 32;
 

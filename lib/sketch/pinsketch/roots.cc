@@ -18,40 +18,36 @@ bool RootFinder::Find(const Polynomial& p, std::vector<uint32_t>* roots) {
   return roots->size() == degree_;
 }
 
-// Fills powers_; true if x^(2^bits) = x.
+// Fills log_powers_; true if x^(2^bits) = x.
 bool RootFinder::MakeFrobeniusPowers(const Polynomial& p) {
   const size_t d = degree_, bits = static_cast<size_t>(field_.bits());
-  // x^(d + i) = x * x^(d + i - 1): shift, and replace x^d. Only even powers appear in squares.
-  reduction_.assign(d * d, 0);
+  log_p_.resize(d);
+  for (size_t j = 0; j < d; j++) log_p_[j] = field_.Log(p[j]);
+  // x^(d + i) = x * x^(d + i - 1): shift, and replace x^d. Only even powers appear in squares, but
+  // each is made from the one before.
+  log_reduction_.resize(d * d);
   row_.assign(p.begin(), p.end() - 1);
   for (size_t i = 0; i < d; i++) {
     if (i > 0) {
-      const uint32_t top = row_[d - 1];
-      for (size_t j = d - 1; j > 0; j--) row_[j] = row_[j - 1];
-      row_[0] = 0;
-      if (top != 0) {
-        const uint32_t log_top = field_.Log(top);
-        for (size_t j = 0; j < d; j++) row_[j] ^= field_.MultiplyByExp(p[j], log_top);
-      }
+      const uint32_t log_top = field_.Log(row_[d - 1]);
+      for (size_t j = d - 1; j > 0; j--) row_[j] = row_[j - 1] ^ field_.Exp(log_p_[j] + log_top);
+      row_[0] = field_.Exp(log_p_[0] + log_top);
     }
-    std::copy(row_.begin(), row_.end(), reduction_.begin() + static_cast<std::ptrdiff_t>(i * d));
+    for (size_t j = 0; j < d; j++) log_reduction_[i * d + j] = field_.Log(row_[j]);
   }
-  powers_.assign(bits * d, 0);
+  log_powers_.resize(bits * d);
   row_.assign(d, 0);
   row_[1] = 1;
   for (size_t i = 0; i < bits; i++) {
-    std::copy(row_.begin(), row_.end(), powers_.begin() + static_cast<std::ptrdiff_t>(i * d));
+    uint32_t* const logs = &log_powers_[i * d];
+    for (size_t j = 0; j < d; j++) logs[j] = field_.Log(row_[j]);
     square_.assign(d, 0);
-    for (size_t j = 0; j < d; j++) {
+    for (size_t j = 0; 2 * j < d; j++) square_[2 * j] = field_.Exp(2 * logs[j]);
+    for (size_t j = (d + 1) / 2; j < d; j++) {
       if (row_[j] == 0) continue;
-      const uint32_t squared = field_.Square(row_[j]);
-      if (2 * j < d) {
-        square_[2 * j] ^= squared;
-        continue;
-      }
-      const uint32_t log_squared = field_.Log(squared);
-      const uint32_t* const reduced = &reduction_[(2 * j - d) * d];
-      for (size_t l = 0; l < d; l++) square_[l] ^= field_.MultiplyByExp(reduced[l], log_squared);
+      const uint32_t log_square = field_.ReduceOnce(2 * logs[j]);
+      const uint32_t* const reduced = &log_reduction_[(2 * j - d) * d];
+      for (size_t l = 0; l < d; l++) square_[l] ^= field_.Exp(reduced[l] + log_square);
     }
     row_.swap(square_);
   }
@@ -67,9 +63,9 @@ const Polynomial& RootFinder::TraceOf(int basis_element) {
   trace.assign(degree_, 0);
   uint32_t log_b = static_cast<uint32_t>(basis_element);  // of b^(2^i)
   for (size_t i = 0; i < static_cast<size_t>(field_.bits()); i++) {
-    const uint32_t* const power = &powers_[i * degree_];
-    for (size_t j = 0; j < degree_; j++) trace[j] ^= field_.MultiplyByExp(power[j], log_b);
-    log_b = field_.ReduceLog(uint64_t{log_b} * 2);
+    const uint32_t* const power = &log_powers_[i * degree_];
+    for (size_t j = 0; j < degree_; j++) trace[j] ^= field_.Exp(power[j] + log_b);
+    log_b = field_.ReduceOnce(2 * log_b);
   }
   return trace;
 }

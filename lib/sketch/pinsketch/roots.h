@@ -31,10 +31,12 @@ class RootFinder {
 
   const Field& field_;
   size_t degree_ = 0;
-  std::vector<uint32_t> reduction_;  // degree rows: x^(degree + i) modulo p
-  std::vector<uint32_t> powers_;     // bits rows: x^(2^i) modulo p
-  std::vector<uint32_t> row_, square_;
-  std::vector<Polynomial> traces_;  // of b = x^i; those that were needed
+  // Logarithms of coefficients, row by row.
+  std::vector<uint32_t> log_p_;
+  std::vector<uint32_t> log_reduction_;  // degree rows: x^(degree + i) modulo p
+  std::vector<uint32_t> log_powers_;     // bits rows: x^(2^i) modulo p
+  std::vector<uint32_t> row_, square_;   // coefficients
+  std::vector<Polynomial> traces_;       // of b = x^i; those that were needed
 };
 
 }  // namespace rocksieve::pinsketch
