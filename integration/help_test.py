@@ -30,6 +30,13 @@ def flags_of(*words):
     return dict(re.findall(r"^  (--[\w-]+)(?:=(\S+))?", help_of(*words), re.MULTILINE))
 
 
+def all_flags_of(*words):
+    """With those that --help only names."""
+    more = re.search(r"^More, in the manual page: ((?:.+\n)+)", help_of(*words), re.MULTILINE)
+    rare = re.findall(r"(--[\w-]+)(?:=([\w|]+))?", more[1] if more else "")
+    return {**flags_of(*words), **dict(rare)}
+
+
 class Help(unittest.TestCase):
     def every_command(self):
         names = commands()
@@ -88,7 +95,7 @@ class ManPages(Sandbox):
             for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS",
                             "EXAMPLES"):
                 self.assertIn(f".SH {section}\n", page)
-            for flag in flags_of(*words):
+            for flag in all_flags_of(*words):
                 self.assertIn(r"\fB" + flag.replace("-", r"\-"), page)
 
     @unittest.skipUnless(shutil.which("man") and shutil.which("groff"), "there is no man")
@@ -125,7 +132,7 @@ class Completion(Sandbox):
     def test_flags_of_every_command(self):
         for command in commands():
             expected = {flag + ("=" if value else "")
-                        for flag, value in flags_of(command).items()}
+                        for flag, value in all_flags_of(command).items()}
             self.assertEqual(expected, self.complete(f"rocksieve {command} --"))
         self.assertEqual({"--json"}, self.complete("rocksieve demo --keys=x --j"))
 

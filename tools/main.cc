@@ -14,6 +14,9 @@
 #include "explain/command.h"
 #include "help/command.h"
 #include "inspect/command.h"
+#include "join/certs_command.h"
+#include "join/join_command.h"
+#include "join/serve_command.h"
 #include "load/command.h"
 #include "subcommand.h"
 #include "whatif/command.h"
@@ -44,11 +47,14 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", Version(), "print the versions of rocksieve and RocksDB");
   app.require_subcommand(0, 1);  // none: see below, with a better message
   const std::vector<Command> commands = {
+      AddCertsCommand(&app),
       AddDemoCommand(&app),
       AddDoctorCommand(&app),
       AddExplainCommand(&app),
       AddInspectCommand(&app),
+      AddJoinCommand(&app),
       AddLoadCommand(&app),
+      AddServeCommand(&app),
       AddWhatIfCommand(&app),
       AddCompletionCommand(&app),
       AddManPagesCommand(&app),

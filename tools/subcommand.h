@@ -37,6 +37,9 @@ CLI::App* AddParser(CLI::App* parent, const CommandText& text);
 // The same for the command itself: `name` is not that of a subcommand.
 void DescribeParser(CLI::App* parser, const CommandText& text);
 
+// The group of flags that few need: --help only names them, the manual page describes them.
+inline constexpr char kRareFlags[] = "rare";
+
 // Refuses "--flag=".
 CLI::Validator NotEmpty();
 

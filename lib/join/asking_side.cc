@@ -227,6 +227,12 @@ absl::Status AskingSide::Continue(Task* task) {
   return absl::OkStatus();
 }
 
+std::optional<KeyInterval> AskingSide::Uncommitted() const {
+  if (!tasks_.empty()) return KeyInterval{tasks_.front().interval.begin, options_.interval.end};
+  if (!rest_ && !done_) return KeyInterval{"", ""};
+  return rest_;
+}
+
 void AskingSide::CountEnding(MoveKind ending) {
   switch (ending) {
     case MoveKind::kKeys:
@@ -294,20 +300,22 @@ RangeResult* AskingSide::ResultOf(Task* task) {
 
 absl::StatusOr<bool> AskingSide::AdvanceAbsent() {
   if (absent_ != nullptr) return false;
-  // Of sessions that share the key space, one has them.
-  if (!options_.interval.begin.empty() || !WantsAbsentRows(options_.operation)) return true;
+  if (!options_.absent_rows || !WantsAbsentRows(options_.operation)) return true;
   if (SendsUnmatched(options_.operation) && answer_->absent.count > 0 && !absent_received_) {
     absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt, sink_);
     Send(Fetch{kAbsentRange, absent_attempt_});
     return false;
   }
   statistics_.absent_rows_of_answering_side = answer_->absent.count;
-  if (!options_.own_absent_rows) return true;
   Sink* const sink = EmitsLocalRows(options_.operation) ? sink_ : nullptr;
-  absl::Status status =
-      EmitAbsentRows(source_, sink, &statistics_.absent_rows_of_asking_side);
-  if (status.ok() && statistics_.absent_rows_of_asking_side > 0 && sink != nullptr) {
-    status = sink->Commit();
+  absl::Status status;
+  if (options_.own_absent_rows) {
+    status = EmitAbsentRows(source_, sink, &statistics_.absent_rows_of_asking_side);
+  }
+  // Those of both sides together, so that a session that breaks has given all of them or none.
+  if (status.ok() &&
+      (absent_received_ || (statistics_.absent_rows_of_asking_side > 0 && sink != nullptr))) {
+    status = sink_->Commit();
   }
   if (!status.ok()) return status;
   return true;
@@ -327,7 +335,7 @@ absl::Status AskingSide::OnAbsent(const Rows& rows) {
   if (status.ok()) {
     absent_received_ = true;
     statistics_.rows_received += received;
-    return sink_->Commit();
+    return absl::OkStatus();
   }
   statistics_.repeated_ranges++;
   absent_attempt_++;

@@ -23,6 +23,9 @@ namespace rocksieve::join {
 struct AskingOptions {
   Operation operation = Operation::kIntersection;
   KeyInterval interval;  // the part of the key space to join
+  // Whether rows without the attribute belong to it: of sessions that share the key space, one has
+  // them.
+  bool absent_rows = true;
   // Fresh and random for each session: whoever knows it can choose keys whose hashes collide.
   uint64_t salt = 0;
   // Keys of a range are kept in memory, 24 bytes each, times the ranges under way.
@@ -46,6 +49,11 @@ class AskingSide final : public Session {
   bool done() const override { return done_; }
 
   const Statistics& statistics() const { return statistics_; }
+
+  // The part of the key space whose results were not yet committed to the sink: where another session
+  // with the same data goes on after this one broke. An empty interval if only rows without the
+  // attribute are left; nothing if nothing is.
+  std::optional<KeyInterval> Uncommitted() const;
 
  private:
   struct Task;

@@ -39,6 +39,27 @@ uint64_t Property(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const st
   return db->GetIntProperty(family, name, &value) ? value : 0;
 }
 
+// RocksDB's own estimate is 0 for a database that was opened without reading its files' statistics,
+// as a frozen view is.
+uint64_t EstimateAllKeys(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
+  using Properties = rocksdb::DB::Properties;
+  const uint64_t estimated = Property(db, family, Properties::kEstimateNumKeys);
+  if (estimated > 0) return estimated;
+  uint64_t entries = Property(db, family, Properties::kNumEntriesActiveMemTable) +
+                     Property(db, family, Properties::kNumEntriesImmMemTables);
+  uint64_t deletions = Property(db, family, Properties::kNumDeletesActiveMemTable) +
+                       Property(db, family, Properties::kNumDeletesImmMemTables);
+  rocksdb::TablePropertiesCollection tables;
+  if (db->GetPropertiesOfAllTables(family, &tables).ok()) {
+    for (const auto& [path, properties] : tables) {
+      entries += properties->num_entries;
+      deletions += properties->num_deletions;
+    }
+  }
+  // Each deletion hides one entry, mostly.
+  return entries > 2 * deletions ? entries - 2 * deletions : 0;
+}
+
 }  // namespace
 
 class RocksDbSource::RangeCursor final : public Cursor {
@@ -151,7 +172,7 @@ void RocksDbSource::PinIterators() {
 
 // RocksDB estimates for all keys; of an interval, as many as its share of the bytes.
 void RocksDbSource::Estimate() {
-  estimated_keys_ = Property(db_, family_, rocksdb::DB::Properties::kEstimateNumKeys);
+  estimated_keys_ = EstimateAllKeys(db_, family_);
   const KeyInterval& interval = options_.interval;
   if (interval.begin.empty() && !interval.end) return;
   rocksdb::ReadOptions unbounded = read_;

@@ -69,15 +69,24 @@ std::string HelpText(const CLI::App& parser) {
   const ParserText text = TextOf(parser);
   std::string help = text.full_name + ": " + text.summary + "\n\n";
   for (const std::string& paragraph : text.description) help += Paragraph(paragraph) + "\n";
-  help += "Usage: " + Indented(Wrapped(UsageOf(parser), kColumns - 9), 9) + "\n\n";
+  help += "Usage: " + Indented(Wrapped(UsageOf(parser, /*is_short=*/true), kColumns - 9), 9) + "\n\n";
   Terms terms;
   for (const CLI::App* command : SubcommandsOf(parser)) {
     terms.emplace_back(command->get_name(), TextOf(*command).summary);
   }
   if (!terms.empty()) help += "Commands:\n" + List(terms) + "\nFlags:\n";
   terms.clear();
-  for (const Flag& flag : FlagsOf(parser)) terms.emplace_back(flag.Spelled(), flag.description);
-  return help + List(terms) + "\n" + Paragraph("Exit codes: " + text.exit_codes) + "\n" +
+  std::string rare;
+  for (const Flag& flag : FlagsOf(parser)) {
+    if (flag.rare) {
+      rare += (rare.empty() ? "" : ", ") + flag.Spelled();
+    } else {
+      terms.emplace_back(flag.Spelled(), flag.description);
+    }
+  }
+  help += List(terms);
+  if (!rare.empty()) help += Paragraph("More, in the manual page: " + rare);
+  return help + "\n" + Paragraph("Exit codes: " + text.exit_codes) + "\n" +
          Paragraph(text.example);
 }
 

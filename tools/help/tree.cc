@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "subcommand.h"
+
 namespace rocksieve::tools {
 namespace {
 
@@ -32,6 +34,7 @@ Flag FlagOf(const CLI::Option& option) {
   flag.name = flag.positional ? flag.value : "--" + option.get_lnames().at(0);
   flag.description = option.get_description();
   flag.required = option.get_required();
+  flag.rare = option.get_group() == kRareFlags;
   flag.repeatable = takes_value && option.get_items_expected_max() > 1;
   return flag;
 }
@@ -79,13 +82,17 @@ std::vector<const CLI::App*> SubcommandsOf(const CLI::App& parser) {
   return parser.get_subcommands([](const CLI::App* app) { return !app->get_group().empty(); });
 }
 
-std::string UsageOf(const CLI::App& parser) {
+std::string UsageOf(const CLI::App& parser, bool is_short) {
   std::string usage = FullName(parser);
   if (!SubcommandsOf(parser).empty()) return usage + " COMMAND [--flag=value]...";
-  for (const Flag& flag : FlagsOf(parser)) {
+  const std::vector<Flag> flags = FlagsOf(parser);
+  const bool required_only =
+      is_short && std::any_of(flags.begin(), flags.end(), [](const Flag& f) { return f.rare; });
+  for (const Flag& flag : flags) {
+    if (required_only && !flag.required) continue;
     if (flag.name != "--help") usage += " " + flag.InUsage();
   }
-  return usage;
+  return required_only ? usage + " [--flag=value]..." : usage;
 }
 
 }  // namespace rocksieve::tools

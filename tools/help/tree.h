@@ -15,6 +15,7 @@ struct Flag {
   bool positional = false;
   bool required = false;
   bool repeatable = false;
+  bool rare = false;
 
   std::string Spelled() const;  // "--keys=FILE"
   std::string InUsage() const;  // "[--keys=FILE]..."
@@ -37,7 +38,8 @@ ParserText TextOf(const CLI::App& parser);
 // Without hidden ones, which have the group "".
 std::vector<const CLI::App*> SubcommandsOf(const CLI::App& parser);
 
-// "rocksieve demo [--keys=FILE] [--json]", in one line.
-std::string UsageOf(const CLI::App& parser);
+// "rocksieve demo [--keys=FILE] [--json]", in one line. A short one has only the flags that are
+// required, if there are rare ones.
+std::string UsageOf(const CLI::App& parser, bool is_short = false);
 
 }  // namespace rocksieve::tools

@@ -1,0 +1,42 @@
+#include "transport/cancellable_source.h"
+
+#include <utility>
+
+namespace rocksieve::join {
+namespace {
+
+constexpr uint32_t kRowsPerLookAtTheClock = 1024;
+
+class CancellableCursor final : public Cursor {
+ public:
+  CancellableCursor(std::unique_ptr<Cursor> cursor, const Cancellation* cancellation)
+      : cursor_(std::move(cursor)), cancellation_(cancellation) {}
+
+  bool Next(Row* row) override {
+    if (cancellation_->cancelled() || rows_++ % kRowsPerLookAtTheClock == 0) {
+      if (status_.ok()) status_ = cancellation_->Check();
+    }
+    return status_.ok() && cursor_->Next(row);
+  }
+  absl::Status status() const override { return status_.ok() ? cursor_->status() : status_; }
+
+ private:
+  const std::unique_ptr<Cursor> cursor_;
+  const Cancellation* const cancellation_;
+  uint32_t rows_ = 0;
+  absl::Status status_;
+};
+
+}  // namespace
+
+std::unique_ptr<Cursor> CancellableSource::Scan(const KeyInterval& interval) {
+  return std::make_unique<CancellableCursor>(source_->Scan(interval), cancellation_);
+}
+
+std::unique_ptr<Cursor> CancellableSource::ScanAbsent() {
+  std::unique_ptr<Cursor> cursor = source_->ScanAbsent();
+  if (cursor == nullptr) return nullptr;
+  return std::make_unique<CancellableCursor>(std::move(cursor), cancellation_);
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,86 @@
+#include "transport/credentials.h"
+
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
+
+#include "transport/address.h"
+
+namespace rocksieve::join {
+namespace {
+
+struct Pem {
+  std::string authority, certificate, key;
+};
+
+absl::Status ReadPem(const std::string& path, const char* what, std::string* pem) {
+  if (path.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, " is missing: rocksieve certs makes certificates for trying things out, "
+                     "and --insecure does without on one machine"));
+  }
+  std::ifstream file(path, std::ios::binary);
+  pem->assign(std::istreambuf_iterator<char>(file), {});
+  if (!file || !absl::StrContains(*pem, "-----BEGIN ")) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cannot use ", path, " as ", what,
+        ": it is not there, may not be read by this user, or is not in PEM form"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Pem> ReadIdentity(const Identity& identity) {
+  Pem pem;
+  absl::Status status =
+      ReadPem(identity.authority_file, "the authority's certificate", &pem.authority);
+  if (status.ok()) status = ReadPem(identity.certificate_file, "the certificate", &pem.certificate);
+  if (status.ok()) status = ReadPem(identity.key_file, "the certificate's key", &pem.key);
+  if (!status.ok()) return status;
+  return pem;
+}
+
+absl::Status CheckInsecure(const std::string& address, const Security& security) {
+  if (security.insecure_network || IsLocal(address)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(address, " can be reached from other machines, and --insecure sends everything "
+                   "unprotected: use certificates (rocksieve certs), or say --insecure-network too"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(
+    const std::string& address, const Security& security) {
+  if (security.insecure) {
+    const absl::Status status = CheckInsecure(address, security);
+    if (!status.ok()) return status;
+    return grpc::InsecureServerCredentials();
+  }
+  absl::StatusOr<Pem> pem = ReadIdentity(security.identity);
+  if (!pem.ok()) return pem.status();
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = pem->authority;
+  options.pem_key_cert_pairs.push_back({pem->key, pem->certificate});
+  return grpc::SslServerCredentials(options);
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsFor(
+    const std::string& address, const Security& security) {
+  if (security.insecure) {
+    const absl::Status status = CheckInsecure(address, security);
+    if (!status.ok()) return status;
+    return grpc::InsecureChannelCredentials();
+  }
+  absl::StatusOr<Pem> pem = ReadIdentity(security.identity);
+  if (!pem.ok()) return pem.status();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = pem->authority;
+  options.pem_private_key = pem->key;
+  options.pem_cert_chain = pem->certificate;
+  return grpc::SslCredentials(options);
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,27 @@
+// Runs a session over a stream to its end.
+#pragma once
+
+#include <cstdint>
+
+#include <absl/status/status.h>
+
+#include "join/session.h"
+#include "transport/exchange.h"
+
+namespace rocksieve::join {
+
+// What the other side may make this one keep, and how long it may be waited for.
+struct DriveLimits {
+  uint64_t most_message_bytes = uint64_t{64} << 20;
+  // Heard since something could last be said: a side that asks and asks, and takes no answers.
+  uint64_t most_unanswered_bytes = uint64_t{256} << 20;
+  Exchange::Limits exchange;
+};
+
+// OK if the session is done and both sides have closed the stream in order. Unavailable if it
+// broke; DeadlineExceeded if the other side was silent; what `cancellation` says; else what the
+// session says, which the other side is told if it is still there.
+absl::Status Drive(Session* session, FrameChannel* channel, const Cancellation* cancellation,
+                   const DriveLimits& limits, WireCounts* counts);
+
+}  // namespace rocksieve::join

@@ -1,0 +1,159 @@
+#include "transport/exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocksieve::join {
+namespace {
+
+// How long a cancellation may go unnoticed.
+constexpr std::chrono::milliseconds kLook(50);
+
+// Of a message of protobuf with one field of bytes.
+uint64_t WireBytes(const std::string& piece) {
+  uint64_t bytes = 2 + piece.size();
+  for (size_t length = piece.size(); length >= 0x80; length >>= 7) bytes++;
+  return bytes;
+}
+
+}  // namespace
+
+Exchange::Exchange(FrameChannel* channel, const Cancellation* cancellation, const Limits& limits)
+    : channel_(channel), cancellation_(cancellation), limits_(limits) {
+  reader_ = std::thread([this] { ReadAll(); });
+  writer_ = std::thread([this] { WriteAll(); });
+}
+
+Exchange::~Exchange() {
+  GiveUp();
+  if (reader_.joinable()) reader_.join();
+  if (writer_.joinable()) writer_.join();
+}
+
+void Exchange::GiveUp() {
+  bool cancel = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    cancel = !read_ended_ || !write_ended_;
+    given_up_ = true;
+  }
+  if (cancel) channel_->Cancel();
+  changed_.notify_all();
+}
+
+void Exchange::ReadAll() {
+  std::string piece;
+  while (channel_->Read(&piece)) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    read_progress_ = Clock::now();
+    counts_.frames_received++;
+    counts_.bytes_received += WireBytes(piece);
+    arrived_bytes_ += piece.size();
+    arrived_.push_back(std::move(piece));
+    piece.clear();
+    changed_.notify_all();
+    changed_.wait(lock, [this] {
+      return given_up_ || closing_ || arrived_bytes_ < limits_.most_arrived_bytes;
+    });
+    if (given_up_) break;
+    if (closing_) {  // nobody will look at it
+      arrived_.clear();
+      arrived_bytes_ = 0;
+    }
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  read_ended_ = true;
+  changed_.notify_all();
+}
+
+void Exchange::WriteAll() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return given_up_ || closing_ || !pending_.empty(); });
+    if (given_up_ || pending_.empty()) break;
+    const std::string piece = std::move(pending_.front());
+    pending_.pop_front();
+    lock.unlock();
+    const bool written = channel_->Write(piece);
+    lock.lock();
+    pending_bytes_ -= piece.size();
+    if (!written) {
+      write_failed_ = true;
+      break;
+    }
+    write_progress_ = Clock::now();
+    counts_.frames_sent++;
+    counts_.bytes_sent += WireBytes(piece);
+    changed_.notify_all();
+  }
+  const bool close = closing_ && !given_up_ && !write_failed_;
+  lock.unlock();
+  if (close) channel_->CloseWriting();
+  lock.lock();
+  write_ended_ = true;
+  changed_.notify_all();
+}
+
+bool Exchange::TakeArrived(std::string* piece) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (arrived_.empty()) return false;
+  *piece = std::move(arrived_.front());
+  arrived_.pop_front();
+  arrived_bytes_ -= piece->size();
+  changed_.notify_all();
+  return true;
+}
+
+bool Exchange::HasRoom() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return pending_bytes_ < limits_.most_pending_bytes;
+}
+
+void Exchange::Send(std::string piece) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  pending_bytes_ += piece.size();
+  pending_.push_back(std::move(piece));
+  changed_.notify_all();
+}
+
+Exchange::Event Exchange::Wait(bool for_room) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
+    if (!cancellation_->Check().ok()) return Event::kCancelled;
+    if (!arrived_.empty()) return Event::kArrived;
+    if (read_ended_ || write_failed_) return Event::kEnded;
+    if (for_room && pending_bytes_ < limits_.most_pending_bytes) return Event::kRoom;
+    // What this side does before it waits is no silence of the other one.
+    const Clock::time_point heard = std::max({begin, read_progress_, write_progress_});
+    if (Clock::now() - heard >= limits_.silence) return Event::kSilence;
+    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kLook, limits_.silence));
+  }
+}
+
+bool Exchange::Finish() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  closing_ = true;
+  changed_.notify_all();
+  const Clock::time_point begin = Clock::now();
+  while (!read_ended_ || !write_ended_) {
+    // What still arrives is no reason to stay: it might be endless.
+    const auto limit = write_ended_ ? limits_.farewell : limits_.silence;
+    if (!cancellation_->Check().ok()) break;
+    if (Clock::now() - std::max(begin, write_progress_) >= limit) break;
+    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kLook, limit));
+  }
+  const bool ended = read_ended_ && write_ended_ && !write_failed_;
+  lock.unlock();
+  if (!ended) GiveUp();
+  reader_.join();
+  writer_.join();
+  return ended;
+}
+
+WireCounts Exchange::counts() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return counts_;
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,194 @@
+#include "transport/remote_join.h"
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
+
+#include "transport/cancellable_source.h"
+#include "transport/status.h"
+#include "transport/strategy.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr std::chrono::milliseconds kLongestPause(10'000);
+constexpr std::chrono::milliseconds kLook(50);
+
+uint64_t RandomSalt() {
+  std::random_device random;  // of the operating system
+  return uint64_t{random()} << 32 | random();
+}
+
+void AddTraffic(const Traffic& more, Traffic* sum) {
+  sum->planning += more.planning;
+  sum->filters += more.filters;
+  sum->verification += more.verification;
+  sum->payload += more.payload;
+}
+
+void AddCounts(const WireCounts& more, WireCounts* sum) {
+  sum->bytes_sent += more.bytes_sent;
+  sum->bytes_received += more.bytes_received;
+  sum->frames_sent += more.frames_sent;
+  sum->frames_received += more.frames_received;
+}
+
+bool IsSame(const KeyInterval& a, const KeyInterval& b) {
+  return a.begin == b.begin && a.end == b.end;
+}
+
+class RemoteJoin {
+ public:
+  RemoteJoin(const Remote& remote, Source* source, ResultSink* sink,
+             const RemoteJoinOptions& options, const Cancellation* cancellation,
+             RemoteJoinReport* report)
+      : remote_(remote),
+        source_(source, cancellation),
+        sink_(sink),
+        options_(options),
+        cancellation_(cancellation),
+        report_(report),
+        rest_(options.asking.interval) {}
+
+  absl::Status Run() {
+    int failures = 0;  // since something was finished
+    for (;;) {
+      const KeyInterval before = *rest_;
+      const absl::Status status = Attempt();
+      if (status.ok()) return status;
+      const absl::Status discarded = sink_->Discard();
+      if (!discarded.ok()) return discarded;
+      if (!rest_) return status;
+      if (!IsSame(*rest_, before)) failures = 0;
+      if (!IsWorthRetrying(status)) return status;
+      if (++failures >= options_.most_attempts) {
+        return absl::Status(status.code(),
+                            absl::StrCat(status.message(), " (after ", failures, " attempts)"));
+      }
+      const absl::Status paused = Pause(status, failures);
+      if (!paused.ok()) return paused;
+    }
+  }
+
+ private:
+  bool IsWorthRetrying(const absl::Status& status) const {
+    const bool busy = absl::IsResourceExhausted(status) && !started_;
+    return busy || absl::IsUnavailable(status) ||
+           // How a connection's end looks when it comes at the wrong moment.
+           (absl::IsInternal(status) && absl::StrContains(status.message(), "RST_STREAM"));
+  }
+
+  absl::Status Attempt() {
+    report_->attempts++;
+    const std::string asked_for = view_;
+    absl::StatusOr<std::unique_ptr<RemoteSession>> remote = RemoteSession::Start(
+        remote_, options_.request, view_, options_.strategy, cancellation_, options_.limits);
+    started_ = remote.ok();
+    if (!remote.ok()) return remote.status();
+    view_ = (*remote)->view().name;
+    report_->database = (*remote)->view().database;
+    if (!asked_for.empty()) {
+      const absl::Status status = (*remote)->view().resumed ? Resume() : Restart();
+      if (!status.ok()) return status;
+    }
+    AskingOptions asking = options_.asking;
+    asking.interval = *rest_;
+    asking.salt = RandomSalt();
+    const absl::Status forced = ForceStrategy(options_.strategy, &asking.planner);
+    if (!forced.ok()) return forced;
+    AskingSide session(&source_, sink_, asking);
+    WireCounts counts;
+    const absl::Status status = (*remote)->Run(&session, &counts);
+    AddCounts(counts, &report_->wire);
+    AddStatistics(session.statistics(), &report_->statistics);
+    rest_ = session.Uncommitted();
+    // All is proven and with the sink; how the stream ended does not matter any more.
+    return rest_ ? status : absl::OkStatus();
+  }
+
+  absl::Status Resume() {
+    report_->resumed++;
+    return absl::OkStatus();
+  }
+
+  // What was finished was true of another state of the server's data.
+  absl::Status Restart() {
+    if (IsSame(*rest_, options_.asking.interval)) return absl::OkStatus();
+    report_->restarted++;
+    rest_ = options_.asking.interval;
+    Statistics* const statistics = &report_->statistics;
+    statistics->matched_keys = statistics->keys_of_asking_side_only = 0;
+    statistics->keys_of_answering_side_only = statistics->rows_received = 0;
+    statistics->absent_rows_of_asking_side = statistics->absent_rows_of_answering_side = 0;
+    const absl::Status status = sink_->Restart();
+    if (status.ok()) return status;
+    return absl::Status(status.code(),
+                        absl::StrCat("the stream broke and the server has no longer the state of "
+                                     "its data that the first results came from; ",
+                                     status.message()));
+  }
+
+  absl::Status Pause(const absl::Status& why, int failures) {
+    std::chrono::milliseconds pause =
+        std::min(kLongestPause, options_.first_pause * (1 << std::min(failures - 1, 10)));
+    // Many that failed together shall not come back together.
+    pause = pause * (75 + std::random_device()() % 50) / 100;
+    if (options_.note) {
+      options_.note(absl::StrCat(remote_.address, ": ", why.message(), "; trying again in ",
+                                 pause.count() / 1000.0, " s"));
+    }
+    const auto end = Cancellation::Clock::now() + pause;
+    while (Cancellation::Clock::now() < end) {
+      const absl::Status cancelled = cancellation_->Check();
+      if (absl::IsDeadlineExceeded(cancelled)) return why;  // says more
+      if (!cancelled.ok()) return cancelled;
+      std::this_thread::sleep_for(kLook);
+    }
+    return absl::OkStatus();
+  }
+
+  const Remote& remote_;
+  CancellableSource source_;
+  ResultSink* const sink_;
+  const RemoteJoinOptions& options_;
+  const Cancellation* const cancellation_;
+  RemoteJoinReport* const report_;
+  std::optional<KeyInterval> rest_;
+  std::string view_;      // of the last session
+  bool started_ = false;  // the last attempt's session
+};
+
+}  // namespace
+
+void AddStatistics(const Statistics& more, Statistics* sum) {
+  sum->matched_keys += more.matched_keys;
+  sum->keys_of_asking_side_only += more.keys_of_asking_side_only;
+  sum->keys_of_answering_side_only += more.keys_of_answering_side_only;
+  sum->rows_received += more.rows_received;
+  sum->absent_rows_of_asking_side += more.absent_rows_of_asking_side;
+  sum->absent_rows_of_answering_side += more.absent_rows_of_answering_side;
+  sum->ranges += more.ranges;
+  sum->equal_ranges += more.equal_ranges;
+  sum->repeated_ranges += more.repeated_ranges;
+  sum->ranges_by_list += more.ranges_by_list;
+  sum->ranges_by_keys += more.ranges_by_keys;
+  sum->ranges_by_symbols += more.ranges_by_symbols;
+  sum->ranges_by_sketch += more.ranges_by_sketch;
+  sum->filters += more.filters;
+  AddTraffic(more.sent, &sum->sent);
+  AddTraffic(more.received, &sum->received);
+}
+
+absl::Status JoinRemotely(const Remote& remote, Source* source, ResultSink* sink,
+                          const RemoteJoinOptions& options, const Cancellation* cancellation,
+                          RemoteJoinReport* report) {
+  return NamingPeer(remote.address,
+                    RemoteJoin(remote, source, sink, options, cancellation, report).Run());
+}
+
+}  // namespace rocksieve::join

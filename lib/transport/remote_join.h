@@ -1,0 +1,47 @@
+// A join with a server, whose stream may break: then it goes on from the last finished range if the
+// server still has the same view, else from the start.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include <absl/status/status.h>
+
+#include "join/asking_side.h"
+#include "join/source.h"
+#include "transport/cancellation.h"
+#include "transport/remote_session.h"
+#include "transport/result_sink.h"
+
+namespace rocksieve::join {
+
+struct RemoteJoinOptions {
+  AskingOptions asking;  // its salt is replaced
+  ViewRequest request;
+  std::string strategy;  // empty: the planner's choice
+  DriveLimits limits;
+  int most_attempts = 4;                         // without a range finished in between
+  std::chrono::milliseconds first_pause{500};    // before the second attempt; doubles, up to 10 s
+  std::function<void(const std::string&)> note;  // told of broken streams; may be empty
+};
+
+struct RemoteJoinReport {
+  Statistics statistics;  // keys and rows of ranges that count; ranges and bytes of all
+  WireCounts wire;
+  uint64_t attempts = 0;
+  uint64_t resumed = 0;    // of them, those that went on
+  uint64_t restarted = 0;  // those that had to begin anew after ranges were finished
+  std::string database;    // identity of the server's
+};
+
+// Errors begin with the server's address.
+absl::Status JoinRemotely(const Remote& remote, Source* source, ResultSink* sink,
+                          const RemoteJoinOptions& options, const Cancellation* cancellation,
+                          RemoteJoinReport* report);
+
+// As the tally of several sessions.
+void AddStatistics(const Statistics& more, Statistics* sum);
+
+}  // namespace rocksieve::join

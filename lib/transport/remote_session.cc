@@ -1,0 +1,136 @@
+#include "transport/remote_session.h"
+
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+#include <grpcpp/create_channel.h>
+
+#include "join.grpc.pb.h"
+#include "transport/alarm.h"
+#include "transport/frame.h"
+#include "transport/grpc_channel.h"
+#include "transport/join_service.h"
+#include "transport/status.h"
+#include "transport/token.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr int kEnvelopeBytes = 4096;
+constexpr int kKeepaliveMs = 20'000;
+constexpr int kKeepaliveTimeoutMs = 10'000;
+constexpr int kReconnectMs = 200;
+
+std::shared_ptr<grpc::Channel> Connect(const Remote& remote) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(kMostPieceBytes) + kEnvelopeBytes);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // Each attempt connects anew, and does not inherit the waiting times of the one before.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // A name with several addresses: sessions go to each of them in turn.
+  arguments.SetLoadBalancingPolicyName("round_robin");
+  if (!remote.server_name.empty()) arguments.SetSslTargetNameOverride(remote.server_name);
+  return grpc::CreateCustomChannel(remote.address, remote.credentials, arguments);
+}
+
+}  // namespace
+
+struct RemoteSession::Call {
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::Join::Stub> stub;
+  grpc::ClientContext context;
+  std::unique_ptr<ClientStream> stream;
+  bool finished = false;
+
+  absl::Status Finish() {
+    finished = true;
+    return FromGrpc(stream->Finish());
+  }
+};
+
+RemoteSession::RemoteSession(std::unique_ptr<Call> call, const Cancellation* cancellation,
+                             const DriveLimits& limits)
+    : call_(std::move(call)), cancellation_(cancellation), limits_(limits) {}
+
+RemoteSession::~RemoteSession() {
+  if (call_->finished) return;
+  call_->context.TryCancel();
+  call_->Finish().IgnoreError();
+}
+
+absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
+    const Remote& remote, const ViewRequest& request, const std::string& view,
+    const std::string& strategy, const Cancellation* cancellation, const DriveLimits& limits) {
+  const absl::Status cancelled = cancellation->Check();
+  if (!cancelled.ok()) return cancelled;
+  auto call = std::make_unique<Call>();
+  call->channel = Connect(remote);
+  call->stub = v1::Join::NewStub(call->channel);
+  if (cancellation->deadline() != Cancellation::Clock::time_point::max()) {
+    call->context.set_deadline(
+        std::chrono::system_clock::now() +
+        std::chrono::duration_cast<std::chrono::system_clock::duration>(
+            cancellation->deadline() - Cancellation::Clock::now()));
+  }
+  if (!remote.token.empty()) {
+    call->context.AddMetadata(kTokenMetadata, kTokenScheme + remote.token);
+  }
+  std::unique_ptr<RemoteSession> session(new RemoteSession(std::move(call), cancellation, limits));
+  const absl::Status status = session->Greet(request, view, strategy);
+  if (!status.ok()) return status;
+  return session;
+}
+
+absl::Status RemoteSession::Greet(const ViewRequest& request, const std::string& view,
+                                  const std::string& strategy) {
+  v1::Frame frame;
+  v1::Start* const start = frame.mutable_start();
+  start->set_version(kTransportVersion);
+  start->set_column_family(request.column_family);
+  start->set_on(request.on);
+  start->set_view(view);
+  start->set_strategy(strategy);
+  bool answered = false, rang = false;
+  {
+    Alarm alarm(limits_.exchange.silence, cancellation_, [this] { call_->context.TryCancel(); });
+    call_->stream = call_->stub->Session(&call_->context);
+    answered = call_->stream->Write(frame) && call_->stream->Read(&frame);
+    rang = alarm.rang();
+  }
+  if (!answered) {
+    const absl::Status status = call_->Finish();
+    const absl::Status cancelled = cancellation_->Check();
+    if (!cancelled.ok()) return cancelled;
+    if (rang) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("no answer to the greeting within ",
+                       static_cast<double>(limits_.exchange.silence.count()) / 1000,
+                       " s: is it a rocksieve server, and not stuck?"));
+    }
+    return status.ok() ? absl::UnavailableError("the server hung up without a word") : status;
+  }
+  if (!frame.has_started() || frame.started().version() != kTransportVersion) {
+    return absl::UnimplementedError(absl::StrCat(
+        "the server speaks version ", frame.started().version(), " of the transport, this side ",
+        kTransportVersion, ": use the same version of rocksieve on both sides"));
+  }
+  view_.name = frame.started().view();
+  view_.resumed = frame.started().resumed();
+  view_.database = frame.started().database();
+  return absl::OkStatus();
+}
+
+absl::Status RemoteSession::Run(Session* session, WireCounts* counts) {
+  GrpcChannel channel(call_->stream.get(), &call_->context);
+  const absl::Status status = Drive(session, &channel, cancellation_, limits_, counts);
+  const absl::Status ended = call_->Finish();
+  // A stream that broke may have an end that says why.
+  if (absl::IsUnavailable(status) && !ended.ok() && !absl::IsCancelled(ended)) return ended;
+  return status;
+}
+
+}  // namespace rocksieve::join

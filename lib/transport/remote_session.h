@@ -1,0 +1,59 @@
+// One attempt to run a session with a server.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <grpcpp/channel.h>
+
+#include "join/session.h"
+#include "transport/cancellation.h"
+#include "transport/credentials.h"
+#include "transport/drive.h"
+#include "transport/view.h"
+
+namespace rocksieve::join {
+
+struct Remote {
+  std::string address;  // host:port, or what gRPC resolves, as in dns:///name:port
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  std::string server_name;  // that its certificate must have, if not that of the address
+  std::string token;        // empty: none
+};
+
+// What the server says before the session begins.
+struct ServerView {
+  std::string name;
+  bool resumed = false;
+  std::string database;
+};
+
+class RemoteSession {
+ public:
+  // Connects, and asks for a view: that of the name, if there is one, and the server still has it.
+  static absl::StatusOr<std::unique_ptr<RemoteSession>> Start(
+      const Remote& remote, const ViewRequest& request, const std::string& view,
+      const std::string& strategy, const Cancellation* cancellation, const DriveLimits& limits);
+  ~RemoteSession();
+
+  const ServerView& view() const { return view_; }
+
+  // Once.
+  absl::Status Run(Session* session, WireCounts* counts);
+
+ private:
+  struct Call;
+  RemoteSession(std::unique_ptr<Call> call, const Cancellation* cancellation,
+                const DriveLimits& limits);
+  absl::Status Greet(const ViewRequest& request, const std::string& view,
+                     const std::string& strategy);
+
+  const std::unique_ptr<Call> call_;
+  const Cancellation* const cancellation_;
+  const DriveLimits limits_;
+  ServerView view_;
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,235 @@
+// Sessions over channels in memory: with each other, and with sides that do not keep the rules.
+#include "transport/drive.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "join/answering_side.h"
+#include "join/asking_side.h"
+#include "join/memory_source.h"
+#include "transport/cancellable_source.h"
+#include "transport/frame.h"
+
+namespace rocksieve::join {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Both ends of a stream that holds few pieces, as flow control does.
+class MemoryStream {
+ public:
+  class End final : public FrameChannel {
+   public:
+    End(MemoryStream* stream, int side) : stream_(stream), side_(side) {}
+    bool Read(std::string* piece) override { return stream_->Read(side_, piece); }
+    bool Write(const std::string& piece) override { return stream_->Write(side_, piece); }
+    void CloseWriting() override { stream_->Close(side_); }
+    void Cancel() override { stream_->Break(); }
+
+   private:
+    MemoryStream* const stream_;
+    const int side_;
+  };
+
+  End* end(int side) { return side == 0 ? &ends_[0] : &ends_[1]; }
+
+  bool Read(int side, std::string* piece) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    auto& queue = queues_[1 - side];
+    changed_.wait(lock, [&] { return broken_ || !queue.empty() || closed_[1 - side]; });
+    if (broken_ || queue.empty()) return false;
+    *piece = std::move(queue.front());
+    queue.pop_front();
+    changed_.notify_all();
+    return true;
+  }
+  bool Write(int side, const std::string& piece) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return broken_ || queues_[side].size() < 2; });
+    if (broken_) return false;
+    queues_[side].push_back(piece);
+    changed_.notify_all();
+    return true;
+  }
+  void Close(int side) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    closed_[side] = true;
+    changed_.notify_all();
+  }
+  void Break() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    broken_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> queues_[2];
+  bool closed_[2] = {false, false};
+  bool broken_ = false;
+  End ends_[2] = {End(this, 0), End(this, 1)};
+};
+
+class CountingSink final : public Sink {
+ public:
+  absl::Status Add(const Row&, Side) override { return rows++, absl::OkStatus(); }
+  absl::Status Commit() override { return absl::OkStatus(); }
+  absl::Status Discard() override { return absl::OkStatus(); }
+  uint64_t rows = 0;
+};
+
+DriveLimits ShortLimits() {
+  DriveLimits limits;
+  limits.exchange.silence = milliseconds(300);
+  limits.exchange.farewell = milliseconds(300);
+  return limits;
+}
+
+MemorySource Numbers(int begin, int end, size_t value_bytes) {
+  MemorySource::Rows rows;
+  for (int i = begin; i < end; i++) {
+    rows.push_back({std::to_string(i), std::string(value_bytes, 'v')});
+  }
+  return MemorySource(std::move(rows));
+}
+
+struct Outcome {
+  absl::Status asking, answering;
+  uint64_t rows = 0;
+  WireCounts counts[2];
+};
+
+Outcome JoinNumbers(const AskingOptions& options, const DriveLimits& limits, int mine, int theirs,
+                    size_t value_bytes) {
+  MemoryStream stream;
+  MemorySource asking_rows = Numbers(0, mine, 1);
+  MemorySource answering_rows = Numbers(mine / 2, mine / 2 + theirs, value_bytes);
+  CountingSink sink;
+  Outcome outcome;
+  Cancellation never;
+  std::thread server([&] {
+    AnsweringSide session(&answering_rows, {});
+    outcome.answering = Drive(&session, stream.end(1), &never, limits, &outcome.counts[1]);
+  });
+  AskingSide session(&asking_rows, &sink, options);
+  outcome.asking = Drive(&session, stream.end(0), &never, limits, &outcome.counts[0]);
+  server.join();
+  outcome.rows = sink.rows;
+  return outcome;
+}
+
+TEST(Drive, JoinsOverAStreamThatHoldsLittle) {
+  for (const Operation operation : kAllOperations) {
+    AskingOptions options;
+    options.operation = operation;
+    options.keys_per_range = 1000;
+    const Outcome outcome = JoinNumbers(options, {}, 10000, 20000, 300);
+    EXPECT_TRUE(outcome.asking.ok()) << outcome.asking;
+    EXPECT_TRUE(outcome.answering.ok()) << outcome.answering;
+    const uint64_t expected[] = {0, 5000, 15000, 5000, 20000, 0};
+    EXPECT_EQ(outcome.rows, expected[static_cast<int>(operation)]) << NameOf(operation);
+    EXPECT_EQ(outcome.counts[0].bytes_sent, outcome.counts[1].bytes_received);
+    EXPECT_EQ(outcome.counts[1].bytes_sent, outcome.counts[0].bytes_received);
+  }
+}
+
+TEST(Drive, NamesTheLimitThatAMessageExceeds) {
+  DriveLimits limits = ShortLimits();
+  limits.most_message_bytes = 1000;
+  AskingOptions options;
+  const Outcome outcome = JoinNumbers(options, limits, 10000, 10000, 1);
+  EXPECT_TRUE(absl::IsResourceExhausted(outcome.asking)) << outcome.asking;
+}
+
+// What one side does with a stream while the other one drives a session.
+absl::Status AgainstHostile(const std::function<void(MemoryStream::End*)>& hostile,
+                            const DriveLimits& limits = ShortLimits(),
+                            const Cancellation& cancellation = Cancellation()) {
+  MemoryStream stream;
+  MemorySource rows = Numbers(0, 1000, 10);
+  AnsweringSide session(&rows, {});
+  std::thread other([&] { hostile(stream.end(0)); });
+  WireCounts counts;
+  const auto begin = std::chrono::steady_clock::now();
+  const absl::Status status = Drive(&session, stream.end(1), &cancellation, limits, &counts);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  stream.Break();
+  other.join();
+  return status;
+}
+
+TEST(Drive, GivesUpWhoIsSilent) {
+  const absl::Status status = AgainstHostile([](MemoryStream::End*) {});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+}
+
+TEST(Drive, RefusesGarbage) {
+  std::mt19937 random(static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed()));
+  for (int round = 0; round < 30; round++) {
+    std::string garbage(1 + random() % 1000, '\0');
+    for (char& byte : garbage) byte = static_cast<char>(random());
+    const absl::Status status = AgainstHostile([&](MemoryStream::End* end) {
+      end->Write(garbage);
+      end->CloseWriting();
+    });
+    EXPECT_FALSE(status.ok());
+  }
+}
+
+TEST(Drive, RefusesEmptyFrames) {
+  const absl::Status status = AgainstHostile([](MemoryStream::End* end) {
+    while (end->Write("")) {
+    }
+  });
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+}
+
+TEST(Drive, EndlessMessagesEnd) {
+  DriveLimits limits = ShortLimits();
+  limits.most_message_bytes = 1 << 20;
+  const absl::Status status = AgainstHostile(
+      [](MemoryStream::End* end) {
+        FrameWriter writer;
+        writer.Add(std::string(2 << 20, 'x'));
+        const std::string piece = writer.TakePiece();
+        while (end->Write(piece)) {
+        }
+      },
+      limits);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+TEST(Drive, AnEarlyEndIsABrokenStream) {
+  const absl::Status status =
+      AgainstHostile([](MemoryStream::End* end) { end->CloseWriting(); });
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+}
+
+TEST(Drive, EndsWhenCancelledAndAtTheDeadline) {
+  Cancellation cancelled;
+  cancelled.Cancel(absl::CancelledError("Ctrl-C"));
+  EXPECT_TRUE(absl::IsCancelled(AgainstHostile([](MemoryStream::End*) {}, {}, cancelled)));
+  const Cancellation late(Cancellation::Clock::now() + milliseconds(100));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(AgainstHostile([](MemoryStream::End*) {}, {}, late)));
+}
+
+TEST(CancellableSource, ScansEnd) {
+  MemorySource rows = Numbers(0, 10000, 10);
+  Cancellation cancellation;
+  CancellableSource source(&rows, &cancellation);
+  const std::unique_ptr<Cursor> cursor = source.Scan({});
+  Row row;
+  ASSERT_TRUE(cursor->Next(&row));
+  cancellation.Cancel(absl::CancelledError("enough"));
+  EXPECT_FALSE(cursor->Next(&row));
+  EXPECT_TRUE(absl::IsCancelled(cursor->status()));
+}
+
+}  // namespace
+}  // namespace rocksieve::join

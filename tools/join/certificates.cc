@@ -1,0 +1,184 @@
+#include "join/certificates.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include <absl/status/statusor.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rocksieve::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <typename T, void (*kFree)(T*)>
+struct Freer {
+  void operator()(T* object) const { kFree(object); }
+};
+using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY, EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Freer<X509, X509_free>>;
+
+struct Pair {
+  Key key;
+  Certificate certificate;
+};
+
+absl::Status OpenSslError(const char* doing) {
+  char text[256];
+  ERR_error_string_n(ERR_get_error(), text, sizeof(text));
+  return absl::InternalError(absl::StrCat("OpenSSL cannot ", doing, ": ", text));
+}
+
+bool AddExtension(X509* certificate, X509* issuer, int kind, const std::string& value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+  X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str());
+  if (extension == nullptr) return false;
+  const bool added = X509_add_ext(certificate, extension, -1) == 1;
+  X509_EXTENSION_free(extension);
+  return added;
+}
+
+bool SetSerialNumber(X509* certificate) {
+  unsigned char bytes[16];
+  if (RAND_bytes(bytes, sizeof(bytes)) != 1) return false;
+  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);  // positive, and of full length
+  BIGNUM* const number = BN_bin2bn(bytes, sizeof(bytes), nullptr);
+  const bool set = BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nullptr;
+  BN_free(number);
+  return set;
+}
+
+struct Extension {
+  int kind;
+  std::string value;
+};
+
+// Signed by `issuer`, or by itself if that is null.
+absl::Status MakePair(const std::string& name, int days, const std::vector<Extension>& extensions,
+                      const Pair* issuer, Pair* pair) {
+  pair->key.reset(EVP_EC_gen("P-256"));
+  pair->certificate.reset(X509_new());
+  if (pair->key == nullptr || pair->certificate == nullptr) return OpenSslError("make a key");
+  X509* const certificate = pair->certificate.get();
+  X509* const signer = issuer == nullptr ? certificate : issuer->certificate.get();
+  X509_NAME* const subject = X509_get_subject_name(certificate);
+  bool ok = X509_set_version(certificate, X509_VERSION_3) == 1 && SetSerialNumber(certificate) &&
+            X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
+                                       reinterpret_cast<const unsigned char*>(name.c_str()), -1,
+                                       -1, 0) == 1 &&
+            X509_set_issuer_name(certificate, X509_get_subject_name(signer)) == 1 &&
+            // An hour back, for clocks that are late.
+            X509_gmtime_adj(X509_getm_notBefore(certificate), -3600) != nullptr &&
+            X509_time_adj_ex(X509_getm_notAfter(certificate), days, 0, nullptr) != nullptr &&
+            X509_set_pubkey(certificate, pair->key.get()) == 1;
+  for (const Extension& extension : extensions) {
+    ok = ok && AddExtension(certificate, signer, extension.kind, extension.value);
+  }
+  const Key& signing_key = issuer == nullptr ? pair->key : issuer->key;
+  ok = ok && X509_sign(certificate, signing_key.get(), EVP_sha256()) > 0;
+  return ok ? absl::OkStatus() : OpenSslError("make a certificate");
+}
+
+absl::Status WritePem(const std::string& path, mode_t mode,
+                      const std::function<int(std::FILE*)>& write) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (descriptor < 0) {
+    return absl::ErrnoToStatus(
+        errno, absl::StrCat("cannot create ", path, errno == EEXIST ? " over an old one" : ""));
+  }
+  std::FILE* const file = fdopen(descriptor, "wb");
+  const bool written = write(file) == 1;
+  if (std::fclose(file) != 0 || !written) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WritePair(const std::string& directory, const std::string& name, const Pair& pair) {
+  const std::string path = directory + "/" + name;
+  const absl::Status status = WritePem(path + ".key", 0600, [&](std::FILE* file) {
+    return PEM_write_PrivateKey(file, pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+  });
+  if (!status.ok()) return status;
+  return WritePem(path + ".crt", 0644, [&](std::FILE* file) {
+    return PEM_write_X509(file, pair.certificate.get());
+  });
+}
+
+bool IsIpAddress(const std::string& name) {
+  unsigned char address[sizeof(in6_addr)];
+  return inet_pton(AF_INET, name.c_str(), address) == 1 ||
+         inet_pton(AF_INET6, name.c_str(), address) == 1;
+}
+
+// As subjectAltName has it.
+absl::StatusOr<std::string> AlternativeNames(const std::vector<std::string>& names) {
+  std::vector<std::string> parts;
+  for (const std::string& name : names) {
+    if (name.empty() || name.find_first_of(",: \n") != std::string::npos) {
+      if (!IsIpAddress(name)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("\"", name, "\" is no host name and no IP address"));
+      }
+    }
+    parts.push_back((IsIpAddress(name) ? "IP:" : "DNS:") + name);
+  }
+  return absl::StrJoin(parts, ",");
+}
+
+}  // namespace
+
+absl::Status MakeCertificates(const CertificateOptions& options) {
+  const absl::StatusOr<std::string> names = AlternativeNames(options.names);
+  if (!names.ok()) return names.status();
+  std::error_code error;
+  fs::create_directories(options.directory, error);
+  if (error) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot make the directory ", options.directory, ": ", error.message()));
+  }
+  const auto leaf = [](const char* use, const std::string& alternative_names) {
+    return std::vector<Extension>{{NID_basic_constraints, "critical,CA:FALSE"},
+                                  {NID_key_usage, "critical,digitalSignature"},
+                                  {NID_ext_key_usage, use},
+                                  {NID_subject_alt_name, alternative_names},
+                                  {NID_authority_key_identifier, "keyid"}};
+  };
+  Pair authority, server, client;
+  absl::Status status = MakePair("rocksieve test authority", options.days,
+                                 {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+                                  {NID_key_usage, "critical,keyCertSign,cRLSign"},
+                                  {NID_subject_key_identifier, "hash"}},
+                                 nullptr, &authority);
+  if (status.ok()) {
+    status = MakePair("rocksieve server", options.days, leaf("serverAuth", *names), &authority,
+                      &server);
+  }
+  if (status.ok()) {
+    status = MakePair("rocksieve client", options.days,
+                      leaf("clientAuth", "DNS:rocksieve-client"), &authority, &client);
+  }
+  if (status.ok()) status = WritePair(options.directory, "ca", authority);
+  if (status.ok()) status = WritePair(options.directory, "server", server);
+  if (status.ok()) status = WritePair(options.directory, "client", client);
+  return status;
+}
+
+}  // namespace rocksieve::tools

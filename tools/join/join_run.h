@@ -1,0 +1,54 @@
+// A join of a database with one or more servers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <absl/status/status.h>
+
+#include "join/operation.h"
+#include "join/plan_report.h"
+#include "transport/cancellation.h"
+#include "transport/credentials.h"
+#include "transport/remote_join.h"
+
+namespace rocksieve::tools {
+
+struct JoinRunOptions {
+  std::string directory;
+  std::string column_family = "default";
+  std::string left_on;
+  size_t sort_memory_bytes = 256 << 20;
+  std::vector<std::string> addresses;
+  join::Security security;
+  std::string token;
+  join::RemoteJoinOptions remote;
+};
+
+struct ShardResult {
+  std::string address;
+  join::RemoteJoinReport report;
+  double seconds = 0;
+};
+
+struct JoinResult {
+  std::vector<ShardResult> shards;
+  // Keys; one that several shards have counts once for each among the remote ones. Of several shards
+  // only `count` gives the others.
+  bool keys_are_known = true;
+  uint64_t matched_keys = 0, local_only_keys = 0, remote_only_keys = 0;
+  double seconds = 0;
+};
+
+// All servers at once, each with a thread and a file for its results, which are merged; a single one
+// writes to the sink as it goes.
+absl::Status RunJoin(const JoinRunOptions& options, join::ResultSink* sink,
+                     join::Cancellation* cancellation, JoinResult* result);
+
+// What it would cost, asked of each server: one small exchange, and one range is read.
+absl::Status PlanJoin(const JoinRunOptions& options, const join::Cancellation* cancellation,
+                      std::vector<ShardPlan>* plans);
+
+}  // namespace rocksieve::tools

@@ -1,0 +1,111 @@
+#include "join/plan_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "join/common_estimate.h"
+#include "join/planner.h"
+
+namespace rocksieve::tools {
+namespace {
+
+constexpr uint32_t kMostAttempts = 5;
+
+std::string Words(const join::Move& move) {
+  const std::string name(NameOf(move.kind));
+  return move.kind == join::MoveKind::kFilter
+             ? name + " of " + std::to_string(move.columns) + " bits"
+             : name;
+}
+
+}  // namespace
+
+PlanSession::PlanSession(join::Source* source, uint64_t salt, uint64_t keys_per_range)
+    : source_(source), salt_(salt), keys_per_range_(keys_per_range) {
+  plan_.local_keys = source->EstimateKeys();
+  messages_.push_back(Encode(join::Hello{join::kProtocolVersion, join::Operation::kLocalOnly,
+                                         salt, plan_.local_keys}));
+}
+
+absl::StatusOr<std::string> PlanSession::Next() {
+  if (messages_.empty()) return std::string();
+  std::string message = std::move(messages_.front());
+  messages_.erase(messages_.begin());
+  return message;
+}
+
+absl::Status PlanSession::Receive(std::string_view message) {
+  const absl::StatusOr<join::Message> decoded = join::Decode(message);
+  if (!decoded.ok()) return decoded.status();
+  if (const auto* failure = std::get_if<join::Failure>(&*decoded)) {
+    done_ = true;
+    return failure->status;
+  }
+  if (const auto* answer = std::get_if<join::HelloAnswer>(&*decoded)) {
+    plan_.remote_keys = answer->keys;
+    return Open({});
+  }
+  if (const auto* facts = std::get_if<join::Facts>(&*decoded)) return On(*facts);
+  return absl::InvalidArgumentError("the server speaks out of turn");
+}
+
+absl::Status PlanSession::Open(join::KeyInterval interval) {
+  const uint64_t salt = join::RangeSalt(salt_, 0, attempt_);
+  const absl::Status status = ScanKeys(source_, interval, salt, keys_per_range_, &keys_);
+  if (!status.ok()) return status;
+  if (keys_.next_key) interval.end = *keys_.next_key;
+  interval_ = interval;
+  join::Open open;
+  open.attempt = attempt_;
+  open.interval = std::move(interval);
+  open.sum = keys_.sum;
+  open.answering_side_begins = false;  // it need not make what will not be used
+  const size_t counters = join::CountersFor(plan_.local_keys, plan_.remote_keys);
+  if (counters != 0 && !keys_.candidates.empty()) {
+    open.estimator = join::EncodeEstimator(keys_.candidates, counters, salt);
+  }
+  messages_.push_back(Encode(open));
+  return absl::OkStatus();
+}
+
+absl::Status PlanSession::On(const join::Facts& facts) {
+  if (facts.outcome == join::Facts::Outcome::kTooLarge) {
+    if (!interval_.Contains(facts.next_key) || ++attempt_ == kMostAttempts) {
+      return absl::InvalidArgumentError("the server cut a range outside of it");
+    }
+    return Open({interval_.begin, facts.next_key});
+  }
+  plan_.equal = facts.outcome == join::Facts::Outcome::kEqual;
+  plan_.range_local_keys = keys_.sum.count;
+  plan_.range_remote_keys = facts.sum.count;
+  plan_.range_common_keys = plan_.equal ? keys_.sum.count : facts.common;
+  if (!plan_.equal) Price();
+  messages_.push_back(Encode(join::Goodbye()));
+  done_ = true;
+  return absl::OkStatus();
+}
+
+void PlanSession::Price() {
+  join::Standing standing;
+  standing.mine = static_cast<double>(plan_.range_local_keys);
+  standing.theirs = static_cast<double>(plan_.range_remote_keys);
+  standing.common = static_cast<double>(plan_.range_common_keys);
+  if (standing.mine == 0 || standing.theirs == 0) return;  // settled without a word
+  // As in a join: the smaller side begins.
+  if (plan_.remote_keys <= 2 * plan_.local_keys) std::swap(standing.mine, standing.theirs);
+  join::PlannerOptions options;
+  options.bits_per_key = keys_.bits_per_key;
+  options.all_keys = standing.mine;
+  const join::Move cheapest = CheapestMove(standing, options);
+  plan_.first_move = Words(cheapest);
+  plan_.strategies.push_back({"auto", cheapest.bits});
+  for (const join::MoveKind kind : join::kAllMoves) {
+    if (kind == join::MoveKind::kFilter) continue;
+    options.forced = kind;
+    plan_.strategies.push_back({std::string(NameOf(kind)), CheapestMove(standing, options).bits});
+  }
+  std::stable_sort(plan_.strategies.begin(), plan_.strategies.end(),
+                   [](const StrategyCost& a, const StrategyCost& b) { return a.bits < b.bits; });
+}
+
+}  // namespace rocksieve::tools
