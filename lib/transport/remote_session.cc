@@ -111,7 +111,11 @@ absl::Status RemoteSession::Greet(const ViewRequest& request, const std::string&
                        static_cast<double>(limits_.exchange.silence.count()) / 1000,
                        " s: is it a rocksieve server, and not stuck?"));
     }
-    return status.ok() ? absl::UnavailableError("the server hung up without a word") : status;
+    if (status.ok()) return absl::UnavailableError("the server hung up without a word");
+    if (!absl::IsUnavailable(status)) return status;
+    return absl::UnavailableError(absl::StrCat(
+        status.message(), ": does a server listen there, and do both sides use certificates of the "
+        "same authority, or both --insecure?"));
   }
   if (!frame.has_started() || frame.started().version() != kTransportVersion) {
     return absl::UnimplementedError(absl::StrCat(
