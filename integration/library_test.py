@@ -18,6 +18,8 @@ class Linking(unittest.TestCase):
         dynamic = run_ok("readelf", "-dW", PLUGIN).out
         needed = re.findall(r"\(NEEDED\).*\[(.+)\.so\b.*\]", dynamic)
         self.assertIn("librocksdb", needed)
+        # The loader, which is in every process, gives threads their own variables.
+        needed = [name for name in needed if not name.startswith("ld-linux")]
         self.assertLessEqual(set(needed), {"librocksdb", "libstdc++", "libgcc_s", "libm", "libc"})
         self.assertIn("[librocksieve.so.0]", dynamic)
         self.assertNotRegex(dynamic, r"\((RPATH|TEXTREL)\)")
@@ -31,7 +33,8 @@ class Linking(unittest.TestCase):
             of_libstdcpp = re.match(r"(typeinfo (name )?for )?std::", name) and kind in "VWu"
             if not of_libstdcpp:
                 names[name.split("(")[0]] = kind
-        api = ("rocksieve::NewFilterPolicy", "rocksieve::GetFilterStats")
+        api = ("rocksieve::NewFilterPolicy", "rocksieve::GetFilterStats", "rocksieve::NewListener",
+               "rocksieve::GetFilterQueries", "rocksieve::PrometheusText")
         self.assertEqual({name: "T" for name in api}, names)
 
     @unittest.skipUnless(platform.machine() == "x86_64", "knows the instructions of x86-64")
