@@ -14,12 +14,14 @@
 #include "explain/command.h"
 #include "help/command.h"
 #include "inspect/command.h"
-#include "join/certs_command.h"
-#include "join/join_command.h"
-#include "join/serve_command.h"
 #include "load/command.h"
 #include "subcommand.h"
 #include "whatif/command.h"
+#ifdef ROCKSIEVE_JOIN
+#include "join/certs_command.h"
+#include "join/join_command.h"
+#include "join/serve_command.h"
+#endif
 
 namespace rocksieve::tools {
 namespace {
@@ -46,19 +48,16 @@ int Main(int argc, char** argv) {
                                    "  rocksieve demo"});
   app.set_version_flag("--version", Version(), "print the versions of rocksieve and RocksDB");
   app.require_subcommand(0, 1);  // none: see below, with a better message
-  const std::vector<Command> commands = {
-      AddCertsCommand(&app),
-      AddDemoCommand(&app),
-      AddDoctorCommand(&app),
-      AddExplainCommand(&app),
-      AddInspectCommand(&app),
-      AddJoinCommand(&app),
-      AddLoadCommand(&app),
-      AddServeCommand(&app),
-      AddWhatIfCommand(&app),
-      AddCompletionCommand(&app),
-      AddManPagesCommand(&app),
-  };
+  std::vector<Command> commands = {AddDemoCommand(&app),    AddDoctorCommand(&app),
+                                   AddExplainCommand(&app), AddInspectCommand(&app),
+                                   AddLoadCommand(&app),    AddWhatIfCommand(&app)};
+#ifdef ROCKSIEVE_JOIN
+  for (auto add : {AddCertsCommand, AddJoinCommand, AddServeCommand}) {
+    commands.push_back(add(&app));
+  }
+#endif
+  commands.push_back(AddCompletionCommand(&app));
+  commands.push_back(AddManPagesCommand(&app));
 
   std::string error;
   try {
