@@ -1,6 +1,8 @@
 // Facts as a database would give them, made by hand: healthy, until a test changes something.
 #pragma once
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -50,7 +52,9 @@ struct FactsBuilder {
   }
 
   Facts Build() {
-    const auto directory = std::filesystem::path(testing::TempDir()) / "rocksieve_facts";
+    // Tests run at the same time, each in a process of its own.
+    const auto directory =
+        std::filesystem::path(testing::TempDir()) / ("rocksieve_facts_" + std::to_string(getpid()));
     std::filesystem::create_directories(directory);
     {
       std::ofstream file(directory / "OPTIONS-000005");

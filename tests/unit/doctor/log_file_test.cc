@@ -1,5 +1,7 @@
 #include "doctor/log_file.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -102,7 +104,8 @@ TEST(LogFile, AnythingElse) {
 // Somebody tried to open the database while it was open: RocksDB renames the log of the process
 // that has it, which goes on writing there.
 TEST(ReadLogs, NewestThatGotAsFarAsOpening) {
-  const fs::path directory = fs::path(testing::TempDir()) / "rocksieve_read_logs";
+  const fs::path directory =
+      fs::path(testing::TempDir()) / ("rocksieve_read_logs_" + std::to_string(getpid()));
   fs::remove_all(directory);
   fs::create_directory(directory);
   const auto write = [&](const char* name, const std::string& text) {
