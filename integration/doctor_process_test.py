@@ -27,7 +27,9 @@ class Processes(Examined):
         try:
             for _ in range(500):
                 report = json.loads(run(COMMAND, "doctor", f"--db={self.database}", "--json").out)
-                if report["open_in_process"] == process.pid:
+                # The lock is taken early in an opening; this line is logged at its end.
+                if (report["open_in_process"] == process.pid
+                        and "DB pointer" in (self.database / "LOG").read_text(errors="replace")):
                     break
                 time.sleep(0.02)
             else:

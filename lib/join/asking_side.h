@@ -50,9 +50,9 @@ class AskingSide final : public Session {
 
   const Statistics& statistics() const { return statistics_; }
 
-  // The part of the key space whose results were not yet committed to the sink: where another session
-  // with the same data goes on after this one broke. An empty interval if only rows without the
-  // attribute are left; nothing if nothing is.
+  // The part of the key space whose results were not yet committed to the sink: where another
+  // session with the same data goes on after this one broke. An empty interval if only rows without
+  // the attribute are left; nothing if nothing is.
   std::optional<KeyInterval> Uncommitted() const;
 
  private:

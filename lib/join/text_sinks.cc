@@ -42,23 +42,26 @@ void AppendMember(const char* name, std::string_view bytes, std::string* line) {
 
 }  // namespace
 
-absl::Status TsvSink::Add(const Row& row, Side from) {
+absl::Status TextSink::Add(const Row& row, Side from) {
   line_.clear();
-  if (sides_ == ShowSide::kYes) line_.append(NameOf(from)).push_back('\t');
-  AppendEscapedForTsv(row.key, &line_);
-  line_.push_back('\t');
-  AppendEscapedForTsv(row.value, &line_);
-  line_.push_back('\n');
+  AppendLine(row, from, &line_);
   return file_->Append(line_);
 }
 
-absl::Status JsonLinesSink::Add(const Row& row, Side from) {
-  line_ = "{";
-  if (sides_ == ShowSide::kYes) AppendMember("side", NameOf(from), &line_);
-  AppendMember("key", row.key, &line_);
-  AppendMember("value", row.value, &line_);
-  line_.append("}\n");
-  return file_->Append(line_);
+void TsvSink::AppendLine(const Row& row, Side from, std::string* line) const {
+  if (shows_sides()) line->append(NameOf(from)).push_back('\t');
+  AppendEscapedForTsv(row.key, line);
+  line->push_back('\t');
+  AppendEscapedForTsv(row.value, line);
+  line->push_back('\n');
+}
+
+void JsonLinesSink::AppendLine(const Row& row, Side from, std::string* line) const {
+  line->append("{");
+  if (shows_sides()) AppendMember("side", NameOf(from), line);
+  AppendMember("key", row.key, line);
+  AppendMember("value", row.value, line);
+  line->append("}\n");
 }
 
 }  // namespace rocksieve::join

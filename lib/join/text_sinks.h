@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "join/revocable_file.h"
 #include "join/sink.h"
@@ -12,35 +13,46 @@ namespace rocksieve::join {
 // Whose row it is: a word before each row, where a result has rows of both sides.
 enum class ShowSide { kNo, kYes };
 
-// key TAB value, escaped (tsv.h); with sides "local" or "remote" and a TAB before that.
-class TsvSink final : public Sink {
+// Writes each row as a line.
+class TextSink : public Sink {
  public:
-  explicit TsvSink(std::unique_ptr<RevocableFile> file, ShowSide sides = ShowSide::kNo)
-      : file_(std::move(file)), sides_(sides) {}
-  absl::Status Add(const Row& row, Side from) override;
-  absl::Status Commit() override { return file_->Commit(); }
-  absl::Status Discard() override { return file_->Discard(); }
+  TextSink(std::unique_ptr<RevocableFile> file, ShowSide sides)
+      : file_(std::move(file)), shows_sides_(sides == ShowSide::kYes) {}
+  absl::Status Add(const Row& row, Side from) final;
+  absl::Status Commit() final { return file_->Commit(); }
+  absl::Status Discard() final { return file_->Discard(); }
+
+ protected:
+  bool shows_sides() const { return shows_sides_; }
 
  private:
+  // With its end.
+  virtual void AppendLine(const Row& row, Side from, std::string* line) const = 0;
+
   const std::unique_ptr<RevocableFile> file_;
-  const ShowSide sides_;
+  const bool shows_sides_;
   std::string line_;
+};
+
+// key TAB value, escaped (tsv.h); with sides "local" or "remote" and a TAB before that.
+class TsvSink final : public TextSink {
+ public:
+  explicit TsvSink(std::unique_ptr<RevocableFile> file, ShowSide sides = ShowSide::kNo)
+      : TextSink(std::move(file), sides) {}
+
+ private:
+  void AppendLine(const Row& row, Side from, std::string* line) const override;
 };
 
 // {"side":"remote","key":"...","value":"..."} in each line. Bytes that are not UTF-8 come as base64
 // instead: "key_base64", "value_base64".
-class JsonLinesSink final : public Sink {
+class JsonLinesSink final : public TextSink {
  public:
   explicit JsonLinesSink(std::unique_ptr<RevocableFile> file, ShowSide sides = ShowSide::kNo)
-      : file_(std::move(file)), sides_(sides) {}
-  absl::Status Add(const Row& row, Side from) override;
-  absl::Status Commit() override { return file_->Commit(); }
-  absl::Status Discard() override { return file_->Discard(); }
+      : TextSink(std::move(file), sides) {}
 
  private:
-  const std::unique_ptr<RevocableFile> file_;
-  const ShowSide sides_;
-  std::string line_;
+  void AppendLine(const Row& row, Side from, std::string* line) const override;
 };
 
 }  // namespace rocksieve::join

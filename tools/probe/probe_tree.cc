@@ -7,34 +7,14 @@
 #include "database/file_filter.h"
 #include "database/table_file.h"
 #include "parallel.h"
+#include "probe/keys_that_meet.h"
 
 namespace rocksieve::tools {
 namespace {
 
 using rocksdb::Status;
 
-using Keys = std::vector<std::string>;
-
-// The keys that come to a file, as indexes from `begin` to `end`.
-struct Part {
-  size_t begin = 0, end = 0;
-};
-
-Part KeysOfFile(const Tree& tree, const TreeFile& file, const Keys& keys) {
-  const auto before = [&](const std::string& a, const std::string& b) {
-    return tree.family.Compare(a, b) < 0;
-  };
-  const auto begin = tree.ChecksRanges()
-                         ? std::lower_bound(keys.begin(), keys.end(), file.smallest, before)
-                         : keys.begin();
-  const auto end = std::upper_bound(begin, keys.end(), file.largest, before);
-  return {static_cast<size_t>(begin - keys.begin()), static_cast<size_t>(end - keys.begin())};
-}
-
-// Keys whose order is unknown come to every file.
-Part AllKeys(const Keys& keys) { return {0, keys.size()}; }
-
-Status ProbeFile(const ColumnFamily& family, const TreeFile& file, const Keys& keys, Part part,
+Status ProbeFile(const ColumnFamily& family, const TreeFile& file, const Keys& keys, KeySpan part,
                  FileProbes* probes) {
   probes->lookups = probes->passes = part.end - part.begin;
   if (!file.filter.exists() || !file.filter_is_asked || !file.filter.can_be_asked) {
@@ -60,9 +40,7 @@ Status ProbeFile(const ColumnFamily& family, const TreeFile& file, const Keys& k
 }  // namespace
 
 Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* probes) {
-  std::sort(keys->begin(), keys->end(), [&](const std::string& a, const std::string& b) {
-    return tree.family.Compare(a, b) < 0;
-  });
+  SortKeys(tree.family, keys);
   *probes = TreeProbes();
   probes->keys = keys->size();
   struct Task {
@@ -80,8 +58,7 @@ Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* p
   }
   progress->Begin("asking filters of column family " + tree.family.name, tasks.size());
   const Status status = RunAll(tasks.size(), [&](size_t i) {
-    const Part part =
-        tree.family.comparator_known ? KeysOfFile(tree, *tasks[i].file, *keys) : AllKeys(*keys);
+    const KeySpan part = KeysThatMeet(tree, *tasks[i].file, *keys);
     const Status probed = ProbeFile(tree.family, *tasks[i].file, *keys, part, tasks[i].result);
     return probed.ok() ? progress->Advance() : probed;
   });

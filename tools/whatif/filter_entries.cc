@@ -5,9 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <rocksdb/sst_file_reader.h>
-
-#include "database/read_only_env.h"
+#include "database/table_keys.h"
 #include "parallel.h"
 
 namespace rocksieve::tools {
@@ -28,15 +26,9 @@ uint64_t EntriesOfFilter(const TreeFile& file) {
 // Distinct prefixes per key among the first keys of a file; 0 if it cannot be read.
 double PrefixesPerKey(const ColumnFamily& family, const TreeFile& file) {
   constexpr int kMostKeys = 2000;
-  rocksdb::Options options;
-  options.env = ReadOnlyEnv();
-  options.comparator = family.comparator.get();
-  rocksdb::SstFileReader reader(options);
-  if (!reader.Open(file.path).ok()) return 0;
-  rocksdb::ReadOptions read;
-  read.total_order_seek = true;
-  read.fill_cache = false;
-  const std::unique_ptr<rocksdb::Iterator> keys(reader.NewIterator(read));
+  const std::unique_ptr<TableKeys> opened = TableKeys::Open(family, file);
+  if (opened == nullptr) return 0;
+  const TableKeys& keys = *opened;
   std::string last;
   bool any = false;
   double prefixes = 0, count = 0;

@@ -1,0 +1,22 @@
+#include "database/table_keys.h"
+
+#include <rocksdb/options.h>
+
+#include "database/read_only_env.h"
+
+namespace rocksieve::tools {
+
+std::unique_ptr<TableKeys> TableKeys::Open(const ColumnFamily& family, const TreeFile& file) {
+  rocksdb::Options options;
+  options.env = ReadOnlyEnv();
+  options.comparator = family.comparator.get();
+  std::unique_ptr<TableKeys> table(new TableKeys(options));
+  if (!table->reader_.Open(file.path).ok()) return nullptr;
+  rocksdb::ReadOptions read;
+  read.total_order_seek = true;
+  read.fill_cache = false;
+  table->keys_.reset(table->reader_.NewIterator(read));
+  return table;
+}
+
+}  // namespace rocksieve::tools
