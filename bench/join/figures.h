@@ -1,0 +1,36 @@
+// The tables of `./run bench join`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compare/report.h"
+
+namespace rocksieve::bench {
+
+struct FigureSettings {
+  uint64_t keys = 1'000'000;  // of a side
+  uint64_t seeds = 3;         // runs, of which the median and the worst are shown
+  bool quick = false, full = false;
+  std::string strategy = "auto";
+};
+
+// What they share while they are measured.
+struct FigureRun {
+  FigureSettings settings;
+  Failures failures;                                      // wrong results, by their circumstances
+  std::function<void(const std::string& step)> progress;  // of what takes long
+};
+
+Table MeasureOverlaps(FigureRun* run);
+Table MeasureDifferences(FigureRun* run);
+Table MeasureUnevenSides(FigureRun* run);
+Table MeasureSizes(FigureRun* run);
+Table MeasureLink(FigureRun* run);
+
+// Bytes against overlap, from the rows of MeasureOverlaps(): an SVG document.
+std::string OverlapPicture(const Table& overlaps);
+
+}  // namespace rocksieve::bench
