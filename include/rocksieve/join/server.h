@@ -28,9 +28,9 @@ namespace rocksieve::join {
 struct ServedDatabase {
   rocksdb::DB* db = nullptr;
   // These can be asked for by name; the first if none is named. Empty: only the default one.
-  std::vector<rocksdb::ColumnFamilyHandle*> column_families;
-  Extractors extractors;            // that peers may name: Peer::on = "@name"
-  std::string temporary_directory;  // as in InputOptions
+  std::vector<rocksdb::ColumnFamilyHandle*> column_families = {};
+  Extractors extractors = {};            // that peers may name: Peer::on = "@name"
+  std::string temporary_directory = "";  // as in InputOptions
 };
 
 // A session that has ended.
