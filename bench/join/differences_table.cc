@@ -30,7 +30,7 @@ Table MeasureDifferences(FigureRun* run) {
     circumstances.session.keys_per_range = keys;
     circumstances.session.strategy = run->settings.strategy;
     const Runs runs = MeasureRuns(circumstances, run);
-    circumstances.session.strategy = "symbols";
+    circumstances.session.strategy = join::Strategy::kSymbols;
     const Runs rateless = MeasureRuns(circumstances, run);
     const auto each = static_cast<double>(differences);
     table.rows.push_back({{"differences", differences},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compare/report.h"
+#include "join/strategy.h"
 
 namespace rocksieve::bench {
 
@@ -14,7 +15,7 @@ struct FigureSettings {
   uint64_t keys = 1'000'000;  // of a side
   uint64_t seeds = 3;         // runs, of which the median and the worst are shown
   bool quick = false, full = false;
-  std::string strategy = "auto";
+  join::Strategy strategy = join::Strategy::kAuto;
 };
 
 // What they share while they are measured.

@@ -81,7 +81,11 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000));
   app.add_option("--keys", flags.settings.keys, "of a side, where a table is of one size [1000000]")
       ->check(CLI::Range(uint64_t{1000}, uint64_t{1} << 20));
-  app.add_option("--strategy", flags.settings.strategy, "as that of rocksieve join [auto]");
+  std::string strategy = "auto";
+  app.add_option("--strategy", strategy, join::StrategyNames() + " [auto]")
+      ->check([](const std::string& name) {
+        return join::StrategyNamed(name) ? "" : "there is no strategy " + name;
+      });
   app.add_option("--only", flags.only, "tables: overlaps, differences, uneven, sizes, link")
       ->delimiter(',')
       ->check(CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "link"}));
@@ -89,6 +93,7 @@ int Main(int argc, char** argv) {
   app.add_option("--picture", flags.picture, "draw bits against overlap, an SVG FILE");
   app.footer("Example: ./run bench join --only=overlaps --seeds=20 --picture=overlap.svg");
   CLI11_PARSE(app, argc, argv);
+  flags.settings.strategy = *join::StrategyNamed(strategy);
   if (flags.settings.quick) {
     if (app.count("--keys") == 0) flags.settings.keys = 20'000;
     if (app.count("--seeds") == 0) flags.settings.seeds = 1;

@@ -11,10 +11,10 @@ namespace {
 
 struct Limit {
   const char* field;
-  std::optional<int> round_trips;
+  int round_trips;
 };
 
-constexpr Limit kLimits[] = {{"two", 2}, {"four", 4}, {"any", std::nullopt}};
+constexpr Limit kLimits[] = {{"two", 2}, {"four", 4}, {"any", 16}};
 
 }  // namespace
 
@@ -78,7 +78,7 @@ Table MeasureOverlaps(FigureRun* run) {
     row["bloom_join_bits_per_key"] = per_key(static_cast<double>(RunBloomJoin(sets).bytes));
     SessionSettings rateless;
     rateless.keys_per_range = keys;
-    rateless.strategy = "symbols";
+    rateless.strategy = join::Strategy::kSymbols;
     const SessionOutcome outcome = RunSession(sets, sets.Common(), rateless);
     if (!outcome.error.empty()) run->failures.push_back("RIBLT: " + outcome.error);
     row["rateless_bits_per_key"] = per_key(static_cast<double>(outcome.bytes));

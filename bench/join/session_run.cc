@@ -9,7 +9,6 @@
 #include "join/answering_side.h"
 #include "join/asking_side.h"
 #include "transport/frame.h"
-#include "transport/strategy.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -141,13 +140,8 @@ SessionOutcome RunSession(const KeySets& sets, const Keys& common,
                           const SessionSettings& settings) {
   SessionOutcome outcome;
   join::PlannerOptions planner;
-  if (settings.most_round_trips) planner.most_filters = 2 * *settings.most_round_trips - 2;
-  if (settings.strategy == "symbols") planner.most_filters = 0;  // and nothing else
-  const absl::Status forced = join::ForceStrategy(settings.strategy, &planner);
-  if (!forced.ok()) {
-    outcome.error = forced.ToString();
-    return outcome;
-  }
+  if (settings.most_round_trips) planner.most_round_trips = *settings.most_round_trips;
+  planner.strategy = settings.strategy;
   join::AskingOptions asking;
   asking.operation = join::Operation::kLocalOnly;
   asking.salt = settings.seed * 0x9e3779b97f4a7c15;

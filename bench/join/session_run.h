@@ -9,6 +9,7 @@
 
 #include "join/key_set.h"
 #include "join/statistics.h"
+#include "join/strategy.h"
 
 namespace rocksieve::bench {
 
@@ -25,7 +26,7 @@ struct SessionSettings {
   uint64_t keys_per_range = uint64_t{1} << 18;  // as by default
   // Of a range, besides the one that opens it; the planner's own limit if there is none.
   std::optional<int> most_round_trips;
-  std::string strategy = "auto";
+  join::Strategy strategy = join::Strategy::kAuto;
   uint64_t seed = 1;  // of the session's salt
   Link link;
 };

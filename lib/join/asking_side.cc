@@ -13,14 +13,19 @@ namespace {
 
 constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
 
-uint64_t* PurposeOf(const Message& message, Traffic* traffic) {
-  if (std::holds_alternative<Rows>(message)) return &traffic->payload;
-  if (const Turn* turn = std::get_if<Turn>(&message)) {
-    const bool filter =
-        !turn->message.empty() && turn->message[0] == static_cast<char>(MoveKind::kFilter);
-    return filter ? &traffic->filters : &traffic->verification;
+void Count(const Message& message, uint64_t bytes, Traffic* traffic) {
+  if (std::holds_alternative<Rows>(message)) {
+    traffic->payload += bytes;
+  } else if (const Turn* turn = std::get_if<Turn>(&message)) {
+    uint64_t filters = 0;
+    VisitParts(turn->message, [&filters](Part part, std::string_view body) {
+      if (part == Part::kFilter) filters += body.size();
+    });
+    traffic->filters += filters;
+    traffic->verification += bytes - filters;
+  } else {
+    traffic->planning += bytes;
   }
-  return &traffic->planning;
 }
 
 }  // namespace
@@ -52,13 +57,13 @@ AskingSide::~AskingSide() = default;
 
 void AskingSide::Send(const Message& message) {
   messages_.push_back(Encode(message));
-  *PurposeOf(message, &statistics_.sent) += messages_.back().size();
+  Count(message, messages_.back().size(), &statistics_.sent);
 }
 
 absl::Status AskingSide::Receive(std::string_view message) {
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
-  *PurposeOf(*decoded, &statistics_.received) += message.size();
+  Count(*decoded, message.size(), &statistics_.received);
   return std::visit([this](const auto& alternative) { return On(alternative); }, *decoded);
 }
 
@@ -182,10 +187,14 @@ absl::Status AskingSide::On(const Facts& facts) {
   }
   Matching::Options options;
   options.salt = RangeSalt(options_.salt, task->range, task->attempt);
+  options.asks = true;
   options.begins = answer_->keys > 2 * source_->EstimateKeys();
   options.their_count = static_cast<double>(facts.sum.count);
   options.their_count_is_exact = true;
   options.common = static_cast<double>(facts.common);
+  options.common_error =
+      CommonError(CountersFor(source_->EstimateKeys(), answer_->keys), options.common,
+                  static_cast<double>(task->keys.sum.count), options.their_count);
   options.planner = options_.planner;
   options.planner.bits_per_key = task->keys.bits_per_key;
   options.planner.all_keys = static_cast<double>(task->keys.sum.count);
