@@ -149,7 +149,7 @@ TEST_F(JoinApi, AllOperationsAreExact) {
 TEST_F(JoinApi, FilesAreInputsToo) {
   const Peer peer = Serve();
   const std::string text = directory_ + "/here.txt", sst = directory_ + "/here.sst";
-  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), rocksdb::Options());
+  rocksdb::SstFileWriter writer{rocksdb::EnvOptions(), rocksdb::Options()};
   ASSERT_TRUE(writer.Open(sst).ok());
   std::ofstream lines(text);
   for (const auto& [key, value] : here_) {

@@ -65,6 +65,10 @@ absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& opti
   if (peer.addresses.empty()) {
     return absl::InvalidArgumentError("the peer has no address: add one, as in \"host:7420\"");
   }
+  if (peer.addresses.size() > 1) {
+    return absl::UnimplementedError(
+        "shards can be joined by `rocksieve join` only: give the peer one address");
+  }
   if (options.keys_per_range == 0) {
     return absl::InvalidArgumentError("a range must have at least one key: keys_per_range is 0");
   }

@@ -17,8 +17,8 @@ struct Credentials {
 };
 
 struct Peer {
-  // host:port, unix:/path, or what gRPC resolves, such as dns:///name:port. Several are shards: the
-  // join is with all of them together.
+  // host:port, unix:/path, or what gRPC resolves, such as dns:///name:port. NotSupported if there
+  // is more than one: shards are joined by the command.
   std::vector<std::string> addresses;
   Credentials credentials;
   std::string server_name;  // that its certificate must have, if not that of the address
