@@ -1,6 +1,7 @@
 #include "join/asking_side.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
@@ -11,6 +12,9 @@
 namespace rocksieve::join {
 namespace {
 
+constexpr double kShareOfTheirLimit = 0.9;  // their ranges are not all alike
+constexpr double kFewKeys = 1000;           // ranges are not cut smaller because of the other side
+constexpr double kEstimatedKeys = 1.02;     // what estimates of our own keys are wrong by
 constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
 
 void Count(const Message& message, uint64_t bytes, Traffic* traffic) {
@@ -50,7 +54,13 @@ struct AskingSide::Task {
 
 AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
     : source_(source), sink_(sink), options_(options), rest_(options.interval) {
-  Send(Hello{kProtocolVersion, options_.operation, options_.salt, source_->EstimateKeys()});
+  Hello hello;
+  hello.operation = options_.operation;
+  hello.salt = options_.salt;
+  hello.keys = source_->EstimateKeys();
+  hello.strategy = options_.planner.strategy;
+  hello.most_round_trips = static_cast<uint32_t>(options_.planner.most_round_trips);
+  Send(hello);
 }
 
 AskingSide::~AskingSide() = default;
@@ -129,10 +139,22 @@ absl::Status AskingSide::OpenNext() {
   return Open(&tasks_.back());
 }
 
+// As large as both sides allow, and about equal: a small one costs nearly as much as a large one.
+uint64_t AskingSide::KeysPerRange() const {
+  const auto mine = static_cast<double>(std::max<uint64_t>(1, source_->EstimateKeys()));
+  const auto theirs = static_cast<double>(std::max<uint64_t>(1, answer_->keys));
+  const double fits_there = kShareOfTheirLimit * static_cast<double>(answer_->most_keys_per_range) *
+                            std::min(1.0, mine / theirs);
+  const double most = std::max(1.0, std::min(static_cast<double>(options_.keys_per_range),
+                                             std::max(fits_there, kFewKeys)));
+  const double ranges = std::ceil(mine / most);
+  return static_cast<uint64_t>(std::min(most, std::ceil(kEstimatedKeys * mine / ranges)));
+}
+
 absl::Status AskingSide::Open(Task* task) {
   const uint64_t salt = RangeSalt(options_.salt, task->range, task->attempt);
   const absl::Status status =
-      ScanKeys(source_, task->interval, salt, options_.keys_per_range, &task->keys);
+      ScanKeys(source_, task->interval, salt, KeysPerRange(), &task->keys);
   if (!status.ok()) return status;
   if (task->keys.next_key) {
     // Only the last task may be cut short here: the others have been scanned before.
@@ -231,6 +253,9 @@ absl::Status AskingSide::Continue(Task* task) {
   if (matching->state() == Matching::State::kSettled) {
     statistics_.filters += matching->counts().filters_sent + matching->counts().filters_received;
     CountEnding(matching->ending());
+    // The last turn is the answering side's, and its first one comes with the opening.
+    statistics_.most_range_round_trips =
+        std::max(statistics_.most_range_round_trips, matching->counts().turns / 2);
     task->phase = Task::Phase::kSettled;
   }
   return absl::OkStatus();
