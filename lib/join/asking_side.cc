@@ -1,27 +1,20 @@
 #include "join/asking_side.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
 #include "join/common_estimate.h"
+#include "join/interval_text.h"
 #include "join/key_reader.h"
+#include "join/message_accounting.h"
 
 namespace rocksieve::join {
 namespace {
 
 constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
-
-uint64_t* PurposeOf(const Message& message, Traffic* traffic) {
-  if (std::holds_alternative<Rows>(message)) return &traffic->payload;
-  if (const Turn* turn = std::get_if<Turn>(&message)) {
-    const bool filter =
-        !turn->message.empty() && turn->message[0] == static_cast<char>(MoveKind::kFilter);
-    return filter ? &traffic->filters : &traffic->verification;
-  }
-  return &traffic->planning;
-}
 
 }  // namespace
 
@@ -41,6 +34,9 @@ struct AskingSide::Task {
   std::unique_ptr<SourceKeyReader> reader;
   std::unique_ptr<Matching> matching;
   std::unique_ptr<RangeResult> result;
+  RangeReport report;
+  std::chrono::steady_clock::time_point opened;
+  bool asked = false;  // since something was heard
 };
 
 AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
@@ -50,15 +46,29 @@ AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
 
 AskingSide::~AskingSide() = default;
 
-void AskingSide::Send(const Message& message) {
+void AskingSide::Send(const Message& message, Task* task) {
   messages_.push_back(Encode(message));
   *PurposeOf(message, &statistics_.sent) += messages_.back().size();
+  if (task == nullptr) return;
+  *PurposeOf(message, &task->report.sent) += messages_.back().size();
+  NoteMove(message, &task->report);
+  task->asked = true;
 }
 
 absl::Status AskingSide::Receive(std::string_view message) {
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
   *PurposeOf(*decoded, &statistics_.received) += message.size();
+  const std::optional<uint64_t> range = RangeOf(*decoded);
+  for (Task& task : tasks_) {
+    if (range != task.range) continue;
+    *PurposeOf(*decoded, &task.report.received) += message.size();
+    NoteMove(*decoded, &task.report);
+    task.report.round_trips += std::exchange(task.asked, false);
+    const KeyInterval interval = task.interval;  // the task may be done after this
+    return Naming(interval, std::visit([this](const auto& alternative) { return On(alternative); },
+                                       *decoded));
+  }
   return std::visit([this](const auto& alternative) { return On(alternative); }, *decoded);
 }
 
@@ -125,10 +135,12 @@ absl::Status AskingSide::OpenNext() {
 }
 
 absl::Status AskingSide::Open(Task* task) {
+  if (task->attempt == 0) task->opened = std::chrono::steady_clock::now();
   const uint64_t salt = RangeSalt(options_.salt, task->range, task->attempt);
   const absl::Status status =
       ScanKeys(source_, task->interval, salt, options_.keys_per_range, &task->keys);
-  if (!status.ok()) return status;
+  if (!status.ok()) return Naming(task->interval, status);
+  statistics_.keys_hashed += task->keys.sum.count;
   if (task->keys.next_key) {
     // Only the last task may be cut short here: the others have been scanned before.
     rest_ = KeyInterval{*task->keys.next_key, task->interval.end};
@@ -146,7 +158,7 @@ absl::Status AskingSide::Open(Task* task) {
   if (counters != 0 && !task->keys.candidates.empty()) {
     open.estimator = EncodeEstimator(task->keys.candidates, counters, salt);
   }
-  Send(open);
+  Send(open, task);
   return absl::OkStatus();
 }
 
@@ -214,12 +226,13 @@ absl::Status AskingSide::Continue(Task* task) {
     turn.range = task->range;
     const absl::Status status = matching->TakeTurn(&turn.message);
     if (!status.ok()) return status;
-    Send(turn);
+    Send(turn, task);
   }
   if (matching->state() == Matching::State::kContradicted) {
     return Repeat(task, absl::AbortedError("the sums of the matched keys differ"));
   }
   if (matching->state() == Matching::State::kSettled) {
+    statistics_.filters_built += matching->counts().filters_sent;
     statistics_.filters += matching->counts().filters_sent + matching->counts().filters_received;
     CountEnding(matching->ending());
     task->phase = Task::Phase::kSettled;
@@ -278,7 +291,7 @@ absl::Status AskingSide::AdvanceSettled() {
     if (ahead++ == kFetchedAhead || (!settled && task.phase != Task::Phase::kFetching)) break;
     if (!settled) continue;
     task.phase = Task::Phase::kFetching;
-    Send(Fetch{task.range, task.attempt});
+    Send(Fetch{task.range, task.attempt}, &task);
   }
   return absl::OkStatus();
 }
@@ -293,7 +306,8 @@ RangeResult* AskingSide::ResultOf(Task* task) {
     settled.mine = task->keys.sum;
     settled.theirs = task->theirs;
     task->result =
-        std::make_unique<RangeResult>(options_.operation, std::move(settled), source_, sink_);
+        std::make_unique<RangeResult>(options_.operation, std::move(settled),
+                                      options_.most_row_bytes, source_, sink_);
   }
   return task->result.get();
 }
@@ -302,7 +316,8 @@ absl::StatusOr<bool> AskingSide::AdvanceAbsent() {
   if (absent_ != nullptr) return false;
   if (!options_.absent_rows || !WantsAbsentRows(options_.operation)) return true;
   if (SendsUnmatched(options_.operation) && answer_->absent.count > 0 && !absent_received_) {
-    absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt, sink_);
+    absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt,
+                                                 options_.most_row_bytes, sink_);
     Send(Fetch{kAbsentRange, absent_attempt_});
     return false;
   }
@@ -374,13 +389,37 @@ absl::Status AskingSide::FinishFirst() {
   if (!status.ok()) return status;
   status = sink_->Commit();
   if (!status.ok()) return status;
-  const uint64_t matched = task.equal ? task.keys.sum.count : task.matching->matched().size();
-  statistics_.matched_keys += matched;
-  statistics_.keys_of_asking_side_only += task.keys.sum.count - matched;
-  statistics_.keys_of_answering_side_only += task.theirs.count - matched;
-  statistics_.rows_received += task.result->rows_received();
+  Report(&task);
   tasks_.pop_front();
   return absl::OkStatus();
+}
+
+void AskingSide::Report(Task* task) {
+  RangeReport* const report = &task->report;
+  report->interval = task->interval;
+  report->equal = task->equal;
+  report->repeats = task->attempt;
+  report->keys_of_asking_side = report->matched_keys = task->keys.sum.count;
+  report->keys_of_answering_side = task->theirs.count;
+  report->rows_received = task->result->rows_received();
+  report->bits_per_key = task->keys.bits_per_key;
+  report->milliseconds = std::chrono::duration<double, std::milli>(
+                             std::chrono::steady_clock::now() - task->opened)
+                             .count();
+  if (!task->equal) {
+    const uint64_t matched = report->matched_keys = task->matching->matched().size();
+    const Matching::Counts& counts = task->matching->counts();
+    report->keys_pruned = counts.candidates_pruned;
+    if (counts.filters_received > 0) {
+      report->false_positives_of_asking_side =
+          report->keys_of_asking_side - counts.candidates_pruned - matched;
+    }
+    if (counts.filters_sent > 0 && counts.their_candidates) {
+      report->false_positives_of_answering_side = *counts.their_candidates - std::min(*counts.their_candidates, matched);
+    }
+  }
+  AddRange(*report, &statistics_);
+  if (options_.range_done) options_.range_done(*report);
 }
 
 }  // namespace rocksieve::join

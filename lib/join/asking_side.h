@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "join/matching.h"
 #include "join/messages.h"
 #include "join/range_keys.h"
+#include "join/range_report.h"
 #include "join/range_result.h"
 #include "join/session.h"
 #include "join/sink.h"
@@ -32,10 +34,13 @@ struct AskingOptions {
   uint64_t keys_per_range = uint64_t{1} << 18;
   size_t ranges_ahead = 4;
   int most_attempts = 3;  // per range, until the join fails
+  uint64_t most_row_bytes = kDefaultMostRowBytes;  // of the other side, key and value
   // Whether rows of this side without the attribute are given to the sink and counted. Whoever
   // joins with several sides at once does so himself, and once: EmitAbsentRows().
   bool own_absent_rows = true;
   PlannerOptions planner;
+  // Told of each range when its result is proven and with the sink; may be empty.
+  std::function<void(const RangeReport&)> range_done;
 };
 
 class AskingSide final : public Session {
@@ -83,7 +88,9 @@ class AskingSide final : public Session {
   absl::StatusOr<bool> AdvanceAbsent();
   absl::Status OnAbsent(const Rows& rows);
   void CountEnding(MoveKind ending);
-  void Send(const Message& message);
+  void Report(Task* task);
+  // `task`: that which the message is about, if any.
+  void Send(const Message& message, Task* task = nullptr);
 
   Source* const source_;
   Sink* const sink_;

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,8 @@ class Matching {
   struct Counts {
     uint64_t filters_sent = 0, filters_received = 0;
     uint64_t candidates_pruned = 0;  // by filters received
+    // Of the other side, when it last told how many it had left; nothing if it never did.
+    std::optional<uint64_t> their_candidates;
   };
   const Counts& counts() const { return counts_; }
   // The move with which the range was ended, by either side.

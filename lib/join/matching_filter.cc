@@ -33,6 +33,7 @@ absl::Status Matching::SendFilter(int columns, std::string* message) {
   out.Varint(candidates_.size());
   out.Bytes(block.view());
   counts_.filters_sent++;
+  counts_.their_candidates.reset();  // not yet told what passed
   // What the other side will have left.
   their_count_is_exact_ = false;
   their_count_ = common_ + std::ldexp(std::max(0.0, their_count_ - common_), -columns);
@@ -55,6 +56,7 @@ absl::Status Matching::ReceiveFilter(std::string_view body) {
   const auto before = static_cast<double>(candidates_.size());
   Keep(passes);
   counts_.filters_received++;
+  counts_.their_candidates = their_candidates;
   counts_.candidates_pruned += static_cast<uint64_t>(before) - candidates_.size();
   their_count_ = static_cast<double>(their_candidates);
   their_count_is_exact_ = true;

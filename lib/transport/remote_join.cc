@@ -24,13 +24,6 @@ uint64_t RandomSalt() {
   return uint64_t{random()} << 32 | random();
 }
 
-void AddTraffic(const Traffic& more, Traffic* sum) {
-  sum->planning += more.planning;
-  sum->filters += more.filters;
-  sum->verification += more.verification;
-  sum->payload += more.payload;
-}
-
 void AddCounts(const WireCounts& more, WireCounts* sum) {
   sum->bytes_sent += more.bytes_sent;
   sum->bytes_received += more.bytes_received;
@@ -164,25 +157,6 @@ class RemoteJoin {
 };
 
 }  // namespace
-
-void AddStatistics(const Statistics& more, Statistics* sum) {
-  sum->matched_keys += more.matched_keys;
-  sum->keys_of_asking_side_only += more.keys_of_asking_side_only;
-  sum->keys_of_answering_side_only += more.keys_of_answering_side_only;
-  sum->rows_received += more.rows_received;
-  sum->absent_rows_of_asking_side += more.absent_rows_of_asking_side;
-  sum->absent_rows_of_answering_side += more.absent_rows_of_answering_side;
-  sum->ranges += more.ranges;
-  sum->equal_ranges += more.equal_ranges;
-  sum->repeated_ranges += more.repeated_ranges;
-  sum->ranges_by_list += more.ranges_by_list;
-  sum->ranges_by_keys += more.ranges_by_keys;
-  sum->ranges_by_symbols += more.ranges_by_symbols;
-  sum->ranges_by_sketch += more.ranges_by_sketch;
-  sum->filters += more.filters;
-  AddTraffic(more.sent, &sum->sent);
-  AddTraffic(more.received, &sum->received);
-}
 
 absl::Status JoinRemotely(const Remote& remote, Source* source, ResultSink* sink,
                           const RemoteJoinOptions& options, const Cancellation* cancellation,

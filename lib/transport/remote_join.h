@@ -41,7 +41,4 @@ absl::Status JoinRemotely(const Remote& remote, Source* source, ResultSink* sink
                           const RemoteJoinOptions& options, const Cancellation* cancellation,
                           RemoteJoinReport* report);
 
-// As the tally of several sessions.
-void AddStatistics(const Statistics& more, Statistics* sum);
-
 }  // namespace rocksieve::join
