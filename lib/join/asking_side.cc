@@ -36,7 +36,9 @@ struct AskingSide::Task {
   std::unique_ptr<RangeResult> result;
   RangeReport report;
   std::chrono::steady_clock::time_point opened;
-  bool asked = false;  // since something was heard
+  bool scanned = false;                  // at least once
+  std::shared_ptr<FilterMaker> filters;  // shared with other sessions; may be null
+  bool asked = false;                    // since something was heard
 };
 
 AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
@@ -129,18 +131,33 @@ absl::Status AskingSide::OpenNext() {
     if (task.phase == Task::Phase::kToOpen) return Open(&task);
   }
   if (under_way == options_.ranges_ahead || !rest_) return absl::OkStatus();
-  tasks_.emplace_back(next_range_++, *std::exchange(rest_, std::nullopt));
+  tasks_.emplace_back(next_range_, *std::exchange(rest_, std::nullopt));
+  next_range_ += 2;
   statistics_.ranges++;
   return Open(&tasks_.back());
 }
 
+absl::Status AskingSide::Scan(Task* task, uint64_t salt) {
+  const bool first = !task->scanned;
+  if (first) task->opened = std::chrono::steady_clock::now();
+  task->scanned = true;
+  absl::Status status;
+  bool scanned = true;
+  if (options_.shared != nullptr && first && task->range % 2 == 0) {
+    status = options_.shared->Take(source_, task->interval, salt, options_.keys_per_range,
+                                   &task->keys, &task->filters, &scanned);
+  } else {
+    task->filters.reset();
+    status = ScanKeys(source_, task->interval, salt, options_.keys_per_range, &task->keys);
+  }
+  if (scanned) statistics_.keys_hashed += task->keys.sum.count;
+  return status;
+}
+
 absl::Status AskingSide::Open(Task* task) {
-  if (task->attempt == 0) task->opened = std::chrono::steady_clock::now();
   const uint64_t salt = RangeSalt(options_.salt, task->range, task->attempt);
-  const absl::Status status =
-      ScanKeys(source_, task->interval, salt, options_.keys_per_range, &task->keys);
+  const absl::Status status = Scan(task, salt);
   if (!status.ok()) return Naming(task->interval, status);
-  statistics_.keys_hashed += task->keys.sum.count;
   if (task->keys.next_key) {
     // Only the last task may be cut short here: the others have been scanned before.
     rest_ = KeyInterval{*task->keys.next_key, task->interval.end};
@@ -176,8 +193,9 @@ absl::Status AskingSide::On(const Facts& facts) {
     }
     const auto after = std::find_if(tasks_.begin(), tasks_.end(),
                                     [task](const Task& other) { return &other == task; });
-    tasks_.emplace(std::next(after), next_range_++,
+    tasks_.emplace(std::next(after), next_cut_range_,
                    KeyInterval{facts.next_key, task->interval.end});
+    next_cut_range_ += 2;
     statistics_.ranges++;
     task->interval.end = facts.next_key;
     task->phase = Task::Phase::kToOpen;
@@ -201,6 +219,7 @@ absl::Status AskingSide::On(const Facts& facts) {
   options.planner = options_.planner;
   options.planner.bits_per_key = task->keys.bits_per_key;
   options.planner.all_keys = static_cast<double>(task->keys.sum.count);
+  options.filters = task->filters.get();
   task->reader = std::make_unique<SourceKeyReader>(source_, task->interval);
   task->matching =
       std::make_unique<Matching>(std::move(task->keys.candidates), options, task->reader.get());
@@ -232,7 +251,7 @@ absl::Status AskingSide::Continue(Task* task) {
     return Repeat(task, absl::AbortedError("the sums of the matched keys differ"));
   }
   if (matching->state() == Matching::State::kSettled) {
-    statistics_.filters_built += matching->counts().filters_sent;
+    statistics_.filters_built += matching->counts().filters_built;
     statistics_.filters += matching->counts().filters_sent + matching->counts().filters_received;
     CountEnding(matching->ending());
     task->phase = Task::Phase::kSettled;

@@ -16,6 +16,7 @@
 #include "join/range_report.h"
 #include "join/range_result.h"
 #include "join/session.h"
+#include "join/shared_ranges.h"
 #include "join/sink.h"
 #include "join/source.h"
 #include "join/statistics.h"
@@ -39,6 +40,9 @@ struct AskingOptions {
   // joins with several sides at once does so himself, and once: EmitAbsentRows().
   bool own_absent_rows = true;
   PlannerOptions planner;
+  // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
+  // null.
+  SharedRanges::Member* shared = nullptr;
   // Told of each range when its result is proven and with the sink; may be empty.
   std::function<void(const RangeReport&)> range_done;
 };
@@ -75,6 +79,7 @@ class AskingSide final : public Session {
   absl::StatusOr<Task*> Find(uint64_t range);
   absl::Status OpenNext();
   absl::Status Open(Task* task);
+  absl::Status Scan(Task* task, uint64_t salt);
   absl::Status Continue(Task* task);
   // Another attempt, if there is one left.
   absl::Status Repeat(Task* task, const absl::Status& why);
@@ -98,7 +103,9 @@ class AskingSide final : public Session {
   std::optional<HelloAnswer> answer_;
   std::optional<KeyInterval> rest_;  // of the key space, for which there are no tasks yet
   Tasks tasks_;                      // in key order
-  uint64_t next_range_ = 0;
+  // Numbers of ranges as they come are even, those of what was cut off of a range odd: so sessions
+  // that share ranges have the same numbers, and salts, for them.
+  uint64_t next_range_ = 0, next_cut_range_ = 1;
   std::deque<std::string> messages_;
   Statistics statistics_;
   bool absent_received_ = false;

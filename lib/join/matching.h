@@ -25,6 +25,7 @@
 #include <absl/status/status.h>
 
 #include "join/candidate.h"
+#include "join/filter_maker.h"
 #include "join/planner.h"
 #include "sketch/pinsketch/partitioned_pinsketch.h"
 #include "sketch/rateless_iblt.h"
@@ -58,6 +59,7 @@ class Matching {
     double common = 0;  // matched keys, as far as known
     PlannerOptions planner;
     uint64_t most_list_entries = uint64_t{1} << 24;  // that a message may have
+    FilterMaker* filters = nullptr;  // if others need the same ones; must outlive the Matching
   };
 
   // `reader` is for the move kKeys only and must outlive the Matching.
@@ -78,6 +80,7 @@ class Matching {
   // Filters and keys that went each way, for statistics.
   struct Counts {
     uint64_t filters_sent = 0, filters_received = 0;
+    uint64_t filters_built = 0;      // of those that were sent
     uint64_t candidates_pruned = 0;  // by filters received
     // Of the other side, when it last told how many it had left; nothing if it never did.
     std::optional<uint64_t> their_candidates;

@@ -1,11 +1,10 @@
 #include "join/matching.h"
 
 #include <cmath>
-#include <utility>
+#include <memory>
 
 #include <rocksieve/filter.h>
 
-#include "filter/hashed_filter.h"
 #include "format/byte_io.h"
 #include "join/matching_messages.h"
 
@@ -22,17 +21,19 @@ absl::Status Matching::SendFilter(int columns, std::string* message) {
   spec.family = Family::kRibbon;
   spec.unit = FilterSpec::Unit::kFalsePositiveRate;
   spec.amount = std::ldexp(1.0, -columns);
-  HashList hashes;
-  const uint64_t salt = MessageSalt();
-  for (const Candidate& candidate : candidates_)
-    hashes.push_back(HashForStep(candidate.hash, salt));
-  const FilterBlock block = BuildFilterOfHashes(spec, std::move(hashes));
+  bool built = true;
+  const std::shared_ptr<const FilterBlock> block =
+      options_.filters == nullptr
+          ? MakeFilter(spec, candidates_, MessageSalt())
+          : options_.filters->Make(&spec, candidates_, MessageSalt(), &built);
+  columns = static_cast<int>(std::lround(-std::log2(spec.amount)));
   ByteWriter out(message);
   out.U8(static_cast<uint8_t>(MoveKind::kFilter));
   out.U8(static_cast<uint8_t>(columns));
   out.Varint(candidates_.size());
-  out.Bytes(block.view());
+  out.Bytes(block->view());
   counts_.filters_sent++;
+  counts_.filters_built += built;
   counts_.their_candidates.reset();  // not yet told what passed
   // What the other side will have left.
   their_count_is_exact_ = false;

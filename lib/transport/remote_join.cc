@@ -9,6 +9,7 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
+#include "join/interval_text.h"
 #include "transport/cancellable_source.h"
 #include "transport/status.h"
 #include "transport/strategy.h"
@@ -46,7 +47,8 @@ class RemoteJoin {
         options_(options),
         cancellation_(cancellation),
         report_(report),
-        rest_(options.asking.interval) {}
+        rest_(options.asking.interval),
+        shared_(options.asking.shared) {}
 
   absl::Status Run() {
     int failures = 0;  // since something was finished
@@ -58,10 +60,10 @@ class RemoteJoin {
       if (!discarded.ok()) return discarded;
       if (!rest_) return status;
       if (!IsSame(*rest_, before)) failures = 0;
-      if (!IsWorthRetrying(status)) return status;
+      if (!IsWorthRetrying(status)) return Located(status);
       if (++failures >= options_.most_attempts) {
-        return absl::Status(status.code(),
-                            absl::StrCat(status.message(), " (after ", failures, " attempts)"));
+        return Located(absl::Status(
+            status.code(), absl::StrCat(status.message(), " (after ", failures, " attempts)")));
       }
       const absl::Status paused = Pause(status, failures);
       if (!paused.ok()) return paused;
@@ -74,6 +76,11 @@ class RemoteJoin {
     return busy || absl::IsUnavailable(status) ||
            // How a connection's end looks when it comes at the wrong moment.
            (absl::IsInternal(status) && absl::StrContains(status.message(), "RST_STREAM"));
+  }
+
+  // With the range that was not finished, if any could be.
+  absl::Status Located(const absl::Status& status) const {
+    return view_.empty() ? status : Naming(*rest_, status);
   }
 
   absl::Status Attempt() {
@@ -91,12 +98,19 @@ class RemoteJoin {
     }
     AskingOptions asking = options_.asking;
     asking.interval = *rest_;
-    asking.salt = RandomSalt();
+    // What sessions share they share from the start: one that was broken is on its own.
+    asking.shared = std::exchange(shared_, nullptr);
+    asking.salt = asking.shared == nullptr ? RandomSalt() : asking.shared->salt();
+    asking.range_done = [this](const RangeReport& range) {
+      if (options_.keep_ranges) report_->ranges.push_back(range);
+      if (options_.asking.range_done) options_.asking.range_done(range);
+    };
     const absl::Status forced = ForceStrategy(options_.strategy, &asking.planner);
     if (!forced.ok()) return forced;
     AskingSide session(&source_, sink_, asking);
     WireCounts counts;
     const absl::Status status = (*remote)->Run(&session, &counts);
+    if (asking.shared != nullptr) asking.shared->Leave();
     AddCounts(counts, &report_->wire);
     AddStatistics(session.statistics(), &report_->statistics);
     rest_ = session.Uncommitted();
@@ -114,7 +128,10 @@ class RemoteJoin {
     if (IsSame(*rest_, options_.asking.interval)) return absl::OkStatus();
     report_->restarted++;
     rest_ = options_.asking.interval;
+    report_->ranges.clear();
     Statistics* const statistics = &report_->statistics;
+    statistics->keys_pruned = statistics->false_positives = 0;
+    statistics->shipped_keys_bytes = statistics->textbook_bloom_join_bytes = 0;
     statistics->matched_keys = statistics->keys_of_asking_side_only = 0;
     statistics->keys_of_answering_side_only = statistics->rows_received = 0;
     statistics->absent_rows_of_asking_side = statistics->absent_rows_of_answering_side = 0;
@@ -152,6 +169,7 @@ class RemoteJoin {
   const Cancellation* const cancellation_;
   RemoteJoinReport* const report_;
   std::optional<KeyInterval> rest_;
+  SharedRanges::Member* shared_;  // until a session has begun
   std::string view_;      // of the last session
   bool started_ = false;  // the last attempt's session
 };
