@@ -127,7 +127,8 @@ int Main(int argc, char** argv) {
   uint64_t asking = 1000000, answering = 0, seeds = 20, keys_per_range = uint64_t{1} << 20;
   std::vector<double> overlaps = {0, 10, 50, 90, 98, 99.9};
   std::string json_path;
-  int most_filters = PlannerOptions().most_filters;
+  PlannerOptions planner;
+  std::string strategy = "auto";
   CLI::App app("What a join puts on the wire: bits per key of the smaller side, rows apart.");
   app.add_option("--keys", asking, "of the asking side (1000000)");
   app.add_option("--remote-keys", answering, "of the answering side (as many)");
@@ -135,10 +136,18 @@ int Main(int argc, char** argv) {
   app.add_option("--seeds", seeds,
                  "runs of each, of which the median and the worst are shown (20)");
   app.add_option("--range", keys_per_range, "keys per range (1048576)");
-  app.add_option("--filters", most_filters, "at most, before a range is ended (4)");
+  app.add_option("--round-trips", planner.most_round_trips,
+                 "at most per range, beside its opening (4)");
+  app.add_option("--strategy", strategy, StrategyNames() + " (auto)");
   app.add_option("--json", json_path, "a file for all figures");
   CLI11_PARSE(app, argc, argv);
   if (answering == 0) answering = asking;
+  if (!StrategyNamed(strategy)) {
+    std::fprintf(stderr, "join: there is no strategy %s: %s\n", strategy.c_str(),
+                 StrategyNames().c_str());
+    return 2;
+  }
+  planner.strategy = *StrategyNamed(strategy);
   const auto smaller = static_cast<double>(std::min(asking, answering));
   nlohmann::json rows = nlohmann::json::array();
 
@@ -159,7 +168,7 @@ int Main(int argc, char** argv) {
       MemorySource here(sides.asking), there(sides.answering);
       Settings settings;
       settings.keys_per_range = keys_per_range;
-      settings.planner.most_filters = most_filters;
+      settings.planner = planner;
       const Outcome outcome = Run(&here, &there, seed, settings);
       if (outcome.statistics.matched_keys != sides.common) {
         std::fprintf(stderr, "join: wrong result, seed %llu\n",
@@ -170,8 +179,7 @@ int Main(int argc, char** argv) {
       trips.push_back(static_cast<double>(outcome.round_trips));
       seconds.push_back(outcome.seconds);
       if (seed != 1) continue;
-      settings.planner.forced = MoveKind::kSymbols;
-      settings.planner.most_filters = 0;
+      settings.planner.strategy = Strategy::kSymbols;
       rateless_bits = 8.0 * static_cast<double>(Run(&here, &there, seed, settings).bytes) / smaller;
       shipped_bits = ShippedBits(sides.asking.size() < sides.answering.size() ? sides.asking
                                                                               : sides.answering) /

@@ -137,11 +137,15 @@ absl::Status AnsweringSide::On(const Open& open) {
   options.their_count = static_cast<double>(open.sum.count);
   options.their_count_is_exact = true;
   options.common = static_cast<double>(std::min(open.sum.count, keys.sum.count)) / 2;
+  size_t counters = 0;
   if (!open.estimator.empty()) {
     const absl::Status status =
         EstimateCommon(open.estimator, open.sum.count, keys.candidates, salt, &options.common);
     if (!status.ok()) return status;
+    counters = CountersIn(open.estimator);
   }
+  options.common_error = CommonError(counters, options.common, options.their_count,
+                                     static_cast<double>(keys.sum.count));
   facts.common = static_cast<uint64_t>(options.common);
   options.planner = options_.planner;
   options.planner.bits_per_key = keys.bits_per_key;

@@ -50,22 +50,22 @@ AskingSide::~AskingSide() = default;
 
 void AskingSide::Send(const Message& message, Task* task) {
   messages_.push_back(Encode(message));
-  *PurposeOf(message, &statistics_.sent) += messages_.back().size();
+  CountBytes(message, messages_.back().size(), &statistics_.sent);
   if (task == nullptr) return;
-  *PurposeOf(message, &task->report.sent) += messages_.back().size();
-  NoteMove(message, &task->report);
+  CountBytes(message, messages_.back().size(), &task->report.sent);
+  NoteMoves(message, &task->report);
   task->asked = true;
 }
 
 absl::Status AskingSide::Receive(std::string_view message) {
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
-  *PurposeOf(*decoded, &statistics_.received) += message.size();
+  CountBytes(*decoded, message.size(), &statistics_.received);
   const std::optional<uint64_t> range = RangeOf(*decoded);
   for (Task& task : tasks_) {
     if (range != task.range) continue;
-    *PurposeOf(*decoded, &task.report.received) += message.size();
-    NoteMove(*decoded, &task.report);
+    CountBytes(*decoded, message.size(), &task.report.received);
+    NoteMoves(*decoded, &task.report);
     task.report.round_trips += std::exchange(task.asked, false);
     const KeyInterval interval = task.interval;  // the task may be done after this
     return Naming(interval, std::visit([this](const auto& alternative) { return On(alternative); },
@@ -91,7 +91,7 @@ absl::Status AskingSide::On(const HelloAnswer& answer) {
 }
 
 absl::Status AskingSide::On(const Failure& failure) {
-  done_ = true;
+  done_ = other_side_failed_ = true;
   return absl::Status(failure.status.code(),
                       absl::StrCat("the other side failed: ", failure.status.message()));
 }
@@ -212,10 +212,14 @@ absl::Status AskingSide::On(const Facts& facts) {
   }
   Matching::Options options;
   options.salt = RangeSalt(options_.salt, task->range, task->attempt);
+  options.asks = true;
   options.begins = answer_->keys > 2 * source_->EstimateKeys();
   options.their_count = static_cast<double>(facts.sum.count);
   options.their_count_is_exact = true;
   options.common = static_cast<double>(facts.common);
+  options.common_error =
+      CommonError(CountersFor(source_->EstimateKeys(), answer_->keys), options.common,
+                  static_cast<double>(task->keys.sum.count), options.their_count);
   options.planner = options_.planner;
   options.planner.bits_per_key = task->keys.bits_per_key;
   options.planner.all_keys = static_cast<double>(task->keys.sum.count);

@@ -58,6 +58,8 @@ class AskingSide final : public Session {
   bool done() const override { return done_; }
 
   const Statistics& statistics() const { return statistics_; }
+  // The error is what the other side said, not what went wrong here.
+  bool other_side_failed() const { return other_side_failed_; }
 
   // The part of the key space whose results were not yet committed to the sink: where another
   // session with the same data goes on after this one broke. An empty interval if only rows without
@@ -111,7 +113,7 @@ class AskingSide final : public Session {
   bool absent_received_ = false;
   uint32_t absent_attempt_ = 0;
   std::unique_ptr<AbsentRowsReader> absent_;  // while they are received
-  bool done_ = false;
+  bool done_ = false, other_side_failed_ = false;
 };
 
 }  // namespace rocksieve::join

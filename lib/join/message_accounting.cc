@@ -1,26 +1,24 @@
 #include "join/message_accounting.h"
 
-#include <algorithm>
-#include <iterator>
+#include <string_view>
+
+#include "join/turn_parts.h"
 
 namespace rocksieve::join {
-namespace {
 
-std::optional<MoveKind> MoveOf(const Message& message) {
-  const Turn* turn = std::get_if<Turn>(&message);
-  if (turn == nullptr || turn->message.empty()) return std::nullopt;
-  const auto kind = static_cast<MoveKind>(turn->message[0]);
-  const bool is_move = std::find(std::begin(kAllMoves), std::end(kAllMoves), kind) !=
-                       std::end(kAllMoves);
-  return is_move ? std::optional(kind) : std::nullopt;
-}
-
-}  // namespace
-
-uint64_t* PurposeOf(const Message& message, Traffic* traffic) {
-  if (std::holds_alternative<Rows>(message)) return &traffic->payload;
-  if (!std::holds_alternative<Turn>(message)) return &traffic->planning;
-  return MoveOf(message) == MoveKind::kFilter ? &traffic->filters : &traffic->verification;
+void CountBytes(const Message& message, uint64_t bytes, Traffic* traffic) {
+  if (std::holds_alternative<Rows>(message)) {
+    traffic->payload += bytes;
+  } else if (const Turn* turn = std::get_if<Turn>(&message)) {
+    uint64_t filters = 0;
+    VisitParts(turn->message, [&filters](Part part, std::string_view body) {
+      if (part == Part::kFilter) filters += body.size();
+    });
+    traffic->filters += filters;
+    traffic->verification += bytes - filters;
+  } else {
+    traffic->planning += bytes;
+  }
 }
 
 std::optional<uint64_t> RangeOf(const Message& message) {
@@ -30,12 +28,17 @@ std::optional<uint64_t> RangeOf(const Message& message) {
   return std::nullopt;
 }
 
-void NoteMove(const Message& message, RangeReport* report) {
-  const std::optional<MoveKind> move = MoveOf(message);
-  // More symbols of the same are no move of their own.
-  const bool again = move == MoveKind::kSymbols && !report->moves.empty() &&
-                     report->moves.back() == MoveKind::kSymbols;
-  if (move && !again) report->moves.push_back(*move);
+void NoteMoves(const Message& message, RangeReport* report) {
+  const Turn* turn = std::get_if<Turn>(&message);
+  if (turn == nullptr) return;
+  VisitParts(turn->message, [report](Part part, std::string_view) {
+    if (part > Part::kSketch) return;  // an answer
+    const auto move = static_cast<MoveKind>(part);
+    // More symbols of the same are no move of their own.
+    const bool again = move == MoveKind::kSymbols && !report->moves.empty() &&
+                       report->moves.back() == MoveKind::kSymbols;
+    if (!again) report->moves.push_back(move);
+  });
 }
 
 }  // namespace rocksieve::join

@@ -10,13 +10,13 @@
 
 namespace rocksieve::join {
 
-// The bytes that it counts among.
-uint64_t* PurposeOf(const Message& message, Traffic* traffic);
+// By what they are for. `bytes`: of the message.
+void CountBytes(const Message& message, uint64_t bytes, Traffic* traffic);
 
 // The range that a message of the answering side is about, if any.
 std::optional<uint64_t> RangeOf(const Message& message);
 
-// Adds a move, if the message is one.
-void NoteMove(const Message& message, RangeReport* report);
+// Adds the moves that it consists of.
+void NoteMoves(const Message& message, RangeReport* report);
 
 }  // namespace rocksieve::join

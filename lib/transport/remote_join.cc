@@ -73,7 +73,9 @@ class RemoteJoin {
  private:
   bool IsWorthRetrying(const absl::Status& status) const {
     const bool busy = absl::IsResourceExhausted(status) && !started_;
-    return busy || absl::IsUnavailable(status) ||
+    // The server heard nothing for too long, or the session had its time: it is there still.
+    const bool late = absl::IsDeadlineExceeded(status) && server_failed_;
+    return busy || late || absl::IsUnavailable(status) ||
            // How a connection's end looks when it comes at the wrong moment.
            (absl::IsInternal(status) && absl::StrContains(status.message(), "RST_STREAM"));
   }
@@ -85,6 +87,7 @@ class RemoteJoin {
 
   absl::Status Attempt() {
     report_->attempts++;
+    server_failed_ = false;
     const std::string asked_for = view_;
     absl::StatusOr<std::unique_ptr<RemoteSession>> remote = RemoteSession::Start(
         remote_, options_.request, view_, options_.strategy, cancellation_, options_.limits);
@@ -114,6 +117,7 @@ class RemoteJoin {
     AddCounts(counts, &report_->wire);
     AddStatistics(session.statistics(), &report_->statistics);
     rest_ = session.Uncommitted();
+    server_failed_ = session.other_side_failed();
     // All is proven and with the sink; how the stream ended does not matter any more.
     return rest_ ? status : absl::OkStatus();
   }
@@ -172,6 +176,7 @@ class RemoteJoin {
   SharedRanges::Member* shared_;  // until a session has begun
   std::string view_;      // of the last session
   bool started_ = false;  // the last attempt's session
+  bool server_failed_ = false;
 };
 
 }  // namespace

@@ -66,8 +66,7 @@ TEST(RangeReport, CountsWhatPassedAFilterInVain) {
   // One filter from there, then a list from here: what it says can be counted.
   const auto [here, there] = RandomSides(900, 900, 300, 42);
   PlannerOptions planner;
-  planner.forced = MoveKind::kList;
-  planner.most_filters = 1;
+  planner.strategy = Strategy::kRibbon;
   const Reported reported = JoinReporting(here, there, planner);
   ASSERT_TRUE(reported.piped.status.ok()) << reported.piped.status;
   ASSERT_EQ(reported.ranges.size(), 1u);

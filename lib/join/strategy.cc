@@ -1,0 +1,45 @@
+#include "join/strategy.h"
+
+namespace rocksieve::join {
+
+std::string_view NameOf(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::kAuto:
+      return "auto";
+    case Strategy::kKeys:
+      return "keys";
+    case Strategy::kList:
+      return "list";
+    case Strategy::kBloom:
+      return "bloom";
+    case Strategy::kCuckoo:
+      return "cuckoo";
+    case Strategy::kRibbon:
+      return "ribbon";
+    case Strategy::kPingPong:
+      return "ping-pong";
+    case Strategy::kSketch:
+      return "sketch";
+    case Strategy::kSymbols:
+      return "symbols";
+  }
+  return "unknown";
+}
+
+std::optional<Strategy> StrategyNamed(std::string_view name) {
+  for (const Strategy strategy : kAllStrategies) {
+    if (NameOf(strategy) == name) return strategy;
+  }
+  return std::nullopt;
+}
+
+std::string StrategyNames() {
+  std::string names;
+  for (const Strategy strategy : kAllStrategies) {
+    if (!names.empty()) names += ", ";
+    names += NameOf(strategy);
+  }
+  return names;
+}
+
+}  // namespace rocksieve::join
