@@ -6,15 +6,10 @@
 #include <absl/strings/str_cat.h>
 
 #include "join/common_estimate.h"
+#include "join/interval_text.h"
 #include "join/key_reader.h"
 
 namespace rocksieve::join {
-namespace {
-
-constexpr size_t kRowBatchBytes = 128 << 10;  // before compression
-
-}  // namespace
-
 struct AnsweringSide::OpenRange {
   OpenRange(Source* source, KeyInterval range)
       : interval(range), reader(source, std::move(range)) {}
@@ -48,7 +43,8 @@ struct AnsweringSide::RowStream {
   const bool matched;
   OrdinalCursor cursor;
   RowBatchWriter batch;
-  size_t next = 0;  // matched key that was not passed yet
+  size_t next = 0;     // matched key that was not passed yet
+  bool ended = false;  // the cursor
 };
 
 AnsweringSide::AnsweringSide(Source* source, const AnsweringOptions& options)
@@ -79,8 +75,11 @@ absl::Status AnsweringSide::On(const Hello& hello) {
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
   hello_ = hello;
+  options_.planner.strategy = hello.strategy;
+  options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
   HelloAnswer answer;
   answer.keys = source_->EstimateKeys();
+  answer.most_keys_per_range = options_.most_keys_per_range;
   if (SendsUnmatched(hello.operation) || hello.operation == Operation::kCount) {
     const absl::Status status = SumAbsentRows(source_, hello.salt, &answer.absent);
     if (!status.ok()) return status;
@@ -109,7 +108,7 @@ absl::Status AnsweringSide::On(const Open& open) {
     slot.reset();
     const absl::Status status =
         ScanKeys(source_, open.interval, salt, options_.most_keys_per_range, &keys);
-    if (!status.ok()) return status;
+    if (!status.ok()) return Naming(open.interval, status);
   }
   slot = std::make_unique<OpenRange>(source_, open.interval);
   slot->attempt = open.attempt;
@@ -166,8 +165,9 @@ absl::Status AnsweringSide::On(const Turn& turn) {
   if (matching == nullptr || matching->state() != Matching::State::kTheirTurn) {
     return absl::InvalidArgumentError("the asking side spoke out of turn");
   }
+  const KeyInterval interval = (*open)->interval;  // the range may be gone after this
   const absl::Status status = matching->Receive(turn.message);
-  return status.ok() ? Continue(turn.range, *open) : status;
+  return Naming(interval, status.ok() ? Continue(turn.range, *open) : status);
 }
 
 absl::Status AnsweringSide::Continue(uint64_t range, OpenRange* open) {
@@ -247,7 +247,7 @@ absl::StatusOr<std::string> AnsweringSide::Next() {
 
 absl::StatusOr<std::string> AnsweringSide::NextAbsentRows() {
   Rows rows;
-  const absl::Status status = absent_->Next(kRowBatchBytes, &rows);
+  const absl::Status status = absent_->Next(&rows);
   if (!status.ok()) return status;
   if (rows.last) absent_.reset();
   return Encode(rows);
@@ -258,12 +258,15 @@ absl::StatusOr<std::string> AnsweringSide::NextRows() {
   rows.range = stream_->range;
   rows.attempt = stream_->open->attempt;
   Row row;
-  while (stream_->batch.raw_bytes() < kRowBatchBytes && !rows.last) {
-    rows.last = !stream_->cursor.Next(&row);
-    if (!rows.last && stream_->Wants(stream_->cursor.ordinal())) stream_->batch.Add(row);
+  while (stream_->batch.pending_bytes() < kRowBatchBytes && !stream_->ended) {
+    stream_->ended = !stream_->cursor.Next(&row);
+    if (!stream_->ended && stream_->Wants(stream_->cursor.ordinal())) stream_->batch.Add(row);
   }
-  if (!stream_->cursor.status().ok()) return stream_->cursor.status();
-  stream_->batch.Finish(&rows.batch);
+  if (!stream_->cursor.status().ok()) {
+    return Naming(stream_->open->interval, stream_->cursor.status());
+  }
+  stream_->batch.TakeBatch(&rows.batch);
+  rows.last = stream_->ended && stream_->batch.pending_bytes() == 0;
   if (rows.last) stream_.reset();
   return Encode(rows);
 }

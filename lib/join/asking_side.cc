@@ -1,32 +1,24 @@
 #include "join/asking_side.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
 #include "join/common_estimate.h"
+#include "join/interval_text.h"
 #include "join/key_reader.h"
+#include "join/message_accounting.h"
 
 namespace rocksieve::join {
 namespace {
 
+constexpr double kShareOfTheirLimit = 0.9;  // their ranges are not all alike
+constexpr double kFewKeys = 1000;           // ranges are not cut smaller because of the other side
+constexpr double kEstimatedKeys = 1.02;     // what estimates of our own keys are wrong by
 constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
-
-void Count(const Message& message, uint64_t bytes, Traffic* traffic) {
-  if (std::holds_alternative<Rows>(message)) {
-    traffic->payload += bytes;
-  } else if (const Turn* turn = std::get_if<Turn>(&message)) {
-    uint64_t filters = 0;
-    VisitParts(turn->message, [&filters](Part part, std::string_view body) {
-      if (part == Part::kFilter) filters += body.size();
-    });
-    traffic->filters += filters;
-    traffic->verification += bytes - filters;
-  } else {
-    traffic->planning += bytes;
-  }
-}
 
 }  // namespace
 
@@ -46,24 +38,49 @@ struct AskingSide::Task {
   std::unique_ptr<SourceKeyReader> reader;
   std::unique_ptr<Matching> matching;
   std::unique_ptr<RangeResult> result;
+  RangeReport report;
+  std::chrono::steady_clock::time_point opened;
+  bool scanned = false;                  // at least once
+  std::shared_ptr<FilterMaker> filters;  // shared with other sessions; may be null
+  bool asked = false;                    // since something was heard
 };
 
 AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
     : source_(source), sink_(sink), options_(options), rest_(options.interval) {
-  Send(Hello{kProtocolVersion, options_.operation, options_.salt, source_->EstimateKeys()});
+  Hello hello;
+  hello.operation = options_.operation;
+  hello.salt = options_.salt;
+  hello.keys = source_->EstimateKeys();
+  hello.strategy = options_.planner.strategy;
+  hello.most_round_trips = static_cast<uint32_t>(options_.planner.most_round_trips);
+  Send(hello);
 }
 
 AskingSide::~AskingSide() = default;
 
-void AskingSide::Send(const Message& message) {
+void AskingSide::Send(const Message& message, Task* task) {
   messages_.push_back(Encode(message));
-  Count(message, messages_.back().size(), &statistics_.sent);
+  CountBytes(message, messages_.back().size(), &statistics_.sent);
+  if (task == nullptr) return;
+  CountBytes(message, messages_.back().size(), &task->report.sent);
+  NoteMoves(message, &task->report);
+  task->asked = true;
 }
 
 absl::Status AskingSide::Receive(std::string_view message) {
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
-  Count(*decoded, message.size(), &statistics_.received);
+  CountBytes(*decoded, message.size(), &statistics_.received);
+  const std::optional<uint64_t> range = RangeOf(*decoded);
+  for (Task& task : tasks_) {
+    if (range != task.range) continue;
+    CountBytes(*decoded, message.size(), &task.report.received);
+    NoteMoves(*decoded, &task.report);
+    task.report.round_trips += std::exchange(task.asked, false);
+    const KeyInterval interval = task.interval;  // the task may be done after this
+    return Naming(interval, std::visit([this](const auto& alternative) { return On(alternative); },
+                                       *decoded));
+  }
   return std::visit([this](const auto& alternative) { return On(alternative); }, *decoded);
 }
 
@@ -80,11 +97,12 @@ absl::Status AskingSide::On(const HelloAnswer& answer) {
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
   answer_ = answer;
+  keys_per_range_ = KeysPerRange();
   return absl::OkStatus();
 }
 
 absl::Status AskingSide::On(const Failure& failure) {
-  done_ = true;
+  done_ = other_side_failed_ = true;
   return absl::Status(failure.status.code(),
                       absl::StrCat("the other side failed: ", failure.status.message()));
 }
@@ -124,16 +142,47 @@ absl::Status AskingSide::OpenNext() {
     if (task.phase == Task::Phase::kToOpen) return Open(&task);
   }
   if (under_way == options_.ranges_ahead || !rest_) return absl::OkStatus();
-  tasks_.emplace_back(next_range_++, *std::exchange(rest_, std::nullopt));
+  tasks_.emplace_back(next_range_, *std::exchange(rest_, std::nullopt));
+  next_range_ += 2;
   statistics_.ranges++;
   return Open(&tasks_.back());
 }
 
+// As large as both sides allow, and about equal: a small one costs nearly as much as a large one.
+uint64_t AskingSide::KeysPerRange() const {
+  const auto mine = static_cast<double>(std::max<uint64_t>(1, source_->EstimateKeys()));
+  const auto theirs = static_cast<double>(std::max<uint64_t>(1, answer_->keys));
+  const double fits_there = kShareOfTheirLimit * static_cast<double>(answer_->most_keys_per_range) *
+                            std::min(1.0, mine / theirs);
+  const double most = std::max(1.0, std::min(static_cast<double>(options_.keys_per_range),
+                                             std::max(fits_there, kFewKeys)));
+  const double ranges = std::ceil(mine / most);
+  return static_cast<uint64_t>(std::min(most, std::ceil(kEstimatedKeys * mine / ranges)));
+}
+
+absl::Status AskingSide::Scan(Task* task, uint64_t salt) {
+  const bool first = !task->scanned;
+  if (first) task->opened = std::chrono::steady_clock::now();
+  task->scanned = true;
+  absl::Status status;
+  bool scanned = true;
+  if (options_.shared != nullptr && first && task->range % 2 == 0) {
+    status = options_.shared->Take(source_, task->interval, salt, options_.keys_per_range,
+                                   &task->keys, &task->filters, &scanned);
+  } else {
+    task->filters.reset();
+    // What was scanned before is not cut again.
+    status = ScanKeys(source_, task->interval, salt,
+                      first ? keys_per_range_ : options_.keys_per_range, &task->keys);
+  }
+  if (scanned) statistics_.keys_hashed += task->keys.sum.count;
+  return status;
+}
+
 absl::Status AskingSide::Open(Task* task) {
   const uint64_t salt = RangeSalt(options_.salt, task->range, task->attempt);
-  const absl::Status status =
-      ScanKeys(source_, task->interval, salt, options_.keys_per_range, &task->keys);
-  if (!status.ok()) return status;
+  const absl::Status status = Scan(task, salt);
+  if (!status.ok()) return Naming(task->interval, status);
   if (task->keys.next_key) {
     // Only the last task may be cut short here: the others have been scanned before.
     rest_ = KeyInterval{*task->keys.next_key, task->interval.end};
@@ -151,7 +200,7 @@ absl::Status AskingSide::Open(Task* task) {
   if (counters != 0 && !task->keys.candidates.empty()) {
     open.estimator = EncodeEstimator(task->keys.candidates, counters, salt);
   }
-  Send(open);
+  Send(open, task);
   return absl::OkStatus();
 }
 
@@ -169,8 +218,9 @@ absl::Status AskingSide::On(const Facts& facts) {
     }
     const auto after = std::find_if(tasks_.begin(), tasks_.end(),
                                     [task](const Task& other) { return &other == task; });
-    tasks_.emplace(std::next(after), next_range_++,
+    tasks_.emplace(std::next(after), next_cut_range_,
                    KeyInterval{facts.next_key, task->interval.end});
+    next_cut_range_ += 2;
     statistics_.ranges++;
     task->interval.end = facts.next_key;
     task->phase = Task::Phase::kToOpen;
@@ -198,6 +248,7 @@ absl::Status AskingSide::On(const Facts& facts) {
   options.planner = options_.planner;
   options.planner.bits_per_key = task->keys.bits_per_key;
   options.planner.all_keys = static_cast<double>(task->keys.sum.count);
+  options.filters = task->filters.get();
   task->reader = std::make_unique<SourceKeyReader>(source_, task->interval);
   task->matching =
       std::make_unique<Matching>(std::move(task->keys.candidates), options, task->reader.get());
@@ -223,14 +274,18 @@ absl::Status AskingSide::Continue(Task* task) {
     turn.range = task->range;
     const absl::Status status = matching->TakeTurn(&turn.message);
     if (!status.ok()) return status;
-    Send(turn);
+    Send(turn, task);
   }
   if (matching->state() == Matching::State::kContradicted) {
     return Repeat(task, absl::AbortedError("the sums of the matched keys differ"));
   }
   if (matching->state() == Matching::State::kSettled) {
+    statistics_.filters_built += matching->counts().filters_built;
     statistics_.filters += matching->counts().filters_sent + matching->counts().filters_received;
     CountEnding(matching->ending());
+    // The last turn is the answering side's, and its first one comes with the opening.
+    statistics_.most_range_round_trips =
+        std::max(statistics_.most_range_round_trips, matching->counts().turns / 2);
     task->phase = Task::Phase::kSettled;
   }
   return absl::OkStatus();
@@ -287,7 +342,7 @@ absl::Status AskingSide::AdvanceSettled() {
     if (ahead++ == kFetchedAhead || (!settled && task.phase != Task::Phase::kFetching)) break;
     if (!settled) continue;
     task.phase = Task::Phase::kFetching;
-    Send(Fetch{task.range, task.attempt});
+    Send(Fetch{task.range, task.attempt}, &task);
   }
   return absl::OkStatus();
 }
@@ -302,7 +357,8 @@ RangeResult* AskingSide::ResultOf(Task* task) {
     settled.mine = task->keys.sum;
     settled.theirs = task->theirs;
     task->result =
-        std::make_unique<RangeResult>(options_.operation, std::move(settled), source_, sink_);
+        std::make_unique<RangeResult>(options_.operation, std::move(settled),
+                                      options_.most_row_bytes, source_, sink_);
   }
   return task->result.get();
 }
@@ -311,7 +367,8 @@ absl::StatusOr<bool> AskingSide::AdvanceAbsent() {
   if (absent_ != nullptr) return false;
   if (!options_.absent_rows || !WantsAbsentRows(options_.operation)) return true;
   if (SendsUnmatched(options_.operation) && answer_->absent.count > 0 && !absent_received_) {
-    absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt, sink_);
+    absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt,
+                                                 options_.most_row_bytes, sink_);
     Send(Fetch{kAbsentRange, absent_attempt_});
     return false;
   }
@@ -383,13 +440,37 @@ absl::Status AskingSide::FinishFirst() {
   if (!status.ok()) return status;
   status = sink_->Commit();
   if (!status.ok()) return status;
-  const uint64_t matched = task.equal ? task.keys.sum.count : task.matching->matched().size();
-  statistics_.matched_keys += matched;
-  statistics_.keys_of_asking_side_only += task.keys.sum.count - matched;
-  statistics_.keys_of_answering_side_only += task.theirs.count - matched;
-  statistics_.rows_received += task.result->rows_received();
+  Report(&task);
   tasks_.pop_front();
   return absl::OkStatus();
+}
+
+void AskingSide::Report(Task* task) {
+  RangeReport* const report = &task->report;
+  report->interval = task->interval;
+  report->equal = task->equal;
+  report->repeats = task->attempt;
+  report->keys_of_asking_side = report->matched_keys = task->keys.sum.count;
+  report->keys_of_answering_side = task->theirs.count;
+  report->rows_received = task->result->rows_received();
+  report->bits_per_key = task->keys.bits_per_key;
+  report->milliseconds = std::chrono::duration<double, std::milli>(
+                             std::chrono::steady_clock::now() - task->opened)
+                             .count();
+  if (!task->equal) {
+    const uint64_t matched = report->matched_keys = task->matching->matched().size();
+    const Matching::Counts& counts = task->matching->counts();
+    report->keys_pruned = counts.candidates_pruned;
+    if (counts.filters_received > 0) {
+      report->false_positives_of_asking_side =
+          report->keys_of_asking_side - counts.candidates_pruned - matched;
+    }
+    if (counts.filters_sent > 0 && counts.their_candidates) {
+      report->false_positives_of_answering_side = *counts.their_candidates - std::min(*counts.their_candidates, matched);
+    }
+  }
+  AddRange(*report, &statistics_);
+  if (options_.range_done) options_.range_done(*report);
 }
 
 }  // namespace rocksieve::join

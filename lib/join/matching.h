@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,7 @@
 #include <absl/status/status.h>
 
 #include "join/candidate.h"
+#include "join/filter_maker.h"
 #include "join/hash_list.h"
 #include "join/planner.h"
 #include "join/turn_parts.h"
@@ -67,6 +69,7 @@ class Matching {
     double common_error = 0;  // its standard error
     PlannerOptions planner;
     uint64_t most_list_entries = uint64_t{1} << 24;  // that a message may have
+    FilterMaker* filters = nullptr;  // if others need the same ones; must outlive the Matching
   };
 
   // `reader` is for the move kKeys only and must outlive the Matching.
@@ -87,7 +90,10 @@ class Matching {
   // For statistics.
   struct Counts {
     uint64_t filters_sent = 0, filters_received = 0;
+    uint64_t filters_built = 0;      // of those that were sent
     uint64_t candidates_pruned = 0;  // by filters received
+    // Of the other side, when it last told how many it had left; nothing if it never did.
+    std::optional<uint64_t> their_candidates;
     uint64_t turns = 0;              // of both sides
   };
   const Counts& counts() const { return counts_; }

@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <memory>
 
 #include <rocksieve/filter.h>
 
-#include "filter/hashed_filter.h"
 #include "format/byte_io.h"
 #include "join/matching.h"
 
@@ -16,19 +15,21 @@ absl::Status Matching::SendFilter(const Move& move, std::string* turn) {
   spec.family = move.family;
   spec.unit = FilterSpec::Unit::kFalsePositiveRate;
   spec.amount = std::exp2(-move.filter_width);
-  HashList hashes;
-  const uint64_t salt = PartSalt();
-  for (const Candidate& candidate : candidates_)
-    hashes.push_back(HashForStep(candidate.hash, salt));
-  const FilterBlock block = BuildFilterOfHashes(spec, std::move(hashes));
+  bool built = true;
+  const std::shared_ptr<const FilterBlock> block =
+      options_.filters == nullptr
+          ? MakeFilter(spec, candidates_, PartSalt())
+          : options_.filters->Make(&spec, candidates_, PartSalt(), &built);
   std::string body;
   ByteWriter out(&body);
   out.Varint(candidates_.size());
-  out.Bytes(block.view());
+  out.Bytes(block->view());
   Append(Part::kFilter, body, turn);
   counts_.filters_sent++;
+  counts_.filters_built += built;
+  counts_.their_candidates.reset();  // not yet told what passed
   // What the other side will have left.
-  their_count_ = AfterFilter(standing(), move.filter_width).mine;
+  their_count_ = AfterFilter(standing(), -std::log2(spec.amount)).mine;
   their_count_is_exact_ = false;
   return absl::OkStatus();
 }
@@ -49,6 +50,7 @@ absl::Status Matching::ReceiveFilter(std::string_view body) {
   Keep(passes);
   const auto passed = static_cast<double>(candidates_.size());
   counts_.filters_received++;
+  counts_.their_candidates = their_candidates;
   counts_.candidates_pruned += static_cast<uint64_t>(before - passed);
   their_count_ = static_cast<double>(their_candidates);
   their_count_is_exact_ = true;

@@ -50,6 +50,7 @@ absl::Status Matching::ReceiveList(std::string_view body) {
     }
   }
   Keep(keep);
+  counts_.their_candidates = list.values.size();
   ending_ = MoveKind::kList;
   expected_ = Expected::kHits;
   return absl::OkStatus();
@@ -84,6 +85,7 @@ absl::Status Matching::ReceiveKeys(std::string_view body) {
     hits_.push_back(hit);
   });
   Keep(keep);
+  counts_.their_candidates = hits_.size();
   ending_ = MoveKind::kKeys;
   expected_ = Expected::kHits;
   return status;

@@ -17,6 +17,7 @@ namespace {
 constexpr uint32_t kMagic = 0x004A5352;
 constexpr uint64_t kMostAttempts = 255;
 constexpr uint64_t kMostFailureBytes = 4096;
+constexpr uint64_t kMostRoundTrips = 1000;
 
 constexpr size_t kCheckBytes = 4;
 
@@ -32,12 +33,15 @@ struct Writer {
     out.U8(static_cast<uint8_t>(m.operation));
     out.U64(m.salt);
     out.Varint(m.keys);
+    out.U8(static_cast<uint8_t>(m.strategy));
+    out.Varint(m.most_round_trips);
   }
   void operator()(const HelloAnswer& m) {
     out.U32(kMagic);
     out.Varint(m.version);
     out.Varint(m.keys);
     m.absent.Write(&out);
+    out.Varint(m.most_keys_per_range);
   }
   void operator()(const Open& m) {
     out.Varint(m.range);
@@ -97,6 +101,10 @@ void Read(ByteReader* in, Hello* m) {
   m->operation = static_cast<Operation>(operation);
   m->salt = in->U64();
   m->keys = in->Varint();
+  const uint8_t strategy = in->U8();
+  if (strategy > static_cast<uint8_t>(Strategy::kSymbols)) in->Fail();
+  m->strategy = static_cast<Strategy>(strategy);
+  m->most_round_trips = static_cast<uint32_t>(in->Varint(kMostRoundTrips));
 }
 
 void Read(ByteReader* in, HelloAnswer* m) {
@@ -104,6 +112,7 @@ void Read(ByteReader* in, HelloAnswer* m) {
   m->version = static_cast<uint32_t>(in->Varint(UINT32_MAX));
   m->keys = in->Varint();
   m->absent.Read(in);
+  m->most_keys_per_range = in->Varint();
 }
 
 void Read(ByteReader* in, Open* m) {

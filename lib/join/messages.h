@@ -21,6 +21,7 @@
 
 #include "join/operation.h"
 #include "join/source.h"
+#include "join/strategy.h"
 #include "sketch/set_sum.h"
 
 namespace rocksieve::join {
@@ -32,6 +33,9 @@ struct Hello {
   Operation operation = Operation::kIntersection;
   uint64_t salt = 0;  // of the session
   uint64_t keys = 0;  // of the asking side, estimated
+  // How the asking side wants ranges to be settled.
+  Strategy strategy = Strategy::kAuto;
+  uint32_t most_round_trips = 4;
 };
 
 struct HelloAnswer {
@@ -39,6 +43,8 @@ struct HelloAnswer {
   uint64_t keys = 0;  // of the answering side, estimated
   // Of the answering side's rows without the attribute, where the operation wants to know of them.
   SetSum absent;
+  // Beyond which it will cut ranges.
+  uint64_t most_keys_per_range = 0;
 };
 
 // A part of the key space, to be settled by itself. The salt of its hashes follows from that of the

@@ -85,7 +85,7 @@ Tamper ChangeRows(
     RowBatchReader reader(!SendsMatched(operation));
     int unnamed = 0;
     EXPECT_TRUE(reader
-                    .Read(rows->batch, 1 << 30,
+                    .Read(rows->batch,
                           [&](const Row& row, bool new_key) {
                             unnamed += new_key;
                             changed.emplace_back(SendsMatched(operation)
@@ -99,7 +99,7 @@ Tamper ChangeRows(
     RowBatchWriter writer(!SendsMatched(operation));
     for (const auto& [key, value] : changed) writer.Add({key, value});
     rows->batch.clear();
-    writer.Finish(&rows->batch);
+    writer.TakeBatch(&rows->batch);
     *message = Encode(*decoded);
     return true;
   };
@@ -183,7 +183,7 @@ TEST(JoinFaults, AlwaysBrokenRangesEndInAnError) {
     join::Rows* rows = to_asking && decoded.ok() ? std::get_if<join::Rows>(&*decoded) : nullptr;
     if (rows == nullptr) return true;
     rows->batch.clear();
-    RowBatchWriter(true).Finish(&rows->batch);
+    RowBatchWriter(true).TakeBatch(&rows->batch);
     *message = Encode(*decoded);
     return true;
   };
