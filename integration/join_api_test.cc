@@ -234,6 +234,38 @@ TEST_F(JoinApi, ExtractorsOfBothSides) {
   EXPECT_EQ(joined, expected);
 }
 
+TEST_F(JoinApi, ShardsAreJoinedTogether) {
+  // What is there, in two databases.
+  Rows parts[2];
+  for (const auto& [key, value] : there_) parts[key.back() % 2][key] = value;
+  Peer peer;
+  peer.credentials.insecure = true;
+  std::vector<std::unique_ptr<rocksdb::DB>> dbs;
+  std::vector<std::unique_ptr<AnsweringServer>> servers(2);
+  for (int i = 0; i < 2; i++) {
+    dbs.push_back(Make("shard" + std::to_string(i), parts[i]));
+    ServedDatabase served;
+    served.db = dbs.back().get();
+    const rocksdb::Status status =
+        AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &servers[i]);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    peer.addresses.push_back("127.0.0.1:" + std::to_string(servers[i]->port()));
+  }
+  EXPECT_EQ(Joined(Operation::kIntersection, Here(), peer), RowsOf(there_, here_, true));
+  EXPECT_EQ(Joined(Operation::kDifference, Here(), peer), RowsOf(there_, here_, false));
+  EXPECT_EQ(Joined(Operation::kLocalOnly, Here(), peer), RowsOf(here_, there_, false, "local "));
+  JoinReport report;
+  JoinOptions options;
+  options.report_ranges = true;
+  Joined(Operation::kCount, Here(), peer, options, &report);
+  EXPECT_TRUE(report.keys_are_known);
+  EXPECT_EQ(report.matched_keys, RowsOf(there_, here_, true).size());
+  EXPECT_EQ(report.local_only_keys, RowsOf(here_, there_, false).size());
+  EXPECT_EQ(report.range_reports.size(), report.ranges);
+  EXPECT_EQ(report.attempts, 2u);
+  servers.clear();
+}
+
 TEST_F(JoinApi, SstRepairsAReplica) {
   const Peer peer = Serve();
   const std::string file = directory_ + "/missing.sst";

@@ -50,7 +50,8 @@ KeyInterval IntervalOf(const rocksdb::ReadOptions& read) {
 // The rows of a file, by an attribute; `open` gives an absl::StatusOr of a unique_ptr to a source.
 template <typename OpenFile>
 Input::Impl::Open OpeningFile(OpenFile open, const Attribute& attribute, const SortOptions& sort) {
-  return [=](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
+  return [=](const rocksdb::Snapshot*,
+             const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
     auto rows = open();
     if (!rows.ok()) return rows.status();
     return ByAttribute(*std::move(rows), attribute, sort, cancellation);
@@ -104,6 +105,26 @@ absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
   return ByAttribute(*std::move(rows), attribute, sort, cancellation);
 }
 
+absl::StatusOr<OpenedInput> Input::Impl::OpenSources(size_t count,
+                                                     const Cancellation* cancellation) const {
+  OpenedInput opened;
+  if (unfrozen_ != nullptr) {
+    opened.snapshot = std::make_shared<rocksdb::ManagedSnapshot>(unfrozen_);
+  }
+  while (opened.sources.size() < count) {
+    // Sorted rows do not change any more, and may be scanned by several threads.
+    if (sorted_ && !opened.sources.empty()) {
+      opened.sources.push_back(opened.sources.front());
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<Source>> source =
+        open_(opened.snapshot == nullptr ? nullptr : opened.snapshot->snapshot(), cancellation);
+    if (!source.ok()) return source.status();
+    opened.sources.push_back(*std::move(source));
+  }
+  return opened;
+}
+
 Input::Input() = default;
 Input::~Input() = default;
 Input::Input(const Input&) = default;
@@ -118,10 +139,13 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
   const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
   if (!attribute.ok()) return ToRocksDb(attribute.status());
   const auto open = [db, family, read, interval = IntervalOf(read), attribute = *attribute,
-                     sort = SortingOf(options)](const Cancellation* cancellation) {
-    return OpenDatabase(db, family, read, interval, attribute, sort, cancellation);
+                     sort = SortingOf(options)](const rocksdb::Snapshot* snapshot,
+                                                const Cancellation* cancellation) {
+    rocksdb::ReadOptions frozen = read;
+    if (frozen.snapshot == nullptr) frozen.snapshot = snapshot;
+    return OpenDatabase(db, family, frozen, interval, attribute, sort, cancellation);
   };
-  input->impl_ = std::make_shared<Impl>(open, !attribute->is_whole_key());
+  input->impl_ = std::make_shared<Impl>(open, *attribute, read.snapshot == nullptr ? db : nullptr);
   return rocksdb::Status::OK();
 }
 
@@ -130,8 +154,8 @@ rocksdb::Status Input::OfSst(const std::string& path, const rocksdb::Options& ro
   const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
   if (!attribute.ok()) return ToRocksDb(attribute.status());
   const auto open = [path, rocksdb_options] { return SstSource::Open(path, rocksdb_options); };
-  input->impl_ = std::make_shared<Impl>(OpeningFile(open, *attribute, SortingOf(options)),
-                                        !attribute->is_whole_key());
+  input->impl_ =
+      std::make_shared<Impl>(OpeningFile(open, *attribute, SortingOf(options)), *attribute);
   return rocksdb::Status::OK();
 }
 
@@ -140,8 +164,8 @@ rocksdb::Status Input::OfSortedText(const std::string& path, const InputOptions&
   const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
   if (!attribute.ok()) return ToRocksDb(attribute.status());
   const auto open = [path] { return SortedTextSource::Open(path); };
-  input->impl_ = std::make_shared<Impl>(OpeningFile(open, *attribute, SortingOf(options)),
-                                        !attribute->is_whole_key());
+  input->impl_ =
+      std::make_shared<Impl>(OpeningFile(open, *attribute, SortingOf(options)), *attribute);
   return rocksdb::Status::OK();
 }
 

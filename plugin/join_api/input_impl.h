@@ -5,8 +5,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <absl/status/statusor.h>
+#include <rocksdb/snapshot.h>
 #include <rocksieve/join/input.h>
 
 #include "join/attribute.h"
@@ -36,22 +38,34 @@ absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
     const KeyInterval& interval, const Attribute& attribute, const SortOptions& sort,
     const Cancellation* cancellation);
 
+// Sources of the same state of the same rows, each for a thread of its own.
+struct OpenedInput {
+  std::shared_ptr<rocksdb::ManagedSnapshot> snapshot;  // outlives the sources; may be null
+  std::vector<std::shared_ptr<Source>> sources;
+};
+
 class Input::Impl {
  public:
-  using Open = std::function<absl::StatusOr<std::unique_ptr<Source>>(const Cancellation*)>;
+  // With the snapshot given, if the input has none of its own.
+  using Open = std::function<absl::StatusOr<std::unique_ptr<Source>>(
+      const rocksdb::Snapshot* snapshot, const Cancellation* cancellation)>;
 
-  Impl(Open open_rows, bool on_attribute)
-      : open_(std::move(open_rows)), on_attribute_(on_attribute) {}
+  // `unfrozen` is the database, if its state is not given by the input.
+  Impl(Open open_rows, const Attribute& attribute, rocksdb::DB* unfrozen = nullptr)
+      : open_(std::move(open_rows)),
+        on_attribute_(!attribute.is_whole_key()),
+        sorted_(on_attribute_ && attribute.key_prefix_bytes() == 0),
+        unfrozen_(unfrozen) {}
 
-  absl::StatusOr<std::unique_ptr<Source>> OpenSource(const Cancellation* cancellation) const {
-    return open_(cancellation);
-  }
+  absl::StatusOr<OpenedInput> OpenSources(size_t count, const Cancellation* cancellation) const;
   // Rows come packed (join/packed_row.h).
   bool on_attribute() const { return on_attribute_; }
 
  private:
   const Open open_;
   const bool on_attribute_;
+  const bool sorted_;  // anew
+  rocksdb::DB* const unfrozen_;
 };
 
 }  // namespace rocksieve::join

@@ -1,17 +1,20 @@
 #include <rocksieve/join/join.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include <absl/strings/str_cat.h>
 
 #include "join/operation.h"
+#include "join/range_report.h"
 #include "join_api/canceller.h"
 #include "join_api/credentials.h"
 #include "join_api/input_impl.h"
 #include "join_api/result_sinks.h"
 #include "join_api/status.h"
-#include "transport/remote_join.h"
+#include "transport/sharded_join.h"
 
 namespace rocksieve::join {
 namespace {
@@ -25,22 +28,49 @@ WireBytes BytesOf(const Traffic& traffic) {
   return {traffic.planning, traffic.filters, traffic.verification, traffic.payload};
 }
 
-void Report(const RemoteJoinReport& remote, JoinReport* report) {
-  const Statistics& statistics = remote.statistics;
-  report->matched_keys = statistics.matched_keys;
-  report->local_only_keys = statistics.keys_of_asking_side_only;
-  report->remote_only_keys = statistics.keys_of_answering_side_only;
-  report->absent_rows_local = statistics.absent_rows_of_asking_side;
-  report->absent_rows_remote = statistics.absent_rows_of_answering_side;
-  report->rows_received = statistics.rows_received;
-  report->ranges = statistics.ranges;
-  report->equal_ranges = statistics.equal_ranges;
-  report->repeated_ranges = statistics.repeated_ranges;
-  report->sent = BytesOf(statistics.sent);
-  report->received = BytesOf(statistics.received);
-  report->wire_bytes_sent = remote.wire.bytes_sent;
-  report->wire_bytes_received = remote.wire.bytes_received;
-  report->attempts = remote.attempts;
+RangeSummary RangeOf(const std::string& address, const RangeReport& range) {
+  RangeSummary summary;
+  summary.address = address;
+  summary.begin = range.interval.begin;
+  summary.end = range.interval.end;
+  summary.moves = MovesOf(range);
+  summary.local_keys = range.keys_of_asking_side;
+  summary.remote_keys = range.keys_of_answering_side;
+  summary.matched_keys = range.matched_keys;
+  summary.rows_received = range.rows_received;
+  summary.repeats = range.repeats;
+  summary.sent = BytesOf(range.sent);
+  summary.received = BytesOf(range.received);
+  summary.round_trips = range.round_trips;
+  summary.seconds = range.milliseconds / 1000;
+  return summary;
+}
+
+void Report(const ShardedJoinReport& joined, JoinReport* report) {
+  *report = JoinReport();
+  report->keys_are_known = joined.keys_are_known;
+  report->matched_keys = joined.matched_keys;
+  report->local_only_keys = joined.local_only_keys;
+  report->remote_only_keys = joined.remote_only_keys;
+  report->seconds = joined.seconds;
+  Statistics sum;
+  for (const ShardReport& shard : joined.shards) {
+    AddStatistics(shard.report.statistics, &sum);
+    report->wire_bytes_sent += shard.report.wire.bytes_sent;
+    report->wire_bytes_received += shard.report.wire.bytes_received;
+    report->attempts += shard.report.attempts;
+    for (const RangeReport& range : shard.report.ranges) {
+      report->range_reports.push_back(RangeOf(shard.address, range));
+    }
+  }
+  report->absent_rows_local = sum.absent_rows_of_asking_side;
+  report->absent_rows_remote = sum.absent_rows_of_answering_side;
+  report->rows_received = sum.rows_received;
+  report->ranges = sum.ranges;
+  report->equal_ranges = sum.equal_ranges;
+  report->repeated_ranges = sum.repeated_ranges;
+  report->sent = BytesOf(sum.sent);
+  report->received = BytesOf(sum.received);
 }
 
 RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const JoinOptions& options) {
@@ -55,6 +85,7 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.limits.exchange.silence = options.silence;
   remote.most_attempts = options.attempts;
   remote.note = options.note;
+  remote.keep_ranges = options.report_ranges;
   return remote;
 }
 
@@ -64,10 +95,6 @@ absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& opti
   }
   if (peer.addresses.empty()) {
     return absl::InvalidArgumentError("the peer has no address: add one, as in \"host:7420\"");
-  }
-  if (peer.addresses.size() > 1) {
-    return absl::UnimplementedError(
-        "shards can be joined by `rocksieve join` only: give the peer one address");
   }
   if (options.keys_per_range == 0) {
     return absl::InvalidArgumentError("a range must have at least one key: keys_per_range is 0");
@@ -83,21 +110,21 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
   Cancellation cancellation(begin + std::min(options.timeout, kLongest));
   const CancellerScope scope(options.canceller ? options.canceller->impl() : nullptr,
                              &cancellation);
-  absl::StatusOr<std::unique_ptr<Source>> source = input.impl()->OpenSource(&cancellation);
-  if (!source.ok()) return source.status();
-  UnpackingResultSink sink(whole_rows, input.impl()->on_attribute(), IsAttribute(peer.on));
-  const std::string& address = peer.addresses.front();
-  absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
-      ChannelCredentialsFor(address, SecurityOf(peer.credentials, peer.server_name));
-  if (!credentials.ok()) return credentials.status();
-  RemoteJoinReport remote;
-  status = JoinRemotely({address, *credentials, peer.server_name, peer.token}, source->get(), &sink,
-                        RemoteOptions(operation, peer, options), &cancellation, &remote);
-  if (report != nullptr) {
-    *report = JoinReport();
-    Report(remote, report);
-    report->seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  std::vector<Remote> remotes;
+  for (const std::string& address : peer.addresses) {
+    absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
+        ChannelCredentialsFor(address, SecurityOf(peer.credentials, peer.server_name));
+    if (!credentials.ok()) return credentials.status();
+    remotes.push_back({address, *std::move(credentials), peer.server_name, peer.token});
   }
+  const absl::StatusOr<OpenedInput> opened =
+      input.impl()->OpenSources(remotes.size(), &cancellation);
+  if (!opened.ok()) return opened.status();
+  UnpackingResultSink sink(whole_rows, input.impl()->on_attribute(), IsAttribute(peer.on));
+  ShardedJoinReport joined;
+  status = JoinShards(remotes, opened->sources, {RemoteOptions(operation, peer, options), nullptr},
+                      &sink, &cancellation, &joined);
+  if (report != nullptr) Report(joined, report);
   return status;
 }
 

@@ -27,6 +27,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <rocksdb/options.h>
 #include <rocksdb/status.h>
@@ -81,6 +82,7 @@ struct JoinOptions {
   // Connections that break, or cannot be had, without a range finished in between.
   int attempts = 4;
   std::optional<Canceller> canceller;
+  bool report_ranges = false;  // JoinReport::range_reports: some 200 bytes for each
   // Told of broken connections before they are tried again. May be empty.
   std::function<void(const std::string& note)> note;
 };
@@ -95,8 +97,23 @@ struct WireBytes {
   uint64_t total() const { return planning + filters + verification + payload; }
 };
 
+// What happened in one range of keys.
+struct RangeSummary {
+  std::string address;  // of the shard
+  std::string begin;
+  std::optional<std::string> end;
+  std::string moves;  // in their order, of both sides: "filter filter sketch"; or "equal"
+  uint64_t local_keys = 0, remote_keys = 0, matched_keys = 0, rows_received = 0;
+  uint32_t repeats = 0;  // since a proof failed
+  WireBytes sent, received;
+  uint64_t round_trips = 0;
+  double seconds = 0;  // ranges overlap in time
+};
+
 struct JoinReport {
-  // Distinct keys, or attributes.
+  // Distinct keys, or attributes; a key that several shards have counts for each among the remote
+  // ones. Of several shards only kCount knows the first two.
+  bool keys_are_known = true;
   uint64_t matched_keys = 0, local_only_keys = 0, remote_only_keys = 0;
   // Rows without the attribute; of an operation that gives or counts them.
   uint64_t absent_rows_local = 0, absent_rows_remote = 0;
@@ -109,6 +126,7 @@ struct JoinReport {
   uint64_t wire_bytes_sent = 0, wire_bytes_received = 0;  // of gRPC messages: all of the above
   uint64_t attempts = 0;                                  // connections
   double seconds = 0;
+  std::vector<RangeSummary> range_reports;  // if asked for: JoinOptions::report_ranges
 };
 
 // Blocks. `on_row` may be empty (kCount gives no rows). `report` may be null; it is filled as far

@@ -17,8 +17,9 @@ struct Credentials {
 };
 
 struct Peer {
-  // host:port, unix:/path, or what gRPC resolves, such as dns:///name:port. NotSupported if there
-  // is more than one: shards are joined by the command.
+  // host:port, unix:/path, or what gRPC resolves, such as dns:///name:port. Several are shards,
+  // which have a part each of the rows there: they are joined with at once, this side is read once
+  // for all of them, and rows come when all are done. An error of one ends the join.
   std::vector<std::string> addresses;
   Credentials credentials;
   std::string server_name;  // that its certificate must have, if not that of the address

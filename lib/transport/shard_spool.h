@@ -13,29 +13,27 @@
 #include "join/temporary_file.h"
 #include "transport/result_sink.h"
 
-namespace rocksieve::tools {
+namespace rocksieve::join {
 
-class Spool final : public join::ResultSink {
+class ShardSpool final : public ResultSink {
  public:
-  static absl::StatusOr<std::unique_ptr<Spool>> Create();
+  static absl::StatusOr<std::unique_ptr<ShardSpool>> Create();
 
-  absl::Status Add(const join::Row& row, join::Side from) override {
-    return pending_.Add(row, from);
-  }
+  absl::Status Add(const Row& row, Side from) override { return pending_.Add(row, from); }
   absl::Status Commit() override;
   absl::Status Discard() override { return pending_.Clear(); }
   absl::Status Restart() override;
 
   // The next one of what is committed. The row is valid until the next call.
-  absl::StatusOr<bool> Next(join::Row* row, join::Side* from);
+  absl::StatusOr<bool> Next(Row* row, Side* from);
 
  private:
-  explicit Spool(std::unique_ptr<join::TemporaryFile> file) : file_(std::move(file)) {}
+  explicit ShardSpool(std::unique_ptr<TemporaryFile> file) : file_(std::move(file)) {}
   absl::Status Flush();
   absl::Status Need(size_t bytes);
 
-  join::RowSpool pending_;
-  const std::unique_ptr<join::TemporaryFile> file_;
+  RowSpool pending_;
+  const std::unique_ptr<TemporaryFile> file_;
   std::string buffer_;  // to be appended; or read and not yet taken, from taken_ on
   size_t taken_ = 0;
   uint64_t read_ = 0;  // bytes of the file
@@ -43,6 +41,6 @@ class Spool final : public join::ResultSink {
 
 // Rows of the answering side that any shard has; rows of the asking side that all shards gave. In
 // the order of their keys.
-absl::Status MergeShards(const std::vector<std::unique_ptr<Spool>>& shards, join::Sink* sink);
+absl::Status MergeShards(const std::vector<std::unique_ptr<ShardSpool>>& shards, Sink* sink);
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve::join

@@ -1,21 +1,18 @@
-#include "join/spool.h"
+#include "transport/shard_spool.h"
 
 #include <algorithm>
 
 #include "format/byte_io.h"
 #include "join/packed_row.h"
 
-namespace rocksieve::tools {
+namespace rocksieve::join {
 namespace {
-
-using join::Row;
-using join::Side;
 
 constexpr size_t kHeadBytes = 9;  // side, bytes of the packed row
 constexpr size_t kBufferBytes = 256 << 10;
 
 struct Shard {
-  Spool* spool;
+  ShardSpool* spool;
   bool any = false;
   std::string key;
   Row row;
@@ -32,16 +29,16 @@ struct Shard {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Spool>> Spool::Create() {
-  absl::StatusOr<std::unique_ptr<join::TemporaryFile>> file = join::TemporaryFile::Create("");
+absl::StatusOr<std::unique_ptr<ShardSpool>> ShardSpool::Create() {
+  absl::StatusOr<std::unique_ptr<TemporaryFile>> file = TemporaryFile::Create("");
   if (!file.ok()) return file.status();
-  return std::unique_ptr<Spool>(new Spool(*std::move(file)));
+  return std::unique_ptr<ShardSpool>(new ShardSpool(*std::move(file)));
 }
 
-absl::Status Spool::Commit() {
+absl::Status ShardSpool::Commit() {
   std::string packed;
   const absl::Status status = pending_.Visit([&](const Row& row, Side from) {
-    join::PackRow(row, &packed);
+    PackRow(row, &packed);
     ByteWriter out(&buffer_);
     out.U8(static_cast<uint8_t>(from));
     out.U64(packed.size());
@@ -53,18 +50,18 @@ absl::Status Spool::Commit() {
   return flushed.ok() ? pending_.Clear() : flushed;
 }
 
-absl::Status Spool::Flush() {
+absl::Status ShardSpool::Flush() {
   const absl::Status status = file_->Append(buffer_);
   buffer_.clear();
   return status;
 }
 
-absl::Status Spool::Restart() {
+absl::Status ShardSpool::Restart() {
   const absl::Status status = pending_.Clear();
   return status.ok() ? file_->Clear() : status;
 }
 
-absl::Status Spool::Need(size_t bytes) {
+absl::Status ShardSpool::Need(size_t bytes) {
   if (buffer_.size() - taken_ >= bytes) return absl::OkStatus();
   buffer_.erase(0, taken_);
   taken_ = 0;
@@ -77,7 +74,7 @@ absl::Status Spool::Need(size_t bytes) {
   return status;
 }
 
-absl::StatusOr<bool> Spool::Next(Row* row, Side* from) {
+absl::StatusOr<bool> ShardSpool::Next(Row* row, Side* from) {
   absl::Status status = Need(kHeadBytes);
   if (!status.ok()) return status;
   if (taken_ == buffer_.size()) return false;
@@ -88,13 +85,14 @@ absl::StatusOr<bool> Spool::Next(Row* row, Side* from) {
   if (!status.ok()) return status;
   const std::string_view packed = std::string_view(buffer_).substr(taken_ + kHeadBytes, bytes);
   taken_ += kHeadBytes + bytes;
-  if (!join::UnpackRow(packed, row)) {
-    return absl::DataLossError("a temporary file is not what was written to it: is the disk broken?");
+  if (!UnpackRow(packed, row)) {
+    return absl::DataLossError(
+        "a temporary file is not what was written to it: is the disk broken?");
   }
   return true;
 }
 
-absl::Status MergeShards(const std::vector<std::unique_ptr<Spool>>& spools, join::Sink* sink) {
+absl::Status MergeShards(const std::vector<std::unique_ptr<ShardSpool>>& spools, Sink* sink) {
   std::vector<Shard> shards;
   for (const auto& spool : spools) {
     shards.push_back({spool.get(), false, "", {}, Side::kAsking});
@@ -133,4 +131,4 @@ absl::Status MergeShards(const std::vector<std::unique_ptr<Spool>>& spools, join
   }
 }
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve::join
