@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
@@ -14,6 +15,9 @@
 namespace rocksieve::join {
 namespace {
 
+constexpr double kShareOfTheirLimit = 0.9;  // their ranges are not all alike
+constexpr double kFewKeys = 1000;           // ranges are not cut smaller because of the other side
+constexpr double kEstimatedKeys = 1.02;     // what estimates of our own keys are wrong by
 constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
 
 }  // namespace
@@ -43,7 +47,13 @@ struct AskingSide::Task {
 
 AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
     : source_(source), sink_(sink), options_(options), rest_(options.interval) {
-  Send(Hello{kProtocolVersion, options_.operation, options_.salt, source_->EstimateKeys()});
+  Hello hello;
+  hello.operation = options_.operation;
+  hello.salt = options_.salt;
+  hello.keys = source_->EstimateKeys();
+  hello.strategy = options_.planner.strategy;
+  hello.most_round_trips = static_cast<uint32_t>(options_.planner.most_round_trips);
+  Send(hello);
 }
 
 AskingSide::~AskingSide() = default;
@@ -92,6 +102,7 @@ absl::Status AskingSide::On(const HelloAnswer& answer) {
         "rocksieve on both sides");
   }
   answer_ = answer;
+  keys_per_range_ = KeysPerRange();
   return absl::OkStatus();
 }
 
@@ -142,6 +153,18 @@ absl::Status AskingSide::OpenNext() {
   return Open(&tasks_.back());
 }
 
+// As large as both sides allow, and about equal: a small one costs nearly as much as a large one.
+uint64_t AskingSide::KeysPerRange() const {
+  const auto mine = static_cast<double>(std::max<uint64_t>(1, source_->EstimateKeys()));
+  const auto theirs = static_cast<double>(std::max<uint64_t>(1, answer_->keys));
+  const double fits_there = kShareOfTheirLimit * static_cast<double>(answer_->most_keys_per_range) *
+                            std::min(1.0, mine / theirs);
+  const double most = std::max(1.0, std::min(static_cast<double>(options_.keys_per_range),
+                                             std::max(fits_there, kFewKeys)));
+  const double ranges = std::ceil(mine / most);
+  return static_cast<uint64_t>(std::min(most, std::ceil(kEstimatedKeys * mine / ranges)));
+}
+
 absl::Status AskingSide::Scan(Task* task, uint64_t salt) {
   const bool first = !task->scanned;
   if (first) task->opened = std::chrono::steady_clock::now();
@@ -153,7 +176,9 @@ absl::Status AskingSide::Scan(Task* task, uint64_t salt) {
                                    &task->keys, &task->filters, &scanned);
   } else {
     task->filters.reset();
-    status = ScanKeys(source_, task->interval, salt, options_.keys_per_range, &task->keys);
+    // What was scanned before is not cut again.
+    status = ScanKeys(source_, task->interval, salt,
+                      first ? keys_per_range_ : options_.keys_per_range, &task->keys);
   }
   if (scanned) statistics_.keys_hashed += task->keys.sum.count;
   return status;
@@ -269,6 +294,9 @@ absl::Status AskingSide::Continue(Task* task) {
     statistics_.filters_built += matching->counts().filters_built;
     statistics_.filters += matching->counts().filters_sent + matching->counts().filters_received;
     CountEnding(matching->ending());
+    // The last turn is the answering side's, and its first one comes with the opening.
+    statistics_.most_range_round_trips =
+        std::max(statistics_.most_range_round_trips, matching->counts().turns / 2);
     task->phase = Task::Phase::kSettled;
   }
   return absl::OkStatus();

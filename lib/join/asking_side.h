@@ -31,9 +31,10 @@ struct AskingOptions {
   bool absent_rows = true;
   // Fresh and random for each session: whoever knows it can choose keys whose hashes collide.
   uint64_t salt = 0;
-  // Keys of a range are kept in memory, 24 bytes each, times the ranges under way.
-  uint64_t keys_per_range = uint64_t{1} << 18;
-  size_t ranges_ahead = 4;
+  // Of a range, about 80 bytes per key are kept in memory, times the ranges under way. Larger ranges
+  // cost less per key, above all where few keys differ, and fewer round trips in all.
+  uint64_t keys_per_range = uint64_t{1} << 20;
+  size_t ranges_ahead = 2;
   int most_attempts = 3;  // per range, until the join fails
   uint64_t most_row_bytes = kDefaultMostRowBytes;  // of the other side, key and value
   // Whether rows of this side without the attribute are given to the sink and counted. Whoever
@@ -80,6 +81,7 @@ class AskingSide final : public Session {
 
   absl::StatusOr<Task*> Find(uint64_t range);
   absl::Status OpenNext();
+  uint64_t KeysPerRange() const;
   absl::Status Open(Task* task);
   absl::Status Scan(Task* task, uint64_t salt);
   absl::Status Continue(Task* task);
@@ -103,6 +105,7 @@ class AskingSide final : public Session {
   Sink* const sink_;
   const AskingOptions options_;
   std::optional<HelloAnswer> answer_;
+  uint64_t keys_per_range_ = 0;
   std::optional<KeyInterval> rest_;  // of the key space, for which there are no tasks yet
   Tasks tasks_;                      // in key order
   // Numbers of ranges as they come are even, those of what was cut off of a range odd: so sessions

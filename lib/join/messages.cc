@@ -18,6 +18,7 @@ namespace {
 constexpr uint32_t kMagic = 0x004A5352;
 constexpr uint64_t kMostAttempts = 255;
 constexpr uint64_t kMostFailureBytes = 4096;
+constexpr uint64_t kMostRoundTrips = 1000;
 
 constexpr size_t kCheckBytes = 4;
 
@@ -33,6 +34,8 @@ struct Writer {
     out.U8(static_cast<uint8_t>(m.operation));
     out.U64(m.salt);
     out.Varint(m.keys);
+    out.U8(static_cast<uint8_t>(m.strategy));
+    out.Varint(m.most_round_trips);
   }
   void operator()(const HelloAnswer& m) {
     out.U32(kMagic);
@@ -40,6 +43,7 @@ struct Writer {
     out.Varint(m.keys);
     m.absent.Write(&out);
     out.U64(m.hash_check);
+    out.Varint(m.most_keys_per_range);
   }
   void operator()(const Open& m) {
     out.Varint(m.range);
@@ -99,6 +103,10 @@ void Read(ByteReader* in, Hello* m) {
   m->operation = static_cast<Operation>(operation);
   m->salt = in->U64();
   m->keys = in->Varint();
+  const uint8_t strategy = in->U8();
+  if (strategy > static_cast<uint8_t>(Strategy::kSymbols)) in->Fail();
+  m->strategy = static_cast<Strategy>(strategy);
+  m->most_round_trips = static_cast<uint32_t>(in->Varint(kMostRoundTrips));
 }
 
 void Read(ByteReader* in, HelloAnswer* m) {
@@ -107,6 +115,7 @@ void Read(ByteReader* in, HelloAnswer* m) {
   m->keys = in->Varint();
   m->absent.Read(in);
   m->hash_check = in->U64();
+  m->most_keys_per_range = in->Varint();
 }
 
 void Read(ByteReader* in, Open* m) {

@@ -21,6 +21,7 @@
 
 #include "join/operation.h"
 #include "join/source.h"
+#include "join/strategy.h"
 #include "sketch/set_sum.h"
 
 namespace rocksieve::join {
@@ -35,6 +36,9 @@ struct Hello {
   Operation operation = Operation::kIntersection;
   uint64_t salt = 0;  // of the session
   uint64_t keys = 0;  // of the asking side, estimated
+  // How the asking side wants ranges to be settled.
+  Strategy strategy = Strategy::kAuto;
+  uint32_t most_round_trips = 4;
 };
 
 struct HelloAnswer {
@@ -45,6 +49,8 @@ struct HelloAnswer {
   // HashCheck() of the hello's salt: that both sides compute the same hashes. Else, nothing would
   // match, and sums of nothing agree.
   uint64_t hash_check = 0;
+  // Beyond which it will cut ranges.
+  uint64_t most_keys_per_range = 0;
 };
 
 // A part of the key space, to be settled by itself. The salt of its hashes follows from that of the

@@ -196,7 +196,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
        "matches rows here by it: value.json(/id). Default: key");
   text("--right-on", &run->remote.request.on, "ATTR", "the same there");
   text("--strategy", &run->remote.strategy, "NAME",
-       "one for all: list, keys, symbols, sketch. Default: auto, the cheapest")
+       join::StrategyNames() + ". Default: auto, the cheapest mix")
       ->group(kRareFlags);
   parser
       ->add_flag("--explain{plan}", flags->explain,
@@ -216,9 +216,9 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   parser
       ->add_option("--range-keys", run->remote.asking.keys_per_range,
                    "keys of a range, the unit of memory and of going on after a break. "
-                   "Default: 262144")
+                   "Default: 1048576")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(CLI::Range(1, 1 << 21))
       ->group(kRareFlags);
   number("--timeout", &flags->seconds, 1 << 30, "seconds for all of it. Default: 86400");
   number("--silence", &flags->silence_seconds, 1 << 20,

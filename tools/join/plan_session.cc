@@ -95,11 +95,11 @@ void PlanSession::Price() {
   standing.common = static_cast<double>(plan_.range_common_keys);
   if (standing.mine == 0 || standing.theirs == 0) return;  // settled without a word
   // As in a join: the smaller side begins.
-  if (plan_.remote_keys <= 2 * plan_.local_keys) std::swap(standing.mine, standing.theirs);
+  const bool asking_side_begins = plan_.remote_keys > 2 * plan_.local_keys;
+  if (!asking_side_begins) std::swap(standing.mine, standing.theirs);
   join::PlannerOptions options;
   options.bits_per_key = keys_.bits_per_key;
   options.all_keys = standing.mine;
-  const bool asking_side_begins = plan_.remote_keys > 2 * plan_.local_keys;
   const join::TurnLimit limit{asking_side_begins,
                               join::TurnsOf(options.most_round_trips, asking_side_begins)};
   for (const join::Strategy strategy : join::kAllStrategies) {
@@ -108,6 +108,8 @@ void PlanSession::Price() {
     if (strategy == join::Strategy::kAuto) plan_.first_move = Words(move);
     plan_.strategies.push_back({std::string(NameOf(strategy)), move.bits});
   }
+  options.strategy = join::Strategy::kAuto;
+  plan_.keys_are_as_cheap = KeysAreAsCheap(standing, limit, options);
   std::stable_sort(plan_.strategies.begin(), plan_.strategies.end(),
                    [](const StrategyCost& a, const StrategyCost& b) { return a.bits < b.bits; });
 }
