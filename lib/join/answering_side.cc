@@ -79,6 +79,7 @@ absl::Status AnsweringSide::On(const Hello& hello) {
   options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
   HelloAnswer answer;
   answer.keys = source_->EstimateKeys();
+  answer.hash_check = HashCheck(hello.salt);
   answer.most_keys_per_range = options_.most_keys_per_range;
   if (SendsUnmatched(hello.operation) || hello.operation == Operation::kCount) {
     const absl::Status status = SumAbsentRows(source_, hello.salt, &answer.absent);
@@ -96,6 +97,11 @@ absl::Status AnsweringSide::On(const Open& open) {
   }
   if (open.interval.end && *open.interval.end < open.interval.begin) {
     return absl::InvalidArgumentError("the asking side opened a range that ends before it begins");
+  }
+  if (open.sum.count > kMostKeysOfARange) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the asking side says that it has ", open.sum.count, " keys in a range, where ",
+                     kMostKeysOfARange, " are allowed"));
   }
   const uint64_t salt = RangeSalt(hello_->salt, open.range, open.attempt);
   // A range that was too large comes again with the end that it was told: its keys are here.
@@ -139,6 +145,7 @@ absl::Status AnsweringSide::On(const Open& open) {
   options.begins = open.answering_side_begins;
   options.their_count = static_cast<double>(open.sum.count);
   options.their_count_is_exact = true;
+  options.most_list_entries = open.sum.count;
   options.common = static_cast<double>(std::min(open.sum.count, keys.sum.count)) / 2;
   size_t counters = 0;
   if (!open.estimator.empty()) {

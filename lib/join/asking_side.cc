@@ -96,6 +96,11 @@ absl::Status AskingSide::On(const HelloAnswer& answer) {
         "the answering side speaks version ", answer.version, " of the join protocol, this side ",
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
+  if (answer.hash_check != HashCheck(options_.salt)) {
+    return absl::InvalidArgumentError(
+        "the answering side computes other hashes than this side: use the same version of "
+        "rocksieve on both sides");
+  }
   answer_ = answer;
   keys_per_range_ = KeysPerRange();
   return absl::OkStatus();
@@ -211,6 +216,11 @@ absl::Status AskingSide::On(const Facts& facts) {
   if (task->phase != Task::Phase::kOpening || task->attempt != facts.attempt) {
     return absl::InvalidArgumentError("the answering side opened a range that it was not asked to");
   }
+  if (facts.sum.count > kMostKeysOfARange) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the answering side says that it has ", facts.sum.count, " keys, where ",
+        kMostKeysOfARange, " are allowed"));
+  }
   task->theirs = facts.sum;
   if (facts.outcome == Facts::Outcome::kTooLarge) {
     if (!task->interval.Contains(facts.next_key) || facts.next_key == task->interval.begin) {
@@ -241,6 +251,7 @@ absl::Status AskingSide::On(const Facts& facts) {
   options.begins = answer_->keys > 2 * source_->EstimateKeys();
   options.their_count = static_cast<double>(facts.sum.count);
   options.their_count_is_exact = true;
+  options.most_list_entries = facts.sum.count;
   options.common = static_cast<double>(facts.common);
   options.common_error =
       CommonError(CountersFor(source_->EstimateKeys(), answer_->keys), options.common,
