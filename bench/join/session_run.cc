@@ -148,7 +148,8 @@ SessionOutcome RunSession(const KeySets& sets, const Keys& common,
   asking.keys_per_range = settings.keys_per_range;
   asking.planner = planner;
   join::AnsweringOptions answering;
-  answering.most_keys_per_range = 4 * settings.keys_per_range;
+  answering.most_keys_per_range =
+      std::max(answering.most_keys_per_range, 2 * settings.keys_per_range);
   answering.planner = planner;
   KeySource here(&sets.asking), there(&sets.answering);
   UnmatchedKeys unmatched(sets.asking, common);

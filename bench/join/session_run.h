@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "join/asking_side.h"
 #include "join/key_set.h"
 #include "join/statistics.h"
 #include "join/strategy.h"
@@ -23,7 +24,7 @@ struct Link {
 };
 
 struct SessionSettings {
-  uint64_t keys_per_range = uint64_t{1} << 18;  // as by default
+  uint64_t keys_per_range = join::AskingOptions().keys_per_range;
   // Of a range, besides the one that opens it; the planner's own limit if there is none.
   std::optional<int> most_round_trips;
   join::Strategy strategy = join::Strategy::kAuto;

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "join/measured_runs.h"
+#include "text.h"
 
 namespace rocksieve::bench {
 
@@ -10,8 +11,9 @@ Table MeasureSizes(FigureRun* run) {
   table.name = "sizes";
   table.title = "SIZES";
   table.explanation =
-      "Two sides of the same size with half of their keys in common, with the default ranges of "
-      "262,144 keys. CPU time is that of both sides together, without reading a database.";
+      "Two sides of the same size with half of their keys in common, in ranges of at most " +
+      tools::Thousands(SessionSettings().keys_per_range) +
+      " keys, as by default. CPU time is that of both sides together, without reading a database.";
   using Kind = Column::Kind;
   table.columns = {{"keys_per_side", "keys per", "side", Kind::kFixed, 0},
                    {"median_bytes", "", "bytes", Kind::kFixed, 0},

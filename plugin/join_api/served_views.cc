@@ -68,6 +68,7 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served, const ServeOption
 JoinServiceOptions ServiceOptionsOf(const ServeOptions& options) {
   JoinServiceOptions service;
   service.most_sessions = options.most_sessions;
+  service.most_sessions_per_peer = options.most_sessions_per_peer;
   service.tokens = options.tokens;
   service.session_time = options.session_time;
   service.limits.exchange.silence = options.silence;

@@ -73,9 +73,9 @@ struct JoinOptions {
 
   // "auto": the cheapest for each range; else one for all, as `rocksieve join --strategy` has it.
   std::string strategy = "auto";
-  // Keys of a range: the unit of memory (some 200 bytes per key here, and as much there), and of
-  // going on after the connection broke.
-  uint64_t keys_per_range = uint64_t{1} << 18;
+  // Keys of a range, at most: the unit of memory, and of going on after the connection broke. The
+  // peer may ask for smaller ones.
+  uint64_t keys_per_range = uint64_t{1} << 20;
 
   std::chrono::milliseconds timeout = std::chrono::hours(24);     // for all of it
   std::chrono::milliseconds silence = std::chrono::seconds(120);  // until a silent peer is given up

@@ -43,6 +43,7 @@ struct SessionSummary {
 
 struct ServeOptions {
   size_t most_sessions = 8;                 // at once; more are told to come again
+  size_t most_sessions_per_peer = 4;        // by certificate, else by address
   size_t memory_bytes = size_t{256} << 20;  // per session, about
   std::vector<std::string> tokens;          // a peer needs one of them; none: no token
   std::chrono::milliseconds session_time = std::chrono::hours(6);  // at most
