@@ -86,6 +86,10 @@ int Main(int argc, char** argv) {
       ->check([](const std::string& name) {
         return join::StrategyNamed(name) ? "" : "there is no strategy " + name;
       });
+  app.add_option("--overlaps", flags.settings.overlap_percents,
+                 "percent of keys in common [0,10,50,90,98,99.9; --full: more]")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 100.0));
   app.add_option("--only", flags.only, "tables: overlaps, differences, uneven, sizes, link")
       ->delimiter(',')
       ->check(CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "link"}));
@@ -94,6 +98,9 @@ int Main(int argc, char** argv) {
   app.footer("Example: ./run bench join --only=overlaps --seeds=20 --picture=overlap.svg");
   CLI11_PARSE(app, argc, argv);
   flags.settings.strategy = *join::StrategyNamed(strategy);
+  if (flags.settings.full && app.count("--overlaps") == 0) {
+    flags.settings.overlap_percents = {0, 1, 10, 25, 50, 75, 90, 95, 98, 99, 99.9};
+  }
   if (flags.settings.quick) {
     if (app.count("--keys") == 0) flags.settings.keys = 20'000;
     if (app.count("--seeds") == 0) flags.settings.seeds = 1;

@@ -48,10 +48,7 @@ Table MeasureOverlaps(FigureRun* run) {
                    {"shipped_bits_per_key", "keys", "shipped", Kind::kSignificant, 3},
                    {"bloom_join_bits_per_key", "Bloom", "join", Kind::kSignificant, 3},
                    {"rateless_bits_per_key", "", "RIBLT", Kind::kSignificant, 3}};
-  const std::vector<double> percents =
-      run->settings.full ? std::vector<double>{0, 1, 10, 25, 50, 75, 90, 95, 98, 99, 99.9}
-                         : std::vector<double>{0, 10, 50, 90, 98, 99.9};
-  for (const double percent : percents) {
+  for (const double percent : run->settings.overlap_percents) {
     Circumstances circumstances;
     circumstances.asking = circumstances.answering = keys;
     circumstances.common =
