@@ -172,7 +172,7 @@ int Run(Flags flags) {
 void AddFlags(CLI::App* parser, Flags* flags) {
   JoinRunOptions* run = &flags->run;
   const auto text = [&](const char* name, std::string* value, const char* type,
-                        const char* description) {
+                        const std::string& description) {
     return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
   };
   text("--db", &run->directory, "DIR", "this side's database")->required();
