@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
 
 uint64_t* PurposeOf(const Message& message, Traffic* traffic) {
+  if (std::holds_alternative<Filters>(message)) return &traffic->filters;
   if (std::holds_alternative<Rows>(message)) return &traffic->payload;
   if (const Turn* turn = std::get_if<Turn>(&message)) {
     const bool filter =
@@ -34,6 +35,9 @@ struct AskingSide::Task {
   const uint64_t range;
   KeyInterval interval;
   uint32_t attempt = 0;
+  uint32_t attempts_without_fault = 0;  // given up since ready filters were withdrawn
+  bool answering_side_begins = true;
+  bool ignores_turn = false;  // the next one, which belongs to an attempt that was given up
   Phase phase = Phase::kToOpen;
   RangeKeys keys;  // the candidates are given away when matching begins
   SetSum theirs;
@@ -44,8 +48,19 @@ struct AskingSide::Task {
 };
 
 AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
-    : source_(source), sink_(sink), options_(options), rest_(options.interval) {
-  Send(Hello{kProtocolVersion, options_.operation, options_.salt, source_->EstimateKeys()});
+    : source_(source),
+      sink_(sink),
+      options_(options),
+      ready_(source, options.ready),
+      rest_(options.interval) {
+  Hello hello{kProtocolVersion, options_.operation, options_.salt, source_->EstimateKeys()};
+  hello.interval = options_.interval;
+  if (options_.planner.ready_filters != ReadyFilterUse::kNever) {
+    hello.ready = offer_ = ready_.Offer(options_.interval);
+    hello.accepted_ready_bytes = options_.ready.most_bytes;
+    hello.readable_formats = options_.ready.readable_formats();
+  }
+  Send(hello);
 }
 
 AskingSide::~AskingSide() = default;
@@ -75,8 +90,18 @@ absl::Status AskingSide::On(const HelloAnswer& answer) {
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
   answer_ = answer;
+  statistics_.ready.choice = answer.ready_choice;
+  if (answer.ready_choice == ReadyChoice::kAnswering) ready_.BeginReceiving();
+  if (answer.ready_choice == ReadyChoice::kAsking) {
+    if (!offer_.exists()) {
+      return absl::InvalidArgumentError("the answering side wants filters that were not offered");
+    }
+    ready_.BeginSending(answer.accepted_ready_bytes);
+  }
   return absl::OkStatus();
 }
+
+absl::Status AskingSide::On(const Filters& filters) { return ready_.Receive(filters); }
 
 absl::Status AskingSide::On(const Failure& failure) {
   done_ = true;
@@ -95,8 +120,15 @@ absl::StatusOr<AskingSide::Task*> AskingSide::Find(uint64_t range) {
 absl::StatusOr<std::string> AskingSide::Next() {
   if (messages_.empty() && answer_ && !done_) {
     absl::Status status = AdvanceSettled();
+    Filters filters;
+    if (status.ok() && messages_.empty() && ready_.has_unsent() && ready_.Next(&filters)) {
+      Send(filters);
+    }
     if (status.ok() && messages_.empty()) status = OpenNext();
     if (!status.ok()) return status;
+    if (messages_.empty() && !ready_.finished() && ready_.Next(&filters)) Send(filters);
+    statistics_.ready.filters = ready_.filters();
+    statistics_.ready.bytes = ready_.bytes();
     if (messages_.empty() && tasks_.empty() && !rest_) {
       const absl::StatusOr<bool> finished = AdvanceAbsent();
       if (!finished.ok()) return finished.status();
@@ -119,31 +151,51 @@ absl::Status AskingSide::OpenNext() {
     if (task.phase == Task::Phase::kToOpen) return Open(&task);
   }
   if (under_way == options_.ranges_ahead || !rest_) return absl::OkStatus();
-  tasks_.emplace_back(next_range_++, *std::exchange(rest_, std::nullopt));
+  KeyInterval interval = *rest_;
+  if (!ready_.MayOpen(interval.begin, &interval.end)) return absl::OkStatus();
+  if (interval.end == rest_->end) {
+    rest_.reset();
+  } else {
+    rest_->begin = *interval.end;
+  }
+  tasks_.emplace_back(next_range_++, std::move(interval));
   statistics_.ranges++;
   return Open(&tasks_.back());
 }
 
 absl::Status AskingSide::Open(Task* task) {
-  const uint64_t salt = RangeSalt(options_.salt, task->range, task->attempt);
-  const absl::Status status =
-      ScanKeys(source_, task->interval, salt, options_.keys_per_range, &task->keys);
-  if (!status.ok()) return status;
-  if (task->keys.next_key) {
-    // Only the last task may be cut short here: the others have been scanned before.
-    rest_ = KeyInterval{*task->keys.next_key, task->interval.end};
-    task->interval.end = *task->keys.next_key;
+  uint64_t salt = 0;
+  ReadyUse ready;
+  for (;;) {
+    salt = RangeSalt(options_.salt, task->range, task->attempt);
+    // Only the first attempt relies on ready filters.
+    const bool use =
+        task->attempt == 0 && ready_.usable() && ready_.set()->Covers(task->interval.end);
+    ready =
+        use ? ReadyUse{ready_.set(), ready_.role() == ReadyExchange::Role::kReceiver} : ReadyUse();
+    const absl::Status status =
+        ScanKeys(source_, task->interval, salt, options_.keys_per_range, &task->keys, ready);
+    if (!status.ok()) return status;
+    if (!task->keys.uncovered) break;
+    const absl::Status repeated = RepeatWithoutReady(task);
+    if (!repeated.ok()) return repeated;
   }
+  if (task->keys.next_key) CutShort(task, *task->keys.next_key);
   task->phase = Task::Phase::kOpening;
   join::Open open;
   open.range = task->range;
   open.attempt = task->attempt;
   open.interval = task->interval;
   open.sum = task->keys.sum;
-  // The smaller side begins: what it says is shorter, and says more.
-  open.answering_side_begins = answer_->keys <= 2 * source_->EstimateKeys();
+  if (ready.prunes) {
+    open.pruning.filters = ready.set->size();
+    open.pruning.digest = ready.set->DigestOf(ready.set->size());
+    open.pruning.candidates = task->keys.candidates.size();
+    statistics_.ready.pruned_keys += task->keys.sum.count - task->keys.candidates.size();
+  }
+  task->answering_side_begins = open.answering_side_begins = AnsweringSideBegins(*task, ready);
   const size_t counters = CountersFor(source_->EstimateKeys(), answer_->keys);
-  if (counters != 0 && !task->keys.candidates.empty()) {
+  if (counters != 0 && !task->keys.candidates.empty() && ready.set == nullptr) {
     open.estimator = EncodeEstimator(task->keys.candidates, counters, salt);
   }
   Send(open);
@@ -158,18 +210,34 @@ absl::Status AskingSide::On(const Facts& facts) {
     return absl::InvalidArgumentError("the answering side opened a range that it was not asked to");
   }
   task->theirs = facts.sum;
+  if (facts.pruning.filters) {
+    const bool sent = task->attempt == 0 && ready_.role() == ReadyExchange::Role::kSender;
+    if (!sent || facts.pruning.candidates > facts.sum.count) {
+      return absl::InvalidArgumentError("the answering side dropped keys for no reason");
+    }
+    if (facts.outcome != Facts::Outcome::kTooLarge) {
+      statistics_.ready.pruned_keys += facts.sum.count - facts.pruning.candidates;
+    }
+    if (ready_.set() == nullptr ||
+        !ready_.set()->IsCoveredBy(*facts.pruning.filters, facts.pruning.digest,
+                                   task->interval.end)) {
+      task->ignores_turn = facts.outcome == Facts::Outcome::kOpened && task->answering_side_begins;
+      return RepeatWithoutReady(task);
+    }
+  }
   if (facts.outcome == Facts::Outcome::kTooLarge) {
     if (!task->interval.Contains(facts.next_key) || facts.next_key == task->interval.begin) {
       return absl::InvalidArgumentError("the answering side cut a range outside of it");
     }
-    const auto after = std::find_if(tasks_.begin(), tasks_.end(),
-                                    [task](const Task& other) { return &other == task; });
-    tasks_.emplace(std::next(after), next_range_++,
-                   KeyInterval{facts.next_key, task->interval.end});
-    statistics_.ranges++;
-    task->interval.end = facts.next_key;
+    CutShort(task, facts.next_key);
     task->phase = Task::Phase::kToOpen;
     return absl::OkStatus();
+  }
+  if (facts.outcome == Facts::Outcome::kWithdrawn) {
+    if (task->attempt > 0 || ready_.role() != ReadyExchange::Role::kReceiver) {
+      return absl::InvalidArgumentError("the answering side withdrew filters that were not used");
+    }
+    return RepeatWithoutReady(task);
   }
   if (facts.outcome == Facts::Outcome::kEqual) {
     if (!(facts.sum == task->keys.sum)) {
@@ -182,8 +250,9 @@ absl::Status AskingSide::On(const Facts& facts) {
   }
   Matching::Options options;
   options.salt = RangeSalt(options_.salt, task->range, task->attempt);
-  options.begins = answer_->keys > 2 * source_->EstimateKeys();
-  options.their_count = static_cast<double>(facts.sum.count);
+  options.begins = !task->answering_side_begins;
+  options.their_count =
+      static_cast<double>(facts.pruning.filters ? facts.pruning.candidates : facts.sum.count);
   options.their_count_is_exact = true;
   options.common = static_cast<double>(facts.common);
   options.planner = options_.planner;
@@ -199,6 +268,7 @@ absl::Status AskingSide::On(const Facts& facts) {
 absl::Status AskingSide::On(const Turn& turn) {
   absl::StatusOr<Task*> task = Find(turn.range);
   if (!task.ok()) return task.status();
+  if (std::exchange((*task)->ignores_turn, false)) return absl::OkStatus();
   if ((*task)->phase != Task::Phase::kMatching ||
       (*task)->matching->state() != Matching::State::kTheirTurn) {
     return absl::InvalidArgumentError("the answering side spoke out of turn");
@@ -252,10 +322,10 @@ void AskingSide::CountEnding(MoveKind ending) {
 absl::Status AskingSide::Repeat(Task* task, const absl::Status& why) {
   statistics_.repeated_ranges++;
   task->attempt++;
-  if (task->attempt >= static_cast<uint32_t>(options_.most_attempts)) {
+  const uint32_t faults = task->attempt - task->attempts_without_fault;
+  if (faults >= static_cast<uint32_t>(options_.most_attempts)) {
     return absl::DataLossError(absl::StrCat(
-        "the two sides still disagree about a range after ", task->attempt, " attempts (",
-        why.message(),
+        "the two sides still disagree about a range after ", faults, " attempts (", why.message(),
         "); one of them is broken, or changes its data while it is read. No result was given "
         "for the range"));
   }
@@ -264,6 +334,43 @@ absl::Status AskingSide::Repeat(Task* task, const absl::Status& why) {
   task->result.reset();
   task->equal = false;
   return absl::OkStatus();
+}
+
+absl::Status AskingSide::RepeatWithoutReady(Task* task) {
+  if (ready_.usable() && ready_.role() == ReadyExchange::Role::kSender) {
+    Send(Filters{Filters::State::kWithdrawn, ""});
+  }
+  ready_.Withdraw();
+  statistics_.ready.withdrawn_ranges++;
+  task->attempt++;
+  task->attempts_without_fault++;
+  task->phase = Task::Phase::kToOpen;
+  return absl::OkStatus();
+}
+
+// The part that is cut off is a range of its own, which comes next.
+void AskingSide::CutShort(Task* task, const std::string& next_key) {
+  const auto after = std::find_if(tasks_.begin(), tasks_.end(),
+                                  [task](const Task& other) { return &other == task; });
+  if (std::next(after) == tasks_.end() && (!rest_ || rest_->begin == task->interval.end)) {
+    rest_ = KeyInterval{next_key, options_.interval.end};
+  } else {
+    tasks_.emplace(std::next(after), next_range_++, KeyInterval{next_key, task->interval.end});
+    statistics_.ranges++;
+  }
+  task->interval.end = next_key;
+}
+
+// The smaller side begins: what it says is shorter, and says more. Where this side cannot know how
+// many candidates the other has, it takes what is to be expected.
+bool AskingSide::AnsweringSideBegins(const Task& task, const ReadyUse& ready) const {
+  const auto own_keys = static_cast<double>(source_->EstimateKeys());
+  const auto their_keys = static_cast<double>(answer_->keys);
+  if (ready.set == nullptr || own_keys < 1) return their_keys <= 2 * own_keys;
+  const auto mine = static_cast<double>(task.keys.candidates.size());
+  double theirs = their_keys / own_keys * static_cast<double>(task.keys.sum.count);
+  if (!ready.prunes) theirs = std::min(mine, theirs) / 2 + offer_.pass_rate * theirs;
+  return theirs <= 2 * mine;
 }
 
 absl::Status AskingSide::AdvanceSettled() {

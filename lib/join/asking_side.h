@@ -13,6 +13,7 @@
 #include "join/messages.h"
 #include "join/range_keys.h"
 #include "join/range_result.h"
+#include "join/ready_exchange.h"
 #include "join/session.h"
 #include "join/sink.h"
 #include "join/source.h"
@@ -36,6 +37,7 @@ struct AskingOptions {
   // joins with several sides at once does so himself, and once: EmitAbsentRows().
   bool own_absent_rows = true;
   PlannerOptions planner;
+  ReadyOptions ready;
 };
 
 class AskingSide final : public Session {
@@ -64,6 +66,7 @@ class AskingSide final : public Session {
   absl::Status On(const Turn& turn);
   absl::Status On(const Rows& rows);
   absl::Status On(const Failure& failure);
+  absl::Status On(const Filters& filters);
   template <typename Other>
   absl::Status On(const Other&);
 
@@ -71,6 +74,10 @@ class AskingSide final : public Session {
   absl::Status OpenNext();
   absl::Status Open(Task* task);
   absl::Status Continue(Task* task);
+  // The ready filters turned out not to be what they should.
+  absl::Status RepeatWithoutReady(Task* task);
+  void CutShort(Task* task, const std::string& next_key);
+  bool AnsweringSideBegins(const Task& task, const ReadyUse& ready) const;
   // Another attempt, if there is one left.
   absl::Status Repeat(Task* task, const absl::Status& why);
   // The same after rows of it went to the sink.
@@ -89,6 +96,8 @@ class AskingSide final : public Session {
   Sink* const sink_;
   const AskingOptions options_;
   std::optional<HelloAnswer> answer_;
+  ReadyExchange ready_;
+  ReadyOffer offer_;                 // of this side's
   std::optional<KeyInterval> rest_;  // of the key space, for which there are no tasks yet
   Tasks tasks_;                      // in key order
   uint64_t next_range_ = 0;

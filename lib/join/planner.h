@@ -40,6 +40,9 @@ struct Standing {
   double common = 0;  // estimated: candidates of both
 };
 
+// Whether a session begins with filters that one side has already (ready_choice.h).
+enum class ReadyFilterUse : uint8_t { kIfItPays, kAlways, kNever };
+
 struct PlannerOptions {
   // Of the sender's keys, front-coded and compressed, if all of them are shipped: from a sample.
   // Fewer of them lie farther apart and cost more each.
@@ -49,6 +52,7 @@ struct PlannerOptions {
   int most_filters = 4;           // in a row, by both sides together
   // Only this ending, or filters before it: for comparisons.
   std::optional<MoveKind> forced;
+  ReadyFilterUse ready_filters = ReadyFilterUse::kIfItPays;
 };
 
 // REQUIRES: mine > 0 and theirs > 0. Takes some 10 us.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "join/ready_choice.h"
+
 namespace rocksieve::join {
 
 // Bytes of messages by what they are for.
@@ -29,6 +31,14 @@ struct Statistics {
   uint64_t ranges_by_list = 0, ranges_by_keys = 0, ranges_by_symbols = 0, ranges_by_sketch = 0;
   uint64_t filters = 0;  // sent and received
   Traffic sent, received;
+
+  // Filters that lay ready when the session began.
+  struct ReadyFilters {
+    ReadyChoice choice = ReadyChoice::kNotThere;
+    uint64_t filters = 0, bytes = 0;
+    uint64_t pruned_keys = 0;       // of the side that received them
+    uint64_t withdrawn_ranges = 0;  // begun with them in vain
+  } ready;
 };
 
 }  // namespace rocksieve::join

@@ -1,0 +1,103 @@
+#include "join/ready_choice.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace rocksieve::join {
+namespace {
+
+// What may be paid for a first byte that no scan is waited for: its price in bits is what a link of
+// 20 Mbit/s carries in the meantime, but never more than this, since bytes are what a join is
+// about.
+constexpr double kLinkBitsPerSecond = 20e6;
+constexpr double kScannedKeysPerSecond = 2e6;
+constexpr double kMostBitsForTime = 8 * 10'000;
+constexpr double kMostTimesAsDear = 1.05;
+constexpr double kUselessPassRate = 0.5;
+constexpr double kOverlaps[] = {0.05, 0.5, 0.9};
+
+double PriceWithout(double asking, double answering, double common, const PlannerOptions& options) {
+  const Standing standing = {std::min(asking, answering), std::max(asking, answering), common};
+  return CheapestMove(standing, options).bits;
+}
+
+double PriceWith(const ReadySide& sender, const ReadySide& receiver, double common,
+                 const PlannerOptions& options) {
+  const double passed = std::max(1.0, common + sender.offer.pass_rate * (receiver.keys - common));
+  const Standing senders_turn = {sender.keys, passed, common};
+  const Standing receivers_turn = {passed, sender.keys, common};
+  return 8 * static_cast<double>(sender.offer.bytes) +
+         std::min(CheapestMove(senders_turn, options).bits,
+                  CheapestMove(receivers_turn, options).bits);
+}
+
+bool Usable(const ReadySide& sender, const ReadySide& receiver) {
+  return sender.offer.exists() && sender.offer.bytes <= receiver.accepted_bytes &&
+         (sender.offer.formats & ~receiver.readable_formats) == 0;
+}
+
+}  // namespace
+
+std::string_view Describe(ReadyChoice choice) {
+  switch (choice) {
+    case ReadyChoice::kNotThere:
+      return "not used: neither side has filters of whole keys in SST files";
+    case ReadyChoice::kAnswering:
+      return "used: the answering side's";
+    case ReadyChoice::kAsking:
+      return "used: the asking side's";
+    case ReadyChoice::kTooDear:
+      return "not used: new filters are expected to take fewer bytes";
+    case ReadyChoice::kUnusable:
+      return "not used: too large for the other side, or of a format that it does not read";
+    case ReadyChoice::kNotWanted:
+      return "not used: another strategy is forced";
+  }
+  return "unknown";
+}
+
+ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answering,
+                               const PlannerOptions& options) {
+  const bool always = options.ready_filters == ReadyFilterUse::kAlways;
+  if (!always && (options.ready_filters == ReadyFilterUse::kNever || options.forced)) {
+    return ReadyChoice::kNotWanted;
+  }
+  if (!asking.offer.exists() && !answering.offer.exists()) return ReadyChoice::kNotThere;
+  ReadyChoice best = ReadyChoice::kUnusable;
+  double best_price = std::numeric_limits<double>::infinity();
+  const double smaller = std::min(asking.keys, answering.keys);
+  for (const bool from_asking : {false, true}) {
+    const ReadySide& sender = from_asking ? asking : answering;
+    const ReadySide& receiver = from_asking ? answering : asking;
+    if (!Usable(sender, receiver)) continue;
+    bool pays = smaller > 0 && sender.offer.pass_rate < kUselessPassRate;
+    double price = 0;
+    for (const double overlap : kOverlaps) {
+      if (smaller < 1) break;  // nothing to price
+      const double common = overlap * smaller;
+      const double with = PriceWith(sender, receiver, common, options);
+      const double for_time =
+          std::min(kMostBitsForTime, kLinkBitsPerSecond * std::max(asking.keys, answering.keys) /
+                                         kScannedKeysPerSecond);
+      const double without = PriceWithout(asking.keys, answering.keys, common, options);
+      pays = pays && with <= kMostTimesAsDear * without + for_time;
+      price += with;
+    }
+    if (!pays && !always) {
+      if (best == ReadyChoice::kUnusable) best = ReadyChoice::kTooDear;
+      continue;
+    }
+    if (price < best_price) {
+      best_price = price;
+      best = from_asking ? ReadyChoice::kAsking : ReadyChoice::kAnswering;
+    }
+  }
+  return best;
+}
+
+double CommonAfterReadyFilters(double before, double passed, double pass_rate) {
+  if (pass_rate >= kUselessPassRate) return passed / 2;
+  return std::clamp((passed - before * pass_rate) / (1 - pass_rate), 0.0, passed);
+}
+
+}  // namespace rocksieve::join
