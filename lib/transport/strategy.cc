@@ -8,7 +8,11 @@ namespace rocksieve::join {
 
 absl::Status ForceStrategy(std::string_view name, PlannerOptions* options) {
   if (name.empty() || name == "auto") return absl::OkStatus();
-  std::string known = "auto";
+  if (name == kReadyFiltersStrategy) {
+    options->ready_filters = ReadyFilterUse::kAlways;
+    return absl::OkStatus();
+  }
+  std::string known = absl::StrCat("auto, ", kReadyFiltersStrategy);
   for (const MoveKind kind : kAllMoves) {
     if (kind == MoveKind::kFilter) continue;  // ends no range
     const std::string_view its_name = NameOf(kind);
