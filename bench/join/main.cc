@@ -56,13 +56,14 @@ class Ignore final : public Sink {
 };
 
 struct Outcome {
-  uint64_t bytes = 0, round_trips = 0;
+  uint64_t bytes = 0;
+  uint64_t round_trips = 0;  // of the whole join: hello and the opening of ranges included
   double seconds = 0;
   Statistics statistics;
 };
 
 struct Settings {
-  uint64_t keys_per_range = uint64_t{1} << 18;
+  uint64_t keys_per_range = AskingOptions().keys_per_range;
   PlannerOptions planner;
 };
 
@@ -75,7 +76,7 @@ Outcome Run(MemorySource* asking, MemorySource* answering, uint64_t seed,
   asking_options.keys_per_range = settings.keys_per_range;
   asking_options.planner = settings.planner;
   AnsweringOptions answering_options;
-  answering_options.most_keys_per_range = 4 * settings.keys_per_range;
+  answering_options.most_keys_per_range = 2 * settings.keys_per_range;
   answering_options.planner = settings.planner;
   const auto begin = std::chrono::steady_clock::now();
   AskingSide asks(asking, &sink, asking_options);
@@ -111,6 +112,10 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+double Worst(const std::vector<double>& values) {
+  return *std::max_element(values.begin(), values.end());
+}
+
 // Front-coded and compressed, as the move "keys" ships them.
 double ShippedBits(const Rows_& rows) {
   KeyListWriter writer;
@@ -124,10 +129,12 @@ double ShippedBits(const Rows_& rows) {
 }
 
 int Main(int argc, char** argv) {
-  uint64_t asking = 1000000, answering = 0, seeds = 20, keys_per_range = uint64_t{1} << 20;
+  uint64_t asking = 1000000, answering = 0, seeds = 20;
+  uint64_t keys_per_range = AskingOptions().keys_per_range;
   std::vector<double> overlaps = {0, 10, 50, 90, 98, 99.9};
   std::string json_path;
-  int most_filters = PlannerOptions().most_filters;
+  PlannerOptions planner;
+  std::string strategy = "auto";
   CLI::App app("What a join puts on the wire: bits per key of the smaller side, rows apart.");
   app.add_option("--keys", asking, "of the asking side (1000000)");
   app.add_option("--remote-keys", answering, "of the answering side (as many)");
@@ -135,10 +142,18 @@ int Main(int argc, char** argv) {
   app.add_option("--seeds", seeds,
                  "runs of each, of which the median and the worst are shown (20)");
   app.add_option("--range", keys_per_range, "keys per range (1048576)");
-  app.add_option("--filters", most_filters, "at most, before a range is ended (4)");
+  app.add_option("--round-trips", planner.most_round_trips,
+                 "at most per range, beside its opening (4)");
+  app.add_option("--strategy", strategy, StrategyNames() + " (auto)");
   app.add_option("--json", json_path, "a file for all figures");
   CLI11_PARSE(app, argc, argv);
   if (answering == 0) answering = asking;
+  if (!StrategyNamed(strategy)) {
+    std::fprintf(stderr, "join: there is no strategy %s: %s\n", strategy.c_str(),
+                 StrategyNames().c_str());
+    return 2;
+  }
+  planner.strategy = *StrategyNamed(strategy);
   const auto smaller = static_cast<double>(std::min(asking, answering));
   nlohmann::json rows = nlohmann::json::array();
 
@@ -148,10 +163,11 @@ int Main(int argc, char** argv) {
       static_cast<unsigned long long>(asking), static_cast<unsigned long long>(answering),
       static_cast<unsigned long long>(keys_per_range), static_cast<unsigned long long>(seeds));
   std::printf(
-      "overlap  rocksieve            round  bytes per   keys  Bloom join  rateless  seconds\n"
-      "      %%     median   worst   trips  difference  alone     10 bits     alone\n");
+      "overlap  rocksieve          round trips: most  in all  bytes per   keys  Bloom join  rateless  "
+      "seconds\n"
+      "      %%     median   worst   of a range (worst) (worst)  difference  alone     10 bits     alone\n");
   for (double overlap : overlaps) {
-    std::vector<double> bits, trips, seconds;
+    std::vector<double> bits, trips, range_trips, seconds;
     double rateless_bits = 0, shipped_bits = 0;
     Sides sides;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
@@ -159,7 +175,7 @@ int Main(int argc, char** argv) {
       MemorySource here(sides.asking), there(sides.answering);
       Settings settings;
       settings.keys_per_range = keys_per_range;
-      settings.planner.most_filters = most_filters;
+      settings.planner = planner;
       const Outcome outcome = Run(&here, &there, seed, settings);
       if (outcome.statistics.matched_keys != sides.common) {
         std::fprintf(stderr, "join: wrong result, seed %llu\n",
@@ -168,10 +184,10 @@ int Main(int argc, char** argv) {
       }
       bits.push_back(8.0 * static_cast<double>(outcome.bytes) / smaller);
       trips.push_back(static_cast<double>(outcome.round_trips));
+      range_trips.push_back(static_cast<double>(outcome.statistics.most_range_round_trips));
       seconds.push_back(outcome.seconds);
       if (seed != 1) continue;
-      settings.planner.forced = MoveKind::kSymbols;
-      settings.planner.most_filters = 0;
+      settings.planner.strategy = Strategy::kSymbols;
       rateless_bits = 8.0 * static_cast<double>(Run(&here, &there, seed, settings).bytes) / smaller;
       shipped_bits = ShippedBits(sides.asking.size() < sides.answering.size() ? sides.asking
                                                                               : sides.answering) /
@@ -184,10 +200,11 @@ int Main(int argc, char** argv) {
     const double passing =
         static_cast<double>(sides.common) + 0.0097 * (other - static_cast<double>(sides.common));
     const double bloom_bits = (10 * static_cast<double>(asking) + passing * shipped_bits) / smaller;
-    const double median = Median(bits), worst = *std::max_element(bits.begin(), bits.end());
+    const double median = Median(bits), worst = Worst(bits);
     const double bytes_per_difference = differences == 0 ? 0 : median * smaller / 8 / differences;
-    std::printf("%7g  %9.3f %7.3f  %6.0f  %10.2f  %5.1f  %10.1f  %8.2f  %7.2f\n", overlap, median,
-                worst, Median(trips), bytes_per_difference, shipped_bits, bloom_bits, rateless_bits,
+    std::printf("%7g  %9.3f %7.3f  %9.0f (%.0f)  %8.0f (%.0f)  %10.2f  %5.1f  %10.1f  %8.2f  %7.2f\n",
+                overlap, median, worst, Median(range_trips), Worst(range_trips), Median(trips),
+                Worst(trips), bytes_per_difference, shipped_bits, bloom_bits, rateless_bits,
                 Median(seconds));
     std::fflush(stdout);
     rows.push_back({{"overlap_percent", overlap},
@@ -197,6 +214,9 @@ int Main(int argc, char** argv) {
                     {"median_bits_per_key", median},
                     {"worst_bits_per_key", worst},
                     {"median_round_trips", Median(trips)},
+                    {"worst_round_trips", Worst(trips)},
+                    {"median_range_round_trips", Median(range_trips)},
+                    {"worst_range_round_trips", Worst(range_trips)},
                     {"bytes_per_difference", bytes_per_difference},
                     {"shipped_keys_bits_per_key", shipped_bits},
                     {"bloom_join_bits_per_key", bloom_bits},

@@ -6,12 +6,12 @@
 #include <absl/strings/str_cat.h>
 
 #include "join/common_estimate.h"
+#include "join/interval_text.h"
 #include "join/key_reader.h"
 
 namespace rocksieve::join {
 namespace {
 
-constexpr size_t kRowBatchBytes = 128 << 10;  // before compression
 constexpr uint64_t kSampledKeys = 1000;
 
 }  // namespace
@@ -50,7 +50,8 @@ struct AnsweringSide::RowStream {
   const bool matched;
   OrdinalCursor cursor;
   RowBatchWriter batch;
-  size_t next = 0;  // matched key that was not passed yet
+  size_t next = 0;     // matched key that was not passed yet
+  bool ended = false;  // the cursor
 };
 
 AnsweringSide::AnsweringSide(Source* source, const AnsweringOptions& options)
@@ -81,8 +82,11 @@ absl::Status AnsweringSide::On(const Hello& hello) {
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
   hello_ = hello;
+  options_.planner.strategy = hello.strategy;
+  options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
   HelloAnswer answer;
   answer.keys = source_->EstimateKeys();
+  answer.most_keys_per_range = options_.most_keys_per_range;
   if (SendsUnmatched(hello.operation) || hello.operation == Operation::kCount) {
     const absl::Status status = SumAbsentRows(source_, hello.salt, &answer.absent);
     if (!status.ok()) return status;
@@ -101,12 +105,14 @@ absl::Status AnsweringSide::ChooseReady(const Hello& hello, HelloAnswer* answer)
                       {},
                       options_.ready.most_bytes,
                       options_.ready.readable_formats()};
-  if (planner.ready_filters == ReadyFilterUse::kNever || hello.accepted_ready_bytes == 0) {
+  // Once they are sent, or not, ranges are settled as is cheapest.
+  if (hello.strategy == Strategy::kSstFilters) options_.planner.strategy = Strategy::kAuto;
+  if (!WantsReadyFilters(hello.strategy) || hello.accepted_ready_bytes == 0) {
     answer->ready_choice = ReadyChoice::kNotWanted;
     return absl::OkStatus();
   }
   answering.offer = offer_ = ready_.Offer(hello.interval);
-  if (planner.ready_filters == ReadyFilterUse::kIfItPays &&
+  if (hello.strategy == Strategy::kAuto &&
       (asking.offer.exists() || answering.offer.exists())) {
     // Keys that take few bits each are better shipped.
     RangeKeys sample;
@@ -160,7 +166,7 @@ absl::Status AnsweringSide::On(const Open& open) {
     slot.reset();
     const absl::Status status =
         ScanKeys(source_, open.interval, salt, options_.most_keys_per_range, &keys, ready);
-    if (!status.ok()) return status;
+    if (!status.ok()) return Naming(open.interval, status);
   }
   if (open.pruning.filters && !withdrawn) {
     withdrawn =
@@ -211,19 +217,26 @@ absl::Status AnsweringSide::On(const Open& open) {
   options.their_count = static_cast<double>(theirs);
   options.their_count_is_exact = true;
   options.common = static_cast<double>(std::min<uint64_t>(theirs, keys.candidates.size())) / 2;
+  std::optional<CommonKeys> common;
   if (open.pruning.filters) {
-    options.common = CommonAfterReadyFilters(static_cast<double>(open.sum.count),
-                                             static_cast<double>(theirs), offer_.pass_rate);
+    common = CommonAfterReadyFilters(static_cast<double>(open.sum.count),
+                                     static_cast<double>(theirs), offer_.pass_rate);
   } else if (ready.prunes) {
-    options.common = CommonAfterReadyFilters(static_cast<double>(keys.sum.count),
-                                             static_cast<double>(keys.candidates.size()),
-                                             hello_->ready.pass_rate);
+    common = CommonAfterReadyFilters(static_cast<double>(keys.sum.count),
+                                     static_cast<double>(keys.candidates.size()),
+                                     hello_->ready.pass_rate);
   }
+  if (common) options.common = common->keys;
+  size_t counters = 0;
   if (!open.estimator.empty()) {
     const absl::Status status =
-        EstimateCommon(open.estimator, open.sum.count, keys.candidates, salt, &options.common);
+        EstimateCommon(open.estimator, theirs, keys.candidates, salt, &options.common);
     if (!status.ok()) return status;
+    counters = CountersIn(open.estimator);
   }
+  options.common_error = CommonError(counters, options.common, options.their_count,
+                                     static_cast<double>(keys.candidates.size()));
+  if (common) options.common_error = common->standard_error;
   facts.common = static_cast<uint64_t>(options.common);
   options.planner = options_.planner;
   options.planner.bits_per_key = keys.bits_per_key;
@@ -240,8 +253,9 @@ absl::Status AnsweringSide::On(const Turn& turn) {
   if (matching == nullptr || matching->state() != Matching::State::kTheirTurn) {
     return absl::InvalidArgumentError("the asking side spoke out of turn");
   }
+  const KeyInterval interval = (*open)->interval;  // the range may be gone after this
   const absl::Status status = matching->Receive(turn.message);
-  return status.ok() ? Continue(turn.range, *open) : status;
+  return Naming(interval, status.ok() ? Continue(turn.range, *open) : status);
 }
 
 absl::Status AnsweringSide::Continue(uint64_t range, OpenRange* open) {
@@ -323,7 +337,7 @@ absl::StatusOr<std::string> AnsweringSide::Next() {
 
 absl::StatusOr<std::string> AnsweringSide::NextAbsentRows() {
   Rows rows;
-  const absl::Status status = absent_->Next(kRowBatchBytes, &rows);
+  const absl::Status status = absent_->Next(&rows);
   if (!status.ok()) return status;
   if (rows.last) absent_.reset();
   return Encode(rows);
@@ -334,12 +348,15 @@ absl::StatusOr<std::string> AnsweringSide::NextRows() {
   rows.range = stream_->range;
   rows.attempt = stream_->open->attempt;
   Row row;
-  while (stream_->batch.raw_bytes() < kRowBatchBytes && !rows.last) {
-    rows.last = !stream_->cursor.Next(&row);
-    if (!rows.last && stream_->Wants(stream_->cursor.ordinal())) stream_->batch.Add(row);
+  while (stream_->batch.pending_bytes() < kRowBatchBytes && !stream_->ended) {
+    stream_->ended = !stream_->cursor.Next(&row);
+    if (!stream_->ended && stream_->Wants(stream_->cursor.ordinal())) stream_->batch.Add(row);
   }
-  if (!stream_->cursor.status().ok()) return stream_->cursor.status();
-  stream_->batch.Finish(&rows.batch);
+  if (!stream_->cursor.status().ok()) {
+    return Naming(stream_->open->interval, stream_->cursor.status());
+  }
+  stream_->batch.TakeBatch(&rows.batch);
+  rows.last = stream_->ended && stream_->batch.pending_bytes() == 0;
   if (rows.last) stream_.reset();
   return Encode(rows);
 }

@@ -21,9 +21,10 @@ namespace rocksieve::join {
 
 struct AnsweringOptions {
   // What a range may take: beyond it the asking side is told to open a smaller one.
-  uint64_t most_keys_per_range = uint64_t{1} << 20;
+  uint64_t most_keys_per_range = uint64_t{1} << 21;
   // Ranges under way at once; an asking side that opens more is refused.
-  size_t most_ranges = 16;
+  size_t most_ranges = 8;
+  // Prices are this side's; strategy and round trips those that the asking side wants.
   PlannerOptions planner;
   ReadyOptions ready;
 };
@@ -64,7 +65,7 @@ class AnsweringSide final : public Session {
   absl::StatusOr<std::string> NextAbsentRows();
 
   Source* const source_;
-  const AnsweringOptions options_;
+  AnsweringOptions options_;
   std::optional<Hello> hello_;
   ReadyExchange ready_;
   ReadyOffer offer_;  // of this side's

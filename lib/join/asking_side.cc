@@ -1,28 +1,24 @@
 #include "join/asking_side.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
 #include "join/common_estimate.h"
+#include "join/interval_text.h"
 #include "join/key_reader.h"
+#include "join/message_accounting.h"
 
 namespace rocksieve::join {
 namespace {
 
+constexpr double kShareOfTheirLimit = 0.9;  // their ranges are not all alike
+constexpr double kFewKeys = 1000;           // ranges are not cut smaller because of the other side
+constexpr double kEstimatedKeys = 1.02;     // what estimates of our own keys are wrong by
 constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
-
-uint64_t* PurposeOf(const Message& message, Traffic* traffic) {
-  if (std::holds_alternative<Filters>(message)) return &traffic->filters;
-  if (std::holds_alternative<Rows>(message)) return &traffic->payload;
-  if (const Turn* turn = std::get_if<Turn>(&message)) {
-    const bool filter =
-        !turn->message.empty() && turn->message[0] == static_cast<char>(MoveKind::kFilter);
-    return filter ? &traffic->filters : &traffic->verification;
-  }
-  return &traffic->planning;
-}
 
 }  // namespace
 
@@ -37,6 +33,7 @@ struct AskingSide::Task {
   uint32_t attempt = 0;
   uint32_t attempts_without_fault = 0;  // given up since ready filters were withdrawn
   bool answering_side_begins = true;
+  bool pruned = false;        // its candidates, by ready filters
   bool ignores_turn = false;  // the next one, which belongs to an attempt that was given up
   Phase phase = Phase::kToOpen;
   RangeKeys keys;  // the candidates are given away when matching begins
@@ -45,6 +42,11 @@ struct AskingSide::Task {
   std::unique_ptr<SourceKeyReader> reader;
   std::unique_ptr<Matching> matching;
   std::unique_ptr<RangeResult> result;
+  RangeReport report;
+  std::chrono::steady_clock::time_point opened;
+  bool scanned = false;                  // at least once
+  std::shared_ptr<FilterMaker> filters;  // shared with other sessions; may be null
+  bool asked = false;                    // since something was heard
 };
 
 AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
@@ -53,9 +55,15 @@ AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
       options_(options),
       ready_(source, options.ready),
       rest_(options.interval) {
-  Hello hello{kProtocolVersion, options_.operation, options_.salt, source_->EstimateKeys()};
-  hello.interval = options_.interval;
-  if (options_.planner.ready_filters != ReadyFilterUse::kNever) {
+  Hello hello;
+  hello.operation = options_.operation;
+  hello.salt = options_.salt;
+  hello.keys = source_->EstimateKeys();
+  hello.strategy = options_.planner.strategy;
+  hello.most_round_trips = static_cast<uint32_t>(options_.planner.most_round_trips);
+  // Sessions that share a scan all need the same of it.
+  if (WantsReadyFilters(options_.planner.strategy) && options_.shared == nullptr) {
+    hello.interval = options_.interval;
     hello.ready = offer_ = ready_.Offer(options_.interval);
     hello.accepted_ready_bytes = options_.ready.most_bytes;
     hello.readable_formats = options_.ready.readable_formats();
@@ -65,15 +73,29 @@ AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
 
 AskingSide::~AskingSide() = default;
 
-void AskingSide::Send(const Message& message) {
+void AskingSide::Send(const Message& message, Task* task) {
   messages_.push_back(Encode(message));
-  *PurposeOf(message, &statistics_.sent) += messages_.back().size();
+  CountBytes(message, messages_.back().size(), &statistics_.sent);
+  if (task == nullptr) return;
+  CountBytes(message, messages_.back().size(), &task->report.sent);
+  NoteMoves(message, &task->report);
+  task->asked = true;
 }
 
 absl::Status AskingSide::Receive(std::string_view message) {
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
-  *PurposeOf(*decoded, &statistics_.received) += message.size();
+  CountBytes(*decoded, message.size(), &statistics_.received);
+  const std::optional<uint64_t> range = RangeOf(*decoded);
+  for (Task& task : tasks_) {
+    if (range != task.range) continue;
+    CountBytes(*decoded, message.size(), &task.report.received);
+    NoteMoves(*decoded, &task.report);
+    task.report.round_trips += std::exchange(task.asked, false);
+    const KeyInterval interval = task.interval;  // the task may be done after this
+    return Naming(interval, std::visit([this](const auto& alternative) { return On(alternative); },
+                                       *decoded));
+  }
   return std::visit([this](const auto& alternative) { return On(alternative); }, *decoded);
 }
 
@@ -98,13 +120,14 @@ absl::Status AskingSide::On(const HelloAnswer& answer) {
     }
     ready_.BeginSending(answer.accepted_ready_bytes);
   }
+  keys_per_range_ = KeysPerRange();
   return absl::OkStatus();
 }
 
 absl::Status AskingSide::On(const Filters& filters) { return ready_.Receive(filters); }
 
 absl::Status AskingSide::On(const Failure& failure) {
-  done_ = true;
+  done_ = other_side_failed_ = true;
   return absl::Status(failure.status.code(),
                       absl::StrCat("the other side failed: ", failure.status.message()));
 }
@@ -158,9 +181,41 @@ absl::Status AskingSide::OpenNext() {
   } else {
     rest_->begin = *interval.end;
   }
-  tasks_.emplace_back(next_range_++, std::move(interval));
+  tasks_.emplace_back(next_range_, std::move(interval));
+  next_range_ += 2;
   statistics_.ranges++;
   return Open(&tasks_.back());
+}
+
+// As large as both sides allow, and about equal: a small one costs nearly as much as a large one.
+uint64_t AskingSide::KeysPerRange() const {
+  const auto mine = static_cast<double>(std::max<uint64_t>(1, source_->EstimateKeys()));
+  const auto theirs = static_cast<double>(std::max<uint64_t>(1, answer_->keys));
+  const double fits_there = kShareOfTheirLimit * static_cast<double>(answer_->most_keys_per_range) *
+                            std::min(1.0, mine / theirs);
+  const double most = std::max(1.0, std::min(static_cast<double>(options_.keys_per_range),
+                                             std::max(fits_there, kFewKeys)));
+  const double ranges = std::ceil(mine / most);
+  return static_cast<uint64_t>(std::min(most, std::ceil(kEstimatedKeys * mine / ranges)));
+}
+
+absl::Status AskingSide::Scan(Task* task, uint64_t salt, const ReadyUse& ready) {
+  const bool first = !task->scanned;
+  if (first) task->opened = std::chrono::steady_clock::now();
+  task->scanned = true;
+  absl::Status status;
+  bool scanned = true;
+  if (options_.shared != nullptr && first && task->range % 2 == 0) {
+    status = options_.shared->Take(source_, task->interval, salt, options_.keys_per_range,
+                                   &task->keys, &task->filters, &scanned);
+  } else {
+    task->filters.reset();
+    // What was scanned before is not cut again.
+    status = ScanKeys(source_, task->interval, salt,
+                      first ? keys_per_range_ : options_.keys_per_range, &task->keys, ready);
+  }
+  if (scanned) statistics_.keys_hashed += task->keys.sum.count;
+  return status;
 }
 
 absl::Status AskingSide::Open(Task* task) {
@@ -173,12 +228,10 @@ absl::Status AskingSide::Open(Task* task) {
         task->attempt == 0 && ready_.usable() && ready_.set()->Covers(task->interval.end);
     ready =
         use ? ReadyUse{ready_.set(), ready_.role() == ReadyExchange::Role::kReceiver} : ReadyUse();
-    const absl::Status status =
-        ScanKeys(source_, task->interval, salt, options_.keys_per_range, &task->keys, ready);
-    if (!status.ok()) return status;
+    const absl::Status status = Scan(task, salt, ready);
+    if (!status.ok()) return Naming(task->interval, status);
     if (!task->keys.uncovered) break;
-    const absl::Status repeated = RepeatWithoutReady(task);
-    if (!repeated.ok()) return repeated;
+    RepeatWithoutReady(task);
   }
   if (task->keys.next_key) CutShort(task, *task->keys.next_key);
   task->phase = Task::Phase::kOpening;
@@ -187,6 +240,7 @@ absl::Status AskingSide::Open(Task* task) {
   open.attempt = task->attempt;
   open.interval = task->interval;
   open.sum = task->keys.sum;
+  task->pruned = ready.prunes;
   if (ready.prunes) {
     open.pruning.filters = ready.set->size();
     open.pruning.digest = ready.set->DigestOf(ready.set->size());
@@ -198,7 +252,7 @@ absl::Status AskingSide::Open(Task* task) {
   if (counters != 0 && !task->keys.candidates.empty() && ready.set == nullptr) {
     open.estimator = EncodeEstimator(task->keys.candidates, counters, salt);
   }
-  Send(open);
+  Send(open, task);
   return absl::OkStatus();
 }
 
@@ -222,7 +276,8 @@ absl::Status AskingSide::On(const Facts& facts) {
         !ready_.set()->IsCoveredBy(*facts.pruning.filters, facts.pruning.digest,
                                    task->interval.end)) {
       task->ignores_turn = facts.outcome == Facts::Outcome::kOpened && task->answering_side_begins;
-      return RepeatWithoutReady(task);
+      RepeatWithoutReady(task);
+      return absl::OkStatus();
     }
   }
   if (facts.outcome == Facts::Outcome::kTooLarge) {
@@ -237,7 +292,8 @@ absl::Status AskingSide::On(const Facts& facts) {
     if (task->attempt > 0 || ready_.role() != ReadyExchange::Role::kReceiver) {
       return absl::InvalidArgumentError("the answering side withdrew filters that were not used");
     }
-    return RepeatWithoutReady(task);
+    RepeatWithoutReady(task);
+    return absl::OkStatus();
   }
   if (facts.outcome == Facts::Outcome::kEqual) {
     if (!(facts.sum == task->keys.sum)) {
@@ -250,14 +306,31 @@ absl::Status AskingSide::On(const Facts& facts) {
   }
   Matching::Options options;
   options.salt = RangeSalt(options_.salt, task->range, task->attempt);
+  options.asks = true;
   options.begins = !task->answering_side_begins;
   options.their_count =
       static_cast<double>(facts.pruning.filters ? facts.pruning.candidates : facts.sum.count);
   options.their_count_is_exact = true;
   options.common = static_cast<double>(facts.common);
+  options.common_error =
+      CommonError(CountersFor(source_->EstimateKeys(), answer_->keys), options.common,
+                  static_cast<double>(task->keys.candidates.size()), options.their_count);
+  if (facts.pruning.filters) {
+    options.common_error = CommonAfterReadyFilters(static_cast<double>(facts.sum.count),
+                                                   options.their_count, offer_.pass_rate)
+                               .standard_error;
+  } else if (task->pruned) {
+    options.common_error =
+        CommonAfterReadyFilters(static_cast<double>(task->keys.sum.count),
+                                static_cast<double>(task->keys.candidates.size()),
+                                answer_->ready_pass_rate)
+            .standard_error;
+  }
   options.planner = options_.planner;
+  if (options.planner.strategy == Strategy::kSstFilters) options.planner.strategy = Strategy::kAuto;
   options.planner.bits_per_key = task->keys.bits_per_key;
   options.planner.all_keys = static_cast<double>(task->keys.sum.count);
+  options.filters = task->filters.get();
   task->reader = std::make_unique<SourceKeyReader>(source_, task->interval);
   task->matching =
       std::make_unique<Matching>(std::move(task->keys.candidates), options, task->reader.get());
@@ -284,14 +357,18 @@ absl::Status AskingSide::Continue(Task* task) {
     turn.range = task->range;
     const absl::Status status = matching->TakeTurn(&turn.message);
     if (!status.ok()) return status;
-    Send(turn);
+    Send(turn, task);
   }
   if (matching->state() == Matching::State::kContradicted) {
     return Repeat(task, absl::AbortedError("the sums of the matched keys differ"));
   }
   if (matching->state() == Matching::State::kSettled) {
+    statistics_.filters_built += matching->counts().filters_built;
     statistics_.filters += matching->counts().filters_sent + matching->counts().filters_received;
     CountEnding(matching->ending());
+    // The last turn is the answering side's, and its first one comes with the opening.
+    statistics_.most_range_round_trips =
+        std::max(statistics_.most_range_round_trips, matching->counts().turns / 2);
     task->phase = Task::Phase::kSettled;
   }
   return absl::OkStatus();
@@ -336,7 +413,7 @@ absl::Status AskingSide::Repeat(Task* task, const absl::Status& why) {
   return absl::OkStatus();
 }
 
-absl::Status AskingSide::RepeatWithoutReady(Task* task) {
+void AskingSide::RepeatWithoutReady(Task* task) {
   if (ready_.usable() && ready_.role() == ReadyExchange::Role::kSender) {
     Send(Filters{Filters::State::kWithdrawn, ""});
   }
@@ -345,7 +422,6 @@ absl::Status AskingSide::RepeatWithoutReady(Task* task) {
   task->attempt++;
   task->attempts_without_fault++;
   task->phase = Task::Phase::kToOpen;
-  return absl::OkStatus();
 }
 
 // The part that is cut off is a range of its own, which comes next.
@@ -355,7 +431,8 @@ void AskingSide::CutShort(Task* task, const std::string& next_key) {
   if (std::next(after) == tasks_.end() && (!rest_ || rest_->begin == task->interval.end)) {
     rest_ = KeyInterval{next_key, options_.interval.end};
   } else {
-    tasks_.emplace(std::next(after), next_range_++, KeyInterval{next_key, task->interval.end});
+    tasks_.emplace(std::next(after), next_cut_range_, KeyInterval{next_key, task->interval.end});
+    next_cut_range_ += 2;
     statistics_.ranges++;
   }
   task->interval.end = next_key;
@@ -385,7 +462,7 @@ absl::Status AskingSide::AdvanceSettled() {
     if (ahead++ == kFetchedAhead || (!settled && task.phase != Task::Phase::kFetching)) break;
     if (!settled) continue;
     task.phase = Task::Phase::kFetching;
-    Send(Fetch{task.range, task.attempt});
+    Send(Fetch{task.range, task.attempt}, &task);
   }
   return absl::OkStatus();
 }
@@ -400,7 +477,8 @@ RangeResult* AskingSide::ResultOf(Task* task) {
     settled.mine = task->keys.sum;
     settled.theirs = task->theirs;
     task->result =
-        std::make_unique<RangeResult>(options_.operation, std::move(settled), source_, sink_);
+        std::make_unique<RangeResult>(options_.operation, std::move(settled),
+                                      options_.most_row_bytes, source_, sink_);
   }
   return task->result.get();
 }
@@ -409,7 +487,8 @@ absl::StatusOr<bool> AskingSide::AdvanceAbsent() {
   if (absent_ != nullptr) return false;
   if (!options_.absent_rows || !WantsAbsentRows(options_.operation)) return true;
   if (SendsUnmatched(options_.operation) && answer_->absent.count > 0 && !absent_received_) {
-    absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt, sink_);
+    absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt,
+                                                 options_.most_row_bytes, sink_);
     Send(Fetch{kAbsentRange, absent_attempt_});
     return false;
   }
@@ -481,13 +560,37 @@ absl::Status AskingSide::FinishFirst() {
   if (!status.ok()) return status;
   status = sink_->Commit();
   if (!status.ok()) return status;
-  const uint64_t matched = task.equal ? task.keys.sum.count : task.matching->matched().size();
-  statistics_.matched_keys += matched;
-  statistics_.keys_of_asking_side_only += task.keys.sum.count - matched;
-  statistics_.keys_of_answering_side_only += task.theirs.count - matched;
-  statistics_.rows_received += task.result->rows_received();
+  Report(&task);
   tasks_.pop_front();
   return absl::OkStatus();
+}
+
+void AskingSide::Report(Task* task) {
+  RangeReport* const report = &task->report;
+  report->interval = task->interval;
+  report->equal = task->equal;
+  report->repeats = task->attempt;
+  report->keys_of_asking_side = report->matched_keys = task->keys.sum.count;
+  report->keys_of_answering_side = task->theirs.count;
+  report->rows_received = task->result->rows_received();
+  report->bits_per_key = task->keys.bits_per_key;
+  report->milliseconds = std::chrono::duration<double, std::milli>(
+                             std::chrono::steady_clock::now() - task->opened)
+                             .count();
+  if (!task->equal) {
+    const uint64_t matched = report->matched_keys = task->matching->matched().size();
+    const Matching::Counts& counts = task->matching->counts();
+    report->keys_pruned = counts.candidates_pruned;
+    if (counts.filters_received > 0) {
+      report->false_positives_of_asking_side =
+          report->keys_of_asking_side - counts.candidates_pruned - matched;
+    }
+    if (counts.filters_sent > 0 && counts.their_candidates) {
+      report->false_positives_of_answering_side = *counts.their_candidates - std::min(*counts.their_candidates, matched);
+    }
+  }
+  AddRange(*report, &statistics_);
+  if (options_.range_done) options_.range_done(*report);
 }
 
 }  // namespace rocksieve::join

@@ -18,6 +18,7 @@ namespace {
 constexpr uint32_t kMagic = 0x004A5352;
 constexpr uint64_t kMostAttempts = 255;
 constexpr uint64_t kMostFailureBytes = 4096;
+constexpr uint64_t kMostRoundTrips = 1000;
 
 constexpr size_t kCheckBytes = 4;
 
@@ -40,6 +41,8 @@ struct Writer {
     out.U8(static_cast<uint8_t>(m.operation));
     out.U64(m.salt);
     out.Varint(m.keys);
+    out.U8(static_cast<uint8_t>(m.strategy));
+    out.Varint(m.most_round_trips);
     Interval(m.interval);
     out.Varint(m.ready.bytes);
     out.U8(EncodeRate(m.ready.pass_rate));
@@ -52,6 +55,7 @@ struct Writer {
     out.Varint(m.version);
     out.Varint(m.keys);
     m.absent.Write(&out);
+    out.Varint(m.most_keys_per_range);
     out.U8(static_cast<uint8_t>(m.ready_choice));
     out.U8(EncodeRate(m.ready_pass_rate));
     out.Varint(m.accepted_ready_bytes);
@@ -143,6 +147,10 @@ void Read(ByteReader* in, Hello* m) {
   m->operation = static_cast<Operation>(operation);
   m->salt = in->U64();
   m->keys = in->Varint();
+  const uint8_t strategy = in->U8();
+  if (strategy > static_cast<uint8_t>(Strategy::kSstFilters)) in->Fail();
+  m->strategy = static_cast<Strategy>(strategy);
+  m->most_round_trips = static_cast<uint32_t>(in->Varint(kMostRoundTrips));
   ReadInterval(in, &m->interval);
   m->ready.bytes = in->Varint();
   m->ready.pass_rate = DecodeRate(in->U8());
@@ -156,6 +164,7 @@ void Read(ByteReader* in, HelloAnswer* m) {
   m->version = static_cast<uint32_t>(in->Varint(UINT32_MAX));
   m->keys = in->Varint();
   m->absent.Read(in);
+  m->most_keys_per_range = in->Varint();
   const uint8_t choice = in->U8();
   if (choice > static_cast<uint8_t>(ReadyChoice::kNotWanted)) in->Fail();
   m->ready_choice = static_cast<ReadyChoice>(choice);

@@ -24,6 +24,7 @@
 #include "join/ready_choice.h"
 #include "join/ready_filter.h"
 #include "join/source.h"
+#include "join/strategy.h"
 #include "sketch/set_sum.h"
 
 namespace rocksieve::join {
@@ -33,8 +34,11 @@ inline constexpr uint32_t kProtocolVersion = 1;
 struct Hello {
   uint32_t version = kProtocolVersion;
   Operation operation = Operation::kIntersection;
-  uint64_t salt = 0;          // of the session
-  uint64_t keys = 0;          // of the asking side, estimated
+  uint64_t salt = 0;  // of the session
+  uint64_t keys = 0;  // of the asking side, estimated
+  // How the asking side wants ranges to be settled.
+  Strategy strategy = Strategy::kAuto;
+  uint32_t most_round_trips = 4;
   KeyInterval interval = {};  // the part of the key space that it will open
   ReadyOffer ready = {};      // filters that it could send at once
   // Of the answering side's that it would take: how many bytes, of which formats as bits.
@@ -47,6 +51,8 @@ struct HelloAnswer {
   uint64_t keys = 0;  // of the answering side, estimated
   // Of the answering side's rows without the attribute, where the operation wants to know of them.
   SetSum absent;
+  // Beyond which it will cut ranges.
+  uint64_t most_keys_per_range = 0;
   ReadyChoice ready_choice = ReadyChoice::kNotThere;
   // If those of the answering side are chosen: how many keys that it does not have pass them.
   double ready_pass_rate = 1;

@@ -1,6 +1,7 @@
 #include "join/ready_choice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace rocksieve::join {
@@ -16,19 +17,19 @@ constexpr double kMostTimesAsDear = 1.05;
 constexpr double kUselessPassRate = 0.5;
 constexpr double kOverlaps[] = {0.05, 0.5, 0.9};
 
-double PriceWithout(double asking, double answering, double common, const PlannerOptions& options) {
-  const Standing standing = {std::min(asking, answering), std::max(asking, answering), common};
-  return CheapestMove(standing, options).bits;
+double BitsToSettle(double mine, double theirs, double common, bool asks, PlannerOptions options) {
+  options.strategy = Strategy::kAuto;
+  const TurnLimit limit{asks, TurnsOf(options.most_round_trips, asks)};
+  return CheapestMove({mine, theirs, common, /*common_error=*/0}, limit, /*filters=*/0, options)
+      .bits;
 }
 
 double PriceWith(const ReadySide& sender, const ReadySide& receiver, double common,
                  const PlannerOptions& options) {
   const double passed = std::max(1.0, common + sender.offer.pass_rate * (receiver.keys - common));
-  const Standing senders_turn = {sender.keys, passed, common};
-  const Standing receivers_turn = {passed, sender.keys, common};
   return 8 * static_cast<double>(sender.offer.bytes) +
-         std::min(CheapestMove(senders_turn, options).bits,
-                  CheapestMove(receivers_turn, options).bits);
+         std::min(BitsToSettle(sender.keys, passed, common, true, options),
+                  BitsToSettle(passed, sender.keys, common, true, options));
 }
 
 bool Usable(const ReadySide& sender, const ReadySide& receiver) {
@@ -58,10 +59,8 @@ std::string_view Describe(ReadyChoice choice) {
 
 ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answering,
                                const PlannerOptions& options) {
-  const bool always = options.ready_filters == ReadyFilterUse::kAlways;
-  if (!always && (options.ready_filters == ReadyFilterUse::kNever || options.forced)) {
-    return ReadyChoice::kNotWanted;
-  }
+  const bool always = options.strategy == Strategy::kSstFilters;
+  if (!WantsReadyFilters(options.strategy)) return ReadyChoice::kNotWanted;
   if (!asking.offer.exists() && !answering.offer.exists()) return ReadyChoice::kNotThere;
   ReadyChoice best = ReadyChoice::kUnusable;
   double best_price = std::numeric_limits<double>::infinity();
@@ -79,7 +78,8 @@ ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answeri
       const double for_time =
           std::min(kMostBitsForTime, kLinkBitsPerSecond * std::max(asking.keys, answering.keys) /
                                          kScannedKeysPerSecond);
-      const double without = PriceWithout(asking.keys, answering.keys, common, options);
+      const double without = BitsToSettle(smaller, std::max(asking.keys, answering.keys), common,
+                                          /*asks=*/true, options);
       pays = pays && with <= kMostTimesAsDear * without + for_time;
       price += with;
     }
@@ -95,9 +95,12 @@ ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answeri
   return best;
 }
 
-double CommonAfterReadyFilters(double before, double passed, double pass_rate) {
-  if (pass_rate >= kUselessPassRate) return passed / 2;
-  return std::clamp((passed - before * pass_rate) / (1 - pass_rate), 0.0, passed);
+// The rate is an estimate, and may be wrong by so much of it.
+CommonKeys CommonAfterReadyFilters(double before, double passed, double pass_rate) {
+  constexpr double kRateError = 0.3;
+  if (pass_rate >= kUselessPassRate) return {passed / 2, passed / 4};
+  return {std::clamp((passed - before * pass_rate) / (1 - pass_rate), 0.0, passed),
+          std::min(passed / 2, kRateError * pass_rate * before + std::sqrt(passed))};
 }
 
 }  // namespace rocksieve::join

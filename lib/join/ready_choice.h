@@ -6,6 +6,7 @@
 
 #include "join/planner.h"
 #include "join/ready_filter.h"
+#include "join/strategy.h"
 
 namespace rocksieve::join {
 
@@ -32,12 +33,20 @@ struct ReadySide {
   uint8_t readable_formats = 0;
 };
 
-// Forced (ReadyFilterUse::kAlways): whatever is cheaper of those that there are. Else only if it is
+constexpr bool WantsReadyFilters(Strategy strategy) {
+  return strategy == Strategy::kAuto || strategy == Strategy::kSstFilters;
+}
+
+// Forced (Strategy::kSstFilters): whatever is cheaper of those that there are. Else only if it is
 // expected to take hardly more bytes than without, whatever the overlap, which nobody knows yet.
 ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answering,
                                const PlannerOptions& options);
 
 // Keys of the receiver that are the sender's as well, after so many passed its filters.
-double CommonAfterReadyFilters(double before, double passed, double pass_rate);
+struct CommonKeys {
+  double keys = 0;
+  double standard_error = 0;
+};
+CommonKeys CommonAfterReadyFilters(double before, double passed, double pass_rate);
 
 }  // namespace rocksieve::join

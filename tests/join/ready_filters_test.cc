@@ -224,7 +224,7 @@ TEST(ReadyFilters, TakeLessThanKeysOfALargeSide) {
   Settings settings;
   settings.most_keys_per_range = 100000;
   const Joined joined =
-      JoinReady(Operation::kCount, &asks, &answers, settings, ReadyFilterUse::kIfItPays);
+      JoinReady(Operation::kCount, &asks, &answers, settings, Strategy::kAuto);
   ExpectExactResult(Operation::kCount, here, there, joined);
   EXPECT_EQ(joined.statistics.ready.choice, ReadyChoice::kAsking);
   EXPECT_GT(joined.statistics.ready.pruned_keys, 59000u);
@@ -234,21 +234,18 @@ TEST(ReadyFilters, TakeLessThanKeysOfALargeSide) {
 TEST(ReadyFilters, SayWhyTheyAreNotUsed) {
   std::mt19937_64 random(61);
   const auto [here, there] = RandomSides(2000, 2000, 1000, 61);
-  const std::vector<ReadyFilter> filters = FilesOf(here, {"rocksieve.bloom:10"}, &random);
-  const auto choice = [&](const std::vector<ReadyFilter>& mine, ReadyFilterUse use,
-                          uint64_t most_bytes, bool forced = false) {
-    ReadySource asks(here, mine), answers(there, {});
-    Settings settings;
-    if (forced) settings.planner.forced = MoveKind::kList;
-    const Joined joined = JoinReady(Operation::kCount, &asks, &answers, settings, use, most_bytes);
-    ExpectExactResult(Operation::kCount, here, there, joined);
+  const std::vector<ReadyFilter> filters = FilesOf(here, {"rocksieve.bloom:10"}, &random), none;
+  const auto choice = [&mine = here, &theirs = there](const std::vector<ReadyFilter>& offered,
+                                                      Strategy strategy, uint64_t most_bytes) {
+    ReadySource asks(mine, offered), answers(theirs, {});
+    const Joined joined = JoinReady(Operation::kCount, &asks, &answers, {}, strategy, most_bytes);
+    ExpectExactResult(Operation::kCount, mine, theirs, joined);
     return joined.statistics.ready.choice;
   };
-  EXPECT_EQ(choice({}, ReadyFilterUse::kAlways, 1 << 20), ReadyChoice::kNotThere);
-  EXPECT_EQ(choice(filters, ReadyFilterUse::kAlways, 100), ReadyChoice::kNotThere);
-  EXPECT_EQ(choice(filters, ReadyFilterUse::kNever, 1 << 20), ReadyChoice::kNotWanted);
-  EXPECT_EQ(choice(filters, ReadyFilterUse::kIfItPays, 1 << 20, true), ReadyChoice::kNotWanted);
-  EXPECT_EQ(choice(filters, ReadyFilterUse::kAlways, 1 << 20, true), ReadyChoice::kAsking);
+  EXPECT_EQ(choice(none, Strategy::kSstFilters, 1 << 20), ReadyChoice::kNotThere);
+  EXPECT_EQ(choice(filters, Strategy::kSstFilters, 100), ReadyChoice::kNotThere);
+  EXPECT_EQ(choice(filters, Strategy::kList, 1 << 20), ReadyChoice::kNotWanted);
+  EXPECT_EQ(choice(filters, Strategy::kSstFilters, 1 << 20), ReadyChoice::kAsking);
 }
 
 }  // namespace

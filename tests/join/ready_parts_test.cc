@@ -170,7 +170,7 @@ TEST(ReadyChoice, IsTheCheapest) {
   EXPECT_EQ(ChooseReadyFilters(side(1e5, 10, 0.9), side(2e7, 10, 0.9), planner),
             ReadyChoice::kTooDear);
   // Forced: those of the smaller side.
-  planner.ready_filters = ReadyFilterUse::kAlways;
+  planner.strategy = Strategy::kSstFilters;
   EXPECT_EQ(ChooseReadyFilters(side(1e6, 10, 0.01), side(2e6, 10, 0.01), planner),
             ReadyChoice::kAsking);
   ReadySide cannot = side(2e6, 10, 0.01);

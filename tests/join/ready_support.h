@@ -137,7 +137,7 @@ inline std::vector<ReadyFilter> FilesOf(const Table& rows, const std::vector<std
 }
 
 inline Joined JoinReady(Operation operation, Source* here, Source* there,
-                        const Settings& settings = {}, ReadyFilterUse use = ReadyFilterUse::kAlways,
+                        const Settings& settings = {}, Strategy strategy = Strategy::kSstFilters,
                         uint64_t most_ready_bytes = uint64_t{64} << 20) {
   Collector collector;
   AskingOptions asking;
@@ -145,7 +145,7 @@ inline Joined JoinReady(Operation operation, Source* here, Source* there,
   asking.salt = 4711;
   asking.keys_per_range = settings.keys_per_range;
   asking.planner = settings.planner;
-  asking.planner.ready_filters = use;
+  asking.planner.strategy = strategy;
   asking.ready.decode_builtin = DecodeTestBuiltin;
   asking.ready.most_bytes = most_ready_bytes;
   AnsweringOptions answering;

@@ -38,19 +38,16 @@ class KeyCounter final : public join::Sink {
   std::string last_;
 };
 
-absl::Status RunShard(const JoinRunOptions& options, const FrozenFamily& family,
-                      join::ResultSink* sink, const join::Cancellation* cancellation,
-                      ShardResult* result) {
+absl::Status RunShard(const JoinRunOptions& options, join::Source* source, join::ResultSink* sink,
+                      const join::Cancellation* cancellation, ShardResult* result) {
   const Clock::time_point begin = Clock::now();
   absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
       join::ChannelCredentialsFor(result->address, options.security);
   if (!credentials.ok()) return credentials.status();
-  absl::StatusOr<std::unique_ptr<join::Source>> source =
-      SourceOf(family, options.left_on, options.sort_memory_bytes);
-  if (!source.ok()) return source.status();
+  if (options.expect) options.expect(source->EstimateKeys());
   const join::Remote remote = {result->address, *credentials, options.security.server_name,
                                options.token};
-  const absl::Status status = join::JoinRemotely(remote, source->get(), sink, options.remote,
+  const absl::Status status = join::JoinRemotely(remote, source, sink, options.remote,
                                                  cancellation, &result->report);
   result->seconds = SecondsSince(begin);
   return status;
@@ -67,15 +64,17 @@ JoinRunOptions ForShards(JoinRunOptions options) {
 }
 
 // Rows without the attribute match nothing in any shard.
-absl::Status EmitOwnAbsentRows(const JoinRunOptions& options, const FrozenFamily& family,
+absl::Status EmitOwnAbsentRows(const JoinRunOptions& options, join::Source* source,
                                join::Sink* sink) {
   if (!EmitsLocalRows(options.remote.asking.operation)) return absl::OkStatus();
-  const absl::StatusOr<std::unique_ptr<join::Source>> source =
-      SourceOf(family, options.left_on, options.sort_memory_bytes);
-  if (!source.ok()) return source.status();
   uint64_t rows = 0;
-  const absl::Status status = join::EmitAbsentRows(source->get(), sink, &rows);
+  const absl::Status status = join::EmitAbsentRows(source, sink, &rows);
   return status.ok() ? sink->Commit() : status;
+}
+
+uint64_t RandomSalt() {
+  std::random_device random;  // of the operating system
+  return uint64_t{random()} << 32 | random();
 }
 
 absl::Status RunShards(const JoinRunOptions& options, const FrozenFamily& family,
@@ -89,14 +88,27 @@ absl::Status RunShards(const JoinRunOptions& options, const FrozenFamily& family
     if (!spool.ok()) return spool.status();
     spools.push_back(*std::move(spool));
   }
-  std::vector<absl::Status> statuses(count);
+  absl::StatusOr<std::vector<std::shared_ptr<join::Source>>> sources =
+      SourcesOf(family, options.left_on, options.sort_memory_bytes, cancellation, count);
+  if (!sources.ok()) return sources.status();
+  join::SharedRanges::Options sharing;
+  sharing.salt = RandomSalt();
+  join::SharedRanges ranges(sharing);
+  // All are there before the first one begins: else it would not keep what the others need.
+  std::vector<std::unique_ptr<join::SharedRanges::Member>> members;
+  for (size_t i = 0; i < count; i++) {
+    members.push_back(std::make_unique<join::SharedRanges::Member>(&ranges));
+  }
   std::vector<std::thread> threads;
   for (size_t i = 0; i < count; i++) {
     threads.emplace_back([&, i] {
-      statuses[i] =
-          RunShard(for_shards, family, spools[i].get(), cancellation, &result->shards[i]);
+      JoinRunOptions mine = for_shards;
+      mine.remote.asking.shared = members[i].get();
+      const absl::Status status = RunShard(mine, (*sources)[i].get(), spools[i].get(),
+                                           cancellation, &result->shards[i]);
+      members[i]->Leave();
       // A part of the shards is no answer: the others need not go on.
-      if (!statuses[i].ok()) cancellation->Cancel(statuses[i]);
+      if (!status.ok()) cancellation->Cancel(status);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -105,7 +117,7 @@ absl::Status RunShards(const JoinRunOptions& options, const FrozenFamily& family
   if (options.remote.asking.operation != join::Operation::kCount) {
     result->keys_are_known = false;
     const absl::Status merged = MergeShards(spools, sink);
-    return merged.ok() ? EmitOwnAbsentRows(options, family, sink) : merged;
+    return merged.ok() ? EmitOwnAbsentRows(options, sources->front().get(), sink) : merged;
   }
   KeyCounter lacking;
   const absl::Status merged = MergeShards(spools, &lacking);
@@ -126,7 +138,10 @@ absl::Status RunJoin(const JoinRunOptions& options, join::ResultSink* sink,
   for (const std::string& address : options.addresses) result->shards.push_back({address, {}, 0});
   absl::Status status;
   if (options.addresses.size() == 1) {
-    status = RunShard(options, *family, sink, cancellation, &result->shards.front());
+    const absl::StatusOr<std::unique_ptr<join::Source>> source =
+        SourceOf(*family, options.left_on, options.sort_memory_bytes, cancellation);
+    if (!source.ok()) return source.status();
+    status = RunShard(options, source->get(), sink, cancellation, &result->shards.front());
     const join::Statistics& statistics = result->shards.front().report.statistics;
     result->matched_keys = statistics.matched_keys;
     result->local_only_keys = statistics.keys_of_asking_side_only;
@@ -146,7 +161,7 @@ absl::Status PlanJoin(const JoinRunOptions& options, const join::Cancellation* c
       FreezeFamily(options.directory, options.column_family);
   if (!family.ok()) return family.status();
   const absl::StatusOr<std::unique_ptr<join::Source>> rows =
-      SourceOf(*family, options.left_on, options.sort_memory_bytes);
+      SourceOf(*family, options.left_on, options.sort_memory_bytes, cancellation);
   if (!rows.ok()) return rows.status();
   join::CancellableSource source(rows->get(), cancellation);
   for (const std::string& address : options.addresses) {

@@ -25,6 +25,8 @@ struct JoinRunOptions {
   join::Security security;
   std::string token;
   join::RemoteJoinOptions remote;
+  // Told of the number of keys of this side, about, for each shard; may be empty.
+  std::function<void(uint64_t keys)> expect;
 };
 
 struct ShardResult {
@@ -43,7 +45,7 @@ struct JoinResult {
 };
 
 // All servers at once, each with a thread and a file for its results, which are merged; a single one
-// writes to the sink as it goes.
+// writes to the sink as it goes. Several shards scan, hash and sort this side's rows once, together.
 absl::Status RunJoin(const JoinRunOptions& options, join::ResultSink* sink,
                      join::Cancellation* cancellation, JoinResult* result);
 
