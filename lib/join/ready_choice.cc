@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
 
 namespace rocksieve::join {
 namespace {
@@ -15,21 +15,42 @@ constexpr double kScannedKeysPerSecond = 2e6;
 constexpr double kMostBitsForTime = 8 * 10'000;
 constexpr double kMostTimesAsDear = 1.05;
 constexpr double kUselessPassRate = 0.5;
-constexpr double kOverlaps[] = {0.05, 0.5, 0.9};
+constexpr double kOverlaps[] = {0.9, 0.05, 0.5};
 
-double BitsToSettle(double mine, double theirs, double common, bool asks, PlannerOptions options) {
+double BitsToSettle(double mine, double theirs, double common, PlannerOptions options) {
   options.strategy = Strategy::kAuto;
-  const TurnLimit limit{asks, TurnsOf(options.most_round_trips, asks)};
+  const TurnLimit limit{/*asks=*/true, TurnsOf(options.most_round_trips, true)};
   return CheapestMove({mine, theirs, common, /*common_error=*/0}, limit, /*filters=*/0, options)
       .bits;
 }
 
-double PriceWith(const ReadySide& sender, const ReadySide& receiver, double common,
-                 const PlannerOptions& options) {
+double BitsWith(const ReadySide& sender, const ReadySide& receiver, double common,
+                const PlannerOptions& options) {
   const double passed = std::max(1.0, common + sender.offer.pass_rate * (receiver.keys - common));
-  return 8 * static_cast<double>(sender.offer.bytes) +
-         std::min(BitsToSettle(sender.keys, passed, common, true, options),
-                  BitsToSettle(passed, sender.keys, common, true, options));
+  // The side with fewer candidates begins.
+  const auto [fewer, more] = std::minmax(passed, sender.keys);
+  return 8 * static_cast<double>(sender.offer.bytes) + BitsToSettle(fewer, more, common, options);
+}
+
+double BitsWithout(const ReadySide& asking, const ReadySide& answering, double common,
+                   const PlannerOptions& options) {
+  const auto [fewer, more] = std::minmax(asking.keys, answering.keys);
+  return BitsToSettle(fewer, more, common, options);
+}
+
+// Whether they are expected to take hardly more bytes than without, whatever the overlap. Overlaps
+// at which the least is needed without come first, since pricing takes its time.
+bool Pays(const ReadySide& sender, const ReadySide& receiver, const PlannerOptions& options) {
+  const double fewer = std::min(sender.keys, receiver.keys);
+  const double more = std::max(sender.keys, receiver.keys);
+  if (fewer < 1 || sender.offer.pass_rate >= kUselessPassRate) return false;
+  const double for_time =
+      std::min(kMostBitsForTime, kLinkBitsPerSecond * more / kScannedKeysPerSecond);
+  return std::all_of(std::begin(kOverlaps), std::end(kOverlaps), [&](double overlap) {
+    const double common = overlap * fewer;
+    return BitsWith(sender, receiver, common, options) <=
+           kMostTimesAsDear * BitsWithout(sender, receiver, common, options) + for_time;
+  });
 }
 
 bool Usable(const ReadySide& sender, const ReadySide& receiver) {
@@ -62,37 +83,16 @@ ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answeri
   const bool always = options.strategy == Strategy::kSstFilters;
   if (!WantsReadyFilters(options.strategy)) return ReadyChoice::kNotWanted;
   if (!asking.offer.exists() && !answering.offer.exists()) return ReadyChoice::kNotThere;
-  ReadyChoice best = ReadyChoice::kUnusable;
-  double best_price = std::numeric_limits<double>::infinity();
-  const double smaller = std::min(asking.keys, answering.keys);
-  for (const bool from_asking : {false, true}) {
-    const ReadySide& sender = from_asking ? asking : answering;
-    const ReadySide& receiver = from_asking ? answering : asking;
-    if (!Usable(sender, receiver)) continue;
-    bool pays = smaller > 0 && sender.offer.pass_rate < kUselessPassRate;
-    double price = 0;
-    for (const double overlap : kOverlaps) {
-      if (smaller < 1) break;  // nothing to price
-      const double common = overlap * smaller;
-      const double with = PriceWith(sender, receiver, common, options);
-      const double for_time =
-          std::min(kMostBitsForTime, kLinkBitsPerSecond * std::max(asking.keys, answering.keys) /
-                                         kScannedKeysPerSecond);
-      const double without = BitsToSettle(smaller, std::max(asking.keys, answering.keys), common,
-                                          /*asks=*/true, options);
-      pays = pays && with <= kMostTimesAsDear * without + for_time;
-      price += with;
-    }
-    if (!pays && !always) {
-      if (best == ReadyChoice::kUnusable) best = ReadyChoice::kTooDear;
-      continue;
-    }
-    if (price < best_price) {
-      best_price = price;
-      best = from_asking ? ReadyChoice::kAsking : ReadyChoice::kAnswering;
-    }
-  }
-  return best;
+  const bool asking_usable = Usable(asking, answering),
+             answering_usable = Usable(answering, asking);
+  if (!asking_usable && !answering_usable) return ReadyChoice::kUnusable;
+  // The smaller ones, which drop more keys of the other side as well.
+  const bool from_asking =
+      asking_usable && (!answering_usable || asking.offer.bytes <= answering.offer.bytes);
+  const bool use =
+      always || (from_asking ? Pays(asking, answering, options) : Pays(answering, asking, options));
+  if (!use) return ReadyChoice::kTooDear;
+  return from_asking ? ReadyChoice::kAsking : ReadyChoice::kAnswering;
 }
 
 // The rate is an estimate, and may be wrong by so much of it.

@@ -37,7 +37,7 @@ constexpr bool WantsReadyFilters(Strategy strategy) {
   return strategy == Strategy::kAuto || strategy == Strategy::kSstFilters;
 }
 
-// Forced (Strategy::kSstFilters): whatever is cheaper of those that there are. Else only if it is
+// The smaller ones of those that there are. Unless forced (Strategy::kSstFilters), only if they are
 // expected to take hardly more bytes than without, whatever the overlap, which nobody knows yet.
 ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answering,
                                const PlannerOptions& options);
