@@ -15,6 +15,7 @@
 #include "join/range_keys.h"
 #include "join/range_report.h"
 #include "join/range_result.h"
+#include "join/ready_exchange.h"
 #include "join/session.h"
 #include "join/shared_ranges.h"
 #include "join/sink.h"
@@ -41,6 +42,7 @@ struct AskingOptions {
   // joins with several sides at once does so himself, and once: EmitAbsentRows().
   bool own_absent_rows = true;
   PlannerOptions planner;
+  ReadyOptions ready;
   // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
   // null.
   SharedRanges::Member* shared = nullptr;
@@ -76,6 +78,7 @@ class AskingSide final : public Session {
   absl::Status On(const Turn& turn);
   absl::Status On(const Rows& rows);
   absl::Status On(const Failure& failure);
+  absl::Status On(const Filters& filters);
   template <typename Other>
   absl::Status On(const Other&);
 
@@ -83,8 +86,12 @@ class AskingSide final : public Session {
   absl::Status OpenNext();
   uint64_t KeysPerRange() const;
   absl::Status Open(Task* task);
-  absl::Status Scan(Task* task, uint64_t salt);
+  absl::Status Scan(Task* task, uint64_t salt, const ReadyUse& ready);
   absl::Status Continue(Task* task);
+  // The ready filters turned out not to be what they should.
+  void RepeatWithoutReady(Task* task);
+  void CutShort(Task* task, const std::string& next_key);
+  bool AnsweringSideBegins(const Task& task, const ReadyUse& ready) const;
   // Another attempt, if there is one left.
   absl::Status Repeat(Task* task, const absl::Status& why);
   // The same after rows of it went to the sink.
@@ -106,6 +113,8 @@ class AskingSide final : public Session {
   const AskingOptions options_;
   std::optional<HelloAnswer> answer_;
   uint64_t keys_per_range_ = 0;
+  ReadyExchange ready_;
+  ReadyOffer offer_;                 // of this side's
   std::optional<KeyInterval> rest_;  // of the key space, for which there are no tasks yet
   Tasks tasks_;                      // in key order
   // Numbers of ranges as they come are even, those of what was cut off of a range odd: so sessions
