@@ -32,7 +32,9 @@ Table MeasureUnevenSides(FigureRun* run);
 Table MeasureSizes(FigureRun* run);
 Table MeasureLink(FigureRun* run);
 
-// Bytes against overlap, from the rows of MeasureOverlaps(): an SVG document.
+// Bits against overlap, from the rows of MeasureOverlaps(), and bytes against differences, from
+// those of MeasureDifferences(): SVG documents.
 std::string OverlapPicture(const Table& overlaps);
+std::string DifferencePicture(const Table& differences);
 
 }  // namespace rocksieve::bench

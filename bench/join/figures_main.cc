@@ -26,7 +26,7 @@ constexpr std::pair<const char*, Table (*)(FigureRun*)> kMeasurements[] = {
 struct Flags {
   FigureSettings settings;
   std::vector<std::string> only;
-  std::string json, picture;
+  std::string json, pictures;
 };
 
 bool Wants(const Flags& flags, const std::string& name) {
@@ -39,6 +39,13 @@ void Write(const std::string& path, const std::string& text) {
   file << text;
   file.close();
   if (!file) throw std::runtime_error("cannot write " + path);
+}
+
+void Draw(const Table& table, const std::string& directory) {
+  if (table.name == "overlaps") Write(directory + "/join_overlap.svg", OverlapPicture(table));
+  if (table.name == "differences") {
+    Write(directory + "/join_differences.svg", DifferencePicture(table));
+  }
 }
 
 int Measure(const Flags& flags) {
@@ -54,9 +61,7 @@ int Measure(const Flags& flags) {
     progress.Clear();
     std::cout << ForPeople(table) << std::endl;
     report["tables"][table.name] = table.rows;
-    if (table.name == "overlaps" && !flags.picture.empty()) {
-      Write(flags.picture, OverlapPicture(table));
-    }
+    if (!flags.pictures.empty()) Draw(table, flags.pictures);
     // Again after each table, so that no measurement is lost.
     report["failures"] = run.failures;
     if (!flags.json.empty()) Write(flags.json, report.dump(1) + "\n");
@@ -94,8 +99,10 @@ int Main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "link"}));
   app.add_option("--json", flags.json, "write all figures to FILE");
-  app.add_option("--picture", flags.picture, "draw bits against overlap, an SVG FILE");
-  app.footer("Example: ./run bench join --only=overlaps --seeds=20 --picture=overlap.svg");
+  app.add_option("--pictures", flags.pictures,
+                 "draw the tables overlaps and differences: SVG files in this directory")
+      ->check(CLI::ExistingDirectory);
+  app.footer("Example: ./run bench join --only=overlaps --seeds=20 --pictures=.");
   CLI11_PARSE(app, argc, argv);
   flags.settings.strategy = *join::StrategyNamed(strategy);
   if (flags.settings.full && app.count("--overlaps") == 0) {
