@@ -1,126 +1,20 @@
 // Joins by the public API alone, between databases, files and servers in this process; results are
-// compared with those of std::set_intersection and its like.
+// compared with those of maps.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-#include <rocksdb/db.h>
 #include <rocksdb/sst_file_writer.h>
-#include <rocksieve/join/join.h>
-#include <rocksieve/join/server.h>
+
+#include "join_api.h"
 
 namespace rocksieve::join {
 namespace {
-
-using Rows = std::map<std::string, std::string>;
-using ResultRows = std::vector<std::string>;  // "key=value", "local key=value", in their order
-
-class JoinApi : public testing::Test {
- protected:
-  JoinApi() {
-    const std::string pattern = testing::TempDir() + "join_api.XXXXXX";
-    std::string path = pattern;
-    directory_ = mkdtemp(path.data());
-    std::mt19937 random(SeedOfThisRun());
-    for (int i = 0; i < 3000; i++) {
-      const std::string key = "key" + std::to_string(random() % 100000);
-      if (random() % 4 != 0) here_[key] = "here";
-      if (random() % 4 != 0) there_[key] = "there " + std::to_string(i);
-    }
-    here_db_ = Make("here", here_);
-    there_db_ = Make("there", there_);
-  }
-  ~JoinApi() override {
-    server_.reset();
-    here_db_.reset();
-    there_db_.reset();
-    std::filesystem::remove_all(directory_);
-  }
-
-  static uint32_t SeedOfThisRun() {
-    static const uint32_t seed = [] {
-      const char* given = std::getenv("ROCKSIEVE_SEED");
-      const uint32_t chosen =
-          given != nullptr ? static_cast<uint32_t>(std::atol(given)) : std::random_device()();
-      std::printf("ROCKSIEVE_SEED=%u\n", chosen);
-      return chosen;
-    }();
-    return seed;
-  }
-
-  std::unique_ptr<rocksdb::DB> Make(const std::string& name, const Rows& rows) {
-    rocksdb::Options options;
-    options.create_if_missing = true;
-    rocksdb::DB* db = nullptr;
-    EXPECT_TRUE(rocksdb::DB::Open(options, directory_ + "/" + name, &db).ok());
-    for (const auto& [key, value] : rows) {
-      EXPECT_TRUE(db->Put(rocksdb::WriteOptions(), key, value).ok());
-    }
-    return std::unique_ptr<rocksdb::DB>(db);
-  }
-
-  // Serves the rows there.
-  Peer Serve(const ServeOptions& options = {}, const Extractors& extractors = {}) {
-    ServedDatabase served;
-    served.db = there_db_.get();
-    served.extractors = extractors;
-    Credentials credentials;
-    credentials.insecure = true;
-    const rocksdb::Status status =
-        AnsweringServer::Start(served, "127.0.0.1:0", credentials, options, &server_);
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    Peer peer;
-    peer.addresses = {"127.0.0.1:" + std::to_string(server_->port())};
-    peer.credentials = credentials;
-    return peer;
-  }
-
-  Input Here(const rocksdb::ReadOptions& read = {}, const InputOptions& options = {}) {
-    Input input;
-    const rocksdb::Status status =
-        Input::OfDatabase(here_db_.get(), nullptr, read, options, &input);
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    return input;
-  }
-
-  static ResultRows Joined(Operation operation, const Input& input, const Peer& peer,
-                           const JoinOptions& options = {}, JoinReport* report = nullptr) {
-    ResultRows rows;
-    const rocksdb::Status status = Join(
-        operation, input, peer, options,
-        [&rows](const ResultRow& row) {
-          rows.push_back((row.is_local ? "local " : "") + std::string(row.key) + "=" +
-                         std::string(row.value));
-          return rocksdb::Status::OK();
-        },
-        report);
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    return rows;
-  }
-
-  // Rows of `of` whose keys are in `in`, or not.
-  static ResultRows RowsOf(const Rows& of, const Rows& in, bool matched,
-                           const std::string& prefix = "") {
-    ResultRows rows;
-    for (const auto& [key, value] : of) {
-      if ((in.count(key) != 0) == matched) rows.push_back(prefix + key + "=" + value);
-    }
-    return rows;
-  }
-
-  std::string directory_;
-  Rows here_, there_;
-  std::unique_ptr<rocksdb::DB> here_db_, there_db_;
-  std::unique_ptr<AnsweringServer> server_;
-};
 
 TEST_F(JoinApi, AllOperationsAreExact) {
   const Peer peer = Serve();
@@ -281,71 +175,6 @@ TEST_F(JoinApi, SstRepairsAReplica) {
   status =
       JoinToSst(Operation::kDifference, Here(), peer, {}, rocksdb::Options(), file, &rows, nullptr);
   EXPECT_TRUE(status.ok() && rows == 0 && !std::filesystem::exists(file)) << status.ToString();
-}
-
-TEST_F(JoinApi, ACallbackEndsTheJoinWithItsStatus) {
-  int calls = 0;
-  const rocksdb::Status status = Join(
-      Operation::kIntersection, Here(), Serve(), JoinOptions(),
-      [&calls](const ResultRow&) {
-        calls++;
-        return rocksdb::Status::NoSpace("of mine");
-      },
-      nullptr);
-  EXPECT_TRUE(status.IsNoSpace()) << status.ToString();
-  EXPECT_EQ(calls, 1);
-}
-
-TEST_F(JoinApi, Cancelled) {
-  JoinOptions options;
-  options.canceller = Canceller();
-  options.canceller->Cancel();
-  const rocksdb::Status status =
-      Join(Operation::kCount, Here(), Serve(), options, nullptr, nullptr);
-  EXPECT_TRUE(status.IsAborted()) << status.ToString();
-}
-
-TEST_F(JoinApi, ErrorsSayWhatIsWrong) {
-  const Peer peer = Serve();
-  const auto join = [&](Peer with, JoinOptions options = {}) {
-    options.attempts = 1;
-    return Join(Operation::kCount, Here(), with, options, nullptr, nullptr);
-  };
-  Peer other = peer;
-  other.column_family = "orders";
-  rocksdb::Status status = join(other);
-  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
-  EXPECT_NE(status.ToString().find("\"orders\" is not served"), std::string::npos);
-
-  other = peer;
-  other.on = "@nothing";
-  EXPECT_TRUE(join(other).IsInvalidArgument());
-
-  JoinOptions options;
-  options.strategy = "guess";
-  status = join(peer, options);
-  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
-
-  other = peer;
-  other.credentials.insecure = false;
-  EXPECT_FALSE(join(other).ok());
-  other.addresses.clear();
-  EXPECT_TRUE(join(other).IsInvalidArgument());
-
-  server_.reset();
-  status = join(peer);
-  EXPECT_TRUE(status.IsTryAgain()) << status.ToString();
-  EXPECT_NE(status.ToString().find(peer.addresses.front()), std::string::npos);
-
-  EXPECT_TRUE(Join(Operation::kCount, Input(), peer, {}, nullptr, nullptr).IsInvalidArgument());
-  Input input;
-  InputOptions misspelt;
-  misspelt.on = "valu";
-  EXPECT_TRUE(Input::OfDatabase(here_db_.get(), nullptr, {}, misspelt, &input).IsInvalidArgument());
-  uint64_t rows = 0;
-  EXPECT_TRUE(JoinToSst(Operation::kLocalOnly, Here(), peer, {}, rocksdb::Options(),
-                        directory_ + "/no.sst", &rows, nullptr)
-                  .IsInvalidArgument());
 }
 
 }  // namespace
