@@ -47,7 +47,7 @@ def main():
             sys.exit(f'the report "{name}" has no part "{title}"')
         return f"{marker}```\n{reports[name][title]}\n```"
 
-    page = re.sub(r"(<!-- ([\w-]+): (.*?) -->\n)```\n.*?\n```", block, page, flags=re.DOTALL)
+    page = re.sub(r"(<!-- ([\w-]+): ([^\n]*?) -->\n)```\n.*?\n```", block, page, flags=re.DOTALL)
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         file.write(page)
 

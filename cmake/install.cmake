@@ -18,6 +18,17 @@ if(TARGET rocksieve_plugin)
   install(EXPORT rocksievePluginTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
 endif()
 
+# Likewise: with the join between nodes come gRPC and what that needs, as shared libraries.
+if(TARGET rocksieve_join_api)
+  install(FILES include/rocksieve/join/export.h include/rocksieve/join/input.h
+                include/rocksieve/join/join.h include/rocksieve/join/operation.h
+                include/rocksieve/join/peer.h include/rocksieve/join/server.h
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve/join)
+  install(TARGETS rocksieve_join_api EXPORT rocksieveJoinTargets
+          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT rocksieveJoinTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
+endif()
+
 install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -10,6 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from environment import BUILD, PLUGIN, ROOT, Sandbox, run, run_ok
 
 CONSUMER = ROOT / "integration" / "consumer"
+HAS_JOIN = (BUILD / "lib" / "librocksieve_join.so").exists()
 
 
 class Installed(Sandbox):
@@ -46,8 +47,9 @@ class Layout(Installed):
     def test_files(self):
         files = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*")
                  if not path.is_dir()}
-        headers = {f"include/rocksieve/{path.name}"
-                   for path in (ROOT / "include" / "rocksieve").glob("*.h")}
+        headers = {str(path.relative_to(ROOT))
+                   for path in (ROOT / "include" / "rocksieve").rglob("*.h")
+                   if HAS_JOIN or path.parent.name != "join"}
         self.assertEqual(headers, {file for file in files if file.startswith("include/")})
         [library_directory] = {str(pathlib.PurePath(file).parent) for file in files
                                if file.endswith("librocksieve.so")}
@@ -96,6 +98,16 @@ class Consumer(Installed):
         self.assertEqual(5000, found)
         self.assertGreater(useful, 4900)
 
+    @unittest.skipUnless(HAS_JOIN, "built without the join")
+    def test_join(self):
+        self.build_consumer()
+        self.assertEqual("5000 keys in both, 0 in one only\n",
+                         self.run_consumer("join_program", self.directory / "join_db"))
+        # gRPC and its like come with the library: programs need not know them.
+        needed = run_ok("readelf", "-dW", self.directory / "build" / "join_program").out
+        for name in ("grpc", "absl", "protobuf"):
+            self.assertNotIn(name, needed)
+
     def test_core_needs_no_rocksdb(self):
         configured = self.build_consumer("-DCMAKE_DISABLE_FIND_PACKAGE_RocksDB=ON")
         self.assertIn("rocksieve::plugin needs RocksDB 7.8, which was not found", configured.out)
@@ -138,6 +150,9 @@ class Package(Installed):
     def test_what_cannot_be_had_is_an_error(self):
         for arguments, reason in (
                 ("REQUIRED COMPONENTS plugin", "rocksieve::plugin needs RocksDB 7.8"),
+                ("REQUIRED COMPONENTS join",
+                 "rocksieve::join needs RocksDB 7.8" if HAS_JOIN else
+                 "this rocksieve was built without rocksieve::join"),
                 ("REQUIRED COMPONENTS core jon", "rocksieve has no component jon"),
                 ("99 REQUIRED", 'compatible with requested version "99"')):
             with self.subTest(arguments=arguments):

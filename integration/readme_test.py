@@ -1,9 +1,11 @@
 """Runs the code blocks of README.md that are marked for testing (readme_blocks.py says how), so
-that the documentation cannot rot. ROCKSIEVE_README names another file.
+that the documentation cannot rot. ROCKSIEVE_README names another file: those of the examples are
+tested likewise.
 
     compile-cpp   a complete C++ program: compiled, linked with the build's libraries, and run
     compile-c     a complete C program, likewise
     shell         commands for bash -eu -o pipefail
+    output        what the shell block before it has printed on its standard output
     options-file  an OPTIONS file: db_bench must run with it, and its filters must work
 
 All blocks share one directory and run in their order. In it, `build` is the build directory.
@@ -36,8 +38,12 @@ class Checks(Sandbox):
         self._compile_and_run(text, "program.c", "gcc", "-Wl,--no-as-needed")
 
     def shell(self, text):
-        run_ok("bash", "-eu", "-o", "pipefail", "-c", text, cwd=self.class_directory,
-               variables=self._variables(), timeout=300)
+        finished = run_ok("bash", "-eu", "-o", "pipefail", "-c", text, cwd=self.class_directory,
+                          variables=self._variables(), timeout=300)
+        type(self).printed = finished.out
+
+    def output(self, text):
+        self.assertEqual(text, self.printed)
 
     def options_file(self, text):
         file = self.directory / "OPTIONS"

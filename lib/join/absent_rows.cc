@@ -3,8 +3,6 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr uint64_t kMostRawBatchBytes = uint64_t{1} << 31;
-
 uint64_t SaltOf(uint64_t session_salt) { return RangeSalt(session_salt, kAbsentRange, 0); }
 
 }  // namespace
@@ -36,27 +34,29 @@ absl::Status EmitAbsentRows(Source* source, Sink* sink, uint64_t* rows) {
 AbsentRowsWriter::AbsentRowsWriter(Source* source, uint32_t attempt)
     : cursor_(source->ScanAbsent()), attempt_(attempt), batch_(/*with_keys=*/false) {}
 
-absl::Status AbsentRowsWriter::Next(size_t batch_bytes, Rows* rows) {
+absl::Status AbsentRowsWriter::Next(Rows* rows) {
   rows->range = kAbsentRange;
   rows->attempt = attempt_;
   Row row;
-  while (batch_.raw_bytes() < batch_bytes && !rows->last) {
-    rows->last = cursor_ == nullptr || !cursor_->Next(&row);
-    if (!rows->last) batch_.Add(row);
+  while (batch_.pending_bytes() < kRowBatchBytes && !ended_) {
+    ended_ = cursor_ == nullptr || !cursor_->Next(&row);
+    if (!ended_) batch_.Add(row);
   }
-  batch_.Finish(&rows->batch);
+  batch_.TakeBatch(&rows->batch);
+  rows->last = ended_ && batch_.pending_bytes() == 0;
   return cursor_ == nullptr ? absl::OkStatus() : cursor_->status();
 }
 
-AbsentRowsReader::AbsentRowsReader(const SetSum& expected, uint64_t session_salt, Sink* sink)
+AbsentRowsReader::AbsentRowsReader(const SetSum& expected, uint64_t session_salt,
+                                   uint64_t most_row_bytes, Sink* sink)
     : expected_(expected),
       salt_(SaltOf(session_salt)),
       summer_(salt_),
       sink_(sink),
-      reader_(/*with_keys=*/false) {}
+      reader_(/*with_keys=*/false, most_row_bytes) {}
 
 absl::Status AbsentRowsReader::Receive(std::string_view batch) {
-  return reader_.Read(batch, kMostRawBatchBytes, [this](const Row& row, bool) -> absl::Status {
+  return reader_.Read(batch, [this](const Row& row, bool) -> absl::Status {
     summer_.Add(HashKey128(row.value, salt_), &received_);
     if (received_.count > expected_.count) {
       return absl::AbortedError("the other side sent more rows than it said that it has");
@@ -66,7 +66,7 @@ absl::Status AbsentRowsReader::Receive(std::string_view batch) {
 }
 
 absl::Status AbsentRowsReader::Finish() const {
-  if (received_ == expected_) return absl::OkStatus();
+  if (received_ == expected_ && reader_.between_rows()) return absl::OkStatus();
   return absl::AbortedError("the other side's rows do not add up to what it has");
 }
 

@@ -41,18 +41,20 @@ absl::Status EmitAbsentRows(Source* source, Sink* sink, uint64_t* rows);
 class AbsentRowsWriter {
  public:
   AbsentRowsWriter(Source* source, uint32_t attempt);
-  absl::Status Next(size_t batch_bytes, Rows* rows);
+  absl::Status Next(Rows* rows);
 
  private:
   const std::unique_ptr<Cursor> cursor_;
   const uint32_t attempt_;
   RowBatchWriter batch_;
+  bool ended_ = false;  // the cursor
 };
 
 // Gives the sink what is received. Errors of the kind kAborted mean that it is not what was said.
 class AbsentRowsReader {
  public:
-  AbsentRowsReader(const SetSum& expected, uint64_t session_salt, Sink* sink);
+  AbsentRowsReader(const SetSum& expected, uint64_t session_salt, uint64_t most_row_bytes,
+                   Sink* sink);
   absl::Status Receive(std::string_view batch);
   absl::Status Finish() const;
   uint64_t rows() const { return received_.count; }

@@ -6,12 +6,13 @@
 #include <absl/strings/str_cat.h>
 
 #include "join/common_estimate.h"
+#include "join/interval_text.h"
 #include "join/key_reader.h"
 
 namespace rocksieve::join {
 namespace {
 
-constexpr size_t kRowBatchBytes = 128 << 10;  // before compression
+constexpr uint64_t kSampledKeys = 1000;
 
 }  // namespace
 
@@ -21,7 +22,8 @@ struct AnsweringSide::OpenRange {
 
   const KeyInterval interval;
   uint32_t attempt = 0;
-  RangeKeys keys;  // its candidates are given away once the range is open
+  bool used_ready = false;  // filters, in the scan
+  RangeKeys keys;           // its candidates are given away once the range is open
   SourceKeyReader reader;
   std::unique_ptr<Matching> matching;
   bool equal = false;  // every key is matched
@@ -48,11 +50,12 @@ struct AnsweringSide::RowStream {
   const bool matched;
   OrdinalCursor cursor;
   RowBatchWriter batch;
-  size_t next = 0;  // matched key that was not passed yet
+  size_t next = 0;     // matched key that was not passed yet
+  bool ended = false;  // the cursor
 };
 
 AnsweringSide::AnsweringSide(Source* source, const AnsweringOptions& options)
-    : source_(source), options_(options) {}
+    : source_(source), options_(options), ready_(source, options.ready) {}
 
 AnsweringSide::~AnsweringSide() = default;
 
@@ -79,14 +82,64 @@ absl::Status AnsweringSide::On(const Hello& hello) {
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
   hello_ = hello;
+  options_.planner.strategy = hello.strategy;
+  options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
   HelloAnswer answer;
   answer.keys = source_->EstimateKeys();
+  answer.hash_check = HashCheck(hello.salt);
+  answer.most_keys_per_range = options_.most_keys_per_range;
   if (SendsUnmatched(hello.operation) || hello.operation == Operation::kCount) {
     const absl::Status status = SumAbsentRows(source_, hello.salt, &answer.absent);
     if (!status.ok()) return status;
   }
+  const absl::Status status = ChooseReady(hello, &answer);
+  if (!status.ok()) return status;
   messages_.push_back(Encode(answer));
   return absl::OkStatus();
+}
+
+absl::Status AnsweringSide::ChooseReady(const Hello& hello, HelloAnswer* answer) {
+  PlannerOptions planner = options_.planner;
+  ReadySide asking{static_cast<double>(hello.keys), hello.ready, hello.accepted_ready_bytes,
+                   hello.readable_formats};
+  ReadySide answering{static_cast<double>(answer->keys),
+                      {},
+                      options_.ready.most_bytes,
+                      options_.ready.readable_formats()};
+  // Once they are sent, or not, ranges are settled as is cheapest.
+  if (hello.strategy == Strategy::kSstFilters) options_.planner.strategy = Strategy::kAuto;
+  if (!WantsReadyFilters(hello.strategy) || hello.accepted_ready_bytes == 0) {
+    answer->ready_choice = ReadyChoice::kNotWanted;
+    return absl::OkStatus();
+  }
+  answering.offer = offer_ = ready_.Offer(hello.interval);
+  if (hello.strategy == Strategy::kAuto &&
+      (asking.offer.exists() || answering.offer.exists())) {
+    // Keys that take few bits each are better shipped.
+    RangeKeys sample;
+    const absl::Status status =
+        ScanKeys(source_, hello.interval, /*salt=*/0, kSampledKeys, &sample);
+    if (!status.ok()) return status;
+    planner.bits_per_key = sample.bits_per_key;
+    planner.all_keys = static_cast<double>(sample.candidates.size());
+  }
+  answer->ready_choice = ChooseReadyFilters(asking, answering, planner);
+  answer->ready_pass_rate = offer_.pass_rate;
+  answer->accepted_ready_bytes = options_.ready.most_bytes;
+  if (answer->ready_choice == ReadyChoice::kAnswering) {
+    ready_.BeginSending(hello.accepted_ready_bytes);
+  } else if (answer->ready_choice == ReadyChoice::kAsking) {
+    ready_.BeginReceiving();
+  }
+  return absl::OkStatus();
+}
+
+ReadyUse AnsweringSide::ReadyUseFor(const Open& open) const {
+  if (open.attempt > 0 || !ready_.usable()) return {};
+  if (ready_.role() == ReadyExchange::Role::kReceiver) {
+    return ready_.set()->Covers(open.interval.end) ? ReadyUse{ready_.set(), true} : ReadyUse{};
+  }
+  return open.pruning.filters ? ReadyUse{ready_.set(), false} : ReadyUse{};
 }
 
 absl::Status AnsweringSide::On(const Open& open) {
@@ -98,26 +151,54 @@ absl::Status AnsweringSide::On(const Open& open) {
   if (open.interval.end && *open.interval.end < open.interval.begin) {
     return absl::InvalidArgumentError("the asking side opened a range that ends before it begins");
   }
+  if (open.sum.count > kMostKeysOfARange) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the asking side says that it has ", open.sum.count, " keys in a range, where ",
+                     kMostKeysOfARange, " are allowed"));
+  }
   const uint64_t salt = RangeSalt(hello_->salt, open.range, open.attempt);
+  const ReadyUse ready = ReadyUseFor(open);
+  // The asking side dropped keys by filters that it must not rely on.
+  bool withdrawn = open.pruning.filters && ready.set == nullptr;
   // A range that was too large comes again with the end that it was told: its keys are here.
   RangeKeys keys;
+  const bool used_ready = ready.set != nullptr;
   if (slot != nullptr && slot->attempt == open.attempt && slot->keys.next_key &&
-      slot->interval.begin == open.interval.begin && slot->keys.next_key == open.interval.end) {
+      slot->used_ready == used_ready && slot->interval.begin == open.interval.begin &&
+      slot->keys.next_key == open.interval.end) {
     keys = std::move(slot->keys);
     keys.next_key.reset();
   } else {
     slot.reset();
     const absl::Status status =
-        ScanKeys(source_, open.interval, salt, options_.most_keys_per_range, &keys);
-    if (!status.ok()) return status;
+        ScanKeys(source_, open.interval, salt, options_.most_keys_per_range, &keys, ready);
+    if (!status.ok()) return Naming(open.interval, status);
+  }
+  if (open.pruning.filters && !withdrawn) {
+    withdrawn =
+        keys.uncovered ||
+        !ready_.set()->IsCoveredBy(*open.pruning.filters, open.pruning.digest, open.interval.end);
   }
   slot = std::make_unique<OpenRange>(source_, open.interval);
   slot->attempt = open.attempt;
+  slot->used_ready = used_ready;
 
   Facts facts;
   facts.range = open.range;
   facts.attempt = open.attempt;
   facts.sum = keys.sum;
+  if (withdrawn) {
+    ready_.Withdraw();
+    facts.outcome = Facts::Outcome::kWithdrawn;
+    messages_.push_back(Encode(facts));
+    ranges_.erase(open.range);
+    return absl::OkStatus();
+  }
+  if (ready.prunes) {
+    facts.pruning.filters = ready.set->size();
+    facts.pruning.digest = ready.set->DigestOf(ready.set->size());
+    facts.pruning.candidates = keys.candidates.size();
+  }
   if (keys.next_key) {
     facts.outcome = Facts::Outcome::kTooLarge;
     facts.next_key = *keys.next_key;
@@ -138,14 +219,31 @@ absl::Status AnsweringSide::On(const Open& open) {
   Matching::Options options;
   options.salt = salt;
   options.begins = open.answering_side_begins;
-  options.their_count = static_cast<double>(open.sum.count);
+  const uint64_t theirs = open.pruning.filters ? open.pruning.candidates : open.sum.count;
+  options.their_count = static_cast<double>(theirs);
   options.their_count_is_exact = true;
-  options.common = static_cast<double>(std::min(open.sum.count, keys.sum.count)) / 2;
+  options.most_list_entries = theirs;
+  options.common = static_cast<double>(std::min<uint64_t>(theirs, keys.candidates.size())) / 2;
+  std::optional<CommonKeys> common;
+  if (open.pruning.filters) {
+    common = CommonAfterReadyFilters(static_cast<double>(open.sum.count),
+                                     static_cast<double>(theirs), offer_.pass_rate);
+  } else if (ready.prunes) {
+    common = CommonAfterReadyFilters(static_cast<double>(keys.sum.count),
+                                     static_cast<double>(keys.candidates.size()),
+                                     hello_->ready.pass_rate);
+  }
+  if (common) options.common = common->keys;
+  size_t counters = 0;
   if (!open.estimator.empty()) {
     const absl::Status status =
-        EstimateCommon(open.estimator, open.sum.count, keys.candidates, salt, &options.common);
+        EstimateCommon(open.estimator, theirs, keys.candidates, salt, &options.common);
     if (!status.ok()) return status;
+    counters = CountersIn(open.estimator);
   }
+  options.common_error = CommonError(counters, options.common, options.their_count,
+                                     static_cast<double>(keys.candidates.size()));
+  if (common) options.common_error = common->standard_error;
   facts.common = static_cast<uint64_t>(options.common);
   options.planner = options_.planner;
   options.planner.bits_per_key = keys.bits_per_key;
@@ -162,8 +260,9 @@ absl::Status AnsweringSide::On(const Turn& turn) {
   if (matching == nullptr || matching->state() != Matching::State::kTheirTurn) {
     return absl::InvalidArgumentError("the asking side spoke out of turn");
   }
+  const KeyInterval interval = (*open)->interval;  // the range may be gone after this
   const absl::Status status = matching->Receive(turn.message);
-  return status.ok() ? Continue(turn.range, *open) : status;
+  return Naming(interval, status.ok() ? Continue(turn.range, *open) : status);
 }
 
 absl::Status AnsweringSide::Continue(uint64_t range, OpenRange* open) {
@@ -230,6 +329,8 @@ absl::StatusOr<std::string> AnsweringSide::Next() {
     messages_.pop_front();
     return message;
   }
+  Filters filters;
+  if (ready_.Next(&filters)) return Encode(filters);
   if (absent_ != nullptr) return NextAbsentRows();
   if (stream_ == nullptr && !fetched_.empty()) {
     const auto range = ranges_.find(fetched_.front());
@@ -243,7 +344,7 @@ absl::StatusOr<std::string> AnsweringSide::Next() {
 
 absl::StatusOr<std::string> AnsweringSide::NextAbsentRows() {
   Rows rows;
-  const absl::Status status = absent_->Next(kRowBatchBytes, &rows);
+  const absl::Status status = absent_->Next(&rows);
   if (!status.ok()) return status;
   if (rows.last) absent_.reset();
   return Encode(rows);
@@ -254,12 +355,15 @@ absl::StatusOr<std::string> AnsweringSide::NextRows() {
   rows.range = stream_->range;
   rows.attempt = stream_->open->attempt;
   Row row;
-  while (stream_->batch.raw_bytes() < kRowBatchBytes && !rows.last) {
-    rows.last = !stream_->cursor.Next(&row);
-    if (!rows.last && stream_->Wants(stream_->cursor.ordinal())) stream_->batch.Add(row);
+  while (stream_->batch.pending_bytes() < kRowBatchBytes && !stream_->ended) {
+    stream_->ended = !stream_->cursor.Next(&row);
+    if (!stream_->ended && stream_->Wants(stream_->cursor.ordinal())) stream_->batch.Add(row);
   }
-  if (!stream_->cursor.status().ok()) return stream_->cursor.status();
-  stream_->batch.Finish(&rows.batch);
+  if (!stream_->cursor.status().ok()) {
+    return Naming(stream_->open->interval, stream_->cursor.status());
+  }
+  stream_->batch.TakeBatch(&rows.batch);
+  rows.last = stream_->ended && stream_->batch.pending_bytes() == 0;
   if (rows.last) stream_.reset();
   return Encode(rows);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -12,8 +13,11 @@
 #include "join/matching.h"
 #include "join/messages.h"
 #include "join/range_keys.h"
+#include "join/range_report.h"
 #include "join/range_result.h"
+#include "join/ready_exchange.h"
 #include "join/session.h"
+#include "join/shared_ranges.h"
 #include "join/sink.h"
 #include "join/source.h"
 #include "join/statistics.h"
@@ -28,14 +32,22 @@ struct AskingOptions {
   bool absent_rows = true;
   // Fresh and random for each session: whoever knows it can choose keys whose hashes collide.
   uint64_t salt = 0;
-  // Keys of a range are kept in memory, 24 bytes each, times the ranges under way.
-  uint64_t keys_per_range = uint64_t{1} << 18;
-  size_t ranges_ahead = 4;
+  // Of a range, about 80 bytes per key are kept in memory, times the ranges under way. Larger ranges
+  // cost less per key, above all where few keys differ, and fewer round trips in all.
+  uint64_t keys_per_range = uint64_t{1} << 20;
+  size_t ranges_ahead = 2;
   int most_attempts = 3;  // per range, until the join fails
+  uint64_t most_row_bytes = kDefaultMostRowBytes;  // of the other side, key and value
   // Whether rows of this side without the attribute are given to the sink and counted. Whoever
   // joins with several sides at once does so himself, and once: EmitAbsentRows().
   bool own_absent_rows = true;
   PlannerOptions planner;
+  ReadyOptions ready;
+  // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
+  // null.
+  SharedRanges::Member* shared = nullptr;
+  // Told of each range when its result is proven and with the sink; may be empty.
+  std::function<void(const RangeReport&)> range_done;
 };
 
 class AskingSide final : public Session {
@@ -49,6 +61,8 @@ class AskingSide final : public Session {
   bool done() const override { return done_; }
 
   const Statistics& statistics() const { return statistics_; }
+  // The error is what the other side said, not what went wrong here.
+  bool other_side_failed() const { return other_side_failed_; }
 
   // The part of the key space whose results were not yet committed to the sink: where another
   // session with the same data goes on after this one broke. An empty interval if only rows without
@@ -64,13 +78,20 @@ class AskingSide final : public Session {
   absl::Status On(const Turn& turn);
   absl::Status On(const Rows& rows);
   absl::Status On(const Failure& failure);
+  absl::Status On(const Filters& filters);
   template <typename Other>
   absl::Status On(const Other&);
 
   absl::StatusOr<Task*> Find(uint64_t range);
   absl::Status OpenNext();
+  uint64_t KeysPerRange() const;
   absl::Status Open(Task* task);
+  absl::Status Scan(Task* task, uint64_t salt, const ReadyUse& ready);
   absl::Status Continue(Task* task);
+  // The ready filters turned out not to be what they should.
+  void RepeatWithoutReady(Task* task);
+  void CutShort(Task* task, const std::string& next_key);
+  bool AnsweringSideBegins(const Task& task, const ReadyUse& ready) const;
   // Another attempt, if there is one left.
   absl::Status Repeat(Task* task, const absl::Status& why);
   // The same after rows of it went to the sink.
@@ -83,21 +104,28 @@ class AskingSide final : public Session {
   absl::StatusOr<bool> AdvanceAbsent();
   absl::Status OnAbsent(const Rows& rows);
   void CountEnding(MoveKind ending);
-  void Send(const Message& message);
+  void Report(Task* task);
+  // `task`: that which the message is about, if any.
+  void Send(const Message& message, Task* task = nullptr);
 
   Source* const source_;
   Sink* const sink_;
   const AskingOptions options_;
   std::optional<HelloAnswer> answer_;
+  uint64_t keys_per_range_ = 0;
+  ReadyExchange ready_;
+  ReadyOffer offer_;                 // of this side's
   std::optional<KeyInterval> rest_;  // of the key space, for which there are no tasks yet
   Tasks tasks_;                      // in key order
-  uint64_t next_range_ = 0;
+  // Numbers of ranges as they come are even, those of what was cut off of a range odd: so sessions
+  // that share ranges have the same numbers, and salts, for them.
+  uint64_t next_range_ = 0, next_cut_range_ = 1;
   std::deque<std::string> messages_;
   Statistics statistics_;
   bool absent_received_ = false;
   uint32_t absent_attempt_ = 0;
   std::unique_ptr<AbsentRowsReader> absent_;  // while they are received
-  bool done_ = false;
+  bool done_ = false, other_side_failed_ = false;
 };
 
 }  // namespace rocksieve::join

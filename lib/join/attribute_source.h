@@ -15,6 +15,7 @@
 
 namespace rocksieve::join {
 
+// Thread safety: any thread may scan it, each with cursors of its own.
 class AttributeSource final : public Source {
  public:
   // Reads all of `rows`, which is not needed afterwards, and sorts them anew.

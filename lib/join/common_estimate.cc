@@ -1,6 +1,7 @@
 #include "join/common_estimate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "format/byte_io.h"
 #include "sketch/difference_estimator.h"
@@ -19,12 +20,17 @@ DifferenceEstimator EstimatorOf(const Candidates& candidates, size_t counters, u
   return estimator;
 }
 
-// Of the counters that a message begins with.
+}  // namespace
+
 size_t CountersIn(std::string_view estimator) {
   return static_cast<size_t>(ByteReader(estimator).Varint(DifferenceEstimator::kMostCounters));
 }
 
-}  // namespace
+double CommonError(size_t counters, double common, double mine, double theirs) {
+  if (counters == 0) return std::min(mine, theirs) / 2;
+  const double differences = std::max(0.0, mine + theirs - 2 * common);
+  return differences * std::sqrt(2.0 / static_cast<double>(counters)) / 2;
+}
 
 size_t CountersFor(uint64_t mine, uint64_t theirs) {
   const uint64_t larger = std::max(mine, theirs), smaller = std::min(mine, theirs);

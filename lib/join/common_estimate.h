@@ -21,4 +21,11 @@ std::string EncodeEstimator(const Candidates& candidates, size_t counters, uint6
 absl::Status EstimateCommon(std::string_view estimator, uint64_t their_count,
                             const Candidates& candidates, uint64_t salt, double* common);
 
+// Of the counters that an encoded estimator has; 0 if it is damaged.
+size_t CountersIn(std::string_view estimator);
+
+// The standard error of such an estimate; without counters half of what the smaller side has was
+// but a guess.
+double CommonError(size_t counters, double common, double mine, double theirs);
+
 }  // namespace rocksieve::join

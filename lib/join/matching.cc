@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "format/byte_io.h"
-#include "join/matching_messages.h"
 
 namespace rocksieve::join {
 
@@ -15,146 +14,177 @@ Matching::Matching(Candidates candidates, const Options& options, KeyReader* rea
       candidates_(std::move(candidates)),
       their_count_(options.their_count),
       common_(options.common),
+      common_error_(options.common_error),
       their_count_is_exact_(options.their_count_is_exact),
       state_(options.begins ? State::kMyTurn : State::kTheirTurn) {}
 
-uint64_t Matching::MessageSalt() const { return SplitMix64(options_.salt, messages_); }
-
-SetSum Matching::SumOfCandidates() const {
-  SetSum sum;
-  for (const Candidate& candidate : candidates_) summer_.Add(candidate.hash, &sum);
-  return sum;
+void Matching::Append(Part part, std::string_view body, std::string* turn) {
+  AppendPart(part, body, turn);
+  parts_++;
 }
 
-std::vector<uint64_t> Matching::MessageHashes(uint64_t salt) const {
-  std::vector<uint64_t> hashes;
-  hashes.reserve(candidates_.size());
-  for (const Candidate& candidate : candidates_) {
-    hashes.push_back(HashForStep(candidate.hash, salt));
-  }
-  return hashes;
-}
-
-void Matching::Keep(const std::vector<uint8_t>& keep) {
-  size_t kept = 0;
-  for (size_t i = 0; i < candidates_.size(); i++) {
-    if (keep[i] != 0) candidates_[kept++] = candidates_[i];
-  }
-  candidates_.resize(kept);
-}
-
-absl::Status Matching::TakeTurn(std::string* message) {
-  absl::Status status;
+absl::Status Matching::TakeTurn(std::string* turn) {
   state_ = State::kTheirTurn;
+  counts_.turns++;
   switch (expected_) {
-    case Expected::kMove: {
-      // A list of none settles what has no candidates left, at either side.
-      Move move;
-      if (candidates_.empty() || (their_count_is_exact_ && their_count_ == 0)) {
-        candidates_.clear();
-      } else {
-        move = CheapestMove(
-            {static_cast<double>(candidates_.size()), std::max(1.0, their_count_), common_},
-            options_.planner);
-      }
-      if (move.kind == MoveKind::kFilter) {
-        status = SendFilter(move.columns, message);
-        break;
-      }
-      ending_ = move.kind;
-      expected_ = Expected::kHits;
-      if (move.kind == MoveKind::kKeys) {
-        status = SendKeys(message);
-      } else if (move.kind == MoveKind::kSymbols) {
-        SendSymbols(static_cast<size_t>(SymbolsFor(Differences())), message);
-      } else if (move.kind == MoveKind::kSketch) {
-        SendSketch(move.cells_log2, message);
-      } else {
-        SendList(message);
-      }
-      break;
-    }
+    case Expected::kMove:
+      return TakeMove(turn);
     case Expected::kHits:
-      SendHits(message);
-      expected_ = Expected::kVerdict;
+      SendHits(turn);
       break;
     case Expected::kMarks:
-      SendMarks(message);
+      SendMarks(turn);
       break;
     case Expected::kParity:
-      message->assign(1, static_cast<char>(kParityMessage));
-      message->append(parity_);
+      Append(Part::kParity, parity_, turn);
       expected_ = Expected::kMarks;
       break;
+    case Expected::kDoubtful:
     case Expected::kSymbols:
-      SendSymbols(static_cast<size_t>(SymbolsFor(left_by_sketch_)), message);
+      SendSymbols(static_cast<size_t>(SymbolsForRest(left_by_sketch_.differences())), turn);
       break;
     case Expected::kDifference:
-      SendDifference(message);
+      SendDifference(turn);
       break;
     case Expected::kMoreSymbols:
-      SendSymbols(cells_.size() + symbols_wanted_, message);
+      SendSymbols(cells_.size() + symbols_wanted_, turn);
       break;
-    case Expected::kVerdict:
-      SendVerdict(message);
+    case Expected::kSum:
+      SendSum(turn);
       break;
   }
-  messages_++;
-  return status;
+  return absl::OkStatus();
 }
 
-absl::Status Matching::Receive(std::string_view message) {
-  ByteReader in(message);
-  const uint8_t kind = in.U8();
-  const std::string_view body = in.Rest();
+absl::Status Matching::TakeMove(std::string* turn) {
+  const bool nothing =
+      candidates_.empty() || (their_count_is_exact_ && their_count_ == 0);
+  if (nothing) {
+    candidates_.clear();
+    // That nothing is matched needs no answer if the answering side says it; else a list of none.
+    if (!options_.asks) {
+      SendSum(turn);
+    } else {
+      SendList(turn);
+    }
+    return absl::OkStatus();
+  }
+  const int filters = static_cast<int>(counts_.filters_sent + counts_.filters_received);
+  const Move move = CheapestMove(standing(), TurnsLeft(), filters, options_.planner);
+  if (move.filter_width > 0) {
+    const absl::Status status = SendFilter(move, turn);
+    if (!status.ok() || !move.ending) return status;
+  }
+  switch (*move.ending) {
+    case MoveKind::kKeys:
+      return SendKeys(turn);
+    case MoveKind::kSymbols: {
+      ending_ = MoveKind::kSymbols;
+      const Standing now = standing();
+      SendSymbols(static_cast<size_t>(SymbolsFor(now.differences() + 2.6 * now.common_error)),
+                  turn);
+      break;
+    }
+    case MoveKind::kSketch:
+      ending_ = MoveKind::kSketch;
+      SendSketch(move.cells_log2, turn);
+      break;
+    default:
+      SendList(turn);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Matching::Receive(std::string_view turn) {
   state_ = State::kMyTurn;
-  absl::Status status = Nonsense(absl::StrCat("a message of the kind ", kind, " out of turn"));
-  if (expected_ == Expected::kMove) {
-    if (kind == static_cast<uint8_t>(MoveKind::kFilter)) status = ReceiveFilter(body);
-    if (kind == static_cast<uint8_t>(MoveKind::kList)) status = ReceiveList(body);
-    if (kind == static_cast<uint8_t>(MoveKind::kKeys)) status = ReceiveKeys(body);
-    if (kind == static_cast<uint8_t>(MoveKind::kSymbols)) status = ReceiveSymbols(body);
-    if (kind == static_cast<uint8_t>(MoveKind::kSketch)) status = ReceiveSketch(body);
-  } else if (expected_ == Expected::kMarks && kind == kMoreParityMessage) {
-    status = ReceiveParityRequest(body);
-  } else if (expected_ == Expected::kMarks && kind == kMarksMessage) {
-    status = ReceiveMarks(body);
-  } else if (expected_ == Expected::kParity && kind == kParityMessage) {
-    status = ReceiveParity(body);
-  } else if ((expected_ == Expected::kMoreSymbols || expected_ == Expected::kSymbols) &&
-             kind == static_cast<uint8_t>(MoveKind::kSymbols)) {
-    status = ReceiveSymbols(body);
-  } else if (expected_ == Expected::kDifference && kind == kMoreSymbolsMessage) {
-    status = ReceiveMore(body);
-  } else if (expected_ == Expected::kDifference && kind == kDifferenceMessage) {
-    status = ReceiveDifference(body);
-  } else if (expected_ == Expected::kHits && kind == kHitsMessage) {
-    status = ReceiveHits(body);
-  } else if (expected_ == Expected::kVerdict && kind == kVerdictMessage) {
-    status = ReceiveVerdict(body);
-  }
-  messages_++;
-  return status;
+  counts_.turns++;
+  turn_goes_on_ = true;
+  absl::Status status;
+  const bool read = VisitParts(turn, [this, &status](Part part, std::string_view body) {
+    if (!status.ok()) return;
+    status = ReceivePart(part, body);
+    parts_++;
+  });
+  if (!status.ok()) return status;
+  if (!read || turn_goes_on_) return Nonsense("half a turn");
+  return absl::OkStatus();
 }
 
-double Matching::Differences() const {
-  const auto mine = static_cast<double>(candidates_.size());
-  return mine + their_count_ - 2 * std::min({common_, mine, their_count_});
+// Each Receive..() says whether the turn must go on.
+absl::Status Matching::ReceivePart(Part part, std::string_view body) {
+  const absl::Status out_of_turn = Nonsense(absl::StrCat(
+      "a part of the kind ", static_cast<int>(part), " out of turn"));
+  if (state_ != State::kMyTurn) return out_of_turn;  // something after the sum
+  const bool went_on = std::exchange(turn_goes_on_, false);
+  if (part == Part::kSum && !options_.asks) return out_of_turn;
+  switch (expected_) {
+    case Expected::kMove:
+      if (part == Part::kFilter) return ReceiveFilter(body);
+      if (part == Part::kList) return ReceiveList(body);
+      if (part == Part::kKeys) return ReceiveKeys(body);
+      if (part == Part::kSymbols) return ReceiveSymbols(body);
+      if (part == Part::kSketch) return ReceiveSketch(body);
+      if (part == Part::kSum) return ReceiveSum(body);
+      break;
+    case Expected::kHits:
+      if (part == Part::kHits && sent_list_) return ReceiveHits(body);
+      break;
+    case Expected::kMarks:
+      if (part == Part::kMoreParity && sent_sketch_) return ReceiveParityRequest(body);
+      if (part == Part::kMarks && sent_sketch_) return ReceiveMarks(body);
+      break;
+    case Expected::kParity:
+      if (part == Part::kParity && sketch_decoder_ != nullptr) return ReceiveParity(body);
+      break;
+    case Expected::kDoubtful:
+      if (part == Part::kDoubtful && went_on) return ReceiveDoubtful(body);
+      break;
+    case Expected::kSymbols:
+      if (part == Part::kSymbols && !SymbolsAreMine()) return ReceiveSymbols(body);
+      // A second layer, right after the marks of the first one.
+      if (part == Part::kSketch && layer_ == 1 && sent_sketch_) return ReceiveSketch(body);
+      break;
+    case Expected::kMoreSymbols:
+      if (part == Part::kSymbols && decoder_ != nullptr) return ReceiveSymbols(body);
+      break;
+    case Expected::kDifference:
+      if (part == Part::kMoreSymbols && encoder_ != nullptr) return ReceiveMore(body);
+      if (part == Part::kDifference && encoder_ != nullptr) return ReceiveDifference(body);
+      break;
+    case Expected::kSum:
+      if (part == Part::kSum) return ReceiveSum(body);
+      break;
+  }
+  return out_of_turn;
 }
 
 //   sum of the matched keys
-void Matching::SendVerdict(std::string* message) {
-  const SetSum sum = SumOfCandidates();
-  ByteWriter out(message);
-  out.U8(kVerdictMessage);
-  sum.Write(&out);
-  state_ = sum == their_sum_ ? State::kSettled : State::kContradicted;
+void Matching::SendSum(std::string* turn) {
+  std::string body;
+  ByteWriter out(&body);
+  SumOfCandidates().Write(&out);
+  Append(Part::kSum, body, turn);
+  state_ = State::kSettled;
 }
 
-absl::Status Matching::ReceiveVerdict(std::string_view body) {
+void Matching::SendSumIfAnswering(std::string* turn) {
+  if (options_.asks) {
+    expected_ = Expected::kSum;
+  } else {
+    SendSum(turn);
+  }
+}
+
+absl::Status Matching::ReceiveSum(std::string_view body) {
   ByteReader in(body);
-  if (!their_sum_.Read(&in) || !in.Finished()) return Nonsense("a damaged verdict");
-  state_ = SumOfCandidates() == their_sum_ ? State::kSettled : State::kContradicted;
+  SetSum theirs;
+  if (!theirs.Read(&in) || !in.Finished()) return Nonsense("a damaged sum");
+  if (expected_ == Expected::kMove) {
+    // Said early only by a side that has no candidates left.
+    if (theirs.count != 0) return Nonsense("a sum before all is known");
+    candidates_.clear();
+  }
+  state_ = SumOfCandidates() == theirs ? State::kSettled : State::kContradicted;
   return absl::OkStatus();
 }
 

@@ -1,20 +1,12 @@
-// What a join finds. One side asks, the other answers; both have sets of keys, each with rows.
+// Names and properties of what a join finds.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
-namespace rocksieve::join {
+#include <rocksieve/join/operation.h>
 
-// The values go over the wire and never change.
-enum class Operation : uint8_t {
-  kIntersection = 1,  // rows of the answering side whose keys the asking side has (semi-join)
-  kDifference = 2,    // rows of the answering side whose keys the asking side lacks (anti-join)
-  kLocalOnly = 3,     // rows of the asking side whose keys the answering side lacks
-  kSymmetric = 4,     // the two above
-  kCount = 5,         // how many keys: in both, in one only
-};
+namespace rocksieve::join {
 
 inline constexpr Operation kAllOperations[] = {Operation::kIntersection, Operation::kDifference,
                                                Operation::kLocalOnly, Operation::kSymmetric,

@@ -3,99 +3,160 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "sketch/rateless_iblt.h"
+#include <span>
 
 namespace rocksieve::join {
 namespace {
 
-constexpr int kMostColumns = 14;
-constexpr double kFrameBits = 8 * 45;  // of a filter block
-constexpr double kSumBits = 8 * 24;    // a count and a sum
-constexpr double kSymbolBits = 76;
-constexpr int kMostCellsLog2 = 9;
-constexpr double kMostIdBits = 20;
-constexpr double kFewestSketched = 100;  // below, symbols alone are as good
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr int kMostFilters = 6;  // in a row, by both sides together
+constexpr double kWidths[] = {1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 12, 14};
+constexpr double kLaterWidths[] = {1, 2, 3, 4, 5, 6, 8, 10, 13};
+constexpr MoveKind kEndings[] = {MoveKind::kList, MoveKind::kKeys, MoveKind::kSymbols,
+                                 MoveKind::kSketch};
 
-// Binary entropy.
-double Entropy(double share) {
-  if (share <= 0 || share >= 1) return 0;
-  return -(share * std::log2(share) + (1 - share) * std::log2(1 - share));
+// This one and the answers to it, and the answering side's sum.
+int TurnsFor(MoveKind ending, bool asks) {
+  return (ending == MoveKind::kSketch ? 4 : 2) + (asks ? 0 : 1);
 }
 
-// Of a ribbon filter (lib/ribbon): its slots, its directory, and the frame.
-double FilterBits(double keys, int columns) {
-  return keys * (1.0015 * columns + 0.035) + 15 * columns + kFrameBits;
+bool IsSingleFilter(Strategy strategy) {
+  return strategy == Strategy::kBloom || strategy == Strategy::kCuckoo ||
+         strategy == Strategy::kRibbon;
 }
 
-double HitBits(const Standing& standing) {
-  return standing.mine * Entropy(standing.common / std::max(standing.mine, 1.0)) + kSumBits;
+Family FamilyOf(Strategy strategy) {
+  if (strategy == Strategy::kBloom) return Family::kBloom;
+  return strategy == Strategy::kCuckoo ? Family::kCuckoo : Family::kRibbon;
 }
 
-double OneSided(double all, double common) { return std::max(0.0, all - common); }
-
-// Of symbols and their answer, for so many differences of which a part must be named.
-double SymbolBits(double differences, double named) {
-  return SymbolsFor(differences) * kSymbolBits + named * (65.5 - std::log2(std::max(1.0, named))) +
-         kSumBits;
-}
-
-// A sketch, its marks, and symbols for the rest.
-double SketchBits(const Standing& standing, int cells_log2, const PlannerOptions& options) {
-  const double mine_only = OneSided(standing.mine, standing.common);
-  const double differences =
-      SketchedDifferences(mine_only + OneSided(standing.theirs, standing.common));
-  const double keys = std::max(standing.mine, standing.theirs);
-  // Groups of about 15 differences: an id tells 15 * 2^cells_log2 * keys / differences cells apart.
-  const double id_bits = std::ceil(std::log2(15 * keys / differences) + cells_log2);
-  if (differences < kFewestSketched || id_bits > kMostIdBits) {
-    return std::numeric_limits<double>::infinity();
+bool MayEndWith(Strategy strategy, MoveKind ending) {
+  switch (strategy) {
+    case Strategy::kAuto:
+    case Strategy::kSstFilters:
+      return true;
+    case Strategy::kKeys:
+      return ending == MoveKind::kKeys;
+    case Strategy::kList:
+    case Strategy::kBloom:
+    case Strategy::kCuckoo:
+    case Strategy::kRibbon:
+      return ending == MoveKind::kList;
+    case Strategy::kPingPong:
+      return ending == MoveKind::kList || ending == MoveKind::kSymbols;
+    case Strategy::kSketch:
+      return ending == MoveKind::kSketch;
+    case Strategy::kSymbols:
+      return ending == MoveKind::kSymbols;
   }
-  const double left = LeftBySketch(standing, std::ldexp(keys, cells_log2));
-  return differences * std::max(6.0, id_bits) * 1.09 + 500 +
-         standing.mine * Entropy(mine_only / standing.mine) + SymbolBits(left, 0.3 * left) +
-         4 * options.bits_per_message;
+  return false;
 }
 
 class Search {
  public:
   explicit Search(const PlannerOptions& options) : options_(options) {}
 
-  // The best move at this standing, whose costs are below `limit`; else bits is infinite.
-  Move Best(const Standing& standing, int filters_left, double limit) const {
-    Move best;
-    best.bits = std::numeric_limits<double>::infinity();
-    for (MoveKind kind : kAllMoves) {
-      if (kind == MoveKind::kFilter) continue;
-      if (options_.forced && kind != *options_.forced) continue;
-      if (kind == MoveKind::kSketch) {
-        for (int cells_log2 = 1; cells_log2 <= kMostCellsLog2; cells_log2++) {
-          const double bits = SketchBits(standing, cells_log2, options_);
-          if (bits < best.bits) best = {kind, 0, cells_log2, bits};
-        }
-        continue;
-      }
-      const double bits = EndingBits(kind, standing, options_);
-      if (bits < best.bits) best = {kind, 0, 0, bits};
-    }
+  // The best turn at this standing; cost is infinite if none is below `limit`.
+  Move Best(const Standing& standing, const TurnLimit& turns, int filters_left, int depth,
+            double limit) const {
+    Move best = BestEnding(standing, turns, limit);
     if (filters_left == 0) return best;
-    limit = std::min(limit, best.bits);
-    for (int columns = 1; columns <= kMostColumns; columns++) {
-      const double cost = FilterBits(standing.mine, columns) + options_.bits_per_message;
+    const bool first = depth == 0;
+    const auto widths = first ? std::span<const double>(kWidths) : std::span(kLaterWidths);
+    for (const double width : widths) {
+      limit = std::min(limit, best.cost);
+      const Cost filter = FilterCost(Family::kRibbon, standing, width, options_.prices);
+      const double cost = filter.bits + filter.cpu_ns * options_.prices.bits_per_cpu_ns;
       if (cost >= limit) break;
-      const double others = standing.theirs - standing.common;
-      const Standing after = {standing.common + std::ldexp(others, -columns), standing.mine,
-                              standing.common};
-      const double bits = cost + Best(after, filters_left - 1, limit - cost).bits;
-      if (bits < best.bits) best = {MoveKind::kFilter, columns, 0, bits};
-      limit = std::min(limit, bits);
+      const Standing after = AfterFilter(standing, width);
+      // An ending in the same turn does not know yet what the filter will leave.
+      const Standing same_side = {after.theirs, after.mine, after.common, standing.common_error};
+      Consider(BestMerged(same_side, turns, limit - cost), filter.bits, cost, 0, width, &best);
+      limit = std::min(limit, best.cost);
+      if (turns.turns_left <= 2) continue;
+      const double turn = options_.prices.bits_per_round_trip / 2;
+      Move next = Best(after, {!turns.asks, turns.turns_left - 1}, filters_left - 1, depth + 1,
+                       limit - cost - turn);
+      next.ending.reset();
+      Consider(next, filter.bits, cost + turn, 1, width, &best);
     }
     return best;
   }
 
+  Move BestEnding(const Standing& standing, const TurnLimit& turns, double limit) const {
+    Move best;
+    best.cost = limit;
+    for (const MoveKind ending : kEndings) Try(ending, standing, turns, &best);
+    if (!best.ending) best.cost = kInfinite;
+    return best;
+  }
+
  private:
+  // After a filter in the same turn, what ends by the difference is worth it, and only that.
+  Move BestMerged(const Standing& standing, const TurnLimit& turns, double limit) const {
+    Move best;
+    best.cost = limit;
+    Try(MoveKind::kSymbols, standing, turns, &best);
+    Try(MoveKind::kSketch, standing, turns, &best);
+    if (!best.ending) best.cost = kInfinite;
+    return best;
+  }
+
+  static void Consider(Move next, double bits, double cost, int turns, double width, Move* best) {
+    if (next.cost + cost >= best->cost) return;
+    *best = next;
+    best->filter_width = width;
+    best->bits += bits;
+    best->cost += cost;
+    best->turns += turns;
+  }
+
+  void Try(MoveKind ending, const Standing& standing, const TurnLimit& turns, Move* best) const {
+    const int needed = TurnsFor(ending, turns.asks);
+    if (needed > turns.turns_left || !MayEndWith(options_.strategy, ending)) return;
+    if (ending != MoveKind::kSketch) return Take(ending, 0, CostOf(ending, standing), needed, best);
+    // Six bits are the least that a difference takes.
+    if (6 * standing.differences() >= best->cost) return;
+    for (int cells_log2 = 1; cells_log2 <= kMostCellsLog2; cells_log2++) {
+      const std::optional<Cost> cost = SketchCost(standing, cells_log2, options_.prices);
+      if (cost) Take(ending, cells_log2, *cost, needed, best);
+    }
+  }
+
+  Cost CostOf(MoveKind ending, const Standing& standing) const {
+    if (ending == MoveKind::kList) return ListCost(standing, options_.prices);
+    if (ending == MoveKind::kSymbols) return SymbolsCost(standing, options_.prices);
+    return KeysCost(standing, options_.bits_per_key, options_.all_keys, options_.prices);
+  }
+
+  void Take(MoveKind ending, int cells_log2, const Cost& bare, int turns, Move* best) const {
+    const double cost = bare.bits + bare.cpu_ns * options_.prices.bits_per_cpu_ns +
+                        turns * options_.prices.bits_per_round_trip / 2;
+    if (cost >= best->cost) return;
+    *best = {};
+    best->ending = ending;
+    best->cells_log2 = cells_log2;
+    best->bits = bare.bits;
+    best->cost = cost;
+    best->turns = turns;
+  }
+
   const PlannerOptions& options_;
 };
+
+// One filter, as wide as what follows makes it, then a list from the other side.
+Move SingleFilter(const Standing& standing, const PlannerOptions& options) {
+  Move move;
+  move.family = FamilyOf(options.strategy);
+  const double bits_per_false_positive = ListBitsFor(standing.mine) + 2.5;
+  move.filter_width = BestSingleWidth(move.family, standing, bits_per_false_positive);
+  const Cost filter = FilterCost(move.family, standing, move.filter_width, options.prices);
+  const Cost list = ListCost(AfterFilter(standing, move.filter_width), options.prices);
+  move.bits = filter.bits + list.bits;
+  move.cost = move.bits + (filter.cpu_ns + list.cpu_ns) * options.prices.bits_per_cpu_ns;
+  move.turns = 4;
+  return move;
+}
 
 }  // namespace
 
@@ -115,58 +176,36 @@ std::string_view NameOf(MoveKind kind) {
   return "unknown";
 }
 
-int ListBitsFor(double receivers_candidates) {
-  return static_cast<int>(std::ceil(std::log2(100 * std::max(receivers_candidates, 1.0))));
-}
-
-double SymbolsFor(double difference) {
-  return ExpectedRatelessSymbols(difference) + std::sqrt(difference) + 2;
-}
-
-double SketchedDifferences(double expected) { return 1.02 * expected + 1.5 * std::sqrt(expected); }
-
-// Of keys that only one side has, all stay whose cell has a key of the other; keys of the receiver
-// that stand alone in a differing cell are set aside, even if the difference is another key's.
-double LeftBySketch(const Standing& standing, double cells) {
-  const double mine_only = OneSided(standing.mine, standing.common);
-  const double theirs_only = OneSided(standing.theirs, standing.common);
-  const double differences = mine_only + theirs_only;
-  return (2 * mine_only * standing.theirs + theirs_only * standing.theirs +
-          differences * differences) /
-         cells;
-}
-
-double EndingBits(MoveKind kind, const Standing& standing, const PlannerOptions& options) {
-  const double answer_bits = HitBits(standing) + 2 * options.bits_per_message;
-  switch (kind) {
-    case MoveKind::kFilter:
-      break;
-    case MoveKind::kList:
-      return standing.mine * (ListBitsFor(standing.theirs) + 1.6) + answer_bits;
-    case MoveKind::kKeys:
-      return standing.mine * (options.bits_per_key +
-                              std::log2(std::max(1.0, options.all_keys / standing.mine))) +
-             answer_bits;
-    case MoveKind::kSymbols: {
-      const double mine_only = OneSided(standing.mine, standing.common);
-      return SymbolBits(mine_only + OneSided(standing.theirs, standing.common), mine_only) +
-             2 * options.bits_per_message;
-    }
-    case MoveKind::kSketch:
-      break;
-  }
-  return std::numeric_limits<double>::infinity();
-}
-
-double CommonAfterFilter(double before, double passed, int columns) {
-  const double rate = std::ldexp(1.0, -columns);
-  return std::max(0.0, (passed - before * rate) / (1 - rate));
-}
-
-Move CheapestMove(const Standing& standing, const PlannerOptions& options) {
+Move CheapestMove(const Standing& standing, const TurnLimit& limit, int filters,
+                  const PlannerOptions& options) {
   Standing known = standing;
   known.common = std::clamp(known.common, 0.0, std::min(known.mine, known.theirs));
-  return Search(options).Best(known, options.most_filters, std::numeric_limits<double>::infinity());
+  if (IsSingleFilter(options.strategy) && filters == 0) return SingleFilter(known, options);
+  TurnLimit turns = limit;
+  const bool mixes =
+      options.strategy == Strategy::kAuto || options.strategy == Strategy::kPingPong;
+  // Beyond its limit, a range is settled by the shortest way, a list; others take what they need.
+  turns.turns_left = mixes ? std::max(turns.turns_left, TurnsFor(MoveKind::kList, turns.asks))
+                           : TurnsFor(MoveKind::kSketch, turns.asks);
+  const Search search(options);
+  const int filters_left = mixes ? kMostFilters - std::min(filters, kMostFilters) : 0;
+  Move best = search.Best(known, turns, filters_left, 0, kInfinite);
+  // Too few differences for the planner's taste.
+  if (options.strategy == Strategy::kSketch && !best.ending) {
+    best.ending = MoveKind::kSketch;
+    best.cells_log2 = 3;
+    best.bits = best.cost = SymbolsCost(known, options.prices).bits;
+    best.turns = turns.turns_left;
+  }
+  return best;
+}
+
+bool KeysAreAsCheap(const Standing& standing, const TurnLimit& limit,
+                    const PlannerOptions& options) {
+  constexpr double kHardlyMore = 1.1;
+  const Move best = CheapestMove(standing, limit, 0, options);
+  return KeysCost(standing, options.bits_per_key, options.all_keys, options.prices).bits <=
+         kHardlyMore * best.bits;
 }
 
 }  // namespace rocksieve::join

@@ -1,78 +1,78 @@
-// What the side whose turn it is should send next, by its cost in bits on the wire.
+// What the side whose turn it is should send next.
 //
 // Two sides have candidates for a match in a range of the key space: at first all of their keys.
 // They take turns. A filter removes, without error, most of the receiver's candidates that are not
 // in the sender's set; one of the other moves ends the range, since both sides know the matched
-// keys after it. The planner looks ahead over all sequences of some filters and an ending.
+// keys after it and the answers to it. A turn is a filter, or an ending, or a filter and right after
+// it an ending. The planner looks ahead over all sequences of some filters and an ending that keep
+// to the limit on round trips, by the cost model, anew at each turn: on what was measured by then.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include <rocksieve/filter_spec.h>
+
+#include "join/cost_model.h"
+#include "join/strategy.h"
+
 namespace rocksieve::join {
 
 enum class MoveKind : uint8_t {
-  kFilter = 1,   // a ribbon filter of the sender's candidates
+  kFilter = 1,   // a filter of the sender's candidates
   kList = 2,     // their hashes, Golomb-coded; answered with a bitmap of those that are matched
   kKeys = 3,     // the keys themselves, compressed; answered likewise
   kSymbols = 4,  // rateless set reconciliation; answered with the hashes of what differs
   kSketch = 5,   // a partitioned PinSketch, which names differing cells; symbols for what is left
 };
 
-inline constexpr MoveKind kAllMoves[] = {MoveKind::kFilter, MoveKind::kList, MoveKind::kKeys,
-                                         MoveKind::kSymbols, MoveKind::kSketch};
-
 // "filter", "list", "keys", "symbols", "sketch".
 std::string_view NameOf(MoveKind kind);
 
+// One turn.
 struct Move {
-  MoveKind kind = MoveKind::kList;
-  int columns = 0;     // of a filter, which passes 2^-columns of the missing keys
-  int cells_log2 = 0;  // of a sketch: 2^cells_log2 cells per key
-  double bits = 0;     // expected, of this move and all that follows it until the range is settled
+  double filter_width = 0;  // log2(1 / rate) of a filter that comes first; 0: none
+  Family family = Family::kRibbon;
+  std::optional<MoveKind> ending;  // none: the other side goes on
+  int cells_log2 = 0;              // of a sketch: 2^cells_log2 cells per key
+  // Expected, of this turn and all that follows it until the range is settled.
+  double bits = 0;
+  double cost = 0;  // the same with round trips and computation, in bits
+  int turns = 0;    // this one included
 };
 
-// What is known of a range, from the side whose turn it is.
-struct Standing {
-  double mine = 0;  // candidates
-  double theirs = 0;
-  double common = 0;  // estimated: candidates of both
+// Whose turn it is, and how many there are, this one and the asking side's end not counted twice.
+struct TurnLimit {
+  // The answering side says the last word, with its sum of the matched keys.
+  bool asks = true;
+  int turns_left = 8;  // this one included
 };
 
 struct PlannerOptions {
+  Strategy strategy = Strategy::kAuto;
+  // Of a range, beyond that with which it is opened. What wrong estimates or an accident need may
+  // take two more; forced strategies take what they need.
+  int most_round_trips = 4;
+  Prices prices;
   // Of the sender's keys, front-coded and compressed, if all of them are shipped: from a sample.
-  // Fewer of them lie farther apart and cost more each.
   double bits_per_key = 128;
   double all_keys = 0;
-  double bits_per_message = 400;  // what a message costs even if it is empty, and its delay
-  int most_filters = 4;           // in a row, by both sides together
-  // Only this ending, or filters before it: for comparisons.
-  std::optional<MoveKind> forced;
 };
 
-// REQUIRES: mine > 0 and theirs > 0. Takes some 10 us.
-Move CheapestMove(const Standing& standing, const PlannerOptions& options);
+// REQUIRES: mine > 0 and theirs > 0. `filters` were sent so far, by both sides.
+Move CheapestMove(const Standing& standing, const TurnLimit& limit, int filters,
+                  const PlannerOptions& options);
 
-// Bits that each way of ending a range takes, sent by the side whose turn it is; infinite for
-// kFilter and kSketch.
-double EndingBits(MoveKind kind, const Standing& standing, const PlannerOptions& options);
+// Turns that a limit on round trips allows, if the asking side has the first one, or the last one
+// before it comes with the opening of the range.
+inline int TurnsOf(int round_trips, bool asking_side_begins) {
+  return 2 * round_trips + (asking_side_begins ? 0 : 1);
+}
 
-// What a sketch with so many cells leaves: keys that share a cell with a difference.
-double LeftBySketch(const Standing& standing, double cells);
-
-// The differences for which a sketch is made: a little more than expected.
-double SketchedDifferences(double expected);
-
-// A list has so many bits per entry beyond what tells n entries apart, so that one list in a
-// hundred has a false hit, which the certificate finds.
-int ListBitsFor(double receivers_candidates);
-
-// Symbols after which a difference of so many keys is decoded in most cases.
-double SymbolsFor(double difference);
-
-// How many of the sender's candidates the receiver has, after `passed` of its `before` passed a
-// filter of so many columns.
-double CommonAfterFilter(double before, double passed, int columns);
+// Whether shipping the keys is about as cheap as anything else, as with dense ones: a join by
+// other means than this protocol has nothing to lose then.
+bool KeysAreAsCheap(const Standing& standing, const TurnLimit& limit,
+                    const PlannerOptions& options);
 
 }  // namespace rocksieve::join

@@ -5,18 +5,17 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr uint64_t kMostRawBatchBytes = uint64_t{1} << 31;
-
 absl::Status Contradiction(const char* what) { return absl::AbortedError(what); }
 
 }  // namespace
 
-RangeResult::RangeResult(Operation operation, SettledRange range, Source* source, Sink* sink)
+RangeResult::RangeResult(Operation operation, SettledRange range, uint64_t most_row_bytes,
+                         Source* source, Sink* sink)
     : operation_(operation),
       range_(std::move(range)),
       sink_(sink),
       summer_(range_.salt),
-      reader_(/*with_keys=*/!SendsMatched(operation)),
+      reader_(/*with_keys=*/!SendsMatched(operation), most_row_bytes),
       own_(source, range_.interval) {}
 
 bool RangeResult::NextOwnRow() {
@@ -34,7 +33,7 @@ bool RangeResult::IsMatched(uint32_t ordinal) {
 }
 
 absl::Status RangeResult::Receive(std::string_view batch) {
-  return reader_.Read(batch, kMostRawBatchBytes, [this](const Row& row, bool new_key) {
+  return reader_.Read(batch, [this](const Row& row, bool new_key) {
     rows_received_++;
     return SendsMatched(operation_) ? TakeMatchedRow(row, new_key) : TakeUnmatchedRow(row, new_key);
   });
@@ -89,6 +88,9 @@ absl::Status RangeResult::Finish() {
   if (EmitsLocalRows(operation_)) {
     const absl::Status status = EmitLocalRowsBefore(nullptr);
     if (!status.ok()) return status;
+  }
+  if (!reader_.between_rows()) {
+    return Contradiction("the other side's rows end in the middle of one");
   }
   const uint64_t matched = range_.equal ? range_.mine.count : range_.matched.size();
   if (SendsMatched(operation_) && keys_received_ != matched) {

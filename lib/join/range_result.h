@@ -31,7 +31,8 @@ struct SettledRange {
 class RangeResult {
  public:
   // The pointers must outlive it.
-  RangeResult(Operation operation, SettledRange range, Source* source, Sink* sink);
+  RangeResult(Operation operation, SettledRange range, uint64_t most_row_bytes, Source* source,
+              Sink* sink);
 
   // Takes a batch of the other side's rows.
   absl::Status Receive(std::string_view batch);

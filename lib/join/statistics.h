@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "join/ready_choice.h"
+
 namespace rocksieve::join {
 
 // Bytes of messages by what they are for.
@@ -28,7 +30,23 @@ struct Statistics {
   uint64_t repeated_ranges = 0;  // since sums contradicted each other
   uint64_t ranges_by_list = 0, ranges_by_keys = 0, ranges_by_symbols = 0, ranges_by_sketch = 0;
   uint64_t filters = 0;  // sent and received
+  // Of the range that took the most, beside its opening.
+  uint64_t most_range_round_trips = 0;
+  // What this side did itself, and not what other sessions of the same join did for it
+  // (shared_ranges.h): keys scanned and hashed to open ranges, filters built.
+  uint64_t keys_hashed = 0, filters_built = 0;
+  // Sums over the ranges that are done, as range_report.h explains them.
+  uint64_t keys_pruned = 0, false_positives = 0;
+  double shipped_keys_bytes = 0, textbook_bloom_join_bytes = 0;
   Traffic sent, received;
+
+  // Filters that lay ready when the session began.
+  struct ReadyFilters {
+    ReadyChoice choice = ReadyChoice::kNotThere;
+    uint64_t filters = 0, bytes = 0;
+    uint64_t pruned_keys = 0;       // of the side that received them
+    uint64_t withdrawn_ranges = 0;  // begun with them in vain
+  } ready;
 };
 
 }  // namespace rocksieve::join

@@ -9,6 +9,7 @@
 #include "transport/alarm.h"
 #include "transport/cancellable_source.h"
 #include "transport/grpc_channel.h"
+#include "transport/peer_places.h"
 #include "transport/status.h"
 #include "transport/strategy.h"
 #include "transport/token.h"
@@ -37,7 +38,9 @@ absl::Status CheckToken(const grpc::ServerContext& context,
 class JoinService final : public v1::Join::Service {
  public:
   JoinService(OpenView open, JoinServiceOptions options)
-      : options_(std::move(options)), views_(std::move(open), options_.views) {}
+      : options_(std::move(options)),
+        views_(std::move(open), options_.views),
+        places_(options_.most_sessions_per_peer) {}
 
   grpc::Status Session(grpc::ServerContext* context, ServerStream* stream) override {
     SessionReport report;
@@ -48,6 +51,10 @@ class JoinService final : public v1::Join::Service {
       report.status = absl::ResourceExhaustedError(
           absl::StrCat("the server is busy with ", options_.most_sessions,
                        " sessions: try again, or let it serve more with --sessions"));
+    } else if (const auto place = places_.Take(PeerOf(*context)); place == nullptr) {
+      report.status = absl::ResourceExhaustedError(
+          absl::StrCat("this peer has ", options_.most_sessions_per_peer,
+                       " sessions: try again, or let it have more with --sessions-per-peer"));
     } else {
       report.status = CheckToken(*context, options_.tokens);
       if (report.status.ok()) report.status = Serve(context, stream, &report.counts);
@@ -98,6 +105,7 @@ class JoinService final : public v1::Join::Service {
 
   const JoinServiceOptions options_;
   ViewRegistry views_;
+  PeerPlaces places_;
   std::atomic<size_t> sessions_ = 0;
 };
 

@@ -35,6 +35,7 @@ struct SessionReport {
 
 struct JoinServiceOptions {
   size_t most_sessions = 16;
+  size_t most_sessions_per_peer = 16;  // by certificate, else by address
   std::vector<std::string> tokens;  // one of them is needed; none: no token is
   std::chrono::milliseconds session_time{std::chrono::hours(6)};
   std::chrono::milliseconds first_frame_time{10'000};

@@ -9,6 +9,7 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
+#include "join/interval_text.h"
 #include "transport/cancellable_source.h"
 #include "transport/status.h"
 #include "transport/strategy.h"
@@ -24,13 +25,6 @@ uint64_t RandomSalt() {
   return uint64_t{random()} << 32 | random();
 }
 
-void AddTraffic(const Traffic& more, Traffic* sum) {
-  sum->planning += more.planning;
-  sum->filters += more.filters;
-  sum->verification += more.verification;
-  sum->payload += more.payload;
-}
-
 void AddCounts(const WireCounts& more, WireCounts* sum) {
   sum->bytes_sent += more.bytes_sent;
   sum->bytes_received += more.bytes_received;
@@ -42,18 +36,36 @@ bool IsSame(const KeyInterval& a, const KeyInterval& b) {
   return a.begin == b.begin && a.end == b.end;
 }
 
+// Ends work at the deadline that is done for one message, however long it takes.
+class CancellableSink final : public Sink {
+ public:
+  CancellableSink(Sink* sink, const Cancellation* cancellation)
+      : sink_(sink), cancellation_(cancellation) {}
+  absl::Status Add(const Row& row, Side from) override {
+    const absl::Status cancelled = cancellation_->Check();
+    return cancelled.ok() ? sink_->Add(row, from) : cancelled;
+  }
+  absl::Status Commit() override { return sink_->Commit(); }
+  absl::Status Discard() override { return sink_->Discard(); }
+
+ private:
+  Sink* const sink_;
+  const Cancellation* const cancellation_;
+};
+
 class RemoteJoin {
  public:
   RemoteJoin(const Remote& remote, Source* source, ResultSink* sink,
              const RemoteJoinOptions& options, const Cancellation* cancellation,
              RemoteJoinReport* report)
       : remote_(remote),
-        source_(source, cancellation),
+        source_(source, cancellation, "on this side: "),
         sink_(sink),
         options_(options),
         cancellation_(cancellation),
         report_(report),
-        rest_(options.asking.interval) {}
+        rest_(options.asking.interval),
+        shared_(options.asking.shared) {}
 
   absl::Status Run() {
     int failures = 0;  // since something was finished
@@ -65,10 +77,10 @@ class RemoteJoin {
       if (!discarded.ok()) return discarded;
       if (!rest_) return status;
       if (!IsSame(*rest_, before)) failures = 0;
-      if (!IsWorthRetrying(status)) return status;
+      if (!IsWorthRetrying(status)) return Located(status);
       if (++failures >= options_.most_attempts) {
-        return absl::Status(status.code(),
-                            absl::StrCat(status.message(), " (after ", failures, " attempts)"));
+        return Located(absl::Status(
+            status.code(), absl::StrCat(status.message(), " (after ", failures, " attempts)")));
       }
       const absl::Status paused = Pause(status, failures);
       if (!paused.ok()) return paused;
@@ -78,13 +90,21 @@ class RemoteJoin {
  private:
   bool IsWorthRetrying(const absl::Status& status) const {
     const bool busy = absl::IsResourceExhausted(status) && !started_;
-    return busy || absl::IsUnavailable(status) ||
+    // The server heard nothing for too long, or the session had its time: it is there still.
+    const bool late = absl::IsDeadlineExceeded(status) && server_failed_;
+    return busy || late || absl::IsUnavailable(status) ||
            // How a connection's end looks when it comes at the wrong moment.
            (absl::IsInternal(status) && absl::StrContains(status.message(), "RST_STREAM"));
   }
 
+  // With the range that was not finished, once one was begun.
+  absl::Status Located(const absl::Status& status) const {
+    return report_->statistics.ranges == 0 ? status : Naming(*rest_, status);
+  }
+
   absl::Status Attempt() {
     report_->attempts++;
+    server_failed_ = false;
     const std::string asked_for = view_;
     absl::StatusOr<std::unique_ptr<RemoteSession>> remote = RemoteSession::Start(
         remote_, options_.request, view_, options_.strategy, cancellation_, options_.limits);
@@ -98,15 +118,24 @@ class RemoteJoin {
     }
     AskingOptions asking = options_.asking;
     asking.interval = *rest_;
-    asking.salt = RandomSalt();
+    // What sessions share they share from the start: one that was broken is on its own.
+    asking.shared = std::exchange(shared_, nullptr);
+    asking.salt = asking.shared == nullptr ? RandomSalt() : asking.shared->salt();
+    asking.range_done = [this](const RangeReport& range) {
+      if (options_.keep_ranges) report_->ranges.push_back(range);
+      if (options_.asking.range_done) options_.asking.range_done(range);
+    };
     const absl::Status forced = ForceStrategy(options_.strategy, &asking.planner);
     if (!forced.ok()) return forced;
-    AskingSide session(&source_, sink_, asking);
+    CancellableSink sink(sink_, cancellation_);
+    AskingSide session(&source_, &sink, asking);
     WireCounts counts;
     const absl::Status status = (*remote)->Run(&session, &counts);
+    if (asking.shared != nullptr) asking.shared->Leave();
     AddCounts(counts, &report_->wire);
     AddStatistics(session.statistics(), &report_->statistics);
     rest_ = session.Uncommitted();
+    server_failed_ = session.other_side_failed();
     // All is proven and with the sink; how the stream ended does not matter any more.
     return rest_ ? status : absl::OkStatus();
   }
@@ -121,7 +150,10 @@ class RemoteJoin {
     if (IsSame(*rest_, options_.asking.interval)) return absl::OkStatus();
     report_->restarted++;
     rest_ = options_.asking.interval;
+    report_->ranges.clear();
     Statistics* const statistics = &report_->statistics;
+    statistics->keys_pruned = statistics->false_positives = 0;
+    statistics->shipped_keys_bytes = statistics->textbook_bloom_join_bytes = 0;
     statistics->matched_keys = statistics->keys_of_asking_side_only = 0;
     statistics->keys_of_answering_side_only = statistics->rows_received = 0;
     statistics->absent_rows_of_asking_side = statistics->absent_rows_of_answering_side = 0;
@@ -159,30 +191,13 @@ class RemoteJoin {
   const Cancellation* const cancellation_;
   RemoteJoinReport* const report_;
   std::optional<KeyInterval> rest_;
+  SharedRanges::Member* shared_;  // until a session has begun
   std::string view_;      // of the last session
   bool started_ = false;  // the last attempt's session
+  bool server_failed_ = false;
 };
 
 }  // namespace
-
-void AddStatistics(const Statistics& more, Statistics* sum) {
-  sum->matched_keys += more.matched_keys;
-  sum->keys_of_asking_side_only += more.keys_of_asking_side_only;
-  sum->keys_of_answering_side_only += more.keys_of_answering_side_only;
-  sum->rows_received += more.rows_received;
-  sum->absent_rows_of_asking_side += more.absent_rows_of_asking_side;
-  sum->absent_rows_of_answering_side += more.absent_rows_of_answering_side;
-  sum->ranges += more.ranges;
-  sum->equal_ranges += more.equal_ranges;
-  sum->repeated_ranges += more.repeated_ranges;
-  sum->ranges_by_list += more.ranges_by_list;
-  sum->ranges_by_keys += more.ranges_by_keys;
-  sum->ranges_by_symbols += more.ranges_by_symbols;
-  sum->ranges_by_sketch += more.ranges_by_sketch;
-  sum->filters += more.filters;
-  AddTraffic(more.sent, &sum->sent);
-  AddTraffic(more.received, &sum->received);
-}
 
 absl::Status JoinRemotely(const Remote& remote, Source* source, ResultSink* sink,
                           const RemoteJoinOptions& options, const Cancellation* cancellation,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <absl/status/status.h>
 
@@ -22,6 +23,7 @@ struct RemoteJoinOptions {
   ViewRequest request;
   std::string strategy;  // empty: the planner's choice
   DriveLimits limits;
+  bool keep_ranges = false;  // in the report, which else has only what they add up to
   int most_attempts = 4;                         // without a range finished in between
   std::chrono::milliseconds first_pause{500};    // before the second attempt; doubles, up to 10 s
   std::function<void(const std::string&)> note;  // told of broken streams; may be empty
@@ -29,6 +31,7 @@ struct RemoteJoinOptions {
 
 struct RemoteJoinReport {
   Statistics statistics;  // keys and rows of ranges that count; ranges and bytes of all
+  std::vector<RangeReport> ranges;  // in key order
   WireCounts wire;
   uint64_t attempts = 0;
   uint64_t resumed = 0;    // of them, those that went on
@@ -40,8 +43,5 @@ struct RemoteJoinReport {
 absl::Status JoinRemotely(const Remote& remote, Source* source, ResultSink* sink,
                           const RemoteJoinOptions& options, const Cancellation* cancellation,
                           RemoteJoinReport* report);
-
-// As the tally of several sessions.
-void AddStatistics(const Statistics& more, Statistics* sum);
 
 }  // namespace rocksieve::join

@@ -1,25 +1,20 @@
 #include "transport/strategy.h"
 
-#include <string>
+#include <optional>
 
 #include <absl/strings/str_cat.h>
 
 namespace rocksieve::join {
 
 absl::Status ForceStrategy(std::string_view name, PlannerOptions* options) {
-  if (name.empty() || name == "auto") return absl::OkStatus();
-  std::string known = "auto";
-  for (const MoveKind kind : kAllMoves) {
-    if (kind == MoveKind::kFilter) continue;  // ends no range
-    const std::string_view its_name = NameOf(kind);
-    if (its_name == name) {
-      options->forced = kind;
-      return absl::OkStatus();
-    }
-    absl::StrAppend(&known, ", ", absl::string_view(its_name.data(), its_name.size()));
+  const std::optional<Strategy> strategy = name.empty() ? Strategy::kAuto : StrategyNamed(name);
+  if (!strategy) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no strategy \"", absl::string_view(name.data(), name.size()),
+                     "\": ", StrategyNames()));
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "there is no strategy \"", absl::string_view(name.data(), name.size()), "\": ", known));
+  options->strategy = *strategy;
+  return absl::OkStatus();
 }
 
 }  // namespace rocksieve::join

@@ -12,16 +12,10 @@ namespace {
 constexpr Operation kOperations[] = {Operation::kIntersection, Operation::kDifference,
                                      Operation::kSymmetric, Operation::kCount};
 
-Settings Forced(MoveKind ending, int most_filters) {
+Settings Forced(Strategy strategy) {
   Settings settings;
-  settings.planner.forced = ending;
-  settings.planner.most_filters = most_filters;
+  settings.planner.strategy = strategy;
   return settings;
-}
-
-std::vector<Settings> Strategies() {
-  return {Forced(MoveKind::kList, 0), Forced(MoveKind::kKeys, 0),    Forced(MoveKind::kSymbols, 0),
-          Forced(MoveKind::kList, 4), Forced(MoveKind::kSymbols, 2), Forced(MoveKind::kSketch, 0)};
 }
 
 void ExpectRightOrError(Operation operation, const Table& here, const Table& there,
@@ -42,12 +36,12 @@ void ExpectRightOrError(Operation operation, const Table& here, const Table& the
 TEST(JoinFaults, AnyFlippedBitIsFoundOrHarmless) {
   const auto [here, there] = RandomSides(300, 330, 150, 5);
   std::mt19937_64 random(17);
-  for (const Settings& strategy : Strategies()) {
+  for (Strategy strategy : kAllStrategies) {
     for (Operation operation : kOperations) {
-      const uint64_t messages = Join(operation, here, there, strategy).piped.messages;
+      const uint64_t messages = Join(operation, here, there, Forced(strategy)).piped.messages;
       for (uint64_t number = 0; number < messages; number++) {
         for (int i = 0; i < 6; i++) {
-          Settings settings = strategy;
+          Settings settings = Forced(strategy);
           const uint64_t where = random();
           settings.tamper = [number, where](uint64_t n, bool, std::string* message) {
             if (n == number) (*message)[where / 8 % message->size()] ^= 1 << where % 8;
@@ -91,7 +85,7 @@ Tamper ChangeRows(
     RowBatchReader reader(!SendsMatched(operation));
     int unnamed = 0;
     EXPECT_TRUE(reader
-                    .Read(rows->batch, 1 << 30,
+                    .Read(rows->batch,
                           [&](const Row& row, bool new_key) {
                             unnamed += new_key;
                             changed.emplace_back(SendsMatched(operation)
@@ -105,7 +99,7 @@ Tamper ChangeRows(
     RowBatchWriter writer(!SendsMatched(operation));
     for (const auto& [key, value] : changed) writer.Add({key, value});
     rows->batch.clear();
-    writer.Finish(&rows->batch);
+    writer.TakeBatch(&rows->batch);
     *message = Encode(*decoded);
     return true;
   };
@@ -116,9 +110,9 @@ TEST(JoinFaults, RowsSuppressedOrInventedAreFound) {
   using Changed = std::vector<std::pair<std::string, std::string>>;
   for (Operation operation :
        {Operation::kIntersection, Operation::kDifference, Operation::kSymmetric}) {
-    for (const Settings& strategy : Strategies()) {
+    for (Strategy strategy : kAllStrategies) {
       for (int kind = 0; kind < 3; kind++) {
-        Settings settings = strategy;
+        Settings settings = Forced(strategy);
         settings.tamper = ChangeRows(operation, [kind](Changed* rows) {
           // All rows of one key, or the whole batch, or one more.
           const std::string victim = (*rows)[rows->size() / 2].first;
@@ -138,29 +132,27 @@ TEST(JoinFaults, RowsSuppressedOrInventedAreFound) {
 }
 
 // Changes the first answer to a list, once, so that nothing but the sums can tell.
-Tamper FlipOneHit() {
+Tamper FlipOneHit(size_t entries) {
   auto done = std::make_shared<bool>(false);
-  return [done](uint64_t, bool, std::string* message) {
-    constexpr char kHits = 0x10;
+  return [done, entries](uint64_t, bool, std::string* message) {
     absl::StatusOr<Message> decoded = Decode(*message);
     Turn* turn = decoded.ok() ? std::get_if<Turn>(&*decoded) : nullptr;
-    if (turn == nullptr || turn->message.at(0) != kHits || *done) return true;
-    *done = true;
-    ByteReader in(std::string_view(turn->message).substr(1));
-    SetSum sum;
-    EXPECT_TRUE(sum.Read(&in));
-    std::vector<uint8_t> flags;
-    size_t count = 0;
-    // The number of flags is not in the message: 300 candidates without filters.
-    for (count = 300; count > 0; count--) {
-      ByteReader copy = in;
-      if (DecodeFlags(&copy, count, &flags) && copy.Finished()) break;
-    }
-    flags[flags.size() / 2] ^= 1;
-    std::string changed(1, kHits);
-    ByteWriter out(&changed);
-    sum.Write(&out);
-    EncodeFlags(flags, &out);
+    if (turn == nullptr || *done) return true;
+    std::string changed;
+    VisitParts(turn->message, [&](Part part, std::string_view body) {
+      std::string hits;
+      if (part == Part::kHits && !*done) {
+        *done = true;
+        ByteReader in(body);
+        std::vector<uint8_t> flags;
+        EXPECT_TRUE(DecodeFlags(&in, entries, &flags) && in.Finished());
+        flags[flags.size() / 2] ^= 1;
+        ByteWriter out(&hits);
+        EncodeFlags(flags, &out);
+        body = hits;
+      }
+      AppendPart(part, body, &changed);
+    });
     turn->message = changed;
     *message = Encode(*decoded);
     return true;
@@ -170,9 +162,9 @@ Tamper FlipOneHit() {
 TEST(JoinFaults, AFlippedHitIsFound) {
   const auto [here, there] = RandomSides(300, 300, 150, 10);
   for (Operation operation : kAllOperations) {
-    for (MoveKind ending : {MoveKind::kList, MoveKind::kKeys}) {
-      Settings settings = Forced(ending, 0);
-      settings.tamper = FlipOneHit();
+    for (Strategy strategy : {Strategy::kList, Strategy::kKeys}) {
+      Settings settings = Forced(strategy);
+      settings.tamper = FlipOneHit(300);
       const Joined joined = Join(operation, here, there, settings);
       ASSERT_TRUE(joined.piped.status.ok()) << joined.piped.status;
       EXPECT_EQ(joined.statistics.repeated_ranges, 1u);
@@ -185,13 +177,13 @@ TEST(JoinFaults, AFlippedHitIsFound) {
 
 TEST(JoinFaults, AlwaysBrokenRangesEndInAnError) {
   const auto [here, there] = RandomSides(300, 300, 150, 9);
-  Settings settings = Forced(MoveKind::kList, 0);
+  Settings settings = Forced(Strategy::kList);
   settings.tamper = [](uint64_t, bool to_asking, std::string* message) {
     absl::StatusOr<Message> decoded = Decode(*message);
     join::Rows* rows = to_asking && decoded.ok() ? std::get_if<join::Rows>(&*decoded) : nullptr;
     if (rows == nullptr) return true;
     rows->batch.clear();
-    RowBatchWriter(true).Finish(&rows->batch);
+    RowBatchWriter(true).TakeBatch(&rows->batch);
     *message = Encode(*decoded);
     return true;
   };

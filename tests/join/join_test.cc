@@ -32,12 +32,12 @@ TEST(Join, IsExactAtAllSizesAndOverlaps) {
 
 TEST(Join, IsExactWithEveryStrategyForced) {
   const auto [here, there] = RandomSides(2500, 2500, 1200, 3);
-  for (MoveKind forced :
-       {MoveKind::kList, MoveKind::kKeys, MoveKind::kSymbols, MoveKind::kSketch}) {
-    for (int most_filters : {0, 1, 4}) {
+  for (Strategy strategy : kAllStrategies) {
+    SCOPED_TRACE(NameOf(strategy));
+    for (int most_round_trips : {1, 2, 4}) {
       Settings settings;
-      settings.planner.forced = forced;
-      settings.planner.most_filters = most_filters;
+      settings.planner.strategy = strategy;
+      settings.planner.most_round_trips = most_round_trips;
       for (Operation operation : kAllOperations) ExpectExact(operation, here, there, settings);
     }
   }

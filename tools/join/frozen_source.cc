@@ -8,6 +8,7 @@
 #include "join/attribute_source.h"
 #include "join/key_prefix_source.h"
 #include "join/rocksdb_source.h"
+#include "transport/cancellable_source.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -28,6 +29,10 @@ class HoldingSource final : public join::Source {
   }
   std::unique_ptr<join::Cursor> ScanAbsent() override { return source_->ScanAbsent(); }
   uint64_t EstimateKeys() override { return source_->EstimateKeys(); }
+  std::unique_ptr<join::ReadyFilterReader> ReadyFilters(
+      const join::KeyInterval& interval) override {
+    return source_->ReadyFilters(interval);
+  }
 
  private:
   // In the order in which they stand on one another.
@@ -51,7 +56,8 @@ absl::StatusOr<FrozenFamily> FreezeFamily(const std::string& directory,
 
 absl::StatusOr<std::unique_ptr<join::Source>> SourceOf(const FrozenFamily& family,
                                                        const std::string& on,
-                                                       size_t sort_memory_bytes) {
+                                                       size_t sort_memory_bytes,
+                                                       const join::Cancellation* cancellation) {
   absl::StatusOr<Attribute> attribute = on.empty() ? Attribute() : Attribute::Parse(on);
   if (!attribute.ok()) return attribute.status();
   join::RocksDbSourceOptions options;
@@ -67,12 +73,35 @@ absl::StatusOr<std::unique_ptr<join::Source>> SourceOf(const FrozenFamily& famil
   } else if (!attribute->is_whole_key()) {
     join::SortOptions sort;
     sort.memory_bytes = sort_memory_bytes;
+    const join::Cancellation never;
+    join::CancellableSource unsorted(source.get(), cancellation == nullptr ? &never : cancellation);
     absl::StatusOr<std::unique_ptr<join::AttributeSource>> sorted =
-        join::AttributeSource::Sort(source.get(), *attribute, sort);
+        join::AttributeSource::Sort(&unsorted, *attribute, sort);
     if (!sorted.ok()) return sorted.status();
     source = *std::move(sorted);
   }
   return std::make_unique<HoldingSource>(family.view, std::move(below), std::move(source));
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<join::Source>>> SourcesOf(
+    const FrozenFamily& family, const std::string& on, size_t sort_memory_bytes,
+    const join::Cancellation* cancellation, size_t threads) {
+  const absl::StatusOr<Attribute> attribute = on.empty() ? Attribute() : Attribute::Parse(on);
+  if (!attribute.ok()) return attribute.status();
+  // Sorted rows do not change any more, and may be scanned by several threads.
+  const bool sorted = !attribute->is_whole_key() && attribute->key_prefix_bytes() == 0;
+  std::vector<std::shared_ptr<join::Source>> sources;
+  while (sources.size() < threads) {
+    if (sorted && !sources.empty()) {
+      sources.push_back(sources.front());
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<join::Source>> source =
+        SourceOf(family, on, sort_memory_bytes, cancellation);
+    if (!source.ok()) return source.status();
+    sources.push_back(*std::move(source));
+  }
+  return sources;
 }
 
 bool IsAttribute(const std::string& on) {

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <absl/status/statusor.h>
 
 #include "join/source.h"
+#include "transport/cancellation.h"
 
 namespace rocksieve::tools {
 
@@ -22,10 +24,17 @@ struct FrozenFamily {
 absl::StatusOr<FrozenFamily> FreezeFamily(const std::string& directory,
                                           const std::string& column_family);
 
-// By an attribute if `on` is not empty. Holds the view.
+// By an attribute if `on` is not empty. Holds the view. `cancellation`, of the sorting that this may
+// take, may be null.
 absl::StatusOr<std::unique_ptr<join::Source>> SourceOf(const FrozenFamily& family,
                                                        const std::string& on,
-                                                       size_t sort_memory_bytes);
+                                                       size_t sort_memory_bytes,
+                                                       const join::Cancellation* cancellation);
+
+// For as many threads, all of the same rows, which are sorted once if they have to be.
+absl::StatusOr<std::vector<std::shared_ptr<join::Source>>> SourcesOf(
+    const FrozenFamily& family, const std::string& on, size_t sort_memory_bytes,
+    const join::Cancellation* cancellation, size_t threads);
 
 // Whether rows of such a source are packed in values, as attributes have them.
 bool IsAttribute(const std::string& on);

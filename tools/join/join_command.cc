@@ -16,9 +16,9 @@
 #include "join/frozen_source.h"
 #include "join/join_report.h"
 #include "join/join_run.h"
+#include "join/join_progress.h"
 #include "join/result_output.h"
 #include "join/security_flags.h"
-#include "progress.h"
 #include "transport/address.h"
 #include "transport/strategy.h"
 
@@ -37,28 +37,9 @@ struct Flags {
   int seconds = 24 * 3600;
   int silence_seconds = 120;
   std::string explain;  // "plan", "analyze" or nothing
+  int largest_row_mib = 256;
+  bool progress = false;
   bool json = false;
-};
-
-// Says how far it is.
-class WatchedSink final : public join::ResultSink {
- public:
-  WatchedSink(ResultOutput* output, Progress* progress) : output_(output), progress_(progress) {}
-
-  absl::Status Add(const join::Row& row, join::Side from) override {
-    return output_->Add(row, from);
-  }
-  absl::Status Commit() override {
-    const absl::Status status = output_->Commit();
-    progress_->Begin(absl::StrCat("joining, ", output_->rows(), " rows"));
-    return status;
-  }
-  absl::Status Discard() override { return output_->Discard(); }
-  absl::Status Restart() override { return output_->Restart(); }
-
- private:
-  ResultOutput* const output_;
-  Progress* const progress_;
 };
 
 absl::Status Complete(Flags* flags) {
@@ -74,6 +55,8 @@ absl::Status Complete(Flags* flags) {
   if (!tokens.ok()) return tokens.status();
   if (!tokens->empty()) run->token = tokens->front();
   run->security = SecurityOf(flags->security, "client");
+  run->remote.asking.most_row_bytes = uint64_t(flags->largest_row_mib) << 20;
+  run->remote.keep_ranges = flags->explain == "analyze";
   run->remote.limits.exchange.silence = std::chrono::seconds(flags->silence_seconds);
   const bool rows = run->remote.asking.operation != join::Operation::kCount;
   if (flags->json && rows && flags->output == "-" && flags->explain != "plan") {
@@ -130,17 +113,17 @@ absl::Status Join(Flags* flags, JoinReport* report) {
   }
   const absl::StatusOr<std::unique_ptr<ResultOutput>> output = ResultOutput::Open(options);
   if (!output.ok()) return output.status();
-  Progress progress("rocksieve join");
-  progress.Begin("joining");
-  WatchedSink sink(output->get(), &progress);
-  flags->run.remote.note = [](const std::string& note) {
-    std::cerr << absl::StrCat("rocksieve join: ", note, "\n");
-  };
   join::Cancellation cancellation(join::Cancellation::Clock::now() +
                                   std::chrono::seconds(flags->seconds));
   {
+    JoinProgress progress(flags->progress);
+    flags->run.expect = [&progress](uint64_t keys) { progress.Expect(keys); };
+    flags->run.remote.note = [&progress](const std::string& note) { progress.Note(note); };
+    flags->run.remote.asking.range_done = [&progress](const join::RangeReport& range) {
+      progress.RangeDone(range);
+    };
     const Interrupter interrupter(&cancellation);
-    status = RunJoin(flags->run, &sink, &cancellation, &report->result);
+    status = RunJoin(flags->run, output->get(), &cancellation, &report->result);
   }
   report->rows = (*output)->rows();
   return status.ok() ? (*output)->Finish() : status;
@@ -177,7 +160,7 @@ int Run(Flags flags) {
   if (plan) return kDone;
   const bool rows_there = report.operation != join::Operation::kCount && flags.output == "-";
   if (flags.json) {
-    std::cout << JsonReport(report);
+    std::cout << JsonReport(report, flags.explain == "analyze");
   } else if (!rows_there) {
     std::cout << TextReport(report, flags.explain == "analyze");
   } else if (flags.explain == "analyze") {
@@ -189,7 +172,7 @@ int Run(Flags flags) {
 void AddFlags(CLI::App* parser, Flags* flags) {
   JoinRunOptions* run = &flags->run;
   const auto text = [&](const char* name, std::string* value, const char* type,
-                        const char* description) {
+                        const std::string& description) {
     return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
   };
   text("--db", &run->directory, "DIR", "this side's database")->required();
@@ -213,7 +196,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
        "matches rows here by it: value.json(/id). Default: key");
   text("--right-on", &run->remote.request.on, "ATTR", "the same there");
   text("--strategy", &run->remote.strategy, "NAME",
-       "one for all: list, keys, symbols, sketch. Default: auto, the cheapest")
+       join::StrategyNames() + ". Default: auto, the cheapest mix")
       ->group(kRareFlags);
   parser
       ->add_flag("--explain{plan}", flags->explain,
@@ -233,15 +216,19 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   parser
       ->add_option("--range-keys", run->remote.asking.keys_per_range,
                    "keys of a range, the unit of memory and of going on after a break. "
-                   "Default: 262144")
+                   "Default: 1048576")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(CLI::Range(1, 1 << 21))
       ->group(kRareFlags);
   number("--timeout", &flags->seconds, 1 << 30, "seconds for all of it. Default: 86400");
   number("--silence", &flags->silence_seconds, 1 << 20,
          "seconds until a silent server is given up. Default: 120");
   number("--attempts", &run->remote.most_attempts, 1000,
          "until a broken connection is given up. Default: 4");
+  number("--largest-row", &flags->largest_row_mib, 1 << 20,
+         "MiB, key and value; larger ones of the servers are refused. Default: 256");
+  parser->add_flag("--progress", flags->progress,
+                   "say how far it is, though stderr is no terminal");
   parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
 }
 
@@ -255,7 +242,7 @@ Command AddJoinCommand(CLI::App* parent) {
        .summary = "what a database and those of servers have in common, or not",
        .description = "Exact, in few bytes. FILE appears when it is complete; the standard output "
                       "gets only rows that are proven right.",
-       .exit_codes = "0 done; 1 the sides contradict each other; 2 could not run",
+       .exit_codes = "0 done; 1 the sides contradict each other, or a file is damaged; 2 could not run",
        .example = "Example, the rows that a replica lacks:\n"
                   "  rocksieve join --db=mine --remote=a:7420 --op=difference "
                   "--certs=certs"});

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "join/range_table.h"
 #include "text.h"
 
 namespace rocksieve::tools {
@@ -18,6 +19,10 @@ double BitsPerKey(const ShardResult& shard) {
   return keys == 0 ? 0
                    : 8 * static_cast<double>(wire.bytes_sent + wire.bytes_received) /
                          static_cast<double>(keys);
+}
+
+uint64_t BytesApartFromRows(const join::Statistics& s) {
+  return s.sent.total() + s.received.total() - s.sent.payload - s.received.payload;
 }
 
 std::string Analysis(const ShardResult& shard) {
@@ -38,19 +43,21 @@ std::string Analysis(const ShardResult& shard) {
   text += "Ranges: " + Thousands(s.ranges) + ", of which equal " + Thousands(s.equal_ranges) +
           ", by lists " + Thousands(s.ranges_by_list) + ", by keys " +
           Thousands(s.ranges_by_keys) + ", by symbols " + Thousands(s.ranges_by_symbols) +
-          ", by sketches " + Thousands(s.ranges_by_sketch) + "; repeated " + Thousands(s.repeated_ranges) + ". Filters: " + Thousands(s.filters) +
-          "\n";
+          ", by sketches " + Thousands(s.ranges_by_sketch) + "; repeated " +
+          Thousands(s.repeated_ranges) + ". Filters: " + Thousands(s.filters) + "\n";
+  text += "Keys scanned and hashed for this server: " + Thousands(s.keys_hashed) +
+          "; filters built: " + Thousands(s.filters_built) +
+          " (what several servers need is done for one of them).\n";
   text += "Rows received: " + Thousands(s.rows_received) + ". Seconds: " +
           Fixed(shard.seconds, 2) + ". Attempts: " + Thousands(report.attempts) + ", resumed " +
           Thousands(report.resumed) + ", begun anew " + Thousands(report.restarted) + "\n";
+  text += "Rows apart, this took " + Thousands(BytesApartFromRows(s)) +
+          " bytes; shipping the keys of the side with fewer would have taken " +
+          Thousands(static_cast<uint64_t>(s.shipped_keys_bytes)) +
+          ", a textbook Bloom join (10 bits per key, keys sent back) " +
+          Thousands(static_cast<uint64_t>(s.textbook_bloom_join_bytes)) + ".\n";
+  if (!report.ranges.empty()) text += "\n" + RangeTable(report.ranges);
   return text;
-}
-
-nlohmann::ordered_json TrafficJson(const join::Traffic& traffic) {
-  return {{"planning_bytes", traffic.planning},
-          {"filter_bytes", traffic.filters},
-          {"verification_bytes", traffic.verification},
-          {"payload_bytes", traffic.payload}};
 }
 
 }  // namespace
@@ -79,7 +86,7 @@ std::string TextReport(const JoinReport& report, bool analyze) {
   return text;
 }
 
-std::string JsonReport(const JoinReport& report) {
+std::string JsonReport(const JoinReport& report, bool analyze) {
   const JoinResult& result = report.result;
   nlohmann::ordered_json json = {{"operation", join::NameOf(report.operation)},
                                  {"rows", report.rows},
@@ -107,6 +114,13 @@ std::string JsonReport(const JoinReport& report) {
                                {"ranges_by_sketch", s.ranges_by_sketch},
                                {"repeated_ranges", s.repeated_ranges},
                                {"filters", s.filters},
+                               {"filters_built", s.filters_built},
+                               {"keys_hashed", s.keys_hashed},
+                               {"keys_pruned", s.keys_pruned},
+                               {"false_positives", s.false_positives},
+                               {"shipped_keys_bytes", static_cast<uint64_t>(s.shipped_keys_bytes)},
+                               {"textbook_bloom_join_bytes",
+                                static_cast<uint64_t>(s.textbook_bloom_join_bytes)},
                                {"sent", TrafficJson(s.sent)},
                                {"received", TrafficJson(s.received)},
                                {"wire_sent_bytes", r.wire.bytes_sent},
@@ -115,6 +129,7 @@ std::string JsonReport(const JoinReport& report) {
                                {"resumed", r.resumed},
                                {"restarted", r.restarted},
                                {"seconds", shard.seconds}});
+    if (analyze) json["remotes"].back()["range_reports"] = RangesJson(r.ranges);
   }
   // Names and identities need not be UTF-8.
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -16,6 +16,6 @@ struct JoinReport {
 
 // `analyze`: per server, what happened.
 std::string TextReport(const JoinReport& report, bool analyze);
-std::string JsonReport(const JoinReport& report);
+std::string JsonReport(const JoinReport& report, bool analyze);
 
 }  // namespace rocksieve::tools

@@ -13,6 +13,7 @@
 #include "transport/cancellation.h"
 #include "transport/credentials.h"
 #include "transport/remote_join.h"
+#include "transport/sharded_join.h"
 
 namespace rocksieve::tools {
 
@@ -25,25 +26,14 @@ struct JoinRunOptions {
   join::Security security;
   std::string token;
   join::RemoteJoinOptions remote;
+  // Told of the number of keys of this side, about, for each shard; may be empty.
+  std::function<void(uint64_t keys)> expect;
 };
 
-struct ShardResult {
-  std::string address;
-  join::RemoteJoinReport report;
-  double seconds = 0;
-};
+using ShardResult = join::ShardReport;
+using JoinResult = join::ShardedJoinReport;
 
-struct JoinResult {
-  std::vector<ShardResult> shards;
-  // Keys; one that several shards have counts once for each among the remote ones. Of several shards
-  // only `count` gives the others.
-  bool keys_are_known = true;
-  uint64_t matched_keys = 0, local_only_keys = 0, remote_only_keys = 0;
-  double seconds = 0;
-};
-
-// All servers at once, each with a thread and a file for its results, which are merged; a single one
-// writes to the sink as it goes.
+// With all servers at once (transport/sharded_join.h).
 absl::Status RunJoin(const JoinRunOptions& options, join::ResultSink* sink,
                      join::Cancellation* cancellation, JoinResult* result);
 

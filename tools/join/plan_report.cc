@@ -40,7 +40,11 @@ std::string TextReport(const ShardPlan& shard) {
     table.push_back({cost.name, Thousands(Bytes(plan, cost)), Fixed(BitsPerKey(plan, cost), 2)});
   }
   return text + AlignedTable(table) + "Estimates for all ranges, rows apart. Begins with: " +
-         plan.first_move + ".\n";
+         plan.first_move + ".\n" +
+         (plan.keys_are_as_cheap
+              ? "Shipping the keys costs about as little: any other tool that compares sorted lists "
+                "will do.\n"
+              : "");
 }
 
 }  // namespace
@@ -72,6 +76,7 @@ std::string JsonReport(const std::vector<ShardPlan>& plans) {
                        {"range_common_keys", plan.range_common_keys},
                        {"range_is_equal", plan.equal},
                        {"first_move", plan.first_move},
+                       {"keys_are_as_cheap", plan.keys_are_as_cheap},
                        {"strategies", strategies}});
   }
   const nlohmann::ordered_json json = {{"remotes", remotes}};

@@ -5,17 +5,20 @@
 
 #include "join/common_estimate.h"
 #include "join/planner.h"
+#include "join/strategy.h"
+#include "text.h"
 
 namespace rocksieve::tools {
 namespace {
 
 constexpr uint32_t kMostAttempts = 5;
 
+// "filter of 4.5 bits, list"
 std::string Words(const join::Move& move) {
-  const std::string name(NameOf(move.kind));
-  return move.kind == join::MoveKind::kFilter
-             ? name + " of " + std::to_string(move.columns) + " bits"
-             : name;
+  std::string words;
+  if (move.filter_width > 0) words = "filter of " + Fixed(move.filter_width, 1) + " bits";
+  if (move.ending) words.append(words.empty() ? "" : ", ").append(NameOf(*move.ending));
+  return words;
 }
 
 }  // namespace
@@ -92,18 +95,21 @@ void PlanSession::Price() {
   standing.common = static_cast<double>(plan_.range_common_keys);
   if (standing.mine == 0 || standing.theirs == 0) return;  // settled without a word
   // As in a join: the smaller side begins.
-  if (plan_.remote_keys <= 2 * plan_.local_keys) std::swap(standing.mine, standing.theirs);
+  const bool asking_side_begins = plan_.remote_keys > 2 * plan_.local_keys;
+  if (!asking_side_begins) std::swap(standing.mine, standing.theirs);
   join::PlannerOptions options;
   options.bits_per_key = keys_.bits_per_key;
   options.all_keys = standing.mine;
-  const join::Move cheapest = CheapestMove(standing, options);
-  plan_.first_move = Words(cheapest);
-  plan_.strategies.push_back({"auto", cheapest.bits});
-  for (const join::MoveKind kind : join::kAllMoves) {
-    if (kind == join::MoveKind::kFilter) continue;
-    options.forced = kind;
-    plan_.strategies.push_back({std::string(NameOf(kind)), CheapestMove(standing, options).bits});
+  const join::TurnLimit limit{asking_side_begins,
+                              join::TurnsOf(options.most_round_trips, asking_side_begins)};
+  for (const join::Strategy strategy : join::kAllStrategies) {
+    options.strategy = strategy;
+    const join::Move move = CheapestMove(standing, limit, /*filters=*/0, options);
+    if (strategy == join::Strategy::kAuto) plan_.first_move = Words(move);
+    plan_.strategies.push_back({std::string(NameOf(strategy)), move.bits});
   }
+  options.strategy = join::Strategy::kAuto;
+  plan_.keys_are_as_cheap = KeysAreAsCheap(standing, limit, options);
   std::stable_sort(plan_.strategies.begin(), plan_.strategies.end(),
                    [](const StrategyCost& a, const StrategyCost& b) { return a.bits < b.bits; });
 }

@@ -24,7 +24,8 @@ struct Plan {
   // Of the range.
   uint64_t range_local_keys = 0, range_remote_keys = 0, range_common_keys = 0;
   bool equal = false;
-  std::string first_move;                // of the cheapest way: "filter of 4 bits"
+  std::string first_move;                // of the cheapest way: "filter of 4.0 bits"
+  bool keys_are_as_cheap = false;        // shipping them loses nothing
   std::vector<StrategyCost> strategies;  // the cheapest first; "auto" may mix them
 };
 

@@ -34,6 +34,7 @@ struct Flags {
   std::vector<std::string> column_families = {"default"};
   SecurityFlags security;
   int sessions = 8;
+  int sessions_per_peer = 4;
   int memory_mib = 256;
   int session_seconds = 6 * 3600;
   int silence_seconds = 120;
@@ -56,7 +57,7 @@ join::OpenView ViewsOf(const Flags& flags) {
     absl::StatusOr<FrozenFamily> family = FreezeFamily(flags.directory, wanted);
     if (!family.ok()) return family.status();
     absl::StatusOr<std::unique_ptr<join::Source>> source =
-        SourceOf(*family, request.on, SortMemory(flags));
+        SourceOf(*family, request.on, SortMemory(flags), nullptr);
     if (!source.ok()) return source.status();
     return join::View{*std::move(source), family->database};
   };
@@ -80,6 +81,7 @@ absl::StatusOr<join::ServerOptions> OptionsOf(const Flags& flags) {
   if (!tokens.ok()) return tokens.status();
   service->tokens = *std::move(tokens);
   service->most_sessions = static_cast<size_t>(flags.sessions);
+  service->most_sessions_per_peer = static_cast<size_t>(flags.sessions_per_peer);
   service->session_time = std::chrono::seconds(flags.session_seconds);
   service->limits.exchange.silence = std::chrono::seconds(flags.silence_seconds);
   service->views.keep = std::chrono::seconds(flags.keep_seconds);
@@ -147,6 +149,9 @@ void AddFlags(CLI::App* parser, Flags* flags) {
         ->check(CLI::Range(1, most));
   };
   number("--sessions", &flags->sessions, 1000, "at once; more are told to come again. Default: 8");
+  number("--sessions-per-peer", &flags->sessions_per_peer, 1000,
+         "of one certificate, or without TLS of one address. Default: 4")
+      ->group(kRareFlags);
   number("--memory", &flags->memory_mib, 1 << 20, "MiB per session, about. Default: 256");
   number("--session-time", &flags->session_seconds, 1 << 30, "seconds at most. Default: 21600")
       ->group(kRareFlags);

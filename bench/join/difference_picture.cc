@@ -1,0 +1,44 @@
+#include <cmath>
+
+#include "join/figures.h"
+#include "text.h"
+#include "whatif/chart.h"
+
+namespace rocksieve::bench {
+namespace {
+
+// Over powers of ten.
+tools::ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field,
+                            bool dashed) {
+  tools::ChartSeries series;
+  series.name = name;
+  series.dashed = dashed;
+  for (const nlohmann::json& row : table.rows) {
+    series.points.push_back(
+        {std::log10(row["differences"].get<double>()), row[field].get<double>()});
+  }
+  return series;
+}
+
+}  // namespace
+
+std::string DifferencePicture(const Table& differences) {
+  const auto keys = differences.rows.at(0)["keys_per_side"].get<uint64_t>();
+  tools::Chart chart;
+  chart.title = "Bytes per difference between replicas";
+  chart.subtitle = "replicas of " + tools::Thousands(keys) +
+                   " random keys of 16 bytes, exact result, rows apart";
+  chart.x_label = "keys that only one of them has";
+  chart.y_label = "bytes on the wire per difference";
+  for (const nlohmann::json& row : differences.rows) {
+    const auto count = row["differences"].get<uint64_t>();
+    chart.ticks.push_back({std::log10(static_cast<double>(count)), tools::Thousands(count), ""});
+  }
+  chart.x_min = chart.ticks.front().x;
+  chart.x_max = chart.ticks.back().x;
+  chart.series = {SeriesOf(differences, "rocksieve", "median_bytes_per_difference", false),
+                  SeriesOf(differences, "RIBLT alone", "rateless_bytes_per_difference", true)};
+  return tools::SvgDrawing(chart);
+}
+
+}  // namespace rocksieve::bench

@@ -1,0 +1,128 @@
+// What a join puts on the wire, beside other ways to the same answer. `./run bench join`.
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "join/figures.h"
+#include "progress.h"
+
+namespace rocksieve::bench {
+namespace {
+
+constexpr std::pair<const char*, Table (*)(FigureRun*)> kMeasurements[] = {
+    {"overlaps", MeasureOverlaps},
+    {"differences", MeasureDifferences},
+    {"uneven", MeasureUnevenSides},
+    {"sizes", MeasureSizes},
+    {"link", MeasureLink}};
+
+struct Flags {
+  FigureSettings settings;
+  std::vector<std::string> only;
+  std::string json, pictures;
+};
+
+bool Wants(const Flags& flags, const std::string& name) {
+  return flags.only.empty() ||
+         std::find(flags.only.begin(), flags.only.end(), name) != flags.only.end();
+}
+
+void Write(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + path);
+}
+
+void Draw(const Table& table, const std::string& directory) {
+  if (table.name == "overlaps") Write(directory + "/join_overlap.svg", OverlapPicture(table));
+  if (table.name == "differences") {
+    Write(directory + "/join_differences.svg", DifferencePicture(table));
+  }
+}
+
+int Measure(const Flags& flags) {
+  tools::Progress progress("bench join");
+  const auto start = std::chrono::steady_clock::now();
+  FigureRun run;
+  run.settings = flags.settings;
+  run.progress = [&progress](const std::string& step) { progress.Begin(step); };
+  nlohmann::json report;
+  for (const auto& [name, measure] : kMeasurements) {
+    if (!Wants(flags, name)) continue;
+    const Table table = measure(&run);
+    progress.Clear();
+    std::cout << ForPeople(table) << std::endl;
+    report["tables"][table.name] = table.rows;
+    if (!flags.pictures.empty()) Draw(table, flags.pictures);
+    // Again after each table, so that no measurement is lost.
+    report["failures"] = run.failures;
+    if (!flags.json.empty()) Write(flags.json, report.dump(1) + "\n");
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  std::cout << "Took " << Significant(seconds.count(), 3)
+            << " s. Every result was that of std::set_intersection"
+            << (run.failures.empty() ? ".\n" : ", but:\n");
+  for (const std::string& failure : run.failures) std::cout << "FAILED: " << failure << "\n";
+  return run.failures.empty() ? 0 : 1;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(
+      "Bytes and round trips of joins of random keys, in this process, beside other ways to the\n"
+      "same answer. Every result is compared with that of std::set_intersection.\n",
+      "bench join");
+  app.add_flag("--quick", flags.settings.quick, "small sets, one run of each: some seconds");
+  app.add_flag("--full", flags.settings.full, "up to 20 million keys, more overlaps: an hour");
+  app.add_option("--seeds", flags.settings.seeds, "runs of each kind, with keys of their own [3]")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--keys", flags.settings.keys, "of a side, where a table is of one size [1000000]")
+      ->check(CLI::Range(uint64_t{1000}, uint64_t{1} << 20));
+  std::string strategy = "auto";
+  app.add_option("--strategy", strategy, join::StrategyNames() + " [auto]")
+      ->check([](const std::string& name) {
+        return join::StrategyNamed(name) ? "" : "there is no strategy " + name;
+      });
+  app.add_option("--overlaps", flags.settings.overlap_percents,
+                 "percent of keys in common [0,10,50,90,98,99.9; --full: more]")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 100.0));
+  app.add_option("--only", flags.only, "tables: overlaps, differences, uneven, sizes, link")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "link"}));
+  app.add_option("--json", flags.json, "write all figures to FILE");
+  app.add_option("--pictures", flags.pictures,
+                 "draw the tables overlaps and differences: SVG files in this directory")
+      ->check(CLI::ExistingDirectory);
+  app.footer("Example: ./run bench join --only=overlaps --seeds=20 --pictures=.");
+  CLI11_PARSE(app, argc, argv);
+  flags.settings.strategy = *join::StrategyNamed(strategy);
+  if (flags.settings.full && app.count("--overlaps") == 0) {
+    flags.settings.overlap_percents = {0, 1, 10, 25, 50, 75, 90, 95, 98, 99, 99.9};
+  }
+  if (flags.settings.quick) {
+    if (app.count("--keys") == 0) flags.settings.keys = 20'000;
+    if (app.count("--seeds") == 0) flags.settings.seeds = 1;
+  }
+  return Measure(flags);
+}
+
+}  // namespace
+}  // namespace rocksieve::bench
+
+int main(int argc, char** argv) {
+  try {
+    return rocksieve::bench::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "bench join: " << error.what() << "\n";
+    return 2;
+  }
+}

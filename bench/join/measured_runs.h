@@ -1,0 +1,33 @@
+// Runs of one kind with different seeds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "join/figures.h"
+#include "join/session_run.h"
+
+namespace rocksieve::bench {
+
+struct Circumstances {
+  uint64_t asking = 0, answering = 0, common = 0;
+  SessionSettings session;  // its seed is replaced
+
+  uint64_t Differences() const { return asking + answering - 2 * common; }
+};
+
+struct Runs {
+  double median_bytes = 0, worst_bytes = 0;
+  double median_round_trips = 0, worst_round_trips = 0;
+  double median_cpu_seconds = 0;
+  double median_link_seconds = 0;
+  uint64_t repeated_ranges = 0;  // of all runs
+};
+
+// Of FigureSettings::seeds runs, each with keys of its own. What went wrong is in run->failures.
+Runs MeasureRuns(const Circumstances& circumstances, FigureRun* run);
+
+// "1,000,000 x 10,000 keys"
+std::string NameOf(const Circumstances& circumstances);
+
+}  // namespace rocksieve::bench

@@ -1,0 +1,42 @@
+#include "join/figures.h"
+#include "text.h"
+#include "whatif/chart.h"
+
+namespace rocksieve::bench {
+namespace {
+
+tools::ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field,
+                            bool dashed) {
+  tools::ChartSeries series;
+  series.name = name;
+  series.dashed = dashed;
+  for (const nlohmann::json& row : table.rows) {
+    series.points.push_back({row["overlap_percent"].get<double>(), row[field].get<double>()});
+  }
+  return series;
+}
+
+}  // namespace
+
+std::string OverlapPicture(const Table& overlaps) {
+  const auto keys = overlaps.rows.at(0)["keys_per_side"].get<uint64_t>();
+  tools::Chart chart;
+  chart.title = "Bits on the wire against overlap";
+  chart.subtitle = tools::Thousands(keys) + " x " + tools::Thousands(keys) +
+                   " random keys of 16 bytes, exact result, rows apart";
+  chart.x_label = "keys of one side that the other has too, percent";
+  chart.y_label = "bits on the wire per key of one side";
+  chart.x_min = 0;
+  chart.x_max = 100;
+  for (int percent = 0; percent <= 100; percent += 10) {
+    chart.ticks.push_back({static_cast<double>(percent), std::to_string(percent), ""});
+  }
+  chart.series = {SeriesOf(overlaps, "rocksieve, 2 round trips", "two_median_bits_per_key", false),
+                  SeriesOf(overlaps, "rocksieve, 4 round trips", "four_median_bits_per_key", false),
+                  SeriesOf(overlaps, "keys shipped, zstd", "shipped_bits_per_key", true),
+                  SeriesOf(overlaps, "Bloom join, 10 bits", "bloom_join_bits_per_key", true),
+                  SeriesOf(overlaps, "RIBLT alone", "rateless_bits_per_key", true)};
+  return tools::SvgDrawing(chart);
+}
+
+}  // namespace rocksieve::bench

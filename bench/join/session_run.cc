@@ -1,0 +1,169 @@
+#include "join/session_run.h"
+
+#include <algorithm>
+#include <ctime>
+#include <deque>
+#include <memory>
+
+#include "format/byte_io.h"
+#include "join/answering_side.h"
+#include "join/asking_side.h"
+#include "transport/frame.h"
+
+namespace rocksieve::bench {
+namespace {
+
+constexpr uint64_t kEnvelopeBytes = 5;  // of a frame as protobuf: two tags, lengths
+
+double CpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Takes the keys that only the asking side has, which must be all but the common ones.
+class UnmatchedKeys final : public join::Sink {
+ public:
+  UnmatchedKeys(const Keys& asking, const Keys& common) {
+    std::set_difference(asking.begin(), asking.end(), common.begin(), common.end(),
+                        std::back_inserter(expected_));
+  }
+  absl::Status Add(const join::Row& row, join::Side) override {
+    wrong_ |= added_ >= expected_.size() || row.key != expected_[added_].view();
+    added_++;
+    return absl::OkStatus();
+  }
+  absl::Status Commit() override {
+    committed_ = added_;
+    return absl::OkStatus();
+  }
+  absl::Status Discard() override {
+    added_ = committed_;
+    return absl::OkStatus();
+  }
+  bool IsRight() const { return !wrong_ && committed_ == expected_.size(); }
+
+ private:
+  Keys expected_;
+  size_t added_ = 0, committed_ = 0;
+  bool wrong_ = false;
+};
+
+struct Sent {
+  std::string message;
+  double arrival = 0;
+  int hops = 0;
+};
+
+// One end: a session, its clock, and what is on its way to it.
+struct End {
+  join::Session* session = nullptr;
+  double clock = 0;      // when it can go on
+  double link_free = 0;  // when what it has sent before has left
+  int hops = 0;          // times that somebody waited for the other, until now
+  bool may_speak = true;
+  std::deque<Sent> inbox;
+
+  // When it would do something next; negative if it has nothing to do.
+  double NextAction() const {
+    if (may_speak) return clock;
+    return inbox.empty() ? -1 : std::max(clock, inbox.front().arrival);
+  }
+};
+
+uint64_t FrameBytes(const std::string& message) {
+  std::string length;
+  ByteWriter(&length).Varint(message.size());
+  const uint64_t bytes = message.size() + length.size();
+  return bytes + kEnvelopeBytes * (1 + bytes / join::kMostPieceBytes);
+}
+
+class Simulation {
+ public:
+  Simulation(join::Session* asking, join::Session* answering, const Link& link,
+             SessionOutcome* outcome)
+      : link_(link), outcome_(outcome) {
+    ends_[0].session = asking;
+    ends_[1].session = answering;
+  }
+
+  absl::Status Run() {
+    for (;;) {
+      const double first = ends_[0].NextAction(), second = ends_[1].NextAction();
+      if (first < 0 && second < 0) break;
+      const int at = second < 0 || (first >= 0 && first <= second) ? 0 : 1;
+      const double begin = CpuSeconds();
+      const absl::Status status = Act(&ends_[at], &ends_[1 - at]);
+      outcome_->cpu_seconds += CpuSeconds() - begin;
+      if (!status.ok()) return status;
+    }
+    outcome_->link_seconds = ends_[0].clock;
+    outcome_->round_trips = ends_[0].hops / 2;
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Act(End* end, End* other) {
+    const double begin = CpuSeconds();
+    if (!end->inbox.empty() && end->inbox.front().arrival <= end->NextAction()) {
+      Sent& sent = end->inbox.front();
+      end->clock = std::max(end->clock, sent.arrival);
+      end->hops = std::max(end->hops, sent.hops);
+      const absl::Status status = end->session->Receive(sent.message);
+      end->inbox.pop_front();
+      end->may_speak = true;
+      end->clock += CpuSeconds() - begin;
+      return status;
+    }
+    absl::StatusOr<std::string> message = end->session->Next();
+    if (!message.ok()) return message.status();
+    end->clock += CpuSeconds() - begin;
+    end->may_speak = !message->empty();
+    if (message->empty()) return absl::OkStatus();
+    const uint64_t bytes = FrameBytes(*message);
+    outcome_->bytes += bytes;
+    end->link_free =
+        std::max(end->link_free, end->clock) + link_.SecondsFor(static_cast<double>(bytes));
+    other->inbox.push_back(
+        {*std::move(message), end->link_free + link_.round_trip_seconds / 2, end->hops + 1});
+    return absl::OkStatus();
+  }
+
+  const Link link_;
+  SessionOutcome* const outcome_;
+  End ends_[2];
+};
+
+}  // namespace
+
+SessionOutcome RunSession(const KeySets& sets, const Keys& common,
+                          const SessionSettings& settings) {
+  SessionOutcome outcome;
+  join::PlannerOptions planner;
+  if (settings.most_round_trips) planner.most_round_trips = *settings.most_round_trips;
+  planner.strategy = settings.strategy;
+  join::AskingOptions asking;
+  asking.operation = join::Operation::kLocalOnly;
+  asking.salt = settings.seed * 0x9e3779b97f4a7c15;
+  asking.keys_per_range = settings.keys_per_range;
+  asking.planner = planner;
+  join::AnsweringOptions answering;
+  answering.most_keys_per_range =
+      std::max(answering.most_keys_per_range, 2 * settings.keys_per_range);
+  answering.planner = planner;
+  KeySource here(&sets.asking), there(&sets.answering);
+  UnmatchedKeys unmatched(sets.asking, common);
+  join::AskingSide asks(&here, &unmatched, asking);
+  join::AnsweringSide answers(&there, answering);
+  const absl::Status status = Simulation(&asks, &answers, settings.link, &outcome).Run();
+  outcome.statistics = asks.statistics();
+  if (!status.ok()) {
+    outcome.error = status.ToString();
+  } else if (!asks.done() || outcome.statistics.matched_keys != common.size() ||
+             !unmatched.IsRight()) {
+    outcome.error = "the result is not that of std::set_intersection";
+  }
+  return outcome;
+}
+
+}  // namespace rocksieve::bench

@@ -1,0 +1,47 @@
+// Runs both sides of a join in this thread, with a link between them that only takes time in the
+// books: what is sent leaves when its sender has computed it and the link has sent all before it,
+// and arrives half of a round trip later. Computing takes the CPU time that it took here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "join/asking_side.h"
+#include "join/key_set.h"
+#include "join/statistics.h"
+#include "join/strategy.h"
+
+namespace rocksieve::bench {
+
+struct Link {
+  double round_trip_seconds = 0;
+  double bits_per_second = 0;  // each way; 0: as fast as can be
+
+  double SecondsFor(double bytes) const {
+    return bits_per_second == 0 ? 0 : 8 * bytes / bits_per_second;
+  }
+};
+
+struct SessionSettings {
+  uint64_t keys_per_range = join::AskingOptions().keys_per_range;
+  // Of a range, besides the one that opens it; the planner's own limit if there is none.
+  std::optional<int> most_round_trips;
+  join::Strategy strategy = join::Strategy::kAuto;
+  uint64_t seed = 1;  // of the session's salt
+  Link link;
+};
+
+struct SessionOutcome {
+  std::string error;    // what is wrong with the result: nothing
+  uint64_t bytes = 0;   // of messages and frames, both ways
+  int round_trips = 0;  // one after another: how often a side had to wait for the other, halved
+  double cpu_seconds = 0;
+  double link_seconds = 0;  // by the link's books, from the first byte to the asking side's result
+  join::Statistics statistics;
+};
+
+// Joins, and compares the keys found with `common`.
+SessionOutcome RunSession(const KeySets& sets, const Keys& common, const SessionSettings& settings);
+
+}  // namespace rocksieve::bench

@@ -1,0 +1,102 @@
+// Answers joins with the rows of a database that this program has open: as a service in the
+// program's own gRPC server, or with a server of its own.
+//
+// Each session sees one unchanging state of the rows, by a snapshot and pinned iterators, and reads
+// only. What a peer can make this side keep is bounded (docs/transport.md).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/status.h>
+#include <rocksieve/join/export.h>
+#include <rocksieve/join/input.h>
+#include <rocksieve/join/peer.h>
+
+namespace grpc {
+class Service;
+}
+
+namespace rocksieve::join {
+
+struct ServedDatabase {
+  rocksdb::DB* db = nullptr;
+  // These can be asked for by name; the first if none is named. Empty: only the default one.
+  std::vector<rocksdb::ColumnFamilyHandle*> column_families = {};
+  Extractors extractors = {};            // that peers may name: Peer::on = "@name"
+  std::string temporary_directory = "";  // as in InputOptions
+};
+
+// A session that has ended.
+struct SessionSummary {
+  std::string peer;
+  rocksdb::Status status;
+  double seconds = 0;
+  uint64_t bytes_received = 0, bytes_sent = 0;
+};
+
+struct ServeOptions {
+  size_t most_sessions = 8;                 // at once; more are told to come again
+  size_t most_sessions_per_peer = 4;        // by certificate, else by address
+  size_t memory_bytes = size_t{256} << 20;  // per session, about
+  std::vector<std::string> tokens;          // a peer needs one of them; none: no token
+  std::chrono::milliseconds session_time = std::chrono::hours(6);  // at most
+  std::chrono::milliseconds silence = std::chrono::seconds(120);   // until a peer is given up
+  // How long a broken session's state of the rows is held, for the peer to come back to. It pins
+  // files and a snapshot.
+  std::chrono::milliseconds keep = std::chrono::seconds(60);
+  std::function<void(const SessionSummary&)> report;  // from several threads at once; may be empty
+};
+
+// The service, for a grpc::ServerBuilder of the program:
+//
+//   std::unique_ptr<AnsweringService> joins;
+//   status = AnsweringService::Create({db}, ServeOptions(), &joins);
+//   builder.RegisterService(joins->service());
+//
+// Who may connect is then the program's concern: its server's credentials, and
+// ServeOptions::tokens. A session takes one of the server's threads until it ends. Must outlive the
+// server; the database must outlive it.
+class ROCKSIEVE_EXPORT AnsweringService {
+ public:
+  // InvalidArgument if there is no database.
+  static rocksdb::Status Create(const ServedDatabase& served, const ServeOptions& options,
+                                std::unique_ptr<AnsweringService>* service);
+  ~AnsweringService();
+
+  grpc::Service* service() const;
+
+ private:
+  class Impl;
+  explicit AnsweringService(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+// A server with nothing else in it than this service, and gRPC's own for health and reflection.
+class ROCKSIEVE_EXPORT AnsweringServer {
+ public:
+  // `address` as in "0.0.0.0:7420"; with port 0, any that is free. InvalidArgument if the
+  // credentials do not fit or cannot be read, or the port is taken.
+  static rocksdb::Status Start(const ServedDatabase& served, const std::string& address,
+                               const Credentials& credentials, const ServeOptions& options,
+                               std::unique_ptr<AnsweringServer>* server);
+  // Cuts off what is under way.
+  ~AnsweringServer();
+
+  int port() const;
+  // Takes no new sessions; those that are not done by then are cut off. Blocks. Once.
+  void Shutdown(std::chrono::milliseconds grace);
+
+ private:
+  class Impl;
+  explicit AnsweringServer(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rocksieve::join

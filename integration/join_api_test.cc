@@ -1,0 +1,181 @@
+// Joins by the public API alone, between databases, files and servers in this process; results are
+// compared with those of maps.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <rocksdb/sst_file_writer.h>
+
+#include "join_api.h"
+
+namespace rocksieve::join {
+namespace {
+
+TEST_F(JoinApi, AllOperationsAreExact) {
+  const Peer peer = Serve();
+  EXPECT_EQ(Joined(Operation::kIntersection, Here(), peer), RowsOf(there_, here_, true));
+  EXPECT_EQ(Joined(Operation::kDifference, Here(), peer), RowsOf(there_, here_, false));
+  EXPECT_EQ(Joined(Operation::kLocalOnly, Here(), peer), RowsOf(here_, there_, false, "local "));
+
+  ResultRows symmetric = Joined(Operation::kSymmetric, Here(), peer);
+  ResultRows expected = RowsOf(there_, here_, false);
+  const ResultRows local = RowsOf(here_, there_, false, "local ");
+  expected.insert(expected.end(), local.begin(), local.end());
+  std::sort(expected.begin(), expected.end());
+  std::sort(symmetric.begin(), symmetric.end());
+  EXPECT_EQ(symmetric, expected);
+
+  JoinReport report;
+  EXPECT_EQ(Joined(Operation::kCount, Here(), peer, {}, &report), ResultRows());
+  EXPECT_EQ(report.matched_keys, RowsOf(there_, here_, true).size());
+  EXPECT_EQ(report.local_only_keys, local.size());
+  EXPECT_EQ(report.remote_only_keys, RowsOf(there_, here_, false).size());
+  EXPECT_EQ(report.attempts, 1u);
+  EXPECT_GE(report.wire_bytes_sent, report.sent.total());
+  EXPECT_GE(report.wire_bytes_received, report.received.total());
+}
+
+TEST_F(JoinApi, FilesAreInputsToo) {
+  const Peer peer = Serve();
+  const std::string text = directory_ + "/here.txt", sst = directory_ + "/here.sst";
+  rocksdb::SstFileWriter writer{rocksdb::EnvOptions(), rocksdb::Options()};
+  ASSERT_TRUE(writer.Open(sst).ok());
+  std::ofstream lines(text);
+  for (const auto& [key, value] : here_) {
+    lines << key << "\t" << value << "\n";
+    ASSERT_TRUE(writer.Put(key, value).ok());
+  }
+  lines.close();
+  ASSERT_TRUE(writer.Finish().ok());
+  Input input;
+  ASSERT_TRUE(Input::OfSortedText(text, {}, &input).ok());
+  EXPECT_EQ(Joined(Operation::kIntersection, input, peer), RowsOf(there_, here_, true));
+  ASSERT_TRUE(Input::OfSst(sst, rocksdb::Options(), {}, &input).ok());
+  EXPECT_EQ(Joined(Operation::kDifference, input, peer), RowsOf(there_, here_, false));
+
+  ASSERT_TRUE(Input::OfSortedText(directory_ + "/nothing.txt", {}, &input).ok());
+  const rocksdb::Status status =
+      Join(Operation::kCount, input, peer, JoinOptions(), nullptr, nullptr);
+  EXPECT_NE(status.ToString().find("nothing.txt"), std::string::npos) << status.ToString();
+}
+
+TEST_F(JoinApi, ReadOptionsChooseRowsAndState) {
+  const Peer peer = Serve();
+  rocksdb::ReadOptions read;
+  Rows some;
+  {
+    const rocksdb::Slice lower("key3"), upper("key6");  // need not outlive the call
+    read.iterate_lower_bound = &lower;
+    read.iterate_upper_bound = &upper;
+    std::copy_if(here_.begin(), here_.end(), std::inserter(some, some.end()),
+                 [](const auto& row) { return row.first >= "key3" && row.first < "key6"; });
+    EXPECT_EQ(Joined(Operation::kIntersection, Here(read), peer), RowsOf(there_, some, true));
+  }
+  read = rocksdb::ReadOptions();
+  read.snapshot = here_db_->GetSnapshot();
+  const Input frozen = Here(read);
+  ASSERT_FALSE(there_.empty());
+  for (const auto& [key, value] : there_) {
+    ASSERT_TRUE(here_db_->Put(rocksdb::WriteOptions(), key, value).ok());
+  }
+  EXPECT_EQ(Joined(Operation::kDifference, frozen, peer), RowsOf(there_, here_, false));
+  EXPECT_EQ(Joined(Operation::kDifference, Here(), peer), ResultRows());
+  here_db_->ReleaseSnapshot(read.snapshot);
+}
+
+TEST_F(JoinApi, APartOfTheKeySpace) {
+  const Peer peer = Serve();
+  JoinOptions options;
+  options.begin = "key2";
+  options.end = "key5";
+  ResultRows expected;
+  for (const std::string& row : RowsOf(there_, here_, false)) {
+    if (row >= options.begin && row < *options.end) expected.push_back(row);
+  }
+  EXPECT_EQ(Joined(Operation::kDifference, Here(), peer, options), expected);
+}
+
+TEST_F(JoinApi, ExtractorsOfBothSides) {
+  // On the last two digits here, and on the same there, under another name.
+  const auto last_two = [](std::string_view key, std::string_view, std::string* attribute) {
+    attribute->assign(key.substr(key.size() - 2));
+    return true;
+  };
+  Peer peer = Serve({}, {{"tail", last_two}});
+  peer.on = "@tail";
+  std::set<std::string> tails;
+  const Rows few(here_.begin(), std::next(here_.begin(), 20));
+  for (const auto& [key, value] : few) tails.insert(key.substr(key.size() - 2));
+  ResultRows expected;
+  for (const auto& [key, value] : there_) {
+    if (tails.count(key.substr(key.size() - 2)) != 0) expected.push_back(key + "=" + value);
+  }
+  InputOptions by_tail;
+  by_tail.on = "@mine";
+  by_tail.extractors["mine"] = last_two;
+  const std::string upper = std::next(here_.begin(), 20)->first;
+  const rocksdb::Slice bound(upper);
+  rocksdb::ReadOptions read;
+  read.iterate_upper_bound = &bound;
+  ResultRows joined = Joined(Operation::kIntersection, Here(read, by_tail), peer);
+  std::sort(joined.begin(), joined.end());
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(joined, expected);
+}
+
+TEST_F(JoinApi, ShardsAreJoinedTogether) {
+  // What is there, in two databases.
+  Rows parts[2];
+  for (const auto& [key, value] : there_) parts[key.back() % 2][key] = value;
+  Peer peer;
+  peer.credentials.insecure = true;
+  std::vector<std::unique_ptr<rocksdb::DB>> dbs;
+  std::vector<std::unique_ptr<AnsweringServer>> servers(2);
+  for (int i = 0; i < 2; i++) {
+    dbs.push_back(Make("shard" + std::to_string(i), parts[i]));
+    ServedDatabase served;
+    served.db = dbs.back().get();
+    const rocksdb::Status status =
+        AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &servers[i]);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    peer.addresses.push_back("127.0.0.1:" + std::to_string(servers[i]->port()));
+  }
+  EXPECT_EQ(Joined(Operation::kIntersection, Here(), peer), RowsOf(there_, here_, true));
+  EXPECT_EQ(Joined(Operation::kDifference, Here(), peer), RowsOf(there_, here_, false));
+  EXPECT_EQ(Joined(Operation::kLocalOnly, Here(), peer), RowsOf(here_, there_, false, "local "));
+  JoinReport report;
+  JoinOptions options;
+  options.report_ranges = true;
+  Joined(Operation::kCount, Here(), peer, options, &report);
+  EXPECT_TRUE(report.keys_are_known);
+  EXPECT_EQ(report.matched_keys, RowsOf(there_, here_, true).size());
+  EXPECT_EQ(report.local_only_keys, RowsOf(here_, there_, false).size());
+  EXPECT_EQ(report.range_reports.size(), report.ranges);
+  EXPECT_EQ(report.attempts, 2u);
+  servers.clear();
+}
+
+TEST_F(JoinApi, SstRepairsAReplica) {
+  const Peer peer = Serve();
+  const std::string file = directory_ + "/missing.sst";
+  uint64_t rows = 0;
+  rocksdb::Status status =
+      JoinToSst(Operation::kDifference, Here(), peer, {}, rocksdb::Options(), file, &rows, nullptr);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(rows, RowsOf(there_, here_, false).size());
+  ASSERT_TRUE(here_db_->IngestExternalFile({file}, {}).ok());
+  EXPECT_EQ(Joined(Operation::kDifference, Here(), peer), ResultRows());
+  // Nothing is lacking any more, and there is no file.
+  std::filesystem::remove(file);
+  status =
+      JoinToSst(Operation::kDifference, Here(), peer, {}, rocksdb::Options(), file, &rows, nullptr);
+  EXPECT_TRUE(status.ok() && rows == 0 && !std::filesystem::exists(file)) << status.ToString();
+}
+
+}  // namespace
+}  // namespace rocksieve::join

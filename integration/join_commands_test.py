@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""`serve` and `join` between real processes: operations, strategies, output, reports.
+
+Every result is compared with what `comm` says of the sorted keys.
+"""
+
+import json
+import os
+import shutil
+import signal
+import unittest
+
+from environment import PLUGIN, run, run_ok
+from join_support import ROCKSIEVE, JoinSandbox, write_lines
+
+
+class JoinCommandsTest(JoinSandbox):
+    def test_every_operation_over_tls(self):
+        ports = [self.serve(secure=True).port]
+
+        def joined(op, *flags):
+            return self.join(ports, op, *flags, secure=True)
+
+        right_rows = {key: f"right {key}" for key in self.right}
+        self.assertEqual(self.rows(joined("intersection")),
+                         [[key, right_rows[key]] for key in self.both])
+        self.assertEqual(self.rows(joined("difference")),
+                         [[key, right_rows[key]] for key in self.only_right])
+        self.assertEqual(self.rows(joined("local-only")),
+                         [[key, f"left {key}"] for key in self.only_left])
+        self.assertEqual(self.rows(joined("symmetric")),
+                         sorted([["local", key, f"left {key}"] for key in self.only_left] +
+                                [["remote", key, right_rows[key]] for key in self.only_right],
+                                key=lambda row: row[1]))
+        counts = self.report(joined("count", "--json"))
+        self.assertEqual((counts["matched_keys"], counts["local_only_keys"],
+                          counts["remote_only_keys"]),
+                         (len(self.both), len(self.only_left), len(self.only_right)))
+
+    def test_every_strategy(self):
+        port = self.serve().port
+        for strategy in ["list", "keys", "symbols", "auto"]:
+            found = self.rows(self.join([port], "difference", f"--strategy={strategy}"))
+            self.assertEqual([row[0] for row in found], self.only_right, strategy)
+        refused = self.join([port], "difference", "--strategy=guess")
+        self.assertEqual(refused.code, 2)
+        self.assertIn("symbols", refused.err)
+
+    def test_output_appears_when_it_is_complete(self):
+        port = self.serve().port
+        output = self.directory / "rows.json"
+        report = self.report(self.join([port], "difference", f"--output={output}",
+                                       "--format=json", "--json"))
+        rows = [json.loads(line) for line in output.read_text().splitlines()]
+        self.assertEqual([row["key"] for row in rows], self.only_right)
+        self.assertEqual(report["rows"], len(rows))
+        self.assertEqual(os.listdir(self.directory), ["rows.json"])
+        failed = self.join([1], "difference", f"--output={self.directory / 'x'}", "--attempts=1")
+        self.assertEqual(failed.code, 2, str(failed))
+        self.assertEqual(os.listdir(self.directory), ["rows.json"])
+
+    def test_explains_without_joining(self):
+        port = self.serve().port
+        plan = self.report(self.join([port], "difference", "--explain", "--json"))["remotes"][0]
+        self.assertEqual((plan["local_keys"], plan["remote_keys"]),
+                         (len(self.left), len(self.right)))
+        self.assertEqual(plan["range_local_keys"], len(self.left))
+        self.assertEqual(plan["range_remote_keys"], len(self.right))
+        self.assertAlmostEqual(plan["range_common_keys"] / len(self.both), 1, delta=0.25)
+        costs = {cost["name"]: cost["bytes"] for cost in plan["strategies"]}
+        self.assertEqual(costs["auto"], min(costs.values()))
+        joined = self.report(self.join([port], "count", "--json"))["remotes"][0]
+        spent = joined["wire_sent_bytes"] + joined["wire_received_bytes"]
+        self.assertLess(spent, 1.5 * costs["auto"] + 5000)
+        analyzed = self.join([port], "difference", "--explain=analyze")
+        self.assertIn("verification", analyzed.err)
+        self.assertEqual([row[0] for row in self.rows(analyzed)], self.only_right)
+
+    def test_replica_repair(self):
+        """What is lacking comes as an SST file, is ingested, and then nothing is lacking."""
+        port = self.serve().port
+        output = self.directory / "lacking.sst"
+        self.assertEqual(self.join([port], "difference", f"--output={output}",
+                                   "--format=sst").code, 0)
+        replica = self.directory / "replica"
+        shutil.copytree(self.class_directory / "left", replica)
+        run_ok("ldb", f"--db={replica}", "ingest_extern_sst", output, preload=[PLUGIN])
+        counts = self.report(run(ROCKSIEVE, "join", f"--db={replica}", "--op=count", "--insecure",
+                                 f"--remote=127.0.0.1:{port}", "--json"))
+        self.assertEqual((counts["remote_only_keys"], counts["matched_keys"]),
+                         (0, len(self.right)))
+
+    def test_serving_leaves_no_trace_and_ends_in_order(self):
+        directory = self.class_directory / "right"
+
+        def state():
+            return sorted((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns)
+                          for entry in os.scandir(directory))
+
+        before = state()
+        server = self.serve()
+        self.assertEqual(self.join([server.port], "count").code, 0)
+        server.send_signal(signal.SIGTERM)
+        self.assertEqual(server.wait(timeout=20), 0)
+        self.assertEqual(state(), before)
+
+    def test_unknown_column_family_and_attribute(self):
+        port = self.serve().port
+        for flag in ["--remote-column-family=orders", "--right-on=nonsense("]:
+            failed = self.join([port], "count", flag)
+            self.assertEqual(failed.code, 2, str(failed))
+            self.assertIn(f"127.0.0.1:{port}", failed.err)
+
+    def test_attributes(self):
+        """Orders there, customers here: the orders whose customer is here."""
+        customers = write_lines(self.directory / "customers", (f"c{i:04d}\tname {i}"
+                                                              for i in range(0, 1000, 3)))
+        orders = [(f"o{i:05d}", f"c{self.random.randrange(1000):04d}") for i in range(3000)]
+        rows = write_lines(self.directory / "orders", (
+            f'{order}\t{{"customer": "{customer}", "n": 1}}' for order, customer in orders))
+        for name, path in [("customers.db", customers), ("orders.db", rows)]:
+            run_ok(ROCKSIEVE, "load", f"--db={self.directory / name}", "--spec=rocksieve.bloom:10",
+                   f"--input={path}")
+        server = self.serve(self.directory / "orders.db")
+        found = run(ROCKSIEVE, "join", f"--db={self.directory / 'customers.db'}", "--insecure",
+                    f"--remote=127.0.0.1:{server.port}", "--op=intersection",
+                    "--right-on=value.json(/customer)")
+        self.assertEqual(sorted(row[0] for row in self.rows(found)),
+                         sorted(order for order, customer in orders if int(customer[1:]) % 3 == 0))
+
+
+if __name__ == "__main__":
+    unittest.main()

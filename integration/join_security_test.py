@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Who may join, and how much of a server one peer may have."""
+
+import unittest
+
+from environment import run, run_ok
+from join_support import ROCKSIEVE, JoinSandbox, write_lines
+
+
+class JoinSecurityTest(JoinSandbox):
+    KEYS = 3000
+
+    def test_wrong_certificates_and_none(self):
+        run_ok(ROCKSIEVE, "certs", f"--dir={self.class_directory / 'foreign'}")
+        server = self.serve(secure=True)
+        address = f"--remote=127.0.0.1:{server.port}"
+        database = f"--db={self.class_directory / 'left'}"
+        foreign, ours = self.class_directory / "foreign", self.class_directory / "certs"
+        for flags in [[f"--certs={foreign}"], ["--insecure"],
+                      [f"--ca={ours}/ca.crt", f"--cert={foreign}/client.crt",
+                       f"--key={foreign}/client.key"],
+                      [f"--certs={ours}", "--server-name=another.example.org"]]:
+            failed = run(ROCKSIEVE, "join", database, address, "--op=count", "--attempts=1",
+                         "--silence=5", *flags)
+            self.assertEqual(failed.code, 2, str(failed))
+            self.assertIn(f"127.0.0.1:{server.port}", failed.err)
+        failed = run(ROCKSIEVE, "join", database, address, "--op=count")
+        self.assertEqual(failed.code, 2)
+        self.assertIn("rocksieve certs", failed.err)
+        open_to_all = run(ROCKSIEVE, "serve", database, "--listen=0.0.0.0:0", "--insecure")
+        self.assertEqual(open_to_all.code, 2)
+        self.assertIn("--insecure-network", open_to_all.err)
+        self.assertEqual(self.join([server.port], "count", secure=True).code, 0)
+
+    def test_tokens(self):
+        tokens = write_lines(self.directory / "tokens", ["# one", "0123456789abcdef01234567"])
+        wrong = write_lines(self.directory / "wrong", ["x" * 24])
+        port = self.serve("right", f"--token-file={tokens}", secure=True).port
+        for flags in [[], [f"--token-file={wrong}"]]:
+            failed = self.join([port], "count", *flags, secure=True)
+            self.assertEqual(failed.code, 2, str(failed))
+            self.assertIn("--token-file", failed.err)
+        self.assertEqual(self.join([port], "count", f"--token-file={tokens}", secure=True).code, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

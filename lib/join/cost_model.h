@@ -1,0 +1,108 @@
+// What each move of a join costs: bits on the wire, and time on both sides.
+//
+// The planner minimises
+//
+//   bits  +  round trips * bits_per_round_trip  +  nanoseconds * bits_per_cpu_ns
+//
+// over all that follows until a range is settled. All prices are in bits, so that a link's bandwidth
+// turns a delay or a computation into what could have been sent meanwhile. The two sides may have
+// different prices: each prices only its own moves, and answers whatever comes.
+#pragma once
+
+#include <optional>
+
+#include <rocksieve/filter_spec.h>
+
+namespace rocksieve::join {
+
+struct Prices {
+  double bits_per_round_trip = 800;  // the frames around its messages, if delays do not matter
+  // Of either side. Almost nothing: bytes are what counts, unless the caller says otherwise. For a
+  // link of b bits per second it is up to b / 1e9.
+  double bits_per_cpu_ns = 0.0001;
+
+  // Nanoseconds of one thread, both sides together, measured by bench/join_parts (2.1 GHz, 2 cores).
+  double filter_build_ns = 75;      // per key of the sender
+  double filter_query_ns = 15;      // per key of the receiver
+  double list_ns = 160;             // per entry and per key of the receiver: sorting
+  double keys_ns = 250;             // per key: reading it again, compression, a hash
+  double symbols_key_ns = 150;      // per key of either side
+  double symbols_difference_ns = 400;
+  double sketch_key_ns = 110;       // per key of either side: sums, cells
+  double sketch_difference_ns = 600;
+};
+
+// What is known of a range: candidates of the side that moves, of the other, and of both.
+struct Standing {
+  double mine = 0;
+  double theirs = 0;
+  double common = 0;
+  double common_error = 0;  // its standard error
+
+  double mine_only() const;
+  double theirs_only() const;
+  double differences() const { return mine_only() + theirs_only(); }
+};
+
+struct Cost {
+  double bits = 0;
+  double cpu_ns = 0;
+};
+
+// The keys themselves. `bits_per_key` when `all_keys` are sent: fewer lie farther apart, and share
+// less with each other, log2(all_keys / mine) bits each.
+Cost KeysCost(const Standing& standing, double bits_per_key, double all_keys, const Prices& prices);
+
+// A Golomb-coded list (lib/format/golomb.h: 1.5 bits above the logarithm of the mean gap), and its
+// hits, at their entropy.
+Cost ListCost(const Standing& standing, const Prices& prices);
+
+// A filter of `width` = log2(1 / false-positive rate).
+Cost FilterCost(Family family, const Standing& standing, double width, const Prices& prices);
+// A family's bits per key are about this, times the width (lib/FAMILY/model.h).
+double FilterFactor(Family family);
+// After the filter, from the receiver's side.
+Standing AfterFilter(const Standing& standing, double width);
+
+// The width at which one filter, and what its false positives cost, are least:
+// e = factor mine / (ln 2 theirs_only bits_per_false_positive). Setting the derivative of
+// factor mine lg(1 / e) + theirs_only e bits_per_false_positive to zero. At least 1.
+double BestSingleWidth(Family family, const Standing& standing, double bits_per_false_positive);
+
+// Rateless symbols (lib/sketch/rateless_iblt.h), and the ids of what only the sender has.
+Cost SymbolsCost(const Standing& standing, const Prices& prices);
+
+// A partitioned PinSketch with 2^cells_log2 cells per key, its marks, then a second layer or not,
+// and symbols for the rest (lib/sketch/pinsketch). Nothing if there are too few differences, or ids
+// of cells would be too long.
+std::optional<Cost> SketchCost(const Standing& standing, int cells_log2, const Prices& prices);
+
+inline constexpr int kMostCellsLog2 = 9;
+
+// The best second layer for `standing`, that of the side that would send it, or 0: symbols at once
+// are as good.
+int BestSecondLayer(const Standing& standing, const Prices& prices);
+
+// Keys in which the two sides still differ after a sketch with so many cells, from the view of the
+// sender of the sketch: those that share a cell with a difference.
+double LeftBySketch(const Standing& standing, double cells);
+
+// The differences for which a sketch is made: a little more than expected, since parity that was
+// missing costs another round trip.
+double SketchedDifferences(double expected, double standard_error);
+
+// A list has so many bits per entry beyond what tells n entries apart, so that one list in a
+// hundred has a false hit, which the certificate finds.
+int ListBitsFor(double receivers_candidates);
+
+// Bits of an id in symbols: one time in a thousand one of the differences is taken for another key.
+int IdBitsFor(double keys_of_both, double differences);
+
+// Symbols after which a difference of about so many keys is decoded in most cases.
+double SymbolsFor(double differences);
+
+// The same for what a sketch left, about, with a margin: too few cost a round trip, and a few more
+// of so few nothing.
+double SymbolsForRest(double left);
+
+}  // namespace rocksieve::join

@@ -1,0 +1,37 @@
+// Ways to settle a range. The planner prices them all and mixes them (kAuto); each can be forced,
+// for comparisons. Whatever the strategy, ranges that are equal end with their first digests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rocksieve::join {
+
+enum class Strategy : uint8_t {
+  kAuto,
+  kKeys,      // the keys themselves, front-coded and compressed
+  kList,      // their hashes, Golomb-coded
+  kBloom,     // one filter of this family from the side that begins, then a list from the other
+  kCuckoo,
+  kRibbon,
+  kPingPong,  // ribbon filters to and fro, then a list or symbols
+  kSketch,    // partitioned PinSketch, and symbols for what it leaves
+  kSymbols,   // rateless reconciliation
+  kSstFilters,  // kAuto, after filters that one side has already, in its SST files (ready_choice.h)
+};
+
+// That settle a range: all but kSstFilters.
+inline constexpr Strategy kAllStrategies[] = {
+    Strategy::kAuto,   Strategy::kKeys,   Strategy::kList,     Strategy::kBloom,
+    Strategy::kCuckoo, Strategy::kRibbon, Strategy::kPingPong, Strategy::kSketch,
+    Strategy::kSymbols};
+
+// "auto", "keys", "list", "bloom", "cuckoo", "ribbon", "ping-pong", "sketch", "symbols",
+// "sst-filters".
+std::string_view NameOf(Strategy strategy);
+std::optional<Strategy> StrategyNamed(std::string_view name);
+std::string StrategyNames();  // all of them, with commas
+
+}  // namespace rocksieve::join

@@ -1,0 +1,143 @@
+#include "transport/sharded_join.h"
+
+#include <chrono>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "join/absent_rows.h"
+#include "join/shared_ranges.h"
+#include "transport/shard_spool.h"
+
+namespace rocksieve::join {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Sources = std::vector<std::shared_ptr<Source>>;
+
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Counts distinct keys and forgets the rows.
+class KeyCounter final : public Sink {
+ public:
+  absl::Status Add(const Row& row, Side) override {
+    if (keys_ == 0 || row.key != last_) keys_++;
+    last_ = row.key;
+    return absl::OkStatus();
+  }
+  absl::Status Commit() override { return absl::OkStatus(); }
+  absl::Status Discard() override { return absl::OkStatus(); }
+  uint64_t keys() const { return keys_; }
+
+ private:
+  uint64_t keys_ = 0;
+  std::string last_;
+};
+
+absl::Status JoinShard(const Remote& remote, Source* source, const ShardedJoinOptions& options,
+                       ResultSink* sink, const Cancellation* cancellation, ShardReport* report) {
+  const Clock::time_point begin = Clock::now();
+  if (options.expect) options.expect(source->EstimateKeys());
+  const absl::Status status =
+      JoinRemotely(remote, source, sink, options.remote, cancellation, &report->report);
+  report->seconds = SecondsSince(begin);
+  return status;
+}
+
+// With several shards a key is matched if one of them has it. So each tells which keys it lacks,
+// which costs no byte on the wire more than counting.
+ShardedJoinOptions ForSeveral(ShardedJoinOptions options) {
+  AskingOptions* const asking = &options.remote.asking;
+  asking->own_absent_rows = false;  // once is enough: see EmitOwnAbsentRows()
+  if (asking->operation == Operation::kCount) asking->operation = Operation::kLocalOnly;
+  return options;
+}
+
+// Rows without the attribute match nothing in any shard.
+absl::Status EmitOwnAbsentRows(const AskingOptions& options, Source* source, Sink* sink) {
+  if (!EmitsLocalRows(options.operation) || !options.absent_rows) return absl::OkStatus();
+  uint64_t rows = 0;
+  const absl::Status status = EmitAbsentRows(source, sink, &rows);
+  return status.ok() ? sink->Commit() : status;
+}
+
+uint64_t RandomSalt() {
+  std::random_device random;  // of the operating system
+  return uint64_t{random()} << 32 | random();
+}
+
+absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sources,
+                         const ShardedJoinOptions& options, ResultSink* sink,
+                         Cancellation* cancellation, ShardedJoinReport* report) {
+  const ShardedJoinOptions for_shards = ForSeveral(options);
+  const size_t count = remotes.size();
+  std::vector<std::unique_ptr<ShardSpool>> spools;
+  for (size_t i = 0; i < count; i++) {
+    absl::StatusOr<std::unique_ptr<ShardSpool>> spool = ShardSpool::Create();
+    if (!spool.ok()) return spool.status();
+    spools.push_back(*std::move(spool));
+  }
+  SharedRanges::Options sharing;
+  sharing.salt = RandomSalt();
+  SharedRanges ranges(sharing);
+  // All are there before the first one begins: else it would not keep what the others need.
+  std::vector<std::unique_ptr<SharedRanges::Member>> members;
+  for (size_t i = 0; i < count; i++) {
+    members.push_back(std::make_unique<SharedRanges::Member>(&ranges));
+  }
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < count; i++) {
+    threads.emplace_back([&, i] {
+      ShardedJoinOptions mine = for_shards;
+      mine.remote.asking.shared = members[i].get();
+      const absl::Status status = JoinShard(remotes[i], sources[i].get(), mine, spools[i].get(),
+                                            cancellation, &report->shards[i]);
+      members[i]->Leave();
+      // A part of the shards is no answer: the others need not go on.
+      if (!status.ok()) cancellation->Cancel(status);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const absl::Status status = cancellation->Check();  // the first error, which the others got too
+  if (!status.ok()) return status;
+  const AskingOptions& asking = options.remote.asking;
+  if (asking.operation != Operation::kCount) {
+    report->keys_are_known = false;
+    const absl::Status merged = MergeShards(spools, sink);
+    return merged.ok() ? EmitOwnAbsentRows(asking, sources.front().get(), sink) : merged;
+  }
+  KeyCounter lacking;
+  const absl::Status merged = MergeShards(spools, &lacking);
+  const Statistics& any = report->shards.front().report.statistics;
+  report->local_only_keys = lacking.keys();
+  report->matched_keys = any.matched_keys + any.keys_of_asking_side_only - lacking.keys();
+  return merged;
+}
+
+}  // namespace
+
+absl::Status JoinShards(const std::vector<Remote>& remotes, const Sources& sources,
+                        const ShardedJoinOptions& options, ResultSink* sink,
+                        Cancellation* cancellation, ShardedJoinReport* report) {
+  const Clock::time_point begin = Clock::now();
+  for (const Remote& remote : remotes) report->shards.push_back({remote.address, {}, 0});
+  absl::Status status;
+  if (remotes.size() == 1) {
+    status = JoinShard(remotes.front(), sources.front().get(), options, sink, cancellation,
+                       &report->shards.front());
+    const Statistics& statistics = report->shards.front().report.statistics;
+    report->matched_keys = statistics.matched_keys;
+    report->local_only_keys = statistics.keys_of_asking_side_only;
+  } else {
+    status = JoinSeveral(remotes, sources, options, sink, cancellation, report);
+  }
+  for (const ShardReport& shard : report->shards) {
+    report->remote_only_keys += shard.report.statistics.keys_of_answering_side_only;
+  }
+  report->seconds = SecondsSince(begin);
+  return status;
+}
+
+}  // namespace rocksieve::join

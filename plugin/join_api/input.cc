@@ -1,0 +1,172 @@
+#include <rocksieve/join/input.h>
+
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+
+#include "join/attribute_source.h"
+#include "join/key_prefix_source.h"
+#include "join/rocksdb_source.h"
+#include "join/sst_source.h"
+#include "join/text_source.h"
+#include "join_api/input_impl.h"
+#include "join_api/status.h"
+#include "transport/cancellable_source.h"
+
+namespace rocksieve::join {
+namespace {
+
+class PrefixesOfRows final : public Source {
+ public:
+  PrefixesOfRows(std::unique_ptr<Source> rows, size_t bytes)
+      : rows_(std::move(rows)), prefixes_(rows_.get(), bytes) {}
+
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
+    return prefixes_.Scan(interval);
+  }
+  std::unique_ptr<Cursor> ScanAbsent() override { return prefixes_.ScanAbsent(); }
+  uint64_t EstimateKeys() override { return prefixes_.EstimateKeys(); }
+
+ private:
+  const std::unique_ptr<Source> rows_;
+  KeyPrefixSource prefixes_;
+};
+
+SortOptions SortingOf(const InputOptions& options) {
+  SortOptions sort;
+  sort.memory_bytes = options.sort_memory_bytes;
+  sort.directory = options.temporary_directory;
+  return sort;
+}
+
+// Of the caller's bounds, which need not live as long as an Input.
+KeyInterval IntervalOf(const rocksdb::ReadOptions& read) {
+  KeyInterval interval;
+  if (read.iterate_lower_bound != nullptr) interval.begin = read.iterate_lower_bound->ToString();
+  if (read.iterate_upper_bound != nullptr) interval.end = read.iterate_upper_bound->ToString();
+  return interval;
+}
+
+// The rows of a file, by an attribute; `open` gives an absl::StatusOr of a unique_ptr to a source.
+template <typename OpenFile>
+Input::Impl::Open OpeningFile(OpenFile open, const Attribute& attribute, const SortOptions& sort) {
+  return [=](const rocksdb::Snapshot*,
+             const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
+    auto rows = open();
+    if (!rows.ok()) return rows.status();
+    return ByAttribute(*std::move(rows), attribute, sort, cancellation);
+  };
+}
+
+}  // namespace
+
+absl::StatusOr<Attribute> AttributeOf(const std::string& on, const Extractors& extractors) {
+  if (on.empty()) return Attribute();
+  NamedExtractors named;
+  for (const auto& [name, extract] : extractors) {
+    named[name] = [extract](const Row& row, std::string* attribute) {
+      return extract(row.key, row.value, attribute);
+    };
+  }
+  return Attribute::Parse(on, named);
+}
+
+bool IsAttribute(const std::string& on) { return !on.empty() && on != "key"; }
+
+absl::StatusOr<std::unique_ptr<Source>> ByAttribute(std::unique_ptr<Source> rows,
+                                                    const Attribute& attribute,
+                                                    const SortOptions& sort,
+                                                    const Cancellation* cancellation) {
+  if (attribute.is_whole_key()) return rows;
+  if (attribute.key_prefix_bytes() > 0) {
+    return std::make_unique<PrefixesOfRows>(std::move(rows), attribute.key_prefix_bytes());
+  }
+  const Cancellation never;
+  CancellableSource cancellable(rows.get(), cancellation != nullptr ? cancellation : &never);
+  absl::StatusOr<std::unique_ptr<AttributeSource>> sorted =
+      AttributeSource::Sort(&cancellable, attribute, sort);
+  if (!sorted.ok()) return sorted.status();
+  return *std::move(sorted);
+}
+
+absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
+    rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const rocksdb::ReadOptions& read,
+    const KeyInterval& interval, const Attribute& attribute, const SortOptions& sort,
+    const Cancellation* cancellation) {
+  RocksDbSourceOptions options;
+  options.interval = interval;
+  options.snapshot = read.snapshot;
+  options.verify_checksums = read.verify_checksums;
+  if (read.readahead_size > 0) options.readahead_bytes = read.readahead_size;
+  const bool sorted_anew = !attribute.is_whole_key() && attribute.key_prefix_bytes() == 0;
+  options.any_order = sorted_anew && interval.begin.empty() && !interval.end;
+  absl::StatusOr<std::unique_ptr<RocksDbSource>> rows = RocksDbSource::Open(db, family, options);
+  if (!rows.ok()) return rows.status();
+  return ByAttribute(*std::move(rows), attribute, sort, cancellation);
+}
+
+absl::StatusOr<OpenedInput> Input::Impl::OpenSources(size_t count,
+                                                     const Cancellation* cancellation) const {
+  OpenedInput opened;
+  if (unfrozen_ != nullptr) {
+    opened.snapshot = std::make_shared<rocksdb::ManagedSnapshot>(unfrozen_);
+  }
+  while (opened.sources.size() < count) {
+    // Sorted rows do not change any more, and may be scanned by several threads.
+    if (sorted_ && !opened.sources.empty()) {
+      opened.sources.push_back(opened.sources.front());
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<Source>> source =
+        open_(opened.snapshot == nullptr ? nullptr : opened.snapshot->snapshot(), cancellation);
+    if (!source.ok()) return source.status();
+    opened.sources.push_back(*std::move(source));
+  }
+  return opened;
+}
+
+Input::Input() = default;
+Input::~Input() = default;
+Input::Input(const Input&) = default;
+Input& Input::operator=(const Input&) = default;
+
+rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
+                                  const rocksdb::ReadOptions& read, const InputOptions& options,
+                                  Input* input) {
+  if (db == nullptr)
+    return rocksdb::Status::InvalidArgument("a join needs a database that is open");
+  if (family == nullptr) family = db->DefaultColumnFamily();
+  const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
+  if (!attribute.ok()) return ToRocksDb(attribute.status());
+  const auto open = [db, family, read, interval = IntervalOf(read), attribute = *attribute,
+                     sort = SortingOf(options)](const rocksdb::Snapshot* snapshot,
+                                                const Cancellation* cancellation) {
+    rocksdb::ReadOptions frozen = read;
+    if (frozen.snapshot == nullptr) frozen.snapshot = snapshot;
+    return OpenDatabase(db, family, frozen, interval, attribute, sort, cancellation);
+  };
+  input->impl_ = std::make_shared<Impl>(open, *attribute, read.snapshot == nullptr ? db : nullptr);
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status Input::OfSst(const std::string& path, const rocksdb::Options& rocksdb_options,
+                             const InputOptions& options, Input* input) {
+  const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
+  if (!attribute.ok()) return ToRocksDb(attribute.status());
+  const auto open = [path, rocksdb_options] { return SstSource::Open(path, rocksdb_options); };
+  input->impl_ =
+      std::make_shared<Impl>(OpeningFile(open, *attribute, SortingOf(options)), *attribute);
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status Input::OfSortedText(const std::string& path, const InputOptions& options,
+                                    Input* input) {
+  const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
+  if (!attribute.ok()) return ToRocksDb(attribute.status());
+  const auto open = [path] { return SortedTextSource::Open(path); };
+  input->impl_ =
+      std::make_shared<Impl>(OpeningFile(open, *attribute, SortingOf(options)), *attribute);
+  return rocksdb::Status::OK();
+}
+
+}  // namespace rocksieve::join

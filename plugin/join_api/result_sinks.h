@@ -1,0 +1,80 @@
+// Where the rows of a join that a program asked for go.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <absl/status/statusor.h>
+#include <rocksieve/join/join.h>
+
+#include "join/row_spool.h"
+#include "join/sst_sink.h"
+#include "join/unpacking_sink.h"
+#include "transport/result_sink.h"
+
+namespace rocksieve::join {
+
+// A function, which cannot be told to forget a row: it gets them once they are proven.
+class CallbackSink final : public ResultSink {
+ public:
+  // `on_row` must outlive it, and may be empty.
+  explicit CallbackSink(const RowCallback* on_row) : on_row_(on_row) {}
+
+  absl::Status Add(const Row& row, Side from) override { return pending_.Add(row, from); }
+  absl::Status Commit() override;
+  absl::Status Discard() override { return pending_.Clear(); }
+  absl::Status Restart() override;
+
+  // What the function said last: the reason, if it ended the join.
+  const rocksdb::Status& status() const { return status_; }
+
+ private:
+  const RowCallback* const on_row_;
+  RowSpool pending_;
+  bool any_given_ = false;
+  rocksdb::Status status_;
+};
+
+// An SST file.
+class SstResultSink final : public ResultSink {
+ public:
+  static absl::StatusOr<std::unique_ptr<SstResultSink>> Open(const std::string& path,
+                                                             const SstSinkOptions& options);
+
+  absl::Status Add(const Row& row, Side from) override { return sink_->Add(row, from); }
+  absl::Status Commit() override { return sink_->Commit(); }
+  absl::Status Discard() override { return sink_->Discard(); }
+  absl::Status Restart() override;
+
+  // After the join.
+  absl::Status Finish() { return sink_->Finish(); }
+  uint64_t rows() const { return sink_->rows(); }
+
+ private:
+  SstResultSink(std::string path, const SstSinkOptions& options)
+      : path_(std::move(path)), options_(options) {}
+
+  const std::string path_;
+  const SstSinkOptions options_;
+  std::unique_ptr<SstSink> sink_;
+};
+
+// Gives on whole rows (join/unpacking_sink.h).
+class UnpackingResultSink final : public ResultSink {
+ public:
+  UnpackingResultSink(ResultSink* sink, bool local_is_packed, bool remote_is_packed)
+      : sink_(sink), rows_(sink, local_is_packed, remote_is_packed) {}
+
+  absl::Status Add(const Row& row, Side from) override { return rows_.Add(row, from); }
+  absl::Status Commit() override { return rows_.Commit(); }
+  absl::Status Discard() override { return rows_.Discard(); }
+  absl::Status Restart() override { return sink_->Restart(); }
+
+ private:
+  ResultSink* const sink_;
+  UnpackingSink rows_;
+};
+
+}  // namespace rocksieve::join

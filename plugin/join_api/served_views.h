@@ -1,0 +1,16 @@
+// The rows that a program serves, opened anew for each session.
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <rocksieve/join/server.h>
+
+#include "transport/join_service.h"
+#include "transport/view.h"
+
+namespace rocksieve::join {
+
+absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served, const ServeOptions& options);
+
+JoinServiceOptions ServiceOptionsOf(const ServeOptions& options);
+
+}  // namespace rocksieve::join

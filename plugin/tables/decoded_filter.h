@@ -1,0 +1,75 @@
+// A filter block of any origin: what it is, what rate it promises, and a reader to ask.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <rocksdb/rocksdb_namespace.h>
+#include <rocksieve/filter.h>
+
+namespace ROCKSDB_NAMESPACE {
+class FilterBitsReader;
+}
+
+namespace rocksieve {
+
+enum class BlockKind {
+  kOurs,          // info.family says which family
+  kBuiltinBloom,  // of format_version 5 and later: lines of 64 bytes
+  kLegacyBloom,   // of earlier ones
+  kBuiltinRibbon,
+  kEmpty,          // of no keys, as RocksDB writes it
+  kMatchesAll,     // RocksDB's, but reserved or too damaged for its reader: every key passes
+  kUnknown,        // of a policy that neither rocksieve nor RocksDB has: cannot be asked
+  kDamaged,        // not as it was written: every key passes
+  kFutureVersion,  // ours, of a later version: every key passes
+};
+
+// The compatibility name of RocksDB's built-in policies, and of ours unless told otherwise; and of
+// ours with the option own-name.
+inline constexpr std::string_view kBuiltinStoredName = "rocksdb.BuiltinBloomFilter";
+inline constexpr std::string_view kOwnStoredName = "rocksieve";
+
+class DecodedFilter {
+ public:
+  // Takes a block apart, whose bytes must outlive the result. `stored_name` is that under which
+  // the file has it (FilterPlaces).
+  static DecodedFilter Decode(std::string_view block, std::string_view stored_name);
+
+  BlockKind kind = BlockKind::kUnknown;
+  std::string_view block;
+  FilterBlockInfo info;  // if kOurs
+
+  // Built-in Bloom filters.
+  int probes = 0;
+  uint64_t lines = 0;
+  uint64_t line_bytes = 0;
+  // Built-in Ribbon filters: blocks of 128 slots; the first ones have a column less than the
+  // others.
+  uint32_t seed = 0;
+  uint64_t ribbon_blocks = 0;
+  int columns = 0;
+  uint64_t blocks_with_fewer_columns = 0;
+
+  // False only if the key is not in it; true for what cannot be asked.
+  bool MayContain(std::string_view key) const;
+
+  // The rate that such a filter of so many keys should have. Ours knows how many it has, and the
+  // argument is ignored. 1 where every key passes, NaN if unknown.
+  double PredictedRate(uint64_t keys) const;
+
+  // "rocksieve.bloom", "RocksDB Ribbon", "unknown"
+  std::string Family() const;
+  // "8 probes, 157 lines of 64 bytes"; empty if there is nothing to say.
+  std::string Parameters() const;
+
+ private:
+  void DecodeBuiltin();
+
+  std::unique_ptr<Filter> ours_;
+  std::shared_ptr<ROCKSDB_NAMESPACE::FilterBitsReader> builtin_;
+};
+
+}  // namespace rocksieve

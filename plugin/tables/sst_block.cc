@@ -1,0 +1,195 @@
+#include "tables/sst_block.h"
+
+#include <algorithm>
+
+#include "format/coding.h"
+
+namespace rocksieve {
+namespace {
+
+using rocksdb::Status;
+
+constexpr uint64_t kMagic = 0x88E241B785F4CFF7;
+constexpr uint64_t kLegacyMagic = 0xDB4775248B80FB57;  // format_version 0, and LevelDB
+constexpr uint64_t kPlainMagics[] = {0x8242229663BF9564, 0x4F3418EB7A8F13B8};
+constexpr uint64_t kCuckooMagic = 0x926789D0C5F17873;
+constexpr uint64_t kLegacyFooterBytes = 48, kFooterBytes = 53;
+constexpr size_t kPlacesBytes = 40;
+
+std::string Hex(uint64_t number) {
+  static const char kDigits[] = "0123456789abcdef";
+  std::string text = "0x";
+  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[number >> shift & 15];
+  return text;
+}
+
+bool TakePlace(std::string_view* bytes, BlockPlace* place) {
+  return TakeVarint(bytes, &place->offset) && TakeVarint(bytes, &place->size);
+}
+
+Status WrongMagic(uint64_t magic) {
+  std::string what = "the last 8 bytes are " + Hex(magic) + ", not the mark of a block-based table";
+  if (magic == kPlainMagics[0] || magic == kPlainMagics[1]) {
+    what = "it is a PlainTable file, a format without filter blocks";
+  } else if (magic == kCuckooMagic) {
+    what = "it is a CuckooTable file, a format without filter blocks";
+  } else {
+    what += ": damaged, not yet written, or encrypted by the file system (Env) of its program";
+  }
+  return Status::Corruption(what);
+}
+
+Status ReadExactly(rocksdb::RandomAccessFile* file, uint64_t offset, size_t bytes,
+                   std::string* buffer) {
+  buffer->resize(bytes);
+  rocksdb::Slice read;
+  const Status status = file->Read(offset, bytes, &read, buffer->data());
+  if (!status.ok()) return status;
+  if (read.size() < bytes) return Status::Corruption("the file ends too early");
+  if (read.data() != buffer->data()) buffer->assign(read.data(), read.size());
+  return status;
+}
+
+std::string At(BlockPlace place) {
+  return "the block at offset " + std::to_string(place.offset) + " (" + std::to_string(place.size) +
+         " bytes)";
+}
+
+// How many bytes at the end of a block say where its restart points are; 0 if it has no such end.
+size_t RestartBytes(std::string_view block) {
+  constexpr uint32_t kHashIndexFlag = uint32_t{1} << 31;
+  if (block.size() < 4) return 0;
+  const uint32_t footer = LoadLittleEndian32(block.data() + block.size() - 4);
+  const uint64_t bytes = 4 + uint64_t{4} * (footer & ~kHashIndexFlag);
+  return bytes <= block.size() ? static_cast<size_t>(bytes) : 0;
+}
+
+// The front of an entry: how much of its key it shares with the one before.
+bool TakeKey(std::string_view* rest, bool has_value_size, bool* shares, std::string* key,
+             uint64_t* value_bytes) {
+  uint64_t shared = 0, own = 0;
+  *value_bytes = 0;
+  if (!TakeVarint(rest, &shared) || !TakeVarint(rest, &own)) return false;
+  if (has_value_size && !TakeVarint(rest, value_bytes)) return false;
+  if (shared > key->size() || own > rest->size()) return false;
+  key->resize(shared);
+  key->append(rest->substr(0, own));
+  rest->remove_prefix(own);
+  *shares = shared != 0;
+  return *value_bytes <= rest->size();
+}
+
+Status BadEntry() { return Status::Corruption("its entries cannot be taken apart"); }
+
+}  // namespace
+
+bool TakeVarint(std::string_view* bytes, uint64_t* value) {
+  *value = 0;
+  for (size_t i = 0; i < 10 && i < bytes->size(); i++) {
+    const auto byte = static_cast<uint8_t>((*bytes)[i]);
+    *value |= uint64_t{byte & 0x7Fu} << (7 * i);
+    if (byte < 0x80) {
+      bytes->remove_prefix(i + 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+Status ReadFooter(rocksdb::RandomAccessFile* file, uint64_t file_bytes, TableFooter* footer) {
+  if (file_bytes < kLegacyFooterBytes) {
+    return Status::Corruption("with " + std::to_string(file_bytes) +
+                              " bytes it is too short to be a table file");
+  }
+  std::string text;
+  const uint64_t bytes = std::min(file_bytes, kFooterBytes);
+  const Status status = ReadExactly(file, file_bytes - bytes, bytes, &text);
+  if (!status.ok()) return status;
+  std::string_view rest = text;
+  const uint64_t magic = LoadLittleEndian64(text.data() + text.size() - 8);
+  if (magic == kLegacyMagic) {
+    rest.remove_prefix(rest.size() - kLegacyFooterBytes);
+  } else if (magic == kMagic && bytes == kFooterBytes) {
+    footer->checksum = static_cast<rocksdb::ChecksumType>(text[0]);
+    footer->format_version = LoadLittleEndian32(text.data() + text.size() - 12);
+    rest.remove_prefix(1);
+    if (footer->checksum < rocksdb::kNoChecksum || footer->checksum > rocksdb::kXXH3) {
+      return Status::Corruption("its checksum type " + std::to_string(footer->checksum) +
+                                " is unknown: damaged, or from a later RocksDB");
+    }
+    if (footer->format_version > 5) {
+      return Status::Corruption("its format_version " + std::to_string(footer->format_version) +
+                                " is unknown: damaged, or from a RocksDB later than 7.8");
+    }
+  } else {
+    return WrongMagic(magic);
+  }
+  rest = rest.substr(0, kPlacesBytes);
+  if (!TakePlace(&rest, &footer->meta_index) || !TakePlace(&rest, &footer->index)) {
+    return Status::Corruption("the footer is damaged");
+  }
+  return status;
+}
+
+Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes, const TableFooter& footer,
+                 BlockPlace place, bool check, std::string* contents) {
+  if (place.offset > file_bytes || place.size > file_bytes - place.offset ||
+      kBlockTrailerBytes > file_bytes - place.offset - place.size) {
+    return Status::Corruption(At(place) + " lies beyond the end of the file, which has " +
+                              std::to_string(file_bytes) + " bytes");
+  }
+  const Status status = ReadExactly(file, place.offset, place.size + kBlockTrailerBytes, contents);
+  if (!status.ok()) return status;
+  const uint32_t stored = LoadLittleEndian32(contents->data() + place.size + 1);
+  const std::string_view covered(contents->data(), place.size + 1);
+  const bool matches = !check || footer.checksum == rocksdb::kNoChecksum ||
+                       stored == BlockChecksum(footer.checksum, covered);
+  const char compression = covered.back();
+  contents->resize(place.size);
+  if (!matches) return Status::Corruption(At(place) + " does not match its checksum");
+  if (compression != 0) return Status::Corruption(At(place) + " is compressed, which it never is");
+  return status;
+}
+
+Status ForEachEntry(std::string_view block,
+                    const std::function<bool(std::string_view, std::string_view)>& entry) {
+  const size_t restart_bytes = RestartBytes(block);
+  if (restart_bytes == 0) return BadEntry();
+  std::string_view rest = block.substr(0, block.size() - restart_bytes);
+  std::string key;
+  while (!rest.empty()) {
+    bool shares = false;
+    uint64_t value_bytes = 0;
+    if (!TakeKey(&rest, true, &shares, &key, &value_bytes)) return BadEntry();
+    if (!entry(key, rest.substr(0, value_bytes))) break;
+    rest.remove_prefix(value_bytes);
+  }
+  return Status::OK();
+}
+
+Status ForEachIndexEntry(std::string_view block, bool delta_values,
+                         const std::function<bool(std::string_view, BlockPlace)>& entry) {
+  const size_t restart_bytes = RestartBytes(block);
+  if (restart_bytes == 0) return BadEntry();
+  std::string_view rest = block.substr(0, block.size() - restart_bytes);
+  std::string key;
+  BlockPlace place;
+  while (!rest.empty()) {
+    bool shares = false;
+    uint64_t value_bytes = 0;
+    if (!TakeKey(&rest, !delta_values, &shares, &key, &value_bytes)) return BadEntry();
+    if (delta_values && shares) {
+      // Only the size is stored, as a difference with its sign in the lowest bit.
+      uint64_t zigzag = 0;
+      if (!TakeVarint(&rest, &zigzag)) return BadEntry();
+      place.offset += place.size + kBlockTrailerBytes;
+      place.size += (zigzag >> 1) ^ (~(zigzag & 1) + 1);
+    } else if (!TakePlace(&rest, &place)) {
+      return BadEntry();
+    }
+    if (!entry(key, place)) break;
+  }
+  return Status::OK();
+}
+
+}  // namespace rocksieve

@@ -1,0 +1,67 @@
+// Blocks of RocksDB's block-based table files, read without RocksDB.
+//
+// RocksDB's public interface gives neither the names of a file's meta blocks nor the key ranges of
+// its filter partitions nor the place of a damaged block. The format is documented and frozen: a
+// block is followed by one byte that names its compression, and a checksum of four bytes.
+// Sources: RocksDB 7.8, table/format.cc, table/block_based/block_builder.cc, and the wiki page
+// "Rocksdb BlockBasedTable Format".
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <rocksdb/env.h>
+#include <rocksdb/status.h>
+#include <rocksdb/table.h>
+
+namespace rocksieve {
+
+// Where a block stands in its file; size without the five bytes that follow it.
+struct BlockPlace {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+inline constexpr uint64_t kBlockTrailerBytes = 5;
+
+// What the last bytes of a file say.
+struct TableFooter {
+  uint32_t format_version = 0;
+  rocksdb::ChecksumType checksum = rocksdb::kCRC32c;
+  BlockPlace meta_index;
+  BlockPlace index;
+};
+
+// Corruption if the file does not end as a block-based table does: other formats are named.
+rocksdb::Status ReadFooter(rocksdb::RandomAccessFile* file, uint64_t file_bytes,
+                           TableFooter* footer);
+
+// Reads a block that is not compressed, as all meta blocks are, and checks its checksum unless told
+// otherwise. Corruption says what is wrong and where; *contents then holds what could be read.
+rocksdb::Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes,
+                          const TableFooter& footer, BlockPlace place, bool check,
+                          std::string* contents);
+
+// The checksum that RocksDB stores behind a block: of its bytes and of the one that follows them
+// and names the compression.
+uint32_t BlockChecksum(rocksdb::ChecksumType type, std::string_view block_and_compression);
+
+// Calls entry(key, value) for each entry of a block of keys and values, until it returns false.
+// Corruption if the block cannot be taken apart.
+rocksdb::Status ForEachEntry(
+    std::string_view block,
+    const std::function<bool(std::string_view key, std::string_view value)>& entry);
+
+// The same for an index: the values are the places of other blocks. With `delta_values`, they are
+// stored as differences (format_version 4 and later, index_value_is_delta_encoded).
+rocksdb::Status ForEachIndexEntry(
+    std::string_view block, bool delta_values,
+    const std::function<bool(std::string_view key, BlockPlace place)>& entry);
+
+// A number of a variable length, at the front of *bytes, which is shortened. False if there is
+// none.
+bool TakeVarint(std::string_view* bytes, uint64_t* value);
+
+}  // namespace rocksieve

@@ -1,0 +1,91 @@
+// One SST file: its properties, and where its filter is. Reads no keys and no data.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksdb/env.h>
+#include <rocksdb/status.h>
+
+#include "tables/sst_block.h"
+
+namespace rocksieve {
+
+// What a file says of itself; rocksdb/table_properties.h has more on each of them.
+struct TableProperties {
+  uint64_t entries = 0;
+  uint64_t deletions = 0;
+  uint64_t range_deletions = 0;
+  uint64_t filter_entries = 0;  // keys and prefixes in the filter; 0 in files of RocksDB before 7.3
+  uint64_t filter_bytes = 0;    // with the index of its partitions
+  uint64_t data_blocks = 0;
+  uint64_t data_bytes = 0;
+  uint64_t index_bytes = 0;
+  uint64_t raw_key_bytes = 0;
+  uint64_t raw_value_bytes = 0;
+  uint64_t oldest_key_time = 0;  // 0 unless a flush made the file
+  bool index_key_is_user_key = false;
+  bool index_value_is_delta_encoded = false;
+  bool whole_keys_filtered = true;
+  bool prefixes_filtered = false;
+  std::string column_family_name;
+  std::string filter_policy_name;  // as options name the policy; empty if none
+  std::string prefix_extractor_name;
+  std::string comparator_name;
+  std::string compression_name;
+};
+
+enum class FilterLayout {
+  kNone,
+  kFull,         // one block
+  kPartitioned,  // several blocks, each for a part of the file's keys, and an index of them
+  kObsolete,     // one per data block: RocksDB 7.0 and later do not read them
+};
+
+// A block of a filter.
+struct FilterPartition {
+  BlockPlace place;
+  // The largest key that may belong to it (in the order of the file's comparator); of the last one,
+  // also every larger key. Empty if the filter is one block.
+  std::string last_key;
+};
+
+struct FilterPlaces {
+  FilterLayout layout = FilterLayout::kNone;
+  std::string stored_name;                  // the compatibility name of the policy that wrote it
+  BlockPlace top;                           // the filter, or the index of its partitions
+  std::vector<FilterPartition> partitions;  // one if kFull
+};
+
+class TableFile {
+ public:
+  // Any error is about this file: NotFound (deleted), IOError (no permission), Corruption.
+  static rocksdb::Status Open(rocksdb::Env* env, const std::string& path,
+                              std::unique_ptr<TableFile>* file);
+
+  const TableProperties& properties() const { return properties_; }
+  const TableFooter& footer() const { return footer_; }
+  uint64_t bytes() const { return bytes_; }
+  const std::string& path() const { return path_; }
+
+  // Finds the filter. Not OK if the index of its partitions is damaged; `places` then has the rest.
+  rocksdb::Status FindFilter(FilterPlaces* places) const;
+
+  // Corruption if its checksum does not match; the bytes are there nevertheless.
+  rocksdb::Status ReadFilterBlock(BlockPlace place, std::string* block) const;
+
+ private:
+  rocksdb::Status ReadMetaBlocks();
+
+  std::string path_;
+  std::unique_ptr<rocksdb::RandomAccessFile> file_;
+  uint64_t bytes_ = 0;
+  TableFooter footer_;
+  std::map<std::string, BlockPlace, std::less<>> meta_blocks_;
+  TableProperties properties_;
+};
+
+}  // namespace rocksieve

@@ -1,0 +1,79 @@
+#include "join/join_progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "text.h"
+
+namespace rocksieve::tools {
+namespace {
+
+constexpr std::chrono::milliseconds kLook(50);
+constexpr std::chrono::seconds kFirst(2), kLineEvery(2);
+constexpr std::chrono::milliseconds kDrawEvery(200);
+constexpr char kCommand[] = "rocksieve join";
+
+}  // namespace
+
+JoinProgress::JoinProgress(bool always) : always_(always), line_(kCommand) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+JoinProgress::~JoinProgress() {
+  over_ = true;
+  thread_.join();
+}
+
+void JoinProgress::Expect(uint64_t keys) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  expected_keys_ += keys;
+}
+
+void JoinProgress::RangeDone(const join::RangeReport& range) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ranges_++;
+  keys_ += range.keys_of_asking_side;
+  bytes_ += range.sent.total() + range.received.total();
+}
+
+void JoinProgress::Note(const std::string& note) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  line_.Clear();
+  std::cerr << kCommand << ": " + note + "\n";
+}
+
+std::string JoinProgress::Text() const {
+  if (expected_keys_ == 0 && ranges_ == 0) return "reading this side";
+  std::string text = Thousands(ranges_) + " ranges, " + Thousands(keys_) + " of about " +
+                     Thousands(std::max(keys_, expected_keys_)) + " keys, " + Thousands(bytes_) +
+                     " bytes";
+  if (keys_ > 0 && keys_ < expected_keys_) {
+    const std::chrono::duration<double> passed = Clock::now() - begin_;
+    const double left = passed.count() * static_cast<double>(expected_keys_ - keys_) /
+                        static_cast<double>(keys_);
+    text += ", about " + Thousands(static_cast<uint64_t>(left + 1)) + " s left";
+  }
+  return text;
+}
+
+void JoinProgress::Run() {
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (!terminal && !always_) return;
+  Clock::time_point next = begin_ + kFirst;
+  for (; !over_; std::this_thread::sleep_for(kLook)) {
+    if (Clock::now() < next) continue;
+    next = Clock::now() + (terminal ? kDrawEvery : kLineEvery);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (terminal) {
+      line_.Begin(Text());
+    } else {
+      std::cerr << kCommand << ": " + Text() + "\n";
+    }
+  }
+  // Whatever was quick; so that who asked for it sees it once.
+  if (always_ && !terminal) std::cerr << kCommand << ": " + Text() + "\n";
+}
+
+}  // namespace rocksieve::tools

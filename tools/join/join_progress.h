@@ -1,0 +1,47 @@
+// How far a join is, on stderr: a line that changes, on a terminal and once it has taken two seconds;
+// or one line after another, if they are wanted in any case.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "join/range_report.h"
+#include "progress.h"
+
+namespace rocksieve::tools {
+
+// Thread-safe.
+class JoinProgress {
+ public:
+  explicit JoinProgress(bool always);
+  ~JoinProgress();
+  JoinProgress(const JoinProgress&) = delete;
+  JoinProgress& operator=(const JoinProgress&) = delete;
+
+  // So many more keys of this side will be joined, about.
+  void Expect(uint64_t keys);
+  void RangeDone(const join::RangeReport& range);
+  // A line that stays.
+  void Note(const std::string& note);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Run();
+  // REQUIRES: mutex_ is held.
+  std::string Text() const;
+
+  const bool always_;
+  const Clock::time_point begin_ = Clock::now();
+  std::mutex mutex_;
+  uint64_t expected_keys_ = 0, keys_ = 0, ranges_ = 0, bytes_ = 0;
+  Progress line_;
+  std::atomic<bool> over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace rocksieve::tools
