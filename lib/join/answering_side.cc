@@ -151,8 +151,8 @@ absl::Status AnsweringSide::On(const Open& open) {
                                      static_cast<double>(keys.sum.count));
   facts.common = static_cast<uint64_t>(options.common);
   options.planner = options_.planner;
-  options.planner.bits_per_key = keys.bits_per_key;
-  options.planner.all_keys = static_cast<double>(keys.sum.count);
+  options.planner.keys = {keys.bits_per_key, keys.sparse_bits_per_key,
+                          static_cast<double>(keys.sum.count)};
   slot->matching = std::make_unique<Matching>(std::move(keys.candidates), options, &slot->reader);
   messages_.push_back(Encode(facts));
   return Continue(open.range, slot.get());

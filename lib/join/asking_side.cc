@@ -246,8 +246,8 @@ absl::Status AskingSide::On(const Facts& facts) {
       CommonError(CountersFor(source_->EstimateKeys(), answer_->keys), options.common,
                   static_cast<double>(task->keys.sum.count), options.their_count);
   options.planner = options_.planner;
-  options.planner.bits_per_key = task->keys.bits_per_key;
-  options.planner.all_keys = static_cast<double>(task->keys.sum.count);
+  options.planner.keys = {task->keys.bits_per_key, task->keys.sparse_bits_per_key,
+                          static_cast<double>(task->keys.sum.count)};
   options.filters = task->filters.get();
   task->reader = std::make_unique<SourceKeyReader>(source_, task->interval);
   task->matching =

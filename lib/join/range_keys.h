@@ -18,6 +18,8 @@ struct RangeKeys {
   SetSum sum;             // of them
   // What a key takes on the wire, front-coded and compressed, by a sample of the first ones.
   double bits_per_key = 0;
+  // The same if only one key in kSparse is shipped.
+  double sparse_bits_per_key = 0;
   // The first key that did not fit under the limit, if there was one: the range ends there.
   std::optional<std::string> next_key;
 };
