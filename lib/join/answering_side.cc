@@ -86,6 +86,7 @@ absl::Status AnsweringSide::On(const Hello& hello) {
   options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
   HelloAnswer answer;
   answer.keys = source_->EstimateKeys();
+  answer.hash_check = HashCheck(hello.salt);
   answer.most_keys_per_range = options_.most_keys_per_range;
   if (SendsUnmatched(hello.operation) || hello.operation == Operation::kCount) {
     const absl::Status status = SumAbsentRows(source_, hello.salt, &answer.absent);
@@ -149,6 +150,11 @@ absl::Status AnsweringSide::On(const Open& open) {
   }
   if (open.interval.end && *open.interval.end < open.interval.begin) {
     return absl::InvalidArgumentError("the asking side opened a range that ends before it begins");
+  }
+  if (open.sum.count > kMostKeysOfARange) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the asking side says that it has ", open.sum.count, " keys in a range, where ",
+                     kMostKeysOfARange, " are allowed"));
   }
   const uint64_t salt = RangeSalt(hello_->salt, open.range, open.attempt);
   const ReadyUse ready = ReadyUseFor(open);
@@ -216,6 +222,7 @@ absl::Status AnsweringSide::On(const Open& open) {
   const uint64_t theirs = open.pruning.filters ? open.pruning.candidates : open.sum.count;
   options.their_count = static_cast<double>(theirs);
   options.their_count_is_exact = true;
+  options.most_list_entries = theirs;
   options.common = static_cast<double>(std::min<uint64_t>(theirs, keys.candidates.size())) / 2;
   std::optional<CommonKeys> common;
   if (open.pruning.filters) {

@@ -34,6 +34,7 @@ struct AskingSide::Task {
   uint32_t attempts_without_fault = 0;  // given up since ready filters were withdrawn
   bool answering_side_begins = true;
   bool pruned = false;        // its candidates, by ready filters
+  uint64_t pruned_keys = 0;   // by these
   bool ignores_turn = false;  // the next one, which belongs to an attempt that was given up
   Phase phase = Phase::kToOpen;
   RangeKeys keys;  // the candidates are given away when matching begins
@@ -110,6 +111,11 @@ absl::Status AskingSide::On(const HelloAnswer& answer) {
     return absl::UnimplementedError(absl::StrCat(
         "the answering side speaks version ", answer.version, " of the join protocol, this side ",
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
+  }
+  if (answer.hash_check != HashCheck(options_.salt)) {
+    return absl::InvalidArgumentError(
+        "the answering side computes other hashes than this side: use the same version of "
+        "rocksieve on both sides");
   }
   answer_ = answer;
   statistics_.ready.choice = answer.ready_choice;
@@ -245,7 +251,8 @@ absl::Status AskingSide::Open(Task* task) {
     open.pruning.filters = ready.set->size();
     open.pruning.digest = ready.set->DigestOf(ready.set->size());
     open.pruning.candidates = task->keys.candidates.size();
-    statistics_.ready.pruned_keys += task->keys.sum.count - task->keys.candidates.size();
+    task->pruned_keys = task->keys.sum.count - task->keys.candidates.size();
+    statistics_.ready.pruned_keys += task->pruned_keys;
   }
   task->answering_side_begins = open.answering_side_begins = AnsweringSideBegins(*task, ready);
   const size_t counters = CountersFor(source_->EstimateKeys(), answer_->keys);
@@ -262,6 +269,11 @@ absl::Status AskingSide::On(const Facts& facts) {
   Task* task = *found;
   if (task->phase != Task::Phase::kOpening || task->attempt != facts.attempt) {
     return absl::InvalidArgumentError("the answering side opened a range that it was not asked to");
+  }
+  if (facts.sum.count > kMostKeysOfARange) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the answering side says that it has ", facts.sum.count, " keys, where ",
+        kMostKeysOfARange, " are allowed"));
   }
   task->theirs = facts.sum;
   if (facts.pruning.filters) {
@@ -311,6 +323,7 @@ absl::Status AskingSide::On(const Facts& facts) {
   options.their_count =
       static_cast<double>(facts.pruning.filters ? facts.pruning.candidates : facts.sum.count);
   options.their_count_is_exact = true;
+  options.most_list_entries = facts.sum.count;
   options.common = static_cast<double>(facts.common);
   options.common_error =
       CommonError(CountersFor(source_->EstimateKeys(), answer_->keys), options.common,
@@ -580,10 +593,10 @@ void AskingSide::Report(Task* task) {
   if (!task->equal) {
     const uint64_t matched = report->matched_keys = task->matching->matched().size();
     const Matching::Counts& counts = task->matching->counts();
-    report->keys_pruned = counts.candidates_pruned;
-    if (counts.filters_received > 0) {
+    report->keys_pruned = counts.candidates_pruned + (task->pruned ? task->pruned_keys : 0);
+    if (counts.filters_received > 0 || task->pruned) {
       report->false_positives_of_asking_side =
-          report->keys_of_asking_side - counts.candidates_pruned - matched;
+          report->keys_of_asking_side - report->keys_pruned - matched;
     }
     if (counts.filters_sent > 0 && counts.their_candidates) {
       report->false_positives_of_answering_side = *counts.their_candidates - std::min(*counts.their_candidates, matched);

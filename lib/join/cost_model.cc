@@ -157,12 +157,12 @@ int BestSecondLayer(const Standing& standing, const Prices& prices) {
   return best_cells_log2;
 }
 
-// Of keys that only one side has, all stay whose cell has a key of the other; keys of the receiver
-// that stand alone in a differing cell are set aside, even if the difference is another key's.
+// Keys that only one side has stay if their cell has a key of the receiver, or two of the sender's
+// only, which cancel out; keys of the receiver that stand alone in a differing cell are set aside,
+// even if the difference is another key's.
 double LeftBySketch(const Standing& standing, double cells) {
-  const double differences = standing.differences();
-  return ((2 * standing.mine_only() + standing.theirs_only()) * standing.theirs +
-          differences * differences) /
+  const double mine_only = standing.mine_only();
+  return ((2 * mine_only + standing.theirs_only()) * standing.theirs + mine_only * mine_only) /
          cells;
 }
 
@@ -179,6 +179,8 @@ int IdBitsFor(double keys_of_both, double differences) {
   const double pairs = std::max(1.0, keys_of_both) * (std::max(0.0, differences) + 16);
   return static_cast<int>(std::clamp(std::ceil(std::log2(pairs)) + 10, 40.0, 64.0));
 }
+
+double SymbolsForRest(double left) { return SymbolsFor(left + 3 * std::sqrt(2 * left) + 3); }
 
 double SymbolsFor(double differences) {
   return ExpectedRatelessSymbols(differences) + std::sqrt(differences) + 2;

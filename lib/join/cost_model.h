@@ -101,4 +101,8 @@ int IdBitsFor(double keys_of_both, double differences);
 // Symbols after which a difference of about so many keys is decoded in most cases.
 double SymbolsFor(double differences);
 
+// The same for what a sketch left, about, with a margin: too few cost a round trip, and a few more
+// of so few nothing.
+double SymbolsForRest(double left);
+
 }  // namespace rocksieve::join

@@ -41,7 +41,7 @@ absl::Status Matching::TakeTurn(std::string* turn) {
       break;
     case Expected::kDoubtful:
     case Expected::kSymbols:
-      SendSymbols(static_cast<size_t>(SymbolsFor(left_by_sketch_.differences())), turn);
+      SendSymbols(static_cast<size_t>(SymbolsForRest(left_by_sketch_.differences())), turn);
       break;
     case Expected::kDifference:
       SendDifference(turn);

@@ -77,7 +77,7 @@ void Matching::SendMarks(std::string* turn) {
     SendSecondLayer(turn);
   } else {
     SendDoubtful(turn);
-    SendSymbols(static_cast<size_t>(SymbolsFor(left_by_sketch_.differences())), turn);
+    SendSymbols(static_cast<size_t>(SymbolsForRest(left_by_sketch_.differences())), turn);
   }
 }
 

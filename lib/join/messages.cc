@@ -8,6 +8,7 @@
 
 #include "format/byte_io.h"
 #include "hash/key_hash.h"
+#include "hash/key_hash128.h"
 #include "hash/mix.h"
 #include "join/key_list.h"
 
@@ -55,6 +56,7 @@ struct Writer {
     out.Varint(m.version);
     out.Varint(m.keys);
     m.absent.Write(&out);
+    out.U64(m.hash_check);
     out.Varint(m.most_keys_per_range);
     out.U8(static_cast<uint8_t>(m.ready_choice));
     out.U8(EncodeRate(m.ready_pass_rate));
@@ -164,6 +166,7 @@ void Read(ByteReader* in, HelloAnswer* m) {
   m->version = static_cast<uint32_t>(in->Varint(UINT32_MAX));
   m->keys = in->Varint();
   m->absent.Read(in);
+  m->hash_check = in->U64();
   m->most_keys_per_range = in->Varint();
   const uint8_t choice = in->U8();
   if (choice > static_cast<uint8_t>(ReadyChoice::kNotWanted)) in->Fail();
@@ -263,6 +266,11 @@ absl::StatusOr<Message> Decode(std::string_view bytes) {
                                                    "join protocol, version ", kProtocolVersion));
   }
   return message;
+}
+
+uint64_t HashCheck(uint64_t session_salt) {
+  const uint64_t salt = RangeSalt(session_salt, 0, 0);
+  return HashForStep(HashKey128("rocksieve", salt), SplitMix64(salt, 0));
 }
 
 uint64_t RangeSalt(uint64_t session_salt, uint64_t range, uint32_t attempt) {

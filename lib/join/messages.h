@@ -31,6 +31,9 @@ namespace rocksieve::join {
 
 inline constexpr uint32_t kProtocolVersion = 1;
 
+// Of a range, at either side: a side that says it has more is not believed.
+inline constexpr uint64_t kMostKeysOfARange = uint64_t{1} << 21;
+
 struct Hello {
   uint32_t version = kProtocolVersion;
   Operation operation = Operation::kIntersection;
@@ -51,6 +54,9 @@ struct HelloAnswer {
   uint64_t keys = 0;  // of the answering side, estimated
   // Of the answering side's rows without the attribute, where the operation wants to know of them.
   SetSum absent;
+  // HashCheck() of the hello's salt: that both sides compute the same hashes. Else, nothing would
+  // match, and sums of nothing agree.
+  uint64_t hash_check = 0;
   // Beyond which it will cut ranges.
   uint64_t most_keys_per_range = 0;
   ReadyChoice ready_choice = ReadyChoice::kNotThere;
@@ -144,6 +150,9 @@ std::string Encode(const Message& message);
 
 // InvalidArgument if the bytes are not a message.
 absl::StatusOr<Message> Decode(std::string_view bytes);
+
+// The hash of the key "rocksieve" in the first message about the first range.
+uint64_t HashCheck(uint64_t session_salt);
 
 // The salt of the hashes of a range.
 uint64_t RangeSalt(uint64_t session_salt, uint64_t range, uint32_t attempt);

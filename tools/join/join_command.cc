@@ -174,7 +174,7 @@ int Run(Flags flags) {
 void AddFlags(CLI::App* parser, Flags* flags) {
   JoinRunOptions* run = &flags->run;
   const auto text = [&](const char* name, std::string* value, const char* type,
-                        const char* description) {
+                        const std::string& description) {
     return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
   };
   text("--db", &run->directory, "DIR", "this side's database")->required();
@@ -244,7 +244,7 @@ Command AddJoinCommand(CLI::App* parent) {
        .summary = "what a database and those of servers have in common, or not",
        .description = "Exact, in few bytes. FILE appears when it is complete; the standard output "
                       "gets only rows that are proven right.",
-       .exit_codes = "0 done; 1 the sides contradict each other; 2 could not run",
+       .exit_codes = "0 done; 1 the sides contradict each other, or a file is damaged; 2 could not run",
        .example = "Example, the rows that a replica lacks:\n"
                   "  rocksieve join --db=mine --remote=a:7420 --op=difference "
                   "--certs=certs"});
