@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 #include <rocksieve/filter_policy.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "join/answering_side.h"
 #include "join/asking_side.h"
@@ -163,8 +163,8 @@ int Main(int argc, char** argv) {
   app.add_option("--dir", directory, "where the databases go (a temporary directory)");
   app.add_option("--json", json_path, "a file for all figures");
   CLI11_PARSE(app, argc, argv);
-  tools::WorkDir work;
-  Must(tools::WorkDir::Make(directory, &work));
+  std::unique_ptr<tools::WorkDir> work;
+  Must(tools::WorkDir::Create(directory, "join_sst_filters", &work));
   nlohmann::json rows = nlohmann::json::array();
   std::printf("%llu keys join %llu keys of 16 bytes, half of the former match.\n\n",
               static_cast<unsigned long long>(small_keys), static_cast<unsigned long long>(keys));
@@ -176,7 +176,7 @@ int Main(int argc, char** argv) {
   int number = 0;
   for (const bool churned : {false, true}) {
     for (const std::string& filter : filters) {
-      const std::string path = work.path() + "/" + std::to_string(number++);
+      const std::string path = (work->path() / std::to_string(number++)).string();
       const auto small = MakeTree(path + "s", same_size ? "none" : filter, keys - small_keys / 2,
                                   keys + (small_keys + 1) / 2, churned);
       const auto large = MakeTree(path + "l", filter, 0, keys, churned);
@@ -194,9 +194,8 @@ int Main(int argc, char** argv) {
         return 1;
       }
       const Statistics::ReadyFilters& ready = with.statistics.ready;
-      const double foreign =
-          static_cast<double>(ready.choice == ReadyChoice::kAsking ? keys - common
-                                                                   : small_keys - common);
+      const double foreign = static_cast<double>(
+          ready.choice == ReadyChoice::kAsking ? keys - common : small_keys - common);
       const double passed = 100 * (1 - static_cast<double>(ready.pruned_keys) / foreign);
       std::printf("%-9s  %-20s  %10.2f  %7llu  %12llu  %6.3f  %9llu  %9llu  %10.1f  %s\n",
                   churned ? "churned" : "compacted", filter.c_str(), with.first_filter_byte_ms,

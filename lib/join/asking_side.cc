@@ -341,8 +341,8 @@ absl::Status AskingSide::On(const Facts& facts) {
   }
   options.planner = options_.planner;
   if (options.planner.strategy == Strategy::kSstFilters) options.planner.strategy = Strategy::kAuto;
-  options.planner.bits_per_key = task->keys.bits_per_key;
-  options.planner.all_keys = static_cast<double>(task->keys.sum.count);
+  options.planner.keys = {task->keys.bits_per_key, task->keys.sparse_bits_per_key,
+                          static_cast<double>(task->keys.sum.count)};
   options.filters = task->filters.get();
   task->reader = std::make_unique<SourceKeyReader>(source_, task->interval);
   task->matching =

@@ -71,10 +71,15 @@ Standing SecondStanding(const Standing& first, double left) {
 double Standing::mine_only() const { return std::max(0.0, mine - common); }
 double Standing::theirs_only() const { return std::max(0.0, theirs - common); }
 
-Cost KeysCost(const Standing& standing, double bits_per_key, double all_keys,
-              const Prices& prices) {
-  const double farther = std::log2(std::max(1.0, all_keys / std::max(1.0, standing.mine)));
-  return {standing.mine * (bits_per_key + farther) + HitBits(standing),
+double KeyBits::Each(double shipped) const {
+  const double doublings = std::log2(std::max(1.0, all_keys / std::max(1.0, shipped)));
+  const double sparse_doublings = std::log2(kSparse);
+  if (doublings > sparse_doublings) return each_sparse + doublings - sparse_doublings;
+  return each + (each_sparse - each) * doublings / sparse_doublings;
+}
+
+Cost KeysCost(const Standing& standing, const KeyBits& keys, const Prices& prices) {
+  return {standing.mine * keys.Each(standing.mine) + HitBits(standing),
           prices.keys_ns * (standing.mine + standing.theirs)};
 }
 

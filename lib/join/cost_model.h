@@ -49,9 +49,22 @@ struct Cost {
   double cpu_ns = 0;
 };
 
-// The keys themselves. `bits_per_key` when `all_keys` are sent: fewer lie farther apart, and share
-// less with each other, log2(all_keys / mine) bits each.
-Cost KeysCost(const Standing& standing, double bits_per_key, double all_keys, const Prices& prices);
+// What keys take on the wire, front-coded and compressed, by samples of the sender's: fewer of them
+// lie farther apart, and share less with each other.
+struct KeyBits {
+  static constexpr int kSparse = 16;
+
+  double each = 128;         // if all are shipped
+  double each_sparse = 132;  // if one in kSparse is
+  double all_keys = 0;
+
+  // Between the samples by the logarithm of the distance, beyond them by its entropy: a bit for
+  // each doubling.
+  double Each(double shipped) const;
+};
+
+// The keys themselves.
+Cost KeysCost(const Standing& standing, const KeyBits& keys, const Prices& prices);
 
 // A Golomb-coded list (lib/format/golomb.h: 1.5 bits above the logarithm of the mean gap), and its
 // hits, at their entropy.

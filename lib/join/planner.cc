@@ -126,7 +126,7 @@ class Search {
   Cost CostOf(MoveKind ending, const Standing& standing) const {
     if (ending == MoveKind::kList) return ListCost(standing, options_.prices);
     if (ending == MoveKind::kSymbols) return SymbolsCost(standing, options_.prices);
-    return KeysCost(standing, options_.bits_per_key, options_.all_keys, options_.prices);
+    return KeysCost(standing, options_.keys, options_.prices);
   }
 
   void Take(MoveKind ending, int cells_log2, const Cost& bare, int turns, Move* best) const {
@@ -204,7 +204,7 @@ bool KeysAreAsCheap(const Standing& standing, const TurnLimit& limit,
                     const PlannerOptions& options) {
   constexpr double kHardlyMore = 1.1;
   const Move best = CheapestMove(standing, limit, 0, options);
-  return KeysCost(standing, options.bits_per_key, options.all_keys, options.prices).bits <=
+  return KeysCost(standing, options.keys, options.prices).bits <=
          kHardlyMore * best.bits;
 }
 

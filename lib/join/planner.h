@@ -55,9 +55,7 @@ struct PlannerOptions {
   // take two more; forced strategies take what they need.
   int most_round_trips = 4;
   Prices prices;
-  // Of the sender's keys, front-coded and compressed, if all of them are shipped: from a sample.
-  double bits_per_key = 128;
-  double all_keys = 0;
+  KeyBits keys;  // of this side; the other's are taken for alike
 };
 
 // REQUIRES: mine > 0 and theirs > 0. `filters` were sent so far, by both sides.
