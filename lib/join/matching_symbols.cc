@@ -88,7 +88,7 @@ absl::Status Matching::ReceiveMore(std::string_view body) {
   ByteReader in(body);
   symbols_wanted_ = static_cast<size_t>(in.Varint(cells_.size() + 64));
   // An honest side gives up before, and begins anew (enough_symbols_).
-  const double most = 3 * (options_.planner.all_keys + options_.their_count) + 1000;
+  const double most = 3 * (options_.planner.keys.all_keys + options_.their_count) + 1000;
   if (!in.Finished() || static_cast<double>(cells_.size()) > most) {
     return Nonsense("a wish for too many symbols");
   }
