@@ -17,8 +17,29 @@ from join_steps import StepProxy
 from join_support import JoinSandbox
 
 STRATEGIES = ["auto", "list", "keys", "symbols", "sketch", "ping-pong"]
-BEFORE_THE_FIRST_RANGE = ["start", "started", "hello", "hello answer", "open"]
+BEFORE_THE_FIRST_RANGE = ["start", "started", "hello", "hello answer"]
+ALWAYS = BEFORE_THE_FIRST_RANGE + [
+    "open", "facts", "turn: list", "turn: hits", "turn: keys", "turn: symbols", "turn: sketch",
+    "turn: filter", "turn: sum", "fetch", "rows", "goodbye", "end"]  # others depend on the salt
 AT_ONCE = 6  # joins; they mostly wait
+
+
+class Trap:
+    """Does something the first time that a step is reached."""
+
+    def __init__(self, step, attempt):
+        self.step, self.attempt = step, attempt
+        self.sprung, self.lock = False, threading.Lock()
+
+    def doing(self, act):
+        def on_step(_, name):
+            with self.lock:
+                if name != self.step or self.sprung:
+                    return None
+                self.sprung = True
+            return act()
+
+        return on_step
 
 
 class JoinFaultsTest(JoinSandbox):
@@ -51,10 +72,7 @@ class JoinFaultsTest(JoinSandbox):
                 self.assert_exact(finished)
                 for step in proxy.steps:
                     known.setdefault(step, strategy)
-            for step in ["start", "started", "hello", "hello answer", "open", "facts", "turn: list",
-                         "turn: hits", "turn: keys", "turn: symbols", "turn: sketch",
-                         "turn: filter", "turn: sum", "fetch", "rows", "goodbye", "end"]:
-                self.assertIn(step, known)
+            self.assertLessEqual(set(ALWAYS), set(known))
             JoinFaultsTest.known_steps = sorted(known.items())
         return JoinFaultsTest.known_steps
 
@@ -71,73 +89,85 @@ class JoinFaultsTest(JoinSandbox):
         self.assertLessEqual(set(finished.out.splitlines()), set(self.expected), step)
 
     def at_each_step(self, act):
-        """act(step, strategy), for several steps at once."""
+        """act(trap, step, strategy), for several steps at once, until the trap was sprung."""
+        def until_sprung(step, strategy):
+            for attempt in range(4):
+                trap = Trap(step, attempt)
+                finished = act(trap, step, strategy)
+                if trap.sprung:
+                    return
+                if "the time for the whole join is over" not in finished.err:  # a loaded machine
+                    self.assert_exact(finished)
+            self.assertNotIn(step, ALWAYS)
+
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            for done in [pool.submit(act, *step) for step in self.steps()]:
+            for done in [pool.submit(until_sprung, *step) for step in self.steps()]:
                 done.result()
 
     def test_cut_at_each_step(self):
         """The join goes on, over another connection."""
         server = self.serve("right", "--sessions=64", "--sessions-per-peer=64")
 
-        def act(step, strategy):
-            proxy = self.step_proxy(
-                server, lambda n, name: "cut" if (n, name) == (0, step) else None)
-            self.assert_exact(self.joined(proxy.port, strategy))
+        def act(trap, step, strategy):
+            proxy = self.step_proxy(server, trap.doing(lambda: "cut"))
+            finished = self.joined(proxy.port, strategy)
+            self.assert_exact(finished)
             # All is proven by the time of the last ones.
-            self.assertGreaterEqual(proxy.connections, 1 if step in ("goodbye", "end") else 2, step)
+            if trap.sprung and step not in ("goodbye", "end"):
+                self.assertGreaterEqual(proxy.connections, 2, step)
+            return finished
 
         self.at_each_step(act)
 
     def test_a_changed_message_at_each_step(self):
         server = self.serve("right", "--sessions=64", "--sessions-per-peer=64")
 
-        def act(step, strategy):
-            once = threading.Lock()
-            proxy = self.step_proxy(
-                server, lambda n, name: "corrupt" if name == step and once.acquire(False) else None)
+        def act(trap, step, strategy):
+            proxy = self.step_proxy(server, trap.doing(lambda: "corrupt"))
             finished = self.joined(proxy.port, strategy, "--attempts=2")
-            self.assertTrue(once.locked())
             if finished.code == 0:
                 self.assert_exact(finished)
             else:
                 self.assertEqual(finished.code, 2, f"{step}: {finished}")
                 self.assertIn(f"127.0.0.1:{proxy.port}", finished.err, step)
                 self.assertLessEqual(set(finished.out.splitlines()), set(self.expected), step)
+            return finished
 
         self.at_each_step(act)
 
     def test_server_killed_at_each_step(self):
-        def act(step, strategy):
+        def act(trap, step, strategy):
             server = self.serve()
             proxy = self.step_proxy(
-                server, lambda n, name: (server.kill(), server.wait(), "cut")[2]
-                if name == step else None)
+                server, trap.doing(lambda: (server.kill(), server.wait(), "cut")[2]))
             begin = time.monotonic()
             finished = self.joined(proxy.port, strategy, "--attempts=2")
-            if step in ("goodbye", "end"):  # the result is proven
-                self.assert_exact(finished)
-            else:
-                self.assert_clear_error(finished, proxy.port, step)
-            self.assertLess(time.monotonic() - begin, 50, step)
+            if trap.sprung:
+                if step in ("goodbye", "end"):  # the result is proven
+                    self.assert_exact(finished)
+                else:
+                    self.assert_clear_error(finished, proxy.port, step)
+                self.assertLess(time.monotonic() - begin, 50, step)
+            return finished
 
         self.at_each_step(act)
 
     def test_server_stopped_at_each_step(self):
         """It is there, and takes what is sent, but says nothing more."""
-        def act(step, strategy):
+        def act(trap, step, strategy):
             server = self.serve()
             proxy = self.step_proxy(
-                server, lambda n, name: server.send_signal(signal.SIGSTOP)
-                if name == step else None)
+                server, trap.doing(lambda: server.send_signal(signal.SIGSTOP)))
             begin = time.monotonic()
-            finished = self.joined(proxy.port, strategy, "--timeout=4")
+            finished = self.joined(proxy.port, strategy, f"--timeout={3 << 2 * trap.attempt}",
+                                   timeout=300)
             server.kill()
-            if finished.code == 0:  # what was stopped had said all that was needed
+            if trap.sprung and finished.code != 0:
+                self.assert_clear_error(finished, proxy.port, step)
+                self.assertLess(time.monotonic() - begin, 250, step)
+            elif trap.sprung:  # what was stopped had said all that was needed
                 self.assert_exact(finished)
-            else:
-                self.assert_clear_error(finished, proxy.port, "open" if step == "facts" else step)
-            self.assertLess(time.monotonic() - begin, 50, step)
+            return finished
 
         self.at_each_step(act)
 

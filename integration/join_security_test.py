@@ -11,6 +11,7 @@ class JoinSecurityTest(JoinSandbox):
     KEYS = 3000
 
     def test_wrong_certificates_and_none(self):
+        run_ok(ROCKSIEVE, "certs", f"--dir={self.class_directory / 'foreign'}")
         server = self.serve(secure=True)
         address = f"--remote=127.0.0.1:{server.port}"
         database = f"--db={self.class_directory / 'left'}"

@@ -106,13 +106,10 @@ struct KeysOfSides final : public Sink {
   std::set<std::string> mine, theirs;
 };
 
-inline absl::Status Join(Operation operation, Source* here, Source* there, Sink* sink) {
-  AskingOptions options;
-  options.operation = operation;
-  options.salt = 5;
-  options.keys_per_range = 500;
-  AskingSide asks(here, sink, options);
-  AnsweringSide answers(there, {});
+inline absl::Status RunSessions(AskingSide* asking, AnsweringSide* answering) {
+  AskingSide& asks = *asking;
+  AnsweringSide& answers = *answering;
+
   for (bool said = true; said;) {
     said = false;
     for (const auto& [from, to] : {std::pair<Session*, Session*>(&asks, &answers),
@@ -127,7 +124,18 @@ inline absl::Status Join(Operation operation, Source* here, Source* there, Sink*
       }
     }
   }
-  return asks.done() ? absl::OkStatus() : absl::InternalError("they stand still");
+    return asks.done() ? absl::OkStatus() : absl::InternalError("they stand still");
 }
+
+inline absl::Status Join(Operation operation, Source* here, Source* there, Sink* sink) {
+  AskingOptions options;
+  options.operation = operation;
+  options.salt = 5;
+  options.keys_per_range = 500;
+  AskingSide asks(here, sink, options);
+  AnsweringSide answers(there, {});
+  return RunSessions(&asks, &answers);
+}
+
 
 }  // namespace rocksieve::join

@@ -10,13 +10,20 @@
 #include "join/key_reader.h"
 
 namespace rocksieve::join {
+namespace {
+
+constexpr uint64_t kSampledKeys = 1000;
+
+}  // namespace
+
 struct AnsweringSide::OpenRange {
   OpenRange(Source* source, KeyInterval range)
       : interval(range), reader(source, std::move(range)) {}
 
   const KeyInterval interval;
   uint32_t attempt = 0;
-  RangeKeys keys;  // its candidates are given away once the range is open
+  bool used_ready = false;  // filters, in the scan
+  RangeKeys keys;           // its candidates are given away once the range is open
   SourceKeyReader reader;
   std::unique_ptr<Matching> matching;
   bool equal = false;  // every key is matched
@@ -48,7 +55,7 @@ struct AnsweringSide::RowStream {
 };
 
 AnsweringSide::AnsweringSide(Source* source, const AnsweringOptions& options)
-    : source_(source), options_(options) {}
+    : source_(source), options_(options), ready_(source, options.ready) {}
 
 AnsweringSide::~AnsweringSide() = default;
 
@@ -79,13 +86,60 @@ absl::Status AnsweringSide::On(const Hello& hello) {
   options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
   HelloAnswer answer;
   answer.keys = source_->EstimateKeys();
+  answer.hash_check = HashCheck(hello.salt);
   answer.most_keys_per_range = options_.most_keys_per_range;
   if (SendsUnmatched(hello.operation) || hello.operation == Operation::kCount) {
     const absl::Status status = SumAbsentRows(source_, hello.salt, &answer.absent);
     if (!status.ok()) return status;
   }
+  const absl::Status status = ChooseReady(hello, &answer);
+  if (!status.ok()) return status;
   messages_.push_back(Encode(answer));
   return absl::OkStatus();
+}
+
+absl::Status AnsweringSide::ChooseReady(const Hello& hello, HelloAnswer* answer) {
+  PlannerOptions planner = options_.planner;
+  ReadySide asking{static_cast<double>(hello.keys), hello.ready, hello.accepted_ready_bytes,
+                   hello.readable_formats};
+  ReadySide answering{static_cast<double>(answer->keys),
+                      {},
+                      options_.ready.most_bytes,
+                      options_.ready.readable_formats()};
+  // With them or without, ranges are settled as is cheapest.
+  if (hello.strategy == Strategy::kSstFilters) options_.planner.strategy = Strategy::kAuto;
+  if (!WantsReadyFilters(hello.strategy) || hello.accepted_ready_bytes == 0) {
+    answer->ready_choice = ReadyChoice::kNotWanted;
+    return absl::OkStatus();
+  }
+  answering.offer = offer_ = ready_.Offer(hello.interval);
+  if (hello.strategy == Strategy::kAuto &&
+      (asking.offer.exists() || answering.offer.exists())) {
+    // Keys that take few bits each are better shipped.
+    RangeKeys sample;
+    const absl::Status status =
+        ScanKeys(source_, hello.interval, /*salt=*/0, kSampledKeys, &sample);
+    if (!status.ok()) return status;
+    planner.keys = {sample.bits_per_key, sample.sparse_bits_per_key,
+                    static_cast<double>(sample.sum.count)};
+  }
+  answer->ready_choice = ChooseReadyFilters(asking, answering, planner);
+  answer->ready_pass_rate = offer_.pass_rate;
+  answer->accepted_ready_bytes = options_.ready.most_bytes;
+  if (answer->ready_choice == ReadyChoice::kAnswering) {
+    ready_.BeginSending(hello.accepted_ready_bytes);
+  } else if (answer->ready_choice == ReadyChoice::kAsking) {
+    ready_.BeginReceiving();
+  }
+  return absl::OkStatus();
+}
+
+ReadyUse AnsweringSide::ReadyUseFor(const Open& open) const {
+  if (open.attempt > 0 || !ready_.usable()) return {};
+  if (ready_.role() == ReadyExchange::Role::kReceiver) {
+    return ready_.set()->Covers(open.interval.end) ? ReadyUse{ready_.set(), true} : ReadyUse{};
+  }
+  return open.pruning.filters ? ReadyUse{ready_.set(), false} : ReadyUse{};
 }
 
 absl::Status AnsweringSide::On(const Open& open) {
@@ -97,26 +151,54 @@ absl::Status AnsweringSide::On(const Open& open) {
   if (open.interval.end && *open.interval.end < open.interval.begin) {
     return absl::InvalidArgumentError("the asking side opened a range that ends before it begins");
   }
+  if (open.sum.count > kMostKeysOfARange) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the asking side says that it has ", open.sum.count, " keys in a range, where ",
+                     kMostKeysOfARange, " are allowed"));
+  }
   const uint64_t salt = RangeSalt(hello_->salt, open.range, open.attempt);
+  const ReadyUse ready = ReadyUseFor(open);
+  // The asking side dropped keys by filters that it must not rely on.
+  bool withdrawn = open.pruning.filters && ready.set == nullptr;
   // A range that was too large comes again with the end that it was told: its keys are here.
   RangeKeys keys;
+  const bool used_ready = ready.set != nullptr;
   if (slot != nullptr && slot->attempt == open.attempt && slot->keys.next_key &&
-      slot->interval.begin == open.interval.begin && slot->keys.next_key == open.interval.end) {
+      slot->used_ready == used_ready && slot->interval.begin == open.interval.begin &&
+      slot->keys.next_key == open.interval.end) {
     keys = std::move(slot->keys);
     keys.next_key.reset();
   } else {
     slot.reset();
     const absl::Status status =
-        ScanKeys(source_, open.interval, salt, options_.most_keys_per_range, &keys);
+        ScanKeys(source_, open.interval, salt, options_.most_keys_per_range, &keys, ready);
     if (!status.ok()) return Naming(open.interval, status);
+  }
+  if (open.pruning.filters && !withdrawn) {
+    withdrawn =
+        keys.uncovered ||
+        !ready_.set()->IsCoveredBy(*open.pruning.filters, open.pruning.digest, open.interval.end);
   }
   slot = std::make_unique<OpenRange>(source_, open.interval);
   slot->attempt = open.attempt;
+  slot->used_ready = used_ready;
 
   Facts facts;
   facts.range = open.range;
   facts.attempt = open.attempt;
   facts.sum = keys.sum;
+  if (withdrawn) {
+    ready_.Withdraw();
+    facts.outcome = Facts::Outcome::kWithdrawn;
+    messages_.push_back(Encode(facts));
+    ranges_.erase(open.range);
+    return absl::OkStatus();
+  }
+  if (ready.prunes) {
+    facts.pruning.filters = ready.set->size();
+    facts.pruning.digest = ready.set->DigestOf(ready.set->size());
+    facts.pruning.candidates = keys.candidates.size();
+  }
   if (keys.next_key) {
     facts.outcome = Facts::Outcome::kTooLarge;
     facts.next_key = *keys.next_key;
@@ -137,18 +219,31 @@ absl::Status AnsweringSide::On(const Open& open) {
   Matching::Options options;
   options.salt = salt;
   options.begins = open.answering_side_begins;
-  options.their_count = static_cast<double>(open.sum.count);
+  const uint64_t theirs = open.pruning.filters ? open.pruning.candidates : open.sum.count;
+  options.their_count = static_cast<double>(theirs);
   options.their_count_is_exact = true;
-  options.common = static_cast<double>(std::min(open.sum.count, keys.sum.count)) / 2;
+  options.most_list_entries = theirs;
+  options.common = static_cast<double>(std::min<uint64_t>(theirs, keys.candidates.size())) / 2;
+  std::optional<CommonKeys> common;
+  if (open.pruning.filters) {
+    common = CommonAfterReadyFilters(static_cast<double>(open.sum.count),
+                                     static_cast<double>(theirs), offer_.pass_rate);
+  } else if (ready.prunes) {
+    common = CommonAfterReadyFilters(static_cast<double>(keys.sum.count),
+                                     static_cast<double>(keys.candidates.size()),
+                                     hello_->ready.pass_rate);
+  }
+  if (common) options.common = common->keys;
   size_t counters = 0;
   if (!open.estimator.empty()) {
     const absl::Status status =
-        EstimateCommon(open.estimator, open.sum.count, keys.candidates, salt, &options.common);
+        EstimateCommon(open.estimator, theirs, keys.candidates, salt, &options.common);
     if (!status.ok()) return status;
     counters = CountersIn(open.estimator);
   }
   options.common_error = CommonError(counters, options.common, options.their_count,
-                                     static_cast<double>(keys.sum.count));
+                                     static_cast<double>(keys.candidates.size()));
+  if (common) options.common_error = common->standard_error;
   facts.common = static_cast<uint64_t>(options.common);
   options.planner = options_.planner;
   options.planner.keys = {keys.bits_per_key, keys.sparse_bits_per_key,
@@ -234,6 +329,8 @@ absl::StatusOr<std::string> AnsweringSide::Next() {
     messages_.pop_front();
     return message;
   }
+  Filters filters;
+  if (ready_.Next(&filters)) return Encode(filters);
   if (absent_ != nullptr) return NextAbsentRows();
   if (stream_ == nullptr && !fetched_.empty()) {
     const auto range = ranges_.find(fetched_.front());

@@ -12,6 +12,7 @@
 #include "join/matching.h"
 #include "join/messages.h"
 #include "join/range_keys.h"
+#include "join/ready_exchange.h"
 #include "join/row_batch.h"
 #include "join/session.h"
 #include "join/source.h"
@@ -25,6 +26,7 @@ struct AnsweringOptions {
   size_t most_ranges = 8;
   // Prices are this side's; strategy and round trips those that the asking side wants.
   PlannerOptions planner;
+  ReadyOptions ready;
 };
 
 class AnsweringSide final : public Session {
@@ -47,8 +49,14 @@ class AnsweringSide final : public Session {
   absl::Status On(const Fetch& fetch);
   absl::Status On(const Goodbye& goodbye);
   absl::Status On(const Failure& failure);
+  absl::Status On(const Filters& filters) { return ready_.Receive(filters); }
   template <typename Other>
   absl::Status On(const Other&);
+
+  // Decides whose filters are used, and says so in the answer.
+  absl::Status ChooseReady(const Hello& hello, HelloAnswer* answer);
+  // How the scan of a range that is opened uses them.
+  ReadyUse ReadyUseFor(const Open& open) const;
 
   absl::StatusOr<OpenRange*> Find(uint64_t range);
   // Speaks if it is this side's turn, and puts a range away that needs nothing more.
@@ -59,6 +67,8 @@ class AnsweringSide final : public Session {
   Source* const source_;
   AnsweringOptions options_;
   std::optional<Hello> hello_;
+  ReadyExchange ready_;
+  ReadyOffer offer_;  // of this side's
   std::map<uint64_t, std::unique_ptr<OpenRange>> ranges_;
   std::deque<std::string> messages_;
   std::deque<uint64_t> fetched_;  // ranges whose rows are to be sent, one after another

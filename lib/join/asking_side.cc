@@ -18,7 +18,7 @@ namespace {
 constexpr double kShareOfTheirLimit = 0.9;  // their ranges are not all alike
 constexpr double kFewKeys = 1000;           // ranges are not cut smaller because of the other side
 constexpr double kEstimatedKeys = 1.02;     // what estimates of our own keys are wrong by
-constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
+constexpr size_t kFetchedAhead = 2;         // ranges whose rows are on their way
 
 }  // namespace
 
@@ -31,6 +31,11 @@ struct AskingSide::Task {
   const uint64_t range;
   KeyInterval interval;
   uint32_t attempt = 0;
+  uint32_t attempts_without_fault = 0;  // given up since ready filters were withdrawn
+  bool answering_side_begins = true;
+  bool pruned = false;        // its candidates, by ready filters
+  uint64_t pruned_keys = 0;   // by these
+  bool ignores_turn = false;  // the next one, which belongs to an attempt that was given up
   Phase phase = Phase::kToOpen;
   RangeKeys keys;  // the candidates are given away when matching begins
   SetSum theirs;
@@ -46,13 +51,24 @@ struct AskingSide::Task {
 };
 
 AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
-    : source_(source), sink_(sink), options_(options), rest_(options.interval) {
+    : source_(source),
+      sink_(sink),
+      options_(options),
+      ready_(source, options.ready),
+      rest_(options.interval) {
   Hello hello;
   hello.operation = options_.operation;
   hello.salt = options_.salt;
   hello.keys = source_->EstimateKeys();
   hello.strategy = options_.planner.strategy;
   hello.most_round_trips = static_cast<uint32_t>(options_.planner.most_round_trips);
+  // Sessions that share a scan all need the same of it.
+  if (WantsReadyFilters(options_.planner.strategy) && options_.shared == nullptr) {
+    hello.interval = options_.interval;
+    hello.ready = offer_ = ready_.Offer(options_.interval);
+    hello.accepted_ready_bytes = options_.ready.most_bytes;
+    hello.readable_formats = options_.ready.readable_formats();
+  }
   Send(hello);
 }
 
@@ -96,10 +112,25 @@ absl::Status AskingSide::On(const HelloAnswer& answer) {
         "the answering side speaks version ", answer.version, " of the join protocol, this side ",
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
+  if (answer.hash_check != HashCheck(options_.salt)) {
+    return absl::InvalidArgumentError(
+        "the answering side computes other hashes than this side: use the same version of "
+        "rocksieve on both sides");
+  }
   answer_ = answer;
+  statistics_.ready.choice = answer.ready_choice;
+  if (answer.ready_choice == ReadyChoice::kAnswering) ready_.BeginReceiving();
+  if (answer.ready_choice == ReadyChoice::kAsking) {
+    if (!offer_.exists()) {
+      return absl::InvalidArgumentError("the answering side wants filters that were not offered");
+    }
+    ready_.BeginSending(answer.accepted_ready_bytes);
+  }
   keys_per_range_ = KeysPerRange();
   return absl::OkStatus();
 }
+
+absl::Status AskingSide::On(const Filters& filters) { return ready_.Receive(filters); }
 
 absl::Status AskingSide::On(const Failure& failure) {
   done_ = other_side_failed_ = true;
@@ -118,8 +149,15 @@ absl::StatusOr<AskingSide::Task*> AskingSide::Find(uint64_t range) {
 absl::StatusOr<std::string> AskingSide::Next() {
   if (messages_.empty() && answer_ && !done_) {
     absl::Status status = AdvanceSettled();
+    Filters filters;
+    if (status.ok() && messages_.empty() && ready_.has_unsent() && ready_.Next(&filters)) {
+      Send(filters);
+    }
     if (status.ok() && messages_.empty()) status = OpenNext();
     if (!status.ok()) return status;
+    if (messages_.empty() && !ready_.finished() && ready_.Next(&filters)) Send(filters);
+    statistics_.ready.filters = ready_.filters();
+    statistics_.ready.bytes = ready_.bytes();
     if (messages_.empty() && tasks_.empty() && !rest_) {
       const absl::StatusOr<bool> finished = AdvanceAbsent();
       if (!finished.ok()) return finished.status();
@@ -139,13 +177,20 @@ absl::Status AskingSide::OpenNext() {
   size_t under_way = 0;
   for (Task& task : tasks_) {
     if (under_way++ == options_.ranges_ahead) return absl::OkStatus();
-    if (task.phase == Task::Phase::kToOpen) return Open(&task);
+    if (task.phase == Task::Phase::kToOpen) return Open(&task, /*ends_at_rest=*/false);
   }
   if (under_way == options_.ranges_ahead || !rest_) return absl::OkStatus();
-  tasks_.emplace_back(next_range_, *std::exchange(rest_, std::nullopt));
+  KeyInterval interval = *rest_;
+  if (!ready_.MayOpen(interval.begin, &interval.end)) return absl::OkStatus();
+  if (interval.end == rest_->end) {
+    rest_.reset();
+  } else {
+    rest_->begin = *interval.end;
+  }
+  tasks_.emplace_back(next_range_, std::move(interval));
   next_range_ += 2;
   statistics_.ranges++;
-  return Open(&tasks_.back());
+  return Open(&tasks_.back(), /*ends_at_rest=*/true);
 }
 
 // As large as both sides allow, and about equal: a small one costs nearly as much as a large one.
@@ -154,13 +199,13 @@ uint64_t AskingSide::KeysPerRange() const {
   const auto theirs = static_cast<double>(std::max<uint64_t>(1, answer_->keys));
   const double fits_there = kShareOfTheirLimit * static_cast<double>(answer_->most_keys_per_range) *
                             std::min(1.0, mine / theirs);
-  const double most = std::max(1.0, std::min(static_cast<double>(options_.keys_per_range),
-                                             std::max(fits_there, kFewKeys)));
+  const double most = std::max(
+      1.0, std::min(static_cast<double>(options_.keys_per_range), std::max(fits_there, kFewKeys)));
   const double ranges = std::ceil(mine / most);
   return static_cast<uint64_t>(std::min(most, std::ceil(kEstimatedKeys * mine / ranges)));
 }
 
-absl::Status AskingSide::Scan(Task* task, uint64_t salt) {
+absl::Status AskingSide::Scan(Task* task, uint64_t salt, const ReadyUse& ready) {
   const bool first = !task->scanned;
   if (first) task->opened = std::chrono::steady_clock::now();
   task->scanned = true;
@@ -173,20 +218,32 @@ absl::Status AskingSide::Scan(Task* task, uint64_t salt) {
     task->filters.reset();
     // What was scanned before is not cut again.
     status = ScanKeys(source_, task->interval, salt,
-                      first ? keys_per_range_ : options_.keys_per_range, &task->keys);
+                      first ? keys_per_range_ : options_.keys_per_range, &task->keys, ready);
   }
   if (scanned) statistics_.keys_hashed += task->keys.sum.count;
   return status;
 }
 
-absl::Status AskingSide::Open(Task* task) {
-  const uint64_t salt = RangeSalt(options_.salt, task->range, task->attempt);
-  const absl::Status status = Scan(task, salt);
-  if (!status.ok()) return Naming(task->interval, status);
-  if (task->keys.next_key) {
-    // Only the last task may be cut short here: the others have been scanned before.
-    rest_ = KeyInterval{*task->keys.next_key, task->interval.end};
+absl::Status AskingSide::Open(Task* task, bool ends_at_rest) {
+  uint64_t salt = 0;
+  ReadyUse ready;
+  for (;;) {
+    salt = RangeSalt(options_.salt, task->range, task->attempt);
+    // Only the first attempt relies on ready filters.
+    const bool use =
+        task->attempt == 0 && ready_.usable() && ready_.set()->Covers(task->interval.end);
+    ready =
+        use ? ReadyUse{ready_.set(), ready_.role() == ReadyExchange::Role::kReceiver} : ReadyUse();
+    const absl::Status status = Scan(task, salt, ready);
+    if (!status.ok()) return Naming(task->interval, status);
+    if (!task->keys.uncovered) break;
+    RepeatWithoutReady(task);
+  }
+  if (task->keys.next_key && ends_at_rest) {
+    rest_ = KeyInterval{*task->keys.next_key, options_.interval.end};
     task->interval.end = *task->keys.next_key;
+  } else if (task->keys.next_key) {
+    CutShort(task, *task->keys.next_key);
   }
   task->phase = Task::Phase::kOpening;
   join::Open open;
@@ -194,10 +251,17 @@ absl::Status AskingSide::Open(Task* task) {
   open.attempt = task->attempt;
   open.interval = task->interval;
   open.sum = task->keys.sum;
-  // The smaller side begins: what it says is shorter, and says more.
-  open.answering_side_begins = answer_->keys <= 2 * source_->EstimateKeys();
+  task->pruned = ready.prunes;
+  if (ready.prunes) {
+    open.pruning.filters = ready.set->size();
+    open.pruning.digest = ready.set->DigestOf(ready.set->size());
+    open.pruning.candidates = task->keys.candidates.size();
+    task->pruned_keys = task->keys.sum.count - task->keys.candidates.size();
+    statistics_.ready.pruned_keys += task->pruned_keys;
+  }
+  task->answering_side_begins = open.answering_side_begins = AnsweringSideBegins(*task, ready);
   const size_t counters = CountersFor(source_->EstimateKeys(), answer_->keys);
-  if (counters != 0 && !task->keys.candidates.empty()) {
+  if (counters != 0 && !task->keys.candidates.empty() && ready.set == nullptr) {
     open.estimator = EncodeEstimator(task->keys.candidates, counters, salt);
   }
   Send(open, task);
@@ -211,19 +275,41 @@ absl::Status AskingSide::On(const Facts& facts) {
   if (task->phase != Task::Phase::kOpening || task->attempt != facts.attempt) {
     return absl::InvalidArgumentError("the answering side opened a range that it was not asked to");
   }
+  if (facts.sum.count > kMostKeysOfARange) {
+    return absl::InvalidArgumentError(absl::StrCat("the answering side says that it has ",
+                                                   facts.sum.count, " keys, where ",
+                                                   kMostKeysOfARange, " are allowed"));
+  }
   task->theirs = facts.sum;
+  if (facts.pruning.filters) {
+    const bool sent = task->attempt == 0 && ready_.role() == ReadyExchange::Role::kSender;
+    if (!sent || facts.pruning.candidates > facts.sum.count) {
+      return absl::InvalidArgumentError("the answering side dropped keys for no reason");
+    }
+    if (facts.outcome != Facts::Outcome::kTooLarge) {
+      statistics_.ready.pruned_keys += facts.sum.count - facts.pruning.candidates;
+    }
+    if (ready_.set() == nullptr ||
+        !ready_.set()->IsCoveredBy(*facts.pruning.filters, facts.pruning.digest,
+                                   task->interval.end)) {
+      task->ignores_turn = facts.outcome == Facts::Outcome::kOpened && task->answering_side_begins;
+      RepeatWithoutReady(task);
+      return absl::OkStatus();
+    }
+  }
   if (facts.outcome == Facts::Outcome::kTooLarge) {
     if (!task->interval.Contains(facts.next_key) || facts.next_key == task->interval.begin) {
       return absl::InvalidArgumentError("the answering side cut a range outside of it");
     }
-    const auto after = std::find_if(tasks_.begin(), tasks_.end(),
-                                    [task](const Task& other) { return &other == task; });
-    tasks_.emplace(std::next(after), next_cut_range_,
-                   KeyInterval{facts.next_key, task->interval.end});
-    next_cut_range_ += 2;
-    statistics_.ranges++;
-    task->interval.end = facts.next_key;
+    CutShort(task, facts.next_key);
     task->phase = Task::Phase::kToOpen;
+    return absl::OkStatus();
+  }
+  if (facts.outcome == Facts::Outcome::kWithdrawn) {
+    if (task->attempt > 0 || ready_.role() != ReadyExchange::Role::kReceiver) {
+      return absl::InvalidArgumentError("the answering side withdrew filters that were not used");
+    }
+    RepeatWithoutReady(task);
     return absl::OkStatus();
   }
   if (facts.outcome == Facts::Outcome::kEqual) {
@@ -238,14 +324,28 @@ absl::Status AskingSide::On(const Facts& facts) {
   Matching::Options options;
   options.salt = RangeSalt(options_.salt, task->range, task->attempt);
   options.asks = true;
-  options.begins = answer_->keys > 2 * source_->EstimateKeys();
-  options.their_count = static_cast<double>(facts.sum.count);
+  options.begins = !task->answering_side_begins;
+  options.their_count =
+      static_cast<double>(facts.pruning.filters ? facts.pruning.candidates : facts.sum.count);
   options.their_count_is_exact = true;
+  options.most_list_entries = facts.sum.count;
   options.common = static_cast<double>(facts.common);
   options.common_error =
       CommonError(CountersFor(source_->EstimateKeys(), answer_->keys), options.common,
-                  static_cast<double>(task->keys.sum.count), options.their_count);
+                  static_cast<double>(task->keys.candidates.size()), options.their_count);
+  if (facts.pruning.filters) {
+    options.common_error = CommonAfterReadyFilters(static_cast<double>(facts.sum.count),
+                                                   options.their_count, offer_.pass_rate)
+                               .standard_error;
+  } else if (task->pruned) {
+    options.common_error =
+        CommonAfterReadyFilters(static_cast<double>(task->keys.sum.count),
+                                static_cast<double>(task->keys.candidates.size()),
+                                answer_->ready_pass_rate)
+            .standard_error;
+  }
   options.planner = options_.planner;
+  if (options.planner.strategy == Strategy::kSstFilters) options.planner.strategy = Strategy::kAuto;
   options.planner.keys = {task->keys.bits_per_key, task->keys.sparse_bits_per_key,
                           static_cast<double>(task->keys.sum.count)};
   options.filters = task->filters.get();
@@ -289,6 +389,7 @@ absl::Status AskingSide::CheckMostBytes(const Standing& first_mover, bool asking
 absl::Status AskingSide::On(const Turn& turn) {
   absl::StatusOr<Task*> task = Find(turn.range);
   if (!task.ok()) return task.status();
+  if (std::exchange((*task)->ignores_turn, false)) return absl::OkStatus();
   if ((*task)->phase != Task::Phase::kMatching ||
       (*task)->matching->state() != Matching::State::kTheirTurn) {
     return absl::InvalidArgumentError("the answering side spoke out of turn");
@@ -346,10 +447,10 @@ void AskingSide::CountEnding(MoveKind ending) {
 absl::Status AskingSide::Repeat(Task* task, const absl::Status& why) {
   statistics_.repeated_ranges++;
   task->attempt++;
-  if (task->attempt >= static_cast<uint32_t>(options_.most_attempts)) {
+  const uint32_t faults = task->attempt - task->attempts_without_fault;
+  if (faults >= static_cast<uint32_t>(options_.most_attempts)) {
     return absl::DataLossError(absl::StrCat(
-        "the two sides still disagree about a range after ", task->attempt, " attempts (",
-        why.message(),
+        "the two sides still disagree about a range after ", faults, " attempts (", why.message(),
         "); one of them is broken, or changes its data while it is read. No result was given "
         "for the range"));
   }
@@ -358,6 +459,39 @@ absl::Status AskingSide::Repeat(Task* task, const absl::Status& why) {
   task->result.reset();
   task->equal = false;
   return absl::OkStatus();
+}
+
+void AskingSide::RepeatWithoutReady(Task* task) {
+  if (ready_.usable() && ready_.role() == ReadyExchange::Role::kSender) {
+    Send(Filters{Filters::State::kWithdrawn, ""});
+  }
+  ready_.Withdraw();
+  statistics_.ready.withdrawn_ranges++;
+  task->attempt++;
+  task->attempts_without_fault++;
+  task->phase = Task::Phase::kToOpen;
+}
+
+// The part that is cut off is a range of its own, which comes next.
+void AskingSide::CutShort(Task* task, const std::string& next_key) {
+  const auto after = std::find_if(tasks_.begin(), tasks_.end(),
+                                  [task](const Task& other) { return &other == task; });
+  tasks_.emplace(std::next(after), next_cut_range_, KeyInterval{next_key, task->interval.end});
+  next_cut_range_ += 2;
+  statistics_.ranges++;
+  task->interval.end = next_key;
+}
+
+// The smaller side begins: what it says is shorter, and says more. Where this side cannot know how
+// many candidates the other has, it takes what is to be expected.
+bool AskingSide::AnsweringSideBegins(const Task& task, const ReadyUse& ready) const {
+  const auto own_keys = static_cast<double>(source_->EstimateKeys());
+  const auto their_keys = static_cast<double>(answer_->keys);
+  if (ready.set == nullptr || own_keys < 1) return their_keys <= 2 * own_keys;
+  const auto mine = static_cast<double>(task.keys.candidates.size());
+  double theirs = their_keys / own_keys * static_cast<double>(task.keys.sum.count);
+  if (!ready.prunes) theirs = std::min(mine, theirs) / 2 + offer_.pass_rate * theirs;
+  return theirs <= 2 * mine;
 }
 
 absl::Status AskingSide::AdvanceSettled() {
@@ -386,9 +520,8 @@ RangeResult* AskingSide::ResultOf(Task* task) {
     if (!task->equal) settled.matched = task->matching->matched();
     settled.mine = task->keys.sum;
     settled.theirs = task->theirs;
-    task->result =
-        std::make_unique<RangeResult>(options_.operation, std::move(settled),
-                                      options_.most_row_bytes, source_, sink_);
+    task->result = std::make_unique<RangeResult>(options_.operation, std::move(settled),
+                                                 options_.most_row_bytes, source_, sink_);
   }
   return task->result.get();
 }
@@ -484,19 +617,20 @@ void AskingSide::Report(Task* task) {
   report->keys_of_answering_side = task->theirs.count;
   report->rows_received = task->result->rows_received();
   report->bits_per_key = task->keys.bits_per_key;
-  report->milliseconds = std::chrono::duration<double, std::milli>(
-                             std::chrono::steady_clock::now() - task->opened)
-                             .count();
+  report->milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - task->opened)
+          .count();
   if (!task->equal) {
     const uint64_t matched = report->matched_keys = task->matching->matched().size();
     const Matching::Counts& counts = task->matching->counts();
-    report->keys_pruned = counts.candidates_pruned;
-    if (counts.filters_received > 0) {
+    report->keys_pruned = counts.candidates_pruned + (task->pruned ? task->pruned_keys : 0);
+    if (counts.filters_received > 0 || task->pruned) {
       report->false_positives_of_asking_side =
-          report->keys_of_asking_side - counts.candidates_pruned - matched;
+          report->keys_of_asking_side - report->keys_pruned - matched;
     }
     if (counts.filters_sent > 0 && counts.their_candidates) {
-      report->false_positives_of_answering_side = *counts.their_candidates - std::min(*counts.their_candidates, matched);
+      report->false_positives_of_answering_side =
+          *counts.their_candidates - std::min(*counts.their_candidates, matched);
     }
   }
   AddRange(*report, &statistics_);

@@ -15,6 +15,7 @@
 #include "join/range_keys.h"
 #include "join/range_report.h"
 #include "join/range_result.h"
+#include "join/ready_exchange.h"
 #include "join/session.h"
 #include "join/shared_ranges.h"
 #include "join/sink.h"
@@ -31,11 +32,11 @@ struct AskingOptions {
   bool absent_rows = true;
   // Fresh and random for each session: whoever knows it can choose keys whose hashes collide.
   uint64_t salt = 0;
-  // Of a range, about 80 bytes per key are kept in memory, times the ranges under way. Larger ranges
-  // cost less per key, above all where few keys differ, and fewer round trips in all.
+  // Of a range, about 80 bytes per key are kept in memory, times the ranges under way. Larger
+  // ranges cost less per key, above all where few keys differ, and fewer round trips in all.
   uint64_t keys_per_range = uint64_t{1} << 20;
   size_t ranges_ahead = 2;
-  int most_attempts = 3;  // per range, until the join fails
+  int most_attempts = 3;                           // per range, until the join fails
   uint64_t most_row_bytes = kDefaultMostRowBytes;  // of the other side, key and value
   // Whether rows of this side without the attribute are given to the sink and counted. Whoever
   // joins with several sides at once does so himself, and once: EmitAbsentRows().
@@ -44,6 +45,7 @@ struct AskingOptions {
   // Of messages, rows apart; 0: no limit. A join that would take more, by the plan of a range, fails
   // before it does.
   uint64_t most_bytes = 0;
+  ReadyOptions ready;
   // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
   // null.
   SharedRanges::Member* shared = nullptr;
@@ -79,6 +81,7 @@ class AskingSide final : public Session {
   absl::Status On(const Turn& turn);
   absl::Status On(const Rows& rows);
   absl::Status On(const Failure& failure);
+  absl::Status On(const Filters& filters);
   template <typename Other>
   absl::Status On(const Other&);
 
@@ -87,9 +90,13 @@ class AskingSide final : public Session {
   uint64_t KeysPerRange() const;
   absl::Status CheckMostBytes(const Standing& first_mover, bool asking_side_begins,
                               const PlannerOptions& planner) const;
-  absl::Status Open(Task* task);
-  absl::Status Scan(Task* task, uint64_t salt);
+  absl::Status Open(Task* task, bool ends_at_rest);
+  absl::Status Scan(Task* task, uint64_t salt, const ReadyUse& ready);
   absl::Status Continue(Task* task);
+  // The ready filters turned out not to be what they should.
+  void RepeatWithoutReady(Task* task);
+  void CutShort(Task* task, const std::string& next_key);
+  bool AnsweringSideBegins(const Task& task, const ReadyUse& ready) const;
   // Another attempt, if there is one left.
   absl::Status Repeat(Task* task, const absl::Status& why);
   // The same after rows of it went to the sink.
@@ -111,6 +118,8 @@ class AskingSide final : public Session {
   const AskingOptions options_;
   std::optional<HelloAnswer> answer_;
   uint64_t keys_per_range_ = 0;
+  ReadyExchange ready_;
+  ReadyOffer offer_;                 // of this side's
   std::optional<KeyInterval> rest_;  // of the key space, for which there are no tasks yet
   Tasks tasks_;                      // in key order
   // Numbers of ranges as they come are even, those of what was cut off of a range odd: so sessions

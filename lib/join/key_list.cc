@@ -6,6 +6,12 @@
 #include "join/compression.h"
 
 namespace rocksieve::join {
+namespace {
+
+// With what each key shares with the one before: what has to be hashed.
+constexpr uint64_t kMostListedBytes = uint64_t{1} << 32;
+
+}  // namespace
 
 void KeyListWriter::Add(std::string_view key) {
   const auto differs = std::mismatch(key.begin(), key.end(), last_.begin(), last_.end());
@@ -23,22 +29,29 @@ void KeyListWriter::Finish(std::string* out) {
   last_.clear();
 }
 
-absl::Status ReadKeyList(std::string_view bytes, uint64_t most_raw_bytes,
+absl::Status ReadKeyList(std::string_view bytes, uint64_t most_keys,
                          const std::function<void(std::string_view key)>& visit) {
-  std::string raw;
-  if (!Uncompress(bytes, most_raw_bytes, &raw)) {
-    return absl::InvalidArgumentError("a list of keys cannot be unpacked");
-  }
-  ByteReader in(raw);
-  std::string key;
-  while (in.remaining() > 0) {
-    const uint64_t shared = in.Varint(key.size());
-    const std::string_view rest = in.String(kMostKeyBytes);
-    if (!in.ok()) return absl::InvalidArgumentError("a list of keys is damaged");
-    key.resize(shared);
-    key.append(rest);
-    visit(key);
-  }
+  std::string rest, key;  // rest: the beginning of an entry
+  uint64_t keys = 0, key_bytes = 0;
+  const bool read = UncompressPieces(bytes, UINT64_MAX, [&](std::string_view piece) {
+    rest += piece;
+    size_t taken = 0;
+    while (taken < rest.size()) {
+      ByteReader in(std::string_view(rest).substr(taken));
+      const uint64_t shared = in.Varint(key.size());
+      const std::string_view more = in.String(kMostKeyBytes);
+      if (!in.ok()) break;  // its rest is in the next piece; or never comes
+      key.resize(shared);
+      key.append(more);
+      key_bytes += key.size();
+      if (++keys > most_keys || key_bytes > kMostListedBytes) return false;
+      taken = rest.size() - in.remaining();
+      visit(key);
+    }
+    rest.erase(0, taken);
+    return rest.size() <= 2 * kMostKeyBytes;
+  });
+  if (!read || !rest.empty()) return absl::InvalidArgumentError("a list of keys is damaged");
   return absl::OkStatus();
 }
 

@@ -25,9 +25,8 @@ class KeyListWriter {
   std::string raw_, last_;
 };
 
-// Calls `visit` for each key. Fails if the bytes are not a list, or unpack to more than
-// most_raw_bytes.
-absl::Status ReadKeyList(std::string_view bytes, uint64_t most_raw_bytes,
+// Calls `visit` for each key, at most so many. Fails if the bytes are not a list, or have more.
+absl::Status ReadKeyList(std::string_view bytes, uint64_t most_keys,
                          const std::function<void(std::string_view key)>& visit);
 
 }  // namespace rocksieve::join

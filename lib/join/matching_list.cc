@@ -11,11 +11,6 @@
 #include "join/matching.h"
 
 namespace rocksieve::join {
-namespace {
-
-constexpr uint64_t kMostRawKeyBytes = uint64_t{1} << 28;
-
-}  // namespace
 
 //   the candidates, as in hash_list.h
 void Matching::SendList(std::string* turn) {
@@ -77,7 +72,7 @@ absl::Status Matching::ReceiveKeys(std::string_view body) {
   for (uint32_t i = 0; i < candidates_.size(); i++) by_low.emplace(candidates_[i].hash.low, i);
   std::vector<uint8_t> keep(candidates_.size());
   hits_.clear();
-  absl::Status status = ReadKeyList(body, kMostRawKeyBytes, [&](std::string_view key) {
+  absl::Status status = ReadKeyList(body, options_.most_list_entries, [&](std::string_view key) {
     const KeyHash128 theirs = HashKey128(key, options_.salt);
     const auto found = by_low.find(theirs.low);
     const bool hit = found != by_low.end() && candidates_[found->second].hash == theirs;

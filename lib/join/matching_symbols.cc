@@ -8,7 +8,6 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr size_t kMostSymbols = size_t{1} << 26;
 constexpr int kLeastIdBits = 32, kMostIdBits = 64;
 
 }  // namespace
@@ -41,6 +40,9 @@ absl::Status Matching::ReceiveSymbols(std::string_view body) {
   ByteReader in(body);
   const int id_bits = in.U8();
   const uint64_t their_candidates = in.Varint(UINT32_MAX);
+  if (static_cast<double>(their_candidates) > options_.their_count) {
+    return Nonsense("symbols of more keys than it has");
+  }
   if (id_bits < kLeastIdBits || id_bits > kMostIdBits ||
       (decoder_ != nullptr && id_bits != symbol_format_.id_bits)) {
     return Nonsense("damaged symbols");
@@ -69,7 +71,7 @@ uint64_t Matching::SymbolsWanted() {
     case 1:
       return had / 4 + 16;
     default:
-      return 3 * had;
+      return std::min<uint64_t>(3 * had, enough_symbols_ - had + 8);  // had is below
   }
 }
 
@@ -99,7 +101,9 @@ void Matching::SendDifference(std::string* turn) {
 absl::Status Matching::ReceiveMore(std::string_view body) {
   ByteReader in(body);
   symbols_wanted_ = static_cast<size_t>(in.Varint(4 * cells_.size() + 64));
-  if (!in.Finished() || cells_.size() > kMostSymbols) {
+  // An honest side gives up before, and begins anew (enough_symbols_).
+  const double most = 3 * (options_.planner.keys.all_keys + options_.their_count) + 1000;
+  if (!in.Finished() || static_cast<double>(cells_.size()) > most) {
     return Nonsense("a wish for too many symbols");
   }
   expected_ = Expected::kMoreSymbols;

@@ -9,6 +9,8 @@ namespace rocksieve::join {
 void CountBytes(const Message& message, uint64_t bytes, Traffic* traffic) {
   if (std::holds_alternative<Rows>(message)) {
     traffic->payload += bytes;
+  } else if (std::holds_alternative<Filters>(message)) {
+    traffic->filters += bytes;
   } else if (const Turn* turn = std::get_if<Turn>(&message)) {
     uint64_t filters = 0;
     VisitParts(turn->message, [&filters](Part part, std::string_view body) {

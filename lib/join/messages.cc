@@ -1,12 +1,14 @@
 #include "join/messages.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
 #include "format/byte_io.h"
 #include "hash/key_hash.h"
+#include "hash/key_hash128.h"
 #include "hash/mix.h"
 #include "join/key_list.h"
 
@@ -23,6 +25,13 @@ constexpr size_t kCheckBytes = 4;
 
 uint32_t CheckOf(std::string_view bytes) { return static_cast<uint32_t>(HashKey(bytes, 0)); }
 
+// A rate as a byte: r means 2^(-r / 8).
+uint8_t EncodeRate(double rate) {
+  const double eighths = -8 * std::log2(std::clamp(rate, 1e-9, 1.0));
+  return static_cast<uint8_t>(std::lround(std::min(eighths, 255.0)));
+}
+double DecodeRate(uint8_t eighths) { return std::exp2(-eighths / 8.0); }
+
 // The first byte is the alternative's index in Message, plus 1.
 struct Writer {
   ByteWriter out;
@@ -35,22 +44,31 @@ struct Writer {
     out.Varint(m.keys);
     out.U8(static_cast<uint8_t>(m.strategy));
     out.Varint(m.most_round_trips);
+    Interval(m.interval);
+    out.Varint(m.ready.bytes);
+    out.U8(EncodeRate(m.ready.pass_rate));
+    out.U8(m.ready.formats);
+    out.Varint(m.accepted_ready_bytes);
+    out.U8(m.readable_formats);
   }
   void operator()(const HelloAnswer& m) {
     out.U32(kMagic);
     out.Varint(m.version);
     out.Varint(m.keys);
     m.absent.Write(&out);
+    out.U64(m.hash_check);
     out.Varint(m.most_keys_per_range);
+    out.U8(static_cast<uint8_t>(m.ready_choice));
+    out.U8(EncodeRate(m.ready_pass_rate));
+    out.Varint(m.accepted_ready_bytes);
   }
   void operator()(const Open& m) {
     out.Varint(m.range);
     out.Varint(m.attempt);
-    out.String(m.interval.begin);
-    out.U8(m.interval.end.has_value());
-    if (m.interval.end) out.String(*m.interval.end);
+    Interval(m.interval);
     m.sum.Write(&out);
     out.U8(m.answering_side_begins);
+    WritePruning(m.pruning);
     out.Bytes(m.estimator);
   }
   void operator()(const Facts& m) {
@@ -59,6 +77,7 @@ struct Writer {
     out.U8(static_cast<uint8_t>(m.outcome));
     m.sum.Write(&out);
     out.Varint(m.common);
+    WritePruning(m.pruning);
     out.Bytes(m.next_key);
   }
   void operator()(const Turn& m) {
@@ -81,6 +100,22 @@ struct Writer {
     out.Bytes(std::string_view(m.status.message().data(), m.status.message().size())
                   .substr(0, kMostFailureBytes));
   }
+  void operator()(const Filters& m) {
+    out.U8(static_cast<uint8_t>(m.state));
+    out.Bytes(m.piece);
+  }
+
+  void Interval(const KeyInterval& interval) {
+    out.String(interval.begin);
+    out.U8(interval.end.has_value());
+    if (interval.end) out.String(*interval.end);
+  }
+  void WritePruning(const Pruning& pruning) {
+    out.Varint(pruning.filters ? *pruning.filters + 1 : 0);
+    if (!pruning.filters) return;
+    out.U64(pruning.digest);
+    out.Varint(pruning.candidates);
+  }
 };
 
 bool Flag(ByteReader* in) {
@@ -93,6 +128,19 @@ void CheckMagic(ByteReader* in) {
   if (in->U32() != kMagic) in->Fail();
 }
 
+void ReadInterval(ByteReader* in, KeyInterval* interval) {
+  interval->begin = in->String(kMostKeyBytes);
+  if (Flag(in)) interval->end = std::string(in->String(kMostKeyBytes));
+}
+
+void ReadPruning(ByteReader* in, Pruning* pruning) {
+  const uint64_t filters = in->Varint();
+  if (filters == 0) return;
+  pruning->filters = filters - 1;
+  pruning->digest = in->U64();
+  pruning->candidates = in->Varint(UINT32_MAX);
+}
+
 void Read(ByteReader* in, Hello* m) {
   CheckMagic(in);
   m->version = static_cast<uint32_t>(in->Varint(UINT32_MAX));
@@ -102,9 +150,15 @@ void Read(ByteReader* in, Hello* m) {
   m->salt = in->U64();
   m->keys = in->Varint();
   const uint8_t strategy = in->U8();
-  if (strategy > static_cast<uint8_t>(Strategy::kSymbols)) in->Fail();
+  if (strategy > static_cast<uint8_t>(Strategy::kSstFilters)) in->Fail();
   m->strategy = static_cast<Strategy>(strategy);
   m->most_round_trips = static_cast<uint32_t>(in->Varint(kMostRoundTrips));
+  ReadInterval(in, &m->interval);
+  m->ready.bytes = in->Varint();
+  m->ready.pass_rate = DecodeRate(in->U8());
+  m->ready.formats = in->U8();
+  m->accepted_ready_bytes = in->Varint();
+  m->readable_formats = in->U8();
 }
 
 void Read(ByteReader* in, HelloAnswer* m) {
@@ -112,16 +166,22 @@ void Read(ByteReader* in, HelloAnswer* m) {
   m->version = static_cast<uint32_t>(in->Varint(UINT32_MAX));
   m->keys = in->Varint();
   m->absent.Read(in);
+  m->hash_check = in->U64();
   m->most_keys_per_range = in->Varint();
+  const uint8_t choice = in->U8();
+  if (choice > static_cast<uint8_t>(ReadyChoice::kNotWanted)) in->Fail();
+  m->ready_choice = static_cast<ReadyChoice>(choice);
+  m->ready_pass_rate = DecodeRate(in->U8());
+  m->accepted_ready_bytes = in->Varint();
 }
 
 void Read(ByteReader* in, Open* m) {
   m->range = in->Varint();
   m->attempt = static_cast<uint32_t>(in->Varint(kMostAttempts));
-  m->interval.begin = in->String(kMostKeyBytes);
-  if (Flag(in)) m->interval.end = std::string(in->String(kMostKeyBytes));
+  ReadInterval(in, &m->interval);
   m->sum.Read(in);
   m->answering_side_begins = Flag(in);
+  ReadPruning(in, &m->pruning);
   m->estimator = in->Rest();
 }
 
@@ -129,10 +189,11 @@ void Read(ByteReader* in, Facts* m) {
   m->range = in->Varint();
   m->attempt = static_cast<uint32_t>(in->Varint(kMostAttempts));
   const uint8_t outcome = in->U8();
-  if (outcome > static_cast<uint8_t>(Facts::Outcome::kTooLarge)) in->Fail();
+  if (outcome > static_cast<uint8_t>(Facts::Outcome::kWithdrawn)) in->Fail();
   m->outcome = static_cast<Facts::Outcome>(outcome);
   m->sum.Read(in);
   m->common = in->Varint();
+  ReadPruning(in, &m->pruning);
   m->next_key = in->Rest();
 }
 
@@ -161,6 +222,13 @@ void Read(ByteReader* in, Failure* m) {
   m->status =
       absl::Status(code == 0 ? absl::StatusCode::kUnknown : static_cast<absl::StatusCode>(code),
                    absl::string_view(text.data(), text.size()));
+}
+
+void Read(ByteReader* in, Filters* m) {
+  const uint8_t state = in->U8();
+  if (state > static_cast<uint8_t>(Filters::State::kWithdrawn)) in->Fail();
+  m->state = static_cast<Filters::State>(state);
+  m->piece = in->Rest();
 }
 
 template <size_t kIndex = 0>
@@ -198,6 +266,11 @@ absl::StatusOr<Message> Decode(std::string_view bytes) {
                                                    "join protocol, version ", kProtocolVersion));
   }
   return message;
+}
+
+uint64_t HashCheck(uint64_t session_salt) {
+  const uint64_t salt = RangeSalt(session_salt, 0, 0);
+  return HashForStep(HashKey128("rocksieve", salt), SplitMix64(salt, 0));
 }
 
 uint64_t RangeSalt(uint64_t session_salt, uint64_t range, uint32_t attempt) {

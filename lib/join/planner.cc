@@ -33,6 +33,7 @@ Family FamilyOf(Strategy strategy) {
 bool MayEndWith(Strategy strategy, MoveKind ending) {
   switch (strategy) {
     case Strategy::kAuto:
+    case Strategy::kSstFilters:
       return true;
     case Strategy::kKeys:
       return ending == MoveKind::kKeys;

@@ -1,5 +1,6 @@
 #include "join/range_keys.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -31,31 +32,45 @@ class Sample {
 };
 
 constexpr size_t kFewSparseKeys = 50;
+// So that a scan that finds hardly any candidates gives word in time.
+constexpr uint64_t kMostKeysPerCandidate = 4;
 
 }  // namespace
 
 absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt,
-                      uint64_t most_keys, RangeKeys* keys) {
+                      uint64_t most_keys, RangeKeys* keys, const ReadyUse& ready) {
   keys->candidates.clear();
   keys->sum = {};
   const SetSummer summer(salt);
   keys->next_key.reset();
+  keys->uncovered = false;
+  std::optional<ReadyFilterSet::Sweep> sweep;
+  if (ready.set != nullptr) sweep.emplace(*ready.set);
   const std::unique_ptr<Cursor> cursor = source->Scan(interval);
   Sample sample, sparse;
   std::string last;
   Row row;
+  uint64_t scanned = 0;
+  const uint64_t most_scanned =
+      std::min<uint64_t>(ready.prunes ? kMostKeysPerCandidate * most_keys : most_keys, UINT32_MAX);
   while (cursor->Next(&row)) {
-    if (!keys->candidates.empty() && row.key == last) continue;
-    if (keys->candidates.size() == most_keys) {
+    if (scanned > 0 && row.key == last) continue;
+    if (keys->candidates.size() == most_keys || scanned == most_scanned) {
       keys->next_key = row.key;
       break;
     }
     last = row.key;
-    const auto ordinal = static_cast<uint32_t>(keys->candidates.size());
-    keys->candidates.push_back({HashKey128(row.key, salt), ordinal});
-    summer.Add(keys->candidates.back().hash, &keys->sum);
+    const auto ordinal = static_cast<uint32_t>(scanned++);
+    const KeyHash128 hash = HashKey128(row.key, salt);
+    summer.Add(hash, &keys->sum);
     sample.Add(row.key);
-    if (keys->candidates.back().hash.low % KeyBits::kSparse == 0) sparse.Add(row.key);
+    if (hash.low % KeyBits::kSparse == 0) sparse.Add(row.key);
+    if (sweep && !sweep->MayContain(row.key)) {
+      if (ready.prunes) continue;
+      keys->uncovered = true;
+      sweep.reset();
+    }
+    keys->candidates.push_back({hash, ordinal});
   }
   keys->bits_per_key = sample.BitsPerKey();
   keys->sparse_bits_per_key = sparse.keys() < kFewSparseKeys

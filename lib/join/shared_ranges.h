@@ -31,7 +31,7 @@ class SharedRanges {
   struct Options {
     uint64_t salt = 0;  // of all sessions
     // Ranges that not all sessions have taken, 24 bytes per key each.
-    size_t most_kept = 8;
+    size_t most_kept = 4;
     std::chrono::milliseconds patience{2000};  // with those that are behind
   };
 

@@ -12,6 +12,8 @@
 
 #include <absl/status/status.h>
 
+#include "join/ready_filter.h"
+
 namespace rocksieve::join {
 
 // Keys from `begin` on, up to but without `end`; to the last one if there is none.
@@ -47,6 +49,9 @@ class Source {
   // Rows without the attribute that is joined on, with an empty key, which match nothing on the
   // other side: like NULL in SQL's EXISTS. Null if there are none.
   virtual std::unique_ptr<Cursor> ScanAbsent() { return nullptr; }
+  // Filters that there are already of the keys in the interval, those that a scan would show; null
+  // if there are none. One reader at a time.
+  virtual std::unique_ptr<ReadyFilterReader> ReadyFilters(const KeyInterval&) { return nullptr; }
   // Of distinct keys, as far as it is known without a scan. Only decides who begins.
   virtual uint64_t EstimateKeys() = 0;
 };

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "join/ready_choice.h"
+
 namespace rocksieve::join {
 
 // Bytes of messages by what they are for.
@@ -37,6 +39,14 @@ struct Statistics {
   uint64_t keys_pruned = 0, false_positives = 0;
   double shipped_keys_bytes = 0, textbook_bloom_join_bytes = 0;
   Traffic sent, received;
+
+  // Filters that lay ready when the session began.
+  struct ReadyFilters {
+    ReadyChoice choice = ReadyChoice::kNotThere;
+    uint64_t filters = 0, bytes = 0;
+    uint64_t pruned_keys = 0;       // of the side that received them
+    uint64_t withdrawn_ranges = 0;  // begun with them in vain
+  } ready;
 };
 
 }  // namespace rocksieve::join

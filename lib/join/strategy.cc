@@ -22,6 +22,8 @@ std::string_view NameOf(Strategy strategy) {
       return "sketch";
     case Strategy::kSymbols:
       return "symbols";
+    case Strategy::kSstFilters:
+      return "sst-filters";
   }
   return "unknown";
 }
@@ -30,6 +32,7 @@ std::optional<Strategy> StrategyNamed(std::string_view name) {
   for (const Strategy strategy : kAllStrategies) {
     if (NameOf(strategy) == name) return strategy;
   }
+  if (name == NameOf(Strategy::kSstFilters)) return Strategy::kSstFilters;
   return std::nullopt;
 }
 
@@ -39,7 +42,7 @@ std::string StrategyNames() {
     if (!names.empty()) names += ", ";
     names += NameOf(strategy);
   }
-  return names;
+  return names + ", " + std::string(NameOf(Strategy::kSstFilters));
 }
 
 }  // namespace rocksieve::join

@@ -19,14 +19,17 @@ enum class Strategy : uint8_t {
   kPingPong,  // ribbon filters to and fro, then a list or symbols
   kSketch,    // partitioned PinSketch, and symbols for what it leaves
   kSymbols,   // rateless reconciliation
+  kSstFilters,  // kAuto, after filters that one side has already, in its SST files (ready_choice.h)
 };
 
+// That settle a range: all but kSstFilters.
 inline constexpr Strategy kAllStrategies[] = {
     Strategy::kAuto,   Strategy::kKeys,   Strategy::kList,     Strategy::kBloom,
     Strategy::kCuckoo, Strategy::kRibbon, Strategy::kPingPong, Strategy::kSketch,
     Strategy::kSymbols};
 
-// "auto", "keys", "list", "bloom", "cuckoo", "ribbon", "ping-pong", "sketch", "symbols".
+// "auto", "keys", "list", "bloom", "cuckoo", "ribbon", "ping-pong", "sketch", "symbols",
+// "sst-filters".
 std::string_view NameOf(Strategy strategy);
 std::optional<Strategy> StrategyNamed(std::string_view name);
 std::string StrategyNames();  // all of them, with commas

@@ -59,6 +59,9 @@ class Driver {
   absl::Status TakeAll() {
     std::string piece;
     while (exchange_->TakeArrived(&piece)) {
+      // A side that never stops talking is never waited for.
+      const absl::Status cancelled = cancellation_->Check();
+      if (!cancelled.ok()) return cancelled;
       unanswered_bytes_ = exchange_->HasRoom() ? 0 : unanswered_bytes_ + piece.size();
       if (unanswered_bytes_ > limits_.most_unanswered_bytes) {
         return absl::ResourceExhaustedError(

@@ -36,13 +36,30 @@ bool IsSame(const KeyInterval& a, const KeyInterval& b) {
   return a.begin == b.begin && a.end == b.end;
 }
 
+// Ends work at the deadline that is done for one message, however long it takes.
+class CancellableSink final : public Sink {
+ public:
+  CancellableSink(Sink* sink, const Cancellation* cancellation)
+      : sink_(sink), cancellation_(cancellation) {}
+  absl::Status Add(const Row& row, Side from) override {
+    const absl::Status cancelled = cancellation_->Check();
+    return cancelled.ok() ? sink_->Add(row, from) : cancelled;
+  }
+  absl::Status Commit() override { return sink_->Commit(); }
+  absl::Status Discard() override { return sink_->Discard(); }
+
+ private:
+  Sink* const sink_;
+  const Cancellation* const cancellation_;
+};
+
 class RemoteJoin {
  public:
   RemoteJoin(const Remote& remote, Source* source, ResultSink* sink,
              const RemoteJoinOptions& options, const Cancellation* cancellation,
              RemoteJoinReport* report)
       : remote_(remote),
-        source_(source, cancellation),
+        source_(source, cancellation, "on this side: "),
         sink_(sink),
         options_(options),
         cancellation_(cancellation),
@@ -80,9 +97,9 @@ class RemoteJoin {
            (absl::IsInternal(status) && absl::StrContains(status.message(), "RST_STREAM"));
   }
 
-  // With the range that was not finished, if any could be.
+  // With the range that was not finished, once one was begun.
   absl::Status Located(const absl::Status& status) const {
-    return view_.empty() ? status : Naming(*rest_, status);
+    return report_->statistics.ranges == 0 ? status : Naming(*rest_, status);
   }
 
   absl::Status Attempt() {
@@ -110,7 +127,8 @@ class RemoteJoin {
     };
     const absl::Status forced = ForceStrategy(options_.strategy, &asking.planner);
     if (!forced.ok()) return forced;
-    AskingSide session(&source_, sink_, asking);
+    CancellableSink sink(sink_, cancellation_);
+    AskingSide session(&source_, &sink, asking);
     WireCounts counts;
     const absl::Status status = (*remote)->Run(&session, &counts);
     if (asking.shared != nullptr) asking.shared->Leave();

@@ -146,6 +146,7 @@ RocksDbSource::RocksDbSource(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* famil
 }
 
 RocksDbSource::~RocksDbSource() {
+  tree_.memtables.reset();
   idle_.clear();
   if (own_snapshot_ != nullptr) db_->ReleaseSnapshot(own_snapshot_);
 }
@@ -166,8 +167,21 @@ void RocksDbSource::PinIterators() {
     for (size_t i = 0; i < options_.pinned_iterators; i++) {
       idle_.emplace_back(db_->NewIterator(read_, family_));
     }
-    if (Property(db_, family_, state) == before) return;
+    // Memtables and files last: whatever moved between them and the iterators shows in the number.
+    PinTree(db_, family_, read_, &tree_);
+    if (Property(db_, family_, state) == before) {
+      tree_is_pinned_ = !idle_.empty() && before != 0;
+      return;
+    }
   }
+}
+
+std::unique_ptr<ReadyFilterReader> RocksDbSource::ReadyFilters(const KeyInterval& interval) {
+  if (!tree_is_pinned_ || options_.any_order) return nullptr;
+  KeyInterval shown = {std::max(interval.begin, options_.interval.begin), interval.end};
+  const std::optional<std::string>& last = options_.interval.end;
+  if (last && (!shown.end || *last < *shown.end)) shown.end = last;
+  return ReadSstFilters(&tree_, shown);
 }
 
 // RocksDB estimates for all keys; of an interval, as many as its share of the bytes.

@@ -5,6 +5,10 @@
 // filters, DeleteFilesInRange() and FIFO compaction do not respect: scans use iterators that were
 // all made at the start and hold its memtables and files. They are held until the source goes.
 //
+// The filters of its SST files are those of the files that the pinned iterators hold, so that they
+// have every key that a scan shows, whatever is written, flushed, compacted or dropped meanwhile.
+// Where RocksDB changed the files so often that it cannot be known which these are, there are none.
+//
 // Scans leave the block cache alone, and see every key, whatever the prefix extractor.
 #pragma once
 
@@ -18,6 +22,7 @@
 #include <rocksdb/db.h>
 
 #include "join/source.h"
+#include "join/sst_filters.h"
 
 namespace rocksieve::join {
 
@@ -47,6 +52,7 @@ class RocksDbSource final : public Source {
   // Cursors must not outlive the source.
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
   uint64_t EstimateKeys() override { return estimated_keys_; }
+  std::unique_ptr<ReadyFilterReader> ReadyFilters(const KeyInterval& interval) override;
 
  private:
   class RangeCursor;
@@ -63,6 +69,8 @@ class RocksDbSource final : public Source {
   rocksdb::ReadOptions read_;
   const rocksdb::Snapshot* own_snapshot_ = nullptr;
   std::vector<std::unique_ptr<rocksdb::Iterator>> idle_;
+  PinnedTree tree_;
+  bool tree_is_pinned_ = false;  // is just what the first iterators show
   uint64_t estimated_keys_ = 0;
 };
 

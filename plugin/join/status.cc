@@ -19,7 +19,8 @@ absl::StatusCode CodeOf(const rocksdb::Status& status) {
 
 absl::Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
   if (status.ok()) return absl::OkStatus();
-  const std::string text = std::string(doing) + ": " + status.ToString();
+  std::string text = std::string(doing) + ": " + status.ToString();
+  if (status.IsCorruption()) text += ": the file is damaged, restore it from a backup";
   return absl::Status(CodeOf(status), absl::string_view(text.data(), text.size()));
 }
 

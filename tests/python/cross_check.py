@@ -12,23 +12,19 @@ with 1.
 import argparse
 import json
 import random
-import subprocess
 import sys
 import time
 
 import rocksieve_format as fmt
+from damages import DAMAGES
+from filter_tool import Difference, Tool, require_equal, to_hex
+from random_filters import (MIN_BITS, other_keys, random_bits, random_key_count, random_keys,
+                            random_rate)
 
 FAMILY_NAMES = {fmt.BLOOM: "bloom", fmt.CUCKOO: "cuckoo", fmt.RIBBON: "ribbon"}
-MIN_BITS = {fmt.BLOOM: 1, fmt.CUCKOO: 2.5, fmt.RIBBON: 1}
-MAX_BITS = {fmt.BLOOM: 64, fmt.CUCKOO: 64, fmt.RIBBON: 32}
 MAX_ASKED = 300  # of the keys of one filter
 DAMAGES_PER_RANDOM_FILTER = 8
 DAMAGES_PER_CHOSEN_FILTER = 40
-
-
-class Difference(Exception):
-    pass
-
 
 # Numbers of keys "key%d" of which three share one window in all attempts to build their shard, or
 # in all but the last.
@@ -37,221 +33,6 @@ HARD_TO_BUILD = (
     list(range(3069)) + [7308234, 10655654, 70944445],
     list(range(3069)) + [30261487, 33981479, 49281121],
 )
-
-
-def to_hex(data):
-    return data.hex() or "-"
-
-
-def from_hex(text):
-    return b"" if text == "-" else bytes.fromhex(text)
-
-
-class Tool:
-    """The C++ side. Remembers what it was asked last, for the report of a difference."""
-
-    def __init__(self, path):
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, bufsize=1 << 20)
-        self.request = self.answer = ""
-
-    def ask(self, *words):
-        self.request = " ".join(words)
-        self.answer = ""
-        try:
-            self.process.stdin.write(self.request + "\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        if not line:
-            raise Difference(f"filter_tool ended with code {self.process.wait()}")
-        self.answer = line.rstrip("\n")
-        return self.answer.split(" ")
-
-    def close(self):
-        self.request = self.answer = ""
-        self.process.stdin.close()
-        if self.process.wait() != 0:  # a sanitizer may have its last word at the end
-            raise Difference(f"filter_tool ended with code {self.process.returncode}")
-
-    def build(self, spec, keys):
-        return from_hex(self.ask("build", spec, *map(to_hex, keys))[0])
-
-    def query(self, block, keys):
-        """The state and a string of 0 and 1."""
-        state, answers = self.ask("query", to_hex(block), *map(to_hex, keys))
-        return state, answers
-
-    def info(self, block):
-        return self.ask("info", to_hex(block))
-
-    def hash(self, salt, keys):
-        block = fmt.encode_bloom([], 10, salt)  # the least that has a salt
-        return [int(word) for word in self.ask("hash", to_hex(block), *map(to_hex, keys))]
-
-
-def require_equal(what, cpp, python):
-    if cpp != python:
-        raise Difference(f"{what}:\n  C++:    {cpp}\n  Python: {python}")
-
-
-# ---- What to build -------------------------------------------------------------------------------
-
-
-def random_bits(rng, family):
-    """Bits per key, as the text of a spec."""
-    low, high = MIN_BITS[family], MAX_BITS[family]
-    kind = rng.random()
-    if kind < 0.1:
-        return str(low)
-    if kind < 0.2:
-        return str(high)
-    if kind < 0.5:
-        return str(rng.randint(int(low + 0.5), high))
-    # Small amounts get their share: that is where the number of probes changes.
-    amount = rng.uniform(low, 20 if kind < 0.75 else high)
-    return f"{amount:.{rng.randint(1, 9)}f}"
-
-
-def random_rate(rng):
-    """A false-positive rate in percent, as the text of a spec."""
-    return f"{10 ** rng.uniform(-4, 1.69):.6f}%"
-
-
-def random_key_count(rng):
-    kind = rng.random()
-    if kind < 0.5:
-        return rng.randint(0, 16)
-    if kind < 0.985:
-        return int(16 * 16 ** rng.random())
-    return int(256 * 20 ** rng.random())
-
-
-def random_keys(rng, count):
-    kind = rng.choice(
-        ["bytes", "short", "numbered", "long prefix", "few", "taking turns", "extreme"])
-    start = rng.randint(0, 10**6)
-
-    def key(i):
-        if kind == "bytes":
-            return rng.randbytes(rng.randint(0, 300))
-        if kind == "short":
-            return rng.randbytes(rng.randint(0, 3))
-        if kind == "numbered":
-            return b"key%08d" % (start + i)
-        if kind == "long prefix":  # around the length at which range keys are cut
-            return b"p" * rng.randint(29, 33) + rng.randbytes(rng.randint(0, 2))
-        if kind == "few":
-            return b"%d" % rng.randint(0, 1 + count // 3)
-        if kind == "taking turns":  # many keys by count, few in truth: cuckoo shards without keys
-            return b"key%d" % (start + i % 3)
-        return bytes([rng.choice([0, 255])]) * rng.randint(0, 40)
-
-    keys = [key(i) for i in range(count)]
-    if kind == "taking turns" and rng.random() < 0.2:
-        keys *= 3000 // max(1, count) + 1
-    elif rng.random() < 0.5:
-        keys.sort()  # as a database adds them; duplicates become adjacent
-    return keys
-
-
-def other_keys(rng, keys, count):
-    """Keys that most likely were not added, some of them close to those that were."""
-    others = [rng.randbytes(rng.randint(0, 40)) for _ in range(count)]
-    for key in rng.sample(keys, min(len(keys), count // 4)):
-        others.append(key + b"\0")
-        others.append(key[:-1])
-    return others
-
-
-# ---- What to damage ------------------------------------------------------------------------------
-
-
-def resealed(body):
-    """A block with a check word that is right whatever the bytes before it say."""
-    return fmt.seal(bytes(body))
-
-
-def with_random_bytes(rng, block):
-    damaged = bytearray(block)
-    for _ in range(rng.choice([1, 1, 1, 2, 5])):
-        damaged[rng.randrange(len(damaged))] = rng.randrange(256)
-    return bytes(damaged)
-
-
-def with_one_bit_flipped(rng, block):
-    damaged = bytearray(block)
-    damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
-    return bytes(damaged)
-
-
-def cut_or_grown(rng, block):
-    at = rng.choice([0, len(block), rng.randint(0, len(block))])
-    if rng.random() < 0.5:
-        return block[:at] + block[at + rng.randint(1, 40):]
-    return block[:at] + rng.randbytes(rng.randint(1, 40)) + block[at:]
-
-
-def with_some_marks(rng, block):
-    """Keeps only some of the three marks, in a block of any size."""
-    inside = rng.randbytes(rng.choice([0, 1, 10, 21, 22, 23, 100]))
-    head, tail, trailer = fmt.HEAD_MAGIC, fmt.TAIL_MAGIC, fmt.TRAILER
-    marks = [mark if rng.random() < 0.5 else rng.randbytes(len(mark))
-             for mark in (head, tail, trailer)]
-    return marks[0] + inside + marks[1] + marks[2]
-
-
-def resealed_header(rng, block):
-    body = bytearray(block[:-17])
-    body[rng.randint(4, 15)] = rng.choice([0, 1, 2, 3, 8, 60, 61, 255, rng.randrange(256)])
-    return resealed(body)
-
-
-def resealed_lengths(rng, block):
-    body = bytearray(block[:-17])
-    body[rng.choice([-1, -2])] = rng.choice([0, 1, 2, 31, 32, 33, 127, 128, 160, 161, 255])
-    return resealed(body)
-
-
-def resealed_longer_range(rng, block):
-    """Range keys that may be longer than is allowed, and are there."""
-    body = bytearray(block[:-17])
-    more = rng.randint(1, 40)
-    body[-2:-2] = rng.randbytes(more)
-    length = rng.choice([-1, -2])
-    body[length] = (body[length] + more) % 256
-    return resealed(body)
-
-
-def resealed_payload_head(rng, block):
-    """Changes one of the first 32-bit numbers of the payload: those of a cuckoo filter matter."""
-    body = bytearray(block[:-17])
-    at = 16 + 4 * rng.randint(0, 4)
-    if at + 4 > len(body):
-        return resealed(body)
-    old = int.from_bytes(body[at:at + 4], "little")
-    new = rng.choice([0, 1, 2, old + 1, old - 1, 2**31, 2**32 - 1, rng.getrandbits(32)])
-    body[at:at + 4] = (new % 2**32).to_bytes(4, "little")
-    return resealed(body)
-
-
-def resealed_random_bytes(rng, block):
-    return resealed(bytearray(with_random_bytes(rng, block[:-17])))
-
-
-def resealed_cut_or_grown(rng, block):
-    return resealed(bytearray(cut_or_grown(rng, block[:-17])))
-
-
-DAMAGES = [
-    with_random_bytes, with_one_bit_flipped, cut_or_grown, with_some_marks, resealed_header,
-    resealed_lengths, resealed_longer_range, resealed_payload_head, resealed_random_bytes,
-    resealed_cut_or_grown,
-]
-
-
-# ---- The checks ----------------------------------------------------------------------------------
 
 
 def check_hashes(tool, rng):

@@ -10,7 +10,7 @@
 #include <rocksdb/slice_transform.h>
 
 #include "database/options_file.h"
-#include "database/table_file.h"
+#include "tables/table_file.h"
 
 namespace rocksieve::tools {
 

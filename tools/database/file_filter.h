@@ -10,8 +10,8 @@
 #include <rocksdb/status.h>
 
 #include "database/column_family.h"
-#include "database/decoded_filter.h"
-#include "database/table_file.h"
+#include "tables/decoded_filter.h"
+#include "tables/table_file.h"
 
 namespace rocksieve::tools {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "database/decoded_filter.h"
+#include "tables/decoded_filter.h"
 
 namespace rocksieve::tools {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "database/decoded_filter.h"
+#include "tables/decoded_filter.h"
 
 namespace rocksieve::tools {
 

@@ -128,7 +128,7 @@ Status OpenTable(const TreeFile& file, std::shared_ptr<const TableFile>* table) 
   *table = file.table;
   if (*table != nullptr) return Status::OK();
   std::unique_ptr<TableFile> opened;
-  const Status status = TableFile::Open(file.path, &opened);
+  const Status status = TableFile::Open(ReadOnlyEnv(), file.path, &opened);
   *table = std::move(opened);
   return status;
 }

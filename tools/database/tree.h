@@ -12,7 +12,7 @@
 #include "database/database.h"
 #include "database/file_filter.h"
 #include "database/filter_setting.h"
-#include "database/table_file.h"
+#include "tables/table_file.h"
 #include "progress.h"
 
 namespace rocksieve::tools {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "database/open_errors.h"
+#include "database/read_only_env.h"
 #include "inspect/inspection.h"
 
 namespace rocksieve::tools {
@@ -53,7 +54,7 @@ double Inspection::BitsPerEntry() const {
 }
 
 Status Inspect(const std::string& path, Inspection* result) {
-  const Status status = TableFile::Open(path, &result->file);
+  const Status status = TableFile::Open(ReadOnlyEnv(), path, &result->file);
   if (!status.ok()) return CannotRead(path, status);
   result->filter = std::make_unique<FileFilter>(*result->file);
   result->predicted_rate = result->filter->PredictedRate();

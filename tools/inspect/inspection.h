@@ -10,7 +10,7 @@
 
 #include "database/file_filter.h"
 #include "database/filter_load.h"
-#include "database/table_file.h"
+#include "tables/table_file.h"
 
 namespace rocksieve::tools {
 

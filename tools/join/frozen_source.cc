@@ -29,6 +29,10 @@ class HoldingSource final : public join::Source {
   }
   std::unique_ptr<join::Cursor> ScanAbsent() override { return source_->ScanAbsent(); }
   uint64_t EstimateKeys() override { return source_->EstimateKeys(); }
+  std::unique_ptr<join::ReadyFilterReader> ReadyFilters(
+      const join::KeyInterval& interval) override {
+    return source_->ReadyFilters(interval);
+  }
 
  private:
   // In the order in which they stand on one another.

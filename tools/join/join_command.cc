@@ -19,6 +19,7 @@
 #include "join/join_progress.h"
 #include "join/result_output.h"
 #include "join/security_flags.h"
+#include "join/sst_filters.h"
 #include "transport/address.h"
 #include "transport/strategy.h"
 
@@ -55,6 +56,7 @@ absl::Status Complete(Flags* flags) {
   if (!tokens.ok()) return tokens.status();
   if (!tokens->empty()) run->token = tokens->front();
   run->security = SecurityOf(flags->security, "client");
+    run->remote.asking.ready.decode_builtin = join::DecodeBuiltinFilter;
   run->remote.asking.most_row_bytes = uint64_t(flags->largest_row_mib) << 20;
   run->remote.keep_ranges = flags->explain == "analyze";
   run->remote.limits.exchange.silence = std::chrono::seconds(flags->silence_seconds);
@@ -172,7 +174,7 @@ int Run(Flags flags) {
 void AddFlags(CLI::App* parser, Flags* flags) {
   JoinRunOptions* run = &flags->run;
   const auto text = [&](const char* name, std::string* value, const char* type,
-                        const char* description) {
+                        const std::string& description) {
     return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
   };
   text("--db", &run->directory, "DIR", "this side's database")->required();
@@ -242,7 +244,7 @@ Command AddJoinCommand(CLI::App* parent) {
        .summary = "what a database and those of servers have in common, or not",
        .description = "Exact, in few bytes. FILE appears when it is complete; the standard output "
                       "gets only rows that are proven right.",
-       .exit_codes = "0 done; 1 the sides contradict each other; 2 could not run",
+       .exit_codes = "0 done; 1 the sides contradict each other, or a file is damaged; 2 could not run",
        .example = "Example, the rows that a replica lacks:\n"
                   "  rocksieve join --db=mine --remote=a:7420 --op=difference "
                   "--certs=certs"});

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "database/file_filter.h"
-#include "database/table_file.h"
+#include "tables/table_file.h"
 #include "parallel.h"
 #include "probe/keys_that_meet.h"
 

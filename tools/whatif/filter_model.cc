@@ -7,7 +7,7 @@
 #include <rocksieve/filter.h>
 
 #include "budget/builtin_model.h"
-#include "database/legacy_bloom.h"
+#include "tables/legacy_bloom.h"
 #include "policy_spec.h"
 #include "rocksdb_abi.h"
 #include "whatif/partitions.h"

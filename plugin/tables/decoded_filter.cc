@@ -1,4 +1,4 @@
-#include "database/decoded_filter.h"
+#include "tables/decoded_filter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,12 +7,12 @@
 #include <rocksdb/filter_policy.h>
 
 #include "budget/builtin_model.h"
-#include "database/legacy_bloom.h"
-#include "database/our_parameters.h"
+#include "tables/legacy_bloom.h"
+#include "tables/our_parameters.h"
 #include "format/coding.h"
 #include "rocksdb_abi.h"
 
-namespace rocksieve::tools {
+namespace rocksieve {
 namespace {
 
 constexpr size_t kTrailerBytes = 5;
@@ -165,4 +165,4 @@ std::string DecodedFilter::Parameters() const {
   }
 }
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

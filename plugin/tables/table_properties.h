@@ -5,10 +5,10 @@
 
 #include <rocksdb/status.h>
 
-#include "database/table_file.h"
+#include "tables/table_file.h"
 
-namespace rocksieve::tools {
+namespace rocksieve {
 
 rocksdb::Status ParseProperties(std::string_view block, TableProperties* properties);
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

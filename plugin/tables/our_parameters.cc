@@ -1,4 +1,4 @@
-#include "database/our_parameters.h"
+#include "tables/our_parameters.h"
 
 #include <cstdio>
 
@@ -8,7 +8,7 @@
 #include "filter/family.h"
 #include "ribbon/reader.h"
 
-namespace rocksieve::tools {
+namespace rocksieve {
 namespace {
 
 std::string BloomParameters(const FilterBlockInfo& info) {
@@ -69,4 +69,4 @@ std::string OurParameters(const FilterBlockInfo& info) {
   return "";
 }
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

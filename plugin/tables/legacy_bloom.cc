@@ -1,9 +1,9 @@
-#include "database/legacy_bloom.h"
+#include "tables/legacy_bloom.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace rocksieve::tools {
+namespace rocksieve {
 
 LegacyBloom PredictLegacyBloom(uint64_t keys, double bits_per_key) {
   constexpr double kLineBits = 512, kTrailerBytes = 5;
@@ -38,4 +38,4 @@ double LegacyBloomRate(double keys, double bytes, int probes) {
   return std::min(1.0, filter + hash - filter * hash);
 }
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

@@ -16,7 +16,7 @@
 #include <rocksdb/status.h>
 #include <rocksdb/table.h>
 
-namespace rocksieve::tools {
+namespace rocksieve {
 
 // Where a block stands in its file; size without the five bytes that follow it.
 struct BlockPlace {
@@ -64,4 +64,4 @@ rocksdb::Status ForEachIndexEntry(
 // none.
 bool TakeVarint(std::string_view* bytes, uint64_t* value);
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

@@ -1,10 +1,10 @@
-#include "database/sst_block.h"
+#include "tables/sst_block.h"
 
 #include <algorithm>
 
 #include "format/coding.h"
 
-namespace rocksieve::tools {
+namespace rocksieve {
 namespace {
 
 using rocksdb::Status;
@@ -192,4 +192,4 @@ Status ForEachIndexEntry(std::string_view block, bool delta_values,
   return Status::OK();
 }
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

@@ -1,12 +1,11 @@
-#include "database/table_file.h"
+#include "tables/table_file.h"
 
 #include <algorithm>
 #include <string_view>
 
-#include "database/read_only_env.h"
-#include "database/table_properties.h"
+#include "tables/table_properties.h"
 
-namespace rocksieve::tools {
+namespace rocksieve {
 namespace {
 
 using rocksdb::Status;
@@ -31,10 +30,10 @@ Status About(const std::string& what, const Status& status) {
 
 }  // namespace
 
-Status TableFile::Open(const std::string& path, std::unique_ptr<TableFile>* result) {
+Status TableFile::Open(rocksdb::Env* env, const std::string& path,
+                       std::unique_ptr<TableFile>* result) {
   std::unique_ptr<TableFile> file(new TableFile);
   file->path_ = path;
-  rocksdb::Env* const env = ReadOnlyEnv();
   Status status = env->GetFileSize(path, &file->bytes_);
   if (status.ok()) status = env->NewRandomAccessFile(path, &file->file_, rocksdb::EnvOptions());
   if (status.ok()) status = ReadFooter(file->file_.get(), file->bytes_, &file->footer_);
@@ -100,4 +99,4 @@ Status TableFile::ReadFilterBlock(BlockPlace place, std::string* block) const {
   return ReadBlock(file_.get(), bytes_, footer_, place, /*check=*/true, block);
 }
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

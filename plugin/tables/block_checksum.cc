@@ -3,9 +3,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "database/sst_block.h"
+#include "tables/sst_block.h"
 
-namespace rocksieve::tools {
+namespace rocksieve {
 namespace {
 
 // CRC-32C (Castagnoli), one byte at a time: fast enough for filters.
@@ -51,4 +51,4 @@ uint32_t BlockChecksum(rocksdb::ChecksumType type, std::string_view bytes) {
   return 0;
 }
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

@@ -1,4 +1,4 @@
-#include "database/table_properties.h"
+#include "tables/table_properties.h"
 
 #include <map>
 #include <string>
@@ -6,7 +6,7 @@
 #include <rocksdb/table.h>
 #include <rocksdb/table_properties.h>
 
-namespace rocksieve::tools {
+namespace rocksieve {
 namespace {
 
 using Names = rocksdb::TablePropertiesNames;
@@ -66,4 +66,4 @@ rocksdb::Status ParseProperties(std::string_view block, TableProperties* propert
   return status;
 }
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

@@ -13,7 +13,7 @@ namespace ROCKSDB_NAMESPACE {
 class FilterBitsReader;
 }
 
-namespace rocksieve::tools {
+namespace rocksieve {
 
 enum class BlockKind {
   kOurs,          // info.family says which family
@@ -72,4 +72,4 @@ class DecodedFilter {
   std::shared_ptr<ROCKSDB_NAMESPACE::FilterBitsReader> builtin_;
 };
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

@@ -10,9 +10,9 @@
 #include <rocksdb/env.h>
 #include <rocksdb/status.h>
 
-#include "database/sst_block.h"
+#include "tables/sst_block.h"
 
-namespace rocksieve::tools {
+namespace rocksieve {
 
 // What a file says of itself; rocksdb/table_properties.h has more on each of them.
 struct TableProperties {
@@ -63,7 +63,8 @@ struct FilterPlaces {
 class TableFile {
  public:
   // Any error is about this file: NotFound (deleted), IOError (no permission), Corruption.
-  static rocksdb::Status Open(const std::string& path, std::unique_ptr<TableFile>* file);
+  static rocksdb::Status Open(rocksdb::Env* env, const std::string& path,
+                              std::unique_ptr<TableFile>* file);
 
   const TableProperties& properties() const { return properties_; }
   const TableFooter& footer() const { return footer_; }
@@ -87,4 +88,4 @@ class TableFile {
   TableProperties properties_;
 };
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

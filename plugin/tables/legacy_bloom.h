@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace rocksieve::tools {
+namespace rocksieve {
 
 // What NewBloomFilterPolicy(bits_per_key) takes for so many keys: whole bits per key, and an odd
 // number of lines. Source: LegacyBloomBitsBuilder in table/block_based/filter_policy.cc,
@@ -17,4 +17,4 @@ LegacyBloom PredictLegacyBloom(uint64_t keys, double bits_per_key);
 // The rate of a filter of so many bytes, without the five at its end.
 double LegacyBloomRate(double keys, double bytes, int probes);
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

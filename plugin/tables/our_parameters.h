@@ -6,7 +6,7 @@
 
 #include <rocksieve/filter.h>
 
-namespace rocksieve::tools {
+namespace rocksieve {
 
 // "rocksieve.bloom"
 std::string OurFamilyName(Family family);
@@ -14,4 +14,4 @@ std::string OurFamilyName(Family family);
 // "8 probes, 157 lines of 64 bytes"
 std::string OurParameters(const FilterBlockInfo& info);
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

@@ -1,0 +1,335 @@
+// Filters of SST files as the first move of a join, held against what the databases show.
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/convenience.h>
+
+#include "database/frozen_view.h"
+#include "join/ready_filter_set.h"
+#include "join/sst_filters.h"
+#include "join_support.h"
+#include "tables/table_file.h"
+
+namespace rocksieve::join {
+namespace {
+
+struct Variant {
+  std::string name;
+  rocksdb::Options options;
+  bool has_filters = true;
+};
+
+std::vector<Variant> AllVariants() {
+  std::vector<Variant> variants;
+  const auto add = [&](const std::string& name, DbConfig config, bool has_filters = true) {
+    rocksdb::Options options = config.Build();
+    options.merge_operator = Appending();
+    variants.push_back({name, options, has_filters});
+  };
+  for (const char* spec :
+       {"rocksieve.bloom:10", "rocksieve.ribbon:10", "rocksieve.cuckoo:12", "rocksieve.auto:10"}) {
+    add(spec, DbConfig(spec));
+    add(spec + std::string(" partitioned"), DbConfig(spec).Partitioned(300));
+  }
+  const auto builtin = [](const rocksdb::FilterPolicy* policy) {
+    return DbConfig(PolicyPtr(policy));
+  };
+  add("Bloom", builtin(rocksdb::NewBloomFilterPolicy(10)));
+  add("Ribbon", builtin(rocksdb::NewRibbonFilterPolicy(10, /*bloom_before_level=*/-1)));
+  add("Bloom partitioned", builtin(rocksdb::NewBloomFilterPolicy(10)).Partitioned(300));
+  DbConfig legacy = builtin(rocksdb::NewBloomFilterPolicy(10));
+  legacy.table.format_version = 4;
+  add("Bloom of format 4", legacy);
+  DbConfig both("rocksieve.bloom:10");
+  both.options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(3));
+  add("whole keys and prefixes", both);
+  add("no filter", DbConfig(PolicyPtr()), false);
+  both.table.whole_key_filtering = false;
+  add("prefixes only", both, false);
+  DbConfig hits("rocksieve.bloom:10");
+  hits.options.optimize_filters_for_hits = true;
+  add("optimize_filters_for_hits", hits);
+  return variants;
+}
+
+std::vector<std::string> KeysShownBy(Source* source, const KeyInterval& interval = {}) {
+  std::vector<std::string> keys;
+  const std::unique_ptr<Cursor> cursor = source->Scan(interval);
+  Row row;
+  while (cursor->Next(&row)) keys.emplace_back(row.key);
+  Must(cursor->status());
+  return keys;
+}
+
+// False if the source has no filters.
+bool Load(Source* source, ReadyFilterSet* set, const KeyInterval& interval = {}) {
+  const std::unique_ptr<ReadyFilterReader> reader = source->ReadyFilters(interval);
+  if (reader == nullptr) return false;
+  ReadyFilter filter;
+  while (reader->Next(&filter)) EXPECT_TRUE(set->Add(std::move(filter))) << "fences fall";
+  EXPECT_FALSE(reader->failed());
+  set->Complete();
+  return true;
+}
+
+void ExpectCovers(const ReadyFilterSet& set, const std::vector<std::string>& keys) {
+  ReadyFilterSet::Sweep sweep(set);
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(sweep.MayContain(key)) << "lost: " << testing::PrintToString(key);
+  }
+}
+
+TEST(SstFilters, PassEveryKeyThatIsThere) {
+  Random random = SeededRandom(1);
+  for (const Variant& variant : AllVariants()) {
+    SCOPED_TRACE(variant.name);
+    TemporaryDirectory directory;
+    const DbPtr db = Open(variant.options, directory / "db");
+    Model model;
+    for (int part = 0; part < 5; part++) {
+      WriteAtRandom(db.get(), db->DefaultColumnFamily(), 400, random, &model);
+      const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+      Must(source.status());
+      const std::vector<std::string> keys = KeysShownBy(source->get());
+      ASSERT_EQ(keys.size(), model.size());
+      ReadyFilterSet set(DecodeBuiltinFilter);
+      ASSERT_TRUE(Load(source->get(), &set));
+      ExpectCovers(set, keys);
+      for (int i = 0; i < 10; i++) {
+        KeyInterval interval{RandomKey(random), std::nullopt};
+        if (i % 3 != 0) interval.end = RandomKey(random);
+        if (interval.end && *interval.end < interval.begin) continue;
+        ReadyFilterSet part_of_set(DecodeBuiltinFilter);
+        ASSERT_TRUE(Load(source->get(), &part_of_set, interval));
+        ExpectCovers(part_of_set, KeysShownBy(source->get(), interval));
+      }
+    }
+  }
+}
+
+TEST(SstFilters, DenyOthersAtTheRateTheyOffer) {
+  constexpr uint64_t kKeys = 20000;
+  for (const Variant& variant : AllVariants()) {
+    SCOPED_TRACE(variant.name);
+    TemporaryDirectory directory;
+    const DbPtr db = Open(variant.options, directory / "db");
+    WriteOverlappingFiles(db.get(), kKeys, 2);
+    // In the memtable only.
+    for (uint64_t i = kKeys; i < kKeys + 100; i++) {
+      Must(db->Put(rocksdb::WriteOptions(), PresentKey(i), ""));
+    }
+    const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+    Must(source.status());
+    const ReadyOffer offer = (*source)->ReadyFilters({})->Offer();
+    ReadyFilterSet set(DecodeBuiltinFilter);
+    ASSERT_TRUE(Load(source->get(), &set));
+    ExpectCovers(set, KeysShownBy(source->get()));
+    ReadyFilterSet::Sweep sweep(set);
+    uint64_t passed = 0;
+    for (uint64_t i = 0; i < kKeys + 99; i++) passed += sweep.MayContain(MissingKey(i));
+    const double rate = static_cast<double>(passed) / kKeys;
+    EXPECT_EQ(offer.exists(), variant.has_filters);
+    if (!variant.has_filters) {
+      EXPECT_GT(rate, 0.99);
+      continue;
+    }
+    EXPECT_LT(rate, 0.1);
+    // Nobody knows what `auto` gave to each partition.
+    const double tolerance = variant.name.find("auto") != std::string::npos ? 3 : 1.5;
+    EXPECT_NEAR(std::log2(rate + 1e-4), std::log2(offer.pass_rate + 1e-4), tolerance);
+    EXPECT_NEAR(static_cast<double>(offer.bytes), static_cast<double>(set.bytes()),
+                0.2 * static_cast<double>(set.bytes()) + 256.0 * static_cast<double>(set.size()));
+    if (variant.name.find("partitioned") != std::string::npos) {
+      EXPECT_GT(set.size(), 20u);
+    }
+  }
+}
+
+// The writer flushes, compacts and drops files all the time. A key that the source shows and its
+// filters do not is what must never be.
+TEST(SstFilters, AreThoseOfTheStateWhateverIsWritten) {
+  TemporaryDirectory directory;
+  rocksdb::Options options = OptionsOf();
+  options.disable_auto_compactions = false;
+  options.level0_file_num_compaction_trigger = 2;
+  options.write_buffer_size = 64 << 10;
+  const DbPtr db = Open(options, directory / "db");
+  rocksdb::ColumnFamilyHandle* const family = db->DefaultColumnFamily();
+  std::atomic<bool> stop = false;
+  std::atomic<uint64_t> rounds = 0;
+  std::thread writer([&] {
+    Random random(2);
+    Model unused;
+    while (!stop) {
+      WriteAtRandom(db.get(), family, 50, random, &unused);
+      if (random() % 8 == 0) {
+        std::string begin = RandomKey(random), end = RandomKey(random);
+        if (end < begin) std::swap(begin, end);
+        const rocksdb::Slice from(begin), to(end);
+        Must(rocksdb::DeleteFilesInRange(db.get(), family, &from, &to));
+      }
+      rounds++;
+    }
+  });
+  int loaded = 0;
+  for (int i = 0; i < 150; i++) {
+    const auto source = RocksDbSource::Open(db.get(), family);
+    Must(source.status());
+    // Let it write, now and then, before the filters are read.
+    for (const uint64_t seen = rounds; i % 5 == 0 && rounds < seen + 3;) std::this_thread::yield();
+    ReadyFilterSet set(DecodeBuiltinFilter);
+    if (!Load(source->get(), &set)) continue;
+    loaded++;
+    ExpectCovers(set, KeysShownBy(source->get()));
+    if (testing::Test::HasFatalFailure()) break;
+  }
+  stop = true;
+  writer.join();
+  EXPECT_GT(loaded, 50);
+}
+
+TEST(SstFilters, OfAFrozenViewHaveWhatItsLogsHave) {
+  TemporaryDirectory directory;
+  const DbPtr db = Open(OptionsOf(), directory / "db");
+  Random random = SeededRandom(3);
+  Model model;
+  WriteAtRandom(db.get(), db->DefaultColumnFamily(), 2000, random, &model);
+  Flush(db.get());
+  for (int i = 0; i < 300; i++) {
+    const std::string key = RandomKey(random) + "late";
+    Must(db->Put(rocksdb::WriteOptions(), key, "v"));
+    model[key] = "v";
+  }
+  std::unique_ptr<tools::FrozenView> view;
+  Must(tools::FrozenView::Open(directory / "db", "default", &view));
+  WriteAtRandom(db.get(), db->DefaultColumnFamily(), 500, random, &model);
+  Compact(db.get());  // deletes the files that the view holds
+  const auto source = RocksDbSource::Open(view->db(), view->column_family());
+  Must(source.status());
+  ReadyFilterSet set(DecodeBuiltinFilter);
+  ASSERT_TRUE(Load(source->get(), &set));
+  const std::vector<std::string> keys = KeysShownBy(source->get());
+  EXPECT_GT(keys.size(), 300u);
+  ExpectCovers(set, keys);
+}
+
+// Bytes on the disk that changed: the file's checksum tells, and every key may be there.
+TEST(SstFilters, DamagedOnesDenyNothing) {
+  TemporaryDirectory directory;
+  const DbPtr db = Open(DbConfig("rocksieve.bloom:10").Build(), directory / "db");
+  const Oracle oracle = WriteOverlappingFiles(db.get(), 3000, 1);
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  ASSERT_EQ(files.size(), 1u);
+  const std::string path = files[0].db_path + files[0].name;
+  std::unique_ptr<TableFile> table;
+  FilterPlaces places;
+  Must(TableFile::Open(rocksdb::Env::Default(), path, &table));
+  Must(table->FindFilter(&places));
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(places.top.offset + places.top.size / 2));
+  file << std::string(64, '\0');
+  file.close();
+  const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+  Must(source.status());
+  ReadyFilterSet set(DecodeBuiltinFilter);
+  ASSERT_TRUE(Load(source->get(), &set));
+  ReadyFilterSet::Sweep sweep(set);
+  for (uint64_t i = 0; i < 2999; i++) ASSERT_TRUE(sweep.MayContain(MissingKey(i)));
+}
+
+struct CountedJoin {
+  Statistics statistics;
+  absl::Status status;
+};
+
+CountedJoin JoinWithSstFilters(Operation operation, Source* here, Source* there, Sink* sink) {
+  AskingOptions asking;
+  asking.operation = operation;
+  asking.salt = 6;
+  asking.keys_per_range = 3000;
+  asking.planner.strategy = Strategy::kSstFilters;
+  asking.ready.decode_builtin = DecodeBuiltinFilter;
+  AnsweringOptions answering;
+  answering.ready = asking.ready;
+  AskingSide asks(here, sink, asking);
+  AnsweringSide answers(there, answering);
+  CountedJoin joined;
+  joined.status = RunSessions(&asks, &answers);
+  joined.statistics = asks.statistics();
+  return joined;
+}
+
+TEST(SstFilters, JoinsAreExact) {
+  Random random = SeededRandom(4);
+  TemporaryDirectory directory;
+  int number = 0;
+  for (const Variant& variant : AllVariants()) {
+    SCOPED_TRACE(variant.name);
+    number++;
+    const DbPtr small = Open(variant.options, directory / ("small" + std::to_string(number)));
+    const DbPtr large = Open(DbConfig(PolicyPtr()).Build(),  // has none
+                             directory / ("large" + std::to_string(number)));
+    std::set<std::string> in_small, in_large;
+    const auto put = [](rocksdb::DB* db, std::set<std::string>* keys, const std::string& key) {
+      Must(db->Put(rocksdb::WriteOptions(), key, "value of " + key));
+      keys->insert(key);
+    };
+    for (int i = 0; i < 2000; i++) {
+      const std::string key = PresentKey(random() % 50000);
+      put(small.get(), &in_small, key);
+      if (i % 2 == 0) put(large.get(), &in_large, key);
+      if (i % 7 == 0) {
+        Must(small->Delete(rocksdb::WriteOptions(), key));
+        in_small.erase(key);
+      }
+      if (i % 600 == 599) Flush(small.get());
+    }
+    for (int i = 0; i < 20000; i++) put(large.get(), &in_large, NumberedKey(random() % 100000));
+    const auto few = RocksDbSource::Open(small.get(), small->DefaultColumnFamily());
+    const auto many = RocksDbSource::Open(large.get(), large->DefaultColumnFamily());
+    Must(few.status());
+    Must(many.status());
+    for (const bool small_asks : {false, true}) {
+      const std::set<std::string>& mine = small_asks ? in_small : in_large;
+      const std::set<std::string>& theirs = small_asks ? in_large : in_small;
+      for (const Operation operation : kAllOperations) {
+        std::set<std::string> matched, mine_only, theirs_only;
+        std::set_intersection(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
+                              std::inserter(matched, matched.end()));
+        std::set_difference(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
+                            std::inserter(mine_only, mine_only.end()));
+        std::set_difference(theirs.begin(), theirs.end(), mine.begin(), mine.end(),
+                            std::inserter(theirs_only, theirs_only.end()));
+        KeysOfSides sink;
+        const CountedJoin joined =
+            JoinWithSstFilters(operation, small_asks ? few->get() : many->get(),
+                               small_asks ? many->get() : few->get(), &sink);
+        ASSERT_TRUE(joined.status.ok()) << joined.status;
+        EXPECT_EQ(joined.statistics.matched_keys, matched.size());
+        EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
+        const bool all = operation == Operation::kSymmetric;
+        EXPECT_TRUE(sink.theirs == (SendsMatched(operation)            ? matched
+                                    : SendsUnmatched(operation) || all ? theirs_only
+                                                                       : std::set<std::string>()));
+        EXPECT_TRUE(sink.mine == (EmitsLocalRows(operation) ? mine_only : std::set<std::string>()));
+        if (variant.has_filters) {
+          EXPECT_EQ(joined.statistics.ready.choice,
+                    small_asks ? ReadyChoice::kAsking : ReadyChoice::kAnswering);
+          EXPECT_GT(joined.statistics.ready.pruned_keys, 15000u);
+        } else {
+          EXPECT_EQ(joined.statistics.ready.choice, ReadyChoice::kNotThere);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve::join

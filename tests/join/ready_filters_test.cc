@@ -1,0 +1,252 @@
+// Joins that begin with filters which one side has already.
+#include "ready_support.h"
+
+#include "join/messages.h"
+
+namespace rocksieve::join {
+namespace {
+
+const std::vector<std::string> kAllKinds = {"rocksieve.bloom:10", "rocksieve.ribbon:10",
+                                            "rocksieve.cuckoo:12", "builtin"};
+
+void ExpectExactResult(Operation operation, const Table& here, const Table& there,
+                       const Joined& joined) {
+  ASSERT_TRUE(joined.piped.status.ok()) << joined.piped.status;
+  EXPECT_TRUE(joined.result == Expected(operation, here, there)) << NameOf(operation);
+  const std::set<std::string> mine = KeysOf(here), theirs = KeysOf(there);
+  uint64_t matched = 0;
+  for (const std::string& key : mine) matched += theirs.count(key);
+  EXPECT_EQ(joined.statistics.matched_keys, matched);
+  EXPECT_EQ(joined.statistics.keys_of_asking_side_only, mine.size() - matched);
+  EXPECT_EQ(joined.statistics.keys_of_answering_side_only, theirs.size() - matched);
+}
+
+TEST(ReadyFilters, OfEitherSideGiveTheSameAnswer) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const size_t asking = 1 + random() % 4000, answering = 1 + random() % 8000;
+    const auto [here, there] =
+        RandomSides(asking, answering, random() % std::min(asking, answering), seed);
+    for (const Operation operation : kAllOperations) {
+      for (const bool from_asking : {false, true}) {
+        const std::vector<ReadyFilter> none;
+        const Table& owner = from_asking ? here : there;
+        const std::vector<ReadyFilter> filters = FilesOf(owner, kAllKinds, &random);
+        ReadySource asks(here, from_asking ? filters : none);
+        ReadySource answers(there, from_asking ? none : filters);
+        const Joined joined = JoinReady(operation, &asks, &answers);
+        ExpectExactResult(operation, here, there, joined);
+        EXPECT_EQ(joined.statistics.ready.choice,
+                  from_asking ? ReadyChoice::kAsking : ReadyChoice::kAnswering);
+        EXPECT_EQ(joined.statistics.ready.filters, filters.size());
+        EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
+        const size_t lonely = (from_asking ? there : here).size();
+        if (lonely > 2000) {
+          EXPECT_GT(joined.statistics.ready.pruned_keys, 0u);
+        }
+      }
+    }
+  }
+}
+
+TEST(ReadyFilters, WhatCannotBeReadDeniesNothing) {
+  std::mt19937_64 random(7);
+  const auto [here, there] = RandomSides(3000, 3000, 1000, 7);
+  for (const std::vector<std::string>& kinds :
+       {std::vector<std::string>{"none"}, {"damaged"}, {"none", "rocksieve.bloom:10", "damaged"}}) {
+    ReadySource asks(here, {}), answers(there, FilesOf(there, kinds, &random));
+    const Joined joined = JoinReady(Operation::kSymmetric, &asks, &answers);
+    ExpectExactResult(Operation::kSymmetric, here, there, joined);
+    EXPECT_LT(joined.statistics.ready.pruned_keys, 10u);  // outside of all fences
+    EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
+  }
+}
+
+TEST(ReadyFilters, EmptySides) {
+  std::mt19937_64 random(8);
+  const auto [here, there] = RandomSides(100, 100, 50, 8);
+  const std::vector<ReadyFilter> filters = FilesOf(here, kAllKinds, &random);
+  for (const Operation operation : kAllOperations) {
+    ReadySource some(here, filters), gone({}, filters), empty({}, {});
+    ExpectExactResult(operation, here, {}, JoinReady(operation, &some, &empty));
+    ExpectExactResult(operation, {}, here, JoinReady(operation, &empty, &some));
+    ExpectExactResult(operation, {}, here, JoinReady(operation, &gone, &some));
+    ExpectExactResult(operation, here, {}, JoinReady(operation, &some, &gone));
+  }
+}
+
+// The side that sends them holds them against its keys, so that no operation loses a key.
+TEST(ReadyFilters, ThatLackKeysAreFoundOut) {
+  for (const uint64_t seed : {11, 12, 13, 14}) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto [here, there] = RandomSides(2500, 3500, 1500, seed);
+    for (const bool from_asking : {false, true}) {
+      Table known = from_asking ? here : there;
+      // One key that both have, or half of all.
+      if (seed % 2 == 0) {
+        const std::string missing = here.front().first;
+        std::erase_if(known, [&](const auto& row) { return row.first == missing; });
+      } else {
+        std::erase_if(known, [&](const auto&) { return random() % 2 == 0; });
+      }
+      for (const char* kind : {"rocksieve.ribbon:0.01%", "builtin"}) {
+        const std::vector<ReadyFilter> filters = FilesOf(known, {kind}, &random), none;
+        for (const Operation operation : kAllOperations) {
+          ReadySource asks(here, from_asking ? filters : none);
+          ReadySource answers(there, from_asking ? none : filters);
+          const Joined joined = JoinReady(operation, &asks, &answers);
+          ExpectExactResult(operation, here, there, joined);
+          // One key in a range of seven may pass by accident.
+          if (seed % 2 == 1) {
+            EXPECT_GT(joined.statistics.ready.withdrawn_ranges, 0u);
+          }
+          EXPECT_EQ(joined.statistics.repeated_ranges, 0u);
+        }
+      }
+    }
+  }
+}
+
+// Even if the message's own check is made to fit.
+TEST(ReadyFilters, ThatChangedOnTheWayAreFoundOut) {
+  std::mt19937_64 random(21);
+  const auto [here, there] = RandomSides(2000, 3000, 1500, 21);
+  const std::vector<ReadyFilter> none;
+  int withdrawn = 0, refused = 0;
+  for (int round = 0; round < 60; round++) {
+    const bool from_asking = round % 2 == 0;
+    const std::vector<ReadyFilter> filters =
+        FilesOf(from_asking ? here : there, {"builtin"}, &random);
+    ReadySource asks(here, from_asking ? filters : none);
+    ReadySource answers(there, from_asking ? none : filters);
+    const Operation operation = kAllOperations[random() % 5];
+    const uint64_t place = random(), clear = random() % 2;
+    bool changed = false;
+    Settings settings;
+    settings.tamper = [&](uint64_t, bool, std::string* message) {
+      Message decoded = *Decode(*message);
+      Filters* const piece = std::get_if<Filters>(&decoded);
+      if (piece == nullptr || changed || piece->piece.empty()) return true;
+      const size_t at = place % piece->piece.size();
+      if (clear == 1) {
+        for (size_t i = at; i < std::min(at + 100, piece->piece.size()); i++) piece->piece[i] = 0;
+      } else {
+        piece->piece[at] = static_cast<char>(piece->piece[at] ^ 1 << place % 8);
+      }
+      *message = Encode(decoded);
+      changed = true;
+      return true;
+    };
+    const Joined joined = JoinReady(operation, &asks, &answers, settings);
+    ASSERT_TRUE(changed);
+    if (joined.piped.status.ok()) {
+      ExpectExactResult(operation, here, there, joined);
+      withdrawn += joined.statistics.ready.withdrawn_ranges > 0;
+    } else {
+      EXPECT_TRUE(absl::IsInvalidArgument(joined.piped.status) ||
+                  absl::IsResourceExhausted(joined.piped.status))
+          << joined.piped.status;
+      refused++;
+    }
+  }
+  EXPECT_GT(withdrawn, 20);
+  EXPECT_LT(refused, 10);
+}
+
+TEST(ReadyFilters, AreForgottenWhenTheirSourceFails) {
+  std::mt19937_64 random(31);
+  const auto [here, there] = RandomSides(2000, 3000, 1000, 31);
+  for (const bool from_asking : {false, true}) {
+    for (const size_t fails_after : {0, 2, 4}) {
+      const std::vector<ReadyFilter> filters =
+          FilesOf(from_asking ? here : there, kAllKinds, &random);
+      ReadySource asks(here, from_asking ? filters : std::vector<ReadyFilter>());
+      ReadySource answers(there, from_asking ? std::vector<ReadyFilter>() : filters);
+      asks.fails_after = answers.fails_after = fails_after;
+      const Joined joined = JoinReady(Operation::kIntersection, &asks, &answers);
+      ExpectExactResult(Operation::kIntersection, here, there, joined);
+      EXPECT_EQ(joined.statistics.ready.pruned_keys, 0u);
+    }
+  }
+}
+
+// Ranges are opened while filters are still on their way, and never before theirs are there.
+TEST(ReadyFilters, RangesFollowTheFilters) {
+  std::mt19937_64 random(41);
+  const auto [here, there] = RandomSides(6000, 6000, 2000, 41);
+  for (const bool from_asking : {false, true}) {
+    const Table& owner = from_asking ? here : there;
+    std::vector<std::string> keys;
+    for (const std::string& key : KeysOf(owner)) keys.push_back(key);
+    std::vector<ReadyFilter> filters;
+    constexpr size_t kKeysPerFile = 600;
+    for (size_t i = 0; i < keys.size(); i += kKeysPerFile) {
+      filters.push_back(FilterOf(
+          "rocksieve.bloom:10",
+          {keys.begin() + static_cast<std::ptrdiff_t>(i),
+           keys.begin() + static_cast<std::ptrdiff_t>(std::min(i + kKeysPerFile, keys.size()))}));
+      // Takes its time on the way, and passes only the key that it is about.
+      ReadyFilter slow;
+      slow.smallest = slow.largest = filters.back().smallest;
+      slow.format = FilterFormat::kOurs;
+      slow.block.assign(1 << 20, 'x');
+      filters.push_back(std::move(slow));
+    }
+    ReadySource asks(here, from_asking ? filters : std::vector<ReadyFilter>());
+    ReadySource answers(there, from_asking ? std::vector<ReadyFilter>() : filters);
+    bool opened_early = false;
+    bool filters_done = false;
+    Settings settings;
+    settings.tamper = [&](uint64_t, bool, std::string* message) {
+      const Message decoded = *Decode(*message);
+      if (const auto* piece = std::get_if<Filters>(&decoded)) {
+        filters_done = piece->state == Filters::State::kLast;
+      }
+      opened_early = opened_early || (std::holds_alternative<Open>(decoded) && !filters_done);
+      return true;
+    };
+    const Joined joined = JoinReady(Operation::kSymmetric, &asks, &answers, settings);
+    ExpectExactResult(Operation::kSymmetric, here, there, joined);
+    EXPECT_TRUE(opened_early || !from_asking);  // the pipe gives all of the other way at once
+    EXPECT_GT(joined.statistics.ready.pruned_keys, 3900u);
+    EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
+    EXPECT_LT(joined.statistics.ranges, 40u);
+  }
+}
+
+TEST(ReadyFilters, TakeLessThanKeysOfALargeSide) {
+  std::mt19937_64 random(51);
+  const auto [here, there] = RandomSides(1000, 60000, 500, 51);
+  ReadySource asks(here, FilesOf(here, {"rocksieve.ribbon:10"}, &random)), answers(there, {});
+  asks.pass_rate = 0.001;
+  Settings settings;
+  settings.most_keys_per_range = 100000;
+  const Joined joined =
+      JoinReady(Operation::kCount, &asks, &answers, settings, Strategy::kAuto);
+  ExpectExactResult(Operation::kCount, here, there, joined);
+  EXPECT_EQ(joined.statistics.ready.choice, ReadyChoice::kAsking);
+  EXPECT_GT(joined.statistics.ready.pruned_keys, 59000u);
+  EXPECT_LT(joined.piped.to_answering + joined.piped.to_asking, 4000u);
+}
+
+TEST(ReadyFilters, SayWhyTheyAreNotUsed) {
+  std::mt19937_64 random(61);
+  const auto [here, there] = RandomSides(2000, 2000, 1000, 61);
+  const std::vector<ReadyFilter> filters = FilesOf(here, {"rocksieve.bloom:10"}, &random), none;
+  const auto choice = [&mine = here, &theirs = there](const std::vector<ReadyFilter>& offered,
+                                                      Strategy strategy, uint64_t most_bytes) {
+    ReadySource asks(mine, offered), answers(theirs, {});
+    const Joined joined = JoinReady(Operation::kCount, &asks, &answers, {}, strategy, most_bytes);
+    ExpectExactResult(Operation::kCount, mine, theirs, joined);
+    return joined.statistics.ready.choice;
+  };
+  EXPECT_EQ(choice(none, Strategy::kSstFilters, 1 << 20), ReadyChoice::kNotThere);
+  EXPECT_EQ(choice(filters, Strategy::kSstFilters, 100), ReadyChoice::kNotThere);
+  EXPECT_EQ(choice(filters, Strategy::kList, 1 << 20), ReadyChoice::kNotWanted);
+  EXPECT_EQ(choice(filters, Strategy::kSstFilters, 1 << 20), ReadyChoice::kAsking);
+}
+
+}  // namespace
+}  // namespace rocksieve::join

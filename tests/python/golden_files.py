@@ -1,0 +1,159 @@
+"""What the golden files of tests/golden/ are: see golden_test.py."""
+
+import json
+import pathlib
+
+import rocksieve_format as fmt
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+MANIFEST = GOLDEN / "manifest.json"
+COLUMNS = 64
+
+FAMILIES = {"bloom": fmt.BLOOM, "cuckoo": fmt.CUCKOO, "ribbon": fmt.RIBBON}
+
+
+def numbered(count, pattern="key%d"):
+    return {"pattern": pattern, "count": count}
+
+
+def listed(*keys):
+    return [key.hex() for key in keys]
+
+
+def counting_bytes(size):
+    return bytes(i % 251 for i in range(size))
+
+
+PREFIX = b"0123456789abcdef0123456789abcdef"  # as long as range keys get
+# On both sides of each length at which the hash function changes its ways.
+HASH_LENGTHS = (0, 1, 2, 3, 4, 8, 9, 16, 17, 32, 33, 64, 65, 96, 97, 128, 129, 240, 241, 320, 321)
+SALT = 0x0123456789ABCDEF
+
+# (name, amount, keys, salt)
+BLOOM_GOLDEN = [
+    ("no_keys", "10", numbered(0), None),
+    ("no_keys_salted", "10", numbered(0), SALT),
+    ("one_key", "10", listed(b"apple"), None),
+    ("empty_key", "10", listed(b""), None),
+    ("1_probe", "1.5", numbered(2000), None),
+    ("2_probes", "2.5", numbered(1000), None),
+    ("3_probes", "3.6", numbered(1000), None),
+    ("4_probes", "5", numbered(1000), None),
+    ("5_probes", "6.3", numbered(1000), None),
+    ("6_probes", "7.2", numbered(1000), None),
+    ("8_probes", "10", numbered(1000), None),
+    ("12_probes", "16", numbered(500), None),
+    ("16_probes", "24", numbered(500), None),
+    ("most_bits", "64", numbered(200), None),
+    ("salted", "10", numbered(200), SALT),
+    ("key_lengths", "10", listed(*map(counting_bytes, HASH_LENGTHS)), None),
+    # Both range keys are cut, but only that of the largest shows it.
+    ("cut_range", "12", numbered(50, PREFIX.decode() + "%d"), None),
+    # The largest key that fits and one that does not look the same once they are cut.
+    ("cut_largest", "12", listed(b"!", PREFIX + b"+", PREFIX), None),
+    ("uncut_largest", "12", listed(PREFIX[:31] + b"+", PREFIX), None),
+    ("thorough", "10:thorough", numbered(500), None),
+    ("duplicates", "20", listed(b"a", b"a", b"b", b"a", b"b", b"b", b"c"), None),
+]
+CUCKOO_GOLDEN = [
+    ("no_keys", "10", numbered(0), None),
+    ("no_keys_salted", "10", numbered(0), SALT),
+    ("one_key", "10", listed(b"apple"), None),
+    ("empty_key", "10", listed(b""), None),
+    ("small", "12", numbered(20), None),
+    ("fewest_bits", "2.5", numbered(1000), None),
+    ("mixed_widths", "8.7", numbered(300), None),
+    ("28_and_29_bits", "31.5", numbered(200), None),
+    ("wide", "45", numbered(200), None),
+    ("60_and_61_bits", "63.5", numbered(700), None),
+    ("two_shards", "5.3", numbered(7000), None),
+    ("salted", "10", numbered(200), SALT),
+    ("key_lengths", "16", listed(*map(counting_bytes, HASH_LENGTHS)), None),
+    ("thorough", "10:thorough", numbered(500), None),
+    ("duplicates", "50", listed(b"a", b"a", b"b", b"a", b"b", b"b", b"c"), None),
+    # Placed at the fourth retry only.
+    ("retried", "16", numbered(13, "pear%d"), None),
+    # Three keys that share one window in all attempts.
+    ("unbuildable", "64", listed(b"key15453", b"key19005", b"key49086"), None),
+]
+# Of eight bytes, and such that under each reseed two of their hashes are 1 and 2**63 + 1, which have
+# the same row in the small form, whatever the seed.
+UNSOLVABLE = ("cc3c837bc8e4f09e", "07bc16a602ec90ab",
+              "75a2bfb8d4e93a4b", "00b3b143f854f8b5",
+              "e9e93ac5d4731b57", "453f8951fbb8aa44",
+              "5812312e484d618a", "729ed58b51139df5")
+RIBBON_GOLDEN = [
+    ("no_keys", "10", numbered(0), None),
+    ("no_keys_salted", "10", numbered(0), SALT),
+    ("one_key", "10", listed(b"apple"), None),
+    ("empty_key", "10", listed(b""), None),
+    ("small", "12", numbered(20), None),
+    ("largest_small", "32", numbered(64), None),
+    ("smallest_general", "10", numbered(65), None),
+    ("fewest_bits", "1", numbered(1000), None),
+    ("mixed_widths", "8.7", numbered(300), None),
+    ("16_and_17_columns", "18.4", numbered(200), None),
+    ("30_and_31_columns", "31.9", numbered(400), None),
+    ("32_columns", "32", listed(*(b"%d" % (i % 70) for i in range(100))), None),
+    ("many_buckets", "2.4", numbered(3000), None),
+    ("two_anchors", "1.3", numbered(33100), None),
+    ("salted", "10", numbered(200), SALT),
+    ("key_lengths", "16", listed(*map(counting_bytes, HASH_LENGTHS)), None),
+    ("thorough", "10:thorough", numbered(1500), None),
+    ("duplicates", "20", listed(b"a", b"a", b"b", b"a", b"b", b"b", b"c"), None),
+    ("reseeded", "10", list(UNSOLVABLE[:2]), None),
+    ("match_all", "10", list(UNSOLVABLE), None),
+]
+
+
+def entries():
+    """The manifest, as the lists above want it."""
+    families = (("bloom", BLOOM_GOLDEN), ("cuckoo", CUCKOO_GOLDEN), ("ribbon", RIBBON_GOLDEN))
+    for family, golden in families:
+        for name, amount, keys, salt in golden:
+            yield {
+                "file": f"{family}_{name}.hex",
+                "spec": f"rocksieve.{family}:{amount}" + ("" if salt is None else ":salted"),
+                "keys": keys,
+                "salt": None if salt is None else f"{salt:016x}",
+            }
+
+
+def keys_of(entry):
+    keys = entry["keys"]
+    if isinstance(keys, list):
+        return [bytes.fromhex(key) for key in keys]
+    before, after = keys["pattern"].split("%d")
+    return [f"{before}{i}{after}".encode() for i in range(keys["count"])]
+
+
+def block_of(entry):
+    family, amount, *options = entry["spec"].removeprefix("rocksieve.").split(":")
+    salt = None if entry["salt"] is None else int(entry["salt"], 16)
+    return fmt.encode(FAMILIES[family], keys_of(entry), float(amount), salt, "thorough" in options)
+
+
+def hex_text(data):
+    digits = data.hex()
+    return "".join(digits[i:i + COLUMNS] + "\n" for i in range(0, len(digits), COLUMNS))
+
+
+def manifest_text(all_entries):
+    """One entry per line."""
+    return "[\n" + ",\n".join(json.dumps(entry) for entry in all_entries) + "\n]\n"
+
+
+def expected_files():
+    files = {MANIFEST.name: manifest_text(entries())}
+    for entry in entries():
+        files[entry["file"]] = hex_text(block_of(entry))
+    return files
+
+
+def write():
+    GOLDEN.mkdir(exist_ok=True)
+    for old in GOLDEN.iterdir():
+        old.unlink()
+    for name, text in expected_files().items():
+        (GOLDEN / name).write_text(text, encoding="ascii")
