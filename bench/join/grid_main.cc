@@ -22,11 +22,11 @@ struct Sizes {
 std::vector<Cell> CellsOf(bool quick, int round_trips, uint64_t seed) {
   const std::vector<Sizes> sizes =
       quick ? std::vector<Sizes>{{3000, 3000}, {40, 8000}, {8000, 40}}
-            : std::vector<Sizes>{{200, 200000},   {2000, 200000},  {20000, 200000}, {1000, 1000},
-                                 {30000, 30000},  {200000, 200000}, {200000, 20000}, {200000, 2000},
-                                 {200000, 200}};
-  const std::vector<double> overlaps = quick ? std::vector<double>{0, 50, 99, 100}
-                                             : std::vector<double>{0, 1, 10, 50, 90, 99, 100};
+            : std::vector<Sizes>{{200, 200000},   {2000, 200000}, {20000, 200000},
+                                 {1000, 1000},    {30000, 30000}, {200000, 200000},
+                                 {200000, 20000}, {200000, 2000}, {200000, 200}};
+  const std::vector<double> overlaps =
+      quick ? std::vector<double>{0, 50, 99, 100} : std::vector<double>{0, 1, 10, 50, 90, 99, 100};
   std::vector<Cell> cells;
   for (const KeyShape shape : kAllKeyShapes) {
     for (const Sizes& size : sizes) {

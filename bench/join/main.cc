@@ -163,9 +163,11 @@ int Main(int argc, char** argv) {
       static_cast<unsigned long long>(asking), static_cast<unsigned long long>(answering),
       static_cast<unsigned long long>(keys_per_range), static_cast<unsigned long long>(seeds));
   std::printf(
-      "overlap  rocksieve          round trips: most  in all  bytes per   keys  Bloom join  rateless  "
+      "overlap  rocksieve          round trips: most  in all  bytes per   keys  Bloom join  "
+      "rateless  "
       "seconds\n"
-      "      %%     median   worst   of a range (worst) (worst)  difference  alone     10 bits     alone\n");
+      "      %%     median   worst   of a range (worst) (worst)  difference  alone     10 bits     "
+      "alone\n");
   for (double overlap : overlaps) {
     std::vector<double> bits, trips, range_trips, seconds;
     double rateless_bits = 0, shipped_bits = 0;
@@ -202,10 +204,11 @@ int Main(int argc, char** argv) {
     const double bloom_bits = (10 * static_cast<double>(asking) + passing * shipped_bits) / smaller;
     const double median = Median(bits), worst = Worst(bits);
     const double bytes_per_difference = differences == 0 ? 0 : median * smaller / 8 / differences;
-    std::printf("%7g  %9.3f %7.3f  %9.0f (%.0f)  %8.0f (%.0f)  %10.2f  %5.1f  %10.1f  %8.2f  %7.2f\n",
-                overlap, median, worst, Median(range_trips), Worst(range_trips), Median(trips),
-                Worst(trips), bytes_per_difference, shipped_bits, bloom_bits, rateless_bits,
-                Median(seconds));
+    std::printf(
+        "%7g  %9.3f %7.3f  %9.0f (%.0f)  %8.0f (%.0f)  %10.2f  %5.1f  %10.1f  %8.2f  %7.2f\n",
+        overlap, median, worst, Median(range_trips), Worst(range_trips), Median(trips),
+        Worst(trips), bytes_per_difference, shipped_bits, bloom_bits, rateless_bits,
+        Median(seconds));
     std::fflush(stdout);
     rows.push_back({{"overlap_percent", overlap},
                     {"asking_keys", asking},

@@ -48,9 +48,8 @@ std::optional<double> LayerBits(double keys, double differences, int cells_log2,
 std::optional<double> SecondLayerBits(const Standing& standing, int cells_log2) {
   const double differences = standing.differences();
   const double keys = std::max(standing.mine, standing.theirs);
-  const std::optional<double> layer =
-      LayerBits(keys, SketchedDifferences(differences, 0), cells_log2, standing.mine,
-                standing.mine_only());
+  const std::optional<double> layer = LayerBits(keys, SketchedDifferences(differences, 0),
+                                                cells_log2, standing.mine, standing.mine_only());
   if (!layer) return std::nullopt;
   const double left = LeftBySketch(standing, std::ldexp(keys, cells_log2));
   // What the receiver sets aside, it lists.
@@ -101,8 +100,7 @@ double FilterFactor(Family family) {
 }
 
 Cost FilterCost(Family family, const Standing& standing, double width, const Prices& prices) {
-  const double per_key = FilterFactor(family) * width +
-                         (family == Family::kCuckoo ? 2.1 : 0.035) +
+  const double per_key = FilterFactor(family) * width + (family == Family::kCuckoo ? 2.1 : 0.035) +
                          (width == std::floor(width) ? 0 : 0.01);
   return {standing.mine * per_key + 15 * width + kFrameBits,
           prices.filter_build_ns * standing.mine + prices.filter_query_ns * standing.theirs};
@@ -132,11 +130,10 @@ Cost SymbolsCost(const Standing& standing, const Prices& prices) {
 }
 
 std::optional<Cost> SketchCost(const Standing& standing, int cells_log2, const Prices& prices) {
-  const double differences =
-      SketchedDifferences(standing.differences(), 2 * standing.common_error);
+  const double differences = SketchedDifferences(standing.differences(), 2 * standing.common_error);
   const double keys = std::max(standing.mine, standing.theirs);
-  const std::optional<double> layer = LayerBits(keys, differences, cells_log2, standing.mine,
-                                                standing.mine_only());
+  const std::optional<double> layer =
+      LayerBits(keys, differences, cells_log2, standing.mine, standing.mine_only());
   if (!layer) return std::nullopt;
   const double left = LeftBySketch(standing, std::ldexp(keys, cells_log2));
   double rest = SymbolBits(2 * keys, left, 0.3 * left);
@@ -144,10 +141,9 @@ std::optional<Cost> SketchCost(const Standing& standing, int cells_log2, const P
   for (int second_cells_log2 : {3, 5, 7}) {
     rest = std::min(rest, SecondLayerBits(second, second_cells_log2).value_or(rest));
   }
-  return Cost{*layer + rest,
-              prices.sketch_key_ns * (standing.mine + standing.theirs) +
-                  prices.sketch_difference_ns * differences +
-                  prices.symbols_key_ns * (standing.mine + standing.theirs)};
+  return Cost{*layer + rest, prices.sketch_key_ns * (standing.mine + standing.theirs) +
+                                 prices.sketch_difference_ns * differences +
+                                 prices.symbols_key_ns * (standing.mine + standing.theirs)};
 }
 
 int BestSecondLayer(const Standing& standing, const Prices& prices) {

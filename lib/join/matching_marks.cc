@@ -19,8 +19,8 @@ uint64_t DigestOf(uint32_t group, uint32_t id, bool empty) {
 
 // Either a request for more parity, as in partitioned_pinsketch.h, or marks:
 //   varint candidates of the sender of the marks | varint differing cells | flags, one per 64
-//   groups: known | u64 digest of the receiver's odd cells, as the sender believes them to be, and of
-//   the flags that follow | flags, one for each of these cells: the sender has no key there
+//   groups: known | u64 digest of the receiver's odd cells, as the sender believes them to be, and
+//   of the flags that follow | flags, one for each of these cells: the sender has no key there
 // And right after them a second layer, or, after that, what the symbols are about.
 void Matching::SendMarks(std::string* turn) {
   std::string body;

@@ -28,8 +28,7 @@ void Matching::SendSecondLayer(std::string* turn) {
   if (cells_log2 == 0) return;
   layer_ = 2;
   // Many of these come in pairs, which makes their number vary more.
-  const double differences =
-      SketchedDifferences(left.differences(), std::sqrt(left.differences()));
+  const double differences = SketchedDifferences(left.differences(), std::sqrt(left.differences()));
   WriteSketch(std::max(left.mine, left.theirs), differences, cells_log2, turn);
 }
 

@@ -61,8 +61,8 @@ absl::Status Matching::ReceiveSymbols(std::string_view body) {
   return absl::OkStatus();
 }
 
-// At first a few more are enough; if not, the difference is far larger than was thought, nobody knows
-// how much.
+// At first a few more are enough; if not, the difference is far larger than was thought, nobody
+// knows how much.
 uint64_t Matching::SymbolsWanted() {
   const uint64_t had = decoder_->symbols();
   switch (wishes_++) {

@@ -182,8 +182,7 @@ Move CheapestMove(const Standing& standing, const TurnLimit& limit, int filters,
   known.common = std::clamp(known.common, 0.0, std::min(known.mine, known.theirs));
   if (IsSingleFilter(options.strategy) && filters == 0) return SingleFilter(known, options);
   TurnLimit turns = limit;
-  const bool mixes =
-      options.strategy == Strategy::kAuto || options.strategy == Strategy::kPingPong;
+  const bool mixes = options.strategy == Strategy::kAuto || options.strategy == Strategy::kPingPong;
   // Beyond its limit, a range is settled by the shortest way, a list; others take what they need.
   turns.turns_left = mixes ? std::max(turns.turns_left, TurnsFor(MoveKind::kList, turns.asks))
                            : TurnsFor(MoveKind::kSketch, turns.asks);
@@ -204,8 +203,7 @@ bool KeysAreAsCheap(const Standing& standing, const TurnLimit& limit,
                     const PlannerOptions& options) {
   constexpr double kHardlyMore = 1.1;
   const Move best = CheapestMove(standing, limit, 0, options);
-  return KeysCost(standing, options.keys, options.prices).bits <=
-         kHardlyMore * best.bits;
+  return KeysCost(standing, options.keys, options.prices).bits <= kHardlyMore * best.bits;
 }
 
 }  // namespace rocksieve::join

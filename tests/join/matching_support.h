@@ -51,7 +51,7 @@ struct MatchingCase {
 };
 
 struct MatchingOutcome {
-  absl::Status status;  // of the side that was not content
+  absl::Status status;                                  // of the side that was not content
   Matching::State state = Matching::State::kTheirTurn;  // of the asking side
   Keys asking, answering;                               // what each takes for matched
   uint64_t bytes = 0, round_trips = 0, parts = 0;

@@ -18,8 +18,7 @@ TEST(Matching, KeepsToItsLimitOnRoundTrips) {
     for (const bool asking_side_begins : {false, true}) {
       for (const int most : {1, 2, 4}) {
         constexpr size_t kKeys = 30000;
-        MatchingCase matching =
-            RandomCase(kKeys, kKeys, static_cast<size_t>(overlap * kKeys), 5);
+        MatchingCase matching = RandomCase(kKeys, kKeys, static_cast<size_t>(overlap * kKeys), 5);
         matching.most_round_trips = most;
         matching.asking_side_begins = asking_side_begins;
         const MatchingOutcome outcome = Match(matching);
@@ -43,8 +42,8 @@ TEST(Matching, WrongEstimatesCostLittle) {
          {0.2 * kKeys, -0.2 * kKeys, 0.15 * differences, -0.15 * differences}) {
       matching.common_estimate =
           std::clamp(overlap * kKeys + wrong_by, 0.0, static_cast<double>(kKeys));
-      SCOPED_TRACE(testing::Message() << "overlap " << overlap << " taken for "
-                                      << matching.common_estimate / kKeys);
+      SCOPED_TRACE(testing::Message()
+                   << "overlap " << overlap << " taken for " << matching.common_estimate / kKeys);
       const MatchingOutcome wrong = Match(matching);
       ExpectSettled(matching, wrong);
       // A difference that is taken for next to nothing makes for symbols alone, ever more of them.
@@ -54,7 +53,8 @@ TEST(Matching, WrongEstimatesCostLittle) {
       const MatchingOutcome thought =
           Match(RandomCase(kKeys, kKeys, static_cast<size_t>(matching.common_estimate), 9));
       const auto costlier = static_cast<double>(std::max(right.bytes, thought.bytes));
-      EXPECT_LE(static_cast<double>(wrong.bytes), far_off ? 40 * differences : 1.4 * costlier + 500);
+      EXPECT_LE(static_cast<double>(wrong.bytes),
+                far_off ? 40 * differences : 1.4 * costlier + 500);
     }
   }
 }
@@ -123,7 +123,8 @@ TEST(Matching, NonsenseIsHarmless) {
               break;
             case 1:
               for (int j = 0; j < 4 && !body->empty(); j++) {
-                (*body)[random() % std::min<size_t>(body->size(), 24)] = static_cast<char>(random());
+                (*body)[random() % std::min<size_t>(body->size(), 24)] =
+                    static_cast<char>(random());
               }
               break;
             default:
