@@ -31,8 +31,8 @@ std::string Uuid(std::mt19937_64* random) {
 
 // Of a tree with some dozens of files in a directory.
 std::string Path(uint64_t number) {
-  static constexpr const char* kWords[] = {"index", "main", "table", "reader", "config", "test",
-                                           "build", "merge", "range", "option", "cache", "write"};
+  static constexpr const char* kWords[] = {"index", "main",  "table", "reader", "config", "test",
+                                           "build", "merge", "range", "option", "cache",  "write"};
   std::mt19937_64 random(number);
   const uint64_t directory = number / 40;
   return "/srv/data/project" + std::to_string(directory / 300) + "/src/" +
@@ -91,8 +91,7 @@ std::vector<std::string> GridSets::Common() const {
 
 GridSets MakeGridSets(KeyShape shape, uint64_t asking, uint64_t answering, uint64_t common,
                       uint64_t seed) {
-  const std::vector<std::string> keys =
-      MakeKeys(shape, asking + answering - common, seed);
+  const std::vector<std::string> keys = MakeKeys(shape, asking + answering - common, seed);
   const auto shared = keys.begin() + static_cast<std::ptrdiff_t>(asking - common);
   const auto end_of_asking = keys.begin() + static_cast<std::ptrdiff_t>(asking);
   GridSets sets;

@@ -106,7 +106,7 @@ absl::Status AnsweringSide::ChooseReady(const Hello& hello, HelloAnswer* answer)
                       {},
                       options_.ready.most_bytes,
                       options_.ready.readable_formats()};
-  // Once they are sent, or not, ranges are settled as is cheapest.
+  // With them or without, ranges are settled as is cheapest.
   if (hello.strategy == Strategy::kSstFilters) options_.planner.strategy = Strategy::kAuto;
   if (!WantsReadyFilters(hello.strategy) || hello.accepted_ready_bytes == 0) {
     answer->ready_choice = ReadyChoice::kNotWanted;
@@ -120,8 +120,8 @@ absl::Status AnsweringSide::ChooseReady(const Hello& hello, HelloAnswer* answer)
     const absl::Status status =
         ScanKeys(source_, hello.interval, /*salt=*/0, kSampledKeys, &sample);
     if (!status.ok()) return status;
-    planner.bits_per_key = sample.bits_per_key;
-    planner.all_keys = static_cast<double>(sample.candidates.size());
+    planner.keys = {sample.bits_per_key, sample.sparse_bits_per_key,
+                    static_cast<double>(sample.sum.count)};
   }
   answer->ready_choice = ChooseReadyFilters(asking, answering, planner);
   answer->ready_pass_rate = offer_.pass_rate;
@@ -246,8 +246,8 @@ absl::Status AnsweringSide::On(const Open& open) {
   if (common) options.common_error = common->standard_error;
   facts.common = static_cast<uint64_t>(options.common);
   options.planner = options_.planner;
-  options.planner.bits_per_key = keys.bits_per_key;
-  options.planner.all_keys = static_cast<double>(keys.sum.count);
+  options.planner.keys = {keys.bits_per_key, keys.sparse_bits_per_key,
+                          static_cast<double>(keys.sum.count)};
   slot->matching = std::make_unique<Matching>(std::move(keys.candidates), options, &slot->reader);
   messages_.push_back(Encode(facts));
   return Continue(open.range, slot.get());

@@ -18,7 +18,7 @@ namespace {
 constexpr double kShareOfTheirLimit = 0.9;  // their ranges are not all alike
 constexpr double kFewKeys = 1000;           // ranges are not cut smaller because of the other side
 constexpr double kEstimatedKeys = 1.02;     // what estimates of our own keys are wrong by
-constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
+constexpr size_t kFetchedAhead = 2;         // ranges whose rows are on their way
 
 }  // namespace
 
@@ -177,7 +177,7 @@ absl::Status AskingSide::OpenNext() {
   size_t under_way = 0;
   for (Task& task : tasks_) {
     if (under_way++ == options_.ranges_ahead) return absl::OkStatus();
-    if (task.phase == Task::Phase::kToOpen) return Open(&task);
+    if (task.phase == Task::Phase::kToOpen) return Open(&task, /*ends_at_rest=*/false);
   }
   if (under_way == options_.ranges_ahead || !rest_) return absl::OkStatus();
   KeyInterval interval = *rest_;
@@ -190,7 +190,7 @@ absl::Status AskingSide::OpenNext() {
   tasks_.emplace_back(next_range_, std::move(interval));
   next_range_ += 2;
   statistics_.ranges++;
-  return Open(&tasks_.back());
+  return Open(&tasks_.back(), /*ends_at_rest=*/true);
 }
 
 // As large as both sides allow, and about equal: a small one costs nearly as much as a large one.
@@ -199,8 +199,8 @@ uint64_t AskingSide::KeysPerRange() const {
   const auto theirs = static_cast<double>(std::max<uint64_t>(1, answer_->keys));
   const double fits_there = kShareOfTheirLimit * static_cast<double>(answer_->most_keys_per_range) *
                             std::min(1.0, mine / theirs);
-  const double most = std::max(1.0, std::min(static_cast<double>(options_.keys_per_range),
-                                             std::max(fits_there, kFewKeys)));
+  const double most = std::max(
+      1.0, std::min(static_cast<double>(options_.keys_per_range), std::max(fits_there, kFewKeys)));
   const double ranges = std::ceil(mine / most);
   return static_cast<uint64_t>(std::min(most, std::ceil(kEstimatedKeys * mine / ranges)));
 }
@@ -224,7 +224,7 @@ absl::Status AskingSide::Scan(Task* task, uint64_t salt, const ReadyUse& ready) 
   return status;
 }
 
-absl::Status AskingSide::Open(Task* task) {
+absl::Status AskingSide::Open(Task* task, bool ends_at_rest) {
   uint64_t salt = 0;
   ReadyUse ready;
   for (;;) {
@@ -239,7 +239,12 @@ absl::Status AskingSide::Open(Task* task) {
     if (!task->keys.uncovered) break;
     RepeatWithoutReady(task);
   }
-  if (task->keys.next_key) CutShort(task, *task->keys.next_key);
+  if (task->keys.next_key && ends_at_rest) {
+    rest_ = KeyInterval{*task->keys.next_key, options_.interval.end};
+    task->interval.end = *task->keys.next_key;
+  } else if (task->keys.next_key) {
+    CutShort(task, *task->keys.next_key);
+  }
   task->phase = Task::Phase::kOpening;
   join::Open open;
   open.range = task->range;
@@ -271,9 +276,9 @@ absl::Status AskingSide::On(const Facts& facts) {
     return absl::InvalidArgumentError("the answering side opened a range that it was not asked to");
   }
   if (facts.sum.count > kMostKeysOfARange) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the answering side says that it has ", facts.sum.count, " keys, where ",
-        kMostKeysOfARange, " are allowed"));
+    return absl::InvalidArgumentError(absl::StrCat("the answering side says that it has ",
+                                                   facts.sum.count, " keys, where ",
+                                                   kMostKeysOfARange, " are allowed"));
   }
   task->theirs = facts.sum;
   if (facts.pruning.filters) {
@@ -341,14 +346,44 @@ absl::Status AskingSide::On(const Facts& facts) {
   }
   options.planner = options_.planner;
   if (options.planner.strategy == Strategy::kSstFilters) options.planner.strategy = Strategy::kAuto;
-  options.planner.bits_per_key = task->keys.bits_per_key;
-  options.planner.all_keys = static_cast<double>(task->keys.sum.count);
+  options.planner.keys = {task->keys.bits_per_key, task->keys.sparse_bits_per_key,
+                          static_cast<double>(task->keys.sum.count)};
   options.filters = task->filters.get();
+  const Standing mine = {static_cast<double>(task->keys.sum.count), options.their_count,
+                         options.common, options.common_error};
+  const absl::Status affordable = CheckMostBytes(
+      options.begins ? mine : Standing{mine.theirs, mine.mine, mine.common, mine.common_error},
+      options.begins, options.planner);
+  if (!affordable.ok()) return affordable;
   task->reader = std::make_unique<SourceKeyReader>(source_, task->interval);
   task->matching =
       std::make_unique<Matching>(std::move(task->keys.candidates), options, task->reader.get());
   task->phase = Task::Phase::kMatching;
   return Continue(task);
+}
+
+absl::Status AskingSide::CheckMostBytes(const Standing& first_mover, bool asking_side_begins,
+                                        const PlannerOptions& planner) const {
+  if (options_.most_bytes == 0 || first_mover.mine < 1 || first_mover.theirs < 1) {
+    return absl::OkStatus();
+  }
+  const TurnLimit turns = {asking_side_begins,
+                           TurnsOf(planner.most_round_trips, asking_side_begins)};
+  const double range_bytes = CheapestMove(first_mover, turns, 0, planner).bits / 8;
+  const double ranges = std::max(
+      1.0, static_cast<double>(source_->EstimateKeys()) /
+               std::max(1.0, asking_side_begins ? first_mover.mine : first_mover.theirs));
+  const Traffic& sent = statistics_.sent;
+  const Traffic& received = statistics_.received;
+  const auto spent = static_cast<double>(sent.total() - sent.payload + received.total() -
+                                         received.payload);
+  const double expected = std::max(range_bytes * ranges, spent + range_bytes);
+  if (expected <= static_cast<double>(options_.most_bytes)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the join would take about ", static_cast<uint64_t>(expected),
+      " bytes, rows apart, and the limit is ", options_.most_bytes,
+      "; allow more, join a part of the keys, or allow more round trips. No rows were fetched for "
+      "the ranges that are open"));
 }
 
 absl::Status AskingSide::On(const Turn& turn) {
@@ -441,13 +476,9 @@ void AskingSide::RepeatWithoutReady(Task* task) {
 void AskingSide::CutShort(Task* task, const std::string& next_key) {
   const auto after = std::find_if(tasks_.begin(), tasks_.end(),
                                   [task](const Task& other) { return &other == task; });
-  if (std::next(after) == tasks_.end() && (!rest_ || rest_->begin == task->interval.end)) {
-    rest_ = KeyInterval{next_key, options_.interval.end};
-  } else {
-    tasks_.emplace(std::next(after), next_cut_range_, KeyInterval{next_key, task->interval.end});
-    next_cut_range_ += 2;
-    statistics_.ranges++;
-  }
+  tasks_.emplace(std::next(after), next_cut_range_, KeyInterval{next_key, task->interval.end});
+  next_cut_range_ += 2;
+  statistics_.ranges++;
   task->interval.end = next_key;
 }
 
@@ -489,9 +520,8 @@ RangeResult* AskingSide::ResultOf(Task* task) {
     if (!task->equal) settled.matched = task->matching->matched();
     settled.mine = task->keys.sum;
     settled.theirs = task->theirs;
-    task->result =
-        std::make_unique<RangeResult>(options_.operation, std::move(settled),
-                                      options_.most_row_bytes, source_, sink_);
+    task->result = std::make_unique<RangeResult>(options_.operation, std::move(settled),
+                                                 options_.most_row_bytes, source_, sink_);
   }
   return task->result.get();
 }
@@ -587,9 +617,9 @@ void AskingSide::Report(Task* task) {
   report->keys_of_answering_side = task->theirs.count;
   report->rows_received = task->result->rows_received();
   report->bits_per_key = task->keys.bits_per_key;
-  report->milliseconds = std::chrono::duration<double, std::milli>(
-                             std::chrono::steady_clock::now() - task->opened)
-                             .count();
+  report->milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - task->opened)
+          .count();
   if (!task->equal) {
     const uint64_t matched = report->matched_keys = task->matching->matched().size();
     const Matching::Counts& counts = task->matching->counts();
@@ -599,7 +629,8 @@ void AskingSide::Report(Task* task) {
           report->keys_of_asking_side - report->keys_pruned - matched;
     }
     if (counts.filters_sent > 0 && counts.their_candidates) {
-      report->false_positives_of_answering_side = *counts.their_candidates - std::min(*counts.their_candidates, matched);
+      report->false_positives_of_answering_side =
+          *counts.their_candidates - std::min(*counts.their_candidates, matched);
     }
   }
   AddRange(*report, &statistics_);

@@ -32,16 +32,19 @@ struct AskingOptions {
   bool absent_rows = true;
   // Fresh and random for each session: whoever knows it can choose keys whose hashes collide.
   uint64_t salt = 0;
-  // Of a range, about 80 bytes per key are kept in memory, times the ranges under way. Larger ranges
-  // cost less per key, above all where few keys differ, and fewer round trips in all.
+  // Of a range, about 80 bytes per key are kept in memory, times the ranges under way. Larger
+  // ranges cost less per key, above all where few keys differ, and fewer round trips in all.
   uint64_t keys_per_range = uint64_t{1} << 20;
   size_t ranges_ahead = 2;
-  int most_attempts = 3;  // per range, until the join fails
+  int most_attempts = 3;                           // per range, until the join fails
   uint64_t most_row_bytes = kDefaultMostRowBytes;  // of the other side, key and value
   // Whether rows of this side without the attribute are given to the sink and counted. Whoever
   // joins with several sides at once does so himself, and once: EmitAbsentRows().
   bool own_absent_rows = true;
   PlannerOptions planner;
+  // Of messages, rows apart; 0: no limit. A join that would take more, by the plan of a range, fails
+  // before it does.
+  uint64_t most_bytes = 0;
   ReadyOptions ready;
   // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
   // null.
@@ -85,7 +88,9 @@ class AskingSide final : public Session {
   absl::StatusOr<Task*> Find(uint64_t range);
   absl::Status OpenNext();
   uint64_t KeysPerRange() const;
-  absl::Status Open(Task* task);
+  absl::Status CheckMostBytes(const Standing& first_mover, bool asking_side_begins,
+                              const PlannerOptions& planner) const;
+  absl::Status Open(Task* task, bool ends_at_rest);
   absl::Status Scan(Task* task, uint64_t salt, const ReadyUse& ready);
   absl::Status Continue(Task* task);
   // The ready filters turned out not to be what they should.

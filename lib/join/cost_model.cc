@@ -48,9 +48,8 @@ std::optional<double> LayerBits(double keys, double differences, int cells_log2,
 std::optional<double> SecondLayerBits(const Standing& standing, int cells_log2) {
   const double differences = standing.differences();
   const double keys = std::max(standing.mine, standing.theirs);
-  const std::optional<double> layer =
-      LayerBits(keys, SketchedDifferences(differences, 0), cells_log2, standing.mine,
-                standing.mine_only());
+  const std::optional<double> layer = LayerBits(keys, SketchedDifferences(differences, 0),
+                                                cells_log2, standing.mine, standing.mine_only());
   if (!layer) return std::nullopt;
   const double left = LeftBySketch(standing, std::ldexp(keys, cells_log2));
   // What the receiver sets aside, it lists.
@@ -71,10 +70,15 @@ Standing SecondStanding(const Standing& first, double left) {
 double Standing::mine_only() const { return std::max(0.0, mine - common); }
 double Standing::theirs_only() const { return std::max(0.0, theirs - common); }
 
-Cost KeysCost(const Standing& standing, double bits_per_key, double all_keys,
-              const Prices& prices) {
-  const double farther = std::log2(std::max(1.0, all_keys / std::max(1.0, standing.mine)));
-  return {standing.mine * (bits_per_key + farther) + HitBits(standing),
+double KeyBits::Each(double shipped) const {
+  const double doublings = std::log2(std::max(1.0, all_keys / std::max(1.0, shipped)));
+  const double sparse_doublings = std::log2(kSparse);
+  if (doublings > sparse_doublings) return each_sparse + doublings - sparse_doublings;
+  return each + (each_sparse - each) * doublings / sparse_doublings;
+}
+
+Cost KeysCost(const Standing& standing, const KeyBits& keys, const Prices& prices) {
+  return {standing.mine * keys.Each(standing.mine) + HitBits(standing),
           prices.keys_ns * (standing.mine + standing.theirs)};
 }
 
@@ -96,8 +100,7 @@ double FilterFactor(Family family) {
 }
 
 Cost FilterCost(Family family, const Standing& standing, double width, const Prices& prices) {
-  const double per_key = FilterFactor(family) * width +
-                         (family == Family::kCuckoo ? 2.1 : 0.035) +
+  const double per_key = FilterFactor(family) * width + (family == Family::kCuckoo ? 2.1 : 0.035) +
                          (width == std::floor(width) ? 0 : 0.01);
   return {standing.mine * per_key + 15 * width + kFrameBits,
           prices.filter_build_ns * standing.mine + prices.filter_query_ns * standing.theirs};
@@ -127,11 +130,10 @@ Cost SymbolsCost(const Standing& standing, const Prices& prices) {
 }
 
 std::optional<Cost> SketchCost(const Standing& standing, int cells_log2, const Prices& prices) {
-  const double differences =
-      SketchedDifferences(standing.differences(), 2 * standing.common_error);
+  const double differences = SketchedDifferences(standing.differences(), 2 * standing.common_error);
   const double keys = std::max(standing.mine, standing.theirs);
-  const std::optional<double> layer = LayerBits(keys, differences, cells_log2, standing.mine,
-                                                standing.mine_only());
+  const std::optional<double> layer =
+      LayerBits(keys, differences, cells_log2, standing.mine, standing.mine_only());
   if (!layer) return std::nullopt;
   const double left = LeftBySketch(standing, std::ldexp(keys, cells_log2));
   double rest = SymbolBits(2 * keys, left, 0.3 * left);
@@ -139,10 +141,9 @@ std::optional<Cost> SketchCost(const Standing& standing, int cells_log2, const P
   for (int second_cells_log2 : {3, 5, 7}) {
     rest = std::min(rest, SecondLayerBits(second, second_cells_log2).value_or(rest));
   }
-  return Cost{*layer + rest,
-              prices.sketch_key_ns * (standing.mine + standing.theirs) +
-                  prices.sketch_difference_ns * differences +
-                  prices.symbols_key_ns * (standing.mine + standing.theirs)};
+  return Cost{*layer + rest, prices.sketch_key_ns * (standing.mine + standing.theirs) +
+                                 prices.sketch_difference_ns * differences +
+                                 prices.symbols_key_ns * (standing.mine + standing.theirs)};
 }
 
 int BestSecondLayer(const Standing& standing, const Prices& prices) {

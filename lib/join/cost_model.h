@@ -4,9 +4,9 @@
 //
 //   bits  +  round trips * bits_per_round_trip  +  nanoseconds * bits_per_cpu_ns
 //
-// over all that follows until a range is settled. All prices are in bits, so that a link's bandwidth
-// turns a delay or a computation into what could have been sent meanwhile. The two sides may have
-// different prices: each prices only its own moves, and answers whatever comes.
+// over all that follows until a range is settled. All prices are in bits, so that a link's
+// bandwidth turns a delay or a computation into what could have been sent meanwhile. The two sides
+// may have different prices: each prices only its own moves, and answers whatever comes.
 #pragma once
 
 #include <optional>
@@ -21,14 +21,15 @@ struct Prices {
   // link of b bits per second it is up to b / 1e9.
   double bits_per_cpu_ns = 0.0001;
 
-  // Nanoseconds of one thread, both sides together, measured by bench/join_parts (2.1 GHz, 2 cores).
-  double filter_build_ns = 75;      // per key of the sender
-  double filter_query_ns = 15;      // per key of the receiver
-  double list_ns = 160;             // per entry and per key of the receiver: sorting
-  double keys_ns = 250;             // per key: reading it again, compression, a hash
-  double symbols_key_ns = 150;      // per key of either side
+  // Nanoseconds of one thread. Symbols and sketches: bench/join_parts, rounded; filters:
+  // docs/performance.md; lists and keys: estimated, from what sorting and zstd take.
+  double filter_build_ns = 75;  // per key of the sender
+  double filter_query_ns = 15;  // per key of the receiver
+  double list_ns = 160;         // per entry and per key of the receiver: sorting
+  double keys_ns = 250;         // per key: reading it again, compression, a hash
+  double symbols_key_ns = 150;  // per key of either side
   double symbols_difference_ns = 400;
-  double sketch_key_ns = 110;       // per key of either side: sums, cells
+  double sketch_key_ns = 110;  // per key of either side: sums, cells
   double sketch_difference_ns = 600;
 };
 
@@ -49,9 +50,22 @@ struct Cost {
   double cpu_ns = 0;
 };
 
-// The keys themselves. `bits_per_key` when `all_keys` are sent: fewer lie farther apart, and share
-// less with each other, log2(all_keys / mine) bits each.
-Cost KeysCost(const Standing& standing, double bits_per_key, double all_keys, const Prices& prices);
+// What keys take on the wire, front-coded and compressed, by samples of the sender's: fewer of them
+// lie farther apart, and share less with each other.
+struct KeyBits {
+  static constexpr int kSparse = 16;
+
+  double each = 128;         // if all are shipped
+  double each_sparse = 132;  // if one in kSparse is
+  double all_keys = 0;
+
+  // Between the samples by the logarithm of the distance, beyond them by its entropy: a bit for
+  // each doubling.
+  double Each(double shipped) const;
+};
+
+// The keys themselves.
+Cost KeysCost(const Standing& standing, const KeyBits& keys, const Prices& prices);
 
 // A Golomb-coded list (lib/format/golomb.h: 1.5 bits above the logarithm of the mean gap), and its
 // hits, at their entropy.

@@ -57,8 +57,7 @@ absl::Status Matching::TakeTurn(std::string* turn) {
 }
 
 absl::Status Matching::TakeMove(std::string* turn) {
-  const bool nothing =
-      candidates_.empty() || (their_count_is_exact_ && their_count_ == 0);
+  const bool nothing = candidates_.empty() || (their_count_is_exact_ && their_count_ == 0);
   if (nothing) {
     candidates_.clear();
     // That nothing is matched needs no answer if the answering side says it; else a list of none.
@@ -112,8 +111,8 @@ absl::Status Matching::Receive(std::string_view turn) {
 
 // Each Receive..() says whether the turn must go on.
 absl::Status Matching::ReceivePart(Part part, std::string_view body) {
-  const absl::Status out_of_turn = Nonsense(absl::StrCat(
-      "a part of the kind ", static_cast<int>(part), " out of turn"));
+  const absl::Status out_of_turn =
+      Nonsense(absl::StrCat("a part of the kind ", static_cast<int>(part), " out of turn"));
   if (state_ != State::kMyTurn) return out_of_turn;  // something after the sum
   const bool went_on = std::exchange(turn_goes_on_, false);
   if (part == Part::kSum && !options_.asks) return out_of_turn;

@@ -61,11 +61,11 @@ class Matching {
   struct Options {
     // Of the range and attempt, as that of the candidates; the same on both sides.
     uint64_t salt = 0;
-    bool asks = false;    // one side does, the other answers
-    bool begins = false;  // one of the two
+    bool asks = false;       // one side does, the other answers
+    bool begins = false;     // one of the two
     double their_count = 0;  // keys of the other side
     bool their_count_is_exact = false;
-    double common = 0;  // matched keys, as far as known
+    double common = 0;        // matched keys, as far as known
     double common_error = 0;  // its standard error
     PlannerOptions planner;
     uint64_t most_list_entries = uint64_t{1} << 24;  // that a message may have
@@ -94,7 +94,7 @@ class Matching {
     uint64_t candidates_pruned = 0;  // by filters received
     // Of the other side, when it last told how many it had left; nothing if it never did.
     std::optional<uint64_t> their_candidates;
-    uint64_t turns = 0;              // of both sides
+    uint64_t turns = 0;  // of both sides
   };
   const Counts& counts() const { return counts_; }
   // The move with which the range was ended, by either side.
@@ -161,6 +161,7 @@ class Matching {
   std::vector<uint8_t> DropOwnUnlessDoubted(const std::vector<uint64_t>& only_local);
   void BringBack(std::vector<uint64_t>* only_remote);
   void DropNamed(const std::vector<uint64_t>& ids);
+  uint64_t SymbolsWanted();
   uint64_t SymbolId(const Candidate& candidate) const;
   // Keeps the candidates whose keep flag is set.
   void Keep(const std::vector<uint8_t>& keep);
@@ -188,8 +189,8 @@ class Matching {
   std::vector<uint64_t> sketched_hashes_;
   std::unique_ptr<pinsketch::PartitionedEncoder> sketch_encoder_;
   std::unique_ptr<pinsketch::PartitionedDecoder> sketch_decoder_;
-  std::string parity_;          // asked for, to be sent
-  Standing left_by_sketch_;     // as the receiver of the sketch sees it
+  std::string parity_;       // asked for, to be sent
+  Standing left_by_sketch_;  // as the receiver of the sketch sees it
   // Candidates that stood alone in a differing cell: not matched, unless the end brings them back.
   Candidates doubtful_;
   double their_doubtful_count_ = 0;
@@ -199,6 +200,7 @@ class Matching {
   std::unique_ptr<RatelessEncoder> encoder_;
   std::vector<RatelessCell> cells_;
   size_t symbols_wanted_ = 0, enough_symbols_ = 0;
+  int wishes_ = 0;  // for more of them
   std::unique_ptr<RatelessDecoder> decoder_;
   MoveKind ending_ = MoveKind::kList;
   Counts counts_;

@@ -17,9 +17,8 @@ absl::Status Matching::SendFilter(const Move& move, std::string* turn) {
   spec.amount = std::exp2(-move.filter_width);
   bool built = true;
   const std::shared_ptr<const FilterBlock> block =
-      options_.filters == nullptr
-          ? MakeFilter(spec, candidates_, PartSalt())
-          : options_.filters->Make(&spec, candidates_, PartSalt(), &built);
+      options_.filters == nullptr ? MakeFilter(spec, candidates_, PartSalt())
+                                  : options_.filters->Make(&spec, candidates_, PartSalt(), &built);
   std::string body;
   ByteWriter out(&body);
   out.Varint(candidates_.size());

@@ -126,7 +126,7 @@ class Search {
   Cost CostOf(MoveKind ending, const Standing& standing) const {
     if (ending == MoveKind::kList) return ListCost(standing, options_.prices);
     if (ending == MoveKind::kSymbols) return SymbolsCost(standing, options_.prices);
-    return KeysCost(standing, options_.bits_per_key, options_.all_keys, options_.prices);
+    return KeysCost(standing, options_.keys, options_.prices);
   }
 
   void Take(MoveKind ending, int cells_log2, const Cost& bare, int turns, Move* best) const {
@@ -182,8 +182,7 @@ Move CheapestMove(const Standing& standing, const TurnLimit& limit, int filters,
   known.common = std::clamp(known.common, 0.0, std::min(known.mine, known.theirs));
   if (IsSingleFilter(options.strategy) && filters == 0) return SingleFilter(known, options);
   TurnLimit turns = limit;
-  const bool mixes =
-      options.strategy == Strategy::kAuto || options.strategy == Strategy::kPingPong;
+  const bool mixes = options.strategy == Strategy::kAuto || options.strategy == Strategy::kPingPong;
   // Beyond its limit, a range is settled by the shortest way, a list; others take what they need.
   turns.turns_left = mixes ? std::max(turns.turns_left, TurnsFor(MoveKind::kList, turns.asks))
                            : TurnsFor(MoveKind::kSketch, turns.asks);
@@ -204,8 +203,7 @@ bool KeysAreAsCheap(const Standing& standing, const TurnLimit& limit,
                     const PlannerOptions& options) {
   constexpr double kHardlyMore = 1.1;
   const Move best = CheapestMove(standing, limit, 0, options);
-  return KeysCost(standing, options.bits_per_key, options.all_keys, options.prices).bits <=
-         kHardlyMore * best.bits;
+  return KeysCost(standing, options.keys, options.prices).bits <= kHardlyMore * best.bits;
 }
 
 }  // namespace rocksieve::join

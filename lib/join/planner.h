@@ -3,9 +3,10 @@
 // Two sides have candidates for a match in a range of the key space: at first all of their keys.
 // They take turns. A filter removes, without error, most of the receiver's candidates that are not
 // in the sender's set; one of the other moves ends the range, since both sides know the matched
-// keys after it and the answers to it. A turn is a filter, or an ending, or a filter and right after
-// it an ending. The planner looks ahead over all sequences of some filters and an ending that keep
-// to the limit on round trips, by the cost model, anew at each turn: on what was measured by then.
+// keys after it and the answers to it. A turn is a filter, or an ending, or a filter and right
+// after it an ending. The planner looks ahead over all sequences of some filters and an ending that
+// keep to the limit on round trips, by the cost model, anew at each turn: on what was measured by
+// then.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ struct Move {
   int turns = 0;    // this one included
 };
 
-// Whose turn it is, and how many there are, this one and the asking side's end not counted twice.
+// Whose turn it is, and how many there may still be, of both sides.
 struct TurnLimit {
   // The answering side says the last word, with its sum of the matched keys.
   bool asks = true;
@@ -55,9 +56,7 @@ struct PlannerOptions {
   // take two more; forced strategies take what they need.
   int most_round_trips = 4;
   Prices prices;
-  // Of the sender's keys, front-coded and compressed, if all of them are shipped: from a sample.
-  double bits_per_key = 128;
-  double all_keys = 0;
+  KeyBits keys;  // of this side; the other's are taken for alike
 };
 
 // REQUIRES: mine > 0 and theirs > 0. `filters` were sent so far, by both sides.

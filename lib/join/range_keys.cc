@@ -1,14 +1,37 @@
 #include "join/range_keys.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
+#include "join/cost_model.h"
 #include "join/key_list.h"
 
 namespace rocksieve::join {
 namespace {
 
-constexpr size_t kSampleBytes = 32 << 10;
+// The first keys of a range, front-coded and compressed.
+class Sample {
+ public:
+  void Add(std::string_view key) {
+    if (writer_.raw_bytes() >= kSampleBytes) return;
+    writer_.Add(key);
+    keys_++;
+  }
+  size_t keys() const { return keys_; }
+  double BitsPerKey() {
+    std::string packed;
+    writer_.Finish(&packed);
+    return keys_ == 0 ? 0 : 8 * static_cast<double>(packed.size()) / static_cast<double>(keys_);
+  }
+
+ private:
+  static constexpr size_t kSampleBytes = 32 << 10;
+  KeyListWriter writer_;
+  size_t keys_ = 0;
+};
+
+constexpr size_t kFewSparseKeys = 50;
 // So that a scan that finds hardly any candidates gives word in time.
 constexpr uint64_t kMostKeysPerCandidate = 4;
 
@@ -24,8 +47,7 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
   std::optional<ReadyFilterSet::Sweep> sweep;
   if (ready.set != nullptr) sweep.emplace(*ready.set);
   const std::unique_ptr<Cursor> cursor = source->Scan(interval);
-  KeyListWriter sample;
-  size_t sampled = 0;
+  Sample sample, sparse;
   std::string last;
   Row row;
   uint64_t scanned = 0;
@@ -41,22 +63,19 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
     const auto ordinal = static_cast<uint32_t>(scanned++);
     const KeyHash128 hash = HashKey128(row.key, salt);
     summer.Add(hash, &keys->sum);
+    sample.Add(row.key);
+    if (hash.low % KeyBits::kSparse == 0) sparse.Add(row.key);
     if (sweep && !sweep->MayContain(row.key)) {
       if (ready.prunes) continue;
       keys->uncovered = true;
       sweep.reset();
     }
     keys->candidates.push_back({hash, ordinal});
-    if (sample.raw_bytes() < kSampleBytes) {
-      sample.Add(row.key);
-      sampled++;
-    }
   }
-  std::string packed;
-  sample.Finish(&packed);
-  if (sampled > 0) {
-    keys->bits_per_key = 8 * static_cast<double>(packed.size()) / static_cast<double>(sampled);
-  }
+  keys->bits_per_key = sample.BitsPerKey();
+  keys->sparse_bits_per_key = sparse.keys() < kFewSparseKeys
+                                  ? keys->bits_per_key + std::log2(KeyBits::kSparse)
+                                  : sparse.BitsPerKey();
   return cursor->status();
 }
 

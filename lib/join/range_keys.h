@@ -19,6 +19,8 @@ struct RangeKeys {
   SetSum sum;             // of all distinct keys
   // What a key takes on the wire, front-coded and compressed, by a sample of the first ones.
   double bits_per_key = 0;
+  // The same if only one key in kSparse is shipped.
+  double sparse_bits_per_key = 0;
   // The first key that did not fit under the limit, if there was one: the range ends there.
   std::optional<std::string> next_key;
   // Of keys that were held against filters: a key that should have passed did not.

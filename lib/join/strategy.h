@@ -11,22 +11,21 @@ namespace rocksieve::join {
 
 enum class Strategy : uint8_t {
   kAuto,
-  kKeys,      // the keys themselves, front-coded and compressed
-  kList,      // their hashes, Golomb-coded
-  kBloom,     // one filter of this family from the side that begins, then a list from the other
+  kKeys,   // the keys themselves, front-coded and compressed
+  kList,   // their hashes, Golomb-coded
+  kBloom,  // one filter of this family from the side that begins, then a list from the other
   kCuckoo,
   kRibbon,
-  kPingPong,  // ribbon filters to and fro, then a list or symbols
-  kSketch,    // partitioned PinSketch, and symbols for what it leaves
-  kSymbols,   // rateless reconciliation
+  kPingPong,    // ribbon filters to and fro, then a list or symbols
+  kSketch,      // partitioned PinSketch, and symbols for what it leaves
+  kSymbols,     // rateless reconciliation
   kSstFilters,  // kAuto, after filters that one side has already, in its SST files (ready_choice.h)
 };
 
 // That settle a range: all but kSstFilters.
 inline constexpr Strategy kAllStrategies[] = {
-    Strategy::kAuto,   Strategy::kKeys,   Strategy::kList,     Strategy::kBloom,
-    Strategy::kCuckoo, Strategy::kRibbon, Strategy::kPingPong, Strategy::kSketch,
-    Strategy::kSymbols};
+    Strategy::kAuto,   Strategy::kKeys,     Strategy::kList,   Strategy::kBloom,  Strategy::kCuckoo,
+    Strategy::kRibbon, Strategy::kPingPong, Strategy::kSketch, Strategy::kSymbols};
 
 // "auto", "keys", "list", "bloom", "cuckoo", "ribbon", "ping-pong", "sketch", "symbols",
 // "sst-filters".

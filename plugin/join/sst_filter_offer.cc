@@ -28,13 +28,15 @@ struct Share {
   }
 };
 
-// Of a filter of so many bits per entry: the textbook's Bloom filter with what lines of 64 bytes
-// cost (RocksDB's util/bloom_impl.h), or a ribbon filter with its overhead.
+// Of a filter of so many bits per entry, within a factor of two: the textbook's Bloom filter with
+// what lines of 64 bytes cost (RocksDB's util/bloom_impl.h), a cuckoo filter whose slots are 95 %
+// full (docs/design/cuckoo.md), or a ribbon filter with its overhead.
 double RateFor(const std::string& policy_name, double bits) {
-  const bool bloom = policy_name.find("ibbon") == std::string::npos &&
-                     policy_name.find("auto") == std::string::npos &&
-                     policy_name.find("cuckoo") == std::string::npos;
-  return std::min(1.0, bloom ? 1.15 * std::pow(0.6185, bits) : std::exp2(-bits / 1.04));
+    const auto says = [&](const char* word) { return policy_name.find(word) != std::string::npos; };
+  double rate = 1.15 * std::pow(0.6185, bits);
+  if (says("ibbon") || says("auto")) rate = std::exp2(-bits / 1.04);
+  if (says("cuckoo")) rate = std::exp2(2.2 - 0.95 * bits);
+  return std::min(1.0, rate);
 }
 
 Share Look(rocksdb::Env* env, const PinnedTree::File& file, uint8_t* formats) {

@@ -19,6 +19,7 @@
 #include "join/join_progress.h"
 #include "join/result_output.h"
 #include "join/security_flags.h"
+#include "join/sst_filters.h"
 #include "transport/address.h"
 #include "transport/strategy.h"
 
@@ -55,6 +56,7 @@ absl::Status Complete(Flags* flags) {
   if (!tokens.ok()) return tokens.status();
   if (!tokens->empty()) run->token = tokens->front();
   run->security = SecurityOf(flags->security, "client");
+    run->remote.asking.ready.decode_builtin = join::DecodeBuiltinFilter;
   run->remote.asking.most_row_bytes = uint64_t(flags->largest_row_mib) << 20;
   run->remote.keep_ranges = flags->explain == "analyze";
   run->remote.limits.exchange.silence = std::chrono::seconds(flags->silence_seconds);

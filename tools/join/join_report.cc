@@ -45,6 +45,12 @@ std::string Analysis(const ShardResult& shard) {
           Thousands(s.ranges_by_keys) + ", by symbols " + Thousands(s.ranges_by_symbols) +
           ", by sketches " + Thousands(s.ranges_by_sketch) + "; repeated " +
           Thousands(s.repeated_ranges) + ". Filters: " + Thousands(s.filters) + "\n";
+  text += "Filters in SST files " + std::string(Describe(s.ready.choice));
+  if (UsesReadyFilters(s.ready.choice)) {
+    text += ", " + Thousands(s.ready.filters) + " of " + Thousands(s.ready.bytes) +
+            " bytes, which ruled out " + Thousands(s.ready.pruned_keys) + " keys";
+  }
+  text += ".\n";
   text += "Keys scanned and hashed for this server: " + Thousands(s.keys_hashed) +
           "; filters built: " + Thousands(s.filters_built) +
           " (what several servers need is done for one of them).\n";
@@ -114,6 +120,11 @@ std::string JsonReport(const JoinReport& report, bool analyze) {
                                {"ranges_by_sketch", s.ranges_by_sketch},
                                {"repeated_ranges", s.repeated_ranges},
                                {"filters", s.filters},
+                               {"sst_filters", s.ready.filters},
+                               {"sst_filter_bytes", s.ready.bytes},
+                               {"sst_filters_pruned_keys", s.ready.pruned_keys},
+                               {"sst_filters_withdrawn_ranges", s.ready.withdrawn_ranges},
+                               {"sst_filters_note", Describe(s.ready.choice)},
                                {"filters_built", s.filters_built},
                                {"keys_hashed", s.keys_hashed},
                                {"keys_pruned", s.keys_pruned},

@@ -98,8 +98,8 @@ void PlanSession::Price() {
   const bool asking_side_begins = plan_.remote_keys > 2 * plan_.local_keys;
   if (!asking_side_begins) std::swap(standing.mine, standing.theirs);
   join::PlannerOptions options;
-  options.bits_per_key = keys_.bits_per_key;
-  options.all_keys = standing.mine;
+  options.keys = {keys_.bits_per_key, keys_.sparse_bits_per_key,
+                  static_cast<double>(plan_.range_local_keys)};
   const join::TurnLimit limit{asking_side_begins,
                               join::TurnsOf(options.most_round_trips, asking_side_begins)};
   for (const join::Strategy strategy : join::kAllStrategies) {

@@ -17,6 +17,7 @@
 #include "interrupt.h"
 #include "join/frozen_source.h"
 #include "join/security_flags.h"
+#include "join/sst_filters.h"
 #include "text.h"
 #include "transport/server.h"
 
@@ -90,6 +91,8 @@ absl::StatusOr<join::ServerOptions> OptionsOf(const Flags& flags) {
   service->answering.most_ranges = kMostRanges;
   service->answering.most_keys_per_range =
       std::min<uint64_t>(uint64_t{1} << 20, bytes / 2 / kMostRanges / kBytesPerKey);
+    service->answering.ready.most_bytes = bytes / 4;
+  service->answering.ready.decode_builtin = join::DecodeBuiltinFilter;
   service->limits.most_message_bytes = bytes / 4;
   service->limits.most_unanswered_bytes = bytes;
   if (!flags.quiet) service->report = Print;
