@@ -349,11 +349,41 @@ absl::Status AskingSide::On(const Facts& facts) {
   options.planner.keys = {task->keys.bits_per_key, task->keys.sparse_bits_per_key,
                           static_cast<double>(task->keys.sum.count)};
   options.filters = task->filters.get();
+  const Standing mine = {static_cast<double>(task->keys.candidates.size()), options.their_count,
+                         options.common, options.common_error};
+  const absl::Status affordable = CheckMostBytes(
+      options.begins ? mine : Standing{mine.theirs, mine.mine, mine.common, mine.common_error},
+      options.begins, options.planner);
+  if (!affordable.ok()) return affordable;
   task->reader = std::make_unique<SourceKeyReader>(source_, task->interval);
   task->matching =
       std::make_unique<Matching>(std::move(task->keys.candidates), options, task->reader.get());
   task->phase = Task::Phase::kMatching;
   return Continue(task);
+}
+
+absl::Status AskingSide::CheckMostBytes(const Standing& first_mover, bool asking_side_begins,
+                                        const PlannerOptions& planner) const {
+  if (options_.most_bytes == 0 || first_mover.mine < 1 || first_mover.theirs < 1) {
+    return absl::OkStatus();
+  }
+  const TurnLimit turns = {asking_side_begins,
+                           TurnsOf(planner.most_round_trips, asking_side_begins)};
+  const double range_bytes = CheapestMove(first_mover, turns, 0, planner).bits / 8;
+  const double ranges =
+      std::max(1.0, static_cast<double>(source_->EstimateKeys()) /
+                        std::max(1.0, asking_side_begins ? first_mover.mine : first_mover.theirs));
+  const Traffic& sent = statistics_.sent;
+  const Traffic& received = statistics_.received;
+  const auto spent =
+      static_cast<double>(sent.total() - sent.payload + received.total() - received.payload);
+  const double expected = std::max(range_bytes * ranges, spent + range_bytes);
+  if (expected <= static_cast<double>(options_.most_bytes)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the join would take about ", static_cast<uint64_t>(expected),
+      " bytes, rows apart, and the limit is ", options_.most_bytes,
+      "; allow more, join a part of the keys, or allow more round trips. No rows were fetched for "
+      "the ranges that are open"));
 }
 
 absl::Status AskingSide::On(const Turn& turn) {

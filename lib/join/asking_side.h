@@ -43,6 +43,9 @@ struct AskingOptions {
   bool own_absent_rows = true;
   PlannerOptions planner;
   ReadyOptions ready;
+  // Of messages, rows apart; 0: no limit. A join that would take more, by the plan of a range, fails
+  // before it does.
+  uint64_t most_bytes = 0;
   // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
   // null.
   SharedRanges::Member* shared = nullptr;
@@ -85,6 +88,8 @@ class AskingSide final : public Session {
   absl::StatusOr<Task*> Find(uint64_t range);
   absl::Status OpenNext();
   uint64_t KeysPerRange() const;
+  absl::Status CheckMostBytes(const Standing& first_mover, bool asking_side_begins,
+                              const PlannerOptions& planner) const;
   absl::Status Open(Task* task, bool ends_at_rest);
   absl::Status Scan(Task* task, uint64_t salt, const ReadyUse& ready);
   absl::Status Continue(Task* task);

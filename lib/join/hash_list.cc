@@ -12,6 +12,12 @@ constexpr int kMostBits = 40;
 
 uint64_t UniverseOf(uint64_t entries, int bits) { return std::max<uint64_t>(1, entries) << bits; }
 
+uint64_t CheckOf(const ShortHashes& list) {
+  uint64_t check = 0;
+  for (const uint64_t value : list.values) check += Mix64(list.salt ^ value);
+  return check;
+}
+
 }  // namespace
 
 void WriteHashList(const Candidates& candidates, int bits, uint64_t salt, ByteWriter* out,
@@ -32,6 +38,7 @@ void WriteHashList(const Candidates& candidates, int bits, uint64_t salt, ByteWr
   }
   out->U8(static_cast<uint8_t>(std::min(bits, kMostBits)));
   EncodeSorted(list.values, {}, 0, out);
+  out->U64(CheckOf(list));
 }
 
 bool ReadHashList(ByteReader* in, uint64_t most_entries, uint64_t salt, ShortHashes* list) {
@@ -42,6 +49,7 @@ bool ReadHashList(ByteReader* in, uint64_t most_entries, uint64_t salt, ShortHas
   list->values = std::move(sorted.values);
   list->salt = salt;
   list->universe = UniverseOf(list->values.size(), bits);
+  if (in->U64() != CheckOf(*list)) in->Fail();
   return in->ok();
 }
 

@@ -1,8 +1,9 @@
 // Candidates by short hashes: sorted and Golomb-coded.
 //
-//   u8 bits | values below entries * 2^bits, as in lib/format/golomb.h
+//   u8 bits | values below entries * 2^bits, as in lib/format/golomb.h | u64 sum of Mix64(salt ^ value)
 //
-// A key that is not in the list has the value of one that is with a chance of 2^-bits.
+// The sum is there because a value that changes on the way is a match that both sides lose, which
+// their sums of the matched keys do not see. A key that is not in the list has the value of one that is with a chance of 2^-bits.
 #pragma once
 
 #include <cstdint>

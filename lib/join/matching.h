@@ -161,6 +161,7 @@ class Matching {
   std::vector<uint8_t> DropOwnUnlessDoubted(const std::vector<uint64_t>& only_local);
   void BringBack(std::vector<uint64_t>* only_remote);
   void DropNamed(const std::vector<uint64_t>& ids);
+  uint64_t SymbolsWanted();
   uint64_t SymbolId(const Candidate& candidate) const;
   // Keeps the candidates whose keep flag is set.
   void Keep(const std::vector<uint8_t>& keep);
@@ -199,6 +200,7 @@ class Matching {
   std::unique_ptr<RatelessEncoder> encoder_;
   std::vector<RatelessCell> cells_;
   size_t symbols_wanted_ = 0, enough_symbols_ = 0;
+  int wishes_ = 0;  // for more of them
   std::unique_ptr<RatelessDecoder> decoder_;
   MoveKind ending_ = MoveKind::kList;
   Counts counts_;

@@ -10,14 +10,17 @@
 namespace rocksieve::join {
 namespace {
 
-uint64_t DigestOf(uint32_t group, uint32_t id) { return Mix64(uint64_t{group} << 32 | id); }
+// Of an odd cell of the receiver of the marks, and of what they say of it.
+uint64_t DigestOf(uint32_t group, uint32_t id, bool empty) {
+  return Mix64(Mix64(uint64_t{group} << 32 | id) + (empty ? 1 : 0));
+}
 
 }  // namespace
 
 // Either a request for more parity, as in partitioned_pinsketch.h, or marks:
 //   varint candidates of the sender of the marks | varint differing cells | flags, one per 64
-//   groups: known | u64 digest of the receiver's odd cells, as the sender believes them to be |
-//   flags, one for each of these cells: the sender has no key there
+//   groups: known | u64 digest of the receiver's odd cells, as the sender believes them to be, and of
+//   the flags that follow | flags, one for each of these cells: the sender has no key there
 // And right after them a second layer, or, after that, what the symbols are about.
 void Matching::SendMarks(std::string* turn) {
   std::string body;
@@ -49,9 +52,9 @@ void Matching::SendMarks(std::string* turn) {
                               [](const auto& a, const auto& b) { return a.id < b.id; });
     };
     for (uint32_t id : odd_there) {
-      digest += DigestOf(group, id);
       const auto [begin, end] = in_cell(id);
       empty_here.push_back(begin == end);
+      digest += DigestOf(group, id, begin == end);
     }
     for (uint32_t id : differing) {
       const auto [begin, end] = in_cell(id);
@@ -91,27 +94,27 @@ absl::Status Matching::ReceiveMarks(std::string_view body) {
   const pinsketch::CellTable mine(sketched_hashes_, sketch_plan_.groups, sketch_plan_.field_bits);
   std::vector<pinsketch::Cell> odd_cells;
   std::vector<uint32_t> ids;
-  uint64_t digest = 0, unknown_groups = 0;
+  uint64_t unknown_groups = 0;
   for (uint32_t group = 0; group < sketch_plan_.groups; group++) {
     if (known[group / pinsketch::kGroupsPerCheck] == 0) {
       unknown_groups++;
       continue;
     }
     mine.OddCells(group, &ids);
-    for (uint32_t id : ids) {
-      odd_cells.push_back({group, id});
-      digest += DigestOf(group, id);
-    }
+    for (uint32_t id : ids) odd_cells.push_back({group, id});
   }
   CountLeft(static_cast<double>(differing_cells),
             static_cast<double>(unknown_groups) / sketch_plan_.groups,
             static_cast<double>(candidates_.size()), their_count_);
   // What the other side made of the sketch may be wrong, hardly ever. Then nothing follows from it,
   // and symbols settle everything.
-  if (digest == their_digest) {
-    if (!DecodeFlags(&in, odd_cells.size(), &empty_there) || !in.Finished()) {
-      return Nonsense("damaged marks");
-    }
+  uint64_t digest = 0;
+  bool agrees = DecodeFlags(&in, odd_cells.size(), &empty_there) && in.Finished();
+  for (size_t i = 0; agrees && i < odd_cells.size(); i++) {
+    digest += DigestOf(odd_cells[i].group, odd_cells[i].id, empty_there[i] != 0);
+  }
+  agrees = agrees && digest == their_digest;
+  if (agrees) {
     std::vector<uint8_t> keep(candidates_.size(), 1);
     for (size_t i = 0; i < odd_cells.size(); i++) {
       if (empty_there[i] == 0) continue;

@@ -27,8 +27,10 @@ void Matching::SendSecondLayer(std::string* turn) {
   const int cells_log2 = BestSecondLayer(left, options_.planner.prices);
   if (cells_log2 == 0) return;
   layer_ = 2;
-  WriteSketch(std::max(left.mine, left.theirs), SketchedDifferences(left.differences(), 0),
-              cells_log2, turn);
+  // Many of these come in pairs, which makes their number vary more.
+  const double differences =
+      SketchedDifferences(left.differences(), std::sqrt(left.differences()));
+  WriteSketch(std::max(left.mine, left.theirs), differences, cells_log2, turn);
 }
 
 //   varint candidates of the sender | plan and sketch, as in partitioned_pinsketch.h, of their part

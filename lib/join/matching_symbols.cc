@@ -61,6 +61,20 @@ absl::Status Matching::ReceiveSymbols(std::string_view body) {
   return absl::OkStatus();
 }
 
+// At first a few more are enough; if not, the difference is far larger than was thought, nobody knows
+// how much.
+uint64_t Matching::SymbolsWanted() {
+  const uint64_t had = decoder_->symbols();
+  switch (wishes_++) {
+    case 0:
+      return had / 8 + 8;
+    case 1:
+      return had / 4 + 16;
+    default:
+      return 3 * had;
+  }
+}
+
 // Either a wish for more symbols:
 //   varint how many
 // or what the sender of the symbols alone has:
@@ -69,7 +83,7 @@ void Matching::SendDifference(std::string* turn) {
   std::string body;
   ByteWriter out(&body);
   if (!decoder_->done() && decoder_->symbols() < enough_symbols_) {
-    out.Varint(decoder_->symbols() / 8 + 8);
+    out.Varint(SymbolsWanted());
     Append(Part::kMoreSymbols, body, turn);
     expected_ = Expected::kMoreSymbols;
     return;
@@ -86,7 +100,7 @@ void Matching::SendDifference(std::string* turn) {
 
 absl::Status Matching::ReceiveMore(std::string_view body) {
   ByteReader in(body);
-  symbols_wanted_ = static_cast<size_t>(in.Varint(cells_.size() + 64));
+  symbols_wanted_ = static_cast<size_t>(in.Varint(4 * cells_.size() + 64));
   // An honest side gives up before, and begins anew (enough_symbols_).
   const double most = 3 * (options_.planner.keys.all_keys + options_.their_count) + 1000;
   if (!in.Finished() || static_cast<double>(cells_.size()) > most) {

@@ -11,7 +11,7 @@ namespace rocksieve::join {
 struct Traffic {
   uint64_t planning = 0;  // opening ranges: sums, estimators
   uint64_t filters = 0;
-  uint64_t verification = 0;  // lists, keys, hits, verdicts
+  uint64_t verification = 0;  // lists, keys, sketches, symbols, and what answers them
   uint64_t payload = 0;       // rows
 
   uint64_t total() const { return planning + filters + verification + payload; }

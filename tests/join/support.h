@@ -75,6 +75,7 @@ struct Settings {
   uint64_t keys_per_range = 1000;
   uint64_t most_keys_per_range = 3000;
   PlannerOptions planner;
+  uint64_t most_bytes = 0;
   Tamper tamper;
 };
 
@@ -87,6 +88,7 @@ inline Joined Join(Operation operation, const Table& asking_rows, const Table& a
   asking.salt = 12345;
   asking.keys_per_range = settings.keys_per_range;
   asking.planner = settings.planner;
+  asking.most_bytes = settings.most_bytes;
   AnsweringOptions answering;
   answering.most_keys_per_range = settings.most_keys_per_range;
   answering.planner = settings.planner;

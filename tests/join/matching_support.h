@@ -1,0 +1,127 @@
+// Two Matchings in memory, without messages around their turns: nothing checks the bytes.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "join/key_list.h"
+#include "join/matching.h"
+
+namespace rocksieve::join {
+
+using Keys = std::vector<std::string>;  // sorted, each once
+
+class VectorKeyReader final : public KeyReader {
+ public:
+  explicit VectorKeyReader(const Keys* keys) : keys_(keys) {}
+  absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, std::string* out) override {
+    KeyListWriter writer;
+    for (const uint32_t ordinal : ordinals) writer.Add((*keys_)[ordinal]);
+    writer.Finish(out);
+    return absl::OkStatus();
+  }
+
+ private:
+  const Keys* const keys_;
+};
+
+// May change the body of a part; `number` counts the parts of both sides from 0.
+using TamperPart = std::function<void(uint64_t number, Part part, std::string* body)>;
+
+struct MatchingCase {
+  Keys asking, answering;
+  Strategy strategy = Strategy::kAuto;
+  int most_round_trips = 4;
+  bool asking_side_begins = false;
+  double common_estimate = 0, common_error = 0;
+  TamperPart tamper;
+
+  Keys Common() const {
+    Keys common;
+    std::set_intersection(asking.begin(), asking.end(), answering.begin(), answering.end(),
+                          std::back_inserter(common));
+    return common;
+  }
+};
+
+struct MatchingOutcome {
+  absl::Status status;  // of the side that was not content
+  Matching::State state = Matching::State::kTheirTurn;  // of the asking side
+  Keys asking, answering;                               // what each takes for matched
+  uint64_t bytes = 0, round_trips = 0, parts = 0;
+};
+
+inline MatchingCase RandomCase(size_t asking, size_t answering, size_t common, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  MatchingCase matching;
+  for (size_t i = 0; i < asking + answering - common; i++) {
+    const std::string key = std::to_string(random()) + "/" + std::to_string(i);
+    if (i < asking) matching.asking.push_back(key);
+    if (i >= asking - common) matching.answering.push_back(key);
+  }
+  std::sort(matching.asking.begin(), matching.asking.end());
+  std::sort(matching.answering.begin(), matching.answering.end());
+  matching.common_estimate = static_cast<double>(common);
+  return matching;
+}
+
+inline MatchingOutcome Match(const MatchingCase& matching) {
+  constexpr uint64_t kSalt = 99;
+  const Keys* const keys[2] = {&matching.asking, &matching.answering};
+  VectorKeyReader readers[2] = {VectorKeyReader(keys[0]), VectorKeyReader(keys[1])};
+  std::vector<Matching> sides;
+  for (const int side : {0, 1}) {
+    Candidates candidates;
+    for (const std::string& key : *keys[side]) {
+      candidates.push_back({HashKey128(key, kSalt), static_cast<uint32_t>(candidates.size())});
+    }
+    Matching::Options options;
+    options.salt = kSalt;
+    options.asks = side == 0;
+    options.begins = options.asks == matching.asking_side_begins;
+    options.their_count = static_cast<double>(keys[1 - side]->size());
+    options.their_count_is_exact = true;
+    options.common = matching.common_estimate;
+    options.common_error = matching.common_error;
+    options.planner.strategy = matching.strategy;
+    options.planner.most_round_trips = matching.most_round_trips;
+    sides.emplace_back(std::move(candidates), options, &readers[side]);
+  }
+  MatchingOutcome outcome;
+  constexpr int kMostTurns = 100;
+  for (int turn = 0; turn < kMostTurns && outcome.status.ok(); turn++) {
+    const int from = sides[0].state() == Matching::State::kMyTurn ? 0 : 1;
+    if (sides[static_cast<size_t>(from)].state() != Matching::State::kMyTurn) break;
+    std::string bytes, sent;
+    outcome.status = sides[static_cast<size_t>(from)].TakeTurn(&bytes);
+    if (!outcome.status.ok()) break;
+    VisitParts(bytes, [&](Part part, std::string_view body) {
+      std::string changed(body);
+      if (matching.tamper) matching.tamper(outcome.parts, part, &changed);
+      AppendPart(part, changed, &sent);
+      outcome.parts++;
+    });
+    outcome.bytes += sent.size();
+    Matching& to = sides[static_cast<size_t>(1 - from)];
+    EXPECT_EQ(to.state(), Matching::State::kTheirTurn);
+    if (to.state() != Matching::State::kTheirTurn) break;
+    outcome.status = to.Receive(sent);
+  }
+  outcome.state = sides[0].state();
+  outcome.round_trips = sides[0].counts().turns / 2;
+  for (const Candidate& key : sides[0].matched()) {
+    outcome.asking.push_back(matching.asking[key.ordinal]);
+  }
+  for (const Candidate& key : sides[1].matched()) {
+    outcome.answering.push_back(matching.answering[key.ordinal]);
+  }
+  return outcome;
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,160 @@
+// Settling a range, part by part: what wrong estimates and wrong bytes do to it.
+#include <cmath>
+
+#include "matching_support.h"
+
+namespace rocksieve::join {
+namespace {
+
+void ExpectSettled(const MatchingCase& matching, const MatchingOutcome& outcome) {
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+  ASSERT_EQ(outcome.state, Matching::State::kSettled);
+  EXPECT_TRUE(outcome.asking == matching.Common());
+  EXPECT_TRUE(outcome.answering == matching.Common());
+}
+
+TEST(Matching, KeepsToItsLimitOnRoundTrips) {
+  for (const double overlap : {0.0, 0.1, 0.5, 0.9, 0.98}) {
+    for (const bool asking_side_begins : {false, true}) {
+      for (const int most : {1, 2, 4}) {
+        constexpr size_t kKeys = 30000;
+        MatchingCase matching =
+            RandomCase(kKeys, kKeys, static_cast<size_t>(overlap * kKeys), 5);
+        matching.most_round_trips = most;
+        matching.asking_side_begins = asking_side_begins;
+        const MatchingOutcome outcome = Match(matching);
+        SCOPED_TRACE(testing::Message() << overlap << ", " << most << " round trips");
+        ExpectSettled(matching, outcome);
+        EXPECT_LE(outcome.round_trips, static_cast<uint64_t>(most + 2));
+      }
+    }
+  }
+}
+
+// The overlap wrong by 0.2, or the difference by 30 %.
+TEST(Matching, WrongEstimatesCostLittle) {
+  constexpr size_t kKeys = 40000;
+  for (const double overlap : {0.1, 0.5, 0.9, 0.98}) {
+    MatchingCase matching = RandomCase(kKeys, kKeys, static_cast<size_t>(overlap * kKeys), 8);
+    const MatchingOutcome right = Match(matching);
+    ExpectSettled(matching, right);
+    const double differences = 2 * kKeys * (1 - overlap);
+    for (const double wrong_by :
+         {0.2 * kKeys, -0.2 * kKeys, 0.15 * differences, -0.15 * differences}) {
+      matching.common_estimate =
+          std::clamp(overlap * kKeys + wrong_by, 0.0, static_cast<double>(kKeys));
+      SCOPED_TRACE(testing::Message() << "overlap " << overlap << " taken for "
+                                      << matching.common_estimate / kKeys);
+      const MatchingOutcome wrong = Match(matching);
+      ExpectSettled(matching, wrong);
+      // A difference that is taken for next to nothing makes for symbols alone, ever more of them.
+      const bool far_off = matching.common_estimate > (1 + overlap) / 2 * kKeys;
+      EXPECT_LE(wrong.round_trips, far_off ? 10u : 6u);
+      EXPECT_LE(static_cast<double>(wrong.bytes),
+                far_off ? 40 * differences : 1.5 * static_cast<double>(right.bytes) + 500);
+    }
+  }
+}
+
+TEST(Matching, ExactWithEveryStrategyWhoeverBegins) {
+  for (const Strategy strategy : kAllStrategies) {
+    for (const bool asking_side_begins : {false, true}) {
+      for (const size_t common : {size_t{0}, size_t{1}, size_t{500}, size_t{3990}, size_t{4000}}) {
+        MatchingCase matching = RandomCase(4000, 5000, common, 3 + common);
+        matching.strategy = strategy;
+        matching.asking_side_begins = asking_side_begins;
+        SCOPED_TRACE(testing::Message() << NameOf(strategy) << ", common " << common);
+        ExpectSettled(matching, Match(matching));
+      }
+    }
+  }
+}
+
+// One bit of any part changed, with no check around it: an error, or a contradiction, or harmless.
+TEST(Matching, NoChangedBitGivesAWrongAnswer) {
+  std::mt19937_64 random(31);
+  for (const Strategy strategy : kAllStrategies) {
+    for (const bool asking_side_begins : {false, true}) {
+      MatchingCase matching = RandomCase(3000, 3000, 2000, 12);
+      matching.strategy = strategy;
+      matching.asking_side_begins = asking_side_begins;
+      const uint64_t parts = Match(matching).parts;
+      ASSERT_GT(parts, 0u);
+      for (uint64_t number = 0; number < parts; number++) {
+        for (int i = 0; i < 12; i++) {
+          const uint64_t where = random();
+          Part changed{};
+          matching.tamper = [&](uint64_t n, Part part, std::string* body) {
+            if (n != number || body->empty()) return;
+            changed = part;
+            (*body)[where / 8 % body->size()] ^= static_cast<char>(1 << where % 8);
+          };
+          const MatchingOutcome outcome = Match(matching);
+          SCOPED_TRACE(testing::Message()
+                       << NameOf(strategy) << ", part " << number << " of the kind "
+                       << static_cast<int>(changed) << ", place " << where);
+          if (outcome.status.ok() && outcome.state == Matching::State::kSettled) {
+            ASSERT_TRUE(outcome.asking == matching.Common());
+            ASSERT_TRUE(outcome.answering == matching.Common());
+          }
+        }
+      }
+    }
+  }
+}
+
+// Whole parts of nonsense, short or long: never more than an error.
+TEST(Matching, NonsenseIsHarmless) {
+  std::mt19937_64 random(37);
+  for (const Strategy strategy : kAllStrategies) {
+    MatchingCase matching = RandomCase(600, 600, 400, 13);
+    matching.strategy = strategy;
+    const uint64_t parts = Match(matching).parts;
+    for (uint64_t number = 0; number < parts; number++) {
+      for (int i = 0; i < 40; i++) {
+        matching.tamper = [&](uint64_t n, Part, std::string* body) {
+          if (n != number) return;
+          switch (random() % 3) {
+            case 0:
+              body->resize(random() % (body->size() + 1));
+              break;
+            case 1:
+              for (int j = 0; j < 4 && !body->empty(); j++) {
+                (*body)[random() % std::min<size_t>(body->size(), 24)] = static_cast<char>(random());
+              }
+              break;
+            default:
+              body->append(random() % 9 + 1, static_cast<char>(random()));
+          }
+        };
+        const MatchingOutcome outcome = Match(matching);
+        if (outcome.status.ok() && outcome.state == Matching::State::kSettled) {
+          ASSERT_TRUE(outcome.asking == outcome.answering);
+        }
+      }
+    }
+  }
+}
+
+TEST(Matching, PartsOutOfTurnAreRefused) {
+  const MatchingCase matching = RandomCase(300, 300, 200, 14);
+  Candidates candidates;
+  for (const std::string& key : matching.asking) {
+    candidates.push_back({HashKey128(key, 1), static_cast<uint32_t>(candidates.size())});
+  }
+  for (int part = 0; part < 256; part++) {
+    for (const std::string& body : {std::string(), std::string(40, '\0'), std::string(40, '\1')}) {
+      Matching::Options options;
+      options.salt = 1;
+      options.their_count = 300;
+      options.common = 100;
+      Matching side(candidates, options, nullptr);
+      std::string turn;
+      AppendPart(static_cast<Part>(part), body, &turn);
+      EXPECT_FALSE(side.Receive(turn).ok()) << part;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve::join

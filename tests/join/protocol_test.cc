@@ -1,0 +1,103 @@
+// The examples of docs/protocol.md: its lines "name: `bytes`" are what Encode() writes.
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include <absl/strings/escaping.h>
+#include <absl/strings/str_cat.h>
+
+#include "join/messages.h"
+#include "join/ready_filter_stream.h"
+#include "matching_support.h"
+
+namespace rocksieve::join {
+namespace {
+
+std::string Hex(const std::string& bytes) { return absl::BytesToHexString(bytes); }
+
+// Each is one message of a session.
+std::map<std::string, std::string> Messages() {
+  const SetSum sum = {2, 0x0123456789abcdef, 0xfedcba9876543210};
+  Open open;
+  open.range = 3;
+  open.attempt = 1;
+  open.interval = {"a", "c"};
+  open.sum = sum;
+  open.estimator = std::string("\x01\x03\x02", 3);
+  Facts facts;
+  facts.range = 3;
+  facts.attempt = 1;
+  facts.sum = sum;
+  facts.common = 1;
+  std::map<std::string, std::string> messages;
+  messages["hello"] =
+      Encode(Hello{kProtocolVersion, Operation::kDifference, 0x1122334455667788, 300,
+                   Strategy::kAuto, 4});
+  HelloAnswer answer;
+  answer.keys = 500;
+  answer.most_keys_per_range = 1 << 20;
+  messages["hello answer"] = Encode(answer);
+  messages["open"] = Encode(open);
+  messages["facts"] = Encode(facts);
+  messages["fetch"] = Encode(Fetch{3, 1});
+  messages["rows"] = Encode(Rows{3, 1, true, "batch"});
+  messages["goodbye"] = Encode(Goodbye{});
+  Filters filters;
+  filters.state = Filters::State::kLast;
+  AppendReadyFilter({"ant", "bee", FilterFormat::kRocksDbBuiltin, "\1\2"}, &filters.piece);
+  messages["filters"] = Encode(filters);
+  messages["failure"] = Encode(Failure{absl::AbortedError("no")});
+  return messages;
+}
+
+// The turns of a small range, settled by each of some strategies.
+std::map<std::string, std::string> Turns() {
+  std::map<std::string, std::string> turns;
+  for (const Strategy strategy : {Strategy::kList, Strategy::kSymbols, Strategy::kRibbon}) {
+    MatchingCase matching;
+    matching.asking = {"apple", "fig", "pear"};
+    matching.answering = {"fig", "kiwi", "pear"};
+    matching.strategy = strategy;
+    matching.asking_side_begins = true;
+    matching.common_estimate = 2;
+    const std::string name(NameOf(strategy));
+    matching.tamper = [&turns, &name](uint64_t number, Part part, std::string* body) {
+      std::string bytes;
+      AppendPart(part, *body, &bytes);
+      turns[absl::StrCat(name, " ", number + 1)] = bytes;
+    };
+    const MatchingOutcome outcome = Match(matching);
+    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+    EXPECT_TRUE(outcome.asking == (Keys{"fig", "pear"}));
+  }
+  return turns;
+}
+
+TEST(Protocol, PageHasTheExamples) {
+  std::ifstream file(ROCKSIEVE_PROTOCOL_PAGE);
+  std::stringstream page;
+  page << file.rdbuf();
+  ASSERT_TRUE(file.good());
+  for (const auto& examples : {Messages(), Turns()}) {
+    for (const auto& [name, bytes] : examples) {
+      const std::string line = "| " + name + " | `" + Hex(bytes) + "` |";
+      EXPECT_NE(page.str().find(line), std::string::npos) << line;
+    }
+  }
+}
+
+TEST(Protocol, MessagesReadBack) {
+  for (const auto& [name, bytes] : Messages()) {
+    const absl::StatusOr<Message> message = Decode(bytes);
+    ASSERT_TRUE(message.ok()) << name;
+    EXPECT_EQ(Hex(Encode(*message)), Hex(bytes)) << name;
+    for (size_t i = 0; i < bytes.size(); i++) {
+      std::string changed = bytes;
+      changed[i] ^= 1;
+      EXPECT_FALSE(Decode(changed).ok()) << name << ", byte " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve::join
