@@ -286,9 +286,6 @@ absl::Status AskingSide::On(const Facts& facts) {
     if (!sent || facts.pruning.candidates > facts.sum.count) {
       return absl::InvalidArgumentError("the answering side dropped keys for no reason");
     }
-    if (facts.outcome != Facts::Outcome::kTooLarge) {
-      statistics_.ready.pruned_keys += facts.sum.count - facts.pruning.candidates;
-    }
     if (ready_.set() == nullptr ||
         !ready_.set()->IsCoveredBy(*facts.pruning.filters, facts.pruning.digest,
                                    task->interval.end)) {
@@ -296,12 +293,16 @@ absl::Status AskingSide::On(const Facts& facts) {
       RepeatWithoutReady(task);
       return absl::OkStatus();
     }
+    if (facts.outcome != Facts::Outcome::kTooLarge) {
+      statistics_.ready.pruned_keys += facts.sum.count - facts.pruning.candidates;
+    }
   }
   if (facts.outcome == Facts::Outcome::kTooLarge) {
     if (!task->interval.Contains(facts.next_key) || facts.next_key == task->interval.begin) {
       return absl::InvalidArgumentError("the answering side cut a range outside of it");
     }
     CutShort(task, facts.next_key);
+    statistics_.ready.pruned_keys -= std::exchange(task->pruned_keys, 0);  // scanned again
     task->phase = Task::Phase::kToOpen;
     return absl::OkStatus();
   }
@@ -467,6 +468,7 @@ void AskingSide::RepeatWithoutReady(Task* task) {
   }
   ready_.Withdraw();
   statistics_.ready.withdrawn_ranges++;
+  statistics_.ready.pruned_keys -= std::exchange(task->pruned_keys, 0);
   task->attempt++;
   task->attempts_without_fault++;
   task->phase = Task::Phase::kToOpen;
