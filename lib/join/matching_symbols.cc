@@ -71,7 +71,7 @@ uint64_t Matching::SymbolsWanted() {
     case 1:
       return had / 4 + 16;
     default:
-      return 3 * had;
+      return std::min<uint64_t>(3 * had, enough_symbols_ - had + 8);  // had is below
   }
 }
 

@@ -30,12 +30,15 @@ std::map<std::string, std::string> Messages() {
   facts.sum = sum;
   facts.common = 1;
   std::map<std::string, std::string> messages;
-  messages["hello"] =
-      Encode(Hello{kProtocolVersion, Operation::kDifference, 0x1122334455667788, 300,
-                   Strategy::kAuto, 4});
+  Hello hello;
+  hello.operation = Operation::kDifference;
+  hello.salt = 0x1122334455667788;
+  hello.keys = 300;
   HelloAnswer answer;
   answer.keys = 500;
+  answer.hash_check = HashCheck(hello.salt);
   answer.most_keys_per_range = 1 << 20;
+  messages["hello"] = Encode(hello);
   messages["hello answer"] = Encode(answer);
   messages["open"] = Encode(open);
   messages["facts"] = Encode(facts);
