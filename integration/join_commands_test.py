@@ -39,12 +39,35 @@ class JoinCommandsTest(JoinSandbox):
 
     def test_every_strategy(self):
         port = self.serve().port
-        for strategy in ["list", "keys", "symbols", "auto"]:
+        for strategy in ["list", "keys", "symbols", "auto", "sst-filters"]:
             found = self.rows(self.join([port], "difference", f"--strategy={strategy}"))
             self.assertEqual([row[0] for row in found], self.only_right, strategy)
         refused = self.join([port], "difference", "--strategy=guess")
         self.assertEqual(refused.code, 2)
         self.assertIn("symbols", refused.err)
+
+    def test_filters_of_sst_files_go_first(self):
+        port = self.serve().port
+        for op in ["intersection", "difference", "local-only", "symmetric", "count"]:
+            report = self.report(self.join([port], op, "--json", "--strategy=sst-filters",
+                                           *([] if op == "count" else
+                                             [f"--output={self.directory / op}"])))
+            self.assertEqual((report["matched_keys"], report["local_only_keys"],
+                              report["remote_only_keys"]),
+                             (len(self.both), len(self.only_left), len(self.only_right)), op)
+            shard = report["remotes"][0]
+            self.assertIn("used: the", shard["sst_filters_note"])
+            self.assertGreater(shard["sst_filter_bytes"], 1000)
+            lonely = (self.only_right if "asking" in shard["sst_filters_note"]
+                      else self.only_left)
+            self.assertGreater(shard["sst_filters_pruned_keys"], 0.9 * len(lonely))
+            self.assertLessEqual(shard["sst_filters_pruned_keys"], len(lonely))
+            self.assertEqual(shard["sst_filters_withdrawn_ranges"], 0)
+        # By an attribute they say nothing.
+        report = self.report(self.join([port], "count", "--json", "--strategy=sst-filters",
+                                       "--left-on=key.bytes(0)"))
+        self.assertEqual(report["matched_keys"], len(self.both))
+        self.assertIn("used: the answering side's", report["remotes"][0]["sst_filters_note"])
 
     def test_output_appears_when_it_is_complete(self):
         port = self.serve().port

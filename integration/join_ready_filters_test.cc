@@ -244,6 +244,29 @@ TEST(SstFilters, DamagedOnesDenyNothing) {
   for (uint64_t i = 0; i < 2999; i++) ASSERT_TRUE(sweep.MayContain(MissingKey(i)));
 }
 
+// What comes from another node may be anything.
+TEST(SstFilters, HostileBlocksDoNoHarm) {
+  Random random = SeededRandom(5);
+  int readable = 0;
+  for (int round = 0; round < 20000; round++) {
+    std::string block(random() % 400, '\0');
+    for (char& byte : block) byte = static_cast<char>(random());
+    const char markers[] = {-1, -2, static_cast<char>(1 + random() % 30),
+                            static_cast<char>(random())};
+    block += markers[random() % 4];
+    // Counts that are small, or huge, or fit.
+    for (int i = 0; i < 4; i++) {
+      block += static_cast<char>(random() % 3 == 0 ? random() : random() % 9);
+    }
+    if (random() % 10 == 0) block.resize(random() % (block.size() + 1));
+    const std::unique_ptr<KeyFilter> filter = DecodeBuiltinFilter(block);
+    if (filter == nullptr) continue;
+    readable++;
+    for (int i = 0; i < 8; i++) filter->MayContain(RandomKey(random));
+  }
+  EXPECT_GT(readable, 1000);
+}
+
 struct CountedJoin {
   Statistics statistics;
   absl::Status status;

@@ -286,9 +286,6 @@ absl::Status AskingSide::On(const Facts& facts) {
     if (!sent || facts.pruning.candidates > facts.sum.count) {
       return absl::InvalidArgumentError("the answering side dropped keys for no reason");
     }
-    if (facts.outcome != Facts::Outcome::kTooLarge) {
-      statistics_.ready.pruned_keys += facts.sum.count - facts.pruning.candidates;
-    }
     if (ready_.set() == nullptr ||
         !ready_.set()->IsCoveredBy(*facts.pruning.filters, facts.pruning.digest,
                                    task->interval.end)) {
@@ -296,12 +293,16 @@ absl::Status AskingSide::On(const Facts& facts) {
       RepeatWithoutReady(task);
       return absl::OkStatus();
     }
+    if (facts.outcome != Facts::Outcome::kTooLarge) {
+      statistics_.ready.pruned_keys += facts.sum.count - facts.pruning.candidates;
+    }
   }
   if (facts.outcome == Facts::Outcome::kTooLarge) {
     if (!task->interval.Contains(facts.next_key) || facts.next_key == task->interval.begin) {
       return absl::InvalidArgumentError("the answering side cut a range outside of it");
     }
     CutShort(task, facts.next_key);
+    statistics_.ready.pruned_keys -= std::exchange(task->pruned_keys, 0);  // scanned again
     task->phase = Task::Phase::kToOpen;
     return absl::OkStatus();
   }
@@ -349,7 +350,7 @@ absl::Status AskingSide::On(const Facts& facts) {
   options.planner.keys = {task->keys.bits_per_key, task->keys.sparse_bits_per_key,
                           static_cast<double>(task->keys.sum.count)};
   options.filters = task->filters.get();
-  const Standing mine = {static_cast<double>(task->keys.sum.count), options.their_count,
+  const Standing mine = {static_cast<double>(task->keys.candidates.size()), options.their_count,
                          options.common, options.common_error};
   const absl::Status affordable = CheckMostBytes(
       options.begins ? mine : Standing{mine.theirs, mine.mine, mine.common, mine.common_error},
@@ -370,13 +371,13 @@ absl::Status AskingSide::CheckMostBytes(const Standing& first_mover, bool asking
   const TurnLimit turns = {asking_side_begins,
                            TurnsOf(planner.most_round_trips, asking_side_begins)};
   const double range_bytes = CheapestMove(first_mover, turns, 0, planner).bits / 8;
-  const double ranges = std::max(
-      1.0, static_cast<double>(source_->EstimateKeys()) /
-               std::max(1.0, asking_side_begins ? first_mover.mine : first_mover.theirs));
+  const double ranges =
+      std::max(1.0, static_cast<double>(source_->EstimateKeys()) /
+                        std::max(1.0, asking_side_begins ? first_mover.mine : first_mover.theirs));
   const Traffic& sent = statistics_.sent;
   const Traffic& received = statistics_.received;
-  const auto spent = static_cast<double>(sent.total() - sent.payload + received.total() -
-                                         received.payload);
+  const auto spent =
+      static_cast<double>(sent.total() - sent.payload + received.total() - received.payload);
   const double expected = std::max(range_bytes * ranges, spent + range_bytes);
   if (expected <= static_cast<double>(options_.most_bytes)) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
@@ -467,6 +468,7 @@ void AskingSide::RepeatWithoutReady(Task* task) {
   }
   ready_.Withdraw();
   statistics_.ready.withdrawn_ranges++;
+  statistics_.ready.pruned_keys -= std::exchange(task->pruned_keys, 0);
   task->attempt++;
   task->attempts_without_fault++;
   task->phase = Task::Phase::kToOpen;

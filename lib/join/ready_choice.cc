@@ -73,7 +73,7 @@ std::string_view Describe(ReadyChoice choice) {
     case ReadyChoice::kUnusable:
       return "not used: too large for the other side, or of a format that it does not read";
     case ReadyChoice::kNotWanted:
-      return "not used: another strategy is forced";
+      return "not used: another strategy is forced, or sessions with several servers share a scan";
   }
   return "unknown";
 }

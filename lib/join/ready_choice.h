@@ -16,7 +16,7 @@ enum class ReadyChoice : uint8_t {
   kAsking = 2,     // the asking side's
   kTooDear = 3,    // filters made for the occasion are expected to take fewer bytes
   kUnusable = 4,   // of a format that the other side does not read, or too large for it
-  kNotWanted = 5,  // another strategy is forced
+  kNotWanted = 5,  // another strategy is forced, or the asking side takes none
 };
 
 constexpr bool UsesReadyFilters(ReadyChoice choice) {

@@ -168,16 +168,16 @@ void RocksDbSource::PinIterators() {
       idle_.emplace_back(db_->NewIterator(read_, family_));
     }
     // Memtables and files last: whatever moved between them and the iterators shows in the number.
-    PinTree(db_, family_, read_, &tree_);
+    if (!options_.any_order) PinTree(db_, family_, read_, &tree_);
     if (Property(db_, family_, state) == before) {
-      tree_is_pinned_ = !idle_.empty() && before != 0;
+      tree_is_pinned_ = !options_.any_order && !idle_.empty() && before != 0;
       return;
     }
   }
 }
 
 std::unique_ptr<ReadyFilterReader> RocksDbSource::ReadyFilters(const KeyInterval& interval) {
-  if (!tree_is_pinned_ || options_.any_order) return nullptr;
+  if (!tree_is_pinned_) return nullptr;
   KeyInterval shown = {std::max(interval.begin, options_.interval.begin), interval.end};
   const std::optional<std::string>& last = options_.interval.end;
   if (last && (!shown.end || *last < *shown.end)) shown.end = last;

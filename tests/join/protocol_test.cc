@@ -7,6 +7,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "join/messages.h"
+#include "join/ready_filter_stream.h"
 #include "matching_support.h"
 
 namespace rocksieve::join {
@@ -44,6 +45,10 @@ std::map<std::string, std::string> Messages() {
   messages["fetch"] = Encode(Fetch{3, 1});
   messages["rows"] = Encode(Rows{3, 1, true, "batch"});
   messages["goodbye"] = Encode(Goodbye{});
+  Filters filters;
+  filters.state = Filters::State::kLast;
+  AppendReadyFilter({"ant", "bee", FilterFormat::kRocksDbBuiltin, "\1\2"}, &filters.piece);
+  messages["filters"] = Encode(filters);
   messages["failure"] = Encode(Failure{absl::AbortedError("no")});
   return messages;
 }

@@ -246,6 +246,18 @@ TEST(Grpc, RefusesMoreSessionsThanItHasPlacesFor) {
   EXPECT_EQ(third.End().error_code(), grpc::RESOURCE_EXHAUSTED);
 }
 
+TEST(Grpc, OnePeerCannotTakeAllPlaces) {
+  ServerOptions options = InsecureOptions();
+  options.service.most_sessions = 3;
+  options.service.most_sessions_per_peer = 1;
+  const auto server = Started(Numbers(0, 100), options);
+  RawCall first(server->port()), second(server->port());
+  ASSERT_TRUE(first.Greet());
+  const grpc::Status refused = second.End();
+  EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("--sessions-per-peer"));
+}
+
 TEST(Grpc, RefusesFramesThatAreTooLarge) {
   const auto server = Started(Numbers(0, 100), InsecureOptions());
   RawCall call(server->port());

@@ -230,7 +230,8 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   number("--largest-row", &flags->largest_row_mib, 1 << 20,
          "MiB, key and value; larger ones of the servers are refused. Default: 256");
   parser->add_flag("--progress", flags->progress,
-                   "say how far it is, though stderr is no terminal");
+                   "say how far it is, though stderr is no terminal")
+      ->group(kRareFlags);
   parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
 }
 
@@ -242,9 +243,8 @@ Command AddJoinCommand(CLI::App* parent) {
       parent,
       {.name = "join",
        .summary = "what a database and those of servers have in common, or not",
-       .description = "Exact, in few bytes. FILE appears when it is complete; the standard output "
-                      "gets only rows that are proven right.",
-       .exit_codes = "0 done; 1 the sides contradict each other, or a file is damaged; 2 could not run",
+       .description = "Exact, in few bytes. FILE appears when complete; only proven rows are given.",
+       .exit_codes = "0 done; 1 contradictions or damage found; 2 could not run",
        .example = "Example, the rows that a replica lacks:\n"
                   "  rocksieve join --db=mine --remote=a:7420 --op=difference "
                   "--certs=certs"});

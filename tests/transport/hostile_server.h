@@ -1,0 +1,243 @@
+// Servers that say what an honest one does, changed, or anything else; and joins with them, which must
+// end with a clear error, in bounded time and memory, and give no row that is not proven.
+#pragma once
+
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+
+#include "format/byte_io.h"
+#include "join.grpc.pb.h"
+#include "join/answering_side.h"
+#include "join/compression.h"
+#include "join/memory_source.h"
+#include "join/messages.h"
+#include "join/turn_parts.h"
+#include "transport/drive.h"
+#include "transport/grpc_channel.h"
+#include "transport/remote_join.h"
+
+namespace rocksieve::join {
+
+inline MemorySource::Rows Numbers(int begin, int end) {
+  MemorySource::Rows rows;
+  for (int i = begin; i < end; i++) {
+    rows.push_back({std::to_string(1'000'000 + i), "v" + std::to_string(i)});
+  }
+  return rows;
+}
+
+// Changes what an honest side says, or hears.
+using Change = std::function<void(Message* message)>;
+
+// Of `rows`, those that the hostile server has: no range is the same as ours.
+inline MemorySource::Rows WithGaps(MemorySource::Rows rows) {
+  size_t i = 0;
+  std::erase_if(rows, [&i](const auto&) { return i++ % 7 == 3; });
+  return rows;
+}
+
+class LyingSide final : public Session {
+ public:
+  LyingSide(Source* source, PlannerOptions planner, Change change, bool endless)
+      : honest_(source, Options(planner)), change_(std::move(change)), endless_(endless) {}
+
+  absl::Status Receive(std::string_view message) override {
+    absl::StatusOr<Message> heard = Decode(message);
+    if (!heard.ok()) return heard.status();
+    change_(&*heard);
+    // An honest side would not bear what follows from the lies.
+    honest_.Receive(Encode(*heard)).IgnoreError();
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::string> Next() override {
+    if (endless_ && !rows_.empty()) return rows_;
+    absl::StatusOr<std::string> message = honest_.Next();
+    if (!message.ok() || message->empty()) return message;
+    absl::StatusOr<Message> said = Decode(*message);
+    if (!said.ok()) return said.status();
+    change_(&*said);
+    if (std::holds_alternative<Rows>(*said)) rows_ = Encode(*said);
+    return Encode(*said);
+  }
+  bool done() const override { return honest_.done(); }
+
+ private:
+  static AnsweringOptions Options(PlannerOptions planner) {
+    AnsweringOptions options;
+    options.planner = planner;
+    return options;
+  }
+
+  AnsweringSide honest_;
+  const Change change_;
+  const bool endless_;  // the first rows come again and again
+  std::string rows_;
+};
+
+// What one session of the server does after the greeting.
+using Act = std::function<void(grpc::ServerContext* context, ServerStream* stream)>;
+
+class Server final : public v1::Join::Service {
+ public:
+  explicit Server(Act act, uint32_t version = 1) : act_(std::move(act)), version_(version) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.SetMaxSendMessageSize(-1);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~Server() override {
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Wait();
+  }
+  int port() const { return port_; }
+
+  grpc::Status Session(grpc::ServerContext* context, ServerStream* stream) override {
+    v1::Frame frame;
+    if (!stream->Read(&frame)) return grpc::Status::OK;
+    frame.Clear();
+    frame.mutable_started()->set_version(version_);
+    frame.mutable_started()->set_view("a view");
+    stream->Write(frame);
+    act_(context, stream);
+    return grpc::Status::OK;
+  }
+
+ private:
+  const Act act_;
+  const uint32_t version_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class MapSink final : public ResultSink {
+ public:
+  absl::Status Add(const Row& row, Side) override {
+    pending_.emplace(row.key, row.value);
+    return absl::OkStatus();
+  }
+  absl::Status Commit() override {
+    rows.merge(pending_);
+    pending_.clear();
+    return absl::OkStatus();
+  }
+  absl::Status Discard() override { return pending_.clear(), absl::OkStatus(); }
+  absl::Status Restart() override { return pending_.clear(), rows.clear(), absl::OkStatus(); }
+
+  std::map<std::string, std::string> rows;
+
+ private:
+  std::map<std::string, std::string> pending_;
+};
+
+// The most memory that this process had since the last Forget().
+class MemoryPeak {
+ public:
+  MemoryPeak() {
+    std::ofstream("/proc/self/clear_refs") << "5";
+    begin_ = Peak();
+  }
+  uint64_t GrownBytes() const { return Peak() - begin_; }
+
+ private:
+  static uint64_t Peak() {
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;) {
+      uint64_t kib = 0;
+      if (word == "VmHWM:" && status >> kib) return kib << 10;
+    }
+    return 0;
+  }
+  uint64_t begin_ = 0;
+};
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr uint64_t kMostGrownBytes = uint64_t{4} << 30;  // of which most is the sanitizer's
+#else
+inline constexpr uint64_t kMostGrownBytes = uint64_t{400} << 20;
+#endif
+
+inline constexpr int kOurs = 20'000;
+inline constexpr int kTheirsBegin = 10'000, kTheirsEnd = 30'000;
+
+class HostileServer : public testing::Test {
+ protected:
+  // Joins with a server and expects an error that has these words.
+  void ExpectError(const Server& server, const std::string& words,
+                   Operation operation = Operation::kDifference,
+                   std::chrono::seconds time = std::chrono::seconds(30)) {
+    MemorySource mine(Numbers(0, kOurs));
+    MapSink sink;
+    RemoteJoinOptions options;
+    options.asking.operation = operation;
+    options.strategy = NameOf(planner_.strategy);
+    options.asking.keys_per_range = 5000;
+    options.first_pause = std::chrono::milliseconds(10);
+    options.limits.exchange.farewell = std::chrono::milliseconds(200);
+    options.most_attempts = 2;
+    const Cancellation cancellation(Cancellation::Clock::now() + time);
+    const std::string address = "127.0.0.1:" + std::to_string(server.port());
+    RemoteJoinReport report;
+    const MemoryPeak memory;
+    const absl::Status status =
+        JoinRemotely({address, grpc::InsecureChannelCredentials(), "", ""}, &mine, &sink, options,
+                     &cancellation, &report);
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(std::string(status.message()), testing::StartsWith(address));
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(words));
+    EXPECT_LT(memory.GrownBytes(), kMostGrownBytes);
+    const MemorySource::Rows theirs = WithGaps(Numbers(kTheirsBegin, kTheirsEnd));
+    const std::map<std::string, std::string> there(theirs.begin(), theirs.end());
+    for (const auto& [key, value] : sink.rows) {
+      EXPECT_TRUE(there.count(key) == 1 && there.at(key) == value) << key;
+    }
+  }
+
+  // A server that says what an honest one does, changed.
+  std::unique_ptr<Server> Lying(Change change, bool endless = false) {
+    return std::make_unique<Server>([this, change, endless](auto* context, auto* stream) {
+      MemorySource source(WithGaps(Numbers(kTheirsBegin, kTheirsEnd)));
+      LyingSide session(&source, planner_, change, endless);
+      GrpcChannel channel(stream, context);
+      DriveLimits limits;
+      limits.exchange.silence = std::chrono::milliseconds(5000);
+      limits.exchange.farewell = std::chrono::milliseconds(200);
+      const Cancellation never;
+      WireCounts counts;
+      Drive(&session, &channel, &never, limits, &counts).IgnoreError();
+    });
+  }
+
+  // Changes the first part of that kind in a turn.
+  static Change ChangePart(Part wanted, std::function<void(std::string* body)> change) {
+    return [wanted, change](Message* message) {
+      Turn* turn = std::get_if<Turn>(message);
+      if (turn == nullptr) return;
+      std::string changed;
+      VisitParts(turn->message, [&](Part part, std::string_view body) {
+        std::string bytes(body);
+        if (part == wanted) change(&bytes);
+        AppendPart(part, bytes, &changed);
+      });
+      turn->message = changed;
+    };
+  }
+
+  template <typename Kind>
+  static Change ChangeKind(std::function<void(Kind*)> change) {
+    return [change](Message* message) {
+      if (Kind* kind = std::get_if<Kind>(message)) change(kind);
+    };
+  }
+
+  PlannerOptions planner_;
+};
+
+}  // namespace rocksieve::join
