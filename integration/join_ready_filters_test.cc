@@ -11,7 +11,7 @@
 #include <rocksdb/convenience.h>
 
 #include "database/frozen_view.h"
-#include "join/ready_filter_set.h"
+#include "join/ready/ready_filter_set.h"
 #include "join/sst_filters.h"
 #include "join_support.h"
 #include "tables/table_file.h"

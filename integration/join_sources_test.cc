@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <rocksdb/convenience.h>
 
-#include "join/attribute_source.h"
+#include "join/attribute/attribute_source.h"
 #include "join/rocksdb_source.h"
-#include "join/unpacking_sink.h"
+#include "join/rows/unpacking_sink.h"
 #include "join_support.h"
 
 namespace rocksieve::join {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compare/report.h"
-#include "join/strategy.h"
+#include "join/matching/strategy.h"
 
 namespace rocksieve::bench {
 

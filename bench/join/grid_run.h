@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "join/grid_keys.h"
-#include "join/strategy.h"
+#include "join/matching/strategy.h"
 
 namespace rocksieve::bench {
 

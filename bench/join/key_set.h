@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "join/source.h"
+#include "join/rows/source.h"
 
 namespace rocksieve::bench {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "hash/key_hash128.h"
-#include "join/key_list.h"
+#include "join/rows/key_list.h"
 
 namespace rocksieve::bench {
 namespace {

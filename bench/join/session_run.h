@@ -9,8 +9,8 @@
 
 #include "join/asking_side.h"
 #include "join/key_set.h"
+#include "join/matching/strategy.h"
 #include "join/statistics.h"
-#include "join/strategy.h"
 
 namespace rocksieve::bench {
 

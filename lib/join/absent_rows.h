@@ -23,9 +23,9 @@
 
 #include "join/messages.h"
 #include "join/operation.h"
-#include "join/row_batch.h"
-#include "join/sink.h"
-#include "join/source.h"
+#include "join/rows/row_batch.h"
+#include "join/rows/sink.h"
+#include "join/rows/source.h"
 #include "sketch/set_sum.h"
 
 namespace rocksieve::join {

@@ -9,13 +9,13 @@
 #include <string>
 
 #include "join/absent_rows.h"
-#include "join/matching.h"
+#include "join/matching/matching.h"
 #include "join/messages.h"
 #include "join/range_keys.h"
-#include "join/ready_exchange.h"
-#include "join/row_batch.h"
+#include "join/ready/ready_exchange.h"
+#include "join/rows/row_batch.h"
+#include "join/rows/source.h"
 #include "join/session.h"
-#include "join/source.h"
 
 namespace rocksieve::join {
 

@@ -10,16 +10,16 @@
 #include <string>
 
 #include "join/absent_rows.h"
-#include "join/matching.h"
+#include "join/matching/matching.h"
 #include "join/messages.h"
 #include "join/range_keys.h"
 #include "join/range_report.h"
 #include "join/range_result.h"
-#include "join/ready_exchange.h"
+#include "join/ready/ready_exchange.h"
+#include "join/rows/sink.h"
+#include "join/rows/source.h"
 #include "join/session.h"
 #include "join/shared_ranges.h"
-#include "join/sink.h"
-#include "join/source.h"
 #include "join/statistics.h"
 
 namespace rocksieve::join {
@@ -88,6 +88,7 @@ class AskingSide final : public Session {
   absl::StatusOr<Task*> Find(uint64_t range);
   absl::Status OpenNext();
   uint64_t KeysPerRange() const;
+  Matching::Options OptionsFor(const Task& task, const Facts& facts) const;
   absl::Status CheckMostBytes(const Standing& first_mover, bool asking_side_begins,
                               const PlannerOptions& planner) const;
   absl::Status Open(Task* task, bool ends_at_rest);

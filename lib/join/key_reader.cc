@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "join/key_list.h"
+#include "join/rows/key_list.h"
 
 namespace rocksieve::join {
 

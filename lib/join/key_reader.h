@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "join/matching.h"
-#include "join/source.h"
+#include "join/matching/matching.h"
+#include "join/rows/source.h"
 
 namespace rocksieve::join {
 

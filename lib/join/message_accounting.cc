@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "join/turn_parts.h"
+#include "join/matching/turn_parts.h"
 
 namespace rocksieve::join {
 

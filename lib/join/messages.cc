@@ -10,7 +10,7 @@
 #include "hash/key_hash.h"
 #include "hash/key_hash128.h"
 #include "hash/mix.h"
-#include "join/key_list.h"
+#include "join/rows/key_list.h"
 
 namespace rocksieve::join {
 namespace {

@@ -20,11 +20,11 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include "join/matching/strategy.h"
 #include "join/operation.h"
-#include "join/ready_choice.h"
-#include "join/ready_filter.h"
-#include "join/source.h"
-#include "join/strategy.h"
+#include "join/ready/ready_choice.h"
+#include "join/ready/ready_filter.h"
+#include "join/rows/source.h"
 #include "sketch/set_sum.h"
 
 namespace rocksieve::join {

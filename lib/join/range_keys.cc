@@ -4,8 +4,8 @@
 #include <cmath>
 #include <memory>
 
-#include "join/cost_model.h"
-#include "join/key_list.h"
+#include "join/matching/cost_model.h"
+#include "join/rows/key_list.h"
 
 namespace rocksieve::join {
 namespace {

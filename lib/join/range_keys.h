@@ -7,9 +7,9 @@
 
 #include <absl/status/status.h>
 
-#include "join/candidate.h"
-#include "join/ready_filter_set.h"
-#include "join/source.h"
+#include "join/matching/candidate.h"
+#include "join/ready/ready_filter_set.h"
+#include "join/rows/source.h"
 #include "sketch/set_sum.h"
 
 namespace rocksieve::join {

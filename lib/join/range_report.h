@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "join/matching.h"
+#include "join/matching/matching.h"
 #include "join/operation.h"
-#include "join/source.h"
+#include "join/rows/source.h"
 #include "join/statistics.h"
 
 namespace rocksieve::join {

@@ -9,12 +9,12 @@
 
 #include <absl/status/status.h>
 
-#include "join/candidate.h"
 #include "join/key_reader.h"
+#include "join/matching/candidate.h"
 #include "join/operation.h"
-#include "join/row_batch.h"
-#include "join/sink.h"
-#include "join/source.h"
+#include "join/rows/row_batch.h"
+#include "join/rows/sink.h"
+#include "join/rows/source.h"
 #include "sketch/set_sum.h"
 
 namespace rocksieve::join {

@@ -19,9 +19,9 @@
 
 #include <absl/status/status.h>
 
-#include "join/filter_maker.h"
+#include "join/matching/filter_maker.h"
 #include "join/range_keys.h"
-#include "join/source.h"
+#include "join/rows/source.h"
 
 namespace rocksieve::join {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "join/ready_choice.h"
+#include "join/ready/ready_choice.h"
 
 namespace rocksieve::join {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "join/source.h"
+#include "join/rows/source.h"
 #include "transport/cancellation.h"
 
 namespace rocksieve::join {

@@ -9,7 +9,7 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
-#include "join/interval_text.h"
+#include "join/rows/interval_text.h"
 #include "transport/cancellable_source.h"
 #include "transport/status.h"
 #include "transport/strategy.h"

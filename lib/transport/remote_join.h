@@ -11,7 +11,7 @@
 #include <absl/status/status.h>
 
 #include "join/asking_side.h"
-#include "join/source.h"
+#include "join/rows/source.h"
 #include "transport/cancellation.h"
 #include "transport/remote_session.h"
 #include "transport/result_sink.h"

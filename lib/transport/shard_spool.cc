@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "format/byte_io.h"
-#include "join/packed_row.h"
+#include "join/rows/packed_row.h"
 
 namespace rocksieve::join {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <absl/status/statusor.h>
 
-#include "join/row_spool.h"
-#include "join/temporary_file.h"
+#include "join/sort/row_spool.h"
+#include "join/sort/temporary_file.h"
 #include "transport/result_sink.h"
 
 namespace rocksieve::join {

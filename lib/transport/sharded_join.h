@@ -13,7 +13,7 @@
 
 #include <absl/status/status.h>
 
-#include "join/source.h"
+#include "join/rows/source.h"
 #include "transport/cancellation.h"
 #include "transport/remote_join.h"
 #include "transport/remote_session.h"

@@ -5,7 +5,7 @@
 
 #include <absl/status/status.h>
 
-#include "join/planner.h"
+#include "join/matching/planner.h"
 
 namespace rocksieve::join {
 

@@ -7,7 +7,7 @@
 
 #include <absl/status/statusor.h>
 
-#include "join/source.h"
+#include "join/rows/source.h"
 
 namespace rocksieve::join {
 

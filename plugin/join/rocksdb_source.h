@@ -21,7 +21,7 @@
 #include <absl/status/statusor.h>
 #include <rocksdb/db.h>
 
-#include "join/source.h"
+#include "join/rows/source.h"
 #include "join/sst_filters.h"
 
 namespace rocksieve::join {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "join/ready_filter.h"
+#include "join/ready/ready_filter.h"
 #include "join/sst_filters.h"
 
 namespace rocksieve::join {

@@ -8,8 +8,8 @@
 
 #include <rocksdb/db.h>
 
-#include "join/ready_filter.h"
-#include "join/source.h"
+#include "join/ready/ready_filter.h"
+#include "join/rows/source.h"
 
 namespace rocksieve::join {
 

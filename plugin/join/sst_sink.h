@@ -12,9 +12,9 @@
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_writer.h>
 
-#include "join/row_sorter.h"
-#include "join/row_spool.h"
-#include "join/sink.h"
+#include "join/rows/sink.h"
+#include "join/sort/row_sorter.h"
+#include "join/sort/row_spool.h"
 
 namespace rocksieve::join {
 

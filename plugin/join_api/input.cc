@@ -4,11 +4,11 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "join/attribute_source.h"
-#include "join/key_prefix_source.h"
+#include "join/attribute/attribute_source.h"
+#include "join/attribute/key_prefix_source.h"
 #include "join/rocksdb_source.h"
 #include "join/sst_source.h"
-#include "join/text_source.h"
+#include "join/text/text_source.h"
 #include "join_api/input_impl.h"
 #include "join_api/status.h"
 #include "transport/cancellable_source.h"

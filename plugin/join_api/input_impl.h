@@ -11,9 +11,9 @@
 #include <rocksdb/snapshot.h>
 #include <rocksieve/join/input.h>
 
-#include "join/attribute.h"
-#include "join/row_sorter.h"
-#include "join/source.h"
+#include "join/attribute/attribute.h"
+#include "join/rows/source.h"
+#include "join/sort/row_sorter.h"
 #include "transport/cancellation.h"
 
 namespace rocksieve::join {

@@ -9,9 +9,9 @@
 #include <absl/status/statusor.h>
 #include <rocksieve/join/join.h>
 
-#include "join/row_spool.h"
+#include "join/rows/unpacking_sink.h"
+#include "join/sort/row_spool.h"
 #include "join/sst_sink.h"
-#include "join/unpacking_sink.h"
 #include "transport/result_sink.h"
 
 namespace rocksieve::join {

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "join/attribute.h"
-#include "join/attribute_source.h"
-#include "join/unpacking_sink.h"
+#include "join/attribute/attribute.h"
+#include "join/attribute/attribute_source.h"
+#include "join/rows/unpacking_sink.h"
 #include "support.h"
 
 namespace rocksieve::join {

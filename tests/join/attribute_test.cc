@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "join/attribute.h"
-#include "join/attribute_source.h"
-#include "join/key_prefix_source.h"
-#include "join/memory_source.h"
-#include "join/packed_row.h"
+#include "join/attribute/attribute.h"
+#include "join/attribute/attribute_source.h"
+#include "join/attribute/key_prefix_source.h"
+#include "join/rows/memory_source.h"
+#include "join/rows/packed_row.h"
 
 namespace rocksieve::join {
 namespace {

@@ -4,7 +4,7 @@
 #include "format/bit_coder.h"
 #include "hash/key_hash.h"
 #include "join/messages.h"
-#include "join/row_batch.h"
+#include "join/rows/row_batch.h"
 #include "support.h"
 
 namespace rocksieve::join {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "join/decimal.h"
-#include "join/json_pointer.h"
+#include "join/attribute/decimal.h"
+#include "join/attribute/json_pointer.h"
 
 namespace rocksieve::join {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "join/key_list.h"
-#include "join/matching.h"
+#include "join/matching/matching.h"
+#include "join/rows/key_list.h"
 
 namespace rocksieve::join {
 

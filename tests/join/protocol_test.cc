@@ -7,7 +7,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "join/messages.h"
-#include "join/ready_filter_stream.h"
+#include "join/ready/ready_filter_stream.h"
 #include "matching_support.h"
 
 namespace rocksieve::join {

@@ -1,7 +1,7 @@
 // What a join says about each of its ranges.
 #include "join/range_report.h"
 
-#include "join/interval_text.h"
+#include "join/rows/interval_text.h"
 #include "support.h"
 
 namespace rocksieve::join {

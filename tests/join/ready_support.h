@@ -12,7 +12,7 @@
 #include <rocksieve/filter.h>
 
 #include "join/operation.h"
-#include "join/ready_filter.h"
+#include "join/ready/ready_filter.h"
 #include "support.h"
 
 namespace rocksieve::join {

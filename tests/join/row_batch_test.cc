@@ -1,5 +1,5 @@
 // Rows in batches: giant ones, and batches that want more memory than they may.
-#include "join/row_batch.h"
+#include "join/rows/row_batch.h"
 
 #include <random>
 #include <utility>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "format/byte_io.h"
-#include "join/compression.h"
+#include "join/rows/compression.h"
 #include "support.h"
 
 namespace rocksieve::join {

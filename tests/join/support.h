@@ -13,7 +13,7 @@
 
 #include "join/answering_side.h"
 #include "join/asking_side.h"
-#include "join/memory_source.h"
+#include "join/rows/memory_source.h"
 #include "pipe.h"
 
 namespace rocksieve::join {

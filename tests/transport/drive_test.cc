@@ -11,7 +11,7 @@
 
 #include "join/answering_side.h"
 #include "join/asking_side.h"
-#include "join/memory_source.h"
+#include "join/rows/memory_source.h"
 #include "transport/cancellable_source.h"
 #include "transport/frame.h"
 

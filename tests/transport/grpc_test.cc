@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "join.grpc.pb.h"
-#include "join/memory_source.h"
+#include "join/rows/memory_source.h"
 #include "transport/frame.h"
 #include "transport/remote_join.h"
 #include "transport/server.h"

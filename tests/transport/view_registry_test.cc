@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "join/memory_source.h"
+#include "join/rows/memory_source.h"
 
 namespace rocksieve::join {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "database/frozen_view.h"
 #include "database/open_errors.h"
-#include "join/attribute.h"
-#include "join/attribute_source.h"
-#include "join/key_prefix_source.h"
+#include "join/attribute/attribute.h"
+#include "join/attribute/attribute_source.h"
+#include "join/attribute/key_prefix_source.h"
 #include "join/rocksdb_source.h"
 #include "transport/cancellable_source.h"
 

@@ -8,7 +8,7 @@
 
 #include <absl/status/statusor.h>
 
-#include "join/source.h"
+#include "join/rows/source.h"
 #include "transport/cancellation.h"
 
 namespace rocksieve::tools {

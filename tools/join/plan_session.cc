@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "join/common_estimate.h"
-#include "join/planner.h"
-#include "join/strategy.h"
+#include "join/matching/common_estimate.h"
+#include "join/matching/planner.h"
+#include "join/matching/strategy.h"
 #include "text.h"
 
 namespace rocksieve::tools {

@@ -9,8 +9,8 @@
 
 #include "join/messages.h"
 #include "join/range_keys.h"
+#include "join/rows/source.h"
 #include "join/session.h"
-#include "join/source.h"
 
 namespace rocksieve::tools {
 

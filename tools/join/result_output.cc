@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "join/revocable_file.h"
+#include "join/rows/unpacking_sink.h"
+#include "join/sort/revocable_file.h"
 #include "join/sst_sink.h"
-#include "join/text_sinks.h"
-#include "join/unpacking_sink.h"
+#include "join/text/text_sinks.h"
 
 namespace rocksieve::tools {
 namespace {

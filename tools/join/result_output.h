@@ -8,7 +8,7 @@
 
 #include <absl/status/statusor.h>
 
-#include "join/row_sorter.h"
+#include "join/sort/row_sorter.h"
 #include "transport/result_sink.h"
 
 namespace rocksieve::join {

@@ -1,0 +1,158 @@
+// How the asking side comes from settled ranges to results.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "join/asking_task.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr size_t kFetchedAhead = 2;         // ranges whose rows are on their way
+
+}  // namespace
+
+absl::Status AskingSide::AdvanceSettled() {
+  const bool rows = SendsMatched(options_.operation) || SendsUnmatched(options_.operation);
+  while (!tasks_.empty() && tasks_.front().phase == Task::Phase::kSettled && !rows) {
+    const absl::Status status = FinishFirst();
+    if (!status.ok()) return status;
+  }
+  size_t ahead = 0;
+  for (Task& task : tasks_) {
+    const bool settled = task.phase == Task::Phase::kSettled;
+    if (ahead++ == kFetchedAhead || (!settled && task.phase != Task::Phase::kFetching)) break;
+    if (!settled) continue;
+    task.phase = Task::Phase::kFetching;
+    Send(Fetch{task.range, task.attempt}, &task);
+  }
+  return absl::OkStatus();
+}
+
+RangeResult* AskingSide::ResultOf(Task* task) {
+  if (task->result == nullptr) {
+    SettledRange settled;
+    settled.interval = task->interval;
+    settled.salt = RangeSalt(options_.salt, task->range, task->attempt);
+    settled.equal = task->equal;
+    if (!task->equal) settled.matched = task->matching->matched();
+    settled.mine = task->keys.sum;
+    settled.theirs = task->theirs;
+    task->result = std::make_unique<RangeResult>(options_.operation, std::move(settled),
+                                                 options_.most_row_bytes, source_, sink_);
+  }
+  return task->result.get();
+}
+
+absl::Status AskingSide::On(const Rows& rows) {
+  if (rows.range == kAbsentRange) return OnAbsent(rows);
+  absl::StatusOr<Task*> found = Find(rows.range);
+  if (!found.ok()) return found.status();
+  Task* task = *found;
+  if (rows.attempt < task->attempt) return absl::OkStatus();  // of one that was given up
+  if (task != &tasks_.front() || rows.attempt != task->attempt ||
+      task->phase != Task::Phase::kFetching) {
+    return absl::InvalidArgumentError("the answering side sent rows that it was not asked for");
+  }
+  const absl::Status status = ResultOf(task)->Receive(rows.batch);
+  if (absl::IsAborted(status)) return DiscardAndRepeat(task, status);
+  return status.ok() && rows.last ? FinishFirst() : status;
+}
+
+absl::Status AskingSide::DiscardAndRepeat(Task* task, const absl::Status& why) {
+  const absl::Status status = sink_->Discard();
+  return status.ok() ? Repeat(task, why) : status;
+}
+
+absl::Status AskingSide::FinishFirst() {
+  Task& task = tasks_.front();
+  absl::Status status = ResultOf(&task)->Finish();
+  if (absl::IsAborted(status)) return DiscardAndRepeat(&task, status);
+  if (!status.ok()) return status;
+  status = sink_->Commit();
+  if (!status.ok()) return status;
+  Report(&task);
+  tasks_.pop_front();
+  return absl::OkStatus();
+}
+
+void AskingSide::Report(Task* task) {
+  RangeReport* const report = &task->report;
+  report->interval = task->interval;
+  report->equal = task->equal;
+  report->repeats = task->attempt;
+  report->keys_of_asking_side = report->matched_keys = task->keys.sum.count;
+  report->keys_of_answering_side = task->theirs.count;
+  report->rows_received = task->result->rows_received();
+  report->bits_per_key = task->keys.bits_per_key;
+  report->milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - task->opened)
+          .count();
+  if (!task->equal) {
+    const uint64_t matched = report->matched_keys = task->matching->matched().size();
+    const Matching::Counts& counts = task->matching->counts();
+    report->keys_pruned = counts.candidates_pruned + (task->pruned ? task->pruned_keys : 0);
+    if (counts.filters_received > 0 || task->pruned) {
+      report->false_positives_of_asking_side =
+          report->keys_of_asking_side - report->keys_pruned - matched;
+    }
+    if (counts.filters_sent > 0 && counts.their_candidates) {
+      report->false_positives_of_answering_side =
+          *counts.their_candidates - std::min(*counts.their_candidates, matched);
+    }
+  }
+  AddRange(*report, &statistics_);
+  if (options_.range_done) options_.range_done(*report);
+}
+
+absl::StatusOr<bool> AskingSide::AdvanceAbsent() {
+  if (absent_ != nullptr) return false;
+  if (!options_.absent_rows || !WantsAbsentRows(options_.operation)) return true;
+  if (SendsUnmatched(options_.operation) && answer_->absent.count > 0 && !absent_received_) {
+    absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt,
+                                                 options_.most_row_bytes, sink_);
+    Send(Fetch{kAbsentRange, absent_attempt_});
+    return false;
+  }
+  statistics_.absent_rows_of_answering_side = answer_->absent.count;
+  Sink* const sink = EmitsLocalRows(options_.operation) ? sink_ : nullptr;
+  absl::Status status;
+  if (options_.own_absent_rows) {
+    status = EmitAbsentRows(source_, sink, &statistics_.absent_rows_of_asking_side);
+  }
+  // Those of both sides together, so that a session that breaks has given all of them or none.
+  if (status.ok() &&
+      (absent_received_ || (statistics_.absent_rows_of_asking_side > 0 && sink != nullptr))) {
+    status = sink_->Commit();
+  }
+  if (!status.ok()) return status;
+  return true;
+}
+
+absl::Status AskingSide::OnAbsent(const Rows& rows) {
+  if (rows.attempt < absent_attempt_) return absl::OkStatus();  // of one that was given up
+  if (absent_ == nullptr || rows.attempt != absent_attempt_) {
+    return absl::InvalidArgumentError("the answering side sent rows that it was not asked for");
+  }
+  absl::Status status = absent_->Receive(rows.batch);
+  if (status.ok() && !rows.last) return status;
+  if (status.ok()) status = absent_->Finish();
+  if (!status.ok() && !absl::IsAborted(status)) return status;
+  const uint64_t received = absent_->rows();
+  absent_.reset();
+  if (status.ok()) {
+    absent_received_ = true;
+    statistics_.rows_received += received;
+    return absl::OkStatus();
+  }
+  statistics_.repeated_ranges++;
+  absent_attempt_++;
+  if (absent_attempt_ >= static_cast<uint32_t>(options_.most_attempts)) {
+    return absl::DataLossError(
+        "the rows of the other side that have no such attribute do not add up to what it said that "
+        "it has; it is broken, or changes its data while it is read. None of them was given");
+  }
+  return sink_->Discard();
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,65 @@
+// What rows are joined on, if not their whole keys: a value that is extracted from key or value.
+//
+// As text, for --left-on and --right-on (docs/join_attributes.md):
+//
+//   key                          the whole key
+//   value.json(/customer/id)     a JSON pointer (RFC 6901) into the value
+//   value.field(|,3)             the third field, counted from 1, between delimiters
+//   key.bytes(2,8)               8 bytes from offset 2, counted from 0; from the end if negative
+//   key.bytes(0,8).uint_be()     a binary number as decimal text, as JSON would have it
+//   @name                        a function that the program registered
+//
+// Steps follow one another, each on what the one before gave. A row has no attribute if a step
+// finds nothing: it then matches nothing, like NULL in SQL.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "join/rows/source.h"
+
+namespace rocksieve::join {
+
+// Puts the attribute of a row into *attribute; false if it has none.
+using ExtractFunction = std::function<bool(const Row& row, std::string* attribute)>;
+using NamedExtractors = std::map<std::string, ExtractFunction, std::less<>>;
+
+class Attribute {
+ public:
+  // The whole key.
+  Attribute() = default;
+  // `name` is how it is written: "@name".
+  Attribute(std::string name, ExtractFunction function);
+
+  // InvalidArgument with what is wrong, where, and what there is instead.
+  static absl::StatusOr<Attribute> Parse(std::string_view text, const NamedExtractors& named = {});
+
+  // Equal for equal attributes; Parse() reads it.
+  const std::string& text() const { return text_; }
+  // Rows are joined by their keys as they are.
+  bool is_whole_key() const { return text_ == "key"; }
+
+  // Of the key, if that is all: "key.bytes(0,8)". Such attributes come in the order of the keys
+  // (key_prefix_source.h). 0 otherwise.
+  size_t key_prefix_bytes() const { return key_prefix_bytes_; }
+
+  bool Extract(const Row& row, std::string* attribute) const { return extract_(row, attribute); }
+
+ private:
+  std::string text_ = "key";
+  size_t key_prefix_bytes_ = 0;
+  ExtractFunction extract_ = [](const Row& row, std::string* attribute) {
+    attribute->assign(row.key);
+    return true;
+  };
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,70 @@
+#include "join/attribute/attribute_source.h"
+
+#include <string>
+#include <utility>
+
+#include "join/rows/packed_row.h"
+
+namespace rocksieve::join {
+namespace {
+
+// All rows are sorted together: the key of one without the attribute is this byte, that of another
+// one the other byte and its attribute.
+constexpr char kAbsent = 0, kPresent = 1;
+
+class WithoutFirstByte final : public Cursor {
+ public:
+  explicit WithoutFirstByte(std::unique_ptr<Cursor> cursor) : cursor_(std::move(cursor)) {}
+  bool Next(Row* row) override {
+    if (!cursor_->Next(row)) return false;
+    row->key.remove_prefix(1);
+    return true;
+  }
+  absl::Status status() const override { return cursor_->status(); }
+
+ private:
+  const std::unique_ptr<Cursor> cursor_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AttributeSource>> AttributeSource::Sort(Source* rows,
+                                                                       const Attribute& attribute,
+                                                                       const SortOptions& options) {
+  RowSorter sorter(options);
+  bool any_absent = false;
+  const std::unique_ptr<Cursor> cursor = rows->Scan({});
+  Row row;
+  std::string extracted, key, packed;
+  while (cursor->Next(&row)) {
+    const bool present = attribute.Extract(row, &extracted);
+    key.assign(1, present ? kPresent : kAbsent);
+    if (present) key.append(extracted);
+    any_absent |= !present;
+    PackRow(row, &packed);
+    const absl::Status status = sorter.Add({key, packed});
+    if (!status.ok()) return status;
+  }
+  if (!cursor->status().ok()) return cursor->status();
+  absl::StatusOr<std::unique_ptr<Source>> sorted = sorter.Finish();
+  if (!sorted.ok()) return sorted.status();
+  return std::unique_ptr<AttributeSource>(new AttributeSource(*std::move(sorted), any_absent));
+}
+
+AttributeSource::AttributeSource(std::unique_ptr<Source> sorted, bool any_absent)
+    : sorted_(std::move(sorted)),
+      any_absent_(any_absent),
+      keys_(sorted_->EstimateKeys() - (any_absent ? 1 : 0)) {}
+
+std::unique_ptr<Cursor> AttributeSource::Scan(const KeyInterval& interval) {
+  KeyInterval present{kPresent + interval.begin, std::nullopt};
+  if (interval.end) present.end = kPresent + *interval.end;
+  return std::make_unique<WithoutFirstByte>(sorted_->Scan(present));
+}
+
+std::unique_ptr<Cursor> AttributeSource::ScanAbsent() {
+  if (!any_absent_) return nullptr;
+  return std::make_unique<WithoutFirstByte>(sorted_->Scan({"", std::string(1, kPresent)}));
+}
+
+}  // namespace rocksieve::join

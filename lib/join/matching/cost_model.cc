@@ -1,0 +1,190 @@
+#include "join/matching/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "sketch/rateless_iblt.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr double kFrameBits = 8 * 50;  // of a filter block and its part of a turn
+constexpr double kSumBits = 8 * 24;    // a count and a sum
+constexpr double kFewestSketched = 60;
+constexpr double kMostIdBits = 21;  // of a cell in a group
+constexpr double kDifferencesPerGroup = 15;
+
+// Binary entropy.
+double Entropy(double share) {
+  if (share <= 0 || share >= 1) return 0;
+  return -(share * std::log2(share) + (1 - share) * std::log2(1 - share));
+}
+
+double HitBits(const Standing& standing) {
+  return standing.mine * Entropy(standing.common / std::max(standing.mine, 1.0)) + kSumBits;
+}
+
+// Of symbols for so many differences, of which a part must be named.
+double SymbolBits(double keys_of_both, double differences, double named) {
+  const double id_bits = IdBitsFor(keys_of_both, differences);
+  return SymbolsFor(differences) * (id_bits + 12) +
+         named * (id_bits + 1.5 - std::log2(std::max(1.0, named))) + kSumBits;
+}
+
+// Of one layer, and its marks at the receiver, of whose answer `marked` name a key of the sender.
+std::optional<double> LayerBits(double keys, double differences, int cells_log2,
+                                double senders_keys, double marked) {
+  if (differences < kFewestSketched) return std::nullopt;
+  // An id tells the cells of a group apart.
+  const double id_bits =
+      std::ceil(std::log2(kDifferencesPerGroup * keys / differences) + cells_log2);
+  if (id_bits > kMostIdBits) return std::nullopt;
+  return differences * std::max(6.0, id_bits) * 1.08 + 700 +
+         senders_keys * Entropy(std::min(0.5, marked / std::max(1.0, senders_keys)));
+}
+
+// A layer sent by the other side than the first one, between what that left, and symbols.
+std::optional<double> SecondLayerBits(const Standing& standing, int cells_log2) {
+  const double differences = standing.differences();
+  const double keys = std::max(standing.mine, standing.theirs);
+  const std::optional<double> layer = LayerBits(keys, SketchedDifferences(differences, 0),
+                                                cells_log2, standing.mine, standing.mine_only());
+  if (!layer) return std::nullopt;
+  const double left = LeftBySketch(standing, std::ldexp(keys, cells_log2));
+  // What the receiver sets aside, it lists.
+  const double listed = standing.theirs_only() + standing.mine_only() / std::exp2(cells_log2);
+  return *layer + listed * (ListBitsFor(10 * keys / 4) + 2.6) +
+         SymbolBits(2 * keys, left, 0.3 * left);
+}
+
+// What a first layer leaves, as the sender of a second one, the first one's receiver, sees it.
+Standing SecondStanding(const Standing& first, double left) {
+  const double all = 2 * first.mine_only() + first.theirs_only();
+  const double share = all == 0 ? 0.5 : first.theirs_only() / all;
+  return {first.common + share * left, first.common + (1 - share) * left, first.common, 0};
+}
+
+}  // namespace
+
+double Standing::mine_only() const { return std::max(0.0, mine - common); }
+double Standing::theirs_only() const { return std::max(0.0, theirs - common); }
+
+double KeyBits::Each(double shipped) const {
+  const double doublings = std::log2(std::max(1.0, all_keys / std::max(1.0, shipped)));
+  const double sparse_doublings = std::log2(kSparse);
+  if (doublings > sparse_doublings) return each_sparse + doublings - sparse_doublings;
+  return each + (each_sparse - each) * doublings / sparse_doublings;
+}
+
+Cost KeysCost(const Standing& standing, const KeyBits& keys, const Prices& prices) {
+  return {standing.mine * keys.Each(standing.mine) + HitBits(standing),
+          prices.keys_ns * (standing.mine + standing.theirs)};
+}
+
+Cost ListCost(const Standing& standing, const Prices& prices) {
+  return {standing.mine * (ListBitsFor(standing.theirs) + 1.53) + HitBits(standing),
+          prices.list_ns * (standing.mine + standing.theirs)};
+}
+
+double FilterFactor(Family family) {
+  switch (family) {
+    case Family::kBloom:
+      return 1.5;
+    case Family::kCuckoo:
+      return 1.05;
+    case Family::kRibbon:
+      break;
+  }
+  return 1.0015;
+}
+
+Cost FilterCost(Family family, const Standing& standing, double width, const Prices& prices) {
+  const double per_key = FilterFactor(family) * width + (family == Family::kCuckoo ? 2.1 : 0.035) +
+                         (width == std::floor(width) ? 0 : 0.01);
+  return {standing.mine * per_key + 15 * width + kFrameBits,
+          prices.filter_build_ns * standing.mine + prices.filter_query_ns * standing.theirs};
+}
+
+Standing AfterFilter(const Standing& standing, double width) {
+  const double rate = std::exp2(-width);
+  const double passed = rate * standing.theirs_only();
+  // The receiver counts what passes, and so knows better than before what both have.
+  const double counted = std::sqrt(standing.theirs_only() * rate * (1 - rate)) / (1 - rate);
+  return {standing.common + passed, standing.mine, standing.common,
+          std::min(standing.common_error, counted)};
+}
+
+double BestSingleWidth(Family family, const Standing& standing, double bits_per_false_positive) {
+  const double gained = std::numbers::ln2 * standing.theirs_only() * bits_per_false_positive;
+  if (gained <= 0) return 1;
+  const double rate = FilterFactor(family) * standing.mine / gained;
+  return std::clamp(-std::log2(rate), 1.0, 24.0);
+}
+
+Cost SymbolsCost(const Standing& standing, const Prices& prices) {
+  const double both = standing.mine + standing.theirs;
+  const double differences = standing.differences() + 2 * standing.common_error;
+  return {SymbolBits(both, differences, standing.mine_only() + standing.common_error),
+          prices.symbols_key_ns * both + prices.symbols_difference_ns * differences};
+}
+
+std::optional<Cost> SketchCost(const Standing& standing, int cells_log2, const Prices& prices) {
+  const double differences = SketchedDifferences(standing.differences(), 2 * standing.common_error);
+  const double keys = std::max(standing.mine, standing.theirs);
+  const std::optional<double> layer =
+      LayerBits(keys, differences, cells_log2, standing.mine, standing.mine_only());
+  if (!layer) return std::nullopt;
+  const double left = LeftBySketch(standing, std::ldexp(keys, cells_log2));
+  double rest = SymbolBits(2 * keys, left, 0.3 * left);
+  const Standing second = SecondStanding(standing, left);
+  for (int second_cells_log2 : {3, 5, 7}) {
+    rest = std::min(rest, SecondLayerBits(second, second_cells_log2).value_or(rest));
+  }
+  return Cost{*layer + rest, prices.sketch_key_ns * (standing.mine + standing.theirs) +
+                                 prices.sketch_difference_ns * differences +
+                                 prices.symbols_key_ns * (standing.mine + standing.theirs)};
+}
+
+int BestSecondLayer(const Standing& standing, const Prices& prices) {
+  double best = SymbolsCost(standing, prices).bits;
+  int best_cells_log2 = 0;
+  for (int cells_log2 = 1; cells_log2 <= kMostCellsLog2; cells_log2++) {
+    const std::optional<double> bits = SecondLayerBits(standing, cells_log2);
+    if (!bits || *bits >= best) continue;
+    best = *bits;
+    best_cells_log2 = cells_log2;
+  }
+  return best_cells_log2;
+}
+
+// Keys that only one side has stay if their cell has a key of the receiver, or two of the sender's
+// only, which cancel out; keys of the receiver that stand alone in a differing cell are set aside,
+// even if the difference is another key's.
+double LeftBySketch(const Standing& standing, double cells) {
+  const double mine_only = standing.mine_only();
+  return ((2 * mine_only + standing.theirs_only()) * standing.theirs + mine_only * mine_only) /
+         cells;
+}
+
+double SketchedDifferences(double expected, double standard_error) {
+  const double spread = std::sqrt(expected + standard_error * standard_error);
+  return 1.01 * expected + 1.3 * spread;
+}
+
+int ListBitsFor(double receivers_candidates) {
+  return static_cast<int>(std::ceil(std::log2(100 * std::max(receivers_candidates, 1.0))));
+}
+
+int IdBitsFor(double keys_of_both, double differences) {
+  const double pairs = std::max(1.0, keys_of_both) * (std::max(0.0, differences) + 16);
+  return static_cast<int>(std::clamp(std::ceil(std::log2(pairs)) + 10, 40.0, 64.0));
+}
+
+double SymbolsForRest(double left) { return SymbolsFor(left + 3 * std::sqrt(2 * left) + 3); }
+
+double SymbolsFor(double differences) {
+  return ExpectedRatelessSymbols(differences) + std::sqrt(differences) + 2;
+}
+
+}  // namespace rocksieve::join

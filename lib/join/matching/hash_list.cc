@@ -1,0 +1,56 @@
+#include "join/matching/hash_list.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/golomb.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr int kMostBits = 40;
+
+uint64_t UniverseOf(uint64_t entries, int bits) { return std::max<uint64_t>(1, entries) << bits; }
+
+uint64_t CheckOf(const ShortHashes& list) {
+  uint64_t check = 0;
+  for (const uint64_t value : list.values) check += Mix64(list.salt ^ value);
+  return check;
+}
+
+}  // namespace
+
+void WriteHashList(const Candidates& candidates, int bits, uint64_t salt, ByteWriter* out,
+                   std::vector<uint32_t>* order) {
+  ShortHashes list;
+  list.salt = salt;
+  list.universe = UniverseOf(candidates.size(), std::min(bits, kMostBits));
+  std::vector<std::pair<uint64_t, uint32_t>> entries;
+  entries.reserve(candidates.size());
+  for (uint32_t i = 0; i < candidates.size(); i++) {
+    entries.emplace_back(list.ValueOf(candidates[i]), i);
+  }
+  std::sort(entries.begin(), entries.end());
+  order->clear();
+  for (const auto& [value, candidate] : entries) {
+    list.values.push_back(value);
+    order->push_back(candidate);
+  }
+  out->U8(static_cast<uint8_t>(std::min(bits, kMostBits)));
+  EncodeSorted(list.values, {}, 0, out);
+  out->U64(CheckOf(list));
+}
+
+bool ReadHashList(ByteReader* in, uint64_t most_entries, uint64_t salt, ShortHashes* list) {
+  const int bits = in->U8();
+  if (bits > kMostBits) in->Fail();
+  SortedValues sorted;
+  if (!DecodeSorted(in, UINT64_MAX, 0, most_entries, &sorted)) return false;
+  list->values = std::move(sorted.values);
+  list->salt = salt;
+  list->universe = UniverseOf(list->values.size(), bits);
+  if (in->U64() != CheckOf(*list)) in->Fail();
+  return in->ok();
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,36 @@
+// Candidates by short hashes: sorted and Golomb-coded.
+//
+//   u8 bits | values below entries * 2^bits, as in lib/format/golomb.h | u64 sum of Mix64(salt ^
+//   value)
+//
+// The sum is there because a value that changes on the way is a match that both sides lose, which
+// their sums of the matched keys do not see. A key that is not in the list has the value of one
+// that is with a chance of 2^-bits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/byte_io.h"
+#include "hash/mix.h"
+#include "join/matching/candidate.h"
+
+namespace rocksieve::join {
+
+struct ShortHashes {
+  std::vector<uint64_t> values;  // ascending
+  uint64_t salt = 0, universe = 0;
+
+  uint64_t ValueOf(const Candidate& candidate) const {
+    return MultiplyHigh64(HashForStep(candidate.hash, salt), universe);
+  }
+};
+
+// *order: of the candidates in the list, by index.
+void WriteHashList(const Candidates& candidates, int bits, uint64_t salt, ByteWriter* out,
+                   std::vector<uint32_t>* order);
+
+// False, with the reader failed, if it is damaged or has more than most_entries.
+bool ReadHashList(ByteReader* in, uint64_t most_entries, uint64_t salt, ShortHashes* list);
+
+}  // namespace rocksieve::join

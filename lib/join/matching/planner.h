@@ -1,0 +1,77 @@
+// What the side whose turn it is should send next.
+//
+// Two sides have candidates for a match in a range of the key space: at first all of their keys.
+// They take turns. A filter removes, without error, most of the receiver's candidates that are not
+// in the sender's set; one of the other moves ends the range, since both sides know the matched
+// keys after it and the answers to it. A turn is a filter, or an ending, or a filter and right
+// after it an ending. The planner looks ahead over all sequences of some filters and an ending that
+// keep to the limit on round trips, by the cost model, anew at each turn: on what was measured by
+// then.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <rocksieve/filter_spec.h>
+
+#include "join/matching/cost_model.h"
+#include "join/matching/strategy.h"
+
+namespace rocksieve::join {
+
+enum class MoveKind : uint8_t {
+  kFilter = 1,   // a filter of the sender's candidates
+  kList = 2,     // their hashes, Golomb-coded; answered with a bitmap of those that are matched
+  kKeys = 3,     // the keys themselves, compressed; answered likewise
+  kSymbols = 4,  // rateless set reconciliation; answered with the hashes of what differs
+  kSketch = 5,   // a partitioned PinSketch, which names differing cells; symbols for what is left
+};
+
+// "filter", "list", "keys", "symbols", "sketch".
+std::string_view NameOf(MoveKind kind);
+
+// One turn.
+struct Move {
+  double filter_width = 0;  // log2(1 / rate) of a filter that comes first; 0: none
+  Family family = Family::kRibbon;
+  std::optional<MoveKind> ending;  // none: the other side goes on
+  int cells_log2 = 0;              // of a sketch: 2^cells_log2 cells per key
+  // Expected, of this turn and all that follows it until the range is settled.
+  double bits = 0;
+  double cost = 0;  // the same with round trips and computation, in bits
+  int turns = 0;    // this one included
+};
+
+// Whose turn it is, and how many there may still be, of both sides.
+struct TurnLimit {
+  // The answering side says the last word, with its sum of the matched keys.
+  bool asks = true;
+  int turns_left = 8;  // this one included
+};
+
+struct PlannerOptions {
+  Strategy strategy = Strategy::kAuto;
+  // Of a range, beyond that with which it is opened. What wrong estimates or an accident need may
+  // take two more; forced strategies take what they need.
+  int most_round_trips = 4;
+  Prices prices;
+  KeyBits keys;  // of this side; the other's are taken for alike
+};
+
+// REQUIRES: mine > 0 and theirs > 0. `filters` were sent so far, by both sides.
+Move CheapestMove(const Standing& standing, const TurnLimit& limit, int filters,
+                  const PlannerOptions& options);
+
+// Turns that a limit on round trips allows, if the asking side has the first one, or the last one
+// before it comes with the opening of the range.
+inline int TurnsOf(int round_trips, bool asking_side_begins) {
+  return 2 * round_trips + (asking_side_begins ? 0 : 1);
+}
+
+// Whether shipping the keys is about as cheap as anything else, as with dense ones: a join by
+// other means than this protocol has nothing to lose then.
+bool KeysAreAsCheap(const Standing& standing, const TurnLimit& limit,
+                    const PlannerOptions& options);
+
+}  // namespace rocksieve::join

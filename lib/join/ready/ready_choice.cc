@@ -1,0 +1,106 @@
+#include "join/ready/ready_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace rocksieve::join {
+namespace {
+
+// What may be paid for a first byte that no scan is waited for: its price in bits is what a link of
+// 20 Mbit/s carries in the meantime, but never more than this, since bytes are what a join is
+// about.
+constexpr double kLinkBitsPerSecond = 20e6;
+constexpr double kScannedKeysPerSecond = 2e6;
+constexpr double kMostBitsForTime = 8 * 10'000;
+constexpr double kMostTimesAsDear = 1.05;
+constexpr double kUselessPassRate = 0.5;
+constexpr double kOverlaps[] = {0.9, 0.05, 0.5};
+
+double BitsToSettle(double mine, double theirs, double common, PlannerOptions options) {
+  options.strategy = Strategy::kAuto;
+  const TurnLimit limit{/*asks=*/true, TurnsOf(options.most_round_trips, true)};
+  return CheapestMove({mine, theirs, common, /*common_error=*/0}, limit, /*filters=*/0, options)
+      .bits;
+}
+
+double BitsWith(const ReadySide& sender, const ReadySide& receiver, double common,
+                const PlannerOptions& options) {
+  const double passed = std::max(1.0, common + sender.offer.pass_rate * (receiver.keys - common));
+  // The side with fewer candidates begins.
+  const auto [fewer, more] = std::minmax(passed, sender.keys);
+  return 8 * static_cast<double>(sender.offer.bytes) + BitsToSettle(fewer, more, common, options);
+}
+
+double BitsWithout(const ReadySide& asking, const ReadySide& answering, double common,
+                   const PlannerOptions& options) {
+  const auto [fewer, more] = std::minmax(asking.keys, answering.keys);
+  return BitsToSettle(fewer, more, common, options);
+}
+
+// Whether they are expected to take hardly more bytes than without, whatever the overlap. Overlaps
+// at which the least is needed without come first, since pricing takes its time.
+bool Pays(const ReadySide& sender, const ReadySide& receiver, const PlannerOptions& options) {
+  const double fewer = std::min(sender.keys, receiver.keys);
+  const double more = std::max(sender.keys, receiver.keys);
+  if (fewer < 1 || sender.offer.pass_rate >= kUselessPassRate) return false;
+  const double for_time =
+      std::min(kMostBitsForTime, kLinkBitsPerSecond * more / kScannedKeysPerSecond);
+  return std::all_of(std::begin(kOverlaps), std::end(kOverlaps), [&](double overlap) {
+    const double common = overlap * fewer;
+    return BitsWith(sender, receiver, common, options) <=
+           kMostTimesAsDear * BitsWithout(sender, receiver, common, options) + for_time;
+  });
+}
+
+bool Usable(const ReadySide& sender, const ReadySide& receiver) {
+  return sender.offer.exists() && sender.offer.bytes <= receiver.accepted_bytes &&
+         (sender.offer.formats & ~receiver.readable_formats) == 0;
+}
+
+}  // namespace
+
+std::string_view Describe(ReadyChoice choice) {
+  switch (choice) {
+    case ReadyChoice::kNotThere:
+      return "not used: neither side has filters of whole keys in SST files";
+    case ReadyChoice::kAnswering:
+      return "used: the answering side's";
+    case ReadyChoice::kAsking:
+      return "used: the asking side's";
+    case ReadyChoice::kTooDear:
+      return "not used: new filters are expected to take fewer bytes";
+    case ReadyChoice::kUnusable:
+      return "not used: too large for the other side, or of a format that it does not read";
+    case ReadyChoice::kNotWanted:
+      return "not used: another strategy is forced, or sessions with several servers share a scan";
+  }
+  return "unknown";
+}
+
+ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answering,
+                               const PlannerOptions& options) {
+  const bool always = options.strategy == Strategy::kSstFilters;
+  if (!WantsReadyFilters(options.strategy)) return ReadyChoice::kNotWanted;
+  if (!asking.offer.exists() && !answering.offer.exists()) return ReadyChoice::kNotThere;
+  const bool asking_usable = Usable(asking, answering),
+             answering_usable = Usable(answering, asking);
+  if (!asking_usable && !answering_usable) return ReadyChoice::kUnusable;
+  // The smaller ones, which drop more keys of the other side as well.
+  const bool from_asking =
+      asking_usable && (!answering_usable || asking.offer.bytes <= answering.offer.bytes);
+  const bool use =
+      always || (from_asking ? Pays(asking, answering, options) : Pays(answering, asking, options));
+  if (!use) return ReadyChoice::kTooDear;
+  return from_asking ? ReadyChoice::kAsking : ReadyChoice::kAnswering;
+}
+
+// The rate is an estimate, and may be wrong by so much of it.
+CommonKeys CommonAfterReadyFilters(double before, double passed, double pass_rate) {
+  constexpr double kRateError = 0.3;
+  if (pass_rate >= kUselessPassRate) return {passed / 2, passed / 4};
+  return {std::clamp((passed - before * pass_rate) / (1 - pass_rate), 0.0, passed),
+          std::min(passed / 2, kRateError * pass_rate * before + std::sqrt(passed))};
+}
+
+}  // namespace rocksieve::join

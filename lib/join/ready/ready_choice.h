@@ -1,0 +1,52 @@
+// Whose ready filters a session begins with, if any: decided once, by the answering side.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "join/matching/planner.h"
+#include "join/matching/strategy.h"
+#include "join/ready/ready_filter.h"
+
+namespace rocksieve::join {
+
+enum class ReadyChoice : uint8_t {
+  kNotThere = 0,   // neither side has filters of whole keys
+  kAnswering = 1,  // the answering side's, which follow at once
+  kAsking = 2,     // the asking side's
+  kTooDear = 3,    // filters made for the occasion are expected to take fewer bytes
+  kUnusable = 4,   // of a format that the other side does not read, or too large for it
+  kNotWanted = 5,  // another strategy is forced, or the asking side takes none
+};
+
+constexpr bool UsesReadyFilters(ReadyChoice choice) {
+  return choice == ReadyChoice::kAnswering || choice == ReadyChoice::kAsking;
+}
+
+// "used: the answering side's", "not used: neither side has filters of whole keys in SST files"
+std::string_view Describe(ReadyChoice choice);
+
+struct ReadySide {
+  double keys = 0;
+  ReadyOffer offer;
+  uint64_t accepted_bytes = 0;  // of the other side's filters; 0 for none
+  uint8_t readable_formats = 0;
+};
+
+constexpr bool WantsReadyFilters(Strategy strategy) {
+  return strategy == Strategy::kAuto || strategy == Strategy::kSstFilters;
+}
+
+// The smaller ones of those that there are. Unless forced (Strategy::kSstFilters), only if they are
+// expected to take hardly more bytes than without, whatever the overlap, which nobody knows yet.
+ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answering,
+                               const PlannerOptions& options);
+
+// Keys of the receiver that are the sender's as well, after so many passed its filters.
+struct CommonKeys {
+  double keys = 0;
+  double standard_error = 0;
+};
+CommonKeys CommonAfterReadyFilters(double before, double passed, double pass_rate);
+
+}  // namespace rocksieve::join

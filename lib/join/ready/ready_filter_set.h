@@ -1,0 +1,83 @@
+// All ready filters of one side, as far as they came, to be asked for keys in order.
+//
+// Whatever a block holds, a key is only dropped if each filter within whose fences it lies can be
+// read and denies it. Blocks that are damaged, or of a format that nobody here reads, deny nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocksieve/filter.h>
+
+#include "join/ready/ready_filter.h"
+
+namespace rocksieve::join {
+
+class ReadyFilterSet {
+  struct Member {
+    ReadyFilter filter;
+    uint64_t digest = 0;
+    std::unique_ptr<Filter> ours;
+    std::unique_ptr<KeyFilter> builtin;
+
+    bool MayContain(std::string_view key) const;
+  };
+
+ public:
+  // Null: built-in filters of RocksDB deny nothing.
+  explicit ReadyFilterSet(BuiltinFilterDecoder decode_builtin = nullptr)
+      : decode_builtin_(std::move(decode_builtin)) {}
+
+  // False, and nothing is added, if `smallest` is below that of the one before, or above `largest`.
+  bool Add(ReadyFilter filter);
+
+  // No more will be added.
+  void Complete() { complete_ = true; }
+
+  // Whether all filters are here within whose fences a key below `end` may lie (null: any key).
+  bool Covers(const std::optional<std::string>& end) const {
+    return complete_ || (end && !members_.empty() && *end <= members_.back()->filter.smallest);
+  }
+  bool complete() const { return complete_; }
+  // The largest key below which it covers everything. REQUIRES: not complete.
+  std::string_view covered_end() const {
+    return members_.empty() ? std::string_view() : members_.back()->filter.smallest;
+  }
+
+  size_t size() const { return members_.size(); }
+  // Memory that it takes, about.
+  uint64_t bytes() const { return bytes_; }
+  static uint64_t BytesOf(const ReadyFilter& filter);
+  // Of the first `size` filters: sets of equal digests drop the same keys. 0 for none.
+  uint64_t DigestOf(size_t size) const { return size == 0 ? 0 : members_[size - 1]->digest; }
+  // Whether a copy of the first `size` filters with this digest covers all keys below `end`.
+  bool IsCoveredBy(size_t size, uint64_t digest, const std::optional<std::string>& end) const {
+    if (size > members_.size() || digest != DigestOf(size)) return false;
+    return size == members_.size() ? Covers(end) : end && *end <= members_[size]->filter.smallest;
+  }
+
+  // Asks for keys that rise. The set must not change meanwhile.
+  class Sweep {
+   public:
+    explicit Sweep(const ReadyFilterSet& set) : set_(set) {}
+    bool MayContain(std::string_view key);
+
+   private:
+    const ReadyFilterSet& set_;
+    size_t next_ = 0;
+    std::vector<const Member*> open_;  // within whose fences the last key was
+    bool crowded_ = false;
+  };
+
+ private:
+  const BuiltinFilterDecoder decode_builtin_;
+  std::vector<std::unique_ptr<Member>> members_;
+  uint64_t bytes_ = 0;
+  bool complete_ = false;
+};
+
+}  // namespace rocksieve::join

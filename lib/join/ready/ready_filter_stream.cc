@@ -1,0 +1,70 @@
+#include "join/ready/ready_filter_stream.h"
+
+#include <algorithm>
+
+#include <absl/strings/str_cat.h>
+
+#include "format/byte_io.h"
+#include "join/rows/key_list.h"
+
+namespace rocksieve::join {
+namespace {
+
+absl::Status Damaged() {
+  return absl::InvalidArgumentError("the other side sent filters that cannot be taken apart");
+}
+
+}  // namespace
+
+std::string FrontOf(const ReadyFilter& filter) {
+  std::string front;
+  ByteWriter out(&front);
+  out.U8(static_cast<uint8_t>(filter.format));
+  out.String(filter.smallest);
+  out.String(filter.largest);
+  return front;
+}
+
+void AppendReadyFilter(const ReadyFilter& filter, std::string* out) {
+  const std::string front = FrontOf(filter);
+  ByteWriter writer(out);
+  writer.Varint(front.size() + filter.block.size());
+  writer.Bytes(front);
+  writer.Bytes(filter.block);
+}
+
+absl::Status ReadyFilterAssembler::Add(std::string_view piece) {
+  buffer_.append(piece);
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    ByteReader in(rest);
+    const uint64_t bytes = in.Varint();
+    if (!in.ok()) {
+      if (rest.size() >= kMaxVarintBytes) return Damaged();
+      break;  // the length itself is cut
+    }
+    if (bytes > most_bytes_ || set_->bytes() > most_bytes_ - bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the other side sends filters of more than the ", most_bytes_,
+                       " bytes that this side said it takes"));
+    }
+    if (in.remaining() < bytes) break;
+    const absl::Status status = AddFilter(in.Bytes(bytes));
+    if (!status.ok()) return status;
+    rest = in.Peek();
+  }
+  buffer_.erase(0, buffer_.size() - rest.size());
+  return absl::OkStatus();
+}
+
+absl::Status ReadyFilterAssembler::AddFilter(std::string_view bytes) {
+  ByteReader in(bytes);
+  ReadyFilter filter;
+  filter.format = static_cast<FilterFormat>(in.U8());
+  filter.smallest = in.String(kMostKeyBytes);
+  filter.largest = in.String(kMostKeyBytes);
+  filter.block = in.Rest();
+  return in.ok() && set_->Add(std::move(filter)) ? absl::OkStatus() : Damaged();
+}
+
+}  // namespace rocksieve::join

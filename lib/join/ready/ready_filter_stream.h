@@ -1,0 +1,39 @@
+// Ready filters as bytes: one after another, each preceded by its length, cut into pieces anywhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+
+#include "join/ready/ready_filter.h"
+#include "join/ready/ready_filter_set.h"
+
+namespace rocksieve::join {
+
+// All of a filter but its block: u8 format | string smallest | string largest.
+std::string FrontOf(const ReadyFilter& filter);
+
+void AppendReadyFilter(const ReadyFilter& filter, std::string* out);
+
+// Puts pieces together.
+class ReadyFilterAssembler {
+ public:
+  // `set` must outlive it. Takes no more memory than `most_bytes` and a piece.
+  ReadyFilterAssembler(ReadyFilterSet* set, uint64_t most_bytes)
+      : set_(set), most_bytes_(most_bytes) {}
+
+  absl::Status Add(std::string_view piece);
+  // Nothing is left of a filter that did not end.
+  bool AtBoundary() const { return buffer_.empty(); }
+
+ private:
+  absl::Status AddFilter(std::string_view bytes);
+
+  ReadyFilterSet* const set_;
+  const uint64_t most_bytes_;
+  std::string buffer_;
+};
+
+}  // namespace rocksieve::join

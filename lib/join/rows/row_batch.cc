@@ -1,0 +1,90 @@
+#include "join/rows/row_batch.h"
+
+#include <algorithm>
+
+#include <absl/strings/str_cat.h>
+
+#include "format/byte_io.h"
+#include "join/rows/compression.h"
+#include "join/rows/key_list.h"
+
+namespace rocksieve::join {
+
+//   varint 2 * value bytes + 1 if the key is a new one
+//   with keys, and a new one: varint bytes shared with the key before | varint more bytes | these
+//   the value
+void RowBatchWriter::Add(const Row& row) {
+  const bool new_key = !any_ || row.key != last_key_;
+  ByteWriter out(&raw_);
+  out.Varint(2 * row.value.size() + (new_key ? 1 : 0));
+  if (new_key) {
+    const auto differs =
+        std::mismatch(row.key.begin(), row.key.end(), last_key_.begin(), last_key_.end());
+    const auto shared = static_cast<size_t>(differs.first - row.key.begin());
+    if (with_keys_) {
+      out.Varint(shared);
+      out.String(row.key.substr(shared));
+    }
+    last_key_.resize(shared);
+    last_key_.append(row.key.substr(shared));
+  }
+  any_ = true;
+  out.Bytes(row.value);
+}
+
+void RowBatchWriter::TakeBatch(std::string* out) {
+  const std::string_view batch = std::string_view(raw_).substr(taken_, kRowBatchBytes);
+  AppendCompressed(batch, out);
+  taken_ += batch.size();
+  // What was taken is dropped at the latest when it is half of the buffer: linear in total.
+  if (taken_ * 2 >= raw_.size()) {
+    raw_.erase(0, taken_);
+    taken_ = 0;
+    if (raw_.capacity() > 4 * (raw_.size() + kRowBatchBytes)) raw_.shrink_to_fit();
+  }
+}
+
+absl::Status RowBatchReader::Read(
+    std::string_view batch,
+    const std::function<absl::Status(const Row& row, bool new_key)>& visit) {
+  std::string raw;
+  if (!Uncompress(batch, kRowBatchBytes, &raw)) {
+    return absl::InvalidArgumentError("the other side sent rows that cannot be unpacked");
+  }
+  rest_ += raw;
+  size_t taken = 0;
+  while (taken < rest_.size()) {
+    ByteReader in(std::string_view(rest_).substr(taken));
+    const uint64_t head = in.Varint();
+    const bool new_key = head % 2 != 0;
+    if (in.ok() && !any_ && !new_key) {
+      return absl::InvalidArgumentError("the other side sent damaged rows");
+    }
+    if (head / 2 > most_row_bytes_ || rest_.size() - taken > most_row_bytes_ + kRowBatchBytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the other side sends a row of more than the ", most_row_bytes_,
+                       " bytes that are allowed: allow more (--largest-row)"));
+    }
+    uint64_t shared = 0;
+    std::string_view more;
+    if (new_key && with_keys_) {
+      shared = in.Varint(last_key_.size());
+      more = in.String(kMostKeyBytes);
+    }
+    const std::string_view value = in.Bytes(head / 2);
+    if (!in.ok()) break;  // the rest is in the next batch; or never comes
+    if (new_key && with_keys_) {
+      last_key_.resize(shared);
+      last_key_.append(more);
+    }
+    any_ = true;
+    taken = rest_.size() - in.remaining();
+    const absl::Status status = visit({last_key_, value}, new_key);
+    if (!status.ok()) return status;
+  }
+  rest_.erase(0, taken);
+  if (rest_.capacity() > 4 * (rest_.size() + kRowBatchBytes)) rest_.shrink_to_fit();
+  return absl::OkStatus();
+}
+
+}  // namespace rocksieve::join

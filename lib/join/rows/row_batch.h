@@ -1,0 +1,63 @@
+// Rows on their way from one side to the other: keys front-coded, or left out where the receiver
+// knows them, then cut into batches and compressed (docs/protocol.md has the bytes).
+//
+// A batch ends where it is full, in the middle of a row if need be: a giant value takes many batches
+// and no giant message, and what a batch is unpacked to is bounded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+
+#include "join/rows/source.h"
+
+namespace rocksieve::join {
+
+inline constexpr size_t kRowBatchBytes = 128 << 10;  // before compression, at most
+// Of a row that is received, key and value; the sender may have any.
+inline constexpr uint64_t kDefaultMostRowBytes = uint64_t{256} << 20;
+
+class RowBatchWriter {
+ public:
+  // Without keys, a row only says whether its key is the next one or that of the row before.
+  explicit RowBatchWriter(bool with_keys) : with_keys_(with_keys) {}
+
+  void Add(const Row& row);
+  // Of what was added and not taken yet, before compression.
+  size_t pending_bytes() const { return raw_.size() - taken_; }
+  // Appends the next batch, compressed: as much of what is pending as goes in.
+  void TakeBatch(std::string* out);
+
+ private:
+  const bool with_keys_;
+  bool any_ = false;
+  std::string raw_, last_key_;
+  size_t taken_ = 0;  // bytes of raw_
+};
+
+class RowBatchReader {
+ public:
+  explicit RowBatchReader(bool with_keys, uint64_t most_row_bytes = kDefaultMostRowBytes)
+      : with_keys_(with_keys), most_row_bytes_(most_row_bytes) {}
+
+  // Calls `visit` for each row that ends in a batch; the key is empty if there are none in it. Stops
+  // at the first error, of the batch or of `visit`.
+  absl::Status Read(std::string_view batch,
+                    const std::function<absl::Status(const Row& row, bool new_key)>& visit);
+
+  // Every row that began has ended.
+  bool between_rows() const { return rest_.empty(); }
+
+ private:
+  const bool with_keys_;
+  const uint64_t most_row_bytes_;
+  bool any_ = false;
+  std::string last_key_;
+  std::string rest_;  // the beginning of a row
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,24 @@
+// Takes what a join finds, range by range in key order.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include "join/rows/source.h"
+
+namespace rocksieve::join {
+
+enum class Side { kAsking, kAnswering };
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  // A row that belongs to the result; `from` says whose it is. The views are valid until it
+  // returns.
+  virtual absl::Status Add(const Row& row, Side from) = 0;
+  // The rows added since the last of these calls are proven right.
+  virtual absl::Status Commit() = 0;
+  // They are not, and will come again.
+  virtual absl::Status Discard() = 0;
+};
+
+}  // namespace rocksieve::join

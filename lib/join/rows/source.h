@@ -1,0 +1,59 @@
+// Where one side's keys come from: a database, a file, a list.
+//
+// A source shows one unchanging state of its data for as long as it lives: it is scanned more than
+// once, first for keys, later for the rows that go over the wire.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <absl/status/status.h>
+
+#include "join/ready/ready_filter.h"
+
+namespace rocksieve::join {
+
+// Keys from `begin` on, up to but without `end`; to the last one if there is none.
+struct KeyInterval {
+  std::string begin;
+  std::optional<std::string> end;
+
+  bool Contains(std::string_view key) const {
+    return key >= begin && (!end.has_value() || key < *end);
+  }
+};
+
+// The views are valid until the cursor moves.
+struct Row {
+  std::string_view key;
+  std::string_view value;
+};
+
+// Goes through rows in bytewise order of their keys; rows of the same key follow one another.
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  // False at the end, and after an error.
+  virtual bool Next(Row* row) = 0;
+  virtual absl::Status status() const = 0;
+};
+
+// Thread safety: one thread at a time.
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual std::unique_ptr<Cursor> Scan(const KeyInterval& interval) = 0;
+  // Rows without the attribute that is joined on, with an empty key, which match nothing on the
+  // other side: like NULL in SQL's EXISTS. Null if there are none.
+  virtual std::unique_ptr<Cursor> ScanAbsent() { return nullptr; }
+  // Filters that there are already of the keys in the interval, those that a scan would show; null
+  // if there are none. One reader at a time.
+  virtual std::unique_ptr<ReadyFilterReader> ReadyFilters(const KeyInterval&) { return nullptr; }
+  // Of distinct keys, as far as it is known without a scan. Only decides who begins.
+  virtual uint64_t EstimateKeys() = 0;
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,69 @@
+// Sorts rows by their keys, as many as there are, in a bounded amount of memory.
+//
+//   RowSorter sorter(options);
+//   for (...) if (absl::Status status = sorter.Add({key, value}); !status.ok()) return status;
+//   absl::StatusOr<std::unique_ptr<Source>> sorted = sorter.Finish();
+//
+// What does not fit goes to a temporary file in sorted, compressed runs, which are merged into one
+// (Knuth, The Art of Computer Programming 3, section 5.4). Rows of equal keys keep their order. The
+// disk must have room for twice the compressed rows while runs are merged.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "join/rows/source.h"
+#include "join/sort/sorted_run.h"
+
+namespace rocksieve::join {
+
+struct SortOptions {
+  // For the rows that are being sorted. A single row may be larger, and then takes what it takes.
+  size_t memory_bytes = size_t{256} << 20;
+  std::string directory;  // for what does not fit; the system's for temporary files if empty
+};
+
+class RowSorter {
+ public:
+  explicit RowSorter(SortOptions options) : options_(std::move(options)) {}
+
+  absl::Status Add(const Row& row);
+  // The rows in order. EstimateKeys() of it is exact. The sorter is of no more use.
+  absl::StatusOr<std::unique_ptr<Source>> Finish();
+
+  uint64_t spilled_runs() const { return spilled_runs_; }
+
+ private:
+  friend class RowsInMemory;
+  struct Entry {
+    uint64_t head;    // the first bytes of the key, as a number that orders like them
+    uint64_t offset;  // of key and value in bytes_
+    uint32_t key_bytes;
+    uint64_t value_bytes;
+  };
+  // Rows in memory: their bytes, and where each one is.
+  struct Buffer {
+    std::string bytes;
+    std::vector<Entry> entries;
+
+    Row At(size_t i) const;
+    void Sort();
+    size_t MemoryBytes() const { return bytes.size() + entries.size() * sizeof(Entry); }
+  };
+
+  absl::Status Spill();
+  absl::StatusOr<std::unique_ptr<SortedRun>> Merge(size_t first, size_t count);
+
+  const SortOptions options_;
+  Buffer buffer_;
+  std::vector<std::unique_ptr<SortedRun>> runs_;
+  uint64_t spilled_runs_ = 0;
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,62 @@
+// Rows in order in a temporary file, in compressed blocks with an index of them in memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "join/rows/source.h"
+#include "join/sort/temporary_file.h"
+
+namespace rocksieve::join {
+
+class SortedRun final : public Source {
+ public:
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
+  // Exact.
+  uint64_t EstimateKeys() override { return keys_; }
+
+  // What a cursor takes in memory, at most.
+  uint64_t largest_block_bytes() const { return largest_block_bytes_; }
+
+ private:
+  friend class SortedRunWriter;
+  class BlockCursor;
+  struct Block {
+    std::string first_key;
+    uint64_t offset = 0;
+    uint64_t packed_bytes = 0, raw_bytes = 0;
+  };
+
+  std::unique_ptr<TemporaryFile> file_;
+  std::vector<Block> blocks_;
+  uint64_t keys_ = 0;
+  uint64_t largest_block_bytes_ = 0;
+};
+
+class SortedRunWriter {
+ public:
+  // In a temporary file in `directory`.
+  static absl::StatusOr<std::unique_ptr<SortedRunWriter>> Create(const std::string& directory);
+  ~SortedRunWriter();
+
+  // REQUIRES: the key is not below the one before.
+  absl::Status Add(const Row& row);
+  absl::StatusOr<std::unique_ptr<SortedRun>> Finish();
+
+ private:
+  struct Compressor;
+
+  SortedRunWriter();
+  absl::Status FinishBlock();
+
+  std::unique_ptr<SortedRun> run_;
+  std::unique_ptr<Compressor> compressor_;
+  std::string raw_, packed_, first_key_, last_key_;
+};
+
+}  // namespace rocksieve::join

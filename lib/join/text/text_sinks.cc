@@ -1,0 +1,67 @@
+#include "join/text/text_sinks.h"
+
+#include <absl/strings/escaping.h>
+#include <nlohmann/json.hpp>
+
+#include "join/text/tsv.h"
+
+namespace rocksieve::join {
+namespace {
+
+std::string_view NameOf(Side side) { return side == Side::kAsking ? "local" : "remote"; }
+
+// Neither longer forms than needed, nor surrogates, nor beyond U+10FFFF (RFC 3629, section 4).
+bool IsUtf8(std::string_view bytes) {
+  const auto at = [bytes](size_t i) { return static_cast<uint8_t>(bytes[i]); };
+  for (size_t i = 0; i < bytes.size();) {
+    const uint8_t first = at(i++);
+    if (first < 0x80) continue;
+    const size_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+    if (first < 0xc2 || first > 0xf4 || bytes.size() - i < more) return false;
+    const uint8_t least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    const uint8_t most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    if (at(i) < least || at(i) > most) return false;
+    for (size_t j = 1; j < more; j++) {
+      if ((at(i + j) & 0xc0) != 0x80) return false;
+    }
+    i += more;
+  }
+  return true;
+}
+
+void AppendMember(const char* name, std::string_view bytes, std::string* line) {
+  if (line->back() != '{') line->push_back(',');
+  line->append("\"").append(name);
+  if (IsUtf8(bytes)) {
+    line->append("\":").append(nlohmann::json(bytes).dump());
+    return;
+  }
+  const std::string base64 = absl::Base64Escape(absl::string_view(bytes.data(), bytes.size()));
+  line->append("_base64\":\"").append(base64).append("\"");
+}
+
+}  // namespace
+
+absl::Status TextSink::Add(const Row& row, Side from) {
+  line_.clear();
+  AppendLine(row, from, &line_);
+  return file_->Append(line_);
+}
+
+void TsvSink::AppendLine(const Row& row, Side from, std::string* line) const {
+  if (shows_sides()) line->append(NameOf(from)).push_back('\t');
+  AppendEscapedForTsv(row.key, line);
+  line->push_back('\t');
+  AppendEscapedForTsv(row.value, line);
+  line->push_back('\n');
+}
+
+void JsonLinesSink::AppendLine(const Row& row, Side from, std::string* line) const {
+  line->append("{");
+  if (shows_sides()) AppendMember("side", NameOf(from), line);
+  AppendMember("key", row.key, line);
+  AppendMember("value", row.value, line);
+  line->append("}\n");
+}
+
+}  // namespace rocksieve::join

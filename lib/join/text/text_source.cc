@@ -1,0 +1,163 @@
+#include "join/text/text_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+
+#include "join/text/line_reader.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr uint64_t kMarkBytes = 256 << 10;
+
+absl::StatusOr<int> OpenForReading(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor >= 0) return descriptor;
+  return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
+}
+
+absl::Status BadEscape(const std::string& path, uint64_t line) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ", line ", line,
+                   ": a backslash has none of \\ t n r 0 behind it; is it text without escapes?"));
+}
+
+class Closer {
+ public:
+  explicit Closer(int descriptor) : descriptor_(descriptor) {}
+  ~Closer() { close(descriptor_); }
+  Closer(const Closer&) = delete;
+  Closer& operator=(const Closer&) = delete;
+
+ private:
+  const int descriptor_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SortedTextSource>> SortedTextSource::Open(const std::string& path,
+                                                                         TextFormat format) {
+  const absl::StatusOr<int> descriptor = OpenForReading(path);
+  if (!descriptor.ok()) return descriptor.status();
+  std::unique_ptr<SortedTextSource> source(new SortedTextSource(path, format, *descriptor));
+  struct stat file {};
+  if (fstat(*descriptor, &file) != 0 || !S_ISREG(file.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " is no regular file, and cannot be read more than once; have it sorted instead"));
+  }
+  const absl::Status status = source->CheckLines();
+  if (!status.ok()) return status;
+  return source;
+}
+
+SortedTextSource::SortedTextSource(std::string path, TextFormat format, int descriptor)
+    : path_(std::move(path)), format_(format), descriptor_(descriptor), state_(StateOfFile()) {}
+
+SortedTextSource::~SortedTextSource() { close(descriptor_); }
+
+std::string SortedTextSource::StateOfFile() const {
+  struct stat file {};
+  if (fstat(descriptor_, &file) != 0) return "";
+  return absl::StrCat(file.st_size, " ", file.st_mtim.tv_sec, " ", file.st_mtim.tv_nsec);
+}
+
+absl::Status SortedTextSource::CheckLines() {
+  LineReader lines(descriptor_, path_);
+  LineParser parser(format_);
+  std::string_view line;
+  std::string last_key;
+  Row row;
+  uint64_t number = 0, offset = 0;
+  for (; lines.Next(&line); offset = lines.offset()) {
+    number++;
+    if (!parser.Parse(line, &row)) return BadEscape(path_, number);
+    const int order = number == 1 ? 1 : row.key.compare(last_key);
+    if (order < 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path_, ", line ", number, ": its key is below that of line ", number - 1,
+                       ", so the keys are not sorted bytewise. Sort it with LC_ALL=C sort "
+                       "(-t $'\\t' -k1,1 if there are values), or have it sorted here"));
+    }
+    if (order > 0) keys_++;
+    if (marks_.empty() || offset >= marks_.back().offset + kMarkBytes) {
+      marks_.push_back({std::string(row.key), offset});
+    }
+    last_key = row.key;
+  }
+  return lines.status();
+}
+
+class SortedTextSource::LineCursor final : public Cursor {
+ public:
+  LineCursor(const SortedTextSource* source, const KeyInterval& interval, uint64_t offset)
+      : source_(source),
+        interval_(interval),
+        lines_(source->descriptor_, source->path_, offset),
+        parser_(source->format_) {}
+
+  bool Next(Row* row) override {
+    std::string_view line;
+    while (!ended_ && lines_.Next(&line)) {
+      changed_ = !parser_.Parse(line, row);  // it was fine before
+      if (changed_) break;
+      ended_ = interval_.end && row->key >= *interval_.end;
+      if (!ended_ && row->key >= interval_.begin) return true;
+    }
+    ended_ = true;
+    status_ = lines_.status();
+    if (status_.ok() && (changed_ || source_->StateOfFile() != source_->state_)) {
+      status_ = absl::AbortedError(
+          absl::StrCat(source_->path_, " was changed while it was read. Join a copy of it"));
+    }
+    return false;
+  }
+  absl::Status status() const override { return status_; }
+
+ private:
+  const SortedTextSource* const source_;
+  const KeyInterval interval_;
+  LineReader lines_;
+  LineParser parser_;
+  bool ended_ = false, changed_ = false;
+  absl::Status status_;
+};
+
+std::unique_ptr<Cursor> SortedTextSource::Scan(const KeyInterval& interval) {
+  // Lines of the same key may stand before the first mark that is not below it.
+  auto mark = std::lower_bound(
+      marks_.begin(), marks_.end(), interval.begin,
+      [](const Mark& candidate, const std::string& key) { return candidate.key < key; });
+  if (mark != marks_.begin()) --mark;
+  return std::make_unique<LineCursor>(this, interval, mark == marks_.end() ? 0 : mark->offset);
+}
+
+absl::StatusOr<std::unique_ptr<Source>> SortText(const std::string& path, TextFormat format,
+                                                 const SortOptions& options) {
+  const absl::StatusOr<int> descriptor =
+      path == "-" ? absl::StatusOr<int>(dup(STDIN_FILENO)) : OpenForReading(path);
+  if (!descriptor.ok()) return descriptor.status();
+  const Closer closer(*descriptor);
+  const std::string name = path == "-" ? "the standard input" : path;
+  LineReader lines(*descriptor, name);
+  LineParser parser(format);
+  RowSorter sorter(options);
+  std::string_view line;
+  Row row;
+  for (uint64_t number = 1; lines.Next(&line); number++) {
+    if (!parser.Parse(line, &row)) return BadEscape(name, number);
+    const absl::Status status = sorter.Add(row);
+    if (!status.ok()) return status;
+  }
+  if (!lines.status().ok()) return lines.status();
+  return sorter.Finish();
+}
+
+}  // namespace rocksieve::join
