@@ -48,6 +48,15 @@ TEST_F(JoinApi, ErrorsSayWhatIsWrong) {
   options.strategy = "guess";
   status = join(peer, options);
   EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  options = JoinOptions();
+  options.most_round_trips = 0;
+  status = join(peer, options);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  options = JoinOptions();
+  options.most_bytes = 1;
+  status = join(peer, options);
+  EXPECT_TRUE(status.IsBusy()) << status.ToString();
+  EXPECT_NE(status.ToString().find("the limit is 1"), std::string::npos) << status.ToString();
 
   other = peer;
   other.credentials.insecure = false;

@@ -80,6 +80,8 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   // Rows without the attribute lie in no interval.
   remote.asking.absent_rows = options.begin.empty() && !options.end;
   remote.asking.keys_per_range = options.keys_per_range;
+  remote.asking.planner.most_round_trips = options.most_round_trips;
+  remote.asking.most_bytes = options.most_bytes;
   remote.request = {peer.column_family, peer.on};
   remote.strategy = options.strategy;
   remote.limits.exchange.silence = options.silence;
@@ -98,6 +100,10 @@ absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& opti
   }
   if (options.keys_per_range == 0) {
     return absl::InvalidArgumentError("a range must have at least one key: keys_per_range is 0");
+  }
+  if (options.most_round_trips < 1 || options.most_round_trips > 32) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("most_round_trips is ", options.most_round_trips, ", not 1 to 32"));
   }
   return absl::OkStatus();
 }

@@ -222,6 +222,14 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 21))
       ->group(kRareFlags);
+  number("--round-trips", &run->remote.asking.planner.most_round_trips, 32,
+         "that a range may take, wrong estimates apart: fewer cost bytes. Default: 4");
+  parser
+      ->add_option("--most-bytes", run->remote.asking.most_bytes,
+                   "bytes of messages with each server, rows apart; a join that would take more is "
+                   "refused. Default: 0, no limit")
+      ->type_name("N")
+      ->group(kRareFlags);
   number("--timeout", &flags->seconds, 1 << 30, "seconds for all of it. Default: 86400");
   number("--silence", &flags->silence_seconds, 1 << 20,
          "seconds until a silent server is given up. Default: 120");

@@ -76,6 +76,12 @@ struct JoinOptions {
   // Keys of a range, at most: the unit of memory, and of going on after the connection broke. The
   // peer may ask for smaller ones.
   uint64_t keys_per_range = uint64_t{1} << 20;
+  // That a range may take, from 1 to 32; wrong estimates may take two more. Fewer cost bytes: 5 to
+  // 20 %, where half or less is in common.
+  int most_round_trips = 4;
+  // Bytes of messages with each peer, rows apart: a join that would take more, by its plan, is
+  // refused with Status::Busy before it does. 0: no limit.
+  uint64_t most_bytes = 0;
 
   std::chrono::milliseconds timeout = std::chrono::hours(24);     // for all of it
   std::chrono::milliseconds silence = std::chrono::seconds(120);  // until a silent peer is given up
