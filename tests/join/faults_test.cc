@@ -11,7 +11,8 @@ namespace rocksieve::join {
 namespace {
 
 constexpr Operation kOperations[] = {Operation::kIntersection, Operation::kDifference,
-                                     Operation::kSymmetric, Operation::kCount};
+                                     Operation::kLocalOnly,    Operation::kSymmetric,
+                                     Operation::kCount};
 
 Settings Forced(Strategy strategy) {
   Settings settings;
