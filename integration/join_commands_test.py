@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import unittest
 
 from environment import PLUGIN, run, run_ok
@@ -36,6 +37,47 @@ class JoinCommandsTest(JoinSandbox):
         self.assertEqual((counts["matched_keys"], counts["local_only_keys"],
                           counts["remote_only_keys"]),
                          (len(self.both), len(self.only_left), len(self.only_right)))
+
+    def test_output_is_what_it_was(self):
+        port = self.serve().port
+        target, link, fifo = (self.directory / name for name in ("target", "link", "fifo"))
+        target.write_text("old")
+        target.chmod(0o600)
+        link.symlink_to(target)
+        self.assertEqual(self.join([port], "intersection", f"--output={link}").code, 0)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(target.stat().st_mode & 0o777, 0o600)
+        rows = target.read_text()
+        self.assertEqual(len(rows.splitlines()), len(self.both))
+
+        os.mkfifo(fifo)
+        read = self.directory / "read"
+        with read.open("w") as file, subprocess.Popen(["cat", fifo], stdout=file) as reader:
+            self.assertEqual(self.join([port], "intersection", f"--output={fifo}").code, 0)
+            self.assertEqual(reader.wait(timeout=60), 0)
+        self.assertEqual(read.read_text(), rows)
+        self.assertTrue(fifo.is_fifo())
+        for flags, says in (([f"--output={self.directory}"], "is a directory"),
+                            ([f"--output={fifo}", "--format=sst"], "no regular file")):
+            refused = self.join([port], "intersection", *flags)
+            self.assertEqual(refused.code, 2)
+            self.assertIn(says, refused.err)
+        refused = self.join([port], "count", f"--output={target}")
+        self.assertEqual(refused.code, 2)
+        self.assertIn("for rows", refused.err)
+        self.assertEqual(target.read_text(), rows)
+
+    def test_rows_without_the_attribute_are_counted(self):
+        counted = self.join([self.serve().port], "count", "--left-on=key.bytes(-1,50)")
+        self.assertIn(f"match nothing: {len(self.left):,} here, 0 there", counted.out)
+
+    def test_one_database_under_two_addresses(self):
+        port = self.serve().port
+        addresses = f"127.0.0.1:{port},localhost:{port}"
+        refused = run(ROCKSIEVE, "join", f"--db={self.class_directory / 'left'}",
+                      f"--remote={addresses}", "--insecure", "--op=difference")
+        self.assertEqual(refused.code, 2)
+        self.assertIn("serve the same database", refused.err)
 
     def test_every_strategy(self):
         port = self.serve().port

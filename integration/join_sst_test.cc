@@ -1,4 +1,6 @@
 // SST files as sources and sinks of a join.
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -84,7 +86,7 @@ TEST(SstSink, RepairsAReplica) {
     Must((*sink)->Finish());
     EXPECT_EQ((*sink)->rows(), lacking);
   }
-  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+  EXPECT_FALSE(std::filesystem::exists(path + "." + std::to_string(getpid()) + ".tmp"));
   Must(replica->IngestExternalFile({path}, rocksdb::IngestExternalFileOptions()));
   ExpectHolds(replica.get(), model);
   const auto here = RocksDbSource::Open(replica.get(), replica->DefaultColumnFamily());
@@ -133,7 +135,7 @@ TEST(SstSink, TakesNoRowsOfThisSideAndLeavesNoPartialFile) {
     EXPECT_NE(unsorted.message().find(path), absl::string_view::npos) << unsorted;
   }
   EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+  EXPECT_FALSE(std::filesystem::exists(path + "." + std::to_string(getpid()) + ".tmp"));
   EXPECT_FALSE(SstSink::Open("/nowhere/out.sst").ok());
 }
 

@@ -94,6 +94,7 @@ absl::Status AnsweringSide::On(const Open& open) {
 
   Matching::Options options;
   options.salt = salt;
+  options.attempt = open.attempt;
   options.begins = open.answering_side_begins;
   const uint64_t theirs = open.pruning.filters ? open.pruning.candidates : open.sum.count;
   options.their_count = static_cast<double>(theirs);

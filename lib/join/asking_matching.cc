@@ -80,6 +80,7 @@ absl::Status AskingSide::On(const Facts& facts) {
 Matching::Options AskingSide::OptionsFor(const Task& task, const Facts& facts) const {
   Matching::Options options;
   options.salt = RangeSalt(options_.salt, task.range, task.attempt);
+  options.attempt = task.attempt;
   options.asks = true;
   options.begins = !task.answering_side_begins;
   options.their_count =

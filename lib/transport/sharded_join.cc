@@ -1,9 +1,12 @@
 #include "transport/sharded_join.h"
 
 #include <chrono>
+#include <map>
 #include <random>
 #include <thread>
 #include <utility>
+
+#include <absl/strings/str_cat.h>
 
 #include "join/absent_rows.h"
 #include "join/shared_ranges.h"
@@ -63,6 +66,19 @@ absl::Status EmitOwnAbsentRows(const AskingOptions& options, Source* source, Sin
   return status.ok() ? sink->Commit() : status;
 }
 
+// A database that is joined with under two addresses would give each of its rows twice.
+absl::Status CheckDifferent(const std::vector<ShardReport>& shards) {
+  std::map<std::string, std::string> addresses;
+  for (const ShardReport& shard : shards) {
+    const auto [known, is_new] = addresses.emplace(shard.report.database, shard.address);
+    if (is_new || shard.report.database.empty()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(known->second, " and ", shard.address, " serve the same database (",
+                     shard.report.database, "): name each shard once"));
+  }
+  return absl::OkStatus();
+}
+
 uint64_t RandomSalt() {
   std::random_device random;  // of the operating system
   return uint64_t{random()} << 32 | random();
@@ -102,6 +118,8 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
   for (std::thread& thread : threads) thread.join();
   const absl::Status status = cancellation->Check();  // the first error, which the others got too
   if (!status.ok()) return status;
+  const absl::Status different = CheckDifferent(report->shards);
+  if (!different.ok()) return different;
   const AskingOptions& asking = options.remote.asking;
   if (asking.operation != Operation::kCount) {
     report->keys_are_known = false;
@@ -109,7 +127,10 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
     return merged.ok() ? EmitOwnAbsentRows(asking, sources.front().get(), sink) : merged;
   }
   KeyCounter lacking;
-  const absl::Status merged = MergeShards(spools, &lacking);
+  absl::Status merged = MergeShards(spools, &lacking);
+  if (merged.ok() && asking.absent_rows) {
+    merged = EmitAbsentRows(sources.front().get(), nullptr, &report->absent_rows_local);
+  }
   const Statistics& any = report->shards.front().report.statistics;
   report->local_only_keys = lacking.keys();
   report->matched_keys = any.matched_keys + any.keys_of_asking_side_only - lacking.keys();
@@ -130,6 +151,8 @@ absl::Status JoinShards(const std::vector<Remote>& remotes, const Sources& sourc
     const Statistics& statistics = report->shards.front().report.statistics;
     report->matched_keys = statistics.matched_keys;
     report->local_only_keys = statistics.keys_of_asking_side_only;
+    report->absent_rows_local = statistics.absent_rows_of_asking_side;
+    report->absent_rows_remote = statistics.absent_rows_of_answering_side;
   } else {
     status = JoinSeveral(remotes, sources, options, sink, cancellation, report);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <absl/strings/str_cat.h>
+#include <unistd.h>
 
 #include "join/status.h"
 
@@ -13,7 +14,7 @@ namespace rocksieve::join {
 
 SstSink::SstSink(std::string path, const SstSinkOptions& options)
     : path_(std::move(path)),
-      partial_path_(path_ + ".partial"),
+      partial_path_(absl::StrCat(path_, ".", getpid(), ".tmp")),
       options_(options),
       pending_(options_.sorting.directory),
       sorter_(options_.sorting),

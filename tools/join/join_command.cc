@@ -61,6 +61,10 @@ absl::Status Complete(Flags* flags) {
   run->remote.keep_ranges = flags->explain == "analyze";
   run->remote.limits.exchange.silence = std::chrono::seconds(flags->silence_seconds);
   const bool rows = run->remote.asking.operation != join::Operation::kCount;
+  if (flags->output != "-" && (!rows || flags->explain == "plan")) {
+    return absl::InvalidArgumentError("--output=FILE is for rows, and there will be none: leave it "
+                                      "out, or choose another --op, or --explain=analyze");
+  }
   if (flags->json && rows && flags->output == "-" && flags->explain != "plan") {
     return absl::InvalidArgumentError(
         "--json prints the report where the rows would go: add --output=FILE");

@@ -76,6 +76,11 @@ std::string TextReport(const JoinReport& report, bool analyze) {
             Thousands(result.local_only_keys) + " only here, " +
             Thousands(result.remote_only_keys) + " only there.\n";
   }
+  if (result.absent_rows_local + result.absent_rows_remote > 0) {
+    text += "Rows without the attribute, which match nothing: " +
+            Thousands(result.absent_rows_local) + " here, " +
+            Thousands(result.absent_rows_remote) + " there.\n";
+  }
   uint64_t sent = 0, received = 0;
   for (const ShardResult& shard : result.shards) {
     sent += shard.report.wire.bytes_sent;
@@ -102,6 +107,8 @@ std::string JsonReport(const JoinReport& report, bool analyze) {
     json["local_only_keys"] = result.local_only_keys;
     json["remote_only_keys"] = result.remote_only_keys;
   }
+  json["local_absent_rows"] = result.absent_rows_local;
+  json["remote_absent_rows"] = result.absent_rows_remote;
   json["remotes"] = nlohmann::ordered_json::array();
   for (const ShardResult& shard : result.shards) {
     const join::RemoteJoinReport& r = shard.report;

@@ -2,10 +2,12 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "join/rows/unpacking_sink.h"
@@ -19,6 +21,8 @@ namespace {
 // To the disk, and then to its name.
 absl::Status Publish(const std::string& partial_path, const std::string& path) {
   const int descriptor = open(partial_path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat old {};
+  if (descriptor >= 0 && stat(path.c_str(), &old) == 0) fchmod(descriptor, old.st_mode & 07777);
   const bool synced = descriptor >= 0 && fsync(descriptor) == 0;
   const int error = errno;
   if (descriptor >= 0) close(descriptor);
@@ -32,7 +36,7 @@ absl::Status Publish(const std::string& partial_path, const std::string& path) {
 }  // namespace
 
 ResultOutput::ResultOutput(const OutputOptions& options)
-    : options_(options), partial_path_(absl::StrCat(options.path, ".", getpid(), ".tmp")) {}
+    : options_(options), is_stream_(options.path == "-") {}
 
 absl::StatusOr<std::unique_ptr<ResultOutput>> ResultOutput::Open(const OutputOptions& options) {
   if (options.format == RowFormat::kSst && options.path == "-") {
@@ -40,9 +44,30 @@ absl::StatusOr<std::unique_ptr<ResultOutput>> ResultOutput::Open(const OutputOpt
                                       "add --output=FILE");
   }
   std::unique_ptr<ResultOutput> output(new ResultOutput(options));
-  const absl::Status status = output->Begin();
+  absl::Status status = output->Examine();
+  if (status.ok()) status = output->Begin();
   if (!status.ok()) return status;
   return output;
+}
+
+absl::Status ResultOutput::Examine() {
+  if (is_stream_) return absl::OkStatus();
+  struct stat there {};
+  if (stat(options_.path.c_str(), &there) == 0) {
+    if (S_ISDIR(there.st_mode)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options_.path, " is a directory: name a file in it"));
+    }
+    is_stream_ = !S_ISREG(there.st_mode);
+    if (is_stream_ && options_.format == RowFormat::kSst) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("an SST file cannot go to ", options_.path, ", which is no regular file"));
+    }
+    // What a link leads to is replaced, not the link.
+    if (!is_stream_) options_.path = std::filesystem::canonical(options_.path).string();
+  }
+  partial_path_ = absl::StrCat(options_.path, ".", getpid(), ".tmp");
+  return absl::OkStatus();
 }
 
 absl::Status ResultOutput::Begin() {
@@ -59,7 +84,7 @@ absl::Status ResultOutput::Begin() {
     formatted_ = *std::move(sink);
   } else {
     absl::StatusOr<std::unique_ptr<join::RevocableFile>> file =
-        join::RevocableFile::Open(is_standard_output() ? "-" : partial_path_);
+        join::RevocableFile::Open(is_stream_ ? options_.path : partial_path_);
     if (!file.ok()) return file.status();
     const join::ShowSide sides = options_.show_side ? join::ShowSide::kYes : join::ShowSide::kNo;
     if (options_.format == RowFormat::kJson) {
@@ -74,7 +99,7 @@ absl::Status ResultOutput::Begin() {
 }
 
 ResultOutput::~ResultOutput() {
-  if (!is_standard_output() && sst_ == nullptr) unlink(partial_path_.c_str());
+  if (!is_stream_ && sst_ == nullptr) unlink(partial_path_.c_str());
 }
 
 absl::Status ResultOutput::Add(const join::Row& row, join::Side from) {
@@ -93,9 +118,9 @@ absl::Status ResultOutput::Discard() {
 }
 
 absl::Status ResultOutput::Restart() {
-  if (is_standard_output() && committed_ > 0) {
+  if (is_stream_ && committed_ > 0) {
     return absl::FailedPreconditionError(
-        "they went to the standard output already: join again, or with --output=FILE");
+        "they went to the standard output, or a pipe, already: join again, or with --output=FILE");
   }
   const absl::Status discarded = Discard();
   if (!discarded.ok()) return discarded;
@@ -109,7 +134,7 @@ absl::Status ResultOutput::Finish() {
   if (sst_ != nullptr) return sst_->Finish();
   unpacked_.reset();
   formatted_.reset();  // closes the file
-  return is_standard_output() ? absl::OkStatus() : Publish(partial_path_, options_.path);
+  return is_stream_ ? absl::OkStatus() : Publish(partial_path_, options_.path);
 }
 
 }  // namespace rocksieve::tools

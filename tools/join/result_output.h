@@ -45,11 +45,14 @@ class ResultOutput final : public join::ResultSink {
 
  private:
   explicit ResultOutput(const OutputOptions& options);
+  // Looks what the path is.
+  absl::Status Examine();
   absl::Status Begin();
-  bool is_standard_output() const { return options_.path == "-"; }
 
-  const OutputOptions options_;
-  const std::string partial_path_;  // until it is complete; SST sinks have their own
+  OutputOptions options_;
+  // The standard output, a pipe or a device: rows go there as they are proven.
+  bool is_stream_ = false;
+  std::string partial_path_;  // until it is complete; SST sinks have their own
   std::unique_ptr<join::Sink> formatted_, unpacked_;
   join::SstSink* sst_ = nullptr;
   uint64_t added_ = 0, committed_ = 0;

@@ -21,6 +21,7 @@
 // no more memory is taken than a few times the message and the candidates.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -61,6 +62,7 @@ class Matching {
   struct Options {
     // Of the range and attempt, as that of the candidates; the same on both sides.
     uint64_t salt = 0;
+    uint32_t attempt = 0;    // later ones take longer hashes, so that hardly any comes twice
     bool asks = false;       // one side does, the other answers
     bool begins = false;     // one of the two
     double their_count = 0;  // keys of the other side
@@ -147,6 +149,8 @@ class Matching {
   // Whether this side sends symbols, now that both know what the sketch told.
   bool SymbolsAreMine() const { return (layer_ == 1) == sent_sketch_; }
 
+  // Of short hashes, beyond those that are right for a first attempt.
+  int MoreHashBits() const { return 8 * static_cast<int>(std::min(options_.attempt, 3u)); }
   uint64_t PartSalt() const { return SplitMix64(options_.salt, parts_); }
   // Of all candidates.
   std::vector<uint64_t> PartHashes(uint64_t salt) const;

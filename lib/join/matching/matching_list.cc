@@ -16,7 +16,7 @@ namespace rocksieve::join {
 void Matching::SendList(std::string* turn) {
   std::string body;
   ByteWriter out(&body);
-  WriteHashList(candidates_, ListBitsFor(their_count_), PartSalt(), &out, &order_);
+  WriteHashList(candidates_, ListBitsFor(their_count_) + MoreHashBits(), PartSalt(), &out, &order_);
   Append(Part::kList, body, turn);
   sent_list_ = true;
   ending_ = MoveKind::kList;

@@ -138,7 +138,8 @@ void Matching::SendDoubtful(std::string* turn) {
   std::string body;
   ByteWriter out(&body);
   const double may_be_asked_for = their_doubtful_count_ + left_by_sketch_.differences() + 1;
-  WriteHashList(doubtful_, ListBitsFor(10 * may_be_asked_for), PartSalt(), &out, &order_);
+  WriteHashList(doubtful_, ListBitsFor(10 * may_be_asked_for) + MoreHashBits(), PartSalt(), &out,
+                &order_);
   Append(Part::kDoubtful, body, turn);
 }
 
