@@ -94,6 +94,7 @@ class JoinService final : public v1::Join::Service {
           kTransportVersion, ": use the same version of rocksieve on both sides"));
     }
     AnsweringOptions answering = options_.answering;
+    answering.most_message_bytes = options_.limits.most_message_bytes;
     const absl::Status forced = ForceStrategy(start.strategy(), &answering.planner);
     if (!forced.ok()) return forced;
 

@@ -126,6 +126,7 @@ class RemoteJoin {
       if (!status.ok()) return status;
     }
     AskingOptions asking = options_.asking;
+    asking.most_message_bytes = options_.limits.most_message_bytes;
     asking.interval = *rest_;
     // What sessions share they share from the start: one that was broken is on its own.
     asking.shared = std::exchange(shared_, nullptr);
