@@ -61,7 +61,8 @@ class Exchange {
   // Until something has arrived, or there is room, if that is wanted, or neither will ever be.
   Event Wait(bool for_room);
 
-  // Writes what is pending, and closes; a side that was silent is not waited for. False if the other side did not take it all and close too.
+  // Writes what is pending, and closes; a side that was silent is not waited for. False if the
+  // other side did not take it all and close too.
   bool Finish();
 
   WireCounts counts();
