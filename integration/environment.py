@@ -51,8 +51,9 @@ class Finished:
                 f"--- stdout\n{shortened(self.out)}\n--- stderr\n{shortened(self.err)}")
 
 
-def run(*command, preload=(), stdin="", timeout=60, cwd=None, variables=None):
-    """Runs a program to its end, whatever its exit code. `preload` are libraries, in order."""
+def run(*command, preload=(), stdin="", timeout=60, cwd=None, variables=None, before=None):
+    """Runs a program to its end, whatever its exit code. `preload` are libraries, in order;
+    `before` is called in the new process."""
     environment = dict(os.environ, LC_ALL="C", **(variables or {}))
     environment.pop("LD_PRELOAD", None)
     if preload:
@@ -60,7 +61,8 @@ def run(*command, preload=(), stdin="", timeout=60, cwd=None, variables=None):
     # A session of its own, so that a time-out ends the program's children as well.
     process = subprocess.Popen([str(word) for word in command], cwd=cwd, env=environment,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, start_new_session=True)
+                               stderr=subprocess.PIPE, start_new_session=True,
+                               preexec_fn=before)
     try:
         out, err = process.communicate(stdin.encode(), timeout=timeout)
     except subprocess.TimeoutExpired:

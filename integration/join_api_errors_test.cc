@@ -61,6 +61,15 @@ TEST_F(JoinApi, ErrorsSayWhatIsWrong) {
   other = peer;
   other.credentials.insecure = false;
   EXPECT_FALSE(join(other).ok());
+  other = peer;
+  other.credentials.authority_file = "ca.crt";
+  status = join(other);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  other = peer;
+  other.addresses = {"127.0.0.1:65536"};
+  status = join(other);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  EXPECT_NE(status.ToString().find("65536, is not one of 1 to 65535"), std::string::npos);
   other.addresses.clear();
   EXPECT_TRUE(join(other).IsInvalidArgument());
 

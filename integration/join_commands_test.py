@@ -154,6 +154,15 @@ class JoinCommandsTest(JoinSandbox):
                                  f"--remote=127.0.0.1:{port}", "--json"))
         self.assertEqual((counts["remote_only_keys"], counts["matched_keys"]),
                          (0, len(self.right)))
+        # Old rows must not be ingested again: there is no file without rows.
+        again = [ROCKSIEVE, "join", f"--db={replica}", "--op=difference", "--insecure",
+                 f"--output={output}", "--format=sst"]
+        self.assertNotEqual(run(*again, "--remote=127.0.0.1:1", "--attempts=1").code, 0)
+        self.assertTrue(output.exists())
+        done = run_ok(*again, f"--remote=127.0.0.1:{port}")
+        self.assertFalse(output.exists())
+        self.assertIn(f"no rows, and RocksDB has no SST files without rows: there is no {output}",
+                      done.err)
 
     def test_serving_leaves_no_trace_and_ends_in_order(self):
         directory = self.class_directory / "right"

@@ -80,6 +80,27 @@ class JoinDataTest(JoinSandbox):
         for words in [f"127.0.0.1:{server.port}", "--largest-row", "in the range "]:
             self.assertIn(words, refused.err)
 
+    def test_giant_keys(self):
+        """Keys of 4 MiB, under a limit that has room for none: some of them are held, never all."""
+        database = self.class_directory / "giants"
+        lines = self.directory / "lines"
+        with open(lines, "wb") as file:
+            for _ in range(26):
+                file.write(base64.b64encode(self.random.randbytes(3 * MIB)) + b" ==> 1\n")
+        with open(lines, "rb") as file:
+            subprocess.run(["ldb", f"--db={database}", "load", "--create_if_missing"], stdin=file,
+                           check=True, timeout=120)
+        lines.unlink()
+        run_ok("ldb", f"--db={database}", "compact")
+        server = self.serve("giants", "--memory=4")
+        self.assertEqual(self.counts(self.join([server.port], "count", "--json")),
+                         (0, len(self.left), 26))
+        refused = self.join([server.port], "count", "--strategy=keys")
+        self.assertEqual(refused.code, 2, str(refused)[:1000])
+        for words in [f"127.0.0.1:{server.port}: the other side failed: ", "another strategy"]:
+            self.assertIn(words, refused.err)
+        self.assertLess(memory_high_water_mark(server.pid), 350 * MIB)
+
     def test_damaged_files(self):
         """A table file of which a block in the middle is overwritten, on either side."""
         for name in ["left", "right"]:
@@ -94,8 +115,8 @@ class JoinDataTest(JoinSandbox):
             server = self.serve(there)
             for op in OPERATIONS:
                 output = self.directory / op
-                failed = self.join([server.port], op, f"--output={output}", "--range-keys=2000",
-                                   left=here)
+                to_file = [f"--output={output}"] if op != "count" else []
+                failed = self.join([server.port], op, *to_file, "--range-keys=2000", left=here)
                 self.assertEqual(failed.code, 1, f"{whose} {op}: {failed}")
                 for words in [f"127.0.0.1:{server.port}", ".sst", "in the range ", "orruption",
                               "backup"]:

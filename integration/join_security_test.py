@@ -32,6 +32,34 @@ class JoinSecurityTest(JoinSandbox):
         self.assertIn("--insecure-network", open_to_all.err)
         self.assertEqual(self.join([server.port], "count", secure=True).code, 0)
 
+    def test_certificates_that_cannot_be_used(self):
+        ours, foreign = self.certificates(), self.directory / "foreign"
+        run_ok(ROCKSIEVE, "certs", f"--dir={foreign}")
+        database = f"--db={self.class_directory / 'left'}"
+        for side, *command in [("server", "serve", "--listen=127.0.0.1:0"),
+                               ("client", "join", "--remote=127.0.0.1:1", "--op=count")]:
+            key = foreign / f"{side}.key"
+            failed = run(ROCKSIEVE, *command, database, f"--certs={ours}", f"--key={key}")
+            self.assertEqual(failed.code, 2, str(failed))
+            self.assertIn(f"the key in {key} is not that of the certificate in "
+                          f"{ours}/{side}.crt", failed.err)
+            failed = run(ROCKSIEVE, *command, database, f"--certs={ours}", "--insecure")
+            self.assertEqual(failed.code, 2, str(failed))
+            self.assertIn("leave out --insecure", failed.err)
+
+    def test_nobody_there(self):
+        database = f"--db={self.class_directory / 'left'}"
+        socket = self.directory / "no.socket"
+        for address, text in [(f"unix:{socket}", "there is no such socket: start rocksieve serve"),
+                              ("127.0.0.1:1", "nobody listens there")]:
+            failed = run(ROCKSIEVE, "join", database, f"--remote={address}", "--op=count",
+                         "--insecure", "--attempts=1")
+            self.assertEqual(failed.code, 2, str(failed))
+            self.assertIn(f"{address}: {text}", failed.err)
+            self.assertEqual(failed.err.count("\n"), 1, failed.err)
+            self.assertNotIn("certificate", failed.err)
+            self.assertNotIn("attempts)", failed.err)
+
     def test_tokens(self):
         tokens = write_lines(self.directory / "tokens", ["# one", "0123456789abcdef01234567"])
         wrong = write_lines(self.directory / "wrong", ["x" * 24])

@@ -127,11 +127,11 @@ class JoinSandbox(Sandbox):
     def protection(self, secure):
         return [f"--certs={self.certificates()}"] if secure else ["--insecure"]
 
-    def serve(self, name="right", *flags, port=0, secure=False):
+    def serve(self, name="right", *flags, port=0, secure=False, **process):
         server = subprocess.Popen(
             [ROCKSIEVE, "serve", f"--db={self.class_directory / name}",
              f"--listen=127.0.0.1:{port}", *self.protection(secure), *flags],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **process)
 
         def stop():
             if server.poll() is None:

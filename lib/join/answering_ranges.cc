@@ -100,6 +100,8 @@ absl::Status AnsweringSide::On(const Open& open) {
   options.their_count = static_cast<double>(theirs);
   options.their_count_is_exact = true;
   options.most_list_entries = theirs;
+  options.most_message_bytes = options_.most_message_bytes;
+  options.longest_key_bytes = keys.longest_key_bytes;
   options.common = static_cast<double>(std::min<uint64_t>(theirs, keys.candidates.size())) / 2;
   std::optional<CommonKeys> common;
   if (open.pruning.filters) {

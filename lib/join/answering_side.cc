@@ -100,7 +100,8 @@ absl::Status AnsweringSide::On(const Goodbye&) {
 
 absl::Status AnsweringSide::On(const Failure& failure) {
   done_ = true;
-  return failure.status;
+  return absl::Status(failure.status.code(),
+                      absl::StrCat("the asking side says: ", failure.status.message()));
 }
 
 absl::StatusOr<AnsweringSide::OpenRange*> AnsweringSide::Find(uint64_t range) {

@@ -22,6 +22,7 @@ namespace rocksieve::join {
 struct AnsweringOptions {
   // What a range may take: beyond it the asking side is told to open a smaller one.
   uint64_t most_keys_per_range = uint64_t{1} << 21;
+  uint64_t most_message_bytes = UINT64_MAX;  // of those that this side makes
   // Ranges under way at once; an asking side that opens more is refused.
   size_t most_ranges = 8;
   // Prices are this side's; strategy and round trips those that the asking side wants.

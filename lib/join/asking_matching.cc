@@ -87,6 +87,8 @@ Matching::Options AskingSide::OptionsFor(const Task& task, const Facts& facts) c
       static_cast<double>(facts.pruning.filters ? facts.pruning.candidates : facts.sum.count);
   options.their_count_is_exact = true;
   options.most_list_entries = facts.sum.count;
+  options.most_message_bytes = options_.most_message_bytes;
+  options.longest_key_bytes = task.keys.longest_key_bytes;
   options.common = static_cast<double>(facts.common);
   options.common_error =
       CommonError(CountersFor(source_->EstimateKeys(), answer_->keys), options.common,

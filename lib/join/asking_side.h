@@ -38,6 +38,7 @@ struct AskingOptions {
   size_t ranges_ahead = 2;
   int most_attempts = 3;                           // per range, until the join fails
   uint64_t most_row_bytes = kDefaultMostRowBytes;  // of the other side, key and value
+  uint64_t most_message_bytes = UINT64_MAX;        // of those that this side makes
   // Whether rows of this side without the attribute are given to the sink and counted. Whoever
   // joins with several sides at once does so himself, and once: EmitAbsentRows().
   bool own_absent_rows = true;

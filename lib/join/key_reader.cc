@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <absl/strings/str_cat.h>
+
 #include "join/rows/key_list.h"
 
 namespace rocksieve::join {
@@ -9,7 +11,8 @@ namespace rocksieve::join {
 SourceKeyReader::SourceKeyReader(Source* source, KeyInterval interval)
     : source_(source), interval_(std::move(interval)) {}
 
-absl::Status SourceKeyReader::AppendKeys(const std::vector<uint32_t>& ordinals, std::string* out) {
+absl::Status SourceKeyReader::AppendKeys(const std::vector<uint32_t>& ordinals, uint64_t most_bytes,
+                                         std::string* out) {
   KeyListWriter keys;
   OrdinalCursor cursor(source_, interval_);
   size_t added = 0;
@@ -18,6 +21,12 @@ absl::Status SourceKeyReader::AppendKeys(const std::vector<uint32_t>& ordinals, 
     if (cursor.ordinal() != ordinals[added]) continue;
     keys.Add(row.key);
     added++;
+    if (keys.compressed_bytes() > most_bytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "the keys themselves would take more than the ", most_bytes,
+          " bytes that a message may have: join with another strategy than \"keys\", with smaller "
+          "ranges, or allow more on both sides"));
+    }
   }
   if (!cursor.status().ok()) return cursor.status();
   if (added < ordinals.size()) return absl::DataLossError("the source lost keys since its scan");

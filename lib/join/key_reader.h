@@ -13,7 +13,8 @@ class SourceKeyReader final : public KeyReader {
  public:
   // `source` must outlive it.
   SourceKeyReader(Source* source, KeyInterval interval);
-  absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, std::string* out) override;
+  absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, uint64_t most_bytes,
+                          std::string* out) override;
 
  private:
   Source* const source_;

@@ -42,6 +42,7 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
   keys->candidates.clear();
   keys->sum = {};
   const SetSummer summer(salt);
+  keys->longest_key_bytes = 0;
   keys->next_key.reset();
   keys->uncovered = false;
   std::optional<ReadyFilterSet::Sweep> sweep;
@@ -63,6 +64,7 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
     const auto ordinal = static_cast<uint32_t>(scanned++);
     const KeyHash128 hash = HashKey128(row.key, salt);
     summer.Add(hash, &keys->sum);
+    keys->longest_key_bytes = std::max<uint64_t>(keys->longest_key_bytes, row.key.size());
     sample.Add(row.key);
     if (hash.low % KeyBits::kSparse == 0) sparse.Add(row.key);
     if (sweep && !sweep->MayContain(row.key)) {

@@ -21,6 +21,7 @@ struct RangeKeys {
   double bits_per_key = 0;
   // The same if only one key in kSparse is shipped.
   double sparse_bits_per_key = 0;
+  uint64_t longest_key_bytes = 0;  // of all distinct keys
   // The first key that did not fit under the limit, if there was one: the range ends there.
   std::optional<std::string> next_key;
   // Of keys that were held against filters: a key that should have passed did not.

@@ -8,13 +8,10 @@
 #include <absl/strings/str_cat.h>
 
 #include "transport/address.h"
+#include "transport/certificate_check.h"
 
 namespace rocksieve::join {
 namespace {
-
-struct Pem {
-  std::string authority, certificate, key;
-};
 
 absl::Status ReadPem(const std::string& path, const char* what, std::string* pem) {
   if (path.empty()) {
@@ -32,17 +29,33 @@ absl::Status ReadPem(const std::string& path, const char* what, std::string* pem
   return absl::OkStatus();
 }
 
+struct Pem {
+  std::string authority, certificate, key;
+};
+
 absl::StatusOr<Pem> ReadIdentity(const Identity& identity) {
   Pem pem;
   absl::Status status =
       ReadPem(identity.authority_file, "the authority's certificate", &pem.authority);
   if (status.ok()) status = ReadPem(identity.certificate_file, "the certificate", &pem.certificate);
   if (status.ok()) status = ReadPem(identity.key_file, "the certificate's key", &pem.key);
+  if (status.ok()) status = CheckAuthority(identity.authority_file, pem.authority);
+  if (status.ok()) {
+    status = CheckPair(identity.certificate_file, pem.certificate, identity.key_file, pem.key);
+  }
   if (!status.ok()) return status;
   return pem;
 }
 
 absl::Status CheckInsecure(const std::string& address, const Security& security) {
+  const Identity& identity = security.identity;
+  for (const std::string& file :
+       {identity.authority_file, identity.certificate_file, identity.key_file}) {
+    if (file.empty()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--insecure is without TLS, and ", file,
+                     " is for it: leave out --insecure, or --certs, --ca, --cert and --key"));
+  }
   if (security.insecure_network || IsLocal(address)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(address, " can be reached from other machines, and --insecure sends everything "

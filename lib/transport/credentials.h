@@ -27,7 +27,8 @@ struct Security {
   std::string server_name;
 };
 
-// FailedPrecondition if the address and the flags do not fit, or a file cannot be read.
+// FailedPrecondition if the address and the flags do not fit, or a file cannot be used;
+// InvalidArgument if there are certificates, and they are not to be used.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(
     const std::string& address, const Security& security);
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsFor(

@@ -8,6 +8,8 @@ namespace {
 
 // How long a cancellation may go unnoticed.
 constexpr std::chrono::milliseconds kLook(50);
+// For telling a side that is silent that it is given up.
+constexpr std::chrono::milliseconds kLastWord(200);
 
 // Of a message of protobuf with one field of bytes.
 uint64_t WireBytes(const std::string& piece) {
@@ -126,7 +128,10 @@ Exchange::Event Exchange::Wait(bool for_room) {
     if (for_room && pending_bytes_ < limits_.most_pending_bytes) return Event::kRoom;
     // What this side does before it waits is no silence of the other one.
     const Clock::time_point heard = std::max({begin, read_progress_, write_progress_});
-    if (Clock::now() - heard >= limits_.silence) return Event::kSilence;
+    if (Clock::now() - heard >= limits_.silence) {
+      was_silent_ = true;
+      return Event::kSilence;
+    }
     changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kLook, limits_.silence));
   }
 }
@@ -138,7 +143,9 @@ bool Exchange::Finish() {
   const Clock::time_point begin = Clock::now();
   while (!read_ended_ || !write_ended_) {
     // What still arrives is no reason to stay: it might be endless.
-    const auto limit = write_ended_ ? limits_.farewell : limits_.silence;
+    const auto limit = was_silent_    ? std::min(kLastWord, limits_.farewell)
+                       : write_ended_ ? limits_.farewell
+                                      : limits_.silence;
     if (!cancellation_->Check().ok()) break;
     if (Clock::now() - std::max(begin, write_progress_) >= limit) break;
     changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kLook, limit));

@@ -61,7 +61,8 @@ class Exchange {
   // Until something has arrived, or there is room, if that is wanted, or neither will ever be.
   Event Wait(bool for_room);
 
-  // Writes what is pending, and closes. False if the other side did not take it all and close too.
+  // Writes what is pending, and closes; a side that was silent is not waited for. False if the
+  // other side did not take it all and close too.
   bool Finish();
 
   WireCounts counts();
@@ -82,6 +83,7 @@ class Exchange {
   size_t arrived_bytes_ = 0, pending_bytes_ = 0;
   bool read_ended_ = false, write_failed_ = false, write_ended_ = false;
   bool closing_ = false, given_up_ = false;
+  bool was_silent_ = false;  // the other side, for too long
   Clock::time_point read_progress_, write_progress_;
   WireCounts counts_;
   std::thread reader_, writer_;

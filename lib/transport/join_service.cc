@@ -26,13 +26,26 @@ absl::Status CheckToken(const grpc::ServerContext& context,
   if (found != context.client_metadata().end()) {
     std::string_view given(found->second.data(), found->second.size());
     const std::string_view scheme(kTokenScheme);
-    if (given.substr(0, scheme.size()) == scheme &&
-        IsToken(given.substr(scheme.size()), tokens)) {
+    if (given.substr(0, scheme.size()) == scheme && IsToken(given.substr(scheme.size()), tokens)) {
       return absl::OkStatus();
     }
   }
   return absl::UnauthenticatedError(
       "the server wants a token that it knows: join with --token-file");
+}
+
+// Why there are no rows to read. Codes of the connection, and that which means "come again", would
+// make the asking side try what cannot succeed.
+absl::Status NoView(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kResourceExhausted:
+      return absl::FailedPreconditionError(status.message());
+    default:
+      return status;
+  }
 }
 
 class JoinService final : public v1::Join::Service {
@@ -81,13 +94,14 @@ class JoinService final : public v1::Join::Service {
           kTransportVersion, ": use the same version of rocksieve on both sides"));
     }
     AnsweringOptions answering = options_.answering;
+    answering.most_message_bytes = options_.limits.most_message_bytes;
     const absl::Status forced = ForceStrategy(start.strategy(), &answering.planner);
     if (!forced.ok()) return forced;
 
     Cancellation cancellation(Clock::now() + options_.session_time);
     const absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> lease =
         views_.Acquire({start.column_family(), start.on()}, start.view(), &cancellation);
-    if (!lease.ok()) return lease.status();
+    if (!lease.ok()) return NoView(lease.status());
     v1::Started* const started = frame.mutable_started();
     started->set_version(kTransportVersion);
     started->set_view((*lease)->name());

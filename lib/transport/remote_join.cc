@@ -17,6 +17,7 @@
 namespace rocksieve::join {
 namespace {
 
+constexpr char kThisSide[] = "on this side: ";
 constexpr std::chrono::milliseconds kLongestPause(10'000);
 constexpr std::chrono::milliseconds kLook(50);
 
@@ -36,6 +37,17 @@ bool IsSame(const KeyInterval& a, const KeyInterval& b) {
   return a.begin == b.begin && a.end == b.end;
 }
 
+absl::Status AfterAttempts(int attempts, const absl::Status& status) {
+  if (attempts == 1) return status;
+  return {status.code(), absl::StrCat(status.message(), " (after ", attempts, " attempts)")};
+}
+
+// Says that an error is of where the result goes, and not of the server's.
+absl::Status OnThisSide(const absl::Status& status) {
+  if (status.ok()) return status;
+  return {status.code(), absl::StrCat(kThisSide, status.message())};
+}
+
 // Ends work at the deadline that is done for one message, however long it takes.
 class CancellableSink final : public Sink {
  public:
@@ -43,10 +55,10 @@ class CancellableSink final : public Sink {
       : sink_(sink), cancellation_(cancellation) {}
   absl::Status Add(const Row& row, Side from) override {
     const absl::Status cancelled = cancellation_->Check();
-    return cancelled.ok() ? sink_->Add(row, from) : cancelled;
+    return cancelled.ok() ? OnThisSide(sink_->Add(row, from)) : cancelled;
   }
-  absl::Status Commit() override { return sink_->Commit(); }
-  absl::Status Discard() override { return sink_->Discard(); }
+  absl::Status Commit() override { return OnThisSide(sink_->Commit()); }
+  absl::Status Discard() override { return OnThisSide(sink_->Discard()); }
 
  private:
   Sink* const sink_;
@@ -59,7 +71,7 @@ class RemoteJoin {
              const RemoteJoinOptions& options, const Cancellation* cancellation,
              RemoteJoinReport* report)
       : remote_(remote),
-        source_(source, cancellation, "on this side: "),
+        source_(source, cancellation, kThisSide),
         sink_(sink),
         options_(options),
         cancellation_(cancellation),
@@ -73,15 +85,12 @@ class RemoteJoin {
       const KeyInterval before = *rest_;
       const absl::Status status = Attempt();
       if (status.ok()) return status;
-      const absl::Status discarded = sink_->Discard();
+      const absl::Status discarded = OnThisSide(sink_->Discard());
       if (!discarded.ok()) return discarded;
       if (!rest_) return status;
       if (!IsSame(*rest_, before)) failures = 0;
       if (!IsWorthRetrying(status)) return Located(status);
-      if (++failures >= options_.most_attempts) {
-        return Located(absl::Status(
-            status.code(), absl::StrCat(status.message(), " (after ", failures, " attempts)")));
-      }
+      if (++failures >= options_.most_attempts) return Located(AfterAttempts(failures, status));
       const absl::Status paused = Pause(status, failures);
       if (!paused.ok()) return paused;
     }
@@ -117,6 +126,7 @@ class RemoteJoin {
       if (!status.ok()) return status;
     }
     AskingOptions asking = options_.asking;
+    asking.most_message_bytes = options_.limits.most_message_bytes;
     asking.interval = *rest_;
     // What sessions share they share from the start: one that was broken is on its own.
     asking.shared = std::exchange(shared_, nullptr);

@@ -7,6 +7,7 @@
 
 #include "join.grpc.pb.h"
 #include "transport/alarm.h"
+#include "transport/connect_errors.h"
 #include "transport/frame.h"
 #include "transport/grpc_channel.h"
 #include "transport/join_service.h"
@@ -35,6 +36,23 @@ std::shared_ptr<grpc::Channel> Connect(const Remote& remote) {
   arguments.SetLoadBalancingPolicyName("round_robin");
   if (!remote.server_name.empty()) arguments.SetSslTargetNameOverride(remote.server_name);
   return grpc::CreateCustomChannel(remote.address, remote.credentials, arguments);
+}
+
+// Of a call that ended before the session began.
+absl::Status SaidByServer(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInternal:  // gRPC's own
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kCancelled:
+      return status;
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kUnimplemented:
+      return {status.code(), absl::StrCat("the other side refused: ", status.message())};
+    default:
+      return {status.code(), absl::StrCat("the other side failed: ", status.message())};
+  }
 }
 
 }  // namespace
@@ -71,22 +89,21 @@ absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
   call->channel = Connect(remote);
   call->stub = v1::Join::NewStub(call->channel);
   if (cancellation->deadline() != Cancellation::Clock::time_point::max()) {
-    call->context.set_deadline(
-        std::chrono::system_clock::now() +
-        std::chrono::duration_cast<std::chrono::system_clock::duration>(
-            cancellation->deadline() - Cancellation::Clock::now()));
+    call->context.set_deadline(std::chrono::system_clock::now() +
+                               std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                                   cancellation->deadline() - Cancellation::Clock::now()));
   }
   if (!remote.token.empty()) {
     call->context.AddMetadata(kTokenMetadata, kTokenScheme + remote.token);
   }
   std::unique_ptr<RemoteSession> session(new RemoteSession(std::move(call), cancellation, limits));
-  const absl::Status status = session->Greet(request, view, strategy);
+  const absl::Status status = session->Greet(remote, request, view, strategy);
   if (!status.ok()) return status;
   return session;
 }
 
-absl::Status RemoteSession::Greet(const ViewRequest& request, const std::string& view,
-                                  const std::string& strategy) {
+absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& request,
+                                  const std::string& view, const std::string& strategy) {
   v1::Frame frame;
   v1::Start* const start = frame.mutable_start();
   start->set_version(kTransportVersion);
@@ -112,10 +129,8 @@ absl::Status RemoteSession::Greet(const ViewRequest& request, const std::string&
                        " s: is it a rocksieve server, and not stuck?"));
     }
     if (status.ok()) return absl::UnavailableError("the server hung up without a word");
-    if (!absl::IsUnavailable(status)) return status;
-    return absl::UnavailableError(absl::StrCat(
-        status.message(), ": does a server listen there, and do both sides use certificates of the "
-        "same authority, or both --insecure?"));
+    if (absl::IsUnavailable(status)) return ConnectError(remote.address, remote.insecure, status);
+    return SaidByServer(status);
   }
   if (!frame.has_started() || frame.started().version() != kTransportVersion) {
     return absl::UnimplementedError(absl::StrCat(

@@ -21,6 +21,7 @@ struct Remote {
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   std::string server_name;  // that its certificate must have, if not that of the address
   std::string token;        // empty: none
+  bool insecure = false;    // the credentials are without TLS
 };
 
 // What the server says before the session begins.
@@ -47,7 +48,7 @@ class RemoteSession {
   struct Call;
   RemoteSession(std::unique_ptr<Call> call, const Cancellation* cancellation,
                 const DriveLimits& limits);
-  absl::Status Greet(const ViewRequest& request, const std::string& view,
+  absl::Status Greet(const Remote& remote, const ViewRequest& request, const std::string& view,
                      const std::string& strategy);
 
   const std::unique_ptr<Call> call_;

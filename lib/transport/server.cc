@@ -3,13 +3,14 @@
 #include <mutex>
 #include <utility>
 
-#include <absl/strings/str_cat.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
+#include "transport/address.h"
 #include "transport/frame.h"
+#include "transport/listening.h"
 
 namespace rocksieve::join {
 namespace {
@@ -50,6 +51,9 @@ void Limit(const ServerOptions& options, grpc::ServerBuilder* builder) {
 
 absl::StatusOr<std::unique_ptr<JoinServer>> JoinServer::Start(OpenView open,
                                                               const ServerOptions& options) {
+  absl::Status status = CheckAddress(options.address, AddressUse::kListen);
+  if (status.ok()) status = CheckSocketIsFree(options.address);
+  if (!status.ok()) return status;
   UsePlugins();
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials =
       ServerCredentialsFor(options.address, options.security);
@@ -61,11 +65,8 @@ absl::StatusOr<std::unique_ptr<JoinServer>> JoinServer::Start(OpenView open,
   builder.AddListeningPort(options.address, *credentials, &server->port_);
   builder.RegisterService(server->service_.get());
   server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr || (server->port_ == 0 && options.address.rfind("unix:", 0) != 0)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cannot listen on ", options.address,
-        ": is the port in use, the address one of this machine, and do key and certificate fit?"));
-  }
+  const bool listens = server->port_ != 0 || UnixSocketPath(options.address);
+  if (server->server_ == nullptr || !listens) return WhyNotListening(options.address);
   server->server_->GetHealthCheckService()->SetServingStatus(kJoinServiceName, true);
   return server;
 }

@@ -14,6 +14,7 @@
 #include "join_api/input_impl.h"
 #include "join_api/result_sinks.h"
 #include "join_api/status.h"
+#include "transport/address.h"
 #include "transport/sharded_join.h"
 
 namespace rocksieve::join {
@@ -98,6 +99,10 @@ absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& opti
   if (peer.addresses.empty()) {
     return absl::InvalidArgumentError("the peer has no address: add one, as in \"host:7420\"");
   }
+  for (const std::string& address : peer.addresses) {
+    const absl::Status status = CheckAddress(address, AddressUse::kConnect);
+    if (!status.ok()) return status;
+  }
   if (options.keys_per_range == 0) {
     return absl::InvalidArgumentError("a range must have at least one key: keys_per_range is 0");
   }
@@ -121,7 +126,8 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
     absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
         ChannelCredentialsFor(address, SecurityOf(peer.credentials, peer.server_name));
     if (!credentials.ok()) return credentials.status();
-    remotes.push_back({address, *std::move(credentials), peer.server_name, peer.token});
+    remotes.push_back({address, *std::move(credentials), peer.server_name, peer.token,
+                       peer.credentials.insecure});
   }
   const absl::StatusOr<OpenedInput> opened =
       input.impl()->OpenSources(remotes.size(), &cancellation);

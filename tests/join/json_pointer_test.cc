@@ -96,6 +96,48 @@ TEST(JsonPointer, WhatIsNotJsonHasNothing) {
   EXPECT_EQ(FindJson("/a", std::string(200000, '[')), std::nullopt);
 }
 
+TEST(JsonPointer, NumbersBeyondDoublesAreNumbers) {
+  const std::string digits = "7" + std::string(398, '3') + "1";
+  const std::string json =
+      R"({"a": 1e400, "b\\": "x1e400\"2", "c": -0, "d": [-1.50E+999, 2, {"e": )" + digits +
+      R"(}], "1e401": true, "f": 0.5e1, "g": 12345678901234567890,)" +
+      R"("h": 1e-400, "a": 20e399, "none": null})";
+  EXPECT_EQ(FindJson("/a", json), "2e+400");
+  EXPECT_EQ(FindJson("/b\\", json), "x1e400\"2");
+  EXPECT_EQ(FindJson("/c", json), "0");
+  EXPECT_EQ(FindJson("/d/0", json), "-1.5e+999");
+  EXPECT_EQ(FindJson("/d/1", json), "2");
+  EXPECT_EQ(FindJson("/d/2/e", json), digits);
+  EXPECT_EQ(FindJson("/1e401", json), "true");
+  EXPECT_EQ(FindJson("/f", json), "5");
+  EXPECT_EQ(FindJson("/g", json), "12345678901234567890");
+  EXPECT_EQ(FindJson("/h", json), "1e-400");
+  EXPECT_EQ(FindJson("/none", json), std::nullopt);
+  EXPECT_EQ(FindJson("/d", json), std::nullopt);
+  EXPECT_EQ(FindJson("", "1e400"), "1e+400");
+  EXPECT_EQ(FindJson("", " -" + digits + " "), "-" + digits);
+  EXPECT_NE(FindJson("", digits + "1"), FindJson("", digits + "2"));
+}
+
+TEST(JsonPointer, ManyNumbersBeyondDoublesTakeLinearTime) {
+  std::string json = "[";
+  constexpr int kNumbers = 200000;  // in quadratic time, hours
+  for (int i = 0; i < kNumbers; i++) json += std::to_string(i) + "1e400,";
+  json += "{\"last\":\"here\"}]";
+  EXPECT_EQ(FindJson("/" + std::to_string(kNumbers) + "/last", json), "here");
+  EXPECT_EQ(FindJson("/123456", json), "1.234561e+406");
+}
+
+TEST(JsonPointer, NumbersBeyondDoublesMakeNoJsonOfGarbage) {
+  for (const char* rest :
+       {"", "}x", ",}", ",\"b\":01}", ",\"b\":1-2}", ",\"b\":.5}", ",\"b\":+1}", ",\"b\":1.}",
+        ",\"b\":1e}", ",\"b\":-}", ",\"b\":1 2}", ",\"b\":1e400e1}", ",\"b\":01e400}",
+        ",\"b\":1e400.5}", ",\"b\":\"\\", ",\"b\":\"", " 1}", "true}", ",\"b\":tru1e400}"}) {
+    EXPECT_EQ(FindJson("/a", std::string("{\"a\":1e400") + rest), std::nullopt) << rest;
+  }
+  EXPECT_EQ(FindJson("/a", "{\"a\":1e400}"), "1e+400");
+}
+
 // Against the library's own pointers, on random documents.
 TEST(JsonPointer, AgreesWithADocumentTree) {
   using Json = nlohmann::json;

@@ -20,7 +20,8 @@ using Keys = std::vector<std::string>;  // sorted, each once
 class VectorKeyReader final : public KeyReader {
  public:
   explicit VectorKeyReader(const Keys* keys) : keys_(keys) {}
-  absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, std::string* out) override {
+  absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, uint64_t,
+                          std::string* out) override {
     KeyListWriter writer;
     for (const uint32_t ordinal : ordinals) writer.Add((*keys_)[ordinal]);
     writer.Finish(out);

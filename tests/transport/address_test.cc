@@ -2,7 +2,9 @@
 #include "transport/address.h"
 
 #include <fstream>
+#include <map>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "transport/token.h"
@@ -15,9 +17,9 @@ TEST(Address, KnowsWhatIsLocal) {
                             "dns:///localhost:7", "ipv4:127.0.0.1:7", "ipv6:[::1]:7"}) {
     EXPECT_TRUE(IsLocal(local)) << local;
   }
-  for (const char* other : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "127.0.0.1.example.org:1",
-                            "127.example.org:1", "localhost.example.org:1", "example.org:1", ":1",
-                            "dns:///example.org:1", "127.0.0:1"}) {
+  for (const char* other :
+       {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "127.0.0.1.example.org:1", "127.example.org:1",
+        "localhost.example.org:1", "example.org:1", ":1", "dns:///example.org:1", "127.0.0:1"}) {
     EXPECT_FALSE(IsLocal(other)) << other;
   }
 }
@@ -26,9 +28,40 @@ TEST(Address, SplitsLists) {
   const auto two = SplitAddresses("a:1,dns:///b:2");
   ASSERT_TRUE(two.ok());
   EXPECT_EQ(*two, (std::vector<std::string>{"a:1", "dns:///b:2"}));
-  for (const char* bad : {"", "a", "a:", "a:x", "a:1,", "a:1,,b:2", "a:1,a:1"}) {
+  for (const char* bad : {"", "a", "a:", "a:x", "a:1,", "a:1,,b:2", "a:1,a:1", "a:0", "a:65536"}) {
     EXPECT_FALSE(SplitAddresses(bad).ok()) << bad;
   }
+}
+
+TEST(Address, SaysWhatIsWrong) {
+  const auto fault = [](const char* address, AddressUse use) {
+    return std::string(CheckAddress(address, use).message());
+  };
+  for (const AddressUse use : {AddressUse::kConnect, AddressUse::kListen}) {
+    for (const char* good : {"a:1", "[::1]:65535", "unix:a", "unix:///run/a", "dns://1.1.1.1/a:7",
+                             "ipv6:[::1]:7", "127.0.0.1:7420"}) {
+      EXPECT_EQ(fault(good, use), "");
+    }
+    const std::map<const char*, const char*> faults = {{"foo", "must look like host:port"},
+                                                       {"", "must look like host:port"},
+                                                       {":7", "host is missing"},
+                                                       {"a:", "port is missing"},
+                                                       {"a:65536", "65536, is not one"},
+                                                       {"a:99999999999", "is not one of"},
+                                                       {"a:-1", "\"-1\", is no number"},
+                                                       {"a:x", "\"x\", is no number"},
+                                                       {"::1:7", "into brackets"},
+                                                       {"unix:", "must have a path"},
+                                                       {"dns:///a", "must look like host:port"}};
+    for (const auto& [address, text] : faults) {
+      EXPECT_THAT(fault(address, use), testing::HasSubstr(text)) << address;
+      EXPECT_THAT(fault(address, use), testing::HasSubstr(address));
+    }
+    EXPECT_THAT(fault(("unix:/" + std::string(200, 'x')).c_str(), use),
+                testing::HasSubstr("has 201 bytes"));
+  }
+  EXPECT_EQ(fault("a:0", AddressUse::kListen), "");
+  EXPECT_THAT(fault("a:0", AddressUse::kConnect), testing::HasSubstr("only for listening"));
 }
 
 TEST(Token, OnlyWholeOnes) {

@@ -169,6 +169,13 @@ TEST(Drive, GivesUpWhoIsSilent) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
 }
 
+TEST(Drive, WhoIsSilentIsNotWaitedForAgain) {
+  DriveLimits limits = ShortLimits();
+  limits.exchange.farewell = std::chrono::hours(1);
+  const absl::Status status = AgainstHostile([](MemoryStream::End*) {}, limits);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+}
+
 TEST(Drive, RefusesGarbage) {
   std::mt19937 random(static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed()));
   for (int round = 0; round < 30; round++) {

@@ -164,6 +164,10 @@ int Run(Flags flags) {
     return absl::IsDataLoss(status) ? kCheckFailed : kCannotRun;
   }
   if (plan) return kDone;
+  if (flags.format == "sst" && report.operation != join::Operation::kCount && report.rows == 0) {
+    std::cerr << "rocksieve join: no rows, and RocksDB has no SST files without rows: there is no "
+              << flags.output << " now, not even one of an earlier join\n";
+  }
   const bool rows_there = report.operation != join::Operation::kCount && flags.output == "-";
   if (flags.json) {
     std::cout << JsonReport(report, flags.explain == "analyze");

@@ -16,7 +16,7 @@ absl::StatusOr<join::Remote> RemoteAt(const std::string& address, const JoinRunO
       join::ChannelCredentialsFor(address, options.security);
   if (!credentials.ok()) return credentials.status();
   return join::Remote{address, *std::move(credentials), options.security.server_name,
-                      options.token};
+                      options.token, options.security.insecure};
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <absl/strings/str_cat.h>
+
 #include "join/matching/common_estimate.h"
 #include "join/matching/planner.h"
 #include "join/matching/strategy.h"
@@ -42,7 +44,8 @@ absl::Status PlanSession::Receive(std::string_view message) {
   if (!decoded.ok()) return decoded.status();
   if (const auto* failure = std::get_if<join::Failure>(&*decoded)) {
     done_ = true;
-    return failure->status;
+    return absl::Status(failure->status.code(),
+                        absl::StrCat("the other side failed: ", failure->status.message()));
   }
   if (const auto* answer = std::get_if<join::HelloAnswer>(&*decoded)) {
     plan_.remote_keys = answer->keys;

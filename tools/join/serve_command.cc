@@ -10,6 +10,10 @@
 #include <thread>
 #include <vector>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 
@@ -26,6 +30,7 @@ namespace {
 
 constexpr size_t kBytesPerKey = 48;  // of an open range, and what matching adds to it
 constexpr size_t kMostRanges = 6;
+constexpr int kGivenBackBytes = 1 << 20;  // and more, in one piece
 constexpr std::chrono::milliseconds kGrace(3'000);
 constexpr std::chrono::milliseconds kLook(100);
 
@@ -106,7 +111,16 @@ std::string WithPort(const std::string& address, int port) {
                                         : address.substr(0, colon) + ":" + std::to_string(port);
 }
 
+// By default glibc keeps ever larger pieces that were freed, in a heap for each thread: with giant
+// keys that is more than what sessions use.
+void GiveFreedMemoryBack() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, kGivenBackBytes);
+#endif
+}
+
 int Run(const Flags& flags) {
+  GiveFreedMemoryBack();
   setenv("GRPC_VERBOSITY", "NONE", 0);  // failed handshakes of others would fill the log
   {
     InterruptGuard guard;

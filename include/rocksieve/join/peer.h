@@ -9,6 +9,7 @@ namespace rocksieve::join {
 // TLS on both sides, unless `insecure`.
 struct Credentials {
   // Files in PEM form: whose signature the other side's certificate must have; this side's own.
+  // None if `insecure`.
   std::string authority_file, certificate_file, key_file;
   // Without TLS: whoever is on the way reads along, and can change rows. For addresses of this
   // machine only, unless `insecure_network` is set as well.

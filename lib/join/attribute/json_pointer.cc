@@ -4,19 +4,25 @@
 #include <nlohmann/json.hpp>
 
 #include "join/attribute/decimal.h"
+#include "join/attribute/json_numbers.h"
 
 namespace rocksieve::join {
 namespace {
 
 using Json = nlohmann::json;
 
+constexpr int kNumberOverflow = 406;  // the parser's id of the error
+
 // Follows a pointer through the events of the parser, which hands over the text of numbers: as
 // doubles, different ones would become equal.
 class Finder final : public nlohmann::json_sax<Json> {
  public:
-  Finder(const std::vector<std::string>& names, std::string* scalar)
-      : names_(names), scalar_(scalar) {}
+  // With `numbers`, a number is what comes next there, and not what the parser says.
+  Finder(const std::vector<std::string>& names, std::string* scalar, JsonNumbers* numbers = nullptr)
+      : names_(names), scalar_(scalar), numbers_(numbers) {}
   bool found() const { return found_; }
+  // Whether the parser gave up at a number that is no finite double.
+  bool overflowed() const { return overflowed_; }
 
   bool null() override {
     return Value([] { return false; });
@@ -25,13 +31,13 @@ class Finder final : public nlohmann::json_sax<Json> {
     return Value([&] { return Found(value ? "true" : "false"); });
   }
   bool number_integer(number_integer_t value) override {
-    return Value([&] { return Found(std::to_string(value)); });
+    return Number([&] { return Found(std::to_string(value)); });
   }
   bool number_unsigned(number_unsigned_t value) override {
-    return Value([&] { return Found(std::to_string(value)); });
+    return Number([&] { return Found(std::to_string(value)); });
   }
   bool number_float(number_float_t, const std::string& text) override {
-    return Value([&] { return CanonicalDecimal(text, scalar_); });
+    return Number([&] { return CanonicalDecimal(text, scalar_); });
   }
   bool string(std::string& value) override {
     return Value([&] { return Found(value); });
@@ -46,7 +52,8 @@ class Finder final : public nlohmann::json_sax<Json> {
     if (depth_ == path_.size()) path_.back().at_member = name == names_[depth_ - 1];
     return true;
   }
-  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override {
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    overflowed_ = error.id == kNumberOverflow;
     return false;
   }
 
@@ -80,6 +87,13 @@ class Finder final : public nlohmann::json_sax<Json> {
     return true;
   }
 
+  template <typename Take>
+  bool Number(const Take& take) {
+    if (numbers_ == nullptr) return Value(take);
+    const std::string_view text = numbers_->Next();
+    return Value([&] { return CanonicalDecimal(text, scalar_); });
+  }
+
   bool Start(bool array) {
     if (IsOnPath()) {
       found_ = false;
@@ -97,7 +111,8 @@ class Finder final : public nlohmann::json_sax<Json> {
 
   const std::vector<std::string>& names_;
   std::string* const scalar_;
-  bool found_ = false;
+  JsonNumbers* const numbers_;
+  bool found_ = false, overflowed_ = false;
   size_t depth_ = 0;  // of all objects and arrays that are open
   std::vector<Level> path_;
 };
@@ -128,7 +143,13 @@ absl::StatusOr<JsonPointer> JsonPointer::Parse(std::string_view text) {
 
 bool JsonPointer::Find(std::string_view json, std::string* scalar) const {
   Finder finder(names_, scalar);
-  return Json::sax_parse(json.begin(), json.end(), &finder) && finder.found();
+  if (Json::sax_parse(json.begin(), json.end(), &finder)) return finder.found();
+  if (!finder.overflowed()) return false;
+  // The parser has no way around a number beyond doubles, so it gets the text without numbers.
+  const std::string without = WithoutNumbers(json);
+  JsonNumbers numbers(json);
+  Finder again(names_, scalar, &numbers);
+  return Json::sax_parse(without.begin(), without.end(), &again) && again.found();
 }
 
 }  // namespace rocksieve::join

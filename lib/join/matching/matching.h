@@ -46,8 +46,10 @@ namespace rocksieve::join {
 class KeyReader {
  public:
   virtual ~KeyReader() = default;
-  // Appends the keys with these ordinals, which rise, front-coded and compressed.
-  virtual absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, std::string* out) = 0;
+  // Appends the keys with these ordinals, which rise, front-coded and compressed. ResourceExhausted
+  // if that takes clearly more than `most_bytes`.
+  virtual absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, uint64_t most_bytes,
+                                  std::string* out) = 0;
 };
 
 class Matching {
@@ -71,6 +73,8 @@ class Matching {
     double common_error = 0;  // its standard error
     PlannerOptions planner;
     uint64_t most_list_entries = uint64_t{1} << 24;  // that a message may have
+    uint64_t most_message_bytes = UINT64_MAX;  // more of keys than that are not even collected
+    uint64_t longest_key_bytes = UINT64_MAX;   // of this side: longer ones are no candidates
     FilterMaker* filters = nullptr;  // if others need the same ones; must outlive the Matching
   };
 

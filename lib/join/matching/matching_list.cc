@@ -58,7 +58,7 @@ absl::Status Matching::SendKeys(std::string* turn) {
   std::iota(order_.begin(), order_.end(), 0);
   for (size_t i = 0; i < ordinals.size(); i++) ordinals[i] = candidates_[i].ordinal;
   std::string body;
-  const absl::Status status = reader_->AppendKeys(ordinals, &body);
+  const absl::Status status = reader_->AppendKeys(ordinals, options_.most_message_bytes, &body);
   Append(Part::kKeys, body, turn);
   sent_list_ = true;
   ending_ = MoveKind::kKeys;
@@ -72,13 +72,16 @@ absl::Status Matching::ReceiveKeys(std::string_view body) {
   for (uint32_t i = 0; i < candidates_.size(); i++) by_low.emplace(candidates_[i].hash.low, i);
   std::vector<uint8_t> keep(candidates_.size());
   hits_.clear();
-  absl::Status status = ReadKeyList(body, options_.most_list_entries, [&](std::string_view key) {
+  const auto find = [&](std::string_view key) {
     const KeyHash128 theirs = HashKey128(key, options_.salt);
     const auto found = by_low.find(theirs.low);
     const bool hit = found != by_low.end() && candidates_[found->second].hash == theirs;
     if (hit) keep[found->second] = 1;
-    hits_.push_back(hit);
-  });
+    return hit;
+  };
+  absl::Status status =
+      ReadKeyList(body, options_.most_list_entries, options_.longest_key_bytes,
+                  [&](std::optional<std::string_view> key) { hits_.push_back(key && find(*key)); });
   Keep(keep);
   counts_.their_candidates = hits_.size();
   ending_ = MoveKind::kKeys;

@@ -2,6 +2,7 @@
 
 #include <zstd.h>
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -10,20 +11,77 @@
 
 namespace rocksieve::join {
 
-void AppendCompressed(std::string_view raw, std::string* out) {
+namespace {
+
+using Context = std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)>;
+
+constexpr size_t kPieceBytes = 1 << 20;
+
+Context NewContext() {
   constexpr int kLevel = 3;
-  ByteWriter(out).Varint(raw.size());
-  const size_t begin = out->size();
-  out->resize(begin + ZSTD_compressBound(raw.size()));
-  const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
-                                                                   ZSTD_freeCCtx);
+  Context context(ZSTD_createCCtx(), ZSTD_freeCCtx);
   if (context == nullptr) throw std::bad_alloc();
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
-  const size_t size = ZSTD_compress2(context.get(), out->data() + begin, out->size() - begin,
-                                     raw.data(), raw.size());
-  if (ZSTD_isError(size)) throw std::runtime_error(ZSTD_getErrorName(size));  // no memory
+  return context;
+}
+
+size_t Checked(size_t result) {
+  if (ZSTD_isError(result)) throw std::runtime_error(ZSTD_getErrorName(result));  // no memory
+  return result;
+}
+
+}  // namespace
+
+void AppendCompressed(std::string_view raw, std::string* out) {
+  ByteWriter(out).Varint(raw.size());
+  const size_t begin = out->size();
+  out->resize(begin + ZSTD_compressBound(raw.size()));
+  const size_t size = Checked(ZSTD_compress2(NewContext().get(), out->data() + begin,
+                                             out->size() - begin, raw.data(), raw.size()));
   out->resize(begin + size);
+}
+
+struct PieceCompressor::Stream {
+  Context context = NewContext();
+  std::string buffer = std::string(ZSTD_CStreamOutSize(), '\0');
+};
+
+PieceCompressor::PieceCompressor() = default;
+PieceCompressor::~PieceCompressor() = default;
+PieceCompressor& PieceCompressor::operator=(PieceCompressor&&) noexcept = default;
+
+void PieceCompressor::Add(std::string_view raw) {
+  raw_bytes_ += raw.size();
+  for (; !raw.empty(); raw.remove_prefix(std::min(raw.size(), kPieceBytes))) {
+    pending_ += raw.substr(0, kPieceBytes);
+    if (pending_.size() < kPieceBytes) continue;
+    Compress(pending_, /*last=*/false);
+    pending_.clear();
+  }
+}
+
+void PieceCompressor::Compress(std::string_view raw, bool last) {
+  if (stream_ == nullptr) stream_ = std::make_unique<Stream>();
+  ZSTD_inBuffer input{raw.data(), raw.size(), 0};
+  for (size_t left = 1; left > 0;) {
+    ZSTD_outBuffer output{stream_->buffer.data(), stream_->buffer.size(), 0};
+    left = Checked(ZSTD_compressStream2(stream_->context.get(), &output, &input,
+                                        last ? ZSTD_e_end : ZSTD_e_continue));
+    compressed_.append(stream_->buffer, 0, output.pos);
+    if (!last) left = input.size - input.pos;  // the rest may stay with zstd
+  }
+}
+
+void PieceCompressor::Finish(std::string* out) {
+  if (stream_ == nullptr) {
+    AppendCompressed(pending_, out);
+  } else {
+    Compress(pending_, /*last=*/true);
+    ByteWriter(out).Varint(raw_bytes_);
+    *out += compressed_;
+  }
+  *this = PieceCompressor();
 }
 
 bool Uncompress(std::string_view bytes, uint64_t most_raw_bytes, std::string* raw) {

@@ -1,8 +1,10 @@
 // zstd, with limits and a checksum.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -10,6 +12,28 @@ namespace rocksieve::join {
 
 // Appends the raw size as a varint and the compressed bytes.
 void AppendCompressed(std::string_view raw, std::string* out);
+
+// The same of what comes piece by piece, in a few megabytes beside what is compressed already.
+class PieceCompressor {
+ public:
+  PieceCompressor();
+  ~PieceCompressor();
+  PieceCompressor& operator=(PieceCompressor&&) noexcept;
+  void Add(std::string_view raw);
+  uint64_t raw_bytes() const { return raw_bytes_; }
+  // Of memory that the compressed bytes take so far; the last piece may not be among them yet.
+  size_t compressed_bytes() const { return compressed_.size(); }
+  // Appends all of it, and starts afresh.
+  void Finish(std::string* out);
+
+ private:
+  struct Stream;
+  void Compress(std::string_view raw, bool last);
+
+  std::unique_ptr<Stream> stream_;  // null until a piece is compressed
+  std::string pending_, compressed_;
+  uint64_t raw_bytes_ = 0;
+};
 
 // False if the bytes are not such, or unpack to more than most_raw_bytes, which is the most memory
 // that is taken.

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
@@ -14,15 +13,17 @@
 namespace rocksieve::join {
 
 absl::StatusOr<std::unique_ptr<TemporaryFile>> TemporaryFile::Create(const std::string& directory) {
-  std::error_code none;
-  const std::string chosen =
-      directory.empty() ? std::filesystem::temp_directory_path(none).string() : directory;
-  std::string path = (chosen.empty() ? "/tmp" : chosen) + "/rocksieve-XXXXXX";
+  const char* const named = std::getenv("TMPDIR");
+  const std::string chosen = !directory.empty()                     ? directory
+                             : named != nullptr && named[0] != '\0' ? named
+                                                                    : "/tmp";
+  std::string path = chosen + "/rocksieve-XXXXXX";
   const int descriptor = mkostemp(path.data(), O_CLOEXEC);
   if (descriptor < 0) {
     return absl::FailedPreconditionError(absl::StrCat("cannot make a temporary file in ", chosen,
                                                       ": ", std::strerror(errno),
-                                                      ". Name a directory that can be written to"));
+                                                      ". Name a directory that can be written to, "
+                                                      "by TMPDIR in the environment"));
   }
   unlink(path.c_str());
   return std::unique_ptr<TemporaryFile>(new TemporaryFile(chosen, descriptor));
