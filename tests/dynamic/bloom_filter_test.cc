@@ -2,7 +2,6 @@
 #include <rocksieve/dynamic/bloom_filter.h>
 
 #include <cmath>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -243,31 +242,32 @@ TEST(BloomFilter, ThreadsAskWhileOneAdds) {
   EXPECT_LE(passed, 60000);
 }
 
-template <typename Make>
-std::string ErrorOf(Make make) {
-  try {
-    make();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(BloomFilter, OptionsThatMakeNoSenseAreRefusedWithTheRemedy) {
   using testing::HasSubstr;
-  EXPECT_THAT(ErrorOf([] { BloomFilter({0, 7}); }), HasSubstr("bits is 0; give 1 to 2^48"));
-  EXPECT_THAT(ErrorOf([] { BloomFilter({uint64_t{1} << 49, 7}); }), HasSubstr("bits is"));
-  EXPECT_THAT(ErrorOf([] { BloomFilter({64, 0}); }), HasSubstr("hashes is 0; give 1 to 64"));
-  EXPECT_THAT(ErrorOf([] { BloomFilter({64, 65}); }), HasSubstr("hashes is 65"));
-  EXPECT_THAT(ErrorOf([] {
+  EXPECT_THAT(InvalidArgumentOf([] {
+                BloomFilter({0, 7});
+              }),
+              HasSubstr("bits is 0; give 1 to 2^48"));
+  EXPECT_THAT(InvalidArgumentOf([] { BloomFilter({uint64_t{1} << 49, 7}); }), HasSubstr("bits is"));
+  EXPECT_THAT(InvalidArgumentOf([] {
+                BloomFilter({64, 0});
+              }),
+              HasSubstr("hashes is 0; give 1 to 64"));
+  EXPECT_THAT(InvalidArgumentOf([] { BloomFilter({64, 65}); }), HasSubstr("hashes is 65"));
+  EXPECT_THAT(InvalidArgumentOf([] {
                 BloomFilter({64, 7, static_cast<BloomHashing>(9)});
               }),
               HasSubstr("hashing"));
-  EXPECT_THAT(ErrorOf([] { BloomFilterOptions::ForKeys(0, 0.1); }), HasSubstr("keys is 0"));
-  EXPECT_THAT(ErrorOf([] { BloomFilterOptions::ForKeys(1, 0); }), HasSubstr("0.01 for 1 %"));
-  EXPECT_THAT(ErrorOf([] { BloomFilterOptions::ForKeys(1, 1); }), HasSubstr("0.01 for 1 %"));
-  EXPECT_THAT(ErrorOf([] { BloomFilterOptions::ForKeys(1, NAN); }), HasSubstr("0.01 for 1 %"));
-  EXPECT_THAT(ErrorOf([] { BloomFilterOptions::ForKeys(UINT64_MAX, 0.01); }), HasSubstr("2^48"));
+  EXPECT_THAT(InvalidArgumentOf([] { BloomFilterOptions::ForKeys(0, 0.1); }),
+              HasSubstr("keys is 0"));
+  EXPECT_THAT(InvalidArgumentOf([] { BloomFilterOptions::ForKeys(1, 0); }),
+              HasSubstr("0.01 for 1 %"));
+  EXPECT_THAT(InvalidArgumentOf([] { BloomFilterOptions::ForKeys(1, 1); }),
+              HasSubstr("0.01 for 1 %"));
+  EXPECT_THAT(InvalidArgumentOf([] { BloomFilterOptions::ForKeys(1, NAN); }),
+              HasSubstr("0.01 for 1 %"));
+  EXPECT_THAT(InvalidArgumentOf([] { BloomFilterOptions::ForKeys(UINT64_MAX, 0.01); }),
+              HasSubstr("2^48"));
 }
 
 }  // namespace

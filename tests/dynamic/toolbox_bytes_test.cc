@@ -1,11 +1,12 @@
 // The frame, and the dynamic filters as bytes: beside the golden ones, and damaged in every way.
-#include <functional>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <rocksieve/dynamic/bloom_filter.h>
+#include <rocksieve/dynamic/counting_bloom_filter.h>
 
 #include "dynamic/frame.h"
 #include "dynamic/toolbox_support.h"
@@ -85,6 +86,25 @@ TEST(BloomFilterBytes, DamageIsRefused) {
   std::string error;
   EXPECT_FALSE(BloomFilter::Deserialize(WriteFrame(FrameType::kTopK, ""), &error));
   EXPECT_THAT(error, HasSubstr("top-k summary, not a Bloom filter"));
+}
+
+TEST(CountingBloomFilterBytes, Golden) {
+  for (const auto& [name, options] :
+       {std::pair("counting_bloom_4",
+                  CountingBloomFilterOptions{383, 7, 4, BloomHashing::kIndependent, 0}),
+        std::pair("counting_bloom_8",
+                  CountingBloomFilterOptions{200, 3, 8, BloomHashing::kDouble, 9})}) {
+    CountingBloomFilter filter = WithKeys<CountingBloomFilter>(options);
+    for (int i = 0; i < 19; i++) filter.Add("key0");
+    ExpectGolden(name, filter);
+  }
+}
+
+TEST(CountingBloomFilterBytes, DamageIsRefused) {
+  ExpectRefusesDamage<CountingBloomFilter>(GoldenBytes("counting_bloom_4"),
+                                           FrameType::kCountingBloom);
+  ExpectRefusesDamage<CountingBloomFilter>(GoldenBytes("counting_bloom_8"),
+                                           FrameType::kCountingBloom);
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 // were.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -28,6 +30,17 @@ inline std::string GoldenBytes(const std::string& name) {
     bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
   }
   return bytes;
+}
+
+// What make() throws: options that make no sense, and the remedy.
+template <typename Make>
+std::string InvalidArgumentOf(Make make) {
+  try {
+    make();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
 }
 
 // Every way to cut the bytes, and to flip one bit, is refused with a reason; and payloads that an

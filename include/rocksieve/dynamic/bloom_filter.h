@@ -74,14 +74,14 @@ class BloomFilter {
   // False, and nothing is changed, if the options differ.
   bool AndBits(const BloomFilter& other);
 
-  // Deletion by zeroing: makes the filter answer false for this key. IT LOSES OTHER KEYS, which were
-  // never removed and are answered with false from then on, as after no other member: for each bit
-  // that is zeroed those that had set it too, L = k n / m = -ln(1 - fill) on average, which is 0.69
-  // in a filter as full as it was made for; so 0.69 other keys with kOneBit, almost 0.69 k with
-  // kAllBits. A key that passes without having been added is "removed" as well, and takes
-  // L / (1 - e^-L) others a bit with it, 1.39. What is left is good for caches and hints, and never
-  // for an answer that must not be wrong. Without loss: CountingBloomFilter, CuckooFilter.
-  // False, and nothing is changed, if the key was certainly not there.
+  // Deletion by zeroing: makes the filter answer false for this key. IT LOSES OTHER KEYS, which
+  // were never removed and are answered with false from then on, as after no other member: for each
+  // bit that is zeroed those that had set it too, L = k n / m = -ln(1 - fill) on average, which is
+  // 0.69 in a filter as full as it was made for; so 0.69 other keys with kOneBit, almost 0.69 k
+  // with kAllBits. A key that passes without having been added is "removed" as well, and takes L /
+  // (1 - e^-L) others a bit with it, 1.39. What is left is good for caches and hints, and never for
+  // an answer that must not be wrong. Without loss: CountingBloomFilter, CuckooFilter. False, and
+  // nothing is changed, if the key was certainly not there.
   bool RemoveLosingOthers(std::string_view key, ZeroedBits which) {
     return RemoveHashLosingOthers(KeyHash(key), which);
   }
@@ -131,6 +131,8 @@ class BloomFilter {
   }
 
  private:
+  friend class CountingBloomFilter;  // which makes one from its counters
+
   // A word that other threads may be setting bits in.
   uint64_t LoadWord(uint64_t index) const;
   uint64_t CountOnes(uint64_t begin_bit, uint64_t end_bit) const;
