@@ -245,6 +245,7 @@ TEST(BloomFilter, ThreadsAddAtOnceAndNothingIsLost) {
         filter.MayContainHash(TestHash((i + kEach) % (kThreads * kEach)));
       }
       EXPECT_GT(filter.EstimateKeys().value, kEach / 2);
+      EXPECT_TRUE(BloomFilter::Deserialize(filter.Serialize(), nullptr));
     });
   }
   for (std::thread& thread : threads) thread.join();
