@@ -1,5 +1,7 @@
 #include "frame/experiment.h"
 #include "hyphenation/hyphenation.h"
+#include "optimum/optimum.h"
+#include "quality/quality.h"
 
 namespace rocksieve::experiments {
 
@@ -7,6 +9,9 @@ const std::vector<Experiment>& AllExperiments() {
   static const std::vector<Experiment> experiments = {
       {"hyphenation", "exceptions of hyphenation patterns in a filter (Knuth and Liang)",
        MeasureHyphenation},
+      {"quality", "are the probes of filters uniform and independent? A bad hash must not be",
+       MeasureQuality},
+      {"optimum", "the best number of probes, and of keys, on 97,661 keys", MeasureOptimum},
   };
   return experiments;
 }
