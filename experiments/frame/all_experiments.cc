@@ -1,5 +1,6 @@
 #include "frame/experiment.h"
 #include "hyphenation/hyphenation.h"
+#include "set_operations/set_operations.h"
 
 namespace rocksieve::experiments {
 
@@ -7,6 +8,10 @@ const std::vector<Experiment>& AllExperiments() {
   static const std::vector<Experiment> experiments = {
       {"hyphenation", "exceptions of hyphenation patterns in a filter (Knuth and Liang)",
        MeasureHyphenation},
+#ifdef ROCKSIEVE_WITH_JOIN
+      {"set_operations", "a difference by filters, and what it loses, beside the exact join",
+       MeasureSetOperations},
+#endif
   };
   return experiments;
 }
