@@ -4,6 +4,7 @@
 
 #include "hyphenation/measure.h"
 #include "hyphenation/pictures.h"
+#include "hyphenation/published_run.h"
 #include "text.h"
 
 namespace rocksieve::experiments {
@@ -76,13 +77,25 @@ Outcome MeasureHyphenation(Run* run) {
     settings.repeats = 10;
     settings.lookup_stride = 8;
     settings.hyphenation_stride = 64;
+    settings.published_stride = 256;
   }
   const std::string directory = run->settings.directory + "/hyphenation";
   std::filesystem::create_directories(directory);
   const Patterns patterns(directory);
-  const HyphenationResults results =
-      MeasureHyphenation(settings, InsaneWords(), AmericanExceptions(), patterns, run);
-  return {{Present(results, settings)}, HyphenationPictures(results)};
+  const std::vector<std::string> words = InsaneWords();
+  const std::vector<HyphenatedWord> exceptions = AmericanExceptions();
+  const HyphenationResults ours = MeasureSets(settings, words, exceptions, patterns, run);
+  Outcome outcome;
+  outcome.tables.push_back(Present(ours, settings));
+  outcome.pictures = HyphenationPictures(ours, "");
+  if (!run->settings.npm_directory.empty()) {
+    const HyphenationResults theirs = MeasurePublished(settings, words, exceptions, run);
+    outcome.tables.push_back(PresentPublished(settings, theirs, ours));
+    for (Picture& picture : HyphenationPictures(theirs, "published_")) {
+      outcome.pictures.push_back(std::move(picture));
+    }
+  }
+  return outcome;
 }
 
 }  // namespace rocksieve::experiments

@@ -16,6 +16,7 @@ struct HyphenationSettings {
   int repeats = 30;
   // Every so many words of the list: lookups alone, and with the patterns, which take far longer.
   size_t lookup_stride = 1, hyphenation_stride = 4;
+  size_t published_stride = 32;  // of the published packages, which take longer still
 };
 
 // One contender at one rate.
@@ -26,6 +27,7 @@ struct HyphenationResult {
   double expected_rate = 0;  // as its formula promises
   double observed_rate = 0;  // of the words that are no exceptions
   size_t memory_bytes = 0;
+  size_t lost = 0;           // exceptions that it does not find: of filters, a fault
   double lookups_saved = 0;  // the share of words that did not have to go to the exact table
   Mean initialisation_us;    // from the list of exceptions to a set that can be asked
   Mean lookup_ns;            // per word: the set, and for its hits the exact table
@@ -42,9 +44,9 @@ struct HyphenationResults {
 };
 
 // Appends to run->failures whatever was hyphenated otherwise than with the exact table alone.
-HyphenationResults MeasureHyphenation(const HyphenationSettings& settings,
-                                      const std::vector<std::string>& words,
-                                      const std::vector<HyphenatedWord>& exceptions,
-                                      const Patterns& patterns, Run* run);
+HyphenationResults MeasureSets(const HyphenationSettings& settings,
+                               const std::vector<std::string>& words,
+                               const std::vector<HyphenatedWord>& exceptions,
+                               const Patterns& patterns, Run* run);
 
 }  // namespace rocksieve::experiments

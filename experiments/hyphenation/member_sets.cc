@@ -1,8 +1,12 @@
 #include "hyphenation/member_sets.h"
 
+#include <absl/container/flat_hash_set.h>
+#include <rocksieve/dynamic/bloom_filter.h>
+#include <rocksieve/dynamic/cuckoo_filter.h>
 #include <rocksieve/filter.h>
 
 #include <stdexcept>
+#include <type_traits>
 #include <unordered_set>
 #include <utility>
 
@@ -32,6 +36,33 @@ class StaticFilter : public MemberSet {
   OpenedFilter opened_;
 };
 
+// One of the filters that take their keys one by one.
+template <typename Filter, typename Options>
+class DynamicFilter : public MemberSet {
+ public:
+  DynamicFilter(const std::vector<std::string>& words, double rate)
+      : filter_(Options::ForKeys(words.size(), rate)) {
+    for (const std::string& word : words) {
+      if constexpr (std::is_void_v<decltype(filter_.Add(word))>) {
+        filter_.Add(word);
+      } else if (!filter_.Add(word)) {
+        throw std::runtime_error("a filter is full that was made for as many keys");
+      }
+    }
+  }
+  bool MayContain(std::string_view word) const override { return filter_.MayContain(word); }
+  size_t MemoryBytes() const override { return filter_.MemoryBytes(); }
+  double ExpectedRate() const override { return filter_.ExpectedFalsePositiveRate(); }
+
+ private:
+  Filter filter_;
+};
+
+size_t OutsideBytes(const std::string& word) {
+  const bool inside = word.capacity() < sizeof(std::string) / 2;  // libstdc++: up to 15 letters
+  return inside ? 0 : word.capacity() + 1;
+}
+
 class StdHashTable : public MemberSet {
  public:
   explicit StdHashTable(const std::vector<std::string>& words)
@@ -44,9 +75,7 @@ class StdHashTable : public MemberSet {
   size_t MemoryBytes() const override {
     size_t bytes = words_.bucket_count() * sizeof(void*) +
                    words_.size() * (sizeof(void*) + sizeof(std::string) + sizeof(size_t));
-    for (const std::string& word : words_) {
-      if (word.capacity() >= sizeof(std::string) / 2) bytes += word.capacity() + 1;
-    }
+    for (const std::string& word : words_) bytes += OutsideBytes(word);
     return bytes;
   }
   double ExpectedRate() const override { return 0; }
@@ -59,6 +88,39 @@ class StdHashTable : public MemberSet {
   std::unordered_set<std::string, Hash, std::equal_to<>> words_;
 };
 
+class AbslHashTable : public MemberSet {
+ public:
+  explicit AbslHashTable(const std::vector<std::string>& words)
+      : words_(words.begin(), words.end()) {}
+  bool MayContain(std::string_view word) const override {
+    return words_.contains(absl::string_view(word.data(), word.size()));
+  }
+  // A slot and a byte of control for each key that there could be.
+  size_t MemoryBytes() const override {
+    size_t bytes = words_.capacity() * (sizeof(std::string) + 1);
+    for (const std::string& word : words_) bytes += OutsideBytes(word);
+    return bytes;
+  }
+  double ExpectedRate() const override { return 0; }
+
+ private:
+  absl::flat_hash_set<std::string> words_;
+};
+
+template <typename Set>
+Contender Exact(std::string name) {
+  return {std::move(name), true, [](const std::vector<std::string>& words, double) {
+            return std::make_unique<Set>(words);
+          }};
+}
+
+template <typename Set>
+Contender WithRate(std::string name) {
+  return {std::move(name), false, [](const std::vector<std::string>& words, double rate) {
+            return std::make_unique<Set>(words, rate);
+          }};
+}
+
 Contender Static(std::string name, Family family) {
   return {std::move(name), false, [family](const std::vector<std::string>& words, double rate) {
             return std::make_unique<StaticFilter>(family, words, rate);
@@ -68,10 +130,10 @@ Contender Static(std::string name, Family family) {
 }  // namespace
 
 std::vector<Contender> Contenders() {
-  return {{"hash table (std)", true,
-           [](const std::vector<std::string>& words, double) {
-             return std::make_unique<StdHashTable>(words);
-           }},
+  return {Exact<StdHashTable>("hash table (std)"),
+          Exact<AbslHashTable>("hash table (absl)"),
+          WithRate<DynamicFilter<BloomFilter, BloomFilterOptions>>("Bloom filter"),
+          WithRate<DynamicFilter<CuckooFilter, CuckooFilterOptions>>("cuckoo filter"),
           Static("rocksieve.cuckoo", Family::kCuckoo),
           Static("rocksieve.ribbon", Family::kRibbon)};
 }

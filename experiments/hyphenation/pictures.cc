@@ -1,6 +1,6 @@
 #include "hyphenation/pictures.h"
 
-#include <functional>
+#include <algorithm>
 
 #include "text.h"
 #include "whatif/chart.h"
@@ -41,14 +41,19 @@ std::string Draw(const HyphenationResults& results, const char* title, const cha
 
 }  // namespace
 
-std::vector<Picture> HyphenationPictures(const HyphenationResults& results) {
-  return {
-      {"hyphenation_initialisation", Draw(results, "Initialisation: the exceptions into the set",
-                                          "microseconds", &HyphenationResult::initialisation_us)},
-      {"hyphenation_lookups", Draw(results, "Lookups: the set, and for its hits the exact table",
-                                   "nanoseconds per word", &HyphenationResult::lookup_ns)},
-      {"hyphenation_run", Draw(results, "Whole run: lookups and patterns", "nanoseconds per word",
-                               &HyphenationResult::run_ns)}};
+std::vector<Picture> HyphenationPictures(const HyphenationResults& results,
+                                         const std::string& prefix) {
+  std::vector<Picture> pictures;
+  pictures.push_back({prefix + "hyphenation_initialisation",
+                      Draw(results, "Initialisation: the exceptions into the set", "microseconds",
+                           &HyphenationResult::initialisation_us)});
+  pictures.push_back({prefix + "hyphenation_lookups",
+                      Draw(results, "Lookups: the set, and for its hits the exact table",
+                           "nanoseconds per word", &HyphenationResult::lookup_ns)});
+  pictures.push_back(
+      {prefix + "hyphenation_run", Draw(results, "Whole run: lookups and patterns",
+                                        "nanoseconds per word", &HyphenationResult::run_ns)});
+  return pictures;
 }
 
 }  // namespace rocksieve::experiments

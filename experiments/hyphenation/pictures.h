@@ -1,6 +1,7 @@
 // The plots of the hyphenation experiment.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "frame/experiment.h"
@@ -8,6 +9,8 @@
 
 namespace rocksieve::experiments {
 
-std::vector<Picture> HyphenationPictures(const HyphenationResults& results);
+// Their names: PREFIX, then hyphenation_ and what is shown.
+std::vector<Picture> HyphenationPictures(const HyphenationResults& results,
+                                         const std::string& prefix);
 
 }  // namespace rocksieve::experiments
