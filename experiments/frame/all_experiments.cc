@@ -2,6 +2,7 @@
 #include "hyphenation/hyphenation.h"
 #include "optimum/optimum.h"
 #include "quality/quality.h"
+#include "set_operations/set_operations.h"
 
 namespace rocksieve::experiments {
 
@@ -12,6 +13,10 @@ const std::vector<Experiment>& AllExperiments() {
       {"quality", "are the probes of filters uniform and independent? A bad hash must not be",
        MeasureQuality},
       {"optimum", "the best number of probes, and of keys, on 97,661 keys", MeasureOptimum},
+#ifdef ROCKSIEVE_WITH_JOIN
+      {"set_operations", "a difference by filters, and what it loses, beside the exact join",
+       MeasureSetOperations},
+#endif
   };
   return experiments;
 }

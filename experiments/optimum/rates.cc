@@ -22,7 +22,8 @@ CountedRate Count(const AnyFilter& filter, uint64_t hashes) {
 
 double CountedRate::HalfWidth95() const {
   constexpr double kNormal = 1.959963984540054;
-  return kNormal * std::sqrt(Rate() * (1 - Rate()) / static_cast<double>(asked));
+  const double n = static_cast<double>(asked), z2_per_n = kNormal * kNormal / n;
+  return kNormal / (1 + z2_per_n) * std::sqrt(Rate() * (1 - Rate()) / n + z2_per_n / (4 * n));
 }
 
 double CountedRate::ScoreAgainst(double rate) const {

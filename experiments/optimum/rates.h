@@ -14,7 +14,9 @@ struct CountedRate {
   uint64_t hits = 0, asked = 0;
 
   double Rate() const { return static_cast<double>(hits) / static_cast<double>(asked); }
-  // Half the width of the 95 % interval of a binomial share, by its normal approximation.
+  // Half the width of the 95 % score interval of a binomial share, which has a width even where
+  // there was no hit. E. B. Wilson, "Probable inference, the law of succession, and statistical
+  // inference", 1927.
   double HalfWidth95() const;
   // How many standard errors it is away from a rate; 0 if that is 0.
   double ScoreAgainst(double rate) const;

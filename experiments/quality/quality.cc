@@ -77,7 +77,7 @@ Outcome MeasureQuality(Run* run) {
   for (const KeySet& set : sets) {
     for (const Scheme& scheme : Schemes()) {
       run->progress(set.name + ", " + scheme.name);
-      const Verdict verdict = Test(scheme, set.keys);
+      const Verdict verdict = Judge(scheme, set.keys);
       nlohmann::json row = {{"group", "Keys: " + set.name},
                             {"keys", set.name},
                             {"key_count", set.keys.size()},

@@ -86,7 +86,7 @@ bool Verdict::Independent() const {
   return std::abs(correlation.score) <= kMostScore && std::abs(independence.score) <= kMostScore;
 }
 
-Verdict Test(const Scheme& scheme, const std::vector<std::string>& keys) {
+Verdict Judge(const Scheme& scheme, const std::vector<std::string>& keys) {
   const size_t count = scheme.coordinates.size();
   std::vector<JointTest> singles, pairs, triples;
   std::vector<Correlation> correlations;

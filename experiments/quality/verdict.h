@@ -30,6 +30,6 @@ struct Verdict {
 // Beyond this it is no chance: one in 1.7 million.
 inline constexpr double kMostScore = 5;
 
-Verdict Test(const Scheme& scheme, const std::vector<std::string>& keys);
+Verdict Judge(const Scheme& scheme, const std::vector<std::string>& keys);
 
 }  // namespace rocksieve::experiments
