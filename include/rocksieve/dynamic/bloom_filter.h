@@ -21,7 +21,7 @@
 //
 // Cost of Add() and MayContain(): hashing, and up to `hashes` cache lines; a missing key is
 // recognised after two probes on average. What counts bits (fill, rate, estimates) reads the whole
-// array, at some 10 GB/s.
+// array, at some 3 GB/s.
 #pragma once
 
 #include <cstddef>
