@@ -15,9 +15,11 @@ namespace rocksieve {
 namespace {
 
 constexpr uint64_t kFewestBitmaps = 16, kMostBitmaps = 65536;
-constexpr double kPhi = 0.77351;         // Flajolet and Martin, theorem 3.A
-constexpr double kKappa = 1.75;          // Scheuermann and Mauve, formula 7
-constexpr double kMostLinearLoad = 3.0;  // keys per bitmap: there both estimates are equally good
+constexpr double kPhi = 0.77351;  // Flajolet and Martin, theorem 3.A
+constexpr double kKappa = 1.75;   // Scheuermann and Mauve, formula 7
+// Keys per bitmap: below the first the empty bitmaps tell more, above the second those hardly tell
+// anything. A sudden change between them would bias those close to it.
+constexpr double kLinearLoad = 2, kLogarithmicLoad = 4;
 
 bool Valid(uint64_t bitmaps) {
   return bitmaps >= kFewestBitmaps && bitmaps <= kMostBitmaps && std::has_single_bit(bitmaps);
@@ -50,12 +52,16 @@ Estimate FlajoletMartin::DistinctCount() const {
     ones += static_cast<uint64_t>(std::countr_one(bitmap));
   }
   const double m = static_cast<double>(bitmaps_.size());
-  if (static_cast<double>(empty) >= m * std::exp(-kMostLinearLoad)) {
-    return LinearCount(m, static_cast<double>(empty));
-  }
   const double mean = static_cast<double>(ones) / m;
   const double value = m / kPhi * (std::exp2(mean) - std::exp2(-kKappa * mean)) / (1 + 0.31 / m);
-  return {value, 0.78 / std::sqrt(m) * value};
+  const Estimate logarithmic = {value, 0.78 / std::sqrt(m) * value};
+  if (empty == 0) return logarithmic;
+  const Estimate linear = LinearCount(m, static_cast<double>(empty));
+  const double share =
+      std::clamp((kLogarithmicLoad - value / m) / (kLogarithmicLoad - kLinearLoad), 0.0, 1.0);
+  // Their errors are nearly independent, as tests/estimate/distinct_test.cc shows.
+  return {share * linear.value + (1 - share) * logarithmic.value,
+          std::hypot(share * linear.standard_error, (1 - share) * logarithmic.standard_error)};
 }
 
 bool FlajoletMartin::Merge(const FlajoletMartin& other) {

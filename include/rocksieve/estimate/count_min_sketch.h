@@ -12,8 +12,8 @@
 // that. For the most frequent keys themselves, with their names, use top_k.h.
 //
 // Conservative update raises only those of the key's counters that would otherwise tell too little.
-// The bound stays, and the errors of a stream of words go down by half; but then nothing
-// can be removed, and a merge of sketches is no better than plain ones would be.
+// The bound stays, and the errors of a stream of words are halved; but then nothing can be removed,
+// and merged sketches are hardly better than plain ones.
 //
 // IMPLEMENTATION. `depth` rows of `width` counters of 64 bits; a key has one counter in each row,
 // and Count() is the least of them. The rows' hashes are independent remixes of the key's one hash.

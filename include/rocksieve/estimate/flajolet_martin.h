@@ -16,8 +16,9 @@
 // Martin, "Probabilistic counting algorithms for data base applications", 1985, with their
 // correction of the bias. That is too much for few keys. So 2^(-1.75 R') is subtracted from 2^R'
 // (Scheuermann and Mauve, "Near-optimal compression of probabilistic counting sketches", 2007),
-// and up to 3 m keys the empty bitmaps are counted instead (Whang, Vander-Zanden, Taylor, "A
-// linear-time probabilistic counting algorithm", 1990). The bias that is left is below 1 %.
+// and up to 2 m keys, and less and less so up to 4 m, the empty bitmaps are counted instead (Whang,
+// Vander-Zanden, Taylor, "A linear-time probabilistic counting algorithm", 1990). The bias that is
+// left is about 1 %.
 // Bytes: docs/formats/toolbox.md.
 //
 // Thread safety: const members from any number of threads at once, others from one alone.
