@@ -22,11 +22,12 @@
 //    added, and must not be removed: `if (!f.MayContain(k)) f.Add(k)` and Remove() do not go
 //    together.
 //  * It does not grow, since it does not know the keys. When full, make a larger one and add the
-//    keys again; ForKeys() plans for a load of 0.95, and about 0.97 can be had.
+//    keys again. ForKeys() plans for a load of 0.95; the first key is refused at about 0.97.
 //
 // Thread safety: const members from any number of threads at once, as long as none calls another.
-// Cost: a query reads two cache lines, some 10 to 20 ns when they are not in the caches; adding
-// takes a few times as long, above a load of 0.9 some hundred ns, and when full some 50 us.
+// Cost: a query reads two cache lines, some 15 ns in the processor's caches and up to 100 ns
+// beyond. Adding takes twice to five times as long, above a load of 0.95 some 100 ns more on
+// average, and 40 us to find that there is no room.
 //
 // Source: B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, "Cuckoo filter: practically better
 // than Bloom", CoNEXT 2014. Theirs needs a power of two of buckets, since the second bucket of a
