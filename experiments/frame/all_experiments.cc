@@ -1,5 +1,6 @@
 #include "frame/experiment.h"
 #include "hyphenation/hyphenation.h"
+#include "near_duplicates/near_duplicates.h"
 #include "optimum/optimum.h"
 #include "quality/quality.h"
 #include "set_operations/set_operations.h"
@@ -13,6 +14,7 @@ const std::vector<Experiment>& AllExperiments() {
       {"quality", "are the probes of filters uniform and independent? A bad hash must not be",
        MeasureQuality},
       {"optimum", "the best number of probes, and of keys, on 97,661 keys", MeasureOptimum},
+      {"near_duplicates", "similar pairs of packages by MinHash and LSH", MeasureNearDuplicates},
 #ifdef ROCKSIEVE_WITH_JOIN
       {"set_operations", "a difference by filters, and what it loses, beside the exact join",
        MeasureSetOperations},
