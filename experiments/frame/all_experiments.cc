@@ -1,4 +1,5 @@
 #include "frame/experiment.h"
+#include "growth/growth.h"
 #include "hyphenation/hyphenation.h"
 #include "near_duplicates/near_duplicates.h"
 #include "optimum/optimum.h"
@@ -15,6 +16,8 @@ const std::vector<Experiment>& AllExperiments() {
        MeasureQuality},
       {"optimum", "the best number of probes, and of keys, on 97,661 keys", MeasureOptimum},
       {"near_duplicates", "similar pairs of packages by MinHash and LSH", MeasureNearDuplicates},
+      {"growth", "a scalable Bloom filter for 1,000 times the keys that it was made for",
+       MeasureGrowth},
 #ifdef ROCKSIEVE_WITH_JOIN
       {"set_operations", "a difference by filters, and what it loses, beside the exact join",
        MeasureSetOperations},

@@ -30,6 +30,17 @@ void BloomFilter::AddHash(uint64_t hash) {
   });
 }
 
+uint64_t BloomFilter::AddHashCountingNewBits(uint64_t hash) {
+  uint64_t new_bits = 0;
+  bloom::VisitProbes(options_, hash, [this, &new_bits](uint64_t bit) {
+    const uint64_t mask = uint64_t{1} << bit % 64;
+    new_bits += (words_[bit / 64] & mask) == 0;
+    words_[bit / 64] |= mask;
+    return true;
+  });
+  return new_bits;
+}
+
 void BloomFilter::AddHashConcurrently(uint64_t hash) {
   bloom::VisitProbes(options_, hash, [this](uint64_t bit) {
     const uint64_t mask = uint64_t{1} << bit % 64;
@@ -46,15 +57,24 @@ bool BloomFilter::MayContainHash(uint64_t hash) const {
       options_, hash, [this](uint64_t bit) { return (LoadWord(bit / 64) >> bit % 64 & 1) != 0; });
 }
 
+bool BloomFilter::RemoveHashLosingOthers(uint64_t hash, ZeroedBits which) {
+  if (!MayContainHash(hash)) return false;
+  bloom::VisitProbes(options_, hash, [this, which](uint64_t bit) {
+    words_[bit / 64] &= ~(uint64_t{1} << bit % 64);
+    return which == ZeroedBits::kAllBits;
+  });
+  return true;
+}
+
 bool BloomFilter::Merge(const BloomFilter& other) {
   if (other.options_ != options_) return false;
-  for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.words_[i];
+  for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.LoadWord(i);
   return true;
 }
 
 bool BloomFilter::AndBits(const BloomFilter& other) {
   if (other.options_ != options_) return false;
-  for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.words_[i];
+  for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.LoadWord(i);
   return true;
 }
 
