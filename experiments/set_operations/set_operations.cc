@@ -32,9 +32,11 @@ class Session {
  private:
   nlohmann::json* AddRow(const std::string& way, uint64_t bytes, uint64_t found) {
     table_->rows.push_back(
-        {{"group", nodes_.name + ": " + tools::Thousands(nodes_.here.size()) + " words here, " +
-                       tools::Thousands(nodes_.there.size()) + " there, " +
-                       tools::Thousands(nodes_.only_here.size()) + " only here"},
+        {{"group", nodes_.name + ": " + tools::Thousands(nodes_.only_here.size()) + " of " +
+                       tools::Thousands(nodes_.here.size()) + " words"},
+         {"only_here", nodes_.only_here.size()},
+         {"here", nodes_.here.size()},
+         {"there", nodes_.there.size()},
          {"way", way},
          {"bytes", bytes},
          {"bits_per_key",
@@ -105,7 +107,7 @@ Outcome MeasureSetOperations(Run* run) {
                    {"expected_lost", "lost, as", "promised", Kind::kFixed, 1}};
   const size_t stride = run->settings.quick ? 10 : 1;
   for (const auto& [name, share_of_both] :
-       {std::pair<const char*, double>{"replicas", 0.98}, {"half in common", 0.5}}) {
+       {std::pair<const char*, double>{"replicas", 0.98}, {"half of all at both", 0.5}}) {
     run->progress(name);
     const TwoNodes nodes = WordsOfTwoNodes(name, share_of_both, stride, kSeed);
     Session(nodes, run, &table).Measure();
