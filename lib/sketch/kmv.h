@@ -65,6 +65,7 @@ class KmvSketch {
   bool Read(ByteReader* in, size_t most_k);
 
   size_t k() const { return k_; }
+  size_t MemoryBytes() const { return sizeof(*this) + values_.capacity() * sizeof(uint64_t); }
 
  private:
   // The distinct smallest hashes in order, at most k, and what lies below the threshold.
