@@ -46,6 +46,15 @@ bool BloomFilter::MayContainHash(uint64_t hash) const {
       options_, hash, [this](uint64_t bit) { return (LoadWord(bit / 64) >> bit % 64 & 1) != 0; });
 }
 
+bool BloomFilter::RemoveHashLosingOthers(uint64_t hash, ZeroedBits which) {
+  if (!MayContainHash(hash)) return false;
+  bloom::VisitProbes(options_, hash, [this, which](uint64_t bit) {
+    words_[bit / 64] &= ~(uint64_t{1} << bit % 64);
+    return which == ZeroedBits::kAllBits;
+  });
+  return true;
+}
+
 bool BloomFilter::Merge(const BloomFilter& other) {
   if (other.options_ != options_) return false;
   for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.words_[i];

@@ -1,6 +1,7 @@
 // Which positions a key's hash stands for in an array: the one place that knows BloomHashing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <rocksieve/dynamic/bloom_filter_options.h>
@@ -40,5 +41,22 @@ inline bool VisitProbes(const BloomFilterOptions& options, uint64_t hash, Visit 
   }
   return true;
 }
+
+// The positions without repetitions, for what must not count one twice.
+class DistinctProbes {
+ public:
+  DistinctProbes(const BloomFilterOptions& options, uint64_t hash) {
+    VisitProbes(options, hash, [this](uint64_t position) {
+      if (std::find(begin(), end(), position) == end()) positions_[count_++] = position;
+      return true;
+    });
+  }
+  const uint64_t* begin() const { return positions_; }
+  const uint64_t* end() const { return positions_ + count_; }
+
+ private:
+  int count_ = 0;
+  uint64_t positions_[BloomFilterOptions::kMostHashes];
+};
 
 }  // namespace rocksieve::bloom

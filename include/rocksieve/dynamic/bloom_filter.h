@@ -35,6 +35,10 @@
 
 namespace rocksieve {
 
+// For BloomFilter::RemoveLosingOthers(). kOneBit does the least harm. kAllBits also lowers fill and
+// rate.
+enum class ZeroedBits { kOneBit, kAllBits };
+
 class BloomFilter {
  public:
   // Throws std::invalid_argument if `bits` or `hashes` is outside of its range, or partitioned
@@ -59,24 +63,37 @@ class BloomFilter {
   // would have made. False, and nothing is changed, if the options differ.
   bool Merge(const BloomFilter& other);
 
-  // Keeps the bits that are set in both. THE RESULT IS NOT THE FILTER OF THE INTERSECTION: that has
-  // fewer bits. It answers true for every key that is in both sets, but beside these bits it keeps
-  // those that keys of one set and other keys of the other set have set by chance; its rate is
-  // between that of the true filter and the lower one of the two, and after Add() of everything in
-  // both sets would still differ. FillRatio() and ExpectedFalsePositiveRate() tell the truth about
-  // the result; EstimateKeys() does not, it counts the chance bits as keys. For the size of the
-  // intersection use EstimateIntersection() on the two filters as they were; for the exact
-  // intersection, ask one filter about the keys of the other set and check what passes.
+  // Keeps the bits that are set in both. THIS IS NOT THE FILTER OF THE INTERSECTION. It answers
+  // true for every key that is in both sets, but it also keeps the bits that different keys of the
+  // two sets have set by chance: of two disjoint sets, about fill_a * fill_b of all bits, where the
+  // filter of their intersection would be empty. Its rate lies between that of the true filter and
+  // the lower one of the two. FillRatio() and ExpectedFalsePositiveRate() tell the truth about it;
+  // EstimateKeys() does not, it takes the chance bits for keys. For the size of the intersection
+  // ask EstimateIntersection(), with the two filters as they were; for the intersection itself, ask
+  // each set's filter about the keys of the other and compare what passes.
   // False, and nothing is changed, if the options differ.
   bool AndBits(const BloomFilter& other);
+
+  // Deletion by zeroing: makes the filter answer false for this key. IT LOSES OTHER KEYS, which
+  // were never removed and are answered with false from then on, as after no other member: for each
+  // bit that is zeroed those that had set it too, L = k n / m = -ln(1 - fill) on average, which is
+  // 0.69 in a filter as full as it was made for; so 0.69 other keys with kOneBit, almost 0.69 k
+  // with kAllBits. A key that passes without having been added is "removed" as well, and takes L /
+  // (1 - e^-L) others a bit with it, 1.39. What is left is good for caches and hints, and never for
+  // an answer that must not be wrong. Without loss: CountingBloomFilter, CuckooFilter. False, and
+  // nothing is changed, if the key was certainly not there.
+  bool RemoveLosingOthers(std::string_view key, ZeroedBits which) {
+    return RemoveHashLosingOthers(KeyHash(key), which);
+  }
+  bool RemoveHashLosingOthers(uint64_t hash, ZeroedBits which);
 
   // The share of bits that are set, 0 to 1: 1/2 when as many keys were added as the filter was made
   // for. At 1 it is saturated, and answers true to everything.
   double FillRatio() const;
 
   // The rate at which keys that were not added are answered with true, from the bits as they are:
-  // fill^hashes (partitioned: the product of the arrays' fills). Exact for kIndependent; the other
-  // ways to hash are a little above in small filters.
+  // fill^hashes (partitioned: the product of the arrays' fills). That of
+  // kIndependent; the other hashings are above it in small filters (bloom_filter_options.h).
   double ExpectedFalsePositiveRate() const;
 
   // How many distinct keys were added: ln(1 - fill) / (k ln(1 - 1/m)). Swamidass and Baldi,
@@ -114,6 +131,8 @@ class BloomFilter {
   }
 
  private:
+  friend class CountingBloomFilter;  // which makes one from its counters
+
   // A word that other threads may be setting bits in.
   uint64_t LoadWord(uint64_t index) const;
   uint64_t CountOnes(uint64_t begin_bit, uint64_t end_bit) const;

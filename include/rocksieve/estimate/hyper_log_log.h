@@ -19,7 +19,7 @@
 // docs/formats/toolbox.md.
 //
 // Thread safety: const members from any number of threads at once, others from one alone.
-// Cost: Add 3 ns; a byte per register in memory, 6 bits on the wire.
+// Cost: Add some 5 ns; a byte per register in memory, 6 bits on the wire.
 #pragma once
 
 #include <cstddef>

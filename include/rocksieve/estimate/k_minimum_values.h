@@ -17,7 +17,7 @@
 // threshold is the k-th smallest hash. Bytes: docs/formats/toolbox.md.
 //
 // Thread safety: const members from any number of threads at once, others from one alone.
-// Cost: Add 3 ns, 16 bytes times k; an answer sorts what there is.
+// Cost: Add some 5 ns, 16 bytes times k; an answer sorts what there is.
 #pragma once
 
 #include <cstddef>
