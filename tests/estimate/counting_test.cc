@@ -10,7 +10,6 @@
 #include <rocksieve/estimate/count_min_sketch.h>
 #include <rocksieve/estimate/top_k.h>
 
-#include "estimate/damages.h"
 #include "estimate/licence_words.h"
 
 namespace rocksieve {
@@ -156,14 +155,6 @@ TEST(CountMin, RefusesWhatItCannotDo) {
   EXPECT_THROW(conservative.Remove("apple"), std::logic_error);
 }
 
-TEST(CountMin, Damage) {
-  for (const bool conservative : {false, true}) {
-    CountMinSketch sketch(CountMin(20, 3, conservative, 7));
-    for (int i = 0; i < 1000; i++) sketch.Add(std::to_string(i * i % 100));
-    ExpectReadsWellAndRefusesDamage(sketch, FrameType::kCountMin);
-  }
-}
-
 TopKOptions TopKOf(uint64_t counters, uint64_t seed = 0) {
   TopKOptions options;
   options.counters = counters;
@@ -279,12 +270,6 @@ TEST(TopK, RefusesWhatItCannotDo) {
   EXPECT_EQ(summary.Count("apple"), 5u);
   EXPECT_EQ(summary.Count("pear"), 0u);
   EXPECT_EQ(summary.total(), 5u);
-}
-
-TEST(TopK, Damage) {
-  TopK summary(TopKOf(20, 7));
-  for (int i = 0; i < 1000; i++) summary.Add(std::to_string(i * i % 100));
-  ExpectReadsWellAndRefusesDamage(summary, FrameType::kTopK);
 }
 
 }  // namespace

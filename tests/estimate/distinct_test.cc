@@ -8,7 +8,6 @@
 #include <rocksieve/estimate/hyper_log_log.h>
 #include <rocksieve/estimate/k_minimum_values.h>
 
-#include "estimate/damages.h"
 #include "hash/mix.h"
 
 namespace rocksieve {
@@ -183,20 +182,6 @@ TEST(KMinimumValues, OverlapOfKeysBeforeAndAfterAJourney) {
   EXPECT_EQ(copy.options().k, 1024u);
   EXPECT_TRUE(a.Merge(b));
   EXPECT_EQ(a.options().k, 1024u);
-}
-
-TEST(DistinctCount, Damage) {
-  FlajoletMartin flajolet_martin = MakeFlajoletMartin(64, 7);
-  HyperLogLog hyper_log_log = MakeHyperLogLog(6, 7);
-  KMinimumValues k_minimum_values = MakeKMinimumValues(64, 7);
-  for (int i = 0; i < 1000; i++) {
-    flajolet_martin.Add(std::to_string(i));
-    hyper_log_log.Add(std::to_string(i));
-    k_minimum_values.Add(std::to_string(i));
-  }
-  ExpectReadsWellAndRefusesDamage(flajolet_martin, FrameType::kFlajoletMartin);
-  ExpectReadsWellAndRefusesDamage(hyper_log_log, FrameType::kHyperLogLog);
-  ExpectReadsWellAndRefusesDamage(k_minimum_values, FrameType::kKMinimumValues, false);
 }
 
 }  // namespace
