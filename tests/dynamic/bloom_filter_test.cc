@@ -2,6 +2,7 @@
 #include <rocksieve/dynamic/bloom_filter.h>
 
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,34 +55,53 @@ TEST(BloomFilter, EverySizeHoldsItsKeys) {
   }
 }
 
-// Observed rate over the promised one, in filters that are as full as they were made for.
-double RelativeRate(uint64_t keys, double rate, BloomHashing hashing, BloomLayout layout) {
-  constexpr uint64_t kFilters = 600, kQueries = 10000;
-  BloomFilterOptions options = BloomFilterOptions::ForKeys(keys, rate);
+struct Compared {
+  uint64_t keys;
+  uint64_t filters;
+  uint64_t queries;  // of each filter
+};
+
+// Observed rate over the promised one of 0.1 %, in filters that are as full as they were made for.
+double RelativeRate(const Compared& of, BloomHashing hashing, BloomLayout layout) {
+  constexpr double kRate = 0.001;
+  BloomFilterOptions options = BloomFilterOptions::ForKeys(of.keys, kRate);
   options.hashing = hashing;
   options.layout = layout;
   uint64_t next = 0, passed = 0;
-  for (uint64_t i = 0; i < kFilters; i++) {
-    const BloomFilter filter = FilterOf(options, next, next + keys);
-    next += keys;
-    for (uint64_t end = next + kQueries; next < end; next++) {
+  for (uint64_t i = 0; i < of.filters; i++) {
+    const BloomFilter filter = FilterOf(options, next, next + of.keys);
+    next += of.keys;
+    for (uint64_t end = next + of.queries; next < end; next++) {
       passed += filter.MayContainHash(TestHash(next));
     }
   }
-  return static_cast<double>(passed) / (rate * kFilters * kQueries);
+  return static_cast<double>(passed) / (kRate * static_cast<double>(of.filters * of.queries));
 }
 
+// The table of docs/toolbox.md. Its errors: 4,000 and 2,400 queries pass at the promised rate,
+// which is 1.6 % and 2 % of standard error, and about 1 % more from the fills of the filters.
 TEST(BloomFilter, HashingsCompared) {
   using Hashing = BloomHashing;
   const auto one = BloomLayout::kOneArray, partitioned = BloomLayout::kPartitioned;
-  // 6,000 pass: 1.3 % standard error, and 1 % more from the filters' fills.
-  EXPECT_NEAR(RelativeRate(100, 0.001, Hashing::kIndependent, one), 1.01, 0.08);
-  EXPECT_NEAR(RelativeRate(100, 0.001, Hashing::kEnhancedDouble, one), 1.07, 0.08);
-  EXPECT_NEAR(RelativeRate(100, 0.001, Hashing::kDouble, one), 1.88, 0.15);
-  EXPECT_NEAR(RelativeRate(100, 0.001, Hashing::kIndependent, partitioned), 1.02, 0.08);
-  const double in_parallel = RelativeRate(100, 0.001, Hashing::kDouble, partitioned);
-  EXPECT_NEAR(in_parallel, 6.2, 0.5);
-  EXPECT_EQ(RelativeRate(100, 0.001, Hashing::kEnhancedDouble, partitioned), in_parallel);
+  std::printf("keys  layout       independent  double  enhanced double\n");
+  for (const Compared& of : {Compared{100, 400, 10000}, Compared{1000, 80, 30000}}) {
+    double rates[2][3];
+    for (BloomLayout layout : {one, partitioned}) {
+      double* const row = rates[layout == partitioned];
+      row[0] = RelativeRate(of, Hashing::kIndependent, layout);
+      row[1] = RelativeRate(of, Hashing::kDouble, layout);
+      row[2] = RelativeRate(of, Hashing::kEnhancedDouble, layout);
+      std::printf("%4d  %-11s  %11.2f  %6.2f  %15.2f\n", static_cast<int>(of.keys),
+                  layout == one ? "one array" : "partitioned", row[0], row[1], row[2]);
+    }
+    const bool few = of.keys == 100;
+    EXPECT_NEAR(rates[0][0], few ? 1.01 : 1.00, 0.12);
+    EXPECT_NEAR(rates[0][1], few ? 1.88 : 1.08, 0.15);
+    EXPECT_NEAR(rates[0][2], few ? 1.07 : 1.00, 0.12);
+    EXPECT_NEAR(rates[1][0], few ? 1.02 : 1.00, 0.12);
+    EXPECT_NEAR(rates[1][1], few ? 6.20 : 1.49, few ? 0.6 : 0.18);
+    EXPECT_EQ(rates[1][2], rates[1][1]);  // two keys that walk in parallel still do
+  }
 }
 
 TEST(BloomFilter, HashingsAreEquallyGoodInLargeFilters) {
@@ -195,6 +215,9 @@ Losses MeasureLosses(ZeroedBits which) {
 // The price of RemoveLosingOthers(), with 7 probes and ln 2 keys per bit and probe.
 TEST(BloomFilter, RemovalByZeroingLosesOtherKeys) {
   const Losses one = MeasureLosses(ZeroedBits::kOneBit), all = MeasureLosses(ZeroedBits::kAllBits);
+  std::printf("other keys lost     one bit  all bits\n");
+  std::printf("removal of a key  %9.2f %9.2f\n", one.per_removal, all.per_removal);
+  std::printf("of one that passes%9.2f %9.2f\n", one.per_false_removal, all.per_false_removal);
   EXPECT_NEAR(one.per_removal, 0.69, 0.15);
   EXPECT_NEAR(one.per_false_removal, 1.39, 0.25);
   EXPECT_NEAR(all.per_removal, 7 * 0.69, 0.4);

@@ -132,7 +132,9 @@ class BloomFilter {
 
  private:
   friend class CountingBloomFilter;  // which makes one from its counters
+  friend class ScalableBloomFilter;  // which counts its layers' bits
 
+  uint64_t AddHashCountingNewBits(uint64_t hash);
   // A word that other threads may be setting bits in.
   uint64_t LoadWord(uint64_t index) const;
   uint64_t CountOnes(uint64_t begin_bit, uint64_t end_bit) const;
