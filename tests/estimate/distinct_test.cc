@@ -1,6 +1,7 @@
 // The three counters of distinct keys, and KMV's overlaps: measured beside what they state.
 #include <cmath>
 #include <cstdio>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -113,6 +114,31 @@ TEST(DistinctCount, KeysCountOnceAndMerge) {
   ExpectCountsKeysOnceAndMerges(MakeFlajoletMartin(1024, 5));
   ExpectCountsKeysOnceAndMerges(MakeHyperLogLog(10, 5));
   ExpectCountsKeysOnceAndMerges(MakeKMinimumValues(512, 5));
+}
+
+// The same as from one thread; and no report of the thread sanitizer.
+template <typename Counter>
+void ExpectThreadsAdd(const Counter& empty) {
+  constexpr uint64_t kThreads = 4, kKeys = 4000;
+  Counter shared = empty, alone = empty;
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < kThreads; t++) {
+    threads.emplace_back([&shared, t] {
+      for (uint64_t i = 0; i < kKeys; i++) {
+        shared.AddHashConcurrently(SplitMix64(7, t * kKeys / 2 + i));  // half of them twice
+        if (i % 1000 == 0) shared.DistinctCount();
+      }
+      shared.Serialize();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (uint64_t i = 0; i < kKeys * (kThreads + 1) / 2; i++) alone.AddHash(SplitMix64(7, i));
+  EXPECT_EQ(shared.Serialize(), alone.Serialize());
+}
+
+TEST(DistinctCount, ThreadsAddConcurrently) {
+  ExpectThreadsAdd(MakeFlajoletMartin(64));
+  ExpectThreadsAdd(MakeHyperLogLog(6));
 }
 
 TEST(DistinctCount, ExtremeHashesHaveTheirPlaces) {

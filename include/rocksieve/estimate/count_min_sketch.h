@@ -20,7 +20,8 @@
 // its applications", 2005 (the sketch and its bound); Estan and Varghese, "New directions in
 // traffic measurement and accounting", 2002 (conservative update). Bytes: docs/formats/toolbox.md.
 //
-// Thread safety: const members from any number of threads at once, others from one alone.
+// Thread safety: const members from any number of threads at once, others from one alone. Threads
+// that add at once have a sketch each, to be merged.
 // Cost: Add and Count touch `depth` cache lines; 5 ns each while the counters are in the cache.
 #pragma once
 

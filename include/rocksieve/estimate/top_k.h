@@ -19,7 +19,8 @@
 //
 // What is watched depends on the order of the stream, but the same stream gives the same items.
 //
-// Thread safety: const members from any number of threads at once, others from one alone.
+// Thread safety: const members from any number of threads at once, others from one alone. Threads
+// that add at once have a sketch each, to be merged.
 // Cost: Add some 30 ns for a key that is watched, 200 for another, which goes down the whole heap.
 // About 110 bytes per counter, and the keys if they are longer than 15 bytes.
 #pragma once
