@@ -16,8 +16,8 @@ namespace rocksieve {
 namespace {
 
 constexpr uint64_t kFewestBitmaps = 16, kMostBitmaps = 65536;
-constexpr double kPhi = 0.77351;  // Flajolet and Martin, theorem 3.A
-constexpr double kKappa = 1.75;   // Scheuermann and Mauve, formula 7
+constexpr double kPhi = 0.77351;  // Flajolet and Martin
+constexpr double kKappa = 1.75;   // Scheuermann and Mauve
 // Keys per bitmap: below the first the empty bitmaps tell more, above the second those hardly tell
 // anything. A sudden change between them would bias those close to it.
 constexpr double kLinearLoad = 2, kLogarithmicLoad = 4;

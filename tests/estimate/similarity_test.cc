@@ -64,7 +64,7 @@ TEST(Shingles, OfWords) {
   EXPECT_THROW(shingles("ab", 0), std::invalid_argument);
 }
 
-// The example of section 3 of the paper on SpotSigs, where it gives these signatures.
+// The example of the paper on SpotSigs, where it gives these signatures.
 TEST(Shingles, AnchoredAtStopWordsAsInThePaper) {
   const std::string_view text =
       "At a rally to kick off a weeklong campaign for the South Carolina primary, Obama tried to "
