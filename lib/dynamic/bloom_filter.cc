@@ -68,13 +68,13 @@ bool BloomFilter::RemoveHashLosingOthers(uint64_t hash, ZeroedBits which) {
 
 bool BloomFilter::Merge(const BloomFilter& other) {
   if (other.options_ != options_) return false;
-  for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.words_[i];
+  for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.LoadWord(i);
   return true;
 }
 
 bool BloomFilter::AndBits(const BloomFilter& other) {
   if (other.options_ != options_) return false;
-  for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.words_[i];
+  for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.LoadWord(i);
   return true;
 }
 

@@ -57,8 +57,10 @@ BloomFilterOptions ScalableBloomFilter::LayerOptions(size_t index) const {
                       std::pow(options_.growth, static_cast<double>(index));
   // So many keys have no memory, which ForKeys() says in other words.
   if (keys > static_cast<double>(BloomFilterOptions::kMostBits)) throw std::bad_alloc();
-  BloomFilterOptions layer =
-      BloomFilterOptions::ForKeys(static_cast<uint64_t>(keys), LayerRate(index));
+  // By chance so many keys set more bits than they should; sqrt(keys) is more than four standard
+  // deviations at 7 probes, and else half of all layers would be full too early.
+  const uint64_t with_reserve = static_cast<uint64_t>(keys + std::sqrt(keys));
+  BloomFilterOptions layer = BloomFilterOptions::ForKeys(with_reserve, LayerRate(index));
   layer.seed = options_.seed;
   return layer;
 }

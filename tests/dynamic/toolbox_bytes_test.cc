@@ -89,6 +89,15 @@ TEST(BloomFilterBytes, DamageIsRefused) {
   EXPECT_THAT(error, HasSubstr("top-k summary, not a Bloom filter"));
 }
 
+TEST(BloomFilterBytes, BitsBehindTheLastOneAreRefused) {
+  const std::string frame = BloomFilter({60, 3}).Serialize();
+  std::string payload(ReadFrame(frame, FrameType::kBloom, nullptr).value());
+  payload.back() = '\x08';
+  EXPECT_TRUE(BloomFilter::Deserialize(WriteFrame(FrameType::kBloom, payload), nullptr));
+  payload.back() = '\x10';
+  EXPECT_FALSE(BloomFilter::Deserialize(WriteFrame(FrameType::kBloom, payload), nullptr));
+}
+
 TEST(CountingBloomFilterBytes, Golden) {
   for (const auto& [name, options] :
        {std::pair("counting_bloom_4",

@@ -9,8 +9,7 @@ namespace rocksieve {
 // m, made from h, m is the number of bits (partitioned: of one of the arrays), i = 0 .. k - 1.
 //
 // kIndependent     a number of its own for each probe: SplitMix64(h, i), mapped to m. Keeps the
-// rate
-//                  that the formulas promise at every size and in both layouts.
+//                  formulas' rate at every size and in both layouts.
 // kDouble          a + i b mod m. Kirsch and Mitzenmacher, "Less hashing, same performance:
 //                  building a better Bloom filter", 2006: as good as independent hashes in the
 //                  limit. At a finite m some missing keys walk exactly, or nearly, as a key does:

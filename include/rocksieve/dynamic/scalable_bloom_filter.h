@@ -7,11 +7,11 @@
 //   filter.Add("apple");
 //
 // DESCRIPTION. A key that was added is always answered with true. One that was not, with true at a
-// rate that stays below false_positive_rate, however many keys there are. The price: 1.4 to 2.9
-// times the memory of a BloomFilter that was made for the right number (docs/toolbox.md has the
-// table), and a cache miss or two for each layer in a query, of which there are log2(keys /
-// initial_keys) + 1. If the number is known to a factor of two, take a BloomFilter for twice as
-// many.
+// rate that stays below false_positive_rate, however many keys there are. The price, beside a
+// BloomFilter that was made for the right number: 1.4 to 3.3 times the memory, 4 times just beyond
+// the first guess (docs/toolbox.md has the picture), and two cache misses or so for each layer in a
+// query, of which there are about log2(keys / initial_keys) + 1. If the number is known to a factor
+// of two, take a BloomFilter for twice as many.
 //
 // IMPLEMENTATION. P. Almeida, C. Baquero, N. Preguica, D. Hutchison, "Scalable Bloom filters",
 // 2007: layers of Bloom filters. When the newest is as full as its rate allows, another one is

@@ -30,6 +30,7 @@ class Scalable:
 
     def layer_sizes(self, i):
         n, p = self.n * self.growth**i, self.layer_rate(i)
+        n = int(n + math.sqrt(n))
         low = min(max(int(-math.log2(p)), 1), 64)
         bits, k = min((-k * n / math.log1p(-p**(1 / k)), k) for k in (low, min(low + 1, 64)))
         return math.ceil(bits), k
