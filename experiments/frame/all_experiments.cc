@@ -1,6 +1,7 @@
 #include "frame/experiment.h"
 #include "growth/growth.h"
 #include "hyphenation/hyphenation.h"
+#include "near_duplicates/near_duplicates.h"
 #include "optimum/optimum.h"
 #include "quality/quality.h"
 #include "set_operations/set_operations.h"
@@ -16,6 +17,7 @@ const std::vector<Experiment>& AllExperiments() {
       {"optimum", "the best number of probes, and of keys, on 97,661 keys", MeasureOptimum},
       {"growth", "a scalable Bloom filter for 1,000 times the keys that it was made for",
        MeasureGrowth},
+      {"near_duplicates", "similar pairs of packages by MinHash and LSH", MeasureNearDuplicates},
 #ifdef ROCKSIEVE_WITH_JOIN
       {"set_operations", "a difference by filters, and what it loses, beside the exact join",
        MeasureSetOperations},

@@ -32,9 +32,11 @@ class Session {
  private:
   nlohmann::json* AddRow(const std::string& way, uint64_t bytes, uint64_t found) {
     table_->rows.push_back(
-        {{"group", nodes_.name + ": " + tools::Thousands(nodes_.here.size()) + " words here, " +
-                       tools::Thousands(nodes_.there.size()) + " there, " +
-                       tools::Thousands(nodes_.only_here.size()) + " only here"},
+        {{"group", nodes_.name + ": " + tools::Thousands(nodes_.only_here.size()) + " of " +
+                       tools::Thousands(nodes_.here.size()) + " words"},
+         {"only_here", nodes_.only_here.size()},
+         {"here", nodes_.here.size()},
+         {"there", nodes_.there.size()},
          {"way", way},
          {"bytes", bytes},
          {"bits_per_key",

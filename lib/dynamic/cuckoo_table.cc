@@ -29,10 +29,21 @@ uint64_t BucketsFor(uint64_t keys) {
 
 uint64_t PlaceOf(uint64_t slot) { return (slot & kPlaceMask) - 1; }
 
-uint64_t VarintBytes(uint64_t value) {
-  uint64_t bytes = 1;
-  for (; value >= 0x80; value >>= 7) bytes++;
+// A varint with its length, and the key.
+size_t BytesOfEntry(std::string_view key) {
+  size_t bytes = 1 + key.size();
+  for (size_t length = key.size(); length >= 0x80; length >>= 7) bytes++;
   return bytes;
+}
+
+// Makes room by an eighth at a time, where the library's types double.
+void AppendEntry(std::string_view key, std::vector<char>* bytes) {
+  const size_t needed = bytes->size() + BytesOfEntry(key);
+  if (needed > bytes->capacity()) bytes->reserve(needed + needed / 8);
+  size_t length = key.size();
+  for (; length >= 0x80; length >>= 7) bytes->push_back(static_cast<char>(length | 0x80));
+  bytes->push_back(static_cast<char>(length));
+  bytes->insert(bytes->end(), key.begin(), key.end());
 }
 
 size_t FirstSlotOf(uint64_t bucket) { return bucket * kSlotsPerBucket; }
@@ -56,7 +67,7 @@ CuckooTable::Buckets CuckooTable::BucketsOf(std::string_view key) const {
 }
 
 std::string_view CuckooTable::KeyAt(uint64_t place) const {
-  return ByteReader(std::string_view(key_bytes_).substr(place)).String();
+  return ByteReader({key_bytes_.data() + place, key_bytes_.size() - place}).String();
 }
 
 size_t CuckooTable::FindSlot(std::string_view key) const {
@@ -100,11 +111,11 @@ bool CuckooTable::Insert(const Buckets& buckets, uint64_t place) {
 void CuckooTable::Add(std::string_view key) {
   if (FindSlot(key) != kNoSlot) return;
   const uint64_t place = key_bytes_.size();
-  if (place + key.size() + kMaxVarintBytes >= kPlaceMask) {
+  if (place + BytesOfEntry(key) >= kPlaceMask) {
     throw std::length_error("CuckooTable: more than a terabyte of keys; divide them");
   }
   if (static_cast<double>(size_ + 1) > kMostLoad * static_cast<double>(slots_.size())) Grow();
-  ByteWriter(&key_bytes_).String(key);
+  AppendEntry(key, &key_bytes_);
   for (int attempts = 0; !Insert(BucketsOf(key), place); attempts++) {
     if (attempts == kMostAttempts) {
       key_bytes_.resize(place);
@@ -151,7 +162,7 @@ bool CuckooTable::Remove(std::string_view key) {
   if (slot == kNoSlot) return false;
   slots_[slot] = 0;
   size_--;
-  removed_bytes_ += key.size() + VarintBytes(key.size());
+  removed_bytes_ += BytesOfEntry(key);
   if (removed_bytes_ >= kLeastBytesToDrop && removed_bytes_ > key_bytes_.size() / 2) {
     DropRemovedKeys();
   }
@@ -159,12 +170,12 @@ bool CuckooTable::Remove(std::string_view key) {
 }
 
 void CuckooTable::DropRemovedKeys() {
-  std::string kept;
+  std::vector<char> kept;
   kept.reserve(key_bytes_.size() - removed_bytes_);
   for (uint64_t& slot : slots_) {
     if (slot == 0) continue;
     const uint64_t place = kept.size();
-    ByteWriter(&kept).String(KeyAt(PlaceOf(slot)));
+    AppendEntry(KeyAt(PlaceOf(slot)), &kept);
     slot = (slot & ~kPlaceMask) | (place + 1);
   }
   key_bytes_ = std::move(kept);

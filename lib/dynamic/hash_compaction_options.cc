@@ -38,7 +38,7 @@ uint64_t PrimeFrom(uint64_t n) {
 std::string WhatIsWrong(const HashCompactionOptions& options) {
   if (options.slots < 2 || options.slots > HashCompactionOptions::kMostSlots) {
     return "HashCompaction: slots is " + std::to_string(options.slots) +
-           "; give 2 to 2^40, or let ForKeys() choose";
+           "; give 2 to 2^40 - 87, or let ForKeys() choose";
   }
   if (options.value_bits < HashCompactionOptions::kLeastValueBits ||
       options.value_bits > HashCompactionOptions::kMostValueBits) {

@@ -13,7 +13,7 @@ std::string WhatIsWrong(const HashCompactionOptions& options);
 
 bool IsPrime(uint64_t n);
 
-// The smallest prime that is at least n. REQUIRES: 2 <= n <= 2^41. Some ms for the largest.
+// The smallest prime that is at least n. REQUIRES: 2 <= n. Some ms at 2^40.
 uint64_t PrimeFrom(uint64_t n);
 
 }  // namespace rocksieve

@@ -1,9 +1,9 @@
 // A set that takes keys and gives them back, in memory: a cuckoo filter with partial keys.
 //
 //   CuckooFilter filter(CuckooFilterOptions::ForKeys(100000, 0.001));
-//   if (!filter.Add("apple")) ...             // full: nothing has changed, all that was in it
-//   still is filter.MayContain("apple");               // true filter.Remove("apple"); // only what
-//   was added, see below
+//   if (!filter.Add("apple")) ...   // full: nothing has changed, what was in it still is
+//   filter.MayContain("apple");     // true
+//   filter.Remove("apple");         // only what was added, see below
 //
 // For sets that shrink as well as grow: removing is exact, at 1.05 (3 + log2(1 / rate)) bits per
 // key, which is also less than a Bloom filter takes for rates below 0.3 %. If nothing is ever
@@ -26,8 +26,7 @@
 //
 // Thread safety: const members from any number of threads at once, as long as none calls another.
 // Cost: a query reads two cache lines, some 15 ns in the processor's caches and up to 100 ns
-// beyond. Adding takes twice to five times as long, above a load of 0.95 some 100 ns more on
-// average, and 40 us to find that there is no room.
+// beyond. Adding takes twice to five times as long, and up to 40 us to find that there is no room.
 //
 // Source: B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, "Cuckoo filter: practically better
 // than Bloom", CoNEXT 2014. Theirs needs a power of two of buckets, since the second bucket of a

@@ -83,7 +83,7 @@ class CuckooTable {
   uint64_t buckets_per_table_;
   uint64_t size_ = 0;
   std::vector<uint64_t> slots_;  // 0, or 1 + the key's place in key_bytes_, and its tag on top
-  std::string key_bytes_;        // each a varint with its length, and the key
+  std::vector<char> key_bytes_;  // each a varint with its length, and the key
   uint64_t removed_bytes_ = 0;   // of key_bytes_
 };
 

@@ -30,7 +30,7 @@
 namespace rocksieve {
 
 struct HashCompactionOptions {
-  static constexpr uint64_t kMostSlots = uint64_t{1} << 40;
+  static constexpr uint64_t kMostSlots = (uint64_t{1} << 40) - 87;  // the largest prime below
   static constexpr int kLeastValueBits = 2, kMostValueBits = 48;
 
   // 2 to kMostSlots; rounded up to a prime. One is always left empty.
