@@ -8,6 +8,7 @@
 #include "dynamic/frame.h"
 #include "estimate/linear_counting.h"
 #include "estimate/refuse.h"
+#include "estimate/relaxed.h"
 #include "format/byte_io.h"
 #include "hash/key_hash.h"
 
@@ -15,14 +16,20 @@ namespace rocksieve {
 namespace {
 
 constexpr uint64_t kFewestBitmaps = 16, kMostBitmaps = 65536;
-constexpr double kPhi = 0.77351;  // Flajolet and Martin, theorem 3.A
-constexpr double kKappa = 1.75;   // Scheuermann and Mauve, formula 7
+constexpr double kPhi = 0.77351;  // Flajolet and Martin
+constexpr double kKappa = 1.75;   // Scheuermann and Mauve
 // Keys per bitmap: below the first the empty bitmaps tell more, above the second those hardly tell
 // anything. A sudden change between them would bias those close to it.
 constexpr double kLinearLoad = 2, kLogarithmicLoad = 4;
 
 bool Valid(uint64_t bitmaps) {
   return bitmaps >= kFewestBitmaps && bitmaps <= kMostBitmaps && std::has_single_bit(bitmaps);
+}
+
+// The top bits choose the bitmap; the zeros at the other end, of the bits that are left, the bit.
+uint64_t BitOf(uint64_t key_hash, int index_bits) {
+  const uint64_t end = uint64_t{1} << (63 - index_bits);
+  return uint64_t{1} << std::countr_zero(key_hash | end);
 }
 
 }  // namespace
@@ -39,15 +46,21 @@ FlajoletMartin::FlajoletMartin(const FlajoletMartinOptions& options) : options_(
 
 uint64_t FlajoletMartin::KeyHash(std::string_view key) const { return HashKey(key, options_.seed); }
 
-// The top bits choose the bitmap; the zeros at the other end, of the bits that are left, the bit.
 void FlajoletMartin::AddHash(uint64_t key_hash) {
-  const uint64_t end = uint64_t{1} << (63 - index_bits_);
-  bitmaps_[key_hash >> (64 - index_bits_)] |= uint64_t{1} << std::countr_zero(key_hash | end);
+  bitmaps_[key_hash >> (64 - index_bits_)] |= BitOf(key_hash, index_bits_);
+}
+
+void FlajoletMartin::AddHashConcurrently(uint64_t key_hash) {
+  uint64_t& bitmap = bitmaps_[key_hash >> (64 - index_bits_)];
+  const uint64_t bit = BitOf(key_hash, index_bits_);
+  if ((LoadRelaxed(bitmap) & bit) != 0) return;  // the cache line stays shared
+  std::atomic_ref<uint64_t>(bitmap).fetch_or(bit, std::memory_order_relaxed);
 }
 
 Estimate FlajoletMartin::DistinctCount() const {
   uint64_t empty = 0, ones = 0;
-  for (const uint64_t bitmap : bitmaps_) {
+  for (const uint64_t& entry : bitmaps_) {
+    const uint64_t bitmap = LoadRelaxed(entry);
     empty += bitmap == 0;
     ones += static_cast<uint64_t>(std::countr_one(bitmap));
   }
@@ -68,7 +81,7 @@ bool FlajoletMartin::Merge(const FlajoletMartin& other) {
   if (other.options_.bitmaps != options_.bitmaps || other.options_.seed != options_.seed) {
     return false;
   }
-  for (size_t i = 0; i < bitmaps_.size(); i++) bitmaps_[i] |= other.bitmaps_[i];
+  for (size_t i = 0; i < bitmaps_.size(); i++) bitmaps_[i] |= LoadRelaxed(other.bitmaps_[i]);
   return true;
 }
 
@@ -81,7 +94,7 @@ std::string FlajoletMartin::Serialize() const {
   ByteWriter out(&payload);
   out.U64(options_.seed);
   out.U8(static_cast<uint8_t>(index_bits_));
-  for (const uint64_t bitmap : bitmaps_) out.U64(bitmap);
+  for (const uint64_t& bitmap : bitmaps_) out.U64(LoadRelaxed(bitmap));
   return WriteFrame(FrameType::kFlajoletMartin, payload);
 }
 

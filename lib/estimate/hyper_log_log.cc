@@ -8,6 +8,7 @@
 #include "dynamic/frame.h"
 #include "estimate/linear_counting.h"
 #include "estimate/refuse.h"
+#include "estimate/relaxed.h"
 #include "format/bit_io.h"
 #include "format/byte_io.h"
 #include "hash/key_hash.h"
@@ -32,6 +33,12 @@ double Alpha(int precision) {
   }
 }
 
+// The top bits choose the register; a bit behind the rest ends a run of zeros there.
+uint8_t RankOf(uint64_t key_hash, int precision) {
+  const uint64_t rest = key_hash << precision | uint64_t{1} << (precision - 1);
+  return static_cast<uint8_t>(std::countl_zero(rest) + 1);
+}
+
 }  // namespace
 
 HyperLogLog::HyperLogLog(const HyperLogLogOptions& options) : options_(options) {
@@ -46,18 +53,24 @@ HyperLogLog::HyperLogLog(const HyperLogLogOptions& options) : options_(options) 
 uint64_t HyperLogLog::KeyHash(std::string_view key) const { return HashKey(key, options_.seed); }
 
 void HyperLogLog::AddHash(uint64_t key_hash) {
-  // The top bits choose the register; a bit behind the rest ends a run of zeros there.
-  const int precision = options_.precision;
-  const uint64_t rest = key_hash << precision | uint64_t{1} << (precision - 1);
-  uint8_t& entry = registers_[key_hash >> (64 - precision)];
-  entry = std::max(entry, static_cast<uint8_t>(std::countl_zero(rest) + 1));
+  uint8_t& entry = registers_[key_hash >> (64 - options_.precision)];
+  entry = std::max(entry, RankOf(key_hash, options_.precision));
+}
+
+void HyperLogLog::AddHashConcurrently(uint64_t key_hash) {
+  const std::atomic_ref<uint8_t> entry(registers_[key_hash >> (64 - options_.precision)]);
+  const uint8_t rank = RankOf(key_hash, options_.precision);
+  uint8_t old = entry.load(std::memory_order_relaxed);
+  while (old < rank && !entry.compare_exchange_weak(old, rank, std::memory_order_relaxed)) {
+  }
 }
 
 Estimate HyperLogLog::DistinctCount() const {
   const double m = static_cast<double>(registers_.size());
   double sum = 0;
   size_t empty = 0;
-  for (const uint8_t entry : registers_) {
+  for (const uint8_t& now : registers_) {
+    const uint8_t entry = LoadRelaxed(now);
     sum += std::ldexp(1.0, -entry);
     empty += entry == 0;
   }
@@ -71,7 +84,7 @@ bool HyperLogLog::Merge(const HyperLogLog& other) {
     return false;
   }
   for (size_t i = 0; i < registers_.size(); i++) {
-    registers_[i] = std::max(registers_[i], other.registers_[i]);
+    registers_[i] = std::max(registers_[i], LoadRelaxed(other.registers_[i]));
   }
   return true;
 }
@@ -84,7 +97,7 @@ std::string HyperLogLog::Serialize() const {
   out.U64(options_.seed);
   out.U8(static_cast<uint8_t>(options_.precision));
   BitWriter bits(&payload);
-  for (const uint8_t entry : registers_) bits.Put(entry, kRegisterBits);
+  for (const uint8_t& entry : registers_) bits.Put(LoadRelaxed(entry), kRegisterBits);
   bits.Finish();
   return WriteFrame(FrameType::kHyperLogLog, payload);
 }

@@ -1,7 +1,6 @@
 // How many keys were thrown into cells, from the number of cells that stayed empty.
 // Source: Whang, Vander-Zanden, Taylor, "A linear-time probabilistic counting algorithm for
-// database applications", 1990, formulas 3 and 9: n = m ln(m / empty), error sqrt(m (e^t - t - 1)),
-// t = n / m.
+// database applications", 1990: n = m ln(m / empty), error sqrt(m (e^t - t - 1)) with t = n / m.
 #pragma once
 
 #include <cmath>

@@ -96,11 +96,12 @@ std::vector<uint64_t> MinHash::Signature() const {
     if (least_[place] != kEmpty) used.push_back(place);
   }
   for (uint64_t place = 0; place < size; place++) {
+    const uint64_t order = Mix64(options_.seed) + place;
     for (uint64_t attempt = 0; signature[place] == kEmpty && attempt < kMostAttempts; attempt++) {
-      signature[place] = least_[MultiplyHigh64(SplitMix64(place, attempt), size)];
+      signature[place] = least_[MultiplyHigh64(SplitMix64(order, attempt), size)];
     }
     if (signature[place] != kEmpty) continue;
-    const auto rank = [&](uint64_t other) { return SplitMix64(place, kMostAttempts + other); };
+    const auto rank = [&](uint64_t other) { return SplitMix64(order, kMostAttempts + other); };
     signature[place] = least_[*std::min_element(
         used.begin(), used.end(), [&](uint64_t a, uint64_t b) { return rank(a) < rank(b); })];
   }

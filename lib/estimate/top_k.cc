@@ -62,7 +62,7 @@ std::vector<TopK::Item> TopK::Top(size_t k) const {
 }
 
 // A key that one summary does not watch occurred there at most ErrorBound() times. With these added
-// the least of the m largest sums is a bound again: Agarwal et al., theorem 2.2, for the equivalent
+// the least of the m largest sums is a bound again: Agarwal et al. prove it for the equivalent
 // summary of Misra and Gries.
 bool TopK::Merge(const TopK& other) {
   if (other.options_.counters != options_.counters || other.options_.seed != options_.seed ||

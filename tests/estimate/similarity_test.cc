@@ -16,7 +16,6 @@
 #include <rocksieve/estimate/min_hash.h>
 #include <rocksieve/estimate/shingles.h>
 
-#include "estimate/damages.h"
 #include "hash/mix.h"
 
 namespace rocksieve {
@@ -65,7 +64,7 @@ TEST(Shingles, OfWords) {
   EXPECT_THROW(shingles("ab", 0), std::invalid_argument);
 }
 
-// The example of section 3 of the paper on SpotSigs, where it gives these signatures.
+// The example of the paper on SpotSigs, where it gives these signatures.
 TEST(Shingles, AnchoredAtStopWordsAsInThePaper) {
   const std::string_view text =
       "At a rally to kick off a weeklong campaign for the South Carolina primary, Obama tried to "
@@ -134,7 +133,8 @@ TEST(MinHash, UnbiasedWithTheStatedErrors) {
              {20, 10}, {60, 48}, {60, 12}, {300, 210}, {300, 60}}) {
       double sum = 0, squares = 0, stated = 0, places = 0, places_squares = 0, jaccard = 0;
       for (uint64_t set = 0; set < kSets; set++) {
-        const SetPair pair = RandomPair(Options(kSize, method), either, both, set);
+        // The seed decides from where empty places borrow; the theory is of the mean over all.
+        const SetPair pair = RandomPair(Options(kSize, method, set), either, both, set);
         jaccard = pair.jaccard;
         const Estimate estimate = MinHash::Jaccard(pair.a, pair.b);
         sum += estimate.value - jaccard;
@@ -211,7 +211,6 @@ TEST(MinHash, MergesAndRefuses) {
     }
     EXPECT_THROW(MinHash(Options(0, method)), std::invalid_argument);
     EXPECT_THROW(MinHash(Options(4097, method)), std::invalid_argument);
-    ExpectReadsWellAndRefusesDamage(a, FrameType::kMinHash);
   }
   EXPECT_THROW(MinHash(Options(8, MinHashMethod{3})), std::invalid_argument);
 }
@@ -407,12 +406,6 @@ TEST(LshIndex, RefusesWhatItCannotDo) {
   EXPECT_THROW(index.Candidates(other), std::invalid_argument);
   options.banding = {3, 4};
   EXPECT_FALSE(index.Merge(LshIndex(options)));
-  for (uint64_t id : {0, 5, 300}) {
-    MinHash signature(index.options().signature);
-    for (uint64_t i = 0; i < 20; i++) signature.AddHash(SplitMix64(id, i));
-    ASSERT_TRUE(index.Add(id, signature));
-  }
-  ExpectReadsWellAndRefusesDamage(index, FrameType::kLshIndex);
 }
 
 }  // namespace

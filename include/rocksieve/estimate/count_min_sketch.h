@@ -12,8 +12,7 @@
 // that. For the most frequent keys themselves, with their names, use top_k.h.
 //
 // Conservative update raises only those of the key's counters that would otherwise tell too little.
-// The bound stays, and the errors of a stream of words are halved; but then nothing can be removed,
-// and merged sketches are hardly better than plain ones.
+// The bound stays, and the errors of a stream of words are halved; but then nothing can be removed.
 //
 // IMPLEMENTATION. `depth` rows of `width` counters of 64 bits; a key has one counter in each row,
 // and Count() is the least of them. The rows' hashes are independent remixes of the key's one hash.
@@ -21,8 +20,9 @@
 // its applications", 2005 (the sketch and its bound); Estan and Varghese, "New directions in
 // traffic measurement and accounting", 2002 (conservative update). Bytes: docs/formats/toolbox.md.
 //
-// Thread safety: const members from any number of threads at once, others from one alone.
-// Cost: Add and Count touch `depth` cache lines; 2 ns each while the counters are in the cache.
+// Thread safety: const members from any number of threads at once, others from one alone. Threads
+// that add at once have a sketch each, to be merged.
+// Cost: Add and Count touch `depth` cache lines; 5 ns each while the counters are in the cache.
 #pragma once
 
 #include <cstddef>

@@ -21,8 +21,9 @@
 // left is about 1 %.
 // Bytes: docs/formats/toolbox.md.
 //
-// Thread safety: const members from any number of threads at once, others from one alone.
-// Cost: Add 3 ns, 8 bytes per bitmap.
+// Thread safety: const members from any number of threads at once, also while others are in
+// AddConcurrently(); the other members from one thread alone.
+// Cost: Add some 5 ns, 8 bytes per bitmap.
 #pragma once
 
 #include <cstddef>
@@ -48,6 +49,10 @@ class FlajoletMartin {
 
   void Add(std::string_view key) { AddHash(KeyHash(key)); }
   void AddHash(uint64_t key_hash);
+  // The same, safe in any number of threads at once. Once a sketch has seen many keys, hardly any
+  // of them changes it, so that it costs no more.
+  void AddConcurrently(std::string_view key) { AddHashConcurrently(KeyHash(key)); }
+  void AddHashConcurrently(uint64_t key_hash);
 
   Estimate DistinctCount() const;
 

@@ -18,8 +18,9 @@
 // near 2.5 m (Heule, Nunkesser, Hall, "HyperLogLog in practice", 2013). Bytes:
 // docs/formats/toolbox.md.
 //
-// Thread safety: const members from any number of threads at once, others from one alone.
-// Cost: Add 3 ns; a byte per register in memory, 6 bits on the wire.
+// Thread safety: const members from any number of threads at once, also while others are in
+// AddConcurrently(); the other members from one thread alone.
+// Cost: Add some 5 ns; a byte per register in memory, 6 bits on the wire.
 #pragma once
 
 #include <cstddef>
@@ -45,6 +46,10 @@ class HyperLogLog {
 
   void Add(std::string_view key) { AddHash(KeyHash(key)); }
   void AddHash(uint64_t key_hash);
+  // The same, safe in any number of threads at once. Once a sketch has seen many keys, hardly any
+  // of them changes it, so that it costs no more.
+  void AddConcurrently(std::string_view key) { AddHashConcurrently(KeyHash(key)); }
+  void AddHashConcurrently(uint64_t key_hash);
 
   Estimate DistinctCount() const;
 

@@ -21,8 +21,9 @@ struct LshBanding {
   // below the S left of the threshold (sets that meet in vain), and what is above it right of the
   // threshold (similar sets that do not meet), the latter times miss_weight: 1 for equally bad,
   // more if to miss a pair is worse than to look at one too many (after Zhu, Nargesian, Pu, Miller,
-  // "LSH Ensemble", 2016, 5.5). Throws std::invalid_argument unless signature_size is 1 .. 4096,
-  // the threshold between 0 and 1 exclusively, and miss_weight above 0. Takes some ms.
+  // "LSH Ensemble", 2016). Throws std::invalid_argument unless signature_size is 1 .. 4096,
+  // the threshold between 0 and 1 exclusively, and miss_weight above 0. Takes 1 ms for 128 places,
+  // 50 for 4096.
   static LshBanding ForThreshold(uint64_t signature_size, double threshold, double miss_weight = 1);
 
   // The S: that two sets of this similarity, 0 .. 1, meet.

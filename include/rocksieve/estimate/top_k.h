@@ -1,7 +1,7 @@
 // Which keys are the most frequent of a stream, and how often did each occur?
 //
-//   TopK words({.counters = 1000});
-//   words.Add("the");                       // for each word of a text
+//   TopK words(TopKOptions{});
+//   words.Add("the");                       // and so on, each word of a text
 //   for (const TopK::Item& item : words.Top(10)) ...   // item.key, item.count, item.error
 //
 // DESCRIPTION. N being the sum of all counts that were added and m the number of counters: every
@@ -19,9 +19,10 @@
 //
 // What is watched depends on the order of the stream, but the same stream gives the same items.
 //
-// Thread safety: const members from any number of threads at once, others from one alone.
-// Cost: Add hashes the key, and goes down a heap: 50 to 200 ns. About 100 bytes per counter, and
-// the keys.
+// Thread safety: const members from any number of threads at once, others from one alone. Threads
+// that add at once have a sketch each, to be merged.
+// Cost: Add some 30 ns for a key that is watched, 200 for another, which goes down the whole heap.
+// About 110 bytes per counter, and the keys if they are longer than 15 bytes.
 #pragma once
 
 #include <cstddef>
