@@ -12,8 +12,7 @@
 namespace rocksieve::bloom {
 
 // Calls visit(position) for the key's positions in turn, as long as it returns true; the result is
-// whether it always did. REQUIRES: options as a
-// constructor has checked them.
+// whether it always did. REQUIRES: options that Checked() of bloom_options.h has returned.
 template <typename Visit>
 inline bool VisitProbes(const BloomFilterOptions& options, uint64_t hash, Visit visit) {
   const uint64_t stride = options.layout == BloomLayout::kPartitioned

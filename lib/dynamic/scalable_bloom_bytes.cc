@@ -13,7 +13,6 @@
 namespace rocksieve {
 namespace {
 
-constexpr double kMostKeys = 0x1p42;  // of a layer; more than 2^48 bits would be needed anyway
 constexpr uint64_t kMostLayers = 64;  // beyond any memory: each is twice the one before
 
 void WriteDouble(double value, ByteWriter* out) { out->U64(std::bit_cast<uint64_t>(value)); }
@@ -25,9 +24,7 @@ double ReadDouble(ByteReader* in) { return std::bit_cast<double>(in->U64()); }
 bool ScalableBloomFilter::IsLayer(size_t index, const BloomFilterOptions& stored) const {
   const double keys = static_cast<double>(options_.initial_keys) *
                       std::pow(options_.growth, static_cast<double>(index));
-  // No rate is so high that it needs less than a bit for four keys; then LayerOptions() cannot
-  // throw.
-  if (keys > 4 * static_cast<double>(stored.bits) || keys > kMostKeys) return false;
+  if (keys > bloom::kMostLayerKeys) return false;
   const BloomFilterOptions layer = LayerOptions(index);
   return stored.hashes == layer.hashes && stored.bits + 1 >= layer.bits &&
          stored.bits <= layer.bits + 1;

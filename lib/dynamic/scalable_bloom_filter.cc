@@ -26,7 +26,7 @@ std::string bloom::WhatIsWrong(const ScalableBloomFilterOptions& options) {
   if (options.initial_keys < Options::kLeastInitialKeys ||
       options.initial_keys > Options::kMostInitialKeys) {
     return owner + "initial_keys is " + std::to_string(options.initial_keys) +
-           "; give 64 to 2^40, and rather too few than too many: the filter grows";
+           "; give 64 to 2^36, and rather too few than too many: the filter grows";
   }
   if (!(options.false_positive_rate > 1e-9 && options.false_positive_rate < 1)) {
     return owner + "false_positive_rate is " + std::to_string(options.false_positive_rate) +
@@ -55,8 +55,7 @@ double ScalableBloomFilter::LayerRate(size_t index) const {
 BloomFilterOptions ScalableBloomFilter::LayerOptions(size_t index) const {
   const double keys = static_cast<double>(options_.initial_keys) *
                       std::pow(options_.growth, static_cast<double>(index));
-  // So many keys have no memory, which ForKeys() says in other words.
-  if (keys > static_cast<double>(BloomFilterOptions::kMostBits)) throw std::bad_alloc();
+  if (keys > bloom::kMostLayerKeys) throw std::bad_alloc();
   // By chance so many keys set more bits than they should; sqrt(keys) is more than four standard
   // deviations at 7 probes, and else half of all layers would be full too early.
   const uint64_t with_reserve = static_cast<uint64_t>(keys + std::sqrt(keys));

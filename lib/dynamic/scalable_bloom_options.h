@@ -7,6 +7,9 @@
 
 namespace rocksieve::bloom {
 
+// In one layer. At any rate that a layer can have they need fewer than 2^48 bits.
+inline constexpr double kMostLayerKeys = 0x1p38;
+
 // Empty, or which field is wrong and what to give instead.
 std::string WhatIsWrong(const ScalableBloomFilterOptions& options);
 

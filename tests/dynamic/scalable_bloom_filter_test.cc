@@ -106,7 +106,7 @@ TEST(ScalableBloomFilter, OptionsThatMakeNoSenseAreRefusedWithTheRemedy) {
     return InvalidArgumentOf([&] { ScalableBloomFilter filter(options); });
   };
   EXPECT_THAT(error_of([](auto& o) { o.initial_keys = 63; }),
-              HasSubstr("initial_keys is 63; give 64 to 2^40"));
+              HasSubstr("initial_keys is 63; give 64 to 2^36"));
   EXPECT_THAT(error_of([](auto& o) { o.initial_keys = UINT64_MAX; }), HasSubstr("initial_keys"));
   EXPECT_THAT(error_of([](auto& o) { o.false_positive_rate = 0; }), HasSubstr("0.01 for 1 %"));
   EXPECT_THAT(error_of([](auto& o) { o.false_positive_rate = NAN; }), HasSubstr("0.01 for 1 %"));

@@ -39,7 +39,7 @@
 namespace rocksieve {
 
 struct ScalableBloomFilterOptions {
-  static constexpr uint64_t kLeastInitialKeys = 64, kMostInitialKeys = uint64_t{1} << 40;
+  static constexpr uint64_t kLeastInitialKeys = 64, kMostInitialKeys = uint64_t{1} << 36;
 
   // How many distinct keys the first layer is made for, kLeastInitialKeys to kMostInitialKeys.
   uint64_t initial_keys = 1024;
