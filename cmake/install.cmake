@@ -30,6 +30,8 @@ if(TARGET rocksieve_join_api)
 endif()
 
 install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve)
+install(DIRECTORY include/rocksieve/dynamic include/rocksieve/estimate
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # 7.8.3 -> 7.8: the plugin serves the release series that it was built for, and no other.

@@ -10,19 +10,12 @@
 #include <fstream>
 #include <thread>
 
+#include "compare/processor.h"
 #include "compare/report.h"
 #include "cpu/isa.h"
 
 namespace rocksieve::bench {
 namespace {
-
-std::string Processor() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.compare(0, 10, "model name") == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
 
 // Of the library that has this function.
 template <typename Function>
@@ -52,7 +45,7 @@ std::string Mebibytes(const nlohmann::json& bytes) {
 nlohmann::json DescribeMachine() {
   double load = 0;
   if (getloadavg(&load, 1) != 1) load = -1;
-  return {{"processor", Processor()},
+  return {{"processor", ProcessorName()},
           {"cores", std::thread::hardware_concurrency()},
           {"l2_bytes", CacheBytes(2)},
           {"l3_bytes", CacheBytes(3)},

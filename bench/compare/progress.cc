@@ -3,14 +3,16 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 
 namespace rocksieve::bench {
 
-Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::string program)
+    : program_(std::move(program)), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 void Progress::Say(const std::string& step) {
   if (!terminal_) return;
-  std::fprintf(stderr, "\r\033[Kcompare: %s", step.c_str());
+  std::fprintf(stderr, "\r\033[K%s: %s", program_.c_str(), step.c_str());
   std::fflush(stderr);
   drawn_ = true;
 }

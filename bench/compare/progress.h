@@ -7,7 +7,8 @@ namespace rocksieve::bench {
 
 class Progress {
  public:
-  Progress();
+  // The line begins with the name of the program.
+  explicit Progress(std::string program);
   ~Progress() { Clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -16,6 +17,7 @@ class Progress {
   void Clear();
 
  private:
+  const std::string program_;
   const bool terminal_;
   bool drawn_ = false;
 };

@@ -11,7 +11,7 @@ namespace rocksieve::bench {
 struct Run {
   Settings settings;
   std::vector<std::string> arguments_for_children;  // that give them the same effort
-  Progress progress;
+  Progress progress{"compare"};
   Failures failures;
 };
 

@@ -32,7 +32,7 @@ size_t CountBelow(const std::vector<uint64_t>& sorted, uint64_t threshold) {
 
 }  // namespace
 
-std::vector<uint64_t> KMinimumValues::Sorted(int shift) const {
+std::vector<uint64_t> KmvSketch::Sorted(int shift) const {
   std::vector<uint64_t> sorted = values_;
   for (uint64_t& value : sorted) value = value >> shift << shift;
   std::sort(sorted.begin(), sorted.end());
@@ -41,16 +41,16 @@ std::vector<uint64_t> KMinimumValues::Sorted(int shift) const {
   return sorted;
 }
 
-uint64_t KMinimumValues::Threshold(const std::vector<uint64_t>& sorted) const {
+uint64_t KmvSketch::Threshold(const std::vector<uint64_t>& sorted) const {
   return sorted.size() < k_ ? kWhole : sorted.back();
 }
 
-void KMinimumValues::Compact() {
+void KmvSketch::Compact() {
   values_ = Sorted(shift_);
   if (values_.size() == k_) limit_ = values_.back();
 }
 
-void KMinimumValues::Merge(const KMinimumValues& other) {
+void KmvSketch::Merge(const KmvSketch& other) {
   const std::vector<uint64_t> theirs = other.Sorted(std::max(shift_, other.shift_));
   shift_ = std::max(shift_, other.shift_);
   k_ = std::min(k_, other.k_);
@@ -59,13 +59,13 @@ void KMinimumValues::Merge(const KMinimumValues& other) {
   Compact();
 }
 
-Estimate KMinimumValues::DistinctCount() const {
+Estimate KmvSketch::DistinctCount() const {
   const std::vector<uint64_t> sorted = Sorted(shift_);
   const uint64_t threshold = Threshold(sorted);
   return SampleBelow(threshold).Count(CountBelow(sorted, threshold));
 }
 
-OverlapEstimate KMinimumValues::Overlap(const KMinimumValues& a, const KMinimumValues& b) {
+OverlapEstimate KmvSketch::Overlap(const KmvSketch& a, const KmvSketch& b) {
   const int shift = std::max(a.shift_, b.shift_);
   const std::vector<uint64_t> in_a = a.Sorted(shift), in_b = b.Sorted(shift);
   const uint64_t threshold = std::min(a.Threshold(in_a), b.Threshold(in_b));
@@ -92,7 +92,7 @@ OverlapEstimate KMinimumValues::Overlap(const KMinimumValues& a, const KMinimumV
   return overlap;
 }
 
-void KMinimumValues::Write(int precision_bits, ByteWriter* out) const {
+void KmvSketch::Write(int precision_bits, ByteWriter* out) const {
   std::vector<uint64_t> sorted = Sorted(shift_);
   const uint64_t mean_gap = sorted.empty() ? 0 : sorted.back() / sorted.size();
   const int shift =
@@ -106,13 +106,13 @@ void KMinimumValues::Write(int precision_bits, ByteWriter* out) const {
   EncodeSorted(sorted, {}, 0, out);
 }
 
-bool KMinimumValues::Read(ByteReader* in, size_t most_k) {
+bool KmvSketch::Read(ByteReader* in, size_t most_k) {
   k_ = static_cast<size_t>(in->Varint(std::min(most_k, kMostK)));
   shift_ = in->U8();
   SortedValues sorted;
   if (k_ < kLeastK || shift_ > 63 || !DecodeSorted(in, UINT64_MAX >> shift_, 0, k_, &sorted)) {
     in->Fail();
-    *this = KMinimumValues(kLeastK);
+    *this = KmvSketch(kLeastK);
     return false;
   }
   values_ = std::move(sorted.values);

@@ -15,6 +15,8 @@
 // et al., "On synopses for distinct-value estimation", 2007; Dasgupta, Lang, Rhodes, Thaler, "A
 // framework for estimating stream expression cardinalities", 2016 (the common threshold).
 //
+// The public face, with keys instead of hashes: rocksieve/estimate/k_minimum_values.h.
+//
 //   k          varint, 3 .. 1048576
 //   shift      u8, 0 .. 63
 //   values     the hashes >> shift, sorted (format/golomb.h), at most k
@@ -28,27 +30,19 @@
 #include <span>
 #include <vector>
 
+#include <rocksieve/estimate/estimate.h>
+
 #include "format/byte_io.h"
 
 namespace rocksieve {
 
-struct Estimate {
-  double value = 0;
-  double standard_error = 0;
-};
-
-struct OverlapEstimate {
-  Estimate a, b, either, both;
-  Estimate jaccard;  // both / either; 0 for two empty sets
-};
-
-class KMinimumValues {
+class KmvSketch {
  public:
   static constexpr size_t kLeastK = 3, kMostK = 1 << 20;
   static constexpr int kFullPrecision = 64;
 
   // REQUIRES: kLeastK <= k <= kMostK.
-  explicit KMinimumValues(size_t k) : k_(k) {}
+  explicit KmvSketch(size_t k) : k_(k) {}
 
   // The hashes must be uniform, and the same function of the key everywhere.
   void Add(uint64_t hash) {
@@ -60,10 +54,10 @@ class KMinimumValues {
     for (uint64_t hash : hashes) Add(hash);
   }
   // The smaller k of the two is the result's.
-  void Merge(const KMinimumValues& other);
+  void Merge(const KmvSketch& other);
 
   Estimate DistinctCount() const;
-  static OverlapEstimate Overlap(const KMinimumValues& a, const KMinimumValues& b);
+  static OverlapEstimate Overlap(const KmvSketch& a, const KmvSketch& b);
 
   // REQUIRES: 1 <= precision_bits <= 64; 64 writes all of each hash.
   void Write(int precision_bits, ByteWriter* out) const;
@@ -71,6 +65,7 @@ class KMinimumValues {
   bool Read(ByteReader* in, size_t most_k);
 
   size_t k() const { return k_; }
+  size_t MemoryBytes() const { return sizeof(*this) + values_.capacity() * sizeof(uint64_t); }
 
  private:
   // The distinct smallest hashes in order, at most k, and what lies below the threshold.

@@ -154,6 +154,7 @@ def expected_files():
 def write():
     GOLDEN.mkdir(exist_ok=True)
     for old in GOLDEN.iterdir():
-        old.unlink()
+        if old.is_file():
+            old.unlink()
     for name, text in expected_files().items():
         (GOLDEN / name).write_text(text, encoding="ascii")

@@ -12,12 +12,12 @@ namespace rocksieve {
 namespace {
 
 struct Pair {
-  KMinimumValues a, b;
+  KmvSketch a, b;
 };
 
 Pair RandomPair(size_t k, size_t only_a, size_t only_b, size_t both, uint64_t seed) {
   std::mt19937_64 random(seed);
-  Pair pair{KMinimumValues(k), KMinimumValues(k)};
+  Pair pair{KmvSketch(k), KmvSketch(k)};
   for (size_t i = 0; i < both; i++) {
     const uint64_t hash = random();
     pair.a.Add(hash);
@@ -32,7 +32,7 @@ Pair RandomPair(size_t k, size_t only_a, size_t only_b, size_t both, uint64_t se
 TEST(Kmv, SmallSetsAreExact) {
   for (size_t n : {0, 1, 2, 20}) {
     const Pair pair = RandomPair(64, n, n + 3, 2 * n, n);
-    const OverlapEstimate overlap = KMinimumValues::Overlap(pair.a, pair.b);
+    const OverlapEstimate overlap = KmvSketch::Overlap(pair.a, pair.b);
     const double d = static_cast<double>(n);
     EXPECT_EQ(overlap.a.value, 3 * d);
     EXPECT_EQ(overlap.b.value, 3 * d + 3);
@@ -70,7 +70,7 @@ TEST(Kmv, EstimatesAreUnbiasedWithTheStatedErrors) {
         ASSERT_TRUE(pair.a.Read(&in, 256));
         EXPECT_TRUE(in.Finished());
       }
-      const OverlapEstimate overlap = KMinimumValues::Overlap(pair.a, pair.b);
+      const OverlapEstimate overlap = KmvSketch::Overlap(pair.a, pair.b);
       const Estimate all[kNumbers] = {overlap.a, overlap.b, overlap.either, overlap.both,
                                       overlap.jaccard};
       for (int i = 0; i < kNumbers; i++) {
@@ -94,7 +94,7 @@ TEST(Kmv, EstimatesAreUnbiasedWithTheStatedErrors) {
 
 TEST(Kmv, MergeIsTheSketchOfTheUnion) {
   std::mt19937_64 random(3);
-  KMinimumValues whole(100), first(100), second(300);
+  KmvSketch whole(100), first(100), second(300);
   for (int i = 0; i < 5000; i++) {
     const uint64_t hash = random();
     whole.Add(hash);
@@ -105,14 +105,14 @@ TEST(Kmv, MergeIsTheSketchOfTheUnion) {
   EXPECT_EQ(first.k(), 100u);
   std::string a, b;
   ByteWriter a_out(&a), b_out(&b);
-  whole.Write(KMinimumValues::kFullPrecision, &a_out);
-  first.Write(KMinimumValues::kFullPrecision, &b_out);
+  whole.Write(KmvSketch::kFullPrecision, &a_out);
+  first.Write(KmvSketch::kFullPrecision, &b_out);
   EXPECT_EQ(a, b);
   EXPECT_EQ(whole.DistinctCount().value, first.DistinctCount().value);
 }
 
 TEST(Kmv, GoldenBytes) {
-  KMinimumValues sketch(4);
+  KmvSketch sketch(4);
   for (uint64_t i = 1; i <= 9; i++) sketch.Add(i * 0x9e3779b97f4a7c15);
   std::string full, rounded;
   ByteWriter full_out(&full), rounded_out(&rounded);
@@ -135,11 +135,11 @@ TEST(Kmv, DamagedAndRandomBytes) {
     if (round % 3 == 0) bytes.resize(random() % bytes.size());
     const ExactCopy copy(bytes);
     ByteReader in(copy.view());
-    KMinimumValues sketch(3);
+    KmvSketch sketch(3);
     EXPECT_TRUE(!sketch.Read(&in, 100) || sketch.k() <= 100);
     sketch.Add(random());
     sketch.Merge(pair.b);
-    KMinimumValues::Overlap(sketch, pair.b);
+    KmvSketch::Overlap(sketch, pair.b);
   }
 }
 

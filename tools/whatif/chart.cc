@@ -28,6 +28,29 @@ Decades DecadesOf(const Chart& chart) {
   return decades;
 }
 
+Steps StepsOf(const Chart& chart) {
+  double highest = 0;
+  const auto include = [&](const ChartPoint& point) {
+    if (point.x < chart.x_min || point.x > chart.x_max) return;
+    highest = std::max(highest, point.y + point.y_error);
+  };
+  for (const ChartSeries& series : chart.series) {
+    for (const ChartPoint& point : series.points) include(point);
+  }
+  for (const ChartMark& mark : chart.marks) include(mark.point);
+  if (highest <= 0) return {};
+  constexpr double kFewestSteps = 5;
+  const double power = std::pow(10, std::floor(std::log10(highest / kFewestSteps)));
+  Steps steps;
+  steps.step = power;
+  for (const double factor : {2.0, 5.0}) {
+    if (factor * power * kFewestSteps <= highest) steps.step = factor * power;
+  }
+  constexpr double kRounding = 1e-9;
+  steps.count = static_cast<int>(std::ceil(highest / steps.step - kRounding));
+  return steps;
+}
+
 double HeightAt(const ChartSeries& series, double x) {
   const std::vector<ChartPoint>& points = series.points;
   const auto right = std::lower_bound(points.begin(), points.end(), x,

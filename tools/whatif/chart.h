@@ -1,5 +1,5 @@
-// A chart of falling curves: a line for each series over a linear axis to the right, on a
-// logarithmic axis upwards. Drawn as an SVG file or with characters.
+// A chart of curves: a line for each series over a linear axis to the right, on a logarithmic axis
+// upwards, in an SVG file on a linear one as well. Drawn as an SVG file or with characters.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@ namespace rocksieve::tools {
 
 struct ChartPoint {
   double x = 0, y = 0;  // only points with y > 0 can be drawn
+  double y_error = 0;   // half the length of its error bar; drawn in SVG files only
 };
 
 struct ChartSeries {
@@ -33,6 +34,7 @@ struct Chart {
   std::string title, subtitle;
   std::string x_label, y_label;
   double x_min = 0, x_max = 1;
+  bool linear_y = false;  // from 0 upwards, in SVG files; drawings in characters are logarithmic
   std::vector<ChartTick> ticks;
   std::vector<ChartSeries> series;
   std::vector<ChartMark> marks;
@@ -43,6 +45,14 @@ struct Decades {
   int lowest = -1, highest = 0;
 };
 Decades DecadesOf(const Chart& chart);
+
+// Steps of 1, 2 or 5 times a power of ten that reach from 0 to all that can be drawn, error bars
+// included: five to thirteen of them. For a linear axis.
+struct Steps {
+  double step = 1;
+  int count = 1;
+};
+Steps StepsOf(const Chart& chart);
 
 // The height of a series at x, between its points on the logarithmic axis. Negative beyond them.
 double HeightAt(const ChartSeries& series, double x);

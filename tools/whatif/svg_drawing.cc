@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -43,7 +44,8 @@ std::string Coordinate(double value) {
 
 class Drawing {
  public:
-  explicit Drawing(const Chart& chart) : chart_(chart), decades_(DecadesOf(chart)) {}
+  explicit Drawing(const Chart& chart)
+      : chart_(chart), decades_(DecadesOf(chart)), steps_(StepsOf(chart)) {}
 
   std::string Draw() {
     svg_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + Coordinate(kWidth) + " " +
@@ -63,7 +65,9 @@ class Drawing {
     return kLeft + (kRight - kLeft) * (x - chart_.x_min) / (chart_.x_max - chart_.x_min);
   }
   double Y(double y) const {
-    const double share = (std::log10(y) - decades_.lowest) / (decades_.highest - decades_.lowest);
+    const double share =
+        chart_.linear_y ? y / (steps_.step * steps_.count)
+                        : (std::log10(y) - decades_.lowest) / (decades_.highest - decades_.lowest);
     return kBottom - (kBottom - kTop) * share;
   }
 
@@ -79,17 +83,32 @@ class Drawing {
             Coordinate(x2) + "\" y2=\"" + Coordinate(y2) + "\" " + attributes + "/>\n";
   }
 
-  void Grid() {
+  void LineAt(double y, const char* colour) {
+    Line(kLeft, Y(y), kRight, Y(y), std::string("stroke=\"") + colour + "\"");
+  }
+
+  void LabelledLineAt(double y) {
+    LineAt(y, "#cccccc");
+    char label[32];
+    std::snprintf(label, sizeof(label), "%g", y);
+    Text(kLeft - 8, Y(y) + 4, label, "end");
+  }
+
+  void LogarithmicGrid() {
     for (int decade = decades_.lowest; decade <= decades_.highest; decade++) {
       const double power = std::pow(10, decade);
       for (int digit = 2; digit <= 9 && decade < decades_.highest; digit++) {
-        const double y = Y(digit * power);
-        Line(kLeft, y, kRight, y, "stroke=\"#f0f0f0\"");
+        LineAt(digit * power, "#f0f0f0");
       }
-      Line(kLeft, Y(power), kRight, Y(power), "stroke=\"#cccccc\"");
-      char label[32];
-      std::snprintf(label, sizeof(label), "%g", power);
-      Text(kLeft - 8, Y(power) + 4, label, "end");
+      LabelledLineAt(power);
+    }
+  }
+
+  void Grid() {
+    if (chart_.linear_y) {
+      for (int i = 0; i <= steps_.count; i++) LabelledLineAt(i * steps_.step);
+    } else {
+      LogarithmicGrid();
     }
     for (const ChartTick& tick : chart_.ticks) {
       const double x = X(tick.x);
@@ -109,13 +128,26 @@ class Drawing {
   // At the point where the segment from a to b leaves the chart's range, or b.
   ChartPoint CutAt(const ChartPoint& a, const ChartPoint& b, double x) const {
     const double share = (x - a.x) / (b.x - a.x);
+    if (chart_.linear_y) return {x, a.y * (1 - share) + b.y * share};
     return {x, std::exp(std::log(a.y) * (1 - share) + std::log(b.y) * share)};
   }
 
+  // With short strokes across its ends. Below the chart's range it is cut off.
+  void ErrorBar(const ChartPoint& point, const char* colour) {
+    constexpr double kHalfStroke = 3;
+    const double least = chart_.linear_y ? 0 : std::pow(10, static_cast<double>(decades_.lowest));
+    const double x = X(point.x), top = Y(point.y + point.y_error),
+                 bottom = Y(std::max(point.y - point.y_error, least));
+    const std::string stroke = std::string("stroke-width=\"1.2\" stroke=\"") + colour + "\"";
+    Line(x, top, x, bottom, stroke);
+    Line(x - kHalfStroke, top, x + kHalfStroke, top, stroke);
+    Line(x - kHalfStroke, bottom, x + kHalfStroke, bottom, stroke);
+  }
+
   void Series(const ChartSeries& series, size_t index) {
+    const char* colour = kColours[index % std::size(kColours)];
     const std::string stroke = std::string("fill=\"none\" stroke-width=\"2.5\" stroke=\"") +
-                               kColours[index % std::size(kColours)] + "\"" +
-                               (series.dashed ? " stroke-dasharray=\"7 4\"" : "");
+                               colour + "\"" + (series.dashed ? " stroke-dasharray=\"7 4\"" : "");
     std::string points;
     const auto add = [&](const ChartPoint& point) {
       points += Coordinate(X(point.x)) + "," + Coordinate(Y(point.y)) + " ";
@@ -128,6 +160,7 @@ class Drawing {
         add(CutAt(*before, point, chart_.x_min));
       }
       if (inside) add(point);
+      if (inside && point.y_error > 0) ErrorBar(point, colour);
       if (before != nullptr && before->x < chart_.x_max && point.x > chart_.x_max) {
         add(CutAt(*before, point, chart_.x_max));
       }
@@ -160,6 +193,7 @@ class Drawing {
 
   const Chart& chart_;
   const Decades decades_;
+  const Steps steps_;
   std::string svg_;
 };
 

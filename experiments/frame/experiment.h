@@ -1,0 +1,46 @@
+// What `./run experiments` is made of: functions that measure something which the literature has
+// published, and return tables and pictures.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compare/report.h"
+
+namespace rocksieve::experiments {
+
+struct Settings {
+  bool quick = false;     // smaller inputs, fewer repeats
+  std::string directory;  // exists; for files that an experiment leaves or needs in between
+  // A directory in which Node finds the npm packages of the published run; empty: do not run them.
+  std::string npm_directory;
+};
+
+struct Run {
+  Settings settings;
+  bench::Failures failures;  // sentences; one makes the program fail
+  std::function<void(const std::string& step)> progress;
+};
+
+struct Picture {
+  std::string name;  // of the file, without .svg
+  std::string svg;
+};
+
+struct Outcome {
+  std::vector<bench::Table> tables;
+  std::vector<Picture> pictures;
+};
+
+struct Experiment {
+  const char* name;   // for --only, and in JSON
+  const char* about;  // a line for --help
+  Outcome (*measure)(Run* run);
+};
+
+// All of them, in the order in which they run. A new one: a folder beside this one, its function
+// declared and listed in all_experiments.cc.
+const std::vector<Experiment>& AllExperiments();
+
+}  // namespace rocksieve::experiments

@@ -1,0 +1,102 @@
+#include "hyphenation/hyphenation.h"
+
+#include <filesystem>
+
+#include "frame/word_list.h"
+#include "hyphenation/measure.h"
+#include "hyphenation/pictures.h"
+#include "hyphenation/published_run.h"
+#include "text.h"
+
+namespace rocksieve::experiments {
+namespace {
+
+using Kind = bench::Column::Kind;
+
+nlohmann::json RowOf(const HyphenationResult& result) {
+  nlohmann::json row = {{"part", result.contender},
+                        {"set", result.contender},
+                        {"exact", result.exact},
+                        {"observed_rate", result.observed_rate},
+                        {"memory_bytes", result.memory_bytes},
+                        {"lookups_saved", result.lookups_saved}};
+  if (!result.exact) {
+    row["rate"] = result.rate;
+    row["expected_rate"] = result.expected_rate;
+  }
+  AddMean("initialisation_us", result.initialisation_us, &row);
+  AddMean("lookup_ns", result.lookup_ns, &row);
+  AddMean("run_ns", result.run_ns, &row);
+  return row;
+}
+
+bench::Table Present(const HyphenationResults& results, const HyphenationSettings& settings) {
+  bench::Table table;
+  table.name = "hyphenation";
+  table.title = "HYPHENATION";
+  table.explanation =
+      tools::Thousands(results.words) + " words of wamerican-insane (" +
+      tools::Thousands(results.listed_exceptions) + " of them exceptions), " +
+      tools::Thousands(results.exceptions) + " exceptions of TeX's patterns, of which " +
+      tools::Thousands(results.changed_by_patterns) +
+      " would be hyphenated otherwise by the patterns alone. A set of the exceptions is asked for "
+      "each word; a hit sends the word to the exact table, and all but exceptions go to the "
+      "patterns (libhyphen). Times of one thread, means of " +
+      std::to_string(settings.repeats) +
+      " repeats with half the width of the 95 % confidence interval (Student's t): "
+      "initialisation, in microseconds; lookups in set and table, and the whole run with the "
+      "patterns, in nanoseconds per word. Without any set: " +
+      bench::Significant(results.no_filter_ns.value, 3) + " +- " +
+      bench::Significant(results.no_filter_ns.half_width, 2) +
+      " ns for a lookup in the exact table; the patterns alone: " +
+      bench::Significant(results.patterns_ns.value, 3) + " +- " +
+      bench::Significant(results.patterns_ns.half_width, 2) +
+      " ns. Saved: words that did not have to go to the exact table.";
+  table.columns = {{"set", "", "set", Kind::kText},
+                   {"rate", "rate, %", "asked", Kind::kPercent, 3},
+                   {"expected_rate", "", "expected", Kind::kPercent, 3},
+                   {"observed_rate", "", "observed", Kind::kPercent, 3},
+                   {"memory_bytes", "memory", "bytes", Kind::kFixed, 0},
+                   {"lookups_saved", "saved", "%", Kind::kPercent, 4},
+                   {"initialisation_us", "initiali-", "sation", Kind::kFixed, 1},
+                   {"initialisation_us_half_width_95", "", "+-", Kind::kFixed, 1},
+                   {"lookup_ns", "", "lookup", Kind::kFixed, 2},
+                   {"lookup_ns_half_width_95", "", "+-", Kind::kFixed, 2},
+                   {"run_ns", "whole", "run", Kind::kFixed, 1},
+                   {"run_ns_half_width_95", "", "+-", Kind::kFixed, 1}};
+  for (const HyphenationResult& result : results.results) table.rows.push_back(RowOf(result));
+  return table;
+}
+
+}  // namespace
+
+Outcome MeasureHyphenation(Run* run) {
+  HyphenationSettings settings;
+  settings.rates = {0.01, 0.02, 0.03, 0.05, 0.07, 0.10, 0.15, 0.20};
+  if (run->settings.quick) {
+    settings.rates = {0.01, 0.03, 0.20};
+    settings.repeats = 10;
+    settings.lookup_stride = 8;
+    settings.hyphenation_stride = 64;
+    settings.published_stride = 256;
+  }
+  const std::string directory = run->settings.directory + "/hyphenation";
+  std::filesystem::create_directories(directory);
+  const Patterns patterns(directory);
+  const std::vector<std::string> words = InsaneWords();
+  const std::vector<HyphenatedWord> exceptions = AmericanExceptions();
+  const HyphenationResults ours = MeasureSets(settings, words, exceptions, patterns, run);
+  Outcome outcome;
+  outcome.tables.push_back(Present(ours, settings));
+  outcome.pictures = HyphenationPictures(ours, "");
+  if (!run->settings.npm_directory.empty()) {
+    const HyphenationResults theirs = MeasurePublished(settings, words, exceptions, run);
+    outcome.tables.push_back(PresentPublished(settings, theirs, ours));
+    for (Picture& picture : HyphenationPictures(theirs, "published_")) {
+      outcome.pictures.push_back(std::move(picture));
+    }
+  }
+  return outcome;
+}
+
+}  // namespace rocksieve::experiments

@@ -1,0 +1,184 @@
+#include "hyphenation/measure.h"
+
+#include <memory>
+#include <unordered_map>
+
+#include "compare/clock.h"
+#include "hyphenation/member_sets.h"
+
+namespace rocksieve::experiments {
+namespace {
+
+using Clock = bench::CpuClock;
+using ExactTable = std::unordered_map<std::string, HyphenPoints>;
+
+// Builds at once, of which a sample of the initialisation is the mean: one is too short.
+constexpr int kBuildsPerSample = 10;
+
+struct Seat {
+  const Contender* contender = nullptr;
+  std::unique_ptr<const KeySet> set;
+  HyphenationResult result;
+  std::vector<double> initialisation_us, lookup_ns, run_ns;
+};
+
+// Nanoseconds per word of body(word), over every stride-th word.
+template <typename Body>
+double TimePerWord(const std::vector<std::string>& words, size_t stride, Body body) {
+  const double start = Clock::Nanoseconds();
+  for (size_t i = 0; i < words.size(); i += stride) body(words[i]);
+  const auto count = static_cast<double>((words.size() + stride - 1) / stride);
+  return (Clock::Nanoseconds() - start) / count;
+}
+
+class Session {
+ public:
+  Session(const HyphenationSettings& settings, const std::vector<std::string>& words,
+          const std::vector<HyphenatedWord>& exceptions, const Patterns& patterns, Run* run)
+      : settings_(settings), words_(words), patterns_(patterns), run_(run) {
+    for (const HyphenatedWord& exception : exceptions) {
+      exact_.emplace(exception.word, exception.points);
+      keys_.push_back(exception.word);
+    }
+  }
+
+  HyphenationResults Measure() {
+    HyphenationResults results;
+    results.words = words_.size();
+    results.exceptions = keys_.size();
+    for (const std::string& word : words_) results.listed_exceptions += exact_.count(word);
+    for (const auto& [word, points] : exact_) {
+      results.changed_by_patterns += patterns_.PointsOf(word) != points;
+    }
+    TakeSeats();
+    for (Seat& seat : seats_) CountOnce(&seat);
+    std::vector<double> patterns_ns, no_filter_ns;
+    for (int repeat = 0; repeat < settings_.repeats; repeat++) {
+      run_->progress("repeat " + std::to_string(repeat + 1) + " of " +
+                     std::to_string(settings_.repeats));
+      patterns_ns.push_back(TimePatterns());
+      no_filter_ns.push_back(TimeExactTable());
+      for (Seat& seat : seats_) Sample(&seat);
+    }
+    results.patterns_ns = MeanOf(patterns_ns);
+    results.no_filter_ns = MeanOf(no_filter_ns);
+    for (Seat& seat : seats_) {
+      seat.result.initialisation_us = MeanOf(seat.initialisation_us);
+      seat.result.lookup_ns = MeanOf(seat.lookup_ns);
+      seat.result.run_ns = MeanOf(seat.run_ns);
+      results.results.push_back(seat.result);
+    }
+    return results;
+  }
+
+ private:
+  void TakeSeats() {
+    contenders_ = Contenders();
+    for (const Contender& contender : contenders_) {
+      for (const double rate : contender.exact ? std::vector<double>{0} : settings_.rates) {
+        Seat& seat = seats_.emplace_back();
+        seat.contender = &contender;
+        seat.set = contender.make(keys_, rate);
+        seat.result.contender = contender.name;
+        seat.result.exact = contender.exact;
+        seat.result.rate = rate;
+        seat.result.expected_rate = seat.set->ExpectedFalsePositiveRate();
+        seat.result.memory_bytes = seat.set->MemoryBytes();
+      }
+    }
+  }
+
+  // What does not change from repeat to repeat: the hits, and whether all comes out right.
+  void CountOnce(Seat* seat) {
+    run_->progress("counting, " + seat->result.contender);
+    size_t hits = 0, false_hits = 0;
+    for (const std::string& word : words_) {
+      const bool hit = seat->set->MayContain(word);
+      const bool exception = exact_.count(word) > 0;
+      hits += hit;
+      false_hits += hit && !exception;
+    }
+    for (const std::string& key : keys_) seat->result.lost += !seat->set->MayContain(key);
+    if (seat->result.lost > 0) {
+      run_->failures.push_back("hyphenation: " + seat->result.contender + " lost exceptions");
+    }
+    const auto words = static_cast<double>(words_.size());
+    seat->result.lookups_saved = 1 - static_cast<double>(hits) / words;
+    const double absent = words - static_cast<double>(hits - false_hits);
+    seat->result.observed_rate = static_cast<double>(false_hits) / absent;
+    if (seat->result.exact && false_hits > 0) {
+      run_->failures.push_back("hyphenation: " + seat->result.contender + " is not exact");
+    }
+  }
+
+  double TimePatterns() const {
+    HyphenPoints points = 0;
+    const double time =
+        TimePerWord(words_, settings_.hyphenation_stride,
+                    [&](const std::string& word) { points ^= patterns_.PointsOf(word); });
+    Use(points);
+    return time;
+  }
+
+  double TimeExactTable() const {
+    size_t found = 0;
+    const double time = TimePerWord(words_, settings_.lookup_stride, [&](const std::string& word) {
+      found += exact_.find(word) != exact_.end();
+    });
+    Use(found);
+    return time;
+  }
+
+  void Sample(Seat* seat) const {
+    const double start = Clock::Nanoseconds();
+    for (int i = 0; i < kBuildsPerSample; i++) {
+      Use(seat->contender->make(keys_, seat->result.rate)->MemoryBytes());
+    }
+    seat->initialisation_us.push_back((Clock::Nanoseconds() - start) / kBuildsPerSample / 1000);
+
+    const KeySet& set = *seat->set;
+    size_t found = 0;
+    seat->lookup_ns.push_back(
+        TimePerWord(words_, settings_.lookup_stride, [&](const std::string& word) {
+          if (set.MayContain(word)) found += exact_.find(word) != exact_.end();
+        }));
+    Use(found);
+
+    HyphenPoints points = 0;
+    seat->run_ns.push_back(
+        TimePerWord(words_, settings_.hyphenation_stride,
+                    [&](const std::string& word) { points ^= Hyphenate(set, word); }));
+    Use(points);
+  }
+
+  HyphenPoints Hyphenate(const KeySet& set, const std::string& word) const {
+    if (set.MayContain(word)) {
+      const auto found = exact_.find(word);
+      if (found != exact_.end()) return found->second;
+    }
+    return patterns_.PointsOf(word);
+  }
+
+  // Keeps the compiler from leaving out what led to the value.
+  static void Use(uint64_t value) { asm volatile("" : : "r"(value) : "memory"); }
+
+  const HyphenationSettings& settings_;
+  const std::vector<std::string>& words_;
+  const Patterns& patterns_;
+  Run* const run_;
+  ExactTable exact_;
+  std::vector<std::string> keys_;
+  std::vector<Contender> contenders_;
+  std::vector<Seat> seats_;
+};
+
+}  // namespace
+
+HyphenationResults MeasureSets(const HyphenationSettings& settings,
+                               const std::vector<std::string>& words,
+                               const std::vector<HyphenatedWord>& exceptions,
+                               const Patterns& patterns, Run* run) {
+  return Session(settings, words, exceptions, patterns, run).Measure();
+}
+
+}  // namespace rocksieve::experiments

@@ -1,0 +1,16 @@
+// The plots of the hyphenation experiment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frame/experiment.h"
+#include "hyphenation/measure.h"
+
+namespace rocksieve::experiments {
+
+// Their names: PREFIX, then hyphenation_ and what is shown.
+std::vector<Picture> HyphenationPictures(const HyphenationResults& results,
+                                         const std::string& prefix);
+
+}  // namespace rocksieve::experiments

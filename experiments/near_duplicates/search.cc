@@ -1,0 +1,95 @@
+#include "near_duplicates/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "compare/clock.h"
+
+namespace rocksieve::experiments {
+namespace {
+
+MinHash SignatureOf(const ElementSet& set, const MinHashOptions& options) {
+  MinHash signature(options);
+  for (const uint32_t& element : set) {
+    signature.Add({reinterpret_cast<const char*>(&element), sizeof(element)});
+  }
+  return signature;
+}
+
+using IdPair = std::pair<uint64_t, uint64_t>;
+
+std::vector<BinCounts> CountBins(const AllPairs& truth, const std::vector<MinHash>& signatures,
+                                 const std::vector<IdPair>& candidates, const LshOptions& options) {
+  std::vector<BinCounts> bins(kBins);
+  for (const SimilarPair& pair : truth.listed) {
+    const double similarity = pair.similarity;
+    const double error =
+        MinHash::Jaccard(signatures[pair.a], signatures[pair.b]).value - similarity;
+    BinCounts& bin = bins[BinOf(similarity)];
+    bin.pairs++;
+    bin.similarity += similarity;
+    bin.met += std::binary_search(candidates.begin(), candidates.end(), IdPair(pair.a, pair.b));
+    bin.within_003 += std::abs(error) <= 0.03 ? 1 : 0;
+    bin.error += error;
+    bin.squared_error += error * error;
+    bin.expected_squared +=
+        similarity * (1 - similarity) / static_cast<double>(options.signature.size);
+    bin.expected_met += options.banding.CandidateProbability(similarity);
+  }
+  return bins;
+}
+
+}  // namespace
+
+size_t BinOf(double similarity) {
+  // 0.3 * 10 is below 3 in floating point; no two similarities that differ are as near.
+  return std::min(static_cast<size_t>(10 * similarity + 1e-9), kBins - 1);
+}
+
+SearchResult Search(const Corpus& corpus, const AllPairs& truth, const LshOptions& options,
+                    double threshold) {
+  SearchResult result;
+  double start = bench::CpuClock::Nanoseconds();
+  std::vector<MinHash> signatures;
+  for (const ElementSet& set : corpus.sets) {
+    signatures.push_back(SignatureOf(set, options.signature));
+  }
+  result.signing_seconds = 1e-9 * (bench::CpuClock::Nanoseconds() - start);
+
+  start = bench::CpuClock::Nanoseconds();
+  LshIndex index(options);
+  for (size_t i = 0; i < signatures.size(); i++) index.Add(i, signatures[i]);
+  const std::vector<IdPair> candidates = index.CandidatePairs();
+  for (const auto& [a, b] : candidates) {
+    result.found += JaccardOf(corpus.sets[a], corpus.sets[b]) >= threshold ? 1 : 0;
+  }
+  result.search_seconds = 1e-9 * (bench::CpuClock::Nanoseconds() - start);
+
+  result.candidates = candidates.size();
+  for (const auto& [a, b] : candidates) {
+    if (MinHash::Jaccard(signatures[a], signatures[b]).value < threshold) continue;
+    result.found_by_estimate++;
+    result.wrong_by_estimate += JaccardOf(corpus.sets[a], corpus.sets[b]) < threshold ? 1 : 0;
+  }
+  result.bins = CountBins(truth, signatures, candidates, options);
+  return result;
+}
+
+ExpectedCandidates Expect(const AllPairs& truth, const LshBanding& banding, double threshold) {
+  ExpectedCandidates expected;
+  for (const SimilarPair& pair : truth.listed) {
+    const double probability = banding.CandidateProbability(pair.similarity);
+    expected.all += probability;
+    if (pair.similarity >= threshold) expected.similar += probability;
+  }
+  for (size_t i = 0; i < truth.unlisted.size(); i++) {
+    // Unrelated sets are many, and share nothing; of the others the middle of their thousandth.
+    const double similarity = i == 0 ? 0 : (static_cast<double>(i) + 0.5) / 1000;
+    expected.all +=
+        static_cast<double>(truth.unlisted[i]) * banding.CandidateProbability(similarity);
+  }
+  return expected;
+}
+
+}  // namespace rocksieve::experiments

@@ -1,0 +1,41 @@
+// An exact set of keys in memory: std::unordered_set, with the verbs of the other types. The plain
+// answer that everything else is measured against.
+//
+// Thread safety: const members from any number of threads at once, as long as none calls another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace rocksieve {
+
+class HashTable {
+ public:
+  // Room for so many keys from the start; more come in as well.
+  explicit HashTable(uint64_t keys = 0) { keys_.reserve(keys); }
+
+  // A key that is there already changes nothing.
+  void Add(std::string_view key);
+  // Exact: whether it was added and not removed.
+  bool MayContain(std::string_view key) const;
+  // False: it was not there.
+  bool Remove(std::string_view key);
+
+  uint64_t size() const { return keys_.size(); }
+  // What is asked from the allocator, which takes some 8 to 16 bytes more for each key. Reads all
+  // keys.
+  size_t MemoryBytes() const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;  // so that a query copies no key
+    size_t operator()(std::string_view key) const;
+  };
+  std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
+};
+
+}  // namespace rocksieve

@@ -1,0 +1,49 @@
+// The frame of every serialised type of the toolbox (docs/formats/toolbox.md), little-endian:
+//
+//   magic      "RSTB"
+//   version    u8, 1
+//   type       u8, FrameType
+//   length     u64, bytes of the payload
+//   payload
+//   check      u64, XXH3-64 (seed 0) of everything before it
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rocksieve {
+
+// Stored: the values never change.
+enum class FrameType : uint8_t {
+  kBloom = 1,
+  kScalableBloom = 2,
+  kCountingBloom = 3,
+  kPartitionedBloom = 4,
+  kCuckoo = 5,
+  kCuckooTable = 6,
+  kHashCompaction = 7,
+  kCountMin = 8,
+  kTopK = 9,
+  kFlajoletMartin = 10,
+  kHyperLogLog = 11,
+  kKMinimumValues = 12,
+  kMinHash = 13,
+  kLshIndex = 14,
+  kFilterTree = 15,
+};
+
+// "Bloom filter", "count-min sketch", ...; for error messages.
+std::string_view FrameTypeName(FrameType type);
+
+std::string WriteFrame(FrameType type, std::string_view payload);
+
+// The payload, inside of `bytes`, which must be the frame and nothing more. If they are not,
+// std::nullopt, and *error (may be null) says whether they are foreign, cut off, damaged, of an
+// unknown version, or another type's. An intact frame says only that these are the bytes that
+// somebody wrote, not that he meant well: payloads must be checked as if there were no check word.
+std::optional<std::string_view> ReadFrame(std::string_view bytes, FrameType type,
+                                          std::string* error);
+
+}  // namespace rocksieve

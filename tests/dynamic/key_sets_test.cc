@@ -1,0 +1,349 @@
+// Every type that holds a set of keys, through one interface; then the hash tables and hash
+// compaction by themselves.
+#include <rocksieve/dynamic/key_set.h>
+
+#include <cmath>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <rocksieve/dynamic/cuckoo_table.h>
+#include <rocksieve/dynamic/hash_compaction.h>
+#include <rocksieve/dynamic/hash_table.h>
+
+#include "dynamic/frame.h"
+#include "dynamic/hash_compaction_options.h"
+#include "dynamic/toolbox_support.h"
+#include "format/byte_io.h"
+
+namespace rocksieve {
+namespace {
+
+using testing::HasSubstr;
+
+double Margin(double mean) { return 5 * std::sqrt(mean); }
+
+TEST(KeySets, HoldTheirKeysAtTheirRate) {
+  for (KeySetKind kind : kKeySetKinds) {
+    for (double rate : {0.2, 0.01, 0.0005}) {
+      SCOPED_TRACE(testing::Message() << KeySetName(kind) << " " << rate);
+      constexpr int kKeys = 20000, kProbes = 100000;
+      const std::unique_ptr<KeySet> set = NewKeySet(kind, kKeys, rate);
+      for (int i = 0; i < kKeys; i++) ASSERT_TRUE(set->Add("key" + std::to_string(i)));
+      for (int i = 0; i < kKeys; i++) ASSERT_TRUE(set->MayContain("key" + std::to_string(i)));
+      EXPECT_LE(set->ExpectedFalsePositiveRate(), rate * 1.02);
+      int passed = 0;
+      for (int i = 0; i < kProbes; i++) passed += set->MayContain("other" + std::to_string(i));
+      const double expected = kProbes * set->ExpectedFalsePositiveRate();
+      EXPECT_NEAR(passed, expected, Margin(expected));
+    }
+  }
+}
+
+// The table of docs/toolbox.md: bits per key, beside the theory there.
+TEST(KeySets, AreAsSmallAsDocumented) {
+  struct Sizes {
+    KeySetKind kind;
+    double bits_at[4];
+  };
+  constexpr double kRates[] = {0.1, 0.01, 0.001, 0.0001};
+  for (const Sizes& sizes : {Sizes{KeySetKind::kBloomFilter, {4.8, 9.6, 14.4, 19.2}},
+                             {KeySetKind::kCuckooFilter, {7.4, 10.5, 13.7, 17.9}},
+                             {KeySetKind::kHashCompaction, {6.4, 10.7, 14.6, 18.3}}}) {
+    for (int i = 0; i < 4; i++) {
+      constexpr uint64_t kKeys = 200000;
+      const auto set = NewKeySet(sizes.kind, kKeys, kRates[i]);
+      EXPECT_NEAR(static_cast<double>(set->MemoryBytes()) * 8 / kKeys, sizes.bits_at[i], 0.06)
+          << KeySetName(sizes.kind) << " " << kRates[i];
+    }
+  }
+  // Words of 6 to 11 bytes.
+  for (const auto& [kind, most_bytes] :
+       {std::pair(KeySetKind::kCuckooTable, 22), std::pair(KeySetKind::kHashTable, 60)}) {
+    const auto set = NewKeySet(kind, 100000, 0);
+    for (int i = 0; i < 100000; i++) set->Add("word-" + std::to_string(i));
+    EXPECT_LE(set->MemoryBytes(), 100000u * static_cast<size_t>(most_bytes)) << KeySetName(kind);
+    EXPECT_GE(set->MemoryBytes(), 100000u * 15) << KeySetName(kind);
+  }
+}
+
+template <typename Table>
+void CompareWithASet(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Table table;
+  std::set<std::string> truth;
+  const std::string tail(300, 'x');  // lengths of one byte and of two
+  for (int step = 0; step < 60000; step++) {
+    // Grows for a while, then shrinks to nothing.
+    const uint64_t number = random() % 6000;
+    std::string key = number == 0 ? "" : std::string(1, '\0') + std::to_string(number);
+    if (number % 50 == 1) key += tail;
+    if (random() % 8 < (step < 30000 ? 6u : 2u)) {
+      table.Add(key);
+      truth.insert(key);
+    } else {
+      ASSERT_EQ(table.Remove(key), truth.erase(key) == 1);
+    }
+    ASSERT_EQ(table.MayContain(key), truth.count(key) == 1);
+    ASSERT_EQ(table.size(), truth.size());
+  }
+  for (const std::string& key : truth) ASSERT_TRUE(table.Remove(key));
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_FALSE(table.Remove("1"));
+}
+
+TEST(HashTable, AgreesWithASetInLockstep) { CompareWithASet<HashTable>(1); }
+TEST(CuckooTable, AgreesWithASetInLockstep) { CompareWithASet<CuckooTable>(2); }
+
+TEST(CuckooTable, GrowsByItselfAndGivesMemoryBack) {
+  CuckooTable table;
+  for (int i = 0; i < 100000; i++) {
+    table.Add("key" + std::to_string(i));
+    if (i >= 100) {
+      ASSERT_GE(table.Load(), 0.6) << i;
+    }
+  }
+  for (int i = 0; i < 100000; i++) ASSERT_TRUE(table.MayContain("key" + std::to_string(i)));
+  table.ShrinkToFit();
+  const size_t full = table.MemoryBytes();
+  for (int i = 0; i < 90000; i++) ASSERT_TRUE(table.Remove("key" + std::to_string(i)));
+  table.ShrinkToFit();
+  EXPECT_LT(table.MemoryBytes() + 600000, full);
+}
+
+TEST(CuckooTable, WhatWasPlannedForFitsWithoutGrowing) {
+  for (uint64_t keys : {1, 10, 100, 1000, 30000}) {
+    CuckooTableOptions options;
+    options.keys = keys;
+    options.seed = keys;
+    CuckooTable table(options);
+    const size_t empty = table.MemoryBytes();
+    uint64_t key_bytes = 0;
+    for (uint64_t i = 0; i < keys; i++) {
+      table.Add(std::to_string(i));
+      key_bytes += 1 + std::to_string(i).size();
+    }
+    table.ShrinkToFit();
+    EXPECT_LE(table.MemoryBytes(), empty + key_bytes + 32) << keys;
+  }
+}
+
+// The example of docs/formats/toolbox.md.
+TEST(CuckooTable, HasTheDocumentedBytes) {
+  CuckooTableOptions options;
+  options.seed = 7;
+  CuckooTable table(options);
+  for (const char* key : {"plum", "pear", "apple", "", "pear", "fig"}) table.Add(key);
+  ASSERT_TRUE(table.Remove("fig"));
+  EXPECT_EQ(ToHex(table.Serialize()),
+            "5253544201061a0000000000000007000000000000000400056170706c65047065617204706c756d06ccf7"
+            "dc6fbf1cd5");
+}
+
+TEST(CuckooTable, HasTheGoldenBytes) {
+  CuckooTableOptions options;
+  options.seed = UINT64_MAX;
+  CuckooTable table(options);
+  for (int i = 39; i >= 0; i--) table.Add("key" + std::to_string(i));
+  table.Add(std::string(50, '?'));
+  std::string long_key;
+  for (int i = 0; i < 50; i++) long_key += "long";
+  table.Add(long_key);
+  ASSERT_TRUE(table.Remove(std::string(50, '?')));
+  EXPECT_EQ(ToHex(table.Serialize()), ToHex(GoldenBytes("cuckoo_table")));
+  std::string error;
+  const auto read = CuckooTable::Deserialize(GoldenBytes("cuckoo_table"), &error);
+  ASSERT_TRUE(read) << error;
+  EXPECT_EQ(read->SortedKeys(), table.SortedKeys());
+}
+
+TEST(CuckooTable, DamagedBytesAreAnError) {
+  CuckooTable table;
+  for (int i = 0; i < 30; i++) table.Add(std::to_string(i));
+  ExpectRefusesDamage<CuckooTable>(table.Serialize(), FrameType::kCuckooTable);
+  std::string error;
+  const std::string seed(8, '\0');
+  for (const std::string& payload :
+       {std::string(), seed, seed + "\x02\x01z", seed + "\x02\x01z\x01y", seed + "\x02\x01z\x01z",
+        seed + "\x01\x01zz", seed + "\xff\xff\xff\xff\xff\xff\xff\xff\x7f", seed + "\x01\x05z"}) {
+    EXPECT_FALSE(CuckooTable::Deserialize(WriteFrame(FrameType::kCuckooTable, payload), &error));
+    EXPECT_THAT(error, HasSubstr("not so many keys"));
+  }
+  CuckooTableOptions options;
+  options.keys = UINT64_MAX;
+  EXPECT_THROW(CuckooTable{options}, std::invalid_argument);
+}
+
+TEST(HashCompaction, SlotsArePrime) {
+  int primes = 0;
+  for (uint64_t n = 0; n < 1000; n++) primes += IsPrime(n);
+  EXPECT_EQ(primes, 168);
+  EXPECT_TRUE(IsPrime(HashCompactionOptions::kMostSlots)) << "so that rounding stays within it";
+  HashCompactionOptions options;
+  options.slots = 1000;
+  options.value_bits = 10;
+  EXPECT_EQ(HashCompaction(options).options().slots, 1009u);
+}
+
+TEST(HashCompaction, TakesTheLoadThatNeedsTheFewestBits) {
+  for (double rate : {0.2, 0.05, 0.01, 1e-4, 1e-8}) {
+    const auto options = HashCompactionOptions::ForKeys(100000, rate);
+    const double bits = static_cast<double>(options.slots) * options.value_bits;
+    EXPECT_LE(HashCompactionRate(options.value_bits, 1e5 / static_cast<double>(options.slots)),
+              rate * (1 + 1e-9));
+    for (int other_bits = 2; other_bits <= 48; other_bits++) {
+      double load = 0.999;
+      while (HashCompactionRate(other_bits, load) > rate) load -= 0.001;
+      if (load > 0) {
+        EXPECT_LT(bits, 1e5 / load * other_bits * 1.01) << rate << " " << other_bits;
+      }
+    }
+  }
+}
+
+// The formula of the rate beside the rate, at several loads.
+TEST(HashCompaction, MissingKeysPassAtTheExpectedRate) {
+  HashCompactionOptions options;
+  options.slots = 20011;
+  options.value_bits = 8;
+  HashCompaction table(options);
+  std::mt19937_64 random(3);
+  for (double load : {0.1, 0.5, 0.8, 0.9, 0.97}) {
+    while (table.Load() < load) ASSERT_TRUE(table.AddHash(random()));
+    constexpr int kProbes = 200000;
+    int passed = 0;
+    for (int i = 0; i < kProbes; i++) passed += table.MayContainHash(random());
+    const double expected = kProbes * table.ExpectedFalsePositiveRate();
+    // Probes share their paths through one table: its own spread is about as large as theirs.
+    EXPECT_NEAR(passed, expected, 2 * Margin(expected)) << load;
+  }
+}
+
+TEST(HashCompaction, OmitsKeysAsOftenAsStated) {
+  HashCompactionOptions options;
+  options.slots = 211;
+  options.value_bits = 14;
+  std::mt19937_64 random(5);
+  constexpr int kTables = 4000;
+  for (uint64_t keys : {20, 100, 190, 205}) {
+    int omitted_any = 0;
+    for (int i = 0; i < kTables; i++) {
+      HashCompaction table(options);
+      for (uint64_t key = 0; key < keys; key++) ASSERT_TRUE(table.AddHash(random()));
+      omitted_any += table.size() < keys;
+    }
+    const double expected =
+        kTables * HashCompactionOmissionProbability(options.slots, options.value_bits, keys);
+    EXPECT_NEAR(omitted_any, expected, Margin(expected)) << keys;
+  }
+}
+
+TEST(HashCompaction, LosesNothingWhenFull) {
+  for (uint64_t slots : {2, 3, 5, 101, 1009}) {
+    for (int bits : {2, 9, 48}) {
+      HashCompactionOptions options;
+      options.slots = slots;
+      options.value_bits = bits;
+      HashCompaction table(options);
+      std::mt19937_64 random(slots);
+      std::vector<uint64_t> added;
+      uint64_t hash = random();
+      for (; table.AddHash(hash); hash = random()) added.push_back(hash);
+      EXPECT_EQ(table.size(), slots - 1);
+      const HashCompaction before = table;
+      EXPECT_FALSE(table.AddHash(hash));
+      EXPECT_EQ(table, before);
+      const auto read = HashCompaction::Deserialize(table.Serialize(), nullptr);
+      ASSERT_TRUE(read);
+      EXPECT_EQ(*read, table);
+      EXPECT_EQ(read->size(), table.size());
+      for (uint64_t key : added) ASSERT_TRUE(read->MayContainHash(key));
+    }
+  }
+}
+
+// The example of docs/formats/toolbox.md.
+TEST(HashCompaction, HasTheDocumentedBytes) {
+  HashCompactionOptions options;
+  options.slots = 7;
+  options.value_bits = 11;
+  options.seed = 9;
+  HashCompaction table(options);
+  for (const char* key : {"apple", "pear", "plum", "fig"}) ASSERT_TRUE(table.Add(key));
+  EXPECT_EQ(ToHex(table.Serialize()),
+            "5253544201071b0000000000000007000000000000000b0900000000000000d25d03000000004a951359b1"
+            "da6030ae5a27");
+}
+
+TEST(HashCompaction, RefusesOptionsThatMakeNoSense) {
+  HashCompactionOptions options;
+  for (uint64_t slots : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40}) {
+    options.slots = slots;
+    options.value_bits = 8;
+    EXPECT_THROW(HashCompaction{options}, std::invalid_argument);
+  }
+  for (int bits : {1, 49}) {
+    options.slots = 10;
+    options.value_bits = bits;
+    EXPECT_THROW(HashCompaction{options}, std::invalid_argument);
+  }
+  EXPECT_THROW(HashCompactionOptions::ForKeys(0, 0.1), std::invalid_argument);
+  EXPECT_THROW(HashCompactionOptions::ForKeys(10, NAN), std::invalid_argument);
+  EXPECT_THROW(HashCompactionOptions::ForKeys(uint64_t{1} << 41, 0.1), std::invalid_argument);
+}
+
+TEST(HashCompaction, HasTheGoldenBytes) {
+  for (const auto& [name, options] :
+       {std::pair("hash_compaction_9_bits", HashCompactionOptions{47, 9, 0}),
+        std::pair("hash_compaction_48_bits", HashCompactionOptions{41, 48, 3})}) {
+    HashCompaction table(options);
+    for (int i = 0; i < 40; i++) ASSERT_TRUE(table.Add("key" + std::to_string(i)));
+    EXPECT_EQ(ToHex(table.Serialize()), ToHex(GoldenBytes(name)));
+    const auto read = HashCompaction::Deserialize(GoldenBytes(name), nullptr);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(*read, table);
+  }
+}
+
+TEST(HashCompaction, DamagedAndHostileBytesAreAnError) {
+  ExpectRefusesDamage<HashCompaction>(GoldenBytes("hash_compaction_9_bits"),
+                                      FrameType::kHashCompaction);
+  std::string error;
+  struct Hostile {
+    uint64_t slots;
+    uint8_t value_bits;
+    std::string values;
+    const char* error;
+  };
+  for (const Hostile& hostile :
+       {Hostile{1, 8, "a", "slots is 1"},
+        {5, 1, "a", "value_bits is 1"},
+        {5, 49, "a", "value_bits is 49"},
+        {UINT64_MAX, 8, "a", "slots is 1844"},
+        {HashCompactionOptions::kMostSlots, 8, "a", "need 1099511627689 bytes"},
+        {4, 8, "ab\0\0", "need 4 bytes, not 2"},
+        {4, 8, std::string(4, '\0'), "not a prime"},
+        {3, 8, "abc", "no slot is empty"},
+        {3, 7, std::string(3, '\x80'), "after the last slot"}}) {
+    std::string payload;
+    ByteWriter out(&payload);
+    out.U64(hostile.slots);
+    out.U8(hostile.value_bits);
+    out.U64(0);
+    out.Bytes(hostile.values);
+    EXPECT_FALSE(
+        HashCompaction::Deserialize(WriteFrame(FrameType::kHashCompaction, payload), &error));
+    EXPECT_THAT(error, HasSubstr(hostile.error));
+  }
+  EXPECT_FALSE(HashCompaction::Deserialize(WriteFrame(FrameType::kHashCompaction, ""), &error));
+  EXPECT_THAT(error, HasSubstr("cut off"));
+}
+
+}  // namespace
+}  // namespace rocksieve

@@ -1,0 +1,150 @@
+// The estimators as bytes: beside the golden ones, and damaged in every way.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <rocksieve/estimate/count_min_sketch.h>
+#include <rocksieve/estimate/flajolet_martin.h>
+#include <rocksieve/estimate/hyper_log_log.h>
+#include <rocksieve/estimate/k_minimum_values.h>
+#include <rocksieve/estimate/lsh_index.h>
+#include <rocksieve/estimate/min_hash.h>
+#include <rocksieve/estimate/top_k.h>
+
+#include "dynamic/toolbox_support.h"
+#include "format/coding.h"
+#include "hash/key_hash.h"
+
+namespace rocksieve {
+namespace {
+
+// The bytes are the golden ones, and so is what is read from them.
+template <typename T>
+void ExpectGolden(const std::string& name, const T& made) {
+  SCOPED_TRACE(name);
+  const std::string golden = GoldenBytes(name);
+  EXPECT_EQ(ToHex(made.Serialize()), ToHex(golden));
+  std::string error;
+  const std::optional<T> read = T::Deserialize(golden, &error);
+  ASSERT_TRUE(read) << error;
+  EXPECT_EQ(ToHex(read->Serialize()), ToHex(golden));
+}
+
+// The keys `begin` to `end` - 1.
+template <typename T>
+T WithKeys(T to, int begin, int end) {
+  for (int i = begin; i < end; i++) to.Add("key" + std::to_string(i));
+  return to;
+}
+
+template <typename T>
+T WithSquares(T to) {
+  for (int i = 0; i < 200; i++) to.Add("key" + std::to_string(i * i % 64));
+  return to;
+}
+
+TEST(EstimatorBytes, CountMin) {
+  for (const bool conservative : {false, true}) {
+    CountMinOptions options;
+    options.width = 13;
+    options.depth = 3;
+    options.conservative = conservative;
+    options.seed = UINT64_MAX;
+    CountMinSketch sketch = WithSquares(CountMinSketch(options));
+    sketch.Add("many", 1000);
+    const std::string name = conservative ? "count_min_conservative" : "count_min";
+    ExpectGolden(name, sketch);
+    ExpectRefusesDamage<CountMinSketch>(GoldenBytes(name), FrameType::kCountMin);
+  }
+}
+
+TEST(EstimatorBytes, TopK) {
+  for (const auto& [name, counters] : {std::pair("top_k", 7), {"top_k_of_few_keys", 1000}}) {
+    TopKOptions options;
+    options.counters = static_cast<uint64_t>(counters);
+    options.seed = 5;
+    ExpectGolden(name, WithSquares(TopK(options)));
+    ExpectRefusesDamage<TopK>(GoldenBytes(name), FrameType::kTopK);
+  }
+}
+
+TEST(EstimatorBytes, FlajoletMartin) {
+  FlajoletMartinOptions options;
+  options.bitmaps = 32;
+  options.seed = 3;
+  ExpectGolden("flajolet_martin", WithKeys(FlajoletMartin(options), 0, 1000));
+  ExpectRefusesDamage<FlajoletMartin>(GoldenBytes("flajolet_martin"), FrameType::kFlajoletMartin);
+}
+
+TEST(EstimatorBytes, HyperLogLog) {
+  HyperLogLogOptions options;
+  options.precision = 5;
+  options.seed = UINT64_MAX;
+  ExpectGolden("hyper_log_log", WithKeys(HyperLogLog(options), 0, 1000));
+  ExpectRefusesDamage<HyperLogLog>(GoldenBytes("hyper_log_log"), FrameType::kHyperLogLog);
+}
+
+TEST(EstimatorBytes, KMinimumValues) {
+  KMinimumValuesOptions options;
+  options.k = 50;
+  options.seed = 1;
+  const KMinimumValues many = WithKeys(KMinimumValues(options), 0, 1000);
+  ExpectGolden("k_minimum_values", many);
+  ExpectGolden("k_minimum_values_of_few_keys", WithKeys(KMinimumValues(options), 0, 5));
+  options.k = 3;
+  ExpectGolden("k_minimum_values_of_none", KMinimumValues(options));
+  EXPECT_EQ(ToHex(many.Serialize(12)), ToHex(GoldenBytes("k_minimum_values_rounded")));
+  // Whoever writes may choose how the hashes are coded: so they need not be written as they came.
+  ExpectRefusesDamage<KMinimumValues>(GoldenBytes("k_minimum_values_rounded"),
+                                      FrameType::kKMinimumValues, Forms::kMany);
+}
+
+MinHashOptions Signature(uint64_t size, MinHashMethod method, uint64_t seed) {
+  MinHashOptions options;
+  options.size = size;
+  options.method = method;
+  options.seed = seed;
+  return options;
+}
+
+TEST(EstimatorBytes, MinHash) {
+  constexpr MinHashMethod kOne = MinHashMethod::kOnePermutation,
+                          kMany = MinHashMethod::kIndependent;
+  ExpectGolden("min_hash_one_permutation", WithKeys(MinHash(Signature(20, kOne, 0)), 0, 40));
+  ExpectGolden("min_hash_of_few_keys", WithKeys(MinHash(Signature(20, kOne, UINT64_MAX)), 0, 3));
+  ExpectGolden("min_hash_of_none", MinHash(Signature(3, kMany, 0)));
+  ExpectGolden("min_hash_independent", WithKeys(MinHash(Signature(9, kMany, 1)), 0, 40));
+  for (const char* name : {"min_hash_of_few_keys", "min_hash_of_none", "min_hash_independent"}) {
+    ExpectRefusesDamage<MinHash>(GoldenBytes(name), FrameType::kMinHash);
+  }
+}
+
+// The digest stands in docs/formats/toolbox.md. So few values that some places order all of them.
+TEST(EstimatorBytes, BorrowedValues) {
+  const MinHash few = WithKeys(MinHash(Signature(1000, MinHashMethod::kOnePermutation, 5)), 0, 3);
+  std::string bytes;
+  for (const uint64_t value : few.Signature()) {
+    bytes.resize(bytes.size() + 8);
+    StoreLittleEndian64(&bytes[bytes.size() - 8], value);
+  }
+  EXPECT_EQ(HashKey(bytes, 0), 0xC89C075FAE749691u);
+}
+
+TEST(EstimatorBytes, LshIndex) {
+  LshOptions options;
+  options.signature = Signature(30, MinHashMethod::kOnePermutation, 4);
+  options.banding = {10, 3};
+  LshIndex index(options);
+  index.Add(7, WithKeys(MinHash(options.signature), 0, 8));
+  index.Add(1000, WithKeys(MinHash(options.signature), 0, 9));
+  index.Add(UINT64_MAX, WithKeys(MinHash(options.signature), 1, 9));
+  index.Add(8, WithKeys(MinHash(options.signature), 100, 108));
+  ExpectGolden("lsh_index", index);
+  const std::vector<std::pair<uint64_t, uint64_t>> pairs = {
+      {7, 1000}, {7, UINT64_MAX}, {1000, UINT64_MAX}};
+  EXPECT_EQ(index.CandidatePairs(), pairs);
+  ExpectRefusesDamage<LshIndex>(GoldenBytes("lsh_index"), FrameType::kLshIndex);
+}
+
+}  // namespace
+}  // namespace rocksieve

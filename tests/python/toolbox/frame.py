@@ -1,0 +1,82 @@
+"""What all types of docs/formats/toolbox.md share, written from the document alone."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import xxh3  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs/formats/toolbox.md").read_text(encoding="utf-8")
+GOLDEN = ROOT / "tests/golden/toolbox"
+M64 = (1 << 64) - 1
+
+
+def key_hash(key, seed=0):
+    return xxh3.xxh3_64(key.encode() if isinstance(key, str) else key, seed)
+
+
+def mix64(x):
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & M64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & M64
+    return x ^ (x >> 31)
+
+
+def split_mix64(seed, index):
+    return mix64(seed + (index + 1) * 0x9E3779B97F4A7C15 & M64)
+
+
+def upper(x, n):
+    """H(x, n)"""
+    return x * n >> 64
+
+
+def write_frame(kind, payload):
+    head = b"RSTB" + bytes([1, kind]) + len(payload).to_bytes(8, "little") + payload
+    return head + key_hash(head).to_bytes(8, "little")
+
+
+def read_frame(kind, data):
+    assert data[:4] == b"RSTB" and data[4] == 1 and data[5] == kind
+    assert len(data) == 22 + int.from_bytes(data[6:14], "little")
+    assert key_hash(data[:-8]) == int.from_bytes(data[-8:], "little")
+    return data[14:-8]
+
+
+class Reader:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def bytes(self, count):
+        taken = self.data[self.at:self.at + count]
+        assert len(taken) == count
+        self.at += count
+        return taken
+
+    def number(self, count):
+        return int.from_bytes(self.bytes(count), "little")
+
+    def finished(self):
+        return self.at == len(self.data)
+
+
+def golden(name):
+    return bytes.fromhex((GOLDEN / f"{name}.hex").read_text())
+
+
+def expect_golden(test, name, data):
+    """These bytes are the golden file's, which a unit test in C++ compares as well. With
+    ROCKSIEVE_WRITE_GOLDEN in the environment the file is written instead."""
+    import os
+    if "ROCKSIEVE_WRITE_GOLDEN" in os.environ:
+        text = data.hex()
+        lines = [text[i:i + 96] for i in range(0, len(text), 96)]
+        (GOLDEN / f"{name}.hex").write_text("\n".join(lines) + "\n")
+    test.assertEqual(golden(name).hex(), data.hex())
+
+
+def expect_in_page(test, data):
+    """These bytes stand in docs/formats/toolbox.md."""
+    test.assertTrue(f"`{data.hex(' ').upper()}`" in PAGE,
+                    f"not in docs/formats/toolbox.md: `{data.hex(' ').upper()}`")
