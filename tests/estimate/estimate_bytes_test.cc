@@ -12,6 +12,7 @@
 #include <rocksieve/estimate/top_k.h>
 
 #include "dynamic/toolbox_support.h"
+#include "format/byte_io.h"
 #include "format/coding.h"
 #include "hash/key_hash.h"
 
@@ -41,6 +42,75 @@ template <typename T>
 T WithSquares(T to) {
   for (int i = 0; i < 200; i++) to.Add("key" + std::to_string(i * i % 64));
   return to;
+}
+
+// A seed of 0, the bytes and the numbers as varints, and the words: by hand, in a good frame.
+template <typename T>
+bool Reads(FrameType type, const std::vector<uint8_t>& bytes, const std::vector<uint64_t>& varints,
+           const std::vector<uint64_t>& words = {}) {
+  std::string payload;
+  ByteWriter out(&payload);
+  out.U64(0);
+  for (const uint8_t byte : bytes) out.U8(byte);
+  for (const uint64_t varint : varints) out.Varint(varint);
+  for (const uint64_t word : words) out.U64(word);
+  return T::Deserialize(WriteFrame(type, payload), nullptr).has_value();
+}
+
+// What no sequence of calls leads to.
+TEST(EstimatorBytes, ContradictionsAreRefused) {
+  const auto count_min = [](uint8_t conservative, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+    return Reads<CountMinSketch>(FrameType::kCountMin, {conservative}, {2, 2, 3, a, b, c, d});
+  };
+  EXPECT_TRUE(count_min(0, 1, 2, 3, 0));
+  EXPECT_FALSE(count_min(0, 1, 1, 3, 0));  // rows that do not add up
+  EXPECT_FALSE(count_min(0, 1, 2, 2, 0));
+  EXPECT_TRUE(count_min(1, 1, 1, 2, 0));
+  EXPECT_FALSE(count_min(1, 1, 2, 2, 2));
+
+  const auto top_k = [](uint64_t counters, const std::vector<uint64_t>& items) {
+    std::vector<uint64_t> numbers = {counters, 5, items.size() / 4};  // in all 5
+    numbers.insert(numbers.end(), items.begin(), items.end());
+    return Reads<TopK>(FrameType::kTopK, {}, numbers);  // 1: a key of one byte
+  };
+  EXPECT_TRUE(top_k(2, {1, 'a', 3, 1, 1, 'b', 2, 2}));
+  EXPECT_FALSE(top_k(2, {1, 'a', 3, 1, 1, 'a', 2, 2}));  // a key twice
+  EXPECT_FALSE(top_k(2, {1, 'a', 3, 3, 1, 'b', 2, 2}));  // an error above the least count
+  EXPECT_FALSE(top_k(3, {1, 'a', 3, 1, 1, 'b', 2, 0}));  // an error, though all keys fit
+  EXPECT_FALSE(top_k(2, {1, 'a', 3, 1, 1, 'b', 3, 2}));  // more than all
+
+  std::vector<uint8_t> registers(1 + 12, 0);
+  registers[0] = 4;
+  registers[1] = 61;
+  EXPECT_TRUE(Reads<HyperLogLog>(FrameType::kHyperLogLog, registers, {}));
+  registers[1] = 62;
+  EXPECT_FALSE(Reads<HyperLogLog>(FrameType::kHyperLogLog, registers, {}));
+
+  std::vector<uint64_t> bitmaps(16);
+  bitmaps[3] = uint64_t{1} << 59;
+  EXPECT_TRUE(Reads<FlajoletMartin>(FrameType::kFlajoletMartin, {4}, {}, bitmaps));
+  bitmaps[3] = uint64_t{1} << 60;
+  EXPECT_FALSE(Reads<FlajoletMartin>(FrameType::kFlajoletMartin, {4}, {}, bitmaps));
+
+  const auto min_hash = [](uint8_t method, uint64_t first, uint64_t second) {
+    return Reads<MinHash>(FrameType::kMinHash, {method}, {2}, {first, second});
+  };
+  constexpr uint64_t kLow = 5, kHigh = uint64_t{1} << 63, kNone = UINT64_MAX;
+  EXPECT_TRUE(min_hash(1, kLow, kHigh));
+  EXPECT_TRUE(min_hash(1, kNone, kHigh));
+  EXPECT_FALSE(min_hash(1, kHigh, kHigh));  // a hash of the other place
+  EXPECT_FALSE(min_hash(1, kLow, kLow));
+  EXPECT_TRUE(min_hash(2, kHigh, kLow));
+  EXPECT_FALSE(min_hash(2, kHigh, kNone));  // one place without a value, but not all
+  EXPECT_FALSE(min_hash(3, kLow, kHigh));
+
+  const auto lsh_index = [](uint64_t bands, uint64_t rows, uint64_t place) {
+    return Reads<LshIndex>(FrameType::kLshIndex, {1}, {1, bands, rows, 1, 9}, {place});
+  };
+  EXPECT_TRUE(lsh_index(1, 1, kLow));
+  EXPECT_FALSE(lsh_index(1, 1, kNone));  // an empty set
+  EXPECT_FALSE(lsh_index(1, 2, kLow));
+  EXPECT_FALSE(lsh_index(0, 1, kLow));
 }
 
 TEST(EstimatorBytes, CountMin) {

@@ -81,6 +81,9 @@ TEST(Shingles, AnchoredAtStopWordsAsInThePaper) {
   options.chain = 3;
   EXPECT_THAT(Spots(text, options),
               ElementsAre("that:designed:play:prejudices", "against:muslims:fears:terrorism"));
+  options.anchors = {"rally"};  // no stop word, but not in chains all the same
+  options.chain = 1;
+  EXPECT_THAT(Spots("Rally, rally to the flag", options), ElementsAre("rally:flag", "rally:flag"));
   options.chain = 0;
   EXPECT_THROW(SpotShingler{options}, std::invalid_argument);
   EXPECT_THAT(Spots("Home Products Contact Imprint"), IsEmpty());
@@ -384,15 +387,31 @@ TEST(LshIndex, FindsTheFamiliesAndForgetsTheRemoved) {
   EXPECT_EQ(index.CandidatePairs(), read->CandidatePairs());
   for (const auto& entry : sets) EXPECT_TRUE(index.Remove(entry.first));
   EXPECT_EQ(index.size(), 0u);
+  EXPECT_LT(index.MemoryBytes(), memory_bytes / 5);
   EXPECT_THAT(index.CandidatePairs(), IsEmpty());
   EXPECT_EQ(index.Serialize(), LshIndex(options).Serialize());
+}
+
+// All places of a set of one key have the same value; its bands are different ones nevertheless.
+TEST(LshIndex, ASetOfOneKeyMeetsOnlyOthers) {
+  LshOptions options;
+  LshIndex index(options);
+  MinHash one(options.signature);
+  one.Add("apple");
+  EXPECT_TRUE(index.Add(3, one));
+  EXPECT_THAT(index.CandidatePairs(), IsEmpty());
+  EXPECT_TRUE(index.Add(2, one));
+  EXPECT_THAT(index.CandidatePairs(), ElementsAre(std::pair<uint64_t, uint64_t>(2, 3)));
+  EXPECT_TRUE(index.Remove(3));
+  EXPECT_THAT(index.Candidates(one), ElementsAre(2u));
 }
 
 TEST(LshIndex, RefusesWhatItCannotDo) {
   LshOptions options;
   options.signature = Options(12, MinHashMethod::kOnePermutation);
   for (const LshBanding& banding :
-       {LshBanding{0, 1}, LshBanding{1, 0}, LshBanding{5, 3}, LshBanding{uint64_t{1} << 63, 2}}) {
+       {LshBanding{0, 1}, LshBanding{1, 0}, LshBanding{5, 3}, LshBanding{uint64_t{1} << 63, 2},
+        LshBanding{4, uint64_t{1} << 62}}) {
     options.banding = banding;
     EXPECT_THROW(LshIndex{options}, std::invalid_argument);
   }
