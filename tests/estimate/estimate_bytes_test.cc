@@ -12,6 +12,7 @@
 #include <rocksieve/estimate/top_k.h>
 
 #include "dynamic/toolbox_support.h"
+#include "estimate/set_pairs.h"
 #include "format/byte_io.h"
 #include "format/coding.h"
 #include "hash/key_hash.h"
@@ -169,21 +170,14 @@ TEST(EstimatorBytes, KMinimumValues) {
                                       FrameType::kKMinimumValues, Forms::kMany);
 }
 
-MinHashOptions Signature(uint64_t size, MinHashMethod method, uint64_t seed) {
-  MinHashOptions options;
-  options.size = size;
-  options.method = method;
-  options.seed = seed;
-  return options;
-}
-
 TEST(EstimatorBytes, MinHash) {
   constexpr MinHashMethod kOne = MinHashMethod::kOnePermutation,
                           kMany = MinHashMethod::kIndependent;
-  ExpectGolden("min_hash_one_permutation", WithKeys(MinHash(Signature(20, kOne, 0)), 0, 40));
-  ExpectGolden("min_hash_of_few_keys", WithKeys(MinHash(Signature(20, kOne, UINT64_MAX)), 0, 3));
-  ExpectGolden("min_hash_of_none", MinHash(Signature(3, kMany, 0)));
-  ExpectGolden("min_hash_independent", WithKeys(MinHash(Signature(9, kMany, 1)), 0, 40));
+  ExpectGolden("min_hash_one_permutation", WithKeys(MinHash(SignatureOptions(20, kOne, 0)), 0, 40));
+  ExpectGolden("min_hash_of_few_keys",
+               WithKeys(MinHash(SignatureOptions(20, kOne, UINT64_MAX)), 0, 3));
+  ExpectGolden("min_hash_of_none", MinHash(SignatureOptions(3, kMany, 0)));
+  ExpectGolden("min_hash_independent", WithKeys(MinHash(SignatureOptions(9, kMany, 1)), 0, 40));
   for (const char* name : {"min_hash_of_few_keys", "min_hash_of_none", "min_hash_independent"}) {
     ExpectRefusesDamage<MinHash>(GoldenBytes(name), FrameType::kMinHash);
   }
@@ -191,7 +185,8 @@ TEST(EstimatorBytes, MinHash) {
 
 // The digest stands in docs/formats/toolbox.md. So few values that some places order all of them.
 TEST(EstimatorBytes, BorrowedValues) {
-  const MinHash few = WithKeys(MinHash(Signature(1000, MinHashMethod::kOnePermutation, 5)), 0, 3);
+  const MinHash few =
+      WithKeys(MinHash(SignatureOptions(1000, MinHashMethod::kOnePermutation, 5)), 0, 3);
   std::string bytes;
   for (const uint64_t value : few.Signature()) {
     bytes.resize(bytes.size() + 8);
@@ -202,7 +197,7 @@ TEST(EstimatorBytes, BorrowedValues) {
 
 TEST(EstimatorBytes, LshIndex) {
   LshOptions options;
-  options.signature = Signature(30, MinHashMethod::kOnePermutation, 4);
+  options.signature = SignatureOptions(30, MinHashMethod::kOnePermutation, 4);
   options.banding = {10, 3};
   LshIndex index(options);
   index.Add(7, WithKeys(MinHash(options.signature), 0, 8));
