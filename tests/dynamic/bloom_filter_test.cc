@@ -10,21 +10,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dynamic/bloom_support.h"
 #include "dynamic/toolbox_support.h"
-#include "hash/mix.h"
 
 namespace rocksieve {
 namespace {
-
-// Uniform hashes, no two alike, the same in every run.
-constexpr uint64_t kTestSeed = 1970;
-uint64_t TestHash(uint64_t number) { return SplitMix64(kTestSeed, number); }
-
-BloomFilter FilterOf(const BloomFilterOptions& options, uint64_t begin, uint64_t end) {
-  BloomFilter filter(options);
-  for (uint64_t i = begin; i < end; i++) filter.AddHash(TestHash(i));
-  return filter;
-}
 
 TEST(BloomFilter, HoldsItsKeysAtTheRateItWasMadeFor) {
   BloomFilter filter(BloomFilterOptions::ForKeys(20000, 0.01));

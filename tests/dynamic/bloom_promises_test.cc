@@ -10,20 +10,11 @@
 #include <rocksieve/dynamic/bloom_filter.h>
 #include <rocksieve/dynamic/bloom_math.h>
 
+#include "dynamic/bloom_support.h"
 #include "hash/mix.h"
 
 namespace rocksieve {
 namespace {
-
-// Uniform hashes, no two alike, the same in every run.
-constexpr uint64_t kTestSeed = 1970;
-uint64_t TestHash(uint64_t number) { return SplitMix64(kTestSeed, number); }
-
-BloomFilter FilterOf(const BloomFilterOptions& options, uint64_t begin, uint64_t end) {
-  BloomFilter filter(options);
-  for (uint64_t i = begin; i < end; i++) filter.AddHash(TestHash(i));
-  return filter;
-}
 
 struct Compared {
   uint64_t keys;

@@ -8,14 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dynamic/bloom_support.h"
 #include "dynamic/toolbox_support.h"
-#include "hash/mix.h"
 
 namespace rocksieve {
 namespace {
-
-constexpr uint64_t kTestSeed = 2007;
-uint64_t TestHash(uint64_t number) { return SplitMix64(kTestSeed, number); }
 
 ScalableBloomFilterOptions Options(uint64_t initial_keys, double rate) {
   ScalableBloomFilterOptions options;
