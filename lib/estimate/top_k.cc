@@ -24,7 +24,7 @@ bool LargerFirst(const TopK::Item& a, const TopK::Item& b) {
 TopK::TopK(const TopKOptions& options) : options_(options) {
   if (options.counters < 1 || options.counters > kMostCounters) {
     throw std::invalid_argument("TopKOptions: counters is " + std::to_string(options.counters) +
-                                ", but must be 1 .. 2^31; 10 times the wanted k is ample");
+                                ", but must be 1 .. 2^31; of words, 15 times the wanted k");
   }
 }
 

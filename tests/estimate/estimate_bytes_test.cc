@@ -12,6 +12,8 @@
 #include <rocksieve/estimate/top_k.h>
 
 #include "dynamic/toolbox_support.h"
+#include "estimate/set_pairs.h"
+#include "format/byte_io.h"
 #include "format/coding.h"
 #include "hash/key_hash.h"
 
@@ -41,6 +43,75 @@ template <typename T>
 T WithSquares(T to) {
   for (int i = 0; i < 200; i++) to.Add("key" + std::to_string(i * i % 64));
   return to;
+}
+
+// A seed of 0, the bytes and the numbers as varints, and the words: by hand, in a good frame.
+template <typename T>
+bool Reads(FrameType type, const std::vector<uint8_t>& bytes, const std::vector<uint64_t>& varints,
+           const std::vector<uint64_t>& words = {}) {
+  std::string payload;
+  ByteWriter out(&payload);
+  out.U64(0);
+  for (const uint8_t byte : bytes) out.U8(byte);
+  for (const uint64_t varint : varints) out.Varint(varint);
+  for (const uint64_t word : words) out.U64(word);
+  return T::Deserialize(WriteFrame(type, payload), nullptr).has_value();
+}
+
+// What no sequence of calls leads to.
+TEST(EstimatorBytes, ContradictionsAreRefused) {
+  const auto count_min = [](uint8_t conservative, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+    return Reads<CountMinSketch>(FrameType::kCountMin, {conservative}, {2, 2, 3, a, b, c, d});
+  };
+  EXPECT_TRUE(count_min(0, 1, 2, 3, 0));
+  EXPECT_FALSE(count_min(0, 1, 1, 3, 0));  // rows that do not add up
+  EXPECT_FALSE(count_min(0, 1, 2, 2, 0));
+  EXPECT_TRUE(count_min(1, 1, 1, 2, 0));
+  EXPECT_FALSE(count_min(1, 1, 2, 2, 2));
+
+  const auto top_k = [](uint64_t counters, const std::vector<uint64_t>& items) {
+    std::vector<uint64_t> numbers = {counters, 5, items.size() / 4};  // in all 5
+    numbers.insert(numbers.end(), items.begin(), items.end());
+    return Reads<TopK>(FrameType::kTopK, {}, numbers);  // 1: a key of one byte
+  };
+  EXPECT_TRUE(top_k(2, {1, 'a', 3, 1, 1, 'b', 2, 2}));
+  EXPECT_FALSE(top_k(2, {1, 'a', 3, 1, 1, 'a', 2, 2}));  // a key twice
+  EXPECT_FALSE(top_k(2, {1, 'a', 3, 3, 1, 'b', 2, 2}));  // an error above the least count
+  EXPECT_FALSE(top_k(3, {1, 'a', 3, 1, 1, 'b', 2, 0}));  // an error, though all keys fit
+  EXPECT_FALSE(top_k(2, {1, 'a', 3, 1, 1, 'b', 3, 2}));  // more than all
+
+  std::vector<uint8_t> registers(1 + 12, 0);
+  registers[0] = 4;
+  registers[1] = 61;
+  EXPECT_TRUE(Reads<HyperLogLog>(FrameType::kHyperLogLog, registers, {}));
+  registers[1] = 62;
+  EXPECT_FALSE(Reads<HyperLogLog>(FrameType::kHyperLogLog, registers, {}));
+
+  std::vector<uint64_t> bitmaps(16);
+  bitmaps[3] = uint64_t{1} << 59;
+  EXPECT_TRUE(Reads<FlajoletMartin>(FrameType::kFlajoletMartin, {4}, {}, bitmaps));
+  bitmaps[3] = uint64_t{1} << 60;
+  EXPECT_FALSE(Reads<FlajoletMartin>(FrameType::kFlajoletMartin, {4}, {}, bitmaps));
+
+  const auto min_hash = [](uint8_t method, uint64_t first, uint64_t second) {
+    return Reads<MinHash>(FrameType::kMinHash, {method}, {2}, {first, second});
+  };
+  constexpr uint64_t kLow = 5, kHigh = uint64_t{1} << 63, kNone = UINT64_MAX;
+  EXPECT_TRUE(min_hash(1, kLow, kHigh));
+  EXPECT_TRUE(min_hash(1, kNone, kHigh));
+  EXPECT_FALSE(min_hash(1, kHigh, kHigh));  // a hash of the other place
+  EXPECT_FALSE(min_hash(1, kLow, kLow));
+  EXPECT_TRUE(min_hash(2, kHigh, kLow));
+  EXPECT_FALSE(min_hash(2, kHigh, kNone));  // one place without a value, but not all
+  EXPECT_FALSE(min_hash(3, kLow, kHigh));
+
+  const auto lsh_index = [](uint64_t bands, uint64_t rows, uint64_t place) {
+    return Reads<LshIndex>(FrameType::kLshIndex, {1}, {1, bands, rows, 1, 9}, {place});
+  };
+  EXPECT_TRUE(lsh_index(1, 1, kLow));
+  EXPECT_FALSE(lsh_index(1, 1, kNone));  // an empty set
+  EXPECT_FALSE(lsh_index(1, 2, kLow));
+  EXPECT_FALSE(lsh_index(0, 1, kLow));
 }
 
 TEST(EstimatorBytes, CountMin) {
@@ -99,21 +170,14 @@ TEST(EstimatorBytes, KMinimumValues) {
                                       FrameType::kKMinimumValues, Forms::kMany);
 }
 
-MinHashOptions Signature(uint64_t size, MinHashMethod method, uint64_t seed) {
-  MinHashOptions options;
-  options.size = size;
-  options.method = method;
-  options.seed = seed;
-  return options;
-}
-
 TEST(EstimatorBytes, MinHash) {
   constexpr MinHashMethod kOne = MinHashMethod::kOnePermutation,
                           kMany = MinHashMethod::kIndependent;
-  ExpectGolden("min_hash_one_permutation", WithKeys(MinHash(Signature(20, kOne, 0)), 0, 40));
-  ExpectGolden("min_hash_of_few_keys", WithKeys(MinHash(Signature(20, kOne, UINT64_MAX)), 0, 3));
-  ExpectGolden("min_hash_of_none", MinHash(Signature(3, kMany, 0)));
-  ExpectGolden("min_hash_independent", WithKeys(MinHash(Signature(9, kMany, 1)), 0, 40));
+  ExpectGolden("min_hash_one_permutation", WithKeys(MinHash(SignatureOptions(20, kOne, 0)), 0, 40));
+  ExpectGolden("min_hash_of_few_keys",
+               WithKeys(MinHash(SignatureOptions(20, kOne, UINT64_MAX)), 0, 3));
+  ExpectGolden("min_hash_of_none", MinHash(SignatureOptions(3, kMany, 0)));
+  ExpectGolden("min_hash_independent", WithKeys(MinHash(SignatureOptions(9, kMany, 1)), 0, 40));
   for (const char* name : {"min_hash_of_few_keys", "min_hash_of_none", "min_hash_independent"}) {
     ExpectRefusesDamage<MinHash>(GoldenBytes(name), FrameType::kMinHash);
   }
@@ -121,7 +185,8 @@ TEST(EstimatorBytes, MinHash) {
 
 // The digest stands in docs/formats/toolbox.md. So few values that some places order all of them.
 TEST(EstimatorBytes, BorrowedValues) {
-  const MinHash few = WithKeys(MinHash(Signature(1000, MinHashMethod::kOnePermutation, 5)), 0, 3);
+  const MinHash few =
+      WithKeys(MinHash(SignatureOptions(1000, MinHashMethod::kOnePermutation, 5)), 0, 3);
   std::string bytes;
   for (const uint64_t value : few.Signature()) {
     bytes.resize(bytes.size() + 8);
@@ -132,7 +197,7 @@ TEST(EstimatorBytes, BorrowedValues) {
 
 TEST(EstimatorBytes, LshIndex) {
   LshOptions options;
-  options.signature = Signature(30, MinHashMethod::kOnePermutation, 4);
+  options.signature = SignatureOptions(30, MinHashMethod::kOnePermutation, 4);
   options.banding = {10, 3};
   LshIndex index(options);
   index.Add(7, WithKeys(MinHash(options.signature), 0, 8));

@@ -36,7 +36,7 @@
 namespace rocksieve {
 
 struct TopKOptions {
-  uint64_t counters = 1000;  // keys that are watched, 1 .. 2^31; ten times the k of Top(k) is ample
+  uint64_t counters = 1000;  // keys that are watched, 1 .. 2^31; of words, 15 times the k of Top(k)
   uint64_t seed = 0;         // of the hash by which keys are looked up; decides among equal counts
 };
 
