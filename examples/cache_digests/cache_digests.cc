@@ -105,6 +105,7 @@ class Proxy {
       digest_ = {};  // before its bytes go
       block_ = sibling_->Ask(kAskDigest);
       digest_ = rocksieve::OpenFilter(block_);
+      if (!digest_.filter) throw std::runtime_error("what " + address_ + " sent is no digest");
     } catch (const std::runtime_error& error) {
       LoseSibling(error);
     }

@@ -1,6 +1,9 @@
 #include "frame/experiment.h"
+#include "growth/growth.h"
 #include "hyphenation/hyphenation.h"
 #include "near_duplicates/near_duplicates.h"
+#include "optimum/optimum.h"
+#include "quality/quality.h"
 #include "set_operations/set_operations.h"
 
 namespace rocksieve::experiments {
@@ -9,7 +12,12 @@ const std::vector<Experiment>& AllExperiments() {
   static const std::vector<Experiment> experiments = {
       {"hyphenation", "exceptions of hyphenation patterns in a filter (Knuth and Liang)",
        MeasureHyphenation},
+      {"quality", "are the probes of filters uniform and independent? A bad hash must not be",
+       MeasureQuality},
+      {"optimum", "the best number of probes, and of keys, on 97,661 keys", MeasureOptimum},
       {"near_duplicates", "similar pairs of packages by MinHash and LSH", MeasureNearDuplicates},
+      {"growth", "a scalable Bloom filter for 1,000 times the keys that it was made for",
+       MeasureGrowth},
 #ifdef ROCKSIEVE_WITH_JOIN
       {"set_operations", "a difference by filters, and what it loses, beside the exact join",
        MeasureSetOperations},

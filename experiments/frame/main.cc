@@ -93,7 +93,11 @@ int Main(int argc, char** argv) {
   app.add_option("--directory", settings.directory,
                  "where pictures and experiments.json go [" + settings.directory + "]");
   app.footer("Example: ./run experiments --only=hyphenation --published");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   std::filesystem::create_directories(settings.directory);
   return RunAll(settings, only);
 }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "frame/word_list.h"
 #include "hyphenation/measure.h"
 #include "hyphenation/pictures.h"
 #include "hyphenation/published_run.h"

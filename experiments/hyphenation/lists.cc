@@ -7,19 +7,12 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "frame/word_list.h"
+
 namespace rocksieve::experiments {
 namespace {
 
-constexpr char kWordList[] = "/usr/share/dict/american-english-insane";
 constexpr char kGroff[] = "/usr/share/groff";
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 }  // namespace
 
@@ -55,19 +48,6 @@ std::vector<std::string> TexBlock(const std::string& path, const std::string& co
     if (end != std::string::npos) inside = false;
   }
   if (words.empty()) throw std::runtime_error("no \\" + command + "{...} in " + path);
-  return words;
-}
-
-std::vector<std::string> InsaneWords() {
-  std::ifstream file(kWordList);
-  std::vector<std::string> words;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line.size() <= kMaxWordBytes) words.push_back(LowerCase(line));
-  }
-  if (words.empty()) {
-    throw std::runtime_error(std::string("cannot read ") + kWordList +
-                             ": install wamerican-insane");
-  }
   return words;
 }
 

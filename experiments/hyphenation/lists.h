@@ -1,4 +1,4 @@
-// The words and the exceptions of the hyphenation experiment.
+// Exceptions and patterns of the hyphenation experiment.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,6 @@ std::string GroffDirectory();
 
 // The words between the braces of a \COMMAND{...} in a TeX file; comments are left out.
 std::vector<std::string> TexBlock(const std::string& path, const std::string& command);
-
-// All words of Debian's wamerican-insane in lower case, in the order of the file, duplicates
-// included. Throws std::runtime_error that names the package.
-std::vector<std::string> InsaneWords();
 
 // TeX's exceptions of American English, in lower case, each word once, in order: the 14 that belong
 // to Liang's patterns, and the log that TUGboat keeps (ushyphex.tex).

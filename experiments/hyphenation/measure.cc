@@ -17,7 +17,7 @@ constexpr int kBuildsPerSample = 10;
 
 struct Seat {
   const Contender* contender = nullptr;
-  std::unique_ptr<MemberSet> set;
+  std::unique_ptr<const KeySet> set;
   HyphenationResult result;
   std::vector<double> initialisation_us, lookup_ns, run_ns;
 };
@@ -82,7 +82,7 @@ class Session {
         seat.result.contender = contender.name;
         seat.result.exact = contender.exact;
         seat.result.rate = rate;
-        seat.result.expected_rate = seat.set->ExpectedRate();
+        seat.result.expected_rate = seat.set->ExpectedFalsePositiveRate();
         seat.result.memory_bytes = seat.set->MemoryBytes();
       }
     }
@@ -136,7 +136,7 @@ class Session {
     }
     seat->initialisation_us.push_back((Clock::Nanoseconds() - start) / kBuildsPerSample / 1000);
 
-    const MemberSet& set = *seat->set;
+    const KeySet& set = *seat->set;
     size_t found = 0;
     seat->lookup_ns.push_back(
         TimePerWord(words_, settings_.lookup_stride, [&](const std::string& word) {
@@ -151,7 +151,7 @@ class Session {
     Use(points);
   }
 
-  HyphenPoints Hyphenate(const MemberSet& set, const std::string& word) const {
+  HyphenPoints Hyphenate(const KeySet& set, const std::string& word) const {
     if (set.MayContain(word)) {
       const auto found = exact_.find(word);
       if (found != exact_.end()) return found->second;

@@ -15,8 +15,8 @@ struct HyphenationSettings {
   std::vector<double> rates;
   int repeats = 30;
   // Every so many words of the list: lookups alone, and with the patterns, which take far longer.
-  size_t lookup_stride = 1, hyphenation_stride = 4;
-  size_t published_stride = 32;  // of the published packages, which take longer still
+  size_t lookup_stride = 2, hyphenation_stride = 16;
+  size_t published_stride = 128;  // of the published packages, which take longer still
 };
 
 // One contender at one rate.

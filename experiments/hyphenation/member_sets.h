@@ -4,28 +4,21 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace rocksieve::experiments {
+#include <rocksieve/dynamic/key_set.h>
 
-class MemberSet {
- public:
-  virtual ~MemberSet() = default;
-  virtual bool MayContain(std::string_view word) const = 0;
-  virtual size_t MemoryBytes() const = 0;
-  // The false-positive rate that its formula promises; 0 for an exact table.
-  virtual double ExpectedRate() const = 0;
-};
+namespace rocksieve::experiments {
 
 struct Contender {
   std::string name;
   bool exact = false;  // then it knows no rate
-  // Throws std::runtime_error if not all words find a place.
-  std::function<std::unique_ptr<MemberSet>(const std::vector<std::string>& words, double rate)>
+  // Of all words, only to be asked. Throws std::runtime_error if not all of them find a place.
+  std::function<std::unique_ptr<const KeySet>(const std::vector<std::string>& words, double rate)>
       make;
 };
 
+// All kinds of KeySet, Abseil's hash table, and our static filters.
 std::vector<Contender> Contenders();
 
 }  // namespace rocksieve::experiments

@@ -12,7 +12,7 @@ namespace {
 using Kind = bench::Column::Kind;
 
 // What of ours is compared with which of theirs.
-constexpr std::pair<const char*, const char*> kOurs[] = {{"npm Map", "hash table (std)"},
+constexpr std::pair<const char*, const char*> kOurs[] = {{"npm Map", "hash table"},
                                                          {"npm BloomFilter", "Bloom filter"},
                                                          {"npm CuckooFilter", "cuckoo filter"}};
 

@@ -27,8 +27,8 @@ Picture MeetingPicture(const std::vector<CorpusRuns>& all) {
     for (size_t i = 1; i < kBins; i++) {
       const BinCounts& bin = runs.searches.at(0).bins[i];
       if (bin.met == 0) continue;
-      seen.points.push_back({0.1 * static_cast<double>(i) + 0.05,
-                             100 * static_cast<double>(bin.met) / static_cast<double>(bin.pairs)});
+      const auto pairs = static_cast<double>(bin.pairs);
+      seen.points.push_back({bin.similarity / pairs, 100 * static_cast<double>(bin.met) / pairs});
     }
     chart.series.push_back(seen);
   }

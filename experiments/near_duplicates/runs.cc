@@ -5,6 +5,7 @@ namespace {
 
 void Add(const BinCounts& from, BinCounts* to) {
   to->pairs += from.pairs;
+  to->similarity += from.similarity;
   to->met += from.met;
   to->within_003 += from.within_003;
   to->error += from.error;

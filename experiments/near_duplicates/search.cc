@@ -28,6 +28,7 @@ std::vector<BinCounts> CountBins(const AllPairs& truth, const std::vector<MinHas
         MinHash::Jaccard(signatures[pair.a], signatures[pair.b]).value - similarity;
     BinCounts& bin = bins[BinOf(similarity)];
     bin.pairs++;
+    bin.similarity += similarity;
     bin.met += std::binary_search(candidates.begin(), candidates.end(), IdPair(pair.a, pair.b));
     bin.within_003 += std::abs(error) <= 0.03 ? 1 : 0;
     bin.error += error;

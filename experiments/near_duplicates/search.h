@@ -16,6 +16,7 @@ size_t BinOf(double similarity);
 
 struct BinCounts {
   uint64_t pairs = 0;
+  double similarity = 0;        // sum
   uint64_t met = 0;             // were candidates
   uint64_t within_003 = 0;      // were estimated within 0.03 of the truth
   double error = 0;             // sum of estimate minus truth

@@ -107,7 +107,7 @@ Outcome MeasureSetOperations(Run* run) {
                    {"expected_lost", "lost, as", "promised", Kind::kFixed, 1}};
   const size_t stride = run->settings.quick ? 10 : 1;
   for (const auto& [name, share_of_both] :
-       {std::pair<const char*, double>{"replicas", 0.98}, {"half in common", 0.5}}) {
+       {std::pair<const char*, double>{"replicas", 0.98}, {"half of all at both", 0.5}}) {
     run->progress(name);
     const TwoNodes nodes = WordsOfTwoNodes(name, share_of_both, stride, kSeed);
     Session(nodes, run, &table).Measure();

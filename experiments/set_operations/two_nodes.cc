@@ -4,7 +4,7 @@
 #include <iterator>
 #include <random>
 
-#include "hyphenation/lists.h"
+#include "frame/word_list.h"
 
 namespace rocksieve::experiments {
 

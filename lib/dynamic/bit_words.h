@@ -10,13 +10,19 @@ namespace rocksieve {
 
 constexpr uint64_t BytesForBits(uint64_t bits) { return bits / 8 + (bits % 8 != 0); }
 
+// word_at(i) is the i-th 64 bits; it is asked once for each.
+template <typename WordAt>
+void WriteBits(WordAt word_at, uint64_t bits, ByteWriter* out) {
+  const uint64_t bytes = BytesForBits(bits);
+  for (uint64_t i = 0; i < bytes / 8; i++) out->U64(word_at(i));
+  if (bytes % 8 == 0) return;
+  uint64_t last = word_at(bytes / 8);
+  for (uint64_t i = 0; i < bytes % 8; i++, last >>= 8) out->U8(static_cast<uint8_t>(last));
+}
+
 // REQUIRES: words.size() * 64 >= bits.
 inline void WriteBits(const std::vector<uint64_t>& words, uint64_t bits, ByteWriter* out) {
-  const uint64_t bytes = BytesForBits(bits);
-  for (uint64_t i = 0; i < bytes / 8; i++) out->U64(words[i]);
-  for (uint64_t i = bytes / 8 * 8; i < bytes; i++) {
-    out->U8(static_cast<uint8_t>(words[i / 8] >> i % 8 * 8));
-  }
+  WriteBits([&words](uint64_t i) { return words[i]; }, bits, out);
 }
 
 // Fails if bytes are missing, or bits behind the last one are set.

@@ -21,7 +21,7 @@ std::string BloomFilter::Serialize() const {
   std::string payload;
   ByteWriter out(&payload);
   bloom::WriteOptions(options_, &out);
-  WriteBits(words_, options_.bits, &out);
+  WriteBits([this](uint64_t i) { return LoadWord(i); }, options_.bits, &out);
   return WriteFrame(options_.layout == BloomLayout::kPartitioned ? FrameType::kPartitionedBloom
                                                                  : FrameType::kBloom,
                     payload);

@@ -30,6 +30,17 @@ void BloomFilter::AddHash(uint64_t hash) {
   });
 }
 
+uint64_t BloomFilter::AddHashCountingNewBits(uint64_t hash) {
+  uint64_t new_bits = 0;
+  bloom::VisitProbes(options_, hash, [this, &new_bits](uint64_t bit) {
+    const uint64_t mask = uint64_t{1} << bit % 64;
+    new_bits += (words_[bit / 64] & mask) == 0;
+    words_[bit / 64] |= mask;
+    return true;
+  });
+  return new_bits;
+}
+
 void BloomFilter::AddHashConcurrently(uint64_t hash) {
   bloom::VisitProbes(options_, hash, [this](uint64_t bit) {
     const uint64_t mask = uint64_t{1} << bit % 64;
@@ -57,13 +68,13 @@ bool BloomFilter::RemoveHashLosingOthers(uint64_t hash, ZeroedBits which) {
 
 bool BloomFilter::Merge(const BloomFilter& other) {
   if (other.options_ != options_) return false;
-  for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.words_[i];
+  for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.LoadWord(i);
   return true;
 }
 
 bool BloomFilter::AndBits(const BloomFilter& other) {
   if (other.options_ != options_) return false;
-  for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.words_[i];
+  for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.LoadWord(i);
   return true;
 }
 

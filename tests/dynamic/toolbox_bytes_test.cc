@@ -7,6 +7,7 @@
 
 #include <rocksieve/dynamic/bloom_filter.h>
 #include <rocksieve/dynamic/counting_bloom_filter.h>
+#include <rocksieve/dynamic/scalable_bloom_filter.h>
 
 #include "dynamic/frame.h"
 #include "dynamic/toolbox_support.h"
@@ -88,6 +89,15 @@ TEST(BloomFilterBytes, DamageIsRefused) {
   EXPECT_THAT(error, HasSubstr("top-k summary, not a Bloom filter"));
 }
 
+TEST(BloomFilterBytes, BitsBehindTheLastOneAreRefused) {
+  const std::string frame = BloomFilter({60, 3}).Serialize();
+  std::string payload(ReadFrame(frame, FrameType::kBloom, nullptr).value());
+  payload.back() = '\x08';
+  EXPECT_TRUE(BloomFilter::Deserialize(WriteFrame(FrameType::kBloom, payload), nullptr));
+  payload.back() = '\x10';
+  EXPECT_FALSE(BloomFilter::Deserialize(WriteFrame(FrameType::kBloom, payload), nullptr));
+}
+
 TEST(CountingBloomFilterBytes, Golden) {
   for (const auto& [name, options] :
        {std::pair("counting_bloom_4",
@@ -105,6 +115,34 @@ TEST(CountingBloomFilterBytes, DamageIsRefused) {
                                            FrameType::kCountingBloom);
   ExpectRefusesDamage<CountingBloomFilter>(GoldenBytes("counting_bloom_8"),
                                            FrameType::kCountingBloom);
+}
+
+ScalableBloomFilter ScalableWithKeys(int keys) {
+  ScalableBloomFilterOptions options;
+  options.initial_keys = 64;
+  options.false_positive_rate = 0.05;
+  options.seed = 5;
+  ScalableBloomFilter filter(options);
+  for (int i = 0; i < keys; i++) filter.Add("key" + std::to_string(i));
+  return filter;
+}
+
+TEST(ScalableBloomFilterBytes, Golden) {
+  ExpectGolden("scalable_bloom_one_layer", ScalableWithKeys(40));
+  ExpectGolden("scalable_bloom", ScalableWithKeys(300));
+}
+
+TEST(ScalableBloomFilterBytes, ReadFiltersGrowOn) {
+  std::optional<ScalableBloomFilter> read =
+      ScalableBloomFilter::Deserialize(ScalableWithKeys(123).Serialize(), nullptr);
+  ASSERT_TRUE(read);
+  for (int i = 123; i < 300; i++) read->Add("key" + std::to_string(i));
+  EXPECT_EQ(ToHex(read->Serialize()), ToHex(GoldenBytes("scalable_bloom")));
+}
+
+TEST(ScalableBloomFilterBytes, DamageIsRefused) {
+  ExpectRefusesDamage<ScalableBloomFilter>(GoldenBytes("scalable_bloom"),
+                                           FrameType::kScalableBloom);
 }
 
 }  // namespace

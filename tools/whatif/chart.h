@@ -47,7 +47,7 @@ struct Decades {
 Decades DecadesOf(const Chart& chart);
 
 // Steps of 1, 2 or 5 times a power of ten that reach from 0 to all that can be drawn, error bars
-// included: five to twelve of them. For a linear axis.
+// included: five to thirteen of them. For a linear axis.
 struct Steps {
   double step = 1;
   int count = 1;

@@ -9,22 +9,20 @@ namespace rocksieve {
 // m, made from h, m is the number of bits (partitioned: of one of the arrays), i = 0 .. k - 1.
 //
 // kIndependent     a number of its own for each probe: SplitMix64(h, i), mapped to m. Keeps the
-// rate
-//                  that the formulas promise at every size and in both layouts.
+//                  formulas' rate at every size and in both layouts.
 // kDouble          a + i b mod m. Kirsch and Mitzenmacher, "Less hashing, same performance:
 //                  building a better Bloom filter", 2006: as good as independent hashes in the
-//                  limit. At a finite m some missing keys walk exactly, or nearly, as a key does.
-//                  1.9 times the rate at 100 keys and 0.1 %, 1.6 times at 1,000 keys and 0.01 %,
-//                  nothing to be seen at 100,000.
+//                  limit. At a finite m some missing keys walk exactly, or nearly, as a key does:
+//                  1.9 times the rate of 0.1 % at 100 keys, 1.1 times at 1,000.
 // kEnhancedDouble  a + i b + (i^3 - i) / 6 mod m: steps that change on the way, so that two walks
 //                  cannot run in parallel with a shift. Dillinger and Manolios, "Bloom filters in
-//                  probabilistic verification", 2004. 1.07 times and 1.03 times in the cases above.
-//                  In partitioned arrays the change shifts every key's i-th position alike, so it
-//                  is no better than kDouble: 6.2 and 5.6 times.
+//                  probabilistic verification", 2004. 1.07 times the rate at 100 keys. In
+//                  partitioned arrays the change shifts every key's i-th position alike, so it is
+//                  no better than kDouble: 6 times the rate at 100 keys, 1.5 times at 1,000.
 //
 // The last two are for those who compare: they save hashes of the key, but here all three begin
 // with one, and the mix of SplitMix64 is no dearer than the addition and reduction that it
-// replaces. Rates: TEST(BloomFilter, HashingsCompared). Stored: the values never change.
+// replaces. Rates: docs/toolbox.md. Stored: the values never change.
 enum class BloomHashing : uint8_t { kDouble = 0, kEnhancedDouble = 1, kIndependent = 2 };
 
 // kOneArray     every probe may hit any bit.

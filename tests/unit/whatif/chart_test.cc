@@ -46,6 +46,32 @@ TEST(Chart, DecadesEncloseWhatIsSeen) {
   EXPECT_LT(DecadesOf(chart).lowest, DecadesOf(chart).highest);
 }
 
+TEST(Chart, StepsReachFromZeroToAllThatIsSeen) {
+  for (const double highest : {0.003, 0.9, 1.0, 9.99, 10.0, 12.3, 20.0, 49.0, 50.0, 71.0, 1e6}) {
+    Chart chart = Example();
+    chart.series = {{"series", {{0, 1e9}, {2, highest / 2}, {3, highest * 0.9, highest * 0.1}}}};
+    const Steps steps = StepsOf(chart);
+    EXPECT_GE(steps.step * steps.count, highest * (1 - 1e-9)) << highest;
+    EXPECT_LT(steps.step * (steps.count - 1), highest) << highest;
+    EXPECT_GE(steps.count, 5) << highest;
+    EXPECT_LE(steps.count, 13) << highest;
+    const double power = std::pow(10, std::floor(std::log10(steps.step) + 1e-9));
+    const double digit = std::round(steps.step / power);
+    EXPECT_NEAR(digit * power, steps.step, 1e-9 * steps.step);
+    EXPECT_TRUE(digit == 1 || digit == 2 || digit == 5) << digit;
+  }
+}
+
+TEST(SvgDrawing, HasLinearAxesAndErrorBars) {
+  Chart chart = Example();
+  chart.linear_y = true;
+  chart.series = {{"series", {{2, 10}, {4, 20, 5}}}};
+  const std::string svg = SvgDrawing(chart);
+  // From 0 to 25 in steps of 5, between y = 470 and y = 74: 10 is at 311.6.
+  EXPECT_NE(svg.find("185.0,311.6 "), std::string::npos) << svg;
+  EXPECT_NE(svg.find("y1=\"74.0\" x2=\"387.0\" y2=\"232.4\""), std::string::npos) << svg;
+}
+
 TEST(Chart, HeightsLieOnTheCurve) {
   const ChartSeries series = Falling("falling");
   for (double x = 0; x <= 10; x += 0.25) {

@@ -1,0 +1,120 @@
+#include <rocksieve/dynamic/scalable_bloom_filter.h>
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "dynamic/scalable_bloom_options.h"
+#include "hash/key_hash.h"
+
+namespace rocksieve {
+namespace {
+
+ScalableBloomFilterOptions Checked(const ScalableBloomFilterOptions& options) {
+  const std::string wrong = bloom::WhatIsWrong(options);
+  if (!wrong.empty()) throw std::invalid_argument(wrong);
+  return options;
+}
+
+}  // namespace
+
+std::string bloom::WhatIsWrong(const ScalableBloomFilterOptions& options) {
+  using Options = ScalableBloomFilterOptions;
+  const std::string owner = "ScalableBloomFilterOptions: ";
+  if (options.initial_keys < Options::kLeastInitialKeys ||
+      options.initial_keys > Options::kMostInitialKeys) {
+    return owner + "initial_keys is " + std::to_string(options.initial_keys) +
+           "; give 64 to 2^40, and rather too few than too many: the filter grows";
+  }
+  if (!(options.false_positive_rate > 1e-9 && options.false_positive_rate < 1)) {
+    return owner + "false_positive_rate is " + std::to_string(options.false_positive_rate) +
+           "; give a fraction between 1e-9 and 1, such as 0.01 for 1 %";
+  }
+  if (options.growth < 2 || options.growth > 16) {
+    return owner + "growth is " + std::to_string(options.growth) + "; give 2 to 16, 2 if in doubt";
+  }
+  if (!(options.tightening >= 0.1 && options.tightening <= 0.95)) {
+    return owner + "tightening is " + std::to_string(options.tightening) +
+           "; give 0.1 to 0.95, 0.8 if in doubt";
+  }
+  return "";
+}
+
+ScalableBloomFilter::ScalableBloomFilter(const ScalableBloomFilterOptions& options)
+    : options_(Checked(options)) {
+  AddLayer(BloomFilter(LayerOptions(0)));
+}
+
+double ScalableBloomFilter::LayerRate(size_t index) const {
+  return options_.false_positive_rate * (1 - options_.tightening) *
+         std::pow(options_.tightening, static_cast<double>(index));
+}
+
+BloomFilterOptions ScalableBloomFilter::LayerOptions(size_t index) const {
+  const double keys = static_cast<double>(options_.initial_keys) *
+                      std::pow(options_.growth, static_cast<double>(index));
+  // So many keys have no memory, which ForKeys() says in other words.
+  if (keys > static_cast<double>(BloomFilterOptions::kMostBits)) throw std::bad_alloc();
+  // By chance so many keys set more bits than they should; sqrt(keys) is more than four standard
+  // deviations at 7 probes, and else half of all layers would be full too early.
+  const uint64_t with_reserve = static_cast<uint64_t>(keys + std::sqrt(keys));
+  BloomFilterOptions layer = BloomFilterOptions::ForKeys(with_reserve, LayerRate(index));
+  layer.seed = options_.seed;
+  return layer;
+}
+
+void ScalableBloomFilter::AddLayer(BloomFilter filter) {
+  const BloomFilterOptions& layer = filter.options();
+  const double most_fill = std::pow(LayerRate(layers_.size()), 1.0 / layer.hashes);
+  const uint64_t ones = filter.CountOnes(0, layer.bits);
+  const uint64_t most_ones = static_cast<uint64_t>(most_fill * static_cast<double>(layer.bits));
+  layers_.push_back({std::move(filter), ones, most_ones});
+}
+
+uint64_t ScalableBloomFilter::KeyHash(std::string_view key) const {
+  return HashKey(key, options_.seed);
+}
+
+void ScalableBloomFilter::AddHash(uint64_t hash) {
+  if (MayContainHash(hash)) return;
+  const Layer& newest = layers_.back();
+  if (newest.ones + static_cast<uint64_t>(newest.filter.options().hashes) > newest.most_ones) {
+    AddLayer(BloomFilter(LayerOptions(layers_.size())));
+  }
+  layers_.back().ones += layers_.back().filter.AddHashCountingNewBits(hash);
+}
+
+bool ScalableBloomFilter::MayContainHash(uint64_t hash) const {
+  // The newest has the most keys.
+  return std::any_of(layers_.rbegin(), layers_.rend(),
+                     [hash](const Layer& layer) { return layer.filter.MayContainHash(hash); });
+}
+
+Estimate ScalableBloomFilter::EstimateKeys() const {
+  double keys = 0, variance = 0, let_through = 1;
+  for (const Layer& layer : layers_) {
+    const Estimate in_layer = layer.filter.EstimateKeys();
+    keys += in_layer.value / let_through;
+    variance += std::pow(in_layer.standard_error / let_through, 2);
+    let_through *= 1 - layer.filter.ExpectedFalsePositiveRate();
+  }
+  return {keys, std::sqrt(variance)};
+}
+
+double ScalableBloomFilter::ExpectedFalsePositiveRate() const {
+  double log_of_refusal = 0;
+  for (const Layer& layer : layers_) {
+    log_of_refusal += std::log1p(-layer.filter.ExpectedFalsePositiveRate());
+  }
+  return -std::expm1(log_of_refusal);
+}
+
+size_t ScalableBloomFilter::MemoryBytes() const {
+  size_t bytes = sizeof(*this) + layers_.capacity() * sizeof(Layer);
+  for (const Layer& layer : layers_) bytes += layer.filter.MemoryBytes() - sizeof(BloomFilter);
+  return bytes;
+}
+
+}  // namespace rocksieve

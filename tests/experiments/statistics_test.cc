@@ -1,0 +1,135 @@
+// The statistics behind `./run experiments`, and that its tests of hashes tell good from bad.
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "frame/confidence.h"
+#include "quality/statistics.h"
+#include "quality/verdict.h"
+
+namespace rocksieve::experiments {
+namespace {
+
+TEST(Confidence, StudentsQuantilesAreThoseOfTheTables) {
+  const std::pair<int, double> table[] = {{1, 12.706}, {2, 4.303},  {8, 2.306},   {9, 2.262},
+                                          {12, 2.179}, {29, 2.045}, {100, 1.984}, {1000, 1.962}};
+  for (const auto& [degrees, quantile] : table) {
+    EXPECT_NEAR(StudentT95(degrees), quantile, 0.001) << degrees;
+  }
+  for (int degrees = 1; degrees < 100; degrees++) {
+    EXPECT_GT(StudentT95(degrees), StudentT95(degrees + 1));
+  }
+}
+
+TEST(Confidence, OfFourKnownSamples) {
+  // Mean 5, standard deviation sqrt(20 / 3), t(3) = 3.182.
+  const Mean mean = MeanOf({2, 4, 6, 8});
+  EXPECT_DOUBLE_EQ(mean.value, 5);
+  EXPECT_NEAR(mean.half_width, 3.182446 * std::sqrt(20.0 / 3 / 4), 1e-5);
+  EXPECT_EQ(MeanOf({7}).half_width, 0);
+}
+
+// 19 of 20 intervals hold the true mean.
+TEST(Confidence, IntervalsHoldTheMeanAsOftenAsTheySay) {
+  constexpr int kTrials = 4000;
+  constexpr uint64_t kSeed = 7;
+  std::mt19937_64 random(kSeed);
+  std::normal_distribution<double> normal(3, 2);
+  int held = 0;
+  for (int trial = 0; trial < kTrials; trial++) {
+    std::vector<double> samples(10);
+    for (double& sample : samples) sample = normal(random);
+    const Mean mean = MeanOf(samples);
+    held += std::abs(mean.value - 3) <= mean.half_width;
+  }
+  const double deviation = std::sqrt(kTrials * 0.95 * 0.05);
+  EXPECT_NEAR(held, 0.95 * kTrials, 5 * deviation) << "seed " << kSeed;
+}
+
+TEST(ChiSquare, ScoresAreThoseOfTheTables) {
+  // The 95 % and the 99.9 % quantile of chi-square with 30 degrees of freedom, as two cells that
+  // differ by so much: 2 d^2 / e = chi-square.
+  for (const auto& [chi_square, score] : {std::pair{43.773, 1.645}, std::pair{59.703, 3.090}}) {
+    const double expected = 1e6;
+    const auto off = static_cast<uint64_t>(std::llround(std::sqrt(chi_square * expected / 2)));
+    EXPECT_NEAR(ChiSquareScore({1'000'000 + off, 1'000'000 - off}, {expected, expected}, 30), score,
+                0.01);
+  }
+}
+
+TEST(Correlation, OfAlikeOppositeAndConstantNumbers) {
+  Correlation alike, opposite, constant;
+  for (int i = 0; i < 100; i++) {
+    alike.Add(1e9 + i, 5 * i);
+    opposite.Add(i, -i);
+    constant.Add(i, 3);
+  }
+  EXPECT_NEAR(alike.Score(), 10, 1e-9);  // r = 1, sqrt(100)
+  EXPECT_NEAR(opposite.Score(), -10, 1e-9);
+  EXPECT_EQ(constant.Score(), 0);
+}
+
+TEST(Quality, GoodSchemesPassAndBadOnesFail) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 30'000; i++) keys.push_back("key" + std::to_string(i));
+  int good = 0, bad = 0;
+  for (const Scheme& scheme : Schemes()) {
+    const Verdict verdict = Judge(scheme, keys);
+    if (scheme.expectation == Expectation::kFail) {
+      bad++;
+      EXPECT_FALSE(verdict.Uniform() && verdict.Independent()) << scheme.name;
+    } else {
+      good++;
+      EXPECT_TRUE(verdict.Uniform()) << scheme.name << ", " << verdict.uniformity.of;
+    }
+    if (scheme.expectation == Expectation::kPass) {
+      EXPECT_TRUE(verdict.Independent())
+          << scheme.name << ", " << verdict.correlation.of << ", " << verdict.independence.of;
+    }
+  }
+  EXPECT_GE(good, 6);
+  EXPECT_GE(bad, 2);
+}
+
+// Each test by a hash that only it can tell: all values alike, in the same order, or in opposite
+// corners.
+TEST(Quality, EachTestFindsItsFault) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 30'000; i++) keys.push_back(std::to_string(i));
+  const auto scheme = [](auto place) {
+    return Scheme{"", Expectation::kFail, {{"x", 64}, {"y", 64}}, place};
+  };
+  const auto hash = [](std::string_view key) {
+    std::mt19937_64 random(std::stoull(std::string(key)));
+    return random();
+  };
+  const Verdict skewed = Judge(scheme([&](std::string_view key, uint64_t* values) {
+                                 const uint64_t h = hash(key);
+                                 values[0] = (h & 63) * (h >> 6 & 63) / 63;
+                                 values[1] = h >> 12 & 63;
+                               }),
+                               keys);
+  EXPECT_FALSE(skewed.Uniform());
+  const Verdict alike = Judge(scheme([&](std::string_view key, uint64_t* values) {
+                                values[0] = values[1] = hash(key) & 63;
+                              }),
+                              keys);
+  EXPECT_TRUE(alike.Uniform());
+  EXPECT_GT(alike.correlation.score, kMostScore);
+  // y = 2 x in one half and 2 (63 - x) in the other: not correlated, and yet dependent.
+  const Verdict folded = Judge(scheme([&](std::string_view key, uint64_t* values) {
+                                 const uint64_t h = hash(key), x = h & 63;
+                                 values[0] = x;
+                                 values[1] = (x < 32 ? 2 * x : 2 * (63 - x)) + (h >> 6 & 1);
+                               }),
+                               keys);
+  EXPECT_TRUE(folded.Uniform());
+  EXPECT_LE(std::abs(folded.correlation.score), kMostScore);
+  EXPECT_FALSE(folded.Independent());
+}
+
+}  // namespace
+}  // namespace rocksieve::experiments
