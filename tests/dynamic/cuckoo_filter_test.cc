@@ -2,6 +2,7 @@
 #include <rocksieve/dynamic/cuckoo_filter.h>
 
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <random>
 #include <stdexcept>
@@ -145,12 +146,15 @@ TEST(CuckooFilter, ReachesItsLoad) {
                              {6, 0.965, 0.99},
                              {12, 0.97, 0.99},
                              {32, 0.97, 0.99}}) {
-    for (uint64_t buckets : {8192, 9999, 50021}) {
+    std::printf("%2d bits, load with 8,192, 9,999 and 200,003 buckets:", loads.bits);
+    for (uint64_t buckets : {8192, 9999, 200003}) {
       CuckooFilter filter(Options(buckets, loads.bits));
       FillUp(&filter, buckets + static_cast<uint64_t>(loads.bits));
+      std::printf(" %.3f", filter.Load());
       EXPECT_GE(filter.Load(), loads.least) << buckets << " buckets, " << loads.bits << " bits";
       EXPECT_LE(filter.Load(), loads.most) << buckets << " buckets, " << loads.bits << " bits";
     }
+    std::printf("\n");
   }
 }
 
