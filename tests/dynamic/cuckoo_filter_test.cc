@@ -38,9 +38,6 @@ std::vector<uint64_t> FillUp(CuckooFilter* filter, uint64_t seed) {
   return added;
 }
 
-// 5 standard deviations of a count with that mean.
-double Margin(double mean) { return 5 * std::sqrt(mean); }
-
 TEST(CuckooFilter, AlternateBucketIsAnInvolutionForAnyNumberOfBuckets) {
   for (uint64_t buckets = 1; buckets <= 130; buckets++) {
     for (uint32_t fingerprint = 1; fingerprint < 64; fingerprint++) {
@@ -183,7 +180,7 @@ TEST(CuckooFilter, MissingKeysPassAtTheExpectedRate) {
     int passed = 0;
     for (int i = 0; i < kProbes; i++) passed += filter.MayContain("other" + std::to_string(i));
     const double expected = kProbes * filter.ExpectedFalsePositiveRate();
-    EXPECT_NEAR(passed, expected, Margin(expected)) << rate;
+    EXPECT_NEAR(passed, expected, 5 * std::sqrt(expected)) << rate;
   }
 }
 
@@ -208,8 +205,9 @@ TEST(CuckooFilter, TakesEightCopiesOfAKeyAndRefusesTheNinth) {
 
 TEST(CuckooFilter, MergesIntoTheUnionOrRefusesWhole) {
   CuckooFilter a(Options(1003, 14, 3)), b(Options(1003, 14, 3));
-  for (int i = 0; i < 1800; i++) ASSERT_TRUE(a.Add("a" + std::to_string(i)));
-  for (int i = 0; i < 1800; i++) ASSERT_TRUE(b.Add("b" + std::to_string(i)));
+  for (int i = 0; i < 1800; i++) {
+    ASSERT_TRUE(a.Add("a" + std::to_string(i)) && b.Add("b" + std::to_string(i)));
+  }
   ASSERT_TRUE(a.Merge(b));
   EXPECT_EQ(a.size(), 3600u);
   for (int i = 0; i < 1800; i++) {
@@ -296,9 +294,6 @@ TEST(CuckooFilter, HostilePayloadsAreAnError) {
         CuckooFilter::Deserialize(WriteFrame(FrameType::kCuckoo, hostile.payload), &error));
     EXPECT_THAT(error, HasSubstr(hostile.error));
   }
-  std::string error;
-  EXPECT_FALSE(CuckooFilter::Deserialize(WriteFrame(FrameType::kBloom, ""), &error));
-  EXPECT_THAT(error, HasSubstr("Bloom"));
 }
 
 }  // namespace
