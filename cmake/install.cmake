@@ -30,7 +30,7 @@ if(TARGET rocksieve_join_api)
 endif()
 
 install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve)
-install(DIRECTORY include/rocksieve/dynamic include/rocksieve/estimate
+install(DIRECTORY include/rocksieve/dynamic include/rocksieve/estimate include/rocksieve/routing
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -120,8 +120,7 @@ void CuckooTable::Add(std::string_view key) {
     if (attempts == kMostAttempts) {
       key_bytes_.resize(place);
       throw std::length_error(
-          "CuckooTable: keys were chosen to have the same hash; take a secret "
-          "random seed");
+          "CuckooTable: keys were chosen to have the same hash; take a secret random seed");
     }
     Grow();
   }
@@ -213,19 +212,19 @@ std::optional<CuckooTable> CuckooTable::Deserialize(std::string_view bytes, std:
   CuckooTableOptions options;
   options.seed = in.U64();
   options.keys = in.Varint(in.remaining());  // each takes a byte at least
-  if (in.ok()) try {
-      CuckooTable table(options);
-      std::string_view last;
-      for (uint64_t i = 0; i < options.keys && in.ok(); i++) {
-        const std::string_view key = in.String();
-        if (i > 0 && key <= last) in.Fail();
-        if (in.ok()) table.Add(key);
-        last = key;
-      }
-      if (in.Finished()) return table;
-    } catch (const std::length_error& hostile) {
-      wrong = hostile.what();
+  try {
+    CuckooTable table(options);
+    std::string_view last;
+    for (uint64_t i = 0; i < options.keys && in.ok(); i++) {
+      const std::string_view key = in.String();
+      if (i > 0 && key <= last) in.Fail();
+      if (in.ok()) table.Add(key);
+      last = key;
     }
+    if (in.Finished()) return table;
+  } catch (const std::length_error& hostile) {
+    wrong = hostile.what();
+  }
   if (error != nullptr) *error = wrong;
   return std::nullopt;
 }

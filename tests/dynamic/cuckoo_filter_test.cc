@@ -2,6 +2,7 @@
 #include <rocksieve/dynamic/cuckoo_filter.h>
 
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <random>
 #include <stdexcept>
@@ -36,9 +37,6 @@ std::vector<uint64_t> FillUp(CuckooFilter* filter, uint64_t seed) {
   for (uint64_t hash = random(); filter->AddHash(hash); hash = random()) added.push_back(hash);
   return added;
 }
-
-// 5 standard deviations of a count with that mean.
-double Margin(double mean) { return 5 * std::sqrt(mean); }
 
 TEST(CuckooFilter, AlternateBucketIsAnInvolutionForAnyNumberOfBuckets) {
   for (uint64_t buckets = 1; buckets <= 130; buckets++) {
@@ -145,12 +143,15 @@ TEST(CuckooFilter, ReachesItsLoad) {
                              {6, 0.965, 0.99},
                              {12, 0.97, 0.99},
                              {32, 0.97, 0.99}}) {
-    for (uint64_t buckets : {8192, 9999, 50021}) {
+    std::printf("%2d bits, load with 8,192, 9,999 and 200,003 buckets:", loads.bits);
+    for (uint64_t buckets : {8192, 9999, 200003}) {
       CuckooFilter filter(Options(buckets, loads.bits));
       FillUp(&filter, buckets + static_cast<uint64_t>(loads.bits));
+      std::printf(" %.3f", filter.Load());
       EXPECT_GE(filter.Load(), loads.least) << buckets << " buckets, " << loads.bits << " bits";
       EXPECT_LE(filter.Load(), loads.most) << buckets << " buckets, " << loads.bits << " bits";
     }
+    std::printf("\n");
   }
 }
 
@@ -179,7 +180,7 @@ TEST(CuckooFilter, MissingKeysPassAtTheExpectedRate) {
     int passed = 0;
     for (int i = 0; i < kProbes; i++) passed += filter.MayContain("other" + std::to_string(i));
     const double expected = kProbes * filter.ExpectedFalsePositiveRate();
-    EXPECT_NEAR(passed, expected, Margin(expected)) << rate;
+    EXPECT_NEAR(passed, expected, 5 * std::sqrt(expected)) << rate;
   }
 }
 
@@ -204,8 +205,9 @@ TEST(CuckooFilter, TakesEightCopiesOfAKeyAndRefusesTheNinth) {
 
 TEST(CuckooFilter, MergesIntoTheUnionOrRefusesWhole) {
   CuckooFilter a(Options(1003, 14, 3)), b(Options(1003, 14, 3));
-  for (int i = 0; i < 1800; i++) ASSERT_TRUE(a.Add("a" + std::to_string(i)));
-  for (int i = 0; i < 1800; i++) ASSERT_TRUE(b.Add("b" + std::to_string(i)));
+  for (int i = 0; i < 1800; i++) {
+    ASSERT_TRUE(a.Add("a" + std::to_string(i)) && b.Add("b" + std::to_string(i)));
+  }
   ASSERT_TRUE(a.Merge(b));
   EXPECT_EQ(a.size(), 3600u);
   for (int i = 0; i < 1800; i++) {
@@ -292,9 +294,6 @@ TEST(CuckooFilter, HostilePayloadsAreAnError) {
         CuckooFilter::Deserialize(WriteFrame(FrameType::kCuckoo, hostile.payload), &error));
     EXPECT_THAT(error, HasSubstr(hostile.error));
   }
-  std::string error;
-  EXPECT_FALSE(CuckooFilter::Deserialize(WriteFrame(FrameType::kBloom, ""), &error));
-  EXPECT_THAT(error, HasSubstr("Bloom"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct CuckooFilterOptions {
 
   // Of four slots each, 1 to kMostBuckets; any number, not powers of two only.
   uint64_t buckets = 0;
-  // Bits of a slot, 2 to 32. Each bit more halves the rate. Fewer than 6 do not reach kLoad in
+  // Bits of a slot, 2 to 32. Each bit more halves the rate. Fewer than 5 do not reach kLoad in
   // large filters: too many keys share a fingerprint and so both buckets (docs/toolbox.md has the
   // loads).
   int fingerprint_bits = 0;
