@@ -70,7 +70,8 @@ def run(arguments, directory):
         start = time.monotonic()
         asking = subprocess.Popen(
             [ROCKSIEVE, "join", f"--db={here}", f"--remote={socket}", "--insecure",
-             f"--op={arguments.op}", "--json", f"--output={directory / 'rows'}"],
+             f"--op={arguments.op}", "--json",
+             *([] if arguments.op == "count" else [f"--output={directory / 'rows'}"])],
             stdout=subprocess.PIPE, text=True)
         report = asking.stdout.read()
         _, status, usage = os.wait4(asking.pid, 0)

@@ -123,8 +123,8 @@ TEST(AutoPolicy, TakesOverADatabaseWithOtherFilters) {
         WaitForCompactions(db);
         const Memory memory = MemoryOf(db, nullptr, spec);
         if (memory.entries >= 4000) {
-          // Without the listener the policy does not know of the files from before, and which of its
-          // own go with them in a compaction.
+          // Without the listener the policy does not know of the files from before, and which of
+          // its own go with them in a compaction.
           EXPECT_NEAR(memory.bits(), 10, listener ? 1 : 1.5) << memory.entries << " entries";
         }
       }

@@ -88,7 +88,8 @@ TEST_P(CorruptBlock, EveryByteChangedInEveryWay) {
 }
 
 TEST_P(CorruptBlock, EveryTruncation) {
-  // Nothing at all is also RocksDB's own filter of no keys, so it passes every key and is no damage.
+  // Nothing at all is also RocksDB's own filter of no keys, so it passes every key and is no
+  // damage.
   EXPECT_EQ(Rejected(""), 0);
   for (size_t size = 1; size < block_.size(); size++) {
     ExpectPassesAll(block_.substr(0, size), "the first " + std::to_string(size));

@@ -124,7 +124,7 @@ inline absl::Status RunSessions(AskingSide* asking, AnsweringSide* answering) {
       }
     }
   }
-    return asks.done() ? absl::OkStatus() : absl::InternalError("they stand still");
+  return asks.done() ? absl::OkStatus() : absl::InternalError("they stand still");
 }
 
 inline absl::Status Join(Operation operation, Source* here, Source* there, Sink* sink) {
@@ -136,6 +136,5 @@ inline absl::Status Join(Operation operation, Source* here, Source* there, Sink*
   AnsweringSide answers(there, {});
   return RunSessions(&asks, &answers);
 }
-
 
 }  // namespace rocksieve::join

@@ -48,7 +48,8 @@ std::string Contender::Make(const std::string& spec, Contender* contender) {
       return "\"" + spec + "\" is neither rocksieve.FAMILY:AMOUNT nor bloomfilter:AMOUNT nor " +
              "ribbonfilter:AMOUNT; for example bloomfilter:10 or ribbonfilter:0.1%";
     }
-    if (is_rate) amount = ribbon ? BuiltinRibbonBitsForRate(amount) : BuiltinBloomBitsForRate(amount);
+    if (is_rate)
+      amount = ribbon ? BuiltinRibbonBitsForRate(amount) : BuiltinBloomBitsForRate(amount);
     policy.reset(ribbon ? rocksdb::NewRibbonFilterPolicy(amount, kRibbonAtAllLevels)
                         : rocksdb::NewBloomFilterPolicy(amount));
   }

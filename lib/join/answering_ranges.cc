@@ -28,9 +28,9 @@ absl::Status AnsweringSide::On(const Open& open) {
     return absl::InvalidArgumentError("the asking side opened a range that ends before it begins");
   }
   if (open.sum.count > kMostKeysOfARange) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the asking side says that it has ", open.sum.count, " keys in a range, where ",
-                     kMostKeysOfARange, " are allowed"));
+    return absl::InvalidArgumentError(absl::StrCat("the asking side says that it has ",
+                                                   open.sum.count, " keys in a range, where ",
+                                                   kMostKeysOfARange, " are allowed"));
   }
   const uint64_t salt = RangeSalt(hello_->salt, open.range, open.attempt);
   const ReadyUse ready = ReadyUseFor(open);

@@ -72,8 +72,7 @@ absl::Status AnsweringSide::ChooseReady(const Hello& hello, HelloAnswer* answer)
     return absl::OkStatus();
   }
   answering.offer = offer_ = ready_.Offer(hello.interval);
-  if (hello.strategy == Strategy::kAuto &&
-      (asking.offer.exists() || answering.offer.exists())) {
+  if (hello.strategy == Strategy::kAuto && (asking.offer.exists() || answering.offer.exists())) {
     // Keys that take few bits each are better shipped.
     RangeKeys sample;
     const absl::Status status =

@@ -98,11 +98,10 @@ Matching::Options AskingSide::OptionsFor(const Task& task, const Facts& facts) c
                                                    options.their_count, offer_.pass_rate)
                                .standard_error;
   } else if (task.pruned) {
-    options.common_error =
-        CommonAfterReadyFilters(static_cast<double>(task.keys.sum.count),
-                                static_cast<double>(task.keys.candidates.size()),
-                                answer_->ready_pass_rate)
-            .standard_error;
+    options.common_error = CommonAfterReadyFilters(static_cast<double>(task.keys.sum.count),
+                                                   static_cast<double>(task.keys.candidates.size()),
+                                                   answer_->ready_pass_rate)
+                               .standard_error;
   }
   options.planner = options_.planner;
   if (options.planner.strategy == Strategy::kSstFilters) options.planner.strategy = Strategy::kAuto;

@@ -8,7 +8,7 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr size_t kFetchedAhead = 2;         // ranges whose rows are on their way
+constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
 
 }  // namespace
 

@@ -43,8 +43,8 @@ struct AskingOptions {
   // joins with several sides at once does so himself, and once: EmitAbsentRows().
   bool own_absent_rows = true;
   PlannerOptions planner;
-  // Of messages, rows apart; 0: no limit. A join that would take more, by the plan of a range, fails
-  // before it does.
+  // Of messages, rows apart; 0: no limit. A join that would take more, by the plan of a range,
+  // fails before it does.
   uint64_t most_bytes = 0;
   ReadyOptions ready;
   // With the other sessions of a join with several shards: then its salt is that of `salt`. May be

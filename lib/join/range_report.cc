@@ -39,8 +39,7 @@ double ShippedKeysBytes(const RangeReport& report) {
 }
 
 double TextbookBloomJoinBytes(const RangeReport& report) {
-  const auto [fewer, more] =
-      std::minmax(report.keys_of_asking_side, report.keys_of_answering_side);
+  const auto [fewer, more] = std::minmax(report.keys_of_asking_side, report.keys_of_answering_side);
   const double passing =
       static_cast<double>(report.matched_keys) +
       static_cast<double>(more - report.matched_keys) * TextbookFalsePositiveRate();

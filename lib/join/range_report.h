@@ -21,8 +21,8 @@ struct RangeReport {
 
   uint64_t keys_of_asking_side = 0, keys_of_answering_side = 0, matched_keys = 0;
   uint64_t rows_received = 0;
-  // Of the last attempt. Pruned: keys of the asking side that filters of the other one dropped. False
-  // positives: keys that passed all filters of the other side, which lacks them; those of the
+  // Of the last attempt. Pruned: keys of the asking side that filters of the other one dropped.
+  // False positives: keys that passed all filters of the other side, which lacks them; those of the
   // answering side as far as it told how many it had left.
   uint64_t keys_pruned = 0;
   uint64_t false_positives_of_asking_side = 0, false_positives_of_answering_side = 0;

@@ -2,9 +2,10 @@
 // range is scanned and hashed once, by the session that comes first, and so is the filter made with
 // which this side begins.
 //
-// Sessions go through the same ranges, under the same salt and numbers, each in its own time. A range
-// is kept until all have taken it. One that is far behind is waited for, but not for long: then it
-// has to scan for itself what the others have done with, so that no session ever depends on another.
+// Sessions go through the same ranges, under the same salt and numbers, each in its own time. A
+// range is kept until all have taken it. One that is far behind is waited for, but not for long:
+// then it has to scan for itself what the others have done with, so that no session ever depends on
+// another.
 #pragma once
 
 #include <chrono>
@@ -51,8 +52,8 @@ class SharedRanges {
     // The others need not keep anything for it any more. What it still takes, it scans.
     void Leave();
 
-    // As ScanKeys(); `source` shows the same state to all sessions, and is scanned only if nobody has
-    // done so. `scanned`: it was.
+    // As ScanKeys(); `source` shows the same state to all sessions, and is scanned only if nobody
+    // has done so. `scanned`: it was.
     absl::Status Take(Source* source, const KeyInterval& interval, uint64_t range_salt,
                       uint64_t most_keys, RangeKeys* keys, std::shared_ptr<FilterMaker>* filters,
                       bool* scanned);

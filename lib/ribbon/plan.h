@@ -38,8 +38,8 @@ Width WidthFor(const Plan& plan, uint64_t slots);
 int SmallColumnsFor(const Plan& plan, uint64_t slots);
 
 // Buckets for so many distinct keys: 256 keys each, which fill the nominal groups. Fewer in filters
-// of up to some thousand keys: the last bucket cannot pass surplus keys on, so it needs spare slots,
-// the more of them the more keys it has.
+// of up to some thousand keys: the last bucket cannot pass surplus keys on, so it needs spare
+// slots, the more of them the more keys it has.
 uint64_t BucketsFor(uint64_t distinct_keys);
 
 double ExpectedSlots(uint64_t keys);

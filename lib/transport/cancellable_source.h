@@ -13,7 +13,8 @@ namespace rocksieve::join {
 
 class CancellableSource final : public Source {
  public:
-  // Both must outlive it and its cursors. Errors of the source begin with `whose`, as in "this side: ".
+  // Both must outlive it and its cursors. Errors of the source begin with `whose`, as in "this
+  // side: ".
   CancellableSource(Source* source, const Cancellation* cancellation, std::string whose = "")
       : source_(source), cancellation_(cancellation), whose_(std::move(whose)) {}
 

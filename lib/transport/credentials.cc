@@ -16,15 +16,16 @@ namespace {
 absl::Status ReadPem(const std::string& path, const char* what, std::string* pem) {
   if (path.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(what, " is missing: rocksieve certs makes certificates for trying things out, "
+        absl::StrCat(what,
+                     " is missing: rocksieve certs makes certificates for trying things out, "
                      "and --insecure does without on one machine"));
   }
   std::ifstream file(path, std::ios::binary);
   pem->assign(std::istreambuf_iterator<char>(file), {});
   if (!file || !absl::StrContains(*pem, "-----BEGIN ")) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cannot use ", path, " as ", what,
-        ": it is not there, may not be read by this user, or is not in PEM form"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot use ", path, " as ", what,
+                     ": it is not there, may not be read by this user, or is not in PEM form"));
   }
   return absl::OkStatus();
 }
@@ -57,9 +58,10 @@ absl::Status CheckInsecure(const std::string& address, const Security& security)
                      " is for it: leave out --insecure, or --certs, --ca, --cert and --key"));
   }
   if (security.insecure_network || IsLocal(address)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(address, " can be reached from other machines, and --insecure sends everything "
-                   "unprotected: use certificates (rocksieve certs), or say --insecure-network too"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      address,
+      " can be reached from other machines, and --insecure sends everything "
+      "unprotected: use certificates (rocksieve certs), or say --insecure-network too"));
 }
 
 }  // namespace

@@ -76,9 +76,9 @@ class Driver {
 
   absl::Status Add(const std::string& message) {
     if (message.size() > limits_.most_message_bytes) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("a message would have ", message.size(), " bytes, where ",
-                       limits_.most_message_bytes, " are allowed: allow more on both sides"));
+      return absl::ResourceExhaustedError(absl::StrCat("a message would have ", message.size(),
+                                                       " bytes, where ", limits_.most_message_bytes,
+                                                       " are allowed: allow more on both sides"));
     }
     writer_.Add(message);
     Flush(kFullFrameBytes);

@@ -27,7 +27,7 @@ inline constexpr char kJoinServiceName[] = "rocksieve.join.v1.Join";
 
 // One session, when it has ended.
 struct SessionReport {
-  std::string peer;      // address
+  std::string peer;  // address
   absl::Status status;
   double seconds = 0;
   WireCounts counts;
@@ -36,7 +36,7 @@ struct SessionReport {
 struct JoinServiceOptions {
   size_t most_sessions = 16;
   size_t most_sessions_per_peer = 16;  // by certificate, else by address
-  std::vector<std::string> tokens;  // one of them is needed; none: no token is
+  std::vector<std::string> tokens;     // one of them is needed; none: no token is
   std::chrono::milliseconds session_time{std::chrono::hours(6)};
   std::chrono::milliseconds first_frame_time{10'000};
   DriveLimits limits;

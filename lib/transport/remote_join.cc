@@ -202,8 +202,8 @@ class RemoteJoin {
   RemoteJoinReport* const report_;
   std::optional<KeyInterval> rest_;
   SharedRanges::Member* shared_;  // until a session has begun
-  std::string view_;      // of the last session
-  bool started_ = false;  // the last attempt's session
+  std::string view_;              // of the last session
+  bool started_ = false;          // the last attempt's session
   bool server_failed_ = false;
 };
 

@@ -24,13 +24,13 @@ struct RemoteJoinOptions {
   std::string strategy;  // empty: the planner's choice
   DriveLimits limits;
   bool keep_ranges = false;  // in the report, which else has only what they add up to
-  int most_attempts = 4;                         // without a range finished in between
+  int most_attempts = 4;     // without a range finished in between
   std::chrono::milliseconds first_pause{500};    // before the second attempt; doubles, up to 10 s
   std::function<void(const std::string&)> note;  // told of broken streams; may be empty
 };
 
 struct RemoteJoinReport {
-  Statistics statistics;  // keys and rows of ranges that count; ranges and bytes of all
+  Statistics statistics;            // keys and rows of ranges that count; ranges and bytes of all
   std::vector<RangeReport> ranges;  // in key order
   WireCounts wire;
   uint64_t attempts = 0;

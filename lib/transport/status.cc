@@ -24,8 +24,8 @@ absl::Status FromGrpc(const grpc::Status& status) {
 
 absl::Status NamingPeer(std::string_view peer, const absl::Status& status) {
   if (status.ok()) return status;
-  return {status.code(), absl::StrCat(absl::string_view(peer.data(), peer.size()), ": ",
-                                      status.message())};
+  return {status.code(),
+          absl::StrCat(absl::string_view(peer.data(), peer.size()), ": ", status.message())};
 }
 
 }  // namespace rocksieve::join

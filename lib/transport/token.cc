@@ -31,8 +31,8 @@ absl::StatusOr<std::vector<std::string>> ReadTokens(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
     if (line.empty() || line.front() == '#') continue;
-    const bool printable = std::all_of(line.begin(), line.end(),
-                                       [](unsigned char c) { return c > ' ' && c < 0x7f; });
+    const bool printable =
+        std::all_of(line.begin(), line.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
     if (line.size() < kLeastTokenBytes || !printable) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ": a token must have ", kLeastTokenBytes,

@@ -1,5 +1,5 @@
-// The views of a server's sessions, and for a while those of sessions that broke: whoever comes back
-// with a view's name goes on with the same state of the data.
+// The views of a server's sessions, and for a while those of sessions that broke: whoever comes
+// back with a view's name goes on with the same state of the data.
 #pragma once
 
 #include <chrono>
@@ -56,8 +56,8 @@ class ViewRegistry {
     bool finished_ = false;
   };
 
-  // The view of that name if it is there and was made for the same request, else a new one. A session
-  // that still reads it is taken for a broken one, and cancelled. `cancellation` is the new
+  // The view of that name if it is there and was made for the same request, else a new one. A
+  // session that still reads it is taken for a broken one, and cancelled. `cancellation` is the new
   // session's, and must outlive the lease.
   absl::StatusOr<std::unique_ptr<Lease>> Acquire(const ViewRequest& request,
                                                  const std::string& name,

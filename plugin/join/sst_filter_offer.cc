@@ -32,7 +32,7 @@ struct Share {
 // what lines of 64 bytes cost (RocksDB's util/bloom_impl.h), a cuckoo filter whose slots are 95 %
 // full (docs/design/cuckoo.md), or a ribbon filter with its overhead.
 double RateFor(const std::string& policy_name, double bits) {
-    const auto says = [&](const char* word) { return policy_name.find(word) != std::string::npos; };
+  const auto says = [&](const char* word) { return policy_name.find(word) != std::string::npos; };
   double rate = 1.15 * std::pow(0.6185, bits);
   if (says("ibbon") || says("auto")) rate = std::exp2(-bits / 1.04);
   if (says("cuckoo")) rate = std::exp2(2.2 - 0.95 * bits);

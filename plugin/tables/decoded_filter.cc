@@ -7,10 +7,10 @@
 #include <rocksdb/filter_policy.h>
 
 #include "budget/builtin_model.h"
-#include "tables/legacy_bloom.h"
-#include "tables/our_parameters.h"
 #include "format/coding.h"
 #include "rocksdb_abi.h"
+#include "tables/legacy_bloom.h"
+#include "tables/our_parameters.h"
 
 namespace rocksieve {
 namespace {

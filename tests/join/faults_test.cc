@@ -11,7 +11,7 @@ namespace rocksieve::join {
 namespace {
 
 constexpr Operation kOperations[] = {Operation::kIntersection, Operation::kDifference,
-                                     Operation::kLocalOnly,    Operation::kSymmetric,
+                                     Operation::kLocalOnly, Operation::kSymmetric,
                                      Operation::kCount};
 
 Settings Forced(Strategy strategy) {

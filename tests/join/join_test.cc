@@ -55,11 +55,8 @@ TEST(Join, RefusesToTakeMoreThanItMay) {
 }
 
 TEST(Join, FewBytesPerKey) {
-  for (const auto& [overlap, most_bits] : {std::pair<double, double>{0.0, 3.5},
-                                           {0.1, 5.0},
-                                           {0.5, 7.0},
-                                           {0.9, 3.8},
-                                           {0.98, 1.05}}) {
+  for (const auto& [overlap, most_bits] :
+       {std::pair<double, double>{0.0, 3.5}, {0.1, 5.0}, {0.5, 7.0}, {0.9, 3.8}, {0.98, 1.05}}) {
     constexpr size_t kKeys = 100000;
     const auto [here, there] = RandomSides(kKeys, kKeys, static_cast<size_t>(overlap * kKeys), 11);
     Settings settings;

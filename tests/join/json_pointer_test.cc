@@ -120,9 +120,9 @@ TEST(JsonPointer, NumbersBeyondDoublesAreNumbers) {
 }
 
 TEST(JsonPointer, ManyNumbersBeyondDoublesTakeLinearTime) {
-  std::string json = "[";
+  std::string json = "[0,";
   constexpr int kNumbers = 200000;  // in quadratic time, hours
-  for (int i = 0; i < kNumbers; i++) json += std::to_string(i) + "1e400,";
+  for (int i = 1; i < kNumbers; i++) json += std::to_string(i) + "1e400,";
   json += "{\"last\":\"here\"}]";
   EXPECT_EQ(FindJson("/" + std::to_string(kNumbers) + "/last", json), "here");
   EXPECT_EQ(FindJson("/123456", json), "1.234561e+406");

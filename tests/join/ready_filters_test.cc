@@ -223,8 +223,7 @@ TEST(ReadyFilters, TakeLessThanKeysOfALargeSide) {
   asks.pass_rate = 0.001;
   Settings settings;
   settings.most_keys_per_range = 100000;
-  const Joined joined =
-      JoinReady(Operation::kCount, &asks, &answers, settings, Strategy::kAuto);
+  const Joined joined = JoinReady(Operation::kCount, &asks, &answers, settings, Strategy::kAuto);
   ExpectExactResult(Operation::kCount, here, there, joined);
   EXPECT_EQ(joined.statistics.ready.choice, ReadyChoice::kAsking);
   EXPECT_GT(joined.statistics.ready.pruned_keys, 59000u);

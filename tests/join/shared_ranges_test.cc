@@ -33,7 +33,8 @@ struct Sharded {
 // Each shard in a thread of its own; `most_keys` of the answering sides.
 std::vector<Sharded> JoinShards(Operation operation, const Table& here,
                                 const std::vector<Table>& shards, std::atomic<uint64_t>* scans,
-                                const SharedRanges::Options& options, uint64_t most_keys = 100'000) {
+                                const SharedRanges::Options& options,
+                                uint64_t most_keys = 100'000) {
   SharedRanges ranges(options);
   std::vector<std::unique_ptr<SharedRanges::Member>> members;
   for (size_t i = 0; i < shards.size(); i++) {
@@ -131,8 +132,7 @@ TEST(SharedRanges, AShardThatIsBehindHoldsNobodyUp) {
       RangeKeys keys;
       std::shared_ptr<FilterMaker> filters;
       bool scanned = false;
-      EXPECT_TRUE(
-          member->Take(&source, rest, range, 100, &keys, &filters, &scanned).ok());
+      EXPECT_TRUE(member->Take(&source, rest, range, 100, &keys, &filters, &scanned).ok());
       keys_seen += keys.sum.count;
       if (scanned) *scanned_keys += keys.sum.count;
       if (!keys.next_key) return keys_seen;

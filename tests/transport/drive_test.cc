@@ -213,8 +213,7 @@ TEST(Drive, EndlessMessagesEnd) {
 }
 
 TEST(Drive, AnEarlyEndIsABrokenStream) {
-  const absl::Status status =
-      AgainstHostile([](MemoryStream::End* end) { end->CloseWriting(); });
+  const absl::Status status = AgainstHostile([](MemoryStream::End* end) { end->CloseWriting(); });
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 

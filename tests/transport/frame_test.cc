@@ -71,7 +71,8 @@ TEST(Frame, RefusesMessagesOverTheLimitBeforeTheyArrive) {
   const std::string bytes = Written({std::string(kMostMessageBytes + 1, 'x')});
   const Heard heard = Hear(bytes.substr(0, 5), [] { return 5; });
   EXPECT_TRUE(absl::IsResourceExhausted(heard.status)) << heard.status;
-  EXPECT_TRUE(Hear(Written({std::string(kMostMessageBytes, 'x')}), [] { return 9999; }).status.ok());
+  EXPECT_TRUE(
+      Hear(Written({std::string(kMostMessageBytes, 'x')}), [] { return 9999; }).status.ok());
 }
 
 TEST(Frame, RefusesLengthsThatAreNone) {

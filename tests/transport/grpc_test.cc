@@ -270,8 +270,8 @@ TEST(Grpc, RefusesFramesThatAreTooLarge) {
 
 TEST(Grpc, RefusesGarbageAfterTheStart) {
   const auto server = Started(Numbers(0, 100), InsecureOptions());
-  for (const std::string& garbage : {std::string(1000, '\xff'), std::string("\5hello"),
-                                     std::string()}) {
+  for (const std::string& garbage :
+       {std::string(1000, '\xff'), std::string("\5hello"), std::string()}) {
     RawCall call(server->port());
     ASSERT_TRUE(call.Greet());
     v1::Frame frame;

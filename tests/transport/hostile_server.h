@@ -1,5 +1,5 @@
-// Servers that say what an honest one does, changed, or anything else; and joins with them, which must
-// end with a clear error, in bounded time and memory, and give no row that is not proven.
+// Servers that say what an honest one does, changed, or anything else; and joins with them, which
+// must end with a clear error, in bounded time and memory, and give no row that is not proven.
 #pragma once
 
 #include <fstream>
@@ -186,9 +186,8 @@ class HostileServer : public testing::Test {
     const std::string address = "127.0.0.1:" + std::to_string(server.port());
     RemoteJoinReport report;
     const MemoryPeak memory;
-    const absl::Status status =
-        JoinRemotely({address, grpc::InsecureChannelCredentials(), "", ""}, &mine, &sink, options,
-                     &cancellation, &report);
+    const absl::Status status = JoinRemotely({address, grpc::InsecureChannelCredentials(), "", ""},
+                                             &mine, &sink, options, &cancellation, &report);
     EXPECT_FALSE(status.ok());
     EXPECT_THAT(std::string(status.message()), testing::StartsWith(address));
     EXPECT_THAT(std::string(status.message()), testing::HasSubstr(words));

@@ -28,9 +28,9 @@ TEST_F(HostileServer, WrongCountsAndSums) {
 
 TEST_F(HostileServer, RangesThatAreCutWithoutEnd) {
   ExpectError(*Lying(ChangeKind<Facts>([](auto* m) {
-                m->outcome = Facts::Outcome::kTooLarge;
-                m->next_key = "zzz";
-              })),
+    m->outcome = Facts::Outcome::kTooLarge;
+    m->next_key = "zzz";
+  })),
               "range");
   ExpectError(*Lying(ChangeKind<Facts>([](auto* m) { m->range += 100; })), "not open");
   ExpectError(*Lying(ChangeKind<Facts>([](auto* m) { m->outcome = Facts::Outcome::kEqual; })),
@@ -96,11 +96,11 @@ TEST_F(HostileServer, DamagedParts) {
     // Cut off, and with something behind.
     for (const int kind : {0, 1}) {
       ExpectError(*Lying([kind](Message* message) {
-                    Turn* turn = std::get_if<Turn>(message);
-                    if (turn == nullptr) return;
-                    if (kind == 0) turn->message.resize(turn->message.size() / 2);
-                    if (kind == 1) turn->message.append(3, '\x7f');
-                  }),
+        Turn* turn = std::get_if<Turn>(message);
+        if (turn == nullptr) return;
+        if (kind == 0) turn->message.resize(turn->message.size() / 2);
+        if (kind == 1) turn->message.append(3, '\x7f');
+      }),
                   "in the range ");
     }
   }
@@ -125,14 +125,14 @@ TEST_F(HostileServer, RowsThatUnpackToTooMuch) {
 
 TEST_F(HostileServer, RowsWithoutEnd) {
   // The same rows again: out of order, so the range is repeated, with no other result.
-  ExpectError(*Lying(ChangeKind<Rows>([](auto* m) { m->last = false; }), /*endless=*/true),
-              "range", Operation::kDifference, std::chrono::seconds(3));
+  ExpectError(*Lying(ChangeKind<Rows>([](auto* m) { m->last = false; }), /*endless=*/true), "range",
+              Operation::kDifference, std::chrono::seconds(3));
   // Rows of no key and no bytes, which prove nothing wrong.
   ExpectError(*Lying(ChangeKind<Rows>([](auto* m) {
-                                      m->last = false;
-                                      m->batch.clear();
-                                      AppendCompressed("", &m->batch);
-                                    }),
+                       m->last = false;
+                       m->batch.clear();
+                       AppendCompressed("", &m->batch);
+                     }),
                      /*endless=*/true),
               "range", Operation::kDifference, std::chrono::seconds(2));
 }

@@ -34,7 +34,7 @@ class FrozenView {
   rocksdb::Status OpenOnce(const std::string& directory, const std::string& column_family);
 
   std::vector<ColumnFamily> families_;  // own comparators that the database uses
-  bool explained_ = false;  // the error is for people already
+  bool explained_ = false;              // the error is for people already
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
 };

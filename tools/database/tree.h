@@ -12,8 +12,8 @@
 #include "database/database.h"
 #include "database/file_filter.h"
 #include "database/filter_setting.h"
-#include "tables/table_file.h"
 #include "progress.h"
+#include "tables/table_file.h"
 
 namespace rocksieve::tools {
 

@@ -69,7 +69,8 @@ std::string HelpText(const CLI::App& parser) {
   const ParserText text = TextOf(parser);
   std::string help = text.full_name + ": " + text.summary + "\n\n";
   for (const std::string& paragraph : text.description) help += Paragraph(paragraph) + "\n";
-  help += "Usage: " + Indented(Wrapped(UsageOf(parser, /*is_short=*/true), kColumns - 9), 9) + "\n\n";
+  help +=
+      "Usage: " + Indented(Wrapped(UsageOf(parser, /*is_short=*/true), kColumns - 9), 9) + "\n\n";
   Terms terms;
   for (const CLI::App* command : SubcommandsOf(parser)) {
     terms.emplace_back(command->get_name(), TextOf(*command).summary);
@@ -86,8 +87,7 @@ std::string HelpText(const CLI::App& parser) {
   }
   help += List(terms);
   if (!rare.empty()) help += Paragraph("More, in the manual page: " + rare);
-  return help + "\n" + Paragraph("Exit codes: " + text.exit_codes) + "\n" +
-         Paragraph(text.example);
+  return help + "\n" + Paragraph("Exit codes: " + text.exit_codes) + "\n" + Paragraph(text.example);
 }
 
 }  // namespace rocksieve::tools

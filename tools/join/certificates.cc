@@ -12,8 +12,8 @@
 #include <absl/strings/str_join.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509.h>
@@ -81,8 +81,8 @@ absl::Status MakePair(const std::string& name, int days, const std::vector<Exten
   X509_NAME* const subject = X509_get_subject_name(certificate);
   bool ok = X509_set_version(certificate, X509_VERSION_3) == 1 && SetSerialNumber(certificate) &&
             X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
-                                       reinterpret_cast<const unsigned char*>(name.c_str()), -1,
-                                       -1, 0) == 1 &&
+                                       reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1,
+                                       0) == 1 &&
             X509_set_issuer_name(certificate, X509_get_subject_name(signer)) == 1 &&
             // An hour back, for clocks that are late.
             X509_gmtime_adj(X509_getm_notBefore(certificate), -3600) != nullptr &&
@@ -117,9 +117,8 @@ absl::Status WritePair(const std::string& directory, const std::string& name, co
     return PEM_write_PrivateKey(file, pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
   });
   if (!status.ok()) return status;
-  return WritePem(path + ".crt", 0644, [&](std::FILE* file) {
-    return PEM_write_X509(file, pair.certificate.get());
-  });
+  return WritePem(path + ".crt", 0644,
+                  [&](std::FILE* file) { return PEM_write_X509(file, pair.certificate.get()); });
 }
 
 bool IsIpAddress(const std::string& name) {
@@ -168,12 +167,12 @@ absl::Status MakeCertificates(const CertificateOptions& options) {
                                   {NID_subject_key_identifier, "hash"}},
                                  nullptr, &authority);
   if (status.ok()) {
-    status = MakePair("rocksieve server", options.days, leaf("serverAuth", *names), &authority,
-                      &server);
+    status =
+        MakePair("rocksieve server", options.days, leaf("serverAuth", *names), &authority, &server);
   }
   if (status.ok()) {
-    status = MakePair("rocksieve client", options.days,
-                      leaf("clientAuth", "DNS:rocksieve-client"), &authority, &client);
+    status = MakePair("rocksieve client", options.days, leaf("clientAuth", "DNS:rocksieve-client"),
+                      &authority, &client);
   }
   if (status.ok()) status = WritePair(options.directory, "ca", authority);
   if (status.ok()) status = WritePair(options.directory, "server", server);

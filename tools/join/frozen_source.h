@@ -24,8 +24,8 @@ struct FrozenFamily {
 absl::StatusOr<FrozenFamily> FreezeFamily(const std::string& directory,
                                           const std::string& column_family);
 
-// By an attribute if `on` is not empty. Holds the view. `cancellation`, of the sorting that this may
-// take, may be null.
+// By an attribute if `on` is not empty. Holds the view. `cancellation`, of the sorting that this
+// may take, may be null.
 absl::StatusOr<std::unique_ptr<join::Source>> SourceOf(const FrozenFamily& family,
                                                        const std::string& on,
                                                        size_t sort_memory_bytes,

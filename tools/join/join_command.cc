@@ -56,14 +56,15 @@ absl::Status Complete(Flags* flags) {
   if (!tokens.ok()) return tokens.status();
   if (!tokens->empty()) run->token = tokens->front();
   run->security = SecurityOf(flags->security, "client");
-    run->remote.asking.ready.decode_builtin = join::DecodeBuiltinFilter;
+  run->remote.asking.ready.decode_builtin = join::DecodeBuiltinFilter;
   run->remote.asking.most_row_bytes = uint64_t(flags->largest_row_mib) << 20;
   run->remote.keep_ranges = flags->explain == "analyze";
   run->remote.limits.exchange.silence = std::chrono::seconds(flags->silence_seconds);
   const bool rows = run->remote.asking.operation != join::Operation::kCount;
   if (flags->output != "-" && (!rows || flags->explain == "plan")) {
-    return absl::InvalidArgumentError("--output=FILE is for rows, and there will be none: leave it "
-                                      "out, or choose another --op, or --explain=analyze");
+    return absl::InvalidArgumentError(
+        "--output=FILE is for rows, and there will be none: leave it "
+        "out, or choose another --op, or --explain=analyze");
   }
   if (flags->json && rows && flags->output == "-" && flags->explain != "plan") {
     return absl::InvalidArgumentError(
@@ -114,8 +115,9 @@ absl::Status Join(Flags* flags, JoinReport* report) {
   if (report->operation == join::Operation::kCount) {
     options = OutputOptions();  // nothing will be written
   } else if (options.format == RowFormat::kSst && EmitsLocalRows(report->operation)) {
-    return absl::InvalidArgumentError("--format=sst is for rows to be ingested here: "
-                                      "it goes with --op=intersection and difference");
+    return absl::InvalidArgumentError(
+        "--format=sst is for rows to be ingested here: "
+        "it goes with --op=intersection and difference");
   }
   const absl::StatusOr<std::unique_ptr<ResultOutput>> output = ResultOutput::Open(options);
   if (!output.ok()) return output.status();
@@ -186,8 +188,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
     return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
   };
   text("--db", &run->directory, "DIR", "this side's database")->required();
-  text("--remote", &flags->remotes, "ADDRS",
-       "servers, shards of the other side: host:port,...")
+  text("--remote", &flags->remotes, "ADDRS", "servers, shards of the other side: host:port,...")
       ->required();
   text("--op", &flags->operation, "intersection|difference|local-only|symmetric|count",
        "rows matched there; only there; only here; both; counts")
@@ -245,8 +246,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
          "until a broken connection is given up. Default: 4");
   number("--largest-row", &flags->largest_row_mib, 1 << 20,
          "MiB, key and value; larger ones of the servers are refused. Default: 256");
-  parser->add_flag("--progress", flags->progress,
-                   "say how far it is, though stderr is no terminal")
+  parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")
       ->group(kRareFlags);
   parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
 }
@@ -256,14 +256,14 @@ void AddFlags(CLI::App* parser, Flags* flags) {
 Command AddJoinCommand(CLI::App* parent) {
   const auto flags = std::make_shared<Flags>();
   CLI::App* parser = AddParser(
-      parent,
-      {.name = "join",
-       .summary = "what a database and those of servers have in common, or not",
-       .description = "Exact, in few bytes. FILE appears when complete; only proven rows are given.",
-       .exit_codes = "0 done; 1 contradictions or damage found; 2 could not run",
-       .example = "Example, the rows that a replica lacks:\n"
-                  "  rocksieve join --db=mine --remote=a:7420 --op=difference "
-                  "--certs=certs"});
+      parent, {.name = "join",
+               .summary = "what a database and those of servers have in common, or not",
+               .description =
+                   "Exact, in few bytes. FILE appears when complete; only proven rows are given.",
+               .exit_codes = "0 done; 1 contradictions or damage found; 2 could not run",
+               .example = "Example, the rows that a replica lacks:\n"
+                          "  rocksieve join --db=mine --remote=a:7420 --op=difference "
+                          "--certs=certs"});
   AddFlags(parser, flags.get());
   return {parser, [flags] { return Run(*flags); }};
 }

@@ -51,8 +51,8 @@ std::string JoinProgress::Text() const {
                      " bytes";
   if (keys_ > 0 && keys_ < expected_keys_) {
     const std::chrono::duration<double> passed = Clock::now() - begin_;
-    const double left = passed.count() * static_cast<double>(expected_keys_ - keys_) /
-                        static_cast<double>(keys_);
+    const double left =
+        passed.count() * static_cast<double>(expected_keys_ - keys_) / static_cast<double>(keys_);
     text += ", about " + Thousands(static_cast<uint64_t>(left + 1)) + " s left";
   }
   return text;

@@ -15,8 +15,8 @@ absl::StatusOr<join::Remote> RemoteAt(const std::string& address, const JoinRunO
   absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
       join::ChannelCredentialsFor(address, options.security);
   if (!credentials.ok()) return credentials.status();
-  return join::Remote{address, *std::move(credentials), options.security.server_name,
-                      options.token, options.security.insecure};
+  return join::Remote{address, *std::move(credentials), options.security.server_name, options.token,
+                      options.security.insecure};
 }
 
 }  // namespace

@@ -39,12 +39,12 @@ std::string TextReport(const ShardPlan& shard) {
   for (const StrategyCost& cost : plan.strategies) {
     table.push_back({cost.name, Thousands(Bytes(plan, cost)), Fixed(BitsPerKey(plan, cost), 2)});
   }
-  return text + AlignedTable(table) + "Estimates for all ranges, rows apart. Begins with: " +
-         plan.first_move + ".\n" +
-         (plan.keys_are_as_cheap
-              ? "Shipping the keys costs about as little: any other tool that compares sorted lists "
-                "will do.\n"
-              : "");
+  return text + AlignedTable(table) +
+         "Estimates for all ranges, rows apart. Begins with: " + plan.first_move + ".\n" +
+         (plan.keys_are_as_cheap ? "Shipping the keys costs about as little: any other tool that "
+                                   "compares sorted lists "
+                                   "will do.\n"
+                                 : "");
 }
 
 }  // namespace

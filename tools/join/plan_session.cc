@@ -28,8 +28,8 @@ std::string Words(const join::Move& move) {
 PlanSession::PlanSession(join::Source* source, uint64_t salt, uint64_t keys_per_range)
     : source_(source), salt_(salt), keys_per_range_(keys_per_range) {
   plan_.local_keys = source->EstimateKeys();
-  messages_.push_back(Encode(join::Hello{join::kProtocolVersion, join::Operation::kLocalOnly,
-                                         salt, plan_.local_keys}));
+  messages_.push_back(Encode(
+      join::Hello{join::kProtocolVersion, join::Operation::kLocalOnly, salt, plan_.local_keys}));
 }
 
 absl::StatusOr<std::string> PlanSession::Next() {

@@ -69,12 +69,12 @@ RangeReport Sum(const std::vector<RangeReport>& ranges) {
 
 std::string RangeTable(const std::vector<RangeReport>& ranges) {
   std::vector<std::vector<std::string>> table = {
-      {"range from", "keys here", "there", "both", "planning", "filters", "verification",
-       "payload", "pruned", "passed in vain", "repeats", "trips", "ms", "strategy"}};
+      {"range from", "keys here", "there", "both", "planning", "filters", "verification", "payload",
+       "pruned", "passed in vain", "repeats", "trips", "ms", "strategy"}};
   for (const RangeReport& range : ranges) {
-    table.push_back(Line(range.interval.begin.empty() ? "(first key)"
-                                                      : ShortKey(range.interval.begin),
-                         range, MovesOf(range)));
+    table.push_back(
+        Line(range.interval.begin.empty() ? "(first key)" : ShortKey(range.interval.begin), range,
+             MovesOf(range)));
   }
   if (ranges.size() > 1) table.push_back(Line("all", Sum(ranges), ""));
   return AlignedTable(table) +
@@ -94,27 +94,26 @@ nlohmann::ordered_json RangesJson(const std::vector<RangeReport>& ranges) {
   for (const RangeReport& r : ranges) {
     nlohmann::ordered_json moves = nlohmann::ordered_json::array();
     for (const join::MoveKind move : r.moves) moves.push_back(std::string(NameOf(move)));
-    json.push_back({{"first_key", PrintableKey(r.interval.begin)},
-                    {"end_key", r.interval.end ? nlohmann::ordered_json(
-                                                     PrintableKey(*r.interval.end))
-                                               : nlohmann::ordered_json()},
-                    {"equal", r.equal},
-                    {"strategies", moves},
-                    {"local_keys", r.keys_of_asking_side},
-                    {"remote_keys", r.keys_of_answering_side},
-                    {"matched_keys", r.matched_keys},
-                    {"rows_received", r.rows_received},
-                    {"keys_pruned", r.keys_pruned},
-                    {"local_false_positives", r.false_positives_of_asking_side},
-                    {"remote_false_positives", r.false_positives_of_answering_side},
-                    {"repeats", r.repeats},
-                    {"round_trips", r.round_trips},
-                    {"milliseconds", r.milliseconds},
-                    {"sent", TrafficJson(r.sent)},
-                    {"received", TrafficJson(r.received)},
-                    {"shipped_keys_bytes", static_cast<uint64_t>(ShippedKeysBytes(r))},
-                    {"textbook_bloom_join_bytes",
-                     static_cast<uint64_t>(TextbookBloomJoinBytes(r))}});
+    json.push_back(
+        {{"first_key", PrintableKey(r.interval.begin)},
+         {"end_key", r.interval.end ? nlohmann::ordered_json(PrintableKey(*r.interval.end))
+                                    : nlohmann::ordered_json()},
+         {"equal", r.equal},
+         {"strategies", moves},
+         {"local_keys", r.keys_of_asking_side},
+         {"remote_keys", r.keys_of_answering_side},
+         {"matched_keys", r.matched_keys},
+         {"rows_received", r.rows_received},
+         {"keys_pruned", r.keys_pruned},
+         {"local_false_positives", r.false_positives_of_asking_side},
+         {"remote_false_positives", r.false_positives_of_answering_side},
+         {"repeats", r.repeats},
+         {"round_trips", r.round_trips},
+         {"milliseconds", r.milliseconds},
+         {"sent", TrafficJson(r.sent)},
+         {"received", TrafficJson(r.received)},
+         {"shipped_keys_bytes", static_cast<uint64_t>(ShippedKeysBytes(r))},
+         {"textbook_bloom_join_bytes", static_cast<uint64_t>(TextbookBloomJoinBytes(r))}});
   }
   return json;
 }

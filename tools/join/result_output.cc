@@ -40,8 +40,9 @@ ResultOutput::ResultOutput(const OutputOptions& options)
 
 absl::StatusOr<std::unique_ptr<ResultOutput>> ResultOutput::Open(const OutputOptions& options) {
   if (options.format == RowFormat::kSst && options.path == "-") {
-    return absl::InvalidArgumentError("an SST file cannot go to the standard output: "
-                                      "add --output=FILE");
+    return absl::InvalidArgumentError(
+        "an SST file cannot go to the standard output: "
+        "add --output=FILE");
   }
   std::unique_ptr<ResultOutput> output(new ResultOutput(options));
   absl::Status status = output->Examine();

@@ -21,8 +21,8 @@ void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
       ->group(kRareFlags);
   file("--key", &identity->key_file, "FILE", "its key. Default: beside the certificate")
       ->group(kRareFlags);
-  CLI::Option* const insecure = parser->add_flag(
-      "--insecure", flags->security.insecure, "no TLS; only for addresses of this machine");
+  CLI::Option* const insecure = parser->add_flag("--insecure", flags->security.insecure,
+                                                 "no TLS; only for addresses of this machine");
   parser
       ->add_flag("--insecure-network", flags->security.insecure_network,
                  "with --insecure: also for other addresses, where anybody on the way reads and "

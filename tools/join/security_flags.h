@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <absl/status/statusor.h>
+#include <CLI/CLI.hpp>
 
 #include "transport/credentials.h"
 

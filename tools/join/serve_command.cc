@@ -52,8 +52,8 @@ size_t SortMemory(const Flags& flags) { return size_t(flags.memory_mib) << 19; }
 
 join::OpenView ViewsOf(const Flags& flags) {
   return [flags](const join::ViewRequest& request) -> absl::StatusOr<join::View> {
-    const std::string& wanted = request.column_family.empty() ? flags.column_families.front()
-                                                              : request.column_family;
+    const std::string& wanted =
+        request.column_family.empty() ? flags.column_families.front() : request.column_family;
     const auto& served = flags.column_families;
     if (std::count(served.begin(), served.end(), wanted) == 0) {
       return absl::PermissionDeniedError(absl::StrCat(
@@ -96,7 +96,7 @@ absl::StatusOr<join::ServerOptions> OptionsOf(const Flags& flags) {
   service->answering.most_ranges = kMostRanges;
   service->answering.most_keys_per_range =
       std::min<uint64_t>(uint64_t{1} << 20, bytes / 2 / kMostRanges / kBytesPerKey);
-    service->answering.ready.most_bytes = bytes / 4;
+  service->answering.ready.most_bytes = bytes / 4;
   service->answering.ready.decode_builtin = join::DecodeBuiltinFilter;
   service->limits.most_message_bytes = bytes / 4;
   service->limits.most_unanswered_bytes = bytes;

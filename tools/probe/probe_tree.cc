@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "database/file_filter.h"
-#include "tables/table_file.h"
 #include "parallel.h"
 #include "probe/keys_that_meet.h"
+#include "tables/table_file.h"
 
 namespace rocksieve::tools {
 namespace {

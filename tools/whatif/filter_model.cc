@@ -7,9 +7,9 @@
 #include <rocksieve/filter.h>
 
 #include "budget/builtin_model.h"
-#include "tables/legacy_bloom.h"
 #include "policy_spec.h"
 #include "rocksdb_abi.h"
+#include "tables/legacy_bloom.h"
 #include "whatif/partitions.h"
 
 namespace rocksieve::tools {

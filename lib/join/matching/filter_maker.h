@@ -15,8 +15,8 @@ class FilterMaker {
   virtual ~FilterMaker() = default;
 
   // A filter of the hashes of the candidates in the message with this salt. `spec` becomes that of
-  // the filter, which may be a little larger or smaller than was asked for. `built`: it was not there
-  // before.
+  // the filter, which may be a little larger or smaller than was asked for. `built`: it was not
+  // there before.
   virtual std::shared_ptr<const FilterBlock> Make(FilterSpec* spec, const Candidates& candidates,
                                                   uint64_t message_salt, bool* built) = 0;
 };

@@ -22,9 +22,8 @@ void Matching::SendSymbols(size_t symbols, std::string* turn) {
   const auto mine = static_cast<double>(candidates_.size());
   if (encoder_ == nullptr) {
     symbols_salt_ = PartSalt();
-    symbol_format_.id_bits =
-        std::min(kMostIdBits, IdBitsFor(mine + their_count_, static_cast<double>(symbols)) +
-                                  MoreHashBits());
+    symbol_format_.id_bits = std::min(
+        kMostIdBits, IdBitsFor(mine + their_count_, static_cast<double>(symbols)) + MoreHashBits());
     encoder_ = std::make_unique<RatelessEncoder>(PartHashes(symbols_salt_), symbol_format_);
   }
   const size_t sent = cells_.size();

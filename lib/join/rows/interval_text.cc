@@ -25,9 +25,9 @@ std::string TextOf(const KeyInterval& interval) {
   if (!interval.end) {
     return interval.begin.empty() ? "of all keys" : absl::StrCat("from ", Quoted(interval.begin));
   }
-  return interval.begin.empty() ? absl::StrCat("up to ", Quoted(*interval.end))
-                                : absl::StrCat("from ", Quoted(interval.begin), " up to ",
-                                               Quoted(*interval.end));
+  return interval.begin.empty()
+             ? absl::StrCat("up to ", Quoted(*interval.end))
+             : absl::StrCat("from ", Quoted(interval.begin), " up to ", Quoted(*interval.end));
 }
 
 absl::Status Naming(const KeyInterval& interval, const absl::Status& status) {

@@ -1,8 +1,8 @@
 // Rows on their way from one side to the other: keys front-coded, or left out where the receiver
 // knows them, then cut into batches and compressed (docs/protocol.md has the bytes).
 //
-// A batch ends where it is full, in the middle of a row if need be: a giant value takes many batches
-// and no giant message, and what a batch is unpacked to is bounded.
+// A batch ends where it is full, in the middle of a row if need be: a giant value takes many
+// batches and no giant message, and what a batch is unpacked to is bounded.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +44,8 @@ class RowBatchReader {
   explicit RowBatchReader(bool with_keys, uint64_t most_row_bytes = kDefaultMostRowBytes)
       : with_keys_(with_keys), most_row_bytes_(most_row_bytes) {}
 
-  // Calls `visit` for each row that ends in a batch; the key is empty if there are none in it. Stops
-  // at the first error, of the batch or of `visit`.
+  // Calls `visit` for each row that ends in a batch; the key is empty if there are none in it.
+  // Stops at the first error, of the batch or of `visit`.
   absl::Status Read(std::string_view batch,
                     const std::function<absl::Status(const Row& row, bool new_key)>& visit);
 
