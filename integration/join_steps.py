@@ -2,8 +2,9 @@
 something to them just then. It takes HTTP/2 without TLS, as docs/transport.md and docs/protocol.md
 describe what is in it."""
 
-import socket
 import threading
+
+from relay import Relay
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 MESSAGES = {1: "hello", 2: "hello answer", 3: "open", 4: "facts", 5: "turn", 6: "fetch", 7: "rows",
@@ -98,64 +99,28 @@ class Direction:
             yield PARTS.get(part, "unknown")
 
 
-class StepProxy:
+class StepProxy(Relay):
     """Calls `on_step(connection number, name)` before the frame that completes the step is passed on.
     What that returns is done with the frame: None passes it on, "cut" ends the connection, "corrupt"
-    changes its last byte; it may take its time. `refusing`: no new connections."""
+    changes its last byte; it may take its time."""
 
     def __init__(self, target_port, on_step=lambda connection, name: None):
-        self.target_port, self.on_step = target_port, on_step
+        self.on_step = on_step
         self.steps = []  # all that were seen
-        self.refusing = False
-        self.connections = 0
         self.lock = threading.Lock()
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(target_port)
 
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-                if self.refusing:
-                    client.close()
-                    continue
-                server = socket.create_connection(("127.0.0.1", self.target_port), timeout=5)
-            except ConnectionError:
-                client.close()  # nobody there
-                continue
-            except OSError:
-                return
-            server.settimeout(None)
-            number = self.connections
-            self.connections += 1
-            for source, sink, from_client in (client, server, True), (server, client, False):
-                threading.Thread(target=self._pass, args=(number, source, sink, from_client),
-                                 daemon=True).start()
-
-    def _pass(self, connection, source, sink, from_client):
+    def pass_on(self, number, source, sink, from_client):
         direction = Direction(from_client)
-        try:
-            while data := source.recv(65536):
-                for frame, steps in direction.frames(data):
-                    todo = None
-                    for step in steps:
-                        with self.lock:
-                            self.steps.append(step)
-                        todo = todo or self.on_step(connection, step)
-                    if todo == "cut":
-                        raise ConnectionResetError
-                    if todo == "corrupt":
-                        frame = frame[:-1] + bytes([frame[-1] ^ 0x10])
-                    sink.sendall(frame)
-        except OSError:
-            pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-        source.close()  # the other thread closes the other one
-
-    def close(self):
-        self.listener.close()
+        while data := source.recv(65536):
+            for frame, steps in direction.frames(data):
+                todo = None
+                for step in steps:
+                    with self.lock:
+                        self.steps.append(step)
+                    todo = todo or self.on_step(number, step)
+                if todo == "cut":
+                    return
+                if todo == "corrupt":
+                    frame = frame[:-1] + bytes([frame[-1] ^ 0x10])
+                sink.sendall(frame)

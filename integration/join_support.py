@@ -3,12 +3,12 @@
 import json
 import os
 import random
-import socket
 import subprocess
 import threading
 import time
 
 from environment import BUILD, SEED, Sandbox, run, run_ok
+from relay import Relay
 
 ROCKSIEVE = BUILD / "bin" / "rocksieve"
 
@@ -38,57 +38,27 @@ def memory_high_water_mark(pid):
     return int(line.split()[1]) * 1024
 
 
-class Proxy:
+class Proxy(Relay):
     """Passes bytes on, and can cut all connections after some of them, or slow them down."""
 
     def __init__(self, target_port):
-        self.target_port = target_port
-        self.cuts = []  # bytes from the server after which each connection ends, in turn
+        self.cuts = []  # bytes from the server after which each connection ends, by its number
         self.bytes_per_second = None
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(target_port)
 
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            try:
-                server = socket.create_connection(("127.0.0.1", self.target_port), timeout=5)
-            except OSError:
-                client.close()
-                continue
-            server.settimeout(None)
-            limit = self.cuts.pop(0) if self.cuts else None
-            threading.Thread(target=self._pass, args=(client, server, None), daemon=True).start()
-            threading.Thread(target=self._pass, args=(server, client, limit), daemon=True).start()
-
-    def _pass(self, source, sink, limit):
+    def pass_on(self, number, source, sink, from_client):
+        limit = None if from_client or number >= len(self.cuts) else self.cuts[number]
         passed = 0
-        try:
-            while limit is None or passed < limit:
-                data = source.recv(65536)
-                if not data:
-                    break
-                if limit is not None:
-                    data = data[:limit - passed]
-                sink.sendall(data)
-                passed += len(data)
-                if self.bytes_per_second:
-                    time.sleep(len(data) / self.bytes_per_second)  # a paced link
-        except OSError:
-            pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-        source.close()  # the other thread closes the other one
-
-    def close(self):
-        self.listener.close()
+        while limit is None or passed < limit:
+            data = source.recv(65536)
+            if not data:
+                return
+            if limit is not None:
+                data = data[:limit - passed]
+            sink.sendall(data)
+            passed += len(data)
+            if self.bytes_per_second:
+                time.sleep(len(data) / self.bytes_per_second)  # a paced link
 
 
 class JoinSandbox(Sandbox):

@@ -1,23 +1,19 @@
 #include <cmath>
 
 #include "join/figures.h"
+#include "join/rows_as_series.h"
 #include "text.h"
 #include "whatif/chart.h"
 
 namespace rocksieve::bench {
 namespace {
 
-// Over powers of ten.
 tools::ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field,
                             bool dashed) {
-  tools::ChartSeries series;
-  series.name = name;
-  series.dashed = dashed;
-  for (const nlohmann::json& row : table.rows) {
-    series.points.push_back(
-        {std::log10(row["differences"].get<double>()), row[field].get<double>()});
-  }
-  return series;
+  const auto power_of_ten = [](const nlohmann::json& row) {
+    return std::log10(row["differences"].get<double>());
+  };
+  return RowsAsSeries(table, name, power_of_ten, field, dashed);
 }
 
 }  // namespace

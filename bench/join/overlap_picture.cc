@@ -1,4 +1,5 @@
 #include "join/figures.h"
+#include "join/rows_as_series.h"
 #include "text.h"
 #include "whatif/chart.h"
 
@@ -7,13 +8,10 @@ namespace {
 
 tools::ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field,
                             bool dashed) {
-  tools::ChartSeries series;
-  series.name = name;
-  series.dashed = dashed;
-  for (const nlohmann::json& row : table.rows) {
-    series.points.push_back({row["overlap_percent"].get<double>(), row[field].get<double>()});
-  }
-  return series;
+  const auto overlap = [](const nlohmann::json& row) {
+    return row["overlap_percent"].get<double>();
+  };
+  return RowsAsSeries(table, name, overlap, field, dashed);
 }
 
 }  // namespace

@@ -47,17 +47,13 @@ TEST(Frame, SaysWhatIsWrong) {
   EXPECT_THAT(error_of(other), HasSubstr("cut off"));
 }
 
-// The bytes are the golden ones, and so is what is read from them.
+// Golden, and what is read from the bytes knows the keys.
 template <typename T>
-void ExpectGolden(const std::string& name, const T& made) {
-  SCOPED_TRACE(name);
-  const std::string golden = GoldenBytes(name);
-  EXPECT_EQ(ToHex(made.Serialize()), ToHex(golden));
-  std::string error;
-  const std::optional<T> read = T::Deserialize(golden, &error);
-  ASSERT_TRUE(read) << error;
-  EXPECT_EQ(ToHex(read->Serialize()), ToHex(golden));
-  for (int i = 0; i < 40; i++) EXPECT_TRUE(read->MayContain("key" + std::to_string(i)));
+void ExpectGoldenWithKeys(const std::string& name, const T& made) {
+  ExpectGolden(name, made);
+  const std::optional<T> read = T::Deserialize(GoldenBytes(name), nullptr);
+  ASSERT_TRUE(read) << name;
+  for (int i = 0; i < 40; i++) EXPECT_TRUE(read->MayContain("key" + std::to_string(i))) << name;
 }
 
 template <typename T, typename Options>
@@ -71,7 +67,7 @@ TEST(BloomFilterBytes, Golden) {
   const auto one = BloomLayout::kOneArray, partitioned = BloomLayout::kPartitioned;
   using Hashing = BloomHashing;
   const auto expect = [](const std::string& name, const BloomFilterOptions& options) {
-    ExpectGolden(name, WithKeys<BloomFilter>(options));
+    ExpectGoldenWithKeys(name, WithKeys<BloomFilter>(options));
   };
   expect("bloom_independent", {383, 7, Hashing::kIndependent, one, 0});
   expect("bloom_double", {400, 6, Hashing::kDouble, one, 1});
@@ -106,7 +102,7 @@ TEST(CountingBloomFilterBytes, Golden) {
                   CountingBloomFilterOptions{200, 3, 8, BloomHashing::kDouble, 9})}) {
     CountingBloomFilter filter = WithKeys<CountingBloomFilter>(options);
     for (int i = 0; i < 19; i++) filter.Add("key0");
-    ExpectGolden(name, filter);
+    ExpectGoldenWithKeys(name, filter);
   }
 }
 
@@ -128,8 +124,8 @@ ScalableBloomFilter ScalableWithKeys(int keys) {
 }
 
 TEST(ScalableBloomFilterBytes, Golden) {
-  ExpectGolden("scalable_bloom_one_layer", ScalableWithKeys(40));
-  ExpectGolden("scalable_bloom", ScalableWithKeys(300));
+  ExpectGoldenWithKeys("scalable_bloom_one_layer", ScalableWithKeys(40));
+  ExpectGoldenWithKeys("scalable_bloom", ScalableWithKeys(300));
 }
 
 TEST(ScalableBloomFilterBytes, ReadFiltersGrowOn) {

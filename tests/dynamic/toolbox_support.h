@@ -32,6 +32,18 @@ inline std::string GoldenBytes(const std::string& name) {
   return bytes;
 }
 
+// The bytes are the golden ones, and so is what is read from them.
+template <typename T>
+void ExpectGolden(const std::string& name, const T& made) {
+  SCOPED_TRACE(name);
+  const std::string golden = GoldenBytes(name);
+  EXPECT_EQ(ToHex(made.Serialize()), ToHex(golden));
+  std::string error;
+  const std::optional<T> read = T::Deserialize(golden, &error);
+  ASSERT_TRUE(read) << error;
+  EXPECT_EQ(ToHex(read->Serialize()), ToHex(golden));
+}
+
 // What make() throws: options that make no sense, and the remedy.
 template <typename Make>
 std::string InvalidArgumentOf(Make make) {

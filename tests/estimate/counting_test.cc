@@ -10,7 +10,7 @@
 #include <rocksieve/estimate/count_min_sketch.h>
 #include <rocksieve/estimate/top_k.h>
 
-#include "estimate/licence_words.h"
+#include "estimate/licences.h"
 
 namespace rocksieve {
 namespace {
@@ -79,7 +79,6 @@ TEST(CountMin, ErrorBoundHoldsWithItsProbabilityInTheWorstCase) {
 
 TEST(CountMin, ConservativeUpdateIsNeverTooLowAndMuchCloserOnRealWords) {
   const std::vector<std::string> words = LicenceWords();
-  if (words.empty()) GTEST_SKIP() << "no /usr/share/common-licenses";
   double mean_error[2];
   for (const bool conservative : {false, true}) {
     CountMinSketch sketch(CountMin(1000, 4, conservative));
@@ -195,7 +194,6 @@ void ExpectTells(const TopK& summary, const Truth& truth) {
 
 TEST(TopK, TheWordsOfTheLicences) {
   const std::vector<std::string> words = LicenceWords();
-  if (words.empty()) GTEST_SKIP() << "no /usr/share/common-licenses";
   Truth truth;
   for (const std::string& word : words) truth[word]++;
   std::vector<std::pair<uint64_t, std::string>> exact;

@@ -20,18 +20,6 @@
 namespace rocksieve {
 namespace {
 
-// The bytes are the golden ones, and so is what is read from them.
-template <typename T>
-void ExpectGolden(const std::string& name, const T& made) {
-  SCOPED_TRACE(name);
-  const std::string golden = GoldenBytes(name);
-  EXPECT_EQ(ToHex(made.Serialize()), ToHex(golden));
-  std::string error;
-  const std::optional<T> read = T::Deserialize(golden, &error);
-  ASSERT_TRUE(read) << error;
-  EXPECT_EQ(ToHex(read->Serialize()), ToHex(golden));
-}
-
 // The keys `begin` to `end` - 1.
 template <typename T>
 T WithKeys(T to, int begin, int end) {

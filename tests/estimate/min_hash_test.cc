@@ -1,8 +1,6 @@
 // Shingles and MinHash: what is stated of their errors, beside what they do.
 #include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -12,6 +10,7 @@
 #include <rocksieve/estimate/min_hash.h>
 #include <rocksieve/estimate/shingles.h>
 
+#include "estimate/licences.h"
 #include "estimate/set_pairs.h"
 
 namespace rocksieve {
@@ -195,9 +194,7 @@ TEST(MinHash, LicencesAreAsSimilarAsTheirShinglesAre) {
   const MinHashOptions options = SignatureOptions(256, MinHashMethod::kOnePermutation);
   for (const char* name :
        {"GPL-1", "GPL-2", "GPL-3", "LGPL-2", "LGPL-2.1", "GFDL-1.2", "GFDL-1.3"}) {
-    std::ifstream file(std::string("/usr/share/common-licenses/") + name);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    if (text.empty()) GTEST_SKIP() << "no /usr/share/common-licenses";
+    const std::string text = Licence(name);
     MinHash& signature = signatures.emplace(name, options).first->second;
     VisitWordShingles(text, 3, [&, &all = shingles[name]](std::string_view shingle) {
       all.emplace(shingle);

@@ -1,20 +1,9 @@
 """Count-min sketches and top-k summaries of docs/formats/toolbox.md, written from the document
 alone."""
 
-from frame import Reader, key_hash, read_frame, split_mix64, upper, write_frame
-from sketch_format import varint
+from frame import Reader, key_hash, read_frame, split_mix64, upper, varint, write_frame
 
 COUNT_MIN, TOP_K = 8, 9
-
-
-def read_varint(reader):
-    value = shift = 0
-    while True:
-        byte = reader.number(1)
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value
 
 
 class CountMin:
@@ -26,9 +15,9 @@ class CountMin:
     def decode(cls, data):
         reader = Reader(read_frame(COUNT_MIN, data))
         seed, conservative = reader.number(8), reader.number(1)
-        sketch = cls(read_varint(reader), read_varint(reader), seed, conservative)
-        sketch.total = read_varint(reader)
-        sketch.rows = [[read_varint(reader) for _ in range(sketch.w)] for _ in range(sketch.d)]
+        sketch = cls(reader.varint(), reader.varint(), seed, conservative)
+        sketch.total = reader.varint()
+        sketch.rows = [[reader.varint() for _ in range(sketch.w)] for _ in range(sketch.d)]
         assert reader.finished() and conservative in (0, 1)
         for row in sketch.rows:
             assert sum(row) <= sketch.total if conservative else sum(row) == sketch.total
@@ -62,12 +51,12 @@ class TopK:
     def decode(cls, data):
         reader = Reader(read_frame(TOP_K, data))
         seed = reader.number(8)
-        summary = cls(read_varint(reader), seed)
-        summary.total = read_varint(reader)
+        summary = cls(reader.varint(), seed)
+        summary.total = reader.varint()
         order = []
-        for _ in range(read_varint(reader)):
-            key = reader.bytes(read_varint(reader))
-            count, error = read_varint(reader), read_varint(reader)
+        for _ in range(reader.varint()):
+            key = reader.bytes(reader.varint())
+            count, error = reader.varint(), reader.varint()
             summary.items[key] = (count, error)
             order.append((-count, key))
         assert reader.finished() and order == sorted(set(order)) and len(order) <= summary.m

@@ -4,7 +4,6 @@ import math
 
 from frame import Reader, key_hash, read_frame, write_frame
 from sketch_format import bits, k_minimum_values
-from counting import read_varint
 
 FLAJOLET_MARTIN, HYPER_LOG_LOG, K_MINIMUM_VALUES = 10, 11, 12
 
@@ -65,8 +64,8 @@ def decode_kmv(data):
     """k, and the hashes."""
     reader = Reader(read_frame(K_MINIMUM_VALUES, data))
     reader.number(8)
-    k, shift = read_varint(reader), reader.number(1)
-    count = read_varint(reader)
+    k, shift = reader.varint(), reader.number(1)
+    count = reader.varint()
     r = reader.number(1) if count else 0
     rest = reader.bytes(len(reader.data) - reader.at)
     packed, at, value, hashes = int.from_bytes(rest, "little"), 0, 0, []

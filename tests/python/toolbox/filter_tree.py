@@ -1,8 +1,8 @@
 """Nodes of filter trees of docs/formats/toolbox.md, written from the document alone."""
 
 import bloom
-from frame import Reader, read_frame, write_frame
-from tables import cuckoo_table, varint
+from frame import Reader, read_frame, varint, write_frame
+from tables import cuckoo_table
 
 FILTER_TREE = 15
 HAS_PARENT, KNOWS_SIBLINGS, ALL_UNPUBLISHED = 1, 2, 4
@@ -29,15 +29,6 @@ def encode(number, flags, parent, keys, below, neighbours, unpublished, options)
 
 
 class NodeReader(Reader):
-    def varint(self):
-        value = shift = 0
-        while True:
-            byte = self.number(1)
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
     def string(self):
         return self.bytes(self.varint())
 

@@ -6,25 +6,16 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import xxh3  # noqa: E402
+from sketch_format import M64, mix64, varint  # noqa: E402, F401
+from sketch_format import splitmix64 as split_mix64  # noqa: E402, F401
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs/formats/toolbox.md").read_text(encoding="utf-8")
 GOLDEN = ROOT / "tests/golden/toolbox"
-M64 = (1 << 64) - 1
 
 
 def key_hash(key, seed=0):
     return xxh3.xxh3_64(key.encode() if isinstance(key, str) else key, seed)
-
-
-def mix64(x):
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & M64
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & M64
-    return x ^ (x >> 31)
-
-
-def split_mix64(seed, index):
-    return mix64(seed + (index + 1) * 0x9E3779B97F4A7C15 & M64)
 
 
 def upper(x, n):
@@ -56,6 +47,15 @@ class Reader:
 
     def number(self, count):
         return int.from_bytes(self.bytes(count), "little")
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            byte = self.number(1)
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
 
     def finished(self):
         return self.at == len(self.data)

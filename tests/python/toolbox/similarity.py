@@ -1,8 +1,7 @@
 """MinHash signatures and LSH indexes of docs/formats/toolbox.md, written from the document alone."""
 
-from counting import read_varint
-from frame import (M64, Reader, key_hash, mix64, read_frame, split_mix64, upper, write_frame)
-from sketch_format import varint
+from frame import (M64, Reader, key_hash, mix64, read_frame, split_mix64, upper, varint,
+                   write_frame)
 
 MIN_HASH, LSH_INDEX = 13, 14
 ONE_PERMUTATION, INDEPENDENT = 1, 2
@@ -58,7 +57,7 @@ def borrowed(values, seed):
 class MinHash:
     def __init__(self, data):
         reader = Reader(read_frame(MIN_HASH, data))
-        self.seed, self.method, m = reader.number(8), reader.number(1), read_varint(reader)
+        self.seed, self.method, m = reader.number(8), reader.number(1), reader.varint()
         self.places = [reader.number(8) for _ in range(m)]
         assert reader.finished() and self.method in (ONE_PERMUTATION, INDEPENDENT)
 
@@ -66,12 +65,12 @@ class MinHash:
 class LshIndex:
     def __init__(self, data):
         reader = Reader(read_frame(LSH_INDEX, data))
-        self.seed, self.method, m = reader.number(8), reader.number(1), read_varint(reader)
-        self.bands, self.rows = read_varint(reader), read_varint(reader)
+        self.seed, self.method, m = reader.number(8), reader.number(1), reader.varint()
+        self.bands, self.rows = reader.varint(), reader.varint()
         assert self.bands * self.rows <= m
         self.sets = {}
-        for _ in range(read_varint(reader)):
-            number = read_varint(reader)
+        for _ in range(reader.varint()):
+            number = reader.varint()
             assert not self.sets or number > max(self.sets)
             self.sets[number] = [reader.number(8) for _ in range(m)]
         assert reader.finished()

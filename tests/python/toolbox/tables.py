@@ -1,7 +1,7 @@
 """Cuckoo filters, cuckoo hash tables and hash compaction of docs/formats/toolbox.md, written from
 the document alone."""
 
-from frame import Reader, key_hash, read_frame, split_mix64, upper, write_frame
+from frame import Reader, key_hash, read_frame, split_mix64, upper, varint, write_frame
 
 CUCKOO, CUCKOO_TABLE, HASH_COMPACTION = 5, 6, 7
 SLOTS_PER_BUCKET = 4
@@ -16,14 +16,6 @@ def unpack(data, count, width):
     whole = int.from_bytes(data, "little")
     assert len(data) == (count * width + 7) // 8 and whole >> count * width == 0
     return [whole >> i * width & (1 << width) - 1 for i in range(count)]
-
-
-def varint(value):
-    out = bytearray()
-    while value >= 128:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out) + bytes([value])
 
 
 def head(count, width, seed):
