@@ -85,17 +85,13 @@ class JoinShardsTest(JoinSandbox):
             copies[key] for key in set(there) - set(here)))
         return report, here
 
-    @staticmethod
-    def undisturbed(report):
-        """No session had to begin again, on its own, as on a machine that is too busy."""
-        return all(remote["attempts"] == 1 for remote in report["remotes"])
-
     def assert_shared(self, report, keys):
-        hashed = sum(remote["keys_hashed"] for remote in report["remotes"])
-        if self.undisturbed(report):
-            self.assertEqual(hashed, keys, report)
-        else:
-            self.assertGreaterEqual(hashed, keys, report)
+        """Each key is hashed once for all servers, and again by each session that repeats its range
+        since the sums contradicted each other, which chance makes one in some hundred do."""
+        repeated = sum(one["repeats"] * one["local_keys"]
+                       for remote in report["remotes"] for one in remote["range_reports"])
+        self.assertEqual(sum(remote["keys_hashed"] for remote in report["remotes"]),
+                         keys + repeated, report)
 
     @staticmethod
     def undo_backslashes(text):
@@ -120,14 +116,15 @@ class JoinShardsTest(JoinSandbox):
         for i in range(4):
             self.make(f"large{i}", keys + [b"%d of %d" % (j, i) for j in range(100)])
             ports.append(self.serve(f"large{i}").port)
-        report = self.report(self.join(ports, "count", "--json", "--strategy=ribbon", left="small"))
+        report = self.report(self.join(ports, "count", "--json", "--strategy=ribbon",
+                                       "--explain=analyze", left="small"))
         matched = small & set(self.right)
         self.assertEqual((report["matched_keys"], report["local_only_keys"]),
                          (len(matched), len(small) - len(matched)))
         self.assert_shared(report, len(small))
-        if self.undisturbed(report):
-            self.assertEqual(sum(r["filters"] for r in report["remotes"]), 4)
-            self.assertEqual(sum(r["filters_built"] for r in report["remotes"]), 1)
+        repeats = sum(r["repeated_ranges"] for r in report["remotes"])
+        self.assertEqual(sum(r["filters"] for r in report["remotes"]), 4 + repeats)
+        self.assertEqual(sum(r["filters_built"] for r in report["remotes"]), 1 + repeats)
 
     def test_orders_by_customer(self):
         """Customers here, orders on two servers, by an attribute; rows without it come once."""

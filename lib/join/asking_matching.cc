@@ -156,12 +156,16 @@ absl::Status AskingSide::Continue(Task* task) {
     if (!status.ok()) return status;
     Send(turn, task);
   }
-  if (matching->state() == Matching::State::kContradicted) {
-    return Repeat(task, absl::AbortedError("the sums of the matched keys differ"));
-  }
-  if (matching->state() == Matching::State::kSettled) {
+  const bool contradicted = matching->state() == Matching::State::kContradicted;
+  const bool settled = matching->state() == Matching::State::kSettled;
+  if (contradicted || settled) {
     statistics_.filters_built += matching->counts().filters_built;
     statistics_.filters += matching->counts().filters_sent + matching->counts().filters_received;
+  }
+  if (contradicted) {
+    return Repeat(task, absl::AbortedError("the sums of the matched keys differ"));
+  }
+  if (settled) {
     CountEnding(matching->ending());
     // The last turn is the answering side's, and its first one comes with the opening.
     statistics_.most_range_round_trips =

@@ -1,6 +1,7 @@
 // Ranges that several sessions of one join open, one session for each shard of the other side: each
 // range is scanned and hashed once, by the session that comes first, and so is the filter made with
-// which this side begins.
+// which this side begins. A session that has to repeat a range, under another salt, scans it for
+// itself: few do, and the others have no use for it.
 //
 // Sessions go through the same ranges, under the same salt and numbers, each in its own time. A
 // range is kept until all have taken it. One that is far behind is waited for, but not for long:

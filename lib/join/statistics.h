@@ -29,7 +29,7 @@ struct Statistics {
   uint64_t equal_ranges = 0;
   uint64_t repeated_ranges = 0;  // since sums contradicted each other
   uint64_t ranges_by_list = 0, ranges_by_keys = 0, ranges_by_symbols = 0, ranges_by_sketch = 0;
-  uint64_t filters = 0;  // sent and received
+  uint64_t filters = 0;  // sent and received, for repeated ranges too
   // Of the range that took the most, beside its opening.
   uint64_t most_range_round_trips = 0;
   // What this side did itself, and not what other sessions of the same join did for it
