@@ -10,6 +10,7 @@
 
 #include "join/absent_rows.h"
 #include "join/matching/matching.h"
+#include "join/memory_account.h"
 #include "join/messages.h"
 #include "join/range_keys.h"
 #include "join/ready/ready_exchange.h"
@@ -28,6 +29,8 @@ struct AnsweringOptions {
   // Prices are this side's; strategy and round trips those that the asking side wants.
   PlannerOptions planner;
   ReadyOptions ready;
+  // What the asking side makes this one keep is taken from it; must outlive the side. Null: no limit.
+  MemoryAccount* memory = nullptr;
 };
 
 class AnsweringSide final : public Session {

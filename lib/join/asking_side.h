@@ -11,6 +11,7 @@
 
 #include "join/absent_rows.h"
 #include "join/matching/matching.h"
+#include "join/memory_account.h"
 #include "join/messages.h"
 #include "join/range_keys.h"
 #include "join/range_report.h"
@@ -47,6 +48,9 @@ struct AskingOptions {
   // fails before it does.
   uint64_t most_bytes = 0;
   ReadyOptions ready;
+  // What the answering side makes this one keep is taken from it; must outlive the side. Null: no
+  // limit.
+  MemoryAccount* memory = nullptr;
   // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
   // null.
   SharedRanges::Member* shared = nullptr;
