@@ -8,6 +8,7 @@
 
 #include "join/messages.h"
 #include "transport/frame.h"
+#include "transport/guarded.h"
 
 namespace rocksieve::join {
 namespace {
@@ -121,7 +122,7 @@ absl::Status Drive(Session* session, FrameChannel* channel, const Cancellation* 
                    const DriveLimits& limits, WireCounts* counts) {
   Exchange exchange(channel, cancellation, limits.exchange);
   Driver driver(session, &exchange, cancellation, limits);
-  const absl::Status status = driver.Run();
+  const absl::Status status = Guarded([&driver] { return driver.Run(); });
   if (!status.ok()) driver.Tell(status);
   const bool closed = exchange.Finish();
   *counts = exchange.counts();

@@ -9,6 +9,7 @@
 #include "transport/alarm.h"
 #include "transport/cancellable_source.h"
 #include "transport/grpc_channel.h"
+#include "transport/guarded.h"
 #include "transport/peer_places.h"
 #include "transport/status.h"
 #include "transport/strategy.h"
@@ -56,29 +57,52 @@ class JoinService final : public v1::Join::Service {
         places_(options_.most_sessions_per_peer) {}
 
   grpc::Status Session(grpc::ServerContext* context, ServerStream* stream) override {
-    SessionReport report;
-    report.peer = context->peer();
     const Clock::time_point begin = Clock::now();
-    // One is added before it is looked at, so that two cannot take the last place.
-    if (sessions_.fetch_add(1) >= options_.most_sessions) {
-      report.status = absl::ResourceExhaustedError(
-          absl::StrCat("the server is busy with ", options_.most_sessions,
-                       " sessions: try again, or let it serve more with --sessions"));
-    } else if (const auto place = places_.Take(PeerOf(*context)); place == nullptr) {
-      report.status = absl::ResourceExhaustedError(
-          absl::StrCat("this peer has ", options_.most_sessions_per_peer,
-                       " sessions: try again, or let it have more with --sessions-per-peer"));
-    } else {
-      report.status = CheckToken(*context, options_.tokens);
-      if (report.status.ok()) report.status = Serve(context, stream, &report.counts);
-    }
-    sessions_.fetch_sub(1);
+    SessionReport report;
+    report.status = Guarded([&] {
+      report.peer = context->peer();
+      return Admit(context, stream, &report.counts);
+    });
     report.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (options_.report) options_.report(report);
+    if (options_.report) {
+      Guarded([&] { return options_.report(report), absl::OkStatus(); }).IgnoreError();
+    }
     return ToGrpc(report.status);
   }
 
  private:
+  // One of the server's places, given back however the session ends.
+  class Place {
+   public:
+    // One is added before it is looked at, so that two cannot take the last place.
+    explicit Place(std::atomic<size_t>* taken) : taken_(taken), number_(taken->fetch_add(1)) {}
+    ~Place() { taken_->fetch_sub(1); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    size_t number() const { return number_; }
+
+   private:
+    std::atomic<size_t>* const taken_;
+    const size_t number_;
+  };
+
+  absl::Status Admit(grpc::ServerContext* context, ServerStream* stream, WireCounts* counts) {
+    const Place place(&sessions_);
+    if (place.number() >= options_.most_sessions) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the server is busy with ", options_.most_sessions,
+                       " sessions: try again, or let it serve more with --sessions"));
+    }
+    const auto of_peer = places_.Take(PeerOf(*context));
+    if (of_peer == nullptr) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("this peer has ", options_.most_sessions_per_peer,
+                       " sessions: try again, or let it have more with --sessions-per-peer"));
+    }
+    const absl::Status status = CheckToken(*context, options_.tokens);
+    return status.ok() ? Serve(context, stream, counts) : status;
+  }
+
   absl::Status Serve(grpc::ServerContext* context, ServerStream* stream, WireCounts* counts) {
     v1::Frame frame;
     {

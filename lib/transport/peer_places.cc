@@ -8,8 +8,9 @@ std::unique_ptr<PeerPlaces::Place> PeerPlaces::Take(const std::string& peer) {
   const std::lock_guard<std::mutex> lock(mutex_);
   size_t& taken = taken_[peer];
   if (taken >= most_per_peer_) return nullptr;
+  auto place = std::make_unique<Place>(this, peer);  // may throw, and then nothing is taken
   taken++;
-  return std::make_unique<Place>(this, peer);
+  return place;
 }
 
 PeerPlaces::Place::~Place() {

@@ -10,6 +10,7 @@
 #include "transport/connect_errors.h"
 #include "transport/frame.h"
 #include "transport/grpc_channel.h"
+#include "transport/guarded.h"
 #include "transport/join_service.h"
 #include "transport/status.h"
 #include "transport/token.h"
@@ -145,7 +146,8 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
 
 absl::Status RemoteSession::Run(Session* session, WireCounts* counts) {
   GrpcChannel channel(call_->stream.get(), &call_->context);
-  const absl::Status status = Drive(session, &channel, cancellation_, limits_, counts);
+  const absl::Status status =
+      Guarded([&] { return Drive(session, &channel, cancellation_, limits_, counts); });
   const absl::Status ended = call_->Finish();
   // A stream that broke may have an end that says why.
   if (absl::IsUnavailable(status) && !ended.ok() && !absl::IsCancelled(ended)) return ended;

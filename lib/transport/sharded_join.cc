@@ -10,6 +10,7 @@
 
 #include "join/absent_rows.h"
 #include "join/shared_ranges.h"
+#include "transport/guarded.h"
 #include "transport/shard_spool.h"
 
 namespace rocksieve::join {
@@ -42,9 +43,10 @@ class KeyCounter final : public Sink {
 absl::Status JoinShard(const Remote& remote, Source* source, const ShardedJoinOptions& options,
                        ResultSink* sink, const Cancellation* cancellation, ShardReport* report) {
   const Clock::time_point begin = Clock::now();
-  if (options.expect) options.expect(source->EstimateKeys());
-  const absl::Status status =
-      JoinRemotely(remote, source, sink, options.remote, cancellation, &report->report);
+  const absl::Status status = Guarded([&] {
+    if (options.expect) options.expect(source->EstimateKeys());
+    return JoinRemotely(remote, source, sink, options.remote, cancellation, &report->report);
+  });
   report->seconds = SecondsSince(begin);
   return status;
 }
@@ -104,16 +106,26 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
     members.push_back(std::make_unique<SharedRanges::Member>(&ranges));
   }
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < count; i++) {
-    threads.emplace_back([&, i] {
-      ShardedJoinOptions mine = for_shards;
-      mine.remote.asking.shared = members[i].get();
-      const absl::Status status = JoinShard(remotes[i], sources[i].get(), mine, spools[i].get(),
-                                            cancellation, &report->shards[i]);
-      members[i]->Leave();
-      // A part of the shards is no answer: the others need not go on.
-      if (!status.ok()) cancellation->Cancel(status);
-    });
+  const absl::Status started = Guarded([&] {
+    threads.reserve(count);
+    for (size_t i = 0; i < count; i++) {
+      threads.emplace_back([&, i] {
+        const absl::Status status = Guarded([&] {
+          ShardedJoinOptions mine = for_shards;
+          mine.remote.asking.shared = members[i].get();
+          return JoinShard(remotes[i], sources[i].get(), mine, spools[i].get(), cancellation,
+                           &report->shards[i]);
+        });
+        members[i]->Leave();
+        // A part of the shards is no answer: the others need not go on.
+        if (!status.ok()) cancellation->Cancel(status);
+      });
+    }
+    return absl::OkStatus();
+  });
+  if (!started.ok()) {
+    cancellation->Cancel(started);
+    for (size_t i = threads.size(); i < count; i++) members[i]->Leave();
   }
   for (std::thread& thread : threads) thread.join();
   const absl::Status status = cancellation->Check();  // the first error, which the others got too
@@ -154,7 +166,8 @@ absl::Status JoinShards(const std::vector<Remote>& remotes, const Sources& sourc
     report->absent_rows_local = statistics.absent_rows_of_asking_side;
     report->absent_rows_remote = statistics.absent_rows_of_answering_side;
   } else {
-    status = JoinSeveral(remotes, sources, options, sink, cancellation, report);
+    status =
+        Guarded([&] { return JoinSeveral(remotes, sources, options, sink, cancellation, report); });
   }
   for (const ShardReport& shard : report->shards) {
     report->remote_only_keys += shard.report.statistics.keys_of_answering_side_only;

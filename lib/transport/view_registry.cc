@@ -60,15 +60,19 @@ absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> ViewRegistry::Acquire(
       });
     }
     if (entry != entries_.end() && entry->holder == nullptr) {
+      auto lease = std::make_unique<Lease>(this, entry, /*resumed=*/true);
       entry->holder = cancellation;
-      return std::make_unique<Lease>(this, entry, /*resumed=*/true);
+      return lease;
     }
   }
   absl::StatusOr<View> view = open_(request);
   if (!view.ok()) return view.status();
+  std::list<Entry> opened;  // whatever throws, throws before the others see it
+  opened.push_back({*std::move(view), request, RandomName(), cancellation, {}});
+  auto lease = std::make_unique<Lease>(this, opened.begin(), /*resumed=*/false);
   const std::lock_guard<std::mutex> lock(mutex_);
-  entries_.push_back({*std::move(view), request, RandomName(), cancellation, {}});
-  return std::make_unique<Lease>(this, std::prev(entries_.end()), /*resumed=*/false);
+  entries_.splice(entries_.end(), opened);
+  return lease;
 }
 
 ViewRegistry::Lease::~Lease() { registry_->Release(entry_, !finished_); }

@@ -15,6 +15,7 @@
 #include "join_api/result_sinks.h"
 #include "join_api/status.h"
 #include "transport/address.h"
+#include "transport/guarded.h"
 #include "transport/sharded_join.h"
 
 namespace rocksieve::join {
@@ -145,7 +146,8 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
 rocksdb::Status Join(Operation operation, const Input& input, const Peer& peer,
                      const JoinOptions& options, const RowCallback& on_row, JoinReport* report) {
   CallbackSink sink(&on_row);
-  const absl::Status status = JoinTo(operation, input, peer, options, &sink, report);
+  const absl::Status status =
+      Guarded([&] { return JoinTo(operation, input, peer, options, &sink, report); });
   if (!sink.status().ok()) return sink.status();
   return ToRocksDb(status);
 }
@@ -162,8 +164,10 @@ rocksdb::Status JoinToSst(Operation operation, const Input& input, const Peer& p
   sst.sort = IsAttribute(peer.on);
   absl::StatusOr<std::unique_ptr<SstResultSink>> sink = SstResultSink::Open(path, sst);
   if (!sink.ok()) return ToRocksDb(sink.status());
-  absl::Status status = JoinTo(operation, input, peer, options, sink->get(), report);
-  if (status.ok()) status = (*sink)->Finish();
+  const absl::Status status = Guarded([&] {
+    const absl::Status joined = JoinTo(operation, input, peer, options, sink->get(), report);
+    return joined.ok() ? (*sink)->Finish() : joined;
+  });
   if (status.ok() && rows != nullptr) *rows = (*sink)->rows();
   return ToRocksDb(status);
 }

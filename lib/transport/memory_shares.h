@@ -1,0 +1,53 @@
+// How the memory of a server is divided among its sessions.
+//
+// Of what is free beyond a least share for each session that may still come, a new session gets
+// half, and the last one that may come gets all. So a session alone has much, each of many has its
+// least share, and together they never have more than the limit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+namespace rocksieve::join {
+
+// Thread-safe.
+class MemoryShares {
+ public:
+  static constexpr uint64_t kLeastShareBytes = 1 << 20;
+
+  // If there is no room for the least share of so many sessions, there are fewer: one at least,
+  // with all there is.
+  MemoryShares(uint64_t limit_bytes, size_t most_sessions);
+
+  class Share;
+  // Null if all sessions that there is room for are there. Must not outlive this.
+  std::unique_ptr<Share> Take();
+
+  size_t most_sessions() const { return most_sessions_; }
+
+ private:
+  const uint64_t limit_bytes_;
+  const size_t most_sessions_;
+  const uint64_t least_bytes_;
+  std::mutex mutex_;
+  size_t taken_ = 0;
+  uint64_t taken_bytes_ = 0;
+};
+
+// Given back with its destruction.
+class MemoryShares::Share {
+ public:
+  Share(MemoryShares* shares, uint64_t bytes) : shares_(shares), bytes_(bytes) {}
+  ~Share();
+  Share(const Share&) = delete;
+  Share& operator=(const Share&) = delete;
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  MemoryShares* const shares_;
+  const uint64_t bytes_;
+};
+
+}  // namespace rocksieve::join

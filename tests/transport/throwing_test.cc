@@ -1,0 +1,170 @@
+// Sources and callbacks that throw: a session ends with an error, and nothing else does.
+#include <functional>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <grpcpp/security/credentials.h>
+#include <gtest/gtest.h>
+
+#include "join/rows/memory_source.h"
+#include "transport/guarded.h"
+#include "transport/remote_join.h"
+#include "transport/server.h"
+#include "transport/sharded_join.h"
+
+namespace rocksieve::join {
+namespace {
+
+using Throw = std::function<void()>;
+
+const Throw kNoMemory = [] { throw std::bad_alloc(); };
+const Throw kBroken = [] { throw std::runtime_error("a source that breaks"); };
+
+MemorySource::Rows Numbers(int begin, int end) {
+  MemorySource::Rows rows;
+  for (int i = begin; i < end; i++) rows.push_back({std::to_string(1'000'000 + i), "value"});
+  return rows;
+}
+
+class ThrowingSource final : public Source {
+ public:
+  explicit ThrowingSource(Throw thrown) : thrown_(std::move(thrown)), rows_(Numbers(0, 10)) {}
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
+    thrown_();
+    return rows_.Scan(interval);
+  }
+  std::unique_ptr<Cursor> ScanAbsent() override { return nullptr; }
+  uint64_t EstimateKeys() override { return 10; }
+
+ private:
+  const Throw thrown_;
+  MemorySource rows_;
+};
+
+class Forgetting final : public ResultSink {
+ public:
+  absl::Status Add(const Row&, Side) override { return rows++, absl::OkStatus(); }
+  absl::Status Commit() override { return absl::OkStatus(); }
+  absl::Status Discard() override { return absl::OkStatus(); }
+  absl::Status Restart() override { return absl::OkStatus(); }
+  int rows = 0;
+};
+
+// Throws in one session after another, and then no more.
+class ThrowingServer {
+ public:
+  explicit ThrowingServer(std::vector<Throw> views, std::vector<Throw> scans)
+      : views_(std::move(views)), scans_(std::move(scans)) {
+    ServerOptions options;
+    options.security.insecure = true;
+    options.service.most_sessions = 1;
+    options.service.report = [this](const SessionReport& report) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      reports_.push_back(report.status);
+    };
+    auto server = JoinServer::Start([this](const ViewRequest&) { return Open(); }, options);
+    EXPECT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  absl::Status Join(Source* mine, int attempts = 1) {
+    Forgetting sink;
+    RemoteJoinOptions options;
+    options.most_attempts = attempts;
+    options.first_pause = std::chrono::milliseconds(20);
+    const Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
+    RemoteJoinReport report;
+    return JoinRemotely({"127.0.0.1:" + std::to_string(server_->port()),
+                         grpc::InsecureChannelCredentials(), "", ""},
+                        mine, &sink, options, &cancellation, &report);
+  }
+  absl::Status Join() {
+    MemorySource mine(Numbers(0, 100));
+    return Join(&mine);
+  }
+  int port() const { return server_->port(); }
+  std::vector<absl::Status> Reports() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return reports_;
+  }
+
+ private:
+  absl::StatusOr<View> Open() {
+    if (!views_.empty()) {
+      const Throw next = views_.back();
+      views_.pop_back();
+      next();
+    }
+    if (scans_.empty()) return View{std::make_unique<MemorySource>(Numbers(50, 150)), "test"};
+    const Throw next = scans_.back();
+    scans_.pop_back();
+    return View{std::make_unique<ThrowingSource>(next), "test"};
+  }
+
+  std::vector<Throw> views_, scans_;  // one session at a time looks at them
+  std::mutex mutex_;
+  std::vector<absl::Status> reports_;
+  std::unique_ptr<JoinServer> server_;
+};
+
+TEST(Throwing, InASessionEndsThatSessionAndGivesItsPlaceBack) {
+  ThrowingServer server({}, {kBroken, kNoMemory, kNoMemory});
+  EXPECT_TRUE(absl::IsResourceExhausted(server.Join()));
+  EXPECT_TRUE(absl::IsResourceExhausted(server.Join()));
+  const absl::Status broken = server.Join();
+  EXPECT_TRUE(absl::IsInternal(broken)) << broken;
+  EXPECT_TRUE(server.Join().ok());
+  const std::vector<absl::Status> reports = server.Reports();
+  ASSERT_GE(reports.size(), 3u);
+  EXPECT_THAT(reports[0].message(), testing::HasSubstr("memory"));
+  EXPECT_THAT(reports[2].message(), testing::HasSubstr("a source that breaks"));
+}
+
+TEST(Throwing, WhenAViewIsOpenedIsAnErrorAsWell) {
+  ThrowingServer server({kNoMemory, kBroken}, {});
+  EXPECT_FALSE(server.Join().ok());
+  EXPECT_FALSE(server.Join().ok());
+  EXPECT_TRUE(server.Join().ok());
+  EXPECT_GE(server.Reports().size(), 2u);
+}
+
+TEST(Throwing, OnTheAskingSideIsAnErrorOfTheJoin) {
+  ThrowingServer server({}, {});
+  ThrowingSource poor(kNoMemory), broken(kBroken);
+  EXPECT_TRUE(absl::IsResourceExhausted(server.Join(&poor)));
+  const absl::Status status = server.Join(&broken);
+  EXPECT_TRUE(absl::IsInternal(status)) << status;
+  EXPECT_TRUE(server.Join().ok());
+}
+
+TEST(Throwing, InOneShardEndsTheJoinWithAll) {
+  ThrowingServer one({}, {}), other({}, {});
+  const auto remote = [](const ThrowingServer& server) {
+    return Remote{"127.0.0.1:" + std::to_string(server.port()), grpc::InsecureChannelCredentials(),
+                  "", ""};
+  };
+  Forgetting sink;
+  Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
+  ShardedJoinReport report;
+  const absl::Status status = JoinShards({remote(one), remote(other)},
+                                         {std::make_shared<MemorySource>(Numbers(0, 100)),
+                                          std::make_shared<ThrowingSource>(kNoMemory)},
+                                         {{}, nullptr}, &sink, &cancellation, &report);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_EQ(sink.rows, 0);
+}
+
+TEST(Throwing, MoreThanAVectorCanHaveIsMemoryToo) {
+  const absl::Status status = Guarded([] {
+    std::vector<int> numbers;
+    numbers.resize(SIZE_MAX / 2);
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+}  // namespace
+}  // namespace rocksieve::join
