@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""What db_crashtest.py starts as db_stress: looks at the database that the last kill left, then becomes
+db_stress, so that it is what is killed. Its output goes to round-N.log of the record.
+
+Refuses, which db_crashtest.py takes for a failure, if a filter is damaged or not what it should be.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from policies import Policy
+from record import Record
+
+FILES_PER_ROUND = 16  # the youngest: what the killed round has written
+DAMAGED, COULD_NOT_RUN = 1, 2  # exit codes of `rocksieve inspect`
+
+
+def youngest_tables(database):
+    return sorted(database.glob("*.sst"), key=lambda path: int(path.stem))[-FILES_PER_ROUND:]
+
+
+def problem_of(policy, inspected):
+    """What is not as it should be in what `rocksieve inspect` says of a file with a filter."""
+    if not policy.is_ours:
+        return None
+    if inspected["filter_policy"] != policy.spec:
+        return f"was written by {inspected['filter_policy']}, not {policy.spec}"
+    if policy.partitioned and inspected["layout"] != "partitioned":
+        return f"has a filter whose layout is {inspected['layout']}"
+    for block in inspected["blocks"]:
+        if not block["family"].startswith(policy.family or "rocksieve."):
+            return f"has a filter of {block['family']}"
+        if policy.spec.endswith(":salted") and block["header"]["salt_hex"] is None:
+            return "has a filter without a salt"
+    return None
+
+
+def look_at_table(policy, command, path, entry):
+    finished = subprocess.run([command, "inspect", "--json", path], capture_output=True, text=True)
+    if finished.returncode == COULD_NOT_RUN:
+        entry["unfinished"] += 1  # the kill came while it was written; a live one db_stress finds
+        return
+    inspected = json.loads(finished.stdout)
+    problem = ("has a damaged filter" if finished.returncode == DAMAGED
+               else problem_of(policy, inspected) if inspected["blocks"] else None)
+    if problem is not None:
+        entry["problems"].append(f"{path.name} {problem}")
+    entry["tables"] += 1
+    entry["filters"] += len(inspected["blocks"])
+
+
+def look_at_log(policy, database, entry):
+    """The log of the round that was killed."""
+    log = database / "LOG"
+    if not policy.is_ours or not log.exists():
+        return
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        if "rocksieve: a filter block" in line or "its own history of built filters" in line:
+            entry["problems"].append(f"LOG: {line}")
+        entry["listened"] += "through rocksieve.listener" in line
+
+
+def look_at(policy, command, database):
+    entry = {"tables": 0, "filters": 0, "unfinished": 0, "listened": 0, "problems": []}
+    for path in youngest_tables(database):
+        look_at_table(policy, command, path, entry)
+    look_at_log(policy, database, entry)
+    return entry
+
+
+def main():
+    environment = os.environ
+    record = Record(pathlib.Path(environment["ROCKSIEVE_STRESS_RECORD"]))
+    policy = Policy(environment["ROCKSIEVE_STRESS_POLICY"])
+    flags = sys.argv[1:]
+    database = next(flag.split("=", 1)[1] for flag in flags if flag.startswith("--db="))
+    entry = look_at(policy, environment["ROCKSIEVE_STRESS_COMMAND"], pathlib.Path(database))
+    log = record.begin_round(entry)
+    if entry["problems"]:
+        sys.exit("\n".join(entry["problems"]))
+    with open(log, "w", encoding="utf-8") as output:
+        print(" ".join(flags), file=output, flush=True)
+        os.dup2(output.fileno(), sys.stdout.fileno())
+    program = environment["ROCKSIEVE_STRESS_PROGRAM"]
+    os.execv(program, [program, *flags])
+
+
+if __name__ == "__main__":
+    main()
