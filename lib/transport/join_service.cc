@@ -1,26 +1,29 @@
 #include "transport/join_service.h"
 
-#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
 #include "join.grpc.pb.h"
-#include "transport/alarm.h"
 #include "transport/cancellable_source.h"
-#include "transport/grpc_channel.h"
 #include "transport/guarded.h"
 #include "transport/peer_places.h"
+#include "transport/session_stream.h"
 #include "transport/status.h"
 #include "transport/strategy.h"
 #include "transport/token.h"
+#include "transport/waiting_calls.h"
 
 namespace rocksieve::join {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-absl::Status CheckToken(const grpc::ServerContext& context,
+absl::Status CheckToken(const grpc::ServerContextBase& context,
                         const std::vector<std::string>& tokens) {
   if (tokens.empty()) return absl::OkStatus();
   const auto found = context.client_metadata().find(kTokenMetadata);
@@ -49,68 +52,133 @@ absl::Status NoView(const absl::Status& status) {
   }
 }
 
-class JoinService final : public v1::Join::Service {
+absl::Status ServerEnds() {
+  return absl::UnavailableError("the server is being shut down: join again when it is back");
+}
+
+// A session, from its first frame on.
+struct Admitted {
+  std::shared_ptr<SessionStream> stream;
+  std::unique_ptr<PeerPlaces::Place> place;
+  Clock::time_point begin = Clock::now();
+  SessionReport report;
+};
+
+class JoinServiceImpl final : public JoinService, public v1::Join::CallbackService {
  public:
-  JoinService(OpenView open, JoinServiceOptions options)
+  JoinServiceImpl(OpenView open, JoinServiceOptions options)
       : options_(std::move(options)),
         views_(std::move(open), options_.views),
-        places_(options_.most_sessions_per_peer) {}
+        places_(options_.most_sessions_per_peer),
+        waiting_(options_.most_silent_calls, options_.first_frame_time) {}
+  ~JoinServiceImpl() override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    over_.wait(lock, [this] { return threads_ == 0; });
+  }
 
-  grpc::Status Session(grpc::ServerContext* context, ServerStream* stream) override {
-    const Clock::time_point begin = Clock::now();
-    SessionReport report;
-    report.status = Guarded([&] {
-      report.peer = context->peer();
-      return Admit(context, stream, &report.counts);
-    });
-    report.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (options_.report) {
-      Guarded([&] { return options_.report(report), absl::OkStatus(); }).IgnoreError();
-    }
-    return ToGrpc(report.status);
+  grpc::Service* service() override { return this; }
+  size_t sessions() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return streams_.size();
+  }
+  void RefuseSessions() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    refused_ = true;
+  }
+  void EndSessions() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    refused_ = true;
+    for (SessionStream* stream : streams_) stream->cancellation()->Cancel(ServerEnds());
+  }
+
+  grpc::ServerBidiReactor<v1::Frame, v1::Frame>* Session(
+      grpc::CallbackServerContext* context) override {
+    auto stream = std::make_shared<SessionStream>(
+        context, Clock::now() + options_.session_time,
+        [this](std::shared_ptr<SessionStream> spoken) { Admit(std::move(spoken)); });
+    waiting_.Add(stream);
+    stream->Begin();
+    return stream.get();
   }
 
  private:
-  // One of the server's places, given back however the session ends.
-  class Place {
-   public:
-    // One is added before it is looked at, so that two cannot take the last place.
-    explicit Place(std::atomic<size_t>* taken) : taken_(taken), number_(taken->fetch_add(1)) {}
-    ~Place() { taken_->fetch_sub(1); }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    size_t number() const { return number_; }
+  // By a thread of gRPC's: looks, and leaves the work to a thread of its own.
+  void Admit(std::shared_ptr<SessionStream> stream) {
+    waiting_.Remove(stream.get());
+    auto admitted = std::make_shared<Admitted>();
+    admitted->stream = stream;
+    admitted->report.status = Guarded([&] {
+      admitted->report.peer = stream->context()->peer();
+      return TakePlaces(admitted.get());
+    });
+    if (admitted->report.status.ok()) {
+      const absl::Status started = Guarded([&] { return StartThread(admitted); });
+      if (started.ok()) return;  // all is the thread's now
+      admitted->report.status = started;
+      GiveBack(admitted.get());
+    }
+    End(admitted.get());
+  }
 
-   private:
-    std::atomic<size_t>* const taken_;
-    const size_t number_;
-  };
-
-  absl::Status Admit(grpc::ServerContext* context, ServerStream* stream, WireCounts* counts) {
-    const Place place(&sessions_);
-    if (place.number() >= options_.most_sessions) {
+  absl::Status TakePlaces(Admitted* admitted) {
+    SessionStream* const stream = admitted->stream.get();
+    const absl::Status known = CheckToken(*stream->context(), options_.tokens);
+    if (!known.ok()) return known;
+    admitted->place = places_.Take(PeerOf(*stream->context()));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (refused_) return ServerEnds();
+    if (streams_.size() >= options_.most_sessions) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the server is busy with ", options_.most_sessions,
                        " sessions: try again, or let it serve more with --sessions"));
     }
-    const auto of_peer = places_.Take(PeerOf(*context));
-    if (of_peer == nullptr) {
+    if (admitted->place == nullptr) {
       return absl::ResourceExhaustedError(
           absl::StrCat("this peer has ", options_.most_sessions_per_peer,
                        " sessions: try again, or let it have more with --sessions-per-peer"));
     }
-    const absl::Status status = CheckToken(*context, options_.tokens);
-    return status.ok() ? Serve(context, stream, counts) : status;
+    streams_.insert(stream);
+    return absl::OkStatus();
   }
 
-  absl::Status Serve(grpc::ServerContext* context, ServerStream* stream, WireCounts* counts) {
-    v1::Frame frame;
+  absl::Status StartThread(const std::shared_ptr<Admitted>& admitted) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::thread([this, admitted] { Run(admitted); }).detach();
+    threads_++;
+    return absl::OkStatus();
+  }
+
+  void Run(const std::shared_ptr<Admitted>& admitted) {
+    SessionReport* const report = &admitted->report;
+    report->status = Guarded([&] { return Serve(admitted->stream.get(), &report->counts); });
+    GiveBack(admitted.get());
+    End(admitted.get());
+    std::unique_lock<std::mutex> lock(mutex_);
+    threads_--;
+    // Not before this thread has put everything away.
+    std::notify_all_at_thread_exit(over_, std::move(lock));
+  }
+
+  // Before the caller hears of the end: he may come again at once.
+  void GiveBack(Admitted* admitted) {
     {
-      Alarm alarm(options_.first_frame_time, nullptr, [context] { context->TryCancel(); });
-      if (!stream->Read(&frame)) {
-        return absl::CancelledError("the asking side went away before it had asked");
-      }
+      const std::lock_guard<std::mutex> lock(mutex_);
+      streams_.erase(admitted->stream.get());
     }
+    admitted->place.reset();
+  }
+
+  void End(Admitted* admitted) {
+    SessionReport* const report = &admitted->report;
+    report->seconds = std::chrono::duration<double>(Clock::now() - admitted->begin).count();
+    if (options_.report) {
+      Guarded([&] { return options_.report(*report), absl::OkStatus(); }).IgnoreError();
+    }
+    admitted->stream->End(ToGrpc(report->status));
+  }
+
+  absl::Status Serve(SessionStream* stream, WireCounts* counts) {
+    v1::Frame frame = stream->first();
     const v1::Start& start = frame.start();
     if (!frame.has_start() || start.version() != kTransportVersion) {
       return absl::UnimplementedError(absl::StrCat(
@@ -122,21 +190,25 @@ class JoinService final : public v1::Join::Service {
     const absl::Status forced = ForceStrategy(start.strategy(), &answering.planner);
     if (!forced.ok()) return forced;
 
-    Cancellation cancellation(Clock::now() + options_.session_time);
+    Cancellation* const cancellation = stream->cancellation();
     const absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> lease =
-        views_.Acquire({start.column_family(), start.on()}, start.view(), &cancellation);
-    if (!lease.ok()) return NoView(lease.status());
+        views_.Acquire({start.column_family(), start.on()}, start.view(), cancellation);
+    if (!lease.ok()) {
+      const absl::Status cancelled = cancellation->Check();
+      return cancelled.ok() ? NoView(lease.status()) : cancelled;
+    }
     v1::Started* const started = frame.mutable_started();
     started->set_version(kTransportVersion);
     started->set_view((*lease)->name());
     started->set_resumed((*lease)->resumed());
     started->set_database((*lease)->database());
-    if (!stream->Write(frame)) return absl::CancelledError("the asking side went away");
+    if (!stream->WriteFrame(std::move(frame))) {
+      return absl::CancelledError("the asking side went away");
+    }
 
-    CancellableSource source((*lease)->source(), &cancellation);
+    CancellableSource source((*lease)->source(), cancellation);
     AnsweringSide session(&source, answering);
-    GrpcChannel channel(stream, context);
-    const absl::Status status = Drive(&session, &channel, &cancellation, options_.limits, counts);
+    const absl::Status status = Drive(&session, stream, cancellation, options_.limits, counts);
     if (status.ok()) (*lease)->Finished();
     return status;
   }
@@ -144,13 +216,18 @@ class JoinService final : public v1::Join::Service {
   const JoinServiceOptions options_;
   ViewRegistry views_;
   PeerPlaces places_;
-  std::atomic<size_t> sessions_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable over_;
+  std::set<SessionStream*> streams_;  // of sessions under way
+  size_t threads_ = 0;
+  bool refused_ = false;
+  WaitingCalls waiting_;  // the last one: its calls come here
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeJoinService(OpenView open, JoinServiceOptions options) {
-  return std::make_unique<JoinService>(std::move(open), std::move(options));
+std::unique_ptr<JoinService> MakeJoinService(OpenView open, JoinServiceOptions options) {
+  return std::make_unique<JoinServiceImpl>(std::move(open), std::move(options));
 }
 
 }  // namespace rocksieve::join

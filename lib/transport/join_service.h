@@ -1,7 +1,7 @@
 // The gRPC service that answers joins: for a program's own server, as in
 //
-//   std::unique_ptr<grpc::Service> joins = MakeJoinService(OpenViewsOf(db), {});
-//   builder.RegisterService(joins.get());
+//   std::unique_ptr<JoinService> joins = MakeJoinService(OpenViewsOf(db), {});
+//   builder.RegisterService(joins->service());
 //
 // JoinServer (server.h) is a server with nothing else in it.
 #pragma once
@@ -39,12 +39,29 @@ struct JoinServiceOptions {
   std::vector<std::string> tokens;     // one of them is needed; none: no token is
   std::chrono::milliseconds session_time{std::chrono::hours(6)};
   std::chrono::milliseconds first_frame_time{10'000};
+  size_t most_silent_calls = 32;  // that have not said anything; the oldest one is ended
   DriveLimits limits;
   AnsweringOptions answering;
   ViewRegistry::Options views;
   std::function<void(const SessionReport&)> report;  // called by several threads at once
 };
 
-std::unique_ptr<grpc::Service> MakeJoinService(OpenView open, JoinServiceOptions options);
+// Thread-safe. A call costs a thread from its first frame on, if it is admitted then, and none of
+// gRPC's: calls that say nothing keep no others out.
+class JoinService {
+ public:
+  // Waits for what is under way. REQUIRES: its server has been shut down.
+  virtual ~JoinService() = default;
+
+  virtual grpc::Service* service() = 0;
+  // How many sessions are under way.
+  virtual size_t sessions() const = 0;
+  // From now on, new ones are told UNAVAILABLE.
+  virtual void RefuseSessions() = 0;
+  // Likewise those that are under way, which end at once.
+  virtual void EndSessions() = 0;
+};
+
+std::unique_ptr<JoinService> MakeJoinService(OpenView open, JoinServiceOptions options);
 
 }  // namespace rocksieve::join

@@ -23,8 +23,7 @@ std::unique_ptr<MemoryShares::Share> MemoryShares::Take() {
   if (taken_ == most_sessions_) return nullptr;
   const size_t others = most_sessions_ - taken_ - 1;  // that may still come
   const uint64_t free_bytes = limit_bytes_ - taken_bytes_ - others * least_bytes_;
-  const uint64_t bytes =
-      others == 0 ? free_bytes : least_bytes_ + (free_bytes - least_bytes_) / 2;
+  const uint64_t bytes = others == 0 ? free_bytes : least_bytes_ + (free_bytes - least_bytes_) / 2;
   auto share = std::make_unique<Share>(this, bytes);  // may throw, and then nothing is taken
   taken_++;
   taken_bytes_ += bytes;

@@ -25,7 +25,7 @@ std::string AddressWithoutPort(const std::string& peer) {
   return peer.substr(0, peer.rfind(':'));
 }
 
-std::string PeerOf(const grpc::ServerContext& context) {
+std::string PeerOf(const grpc::ServerContextBase& context) {
   const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
   if (shown != nullptr && shown->IsPeerAuthenticated()) {
     std::string name;

@@ -42,7 +42,7 @@ class PeerPlaces::Place {
 
 // Who a caller is: the name in its certificate, if it showed one, and else its address without the
 // port.
-std::string PeerOf(const grpc::ServerContext& context);
+std::string PeerOf(const grpc::ServerContextBase& context);
 std::string AddressWithoutPort(const std::string& peer);
 
 }  // namespace rocksieve::join

@@ -1,10 +1,13 @@
 #include "transport/server.h"
 
+#include <algorithm>
 #include <mutex>
+#include <thread>
 #include <utility>
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
@@ -20,20 +23,35 @@ constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kLeastPingIntervalMs = 5'000;  // of clients; who pings more often is cut off
 constexpr int kMostHeaderBytes = 8 << 10;
+constexpr int kMostHandshakeMs = 10'000;
+constexpr int kMostIdleMs = 60'000;  // of a connection without a call
+// Of services that are not ours: those of joins have threads of their own.
+constexpr int kMostThreads = 16;
+constexpr std::chrono::milliseconds kLook(20);
+constexpr std::chrono::milliseconds kLastWord(300);  // for telling callers of the end
 
-void UsePlugins() {
+void UseHealthService() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  });
+  std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });
 }
+
+// Linking with gRPC's reflection library turns it on in all servers of the process.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins,
+                  [](const auto& plugin) { return plugin->name() == "proto_server_reflection"; });
+  }
+};
 
 void Limit(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(kMostPieceBytes) + kEnvelopeBytes);
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostHeaderBytes);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               static_cast<int>(options.service.most_sessions) + 4);
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kMostHandshakeMs);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMostIdleMs);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
@@ -42,9 +60,9 @@ void Limit(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   grpc::ResourceQuota quota("rocksieve");
   quota.Resize(options.most_buffer_bytes);
-  // One per session, those that are refused, and gRPC's own.
-  quota.SetMaxThreads(static_cast<int>(options.service.most_sessions) + 16);
+  quota.SetMaxThreads(kMostThreads);
   builder->SetResourceQuota(quota);
+  if (!options.reflection) builder->SetOption(std::make_unique<WithoutReflection>());
 }
 
 }  // namespace
@@ -54,7 +72,7 @@ absl::StatusOr<std::unique_ptr<JoinServer>> JoinServer::Start(OpenView open,
   absl::Status status = CheckAddress(options.address, AddressUse::kListen);
   if (status.ok()) status = CheckSocketIsFree(options.address);
   if (!status.ok()) return status;
-  UsePlugins();
+  UseHealthService();
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials =
       ServerCredentialsFor(options.address, options.security);
   if (!credentials.ok()) return credentials.status();
@@ -63,7 +81,7 @@ absl::StatusOr<std::unique_ptr<JoinServer>> JoinServer::Start(OpenView open,
   grpc::ServerBuilder builder;
   Limit(options, &builder);
   builder.AddListeningPort(options.address, *credentials, &server->port_);
-  builder.RegisterService(server->service_.get());
+  builder.RegisterService(server->service_->service());
   server->server_ = builder.BuildAndStart();
   const bool listens = server->port_ != 0 || UnixSocketPath(options.address);
   if (server->server_ == nullptr || !listens) return WhyNotListening(options.address);
@@ -76,7 +94,13 @@ void JoinServer::Shutdown(std::chrono::milliseconds grace) {
   if (server_->GetHealthCheckService() != nullptr) {
     server_->GetHealthCheckService()->SetServingStatus(false);
   }
-  server_->Shutdown(std::chrono::system_clock::now() + grace);
+  service_->RefuseSessions();
+  const auto end = std::chrono::steady_clock::now() + grace;
+  while (service_->sessions() > 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kLook);
+  }
+  service_->EndSessions();
+  server_->Shutdown(std::chrono::system_clock::now() + kLastWord);
   server_->Wait();
   server_.reset();
 }

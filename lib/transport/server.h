@@ -1,4 +1,4 @@
-// A gRPC server that answers joins, with health and reflection services beside them.
+// A gRPC server that answers joins, with gRPC's health service beside them.
 #pragma once
 
 #include <chrono>
@@ -18,6 +18,9 @@ struct ServerOptions {
   std::string address = "127.0.0.1:0";
   Security security;
   size_t most_buffer_bytes = 256 << 20;  // of gRPC, for all connections
+  // Whether gRPC's reflection service answers, if the program is linked with it. It tells anybody
+  // what there is, without a token.
+  bool reflection = false;
   JoinServiceOptions service;
 };
 
@@ -29,13 +32,14 @@ class JoinServer {
   ~JoinServer();
 
   int port() const { return port_; }
-  // No new sessions; those that are not done by then are cut off.
+  // No new sessions. Those that are not done by then are told UNAVAILABLE, so that who asks comes
+  // again, and are cut off soon after that.
   void Shutdown(std::chrono::milliseconds grace);
 
  private:
   JoinServer() = default;
 
-  std::unique_ptr<grpc::Service> service_;
+  std::unique_ptr<JoinService> service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };

@@ -1,8 +1,14 @@
 #include "transport/session_stream.h"
 
+#include <chrono>
 #include <utility>
 
 namespace rocksieve::join {
+namespace {
+
+constexpr std::chrono::milliseconds kLastFrame(100);  // that is on its way when a session ends
+
+}  // namespace
 
 // No lock is held while gRPC is called: it may call back before it returns.
 
@@ -25,8 +31,7 @@ void SessionStream::OnReadDone(bool ok) {
   } else if (ok) {
     on_first_(self);
   } else {
-    End(grpc::Status(grpc::StatusCode::CANCELLED,
-                     "the asking side went away before it had asked"));
+    End(grpc::Status(grpc::StatusCode::CANCELLED, "the asking side went away before it had asked"));
   }
 }
 
@@ -88,9 +93,9 @@ bool SessionStream::WriteFrame(v1::Frame frame) {
 bool SessionStream::End(const grpc::Status& status) {
   bool stuck = false;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
     if (std::exchange(ended_, true)) return false;
-    stuck = write_ == Operation::kRunning;
+    stuck = !changed_.wait_for(lock, kLastFrame, [this] { return write_ != Operation::kRunning; });
   }
   // The status would wait behind a frame that the other side may never take.
   if (stuck) context_->TryCancel();

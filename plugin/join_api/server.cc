@@ -11,13 +11,13 @@ namespace rocksieve::join {
 
 class AnsweringService::Impl {
  public:
-  explicit Impl(std::unique_ptr<grpc::Service> grpc_service) : service(std::move(grpc_service)) {}
-  const std::unique_ptr<grpc::Service> service;
+  explicit Impl(std::unique_ptr<JoinService> join_service) : service(std::move(join_service)) {}
+  const std::unique_ptr<JoinService> service;
 };
 
 AnsweringService::AnsweringService(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 AnsweringService::~AnsweringService() = default;
-grpc::Service* AnsweringService::service() const { return impl_->service.get(); }
+grpc::Service* AnsweringService::service() const { return impl_->service->service(); }
 
 rocksdb::Status AnsweringService::Create(const ServedDatabase& served, const ServeOptions& options,
                                          std::unique_ptr<AnsweringService>* service) {
@@ -48,6 +48,7 @@ rocksdb::Status AnsweringServer::Start(const ServedDatabase& served, const std::
   server_options.address = address;
   server_options.security = SecurityOf(credentials, "");
   server_options.service = ServiceOptionsOf(options);
+  server_options.reflection = options.reflection;
   absl::StatusOr<std::unique_ptr<JoinServer>> started =
       JoinServer::Start(*std::move(views), server_options);
   if (!started.ok()) return ToRocksDb(started.status());

@@ -192,8 +192,12 @@ class RawCall {
   bool Send(const v1::Frame& frame) { return stream_->Write(frame); }
   bool Greet() {
     v1::Frame frame;
+    return SendGreeting() && stream_->Read(&frame) && frame.has_started();
+  }
+  bool SendGreeting() {
+    v1::Frame frame;
     frame.mutable_start()->set_version(kTransportVersion);
-    return Send(frame) && stream_->Read(&frame) && frame.has_started();
+    return Send(frame);
   }
   // Reads on until the server ends the call.
   grpc::Status End() {
@@ -243,6 +247,7 @@ TEST(Grpc, RefusesMoreSessionsThanItHasPlacesFor) {
   RawCall first(server->port()), second(server->port()), third(server->port());
   ASSERT_TRUE(first.Greet());
   ASSERT_TRUE(second.Greet());
+  third.SendGreeting();
   EXPECT_EQ(third.End().error_code(), grpc::RESOURCE_EXHAUSTED);
 }
 
@@ -253,6 +258,7 @@ TEST(Grpc, OnePeerCannotTakeAllPlaces) {
   const auto server = Started(Numbers(0, 100), options);
   RawCall first(server->port()), second(server->port());
   ASSERT_TRUE(first.Greet());
+  second.SendGreeting();
   const grpc::Status refused = second.End();
   EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.error_message(), HasSubstr("--sessions-per-peer"));

@@ -16,6 +16,7 @@
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
 
 #include "exit_code.h"
 #include "interrupt.h"
@@ -30,8 +31,8 @@ namespace {
 
 constexpr size_t kBytesPerKey = 48;  // of an open range, and what matching adds to it
 constexpr size_t kMostRanges = 6;
-constexpr int kGivenBackBytes = 1 << 20;  // and more, in one piece
-constexpr std::chrono::milliseconds kGrace(3'000);
+constexpr int kGivenBackBytes = 1 << 20;          // and more, in one piece
+constexpr std::chrono::milliseconds kGrace(500);  // for sessions that are about to end
 constexpr std::chrono::milliseconds kLook(100);
 
 struct Flags {
@@ -45,6 +46,7 @@ struct Flags {
   int session_seconds = 6 * 3600;
   int silence_seconds = 120;
   int keep_seconds = 60;
+  bool reflection = false;
   bool quiet = false;
 };
 
@@ -82,6 +84,8 @@ absl::StatusOr<join::ServerOptions> OptionsOf(const Flags& flags) {
   join::ServerOptions options;
   options.address = flags.address;
   options.security = SecurityOf(flags.security, "server");
+  options.reflection = flags.reflection;
+  if (flags.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   join::JoinServiceOptions* service = &options.service;
   absl::StatusOr<std::vector<std::string>> tokens = TokensOf(flags.security);
   if (!tokens.ok()) return tokens.status();
@@ -178,6 +182,10 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   number("--keep", &flags->keep_seconds, 1 << 20,
          "seconds that a broken session can be taken up again. Default: 60")
       ->group(kRareFlags);
+  parser
+      ->add_flag("--reflection", flags->reflection,
+                 "gRPC's reflection service, too: for grpcurl and the like; it needs no token")
+      ->group(kRareFlags);
   parser->add_flag("--quiet", flags->quiet, "no line on stderr for each session");
 }
 
@@ -191,7 +199,7 @@ Command AddServeCommand(CLI::App* parent) {
        .summary = "answer joins with a database's rows",
        .description = "Beside the process that owns the database, which may go on: each session "
                       "sees a frozen state of it, and nothing is written. TLS on both sides, "
-                      "unless --insecure. Has gRPC's health and reflection services.",
+                      "unless --insecure. Has gRPC's health service.",
        .exit_codes = "0 ended by a signal; 2 could not run, or bad usage",
        .example = "Example:\n  rocksieve serve --db=/var/db --listen=0.0.0.0:7420 "
                   "--certs=/etc/rocksieve"});

@@ -52,6 +52,9 @@ struct ServeOptions {
   // files and a snapshot.
   std::chrono::milliseconds keep = std::chrono::seconds(60);
   std::function<void(const SessionSummary&)> report;  // from several threads at once; may be empty
+  // Of AnsweringServer: gRPC's reflection service as well, if the program is linked with it. It
+  // answers without a token.
+  bool reflection = false;
 };
 
 // The service, for a grpc::ServerBuilder of the program:
@@ -61,8 +64,8 @@ struct ServeOptions {
 //   builder.RegisterService(joins->service());
 //
 // Who may connect is then the program's concern: its server's credentials, and
-// ServeOptions::tokens. A session takes one of the server's threads until it ends. Must outlive the
-// server; the database must outlive it.
+// ServeOptions::tokens. Sessions have threads of their own, and take none of the server's. Must
+// outlive the server; the database must outlive it.
 class ROCKSIEVE_EXPORT AnsweringService {
  public:
   // InvalidArgument if there is no database.
@@ -78,7 +81,7 @@ class ROCKSIEVE_EXPORT AnsweringService {
   const std::unique_ptr<Impl> impl_;
 };
 
-// A server with nothing else in it than this service, and gRPC's own for health and reflection.
+// A server with nothing else in it than this service, and gRPC's own for health.
 class ROCKSIEVE_EXPORT AnsweringServer {
  public:
   // `address` as in "0.0.0.0:7420"; with port 0, any that is free. InvalidArgument if the
@@ -90,7 +93,8 @@ class ROCKSIEVE_EXPORT AnsweringServer {
   ~AnsweringServer();
 
   int port() const;
-  // Takes no new sessions; those that are not done by then are cut off. Blocks. Once.
+  // Takes no new sessions; those that are not done by then are told to come again, and are cut off
+  // soon after that. Blocks. Once.
   void Shutdown(std::chrono::milliseconds grace);
 
  private:
