@@ -1,18 +1,17 @@
 // A frozen view beside a living database: complete, of one moment, and without a trace.
 #include <sys/stat.h>
 
-#include <atomic>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
-#include <thread>
 
 #include <gtest/gtest.h>
 #include <rocksdb/comparator.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/merge_operator.h>
-#include <rocksdb/write_batch.h>
 
+#include "busy_owner.h"
 #include "database.h"
 #include "database/frozen_view.h"
 #include "join/rocksdb_source.h"
@@ -135,53 +134,69 @@ TEST(FrozenView, FindsLogsInAnotherDirectory) {
   EXPECT_EQ(RowsOf(*View(path)), (Oracle{{"a", "1"}}));
 }
 
-// Each batch writes its number under "last" and under one of 50 keys: whatever moment a view is of,
-// its number tells what the keys must have.
-TEST(FrozenView, IsOfOneMomentWhileTheOwnerFlushesAndCompacts) {
+void ExpectWholeViewsBeside(const rocksdb::Options& options, int looks) {
   TemporaryDirectory directory;
-  DbConfig config("rocksieve.bloom:10");
-  config.options.disable_auto_compactions = false;
-  config.options.level0_file_num_compaction_trigger = 2;
   const std::string path = directory / "db";
-  const DbPtr db = Open(config.Build(), path);
-  constexpr int kSlots = 50;
-  std::atomic<bool> stop = false;
-  std::atomic<int> written = 0;
-  std::thread owner([&] {
-    for (int i = 1; !stop; i++) {
-      rocksdb::WriteBatch batch;
-      Must(batch.Put("last", std::to_string(i)));
-      Must(batch.Put("slot" + std::to_string(i % kSlots), std::to_string(i)));
-      Must(db->Write(rocksdb::WriteOptions(), &batch));
-      written = i;
-      if (i % 97 == 0) {
-        Flush(db.get());
-        std::this_thread::sleep_for(std::chrono::milliseconds(3));
-      }
-    }
-  });
-  while (written < kSlots) std::this_thread::yield();
-  int views = 0;
-  for (int round = 0; round < 60; round++) {
-    const int at_least = written;
+  BusyOwner owner(options, path);
+  for (int look = 0; look < looks; look++) {
+    const int at_least = owner.written();
     std::unique_ptr<FrozenView> view;
     const rocksdb::Status status = FrozenView::Open(path, "default", &view);
-    if (status.IsTimedOut()) continue;  // it says so: the owner was too quick
-    if (!status.ok()) ADD_FAILURE() << status.ToString();
-    if (!status.ok()) break;
-    Oracle rows = RowsOf(*view);
+    ASSERT_TRUE(status.ok()) << "look " << look << ": " << status.ToString();
+    const Oracle rows = RowsOf(*view);
     const int last = std::stoi(rows.at("last"));
     EXPECT_GE(last, at_least);
-    Oracle expected = {{"last", std::to_string(last)}};
-    for (int i = std::max(1, last - kSlots + 1); i <= last; i++) {
-      expected["slot" + std::to_string(i % kSlots)] = std::to_string(i);
-    }
-    EXPECT_EQ(rows, expected);
-    views++;
+    EXPECT_EQ(rows, BusyOwner::RowsAfter(last));
   }
-  EXPECT_GT(views, 10);
-  stop = true;
-  owner.join();
+}
+
+TEST(FrozenView, IsOfOneMomentWhileTheOwnerFlushesAndCompacts) {
+  ExpectWholeViewsBeside(BusyOwner::Options(DbConfig("rocksieve.bloom:10")),
+                         LooksBesideABusyOwner(100));
+}
+
+TEST(FrozenView, IsOfOneMomentWhileTheOwnerChangesItsManifest) {
+  rocksdb::Options options = BusyOwner::Options(DbConfig("rocksieve.bloom:10"));
+  options.max_manifest_file_size = 1000;
+  ExpectWholeViewsBeside(options, LooksBesideABusyOwner(30));
+}
+
+TEST(FrozenView, IsOfOneMomentWhileTheOwnerOverwritesItsLogs) {
+  rocksdb::Options options = BusyOwner::Options(DbConfig("rocksieve.bloom:10"));
+  options.recycle_log_file_num = 2;
+  ExpectWholeViewsBeside(options, LooksBesideABusyOwner(30));
+}
+
+// Blobs are opened when they are read: the view holds them all the same.
+TEST(FrozenView, KeepsBlobsThatTheOwnerCollects) {
+  TemporaryDirectory directory;
+  DbConfig config("rocksieve.bloom:10");
+  config.options.enable_blob_files = true;
+  config.options.min_blob_size = 100;
+  config.options.enable_blob_garbage_collection = true;
+  config.options.blob_garbage_collection_age_cutoff = 1;
+  const std::string path = directory / "db";
+  const DbPtr db = Open(config.Build(), path);
+  Oracle oracle;
+  for (int i = 0; i < 200; i++) {
+    oracle[PresentKey(i)] = std::string(1000, static_cast<char>('a' + i % 26));
+    Must(db->Put(rocksdb::WriteOptions(), PresentKey(i), oracle[PresentKey(i)]));
+    if (i % 100 == 99) Flush(db.get());
+  }
+  const auto blobs = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(path)) {
+      if (entry.path().extension() == ".blob") names.insert(entry.path().filename());
+    }
+    return names;
+  };
+  const std::set<std::string> before = blobs();
+  ASSERT_EQ(before.size(), 2u);
+  const std::unique_ptr<FrozenView> view = View(path);
+  Compact(db.get());
+  for (const std::string& name : blobs()) EXPECT_EQ(before.count(name), 0u) << "not collected";
+  EXPECT_TRUE(RowsOf(*view) == oracle);
+  EXPECT_TRUE(RowsOf(*View(path)) == oracle);
 }
 
 class Unknown final : public rocksdb::AssociativeMergeOperator {

@@ -18,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::Status;
 
-constexpr int kAttempts = 5;  // a living database may replace its MANIFEST while we read it
 constexpr int kMostLevels = 64;
 constexpr int kFewOpenFiles = 500;
 constexpr uint64_t kOtherOpenFiles = 100;
@@ -36,9 +35,9 @@ class AnyMergeOperator final : public rocksdb::AssociativeMergeOperator {
   }
 };
 
-rocksdb::DBOptions LookOnlyOptions(bool hold_files = false) {
+rocksdb::DBOptions LookOnlyOptions(rocksdb::Env* env, bool hold_files = false) {
   rocksdb::DBOptions options;
-  options.env = ReadOnlyEnv();
+  options.env = env;
   // Errors of table files are for those who read them: the list of files is wanted anyhow.
   options.paranoid_checks = false;
   options.skip_stats_update_on_db_open = true;
@@ -91,43 +90,51 @@ ComparatorMismatch MismatchIn(const Status& status) {
 
 }  // namespace
 
-Database::~Database() {
+Database::~Database() { Close(); }
+
+void Database::Close() {
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     if (db_ != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
+  handles_.clear();
+  db_.reset();
+  families_.clear();
 }
 
 Status Database::Open(const std::string& directory, const std::vector<std::string>& wanted,
                       std::unique_ptr<Database>* result) {
   Status status = CheckIsDatabase(directory);
   if (!status.ok()) return status;
-  for (int attempt = 0; attempt < kAttempts; attempt++) {
-    std::vector<std::string> names;
-    status = rocksdb::DB::ListColumnFamilies(LookOnlyOptions(), directory, &names);
-    if (!status.ok()) continue;
-    for (const std::string& name : wanted) {
-      if (std::count(names.begin(), names.end(), name) == 0) {
-        return NoSuchColumnFamily(directory, name, names);
-      }
-    }
-    std::unique_ptr<Database> database(new Database);
-    database->directory_ = directory;
-    // RocksDB holds each file, and so do those who read its filter.
-    database->holds_files_ =
-        2 * CountTableFiles(directory) + kOtherOpenFiles < RaiseOpenFilesLimit();
-    // Without one, defaults: an old database, or a copy of the table files and the MANIFEST.
-    OptionsFile::Load(directory, &database->options_).PermitUncheckedError();
-    for (const std::string& name : names) {
-      database->families_.push_back(DescribeColumnFamily(name, database->options_));
-    }
-    status = database->OpenFiles();
-    if (!status.ok()) continue;
-    if (!wanted.empty()) database->KeepOnly(wanted);
-    database->MeasureWriteAheadLogs();
-    *result = std::move(database);
-    return status;
+  std::unique_ptr<Database> database(new Database);
+  database->directory_ = directory;
+  database->holds_files_ = CountTableFiles(directory) + kOtherOpenFiles < RaiseOpenFilesLimit();
+  database->files_ =
+      std::make_shared<FrozenFiles>(directory, WriteAheadLogs::kLookEmpty, database->holds_files_);
+  status = database->files_->Look([&](bool* explained) {
+    database->Close();
+    return database->OpenOnce(wanted, explained);
+  });
+  if (!status.ok()) return status;
+  if (!wanted.empty()) database->KeepOnly(wanted);
+  database->files_->HoldOnlyFilesOf(database->db_.get(), database->handles_);
+  database->MeasureWriteAheadLogs();
+  *result = std::move(database);
+  return status;
+}
+
+Status Database::OpenOnce(const std::vector<std::string>& wanted, bool* explained) {
+  std::vector<std::string> names;
+  Status status =
+      rocksdb::DB::ListColumnFamilies(LookOnlyOptions(files_->env()), directory_, &names);
+  if (!status.ok()) return status;
+  for (const std::string& name : wanted) {
+    if (std::count(names.begin(), names.end(), name) > 0) continue;
+    *explained = true;
+    return NoSuchColumnFamily(directory_, name, names);
   }
-  return ExplainOpenError(directory, status);
+  // Without an OPTIONS file, defaults: an old database, or a copy of the table files and MANIFEST.
+  for (const std::string& name : names) families_.push_back(DescribeColumnFamily(name, options()));
+  return OpenFiles();
 }
 
 Status Database::OpenFiles() {
@@ -139,8 +146,8 @@ Status Database::OpenFiles() {
       descriptors.emplace_back(family.name, LookOnlyOptions(family, cache));
     }
     rocksdb::DB* opened = nullptr;
-    status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(holds_files_), directory_, descriptors,
-                                          &handles_, &opened);
+    status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(files_->env(), holds_files_), directory_,
+                                          descriptors, &handles_, &opened);
     db_.reset(opened);
     // The OPTIONS file is lost, or not of this database: the MANIFEST knows better.
     const ComparatorMismatch mismatch = MismatchIn(status);
@@ -162,7 +169,7 @@ void Database::KeepOnly(const std::vector<std::string>& wanted) {
 }
 
 void Database::MeasureWriteAheadLogs() {
-  const std::string named = options_.Value("DBOptions", "wal_dir");
+  const std::string named = options().Value("DBOptions", "wal_dir");
   std::error_code error;
   for (fs::directory_iterator entry(named.empty() ? directory_ : named, error), end;
        !error && entry != end; entry.increment(error)) {

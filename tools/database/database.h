@@ -1,8 +1,7 @@
 // A RocksDB database, opened only to look: ours or not, of a living process or not.
 //
 // Nothing is written, locked or replayed (read_only_env.h). What is seen is the state that the
-// MANIFEST describes at this moment; a living database goes on, and may delete files before we
-// have them open: whoever finds one missing opens again.
+// MANIFEST described when it was opened (frozen_files.h), however busy a living database is.
 #pragma once
 
 #include <memory>
@@ -13,7 +12,7 @@
 #include <rocksdb/status.h>
 
 #include "database/column_family.h"
-#include "database/options_file.h"
+#include "database/frozen_files.h"
 
 namespace rocksieve::tools {
 
@@ -28,8 +27,11 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   const std::string& directory() const { return directory_; }
-  const OptionsFile& options() const { return options_; }
+  const OptionsFile& options() const { return files_->options(); }
   const std::vector<ColumnFamily>& column_families() const { return families_; }
+
+  // The files as they were when it was opened.
+  const std::shared_ptr<FrozenFiles>& files() const { return files_; }
 
   // True if all table files are held open, so that they stay readable when a living database
   // deletes them; false if the limit of open files (ulimit -n) is too low for that.
@@ -44,13 +46,15 @@ class Database {
 
  private:
   Database() = default;
+  rocksdb::Status OpenOnce(const std::vector<std::string>& wanted, bool* explained);
   rocksdb::Status OpenFiles();
+  void Close();
   void KeepOnly(const std::vector<std::string>& wanted);
   void MeasureWriteAheadLogs();
 
   std::string directory_;
   bool holds_files_ = false;
-  OptionsFile options_;
+  std::shared_ptr<FrozenFiles> files_;  // the database stands on it
   std::vector<ColumnFamily> families_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;

@@ -1,9 +1,7 @@
 #include "database/frozen_view.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/merge_operator.h>
@@ -21,8 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::Status;
 
-constexpr int kAttempts = 50;       // of a database that changes
-constexpr int kAttemptsInVain = 5;  // of one that does not, and cannot be opened
 constexpr int kMostLevels = 64;
 constexpr uint64_t kOtherOpenFiles = 100;
 
@@ -35,10 +31,10 @@ class UnknownMergeOperator final : public rocksdb::MergeOperator {
   }
 };
 
-rocksdb::DBOptions FrozenOptions(const OptionsFile& file = OptionsFile()) {
+rocksdb::DBOptions FrozenOptions(const FrozenFiles& files) {
   rocksdb::DBOptions options;
-  options.env = ReadOnlyEnv(WriteAheadLogs::kAreRead);
-  options.wal_dir = file.Value("DBOptions", "wal_dir");
+  options.env = files.env();
+  options.wal_dir = files.options().Value("DBOptions", "wal_dir");
   options.max_open_files = -1;  // holds all of them from the start
   options.skip_stats_update_on_db_open = true;
   options.track_and_verify_wals_in_manifest = true;  // as in database.cc
@@ -67,16 +63,6 @@ rocksdb::ColumnFamilyOptions FrozenOptions(const ColumnFamily& family, const Opt
   return options;
 }
 
-// Name and size of the MANIFEST, which grows before files of a live database are deleted.
-std::pair<std::string, uint64_t> StateOfManifest(const std::string& directory) {
-  std::string name;
-  if (!rocksdb::ReadFileToString(ReadOnlyEnv(), directory + "/CURRENT", &name).ok()) return {};
-  name.erase(std::find(name.begin(), name.end(), '\n'), name.end());
-  std::error_code error;
-  const uint64_t bytes = fs::file_size(directory + "/" + name, error);
-  return {name, error ? 0 : bytes};
-}
-
 Status CheckOpenFilesLimit(const std::string& directory) {
   std::vector<std::string> names;
   if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return Status::OK();
@@ -102,51 +88,46 @@ Status UnknownMerges(const std::string& directory, const std::string& merge_oper
 
 }  // namespace
 
-FrozenView::~FrozenView() {
+FrozenView::~FrozenView() { Close(); }
+
+void FrozenView::Close() {
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     if (db_ != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
+  handles_.clear();
+  db_.reset();
+  families_.clear();
 }
 
-// Between our reading the MANIFEST and the logs, the owner may flush a log into a file that we have
-// not heard of, and delete the log: its rows would be missing, without an error. It writes that
-// into the MANIFEST first, so a view is good if the MANIFEST did not grow meanwhile.
 Status FrozenView::Open(const std::string& directory, const std::string& column_family,
                         std::unique_ptr<FrozenView>* view) {
   Status status = CheckIsDatabase(directory);
   if (status.ok()) status = CheckOpenFilesLimit(directory);
   if (!status.ok()) return status;
-  for (int attempt = 0; attempt < kAttempts; attempt++) {
-    if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(attempt));
-    const auto before = StateOfManifest(directory);
-    std::unique_ptr<FrozenView> opened(new FrozenView);
-    status = opened->OpenOnce(directory, column_family);
-    if (StateOfManifest(directory) != before) continue;
-    if (status.ok()) {
-      *view = std::move(opened);
-      return status;
-    }
-    if (opened->explained_) return status;
-    if (attempt >= kAttemptsInVain) break;
-  }
-  if (status.ok()) {
-    return Status::TimedOut("the database in " + directory +
-                            " changes its files faster than they can be opened.\nServe it from "
-                            "inside its process, by a library call, or serve a checkpoint of it.");
-  }
-  return ExplainOpenError(directory, status);
+  std::unique_ptr<FrozenView> opened(new FrozenView);
+  opened->files_ =
+      std::make_unique<FrozenFiles>(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
+  status = opened->files_->Look([&](bool* explained) {
+    opened->Close();
+    return opened->OpenOnce(directory, column_family, explained);
+  });
+  if (!status.ok()) return status;
+  // Of blobs too, which RocksDB opens only when they are read.
+  opened->files_->HoldOnlyFilesOf(opened->db_.get(), opened->handles_);
+  *view = std::move(opened);
+  return status;
 }
 
-Status FrozenView::OpenOnce(const std::string& directory, const std::string& column_family) {
+Status FrozenView::OpenOnce(const std::string& directory, const std::string& column_family,
+                            bool* explained) {
   std::vector<std::string> names;
-  Status status = rocksdb::DB::ListColumnFamilies(FrozenOptions(), directory, &names);
+  Status status = rocksdb::DB::ListColumnFamilies(FrozenOptions(*files_), directory, &names);
   if (!status.ok()) return status;
   if (std::count(names.begin(), names.end(), column_family) == 0) {
-    explained_ = true;
+    *explained = true;
     return NoSuchColumnFamily(directory, column_family, names);
   }
-  OptionsFile file;
-  OptionsFile::Load(directory, &file).PermitUncheckedError();  // an old database has none
+  const OptionsFile& file = files_->options();
   std::string unknown_merge_operator;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const std::string& name : {std::string("default"), column_family}) {
@@ -156,15 +137,15 @@ Status FrozenView::OpenOnce(const std::string& directory, const std::string& col
     descriptors.emplace_back(name, FrozenOptions(families_.back(), file, &unknown_merge_operator));
   }
   rocksdb::DB* opened = nullptr;
-  status =
-      rocksdb::DB::OpenForReadOnly(FrozenOptions(file), directory, descriptors, &handles_, &opened);
+  status = rocksdb::DB::OpenForReadOnly(FrozenOptions(*files_), directory, descriptors, &handles_,
+                                        &opened);
   db_.reset(opened);
   if (!status.ok() || unknown_merge_operator.empty()) return status;
   rocksdb::TablePropertiesCollection tables;
   status = db_->GetPropertiesOfAllTables(handles_.back(), &tables);
   for (const auto& [path, properties] : tables) {
     if (properties->num_merge_operands == 0) continue;
-    explained_ = true;
+    *explained = true;
     return UnknownMerges(directory, unknown_merge_operator);
   }
   return status;

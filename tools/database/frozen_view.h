@@ -1,9 +1,10 @@
 // One column family of a database as it was at one moment, its write-ahead logs included: for
 // reading rows beside the process that owns it.
 //
-// Nothing is written, locked or deleted. All table files are held open, so that the view stays
-// whole when the owner deletes them; what the write-ahead logs hold is kept in memory. Rows that
-// the owner wrote without a write-ahead log are not in the view before they are flushed.
+// Nothing is written, locked or deleted. All table and blob files are held open (frozen_files.h),
+// so that the view stays whole when the owner deletes them; what the write-ahead logs hold is kept
+// in memory. Rows that the owner wrote without a write-ahead log are not in the view before they
+// are flushed.
 #pragma once
 
 #include <memory>
@@ -14,12 +15,14 @@
 #include <rocksdb/status.h>
 
 #include "database/column_family.h"
+#include "database/frozen_files.h"
 
 namespace rocksieve::tools {
 
 class FrozenView {
  public:
-  // Every error is a sentence that names the thing and the remedy.
+  // However busy the owner is: FrozenFiles::Look(). Every error is a sentence that names the thing
+  // and the remedy.
   static rocksdb::Status Open(const std::string& directory, const std::string& column_family,
                               std::unique_ptr<FrozenView>* view);
   ~FrozenView();
@@ -31,10 +34,13 @@ class FrozenView {
 
  private:
   FrozenView() = default;
-  rocksdb::Status OpenOnce(const std::string& directory, const std::string& column_family);
+  rocksdb::Status OpenOnce(const std::string& directory, const std::string& column_family,
+                           bool* explained);
+  void Close();
 
+  // In the order in which they stand on one another.
+  std::unique_ptr<FrozenFiles> files_;
   std::vector<ColumnFamily> families_;  // own comparators that the database uses
-  bool explained_ = false;              // the error is for people already
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
 };

@@ -2,10 +2,7 @@
 
 #include <sstream>
 
-#include <rocksdb/env.h>
 #include <rocksdb/utilities/options_util.h>
-
-#include "database/read_only_env.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -60,11 +57,12 @@ OptionsFile OptionsFile::Parse(const std::string& text) {
   return file;
 }
 
-rocksdb::Status OptionsFile::Load(const std::string& directory, OptionsFile* file) {
+rocksdb::Status OptionsFile::Load(const std::string& directory, rocksdb::Env* env,
+                                  OptionsFile* file) {
   std::string name, text;
-  rocksdb::Status status = rocksdb::GetLatestOptionsFileName(directory, ReadOnlyEnv(), &name);
+  rocksdb::Status status = rocksdb::GetLatestOptionsFileName(directory, env, &name);
   if (!status.ok()) return status;
-  status = rocksdb::ReadFileToString(ReadOnlyEnv(), directory + "/" + name, &text);
+  status = rocksdb::ReadFileToString(env, directory + "/" + name, &text);
   if (!status.ok()) return status;
   *file = Parse(text);
   file->file_name_ = name;

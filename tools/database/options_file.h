@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include <rocksdb/env.h>
 #include <rocksdb/status.h>
 
 namespace rocksieve::tools {
@@ -14,7 +15,7 @@ namespace rocksieve::tools {
 class OptionsFile {
  public:
   // Reads the latest OPTIONS file in the directory. NotFound if there is none.
-  static rocksdb::Status Load(const std::string& directory, OptionsFile* file);
+  static rocksdb::Status Load(const std::string& directory, rocksdb::Env* env, OptionsFile* file);
 
   static OptionsFile Parse(const std::string& text);
 

@@ -2,13 +2,11 @@
 
 #include <rocksdb/options.h>
 
-#include "database/read_only_env.h"
-
 namespace rocksieve::tools {
 
 std::unique_ptr<TableKeys> TableKeys::Open(const ColumnFamily& family, const TreeFile& file) {
   rocksdb::Options options;
-  options.env = ReadOnlyEnv();
+  options.env = file.env();
   options.comparator = family.comparator.get();
   std::unique_ptr<TableKeys> table(new TableKeys(options));
   if (!table->reader_.Open(file.path).ok()) return nullptr;

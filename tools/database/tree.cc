@@ -47,7 +47,7 @@ Status Describe(TreeFile* file, bool hold) {
     file->error += "; it is lost, or lies in another one of the database's db_paths";
   }
   uint64_t bytes = 0;
-  if (ReadOnlyEnv()->GetFileSize(file->path, &bytes).ok() && bytes != file->bytes) {
+  if (file->env()->GetFileSize(file->path, &bytes).ok() && bytes != file->bytes) {
     file->error += "; it has " + std::to_string(bytes) + " bytes, and the MANIFEST says " +
                    std::to_string(file->bytes);
   }
@@ -128,7 +128,7 @@ Status OpenTable(const TreeFile& file, std::shared_ptr<const TableFile>* table) 
   *table = file.table;
   if (*table != nullptr) return Status::OK();
   std::unique_ptr<TableFile> opened;
-  const Status status = TableFile::Open(ReadOnlyEnv(), file.path, &opened);
+  const Status status = TableFile::Open(file.env(), file.path, &opened);
   *table = std::move(opened);
   return status;
 }
@@ -144,6 +144,7 @@ Status ReadTree(const Database& database, size_t family, Progress* progress, Tre
     tree->levels.push_back({level.level, {}});
     for (const rocksdb::SstFileMetaData& file : level.files) {
       tree->levels.back().files.push_back(FromMetaData(tree->family, level.level, file));
+      tree->levels.back().files.back().files = database.files();
     }
   }
   for (TreeLevel& level : tree->levels) {

@@ -12,6 +12,8 @@
 #include "database/database.h"
 #include "database/file_filter.h"
 #include "database/filter_setting.h"
+#include "database/frozen_files.h"
+#include "database/read_only_env.h"
 #include "progress.h"
 #include "tables/table_file.h"
 
@@ -43,8 +45,11 @@ struct TreeFile {
   std::string smallest, largest;
   TableProperties properties;  // of an empty table if it could not be read
   FilterSummary filter;
-  std::string error;                       // what kept it from being read; empty if nothing did
-  std::shared_ptr<const TableFile> table;  // null if it was not read, or too many would be open
+  std::string error;                         // what kept it from being read; empty if nothing did
+  std::shared_ptr<const FrozenFiles> files;  // where it is; null: on the disk
+  std::shared_ptr<const TableFile> table;    // null if it was not read, or too many would be open
+
+  rocksdb::Env* env() const { return files != nullptr ? files->env() : ReadOnlyEnv(); }
 
   // False if RocksDB does not ask the filter even though there is one: the last level under
   // optimize_filters_for_hits.

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "database/read_only_env.h"
 #include "doctor/checks.h"
 
 namespace rocksieve::tools {
@@ -66,7 +67,7 @@ struct FactsBuilder {
       section("CFOptions \"default\"", family_options);
       section("TableOptions/BlockBasedTable \"default\"", table_options);
     }
-    EXPECT_TRUE(OptionsFile::Load(directory.string(), &facts.options).ok());
+    EXPECT_TRUE(OptionsFile::Load(directory.string(), ReadOnlyEnv(), &facts.options).ok());
     std::filesystem::remove_all(directory);
     facts.logs = {log};
     facts.families = {family};
