@@ -18,9 +18,9 @@ struct CommandResult {
   nlohmann::json Json() const { return nlohmann::json::parse(output); }
 };
 
-// `arguments` go through a shell.
-inline CommandResult RunCommand(const std::string& arguments) {
-  const std::string line = std::string(ROCKSIEVE_COMMAND) + " " + arguments + " 2>&1";
+// `arguments` go through a shell; `before`, words before the command too ("setpriv ...").
+inline CommandResult RunCommand(const std::string& arguments, const std::string& before = "") {
+  const std::string line = before + " '" ROCKSIEVE_COMMAND "' " + arguments + " 2>&1";
   FILE* const pipe = popen(line.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + line);
   CommandResult result;

@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from doctor import BUILT_IN, COMMAND, OURS, Examined
-from environment import PLUGIN, PROGRAMS, ROOT, compile_program, run, run_ok
+from environment import PLUGIN, PROGRAMS, ROOT, compile_program, preloadable, run, run_ok
 
 
 class Processes(Examined):
@@ -56,7 +56,7 @@ class Processes(Examined):
 
     def test_healthy_with_the_plugin_preloaded(self):
         self.load()
-        with self.ldb(LD_PRELOAD=str(PLUGIN)) as pid:
+        with self.ldb(LD_PRELOAD=preloadable(PLUGIN)) as pid:
             self.assert_healthy(pid)
 
     def test_healthy_without_a_need_of_it(self):
@@ -73,7 +73,7 @@ class Processes(Examined):
 
     def test_static(self):
         host = self.static_host()
-        for name, variables in (("plain", {}), ("preloaded", {"LD_PRELOAD": str(PLUGIN)}),
+        for name, variables in (("plain", {}), ("preloaded", {"LD_PRELOAD": preloadable(PLUGIN)}),
                                 ("stripped", {})):
             with self.subTest(name):
                 shutil.rmtree(self.database, ignore_errors=True)
@@ -105,7 +105,7 @@ class Processes(Examined):
         [installed] = re.findall(r"librocksdb\.so\S* => (\S+)", library)
         other = self.directory / "librocksdb.so.8.9.1"
         shutil.copy(installed, other)
-        with self.ldb(LD_PRELOAD=f"{other}:{PLUGIN}") as pid:
+        with self.ldb(LD_PRELOAD=f"{other}:{preloadable(PLUGIN)}") as pid:
             self.assert_evidence(self.assert_found("plugin-wrong-version", flags=[pid]),
                                  r"needs librocksdb\.so\.7\.8", r"librocksdb\.so\.8\.9\.1")
 

@@ -5,9 +5,11 @@ ROCKSIEVE_BUILD names the build directory (default: build/ of the repository).
 ROCKSIEVE_SEED repeats a run: every test file prints the seed that it used.
 """
 
+import atexit
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -52,13 +54,25 @@ class Finished:
                 f"--- stdout\n{shortened(self.out)}\n--- stderr\n{shortened(self.err)}")
 
 
+def preloadable(library):
+    """Its path, or that of a link to it: spaces and colons end a name in LD_PRELOAD."""
+    library = pathlib.Path(library)
+    if not re.search(r"[ :]", str(library)):
+        return str(library)
+    directory = tempfile.TemporaryDirectory(prefix="rocksieve-preload-", dir=_temporary_root())
+    atexit.register(directory.cleanup)
+    link = pathlib.Path(directory.name) / library.name
+    link.symlink_to(library)
+    return str(link)
+
+
 def run(*command, preload=(), stdin="", timeout=60, cwd=None, variables=None, before=None):
     """Runs a program to its end, whatever its exit code. `preload` are libraries, in order;
     `before` is called in the new process."""
     environment = dict(os.environ, LC_ALL="C", **(variables or {}))
     environment.pop("LD_PRELOAD", None)
     if preload:
-        environment["LD_PRELOAD"] = ":".join(map(str, preload))
+        environment["LD_PRELOAD"] = ":".join(map(preloadable, preload))
     # A session of its own, so that a time-out ends the program's children as well.
     process = subprocess.Popen([str(word) for word in command], cwd=cwd, env=environment,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -82,13 +82,19 @@ medians, with all files in the system's cache; where a read has to wait for a di
 )";
 
 std::string HowToTurnOn() {
+  const std::string library = PluginLibraryPath();
+  const bool splits = library.find_first_of(" :") != std::string::npos;
   return "To turn it on, name the filter where your program makes its table options\n"
          "    rocksieve::NewFilterPolicy(\"rocksieve.bloom:10\", &table_options.filter_policy);\n"
          "or in its option string or OPTIONS file\n"
          "    block_based_table_factory={filter_policy=rocksieve.bloom:10}\n"
          "and link librocksieve.so, or preload it into a program on the shared librocksdb:\n"
          "    LD_PRELOAD=" +
-         PluginLibraryPath() + " PROGRAM\n";
+         (splits ? "/usr/lib/librocksieve.so" : library) + " PROGRAM\n" +
+         (splits ? "(once it is there, or elsewhere without spaces and colons in its path: the\n"
+                   "dynamic linker takes them for ends of names. Now it is " +
+                       library + ")\n"
+                 : "");
 }
 
 }  // namespace
