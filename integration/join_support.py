@@ -11,6 +11,7 @@ from environment import BUILD, SEED, Sandbox, run, run_ok
 from relay import Relay
 
 ROCKSIEVE = BUILD / "bin" / "rocksieve"
+MIB = 1 << 20
 
 
 def write_lines(path, lines):
@@ -36,6 +37,12 @@ def memory_high_water_mark(pid):
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         line = next(line for line in status if line.startswith("VmHWM:"))
     return int(line.split()[1]) * 1024
+
+
+def reset_high_water_mark(pid):
+    """The next mark is about what follows."""
+    with open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as clear:
+        clear.write("5")
 
 
 class Proxy(Relay):
@@ -101,7 +108,8 @@ class JoinSandbox(Sandbox):
         server = subprocess.Popen(
             [ROCKSIEVE, "serve", f"--db={self.class_directory / name}",
              f"--listen=127.0.0.1:{port}", *self.protection(secure), *flags],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **process)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            errors="backslashreplace", **process)
 
         def stop():
             if server.poll() is None:

@@ -1,0 +1,41 @@
+// Messages and parts of turns that claim more than is behind them, for hostile clients and servers
+// alike (docs/protocol.md has the bytes).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "join/matching/turn_parts.h"
+#include "join/messages.h"
+
+namespace rocksieve::join {
+
+// The parts' bodies, without kind and length.
+
+// Kind 20: that the sender has `keys` candidates, and that so many cells differ.
+std::string MarksOfMany(uint64_t keys);
+// Kind 5: a sketch of one group, which says that it is of `keys` candidates.
+std::string SketchOfMany(uint64_t keys);
+// Kind 4: the symbols begin .. begin + count - 1 of `keys` candidates, random.
+std::string RandomSymbols(uint64_t keys, uint64_t begin, uint64_t count);
+// Kind 2: a list of 8 * bytes numbers, all of them 0.
+std::string ListOfZeros(size_t bytes);
+// Kind 3: a list of one key again and again, some 10,000 times smaller than what it unpacks to.
+std::string KeysThatUnpackTo(size_t bytes);
+// Kind 19, 18: one number.
+std::string Number(uint64_t value);
+
+// A turn of one part.
+Turn TurnWith(uint64_t range, Part part, std::string_view body);
+
+// A batch of rows that unpacks to what `raw` has.
+std::string BatchOf(std::string_view raw);
+
+// `message`, as Encode() wrote it, with another body and the check that belongs to it.
+std::string Sealed(std::string body);
+// All but the check. REQUIRES: a whole message.
+std::string_view BodyOf(std::string_view message);
+
+}  // namespace rocksieve::join

@@ -1,0 +1,80 @@
+// One session of a client that keeps no rules but those of gRPC.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <grpcpp/client_context.h>
+
+#include "join.grpc.pb.h"
+#include "join/messages.h"
+#include "transport/frame.h"
+#include "transport/grpc_channel.h"
+
+namespace rocksieve::join {
+
+// What an honest client sends first.
+v1::Start Greeting();
+
+class Call {
+ public:
+  // After `seconds` nothing can be sent or heard any more. Without `reads`, it takes nothing that
+  // the server says after its greeting.
+  Call(const std::string& address, double seconds, bool reads = true);
+  ~Call();  // gives the call up
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // Whether the server greeted too.
+  bool Greet(const v1::Start& start = Greeting());
+  bool Send(const v1::Frame& frame);  // false: the call is over
+
+  // These wait for Flush(), so that they share frames.
+  void Say(const Message& message) { SayBytes(Encode(message)); }
+  void SayBytes(std::string_view message) { writer_.Add(message); }
+  bool Flush();
+  // Bytes of messages as they are.
+  bool SendPiece(std::string piece);
+
+  // The next message of the server, passing over others; nothing once the call is over.
+  std::optional<Message> Hear();
+  template <typename Kind>
+  std::optional<Kind> HearA() {
+    while (std::optional<Message> message = Hear()) {
+      if (Kind* kind = std::get_if<Kind>(&*message)) return std::move(*kind);
+    }
+    return std::nullopt;
+  }
+
+  // Waits until the server ends the call, or its time is over, and says so on the standard output.
+  void End();
+
+  // Calls that the server greeted, so far, of all.
+  static int greeted();
+
+ private:
+  void ReadAll();
+
+  grpc::ClientContext context_;
+  std::unique_ptr<v1::Join::Stub> stub_;
+  std::unique_ptr<ClientStream> stream_;
+  const bool reads_;
+  FrameWriter writer_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Message> heard_;
+  std::optional<absl::Status> failure_;  // that the server told
+  bool ended_ = false, finished_ = false;
+  uint64_t bytes_sent_ = 0, bytes_heard_ = 0;
+  std::thread reader_;
+};
+
+}  // namespace rocksieve::join

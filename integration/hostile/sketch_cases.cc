@@ -1,0 +1,164 @@
+// Turns that claim more than they hold.
+#include <algorithm>
+#include <string>
+
+#include "bodies.h"
+#include "call.h"
+#include "client_cases.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr uint64_t kRange = 1;
+constexpr uint64_t kSomeKeys = 1000;
+constexpr uint64_t kMostKeys = kMostKeysOfARange;  // that a range may be said to have
+
+// One range, in which the client says that it has `keys`, and `turn`.
+void SayOneTurn(const Target& target, Strategy strategy, uint64_t keys, bool answering_side_begins,
+                Part part, const std::string& body) {
+  Call call(target.address, target.seconds);
+  if (!call.Greet()) return;
+  call.Say(HelloFor(strategy));
+  call.Say(OpenSome(kRange, keys, answering_side_begins));
+  call.Say(TurnWith(kRange, part, body));
+  call.End();
+}
+
+void Marks(const Target& target, uint64_t keys) {
+  SayOneTurn(target, Strategy::kSketch, kSomeKeys, true, Part::kMarks, MarksOfMany(keys));
+}
+
+void Sketch(const Target& target, uint64_t keys) {
+  SayOneTurn(target, Strategy::kSketch, kSomeKeys, false, Part::kSketch, SketchOfMany(keys));
+}
+
+// As many sessions as the server has places for, and one more.
+void MarksInNineSessions(const Target& target) {
+  for (int i = 0; i < 9; i++) Marks(target, UINT32_MAX);
+}
+
+// In messages of `bytes`, as often as the server asks for more.
+void Symbols(const Target& target, uint64_t message_bytes) {
+  Call call(target.address, target.seconds);
+  if (!call.Greet()) return;
+  call.Say(HelloFor(Strategy::kSymbols));
+  call.Say(OpenSome(kRange, kMostKeys, /*answering_side_begins=*/false));
+  constexpr uint64_t kCellBytes = 6;
+  const uint64_t count = std::min(4 * kMostKeys, message_bytes / kCellBytes);
+  for (uint64_t begin = 0; begin < 8 * kMostKeys; begin += count) {
+    call.Say(TurnWith(kRange, Part::kSymbols, RandomSymbols(kMostKeys, begin, count)));
+    if (!call.Flush() || !call.HearA<Turn>()) break;
+  }
+  call.End();
+}
+
+// The server begins: a wish for four times as many symbols as there are, again and again.
+void WishForSymbols(const Target& target) {
+  Call call(target.address, target.seconds);
+  if (!call.Greet()) return;
+  call.Say(HelloFor(Strategy::kSymbols));
+  call.Say(OpenSome(kRange, kMostKeys, /*answering_side_begins=*/true));
+  for (uint64_t wish = 64; call.Flush() && call.HearA<Turn>(); wish *= 4) {
+    call.Say(TurnWith(kRange, Part::kMoreSymbols, Number(wish)));
+  }
+  call.End();
+}
+
+// The same for the parity of a sketch: as much of each level as there are groups.
+void WishForParity(const Target& target) {
+  Call call(target.address, target.seconds);
+  if (!call.Greet()) return;
+  call.Say(HelloFor(Strategy::kSketch));
+  call.Say(OpenSome(kRange, kMostKeys, /*answering_side_begins=*/true));
+  std::string wish;
+  ByteWriter out(&wish);
+  out.Varint(96);
+  for (uint64_t level = 1; level <= 96; level++) {
+    out.Varint(level);
+    out.Varint(1);
+  }
+  while (call.Flush() && call.HearA<Turn>()) {
+    call.Say(TurnWith(kRange, Part::kMoreParity, wish));
+  }
+  call.End();
+}
+
+// The server begins with what it makes for as many keys as may be claimed, in six ranges at once.
+void ClaimMostKeys(const Target& target, Strategy strategy) {
+  Call call(target.address, target.seconds);
+  if (!call.Greet()) return;
+  call.Say(HelloFor(strategy));
+  for (uint64_t range = 0; range < 6; range++) {
+    call.Say(OpenSome(range, kMostKeys, /*answering_side_begins=*/true));
+  }
+  call.End();
+}
+
+void List(const Target& target, size_t bytes) {
+  SayOneTurn(target, Strategy::kList, kMostKeys, false, Part::kList, ListOfZeros(bytes));
+}
+
+void KeysBomb(const Target& target, uint64_t keys) {
+  SayOneTurn(target, Strategy::kKeys, keys, false, Part::kKeys, KeysThatUnpackTo(200 << 20));
+}
+
+// One key of a list that would be very long.
+void LongKey(const Target& target) {
+  std::string raw, body;
+  ByteWriter out(&raw);
+  out.Varint(0);
+  out.String(std::string(100 << 20, 'k'));
+  SayOneTurn(target, Strategy::kKeys, kMostKeys, false, Part::kKeys, BatchOf(raw));
+}
+
+// A filter that says it is of so many keys, and whose block is damaged; flags without end.
+void OddParts(const Target& target) {
+  std::string body = Number(UINT32_MAX) + std::string("\x8aRK\1\0\2\3", 7) + std::string(1000, 0);
+  SayOneTurn(target, Strategy::kRibbon, kMostKeys, false, Part::kFilter, body);
+  SayOneTurn(target, Strategy::kList, kMostKeys, true, Part::kHits, Number(UINT64_MAX));
+  SayOneTurn(target, Strategy::kSymbols, kMostKeys, true, Part::kDifference, Number(UINT64_MAX));
+  SayOneTurn(target, Strategy::kSketch, kMostKeys, true, Part::kMoreParity, Number(UINT64_MAX));
+  SayOneTurn(target, Strategy::kAuto, kMostKeys, false, Part::kDoubtful, ListOfZeros(100));
+}
+
+void Estimators(const Target& target) {
+  Call call(target.address, target.seconds);
+  if (!call.Greet()) return;
+  call.Say(HelloFor(Strategy::kAuto));
+  for (uint64_t range = 0; range < 6; range++) {
+    Open open = OpenSome(range, kMostKeys, /*answering_side_begins=*/true);
+    ByteWriter out(&open.estimator);
+    out.Varint(65536);
+    out.U8(32);
+    out.Bytes(std::string(65536 * 4, '\x7f'));
+    call.Say(open);
+  }
+  call.End();
+}
+
+}  // namespace
+
+void AddSketchCases(std::vector<Case>* cases) {
+  for (const uint64_t keys : {uint64_t{30'000}, uint64_t{100'000}, uint64_t{400'000},
+                              uint64_t{1'500'000}, uint64_t{UINT32_MAX}}) {
+    const std::string of = "-of-" + std::to_string(keys);
+    cases->push_back({"marks" + of, [keys](const Target& target) { Marks(target, keys); }});
+    cases->push_back({"sketch" + of, [keys](const Target& target) { Sketch(target, keys); }});
+  }
+  cases->push_back({"marks-in-nine-sessions", MarksInNineSessions});
+  cases->push_back({"symbols-in-2MB", [](const Target& target) { Symbols(target, 1'900'000); }});
+  cases->push_back({"symbols-in-60MB", [](const Target& target) { Symbols(target, 60'000'000); }});
+  cases->push_back({"wishes-for-symbols", WishForSymbols});
+  cases->push_back({"wishes-for-parity", WishForParity});
+  for (const Strategy strategy : kAllStrategies) {
+    cases->push_back({"most-keys-" + std::string(NameOf(strategy)),
+                      [strategy](const Target& target) { ClaimMostKeys(target, strategy); }});
+  }
+  cases->push_back({"list-of-2MB", [](const Target& target) { List(target, 1'900'000); }});
+  cases->push_back({"keys-bomb", [](const Target& target) { KeysBomb(target, kMostKeys); }});
+  cases->push_back({"long-key", LongKey});
+  cases->push_back({"odd-parts", OddParts});
+  cases->push_back({"estimators", Estimators});
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,171 @@
+// Streams and frames: silent, slow, endless, half of them, many at once.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include "bodies.h"
+#include "call.h"
+#include "client_cases.h"
+
+namespace rocksieve::join {
+namespace {
+
+std::chrono::milliseconds TimeOf(const Target& target) {
+  return std::chrono::milliseconds(static_cast<int64_t>(1000 * target.seconds));
+}
+
+constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+
+// Streams of a method that say nothing, on some connections, for all of the time.
+void BeSilent(const Target& target, const std::string& method, int connections, int streams) {
+  struct Stream {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call;
+  };
+  grpc::CompletionQueue queue;
+  std::vector<std::unique_ptr<Stream>> open;
+  for (int connection = 0; connection < connections; connection++) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    grpc::GenericStub stub(
+        grpc::CreateCustomChannel(target.address, grpc::InsecureChannelCredentials(), arguments));
+    for (int i = 0; i < streams; i++) {
+      open.push_back(std::make_unique<Stream>());
+      open.back()->call = stub.PrepareCall(&open.back()->context, method, &queue);
+      open.back()->call->StartCall(nullptr);
+    }
+  }
+  std::this_thread::sleep_for(TimeOf(target));
+  for (const auto& stream : open) stream->context.TryCancel();
+  queue.Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue.Next(&tag, &ok)) {
+  }
+}
+
+// A message that never ends, of a length that any limit may allow.
+void SendHalfOfAMessage(const Target& target, uint64_t length) {
+  Call call(target.address, target.seconds);
+  if (!call.Greet()) return;
+  call.Say(HelloFor(Strategy::kAuto));
+  call.Flush();
+  std::string head;
+  ByteWriter(&head).Varint(length);
+  bool sent = call.SendPiece(head);
+  const std::string piece(200'000, 'x');
+  for (uint64_t bytes = 0; sent && bytes + piece.size() < length; bytes += piece.size()) {
+    sent = call.SendPiece(piece);
+  }
+  call.End();
+}
+
+void SendByteByByte(const Target& target) {
+  Call call(target.address, target.seconds);
+  if (!call.Greet()) return;
+  FrameWriter writer;
+  writer.Add(Encode(HelloFor(Strategy::kAuto)));
+  for (uint64_t range = 0; range < 100; range++) writer.Add(Encode(OpenEmpty(range)));
+  const std::string bytes = writer.TakePiece();
+  for (const char byte : bytes) {
+    if (!call.SendPiece(std::string(1, byte))) break;
+    std::this_thread::sleep_for(TimeOf(target) / 500);
+  }
+  call.End();
+}
+
+// As fast as they are taken.
+void SendPiecesForever(const Target& target, const std::string& piece) {
+  Call call(target.address, target.seconds);
+  if (!call.Greet()) return;
+  call.Say(HelloFor(Strategy::kAuto));
+  call.Flush();
+  while (call.SendPiece(piece)) {
+  }
+  call.End();
+}
+
+// Turns about a range that is open, one byte each; the greeting again and again.
+void SendSmallMessagesForever(const Target& target, const Message& message) {
+  FrameWriter writer;
+  while (writer.pending_bytes() < 100'000) writer.Add(Encode(message));
+  SendPiecesForever(target, writer.TakePiece());
+}
+
+void LeaveAtOnce(const Target& target) {
+  for (int i = 0; i < 20; i++) {
+    Call call(target.address, target.seconds);
+    if (!call.Greet()) return;
+    call.Say(HelloFor(Strategy::kKeys));
+    call.Say(OpenAll(1, 1000, /*answering_side_begins=*/true));
+    if (i % 2 == 0) call.Flush();
+  }
+}
+
+// As many at once as a server has places for by default.
+void EightAtOnce(const std::vector<std::function<void(const Target&)>>& cases,
+                 const Target& target) {
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 8; i++) {
+    threads.emplace_back([&, i] { cases[i % cases.size()](target); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+std::function<void(const Target&)> Named(const std::vector<Case>& cases, const std::string& name) {
+  for (const Case& one : cases) {
+    if (one.name == name) return one.play;
+  }
+  std::abort();  // a case that there is not
+}
+
+}  // namespace
+
+// The last ones: some of them play others.
+void AddStreamCases(std::vector<Case>* cases) {
+  cases->push_back({"silent-reflection-streams",
+                    [](const Target& target) { BeSilent(target, kReflection, 4, 12); }});
+  cases->push_back({"silent-health-streams", [](const Target& target) {
+                      BeSilent(target, "/grpc.health.v1.Health/Watch", 4, 12);
+                    }});
+  cases->push_back({"silent-streams-of-no-method",
+                    [](const Target& target) { BeSilent(target, "/no/such", 4, 12); }});
+  cases->push_back(
+      {"half-message-2MB", [](const Target& target) { SendHalfOfAMessage(target, 1'900'000); }});
+  cases->push_back(
+      {"half-message-60MB", [](const Target& target) { SendHalfOfAMessage(target, 60'000'000); }});
+  cases->push_back({"byte-by-byte", SendByteByByte});
+  cases->push_back({"garbage-forever", [](const Target& target) {
+                      SendPiecesForever(target, std::string(100'000, '\x7f'));
+                    }});
+  cases->push_back(
+      {"empty-pieces-forever", [](const Target& target) { SendPiecesForever(target, ""); }});
+  cases->push_back({"hello-forever", [](const Target& target) {
+                      SendSmallMessagesForever(target, HelloFor(Strategy::kAuto));
+                    }});
+  cases->push_back({"filters-unasked-forever",
+                    [](const Target& target) { SendSmallMessagesForever(target, Filters{}); }});
+  cases->push_back({"leaves-at-once", LeaveAtOnce});
+  for (const char* name : {"marks-of-400000", "sketch-of-100000", "symbols-in-2MB", "list-of-2MB",
+                           "half-message-2MB", "opened-300-times-keys", "rows-never-read",
+                           "most-keys-symbols", "builtin-filters-forever", "estimators"}) {
+    cases->push_back(
+        {"eight-times-" + std::string(name),
+         [play = Named(*cases, name)](const Target& target) { EightAtOnce({play}, target); }});
+  }
+  std::vector<std::function<void(const Target&)>> all;
+  for (const char* name : {"marks-of-1500000", "sketch-of-400000", "symbols-in-60MB",
+                           "pruned-to-more-list-of-63MB", "half-message-60MB",
+                           "opened-300-times-list", "most-keys-sketch", "small-filters-forever"}) {
+    all.push_back(Named(*cases, name));
+  }
+  cases->push_back(
+      {"eight-different-at-once", [all](const Target& target) { EightAtOnce(all, target); }});
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Clients that keep no rules, against `rocksieve serve` with little memory and with more: it survives
+each, never has more than its limit in memory, logs the sessions, and serves honest clients exactly,
+right after and in the meantime.
+
+The cases are those of integration/hostile: build/bin/hostile_client --list."""
+
+import concurrent.futures
+import subprocess
+import time
+import unittest
+
+from environment import BUILD, SEED, run_ok
+from join_support import MIB, JoinSandbox, memory_high_water_mark, reset_high_water_mark
+
+HOSTILE_CLIENT = BUILD / "bin" / "hostile_client"
+SLACK = 64 * MIB  # beside --memory: the program itself, and what it reads of the database
+
+# Cases by the limits at which they are played: what takes little, whatever the limit, is played at
+# the smallest one only.
+AT_ALL_LIMITS = []
+AT_THE_SMALLEST = [
+    "says-nothing", "frames-of-nothing", "huge-names", "largest-hello", "many-round-trips",
+    "wrong-order", "opened-again-counting", "opened-range-of-absent-rows", "many-ranges",
+    "largest-counts", "rows-never-read", "list-of-2MB", "long-key", "mutated", "byte-by-byte",
+    "silent-reflection-streams", "silent-health-streams", "silent-streams-of-no-method",
+]
+# Honest clients join in the meantime as well.
+MEANWHILE = ["says-nothing", "silent-reflection-streams", "silent-health-streams"]
+SECONDS = 1  # that a case may take
+MOST_ENDING_SECONDS = 10  # of a server that was told to end
+PATIENCE_SECONDS = 60  # on a loaded machine
+
+
+class JoinHostileClientsTest(JoinSandbox):
+    KEYS = 60000
+
+    def start(self, memory):
+        return self.serve("right", f"--memory={memory}", "--silence=2", "--sessions=8",
+                          "--sessions-per-peer=8")
+
+    def join_exactly(self, server, when):
+        """What is wrong with the result of an honest join."""
+        joined = self.join([server.port], "difference", "--attempts=20")
+        expected = [f"{key}\tright {key}" for key in self.only_right]
+        if joined.code != 0:
+            return [f"an honest join {when} failed: {joined.err}"]
+        return [] if joined.out.splitlines() == expected else [f"wrong rows {when}"]
+
+    def play(self, server, memory, case):
+        """What went wrong."""
+        reset_high_water_mark(server.pid)
+        before = len(server.log)
+        client = subprocess.Popen(
+            [HOSTILE_CLIENT, f"127.0.0.1:{server.port}", case, str(SECONDS), str(SEED)],
+            stdout=subprocess.PIPE, text=True, errors="backslashreplace")
+        wrong = self.join_exactly(server, "meanwhile") if case in MEANWHILE else []
+        out, _ = client.communicate(timeout=PATIENCE_SECONDS)
+        sessions = int(out.rsplit("sessions: ", 1)[1])
+        deadline = time.monotonic() + PATIENCE_SECONDS  # what the client left behind is worked on
+        while len(server.log) < before + sessions and time.monotonic() < deadline:
+            if server.poll() is not None:
+                return [f"the server ended with {server.returncode}"]
+            time.sleep(0.01)
+        if len(server.log) < before + sessions:
+            wrong.append(f"{sessions} sessions, but {len(server.log) - before} lines in the log")
+        wrong += self.join_exactly(server, "afterwards")
+        if server.poll() is not None:
+            return [f"the server ended with {server.returncode}"]
+        peak = memory_high_water_mark(server.pid)
+        if peak > memory * MIB + SLACK:
+            wrong.append(f"{peak / MIB:.0f} MiB")
+        # Nobody else writes lines of it, or colours.
+        for line in server.log[before:]:
+            if not line.startswith("rocksieve serve: ") or not line[:-1].isprintable():
+                wrong.append(f"forged line in the log: {line!r}")
+        return wrong
+
+    def play_all(self, memory, cases):
+        server = self.start(memory)
+        wrong = []
+        for case in cases:
+            if server.poll() is not None:
+                server = self.start(memory)
+            wrong += [f"{case}, --memory={memory}: {what}"
+                      for what in self.play(server, memory, case)]
+        begin = time.monotonic()
+        server.terminate()
+        server.wait(timeout=PATIENCE_SECONDS)
+        if time.monotonic() - begin > MOST_ENDING_SECONDS:
+            wrong.append(f"--memory={memory}: SIGTERM took {time.monotonic() - begin:.1f} s")
+        return wrong
+
+    def test_each_case(self):
+        plan = {8: AT_THE_SMALLEST + AT_ALL_LIMITS, 64: AT_ALL_LIMITS, 256: AT_ALL_LIMITS}
+        with concurrent.futures.ThreadPoolExecutor(len(plan)) as pool:
+            wrong = list(pool.map(self.play_all, plan.keys(), plan.values()))
+        self.assertEqual([], [line for lines in wrong for line in lines])
+
+    def test_all_cases_are_known(self):
+        known = run_ok(HOSTILE_CLIENT, "--list").out.split()
+        self.assertEqual(sorted(set(known)), sorted(known))
+        self.assertLessEqual(set(AT_ALL_LIMITS + AT_THE_SMALLEST), set(known))
+
+
+if __name__ == "__main__":
+    unittest.main()
