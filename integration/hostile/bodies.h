@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "format/byte_io.h"
 #include "join/matching/turn_parts.h"
 #include "join/messages.h"
 
@@ -35,6 +36,20 @@ std::string BatchOf(std::string_view raw);
 
 // `message`, as Encode() wrote it, with another body and the check that belongs to it.
 std::string Sealed(std::string body);
+// Takes messages off the beginning of the bytes that arrived, as many as are whole: each is
+// preceded by its length.
+template <typename Visit>
+void TakeMessages(std::string* arrived, Visit visit) {
+  std::string_view rest = *arrived;
+  for (;;) {
+    ByteReader in(rest);
+    const std::string_view message = in.String();
+    if (!in.ok()) break;
+    visit(message);
+    rest = in.Peek();
+  }
+  arrived->erase(0, arrived->size() - rest.size());
+}
 // All but the check. REQUIRES: a whole message.
 std::string_view BodyOf(std::string_view message);
 

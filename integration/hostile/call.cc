@@ -8,6 +8,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include "bodies.h"
 #include "transport/join_service.h"
 
 namespace rocksieve::join {
@@ -16,7 +17,6 @@ namespace {
 std::atomic<int> greeted_calls = 0;
 
 constexpr size_t kMostHeard = 1000;  // older ones are forgotten
-constexpr uint64_t kMostMessageBytes = uint64_t{1} << 30;
 
 // Each call has a connection of its own.
 std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
@@ -75,22 +75,20 @@ bool Call::Greet(const v1::Start& start) {
 }
 
 void Call::ReadAll() {
-  FrameReader reader(kMostMessageBytes);
+  std::string arrived;
   v1::Frame frame;
   while (stream_->Read(&frame)) {
     const std::lock_guard<std::mutex> lock(mutex_);
     bytes_heard_ += frame.ByteSizeLong();
-    if (frame.piece().empty()) continue;
-    const absl::Status status = reader.Add(frame.piece(), [this](std::string_view bytes) {
+    arrived += frame.piece();
+    TakeMessages(&arrived, [this](std::string_view bytes) {
       absl::StatusOr<Message> message = Decode(bytes);
-      if (!message.ok()) return absl::OkStatus();
+      if (!message.ok()) return;
       const auto* failure = std::get_if<Failure>(&*message);
       if (failure != nullptr) failure_ = failure->status;
       heard_.push_back(*std::move(message));
       if (heard_.size() > kMostHeard) heard_.pop_front();
-      return absl::OkStatus();
     });
-    if (!status.ok()) break;
     changed_.notify_all();
   }
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -4,6 +4,7 @@
 #include "bodies.h"
 #include "call.h"
 #include "client_cases.h"
+#include "join/memory_account.h"
 #include "join/ready/ready_filter_set.h"
 #include "join/ready/ready_filter_stream.h"
 
@@ -24,7 +25,8 @@ Hello TakesFilters() {
 bool TakeFilters(Call* call, ReadyFilterSet* set) {
   call->Say(TakesFilters());
   if (!call->Flush()) return false;
-  ReadyFilterAssembler assembler(set, uint64_t{1} << 30);
+  MemoryHold memory(nullptr);
+  ReadyFilterAssembler assembler(set, uint64_t{1} << 30, &memory);
   while (std::optional<Filters> filters = call->HearA<Filters>()) {
     if (!assembler.Add(filters->piece).ok() || filters->state == Filters::State::kWithdrawn) break;
     if (filters->state == Filters::State::kLast) return set->Complete(), true;

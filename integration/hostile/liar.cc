@@ -1,12 +1,12 @@
 #include "liar.h"
 
+#include "bodies.h"
 #include "join/answering_side.h"
 #include "transport/frame.h"
 
 namespace rocksieve::join {
 namespace {
 
-constexpr uint64_t kMostMessageBytes = uint64_t{1} << 30;
 constexpr size_t kFullFrameBytes = 128 << 10;
 
 class Play {
@@ -16,18 +16,17 @@ class Play {
 
   void Run() {
     v1::Frame frame;
-    FrameReader reader(kMostMessageBytes);
+    std::string arrived;
     while (SayAll() && !honest_.done() && stream_->Read(&frame)) {
-      const bool heard =
-          reader.Add(frame.piece(), [this](std::string_view bytes) { return Hear(bytes); }).ok();
-      if (!heard) return;
+      arrived += frame.piece();
+      TakeMessages(&arrived, [this](std::string_view bytes) { Hear(bytes); });
     }
   }
 
  private:
-  absl::Status Hear(std::string_view bytes) {
+  void Hear(std::string_view bytes) {
     const absl::StatusOr<Message> heard = Decode(bytes);
-    if (!heard.ok()) return heard.status();
+    if (!heard.ok()) return;
     std::optional<Bytes> answer;
     if (lies_.answer) answer = lies_.answer(*heard);
     if (answer) {
@@ -35,7 +34,6 @@ class Play {
     } else {
       honest_.Receive(bytes).IgnoreError();  // it cannot bear what follows from the lies
     }
-    return absl::OkStatus();
   }
 
   // What is to be said before something is heard. False once nobody takes it.

@@ -48,12 +48,12 @@ absl::Status AbsentRowsWriter::Next(Rows* rows) {
 }
 
 AbsentRowsReader::AbsentRowsReader(const SetSum& expected, uint64_t session_salt,
-                                   uint64_t most_row_bytes, Sink* sink)
+                                   uint64_t most_row_bytes, Sink* sink, MemoryAccount* memory)
     : expected_(expected),
       salt_(SaltOf(session_salt)),
       summer_(salt_),
       sink_(sink),
-      reader_(/*with_keys=*/false, most_row_bytes) {}
+      reader_(/*with_keys=*/false, most_row_bytes, memory) {}
 
 absl::Status AbsentRowsReader::Receive(std::string_view batch) {
   return reader_.Read(batch, [this](const Row& row, bool) -> absl::Status {

@@ -21,6 +21,7 @@
 
 #include <absl/status/status.h>
 
+#include "join/memory_account.h"
 #include "join/messages.h"
 #include "join/operation.h"
 #include "join/rows/row_batch.h"
@@ -53,8 +54,9 @@ class AbsentRowsWriter {
 // Gives the sink what is received. Errors of the kind kAborted mean that it is not what was said.
 class AbsentRowsReader {
  public:
+  // `memory` may be null.
   AbsentRowsReader(const SetSum& expected, uint64_t session_salt, uint64_t most_row_bytes,
-                   Sink* sink);
+                   Sink* sink, MemoryAccount* memory);
   absl::Status Receive(std::string_view batch);
   absl::Status Finish() const;
   uint64_t rows() const { return received_.count; }

@@ -1,51 +1,66 @@
-// A range of a join, as the answering side sees it.
+// A range of a join, as the answering side sees it: from its opening until its rows are asked for.
+//
+// Which message of the asking side may come in which state, and what follows from it:
+//
+//   state         message              next state
+//   (none)        Open                 TooLarge, Reconciling, Settled; or none: the filters that
+//   the
+//                                      asking side used are withdrawn, or no rows will be wanted
+//   TooLarge      Open                 as from none: of the same attempt, up to the end that was
+//   told Reconciling   Turn                 Reconciling, Settled, or none as above
+//                 Open, next attempt   as from none: the asking side gave the attempt up
+//   Settled       Fetch, same attempt  Sending
+//                 Open, next attempt   as from none: the asking side's sum differs
+//   Sending       Open, next attempt   as from none; the rows of the old attempt go out all the
+//   same
+//
+// Anything else is refused with InvalidArgument, which names the state. Sending is a RowStream
+// (row_stream.h). A "next" attempt is any later one.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <variant>
 
-#include "join/answering_side.h"
 #include "join/key_reader.h"
+#include "join/matching/matching.h"
+#include "join/memory_account.h"
+#include "join/range_keys.h"
+#include "join/rows/source.h"
 
 namespace rocksieve::join {
 
-struct AnsweringSide::OpenRange {
-  OpenRange(Source* source, KeyInterval range)
-      : interval(range), reader(source, std::move(range)) {}
+struct AnsweringRange {
+  // Was not kept: the asking side opens it again, to end where this side's keys begin to be too
+  // many.
+  struct TooLarge {
+    RangeKeys keys;
+    bool used_ready = false;  // filters, in the scan
+  };
+  struct Reconciling {
+    std::unique_ptr<SourceKeyReader> reader;
+    std::unique_ptr<Matching> matching;
+  };
+  // Both sides know which of their keys are matched.
+  struct Settled {
+    bool equal = false;  // every key is
+    Candidates matched;  // else these
+  };
+  using State = std::variant<TooLarge, Reconciling, Settled>;
 
-  const KeyInterval interval;
-  uint32_t attempt = 0;
-  bool used_ready = false;  // filters, in the scan
-  RangeKeys keys;           // its candidates are given away once the range is open
-  SourceKeyReader reader;
-  std::unique_ptr<Matching> matching;
-  bool equal = false;  // every key is matched
-};
+  AnsweringRange(KeyInterval fences, uint32_t the_attempt, MemoryAccount* account)
+      : interval(std::move(fences)), attempt(the_attempt), state(TooLarge()), memory(account) {}
 
-// The rows of a settled range, from the source.
-struct AnsweringSide::RowStream {
-  RowStream(Source* source, uint64_t id, std::unique_ptr<OpenRange> settled, bool want_matched)
-      : range(id),
-        open(std::move(settled)),
-        matched(want_matched),
-        cursor(source, open->interval),
-        batch(/*with_keys=*/!want_matched) {}
-
-  bool Wants(uint32_t ordinal) {
-    if (open->equal) return matched;
-    const Candidates& keys = open->matching->matched();
-    while (next < keys.size() && keys[next].ordinal < ordinal) next++;
-    return (next < keys.size() && keys[next].ordinal == ordinal) == matched;
+  const char* StateName() const {
+    constexpr const char* kNames[] = {"too large", "being reconciled", "settled"};
+    return kNames[state.index()];
   }
 
-  const uint64_t range;
-  const std::unique_ptr<OpenRange> open;
-  const bool matched;
-  OrdinalCursor cursor;
-  RowBatchWriter batch;
-  size_t next = 0;     // matched key that was not passed yet
-  bool ended = false;  // the cursor
+  KeyInterval interval;
+  uint32_t attempt;
+  State state;
+  MemoryHold memory;  // of keys and interval; a Matching has its own
 };
 
 }  // namespace rocksieve::join

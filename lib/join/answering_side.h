@@ -9,12 +9,13 @@
 #include <string>
 
 #include "join/absent_rows.h"
-#include "join/matching/matching.h"
+#include "join/answering_range.h"
+#include "join/matching/planner.h"
 #include "join/memory_account.h"
 #include "join/messages.h"
-#include "join/range_keys.h"
+#include "join/outbox.h"
 #include "join/ready/ready_exchange.h"
-#include "join/rows/row_batch.h"
+#include "join/row_stream.h"
 #include "join/rows/source.h"
 #include "join/session.h"
 
@@ -29,7 +30,8 @@ struct AnsweringOptions {
   // Prices are this side's; strategy and round trips those that the asking side wants.
   PlannerOptions planner;
   ReadyOptions ready;
-  // What the asking side makes this one keep is taken from it; must outlive the side. Null: no limit.
+  // What the asking side makes this one keep is taken from it; must outlive the side. Null: no
+  // limit.
   MemoryAccount* memory = nullptr;
 };
 
@@ -41,12 +43,10 @@ class AnsweringSide final : public Session {
 
   absl::Status Receive(std::string_view message) override;
   absl::StatusOr<std::string> Next() override;
+  bool always_hears() const override { return false; }
   bool done() const override { return done_; }
 
  private:
-  struct OpenRange;
-  struct RowStream;
-
   absl::Status On(const Hello& hello);
   absl::Status On(const Open& open);
   absl::Status On(const Turn& turn);
@@ -62,21 +62,30 @@ class AnsweringSide final : public Session {
   // How the scan of a range that is opened uses them.
   ReadyUse ReadyUseFor(const Open& open) const;
 
-  absl::StatusOr<OpenRange*> Find(uint64_t range);
+  bool SendsRows() const;
+  // The state of a range in words, for errors.
+  const char* StateOf(uint64_t range) const;
+  // Whether the range may be opened now.
+  absl::Status CheckOpen(const Open& open) const;
+  // The keys of a range that is opened: those of the scan that found it too large, or of a new one.
+  absl::Status ScanFor(const Open& open, const ReadyUse& ready, RangeKeys* keys,
+                       MemoryHold* memory);
+  Matching::Options OptionsFor(const Open& open, const RangeKeys& keys, bool prunes) const;
+  // Makes the Matching of an opened range, and says how many keys are common, about.
+  absl::Status BeginReconciling(const Open& open, bool prunes, RangeKeys keys,
+                                AnsweringRange* range, Facts* facts);
   // Speaks if it is this side's turn, and puts a range away that needs nothing more.
-  absl::Status Continue(uint64_t range, OpenRange* open);
+  absl::Status Continue(uint64_t number);
   absl::StatusOr<std::string> NextRows();
-  absl::StatusOr<std::string> NextAbsentRows();
 
   Source* const source_;
   AnsweringOptions options_;
   std::optional<Hello> hello_;
   ReadyExchange ready_;
   ReadyOffer offer_;  // of this side's
-  std::map<uint64_t, std::unique_ptr<OpenRange>> ranges_;
-  std::deque<std::string> messages_;
-  std::deque<uint64_t> fetched_;  // ranges whose rows are to be sent, one after another
-  std::unique_ptr<RowStream> stream_;
+  std::map<uint64_t, AnsweringRange> ranges_;
+  Outbox outbox_;
+  std::deque<RowStream> streams_;  // of ranges that were fetched; the first one is under way
   std::unique_ptr<AbsentRowsWriter> absent_;  // while they are sent
   bool done_ = false;
 };

@@ -8,12 +8,19 @@
 #include "join/matching/common_estimate.h"
 
 namespace rocksieve::join {
+namespace {
+
+// One after another of the same range: an honest side cuts a range once, and once more if it scans
+// it again without the filters that were withdrawn meanwhile.
+constexpr uint32_t kMostCuts = 2;
+
+}  // namespace
 
 absl::Status AskingSide::On(const Facts& facts) {
   absl::StatusOr<Task*> found = Find(facts.range);
   if (!found.ok()) return found.status();
   Task* task = *found;
-  if (task->phase != Task::Phase::kOpening || task->attempt != facts.attempt) {
+  if (!task->Is<Task::Opening>() || task->attempt != facts.attempt) {
     return absl::InvalidArgumentError("the answering side opened a range that it was not asked to");
   }
   if (facts.sum.count > kMostKeysOfARange) {
@@ -31,8 +38,7 @@ absl::Status AskingSide::On(const Facts& facts) {
         !ready_.set()->IsCoveredBy(*facts.pruning.filters, facts.pruning.digest,
                                    task->interval.end)) {
       task->ignores_turn = facts.outcome == Facts::Outcome::kOpened && task->answering_side_begins;
-      RepeatWithoutReady(task);
-      return absl::OkStatus();
+      return RepeatWithoutReady(task);
     }
     if (facts.outcome != Facts::Outcome::kTooLarge) {
       statistics_.ready.pruned_keys += facts.sum.count - facts.pruning.candidates;
@@ -42,25 +48,28 @@ absl::Status AskingSide::On(const Facts& facts) {
     if (!task->interval.Contains(facts.next_key) || facts.next_key == task->interval.begin) {
       return absl::InvalidArgumentError("the answering side cut a range outside of it");
     }
-    CutShort(task, facts.next_key);
+    if (++task->cuts > kMostCuts) {
+      return absl::InvalidArgumentError(
+          "the answering side cut a range again that ends where it wanted it to");
+    }
     statistics_.ready.pruned_keys -= std::exchange(task->pruned_keys, 0);  // scanned again
-    task->phase = Task::Phase::kToOpen;
-    return absl::OkStatus();
+    task->phase = Task::ToOpen();
+    return CutShort(task, facts.next_key);
   }
   if (facts.outcome == Facts::Outcome::kWithdrawn) {
     if (task->attempt > 0 || ready_.role() != ReadyExchange::Role::kReceiver) {
       return absl::InvalidArgumentError("the answering side withdrew filters that were not used");
     }
-    RepeatWithoutReady(task);
-    return absl::OkStatus();
+    return RepeatWithoutReady(task);
   }
   if (facts.outcome == Facts::Outcome::kEqual) {
     if (!(facts.sum == task->keys.sum)) {
       return absl::InvalidArgumentError("the answering side takes different ranges for equal");
     }
-    task->equal = true;
     statistics_.equal_ranges++;
-    task->phase = Task::Phase::kSettled;
+    task->keys.candidates = {};
+    task->keys_memory.Release();
+    task->phase = Task::Settled{/*equal=*/true, {}, facts.sum.count, {}};
     return absl::OkStatus();
   }
   const Matching::Options options = OptionsFor(*task, facts);
@@ -70,10 +79,12 @@ absl::Status AskingSide::On(const Facts& facts) {
       options.begins ? mine : Standing{mine.theirs, mine.mine, mine.common, mine.common_error},
       options.begins, options.planner);
   if (!affordable.ok()) return affordable;
-  task->reader = std::make_unique<SourceKeyReader>(source_, task->interval);
-  task->matching =
-      std::make_unique<Matching>(std::move(task->keys.candidates), options, task->reader.get());
-  task->phase = Task::Phase::kMatching;
+  Task::Reconciling reconciling;
+  reconciling.reader = std::make_unique<SourceKeyReader>(source_, task->interval);
+  task->keys_memory.Release();  // the Matching holds them from now on
+  reconciling.matching = std::make_unique<Matching>(std::move(task->keys.candidates), options,
+                                                    reconciling.reader.get());
+  task->phase = std::move(reconciling);
   return Continue(task);
 }
 
@@ -103,6 +114,7 @@ Matching::Options AskingSide::OptionsFor(const Task& task, const Facts& facts) c
                                                    answer_->ready_pass_rate)
                                .standard_error;
   }
+  options.memory = options_.memory;
   options.planner = options_.planner;
   if (options.planner.strategy == Strategy::kSstFilters) options.planner.strategy = Strategy::kAuto;
   options.planner.keys = {task.keys.bits_per_key, task.keys.sparse_bits_per_key,
@@ -139,22 +151,22 @@ absl::Status AskingSide::On(const Turn& turn) {
   absl::StatusOr<Task*> task = Find(turn.range);
   if (!task.ok()) return task.status();
   if (std::exchange((*task)->ignores_turn, false)) return absl::OkStatus();
-  if ((*task)->phase != Task::Phase::kMatching ||
-      (*task)->matching->state() != Matching::State::kTheirTurn) {
+  auto* const reconciling = std::get_if<Task::Reconciling>(&(*task)->phase);
+  if (reconciling == nullptr || reconciling->matching->state() != Matching::State::kTheirTurn) {
     return absl::InvalidArgumentError("the answering side spoke out of turn");
   }
-  const absl::Status status = (*task)->matching->Receive(turn.message);
+  const absl::Status status = reconciling->matching->Receive(turn.message);
   return status.ok() ? Continue(*task) : status;
 }
 
 absl::Status AskingSide::Continue(Task* task) {
-  Matching* matching = task->matching.get();
+  Matching* const matching = std::get<Task::Reconciling>(task->phase).matching.get();
   if (matching->state() == Matching::State::kMyTurn) {
     Turn turn;
     turn.range = task->range;
-    const absl::Status status = matching->TakeTurn(&turn.message);
+    absl::Status status = matching->TakeTurn(&turn.message);
+    if (status.ok()) status = Send(turn, task);
     if (!status.ok()) return status;
-    Send(turn, task);
   }
   const bool contradicted = matching->state() == Matching::State::kContradicted;
   const bool settled = matching->state() == Matching::State::kSettled;
@@ -170,7 +182,11 @@ absl::Status AskingSide::Continue(Task* task) {
     // The last turn is the answering side's, and its first one comes with the opening.
     statistics_.most_range_round_trips =
         std::max(statistics_.most_range_round_trips, matching->counts().turns / 2);
-    task->phase = Task::Phase::kSettled;
+    Task::Settled outcome{/*equal=*/false, matching->TakeMatched(), 0, matching->counts()};
+    outcome.matched_keys = outcome.matched.size();
+    const uint64_t bytes = outcome.matched.capacity() * sizeof(Candidate);
+    task->phase = std::move(outcome);  // with all that the Matching held
+    return task->keys_memory.Resize(bytes, "matched keys");
   }
   return absl::OkStatus();
 }

@@ -23,7 +23,7 @@ absl::Status AskingSide::OpenNext() {
   size_t under_way = 0;
   for (Task& task : tasks_) {
     if (under_way++ == options_.ranges_ahead) return absl::OkStatus();
-    if (task.phase == Task::Phase::kToOpen) return Open(&task, /*ends_at_rest=*/false);
+    if (task.Is<Task::ToOpen>()) return Open(&task, /*ends_at_rest=*/false);
   }
   if (under_way == options_.ranges_ahead || !rest_) return absl::OkStatus();
   KeyInterval interval = *rest_;
@@ -33,10 +33,19 @@ absl::Status AskingSide::OpenNext() {
   } else {
     rest_->begin = *interval.end;
   }
-  tasks_.emplace_back(next_range_, std::move(interval));
+  const absl::Status status = AddTask(tasks_.end(), next_range_, std::move(interval));
+  if (!status.ok()) return status;
   next_range_ += 2;
-  statistics_.ranges++;
   return Open(&tasks_.back(), /*ends_at_rest=*/true);
+}
+
+absl::Status AskingSide::AddTask(Tasks::iterator before, uint64_t range, KeyInterval interval) {
+  // In the task, its reader, its result and its report.
+  constexpr uint64_t kCopies = 4;
+  const uint64_t bytes = interval.begin.size() + (interval.end ? interval.end->size() : 0);
+  const auto task = tasks_.emplace(before, range, std::move(interval), options_.memory);
+  statistics_.ranges++;
+  return task->memory.Resize(sizeof(Task) + kCopies * bytes, "fences of ranges");
 }
 
 // As large as both sides allow, and about equal: a small one costs nearly as much as a large one.
@@ -63,8 +72,13 @@ absl::Status AskingSide::Scan(Task* task, uint64_t salt, const ReadyUse& ready) 
   } else {
     task->filters.reset();
     // What was scanned before is not cut again.
-    status = ScanKeys(source_, task->interval, salt,
-                      first ? keys_per_range_ : options_.keys_per_range, &task->keys, ready);
+    status =
+        ScanKeys(source_, task->interval, salt, first ? keys_per_range_ : options_.keys_per_range,
+                 &task->keys, ready, &task->keys_memory);
+  }
+  if (status.ok()) {
+    status = task->keys_memory.Resize(task->keys.candidates.capacity() * sizeof(Candidate),
+                                      "keys of a range");
   }
   if (scanned) statistics_.keys_hashed += task->keys.sum.count;
   return status;
@@ -83,15 +97,17 @@ absl::Status AskingSide::Open(Task* task, bool ends_at_rest) {
     const absl::Status status = Scan(task, salt, ready);
     if (!status.ok()) return Naming(task->interval, status);
     if (!task->keys.uncovered) break;
-    RepeatWithoutReady(task);
+    const absl::Status repeated = RepeatWithoutReady(task);
+    if (!repeated.ok()) return repeated;
   }
   if (task->keys.next_key && ends_at_rest) {
     rest_ = KeyInterval{*task->keys.next_key, options_.interval.end};
     task->interval.end = *task->keys.next_key;
   } else if (task->keys.next_key) {
-    CutShort(task, *task->keys.next_key);
+    const absl::Status cut = CutShort(task, *task->keys.next_key);
+    if (!cut.ok()) return cut;
   }
-  task->phase = Task::Phase::kOpening;
+  task->phase = Task::Opening();
   join::Open open;
   open.range = task->range;
   open.attempt = task->attempt;
@@ -110,8 +126,7 @@ absl::Status AskingSide::Open(Task* task, bool ends_at_rest) {
   if (counters != 0 && !task->keys.candidates.empty() && ready.set == nullptr) {
     open.estimator = EncodeEstimator(task->keys.candidates, counters, salt);
   }
-  Send(open, task);
-  return absl::OkStatus();
+  return Send(open, task);
 }
 
 // The smaller side begins: what it says is shorter, and says more. Where this side cannot know how
@@ -127,13 +142,14 @@ bool AskingSide::AnsweringSideBegins(const Task& task, const ReadyUse& ready) co
 }
 
 // The part that is cut off is a range of its own, which comes next.
-void AskingSide::CutShort(Task* task, const std::string& next_key) {
+absl::Status AskingSide::CutShort(Task* task, const std::string& next_key) {
   const auto after = std::find_if(tasks_.begin(), tasks_.end(),
                                   [task](const Task& other) { return &other == task; });
-  tasks_.emplace(std::next(after), next_cut_range_, KeyInterval{next_key, task->interval.end});
+  const absl::Status status =
+      AddTask(std::next(after), next_cut_range_, KeyInterval{next_key, task->interval.end});
   next_cut_range_ += 2;
-  statistics_.ranges++;
   task->interval.end = next_key;
+  return status;
 }
 
 absl::Status AskingSide::Repeat(Task* task, const absl::Status& why) {
@@ -146,23 +162,23 @@ absl::Status AskingSide::Repeat(Task* task, const absl::Status& why) {
         "); one of them is broken, or changes its data while it is read. No result was given "
         "for the range"));
   }
-  task->phase = Task::Phase::kToOpen;
-  task->matching.reset();
-  task->result.reset();
-  task->equal = false;
+  task->phase = Task::ToOpen();
+  task->keys_memory.Release();
   return absl::OkStatus();
 }
 
-void AskingSide::RepeatWithoutReady(Task* task) {
+absl::Status AskingSide::RepeatWithoutReady(Task* task) {
+  absl::Status status;
   if (ready_.usable() && ready_.role() == ReadyExchange::Role::kSender) {
-    Send(Filters{Filters::State::kWithdrawn, ""});
+    status = Send(Filters{Filters::State::kWithdrawn, ""});
   }
   ready_.Withdraw();
   statistics_.ready.withdrawn_ranges++;
   statistics_.ready.pruned_keys -= std::exchange(task->pruned_keys, 0);
   task->attempt++;
   task->attempts_without_fault++;
-  task->phase = Task::Phase::kToOpen;
+  task->phase = Task::ToOpen();
+  return status;
 }
 
 }  // namespace rocksieve::join

@@ -14,34 +14,39 @@ constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
 
 absl::Status AskingSide::AdvanceSettled() {
   const bool rows = SendsMatched(options_.operation) || SendsUnmatched(options_.operation);
-  while (!tasks_.empty() && tasks_.front().phase == Task::Phase::kSettled && !rows) {
+  while (!tasks_.empty() && tasks_.front().Is<Task::Settled>() && !rows) {
     const absl::Status status = FinishFirst();
     if (!status.ok()) return status;
   }
   size_t ahead = 0;
   for (Task& task : tasks_) {
-    const bool settled = task.phase == Task::Phase::kSettled;
-    if (ahead++ == kFetchedAhead || (!settled && task.phase != Task::Phase::kFetching)) break;
+    const bool settled = task.Is<Task::Settled>();
+    if (ahead++ == kFetchedAhead || (!settled && !task.Is<Task::Fetching>())) break;
     if (!settled) continue;
-    task.phase = Task::Phase::kFetching;
-    Send(Fetch{task.range, task.attempt}, &task);
+    BeginFetching(&task);
+    const absl::Status status = Send(Fetch{task.range, task.attempt}, &task);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
-RangeResult* AskingSide::ResultOf(Task* task) {
-  if (task->result == nullptr) {
-    SettledRange settled;
-    settled.interval = task->interval;
-    settled.salt = RangeSalt(options_.salt, task->range, task->attempt);
-    settled.equal = task->equal;
-    if (!task->equal) settled.matched = task->matching->matched();
-    settled.mine = task->keys.sum;
-    settled.theirs = task->theirs;
-    task->result = std::make_unique<RangeResult>(options_.operation, std::move(settled),
-                                                 options_.most_row_bytes, source_, sink_);
-  }
-  return task->result.get();
+void AskingSide::BeginFetching(Task* task) {
+  Task::Fetching fetching{std::get<Task::Settled>(std::move(task->phase)), nullptr};
+  SettledRange settled;
+  settled.interval = task->interval;
+  settled.salt = RangeSalt(options_.salt, task->range, task->attempt);
+  settled.equal = fetching.settled.equal;
+  settled.matched = std::move(fetching.settled.matched);
+  settled.mine = task->keys.sum;
+  settled.theirs = task->theirs;
+  ResultLimits limits;
+  limits.most_row_bytes = options_.most_row_bytes;
+  limits.most_bytes = options_.most_unproven_bytes;
+  limits.keys_are_unique = options_.keys_are_unique;
+  limits.memory = options_.memory;
+  fetching.result =
+      std::make_unique<RangeResult>(options_.operation, std::move(settled), limits, source_, sink_);
+  task->phase = std::move(fetching);
 }
 
 absl::Status AskingSide::On(const Rows& rows) {
@@ -50,11 +55,10 @@ absl::Status AskingSide::On(const Rows& rows) {
   if (!found.ok()) return found.status();
   Task* task = *found;
   if (rows.attempt < task->attempt) return absl::OkStatus();  // of one that was given up
-  if (task != &tasks_.front() || rows.attempt != task->attempt ||
-      task->phase != Task::Phase::kFetching) {
+  if (task != &tasks_.front() || rows.attempt != task->attempt || !task->Is<Task::Fetching>()) {
     return absl::InvalidArgumentError("the answering side sent rows that it was not asked for");
   }
-  const absl::Status status = ResultOf(task)->Receive(rows.batch);
+  const absl::Status status = std::get<Task::Fetching>(task->phase).result->Receive(rows.batch);
   if (absl::IsAborted(status)) return DiscardAndRepeat(task, status);
   return status.ok() && rows.last ? FinishFirst() : status;
 }
@@ -66,7 +70,8 @@ absl::Status AskingSide::DiscardAndRepeat(Task* task, const absl::Status& why) {
 
 absl::Status AskingSide::FinishFirst() {
   Task& task = tasks_.front();
-  absl::Status status = ResultOf(&task)->Finish();
+  if (task.Is<Task::Settled>()) BeginFetching(&task);  // of rows, none
+  absl::Status status = std::get<Task::Fetching>(task.phase).result->Finish();
   if (absl::IsAborted(status)) return DiscardAndRepeat(&task, status);
   if (!status.ok()) return status;
   status = sink_->Commit();
@@ -78,19 +83,20 @@ absl::Status AskingSide::FinishFirst() {
 
 void AskingSide::Report(Task* task) {
   RangeReport* const report = &task->report;
+  const auto& [settled, result] = std::get<Task::Fetching>(task->phase);
   report->interval = task->interval;
-  report->equal = task->equal;
+  report->equal = settled.equal;
   report->repeats = task->attempt;
   report->keys_of_asking_side = report->matched_keys = task->keys.sum.count;
   report->keys_of_answering_side = task->theirs.count;
-  report->rows_received = task->result->rows_received();
+  report->rows_received = result->rows_received();
   report->bits_per_key = task->keys.bits_per_key;
   report->milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - task->opened)
           .count();
-  if (!task->equal) {
-    const uint64_t matched = report->matched_keys = task->matching->matched().size();
-    const Matching::Counts& counts = task->matching->counts();
+  if (!settled.equal) {
+    const uint64_t matched = report->matched_keys = settled.matched_keys;
+    const Matching::Counts& counts = settled.counts;
     report->keys_pruned = counts.candidates_pruned + (task->pruned ? task->pruned_keys : 0);
     if (counts.filters_received > 0 || task->pruned) {
       report->false_positives_of_asking_side =
@@ -110,8 +116,9 @@ absl::StatusOr<bool> AskingSide::AdvanceAbsent() {
   if (!options_.absent_rows || !WantsAbsentRows(options_.operation)) return true;
   if (SendsUnmatched(options_.operation) && answer_->absent.count > 0 && !absent_received_) {
     absent_ = std::make_unique<AbsentRowsReader>(answer_->absent, options_.salt,
-                                                 options_.most_row_bytes, sink_);
-    Send(Fetch{kAbsentRange, absent_attempt_});
+                                                 options_.most_row_bytes, sink_, options_.memory);
+    const absl::Status sent = Send(Fetch{kAbsentRange, absent_attempt_});
+    if (!sent.ok()) return sent;
     return false;
   }
   statistics_.absent_rows_of_answering_side = answer_->absent.count;

@@ -14,8 +14,9 @@ AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
     : source_(source),
       sink_(sink),
       options_(options),
-      ready_(source, options.ready),
-      rest_(options.interval) {
+      ready_(source, options.ready, options.memory),
+      rest_(options.interval),
+      outbox_(options.memory) {
   Hello hello;
   hello.operation = options_.operation;
   hello.salt = options_.salt;
@@ -29,21 +30,26 @@ AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
     hello.accepted_ready_bytes = options_.ready.most_bytes;
     hello.readable_formats = options_.ready.readable_formats();
   }
-  Send(hello);
+  begun_ = Send(hello);
 }
 
 AskingSide::~AskingSide() = default;
 
-void AskingSide::Send(const Message& message, Task* task) {
-  messages_.push_back(Encode(message));
-  CountBytes(message, messages_.back().size(), &statistics_.sent);
-  if (task == nullptr) return;
-  CountBytes(message, messages_.back().size(), &task->report.sent);
-  NoteMoves(message, &task->report);
-  task->asked = true;
+absl::Status AskingSide::Send(const Message& message, Task* task) {
+  std::string bytes = Encode(message);
+  CountBytes(message, bytes.size(), &statistics_.sent);
+  if (task != nullptr) {
+    CountBytes(message, bytes.size(), &task->report.sent);
+    NoteMoves(message, &task->report);
+    task->asked = true;
+  }
+  return outbox_.Add(std::move(bytes));
 }
 
 absl::Status AskingSide::Receive(std::string_view message) {
+  MemoryHold decoding(options_.memory);
+  const absl::Status room = decoding.Resize(message.size(), "a message");
+  if (!room.ok()) return room;
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
   CountBytes(*decoded, message.size(), &statistics_.received);
@@ -77,6 +83,10 @@ absl::Status AskingSide::On(const HelloAnswer& answer) {
         "the answering side computes other hashes than this side: use the same version of "
         "rocksieve on both sides");
   }
+  if (options_.keys_are_unique && answer.absent.count > 0) {
+    return absl::InvalidArgumentError(
+        "the answering side has rows without a key, where whole keys are joined on");
+  }
   answer_ = answer;
   statistics_.ready.choice = answer.ready_choice;
   if (answer.ready_choice == ReadyChoice::kAnswering) ready_.BeginReceiving();
@@ -107,30 +117,30 @@ absl::StatusOr<AskingSide::Task*> AskingSide::Find(uint64_t range) {
 }
 
 absl::StatusOr<std::string> AskingSide::Next() {
-  if (messages_.empty() && answer_ && !done_) {
-    absl::Status status = AdvanceSettled();
-    Filters filters;
-    if (status.ok() && messages_.empty() && ready_.has_unsent() && ready_.Next(&filters)) {
-      Send(filters);
-    }
-    if (status.ok() && messages_.empty()) status = OpenNext();
+  if (!begun_.ok()) return begun_;
+  if (outbox_.empty() && answer_ && !done_) {
+    const absl::Status status = Advance();
     if (!status.ok()) return status;
-    if (messages_.empty() && !ready_.finished() && ready_.Next(&filters)) Send(filters);
-    statistics_.ready.filters = ready_.filters();
-    statistics_.ready.bytes = ready_.bytes();
-    if (messages_.empty() && tasks_.empty() && !rest_) {
-      const absl::StatusOr<bool> finished = AdvanceAbsent();
-      if (!finished.ok()) return finished.status();
-      if (*finished) {
-        Send(Goodbye());
-        done_ = true;
-      }
-    }
   }
-  if (messages_.empty()) return std::string();
-  std::string message = std::move(messages_.front());
-  messages_.pop_front();
-  return message;
+  return outbox_.empty() ? std::string() : outbox_.Take();
+}
+
+absl::Status AskingSide::Advance() {
+  absl::Status status = AdvanceSettled();
+  Filters filters;
+  if (status.ok() && outbox_.empty() && ready_.has_unsent() && ready_.Next(&filters)) {
+    status = Send(filters);
+  }
+  if (status.ok() && outbox_.empty()) status = OpenNext();
+  if (!status.ok()) return status;
+  if (outbox_.empty() && !ready_.finished() && ready_.Next(&filters)) status = Send(filters);
+  statistics_.ready.filters = ready_.filters();
+  statistics_.ready.bytes = ready_.bytes();
+  if (!status.ok() || !outbox_.empty() || !tasks_.empty() || rest_) return status;
+  const absl::StatusOr<bool> finished = AdvanceAbsent();
+  if (!finished.ok() || !*finished) return finished.status();
+  done_ = true;
+  return Send(Goodbye());
 }
 
 std::optional<KeyInterval> AskingSide::Uncommitted() const {

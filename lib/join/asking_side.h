@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "join/matching/matching.h"
 #include "join/memory_account.h"
 #include "join/messages.h"
+#include "join/outbox.h"
 #include "join/range_keys.h"
 #include "join/range_report.h"
 #include "join/range_result.h"
@@ -39,7 +39,12 @@ struct AskingOptions {
   size_t ranges_ahead = 2;
   int most_attempts = 3;                           // per range, until the join fails
   uint64_t most_row_bytes = kDefaultMostRowBytes;  // of the other side, key and value
-  uint64_t most_message_bytes = UINT64_MAX;        // of those that this side makes
+  // Of rows that the other side sends before a range is proven, keys and values: they wait in
+  // files.
+  uint64_t most_unproven_bytes = UINT64_MAX;
+  // The whole key is joined on: no two rows of the other side have the same one, and each has one.
+  bool keys_are_unique = false;
+  uint64_t most_message_bytes = UINT64_MAX;  // of those that this side makes
   // Whether rows of this side without the attribute are given to the sink and counted. Whoever
   // joins with several sides at once does so himself, and once: EmitAbsentRows().
   bool own_absent_rows = true;
@@ -66,6 +71,7 @@ class AskingSide final : public Session {
 
   absl::Status Receive(std::string_view message) override;
   absl::StatusOr<std::string> Next() override;
+  bool always_hears() const override { return true; }
   bool done() const override { return done_; }
 
   const Statistics& statistics() const { return statistics_; }
@@ -90,6 +96,8 @@ class AskingSide final : public Session {
   template <typename Other>
   absl::Status On(const Other&);
 
+  // Says what there is to be said when nothing has to be heard first.
+  absl::Status Advance();
   absl::StatusOr<Task*> Find(uint64_t range);
   absl::Status OpenNext();
   uint64_t KeysPerRange() const;
@@ -100,8 +108,8 @@ class AskingSide final : public Session {
   absl::Status Scan(Task* task, uint64_t salt, const ReadyUse& ready);
   absl::Status Continue(Task* task);
   // The ready filters turned out not to be what they should.
-  void RepeatWithoutReady(Task* task);
-  void CutShort(Task* task, const std::string& next_key);
+  absl::Status RepeatWithoutReady(Task* task);
+  absl::Status CutShort(Task* task, const std::string& next_key);
   bool AnsweringSideBegins(const Task& task, const ReadyUse& ready) const;
   // Another attempt, if there is one left.
   absl::Status Repeat(Task* task, const absl::Status& why);
@@ -110,14 +118,16 @@ class AskingSide final : public Session {
   // Asks for rows of the first settled ranges, or makes their results.
   absl::Status AdvanceSettled();
   absl::Status FinishFirst();
-  RangeResult* ResultOf(Task* task);
+  // Makes the result of a settled range from the rows that will come.
+  void BeginFetching(Task* task);
+  absl::Status AddTask(Tasks::iterator before, uint64_t range, KeyInterval interval);
   // The rows without the attribute, once all ranges are done. True when there is no more to do.
   absl::StatusOr<bool> AdvanceAbsent();
   absl::Status OnAbsent(const Rows& rows);
   void CountEnding(MoveKind ending);
   void Report(Task* task);
   // `task`: that which the message is about, if any.
-  void Send(const Message& message, Task* task = nullptr);
+  absl::Status Send(const Message& message, Task* task = nullptr);
 
   Source* const source_;
   Sink* const sink_;
@@ -131,11 +141,12 @@ class AskingSide final : public Session {
   // Numbers of ranges as they come are even, those of what was cut off of a range odd: so sessions
   // that share ranges have the same numbers, and salts, for them.
   uint64_t next_range_ = 0, next_cut_range_ = 1;
-  std::deque<std::string> messages_;
+  Outbox outbox_;
   Statistics statistics_;
   bool absent_received_ = false;
   uint32_t absent_attempt_ = 0;
   std::unique_ptr<AbsentRowsReader> absent_;  // while they are received
+  absl::Status begun_;                        // of the hello
   bool done_ = false, other_side_failed_ = false;
 };
 

@@ -54,6 +54,12 @@ absl::Status MemoryHold::Grow(uint64_t more_bytes, const char* what) {
   return Resize(bytes_ + more_bytes, what);
 }
 
+void MemoryHold::Shrink(uint64_t fewer_bytes) {
+  if (account_ == nullptr) return;
+  account_->GiveBack(fewer_bytes);
+  bytes_ -= fewer_bytes;
+}
+
 void MemoryHold::Release() {
   if (account_ != nullptr) account_->GiveBack(bytes_);
   bytes_ = 0;

@@ -48,6 +48,8 @@ class MemoryHold {
   // Takes more or gives back, to hold so many; unchanged if that fails.
   absl::Status Resize(uint64_t bytes, const char* what);
   absl::Status Grow(uint64_t more_bytes, const char* what);
+  // REQUIRES: it holds so many.
+  void Shrink(uint64_t fewer_bytes);
   void Release();
 
  private:

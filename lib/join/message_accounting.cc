@@ -5,6 +5,11 @@
 #include "join/matching/turn_parts.h"
 
 namespace rocksieve::join {
+namespace {
+
+constexpr size_t kMostMoves = 1000;  // that a report has, whatever comes
+
+}  // namespace
 
 void CountBytes(const Message& message, uint64_t bytes, Traffic* traffic) {
   if (std::holds_alternative<Rows>(message)) {
@@ -39,7 +44,7 @@ void NoteMoves(const Message& message, RangeReport* report) {
     // More symbols of the same are no move of their own.
     const bool again = move == MoveKind::kSymbols && !report->moves.empty() &&
                        report->moves.back() == MoveKind::kSymbols;
-    if (!again) report->moves.push_back(move);
+    if (!again && report->moves.size() < kMostMoves) report->moves.push_back(move);
   });
 }
 

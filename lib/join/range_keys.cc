@@ -31,15 +31,33 @@ class Sample {
   size_t keys_ = 0;
 };
 
+constexpr char kWhat[] = "keys of a range";
 constexpr size_t kFewSparseKeys = 50;
+constexpr size_t kFirstCandidates = 256;
 // So that a scan that finds hardly any candidates gives word in time.
 constexpr uint64_t kMostKeysPerCandidate = 4;
+
+// Room for one more candidate, of at most so many.
+absl::Status MakeRoom(uint64_t most_candidates, Candidates* candidates, MemoryHold* memory) {
+  const uint64_t had = candidates->capacity();
+  if (candidates->size() < had) return absl::OkStatus();
+  const uint64_t wanted = std::min(std::max<uint64_t>(2 * had, kFirstCandidates), most_candidates);
+  absl::Status status;
+  // Both while they are copied.
+  if (memory != nullptr) status = memory->Resize((had + wanted) * sizeof(Candidate), kWhat);
+  if (!status.ok()) return status;
+  candidates->reserve(wanted);
+  if (memory != nullptr) status = memory->Resize(wanted * sizeof(Candidate), kWhat);
+  return status;
+}
 
 }  // namespace
 
 absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt,
-                      uint64_t most_keys, RangeKeys* keys, const ReadyUse& ready) {
-  keys->candidates.clear();
+                      uint64_t most_keys, RangeKeys* keys, const ReadyUse& ready,
+                      MemoryHold* memory) {
+  keys->candidates = {};
+  if (memory != nullptr) memory->Release();
   keys->sum = {};
   const SetSummer summer(salt);
   keys->longest_key_bytes = 0;
@@ -72,6 +90,8 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
       keys->uncovered = true;
       sweep.reset();
     }
+    const absl::Status room = MakeRoom(most_keys, &keys->candidates, memory);
+    if (!room.ok()) return room;
     keys->candidates.push_back({hash, ordinal});
   }
   keys->bits_per_key = sample.BitsPerKey();

@@ -8,6 +8,7 @@
 #include <absl/status/status.h>
 
 #include "join/matching/candidate.h"
+#include "join/memory_account.h"
 #include "join/ready/ready_filter_set.h"
 #include "join/rows/source.h"
 #include "sketch/set_sum.h"
@@ -36,8 +37,10 @@ struct ReadyUse {
 };
 
 // Scans an interval up to `most_keys` candidates, or some times as many keys that are none. Memory:
-// 24 bytes per candidate.
+// 24 bytes per candidate, twice that while their number doubles; `memory` holds them, if it is not
+// null, and what it held before is given back.
 absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt,
-                      uint64_t most_keys, RangeKeys* keys, const ReadyUse& ready = {});
+                      uint64_t most_keys, RangeKeys* keys, const ReadyUse& ready = {},
+                      MemoryHold* memory = nullptr);
 
 }  // namespace rocksieve::join

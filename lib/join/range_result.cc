@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <absl/strings/str_cat.h>
+
 namespace rocksieve::join {
 namespace {
 
@@ -9,13 +11,14 @@ absl::Status Contradiction(const char* what) { return absl::AbortedError(what); 
 
 }  // namespace
 
-RangeResult::RangeResult(Operation operation, SettledRange range, uint64_t most_row_bytes,
+RangeResult::RangeResult(Operation operation, SettledRange range, const ResultLimits& limits,
                          Source* source, Sink* sink)
     : operation_(operation),
       range_(std::move(range)),
+      limits_(limits),
       sink_(sink),
       summer_(range_.salt),
-      reader_(/*with_keys=*/!SendsMatched(operation), most_row_bytes),
+      reader_(/*with_keys=*/!SendsMatched(operation), limits.most_row_bytes, limits.memory),
       own_(source, range_.interval) {}
 
 bool RangeResult::NextOwnRow() {
@@ -34,9 +37,28 @@ bool RangeResult::IsMatched(uint32_t ordinal) {
 
 absl::Status RangeResult::Receive(std::string_view batch) {
   return reader_.Read(batch, [this](const Row& row, bool new_key) {
-    rows_received_++;
+    const absl::Status status = CheckRow(row, new_key);
+    if (!status.ok()) return status;
     return SendsMatched(operation_) ? TakeMatchedRow(row, new_key) : TakeUnmatchedRow(row, new_key);
   });
+}
+
+absl::Status RangeResult::CheckRow(const Row& row, bool new_key) {
+  rows_received_++;
+  // As it goes to the sink.
+  bytes_received_ +=
+      row.value.size() + (SendsMatched(operation_) && !new_key ? own_row_.key : row.key).size() + 1;
+  if (bytes_received_ > limits_.most_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the other side sends more than ", limits_.most_bytes,
+                     " bytes of rows in a range of keys, which have to wait for its proof: use "
+                     "smaller ranges, or a temporary directory with more room"));
+  }
+  if (new_key) return absl::OkStatus();
+  if (limits_.keys_are_unique) {
+    return absl::InvalidArgumentError("the other side sent two rows of one key");
+  }
+  return absl::OkStatus();
 }
 
 // The other side's rows of matched keys come without their keys, in key order.
@@ -61,7 +83,9 @@ absl::Status RangeResult::TakeUnmatchedRow(const Row& row, bool new_key) {
     return Contradiction("the other side sent rows out of order");
   }
   last_key_ = row.key;
-  keys_received_++;
+  if (++keys_received_ > range_.theirs.count) {
+    return Contradiction("the other side sent rows of more keys than it has");
+  }
   summer_.Add(HashKey128(row.key, range_.salt), &received_);
   const absl::Status status = EmitLocalRowsBefore(&last_key_);
   if (!status.ok()) return status;

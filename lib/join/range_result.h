@@ -11,6 +11,7 @@
 
 #include "join/key_reader.h"
 #include "join/matching/candidate.h"
+#include "join/memory_account.h"
 #include "join/operation.h"
 #include "join/rows/row_batch.h"
 #include "join/rows/sink.h"
@@ -27,11 +28,18 @@ struct SettledRange {
   SetSum mine, theirs;  // of all keys in the range
 };
 
+struct ResultLimits {
+  uint64_t most_row_bytes = kDefaultMostRowBytes;  // of a row of the other side, key and value
+  uint64_t most_bytes = UINT64_MAX;                // of all of them
+  bool keys_are_unique = false;  // of the other side: a second row of a key is a lie
+  MemoryAccount* memory = nullptr;
+};
+
 // Errors of the kind kAborted mean that the other side's rows contradict what was settled.
 class RangeResult {
  public:
   // The pointers must outlive it.
-  RangeResult(Operation operation, SettledRange range, uint64_t most_row_bytes, Source* source,
+  RangeResult(Operation operation, SettledRange range, const ResultLimits& limits, Source* source,
               Sink* sink);
 
   // Takes a batch of the other side's rows.
@@ -44,6 +52,8 @@ class RangeResult {
 
  private:
   bool IsMatched(uint32_t ordinal);
+  // Whether one more row of the other side may come.
+  absl::Status CheckRow(const Row& row, bool new_key);
   // Of this side's rows.
   absl::Status EmitLocalRowsBefore(const std::string* key);
   absl::Status TakeMatchedRow(const Row& row, bool new_key);
@@ -52,6 +62,7 @@ class RangeResult {
 
   const Operation operation_;
   const SettledRange range_;
+  const ResultLimits limits_;
   Sink* const sink_;
   const SetSummer summer_;
   RowBatchReader reader_;
@@ -62,7 +73,7 @@ class RangeResult {
   uint64_t keys_received_ = 0;
   SetSum received_;
   std::string last_key_;
-  uint64_t rows_received_ = 0;
+  uint64_t rows_received_ = 0, bytes_received_ = 0;
 };
 
 }  // namespace rocksieve::join

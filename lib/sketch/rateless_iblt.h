@@ -83,6 +83,8 @@ class RatelessEncoder {
   // before this one appended, and nothing else.
   void ExtendTo(size_t symbols, std::vector<RatelessCell>* cells);
 
+  static constexpr size_t kBytesPerKey = sizeof(RatelessKey);  // of memory
+
  private:
   std::vector<RatelessKey> keys_;
 };
@@ -94,8 +96,10 @@ void WriteCells(const std::vector<RatelessCell>& cells, size_t begin, const Rate
 
 class RatelessDecoder {
  public:
-  // Will refuse more than most_symbols; its memory is 24 bytes for each own hash and about 50 for
-  // each symbol.
+  // Will refuse more than most_symbols; its memory is kBytesPerKey for each own hash and at most
+  // kBytesPerSymbol for each symbol, while vectors grow.
+  static constexpr size_t kBytesPerKey = RatelessEncoder::kBytesPerKey;
+  static constexpr size_t kBytesPerSymbol = 160;
   RatelessDecoder(std::span<const uint64_t> own_hashes, const RatelessFormat& format,
                   size_t most_symbols);
 

@@ -1,6 +1,8 @@
 #include "transport/drive.h"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <absl/status/statusor.h>
@@ -13,6 +15,7 @@
 namespace rocksieve::join {
 namespace {
 
+constexpr uint64_t kPiecesBetween = 3;         // on their way between queues, gRPC and this
 constexpr size_t kFullFrameBytes = 128 << 10;  // small messages wait until so many are together
 
 class Driver {
@@ -23,29 +26,30 @@ class Driver {
         exchange_(exchange),
         cancellation_(cancellation),
         limits_(limits),
-        reader_(limits.most_message_bytes) {}
+        reader_(limits.most_message_bytes, limits.memory),
+        queues_(limits.memory),
+        unsent_(limits.memory) {}
 
   absl::Status Run() {
-    for (;;) {
-      absl::Status status = TakeAll();
-      if (!status.ok()) return status;
-      if (!exchange_->HasRoom()) {
-        status = Wait(/*for_room=*/true);
-        if (!status.ok()) return status;
-        continue;
-      }
-      absl::StatusOr<std::string> message = session_->Next();
-      if (!message.ok()) return message.status();
-      if (!message->empty()) {
-        status = Add(*message);
-        if (!status.ok()) return status;
-        continue;
-      }
-      Flush(/*least_bytes=*/1);
-      if (session_->done()) return absl::OkStatus();
-      status = Wait(/*for_room=*/false);
-      if (!status.ok()) return status;
+    absl::Status status =
+        queues_.Resize(limits_.exchange.most_arrived_bytes + limits_.exchange.most_pending_bytes +
+                           kPiecesBetween * kMostPieceBytes,
+                       "queues of a stream");
+    while (status.ok()) {
+      Flush(kFullFrameBytes);
+      const bool room = exchange_->HasRoom() && writer_.pending_bytes() < kFullFrameBytes;
+      const bool may_hear = room || session_->always_hears();
+      bool heard = false;
+      if (may_hear) status = Hear(room, &heard);
+      if (!status.ok()) break;
+      bool said = false;
+      if (room) status = Say(&said);
+      if (!status.ok() || heard || said) continue;
+      if (room) Flush(/*least_bytes=*/1);
+      if (room && session_->done()) return absl::OkStatus();
+      status = Wait(may_hear, /*for_room=*/!room);
     }
+    return status;
   }
 
   // The other side is told why, unless it said so itself.
@@ -53,26 +57,37 @@ class Driver {
     if (session_->done()) return;
     writer_ = FrameWriter();  // what was not sent is of no use any more
     writer_.Add(Encode(Failure{status}));
-    Flush(/*least_bytes=*/1);
+    exchange_->Send(writer_.TakePiece());
   }
 
  private:
-  absl::Status TakeAll() {
-    std::string piece;
-    while (exchange_->TakeArrived(&piece)) {
-      // A side that never stops talking is never waited for.
-      const absl::Status cancelled = cancellation_->Check();
-      if (!cancelled.ok()) return cancelled;
-      unanswered_bytes_ = exchange_->HasRoom() ? 0 : unanswered_bytes_ + piece.size();
+  // One message, if there is one.
+  absl::Status Hear(bool room, bool* heard) {
+    // A side that never stops talking is never waited for.
+    const absl::Status cancelled = cancellation_->Check();
+    if (!cancelled.ok()) return cancelled;
+    for (;;) {
+      const absl::StatusOr<std::optional<std::string_view>> message = reader_.Next();
+      if (!message.ok()) return message.status();
+      *heard = message->has_value();
+      if (*heard) return session_->Receive(**message);
+      std::string piece;
+      if (!exchange_->TakeArrived(&piece)) return absl::OkStatus();
+      unanswered_bytes_ = room ? 0 : unanswered_bytes_ + piece.size();
       if (unanswered_bytes_ > limits_.most_unanswered_bytes) {
         return absl::ResourceExhaustedError(
             absl::StrCat("the other side sent ", unanswered_bytes_, " bytes and took no answer"));
       }
-      const absl::Status status = reader_.Add(
-          piece, [this](std::string_view message) { return session_->Receive(message); });
+      const absl::Status status = reader_.Add(piece);
       if (!status.ok()) return status;
     }
-    return absl::OkStatus();
+  }
+
+  absl::Status Say(bool* said) {
+    const absl::StatusOr<std::string> message = session_->Next();
+    if (!message.ok()) return message.status();
+    *said = !message->empty();
+    return *said ? Add(*message) : absl::OkStatus();
   }
 
   absl::Status Add(const std::string& message) {
@@ -81,17 +96,23 @@ class Driver {
                                                        " bytes, where ", limits_.most_message_bytes,
                                                        " are allowed: allow more on both sides"));
     }
+    // The message, and what the writer makes of it.
+    const absl::Status status =
+        unsent_.Resize(writer_.memory_bytes() + 2 * message.size(), "messages that leave");
+    if (!status.ok()) return status;
     writer_.Add(message);
     Flush(kFullFrameBytes);
-    return absl::OkStatus();
+    return unsent_.Resize(writer_.memory_bytes(), "messages that leave");
   }
 
   void Flush(size_t least_bytes) {
-    while (writer_.pending_bytes() >= least_bytes) exchange_->Send(writer_.TakePiece());
+    while (writer_.pending_bytes() >= least_bytes && exchange_->HasRoom()) {
+      exchange_->Send(writer_.TakePiece());
+    }
   }
 
-  absl::Status Wait(bool for_room) {
-    switch (exchange_->Wait(for_room)) {
+  absl::Status Wait(bool for_arrival, bool for_room) {
+    switch (exchange_->Wait(for_arrival, for_room)) {
       case Exchange::Event::kArrived:
       case Exchange::Event::kRoom:
         return absl::OkStatus();
@@ -113,6 +134,7 @@ class Driver {
   const DriveLimits limits_;
   FrameReader reader_;
   FrameWriter writer_;
+  MemoryHold queues_, unsent_;
   uint64_t unanswered_bytes_ = 0;
 };
 

@@ -5,6 +5,7 @@
 
 #include <absl/status/status.h>
 
+#include "join/memory_account.h"
 #include "join/session.h"
 #include "transport/exchange.h"
 
@@ -13,8 +14,11 @@ namespace rocksieve::join {
 // What the other side may make this one keep, and how long it may be waited for.
 struct DriveLimits {
   uint64_t most_message_bytes = uint64_t{64} << 20;
-  // Heard since something could last be said: a side that asks and asks, and takes no answers.
+  // Of a session that always hears: heard since something could last be said, by a side that talks
+  // and talks, and takes no answers.
   uint64_t most_unanswered_bytes = uint64_t{256} << 20;
+  // Of queues, messages that arrive and messages that leave; null: no limit.
+  MemoryAccount* memory = nullptr;
   Exchange::Limits exchange;
 };
 

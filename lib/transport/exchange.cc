@@ -118,13 +118,13 @@ void Exchange::Send(std::string piece) {
   changed_.notify_all();
 }
 
-Exchange::Event Exchange::Wait(bool for_room) {
+Exchange::Event Exchange::Wait(bool for_arrival, bool for_room) {
   std::unique_lock<std::mutex> lock(mutex_);
   const Clock::time_point begin = Clock::now();
   for (;;) {
     if (!cancellation_->Check().ok()) return Event::kCancelled;
-    if (!arrived_.empty()) return Event::kArrived;
-    if (read_ended_ || write_failed_) return Event::kEnded;
+    if (for_arrival && !arrived_.empty()) return Event::kArrived;
+    if ((read_ended_ && (for_arrival || arrived_.empty())) || write_failed_) return Event::kEnded;
     if (for_room && pending_bytes_ < limits_.most_pending_bytes) return Event::kRoom;
     // What this side does before it waits is no silence of the other one.
     const Clock::time_point heard = std::max({begin, read_progress_, write_progress_});

@@ -58,8 +58,8 @@ class Exchange {
   bool HasRoom();
   void Send(std::string piece);
 
-  // Until something has arrived, or there is room, if that is wanted, or neither will ever be.
-  Event Wait(bool for_room);
+  // Until what is wanted has come: something has arrived, or there is room; or it never will.
+  Event Wait(bool for_arrival, bool for_room);
 
   // Writes what is pending, and closes; a side that was silent is not waited for. False if the
   // other side did not take it all and close too.

@@ -1,6 +1,7 @@
 #include "transport/frame.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <absl/strings/str_cat.h>
 
@@ -10,6 +11,7 @@ namespace rocksieve::join {
 namespace {
 
 constexpr size_t kMostLengthBytes = 5;
+constexpr char kWhat[] = "a message that arrives";
 
 }  // namespace
 
@@ -33,29 +35,42 @@ std::string FrameWriter::TakePiece() {
   return piece;
 }
 
-absl::Status FrameReader::Add(std::string_view piece,
-                              const std::function<absl::Status(std::string_view)>& visit) {
+// Doubles, as strings do, but to no more than what a message of known length takes.
+absl::Status FrameReader::MakeRoom(size_t more_bytes) {
+  const size_t had = bytes_.capacity(), needed = bytes_.size() + more_bytes;
+  if (needed <= had) return absl::OkStatus();
+  uint64_t wanted = std::max<uint64_t>(2 * had, needed);
+  if (length_ > 0) wanted = std::min<uint64_t>(wanted, needed + length_);
+  // Both while they are copied.
+  const absl::Status status = memory_.Resize(had + wanted, kWhat);
+  if (!status.ok()) return status;
+  bytes_.reserve(wanted);
+  return memory_.Resize(bytes_.capacity(), kWhat);
+}
+
+absl::Status FrameReader::Add(std::string_view piece) {
   if (piece.empty() || piece.size() > kMostPieceBytes) {
     return absl::InvalidArgumentError(absl::StrCat("the other side sent a frame with ",
                                                    piece.size(), " bytes, where 1 to ",
                                                    kMostPieceBytes, " are allowed"));
   }
-  bytes_ += piece;
-  for (;;) {
-    if (length_ == 0) {
-      const absl::Status status = ReadLength();
-      if (!status.ok()) return status;
-    }
-    if (length_ == 0 || bytes_.size() - taken_ < length_) break;
-    const absl::Status status = visit(std::string_view(bytes_).substr(taken_, length_));
-    if (!status.ok()) return status;
-    taken_ += length_;
-    length_ = 0;
-  }
   bytes_.erase(0, taken_);
   taken_ = 0;
   if (bytes_.empty() && bytes_.capacity() > 2 * kMostPieceBytes) bytes_.shrink_to_fit();
-  return absl::OkStatus();
+  const absl::Status status = MakeRoom(piece.size());
+  if (status.ok()) bytes_ += piece;
+  return status;
+}
+
+absl::StatusOr<std::optional<std::string_view>> FrameReader::Next() {
+  if (length_ == 0) {
+    const absl::Status status = ReadLength();
+    if (!status.ok()) return status;
+  }
+  if (length_ == 0 || bytes_.size() - taken_ < length_) return std::optional<std::string_view>();
+  const std::string_view message = std::string_view(bytes_).substr(taken_, length_);
+  taken_ += std::exchange(length_, 0);
+  return std::optional<std::string_view>(message);
 }
 
 absl::Status FrameReader::ReadLength() {

@@ -6,11 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "join/memory_account.h"
 
 namespace rocksieve::join {
 
@@ -21,6 +24,7 @@ class FrameWriter {
   // REQUIRES: not empty.
   void Add(std::string_view message);
   size_t pending_bytes() const { return bytes_.size() - taken_; }
+  size_t memory_bytes() const { return bytes_.capacity(); }
   // The next at most kMostPieceBytes of what was added; empty if nothing is left.
   std::string TakePiece();
 
@@ -29,21 +33,27 @@ class FrameWriter {
   size_t taken_ = 0;
 };
 
-// Keeps no more memory than the bytes that arrived, whatever lengths the other side claims.
+// Pieces in, messages out: (Add Next*)*. Errors are InvalidArgument or ResourceExhausted: the other
+// side breaks the rules, and the reader is of no more use.
 class FrameReader {
  public:
-  explicit FrameReader(uint64_t most_message_bytes) : most_message_bytes_(most_message_bytes) {}
+  // Keeps no more memory than about twice the bytes that arrived, whatever lengths the other side
+  // claims; takes it from `memory`, unless that is null.
+  explicit FrameReader(uint64_t most_message_bytes, MemoryAccount* memory = nullptr)
+      : most_message_bytes_(most_message_bytes), memory_(memory) {}
 
-  // Calls `visit` for each message that the piece completes; the view is valid until it returns.
-  // Stops at the first error: of `visit`, or InvalidArgument or ResourceExhausted if the other side
-  // breaks the rules.
-  absl::Status Add(std::string_view piece,
-                   const std::function<absl::Status(std::string_view message)>& visit);
+  absl::Status Add(std::string_view piece);
+
+  // The next message of what was added, valid until the next call of either; nothing if none is
+  // complete.
+  absl::StatusOr<std::optional<std::string_view>> Next();
 
  private:
+  absl::Status MakeRoom(size_t more_bytes);
   absl::Status ReadLength();
 
   const uint64_t most_message_bytes_;
+  MemoryHold memory_;
   std::string bytes_;
   size_t taken_ = 0;
   uint64_t length_ = 0;  // of the next message; 0 if its length is not yet complete

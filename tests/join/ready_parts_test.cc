@@ -41,7 +41,8 @@ TEST(ReadyFilterStream, IsCutAnywhere) {
   }
   for (const size_t longest : {1, 7, 100, 5000}) {
     ReadyFilterSet set;
-    ReadyFilterAssembler assembler(&set, 1 << 20);
+    MemoryHold memory;
+    ReadyFilterAssembler assembler(&set, 1 << 20, &memory);
     for (size_t at = 0; at < bytes.size();) {
       const size_t size = std::min<size_t>(1 + random() % longest, bytes.size() - at);
       ASSERT_TRUE(assembler.Add(std::string_view(bytes).substr(at, size)).ok());
@@ -56,7 +57,8 @@ TEST(ReadyFilterStream, IsCutAnywhere) {
 TEST(ReadyFilterStream, RefusesWhatItCannotHoldOrRead) {
   const auto add = [](const std::string& bytes, uint64_t most_bytes) {
     ReadyFilterSet set;
-    return ReadyFilterAssembler(&set, most_bytes).Add(bytes);
+    MemoryHold memory;
+    return ReadyFilterAssembler(&set, most_bytes, &memory).Add(bytes);
   };
   std::string two;
   AppendReadyFilter(Fences("b", "c"), &two);
@@ -88,7 +90,8 @@ TEST(ReadyFilterStream, NoBytesDoHarm) {
       bytes[at] = static_cast<char>(random());
     }
     ReadyFilterSet set(DecodeTestBuiltin);
-    ReadyFilterAssembler assembler(&set, 1 << 16);
+    MemoryHold memory;
+    ReadyFilterAssembler assembler(&set, 1 << 16, &memory);
     if (!assembler.Add(bytes).ok()) continue;
     ReadyFilterSet::Sweep sweep(set);
     for (const char* key : {"", "a", "b", "zzz"}) sweep.MayContain(key);

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "join/memory_account.h"
+
 namespace rocksieve::join {
 namespace {
 
@@ -36,10 +38,13 @@ Heard Hear(const std::string& bytes, const std::function<size_t()>& piece_bytes)
   for (size_t at = 0; at < bytes.size() && heard.status.ok();) {
     const std::string piece = bytes.substr(at, piece_bytes());
     at += piece.size();
-    heard.status = reader.Add(piece, [&](std::string_view message) {
-      heard.messages.emplace_back(message);
-      return absl::OkStatus();
-    });
+    heard.status = reader.Add(piece);
+    while (heard.status.ok()) {
+      const absl::StatusOr<std::optional<std::string_view>> message = reader.Next();
+      heard.status = message.status();
+      if (!message.ok() || !message->has_value()) break;
+      heard.messages.emplace_back(**message);
+    }
   }
   return heard;
 }
@@ -62,9 +67,8 @@ TEST(Frame, MessagesArriveWhereverFramesEnd) {
 
 TEST(Frame, RefusesEmptyAndOversizedPieces) {
   FrameReader reader(kMostMessageBytes);
-  const auto ignore = [](std::string_view) { return absl::OkStatus(); };
-  EXPECT_TRUE(absl::IsInvalidArgument(reader.Add("", ignore)));
-  EXPECT_TRUE(absl::IsInvalidArgument(reader.Add(std::string(kMostPieceBytes + 1, 'x'), ignore)));
+  EXPECT_TRUE(absl::IsInvalidArgument(reader.Add("")));
+  EXPECT_TRUE(absl::IsInvalidArgument(reader.Add(std::string(kMostPieceBytes + 1, 'x'))));
 }
 
 TEST(Frame, RefusesMessagesOverTheLimitBeforeTheyArrive) {
@@ -86,15 +90,23 @@ TEST(Frame, RefusesLengthsThatAreNone) {
   }
 }
 
-TEST(Frame, StopsAtTheFirstError) {
-  FrameReader reader(kMostMessageBytes);
-  int calls = 0;
-  const absl::Status status = reader.Add(Written({"a", "b"}), [&](std::string_view) {
-    calls++;
-    return absl::InternalError("enough");
-  });
-  EXPECT_TRUE(absl::IsInternal(status));
-  EXPECT_EQ(calls, 1);
+TEST(Frame, KeepsWhatArrivesInTheAccountOfItsMemory) {
+  const std::string message(kMostMessageBytes, 'x');
+  const std::string bytes = Written({message});
+  for (const uint64_t limit : {2 * message.size() + kMostPieceBytes, message.size() / 4}) {
+    MemoryAccount memory(limit);
+    {
+      FrameReader reader(kMostMessageBytes, &memory);
+      absl::Status status;
+      for (size_t at = 0; at < bytes.size() && status.ok(); at += kMostPieceBytes) {
+        status = reader.Add(std::string_view(bytes).substr(at, kMostPieceBytes));
+        if (status.ok()) status = reader.Next().status();
+      }
+      EXPECT_EQ(status.ok(), limit > message.size()) << status;
+      EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
+    }
+    EXPECT_EQ(memory.used_bytes(), 0);
+  }
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <grpcpp/security/server_credentials.h>
@@ -20,6 +23,7 @@
 #include "join/rows/compression.h"
 #include "join/rows/memory_source.h"
 #include "transport/drive.h"
+#include "transport/frame.h"
 #include "transport/grpc_channel.h"
 #include "transport/remote_join.h"
 
@@ -41,6 +45,19 @@ inline MemorySource::Rows WithGaps(MemorySource::Rows rows) {
   size_t i = 0;
   std::erase_if(rows, [&i](const auto&) { return i++ % 7 == 3; });
   return rows;
+}
+
+// Calls `visit` for each message that a piece completes, up to the first error.
+inline absl::Status VisitMessages(FrameReader* reader, std::string_view piece,
+                                  const std::function<absl::Status(std::string_view)>& visit) {
+  absl::Status status = reader->Add(piece);
+  while (status.ok()) {
+    const absl::StatusOr<std::optional<std::string_view>> message = reader->Next();
+    if (!message.ok()) return message.status();
+    if (!message->has_value()) break;
+    status = visit(**message);
+  }
+  return status;
 }
 
 class LyingSide final : public Session {
@@ -66,6 +83,7 @@ class LyingSide final : public Session {
     if (std::holds_alternative<Rows>(*said)) rows_ = Encode(*said);
     return Encode(*said);
   }
+  bool always_hears() const override { return false; }
   bool done() const override { return honest_.done(); }
 
  private:

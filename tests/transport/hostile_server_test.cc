@@ -40,43 +40,45 @@ TEST_F(HostileServer, RangesThatAreCutWithoutEnd) {
 TEST_F(HostileServer, EndlessSymbols) {
   planner_.strategy = Strategy::kSymbols;
   // A wish for more and more of ours: this side begins, since the server says that it is large.
-  ExpectError(Server([](grpc::ServerContext*, ServerStream* stream) {
-                MemorySource source(WithGaps(Numbers(kTheirsBegin, kTheirsEnd)));
-                AnsweringSide honest(&source, {});
-                FrameReader reader(size_t{64} << 20);
-                FrameWriter writer;
-                uint64_t wishes = 0;
-                v1::Frame frame;
-                while (stream->Read(&frame)) {
-                  const absl::Status status = reader.Add(frame.piece(), [&](std::string_view said) {
-                    absl::StatusOr<Message> heard = Decode(said);
-                    Turn* turn = heard.ok() ? std::get_if<Turn>(&*heard) : nullptr;
-                    // In ranges where it has no keys there is nothing to wish for.
-                    if (turn != nullptr && turn->message[0] == static_cast<char>(Part::kSymbols)) {
-                      Turn wish;
-                      wish.range = turn->range;
-                      std::string body;
-                      ByteWriter(&body).Varint(uint64_t{60} << std::min<uint64_t>(wishes++ / 9, 9));
-                      AppendPart(Part::kMoreSymbols, body, &wish.message);
-                      writer.Add(Encode(wish));
-                      return absl::OkStatus();
-                    }
-                    return honest.Receive(said);
-                  });
-                  if (!status.ok()) return;
-                  for (absl::StatusOr<std::string> m = honest.Next(); m.ok() && !m->empty();
-                       m = honest.Next()) {
-                    absl::StatusOr<Message> says = Decode(*m);
-                    if (auto* answer = std::get_if<HelloAnswer>(&*says)) answer->keys = 10'000'000;
-                    writer.Add(Encode(*says));
-                  }
-                  while (writer.pending_bytes() > 0) {
-                    frame.set_piece(writer.TakePiece());
-                    stream->Write(frame);
-                  }
+  ExpectError(
+      Server([](grpc::ServerContext*, ServerStream* stream) {
+        MemorySource source(WithGaps(Numbers(kTheirsBegin, kTheirsEnd)));
+        AnsweringSide honest(&source, {});
+        FrameReader reader(size_t{64} << 20);
+        FrameWriter writer;
+        uint64_t wishes = 0;
+        v1::Frame frame;
+        while (stream->Read(&frame)) {
+          const absl::Status status =
+              VisitMessages(&reader, frame.piece(), [&](std::string_view said) {
+                absl::StatusOr<Message> heard = Decode(said);
+                Turn* turn = heard.ok() ? std::get_if<Turn>(&*heard) : nullptr;
+                // In ranges where it has no keys there is nothing to wish for.
+                if (turn != nullptr && turn->message[0] == static_cast<char>(Part::kSymbols)) {
+                  Turn wish;
+                  wish.range = turn->range;
+                  std::string body;
+                  ByteWriter(&body).Varint(uint64_t{60} << std::min<uint64_t>(wishes++ / 9, 9));
+                  AppendPart(Part::kMoreSymbols, body, &wish.message);
+                  writer.Add(Encode(wish));
+                  return absl::OkStatus();
                 }
-              }),
-              "a wish for too many symbols");
+                return honest.Receive(said);
+              });
+          if (!status.ok()) return;
+          for (absl::StatusOr<std::string> m = honest.Next(); m.ok() && !m->empty();
+               m = honest.Next()) {
+            absl::StatusOr<Message> says = Decode(*m);
+            if (auto* answer = std::get_if<HelloAnswer>(&*says)) answer->keys = 10'000'000;
+            writer.Add(Encode(*says));
+          }
+          while (writer.pending_bytes() > 0) {
+            frame.set_piece(writer.TakePiece());
+            stream->Write(frame);
+          }
+        }
+      }),
+      "a wish for too many symbols");
 }
 
 // Its hashes have another salt, so that nothing would match.

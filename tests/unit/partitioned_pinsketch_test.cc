@@ -59,7 +59,7 @@ Outcome Reconcile(const Sides& sides, const Plan& plan) {
   const ExactCopy copy(message);
   ByteReader in(copy.view());
   Plan received;
-  EXPECT_TRUE(received.Read(&in, uint64_t{1} << 30));
+  EXPECT_TRUE(received.Read(&in));
   EXPECT_EQ(received, plan);
   EXPECT_EQ(in.remaining(), plan.SketchBytes());
   PartitionedDecoder decoder(received, sides.receiver);
@@ -215,7 +215,8 @@ TEST(PartitionedPinSketch, DamagedAndRandomBytes) {
     const ExactCopy copy(message);
     ByteReader in(copy.view());
     Plan received;
-    if (!received.Read(&in, 1 << 16) || received.SketchBytes() > in.remaining()) continue;
+    if (!received.Read(&in) || received.SketchBytes() > in.remaining()) continue;
+    if (received.MemoryBytes() > 1 << 18) continue;  // the caller of Read() looks
     PartitionedDecoder decoder(received, sides.receiver);
     EXPECT_TRUE(decoder.ReadSketch(&in) || !in.ok());
     for (int requests = 0; decoder.WantsMore(); requests++) {

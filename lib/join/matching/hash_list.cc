@@ -41,6 +41,13 @@ void WriteHashList(const Candidates& candidates, int bits, uint64_t salt, ByteWr
   out->U64(CheckOf(list));
 }
 
+uint64_t HashListMemoryBytes(std::string_view list) {
+  constexpr uint64_t kBytesPerEntry = sizeof(uint64_t) + 2;  // with flags
+  ByteReader in(list);
+  in.U8();
+  return kBytesPerEntry * in.Varint(8 * list.size());  // each has a bit at least
+}
+
 bool ReadHashList(ByteReader* in, uint64_t most_entries, uint64_t salt, ShortHashes* list) {
   const int bits = in->U8();
   if (bits > kMostBits) in->Fail();

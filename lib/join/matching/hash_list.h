@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "format/byte_io.h"
@@ -29,6 +30,10 @@ struct ShortHashes {
 // *order: of the candidates in the list, by index.
 void WriteHashList(const Candidates& candidates, int bits, uint64_t salt, ByteWriter* out,
                    std::vector<uint32_t>* order);
+
+// What reading a list takes, by what it says of itself; little if it is damaged, or says more than
+// it has room for.
+uint64_t HashListMemoryBytes(std::string_view list);
 
 // False, with the reader failed, if it is damaged or has more than most_entries.
 bool ReadHashList(ByteReader* in, uint64_t most_entries, uint64_t salt, ShortHashes* list);

@@ -9,6 +9,7 @@ namespace rocksieve::join {
 
 Matching::Matching(Candidates candidates, const Options& options, KeyReader* reader)
     : options_(options),
+      memory_(options.memory),
       summer_(options.salt),
       reader_(reader),
       candidates_(std::move(candidates)),
@@ -24,8 +25,15 @@ void Matching::Append(Part part, std::string_view body, std::string* turn) {
 }
 
 absl::Status Matching::TakeTurn(std::string* turn) {
+  absl::Status status = Hold(StepBytes());
+  if (!status.ok()) return status;
   state_ = State::kTheirTurn;
   counts_.turns++;
+  status = TakePart(turn);
+  return status.ok() ? Hold(0) : status;
+}
+
+absl::Status Matching::TakePart(std::string* turn) {
   switch (expected_) {
     case Expected::kMove:
       return TakeMove(turn);
@@ -33,22 +41,19 @@ absl::Status Matching::TakeTurn(std::string* turn) {
       SendHits(turn);
       break;
     case Expected::kMarks:
-      SendMarks(turn);
-      break;
+      return SendMarks(turn);
     case Expected::kParity:
       Append(Part::kParity, parity_, turn);
       expected_ = Expected::kMarks;
       break;
     case Expected::kDoubtful:
     case Expected::kSymbols:
-      SendSymbols(static_cast<size_t>(SymbolsForRest(left_by_sketch_.differences())), turn);
-      break;
+      return SendSymbols(static_cast<size_t>(SymbolsForRest(left_by_sketch_.differences())), turn);
     case Expected::kDifference:
       SendDifference(turn);
       break;
     case Expected::kMoreSymbols:
-      SendSymbols(cells_.size() + symbols_wanted_, turn);
-      break;
+      return SendSymbols(cells_.size() + symbols_wanted_, turn);
     case Expected::kSum:
       SendSum(turn);
       break;
@@ -80,14 +85,12 @@ absl::Status Matching::TakeMove(std::string* turn) {
     case MoveKind::kSymbols: {
       ending_ = MoveKind::kSymbols;
       const Standing now = standing();
-      SendSymbols(static_cast<size_t>(SymbolsFor(now.differences() + 2.6 * now.common_error)),
-                  turn);
-      break;
+      return SendSymbols(
+          static_cast<size_t>(SymbolsFor(now.differences() + 2.6 * now.common_error)), turn);
     }
     case MoveKind::kSketch:
       ending_ = MoveKind::kSketch;
-      SendSketch(move.cells_log2, turn);
-      break;
+      return SendSketch(move.cells_log2, turn);
     default:
       SendList(turn);
   }
@@ -106,7 +109,7 @@ absl::Status Matching::Receive(std::string_view turn) {
   });
   if (!status.ok()) return status;
   if (!read || turn_goes_on_) return Nonsense("half a turn");
-  return absl::OkStatus();
+  return Hold(0);
 }
 
 // Each Receive..() says whether the turn must go on.
@@ -116,6 +119,8 @@ absl::Status Matching::ReceivePart(Part part, std::string_view body) {
   if (state_ != State::kMyTurn) return out_of_turn;  // something after the sum
   const bool went_on = std::exchange(turn_goes_on_, false);
   if (part == Part::kSum && !options_.asks) return out_of_turn;
+  const absl::Status room = Hold(StepBytes());
+  if (!room.ok()) return room;
   switch (expected_) {
     case Expected::kMove:
       if (part == Part::kFilter) return ReceiveFilter(body);

@@ -36,6 +36,7 @@
 #include "join/matching/hash_list.h"
 #include "join/matching/planner.h"
 #include "join/matching/turn_parts.h"
+#include "join/memory_account.h"
 #include "sketch/pinsketch/partitioned_pinsketch.h"
 #include "sketch/rateless_iblt.h"
 #include "sketch/set_sum.h"
@@ -76,6 +77,9 @@ class Matching {
     uint64_t most_message_bytes = UINT64_MAX;  // more of keys than that are not even collected
     uint64_t longest_key_bytes = UINT64_MAX;   // of this side: longer ones are no candidates
     FilterMaker* filters = nullptr;  // if others need the same ones; must outlive the Matching
+    // What it keeps, the candidates among it, and what each step needs is taken from this account
+    // first. Null: no limit.
+    MemoryAccount* memory = nullptr;
   };
 
   // `reader` is for the move kKeys only and must outlive the Matching.
@@ -92,6 +96,8 @@ class Matching {
 
   // The matched keys, by rising ordinal. REQUIRES: kSettled.
   const Candidates& matched() const { return candidates_; }
+  // The same, for who needs nothing more of this.
+  Candidates TakeMatched() { return std::move(candidates_); }
 
   // For statistics.
   struct Counts {
@@ -120,15 +126,25 @@ class Matching {
     kSum
   };
 
+  // Of all that is kept from one turn to the next, about.
+  uint64_t KeptBytes() const;
+  // Takes from the account what is kept, and what a step needs beside it.
+  absl::Status Hold(uint64_t step_bytes);
+  // A step's need for each candidate: hashes, flags, tables of one step, whatever it is.
+  uint64_t StepBytes() const;
+
+  absl::Status TakePart(std::string* turn);
   absl::Status TakeMove(std::string* turn);
   absl::Status SendFilter(const Move& move, std::string* turn);
   void SendList(std::string* turn);
   absl::Status SendKeys(std::string* turn);
-  void SendSymbols(size_t symbols, std::string* turn);
-  void SendSketch(int cells_log2, std::string* turn);
-  void SendMarks(std::string* turn);
+  // At most so many as a message and the memory have room for.
+  absl::Status SendSymbols(size_t symbols, std::string* turn);
+  absl::Status SendSketch(int cells_log2, std::string* turn);
+  absl::Status SendMarks(std::string* turn);
   void SendSecondLayer(std::string* turn);
-  void WriteSketch(double keys, double differences, int cells_log2, std::string* turn);
+  // False, and nothing is sent, if there is no room for it.
+  bool WriteSketch(double keys, double differences, int cells_log2, std::string* turn);
   void SendDoubtful(std::string* turn);
   void SendHits(std::string* turn);
   void SendDifference(std::string* turn);
@@ -137,6 +153,8 @@ class Matching {
   void SendSumIfAnswering(std::string* turn);
 
   absl::Status ReceivePart(Part part, std::string_view body);
+  // The other side's candidates, as it says: no more than it had. Else the reader fails.
+  uint64_t ReadTheirCandidates(ByteReader* in) const;
   absl::Status ReceiveFilter(std::string_view body);
   absl::Status ReceiveList(std::string_view body);
   absl::Status ReceiveKeys(std::string_view body);
@@ -177,6 +195,7 @@ class Matching {
   void Return(const Candidates& candidates);
 
   const Options options_;
+  MemoryHold memory_;
   const SetSummer summer_;
   KeyReader* const reader_;
   Candidates candidates_;
@@ -197,8 +216,10 @@ class Matching {
   std::vector<uint64_t> sketched_hashes_;
   std::unique_ptr<pinsketch::PartitionedEncoder> sketch_encoder_;
   std::unique_ptr<pinsketch::PartitionedDecoder> sketch_decoder_;
-  std::string parity_;       // asked for, to be sent
-  Standing left_by_sketch_;  // as the receiver of the sketch sees it
+  int parity_requests_ = 0;         // that were answered, about this layer
+  uint64_t more_parity_bytes_ = 0;  // that were received
+  std::string parity_;              // asked for, to be sent
+  Standing left_by_sketch_;         // as the receiver of the sketch sees it
   // Candidates that stood alone in a differing cell: not matched, unless the end brings them back.
   Candidates doubtful_;
   double their_doubtful_count_ = 0;
@@ -208,7 +229,8 @@ class Matching {
   std::unique_ptr<RatelessEncoder> encoder_;
   std::vector<RatelessCell> cells_;
   size_t symbols_wanted_ = 0, enough_symbols_ = 0;
-  int wishes_ = 0;  // for more of them
+  int wishes_ = 0;               // for more of them
+  uint64_t rateless_bytes_ = 0;  // of the encoder's, or the decoder's, keys and symbols
   std::unique_ptr<RatelessDecoder> decoder_;
   MoveKind ending_ = MoveKind::kList;
   Counts counts_;

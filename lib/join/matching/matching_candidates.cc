@@ -1,9 +1,49 @@
 // What is known of the candidates, and how it changes.
 #include <algorithm>
+#include <vector>
 
+#include "format/byte_io.h"
 #include "join/matching/matching.h"
 
 namespace rocksieve::join {
+namespace {
+
+// Of one step, for each candidate: a table of the keys that are shipped takes most.
+constexpr uint64_t kStepBytesPerCandidate = 64;
+constexpr uint64_t kReadMoreBytesPerByte = 12;  // partitioned_pinsketch.h
+
+template <typename T>
+uint64_t BytesOf(const std::vector<T>& vector) {
+  return vector.capacity() * sizeof(T);
+}
+
+}  // namespace
+
+uint64_t Matching::KeptBytes() const {
+  uint64_t bytes = BytesOf(candidates_) + BytesOf(order_) + BytesOf(hits_) +
+                   BytesOf(sketched_hashes_) + parity_.capacity() + BytesOf(doubtful_) +
+                   BytesOf(their_doubtful_.values) + BytesOf(cells_) + rateless_bytes_;
+  if (sketch_encoder_ != nullptr) {
+    bytes += pinsketch::PartitionedEncoder::MemoryFor(sketch_plan_, sketched_hashes_.size());
+  }
+  if (sketch_decoder_ != nullptr) {
+    bytes += pinsketch::PartitionedDecoder::MemoryFor(sketch_plan_, sketched_hashes_.size()) +
+             kReadMoreBytesPerByte * more_parity_bytes_;
+  }
+  return bytes;
+}
+
+uint64_t Matching::StepBytes() const {
+  return kStepBytesPerCandidate * (candidates_.size() + doubtful_.size());
+}
+
+absl::Status Matching::Hold(uint64_t step_bytes) {
+  return memory_.Resize(KeptBytes() + step_bytes, "reconciling a range");
+}
+
+uint64_t Matching::ReadTheirCandidates(ByteReader* in) const {
+  return in->Varint(static_cast<uint64_t>(options_.their_count));
+}
 
 SetSum Matching::SumOfCandidates() const {
   SetSum sum;

@@ -35,11 +35,9 @@ absl::Status Matching::SendFilter(const Move& move, std::string* turn) {
 
 absl::Status Matching::ReceiveFilter(std::string_view body) {
   ByteReader in(body);
-  const uint64_t their_candidates = in.Varint(UINT32_MAX);
+  const uint64_t their_candidates = ReadTheirCandidates(&in);
   const std::string_view block = in.Rest();
-  if (!in.ok() || static_cast<double>(their_candidates) > options_.their_count) {
-    return Nonsense("a damaged filter");
-  }
+  if (!in.ok()) return Nonsense("a damaged filter");
   const OpenedFilter opened = OpenFilter(block);
   if (opened.filter == nullptr) return Nonsense("a filter that cannot be read");
   const uint64_t salt = PartSalt();

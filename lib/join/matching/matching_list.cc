@@ -8,9 +8,15 @@
 #include "format/golomb.h"
 #include "join/matching/hash_list.h"
 #include "join/matching/matching.h"
+#include "join/rows/compression.h"
 #include "join/rows/key_list.h"
 
 namespace rocksieve::join {
+namespace {
+
+constexpr uint64_t kBytesPerFlag = 2;  // of a vector that grows
+
+}  // namespace
 
 //   the candidates, as in hash_list.h
 void Matching::SendList(std::string* turn) {
@@ -24,6 +30,8 @@ void Matching::SendList(std::string* turn) {
 }
 
 absl::Status Matching::ReceiveList(std::string_view body) {
+  const absl::Status room = Hold(StepBytes() + HashListMemoryBytes(body));
+  if (!room.ok()) return room;
   ByteReader in(body);
   ShortHashes list;
   if (!ReadHashList(&in, options_.most_list_entries, PartSalt(), &list) || !in.Finished()) {
@@ -67,6 +75,10 @@ absl::Status Matching::SendKeys(std::string* turn) {
 }
 
 absl::Status Matching::ReceiveKeys(std::string_view body) {
+  const uint64_t own_longest = std::min(options_.longest_key_bytes, kMostKeyBytes);
+  const absl::Status room = Hold(StepBytes() + UncompressMemoryBytes(body) + own_longest +
+                                 kBytesPerFlag * options_.most_list_entries);
+  if (!room.ok()) return room;
   std::unordered_map<uint64_t, uint32_t> by_low;
   by_low.reserve(candidates_.size());
   for (uint32_t i = 0; i < candidates_.size(); i++) by_low.emplace(candidates_[i].hash.low, i);

@@ -22,14 +22,14 @@ uint64_t DigestOf(uint32_t group, uint32_t id, bool empty) {
 //   groups: known | u64 digest of the receiver's odd cells, as the sender believes them to be, and
 //   of the flags that follow | flags, one for each of these cells: the sender has no key there
 // And right after them a second layer, or, after that, what the symbols are about.
-void Matching::SendMarks(std::string* turn) {
+absl::Status Matching::SendMarks(std::string* turn) {
   std::string body;
   ByteWriter out(&body);
   if (sketch_decoder_->WantsMore()) {
     sketch_decoder_->WriteRequest(&out);
     Append(Part::kMoreParity, body, turn);
     expected_ = Expected::kParity;
-    return;
+    return absl::OkStatus();
   }
   const pinsketch::CellTable mine(sketched_hashes_, sketch_plan_.groups, sketch_plan_.field_bits);
   std::vector<uint8_t> empty_here, keep(candidates_.size(), 1);
@@ -78,15 +78,15 @@ void Matching::SendMarks(std::string* turn) {
   expected_ = Expected::kSymbols;
   if (layer_ == 1) {
     SendSecondLayer(turn);
-  } else {
-    SendDoubtful(turn);
-    SendSymbols(static_cast<size_t>(SymbolsForRest(left_by_sketch_.differences())), turn);
+    return absl::OkStatus();
   }
+  SendDoubtful(turn);
+  return SendSymbols(static_cast<size_t>(SymbolsForRest(left_by_sketch_.differences())), turn);
 }
 
 absl::Status Matching::ReceiveMarks(std::string_view body) {
   ByteReader in(body);
-  their_count_ = static_cast<double>(in.Varint(UINT32_MAX));
+  their_count_ = static_cast<double>(ReadTheirCandidates(&in));
   const uint64_t differing_cells = in.Varint(UINT32_MAX);
   std::vector<uint8_t> known, empty_there;
   if (!DecodeFlags(&in, sketch_plan_.Checks(), &known)) return Nonsense("damaged marks");
@@ -144,6 +144,8 @@ void Matching::SendDoubtful(std::string* turn) {
 }
 
 absl::Status Matching::ReceiveDoubtful(std::string_view body) {
+  const absl::Status room = Hold(StepBytes() + HashListMemoryBytes(body));
+  if (!room.ok()) return room;
   ByteReader in(body);
   if (!ReadHashList(&in, options_.most_list_entries, PartSalt(), &their_doubtful_) ||
       !in.Finished()) {

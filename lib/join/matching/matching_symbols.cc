@@ -9,6 +9,15 @@ namespace rocksieve::join {
 namespace {
 
 constexpr int kLeastIdBits = 32, kMostIdBits = 64;
+// In a message, while it is put together, of 64 + 16 + 4 bits at most.
+constexpr uint64_t kMostBytesOfASymbol = 2 * 11;
+
+// Of a message of WriteCells; 0 if it does not have them.
+uint64_t SymbolsIn(std::string_view cells) {
+  ByteReader in(cells);
+  in.Varint();
+  return in.Varint(cells.size());
+}
 
 }  // namespace
 
@@ -18,15 +27,26 @@ uint64_t Matching::SymbolId(const Candidate& candidate) const {
 
 //   u8 bits of an id | varint candidates of the sender | symbols of the candidates' part hashes, as
 //   in rateless_iblt.h
-void Matching::SendSymbols(size_t symbols, std::string* turn) {
+absl::Status Matching::SendSymbols(size_t symbols, std::string* turn) {
   const auto mine = static_cast<double>(candidates_.size());
   if (encoder_ == nullptr) {
     symbols_salt_ = PartSalt();
     symbol_format_.id_bits = std::min(
         kMostIdBits, IdBitsFor(mine + their_count_, static_cast<double>(symbols)) + MoreHashBits());
+    rateless_bytes_ = RatelessEncoder::kBytesPerKey * candidates_.size();
+    const absl::Status room = Hold(StepBytes());
+    if (!room.ok()) return room;
     encoder_ = std::make_unique<RatelessEncoder>(PartHashes(symbols_salt_), symbol_format_);
   }
   const size_t sent = cells_.size();
+  symbols = std::max(symbols, sent);
+  const uint64_t most = options_.most_message_bytes / kMostBytesOfASymbol;
+  symbols =
+      sent + static_cast<size_t>(std::min<uint64_t>(symbols - sent, std::max<uint64_t>(most, 1)));
+  const absl::Status room =
+      Hold(StepBytes() + symbols * sizeof(RatelessCell) + (symbols - sent) * kMostBytesOfASymbol);
+  if (!room.ok()) return room;
+  cells_.reserve(symbols);
   encoder_->ExtendTo(symbols, &cells_);
   std::string body;
   ByteWriter out(&body);
@@ -35,15 +55,14 @@ void Matching::SendSymbols(size_t symbols, std::string* turn) {
   WriteCells(cells_, sent, symbol_format_, &out);
   Append(Part::kSymbols, body, turn);
   expected_ = Expected::kDifference;
+  return absl::OkStatus();
 }
 
 absl::Status Matching::ReceiveSymbols(std::string_view body) {
   ByteReader in(body);
   const int id_bits = in.U8();
-  const uint64_t their_candidates = in.Varint(UINT32_MAX);
-  if (static_cast<double>(their_candidates) > options_.their_count) {
-    return Nonsense("symbols of more keys than it has");
-  }
+  const uint64_t their_candidates = ReadTheirCandidates(&in);
+  if (!in.ok()) return Nonsense("symbols of more keys than it has");
   if (id_bits < kLeastIdBits || id_bits > kMostIdBits ||
       (decoder_ != nullptr && id_bits != symbol_format_.id_bits)) {
     return Nonsense("damaged symbols");
@@ -51,11 +70,18 @@ absl::Status Matching::ReceiveSymbols(std::string_view body) {
   if (decoder_ == nullptr) {
     symbols_salt_ = PartSalt();
     symbol_format_.id_bits = id_bits;
+    rateless_bytes_ = RatelessDecoder::kBytesPerKey * candidates_.size();
+    const absl::Status room = Hold(StepBytes());
+    if (!room.ok()) return room;
     // More than enough, unless two keys have the same hash.
     enough_symbols_ = 2 * (candidates_.size() + static_cast<size_t>(their_candidates)) + 500;
     decoder_ = std::make_unique<RatelessDecoder>(PartHashes(symbols_salt_), symbol_format_,
                                                  2 * enough_symbols_);
   }
+  // Each has a byte at least: what it says beyond that, the decoder refuses.
+  rateless_bytes_ += RatelessDecoder::kBytesPerSymbol * SymbolsIn(in.Peek());
+  const absl::Status room = Hold(StepBytes());
+  if (!room.ok()) return room;
   if (!decoder_->Consume(&in) || !in.Finished()) return Nonsense("damaged symbols, or too many");
   if (ending_ != MoveKind::kSketch) ending_ = MoveKind::kSymbols;
   expected_ = Expected::kDifference;

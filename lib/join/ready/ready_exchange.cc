@@ -28,7 +28,7 @@ void ReadyExchange::BeginSending(uint64_t most_bytes) {
 
 void ReadyExchange::BeginReceiving() {
   role_ = Role::kReceiver;
-  assembler_ = std::make_unique<ReadyFilterAssembler>(&set_, options_.most_bytes);
+  assembler_ = std::make_unique<ReadyFilterAssembler>(&set_, options_.most_bytes, &memory_);
 }
 
 void ReadyExchange::Withdraw() {
@@ -50,7 +50,9 @@ bool ReadyExchange::Next(Filters* message) {
     }
     AppendReadyFilter(filter, &unsent_);
     // An estimate was too low, or the source contradicts itself.
-    const bool fits = set_.bytes() + ReadyFilterSet::BytesOf(filter) <= most_bytes_;
+    const uint64_t bytes = ReadyFilterSet::BytesOf(filter);
+    const bool fits = set_.bytes() + bytes <= most_bytes_ &&
+                      memory_.Resize(set_.bytes() + 2 * bytes, "filters of SST files").ok();
     if (!fits || !set_.Add(std::move(filter))) {
       message->state = Filters::State::kWithdrawn;
       Withdraw();

@@ -12,6 +12,7 @@
 
 #include <absl/status/status.h>
 
+#include "join/memory_account.h"
 #include "join/messages.h"
 #include "join/ready/ready_filter_set.h"
 #include "join/ready/ready_filter_stream.h"
@@ -34,8 +35,9 @@ class ReadyExchange {
  public:
   enum class Role { kNone, kSender, kReceiver };
 
-  ReadyExchange(Source* source, const ReadyOptions& options)
-      : source_(source), options_(options), set_(options.decode_builtin) {}
+  // What is kept of filters is taken from `memory`, unless that is null.
+  ReadyExchange(Source* source, const ReadyOptions& options, MemoryAccount* memory)
+      : source_(source), options_(options), set_(options.decode_builtin), memory_(memory) {}
 
   // What this side could send.
   ReadyOffer Offer(const KeyInterval& interval);
@@ -76,6 +78,7 @@ class ReadyExchange {
   std::unique_ptr<ReadyFilterReader> reader_;
   uint64_t most_bytes_ = 0;  // that the receiver takes
   ReadyFilterSet set_;
+  MemoryHold memory_;  // of the set, and what is sent or put together
   std::string unsent_;
   size_t sent_ = 0;  // of them
   std::unique_ptr<ReadyFilterAssembler> assembler_;

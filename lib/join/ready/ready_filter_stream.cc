@@ -33,7 +33,14 @@ void AppendReadyFilter(const ReadyFilter& filter, std::string* out) {
   writer.Bytes(filter.block);
 }
 
+absl::Status ReadyFilterAssembler::Hold(uint64_t more_bytes) {
+  return memory_->Resize(set_->bytes() + buffer_.capacity() + more_bytes, "filters of SST files");
+}
+
 absl::Status ReadyFilterAssembler::Add(std::string_view piece) {
+  // A buffer that grows doubles.
+  const absl::Status room = Hold(2 * (buffer_.size() + piece.size()));
+  if (!room.ok()) return room;
   buffer_.append(piece);
   std::string_view rest = buffer_;
   while (!rest.empty()) {
@@ -54,13 +61,16 @@ absl::Status ReadyFilterAssembler::Add(std::string_view piece) {
     rest = in.Peek();
   }
   buffer_.erase(0, buffer_.size() - rest.size());
-  return absl::OkStatus();
+  return Hold(0);
 }
 
 absl::Status ReadyFilterAssembler::AddFilter(std::string_view bytes) {
   ByteReader in(bytes);
   ReadyFilter filter;
   filter.format = static_cast<FilterFormat>(in.U8());
+  // The filter, beside its bytes.
+  const absl::Status room = Hold(bytes.size() + ReadyFilterSet::BytesOf(filter));
+  if (!room.ok()) return room;
   filter.smallest = in.String(kMostKeyBytes);
   filter.largest = in.String(kMostKeyBytes);
   filter.block = in.Rest();

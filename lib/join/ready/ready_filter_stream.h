@@ -7,6 +7,7 @@
 
 #include <absl/status/status.h>
 
+#include "join/memory_account.h"
 #include "join/ready/ready_filter.h"
 #include "join/ready/ready_filter_set.h"
 
@@ -20,9 +21,10 @@ void AppendReadyFilter(const ReadyFilter& filter, std::string* out);
 // Puts pieces together.
 class ReadyFilterAssembler {
  public:
-  // `set` must outlive it. Takes no more memory than `most_bytes` and a piece.
-  ReadyFilterAssembler(ReadyFilterSet* set, uint64_t most_bytes)
-      : set_(set), most_bytes_(most_bytes) {}
+  // The pointers must outlive it. Takes no more memory than `most_bytes` and a piece, and asks for
+  // it first: `memory` holds what the set and this keep.
+  ReadyFilterAssembler(ReadyFilterSet* set, uint64_t most_bytes, MemoryHold* memory)
+      : set_(set), most_bytes_(most_bytes), memory_(memory) {}
 
   absl::Status Add(std::string_view piece);
   // Nothing is left of a filter that did not end.
@@ -30,9 +32,12 @@ class ReadyFilterAssembler {
 
  private:
   absl::Status AddFilter(std::string_view bytes);
+  // Beside what is kept already.
+  absl::Status Hold(uint64_t more_bytes);
 
   ReadyFilterSet* const set_;
   const uint64_t most_bytes_;
+  MemoryHold* const memory_;
   std::string buffer_;
 };
 

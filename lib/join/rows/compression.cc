@@ -16,6 +16,9 @@ namespace {
 using Context = std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)>;
 
 constexpr size_t kPieceBytes = 1 << 20;
+constexpr int kMostWindowLog = 23;  // what AppendCompressed() makes needs no more
+// Of zstd's buffers and tables beside the window: three blocks of 128 KiB, and ours.
+constexpr uint64_t kBlockBytes = 640 << 10;
 
 Context NewContext() {
   constexpr int kLevel = 3;
@@ -24,6 +27,20 @@ Context NewContext() {
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
   return context;
+}
+
+// Of a zstd frame: its content if it is a single segment, else what its window descriptor says (RFC
+// 8878, 3.1.1.1). zstd's own function for it is not of its stable interface.
+uint64_t WindowBytes(std::string_view frame) {
+  constexpr size_t kFlags = 4, kDescriptor = 5;  // bytes of the frame
+  constexpr uint8_t kSingleSegment = 0x20;
+  if (frame.size() <= kDescriptor) return 0;
+  if ((static_cast<uint8_t>(frame[kFlags]) & kSingleSegment) != 0) {
+    return ZSTD_getFrameContentSize(frame.data(), frame.size());  // an error is a huge number
+  }
+  const auto descriptor = static_cast<uint8_t>(frame[kDescriptor]);
+  const uint64_t base = uint64_t{1} << (10 + (descriptor >> 3));
+  return base + base / 8 * (descriptor & 7);
 }
 
 size_t Checked(size_t result) {
@@ -84,6 +101,12 @@ void PieceCompressor::Finish(std::string* out) {
   *this = PieceCompressor();
 }
 
+uint64_t UncompressMemoryBytes(std::string_view bytes) {
+  ByteReader in(bytes);
+  in.Varint();
+  return std::min(WindowBytes(in.Rest()), uint64_t{1} << kMostWindowLog) + kBlockBytes;
+}
+
 bool Uncompress(std::string_view bytes, uint64_t most_raw_bytes, std::string* raw) {
   ByteReader in(bytes);
   const uint64_t size = in.Varint(most_raw_bytes);
@@ -97,7 +120,6 @@ bool Uncompress(std::string_view bytes, uint64_t most_raw_bytes, std::string* ra
 
 bool UncompressPieces(std::string_view bytes, uint64_t most_raw_bytes,
                       const std::function<bool(std::string_view piece)>& take) {
-  constexpr int kMostWindowLog = 23;  // what AppendCompressed() makes needs no more
   ByteReader in(bytes);
   const uint64_t size = in.Varint(most_raw_bytes);
   const std::string_view packed = in.Rest();

@@ -35,6 +35,10 @@ class PieceCompressor {
   uint64_t raw_bytes_ = 0;
 };
 
+// What UncompressPieces() takes in memory, by what the bytes say of themselves: a few kilobytes if
+// it will refuse them.
+uint64_t UncompressMemoryBytes(std::string_view bytes);
+
 // False if the bytes are not such, or unpack to more than most_raw_bytes, which is the most memory
 // that is taken.
 bool Uncompress(std::string_view bytes, uint64_t most_raw_bytes, std::string* raw);

@@ -9,6 +9,11 @@
 #include "join/rows/key_list.h"
 
 namespace rocksieve::join {
+namespace {
+
+constexpr char kWhat[] = "a row";
+
+}  // namespace
 
 //   varint 2 * value bytes + 1 if the key is a new one
 //   with keys, and a new one: varint bytes shared with the key before | varint more bytes | these
@@ -51,7 +56,10 @@ absl::Status RowBatchReader::Read(
   if (!Uncompress(batch, kRowBatchBytes, &raw)) {
     return absl::InvalidArgumentError("the other side sent rows that cannot be unpacked");
   }
+  const absl::Status room = MakeRoom(raw.size());
+  if (!room.ok()) return room;
   rest_ += raw;
+  row_bytes_ = 0;
   size_t taken = 0;
   while (taken < rest_.size()) {
     ByteReader in(std::string_view(rest_).substr(taken));
@@ -72,7 +80,10 @@ absl::Status RowBatchReader::Read(
       more = in.String(kMostKeyBytes);
     }
     const std::string_view value = in.Bytes(head / 2);
-    if (!in.ok()) break;  // the rest is in the next batch; or never comes
+    if (!in.ok()) {  // the rest is in the next batch; or never comes
+      row_bytes_ = head / 2 + shared + kRowBatchBytes;
+      break;
+    }
     if (new_key && with_keys_) {
       last_key_.resize(shared);
       last_key_.append(more);
@@ -84,7 +95,21 @@ absl::Status RowBatchReader::Read(
   }
   rest_.erase(0, taken);
   if (rest_.capacity() > 4 * (rest_.size() + kRowBatchBytes)) rest_.shrink_to_fit();
-  return absl::OkStatus();
+  return memory_.Resize(rest_.capacity(), kWhat);
+}
+
+// Doubles, as strings do, but to no more than what the row takes, and only once half of that is
+// there: the other side says how much it is.
+absl::Status RowBatchReader::MakeRoom(uint64_t more_bytes) {
+  const uint64_t needed = rest_.size() + more_bytes;
+  if (needed <= rest_.capacity()) return absl::OkStatus();
+  uint64_t wanted = std::max<uint64_t>(2 * rest_.capacity(), needed);
+  if (row_bytes_ > needed) wanted = std::min(wanted, row_bytes_ + kRowBatchBytes);
+  // Both while they are copied.
+  absl::Status status = memory_.Resize(rest_.capacity() + wanted, kWhat);
+  if (!status.ok()) return status;
+  rest_.reserve(wanted);
+  return memory_.Resize(rest_.capacity(), kWhat);
 }
 
 }  // namespace rocksieve::join

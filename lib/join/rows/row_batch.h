@@ -13,6 +13,7 @@
 
 #include <absl/status/status.h>
 
+#include "join/memory_account.h"
 #include "join/rows/source.h"
 
 namespace rocksieve::join {
@@ -41,23 +42,31 @@ class RowBatchWriter {
 
 class RowBatchReader {
  public:
-  explicit RowBatchReader(bool with_keys, uint64_t most_row_bytes = kDefaultMostRowBytes)
-      : with_keys_(with_keys), most_row_bytes_(most_row_bytes) {}
+  // What is kept of a row that began is taken from `memory`, unless that is null.
+  explicit RowBatchReader(bool with_keys, uint64_t most_row_bytes = kDefaultMostRowBytes,
+                          MemoryAccount* memory = nullptr)
+      : with_keys_(with_keys), most_row_bytes_(most_row_bytes), memory_(memory) {}
 
   // Calls `visit` for each row that ends in a batch; the key is empty if there are none in it.
   // Stops at the first error, of the batch or of `visit`.
   absl::Status Read(std::string_view batch,
                     const std::function<absl::Status(const Row& row, bool new_key)>& visit);
 
+  // Room for so many bytes more of a row of which `row_bytes` are expected, if that is known.
   // Every row that began has ended.
   bool between_rows() const { return rest_.empty(); }
 
  private:
+  // Room in rest_ for what a batch adds.
+  absl::Status MakeRoom(uint64_t more_bytes);
+
   const bool with_keys_;
   const uint64_t most_row_bytes_;
+  MemoryHold memory_;
   bool any_ = false;
   std::string last_key_;
-  std::string rest_;  // the beginning of a row
+  std::string rest_;        // the beginning of a row
+  uint64_t row_bytes_ = 0;  // of all of it, at most, once its head is there
 };
 
 }  // namespace rocksieve::join

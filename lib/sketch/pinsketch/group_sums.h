@@ -27,6 +27,11 @@ class GroupSums {
   // The sums of all groups at any level. Fills *sums.
   void AtLevel(int level, std::vector<uint32_t>* sums) const;
   const std::vector<uint32_t>& checks() const { return checks_; }
+  // Memory that they take, about.
+  static uint64_t MemoryFor(const Plan& plan, size_t hashes) {
+    return hashes * sizeof(Cell) +
+           uint64_t{plan.groups} * static_cast<uint64_t>(plan.Levels()) * sizeof(uint32_t);
+  }
 
  private:
   int field_bits_;

@@ -58,6 +58,12 @@ class PartitionedEncoder {
   // a request that is damaged or asks for more than most_symbols.
   bool AnswerRequest(ByteReader* request, uint64_t most_symbols, ByteWriter* out);
 
+  // Memory that one takes, about, with what writing needs.
+  static uint64_t MemoryFor(const Plan& plan, size_t hashes) {
+    return GroupSums::MemoryFor(plan, hashes) + plan.SketchBytes() +
+           2 * sizeof(uint32_t) * uint64_t{plan.groups};
+  }
+
  private:
   const Plan plan_;
   GroupSums sums_;
@@ -92,6 +98,10 @@ class PartitionedDecoder {
   const std::vector<uint32_t>& DifferingCells(uint32_t group) const { return differing_[group]; }
   // A wrong decoding was noticed: some groups stay unknown, however many symbols come.
   bool contradiction() const { return contradiction_; }
+  // Memory that one takes at most, about, apart from what ReadMore() brings: 12 times its bytes.
+  static uint64_t MemoryFor(const Plan& plan, size_t own_hashes) {
+    return GroupSums::MemoryFor(plan, own_hashes) + plan.MemoryBytes();
+  }
 
  private:
   struct Work;

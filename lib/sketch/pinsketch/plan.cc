@@ -15,6 +15,8 @@ constexpr double kDifferencesPerGroup = 20;  // at most
 constexpr int kFewerBits = 2;                // than with the most differences per group
 constexpr uint32_t kFewGroups = 4;           // no parity among so few
 constexpr double kWrongDecodings = 0.003;    // expected in a sketch, at the first attempt
+constexpr uint64_t kGroupBytes = 128;        // of a group, apart from its sums
+constexpr uint64_t kUnknownBytes = 256;      // of a row of the band that is solved (parity.cc)
 constexpr double kLevelsUntil = 0.1;         // expected groups that need a level
 
 // The raw levels: a decoding with t sums is wrong about once in t! attempts on too many ids.
@@ -72,7 +74,13 @@ uint64_t Plan::SketchBytes() const {
 }
 
 uint64_t Plan::MemoryBytes() const {
-  return uint64_t{groups} * (static_cast<uint64_t>(Levels()) * sizeof(uint32_t) + 64);
+  // Sums of what is not decoded, ids of what is, and vectors around them.
+  const uint64_t sums = static_cast<uint64_t>(Levels()) + 2 * static_cast<uint64_t>(raw_levels);
+  uint64_t most_symbols = 0;
+  for (const uint32_t symbols : parity_symbols) {
+    most_symbols = std::max<uint64_t>(most_symbols, symbols);
+  }
+  return uint64_t{groups} * (sums * sizeof(uint32_t) + kGroupBytes) + most_symbols * kUnknownBytes;
 }
 
 void Plan::Write(ByteWriter* out) const {
@@ -83,7 +91,7 @@ void Plan::Write(ByteWriter* out) const {
   for (uint32_t symbols : parity_symbols) out->Varint(symbols);
 }
 
-bool Plan::Read(ByteReader* in, uint64_t most_memory_bytes) {
+bool Plan::Read(ByteReader* in) {
   field_bits = in->U8();
   groups = static_cast<uint32_t>(in->Varint(UINT32_MAX));
   raw_levels = in->U8();
@@ -97,7 +105,6 @@ bool Plan::Read(ByteReader* in, uint64_t most_memory_bytes) {
   for (int i = 0; i < parity_levels; i++) {
     parity_symbols.push_back(static_cast<uint32_t>(in->Varint(groups)));
   }
-  if (MemoryBytes() > most_memory_bytes) in->Fail();
   return in->ok();
 }
 

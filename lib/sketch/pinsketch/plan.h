@@ -30,14 +30,15 @@ struct Plan {
   uint32_t Checks() const { return (groups - 1) / kGroupsPerCheck + 1; }
   // Of the sketch without the plan, in whole bytes.
   uint64_t SketchBytes() const;
-  // What either side needs, about, apart from its keys.
+  // What either side needs at most, about, apart from its keys: the receiver of a sketch from which
+  // nothing can be decoded.
   uint64_t MemoryBytes() const;
   bool operator==(const Plan&) const = default;
 
   void Write(ByteWriter* out) const;
-  // False, with the reader failed, for values outside the limits, or if MemoryBytes() would be
-  // more than most_memory_bytes.
-  bool Read(ByteReader* in, uint64_t most_memory_bytes);
+  // False, with the reader failed, for values outside the limits. Look at SketchBytes() and
+  // MemoryBytes() before a sketch of the plan is made or read.
+  bool Read(ByteReader* in);
 };
 
 // The cheapest plan that decodes `differences` (in the mean) in one message but for about one time

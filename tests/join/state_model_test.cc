@@ -1,0 +1,333 @@
+// Every sequence of messages that a peer may send, up to a length: no order of them may break a
+// side, and each is accepted or refused as the tables of states say (lib/join/answering_range.h,
+// asking_task.h).
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "join/answering_side.h"
+#include "join/asking_side.h"
+#include "join/matching/turn_parts.h"
+#include "join/memory_account.h"
+#include "join/messages.h"
+#include "support.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr size_t kLongestSequence = 6;
+constexpr uint64_t kSalt = 12345;
+constexpr uint64_t kMemoryBytes = 1 << 20;
+
+std::string Drained(Session* session) {
+  std::string last;
+  for (;;) {
+    const absl::StatusOr<std::string> message = session->Next();
+    EXPECT_TRUE(message.ok()) << message.status();
+    if (!message.ok() || message->empty()) return last;
+    last = *message;
+  }
+}
+
+// ------------------------------------------------------------------------------ Answering side
+
+const Table kTheirs = {{"a1", "1"}, {"a2", "2"}, {"b1", "3"}, {"b2", "4"}, {"b3", "5"},
+                       {"c1", "6"}, {"c2", "7"}, {"c3", "8"}, {"c4", "9"}, {"c5", "10"}};
+constexpr uint64_t kMostKeys = 4;                         // of a range: "c" is too large
+constexpr uint64_t kEqual = 0, kDiffers = 2, kLarge = 4;  // numbers of ranges
+
+SetSum SumOf(const std::vector<std::string>& keys, uint64_t range, uint32_t attempt) {
+  const uint64_t salt = RangeSalt(kSalt, range, attempt);
+  const SetSummer summer(salt);
+  SetSum sum;
+  for (const std::string& key : keys) summer.Add(HashKey128(key, salt), &sum);
+  return sum;
+}
+
+std::string OpenOf(uint64_t range, uint32_t attempt) {
+  static const std::map<uint64_t, std::pair<KeyInterval, std::vector<std::string>>> kRanges = {
+      {kEqual, {{"a", "b"}, {"a1", "a2"}}},
+      {kDiffers, {{"b", "c"}, {"b2", "b9"}}},
+      {kLarge, {{"c", std::nullopt}, {"c1"}}}};
+  const auto& [interval, keys] = kRanges.at(range);
+  Open open;
+  open.range = range;
+  open.attempt = attempt;
+  open.interval = interval;
+  open.sum = SumOf(keys, range, attempt);
+  open.answering_side_begins = false;
+  return Encode(open);
+}
+
+// What is sent, and the table's answer to whether it may be: the test's own copy of the states.
+class AnsweringModel {
+ public:
+  enum class State { kNone, kTooLarge, kReconciling, kSettled };
+
+  bool Open(uint64_t range, uint32_t attempt) {
+    const auto found = ranges_.find(range);
+    if (found != ranges_.end()) {
+      const auto& [state, had] = found->second;
+      if (attempt < had || (attempt == had && state != State::kTooLarge)) return false;
+    }
+    for (const auto& [sent, had] : sending_) {
+      if (sent == range && attempt <= had) return false;
+    }
+    const State next = range == kEqual     ? State::kSettled
+                       : range == kDiffers ? State::kReconciling
+                                           : State::kTooLarge;
+    ranges_[range] = {next, attempt};
+    return true;
+  }
+  // A list of none: nothing is matched.
+  bool Turn(uint64_t range) {
+    const auto found = ranges_.find(range);
+    if (found == ranges_.end() || found->second.first != State::kReconciling) return false;
+    found->second.first = State::kSettled;
+    return true;
+  }
+  bool Fetch(uint64_t range, uint32_t attempt) {
+    const auto found = ranges_.find(range);
+    if (found == ranges_.end() || found->second != std::pair(State::kSettled, attempt)) {
+      return false;
+    }
+    sending_.emplace_back(range, attempt);
+    ranges_.erase(found);
+    return true;
+  }
+  bool FetchAbsent() {
+    if (absent_) return false;
+    return absent_ = true;
+  }
+  void Drain() {
+    sending_.clear();
+    absent_ = false;
+  }
+
+ private:
+  std::map<uint64_t, std::pair<State, uint32_t>> ranges_;
+  std::vector<std::pair<uint64_t, uint32_t>> sending_;
+  bool absent_ = false;
+};
+
+struct Action {
+  const char* name;
+  std::string message;  // empty: what the side has to say is taken
+  std::function<bool(AnsweringModel*)> expected;
+};
+
+std::vector<Action> AnsweringActions() {
+  Turn nothing;
+  nothing.range = kDiffers;
+  std::string body;
+  ByteWriter out(&body);
+  out.U8(10);
+  out.Varint(0);
+  out.U64(0);
+  AppendPart(Part::kList, body, &nothing.message);
+  Turn stray = nothing;
+  stray.range = kEqual;
+  Filters filters;
+  filters.state = Filters::State::kLast;
+  using M = AnsweringModel;
+  return {
+      {"open equal 0", OpenOf(kEqual, 0), [](M* m) { return m->Open(kEqual, 0); }},
+      {"open equal 1", OpenOf(kEqual, 1), [](M* m) { return m->Open(kEqual, 1); }},
+      {"open differing 0", OpenOf(kDiffers, 0), [](M* m) { return m->Open(kDiffers, 0); }},
+      {"open differing 1", OpenOf(kDiffers, 1), [](M* m) { return m->Open(kDiffers, 1); }},
+      {"open large 0", OpenOf(kLarge, 0), [](M* m) { return m->Open(kLarge, 0); }},
+      {"turn", Encode(nothing), [](M* m) { return m->Turn(kDiffers); }},
+      {"turn about equal", Encode(stray), [](M* m) { return m->Turn(kEqual); }},
+      {"fetch equal 0", Encode(Fetch{kEqual, 0}), [](M* m) { return m->Fetch(kEqual, 0); }},
+      {"fetch equal 1", Encode(Fetch{kEqual, 1}), [](M* m) { return m->Fetch(kEqual, 1); }},
+      {"fetch differing", Encode(Fetch{kDiffers, 0}), [](M* m) { return m->Fetch(kDiffers, 0); }},
+      {"fetch large", Encode(Fetch{kLarge, 0}), [](M* m) { return m->Fetch(kLarge, 0); }},
+      {"fetch absent", Encode(Fetch{kAbsentRange, 0}), [](M* m) { return m->FetchAbsent(); }},
+      {"filters", Encode(filters), [](M*) { return false; }},
+      {"drain", "",
+       [](M* m) {
+         m->Drain();
+         return true;
+       }},
+  };
+}
+
+class AnsweringWalk {
+ public:
+  // All sequences that go on from this one, as far as the side accepts them.
+  void Walk(std::vector<size_t>* sequence) {
+    for (size_t next = 0; next < actions_.size(); next++) {
+      sequence->push_back(next);
+      if (Run(*sequence) && sequence->size() < kLongestSequence) Walk(sequence);
+      sequence->pop_back();
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  uint64_t runs() const { return runs_; }
+
+ private:
+  std::string Names(const std::vector<size_t>& sequence) const {
+    std::string names;
+    for (const size_t action : sequence) names += std::string(actions_[action].name) + "; ";
+    return names;
+  }
+
+  // Whether the last message was accepted.
+  bool Run(const std::vector<size_t>& sequence) {
+    runs_++;
+    MemorySource source(kTheirs);
+    MemoryAccount memory(kMemoryBytes);
+    bool accepted = true;
+    {
+      AnsweringOptions options;
+      options.most_keys_per_range = kMostKeys;
+      options.memory = &memory;
+      AnsweringSide side(&source, options);
+      AnsweringModel model;
+      Hello hello;
+      hello.operation = Operation::kDifference;
+      hello.salt = kSalt;
+      hello.strategy = Strategy::kList;
+      EXPECT_TRUE(side.Receive(Encode(hello)).ok());
+      for (const size_t index : sequence) {
+        const Action& action = actions_[index];
+        const bool expected = action.expected(&model);
+        if (action.message.empty()) {
+          Drained(&side);
+          continue;
+        }
+        const absl::Status status = side.Receive(action.message);
+        accepted = status.ok();
+        EXPECT_EQ(accepted, expected) << Names(sequence) << status;
+        EXPECT_TRUE(accepted || absl::IsInvalidArgument(status)) << Names(sequence) << status;
+      }
+      if (accepted) Drained(&side);
+    }
+    EXPECT_EQ(memory.used_bytes(), 0) << Names(sequence);
+    return accepted;
+  }
+
+  const std::vector<Action> actions_ = AnsweringActions();
+  uint64_t runs_ = 0;
+};
+
+TEST(StateModel, AnsweringSideTakesWhatItsTableAllows) {
+  AnsweringWalk walk;
+  std::vector<size_t> sequence;
+  walk.Walk(&sequence);
+  EXPECT_GT(walk.runs(), 50'000);
+}
+
+// --------------------------------------------------------------------------------- Asking side
+
+const Table kOurs = {{"a1", "x"}, {"a2", "x"}, {"b2", "x"}, {"b9", "x"}, {"c1", "x"}};
+
+// The messages of honest sessions with these sources, and others of their kind.
+std::vector<std::string> AnswersOf(Operation operation, uint64_t keys_per_range) {
+  std::vector<std::string> answers;
+  Settings settings;
+  settings.keys_per_range = keys_per_range;
+  settings.planner.strategy = Strategy::kList;
+  settings.tamper = [&answers](uint64_t, bool to_asking, std::string* message) {
+    if (to_asking) answers.push_back(*message);
+    return true;
+  };
+  const Joined joined = Join(operation, kOurs, kTheirs, settings);
+  EXPECT_TRUE(joined.piped.status.ok()) << joined.piped.status;
+  Facts facts;
+  for (const auto outcome : {Facts::Outcome::kEqual, Facts::Outcome::kWithdrawn}) {
+    facts.outcome = outcome;
+    answers.push_back(Encode(facts));
+  }
+  facts.outcome = Facts::Outcome::kTooLarge;
+  for (const char* key : {"a2", "b5"}) {
+    facts.next_key = key;
+    answers.push_back(Encode(facts));
+  }
+  answers.push_back(Encode(Rows{0, 0, true, ""}));
+  answers.push_back(Encode(Rows{kAbsentRange, 0, true, ""}));
+  return answers;
+}
+
+class AskingWalk {
+ public:
+  explicit AskingWalk(Operation operation, uint64_t keys_per_range)
+      : operation_(operation),
+        keys_per_range_(keys_per_range),
+        answers_(AnswersOf(operation, keys_per_range)),
+        expected_(Expected(operation, kOurs, kTheirs)) {}
+
+  void Walk(std::vector<size_t>* sequence) {
+    for (size_t next = 0; next < answers_.size(); next++) {
+      sequence->push_back(next);
+      if (Run(*sequence) && sequence->size() < kLongestSequence) Walk(sequence);
+      sequence->pop_back();
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  uint64_t runs() const { return runs_; }
+  uint64_t joins_done() const { return joins_done_; }
+
+ private:
+  bool Run(const std::vector<size_t>& sequence) {
+    runs_++;
+    MemorySource source(kOurs);
+    Collector collector;
+    MemoryAccount memory(kMemoryBytes);
+    absl::Status status;
+    {
+      AskingOptions options;
+      options.operation = operation_;
+      options.salt = kSalt;
+      options.keys_per_range = keys_per_range_;
+      options.planner.strategy = Strategy::kList;
+      options.memory = &memory;
+      AskingSide side(&source, &collector, options);
+      Drained(&side);
+      for (const size_t answer : sequence) {
+        status = side.Receive(answers_[answer]);
+        if (!status.ok()) break;
+        Drained(&side);
+      }
+      joins_done_ += status.ok() && side.done();
+      if (status.ok() && side.done()) {
+        EXPECT_EQ(Sorted(collector.result()), expected_);
+      }
+    }
+    // No order of messages makes it commit a row that does not belong to the result.
+    for (const auto& row : collector.result()) {
+      EXPECT_TRUE(std::binary_search(expected_.begin(), expected_.end(), row));
+    }
+    EXPECT_EQ(memory.used_bytes(), 0);
+    return status.ok();
+  }
+
+  static Result Sorted(Result result) {
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+
+  const Operation operation_;
+  const uint64_t keys_per_range_;
+  const std::vector<std::string> answers_;
+  const Result expected_;
+  uint64_t runs_ = 0, joins_done_ = 0;
+};
+
+TEST(StateModel, AskingSideGivesNoWrongRowInAnyOrder) {
+  uint64_t done = 0;
+  for (const Operation operation :
+       {Operation::kIntersection, Operation::kDifference, Operation::kSymmetric}) {
+    for (const uint64_t keys_per_range : {2, 10}) {
+      AskingWalk walk(operation, keys_per_range);
+      std::vector<size_t> sequence;
+      walk.Walk(&sequence);
+      EXPECT_GT(walk.runs(), 20);
+      done += walk.joins_done();
+    }
+  }
+  EXPECT_GT(done, 0);  // the honest order among them
+}
+
+}  // namespace
+}  // namespace rocksieve::join
