@@ -172,7 +172,7 @@ void PinSketch(size_t keys, size_t differences, double estimate_error) {
   size_t bytes = message.size();
   ByteReader in(message);
   pinsketch::Plan received;
-  received.Read(&in, UINT64_MAX);
+  received.Read(&in);
   Stopwatch decoding;
   pinsketch::PartitionedDecoder decoder(received, sides.b);
   decoder.ReadSketch(&in);

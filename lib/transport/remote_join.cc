@@ -9,7 +9,9 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
+#include "join/memory_account.h"
 #include "join/rows/interval_text.h"
+#include "join/sort/temporary_file.h"
 #include "transport/cancellable_source.h"
 #include "transport/status.h"
 #include "transport/strategy.h"
@@ -115,8 +117,10 @@ class RemoteJoin {
     report_->attempts++;
     server_failed_ = false;
     const std::string asked_for = view_;
+    MemoryAccount memory(options_.memory_bytes);
+    const DriveLimits limits = LimitsWithin(&memory);
     absl::StatusOr<std::unique_ptr<RemoteSession>> remote = RemoteSession::Start(
-        remote_, options_.request, view_, options_.strategy, cancellation_, options_.limits);
+        remote_, options_.request, view_, options_.strategy, cancellation_, limits);
     started_ = remote.ok();
     if (!remote.ok()) return remote.status();
     view_ = (*remote)->view().name;
@@ -126,7 +130,12 @@ class RemoteJoin {
       if (!status.ok()) return status;
     }
     AskingOptions asking = options_.asking;
-    asking.most_message_bytes = options_.limits.most_message_bytes;
+    asking.memory = &memory;
+    asking.most_message_bytes = limits.most_message_bytes;
+    asking.ready.most_bytes = std::min(asking.ready.most_bytes, options_.memory_bytes / 4);
+    asking.keys_are_unique = options_.request.on.empty() || options_.request.on == "key";
+    // What waits for a proof never fills a disk.
+    asking.most_unproven_bytes = std::min(asking.most_unproven_bytes, FreeBytes("") / 2);
     asking.interval = *rest_;
     // What sessions share they share from the start: one that was broken is on its own.
     asking.shared = std::exchange(shared_, nullptr);
@@ -148,6 +157,18 @@ class RemoteJoin {
     server_failed_ = session.other_side_failed();
     // All is proven and with the sink; how the stream ended does not matter any more.
     return rest_ ? status : absl::OkStatus();
+  }
+
+  DriveLimits LimitsWithin(MemoryAccount* memory) const {
+    DriveLimits limits = options_.limits;
+    const uint64_t bytes = options_.memory_bytes;
+    limits.memory = memory;
+    limits.most_message_bytes = std::min(limits.most_message_bytes, bytes / 4);
+    limits.most_unanswered_bytes = std::min(limits.most_unanswered_bytes, bytes);
+    Exchange::Limits* const exchange = &limits.exchange;
+    exchange->most_arrived_bytes = std::min<size_t>(exchange->most_arrived_bytes, bytes / 8);
+    exchange->most_pending_bytes = std::min<size_t>(exchange->most_pending_bytes, bytes / 8);
+    return limits;
   }
 
   absl::Status Resume() {

@@ -23,6 +23,9 @@ struct RemoteJoinOptions {
   ViewRequest request;
   std::string strategy;  // empty: the planner's choice
   DriveLimits limits;
+  // Of all that the server makes this side keep, its keys of the open ranges among it. Messages and
+  // queues are limited to parts of it.
+  uint64_t memory_bytes = uint64_t{1} << 30;
   bool keep_ranges = false;  // in the report, which else has only what they add up to
   int most_attempts = 4;     // without a range finished in between
   std::chrono::milliseconds first_pause{500};    // before the second attempt; doubles, up to 10 s

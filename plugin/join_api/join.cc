@@ -84,6 +84,7 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.asking.keys_per_range = options.keys_per_range;
   remote.asking.planner.most_round_trips = options.most_round_trips;
   remote.asking.most_bytes = options.most_bytes;
+  remote.memory_bytes = options.memory_bytes;
   remote.request = {peer.column_family, peer.on};
   remote.strategy = options.strategy;
   remote.limits.exchange.silence = options.silence;

@@ -1,5 +1,6 @@
 #include "join/join_command.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -39,6 +40,7 @@ struct Flags {
   int silence_seconds = 120;
   std::string explain;  // "plan", "analyze" or nothing
   int largest_row_mib = 256;
+  int memory_mib = 1024;
   bool progress = false;
   bool json = false;
 };
@@ -58,6 +60,8 @@ absl::Status Complete(Flags* flags) {
   run->security = SecurityOf(flags->security, "client");
   run->remote.asking.ready.decode_builtin = join::DecodeBuiltinFilter;
   run->remote.asking.most_row_bytes = uint64_t(flags->largest_row_mib) << 20;
+  run->remote.memory_bytes = uint64_t(flags->memory_mib) << 20;
+  run->sort_memory_bytes = std::min<size_t>(run->sort_memory_bytes, run->remote.memory_bytes / 2);
   run->remote.keep_ranges = flags->explain == "analyze";
   run->remote.limits.exchange.silence = std::chrono::seconds(flags->silence_seconds);
   const bool rows = run->remote.asking.operation != join::Operation::kCount;
@@ -244,6 +248,8 @@ void AddFlags(CLI::App* parser, Flags* flags) {
          "seconds until a silent server is given up. Default: 120");
   number("--attempts", &run->remote.most_attempts, 1000,
          "until a broken connection is given up. Default: 4");
+  number("--memory", &flags->memory_mib, 1 << 20,
+         "MiB for each server's part of the join, of what it makes this side keep. Default: 1024");
   number("--largest-row", &flags->largest_row_mib, 1 << 20,
          "MiB, key and value; larger ones of the servers are refused. Default: 256");
   parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")

@@ -36,6 +36,7 @@ class PlanSession final : public join::Session {
 
   absl::Status Receive(std::string_view message) override;
   absl::StatusOr<std::string> Next() override;
+  bool always_hears() const override { return true; }
   bool done() const override { return done_; }
 
   // REQUIRES: done() without an error.

@@ -76,6 +76,10 @@ struct JoinOptions {
   // Keys of a range, at most: the unit of memory, and of going on after the connection broke. The
   // peer may ask for smaller ones.
   uint64_t keys_per_range = uint64_t{1} << 20;
+  // Of all that a peer makes this side keep, its own keys of the ranges under way among it; for each
+  // of several peers. Beyond it the join ends with Status::Busy. At least 8 MiB; rows larger than
+  // half of it do not fit.
+  uint64_t memory_bytes = uint64_t{1} << 30;
   // That a range may take, from 1 to 32; wrong estimates may take two more. Fewer cost bytes: 5 to
   // 20 %, where half or less is in common.
   int most_round_trips = 4;

@@ -6,17 +6,30 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
 namespace rocksieve::join {
+namespace {
+
+std::string Chosen(const std::string& directory) {
+  const char* const named = std::getenv("TMPDIR");
+  return !directory.empty() ? directory : named != nullptr && named[0] != '\0' ? named : "/tmp";
+}
+
+}  // namespace
+
+uint64_t FreeBytes(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(Chosen(directory), error);
+  return error ? 0 : space.available;
+}
 
 absl::StatusOr<std::unique_ptr<TemporaryFile>> TemporaryFile::Create(const std::string& directory) {
-  const char* const named = std::getenv("TMPDIR");
-  const std::string chosen = !directory.empty()                     ? directory
-                             : named != nullptr && named[0] != '\0' ? named
-                                                                    : "/tmp";
+  const std::string chosen = Chosen(directory);
   std::string path = chosen + "/rocksieve-XXXXXX";
   const int descriptor = mkostemp(path.data(), O_CLOEXEC);
   if (descriptor < 0) {

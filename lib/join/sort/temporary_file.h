@@ -12,6 +12,9 @@
 
 namespace rocksieve::join {
 
+// What is free for files in a directory, as TemporaryFile::Create() has it; 0 if nobody can tell.
+uint64_t FreeBytes(const std::string& directory);
+
 // Thread safety: reading may be done from any thread, once nothing is appended any more.
 class TemporaryFile {
  public:
