@@ -1,0 +1,177 @@
+// A whole session with a hostile asking side: an honest one on a second set of rows, whose messages
+// are lost, repeated, reordered, changed and joined by others on their way (hostile_wire.h).
+//
+// Oracle. Whatever arrives, what the answering side says is true of its rows:
+//   1. Facts have the sum of just its keys in the range that was opened, up to the next key if that
+//      is too large, and say that both sides are equal only of sums that are.
+//   2. Rows with keys are of its keys in a range that was opened under that number, with their
+//      values, in order.
+//   3. An error says something, and is the last word.
+// And memory: what is allocated stays below the account's limit and a slack for what is no matter
+// of the other side, however many messages it sends and however few it takes.
+#include <map>
+#include <optional>
+
+#include "hash/key_hash128.h"
+#include "hostile_wire.h"
+#include "join/rows/counting_sink.h"
+#include "join/rows/row_batch.h"
+#include "memory_watch.h"
+#include "session_case.h"
+
+namespace rocksieve::fuzz {
+namespace {
+
+constexpr uint64_t kAccountBytes = 8 << 20;
+constexpr size_t kSlackBytes = 32 << 20;
+constexpr int kMostMessages = 3000;
+
+// What the answering side was told, and whether what it says fits.
+class Witness {
+ public:
+  explicit Witness(const SessionCase& session) : session_(session) {}
+
+  void Arrives(const std::string& message) {
+    const absl::StatusOr<join::Message> decoded = join::Decode(message);
+    if (!decoded.ok()) return;
+    if (const auto* hello = std::get_if<join::Hello>(&*decoded)) {
+      if (!hello_) hello_ = *hello;
+    }
+    if (const auto* open = std::get_if<join::Open>(&*decoded)) {
+      opened_[{open->range, open->attempt}].push_back(*open);
+    }
+  }
+
+  void Says(const std::string& message) {
+    const absl::StatusOr<join::Message> decoded = join::Decode(message);
+    FUZZ_CHECK(decoded.ok());
+    if (const auto* facts = std::get_if<join::Facts>(&*decoded)) FUZZ_CHECK(IsTrue(*facts));
+    if (const auto* rows = std::get_if<join::Rows>(&*decoded)) Check(*rows);
+  }
+
+ private:
+  SetSum SumOf(const join::KeyInterval& interval, uint64_t range, uint32_t attempt) const {
+    const uint64_t salt = join::RangeSalt(hello_->salt, range, attempt);
+    const SetSummer summer(salt);
+    SetSum sum;
+    for (const auto& [key, values] : session_.there->table()) {
+      if (interval.Contains(key)) summer.Add(HashKey128(key, salt), &sum);
+    }
+    return sum;
+  }
+
+  // Of one of the openings with this number.
+  bool IsTrue(const join::Facts& facts) const {
+    const auto opened = opened_.find({facts.range, facts.attempt});
+    if (opened == opened_.end()) return false;
+    for (const join::Open& open : opened->second) {
+      join::KeyInterval interval = open.interval;
+      if (facts.outcome == join::Facts::Outcome::kTooLarge) interval.end = facts.next_key;
+      // Of filters that are withdrawn, nothing more is to be known.
+      if (facts.outcome == join::Facts::Outcome::kWithdrawn) return true;
+      if (!(SumOf(interval, facts.range, facts.attempt) == facts.sum)) continue;
+      if (facts.outcome == join::Facts::Outcome::kEqual && !(open.sum == facts.sum)) continue;
+      return true;
+    }
+    return false;
+  }
+
+  bool IsOpened(const join::Rows& rows, std::string_view key) const {
+    const auto opened = opened_.find({rows.range, rows.attempt});
+    if (opened == opened_.end()) return false;
+    return std::any_of(opened->second.begin(), opened->second.end(),
+                       [&](const join::Open& open) { return open.interval.Contains(key); });
+  }
+
+  void Check(const join::Rows& rows) {
+    if (rows.range == join::kAbsentRange || join::SendsMatched(hello_->operation)) return;
+    if (reader_ == nullptr) {
+      reader_ = std::make_unique<join::RowBatchReader>(/*with_keys=*/true);
+      last_key_.clear();
+    }
+    const absl::Status status = reader_->Read(rows.batch, [&](const join::Row& row, bool new_key) {
+      FUZZ_CHECK(!new_key || row.key > last_key_);
+      last_key_ = row.key;
+      FUZZ_CHECK(IsOpened(rows, row.key));
+      const auto found = session_.there->table().find(last_key_);
+      FUZZ_CHECK(found != session_.there->table().end());
+      FUZZ_CHECK(std::find(found->second.begin(), found->second.end(), row.value) !=
+                 found->second.end());
+      return absl::OkStatus();
+    });
+    FUZZ_CHECK(status.ok());
+    if (rows.last) reader_.reset();
+  }
+
+  const SessionCase& session_;
+  std::optional<join::Hello> hello_;
+  std::map<std::pair<uint64_t, uint32_t>, std::vector<join::Open>> opened_;
+  std::unique_ptr<join::RowBatchReader> reader_;  // of the range whose rows come
+  std::string last_key_;
+};
+
+void Run(Choices* choices, const SessionCase& session) {
+  join::CountingSink sink;
+  join::AskingSide asking(session.here.get(), &sink, session.asking);
+  join::AnsweringSide answering(session.there.get(), session.answering);
+  HostileWire wire(choices);
+  Witness witness(session);
+  // The other side may leave what is said where it is, for a while.
+  const uint64_t answers_taken = choices->UpTo(3);
+  bool asking_goes_on = true, answering_goes_on = true;
+  const auto arrive = [&](const std::vector<std::string>& messages) {
+    for (const std::string& message : messages) {
+      if (!answering_goes_on) return;
+      witness.Arrives(message);
+      const absl::Status status = answering.Receive(message);
+      FUZZ_CHECK(status.ok() || !status.message().empty());
+      answering_goes_on = status.ok();
+    }
+  };
+  for (int number = 0; number < kMostMessages && answering_goes_on; number++) {
+    bool any = false;
+    for (; asking_goes_on && number < kMostMessages; number++) {
+      const absl::StatusOr<std::string> message = asking.Next();
+      asking_goes_on = message.ok();
+      if (!message.ok() || message->empty()) break;
+      any = true;
+      arrive(wire.Deliver(*message));
+    }
+    if (!any) {
+      const std::vector<std::string> more = wire.DeliverMore();
+      any = !more.empty();
+      arrive(more);
+    }
+    for (uint64_t taken = 0; answering_goes_on; taken++) {
+      if (answers_taken > 0 && taken == answers_taken && any) break;
+      const absl::StatusOr<std::string> message = answering.Next();
+      answering_goes_on = message.ok();
+      if (!message.ok() || message->empty()) break;
+      any = true;
+      witness.Says(*message);
+      if (asking_goes_on) asking_goes_on = asking.Receive(*message).ok();
+      if (++number > kMostMessages) break;
+    }
+    if (!any) break;
+  }
+}
+
+// Both sides' options have it once all is charged.
+template <typename Options>
+void Charge(Options* options, join::MemoryAccount* account) {
+  if constexpr (requires { options->memory; }) options->memory = account;
+}
+
+}  // namespace
+}  // namespace rocksieve::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocksieve::fuzz;
+  Choices choices(data, size);
+  SessionCase session(&choices);
+  rocksieve::join::MemoryAccount account(kAccountBytes);
+  Charge(&session.answering, &account);
+  const MemoryWatch watch(kAccountBytes + kSlackBytes);
+  Run(&choices, session);
+  return 0;
+}

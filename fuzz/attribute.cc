@@ -1,0 +1,89 @@
+// What rows are joined on: expressions from a command line, JSON values of rows, and lines of text.
+// The first byte chooses which.
+//
+// Oracle: an expression's text is read as the same expression; a JSON scalar is that which another
+// parser finds; an escaped line gives back its row.
+#include "join/attribute/attribute.h"
+
+#include <nlohmann/json.hpp>
+
+#include "join/attribute/json_pointer.h"
+#include "join/text/tsv.h"
+#include "target.h"
+
+namespace rocksieve::join {
+namespace {
+
+using fuzz::Choices;
+using Json = nlohmann::json;
+
+void ParseExpression(Choices* choices) {
+  const fuzz::ExactCopy text(choices->String()), key(choices->String()), value(choices->Rest());
+  const absl::StatusOr<Attribute> attribute = Attribute::Parse(text.view());
+  if (!attribute.ok()) return FUZZ_CHECK(!attribute.status().message().empty());
+  const absl::StatusOr<Attribute> again = Attribute::Parse(attribute->text());
+  FUZZ_CHECK(again.ok() && again->text() == attribute->text());
+  std::string first, second;
+  const bool has = attribute->Extract({key.view(), value.view()}, &first);
+  FUZZ_CHECK(has == again->Extract({key.view(), value.view()}, &second));
+  FUZZ_CHECK(!has || first == second);
+}
+
+void FindInJson(Choices* choices) {
+  const fuzz::ExactCopy text(choices->String()), json(choices->Rest());
+  const absl::StatusOr<JsonPointer> pointer = JsonPointer::Parse(text.view());
+  if (!pointer.ok()) return;
+  std::string scalar;
+  const bool found = pointer->Find(json.view(), &scalar);
+  const Json document = Json::parse(json.view(), nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded()) return;  // or has a number that is no finite double
+  const Json* place = nullptr;
+  try {
+    const Json::json_pointer other{std::string(text.view())};
+    if (document.contains(other)) place = &document.at(other);
+  } catch (const Json::exception&) {
+    return;  // an index that is none, which we take for no place
+  }
+  const bool expected = place != nullptr && !place->is_null() && !place->is_structured();
+  FUZZ_CHECK(found == expected);
+  if (!found) return;
+  if (place->is_string()) FUZZ_CHECK(scalar == place->get_ref<const std::string&>());
+  if (place->is_boolean()) FUZZ_CHECK(scalar == (place->get<bool>() ? "true" : "false"));
+  if (place->is_number_integer()) FUZZ_CHECK(scalar == place->dump());
+}
+
+void ParseLine(Choices* choices) {
+  const TextFormat format = choices->Flag() ? TextFormat::kEscaped : TextFormat::kPlain;
+  const fuzz::ExactCopy line(choices->Rest());
+  LineParser parser(format);
+  Row row;
+  if (!parser.Parse(line.view(), &row)) return;
+  std::string written;
+  AppendEscapedForTsv(row.key, &written);
+  written += '\t';
+  AppendEscapedForTsv(row.value, &written);
+  FUZZ_CHECK(written.find('\n') == std::string::npos);
+  LineParser again(TextFormat::kEscaped);
+  Row second;
+  FUZZ_CHECK(again.Parse(written, &second));
+  FUZZ_CHECK(second.key == row.key && second.value == row.value);
+}
+
+}  // namespace
+}  // namespace rocksieve::join
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocksieve::join;
+  rocksieve::fuzz::Choices choices(data, size);
+  switch (choices.UpTo(2)) {
+    case 0:
+      ParseExpression(&choices);
+      break;
+    case 1:
+      FindInJson(&choices);
+      break;
+    default:
+      ParseLine(&choices);
+  }
+  return 0;
+}

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Writes the first inputs of each target into fuzz/corpus: from the golden files, from the examples
+of docs/protocol.md and from the encoders in tests/python. What libFuzzer added to a corpus
+(`./run fuzz --minimize`) and what was found stays where it is.
+
+    fuzz/make_seeds.py [ROCKSIEVE]
+
+ROCKSIEVE, the command (build/bin/rocksieve), makes the databases of which table files, OPTIONS and
+LOG are inputs; without it, those inputs stay as they are.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+CORPUS = ROOT / "fuzz/corpus"
+sys.path.insert(0, str(ROOT / "tests/python"))
+
+import sketch_format as f  # noqa: E402
+
+MOST_BYTES = 6000  # of one input: larger ones take long and find no more
+
+
+def write(target, name, data):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    if len(data) <= MOST_BYTES:
+        (folder / f"seed-{name}").write_bytes(data)
+
+
+def golden(folder):
+    for path in sorted((ROOT / "tests/golden" / folder).glob("*.hex")):
+        yield path.stem, bytes.fromhex("".join(path.read_text().split()))
+
+
+def string(data):
+    """As Choices::String() reads it."""
+    if len(data) < 255:
+        return bytes([len(data)]) + data
+    return b"\xff" + len(data).to_bytes(2, "big") + data
+
+
+def short(value, width):
+    return value.to_bytes(width, "big")
+
+
+def filter_blocks():
+    for name, block in golden(""):
+        write("filter_block", name, b"\1" + block)
+        if "one_key" in name or "salted" in name:
+            write("filter_block", f"as_is_{name}", b"\0" + block)
+
+
+def filter_builds():
+    for family in range(3):
+        for options, bits in ((0, 36), (1, 4), (3, 100)):
+            keys = b"".join(string(key) + bytes([similar])
+                            for key, similar in ((b"key", 200), (b"", 0), (b"apple", 3)))
+            write("filter_build", f"{family}_{options}", bytes([family, options, bits, 85]) + keys)
+            write("filter_build", f"{family}_{options}_none", bytes([family, options, bits, 85]))
+
+
+def specs():
+    for i, text in enumerate((
+            "rocksieve.bloom:10", "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:0.1%",
+            "rocksieve.ribbon:10:salted:verified", "rocksieve.bloom:1:thorough:own-name",
+            "rocksieve.auto:10", "rocksieve.auto:10:bloom+cuckoo:salted",
+            "rocksieve.auto:12:read-ns-200000:ribbon-ns-80", "rocksieve.bloom:", "rocksieve.",
+            "bloomfilter:10:false", "ribbonfilter:10:-1", "rocksdb.internal.FastLocalBloomFilter:9",
+            "none", "nullptr", "")):
+        write("spec", str(i), text.encode())
+        write("policy_spec", str(i), text.encode())
+
+
+def toolbox():
+    for name, frame in golden("toolbox"):
+        write("toolbox", name, bytes([frame[5], 1]) + frame[14:-8])
+        write("toolbox", f"as_is_{name}", bytes([frame[5], 0]) + frame)
+
+
+def messages():
+    page = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
+    rows = re.search(r"\| message \| bytes \|\n\|---\|---\|\n((?:\|.*\n)*)", page).group(1)
+    for name, data in re.findall(r"\| ([a-z ]+) \| `([0-9a-f]+)` \|", rows):
+        message = bytes.fromhex(data)
+        write("messages", name.replace(" ", "_"), b"\1" + message[:-4])
+        write("messages", "as_is_" + name.replace(" ", "_"), b"\0" + message)
+    turns = re.search(r"\| strategy, part \| bytes \|\n\|---\|---\|\n((?:\|.*\n)*)", page).group(1)
+    for name, data in re.findall(r"\| ([a-z0-9 ]+) \| `([0-9a-f]+)` \|", turns):
+        write("messages", "turn_" + name.replace(" ", "_"), b"\1\5\0" + bytes.fromhex(data))
+
+
+def lists():
+    numbers = f.sorted_numbers([5, 100, 100, 260, 1000], 7, [1, 2, 3, 0, 1], 2)
+    write("lists", "sorted", b"\0" + bytes([2]) + short(1 << 20, 8) + short(1000, 3) + numbers)
+    write("lists", "flags", b"\1" + short(100, 3) + bytes.fromhex("03031ba3d0"))
+    write("lists", "hashes", b"\2\0" + short(1000, 3)
+          + bytes.fromhex("03088d3601144716e3dce2db42" "05"))
+    write("lists", "raw", b"\3" + short(5000, 3) + b"\1" + b"some text " * 20)
+    keys = b"\0\5apple\3\3ly\0\4pear"
+    write("lists", "keys", b"\4" + short(100, 2) + short(100, 2) + b"\1" + keys)
+    rows = b"\5\0\5apple" + b"vv" + b"\4" + b"ww" + b"\3\1\4vocad" + b"x"
+    write("lists", "rows", b"\5\1" + short(len(rows) // 2, 2) + b"\1" + rows)
+    write("lists", "rows_without_keys", b"\5\0" + short(3, 2) + b"\1" + b"\5vv\4ww\3x")
+    write("lists", "packed", b"\6\5applevalue")
+
+
+def sketches():
+    multiples = [i * f.GOLDEN & f.M64 for i in range(1, 60)]
+    for groups, raw, parity in ((5, 1, [3, 5]), (1, 4, []), (9, 2, [9, 4, 4, 2])):
+        sketch = f.PinSketch(multiples, 10, groups, raw, parity)
+        message = sketch.plan() + sketch.sketch()
+        more = sketch.answer([(raw + 1, 2), (raw + 2, 3)])
+        for keys in (0, 20):
+            write("sketches", f"pin_{groups}_{keys}", bytes([0, keys]) + string(message) + more)
+    write("sketches", "request", bytes([1, 100, 20]) + string(b"\2\2\1\4\2") + string(b"\1\3\x20"))
+    own = [f.splitmix64(7, i) for i in range(100)]
+    cells = f.rateless_cells(own[3:] + multiples[:2], 20)
+    write("sketches", "rateless", bytes([2, 32, 100]) + string(cells))
+    write("sketches", "rateless_equal", bytes([2, 32, 0]) + string(f.rateless_cells([], 2)))
+    narrow = f.rateless_cells([h & (1 << 40) - 1 for h in own[1:]], 8, 40)
+    write("sketches", "rateless_narrow", bytes([2, 8, 100]) + string(narrow))
+    write("sketches", "iblt", bytes([3, 3, 100]) + f.iblt(own[2:] + multiples[:1], 16))
+    write("sketches", "kmv", b"\4" + short(1000, 2) + bytes([64, 100])
+          + f.k_minimum_values(multiples, 64, 0, 58))
+    write("sketches", "kmv_rounded", b"\4" + short(1000, 2) + bytes([64, 100])
+          + f.k_minimum_values(multiples, 16, 0x35, 7))
+    write("sketches", "estimator", b"\5" + short(7, 2) + bytes([100])
+          + f.difference_estimator(multiples, 8, 3))
+
+
+def ready_filters():
+    blocks = dict(golden(""))
+    stream = b""
+    for smallest, largest, kind, block in (
+            (b"a", b"c", 1, blocks["bloom_one_key"]), (b"b", b"z", 2, b"xyz1"), (b"k", b"k", 0, b""),
+            (b"m", b"zz", 1, b"damaged")):
+        fields = bytes([kind]) + string(smallest) + string(largest) + block
+        stream += f.varint(len(fields)) + fields
+    for piece in (0, 6, 255):
+        write("ready_filters", f"by_{piece}", bytes([piece]) + stream)
+
+
+def attributes():
+    document = (b'{"a": {"b": [1, -2.50e3, "text", true, null, {"c~/": 1e400}]}, "a": {"b": [7]},'
+                b' "u": "\\u00e9\\ud83d\\ude00", "": 18446744073709551615}')
+    for i, pointer in enumerate((b"/a/b/0", b"/a/b/5/c~0~1", b"/u", b"/", b"", b"/a/b/01", b"x")):
+        write("attribute", f"json_{i}", b"\1" + string(pointer) + document)
+    for i, text in enumerate((b"key", b"value.json(/a/b/0)", b"value.field(|,3)", b"key.bytes(2,8)",
+                              b"key.bytes(-4,4).uint_be()", b"@name", b"value.json(/u).bytes(0,2)")):
+        write("attribute", f"expression_{i}", b"\0" + string(text) + string(b"a key of bytes")
+              + (document if b"json" in text else b"one|two|three"))
+    write("attribute", "line_plain", b"\2\0key\tvalue")
+    write("attribute", "line_escaped", b"\2\1k\\\\e\\ty\\0\tval\\nue\\r")
+
+
+def frames():
+    write("frames", "two", b"\7" + b"\3abc" + b"\5hello" + f.varint(300) + b"x" * 300)
+    write("frames", "too_long", b"\xff" + f.varint(5000) + b"y")
+
+
+def sessions():
+    # SessionCase's choices, then steps of HostileWire.
+    for operation in range(5):
+        for strategy in range(10):
+            case = (bytes([operation, strategy, 3, 9]) + short(40, 2) + short(300, 2)
+                    + bytes([60 + strategy, 12, 15, 45 if strategy in (0, 9) else 0,
+                             128 if strategy % 3 == 1 else 5]))
+            write("asking_session", f"{operation}_{strategy}", case)
+            write("answering_session", f"{operation}_{strategy}", case + b"\0")
+    programs = {
+        "repeat": b"\2" * 6, "hold": b"\0\3\0\3\0\3\0", "earlier": b"\0\0\5\0\5\1\5\2\4\1",
+        "bytes": b"\x08\x02\x05\x01" * 4, "wrong_check": b"\0\x09\x02\x05\x01",
+        "field": b"\0" + b"\x0a\x04\x00" * 6, "part": b"\0\0" + b"\x0b\x00\x03\x01\x00\x07" * 6,
+        "drop": b"\0\0\0\1", "made_up": b"\0\0\6\0\0\0\0\0\0\6\1\0\0\6\0\0\0\0\0\0"}
+    for name, program in programs.items():
+        for strategy in (0, 2, 7):
+            case = (bytes([(strategy + len(name)) % 5, strategy, 3, 9]) + short(40, 2)
+                    + short(300, 2) + bytes([60, 12, 15, 45 if strategy == 0 else 0, 5]))
+            write("asking_session", f"{name}_{strategy}", case + program)
+            write("answering_session", f"{name}_{strategy}", case + b"\0" + program)
+
+
+def take_varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def places(file):
+    """Names of a table file's meta blocks, and their bytes."""
+    footer = file[-53:]
+    offset, at = take_varint(footer, 1)
+    size, at = take_varint(footer, at)
+    index, at, key, found = file[offset:offset + size], 0, b"", {"meta_index": file[offset:offset + size]}
+    restarts = 4 + 4 * int.from_bytes(index[-4:], "little")
+    while at < len(index) - restarts:
+        shared, at = take_varint(index, at)
+        own, at = take_varint(index, at)
+        value_bytes, at = take_varint(index, at)
+        key = key[:shared] + index[at:at + own]
+        begin, after = take_varint(index, at + own)
+        length, after = take_varint(index, after)
+        at += own + value_bytes
+        found[key.decode()] = file[begin:begin + length]
+    return found
+
+
+def databases(command):
+    specs = {"bloom": "rocksieve.bloom:10", "cuckoo": "rocksieve.cuckoo:12",
+             "ribbon": "rocksieve.ribbon:10", "builtin_bloom": "bloomfilter:10",
+             "builtin_ribbon": "ribbonfilter:10", "auto": "rocksieve.auto:10", "none": "none"}
+    lines = b"".join(b"key%d\tvalue%d\n" % (i, i) for i in range(100, 140))
+    for name, spec in specs.items():
+        for partitioned in (False, True):
+            with tempfile.TemporaryDirectory() as folder:
+                database = pathlib.Path(folder) / "db"
+                subprocess.run([command, "load", f"--db={database}", f"--spec={spec}", "--input=-"]
+                               + ["--partitioned"] * partitioned, input=lines, check=True,
+                               stdout=subprocess.DEVNULL)
+                kind = name + "_partitioned" * partitioned
+                table = next(database.glob("*.sst")).read_bytes()
+                write("sst_file", kind, b"\1" + table)
+                for block, data in places(table).items():
+                    if block.startswith("fullfilter.") and name.startswith("builtin"):
+                        write("builtin_filter", kind, b"\0" + short(40, 8) + data)
+                    if block in ("meta_index", "rocksdb.properties") or block.startswith("part"):
+                        write("sst_block", f"{kind}_{block.split('.')[0]}", data)
+                if partitioned:
+                    continue
+                # Only what doctor looks for, and nothing of the machine.
+                options = sorted(database.glob("OPTIONS-*"))[-1].read_text()
+                wanted = ("[", "  filter_policy", "  comparator", "  max_open", "  block_cache",
+                          "  rocksdb_version")
+                write("options_file", kind, "".join(
+                    line + "\n" for line in options.splitlines() if line.startswith(wanted)).encode())
+                log = [line for line in (database / "LOG").read_text().splitlines()
+                       if re.search(r"RocksDB version|Options for column|filter_policy:|block_cache|"
+                                    r"capacity|num_shard_bits|prepopulate|rocksieve:", line)]
+                log += ["STATISTICS:", "[db/db_impl.cc:1] STATISTICS:",
+                        " rocksdb.block.cache.hit COUNT : 17"]
+                write("log_file", kind, ("\n".join(log).replace(str(database), "/db") + "\n").encode())
+    empty = bytes(64) + bytes([0xFF, 0, 6, 0, 0])
+    write("builtin_filter", "new_bloom_by_hand", b"\0" + short(40, 8) + empty)
+    write("builtin_filter", "legacy_by_hand", b"\0" + short(40, 8) + bytes(64) + b"\6\1\0\0\0")
+    for name, block in golden(""):
+        if "one_key" in name or "small" in name:
+            write("builtin_filter", f"ours_{name}", b"\0" + short(40, 8) + block)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        databases(sys.argv[1])
+    for make in (filter_blocks, filter_builds, specs, toolbox, messages, lists, sketches,
+                 ready_filters, attributes, frames, sessions):
+        make()
