@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""`rocksieve join` against servers that keep no rules: it ends by itself with a clear error, or is
+right; it never has more than its limit in memory, writes no row that is not proven, and leaves
+nothing on the disk.
+
+The cases are those of integration/hostile: build/bin/hostile_server --list."""
+
+import concurrent.futures
+import os
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from environment import BUILD, SEED, run_ok
+from join_support import MIB, JoinSandbox
+
+HOSTILE_SERVER = BUILD / "bin" / "hostile_server"
+SLACK = 64 * MIB  # beside --memory: the program itself, and what it reads of the database
+MOST_DISK = 64 * MIB
+LIMITS = (8, 64, 256)
+
+ROWS = ["difference", "intersection"]
+# Case: the strategy and the operations with which it is met.
+AT_ALL_LIMITS = {
+    "marks-of-400000": ("sketch", ["difference"]),
+    "marks-of-1500000": ("sketch", ["difference"]),
+    "sketch-of-30000": ("sketch", ["difference"]),
+    "sketch-of-100000": ("sketch", ["difference"]),
+    "symbols-of-many": ("symbols", ["difference"]),
+    "wishes-for-symbols": ("symbols", ["difference"]),
+    "list-of-60MB": ("list", ["difference"]),
+    "most-keys": ("sketch", ["difference"]),
+    "falling-keys": ("auto", ["difference"]),
+    "filters-of-huge-fences": ("sst-filters", ["difference"]),
+    "half-message-60MB": ("auto", ["difference"]),
+    "row-of-200MB": ("auto", ROWS),
+}
+AT_THE_SMALLEST = {
+    "honest": ("auto", ROWS),
+    "silent": ("auto", ["difference"]),
+    "byte-by-byte": ("auto", ["difference"]),
+    "half-message-2MB": ("auto", ["difference"]),
+    "empty-pieces-forever": ("auto", ["difference"]),
+    "marks-of-30000": ("sketch", ["difference"]),
+    "marks-of-100000": ("sketch", ["difference"]),
+    "marks-of-4294967295": ("sketch", ["difference"]),
+    "sketch-of-400000": ("sketch", ["difference"]),
+    "sketch-of-1500000": ("sketch", ["difference"]),
+    "sketch-of-4294967295": ("sketch", ["difference"]),
+    "keys-bomb": ("keys", ["difference"]),
+    "largest-answer": ("auto", ["difference"]),
+    "largest-facts": ("auto", ["difference"]),
+    "no-keys-in-a-range": ("auto", ["difference"]),
+    "small-rows-forever": ("auto", ROWS),
+    "rows-of-one-key-forever": ("auto", ROWS),
+    "row-of-a-terabyte": ("auto", ROWS),
+    "rows-that-unpack-to-much": ("auto", ["difference"]),
+    "new-keys-forever": ("auto", ["intersection"]),
+    "two-rows-of-one-key": ("auto", ROWS),
+    "absent-rows-forever": ("auto", ROWS),
+    "unasked-rows": ("auto", ["difference"]),
+}
+SILENT = ["silent", "half-message-2MB", "half-message-60MB", "byte-by-byte"]
+RANDOM_SESSIONS = 16
+AT_ONCE = 2
+MOST_SECONDS = 30  # on a loaded machine; what never ends by itself would take 60
+
+
+class DiskWatch:
+    """The most that was in a directory."""
+
+    def __init__(self, directory):
+        self.directory, self.most, self.over = directory, 0, threading.Event()
+        self.thread = threading.Thread(target=self._watch)
+        self.thread.start()
+
+    def _watch(self):
+        while not self.over.wait(0.05):
+            sizes = [os.stat(path).st_blocks * 512 for path in self._files()]
+            self.most = max(self.most, sum(sizes))
+
+    def _files(self):
+        for name in os.listdir(self.directory):
+            path = os.path.join(self.directory, name)
+            if os.path.exists(path):
+                yield path
+
+    def end(self):
+        self.over.set()
+        self.thread.join()
+        return self.most
+
+
+class JoinHostileServersTest(JoinSandbox):
+    KEYS = 10000
+
+    def setUp(self):
+        super().setUp()
+        self.server = subprocess.Popen(
+            [HOSTILE_SERVER, self.class_directory / "right.rows"], stdout=subprocess.PIPE,
+            text=True)
+        self.addCleanup(self.server.wait)
+        self.addCleanup(self.server.kill)
+        self.addCleanup(self.server.stdout.close)
+        self.port = int(self.server.stdout.readline().rsplit(":", 1)[1])
+        self.expected = {
+            "difference": [f"{key}\tright {key}" for key in self.only_right],
+            "intersection": [f"{key}\tright {key}" for key in self.both],
+        }
+
+    def play(self, memory, case, strategy, operation):
+        """What went wrong."""
+        with tempfile.TemporaryDirectory(dir=self.directory) as directory:
+            watch = DiskWatch(directory)
+            output = os.path.join(directory, "rows")
+            command = self.join_command(
+                [self.port], operation, f"--remote-column-family={case}", f"--output={output}",
+                f"--strategy={strategy}", "--attempts=1", f"--silence={1 if case in SILENT else 10}", "--timeout=60",
+                f"--memory={memory}")
+            begin = time.monotonic()
+            # Not through `run`: what it took is what wait4 says.
+            with tempfile.TemporaryFile("w+", errors="backslashreplace") as errors:
+                client = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors,
+                                          env={**os.environ, "TMPDIR": directory})
+                alarm = threading.Timer(90, client.kill)
+                alarm.start()
+                _, status, usage = os.wait4(client.pid, 0)
+                alarm.cancel()
+                client.returncode = code = os.waitstatus_to_exitcode(status)
+                errors.seek(0)
+                said = errors.read()
+            seconds = time.monotonic() - begin
+            disk = watch.end()
+            rows = None
+            if os.path.exists(output):
+                with open(output, encoding="utf-8") as lines:
+                    rows = lines.read().splitlines()
+            left = [name for name in os.listdir(directory) if name != "rows"]
+        return self.judge(code, said, rows, operation) + [
+            what for what, is_so in [
+                (f"{usage.ru_maxrss / 1024:.0f} MiB",
+                 usage.ru_maxrss * 1024 > memory * MIB + SLACK),
+                (f"{disk / MIB:.0f} MiB on the disk", disk > MOST_DISK),
+                (f"{seconds:.1f} s", seconds > MOST_SECONDS),
+                (f"left behind: {left}", left)] if is_so]
+
+    def judge(self, code, said, rows, operation):
+        if code == 0:
+            return [] if rows == self.expected[operation] else ["wrong rows"]
+        wrong = [] if rows is None else ["an output in spite of the error"]
+        if code not in (1, 2):
+            wrong.append(f"exit code {code}")
+        lines = said.splitlines()
+        if not lines or not lines[-1].startswith(f"rocksieve join: 127.0.0.1:{self.port}: "):
+            wrong.append(f"no clear error: {said!r}")
+        if not all(line.isprintable() for line in lines) or len(lines) > 1:
+            wrong.append(f"forged lines: {said!r}")
+        return wrong
+
+    def plan(self):
+        for case, (strategy, operations) in {**AT_ALL_LIMITS, **AT_THE_SMALLEST}.items():
+            limits = LIMITS if case in AT_ALL_LIMITS else LIMITS[:1]
+            for memory in limits:
+                for operation in operations:
+                    yield memory, case, strategy, operation
+        for seed in range(SEED, SEED + RANDOM_SESSIONS):
+            strategy = ["auto", "keys", "list", "ribbon", "ping-pong", "sketch", "symbols",
+                        "sst-filters"][seed % 8]
+            yield LIMITS[0], f"mutated/{seed}", strategy, ["difference", "intersection"][seed % 2]
+
+    def test_each_case(self):
+        def play(step):
+            return [f"{step}: {what}" for what in self.play(*step)]
+
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            wrong = list(pool.map(play, self.plan()))
+        self.assertEqual([], [line for lines in wrong for line in lines])
+
+    def test_all_cases_are_known(self):
+        known = run_ok(HOSTILE_SERVER, "--list").out.split()
+        self.assertLessEqual(set(AT_ALL_LIMITS) | set(AT_THE_SMALLEST), set(known))
+
+
+if __name__ == "__main__":
+    unittest.main()
