@@ -76,6 +76,7 @@ absl::Status AnsweringSide::On(const Hello& hello) {
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
   hello_ = hello;
+  hello_->interval = {};  // is of use only here, and may be large
   options_.planner.strategy = hello.strategy;
   options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
   HelloAnswer answer;
