@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include <absl/strings/str_cat.h>
+
 #include "join/asking_task.h"
 
 namespace rocksieve::join {
@@ -50,17 +52,30 @@ void AskingSide::BeginFetching(Task* task) {
 }
 
 absl::Status AskingSide::On(const Rows& rows) {
+  if (!rows.last && RowBatchReader::IsEmpty(rows.batch)) {
+    return absl::InvalidArgumentError(
+        "the answering side sent rows that are none, and not the last");
+  }
   if (rows.range == kAbsentRange) return OnAbsent(rows);
   absl::StatusOr<Task*> found = Find(rows.range);
   if (!found.ok()) return found.status();
   Task* task = *found;
-  if (rows.attempt < task->attempt) return absl::OkStatus();  // of one that was given up
+  if (rows.attempt < task->attempt) return IgnoreRows(task, rows);
   if (task != &tasks_.front() || rows.attempt != task->attempt || !task->Is<Task::Fetching>()) {
     return absl::InvalidArgumentError("the answering side sent rows that it was not asked for");
   }
   const absl::Status status = std::get<Task::Fetching>(task->phase).result->Receive(rows.batch);
   if (absl::IsAborted(status)) return DiscardAndRepeat(task, status);
   return status.ok() && rows.last ? FinishFirst() : status;
+}
+
+// Of an attempt that was given up: there may be as many of them as of one that was not.
+absl::Status AskingSide::IgnoreRows(Task* task, const Rows& rows) {
+  task->ignored_bytes += rows.batch.size();
+  if (task->ignored_bytes <= options_.most_unproven_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the answering side sent ", task->ignored_bytes,
+                   " bytes of rows of an attempt that was given up, and no end"));
 }
 
 absl::Status AskingSide::DiscardAndRepeat(Task* task, const absl::Status& why) {

@@ -111,6 +111,7 @@ class AskingSide final : public Session {
   absl::Status RepeatWithoutReady(Task* task);
   absl::Status CutShort(Task* task, const std::string& next_key);
   bool AnsweringSideBegins(const Task& task, const ReadyUse& ready) const;
+  absl::Status IgnoreRows(Task* task, const Rows& rows);
   // Another attempt, if there is one left.
   absl::Status Repeat(Task* task, const absl::Status& why);
   // The same after rows of it went to the sink.

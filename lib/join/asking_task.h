@@ -67,9 +67,10 @@ struct AskingSide::Task {
   uint32_t attempts_without_fault = 0;  // given up since ready filters were withdrawn
   uint32_t cuts = 0;                    // by the answering side, one after another
   bool answering_side_begins = true;
-  bool pruned = false;        // its candidates, by ready filters
-  uint64_t pruned_keys = 0;   // by these
-  bool ignores_turn = false;  // the next one, which belongs to an attempt that was given up
+  bool pruned = false;         // its candidates, by ready filters
+  uint64_t pruned_keys = 0;    // by these
+  uint64_t ignored_bytes = 0;  // of rows of attempts that were given up
+  bool ignores_turn = false;   // the next one, which belongs to an attempt that was given up
   Phase phase;
   RangeKeys keys;  // the candidates are given away when matching begins
   SetSum theirs;

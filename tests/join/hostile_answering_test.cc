@@ -124,6 +124,29 @@ TEST_F(HostileAnswering, SendsRowsOfMoreKeysThanItSaid) {
   EXPECT_EQ(std::get<Open>(Next()).attempt, 1);
 }
 
+TEST_F(HostileAnswering, SendsBatchesOfNothing) {
+  SettleAsEqual(Begin(Operation::kIntersection));
+  Rows rows;
+  RowBatchWriter(/*with_keys=*/false).TakeBatch(&rows.batch);
+  EXPECT_TRUE(absl::IsInvalidArgument(Hear(rows)));
+}
+
+TEST_F(HostileAnswering, GoesOnWithAnAttemptThatWasGivenUp) {
+  options_.most_unproven_bytes = 1 << 20;
+  const Open open = Begin(Operation::kDifference);
+  SettleAsEqual(open);
+  RowBatchWriter batch(/*with_keys=*/true);
+  batch.Add({"key105", "a row of a key that this side has"});
+  Rows rows;
+  batch.TakeBatch(&rows.batch);
+  ASSERT_TRUE(Hear(rows).ok());  // contradicts what was settled
+  absl::Status status;
+  uint64_t heard = 0;
+  for (; heard < 1'000'000 && status.ok(); heard++) status = Hear(rows);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_TRUE(sink_.result().empty());
+}
+
 TEST_F(HostileAnswering, CutsARangeAgainAndAgain) {
   Open open = Begin(Operation::kIntersection);
   absl::Status status;

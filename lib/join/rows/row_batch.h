@@ -13,6 +13,7 @@
 
 #include <absl/status/status.h>
 
+#include "format/byte_io.h"
 #include "join/memory_account.h"
 #include "join/rows/source.h"
 
@@ -53,6 +54,9 @@ class RowBatchReader {
                     const std::function<absl::Status(const Row& row, bool new_key)>& visit);
 
   // Room for so many bytes more of a row of which `row_bytes` are expected, if that is known.
+  // Whether a batch says that it unpacks to nothing.
+  static bool IsEmpty(std::string_view batch) { return ByteReader(batch).Varint() == 0; }
+
   // Every row that began has ended.
   bool between_rows() const { return rest_.empty(); }
 
