@@ -11,7 +11,9 @@
 #include "join.grpc.pb.h"
 #include "transport/cancellable_source.h"
 #include "transport/guarded.h"
+#include "transport/memory_shares.h"
 #include "transport/peer_places.h"
+#include "transport/session_limits.h"
 #include "transport/session_stream.h"
 #include "transport/status.h"
 #include "transport/strategy.h"
@@ -22,6 +24,8 @@ namespace rocksieve::join {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kPartOfViews = 8;  // of the memory: one in so many bytes
 
 absl::Status CheckToken(const grpc::ServerContextBase& context,
                         const std::vector<std::string>& tokens) {
@@ -60,6 +64,7 @@ absl::Status ServerEnds() {
 struct Admitted {
   std::shared_ptr<SessionStream> stream;
   std::unique_ptr<PeerPlaces::Place> place;
+  std::unique_ptr<MemoryShares::Share> share;
   Clock::time_point begin = Clock::now();
   SessionReport report;
 };
@@ -70,6 +75,8 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
       : options_(std::move(options)),
         views_(std::move(open), options_.views),
         places_(options_.most_sessions_per_peer),
+        shares_(options_.memory_bytes - options_.memory_bytes / kPartOfViews,
+                options_.most_sessions),
         waiting_(options_.most_silent_calls, options_.first_frame_time) {}
   ~JoinServiceImpl() override {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -81,6 +88,7 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
     const std::lock_guard<std::mutex> lock(mutex_);
     return streams_.size();
   }
+  size_t most_sessions() const override { return shares_.most_sessions(); }
   void RefuseSessions() override {
     const std::lock_guard<std::mutex> lock(mutex_);
     refused_ = true;
@@ -127,16 +135,17 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
     admitted->place = places_.Take(PeerOf(*stream->context()));
     const std::lock_guard<std::mutex> lock(mutex_);
     if (refused_) return ServerEnds();
-    if (streams_.size() >= options_.most_sessions) {
+    if (streams_.size() >= shares_.most_sessions()) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("the server is busy with ", options_.most_sessions,
-                       " sessions: try again, or let it serve more with --sessions"));
+          absl::StrCat("the server is busy with ", streams_.size(),
+                       " sessions: try again, or let it serve more with --sessions and --memory"));
     }
     if (admitted->place == nullptr) {
       return absl::ResourceExhaustedError(
           absl::StrCat("this peer has ", options_.most_sessions_per_peer,
                        " sessions: try again, or let it have more with --sessions-per-peer"));
     }
+    admitted->share = shares_.Take();  // there is one for as many streams
     streams_.insert(stream);
     return absl::OkStatus();
   }
@@ -150,7 +159,8 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
 
   void Run(const std::shared_ptr<Admitted>& admitted) {
     SessionReport* const report = &admitted->report;
-    report->status = Guarded([&] { return Serve(admitted->stream.get(), &report->counts); });
+    report->status = Guarded(
+        [&] { return Serve(admitted->stream.get(), admitted->share->bytes(), &report->counts); });
     GiveBack(admitted.get());
     End(admitted.get());
     std::unique_lock<std::mutex> lock(mutex_);
@@ -161,11 +171,10 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
 
   // Before the caller hears of the end: he may come again at once.
   void GiveBack(Admitted* admitted) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      streams_.erase(admitted->stream.get());
-    }
     admitted->place.reset();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    streams_.erase(admitted->stream.get());
+    admitted->share.reset();
   }
 
   void End(Admitted* admitted) {
@@ -177,7 +186,7 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
     admitted->stream->End(ToGrpc(report->status));
   }
 
-  absl::Status Serve(SessionStream* stream, WireCounts* counts) {
+  absl::Status Serve(SessionStream* stream, uint64_t share_bytes, WireCounts* counts) {
     v1::Frame frame = stream->first();
     const v1::Start& start = frame.start();
     if (!frame.has_start() || start.version() != kTransportVersion) {
@@ -185,14 +194,20 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
           "the asking side speaks version ", start.version(), " of the transport, the server ",
           kTransportVersion, ": use the same version of rocksieve on both sides"));
     }
+    MemoryAccount memory(share_bytes);
     AnsweringOptions answering = options_.answering;
-    answering.most_message_bytes = options_.limits.most_message_bytes;
+    DriveLimits limits = options_.limits;
+    ViewTerms terms;
+    SetLimits(share_bytes, &answering, &limits, &terms);
+    answering.memory = &memory;
+    terms.kept_memory_bytes =
+        options_.memory_bytes / kPartOfViews / (shares_.most_sessions() + options_.views.most_kept);
     const absl::Status forced = ForceStrategy(start.strategy(), &answering.planner);
     if (!forced.ok()) return forced;
 
     Cancellation* const cancellation = stream->cancellation();
     const absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> lease =
-        views_.Acquire({start.column_family(), start.on()}, start.view(), cancellation);
+        views_.Acquire({start.column_family(), start.on()}, start.view(), cancellation, terms);
     if (!lease.ok()) {
       const absl::Status cancelled = cancellation->Check();
       return cancelled.ok() ? NoView(lease.status()) : cancelled;
@@ -208,7 +223,7 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
 
     CancellableSource source((*lease)->source(), cancellation);
     AnsweringSide session(&source, answering);
-    const absl::Status status = Drive(&session, stream, cancellation, options_.limits, counts);
+    const absl::Status status = Drive(&session, stream, cancellation, limits, counts);
     if (status.ok()) (*lease)->Finished();
     return status;
   }
@@ -216,6 +231,7 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
   const JoinServiceOptions options_;
   ViewRegistry views_;
   PeerPlaces places_;
+  MemoryShares shares_;
   mutable std::mutex mutex_;
   std::condition_variable over_;
   std::set<SessionStream*> streams_;  // of sessions under way

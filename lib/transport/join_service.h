@@ -35,6 +35,9 @@ struct SessionReport {
 
 struct JoinServiceOptions {
   size_t most_sessions = 16;
+  // Of all sessions together, and the views that are kept: docs/transport.md. What it is divided
+  // into replaces the limits of bytes and keys below.
+  uint64_t memory_bytes = uint64_t{1} << 30;
   size_t most_sessions_per_peer = 16;  // by certificate, else by address
   std::vector<std::string> tokens;     // one of them is needed; none: no token is
   std::chrono::milliseconds session_time{std::chrono::hours(6)};
@@ -54,8 +57,9 @@ class JoinService {
   virtual ~JoinService() = default;
 
   virtual grpc::Service* service() = 0;
-  // How many sessions are under way.
+  // How many sessions are under way, and how many there may be.
   virtual size_t sessions() const = 0;
+  virtual size_t most_sessions() const = 0;
   // From now on, new ones are told UNAVAILABLE.
   virtual void RefuseSessions() = 0;
   // Likewise those that are under way, which end at once.

@@ -15,7 +15,8 @@ namespace rocksieve::join {
 // Thread-safe.
 class MemoryShares {
  public:
-  static constexpr uint64_t kLeastShareBytes = 1 << 20;
+  // Half of it is what a stream's queues take, however short they are.
+  static constexpr uint64_t kLeastShareBytes = 3 << 20;
 
   // If there is no room for the least share of so many sessions, there are fewer: one at least,
   // with all there is.

@@ -24,8 +24,10 @@ constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kLeastPingIntervalMs = 5'000;  // of clients; who pings more often is cut off
 constexpr int kMostHeaderBytes = 8 << 10;
 constexpr int kMostHandshakeMs = 10'000;
-constexpr int kMostIdleMs = 60'000;  // of a connection without a call
+constexpr int kAheadBytes = 256 << 10;  // of a stream, that nobody has read
+constexpr int kMostIdleMs = 60'000;     // of a connection without a call
 // Of services that are not ours: those of joins have threads of their own.
+constexpr size_t kMostStreams = 64;  // of a connection
 constexpr int kMostThreads = 16;
 constexpr std::chrono::milliseconds kLook(20);
 constexpr std::chrono::milliseconds kLastWord(300);  // for telling callers of the end
@@ -48,8 +50,9 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 void Limit(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(kMostPieceBytes) + kEnvelopeBytes);
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostHeaderBytes);
-  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                              static_cast<int>(options.service.most_sessions) + 4);
+  builder->AddChannelArgument(
+      GRPC_ARG_MAX_CONCURRENT_STREAMS,
+      static_cast<int>(std::min(options.service.most_sessions, kMostStreams)) + 4);
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kMostHandshakeMs);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMostIdleMs);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
@@ -58,6 +61,9 @@ void Limit(const ServerOptions& options, grpc::ServerBuilder* builder) {
                               kLeastPingIntervalMs);
   // Two servers on one port would share its connections in silence.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Else gRPC lets each stream send ahead as much as the line carries.
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kAheadBytes);
   grpc::ResourceQuota quota("rocksieve");
   quota.Resize(options.most_buffer_bytes);
   quota.SetMaxThreads(kMostThreads);

@@ -17,7 +17,7 @@ namespace rocksieve::join {
 struct ServerOptions {
   std::string address = "127.0.0.1:0";
   Security security;
-  size_t most_buffer_bytes = 256 << 20;  // of gRPC, for all connections
+  size_t most_buffer_bytes = 20 << 20;  // of gRPC, for all connections
   // Whether gRPC's reflection service answers, if the program is linked with it. It tells anybody
   // what there is, without a token.
   bool reflection = false;

@@ -1,6 +1,7 @@
 // What a server shows of its data: one unchanging state of it for each session.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include <absl/status/statusor.h>
 
 #include "join/rows/source.h"
+#include "transport/cancellation.h"
 
 namespace rocksieve::join {
 
@@ -23,7 +25,17 @@ struct View {
   std::string database;  // identity of the database, for messages
 };
 
+// What opening a view may take.
+struct ViewTerms {
+  // While rows are sorted anew; and what may stay in memory of them as long as the view is there,
+  // which may be longer than the session.
+  uint64_t sort_memory_bytes = uint64_t{64} << 20;
+  uint64_t kept_memory_bytes = UINT64_MAX;
+  const Cancellation* cancellation = nullptr;  // null: it is not given up
+};
+
 // Called by several threads at once.
-using OpenView = std::function<absl::StatusOr<View>(const ViewRequest& request)>;
+using OpenView =
+    std::function<absl::StatusOr<View>(const ViewRequest& request, const ViewTerms& terms)>;
 
 }  // namespace rocksieve::join

@@ -43,7 +43,8 @@ ViewRegistry::~ViewRegistry() {
 }
 
 absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> ViewRegistry::Acquire(
-    const ViewRequest& request, const std::string& name, Cancellation* cancellation) {
+    const ViewRequest& request, const std::string& name, Cancellation* cancellation,
+    ViewTerms terms) {
   const auto find = [&] {
     return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
       return entry.name == name && entry.request == request;
@@ -65,7 +66,8 @@ absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> ViewRegistry::Acquire(
       return lease;
     }
   }
-  absl::StatusOr<View> view = open_(request);
+  terms.cancellation = cancellation;
+  absl::StatusOr<View> view = open_(request, terms);
   if (!view.ok()) return view.status();
   std::list<Entry> opened;  // whatever throws, throws before the others see it
   opened.push_back({*std::move(view), request, RandomName(), cancellation, {}});

@@ -58,10 +58,10 @@ class ViewRegistry {
 
   // The view of that name if it is there and was made for the same request, else a new one. A
   // session that still reads it is taken for a broken one, and cancelled. `cancellation` is the new
-  // session's, and must outlive the lease.
+  // session's, and must outlive the lease; it replaces that of the terms.
   absl::StatusOr<std::unique_ptr<Lease>> Acquire(const ViewRequest& request,
                                                  const std::string& name,
-                                                 Cancellation* cancellation);
+                                                 Cancellation* cancellation, ViewTerms terms = {});
 
  private:
   void Release(std::list<Entry>::iterator entry, bool keep);

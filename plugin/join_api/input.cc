@@ -82,9 +82,12 @@ absl::StatusOr<std::unique_ptr<Source>> ByAttribute(std::unique_ptr<Source> rows
     return std::make_unique<PrefixesOfRows>(std::move(rows), attribute.key_prefix_bytes());
   }
   const Cancellation never;
-  CancellableSource cancellable(rows.get(), cancellation != nullptr ? cancellation : &never);
+  if (cancellation == nullptr) cancellation = &never;
+  CancellableSource cancellable(rows.get(), cancellation);
+  SortOptions until_cancelled = sort;
+  until_cancelled.check = [cancellation] { return cancellation->Check(); };
   absl::StatusOr<std::unique_ptr<AttributeSource>> sorted =
-      AttributeSource::Sort(&cancellable, attribute, sort);
+      AttributeSource::Sort(&cancellable, attribute, until_cancelled);
   if (!sorted.ok()) return sorted.status();
   return *std::move(sorted);
 }

@@ -1,6 +1,5 @@
 #include "join_api/served_views.h"
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,10 +11,6 @@
 
 namespace rocksieve::join {
 namespace {
-
-constexpr size_t kBytesPerKey = 48;  // of an open range, and what matching adds to it
-constexpr size_t kMostRanges = 6;
-constexpr uint64_t kMostKeysPerRange = uint64_t{1} << 20;
 
 using Families = std::map<std::string, rocksdb::ColumnFamilyHandle*>;
 
@@ -41,11 +36,13 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served, const ServeOption
   }
   std::string identity;
   served.db->GetDbIdentity(identity).PermitUncheckedError();  // only for messages
-  SortOptions sort;
-  sort.memory_bytes = options.memory_bytes / 2;
-  sort.directory = served.temporary_directory;
   return [db = served.db, extractors = served.extractors, first, families, identity,
-          sort](const ViewRequest& request) -> absl::StatusOr<View> {
+          directory = served.temporary_directory](const ViewRequest& request,
+                                                  const ViewTerms& terms) -> absl::StatusOr<View> {
+    SortOptions sort;
+    sort.memory_bytes = terms.sort_memory_bytes;
+    sort.kept_memory_bytes = terms.kept_memory_bytes;
+    sort.directory = directory;
     rocksdb::ColumnFamilyHandle* family = first;
     if (!request.column_family.empty()) {
       const auto found = families.find(request.column_family);
@@ -58,8 +55,8 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served, const ServeOption
     }
     const absl::StatusOr<Attribute> attribute = AttributeOf(request.on, extractors);
     if (!attribute.ok()) return attribute.status();
-    absl::StatusOr<std::unique_ptr<Source>> source =
-        OpenDatabase(db, family, rocksdb::ReadOptions(), KeyInterval(), *attribute, sort, nullptr);
+    absl::StatusOr<std::unique_ptr<Source>> source = OpenDatabase(
+        db, family, rocksdb::ReadOptions(), KeyInterval(), *attribute, sort, terms.cancellation);
     if (!source.ok()) return source.status();
     return View{*std::move(source), identity};
   };
@@ -72,13 +69,8 @@ JoinServiceOptions ServiceOptionsOf(const ServeOptions& options) {
   service.tokens = options.tokens;
   service.session_time = options.session_time;
   service.limits.exchange.silence = options.silence;
-  service.limits.most_message_bytes = options.memory_bytes / 4;
-  service.limits.most_unanswered_bytes = options.memory_bytes;
+  service.memory_bytes = options.memory_bytes;
   service.views.keep = options.keep;
-  // Half of the memory is for ranges, half for messages on their way.
-  service.answering.most_ranges = kMostRanges;
-  service.answering.most_keys_per_range = std::clamp<uint64_t>(
-      options.memory_bytes / 2 / kMostRanges / kBytesPerKey, 1, kMostKeysPerRange);
   if (options.report) {
     service.report = [report = options.report](const SessionReport& session) {
       report({session.peer, ToRocksDb(session.status), session.seconds,

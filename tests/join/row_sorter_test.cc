@@ -147,5 +147,42 @@ TEST(RowSorter, NamesADirectoryThatIsNotThere) {
   EXPECT_NE(status.message().find("/nowhere/at/all"), absl::string_view::npos) << status;
 }
 
+TEST(RowSorter, EndsSoonAfterItIsToldToWhereverItIs) {
+  const Rows rows = RandomRows(20000, 5);
+  for (const int checks : {0, 3, 19, 25, 45}) {  // of some 60: while rows come, spill, are merged
+    int left = checks;
+    SortOptions options;
+    options.memory_bytes = 100'000;
+    options.check = [&left] {
+      return left-- > 0 ? absl::OkStatus() : absl::CancelledError("enough");
+    };
+    RowSorter sorter(options);
+    absl::Status status;
+    for (const auto& [key, value] : rows) {
+      status = sorter.Add({key, value});
+      if (!status.ok()) break;
+    }
+    if (status.ok()) status = sorter.Finish().status();
+    EXPECT_TRUE(absl::IsCancelled(status)) << checks << ": " << status;
+    EXPECT_EQ(left, -1) << "it went on after it was told to end";
+  }
+}
+
+TEST(RowSorter, KeepsNoMoreInMemoryThanItMay) {
+  const Rows rows = RandomRows(1000, 6);
+  Rows expected = rows;
+  std::stable_sort(expected.begin(), expected.end(), ByKey);
+  for (const uint64_t kept : {uint64_t{0}, uint64_t{100'000}, uint64_t{10'000'000}}) {
+    SortOptions options;
+    options.kept_memory_bytes = kept;
+    RowSorter sorter(options);
+    for (const auto& [key, value] : rows) ASSERT_TRUE(sorter.Add({key, value}).ok());
+    const auto sorted = sorter.Finish();
+    ASSERT_TRUE(sorted.ok()) << sorted.status();
+    EXPECT_EQ(sorter.spilled_runs(), kept < 10'000'000 ? 1u : 0u);
+    EXPECT_EQ(Read(sorted->get()), expected);
+  }
+}
+
 }  // namespace
 }  // namespace rocksieve::join

@@ -28,7 +28,7 @@ MemorySource::Rows Numbers(int begin, int end) {
 }
 
 OpenView Serving(MemorySource::Rows rows) {
-  return [rows](const ViewRequest&) -> absl::StatusOr<View> {
+  return [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
     return View{std::make_unique<MemorySource>(rows), "test"};
   };
 }
@@ -150,7 +150,7 @@ TEST(Grpc, WantsItsToken) {
 
 TEST(Grpc, PassesErrorsOn) {
   const auto server = JoinServer::Start(
-      [](const ViewRequest& request) -> absl::StatusOr<View> {
+      [](const ViewRequest& request, const ViewTerms&) -> absl::StatusOr<View> {
         return absl::InvalidArgumentError("no attribute " + request.on);
       },
       InsecureOptions());

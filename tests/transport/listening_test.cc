@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<JoinServer>> Start(const std::string& address) {
   options.address = address;
   options.security.insecure = true;
   return JoinServer::Start(
-      [](const ViewRequest&) -> absl::StatusOr<View> {
+      [](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
         return View{std::make_unique<MemorySource>(MemorySource::Rows()), "test"};
       },
       options);

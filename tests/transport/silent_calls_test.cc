@@ -51,7 +51,7 @@ std::unique_ptr<JoinServer> Started(bool reflection = false) {
   options.reflection = reflection;
   const auto rows = Numbers(50, 150);
   auto server = JoinServer::Start(
-      [rows](const ViewRequest&) -> absl::StatusOr<View> {
+      [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
         return View{std::make_unique<MemorySource>(rows), "test"};
       },
       options);

@@ -65,7 +65,8 @@ class ThrowingServer {
       const std::lock_guard<std::mutex> lock(mutex_);
       reports_.push_back(report.status);
     };
-    auto server = JoinServer::Start([this](const ViewRequest&) { return Open(); }, options);
+    auto server =
+        JoinServer::Start([this](const ViewRequest&, const ViewTerms&) { return Open(); }, options);
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }

@@ -25,7 +25,7 @@ class CountedSource final : public Source {
   uint64_t EstimateKeys() override { return 0; }
 };
 
-absl::StatusOr<View> Open(const ViewRequest& request) {
+absl::StatusOr<View> Open(const ViewRequest& request, const ViewTerms&) {
   if (request.on == "bad") return absl::InvalidArgumentError("no such attribute");
   return View{std::make_unique<CountedSource>(), "database"};
 }

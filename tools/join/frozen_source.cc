@@ -56,7 +56,7 @@ absl::StatusOr<FrozenFamily> FreezeFamily(const std::string& directory,
 
 absl::StatusOr<std::unique_ptr<join::Source>> SourceOf(const FrozenFamily& family,
                                                        const std::string& on,
-                                                       size_t sort_memory_bytes,
+                                                       join::SortOptions sort,
                                                        const join::Cancellation* cancellation) {
   absl::StatusOr<Attribute> attribute = on.empty() ? Attribute() : Attribute::Parse(on);
   if (!attribute.ok()) return attribute.status();
@@ -71,10 +71,10 @@ absl::StatusOr<std::unique_ptr<join::Source>> SourceOf(const FrozenFamily& famil
     below = std::move(source);
     source = std::make_unique<join::KeyPrefixSource>(below.get(), prefix_bytes);
   } else if (!attribute->is_whole_key()) {
-    join::SortOptions sort;
-    sort.memory_bytes = sort_memory_bytes;
     const join::Cancellation never;
-    join::CancellableSource unsorted(source.get(), cancellation == nullptr ? &never : cancellation);
+    if (cancellation == nullptr) cancellation = &never;
+    join::CancellableSource unsorted(source.get(), cancellation);
+    sort.check = [cancellation] { return cancellation->Check(); };
     absl::StatusOr<std::unique_ptr<join::AttributeSource>> sorted =
         join::AttributeSource::Sort(&unsorted, *attribute, sort);
     if (!sorted.ok()) return sorted.status();
@@ -84,7 +84,7 @@ absl::StatusOr<std::unique_ptr<join::Source>> SourceOf(const FrozenFamily& famil
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<join::Source>>> SourcesOf(
-    const FrozenFamily& family, const std::string& on, size_t sort_memory_bytes,
+    const FrozenFamily& family, const std::string& on, const join::SortOptions& sort,
     const join::Cancellation* cancellation, size_t threads) {
   const absl::StatusOr<Attribute> attribute = on.empty() ? Attribute() : Attribute::Parse(on);
   if (!attribute.ok()) return attribute.status();
@@ -96,8 +96,7 @@ absl::StatusOr<std::vector<std::shared_ptr<join::Source>>> SourcesOf(
       sources.push_back(sources.front());
       continue;
     }
-    absl::StatusOr<std::unique_ptr<join::Source>> source =
-        SourceOf(family, on, sort_memory_bytes, cancellation);
+    absl::StatusOr<std::unique_ptr<join::Source>> source = SourceOf(family, on, sort, cancellation);
     if (!source.ok()) return source.status();
     sources.push_back(*std::move(source));
   }

@@ -1,7 +1,6 @@
 // A database's rows as a source of a join, as they were at one moment.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include <absl/status/statusor.h>
 
 #include "join/rows/source.h"
+#include "join/sort/row_sorter.h"
 #include "transport/cancellation.h"
 
 namespace rocksieve::tools {
@@ -28,12 +28,12 @@ absl::StatusOr<FrozenFamily> FreezeFamily(const std::string& directory,
 // may take, may be null.
 absl::StatusOr<std::unique_ptr<join::Source>> SourceOf(const FrozenFamily& family,
                                                        const std::string& on,
-                                                       size_t sort_memory_bytes,
+                                                       join::SortOptions sort,
                                                        const join::Cancellation* cancellation);
 
 // For as many threads, all of the same rows, which are sorted once if they have to be.
 absl::StatusOr<std::vector<std::shared_ptr<join::Source>>> SourcesOf(
-    const FrozenFamily& family, const std::string& on, size_t sort_memory_bytes,
+    const FrozenFamily& family, const std::string& on, const join::SortOptions& sort,
     const join::Cancellation* cancellation, size_t threads);
 
 // Whether rows of such a source are packed in values, as attributes have them.

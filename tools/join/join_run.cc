@@ -32,8 +32,10 @@ absl::Status RunJoin(const JoinRunOptions& options, join::ResultSink* sink,
   const absl::StatusOr<FrozenFamily> family =
       FreezeFamily(options.directory, options.column_family);
   if (!family.ok()) return family.status();
+  join::SortOptions sort;
+  sort.memory_bytes = options.sort_memory_bytes;
   const absl::StatusOr<std::vector<std::shared_ptr<join::Source>>> sources =
-      SourcesOf(*family, options.left_on, options.sort_memory_bytes, cancellation, remotes.size());
+      SourcesOf(*family, options.left_on, sort, cancellation, remotes.size());
   if (!sources.ok()) return sources.status();
   return join::JoinShards(remotes, *sources, {options.remote, options.expect}, sink, cancellation,
                           result);
@@ -44,8 +46,10 @@ absl::Status PlanJoin(const JoinRunOptions& options, const join::Cancellation* c
   const absl::StatusOr<FrozenFamily> family =
       FreezeFamily(options.directory, options.column_family);
   if (!family.ok()) return family.status();
+  join::SortOptions sort;
+  sort.memory_bytes = options.sort_memory_bytes;
   const absl::StatusOr<std::unique_ptr<join::Source>> rows =
-      SourceOf(*family, options.left_on, options.sort_memory_bytes, cancellation);
+      SourceOf(*family, options.left_on, sort, cancellation);
   if (!rows.ok()) return rows.status();
   join::CancellableSource source(rows->get(), cancellation);
   for (const std::string& address : options.addresses) {

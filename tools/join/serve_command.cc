@@ -29,9 +29,9 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr size_t kBytesPerKey = 48;  // of an open range, and what matching adds to it
-constexpr size_t kMostRanges = 6;
-constexpr int kGivenBackBytes = 1 << 20;          // and more, in one piece
+constexpr int kGivenBackBytes = 256 << 10;  // and more, in one piece
+constexpr int kTrimmedBytes = 1 << 20;      // of free memory at the end of the heap
+constexpr int kMostHeaps = 2;
 constexpr std::chrono::milliseconds kGrace(500);  // for sessions that are about to end
 constexpr std::chrono::milliseconds kLook(100);
 
@@ -42,7 +42,7 @@ struct Flags {
   SecurityFlags security;
   int sessions = 8;
   int sessions_per_peer = 4;
-  int memory_mib = 256;
+  int memory_mib = 1024;
   int session_seconds = 6 * 3600;
   int silence_seconds = 120;
   int keep_seconds = 60;
@@ -50,10 +50,9 @@ struct Flags {
   bool quiet = false;
 };
 
-size_t SortMemory(const Flags& flags) { return size_t(flags.memory_mib) << 19; }
-
 join::OpenView ViewsOf(const Flags& flags) {
-  return [flags](const join::ViewRequest& request) -> absl::StatusOr<join::View> {
+  return [flags](const join::ViewRequest& request,
+                 const join::ViewTerms& terms) -> absl::StatusOr<join::View> {
     const std::string& wanted =
         request.column_family.empty() ? flags.column_families.front() : request.column_family;
     const auto& served = flags.column_families;
@@ -64,8 +63,11 @@ join::OpenView ViewsOf(const Flags& flags) {
     }
     absl::StatusOr<FrozenFamily> family = FreezeFamily(flags.directory, wanted);
     if (!family.ok()) return family.status();
+    join::SortOptions sort;
+    sort.memory_bytes = terms.sort_memory_bytes;
+    sort.kept_memory_bytes = terms.kept_memory_bytes;
     absl::StatusOr<std::unique_ptr<join::Source>> source =
-        SourceOf(*family, request.on, SortMemory(flags), nullptr);
+        SourceOf(*family, request.on, sort, terms.cancellation);
     if (!source.ok()) return source.status();
     return join::View{*std::move(source), family->database};
   };
@@ -95,15 +97,8 @@ absl::StatusOr<join::ServerOptions> OptionsOf(const Flags& flags) {
   service->session_time = std::chrono::seconds(flags.session_seconds);
   service->limits.exchange.silence = std::chrono::seconds(flags.silence_seconds);
   service->views.keep = std::chrono::seconds(flags.keep_seconds);
-  // Half of the memory is for ranges, half for messages on their way.
-  const size_t bytes = size_t(flags.memory_mib) << 20;
-  service->answering.most_ranges = kMostRanges;
-  service->answering.most_keys_per_range =
-      std::min<uint64_t>(uint64_t{1} << 20, bytes / 2 / kMostRanges / kBytesPerKey);
-  service->answering.ready.most_bytes = bytes / 4;
+  service->memory_bytes = uint64_t(flags.memory_mib) << 20;
   service->answering.ready.decode_builtin = join::DecodeBuiltinFilter;
-  service->limits.most_message_bytes = bytes / 4;
-  service->limits.most_unanswered_bytes = bytes;
   if (!flags.quiet) service->report = Print;
   return options;
 }
@@ -120,6 +115,8 @@ std::string WithPort(const std::string& address, int port) {
 void GiveFreedMemoryBack() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, kGivenBackBytes);
+  mallopt(M_TRIM_THRESHOLD, kTrimmedBytes);
+  mallopt(M_ARENA_MAX, kMostHeaps);
 #endif
 }
 
@@ -173,7 +170,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   number("--sessions-per-peer", &flags->sessions_per_peer, 1000,
          "of one certificate, or without TLS of one address. Default: 4")
       ->group(kRareFlags);
-  number("--memory", &flags->memory_mib, 1 << 20, "MiB per session, about. Default: 256");
+  number("--memory", &flags->memory_mib, 1 << 20, "MiB for all sessions together. Default: 1024");
   number("--session-time", &flags->session_seconds, 1 << 30, "seconds at most. Default: 21600")
       ->group(kRareFlags);
   number("--silence", &flags->silence_seconds, 1 << 20,

@@ -42,10 +42,12 @@ struct SessionSummary {
 };
 
 struct ServeOptions {
-  size_t most_sessions = 8;                 // at once; more are told to come again
-  size_t most_sessions_per_peer = 4;        // by certificate, else by address
-  size_t memory_bytes = size_t{256} << 20;  // per session, about
-  std::vector<std::string> tokens;          // a peer needs one of them; none: no token
+  size_t most_sessions = 8;           // at once; more are told to come again
+  size_t most_sessions_per_peer = 4;  // by certificate, else by address
+  // For all sessions together, whatever peers send; each has its share. Where many sessions have
+  // too little of it, fewer are served at once.
+  size_t memory_bytes = size_t{1} << 30;
+  std::vector<std::string> tokens;  // a peer needs one of them; none: no token
   std::chrono::milliseconds session_time = std::chrono::hours(6);  // at most
   std::chrono::milliseconds silence = std::chrono::seconds(120);   // until a peer is given up
   // How long a broken session's state of the rows is held, for the peer to come back to. It pins

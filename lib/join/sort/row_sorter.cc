@@ -7,6 +7,8 @@
 namespace rocksieve::join {
 namespace {
 
+constexpr uint64_t kRowsPerCheck = 1024;
+
 uint64_t HeadOf(std::string_view key) {
   uint64_t head = 0;
   for (size_t i = 0; i < sizeof(head); i++) {
@@ -83,7 +85,13 @@ class RowsInMemory final : public Source {
   uint64_t keys_ = 0;
 };
 
+absl::Status RowSorter::Check() {
+  return options_.check && rows_++ % kRowsPerCheck == 0 ? options_.check() : absl::OkStatus();
+}
+
 absl::Status RowSorter::Add(const Row& row) {
+  const absl::Status go_on = Check();
+  if (!go_on.ok()) return go_on;
   const size_t more = row.key.size() + row.value.size() + sizeof(Entry);
   if (!buffer_.entries.empty() && buffer_.MemoryBytes() + more > options_.memory_bytes) {
     const absl::Status status = Spill();
@@ -102,7 +110,8 @@ absl::Status RowSorter::Spill() {
       SortedRunWriter::Create(options_.directory);
   if (!writer.ok()) return writer.status();
   for (size_t i = 0; i < buffer_.entries.size(); i++) {
-    const absl::Status status = (*writer)->Add(buffer_.At(i));
+    absl::Status status = Check();
+    if (status.ok()) status = (*writer)->Add(buffer_.At(i));
     if (!status.ok()) return status;
   }
   absl::StatusOr<std::unique_ptr<SortedRun>> run = (*writer)->Finish();
@@ -117,7 +126,8 @@ absl::Status RowSorter::Spill() {
 }
 
 absl::StatusOr<std::unique_ptr<Source>> RowSorter::Finish() {
-  if (runs_.empty()) {
+  const bool stays = buffer_.entries.empty() || buffer_.KeptBytes() <= options_.kept_memory_bytes;
+  if (runs_.empty() && stays) {
     buffer_.Sort();
     return std::make_unique<RowsInMemory>(std::move(buffer_));
   }
@@ -168,7 +178,8 @@ absl::StatusOr<std::unique_ptr<SortedRun>> RowSorter::Merge(size_t first, size_t
   while (!next.empty()) {
     const size_t i = next.top();
     next.pop();
-    const absl::Status status = (*writer)->Add(inputs[i].row);
+    absl::Status status = Check();
+    if (status.ok()) status = (*writer)->Add(inputs[i].row);
     if (!status.ok()) return status;
     if (inputs[i].cursor->Next(&inputs[i].row)) next.push(i);
   }

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +27,11 @@ namespace rocksieve::join {
 struct SortOptions {
   // For the rows that are being sorted. A single row may be larger, and then takes what it takes.
   size_t memory_bytes = size_t{256} << 20;
+  // Sorted rows that take more do not stay in memory, though they fit while they are sorted.
+  uint64_t kept_memory_bytes = UINT64_MAX;
   std::string directory;  // for what does not fit; the system's for temporary files if empty
+  // Asked now and then whether to go on; may be empty.
+  std::function<absl::Status()> check;
 };
 
 class RowSorter {
@@ -55,8 +60,10 @@ class RowSorter {
     Row At(size_t i) const;
     void Sort();
     size_t MemoryBytes() const { return bytes.size() + entries.size() * sizeof(Entry); }
+    size_t KeptBytes() const { return bytes.capacity() + entries.capacity() * sizeof(Entry); }
   };
 
+  absl::Status Check();
   absl::Status Spill();
   absl::StatusOr<std::unique_ptr<SortedRun>> Merge(size_t first, size_t count);
 
@@ -64,6 +71,7 @@ class RowSorter {
   Buffer buffer_;
   std::vector<std::unique_ptr<SortedRun>> runs_;
   uint64_t spilled_runs_ = 0;
+  uint64_t rows_ = 0;  // handled since the beginning, each time
 };
 
 }  // namespace rocksieve::join

@@ -1,0 +1,18 @@
+// What a session may take, derived from its share of the server's memory.
+#pragma once
+
+#include <cstdint>
+
+#include "join/answering_side.h"
+#include "transport/drive.h"
+#include "transport/view.h"
+
+namespace rocksieve::join {
+
+// Half of the share is for ranges, a quarter for a message on its way and what it is made of, a
+// quarter for filters of SST files; sorting has its part before there are any of these. They are
+// bounds of each alone: their sum is bounded by the session's MemoryAccount.
+void SetLimits(uint64_t share_bytes, AnsweringOptions* answering, DriveLimits* limits,
+               ViewTerms* terms);
+
+}  // namespace rocksieve::join
