@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <absl/strings/str_cat.h>
-
 namespace rocksieve::join {
 namespace {
 
@@ -12,8 +10,8 @@ constexpr uint32_t kRowsPerLookAtTheClock = 1024;
 class CancellableCursor final : public Cursor {
  public:
   CancellableCursor(std::unique_ptr<Cursor> cursor, const Cancellation* cancellation,
-                    const std::string& whose)
-      : cursor_(std::move(cursor)), cancellation_(cancellation), whose_(whose) {}
+                    const CancellableSource::Tell& tell)
+      : cursor_(std::move(cursor)), cancellation_(cancellation), tell_(tell) {}
 
   bool Next(Row* row) override {
     if (cancellation_->cancelled() || rows_++ % kRowsPerLookAtTheClock == 0) {
@@ -24,14 +22,13 @@ class CancellableCursor final : public Cursor {
   absl::Status status() const override {
     if (!status_.ok()) return status_;
     const absl::Status status = cursor_->status();
-    if (status.ok() || whose_.empty()) return status;
-    return absl::Status(status.code(), absl::StrCat(whose_, status.message()));
+    return status.ok() || !tell_ ? status : tell_(status);
   }
 
  private:
   const std::unique_ptr<Cursor> cursor_;
   const Cancellation* const cancellation_;
-  const std::string whose_;
+  const CancellableSource::Tell tell_;
   uint32_t rows_ = 0;
   absl::Status status_;
 };
@@ -39,13 +36,13 @@ class CancellableCursor final : public Cursor {
 }  // namespace
 
 std::unique_ptr<Cursor> CancellableSource::Scan(const KeyInterval& interval) {
-  return std::make_unique<CancellableCursor>(source_->Scan(interval), cancellation_, whose_);
+  return std::make_unique<CancellableCursor>(source_->Scan(interval), cancellation_, tell_);
 }
 
 std::unique_ptr<Cursor> CancellableSource::ScanAbsent() {
   std::unique_ptr<Cursor> cursor = source_->ScanAbsent();
   if (cursor == nullptr) return nullptr;
-  return std::make_unique<CancellableCursor>(std::move(cursor), cancellation_, whose_);
+  return std::make_unique<CancellableCursor>(std::move(cursor), cancellation_, tell_);
 }
 
 }  // namespace rocksieve::join

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "join/rows/source.h"
@@ -13,10 +13,12 @@ namespace rocksieve::join {
 
 class CancellableSource final : public Source {
  public:
-  // Both must outlive it and its cursors. Errors of the source begin with `whose`, as in "this
-  // side: ".
-  CancellableSource(Source* source, const Cancellation* cancellation, std::string whose = "")
-      : source_(source), cancellation_(cancellation), whose_(std::move(whose)) {}
+  // What is told of an error of the source.
+  using Tell = std::function<absl::Status(const absl::Status& status)>;
+
+  // Both must outlive it and its cursors. `tell` may be empty.
+  CancellableSource(Source* source, const Cancellation* cancellation, Tell tell = nullptr)
+      : source_(source), cancellation_(cancellation), tell_(std::move(tell)) {}
 
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
   std::unique_ptr<Cursor> ScanAbsent() override;
@@ -28,7 +30,7 @@ class CancellableSource final : public Source {
  private:
   Source* const source_;
   const Cancellation* const cancellation_;
-  const std::string whose_;
+  const Tell tell_;
 };
 
 }  // namespace rocksieve::join

@@ -13,6 +13,7 @@
 #include "transport/guarded.h"
 #include "transport/memory_shares.h"
 #include "transport/peer_places.h"
+#include "transport/printable.h"
 #include "transport/session_limits.h"
 #include "transport/session_stream.h"
 #include "transport/status.h"
@@ -180,10 +181,13 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
   void End(Admitted* admitted) {
     SessionReport* const report = &admitted->report;
     report->seconds = std::chrono::duration<double>(Clock::now() - admitted->begin).count();
+    const absl::Status told = WithoutDirectories(report->status, options_.directories);
+    report->peer = Printable(report->peer);
+    report->status = Printable(report->status);
     if (options_.report) {
       Guarded([&] { return options_.report(*report), absl::OkStatus(); }).IgnoreError();
     }
-    admitted->stream->End(ToGrpc(report->status));
+    admitted->stream->End(ToGrpc(told));
   }
 
   absl::Status Serve(SessionStream* stream, uint64_t share_bytes, WireCounts* counts) {
@@ -199,7 +203,7 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
     DriveLimits limits = options_.limits;
     ViewTerms terms;
     SetLimits(share_bytes, &answering, &limits, &terms);
-    answering.memory = &memory;
+    answering.memory = limits.memory = &memory;
     terms.kept_memory_bytes =
         options_.memory_bytes / kPartOfViews / (shares_.most_sessions() + options_.views.most_kept);
     const absl::Status forced = ForceStrategy(start.strategy(), &answering.planner);
@@ -221,11 +225,16 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
       return absl::CancelledError("the asking side went away");
     }
 
-    CancellableSource source((*lease)->source(), cancellation);
+    // The server's own report has the whole error, the asking side no directories of ours.
+    absl::Status whole;
+    CancellableSource source((*lease)->source(), cancellation, [&](const absl::Status& error) {
+      whole = error;
+      return WithoutDirectories(error, options_.directories);
+    });
     AnsweringSide session(&source, answering);
     const absl::Status status = Drive(&session, stream, cancellation, limits, counts);
     if (status.ok()) (*lease)->Finished();
-    return status;
+    return status.ok() || whole.ok() ? status : whole;
   }
 
   const JoinServiceOptions options_;

@@ -46,6 +46,8 @@ struct JoinServiceOptions {
   DriveLimits limits;
   AnsweringOptions answering;
   ViewRegistry::Options views;
+  // Of the database and of temporary files: callers are not told of them.
+  std::vector<std::string> directories;
   std::function<void(const SessionReport&)> report;  // called by several threads at once
 };
 

@@ -44,7 +44,7 @@ absl::Status AfterAttempts(int attempts, const absl::Status& status) {
   return {status.code(), absl::StrCat(status.message(), " (after ", attempts, " attempts)")};
 }
 
-// Says that an error is of where the result goes, and not of the server's.
+// Says that an error is of the rows here, or of where the result goes, and not of the server's.
 absl::Status OnThisSide(const absl::Status& status) {
   if (status.ok()) return status;
   return {status.code(), absl::StrCat(kThisSide, status.message())};
@@ -73,7 +73,7 @@ class RemoteJoin {
              const RemoteJoinOptions& options, const Cancellation* cancellation,
              RemoteJoinReport* report)
       : remote_(remote),
-        source_(source, cancellation, kThisSide),
+        source_(source, cancellation, OnThisSide),
         sink_(sink),
         options_(options),
         cancellation_(cancellation),

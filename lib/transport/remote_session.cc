@@ -12,6 +12,7 @@
 #include "transport/grpc_channel.h"
 #include "transport/guarded.h"
 #include "transport/join_service.h"
+#include "transport/printable.h"
 #include "transport/status.h"
 #include "transport/token.h"
 
@@ -22,6 +23,7 @@ constexpr int kEnvelopeBytes = 4096;
 constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kReconnectMs = 200;
+constexpr size_t kMostIdentityBytes = 256;  // of a database, for messages
 
 std::shared_ptr<grpc::Channel> Connect(const Remote& remote) {
   grpc::ChannelArguments arguments;
@@ -140,7 +142,7 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
   }
   view_.name = frame.started().view();
   view_.resumed = frame.started().resumed();
-  view_.database = frame.started().database();
+  view_.database = Printable(frame.started().database(), kMostIdentityBytes);
   return absl::OkStatus();
 }
 
@@ -151,7 +153,7 @@ absl::Status RemoteSession::Run(Session* session, WireCounts* counts) {
   const absl::Status ended = call_->Finish();
   // A stream that broke may have an end that says why.
   if (absl::IsUnavailable(status) && !ended.ok() && !absl::IsCancelled(ended)) return ended;
-  return status;
+  return Printable(status);  // it may be what the server said
 }
 
 }  // namespace rocksieve::join

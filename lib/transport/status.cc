@@ -2,22 +2,20 @@
 
 #include <absl/strings/str_cat.h>
 
+#include "transport/printable.h"
+
 namespace rocksieve::join {
-namespace {
-
-constexpr size_t kMostMessageBytes = 4096;  // gRPC carries it in a header, which is limited to 8 KB
-
-}  // namespace
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return {static_cast<grpc::StatusCode>(status.code()),
-          std::string(status.message().substr(0, kMostMessageBytes))};
+  // gRPC carries it in a header, which is limited to 8 KB: thrice as long if it is not ASCII.
+  const absl::Status printable = Printable(status);
+  return {static_cast<grpc::StatusCode>(printable.code()), std::string(printable.message())};
 }
 
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
-  const std::string& message = status.error_message();
+  const std::string message = Printable(status.error_message());
   return {static_cast<absl::StatusCode>(status.error_code()),
           message.empty() ? "the call ended without a reason" : message};
 }

@@ -9,6 +9,7 @@
 
 namespace rocksieve::join {
 
+// Both ways, the message is made printable (printable.h).
 grpc::Status ToGrpc(const absl::Status& status);
 absl::Status FromGrpc(const grpc::Status& status);
 

@@ -23,7 +23,7 @@ std::string NamesOf(const Families& families) {
 
 }  // namespace
 
-absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served, const ServeOptions& options) {
+absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
   if (served.db == nullptr) {
     return absl::InvalidArgumentError("a server of joins needs a database that is open");
   }
@@ -62,8 +62,9 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served, const ServeOption
   };
 }
 
-JoinServiceOptions ServiceOptionsOf(const ServeOptions& options) {
+JoinServiceOptions ServiceOptionsOf(const ServedDatabase& served, const ServeOptions& options) {
   JoinServiceOptions service;
+  service.directories = {served.db->GetName(), served.temporary_directory};
   service.most_sessions = options.most_sessions;
   service.most_sessions_per_peer = options.most_sessions_per_peer;
   service.tokens = options.tokens;

@@ -9,8 +9,8 @@
 
 namespace rocksieve::join {
 
-absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served, const ServeOptions& options);
+absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served);
 
-JoinServiceOptions ServiceOptionsOf(const ServeOptions& options);
+JoinServiceOptions ServiceOptionsOf(const ServedDatabase& served, const ServeOptions& options);
 
 }  // namespace rocksieve::join

@@ -21,9 +21,10 @@ grpc::Service* AnsweringService::service() const { return impl_->service->servic
 
 rocksdb::Status AnsweringService::Create(const ServedDatabase& served, const ServeOptions& options,
                                          std::unique_ptr<AnsweringService>* service) {
-  absl::StatusOr<OpenView> views = ViewsOf(served, options);
+  absl::StatusOr<OpenView> views = ViewsOf(served);
   if (!views.ok()) return ToRocksDb(views.status());
-  auto impl = std::make_unique<Impl>(MakeJoinService(*std::move(views), ServiceOptionsOf(options)));
+  auto impl =
+      std::make_unique<Impl>(MakeJoinService(*std::move(views), ServiceOptionsOf(served, options)));
   service->reset(new AnsweringService(std::move(impl)));
   return rocksdb::Status::OK();
 }
@@ -42,12 +43,12 @@ void AnsweringServer::Shutdown(std::chrono::milliseconds grace) { impl_->server-
 rocksdb::Status AnsweringServer::Start(const ServedDatabase& served, const std::string& address,
                                        const Credentials& credentials, const ServeOptions& options,
                                        std::unique_ptr<AnsweringServer>* server) {
-  absl::StatusOr<OpenView> views = ViewsOf(served, options);
+  absl::StatusOr<OpenView> views = ViewsOf(served);
   if (!views.ok()) return ToRocksDb(views.status());
   ServerOptions server_options;
   server_options.address = address;
   server_options.security = SecurityOf(credentials, "");
-  server_options.service = ServiceOptionsOf(options);
+  server_options.service = ServiceOptionsOf(served, options);
   server_options.reflection = options.reflection;
   absl::StatusOr<std::unique_ptr<JoinServer>> started =
       JoinServer::Start(*std::move(views), server_options);

@@ -44,6 +44,23 @@ class ThrowingSource final : public Source {
   MemorySource rows_;
 };
 
+class FailingCursor final : public Cursor {
+ public:
+  bool Next(Row*) override { return false; }
+  absl::Status status() const override {
+    return absl::DataLossError("Corruption: /srv/our db/000012.sst\n\x1b[2Jin /var/tmp/x.sst");
+  }
+};
+
+class FailingSource final : public Source {
+ public:
+  std::unique_ptr<Cursor> Scan(const KeyInterval&) override {
+    return std::make_unique<FailingCursor>();
+  }
+  std::unique_ptr<Cursor> ScanAbsent() override { return nullptr; }
+  uint64_t EstimateKeys() override { return 10; }
+};
+
 class Forgetting final : public ResultSink {
  public:
   absl::Status Add(const Row&, Side) override { return rows++, absl::OkStatus(); }
@@ -61,6 +78,7 @@ class ThrowingServer {
     ServerOptions options;
     options.security.insecure = true;
     options.service.most_sessions = 1;
+    options.service.directories = {"/srv/our db"};
     options.service.report = [this](const SessionReport& report) {
       const std::lock_guard<std::mutex> lock(mutex_);
       reports_.push_back(report.status);
@@ -87,6 +105,7 @@ class ThrowingServer {
     return Join(&mine);
   }
   int port() const { return server_->port(); }
+  void Fail() { fails_ = true; }
   std::vector<absl::Status> Reports() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return reports_;
@@ -99,6 +118,7 @@ class ThrowingServer {
       views_.pop_back();
       next();
     }
+    if (fails_) return View{std::make_unique<FailingSource>(), "test"};
     if (scans_.empty()) return View{std::make_unique<MemorySource>(Numbers(50, 150)), "test"};
     const Throw next = scans_.back();
     scans_.pop_back();
@@ -106,6 +126,7 @@ class ThrowingServer {
   }
 
   std::vector<Throw> views_, scans_;  // one session at a time looks at them
+  bool fails_ = false;
   std::mutex mutex_;
   std::vector<absl::Status> reports_;
   std::unique_ptr<JoinServer> server_;
@@ -165,6 +186,17 @@ TEST(Throwing, MoreThanAVectorCanHaveIsMemoryToo) {
     return absl::OkStatus();
   });
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+TEST(Failing, TellsTheAskingSideOfNoDirectoryAndNobodyOfControlCharacters) {
+  ThrowingServer server({}, {});
+  server.Fail();
+  const std::string told(server.Join().message());
+  EXPECT_THAT(told, testing::HasSubstr("Corruption: 000012.sst\\x0a\\x1b[2Jin x.sst"));
+  const std::vector<absl::Status> reports = server.Reports();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].message(),
+            "Corruption: /srv/our db/000012.sst\\x0a\\x1b[2Jin /var/tmp/x.sst");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -82,6 +83,14 @@ void Print(const join::SessionReport& report) {
             << " bytes received, " << Thousands(report.counts.bytes_sent) << " sent\n";
 }
 
+// As messages of RocksDB and of temporary files may have them.
+std::vector<std::string> DirectoriesOf(const Flags& flags) {
+  std::error_code unknown;
+  const char* const temporary = std::getenv("TMPDIR");
+  return {std::filesystem::canonical(flags.directory, unknown).string(), flags.directory,
+          temporary == nullptr ? "" : temporary};
+}
+
 absl::StatusOr<join::ServerOptions> OptionsOf(const Flags& flags) {
   join::ServerOptions options;
   options.address = flags.address;
@@ -97,6 +106,7 @@ absl::StatusOr<join::ServerOptions> OptionsOf(const Flags& flags) {
   service->session_time = std::chrono::seconds(flags.session_seconds);
   service->limits.exchange.silence = std::chrono::seconds(flags.silence_seconds);
   service->views.keep = std::chrono::seconds(flags.keep_seconds);
+  service->directories = DirectoriesOf(flags);
   service->memory_bytes = uint64_t(flags.memory_mib) << 20;
   service->answering.ready.decode_builtin = join::DecodeBuiltinFilter;
   if (!flags.quiet) service->report = Print;
