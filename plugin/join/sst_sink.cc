@@ -1,38 +1,34 @@
 #include "join/sst_sink.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
-#include <unistd.h>
 
 #include "join/status.h"
 
 namespace rocksieve::join {
 
-SstSink::SstSink(std::string path, const SstSinkOptions& options)
-    : path_(std::move(path)),
-      partial_path_(absl::StrCat(path_, ".", getpid(), ".tmp")),
+SstSink::SstSink(std::unique_ptr<PendingFile> file, const SstSinkOptions& options)
+    : path_(file->path()),
       options_(options),
       pending_(options_.sorting.directory),
       sorter_(options_.sorting),
+      file_(std::move(file)),
       writer_(rocksdb::EnvOptions(options_.rocksdb), options_.rocksdb) {}
 
 absl::StatusOr<std::unique_ptr<SstSink>> SstSink::Open(const std::string& path,
                                                        const SstSinkOptions& options) {
-  std::unique_ptr<SstSink> sink(new SstSink(path, options));
+  absl::StatusOr<std::unique_ptr<PendingFile>> file = PendingFile::Create(path);
+  if (!file.ok()) return file.status();
+  std::unique_ptr<SstSink> sink(new SstSink(*std::move(file), options));
   const absl::Status status =
-      FromRocksDb(sink->writer_.Open(sink->partial_path_), "cannot write " + sink->partial_path_);
+      FromRocksDb(sink->writer_.Open(sink->file_->open_path()), "cannot write " + path);
   if (!status.ok()) return status;
-  sink->open_ = true;
   return sink;
 }
 
-SstSink::~SstSink() {
-  if (open_) std::remove(partial_path_.c_str());
-}
+SstSink::~SstSink() = default;
 
 absl::Status SstSink::Add(const Row& row, Side from) {
   if (from == Side::kAsking) {
@@ -54,7 +50,7 @@ absl::Status SstSink::Write(const Row& row) {
   rows_++;
   return FromRocksDb(writer_.Put(rocksdb::Slice(row.key.data(), row.key.size()),
                                  rocksdb::Slice(row.value.data(), row.value.size())),
-                     "cannot write " + partial_path_);
+                     "cannot write " + path_);
 }
 
 absl::Status SstSink::Finish() {
@@ -73,14 +69,8 @@ absl::Status SstSink::Finish() {
     std::remove(path_.c_str());  // of an earlier join
     return absl::OkStatus();
   }
-  const absl::Status status = FromRocksDb(writer_.Finish(), "cannot write " + partial_path_);
-  if (!status.ok()) return status;
-  if (std::rename(partial_path_.c_str(), path_.c_str()) != 0) {
-    return absl::DataLossError(
-        absl::StrCat("cannot rename ", partial_path_, " to ", path_, ": ", std::strerror(errno)));
-  }
-  open_ = false;
-  return absl::OkStatus();
+  const absl::Status status = FromRocksDb(writer_.Finish(), "cannot write " + path_);
+  return status.ok() ? file_->Publish() : status;
 }
 
 }  // namespace rocksieve::join

@@ -13,6 +13,7 @@
 #include <rocksdb/sst_file_writer.h>
 
 #include "join/rows/sink.h"
+#include "join/sort/pending_file.h"
 #include "join/sort/row_sorter.h"
 #include "join/sort/row_spool.h"
 
@@ -42,16 +43,16 @@ class SstSink final : public Sink {
   uint64_t rows() const { return rows_; }
 
  private:
-  SstSink(std::string path, const SstSinkOptions& options);
+  SstSink(std::unique_ptr<PendingFile> file, const SstSinkOptions& options);
   absl::Status Write(const Row& row);
 
-  const std::string path_, partial_path_;
+  const std::string path_;
   const SstSinkOptions options_;
   RowSpool pending_;
   RowSorter sorter_;
+  const std::unique_ptr<PendingFile> file_;
   rocksdb::SstFileWriter writer_;
   uint64_t rows_ = 0;
-  bool open_ = false;
 };
 
 }  // namespace rocksieve::join

@@ -1,40 +1,16 @@
 #include "join/result_output.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "join/rows/unpacking_sink.h"
-#include "join/sort/revocable_file.h"
 #include "join/sst_sink.h"
 #include "join/text/text_sinks.h"
 
 namespace rocksieve::tools {
-namespace {
-
-// To the disk, and then to its name.
-absl::Status Publish(const std::string& partial_path, const std::string& path) {
-  const int descriptor = open(partial_path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat old {};
-  if (descriptor >= 0 && stat(path.c_str(), &old) == 0) fchmod(descriptor, old.st_mode & 07777);
-  const bool synced = descriptor >= 0 && fsync(descriptor) == 0;
-  const int error = errno;
-  if (descriptor >= 0) close(descriptor);
-  if (!synced) return absl::ErrnoToStatus(error, absl::StrCat("cannot finish ", partial_path));
-  if (std::rename(partial_path.c_str(), path.c_str()) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot give the result its name, ", path));
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 ResultOutput::ResultOutput(const OutputOptions& options)
     : options_(options), is_stream_(options.path == "-") {}
 
@@ -67,7 +43,6 @@ absl::Status ResultOutput::Examine() {
     // What a link leads to is replaced, not the link.
     if (!is_stream_) options_.path = std::filesystem::canonical(options_.path).string();
   }
-  partial_path_ = absl::StrCat(options_.path, ".", getpid(), ".tmp");
   return absl::OkStatus();
 }
 
@@ -84,8 +59,7 @@ absl::Status ResultOutput::Begin() {
     sst_ = sink->get();
     formatted_ = *std::move(sink);
   } else {
-    absl::StatusOr<std::unique_ptr<join::RevocableFile>> file =
-        join::RevocableFile::Open(is_stream_ ? options_.path : partial_path_);
+    absl::StatusOr<std::unique_ptr<join::RevocableFile>> file = OpenText();
     if (!file.ok()) return file.status();
     const join::ShowSide sides = options_.show_side ? join::ShowSide::kYes : join::ShowSide::kNo;
     if (options_.format == RowFormat::kJson) {
@@ -99,9 +73,16 @@ absl::Status ResultOutput::Begin() {
   return absl::OkStatus();
 }
 
-ResultOutput::~ResultOutput() {
-  if (!is_stream_ && sst_ == nullptr) unlink(partial_path_.c_str());
+absl::StatusOr<std::unique_ptr<join::RevocableFile>> ResultOutput::OpenText() {
+  if (is_stream_) return join::RevocableFile::Open(options_.path);
+  absl::StatusOr<std::unique_ptr<join::PendingFile>> pending =
+      join::PendingFile::Create(options_.path);
+  if (!pending.ok()) return pending.status();
+  pending_ = *std::move(pending);
+  return join::RevocableFile::OfDescriptor(pending_->descriptor(), options_.path);
 }
+
+ResultOutput::~ResultOutput() = default;
 
 absl::Status ResultOutput::Add(const join::Row& row, join::Side from) {
   added_++;
@@ -135,7 +116,7 @@ absl::Status ResultOutput::Finish() {
   if (sst_ != nullptr) return sst_->Finish();
   unpacked_.reset();
   formatted_.reset();  // closes the file
-  return is_stream_ ? absl::OkStatus() : Publish(partial_path_, options_.path);
+  return is_stream_ ? absl::OkStatus() : pending_->Publish();
 }
 
 }  // namespace rocksieve::tools

@@ -8,6 +8,8 @@
 
 #include <absl/status/statusor.h>
 
+#include "join/sort/pending_file.h"
+#include "join/sort/revocable_file.h"
 #include "join/sort/row_sorter.h"
 #include "transport/result_sink.h"
 
@@ -48,11 +50,12 @@ class ResultOutput final : public join::ResultSink {
   // Looks what the path is.
   absl::Status Examine();
   absl::Status Begin();
+  absl::StatusOr<std::unique_ptr<join::RevocableFile>> OpenText();
 
   OutputOptions options_;
   // The standard output, a pipe or a device: rows go there as they are proven.
   bool is_stream_ = false;
-  std::string partial_path_;  // until it is complete; SST sinks have their own
+  std::unique_ptr<join::PendingFile> pending_;  // of a file of text; SST sinks have their own
   std::unique_ptr<join::Sink> formatted_, unpacked_;
   join::SstSink* sst_ = nullptr;
   uint64_t added_ = 0, committed_ = 0;

@@ -31,6 +31,16 @@ absl::StatusOr<std::unique_ptr<RevocableFile>> RevocableFile::Open(const std::st
       new RevocableFile(standard ? "the standard output" : path, descriptor));
 }
 
+absl::StatusOr<std::unique_ptr<RevocableFile>> RevocableFile::OfDescriptor(
+    int descriptor, const std::string& name) {
+  const int own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot write ", name, ": ", std::strerror(errno)));
+  }
+  return std::unique_ptr<RevocableFile>(new RevocableFile(name, own));
+}
+
 RevocableFile::RevocableFile(std::string name, int descriptor)
     : name_(std::move(name)), descriptor_(descriptor) {
   struct stat file {};

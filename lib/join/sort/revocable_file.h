@@ -20,6 +20,9 @@ class RevocableFile {
  public:
   // Makes the file, or empties it; "-" is the standard output.
   static absl::StatusOr<std::unique_ptr<RevocableFile>> Open(const std::string& path);
+  // Writes to a file that is open; it gets a descriptor of its own. The name is for messages.
+  static absl::StatusOr<std::unique_ptr<RevocableFile>> OfDescriptor(int descriptor,
+                                                                     const std::string& name);
   ~RevocableFile();
   RevocableFile(const RevocableFile&) = delete;
   RevocableFile& operator=(const RevocableFile&) = delete;

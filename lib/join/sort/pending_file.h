@@ -1,0 +1,47 @@
+// A file that gets its name when it is complete, and until then has none: nothing is left behind
+// however the process ends, and nobody can plant a link where it is written.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+namespace rocksieve::join {
+
+// On file systems that have no files without a name (O_TMPFILE), it has a random one in the same
+// directory, which is made anew and never a link's target; a process that is killed leaves that
+// file, and no later one minds it. Not thread-safe.
+class PendingFile {
+ public:
+  // In the directory of `path`, which is not touched before Publish(). FailedPrecondition if that
+  // directory is not there or may not be written to.
+  static absl::StatusOr<std::unique_ptr<PendingFile>> Create(const std::string& path);
+  // What was not published is gone.
+  ~PendingFile();
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  // For reading and writing, as long as this lives.
+  int descriptor() const { return descriptor_; }
+  // Opens the same file, in this process and as long as this lives.
+  const std::string& open_path() const { return open_path_; }
+
+  // To the disk, and then to its name, in place of a file that has it, whose permissions it takes.
+  // Once. DataLoss or what the system says if that fails; then what is there stays.
+  absl::Status Publish();
+
+ private:
+  explicit PendingFile(std::string path) : path_(std::move(path)) {}
+  absl::Status OpenUnnamed();
+  absl::Status OpenNamed();
+
+  const std::string path_;
+  int descriptor_ = -1;
+  std::string open_path_;
+  std::string temporary_path_;  // empty: it has no name
+};
+
+}  // namespace rocksieve::join
