@@ -17,8 +17,8 @@ class JoinSecurityTest(JoinSandbox):
         database = f"--db={self.class_directory / 'left'}"
         foreign, ours = self.class_directory / "foreign", self.class_directory / "certs"
         for flags in [[f"--certs={foreign}"], ["--insecure"],
-                      [f"--ca={ours}/ca.crt", f"--cert={foreign}/client.crt",
-                       f"--key={foreign}/client.key"],
+                      [f"--ca={ours}/client/ca.crt", f"--cert={foreign}/client/client.crt",
+                       f"--key={foreign}/client/client.key"],
                       [f"--certs={ours}", "--server-name=another.example.org"]]:
             failed = run(ROCKSIEVE, "join", database, address, "--op=count", "--attempts=1",
                          "--silence=5", *flags)
@@ -32,17 +32,32 @@ class JoinSecurityTest(JoinSandbox):
         self.assertIn("--insecure-network", open_to_all.err)
         self.assertEqual(self.join([server.port], "count", secure=True).code, 0)
 
+    def test_the_authoritys_key_is_in_no_part_that_is_copied(self):
+        made = self.directory / "made"
+        run_ok(ROCKSIEVE, "certs", f"--dir={made}")
+        self.assertEqual(sorted(str(f.relative_to(made)) for f in made.rglob("*.*")),
+                         ["authority/ca.crt", "authority/ca.key", "client/ca.crt",
+                          "client/client.crt", "client/client.key", "server/ca.crt",
+                          "server/server.crt", "server/server.key"])
+        self.assertEqual((made / "authority").stat().st_mode & 0o777, 0o700)
+        key = made / "client" / "client.key"
+        key.chmod(0o644)
+        failed = run(ROCKSIEVE, "join", f"--db={self.class_directory / 'left'}",
+                     "--remote=127.0.0.1:1", "--op=count", f"--certs={made / 'client'}")
+        self.assertEqual(failed.code, 2, str(failed))
+        self.assertIn(f"chmod 600 {key}", failed.err)
+
     def test_certificates_that_cannot_be_used(self):
         ours, foreign = self.certificates(), self.directory / "foreign"
         run_ok(ROCKSIEVE, "certs", f"--dir={foreign}")
         database = f"--db={self.class_directory / 'left'}"
         for side, *command in [("server", "serve", "--listen=127.0.0.1:0"),
                                ("client", "join", "--remote=127.0.0.1:1", "--op=count")]:
-            key = foreign / f"{side}.key"
+            key = foreign / side / f"{side}.key"
             failed = run(ROCKSIEVE, *command, database, f"--certs={ours}", f"--key={key}")
             self.assertEqual(failed.code, 2, str(failed))
             self.assertIn(f"the key in {key} is not that of the certificate in "
-                          f"{ours}/{side}.crt", failed.err)
+                          f"{ours}/{side}/{side}.crt", failed.err)
             failed = run(ROCKSIEVE, *command, database, f"--certs={ours}", "--insecure")
             self.assertEqual(failed.code, 2, str(failed))
             self.assertIn("leave out --insecure", failed.err)
@@ -63,6 +78,13 @@ class JoinSecurityTest(JoinSandbox):
     def test_tokens(self):
         tokens = write_lines(self.directory / "tokens", ["# one", "0123456789abcdef01234567"])
         wrong = write_lines(self.directory / "wrong", ["x" * 24])
+        for file in [tokens, wrong]:
+            file.chmod(0o640)
+        failed = self.join([1], "count", f"--token-file={tokens}", secure=True)
+        self.assertEqual(failed.code, 2, str(failed))
+        self.assertIn(f"chmod 600 {tokens}", failed.err)
+        for file in [tokens, wrong]:
+            file.chmod(0o600)
         port = self.serve("right", f"--token-file={tokens}", secure=True).port
         for flags in [[], [f"--token-file={wrong}"]]:
             failed = self.join([port], "count", *flags, secure=True)

@@ -9,6 +9,7 @@
 
 #include "transport/address.h"
 #include "transport/certificate_check.h"
+#include "transport/private_file.h"
 
 namespace rocksieve::join {
 namespace {
@@ -40,6 +41,7 @@ absl::StatusOr<Pem> ReadIdentity(const Identity& identity) {
       ReadPem(identity.authority_file, "the authority's certificate", &pem.authority);
   if (status.ok()) status = ReadPem(identity.certificate_file, "the certificate", &pem.certificate);
   if (status.ok()) status = ReadPem(identity.key_file, "the certificate's key", &pem.key);
+  if (status.ok()) status = CheckIsPrivate(identity.key_file);
   if (status.ok()) status = CheckAuthority(identity.authority_file, pem.authority);
   if (status.ok()) {
     status = CheckPair(identity.certificate_file, pem.certificate, identity.key_file, pem.key);

@@ -5,6 +5,8 @@
 
 #include <absl/strings/str_cat.h>
 
+#include "transport/private_file.h"
+
 namespace rocksieve::join {
 namespace {
 
@@ -27,6 +29,8 @@ absl::StatusOr<std::vector<std::string>> ReadTokens(const std::string& path) {
     return absl::NotFoundError(absl::StrCat("cannot read the tokens in ", path,
                                             ": is the file there, and may this user read it?"));
   }
+  const absl::Status is_private = CheckIsPrivate(path);
+  if (!is_private.ok()) return is_private;
   std::vector<std::string> tokens;
   for (std::string line; std::getline(file, line);) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();

@@ -1,4 +1,6 @@
 // Which addresses are of this machine only, what lists of them are, and tokens.
+#include <sys/stat.h>
+
 #include "transport/address.h"
 
 #include <fstream>
@@ -77,6 +79,7 @@ TEST(Token, FilesAreChecked) {
   const std::string path = testing::TempDir() + "rocksieve-tokens";
   const auto read = [&](const char* text) {
     std::ofstream(path) << text;
+    EXPECT_EQ(chmod(path.c_str(), 0600), 0);
     return ReadTokens(path);
   };
   const auto good = read("# of the night job\n0123456789abcdef\r\n\nfedcba9876543210");
@@ -86,6 +89,12 @@ TEST(Token, FilesAreChecked) {
   EXPECT_FALSE(read("short\n").ok());
   EXPECT_FALSE(read("with spaces in it, long\n").ok());
   EXPECT_FALSE(ReadTokens(path + ".missing").ok());
+  std::ofstream(path) << "0123456789abcdef\n";
+  for (const mode_t mode : {0640, 0604, 0620}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    const absl::Status refused = ReadTokens(path).status();
+    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("chmod 600 " + path));
+  }
 }
 
 }  // namespace

@@ -111,14 +111,27 @@ absl::Status WritePem(const std::string& path, mode_t mode,
   return absl::OkStatus();
 }
 
+absl::Status WriteCertificate(const std::string& directory, const std::string& name,
+                              const Pair& pair) {
+  return WritePem(directory + "/" + name + ".crt", 0644,
+                  [&](std::FILE* file) { return PEM_write_X509(file, pair.certificate.get()); });
+}
+
 absl::Status WritePair(const std::string& directory, const std::string& name, const Pair& pair) {
-  const std::string path = directory + "/" + name;
-  const absl::Status status = WritePem(path + ".key", 0600, [&](std::FILE* file) {
+  const absl::Status status = WritePem(directory + "/" + name + ".key", 0600, [&](std::FILE* file) {
     return PEM_write_PrivateKey(file, pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
   });
-  if (!status.ok()) return status;
-  return WritePem(path + ".crt", 0644,
-                  [&](std::FILE* file) { return PEM_write_X509(file, pair.certificate.get()); });
+  return status.ok() ? WriteCertificate(directory, name, pair) : status;
+}
+
+// If it is not there. Permissions that are unknown are those of the user's choice, by his umask.
+absl::Status MakeDirectory(const std::string& path, fs::perms permissions) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error && permissions != fs::perms::unknown) fs::permissions(path, permissions, error);
+  if (!error) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot make the directory ", path, ": ", error.message()));
 }
 
 bool IsIpAddress(const std::string& name) {
@@ -147,12 +160,14 @@ absl::StatusOr<std::string> AlternativeNames(const std::vector<std::string>& nam
 absl::Status MakeCertificates(const CertificateOptions& options) {
   const absl::StatusOr<std::string> names = AlternativeNames(options.names);
   if (!names.ok()) return names.status();
-  std::error_code error;
-  fs::create_directories(options.directory, error);
-  if (error) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot make the directory ", options.directory, ": ", error.message()));
-  }
+  const std::string authority_directory = options.directory + "/authority";
+  const std::string server_directory = options.directory + "/server";
+  const std::string client_directory = options.directory + "/client";
+  absl::Status status = MakeDirectory(options.directory, fs::perms::unknown);
+  if (status.ok()) status = MakeDirectory(authority_directory, fs::perms::owner_all);
+  if (status.ok()) status = MakeDirectory(server_directory, fs::perms::unknown);
+  if (status.ok()) status = MakeDirectory(client_directory, fs::perms::unknown);
+  if (!status.ok()) return status;
   const auto leaf = [](const char* use, const std::string& alternative_names) {
     return std::vector<Extension>{{NID_basic_constraints, "critical,CA:FALSE"},
                                   {NID_key_usage, "critical,digitalSignature"},
@@ -161,11 +176,11 @@ absl::Status MakeCertificates(const CertificateOptions& options) {
                                   {NID_authority_key_identifier, "keyid"}};
   };
   Pair authority, server, client;
-  absl::Status status = MakePair("rocksieve test authority", options.days,
-                                 {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
-                                  {NID_key_usage, "critical,keyCertSign,cRLSign"},
-                                  {NID_subject_key_identifier, "hash"}},
-                                 nullptr, &authority);
+  status = MakePair("rocksieve test authority", options.days,
+                    {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+                     {NID_key_usage, "critical,keyCertSign,cRLSign"},
+                     {NID_subject_key_identifier, "hash"}},
+                    nullptr, &authority);
   if (status.ok()) {
     status =
         MakePair("rocksieve server", options.days, leaf("serverAuth", *names), &authority, &server);
@@ -174,9 +189,11 @@ absl::Status MakeCertificates(const CertificateOptions& options) {
     status = MakePair("rocksieve client", options.days, leaf("clientAuth", "DNS:rocksieve-client"),
                       &authority, &client);
   }
-  if (status.ok()) status = WritePair(options.directory, "ca", authority);
-  if (status.ok()) status = WritePair(options.directory, "server", server);
-  if (status.ok()) status = WritePair(options.directory, "client", client);
+  if (status.ok()) status = WritePair(authority_directory, "ca", authority);
+  if (status.ok()) status = WriteCertificate(server_directory, "ca", authority);
+  if (status.ok()) status = WritePair(server_directory, "server", server);
+  if (status.ok()) status = WriteCertificate(client_directory, "ca", authority);
+  if (status.ok()) status = WritePair(client_directory, "client", client);
   return status;
 }
 

@@ -14,8 +14,9 @@ struct CertificateOptions {
   int days = 30;
 };
 
-// ca.crt, ca.key, server.crt, server.key, client.crt, client.key: ECDSA keys on P-256, readable by
-// their owner only. Overwrites nothing.
+// DIR/server and DIR/client have what a node needs, ca.crt and its own certificate and key: ECDSA
+// keys on P-256, readable by their owner only. DIR/authority, which only its owner may enter, has
+// ca.key, which signs: whoever has it is a node. Overwrites nothing.
 absl::Status MakeCertificates(const CertificateOptions& options);
 
 }  // namespace rocksieve::tools

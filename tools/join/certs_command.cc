@@ -17,8 +17,11 @@ int Run(CertificateOptions options) {
     std::cerr << "rocksieve certs: " << status.message() << "\n";
     return kCannotRun;
   }
-  std::cout << options.directory << " has ca, server and client (.crt, .key), for " << options.days
-            << " days. ca.key signs more of them: keep it, or delete it.\n";
+  std::cout << options.directory << "/server and " << options.directory
+            << "/client are for the two sides, for " << options.days
+            << " days: copy each to where it is needed.\n"
+            << options.directory
+            << "/authority/ca.key signs more of them: keep it here, or delete it.\n";
   return kDone;
 }
 

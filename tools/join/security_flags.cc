@@ -1,5 +1,8 @@
 #include "join/security_flags.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "subcommand.h"
 #include "transport/token.h"
 
@@ -12,7 +15,7 @@ void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
     return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
   };
   file("--certs", &flags->certificates, "DIR",
-       "certificates and key, as rocksieve certs makes them");
+       "certificates and key: a directory that rocksieve certs made, or the part for this side");
   file("--ca", &identity->authority_file, "FILE",
        "who must have signed the other side's certificate. Default: ca.crt of --certs")
       ->group(kRareFlags);
@@ -36,8 +39,12 @@ void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
 join::Security SecurityOf(const SecurityFlags& flags, const std::string& side) {
   join::Security security = flags.security;
   if (!flags.certificates.empty()) {
+    std::error_code unknown;
+    const std::string part = flags.certificates + "/" + side;
+    const bool whole = std::filesystem::is_directory(part, unknown);
+    const std::string& directory = whole ? part : flags.certificates;
     const auto in_directory = [&](const std::string& name, std::string* file) {
-      if (file->empty()) *file = flags.certificates + "/" + name;
+      if (file->empty()) *file = directory + "/" + name;
     };
     in_directory("ca.crt", &security.identity.authority_file);
     in_directory(side + ".crt", &security.identity.certificate_file);
