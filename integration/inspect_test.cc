@@ -157,6 +157,23 @@ TEST_P(Inspect, NamesADamagedBlock) {
   }
 }
 
+// An entry of the index would be larger than the filter that three keys are worth.
+TEST(InspectNone, AFilterThatIsNotWorthItIsNoDamage) {
+  TemporaryDirectory directory;
+  DbConfig config("rocksieve.auto:10");
+  config.Partitioned(2048);
+  const DbPtr db = Open(config.Build(), directory / "db");
+  WriteOverlappingFiles(db.get(), 3, 1);
+  ASSERT_EQ(StatsOf(config.table.filter_policy).built.at(0).family, "none");
+  const Json json = Inspected(TableFiles(db.get())[0]);
+  EXPECT_EQ(json["ok"], true);
+  EXPECT_EQ(json["family"], "none");
+  EXPECT_EQ(json["layout"], "partitioned");
+  EXPECT_EQ(json["predicted_false_positive_rate"], 1);
+  EXPECT_EQ(json["probed_false_positive_rate"], 1);
+  EXPECT_TRUE(json["blocks"][0]["damage"].is_null());
+}
+
 const Case kCases[] = {
     {"Bloom", Ours("rocksieve.bloom:9"), "rocksieve.bloom"},
     {"ThoroughBloom", Ours("rocksieve.bloom:16:thorough"), "rocksieve.bloom"},

@@ -19,6 +19,7 @@ constexpr size_t kTrailerBytes = 5;
 constexpr uint64_t kLineBytes = 64;
 constexpr uint64_t kRibbonSegmentBytes = 16;  // a column of a block
 constexpr int kMaxRibbonColumns = 32;
+constexpr std::string_view kAlwaysTrueBlock("\0\0\0\0\0\0", 6);
 
 uint8_t At(std::string_view bytes, size_t i) { return static_cast<uint8_t>(bytes[i]); }
 
@@ -29,6 +30,10 @@ void DecodedFilter::DecodeBuiltin() {
   kind = BlockKind::kMatchesAll;
   if (block.size() <= kTrailerBytes) {
     kind = BlockKind::kEmpty;
+    return;
+  }
+  if (block == kAlwaysTrueBlock) {
+    kind = BlockKind::kNone;
     return;
   }
   const uint64_t payload_bytes = block.size() - kTrailerBytes;
@@ -110,6 +115,7 @@ double DecodedFilter::PredictedRate(uint64_t keys) const {
                              probes);
     case BlockKind::kEmpty:
       return 0;
+    case BlockKind::kNone:
     case BlockKind::kMatchesAll:
     case BlockKind::kDamaged:
     case BlockKind::kFutureVersion:
@@ -132,6 +138,8 @@ std::string DecodedFilter::Family() const {
       return "RocksDB Ribbon";
     case BlockKind::kEmpty:
       return "empty";
+    case BlockKind::kNone:
+      return "none";
     case BlockKind::kMatchesAll:
       return "RocksDB, matches all";
     case BlockKind::kDamaged:

@@ -25,6 +25,7 @@ enum class BlockKind {
   kUnknown,        // of a policy that neither rocksieve nor RocksDB has: cannot be asked
   kDamaged,        // not as it was written: every key passes
   kFutureVersion,  // ours, of a later version: every key passes
+  kNone,           // written instead of a filter that would not help: every key passes
 };
 
 // The compatibility name of RocksDB's built-in policies, and of ours unless told otherwise; and of
@@ -60,7 +61,7 @@ class DecodedFilter {
   // argument is ignored. 1 where every key passes, NaN if unknown.
   double PredictedRate(uint64_t keys) const;
 
-  // "rocksieve.bloom", "RocksDB Ribbon", "unknown"
+  // "rocksieve.bloom", "RocksDB Ribbon", "none", "unknown"
   std::string Family() const;
   // "8 probes, 157 lines of 64 bytes"; empty if there is nothing to say.
   std::string Parameters() const;
