@@ -57,8 +57,8 @@ def parse_arguments():
     parser.add_argument("--rocksdb", required=True, type=pathlib.Path, metavar="SOURCE",
                         help="RocksDB's source tree")
     parser.add_argument("--seconds", type=positive, default=120, help="for each policy [120]")
-    parser.add_argument("--round-seconds", type=positive, default=10,
-                        help="from a start of db_stress to its kill [10]")
+    parser.add_argument("--round-seconds", type=positive, default=15,
+                        help="from a start of db_stress to its kill [15]")
     parser.add_argument("--policies", type=policy_list, default=",".join(DEFAULT),
                         help=f"specs, {BUILT_IN} for RocksDB's own filters; {PARTITIONED} may follow "
                              f"[{','.join(DEFAULT)}]")
@@ -104,7 +104,8 @@ class CrashTest:
             self.failures.append("no kill was followed by a verification: give it more "
                                  "--round-seconds, and --seconds for several of them")
         if self.policy.is_ours and self.filters == 0:
-            self.failures.append("no filter was found in its databases' files")
+            self.failures.append("no filter was found in its databases' files: give it more "
+                                 "--round-seconds")
         if self.policy.has_listener and self._sum("listened") == 0:
             self.failures.append("no log says that it follows rocksieve.listener")
 
