@@ -1,7 +1,5 @@
 // The rocksieve command: reads the arguments and hands over to a subcommand.
-#include <exception>
 #include <iostream>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include "explain/command.h"
 #include "help/command.h"
 #include "inspect/command.h"
+#include "last_resort.h"
 #include "load/command.h"
 #include "subcommand.h"
 #include "whatif/command.h"
@@ -82,12 +81,11 @@ int Main(int argc, char** argv) {
 }  // namespace rocksieve::tools
 
 int main(int argc, char** argv) {
+  rocksieve::tools::PrepareForTheWorst();
   try {
     return rocksieve::tools::Main(argc, argv);
-  } catch (const std::bad_alloc&) {
-    std::cerr << "rocksieve: out of memory: give it fewer keys, or more memory\n";
-  } catch (const std::exception& error) {
-    std::cerr << "rocksieve: " << error.what() << "\n";
+  } catch (...) {
+    rocksieve::tools::PrintCurrentException();
   }
   return rocksieve::tools::kCannotRun;
 }

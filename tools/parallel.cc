@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -26,8 +27,12 @@ Status RunAll(size_t count, const std::function<Status(size_t)>& task) {
 
   const size_t threads = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::future<Status>> workers;
-  for (size_t i = 0; i < threads; i++) workers.push_back(std::async(std::launch::async, work));
   Status first;
+  try {
+    for (size_t i = 0; i < threads; i++) workers.push_back(std::async(std::launch::async, work));
+  } catch (const std::system_error&) {  // no more threads: fewer will do, and be it this one
+    first = work();
+  }
   for (auto& worker : workers) {
     Status status = worker.get();
     if (first.ok()) first = status;

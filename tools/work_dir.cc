@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <iostream>
 #include <system_error>
 #include <utility>
@@ -14,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using rocksdb::Status;
+
+std::atomic<const WorkDir*> latest = nullptr;
 
 Status Unusable(const std::string& path, const std::string& why) {
   return Status::InvalidArgument("cannot write in the directory " + path + ": " + why +
@@ -57,17 +61,44 @@ Status WorkDir::Create(const std::string& wanted, const std::string& purpose,
   return status;
 }
 
-WorkDir::~WorkDir() {
-  if (keep_) return;
-  std::error_code error;
+WorkDir::WorkDir(fs::path path, bool made) : path_(std::move(path)), made_(made) { latest = this; }
+
+std::unique_ptr<WorkDir> WorkDir::Announce(const std::string& path) {
+  std::unique_ptr<WorkDir> announced(new WorkDir(path, /*made=*/true));
+  announced->only_at_termination_ = true;
+  return announced;
+}
+
+void WorkDir::Remove(std::error_code* error) const {
   if (made_) {
-    fs::remove_all(path_, error);
-  } else {
-    for (fs::directory_iterator entry(path_, error), end; !error && entry != end;
-         entry.increment(error)) {
-      fs::remove_all(entry->path(), error);
+    fs::remove_all(path_, *error);
+    return;
+  }
+  for (fs::directory_iterator entry(path_, *error), end; !*error && entry != end;
+       entry.increment(*error)) {
+    fs::remove_all(entry->path(), *error);
+  }
+}
+
+void WorkDir::RemoveAtTermination() noexcept {
+  constexpr int kAttempts = 10;  // what is made meanwhile goes with the next
+  for (int attempt = 0; attempt < kAttempts; attempt++) {
+    const WorkDir* const directory = latest;
+    if (directory == nullptr || directory->keep_) return;
+    try {
+      std::error_code error;
+      directory->Remove(&error);
+      if (!error) return;
+    } catch (const std::exception&) {  // no memory for a name: other threads have it
     }
   }
+}
+
+WorkDir::~WorkDir() {
+  latest = nullptr;
+  if (keep_ || only_at_termination_) return;
+  std::error_code error;
+  Remove(&error);
   if (error) {
     std::cerr << "rocksieve: cannot remove " << path_.string() << ": " << error.message() << "\n";
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include <rocksdb/status.h>
 
@@ -22,16 +23,26 @@ class WorkDir {
   WorkDir(const WorkDir&) = delete;
   WorkDir& operator=(const WorkDir&) = delete;
 
+  // A directory that does not exist and that the caller is about to make: RemoveAtTermination()
+  // removes it while the object lives, and nothing else does.
+  static std::unique_ptr<WorkDir> Announce(const std::string& path);
+
+  // Removes the one that was made last, if it lives, while other threads may still write
+  // into it. For who is about to end the process; throws nothing.
+  static void RemoveAtTermination() noexcept;
+
   void Keep() { keep_ = true; }
 
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  WorkDir(std::filesystem::path path, bool made) : path_(std::move(path)), made_(made) {}
+  WorkDir(std::filesystem::path path, bool made);
+  void Remove(std::error_code* error) const;
 
   const std::filesystem::path path_;
   const bool made_;
   bool keep_ = false;
+  bool only_at_termination_ = false;
 };
 
 }  // namespace rocksieve::tools

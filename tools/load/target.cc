@@ -11,6 +11,7 @@
 #include <rocksieve/listener.h>
 
 #include "policy_spec.h"
+#include "work_dir.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -66,6 +67,11 @@ Status CannotOpen(const std::string& directory, const Status& status) {
   } else if (text.find("Permission denied") != std::string::npos ||
              text.find("Read-only file system") != std::string::npos) {
     remedy = "\nName a directory where you may write with --db=DIR.";
+  } else if (text.find("Too many open files") != std::string::npos) {
+    remedy = "\nAllow more open files, for example: ulimit -n 4096";
+  } else if (text.find("No space left") != std::string::npos ||
+             text.find("File too large") != std::string::npos) {
+    remedy = "\nFree some space, or name a directory on another disk with --db=DIR.";
   } else if (text.find("mkdir") != std::string::npos) {
     remedy = "\nThe directory above it must exist.";
   }
@@ -101,6 +107,17 @@ Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* resul
   return status;
 }
 
+// What was made of a database that could not be made would be in the way of the next attempt.
+// DestroyDB() takes the lock first, so that nothing of another process goes.
+void Target::Destroy(const std::string& directory, bool with_directory) {
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
+  handles_.clear();
+  db_.reset();
+  rocksdb::DestroyDB(directory, rocksdb::Options()).PermitUncheckedError();
+  std::error_code error;
+  if (!with_directory) fs::create_directory(directory, error);
+}
+
 Status Target::OpenNew(const TargetOptions& wanted) {
   rocksdb::Options options;
   rocksdb::ConfigOptions strict;
@@ -110,11 +127,16 @@ Status Target::OpenNew(const TargetOptions& wanted) {
   status = SetPolicy(wanted.spec, wanted.partitioned, &options);
   if (!status.ok()) return status;
   AddListener(wanted.spec, &options);
+  std::error_code error;
+  const bool is_new = !fs::exists(wanted.directory, error);
+  const auto announced = is_new ? WorkDir::Announce(wanted.directory) : nullptr;
   rocksdb::DB* db = nullptr;
   status = rocksdb::DB::Open(options, wanted.directory, {{"default", options}}, &handles_, &db);
   db_.reset(db);
-  if (!status.ok()) return CannotOpen(wanted.directory, status);
-  return FindOrMakeFamily(wanted.column_family, options);
+  if (status.ok()) status = FindOrMakeFamily(wanted.column_family, options);
+  if (status.ok()) return status;
+  Destroy(wanted.directory, is_new);
+  return CannotOpen(wanted.directory, status);
 }
 
 Status Target::OpenExisting(const TargetOptions& wanted) {

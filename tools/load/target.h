@@ -20,7 +20,7 @@ struct TargetOptions {
 
 class Target {
  public:
-  // InvalidArgument or IOError, with the remedy; nothing is written then, unless the disk is full.
+  // InvalidArgument or IOError, with the remedy; what was made of a new database is removed then.
   static rocksdb::Status Open(const TargetOptions& options, std::unique_ptr<Target>* result);
   ~Target();
   Target(const Target&) = delete;
@@ -33,6 +33,7 @@ class Target {
   Target() = default;
   rocksdb::Status OpenNew(const TargetOptions& options);
   rocksdb::Status OpenExisting(const TargetOptions& options);
+  void Destroy(const std::string& directory, bool with_directory);
   rocksdb::Status FindOrMakeFamily(const std::string& name,
                                    const rocksdb::ColumnFamilyOptions& options);
 

@@ -1,10 +1,14 @@
 #include "whatif/command.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include "database/open_errors.h"
 #include "exit_code.h"
@@ -53,9 +57,18 @@ std::string Plot(const Flags& flags, const std::vector<WhatIfResult>& results) {
                            : "--plot draws one column family, but several have files: choose one "
                              "with --column-family";
   }
+  const std::string picture = SvgDrawing(ReadsChart(flags.options, results[0]));
+  std::error_code error;
+  const bool is_new = !std::filesystem::exists(flags.plot, error);
+  errno = 0;
   std::ofstream file(flags.plot, std::ios::binary);
-  file << SvgDrawing(ReadsChart(flags.options, results[0]));
-  return file.flush() ? "" : "cannot write the picture to " + flags.plot;
+  const bool opened = file.is_open();
+  file << picture;
+  file.close();
+  if (file) return "";
+  const std::string why = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
+  if (opened && is_new) std::filesystem::remove(flags.plot, error);
+  return "cannot write the picture to " + flags.plot + why + "\nName another file with --plot.";
 }
 
 int Run(Flags* flags) {

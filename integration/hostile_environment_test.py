@@ -1,0 +1,226 @@
+"""Every command where its environment gives it less than it wants: no memory, no file descriptors,
+no room, no permission, nobody who listens. It must say so and end with an exit code that --help
+documents; no signal, no core, and nothing half-written."""
+
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from environment import Sandbox, run, run_ok
+from join_support import ROCKSIEVE, JoinSandbox, load, write_lines
+
+
+def limit(kind, value):
+    """As `ulimit`, for the new process."""
+    def set_limit():
+        resource.setrlimit(kind, (value, value))
+
+    return set_limit
+
+
+class Commands(Sandbox):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.rows = write_lines(cls.class_directory / "rows", [f"key{i:06}\tvalue" for i in range(3000)])
+        cls.keys = write_lines(cls.class_directory / "keys", [f"key{i:06}" for i in range(3000)])
+        cls.database = load(cls.class_directory / "db", cls.rows)
+        [cls.table] = cls.database.glob("*.sst")
+
+    def looking(self):
+        """Commands that write nothing but what they print."""
+        nowhere = self.directory / "none.socket"
+        return {"explain": ["explain", f"--db={self.database}"],
+                "doctor": ["doctor", f"--db={self.database}"],
+                "whatif": ["whatif", f"--db={self.database}"],
+                "inspect": ["inspect", self.table],
+                "completion": ["completion", "bash"],
+                "help": ["--help"],
+                "join": ["join", f"--db={self.database}", f"--remote=unix:{nowhere}", "--insecure",
+                         "--op=count", "--attempts=1"]}
+
+    def writing(self, directory):
+        """Commands that make something, and what they make."""
+        return {"load": (["load", f"--db={directory}/new", "--spec=rocksieve.ribbon:10",
+                          f"--input={self.rows}"], directory / "new"),
+                "demo": (["demo", f"--keys={self.keys}", f"--db-dir={directory}/demo"],
+                         directory / "demo"),
+                "whatif": (["whatif", f"--db={self.database}", f"--plot={directory}/plot.svg"],
+                           directory / "plot.svg")}
+
+    def run_hostile(self, arguments, **settings):
+        temporary = self.directory / "tmp"
+        temporary.mkdir(exist_ok=True)
+        finished = run(ROCKSIEVE, *arguments, variables={"TMPDIR": str(temporary)}, **settings)
+        self.assertIn(finished.code, (0, 1, 2), finished)
+        self.assertNotIn("terminate called", finished.err)
+        if finished.code == 2:
+            self.assertNotEqual("", finished.err)
+        self.assertEqual([], list(temporary.iterdir()), f"left behind by {finished}")
+        return finished
+
+    def test_little_memory(self):
+        demo = ["demo", f"--keys={self.keys}"]
+        for kib in (150_000, 50_000):
+            for name, arguments in {**self.looking(), "demo": demo}.items():
+                with self.subTest(command=name, kib=kib):
+                    finished = self.run_hostile(arguments,
+                                                before=limit(resource.RLIMIT_AS, kib * 1024))
+                    if kib >= 150_000 and name != "join":
+                        self.assertNotEqual(2, finished.code, finished)
+
+    def test_few_file_descriptors(self):
+        demo = ["demo", f"--keys={self.keys}"]
+        for count in (32, 8):
+            for name, arguments in {**self.looking(), "demo": demo}.items():
+                with self.subTest(command=name, count=count):
+                    self.run_hostile(arguments, before=limit(resource.RLIMIT_NOFILE, count))
+
+    def test_nobody_listens(self):
+        for name, arguments in {**self.looking(), "load": self.writing(self.directory)["load"][0],
+                                "demo": ["demo", f"--keys={self.keys}"]}.items():
+            if name == "join":  # has nothing to say without a server
+                continue
+            with self.subTest(command=name, stdout="closed"):
+                finished = self.run_hostile(arguments, before=lambda: os.close(1))
+                self.assertEqual(2, finished.code, finished)
+                self.assertIn("cannot write to the standard output", finished.err)
+            if name == "load":
+                continue
+            with self.subTest(command=name, stdout="full"):
+                finished = self.run_hostile(
+                    arguments, before=lambda: os.dup2(os.open("/dev/full", os.O_WRONLY), 1))
+                self.assertEqual(2, finished.code, finished)
+                self.assertIn("cannot write to the standard output", finished.err)
+
+    def test_what_is_printed_goes_into_no_file_of_a_database(self):
+        def close_all():
+            for stream in (0, 1, 2):
+                os.close(stream)
+
+        [load_new, made] = self.writing(self.directory)["load"]
+        run(ROCKSIEVE, *load_new, before=close_all)
+        for file in made.iterdir():
+            self.assertNotIn(b"bytes of filters", file.read_bytes(), file)
+            self.assertNotIn(b"rocksieve load:", file.read_bytes(), file)
+        self.assertIn("3,000 keys", run_ok(ROCKSIEVE, "explain", f"--db={made}").out)
+
+    def test_a_broken_pipe_ends_it_as_other_programs(self):
+        for name, arguments in {**self.looking(), "demo": ["demo", f"--keys={self.keys}"]}.items():
+            if name == "join":
+                continue
+            with self.subTest(command=name):
+                reader, writer = os.pipe()
+                os.close(reader)
+                process = subprocess.run(
+                    [ROCKSIEVE, *arguments], stdout=writer, stderr=subprocess.PIPE, check=False,
+                    timeout=60, env=dict(os.environ, TMPDIR=str(self.directory)))
+                os.close(writer)
+                self.assertIn(process.returncode, (-signal.SIGPIPE, 2), process)
+                self.assertEqual([], list(self.directory.iterdir()))
+
+    def assert_fails_clean(self, name, arguments, made, says, **settings):
+        finished = self.run_hostile(arguments, **settings)
+        self.assertEqual(2, finished.code, finished)
+        self.assertRegex(finished.err, says)
+        if name == "whatif":
+            self.assertFalse(made.exists(), finished)
+        if name == "load" and made.exists():
+            # Whole, though not all of it.
+            self.assertRegex(finished.err, "--add|more room")
+            run_ok(ROCKSIEVE, "explain", f"--db={made}")
+
+    def test_files_that_may_not_grow(self):
+        for size in (0, 20_000):
+            directory = self.directory / str(size)
+            directory.mkdir()
+            for name, (arguments, made) in self.writing(directory).items():
+                if name == "whatif" and size > 1000:
+                    continue  # the picture fits
+                with self.subTest(command=name, bytes=size):
+                    self.assert_fails_clean(name, arguments, made, "too large|more room",
+                                            before=limit(resource.RLIMIT_FSIZE, size))
+
+    def test_a_full_disk(self):
+        may_mount = run("unshare", "--mount", "true").code == 0
+        if not may_mount:
+            return  # test_files_that_may_not_grow has the same errors of write()
+        disk = self.directory / "disk"
+        disk.mkdir()
+        # In a mount namespace of its own, which ends with the command. The file leaves 40 KiB.
+        fill = ('mount -t tmpfs -o size=400k tmpfs "$1" && head -c 360K /dev/zero > "$1/full" && '
+                'shift && exec "$@"')
+        for name, (arguments, _) in self.writing(disk).items():
+            if name == "whatif":
+                arguments = [*arguments, "--bits=1..32"]
+            with self.subTest(command=name):
+                finished = run("unshare", "--mount", "sh", "-c", fill, "sh", disk, ROCKSIEVE,
+                               *arguments)
+                self.assertNotIn("terminate called", finished.err)
+                if name == "whatif" and finished.code == 0:
+                    continue  # a small picture fits
+                self.assertEqual(2, finished.code, finished)
+                self.assertRegex(finished.err, "No space left|more room")
+
+    def test_directories_that_are_not_to_be_written(self):
+        closed = self.directory / "closed"
+        closed.mkdir(mode=0o555)
+        bound = []
+        if os.geteuid() == 0:  # root, without the power to overrule permissions
+            bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner",
+                     "--inh-caps=-all"]
+        for name, (arguments, made) in self.writing(closed).items():
+            with self.subTest(command=name):
+                finished = run(*bound, ROCKSIEVE, *arguments)
+                self.assertEqual(2, finished.code, finished)
+                self.assertIn("Permission denied", finished.err)
+                self.assertFalse(made.exists())
+
+
+class Stopped(JoinSandbox):
+    """SIGSTOP: a process that neither answers nor ends."""
+
+    KEYS = 2000
+
+    def test_a_stopped_server_is_given_up(self):
+        server = self.serve()
+        server.send_signal(signal.SIGSTOP)
+        self.addCleanup(server.send_signal, signal.SIGCONT)
+        began = time.monotonic()
+        finished = self.join([server.port], "count", "--silence=2", "--attempts=1", timeout=60)
+        self.assertEqual(2, finished.code, finished)
+        self.assertIn("within 2 s", finished.err)
+        self.assertLess(time.monotonic() - began, 30)
+
+    def test_a_stopped_client_gives_its_place_back(self):
+        server = self.serve("right", "--silence=2", "--sessions=1")
+        proxy = self.proxy(server)
+        proxy.bytes_per_second = 4000  # so that the join lasts
+        client = subprocess.Popen(self.join_command([proxy.port], "symmetric"),
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(client.wait)
+        self.addCleanup(client.kill)
+        busy = None
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:  # until the server has the session
+            busy = self.join([server.port], "count", "--attempts=1")
+            if busy.code != 0:
+                break
+        self.assertEqual(2, busy.code, busy)
+        client.send_signal(signal.SIGSTOP)
+        while time.monotonic() < deadline + 20:
+            again = self.join([server.port], "count", "--attempts=1")
+            if again.code == 0:
+                break
+        self.assertEqual(0, again.code, again)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
