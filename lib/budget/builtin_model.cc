@@ -42,15 +42,18 @@ double Binomial(double trials, double hits, double p) {
 }
 
 double BloomRate(int probes, double lines, double keys) {
-  if (lines <= 1) return LineRate(probes, keys);
   const double mean = keys / lines;
+  // With so many keys each bit is set, as far as a double can tell; the sum would have no end.
+  constexpr double kFull = 40;
+  if (probes * mean > kFull * kLineBits) return 1;
+  if (lines <= 1) return std::min(1.0, LineRate(probes, keys));
   const double reach = 10 * std::sqrt(mean) + 10;
   double rate = 0;
   for (double in_line = std::max(0.0, std::floor(mean - reach));
        in_line <= std::min(keys, mean + reach); in_line++) {
     rate += Binomial(keys, in_line, 1 / lines) * LineRate(probes, in_line);
   }
-  return rate;
+  return std::min(1.0, rate);
 }
 
 uint8_t At(std::string_view bytes, size_t i) { return static_cast<uint8_t>(bytes[i]); }

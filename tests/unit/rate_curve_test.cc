@@ -69,5 +69,17 @@ TEST(BuiltinModel, KnowsRocksDbsFilters) {
   EXPECT_NEAR(BuiltinRibbon(50000, BuiltinRibbonBitsForRate(0.001)).rate, 0.001, 1e-5);
 }
 
+// Files say how many keys their filters have, and may say anything.
+TEST(BuiltinModel, IsDoneWithAnyNumberOfKeys) {
+  for (const size_t lines : {0, 1, 2, 100}) {
+    std::string block(lines * 64, '\0');
+    block += std::string("\xff\0\6\0\0", 5);
+    if (lines == 0) block.insert(0, "x");
+    for (const uint64_t keys : {uint64_t{1} << 20, uint64_t{1} << 40, UINT64_MAX}) {
+      EXPECT_EQ(BuiltinRate(block, keys), 1) << lines << " lines, " << keys << " keys";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rocksieve
