@@ -81,16 +81,26 @@ Status TableFile::FindFilter(FilterPlaces* places) const {
 
   std::string index;
   Status status = ReadFilterBlock(places->top, &index);
+  // Partitions stand side by side: an index that names more bytes than the file has names some of
+  // them often, and whoever reads all partitions would need memory without end.
+  uint64_t bytes_left = bytes_;
+  bool fits = true;
   if (status.ok()) {
     status = ForEachIndexEntry(
         index, properties_.index_value_is_delta_encoded,
         [&](std::string_view key, BlockPlace place) {
+          fits = place.size <= bytes_left;
+          if (!fits) return false;
+          bytes_left -= place.size;
           if (!properties_.index_key_is_user_key) {
             key = key.substr(0, key.size() - std::min(key.size(), kInternalKeySuffixBytes));
           }
           places->partitions.push_back({place, std::string(key)});
           return true;
         });
+  }
+  if (status.ok() && !fits) {
+    status = Status::Corruption("it names more bytes than the file has");
   }
   return status.ok() ? status : About("the index of filter partitions", status);
 }
