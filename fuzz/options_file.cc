@@ -1,0 +1,21 @@
+// An OPTIONS file and its words for filter policies, as doctor and the other commands read them.
+#include "database/options_file.h"
+
+#include "doctor/facts.h"
+#include "target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocksieve;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const tools::OptionsFile file = tools::OptionsFile::Parse(text);
+  for (const std::string name : {"default", "users", ""}) {
+    FUZZ_CHECK(file.ColumnFamilyValue(name, "comparator").size() <= size);
+    const std::string words = file.TableValue(name, "filter_policy");
+    FUZZ_CHECK(words.size() <= size);
+    const tools::PolicyFacts policy = tools::PolicyFacts::Describe(words);
+    const bool unknown = policy.kind == tools::PolicyFacts::Kind::kUnknown;
+    FUZZ_CHECK(unknown == !policy.error.empty());
+  }
+  fuzz::Use(file.Value("DBOptions", "max_open_files"));
+  return 0;
+}

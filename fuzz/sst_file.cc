@@ -1,0 +1,119 @@
+// A table file as explain, inspect, doctor and ready filters read it: footer, meta blocks,
+// properties, filter partitions, filters. With the first byte odd, the checksums of the index of
+// meta blocks and of those that it names are made right; else the file is what it is.
+//
+// Oracle: whatever is wrong is said; memory is a few times the file's size.
+#include <cmath>
+
+#include <rocksdb/env.h>
+
+#include "database/file_filter.h"
+#include "format/coding.h"
+#include "memory_watch.h"
+#include "tables/sst_block.h"
+#include "tables/table_file.h"
+#include "target.h"
+
+namespace rocksieve::fuzz {
+namespace {
+
+constexpr size_t kSlackBytes = 1 << 20;
+constexpr size_t kMostTimes = 128;  // of the file's size: of entries of few bytes, mostly
+
+class BytesFile final : public rocksdb::RandomAccessFile {
+ public:
+  explicit BytesFile(std::string_view bytes) : bytes_(bytes) {}
+  rocksdb::Status Read(uint64_t offset, size_t count, rocksdb::Slice* result,
+                       char* scratch) const override {
+    const std::string_view part =
+        offset < bytes_.size() ? bytes_.substr(offset, count) : std::string_view();
+    std::copy(part.begin(), part.end(), scratch);
+    *result = rocksdb::Slice(scratch, part.size());
+    return rocksdb::Status::OK();
+  }
+
+ private:
+  const std::string_view bytes_;
+};
+
+// One file, whatever its name.
+class OneFileEnv final : public rocksdb::EnvWrapper {
+ public:
+  explicit OneFileEnv(std::string_view bytes)
+      : EnvWrapper(rocksdb::Env::Default()), bytes_(bytes) {}
+  rocksdb::Status GetFileSize(const std::string&, uint64_t* size) override {
+    *size = bytes_.size();
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status NewRandomAccessFile(const std::string&,
+                                      std::unique_ptr<rocksdb::RandomAccessFile>* file,
+                                      const rocksdb::EnvOptions&) override {
+    *file = std::make_unique<BytesFile>(bytes_);
+    return rocksdb::Status::OK();
+  }
+
+ private:
+  const std::string_view bytes_;
+};
+
+void MakeChecksumRight(uint64_t offset, uint64_t bytes, rocksdb::ChecksumType type,
+                       std::string* file) {
+  if (offset > file->size() || bytes > file->size() - offset ||
+      file->size() - offset - bytes < kBlockTrailerBytes) {
+    return;
+  }
+  const std::string_view covered = std::string_view(*file).substr(offset, bytes + 1);
+  StoreLittleEndian32(file->data() + offset + bytes + 1, BlockChecksum(type, covered));
+}
+
+// As those who read it would find it.
+void MakeChecksumsRight(std::string* bytes) {
+  constexpr size_t kFooterBytes = 53;
+  if (bytes->size() < kFooterBytes) return;
+  BytesFile file(*bytes);
+  TableFooter footer;
+  if (!ReadFooter(&file, bytes->size(), &footer).ok()) return;
+  const auto right = [&](BlockPlace place) {
+    MakeChecksumRight(place.offset, place.size, footer.checksum, bytes);
+  };
+  right(footer.meta_index);
+  std::string meta_index;
+  if (!ReadBlock(&file, bytes->size(), footer, footer.meta_index, false, &meta_index).ok()) return;
+  ForEachEntry(meta_index, [&](std::string_view, std::string_view value) {
+    BlockPlace place;
+    if (TakeVarint(&value, &place.offset) && TakeVarint(&value, &place.size)) right(place);
+    return true;
+  }).PermitUncheckedError();
+}
+
+void Read(std::string_view bytes) {
+  OneFileEnv env(bytes);
+  std::unique_ptr<TableFile> file;
+  const rocksdb::Status status = TableFile::Open(&env, "000007.sst", &file);
+  if (!status.ok()) return FUZZ_CHECK(!status.ToString().empty());
+  FilterPlaces places;
+  file->FindFilter(&places).PermitUncheckedError();
+  const tools::FileFilter filter(*file);
+  for (const std::string& problem : filter.problems()) FUZZ_CHECK(!problem.empty());
+  const double rate = filter.PredictedRate();
+  FUZZ_CHECK(std::isnan(rate) || (rate >= 0 && rate <= 1));
+  Use(filter.entries());
+  Use(filter.Family());
+  Use(filter.Parameters());
+  Use(filter.CanBeAsked());
+}
+
+}  // namespace
+}  // namespace rocksieve::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocksieve::fuzz;
+  Choices choices(data, size);
+  const bool right = choices.Flag();
+  std::string bytes(choices.Rest());
+  if (right) MakeChecksumsRight(&bytes);
+  const ExactCopy exact(bytes);
+  const MemoryWatch watch(kSlackBytes + kMostTimes * bytes.size());
+  Read(exact.view());
+  return 0;
+}
