@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ namespace {
 namespace fs = std::filesystem;
 using Bytes = std::vector<uint8_t>;
 
-constexpr unsigned kSecondsPerInput = 20;
+constexpr int kSecondsPerInput = 20;  // of the processor: others may be busy with it
 constexpr size_t kMostMutatedBytes = 64 << 10;
 constexpr int kMostSteps = 8;
 
@@ -77,16 +78,16 @@ void SaveInput() {
 }
 
 void OnSignal(int number) {
-  if (number == SIGALRM) Print("fuzz: an input took too long\n");
+  if (number == SIGPROF) Print("fuzz: an input took too long\n");
   SaveInput();
   signal(number, SIG_DFL);
-  if (number == SIGALRM) number = SIGABRT;
+  if (number == SIGPROF) number = SIGABRT;
   signal(number, SIG_DFL);
   raise(number);
 }
 
 void WatchForFindings() {
-  signal(SIGALRM, OnSignal);
+  signal(SIGPROF, OnSignal);
   signal(SIGABRT, OnSignal);
 #ifdef ROCKSIEVE_ADDRESS_SANITIZER
   __sanitizer_set_death_callback(SaveInput);
@@ -98,15 +99,22 @@ void WatchForFindings() {
 #endif
 }
 
+// 0: none.
+void LimitSeconds(int seconds) {
+  itimerval limit = {};
+  limit.it_value.tv_sec = seconds;
+  setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
 void Run(const Bytes& bytes) {
   // Exactly sized; a vector's capacity may be larger.
   const std::unique_ptr<uint8_t[]> exact(new uint8_t[bytes.size()]);
   std::copy(bytes.begin(), bytes.end(), exact.get());
   input = exact.get();
   input_bytes = bytes.size();
-  alarm(kSecondsPerInput);
+  LimitSeconds(kSecondsPerInput);
   LLVMFuzzerTestOneInput(exact.get(), bytes.size());
-  alarm(0);
+  LimitSeconds(0);
   input = nullptr;
 }
 
