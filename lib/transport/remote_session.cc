@@ -24,6 +24,7 @@ constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kReconnectMs = 200;
 constexpr size_t kMostIdentityBytes = 256;  // of a database, for messages
+constexpr int kAheadBytes = 1 << 20;  // of the stream, that nobody has read
 
 std::shared_ptr<grpc::Channel> Connect(const Remote& remote) {
   grpc::ChannelArguments arguments;
@@ -31,6 +32,9 @@ std::shared_ptr<grpc::Channel> Connect(const Remote& remote) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // Else gRPC lets the server send ahead as much as the line carries: 80 MiB on a fast one.
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kAheadBytes);
   // Each attempt connects anew, and does not inherit the waiting times of the one before.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs);
