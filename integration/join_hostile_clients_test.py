@@ -22,10 +22,13 @@ AT_ALL_LIMITS = [
     "marks-of-400000", "marks-of-1500000", "sketch-of-30000", "sketch-of-100000",
     "opened-300-times-symbols-of-many", "symbols-in-60MB", "wishes-for-symbols",
     "most-keys-symbols", "pruned-to-more-list-of-15MB", "pruned-to-more-list-of-63MB",
+    "eight-times-symbols-in-2MB", "eight-times-half-message-2MB", "eight-times-most-keys-symbols",
+    "eight-times-builtin-filters-forever", "eight-different-at-once",
 ]
 AT_THE_SMALLEST = [
     "says-nothing", "frames-of-nothing", "huge-names", "largest-hello", "many-round-trips",
-    "wrong-order", "leaves-while-it-sorts", "leaves-at-once",
+    "wrong-order", "forged-log-lines", "symbols-in-2MB", "filter-of-a-terabyte", "garbage-forever",
+    "leaves-while-it-sorts", "leaves-at-once",
     "opened-again-too-large", "opened-again-withdrawn", "opened-again-unsettled",
     "opened-again-next-attempt", "opened-again-counting", "opened-range-of-absent-rows",
     "opened-300-times-keys", "many-ranges", "equal-ranges-forever-unread", "huge-keys-30MB",

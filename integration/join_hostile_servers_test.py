@@ -63,6 +63,8 @@ AT_THE_SMALLEST = {
     "row-of-a-terabyte": ("auto", ROWS),
     "rows-that-unpack-to-much": ("auto", ["difference"]),
     "new-keys-forever": ("auto", ["intersection"]),
+    "rows-of-nothing-forever": ("auto", ROWS),
+    "forged-failure": ("auto", ["difference"]),
     "two-rows-of-one-key": ("auto", ROWS),
     "absent-rows-forever": ("auto", ROWS),
     "unasked-rows": ("auto", ["difference"]),
