@@ -1,0 +1,20 @@
+# Headers of others that most sources of a target include, read once for all of them: without, half
+# of the time of a build goes into reading them again. Sources include what they use all the same;
+# -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON shows whether they do.
+set(ROCKSIEVE_STD_HEADERS
+  <algorithm> <chrono> <cstdint> <functional> <map> <memory> <optional> <set> <string> <string_view>
+  <utility> <vector>)
+set(ROCKSIEVE_ABSL_HEADERS <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h>)
+set(ROCKSIEVE_ROCKSDB_HEADERS
+  <rocksdb/db.h> <rocksdb/filter_policy.h> <rocksdb/options.h> <rocksdb/status.h> <rocksdb/table.h>)
+set(ROCKSIEVE_COMMAND_HEADERS <CLI/CLI.hpp> <iostream> <nlohmann/json.hpp>)
+set(ROCKSIEVE_TEST_HEADERS <gmock/gmock.h> <gtest/gtest.h> <random> <sstream>)
+
+# rocksieve_precompile(TARGET KIND...): KIND is STD, ABSL, ROCKSDB, COMMAND or TEST.
+function(rocksieve_precompile target)
+  set(headers ${ROCKSIEVE_STD_HEADERS})
+  foreach(kind ${ARGN})
+    list(APPEND headers ${ROCKSIEVE_${kind}_HEADERS})
+  endforeach()
+  target_precompile_headers(${target} PRIVATE ${headers})
+endfunction()
