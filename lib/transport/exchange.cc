@@ -22,8 +22,26 @@ uint64_t WireBytes(const std::string& piece) {
 
 Exchange::Exchange(FrameChannel* channel, const Cancellation* cancellation, const Limits& limits)
     : channel_(channel), cancellation_(cancellation), limits_(limits) {
-  reader_ = std::thread([this] { ReadAll(); });
-  writer_ = std::thread([this] { WriteAll(); });
+  try {
+    reader_ = std::thread([this] { Run(&Exchange::ReadAll, &read_ended_); });
+    writer_ = std::thread([this] { Run(&Exchange::WriteAll, &write_ended_); });
+  } catch (...) {  // of threads there are no more
+    GiveUp();
+    if (reader_.joinable()) reader_.join();
+    throw;
+  }
+}
+
+// What throws in a thread of a stream, for want of memory, ends the stream and nothing else.
+void Exchange::Run(void (Exchange::*work)(), bool* ended) {
+  try {
+    (this->*work)();
+  } catch (...) {
+    channel_->Cancel();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    write_failed_ = *ended = true;
+    changed_.notify_all();
+  }
 }
 
 Exchange::~Exchange() {

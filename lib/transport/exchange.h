@@ -70,6 +70,7 @@ class Exchange {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void Run(void (Exchange::*work)(), bool* ended);
   void ReadAll();
   void WriteAll();
   void GiveUp();
