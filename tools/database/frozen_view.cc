@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/options.h>
@@ -15,6 +16,8 @@
 
 namespace rocksieve::tools {
 namespace {
+
+constexpr size_t kCacheBytes = 8 << 20;
 
 namespace fs = std::filesystem;
 using rocksdb::Status;
@@ -41,12 +44,20 @@ rocksdb::DBOptions FrozenOptions(const FrozenFiles& files) {
   return options;
 }
 
+// Of all views of the process, so that a server's memory does not grow with their number.
+const std::shared_ptr<rocksdb::Cache>& SharedCache() {
+  static const auto* const cache =
+      new std::shared_ptr<rocksdb::Cache>(rocksdb::NewLRUCache(kCacheBytes));
+  return *cache;
+}
+
 // Names the merge operator if this program does not have it.
 rocksdb::ColumnFamilyOptions FrozenOptions(const ColumnFamily& family, const OptionsFile& file,
                                            std::string* unknown_merge_operator) {
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy = nullptr;  // scans do not ask filters
   table.cache_index_and_filter_blocks = true;
+  table.block_cache = SharedCache();
   rocksdb::ColumnFamilyOptions options;
   options.comparator = family.comparator.get();
   options.num_levels = kMostLevels;
