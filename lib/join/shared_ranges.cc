@@ -98,15 +98,32 @@ absl::Status SharedRanges::Member::Take(Source* source, const KeyInterval& inter
   ranges_->next_ = interval.begin + '\0';
   ranges_->WaitForRoom(&lock);
   lock.unlock();
-  const absl::Status status = ScanKeys(source, interval, range_salt, most_keys, keys);
+  absl::Status status;
+  std::shared_ptr<const RangeKeys> scanned_keys;
+  try {
+    status = ScanKeys(source, interval, range_salt, most_keys, keys);
+    if (status.ok()) scanned_keys = std::make_shared<const RangeKeys>(*keys);
+  } catch (...) {  // of memory there is no more: others must not wait for the range for ever
+    lock.lock();
+    ranges_->EndScan(range, nullptr);
+    throw;
+  }
   lock.lock();
-  if (status.ok()) range->Finish(std::make_shared<const RangeKeys>(*keys));
-  range->scanning = false;
-  if (!status.ok()) ranges_->kept_.remove(range);
-  ranges_->DropUnwanted();
+  ranges_->EndScan(range, std::move(scanned_keys));
   lock.unlock();
   *filters = std::move(range);
   return status;
+}
+
+void SharedRanges::EndScan(const std::shared_ptr<Range>& range,
+                           std::shared_ptr<const RangeKeys> keys) {
+  range->scanning = false;
+  if (keys != nullptr) {
+    range->Finish(std::move(keys));
+  } else {
+    kept_.remove(range);
+  }
+  DropUnwanted();
 }
 
 std::shared_ptr<SharedRanges::Range> SharedRanges::Find(const std::string& begin,

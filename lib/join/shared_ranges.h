@@ -71,6 +71,8 @@ class SharedRanges {
   std::shared_ptr<Range> Find(const std::string& begin, uint64_t salt) const;
   bool IsWanted(const Range& range) const;
   void DropUnwanted();
+  // The keys are null if they could not be scanned. REQUIRES: the mutex is held.
+  void EndScan(const std::shared_ptr<Range>& range, std::shared_ptr<const RangeKeys> keys);
   void WaitForRoom(std::unique_lock<std::mutex>* lock);
 
   const Options options_;
