@@ -15,7 +15,7 @@ void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
     return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
   };
   file("--certs", &flags->certificates, "DIR",
-       "certificates and key: a directory that rocksieve certs made, or the part for this side");
+       "what rocksieve certs made, or this side's part of it");
   file("--ca", &identity->authority_file, "FILE",
        "who must have signed the other side's certificate. Default: ca.crt of --certs")
       ->group(kRareFlags);
