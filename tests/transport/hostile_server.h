@@ -2,6 +2,7 @@
 // must end with a clear error, in bounded time and memory, and give no row that is not proven.
 #pragma once
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -162,7 +163,10 @@ class MemoryPeak {
     std::ofstream("/proc/self/clear_refs") << "5";
     begin_ = Peak();
   }
-  uint64_t GrownBytes() const { return Peak() - begin_; }
+  uint64_t GrownBytes() const {
+    const uint64_t peak = Peak();  // the kernel's count is not exact: it may have sunk
+    return peak - std::min(peak, begin_);
+  }
 
  private:
   static uint64_t Peak() {
