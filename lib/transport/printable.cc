@@ -99,7 +99,13 @@ std::string WithoutDirectories(std::string_view text, const std::vector<std::str
   while (i < all.size()) {
     const size_t bytes = MayPrecedePath(all.substr(0, i)) ? PathBytes(all.substr(i)) : 0;
     if (bytes == 0) {
-      clean += all[i++];
+      // Our own sentences stand on lines; whoever is told them escapes what breaks a line.
+      if (all[i] == '\n') {
+        clean += clean.empty() || clean.back() == '.' || clean.back() == ':' ? " " : ". ";
+      } else {
+        clean += all[i];
+      }
+      i++;
       continue;
     }
     std::string_view path = all.substr(i, bytes);

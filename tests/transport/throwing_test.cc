@@ -192,7 +192,7 @@ TEST(Failing, TellsTheAskingSideOfNoDirectoryAndNobodyOfControlCharacters) {
   ThrowingServer server({}, {});
   server.Fail();
   const std::string told(server.Join().message());
-  EXPECT_THAT(told, testing::HasSubstr("Corruption: 000012.sst\\x0a\\x1b[2Jin x.sst"));
+  EXPECT_THAT(told, testing::HasSubstr("Corruption: 000012.sst. \\x1b[2Jin x.sst"));
   const std::vector<absl::Status> reports = server.Reports();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].message(),
