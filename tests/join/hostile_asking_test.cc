@@ -60,6 +60,17 @@ class HostileAsking : public testing::Test {
     open.interval = {"a", "b"};
     return open;
   }
+  // Of a side that has n keys left, and found n differing cells in groups that it could not decode.
+  static std::string MarksOf(uint64_t n) {
+    std::string body;
+    ByteWriter out(&body);
+    out.Varint(n);
+    out.Varint(n);
+    out.Varint(0);
+    out.U64(0);
+    out.Varint(0);
+    return body;
+  }
   static Turn TurnOf(Part part, const std::string& body) {
     Turn turn;
     AppendPart(part, body, &turn.message);
@@ -127,14 +138,7 @@ TEST_F(HostileAsking, SaysInMarksThatItHasMoreKeysThanItSaid) {
     Begin(Strategy::kSketch);
     ASSERT_TRUE(Say(RangeWith(300, /*answering_side_begins=*/true)).ok());
     ASSERT_TRUE(Drain().ok());
-    std::string body;
-    ByteWriter out(&body);
-    out.Varint(n);
-    out.Varint(n);
-    out.Varint(0);
-    out.U64(0);
-    out.Varint(0);
-    const absl::Status status = Say(TurnOf(Part::kMarks, body));
+    const absl::Status status = Say(TurnOf(Part::kMarks, MarksOf(n)));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     ExpectWithinMemory();
   }
@@ -149,14 +153,7 @@ TEST_F(HostileAsking, SaysInMarksThatAllOfManyKeysDiffer) {
     ASSERT_TRUE(status.ok()) << status;
     ASSERT_TRUE(Drain().ok());
     accepted++;
-    std::string body;
-    ByteWriter out(&body);
-    out.Varint(n);
-    out.Varint(n);
-    out.Varint(0);
-    out.U64(0);
-    out.Varint(0);
-    status = Say(TurnOf(Part::kMarks, body));
+    status = Say(TurnOf(Part::kMarks, MarksOf(n)));
     EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
     if (status.ok()) {
       const absl::StatusOr<uint64_t> said = Drain();
