@@ -13,6 +13,7 @@
 #include "sketch/difference_estimator.h"
 #include "sketch/iblt.h"
 #include "sketch/kmv.h"
+#include "sketch/pinsketch/field.h"
 #include "sketch/pinsketch/partitioned_pinsketch.h"
 #include "sketch/rateless_iblt.h"
 #include "sketch/set_sum.h"
@@ -50,6 +51,7 @@ void ReceivePinSketch(Choices* choices) {
   pinsketch::Plan second;
   FUZZ_CHECK(second.Read(&again) && second == plan);
 
+  pinsketch::Field::OfBits(plan.field_bits);  // its tables are the process's, made once
   const fuzz::MemoryWatch watch(kTimesWhatIsSaid * memory_bytes + kSlackBytes);
   pinsketch::PartitionedDecoder decoder(plan, hashes);
   if (!decoder.ReadSketch(&in)) return;

@@ -45,7 +45,8 @@ class Directory {
     const uint32_t least =
         LoadLittleEndian32(anchors_ + kAnchorBytes * (bucket / kBucketsPerAnchor)) +
         static_cast<uint32_t>(bucket) * kNominalGroups;
-    return {static_cast<int32_t>(least) + static_cast<uint8_t>(low - least), groups};
+    // Of damaged bytes it may be anything.
+    return {int64_t{static_cast<int32_t>(least)} + static_cast<uint8_t>(low - least), groups};
   }
 
  private:
