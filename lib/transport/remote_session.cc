@@ -125,6 +125,11 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
     Alarm alarm(limits_.exchange.silence, cancellation_, [this] { call_->context.TryCancel(); });
     call_->stream = call_->stub->Session(&call_->context);
     answered = call_->stream->Write(frame) && call_->stream->Read(&frame);
+    // gRPC has no status for a stream of which something is unread.
+    if (!answered) {
+      while (call_->stream->Read(&frame)) {
+      }
+    }
     rang = alarm.rang();
   }
   if (!answered) {

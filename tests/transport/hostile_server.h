@@ -105,7 +105,8 @@ using Act = std::function<void(grpc::ServerContext* context, ServerStream* strea
 
 class Server final : public v1::Join::Service {
  public:
-  explicit Server(Act act, uint32_t version = 1) : act_(std::move(act)), version_(version) {
+  explicit Server(Act act, uint32_t version = 1, bool hears_greeting = true)
+      : act_(std::move(act)), version_(version), hears_greeting_(hears_greeting) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.SetMaxSendMessageSize(-1);
@@ -120,7 +121,7 @@ class Server final : public v1::Join::Service {
 
   grpc::Status Session(grpc::ServerContext* context, ServerStream* stream) override {
     v1::Frame frame;
-    if (!stream->Read(&frame)) return grpc::Status::OK;
+    if (hears_greeting_ && !stream->Read(&frame)) return grpc::Status::OK;
     frame.Clear();
     frame.mutable_started()->set_version(version_);
     frame.mutable_started()->set_view("a view");
@@ -132,6 +133,7 @@ class Server final : public v1::Join::Service {
  private:
   const Act act_;
   const uint32_t version_;
+  const bool hears_greeting_;  // before it answers it
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -200,6 +202,7 @@ class HostileServer : public testing::Test {
     RemoteJoinOptions options;
     options.asking.operation = operation;
     options.strategy = NameOf(planner_.strategy);
+    options.request = request_;
     options.asking.keys_per_range = 5000;
     options.first_pause = std::chrono::milliseconds(10);
     options.limits.exchange.farewell = std::chrono::milliseconds(200);
@@ -259,6 +262,7 @@ class HostileServer : public testing::Test {
   }
 
   PlannerOptions planner_;
+  ViewRequest request_;
 };
 
 }  // namespace rocksieve::join

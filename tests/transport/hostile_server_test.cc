@@ -175,6 +175,9 @@ TEST_F(HostileServer, GarbageAndSilence) {
               "", Operation::kDifference, std::chrono::seconds(1));
   // It hangs up right after the greeting.
   ExpectError(Server([](auto*, auto*) {}), "after 2 attempts");
+  // It answers and hangs up while the greeting, which it does not read, is on its way.
+  request_.on.assign(3 << 20, 'x');
+  ExpectError(Server([](auto*, auto*) {}, 1, /*hears_greeting=*/false), "after 2 attempts");
 }
 
 }  // namespace
