@@ -153,21 +153,22 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
 
   absl::Status StartThread(const std::shared_ptr<Admitted>& admitted) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::thread([this, admitted] { Run(admitted); }).detach();
+    std::thread([this, mine = admitted]() mutable { Run(std::move(mine)); }).detach();
     threads_++;
     return absl::OkStatus();
   }
 
-  void Run(const std::shared_ptr<Admitted>& admitted) {
+  void Run(std::shared_ptr<Admitted> admitted) {
     SessionReport* const report = &admitted->report;
     report->status = Guarded(
         [&] { return Serve(admitted->stream.get(), admitted->share->bytes(), &report->counts); });
     GiveBack(admitted.get());
     End(admitted.get());
-    std::unique_lock<std::mutex> lock(mutex_);
+    admitted.reset();
+    // Under the lock: the service may be gone as soon as it is given back.
+    const std::lock_guard<std::mutex> lock(mutex_);
     threads_--;
-    // Not before this thread has put everything away.
-    std::notify_all_at_thread_exit(over_, std::move(lock));
+    over_.notify_all();
   }
 
   // Before the caller hears of the end: he may come again at once.
