@@ -35,7 +35,7 @@ AT_THE_SMALLEST = [
     "largest-counts", "rows-never-read", "list-of-2MB", "long-key", "estimators",
     "marks-of-30000", "marks-of-100000", "marks-of-4294967295", "marks-in-nine-sessions",
     "sketch-of-400000", "sketch-of-1500000", "sketch-of-4294967295", "wishes-for-parity",
-    "most-keys-auto", "most-keys-sketch", "pruned-to-more-list-of-2MB",
+    "sketches-of-all-fields", "most-keys-auto", "most-keys-sketch", "pruned-to-more-list-of-2MB",
     "pruned-ranges-opened-often", "mutated", "byte-by-byte", "empty-pieces-forever",
     "silent-reflection-streams", "silent-health-streams", "silent-streams-of-no-method",
 ]

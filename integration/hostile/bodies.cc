@@ -26,15 +26,15 @@ std::string MarksOfMany(uint64_t keys) {
   return body;
 }
 
-std::string SketchOfMany(uint64_t keys) {
+std::string SketchOfMany(uint64_t keys, int field_bits) {
   std::string body;
   ByteWriter out(&body);
   out.Varint(keys);
-  out.U8(6);      // bits of the field
+  out.U8(static_cast<uint8_t>(field_bits));
   out.Varint(1);  // group
   out.U8(1);      // raw level
   out.U8(0);      // parity levels
-  out.Bytes(std::string_view("\0\0\0\0\0", 5));
+  for (int bits = field_bits + 8 * static_cast<int>(kCheckBytes); bits > 0; bits -= 8) out.U8(0);
   return body;
 }
 

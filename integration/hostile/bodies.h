@@ -18,7 +18,7 @@ namespace rocksieve::join {
 // Kind 20: that the sender has `keys` candidates, and that so many cells differ.
 std::string MarksOfMany(uint64_t keys);
 // Kind 5: a sketch of one group, which says that it is of `keys` candidates.
-std::string SketchOfMany(uint64_t keys);
+std::string SketchOfMany(uint64_t keys, int field_bits = 6);
 // Kind 4: the symbols begin .. begin + count - 1 of `keys` candidates, random.
 std::string RandomSymbols(uint64_t keys, uint64_t begin, uint64_t count);
 // Kind 2: a list of 8 * bytes numbers, all of them 0.

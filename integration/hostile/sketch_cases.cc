@@ -32,6 +32,14 @@ void Sketch(const Target& target, uint64_t keys) {
   SayOneTurn(target, Strategy::kSketch, kSomeKeys, false, Part::kSketch, SketchOfMany(keys));
 }
 
+// The tables of each field, which a process makes at its first use, and keeps.
+void SketchesOfAllFields(const Target& target) {
+  for (int bits = 6; bits <= 20; bits++) {
+    SayOneTurn(target, Strategy::kSketch, kSomeKeys, false, Part::kSketch,
+               SketchOfMany(kSomeKeys, bits));
+  }
+}
+
 // As many sessions as the server has places for, and one more.
 void MarksInNineSessions(const Target& target) {
   for (int i = 0; i < 9; i++) Marks(target, UINT32_MAX);
@@ -145,6 +153,7 @@ void AddSketchCases(std::vector<Case>* cases) {
     cases->push_back({"marks" + of, [keys](const Target& target) { Marks(target, keys); }});
     cases->push_back({"sketch" + of, [keys](const Target& target) { Sketch(target, keys); }});
   }
+  cases->push_back({"sketches-of-all-fields", SketchesOfAllFields});
   cases->push_back({"marks-in-nine-sessions", MarksInNineSessions});
   cases->push_back({"symbols-in-2MB", [](const Target& target) { Symbols(target, 1'900'000); }});
   cases->push_back({"symbols-in-60MB", [](const Target& target) { Symbols(target, 60'000'000); }});

@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <new>
 
 namespace rocksieve::pinsketch {
 namespace {
@@ -20,8 +21,8 @@ constexpr int kFields = Field::kMostBits - Field::kLeastBits + 1;
 Field::Field(int bits)
     : bits_(bits),
       order_((uint32_t{1} << bits) - 1),
-      exp_(4 * size_t{order_} + 1),
-      log_(size_t{order_} + 1) {
+      exp_(Zeros(4 * size_t{order_} + 1)),
+      log_(Zeros(size_t{order_} + 1)) {
   const uint32_t polynomial = kPrimitive[bits - kLeastBits];
   log_[0] = 2 * order_;
   uint32_t power = 1;
@@ -31,6 +32,13 @@ Field::Field(int bits)
     power <<= 1;
     if (power > order_) power ^= polynomial;
   }
+}
+
+Field::Table Field::Zeros(size_t count) {
+  // Of a large block, the system clears what is touched, and nothing else.
+  Table table(static_cast<uint32_t*>(std::calloc(count, sizeof(uint32_t))));
+  if (table == nullptr) throw std::bad_alloc();
+  return table;
 }
 
 const Field& Field::OfBits(int bits) {

@@ -4,12 +4,14 @@
 // polynomial of field.cc. Addition is XOR. Multiplication goes by tables of logarithms to the base
 // x: 4 * 2^k bytes of logarithms, and 16 * 2^k of powers: twice over, so that sums of two
 // logarithms need no reduction, and then zeros, for the logarithm of 0 is a number so large that
-// every sum with it lies there. No product needs a branch.
+// every sum with it lies there. No product needs a branch. The zeros, which are never written, take
+// no memory of a machine with virtual memory: the tables of all fields have 24 MiB, not 40.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <cstdlib>
+#include <memory>
 
 namespace rocksieve::pinsketch {
 
@@ -48,9 +50,15 @@ class Field {
   explicit Field(int bits);
 
  private:
+  struct Free {
+    void operator()(uint32_t* table) const { std::free(table); }
+  };
+  using Table = std::unique_ptr<uint32_t[], Free>;
+  static Table Zeros(size_t count);
+
   const int bits_;
   const uint32_t order_;
-  std::vector<uint32_t> exp_, log_;
+  const Table exp_, log_;
 };
 
 }  // namespace rocksieve::pinsketch
