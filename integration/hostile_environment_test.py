@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from environment import Sandbox, run, run_ok
+from environment import BUILD, Sandbox, preloadable, run, run_ok
 from join_support import ROCKSIEVE, JoinSandbox, load, write_lines
 
 
@@ -23,6 +23,15 @@ def limit(kind, value):
         resource.setrlimit(kind, (value, value))
 
     return set_limit
+
+
+def on_full_disk(directory, left_kib):
+    """What to run a command with, so that `directory` is a disk with so much room, in a mount
+    namespace that ends with the command. The standard error ends with what is there then."""
+    fill = ('mount -t tmpfs -o size=400k tmpfs "$1" && head -c "$2" /dev/zero > "$1/full" && '
+            'disk=$1 && shift 2 && { "$@"; code=$?; } && '
+            'echo "left on the disk:" $(ls -A "$disk") >&2 && exit $code')
+    return ["unshare", "--mount", "sh", "-c", fill, "sh", directory, f"{400 - left_kib}K"]
 
 
 class Commands(Sandbox):
@@ -53,7 +62,8 @@ class Commands(Sandbox):
                 "demo": (["demo", f"--keys={self.keys}", f"--db-dir={directory}/demo"],
                          directory / "demo"),
                 "whatif": (["whatif", f"--db={self.database}", f"--plot={directory}/plot.svg"],
-                           directory / "plot.svg")}
+                           directory / "plot.svg"),
+                "certs": (["certs", f"--dir={directory}/certs"], directory / "certs")}
 
     def run_hostile(self, arguments, **settings):
         temporary = self.directory / "tmp"
@@ -130,7 +140,7 @@ class Commands(Sandbox):
         finished = self.run_hostile(arguments, **settings)
         self.assertEqual(2, finished.code, finished)
         self.assertRegex(finished.err, says)
-        if name == "whatif":
+        if name in ("whatif", "certs"):
             self.assertFalse(made.exists(), finished)
         if name == "load" and made.exists():
             # Whole, though not all of it.
@@ -142,8 +152,8 @@ class Commands(Sandbox):
             directory = self.directory / str(size)
             directory.mkdir()
             for name, (arguments, made) in self.writing(directory).items():
-                if name == "whatif" and size > 1000:
-                    continue  # the picture fits
+                if name in ("whatif", "certs") and size > 1000:
+                    continue  # what they write fits
                 with self.subTest(command=name, bytes=size):
                     self.assert_fails_clean(name, arguments, made, "too large|more room",
                                             before=limit(resource.RLIMIT_FSIZE, size))
@@ -154,20 +164,19 @@ class Commands(Sandbox):
             return  # test_files_that_may_not_grow has the same errors of write()
         disk = self.directory / "disk"
         disk.mkdir()
-        # In a mount namespace of its own, which ends with the command. The file leaves 40 KiB.
-        fill = ('mount -t tmpfs -o size=400k tmpfs "$1" && head -c 360K /dev/zero > "$1/full" && '
-                'shift && exec "$@"')
         for name, (arguments, _) in self.writing(disk).items():
             if name == "whatif":
                 arguments = [*arguments, "--bits=1..32"]
             with self.subTest(command=name):
-                finished = run("unshare", "--mount", "sh", "-c", fill, "sh", disk, ROCKSIEVE,
-                               *arguments)
+                left_kib = 12 if name == "certs" else 40
+                finished = run(*on_full_disk(disk, left_kib), ROCKSIEVE, *arguments)
                 self.assertNotIn("terminate called", finished.err)
                 if name == "whatif" and finished.code == 0:
                     continue  # a small picture fits
                 self.assertEqual(2, finished.code, finished)
                 self.assertRegex(finished.err, "No space left|more room")
+                if name == "certs":  # no key without its certificate
+                    self.assertIn("left on the disk: full\n", finished.err)
 
     def test_directories_that_are_not_to_be_written(self):
         closed = self.directory / "closed"
@@ -220,6 +229,49 @@ class Stopped(JoinSandbox):
             if again.code == 0:
                 break
         self.assertEqual(0, again.code, again)
+
+
+class Outside(JoinSandbox):
+    """Of joins: where the result goes, and the time of day."""
+
+    KEYS = 20000
+
+    def test_a_result_that_the_disk_has_no_room_for(self):
+        if run("unshare", "--mount", "true").code != 0:
+            return
+        server = self.serve()
+        disk = self.directory / "disk"
+        disk.mkdir()
+        for op in ("intersection", "difference", "symmetric"):
+            with self.subTest(op=op):
+                finished = run(*on_full_disk(disk, 40),
+                               *self.join_command([server.port], op, f"--output={disk}/rows"))
+                self.assertEqual(2, finished.code, finished)
+                self.assertRegex(finished.err, "No space left|more room")
+                self.assertIn("left on the disk: full\n", finished.err)
+
+    def test_a_clock_that_jumps(self):
+        jumping = BUILD / "lib" / "libjumping_clock.so"
+        days = {run_ok("date", "+%D", preload=(jumping,)).out
+                for _ in range(40) if not time.sleep(0.05)}
+        self.assertGreater(len(days), 1)  # it does
+        server = self.serve(env=dict(os.environ, LD_PRELOAD=preloadable(jumping)))
+        proxy = self.proxy(server)
+        proxy.bytes_per_second = 40_000  # for some seconds
+        began = time.monotonic()
+        finished = run(*self.join_command([proxy.port], "symmetric", "--timeout=60"),
+                       preload=(jumping,), timeout=90)
+        rows = {(side, key) for side, key, *_ in self.rows(finished)}
+        self.assertTrue(rows == {("local", key) for key in self.only_left} |
+                        {("remote", key) for key in self.only_right}, finished.err)
+        self.assertGreater(time.monotonic() - began, 1.5)  # all three times
+        self.assertNotIn("again", finished.err)
+        for arguments in (["explain", f"--db={self.class_directory / 'left'}"],
+                          ["doctor", f"--db={self.class_directory / 'left'}"],
+                          ["demo", f"--keys={self.files['left']}"]):
+            with self.subTest(command=arguments[0]):
+                finished = run(ROCKSIEVE, *arguments, preload=(jumping,))
+                self.assertIn(finished.code, (0, 1), finished)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <absl/status/statusor.h>
 #include <absl/strings/str_cat.h>
@@ -96,13 +98,28 @@ absl::Status MakePair(const std::string& name, int days, const std::vector<Exten
   return ok ? absl::OkStatus() : OpenSslError("make a certificate");
 }
 
+// Files and directories that were made, which go again unless all of them came to be.
+class Made {
+ public:
+  ~Made() {
+    std::error_code ignored;
+    for (size_t i = paths_.size(); i-- > 0;) fs::remove(paths_[i], ignored);
+  }
+  void Add(const std::string& path) { paths_.push_back(path); }
+  void Keep() { paths_.clear(); }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
 absl::Status WritePem(const std::string& path, mode_t mode,
-                      const std::function<int(std::FILE*)>& write) {
+                      const std::function<int(std::FILE*)>& write, Made* made) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (descriptor < 0) {
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot create ", path, errno == EEXIST ? " over an old one" : ""));
   }
+  made->Add(path);
   std::FILE* const file = fdopen(descriptor, "wb");
   const bool written = write(file) == 1;
   if (std::fclose(file) != 0 || !written) {
@@ -112,22 +129,27 @@ absl::Status WritePem(const std::string& path, mode_t mode,
 }
 
 absl::Status WriteCertificate(const std::string& directory, const std::string& name,
-                              const Pair& pair) {
-  return WritePem(directory + "/" + name + ".crt", 0644,
-                  [&](std::FILE* file) { return PEM_write_X509(file, pair.certificate.get()); });
+                              const Pair& pair, Made* made) {
+  return WritePem(
+      directory + "/" + name + ".crt", 0644,
+      [&](std::FILE* file) { return PEM_write_X509(file, pair.certificate.get()); }, made);
 }
 
-absl::Status WritePair(const std::string& directory, const std::string& name, const Pair& pair) {
-  const absl::Status status = WritePem(directory + "/" + name + ".key", 0600, [&](std::FILE* file) {
-    return PEM_write_PrivateKey(file, pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  });
-  return status.ok() ? WriteCertificate(directory, name, pair) : status;
+absl::Status WritePair(const std::string& directory, const std::string& name, const Pair& pair,
+                       Made* made) {
+  const absl::Status status = WritePem(
+      directory + "/" + name + ".key", 0600,
+      [&](std::FILE* file) {
+        return PEM_write_PrivateKey(file, pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+      },
+      made);
+  return status.ok() ? WriteCertificate(directory, name, pair, made) : status;
 }
 
 // If it is not there. Permissions that are unknown are those of the user's choice, by his umask.
-absl::Status MakeDirectory(const std::string& path, fs::perms permissions) {
+absl::Status MakeDirectory(const std::string& path, fs::perms permissions, Made* made) {
   std::error_code error;
-  fs::create_directories(path, error);
+  if (fs::create_directories(path, error)) made->Add(path);
   if (!error && permissions != fs::perms::unknown) fs::permissions(path, permissions, error);
   if (!error) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -163,10 +185,11 @@ absl::Status MakeCertificates(const CertificateOptions& options) {
   const std::string authority_directory = options.directory + "/authority";
   const std::string server_directory = options.directory + "/server";
   const std::string client_directory = options.directory + "/client";
-  absl::Status status = MakeDirectory(options.directory, fs::perms::unknown);
-  if (status.ok()) status = MakeDirectory(authority_directory, fs::perms::owner_all);
-  if (status.ok()) status = MakeDirectory(server_directory, fs::perms::unknown);
-  if (status.ok()) status = MakeDirectory(client_directory, fs::perms::unknown);
+  Made made;
+  absl::Status status = MakeDirectory(options.directory, fs::perms::unknown, &made);
+  if (status.ok()) status = MakeDirectory(authority_directory, fs::perms::owner_all, &made);
+  if (status.ok()) status = MakeDirectory(server_directory, fs::perms::unknown, &made);
+  if (status.ok()) status = MakeDirectory(client_directory, fs::perms::unknown, &made);
   if (!status.ok()) return status;
   const auto leaf = [](const char* use, const std::string& alternative_names) {
     return std::vector<Extension>{{NID_basic_constraints, "critical,CA:FALSE"},
@@ -189,11 +212,12 @@ absl::Status MakeCertificates(const CertificateOptions& options) {
     status = MakePair("rocksieve client", options.days, leaf("clientAuth", "DNS:rocksieve-client"),
                       &authority, &client);
   }
-  if (status.ok()) status = WritePair(authority_directory, "ca", authority);
-  if (status.ok()) status = WriteCertificate(server_directory, "ca", authority);
-  if (status.ok()) status = WritePair(server_directory, "server", server);
-  if (status.ok()) status = WriteCertificate(client_directory, "ca", authority);
-  if (status.ok()) status = WritePair(client_directory, "client", client);
+  if (status.ok()) status = WritePair(authority_directory, "ca", authority, &made);
+  if (status.ok()) status = WriteCertificate(server_directory, "ca", authority, &made);
+  if (status.ok()) status = WritePair(server_directory, "server", server, &made);
+  if (status.ok()) status = WriteCertificate(client_directory, "ca", authority, &made);
+  if (status.ok()) status = WritePair(client_directory, "client", client, &made);
+  if (status.ok()) made.Keep();
   return status;
 }
 
