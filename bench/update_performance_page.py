@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Puts the tables of benchmark runs into a Markdown page.
+"""Puts the tables of benchmark runs into Markdown pages.
 
-Usage: update_performance_page.py PAGE NAME=REPORT...
+Usage: update_performance_page.py PAGE... NAME=REPORT...
 
-REPORT is what a benchmark has printed. In PAGE, every fenced block that follows a line
+REPORT is what a benchmark has printed. In each PAGE, every fenced block that follows a line
 
     <!-- NAME: TITLE -->
 
@@ -28,16 +28,8 @@ def sections(report):
     return {title: "\n".join(lines).strip() for title, lines in parts.items()}
 
 
-def main():
-    if len(sys.argv) < 3 or not all("=" in argument for argument in sys.argv[2:]):
-        sys.exit(__doc__)
-    reports = {}
-    for argument in sys.argv[2:]:
-        name, path = argument.split("=", maxsplit=1)
-        with open(path, encoding="utf-8") as file:
-            reports[name] = sections(file.read())
-    with open(sys.argv[1], encoding="utf-8") as file:
-        page = file.read()
+def updated(page, reports):
+    """The page with the blocks of these reports replaced."""
 
     def block(match):
         marker, name, title = match.group(1, 2, 3)
@@ -47,9 +39,24 @@ def main():
             sys.exit(f'the report "{name}" has no part "{title}"')
         return f"{marker}```\n{reports[name][title]}\n```"
 
-    page = re.sub(r"(<!-- ([\w-]+): ([^\n]*?) -->\n)```\n.*?\n```", block, page, flags=re.DOTALL)
-    with open(sys.argv[1], "w", encoding="utf-8") as file:
-        file.write(page)
+    return re.sub(r"(<!-- ([\w-]+): ([^\n]*?) -->\n)```\n.*?\n```", block, page, flags=re.DOTALL)
+
+
+def main():
+    pages = [argument for argument in sys.argv[1:] if "=" not in argument]
+    assignments = [argument for argument in sys.argv[1:] if "=" in argument]
+    if not pages or not assignments:
+        sys.exit(__doc__)
+    reports = {}
+    for assignment in assignments:
+        name, path = assignment.split("=", maxsplit=1)
+        with open(path, encoding="utf-8") as file:
+            reports[name] = sections(file.read())
+    for path in pages:
+        with open(path, encoding="utf-8") as file:
+            page = updated(file.read(), reports)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(page)
 
 
 if __name__ == "__main__":
