@@ -1,4 +1,4 @@
-// What stands for a key in a join: 128 bits under the session's salt, and from them a fresh 64-bit
+// What stands for a key in a join: 128 bits under its range's salt, and from them a fresh 64-bit
 // hash for every step of the protocol, so that keys which collide in one step part in the next.
 #pragma once
 
@@ -18,8 +18,8 @@ struct KeyHash128 {
 };
 
 // XXH3-128 seeded with the salt.
-inline KeyHash128 HashKey128(std::string_view key, uint64_t session_salt) {
-  const XXH128_hash_t hash = XXH3_128bits_withSeed(key.data(), key.size(), session_salt);
+inline KeyHash128 HashKey128(std::string_view key, uint64_t range_salt) {
+  const XXH128_hash_t hash = XXH3_128bits_withSeed(key.data(), key.size(), range_salt);
   return {hash.low64, hash.high64};
 }
 
