@@ -16,7 +16,7 @@ class CuckooFilter(unittest.TestCase):
 
     def test_document(self):
         section = PAGE[PAGE.index("## Cuckoo filter"):]
-        data = bytes.fromhex(section.split("the whole frame:\n`")[1].split("`")[0])
+        data = bytes.fromhex(section.split("all bytes:\n`")[1].split("`")[0])
         decoded = self.expect_entries(data, ["apple", "pear", "apple", "plum"])
         self.assertEqual((decoded.m, decoded.f, decoded.seed), (3, 7, 5))
 
