@@ -22,8 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(std::isnan(rate) || (rate >= 0 && rate <= 1));
   FUZZ_CHECK(!filter.Family().empty());
   fuzz::Use(filter.Parameters());
-  fuzz::Use(tools::LoadOf(filter, keys));
-  fuzz::Use(tools::SettingOf(filter));
+  fuzz::Use(LoadOf(filter, keys));
+  fuzz::Use(SettingOf(filter));
   const std::unique_ptr<join::KeyFilter> joined = join::DecodeBuiltinFilter(block.view());
   for (const std::string_view key : {"", "a", "key1000", "another key that is longer than that"}) {
     const bool may_contain = filter.MayContain(key);

@@ -7,7 +7,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const tools::OptionsFile file = tools::OptionsFile::Parse(text);
+  const OptionsFile file = OptionsFile::Parse(text);
   for (const std::string name : {"default", "users", ""}) {
     FUZZ_CHECK(file.ColumnFamilyValue(name, "comparator").size() <= size);
     const std::string words = file.TableValue(name, "filter_policy");

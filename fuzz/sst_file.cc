@@ -93,7 +93,7 @@ void Read(std::string_view bytes) {
   if (!status.ok()) return FUZZ_CHECK(!status.ToString().empty());
   FilterPlaces places;
   file->FindFilter(&places).PermitUncheckedError();
-  const tools::FileFilter filter(*file);
+  const FileFilter filter(*file);
   for (const std::string& problem : filter.problems()) FUZZ_CHECK(!problem.empty());
   const double rate = filter.PredictedRate();
   FUZZ_CHECK(std::isnan(rate) || (rate >= 0 && rate <= 1));

@@ -20,7 +20,6 @@ namespace rocksieve {
 namespace {
 
 namespace fs = std::filesystem;
-using tools::FrozenView;
 
 std::unique_ptr<FrozenView> View(const std::string& directory,
                                  const std::string& family = "default") {

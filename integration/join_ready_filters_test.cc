@@ -206,8 +206,8 @@ TEST(SstFilters, OfAFrozenViewHaveWhatItsLogsHave) {
     Must(db->Put(rocksdb::WriteOptions(), key, "v"));
     model[key] = "v";
   }
-  std::unique_ptr<tools::FrozenView> view;
-  Must(tools::FrozenView::Open(directory / "db", "default", &view));
+  std::unique_ptr<FrozenView> view;
+  Must(FrozenView::Open(directory / "db", "default", &view));
   WriteAtRandom(db.get(), db->DefaultColumnFamily(), 500, random, &model);
   Compact(db.get());  // deletes the files that the view holds
   const auto source = RocksDbSource::Open(view->db(), view->column_family());

@@ -20,7 +20,7 @@
 #include <system_error>
 
 #include "exit_code.h"
-#include "work_dir.h"
+#include "support/work_dir.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -12,9 +12,9 @@
 #include <CLI/CLI.hpp>
 
 #include "auto/report.h"
-#include "interrupt.h"
-#include "progress.h"
-#include "work_dir.h"
+#include "support/interrupt.h"
+#include "support/progress.h"
+#include "support/work_dir.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -51,10 +51,10 @@ void WriteJson(const std::string& path, const std::vector<Gain>& gains) {
 }
 
 int Measure(const Flags& flags) {
-  tools::Progress progress("bench auto");
-  const tools::InterruptGuard guard;
-  std::unique_ptr<tools::WorkDir> work;
-  const rocksdb::Status status = tools::WorkDir::Create(flags.work_dir, "auto_gains", &work);
+  Progress progress("bench auto");
+  const InterruptGuard guard;
+  std::unique_ptr<WorkDir> work;
+  const rocksdb::Status status = WorkDir::Create(flags.work_dir, "auto_gains", &work);
   if (!status.ok()) throw std::runtime_error(status.ToString());
   GainOptions options;
   options.extra = flags.options.empty() ? "" : ":" + flags.options;
@@ -69,7 +69,7 @@ int Measure(const Flags& flags) {
         progress.Begin(step, keys);
       };
       const auto advance = [&](uint64_t keys) {
-        if (!progress.Advance(keys).ok()) throw std::runtime_error("interrupted");
+        if (!progress.Advance(keys)) throw std::runtime_error("interrupted");
       };
       gains.push_back(MeasureGain(shape, budget, options, work->path().string(), begin, advance));
       as_promised = as_promised && IsAsPromised(gains.back());

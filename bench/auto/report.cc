@@ -1,11 +1,9 @@
 #include "auto/report.h"
 
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {
-
-using tools::Fixed;
 
 nlohmann::json ForPrograms(const Lookups& lookups) {
   return {{"lookups", lookups.lookups},
@@ -48,7 +46,7 @@ std::string ForPeople(const std::vector<Gain>& gains) {
                     Fixed(gain.automatic.in_memory_ns, 0), Fixed(gain.bloom.in_memory_ns, 0),
                     Fixed(gain.ribbon.in_memory_ns, 0)});
   }
-  return tools::AlignedTable(rows);
+  return AlignedTable(rows);
 }
 
 nlohmann::json ForPrograms(const std::vector<Gain>& gains) {

@@ -98,7 +98,7 @@ Table MeasureBuilds(Run* run) {
       for (const Contender& contender : lineup) builds.push_back({&contender, &lineup[0], {}});
     }
     for (int round = 0; round < RoundsFor(keys, run->settings.build_rounds); round++) {
-      run->progress.Say("builds: " + KeysHeading(keys) + ", round " + std::to_string(round + 1));
+      run->progress.Begin("builds: " + KeysHeading(keys) + ", round " + std::to_string(round + 1));
       for (TimedBuild& build : builds) {
         build.samples.push_back(NanosecondsPerKey(*build.contender, keys));
       }
@@ -130,7 +130,7 @@ Table MeasureMemory(Run* run) {
   for (uint64_t keys : run->settings.memory_keys) {
     for (const Lineup& lineup : BuiltLineups(run->settings)) {
       for (const Contender& contender : lineup) {
-        run->progress.Say("memory: " + contender.spec() + ", " + KeysHeading(keys));
+        run->progress.Begin("memory: " + contender.spec() + ", " + KeysHeading(keys));
         const double bytes = ScratchBytes(contender, KeySet(keys, 1)) / static_cast<double>(keys);
         table.rows.push_back({{"filter", contender.spec()},
                               {"keys", keys},

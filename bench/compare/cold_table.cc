@@ -127,7 +127,7 @@ Table MeasureCold(Run* run) {
   const KeySet twin_keys(1'000, 2);
   for (uint64_t count : run->settings.cold_keys) {
     const KeySet keys(count, 1);
-    run->progress.Say("cold: building filters of " + KeysHeading(count));
+    run->progress.Begin("cold: building filters of " + KeysHeading(count));
     const std::vector<Lineup> lineups = TimedLineups(run->settings);
     std::vector<ColdFilter> filters;
     for (const Lineup& lineup : lineups) {
@@ -137,7 +137,7 @@ Table MeasureCold(Run* run) {
     }
     ColdTimer timer(keys, twin_keys);
     for (int round = 0; round < run->settings.cold_rounds; round++) {
-      run->progress.Say("cold: round " + std::to_string(round + 1));
+      run->progress.Begin("cold: round " + std::to_string(round + 1));
       for (ColdFilter& cold : filters) {
         TimeRound(run->settings.cold_batches_per_round, &timer, &cold);
       }

@@ -131,7 +131,7 @@ Table MeasureIsas(Run* run) {
   std::vector<nlohmann::json> rows;
   for (Isa isa : UsableIsas()) {
     const std::string name(IsaName(isa));
-    run->progress.Say("instruction set " + name + ", in a process of its own");
+    run->progress.Begin("instruction set " + name + ", in a process of its own");
     const nlohmann::json measured = MeasureWithIsa(name, *run);
     for (const nlohmann::json& row : measured["queries"]) {
       // RocksDB's filters do not depend on the variable.

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <thread>
 
-#include "compare/processor.h"
-#include "compare/report.h"
+#include "support/processor.h"
+#include "support/table.h"
 #include "cpu/isa.h"
 
 namespace rocksieve::bench {

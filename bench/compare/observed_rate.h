@@ -5,7 +5,7 @@
 #include <string>
 
 #include "compare/contender.h"
-#include "compare/report.h"
+#include "support/table.h"
 
 namespace rocksieve::bench {
 

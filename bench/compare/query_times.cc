@@ -118,11 +118,11 @@ void AddTimesAndRatio(const std::string& name, const std::vector<double>& sample
 }  // namespace
 
 nlohmann::json TimeQueries(const std::vector<Lineup>& lineups, const KeySet& keys, Run* run) {
-  run->progress.Say("queries: building filters of " + KeysHeading(keys.count()));
+  run->progress.Begin("queries: building filters of " + KeysHeading(keys.count()));
   std::vector<TimedFilter> filters = BuildAll(lineups, keys);
   QueryTimer timer(keys, run->settings.queries_per_sample);
   for (int round = 0; round < run->settings.query_rounds; round++) {
-    run->progress.Say("queries: " + KeysHeading(keys.count()) + ", round " +
+    run->progress.Begin("queries: " + KeysHeading(keys.count()) + ", round " +
                       std::to_string(round + 1));
     for (TimedFilter& timed : filters) TimeRound(round, &timer, &timed);
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "compare/tables.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -23,7 +23,7 @@ void AddRows(const Lineup& lineup, uint64_t keys, const std::string& part,
              const ProbeBudget& budget, Run* run, Table* table) {
   nlohmann::json reference;
   for (const Contender& contender : lineup) {
-    run->progress.Say(table->name + ": " + contender.spec() + ", " + KeysHeading(keys));
+    run->progress.Begin(table->name + ": " + contender.spec() + ", " + KeysHeading(keys));
     nlohmann::json row = ObservedRow(contender, keys, budget, &run->failures);
     if (reference.is_null()) reference = row;
     row["group"] = KeysHeading(keys);

@@ -1,8 +1,8 @@
 // The measurements, one table and one source file each.
 #pragma once
 
-#include "compare/progress.h"
-#include "compare/report.h"
+#include "support/progress.h"
+#include "support/table.h"
 #include "compare/settings.h"
 
 namespace rocksieve::bench {

@@ -7,7 +7,7 @@
 #include "compare/machine.h"
 #include "compare/tables.h"
 #include "cpu/isa.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -165,8 +165,8 @@ Table CompareWithTargets(const std::vector<Table>& tables) {
       .title = "TARGETS",
       .explanation =
           "Measured: the range over the sizes and settings of the tables above, from " +
-          tools::Thousands(kLeastKeys) + " keys on, and times of queries and builds up to " +
-          tools::Thousands(kMostInCaches) +
+          Thousands(kLeastKeys) + " keys on, and times of queries and builds up to " +
+          Thousands(kMostInCaches) +
           ". Met: if the worst of them is. Targets on times depend on the machine, and fail "
           "nothing.",
       .columns = {{"filter", "", "filter", Kind::kText},

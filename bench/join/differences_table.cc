@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "join/measured_runs.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 
@@ -11,7 +11,7 @@ Table MeasureDifferences(FigureRun* run) {
   Table table;
   table.name = "differences";
   table.title = "DIFFERENCES";
-  table.explanation = "Replicas of " + tools::Thousands(keys) +
+  table.explanation = "Replicas of " + Thousands(keys) +
                       " random keys of 16 bytes, half of the differences on either side. Bytes on "
                       "the wire per difference, as above; beside them rateless reconciliation "
                       "alone (RIBLT).";

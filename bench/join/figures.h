@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/report.h"
+#include "support/table.h"
 #include "join/matching/strategy.h"
 
 namespace rocksieve::bench {

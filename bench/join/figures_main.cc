@@ -11,7 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "join/figures.h"
-#include "progress.h"
+#include "support/progress.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -49,7 +49,7 @@ void Draw(const Table& table, const std::string& directory) {
 }
 
 int Measure(const Flags& flags) {
-  tools::Progress progress("bench join");
+  Progress progress("bench join");
   const auto start = std::chrono::steady_clock::now();
   FigureRun run;
   run.settings = flags.settings;

@@ -4,7 +4,7 @@
 
 #include "join/measured_runs.h"
 #include "join/other_ways.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 
@@ -16,7 +16,7 @@ Table MeasureLink(FigureRun* run) {
   table.name = "link";
   table.title = "LINK";
   table.explanation =
-      "Two sides of " + tools::Thousands(keys) +
+      "Two sides of " + Thousands(keys) +
       " keys over a link of 50 ms round trip and 20 Mbit/s each way, with the default ranges. "
       "Seconds until the asking side knows which of its keys are matched, by the books of a "
       "simulated link: CPU time as measured here, transfer and delay as computed. Shipping: a "

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -21,15 +21,15 @@ double WorstOf(const std::vector<double>& values) {
 }  // namespace
 
 std::string NameOf(const Circumstances& circumstances) {
-  return tools::Thousands(circumstances.asking) + " x " +
-         tools::Thousands(circumstances.answering) + " keys";
+  return Thousands(circumstances.asking) + " x " +
+         Thousands(circumstances.answering) + " keys";
 }
 
 Runs MeasureRuns(const Circumstances& circumstances, FigureRun* run) {
   std::vector<double> bytes, round_trips, cpu_seconds, link_seconds;
   Runs runs;
   for (uint64_t seed = 1; seed <= run->settings.seeds; seed++) {
-    run->progress(NameOf(circumstances) + ", " + tools::Thousands(circumstances.common) +
+    run->progress(NameOf(circumstances) + ", " + Thousands(circumstances.common) +
                   " common, seed " + std::to_string(seed));
     const KeySets sets =
         RandomKeySets(circumstances.asking, circumstances.answering, circumstances.common, seed);

@@ -1,12 +1,12 @@
 #include "join/figures.h"
 #include "join/rows_as_series.h"
-#include "text.h"
-#include "whatif/chart.h"
+#include "support/text.h"
+#include "support/chart.h"
 
 namespace rocksieve::bench {
 namespace {
 
-tools::ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field,
+ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field,
                             bool dashed) {
   const auto overlap = [](const nlohmann::json& row) {
     return row["overlap_percent"].get<double>();
@@ -18,9 +18,9 @@ tools::ChartSeries SeriesOf(const Table& table, const std::string& name, const c
 
 std::string OverlapPicture(const Table& overlaps) {
   const auto keys = overlaps.rows.at(0)["keys_per_side"].get<uint64_t>();
-  tools::Chart chart;
+  Chart chart;
   chart.title = "Bits on the wire against overlap";
-  chart.subtitle = tools::Thousands(keys) + " x " + tools::Thousands(keys) +
+  chart.subtitle = Thousands(keys) + " x " + Thousands(keys) +
                    " random keys of 16 bytes, exact result, rows apart";
   chart.x_label = "keys of one side that the other has too, percent";
   chart.y_label = "bits on the wire per key of one side";
@@ -34,7 +34,7 @@ std::string OverlapPicture(const Table& overlaps) {
                   SeriesOf(overlaps, "keys shipped, zstd", "shipped_bits_per_key", true),
                   SeriesOf(overlaps, "Bloom join, 10 bits", "bloom_join_bits_per_key", true),
                   SeriesOf(overlaps, "RIBLT alone", "rateless_bits_per_key", true)};
-  return tools::SvgDrawing(chart);
+  return SvgDrawing(chart);
 }
 
 }  // namespace rocksieve::bench

@@ -4,7 +4,7 @@
 
 #include "join/measured_runs.h"
 #include "join/other_ways.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -24,7 +24,7 @@ Table MeasureOverlaps(FigureRun* run) {
   table.name = "overlaps";
   table.title = "OVERLAPS";
   table.explanation =
-      "Two sides of " + tools::Thousands(keys) +
+      "Two sides of " + Thousands(keys) +
       " random keys of 16 bytes each, in one range. Bits on the wire, both ways, per key of one "
       "side: planning, filters, sketches, certificates and frames, without rows. Median and worst "
       "of " +
@@ -69,7 +69,7 @@ Table MeasureOverlaps(FigureRun* run) {
       row[name + "_median_cpu_seconds"] = runs.median_cpu_seconds;
       row[name + "_repeated_ranges"] = runs.repeated_ranges;
     }
-    run->progress("other ways, " + tools::Thousands(circumstances.common) + " common");
+    run->progress("other ways, " + Thousands(circumstances.common) + " common");
     const KeySets sets = RandomKeySets(keys, keys, circumstances.common, 1);
     row["shipped_bits_per_key"] = per_key(static_cast<double>(ShippedBytes(sets.asking)));
     row["bloom_join_bits_per_key"] = per_key(static_cast<double>(RunBloomJoin(sets).bytes));

@@ -3,15 +3,15 @@
 
 #include <string>
 
-#include "compare/report.h"
-#include "whatif/chart.h"
+#include "support/table.h"
+#include "support/chart.h"
 
 namespace rocksieve::bench {
 
 template <typename XOfRow>
-tools::ChartSeries RowsAsSeries(const Table& table, const std::string& name, XOfRow x,
+ChartSeries RowsAsSeries(const Table& table, const std::string& name, XOfRow x,
                                 const char* y_field, bool dashed) {
-  tools::ChartSeries series;
+  ChartSeries series;
   series.name = name;
   series.dashed = dashed;
   for (const nlohmann::json& row : table.rows) {

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "join/measured_runs.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 
@@ -12,7 +12,7 @@ Table MeasureSizes(FigureRun* run) {
   table.title = "SIZES";
   table.explanation =
       "Two sides of the same size with half of their keys in common, in ranges of at most " +
-      tools::Thousands(SessionSettings().keys_per_range) +
+      Thousands(SessionSettings().keys_per_range) +
       " keys, as by default. CPU time is that of both sides together, without reading a database.";
   using Kind = Column::Kind;
   table.columns = {{"keys_per_side", "keys per", "side", Kind::kFixed, 0},

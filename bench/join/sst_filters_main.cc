@@ -22,7 +22,7 @@
 #include "join/messages.h"
 #include "join/rocksdb_source.h"
 #include "join/sst_filters.h"
-#include "work_dir.h"
+#include "support/work_dir.h"
 
 namespace rocksieve::join {
 namespace {
@@ -163,8 +163,8 @@ int Main(int argc, char** argv) {
   app.add_option("--dir", directory, "where the databases go (a temporary directory)");
   app.add_option("--json", json_path, "a file for all figures");
   CLI11_PARSE(app, argc, argv);
-  std::unique_ptr<tools::WorkDir> work;
-  Must(tools::WorkDir::Create(directory, "join_sst_filters", &work));
+  std::unique_ptr<WorkDir> work;
+  Must(WorkDir::Create(directory, "join_sst_filters", &work));
   nlohmann::json rows = nlohmann::json::array();
   std::printf("%llu keys join %llu keys of 16 bytes, half of the former match.\n\n",
               static_cast<unsigned long long>(small_keys), static_cast<unsigned long long>(keys));

@@ -3,7 +3,7 @@
 
 #include "join/measured_runs.h"
 #include "join/other_ways.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/report.h"
+#include "support/table.h"
 
 namespace rocksieve::experiments {
 
@@ -19,7 +19,7 @@ struct Settings {
 
 struct Run {
   Settings settings;
-  bench::Failures failures;  // sentences; one makes the program fail
+  Failures failures;  // sentences; one makes the program fail
   std::function<void(const std::string& step)> progress;
 };
 
@@ -29,7 +29,7 @@ struct Picture {
 };
 
 struct Outcome {
-  std::vector<bench::Table> tables;
+  std::vector<Table> tables;
   std::vector<Picture> pictures;
 };
 

@@ -9,10 +9,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "compare/processor.h"
-#include "compare/progress.h"
+#include "support/processor.h"
+#include "support/progress.h"
 #include "frame/experiment.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
@@ -31,11 +31,11 @@ void Write(const std::string& path, const std::string& text) {
 }
 
 int RunAll(const Settings& settings, const std::vector<std::string>& only) {
-  bench::Progress progress("experiments");
+  Progress progress("experiments");
   Run run;
   run.settings = settings;
   nlohmann::json report = {{"quick", settings.quick},
-                           {"processor", bench::ProcessorName()},
+                           {"processor", ProcessorName()},
                            {"cores", std::thread::hardware_concurrency()}};
   const std::string json = settings.directory + "/experiments.json";
   const Clock::time_point start = Clock::now();
@@ -44,14 +44,14 @@ int RunAll(const Settings& settings, const std::vector<std::string>& only) {
       continue;
     }
     run.progress = [&](const std::string& step) {
-      progress.Say(std::string(experiment.name) + ": " + step);
+      progress.Begin(std::string(experiment.name) + ": " + step);
     };
     const Clock::time_point its_start = Clock::now();
     const Outcome outcome = experiment.measure(&run);
     progress.Clear();
     nlohmann::json& its_report = report["experiments"][experiment.name];
     its_report["seconds"] = SecondsSince(its_start);
-    for (const bench::Table& table : outcome.tables) {
+    for (const Table& table : outcome.tables) {
       std::cout << ForPeople(table) << std::endl;
       its_report["tables"][table.name] = table.rows;
     }
@@ -62,8 +62,8 @@ int RunAll(const Settings& settings, const std::vector<std::string>& only) {
     report["failures"] = run.failures;
     Write(json, report.dump(1) + "\n");
   }
-  std::cout << "Took " << bench::Significant(SecondsSince(start), 3)
-            << " s. All figures: " << bench::ShortPath(json) << ", pictures beside it.\n";
+  std::cout << "Took " << Significant(SecondsSince(start), 3)
+            << " s. All figures: " << ShortPath(json) << ", pictures beside it.\n";
   for (const std::string& failure : run.failures) std::cout << "FAILED: " << failure << "\n";
   return run.failures.empty() ? 0 : 1;
 }

@@ -7,13 +7,13 @@
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 
 #include "hash/mix.h"
-#include "text.h"
-#include "whatif/chart.h"
+#include "support/text.h"
+#include "support/chart.h"
 
 namespace rocksieve::experiments {
 namespace {
 
-using Kind = bench::Column::Kind;
+using Kind = Column::Kind;
 
 constexpr uint64_t kFirstGuess = 1000, kSeed = 2007;
 constexpr double kBound = 0.01;
@@ -27,12 +27,12 @@ size_t OracleBytes(uint64_t keys) {
   return BloomFilter(BloomFilterOptions::ForKeys(keys, kBound)).MemoryBytes();
 }
 
-bench::Table EmptyTable() {
-  bench::Table table;
+Table EmptyTable() {
+  Table table;
   table.name = "growth";
   table.title = "MORE KEYS THAN GUESSED";
   table.explanation =
-      "A scalable Bloom filter made for " + tools::Thousands(kFirstGuess) +
+      "A scalable Bloom filter made for " + Thousands(kFirstGuess) +
       " keys, its rate bound to 1 %, as more and more come. Bits per key: its own, and those of an "
       "oracle, a Bloom filter for just so many keys at 1 %. Rates: by the bits that are set; "
       "counted, with random keys; and of a Bloom filter for the first guess, which knows no more.";
@@ -66,11 +66,11 @@ std::set<uint64_t> NumbersOfKeys() {
   return numbers;
 }
 
-Picture MemoryPicture(const std::vector<tools::ChartPoint>& scalable,
-                      const std::vector<tools::ChartPoint>& oracle) {
-  tools::Chart chart;
+Picture MemoryPicture(const std::vector<ChartPoint>& scalable,
+                      const std::vector<ChartPoint>& oracle) {
+  Chart chart;
   chart.title = "Memory of a filter that did not know how many keys would come";
-  chart.subtitle = "scalable Bloom filter made for " + tools::Thousands(kFirstGuess) +
+  chart.subtitle = "scalable Bloom filter made for " + Thousands(kFirstGuess) +
                    " keys; rate of at most 1 % throughout";
   chart.x_label = "keys";
   chart.y_label = "bits per key";
@@ -79,10 +79,10 @@ Picture MemoryPicture(const std::vector<tools::ChartPoint>& scalable,
   for (int decade = 0; decade <= kDecades; decade++) {
     chart.ticks.push_back(
         {static_cast<double>(decade),
-         tools::Thousands(static_cast<uint64_t>(kFirstGuess * std::pow(10, decade))), ""});
+         Thousands(static_cast<uint64_t>(kFirstGuess * std::pow(10, decade))), ""});
   }
   chart.series = {{"scalable", scalable, false}, {"oracle", oracle, true}};
-  return {"growth_memory", tools::SvgDrawing(chart)};
+  return {"growth_memory", SvgDrawing(chart)};
 }
 
 }  // namespace
@@ -94,8 +94,8 @@ Outcome MeasureGrowth(Run* run) {
   options.false_positive_rate = kBound;
   ScalableBloomFilter filter(options);
   const BloomFilterOptions fixed = BloomFilterOptions::ForKeys(kFirstGuess, kBound);
-  bench::Table table = EmptyTable();
-  std::vector<tools::ChartPoint> scalable, oracle;
+  Table table = EmptyTable();
+  std::vector<ChartPoint> scalable, oracle;
   uint64_t added = 0;
   for (const uint64_t keys : NumbersOfKeys()) {
     const double decades = std::log10(static_cast<double>(keys) / kFirstGuess);
@@ -103,7 +103,7 @@ Outcome MeasureGrowth(Run* run) {
     scalable.push_back({decades, BitsPerKey(filter.MemoryBytes(), keys)});
     oracle.push_back({decades, BitsPerKey(OracleBytes(keys), keys)});
     if (!IsInTable(keys)) continue;
-    run->progress(tools::Thousands(keys) + " keys");
+    run->progress(Thousands(keys) + " keys");
     uint64_t passed = 0;
     for (uint64_t i = 0; i < queries; i++) {
       passed += filter.MayContainHash(SplitMix64(kSeed + 1, i));
@@ -112,9 +112,9 @@ Outcome MeasureGrowth(Run* run) {
     const double counted = static_cast<double>(passed) / static_cast<double>(queries);
     if (expected > kBound ||
         std::abs(counted - expected) > 5 * std::sqrt(expected / static_cast<double>(queries))) {
-      run->failures.push_back("growth: " + tools::Thousands(keys) + " keys: a rate of " +
-                              bench::Significant(counted, 3) + ", by the bits " +
-                              bench::Significant(expected, 3));
+      run->failures.push_back("growth: " + Thousands(keys) + " keys: a rate of " +
+                              Significant(counted, 3) + ", by the bits " +
+                              Significant(expected, 3));
     }
     table.rows.push_back({{"keys", keys},
                           {"layers", filter.layer_count()},

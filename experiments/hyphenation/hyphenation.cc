@@ -6,12 +6,12 @@
 #include "hyphenation/measure.h"
 #include "hyphenation/pictures.h"
 #include "hyphenation/published_run.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
 
-using Kind = bench::Column::Kind;
+using Kind = Column::Kind;
 
 nlohmann::json RowOf(const HyphenationResult& result) {
   nlohmann::json row = {{"part", result.contender},
@@ -30,15 +30,15 @@ nlohmann::json RowOf(const HyphenationResult& result) {
   return row;
 }
 
-bench::Table Present(const HyphenationResults& results, const HyphenationSettings& settings) {
-  bench::Table table;
+Table Present(const HyphenationResults& results, const HyphenationSettings& settings) {
+  Table table;
   table.name = "hyphenation";
   table.title = "HYPHENATION";
   table.explanation =
-      tools::Thousands(results.words) + " words of wamerican-insane (" +
-      tools::Thousands(results.listed_exceptions) + " of them exceptions), " +
-      tools::Thousands(results.exceptions) + " exceptions of TeX's patterns, of which " +
-      tools::Thousands(results.changed_by_patterns) +
+      Thousands(results.words) + " words of wamerican-insane (" +
+      Thousands(results.listed_exceptions) + " of them exceptions), " +
+      Thousands(results.exceptions) + " exceptions of TeX's patterns, of which " +
+      Thousands(results.changed_by_patterns) +
       " would be hyphenated otherwise by the patterns alone. A set of the exceptions is asked for "
       "each word; a hit sends the word to the exact table, and all but exceptions go to the "
       "patterns (libhyphen). Times of one thread, means of " +
@@ -46,11 +46,11 @@ bench::Table Present(const HyphenationResults& results, const HyphenationSetting
       " repeats with half the width of the 95 % confidence interval (Student's t): "
       "initialisation, in microseconds; lookups in set and table, and the whole run with the "
       "patterns, in nanoseconds per word. Without any set: " +
-      bench::Significant(results.no_filter_ns.value, 3) + " +- " +
-      bench::Significant(results.no_filter_ns.half_width, 2) +
+      Significant(results.no_filter_ns.value, 3) + " +- " +
+      Significant(results.no_filter_ns.half_width, 2) +
       " ns for a lookup in the exact table; the patterns alone: " +
-      bench::Significant(results.patterns_ns.value, 3) + " +- " +
-      bench::Significant(results.patterns_ns.half_width, 2) +
+      Significant(results.patterns_ns.value, 3) + " +- " +
+      Significant(results.patterns_ns.half_width, 2) +
       " ns. Saved: words that did not have to go to the exact table.";
   table.columns = {{"set", "", "set", Kind::kText},
                    {"rate", "rate, %", "asked", Kind::kPercent, 3},

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "text.h"
-#include "whatif/chart.h"
+#include "support/text.h"
+#include "support/chart.h"
 
 namespace rocksieve::experiments {
 namespace {
@@ -13,10 +13,10 @@ using MeanOfResult = Mean HyphenationResult::*;
 // A line for each contender; those without a rate, a dashed one from end to end.
 std::string Draw(const HyphenationResults& results, const char* title, const char* y_label,
                  MeanOfResult mean) {
-  tools::Chart chart;
+  Chart chart;
   chart.title = title;
-  chart.subtitle = tools::Thousands(results.exceptions) + " exceptions, " +
-                   tools::Thousands(results.words) + " words; bars: 95 % confidence";
+  chart.subtitle = Thousands(results.exceptions) + " exceptions, " +
+                   Thousands(results.words) + " words; bars: 95 % confidence";
   chart.x_label = "false-positive rate asked for, percent";
   chart.y_label = y_label;
   chart.linear_y = true;
@@ -25,7 +25,7 @@ std::string Draw(const HyphenationResults& results, const char* title, const cha
     chart.x_max = std::max(chart.x_max, 100 * result.rate);
   }
   for (const double tick : {1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0}) {
-    chart.ticks.push_back({tick, tools::Fixed(tick, 0), ""});
+    chart.ticks.push_back({tick, Fixed(tick, 0), ""});
   }
   for (const HyphenationResult& result : results.results) {
     if (chart.series.empty() || chart.series.back().name != result.contender) {
@@ -36,7 +36,7 @@ std::string Draw(const HyphenationResults& results, const char* title, const cha
     points.push_back({100 * result.rate, value.value, value.half_width});
     if (result.exact) points.push_back({chart.x_max, value.value, value.half_width});
   }
-  return tools::SvgDrawing(chart);
+  return SvgDrawing(chart);
 }
 
 }  // namespace

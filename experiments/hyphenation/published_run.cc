@@ -4,12 +4,12 @@
 #include <stdexcept>
 
 #include "frame/program.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
 
-using Kind = bench::Column::Kind;
+using Kind = Column::Kind;
 
 // What of ours is compared with which of theirs.
 constexpr std::pair<const char*, const char*> kOurs[] = {{"npm Map", "hash table"},
@@ -72,7 +72,7 @@ HyphenationResults MeasurePublished(const HyphenationSettings& settings,
   for (const HyphenatedWord& exception : exceptions) hyphenated.push_back(WithHyphens(exception));
   std::string rates;
   for (const double rate : settings.rates) {
-    rates += (rates.empty() ? "" : ",") + bench::Shortest(rate);
+    rates += (rates.empty() ? "" : ",") + Shortest(rate);
   }
   const std::string directory = run->settings.directory + "/hyphenation";
   const std::string output = directory + "/published.json";
@@ -91,17 +91,17 @@ HyphenationResults MeasurePublished(const HyphenationSettings& settings,
   return results;
 }
 
-bench::Table PresentPublished(const HyphenationSettings& settings,
+Table PresentPublished(const HyphenationSettings& settings,
                               const HyphenationResults& published, const HyphenationResults& ours) {
-  bench::Table table;
+  Table table;
   table.name = "hyphenation_published";
   table.title = "HYPHENATION, THE PUBLISHED PACKAGES";
   table.explanation =
       "hypher 0.2.5 with hyphenation.en-us, and the filters of bloom-filters 3.0.4, in Node, on "
       "the "
       "same exceptions and every " +
-      tools::Thousands(settings.published_stride) + "th word (" +
-      tools::Thousands(published.words) + "); CPU time of the process, means of " +
+      Thousands(settings.published_stride) + "th word (" +
+      Thousands(published.words) + "); CPU time of the process, means of " +
       std::to_string(settings.repeats) +
       " repeats after one that does not count, with half the width of the 95 % confidence "
       "interval; beside each time ours, from the table above, with the same unit (initialisation: "

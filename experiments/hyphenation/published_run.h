@@ -15,7 +15,7 @@ HyphenationResults MeasurePublished(const HyphenationSettings& settings,
                                     const std::vector<std::string>& words,
                                     const std::vector<HyphenatedWord>& exceptions, Run* run);
 
-bench::Table PresentPublished(const HyphenationSettings& settings,
+Table PresentPublished(const HyphenationSettings& settings,
                               const HyphenationResults& published, const HyphenationResults& ours);
 
 }  // namespace rocksieve::experiments

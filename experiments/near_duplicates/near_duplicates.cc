@@ -29,8 +29,8 @@ void Check(const CorpusRuns& runs, Run* run) {
     const double expected = search.expected.similar / static_cast<double>(runs.similar);
     if (std::abs(recall.value - expected) > 3 * recall.half_width + 0.02) {
       run->failures.push_back("near duplicates, " + runs.name + ": recall is " +
-                              bench::Significant(recall.value, 3) + ", expected " +
-                              bench::Significant(expected, 3));
+                              Significant(recall.value, 3) + ", expected " +
+                              Significant(expected, 3));
     }
   }
 }

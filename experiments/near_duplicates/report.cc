@@ -3,23 +3,23 @@
 #include <cmath>
 
 #include "frame/confidence.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
 
-using Kind = bench::Column::Kind;
+using Kind = Column::Kind;
 
 // Short: a heading is as wide as the first column.
 std::string HeadingOf(const CorpusRuns& runs) {
-  return runs.name + ", " + tools::Thousands(runs.similar) + " similar pairs";
+  return runs.name + ", " + Thousands(runs.similar) + " similar pairs";
 }
 
 // What the corpora are, for the explanation.
 std::string Describe(const std::vector<CorpusRuns>& all) {
   std::string text;
   for (const CorpusRuns& runs : all) {
-    text += (text.empty() ? "" : "; ") + runs.name + ": " + tools::Thousands(runs.sets) + " " +
+    text += (text.empty() ? "" : "; ") + runs.name + ": " + Thousands(runs.sets) + " " +
             runs.about;
   }
   return text + ".";
@@ -75,12 +75,12 @@ nlohmann::json SearchRow(const CorpusRuns& runs, const SearchRuns& search) {
 
 }  // namespace
 
-bench::Table SearchTable(const std::vector<CorpusRuns>& all, const RunSettings& settings) {
-  bench::Table table;
+Table SearchTable(const std::vector<CorpusRuns>& all, const RunSettings& settings) {
+  Table table;
   table.name = "near_duplicates";
   table.title = "NEAR-DUPLICATES";
   table.explanation =
-      "Pairs of sets with a Jaccard similarity of at least " + bench::Shortest(settings.threshold) +
+      "Pairs of sets with a Jaccard similarity of at least " + Shortest(settings.threshold) +
       ". Signatures have " + std::to_string(settings.places) +
       " places, of independent hash functions or of one permutation, and are cut into bands x "
       "rows: "
@@ -110,8 +110,8 @@ bench::Table SearchTable(const std::vector<CorpusRuns>& all, const RunSettings& 
   return table;
 }
 
-bench::Table EstimateTable(const std::vector<CorpusRuns>& all, const RunSettings& settings) {
-  bench::Table table;
+Table EstimateTable(const std::vector<CorpusRuns>& all, const RunSettings& settings) {
+  Table table;
   table.name = "min_hash_estimates";
   table.title = "ESTIMATES OF MINHASH";
   table.explanation =
@@ -146,8 +146,8 @@ bench::Table EstimateTable(const std::vector<CorpusRuns>& all, const RunSettings
              {"part", NameOf(search.options.signature.method)},
              {"corpus", runs.name},
              {"way", NameOf(search.options.signature.method)},
-             {"similarity", tools::Fixed(0.1 * static_cast<double>(i), 1) + " to " +
-                                tools::Fixed(0.1 * static_cast<double>(i + 1), 1)},
+             {"similarity", Fixed(0.1 * static_cast<double>(i), 1) + " to " +
+                                Fixed(0.1 * static_cast<double>(i + 1), 1)},
              {"pairs", bin.pairs / search.seeds},
              {"mean_error", bin.error / pairs},
              {"rms_error", std::sqrt(bin.squared_error / pairs)},

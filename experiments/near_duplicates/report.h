@@ -3,15 +3,15 @@
 
 #include <vector>
 
-#include "compare/report.h"
+#include "support/table.h"
 #include "near_duplicates/runs.h"
 
 namespace rocksieve::experiments {
 
 // What each way finds, and what it takes.
-bench::Table SearchTable(const std::vector<CorpusRuns>& all, const RunSettings& settings);
+Table SearchTable(const std::vector<CorpusRuns>& all, const RunSettings& settings);
 
 // How far the estimates are from the truth, and which pairs meet, by similarity.
-bench::Table EstimateTable(const std::vector<CorpusRuns>& all, const RunSettings& settings);
+Table EstimateTable(const std::vector<CorpusRuns>& all, const RunSettings& settings);
 
 }  // namespace rocksieve::experiments

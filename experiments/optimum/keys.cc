@@ -3,31 +3,31 @@
 #include <cmath>
 
 #include "optimum/tables.h"
-#include "text.h"
-#include "whatif/chart.h"
+#include "support/text.h"
+#include "support/chart.h"
 
 namespace rocksieve::experiments {
 namespace {
 
-using Kind = bench::Column::Kind;
+using Kind = Column::Kind;
 
 constexpr double kRate = 1e-4;
 constexpr int kPercents[] = {50, 75, 90, 100, 110, 125, 150, 175, 200};
 
 }  // namespace
 
-bench::Table MeasureKeys(const OptimumInput& input, Run* run) {
+Table MeasureKeys(const OptimumInput& input, Run* run) {
   const uint64_t planned = input.keys.size();
   const BloomFilterOptions options = BloomFilterOptions::ForKeys(planned, kRate);
-  bench::Table table;
+  Table table;
   table.name = "optimum_keys";
   table.title = "NUMBER OF KEYS";
   table.explanation =
-      "A Bloom filter for " + tools::Thousands(planned) + " keys at 0.01 % (" +
-      tools::Thousands(options.bits) + " bits, " + std::to_string(options.hashes) +
+      "A Bloom filter for " + Thousands(planned) + " keys at 0.01 % (" +
+      Thousands(options.bits) + " bits, " + std::to_string(options.hashes) +
       " probes), filled with more and more words; rates in percent, as above. By the formula n = "
       "-m / k ln(1 - p^(1/k)) it holds " +
-      tools::Thousands(MostBloomKeys(options.bits, options.hashes, kRate)) + " keys at its rate.";
+      Thousands(MostBloomKeys(options.bits, options.hashes, kRate)) + " keys at its rate.";
   table.columns = {{"keys", "", "keys", Kind::kFixed, 0},
                    {"percent", "of the", "plan, %", Kind::kFixed, 0},
                    {"fill", "bits set", "%", Kind::kPercent, 3},
@@ -46,7 +46,7 @@ bench::Table MeasureKeys(const OptimumInput& input, Run* run) {
     const CountedRate words = CountWords(filter, input.missing);
     const CountedRate random = CountRandom(filter, input.missing);
     const double formula = BloomFalsePositiveRate(options.bits, options.hashes, added);
-    Check(tools::Thousands(added) + " keys", random, formula, run);
+    Check(Thousands(added) + " keys", random, formula, run);
     table.rows.push_back({{"keys", added},
                           {"percent", percent},
                           {"fill", filter.FillRatio()},
@@ -58,24 +58,24 @@ bench::Table MeasureKeys(const OptimumInput& input, Run* run) {
   return table;
 }
 
-Picture KeysPicture(const bench::Table& keys) {
-  tools::Chart chart;
+Picture KeysPicture(const Table& keys) {
+  Chart chart;
   chart.title = "False positives against keys";
   chart.subtitle = "Bloom filter, made for 0.01 % at 100 percent; bars: 95 % confidence";
   chart.x_label = "keys, percent of what it was made for";
   chart.y_label = "rate of false positives, percent";
   chart.x_min = kPercents[0];
   chart.x_max = *std::rbegin(kPercents);
-  tools::ChartSeries formula{"formula", {}, true}, counted{"counted, random keys", {}, false};
+  ChartSeries formula{"formula", {}, true}, counted{"counted, random keys", {}, false};
   for (const nlohmann::json& row : keys.rows) {
     const double x = row["percent"];
-    chart.ticks.push_back({x, tools::Fixed(x, 0), ""});
+    chart.ticks.push_back({x, Fixed(x, 0), ""});
     formula.points.push_back({x, 100 * row["formula"].get<double>()});
     counted.points.push_back({x, 100 * row["random_rate"].get<double>(),
                               100 * row["random_half_width_95"].get<double>()});
   }
   chart.series = {counted, formula};
-  return {"optimum_keys", tools::SvgDrawing(chart)};
+  return {"optimum_keys", SvgDrawing(chart)};
 }
 
 }  // namespace rocksieve::experiments

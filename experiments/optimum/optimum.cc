@@ -30,13 +30,13 @@ void Check(const std::string& what, const CountedRate& counted, double expected,
   const bool near = std::abs(counted.Rate() - expected) <= kFormulaError * expected;
   if (near || std::abs(counted.ScoreAgainst(expected)) <= kMostScore) return;
   run->failures.push_back("optimum: " + what + ": a rate of " +
-                          bench::Significant(counted.Rate(), 3) + ", where the formula says " +
-                          bench::Significant(expected, 3));
+                          Significant(counted.Rate(), 3) + ", where the formula says " +
+                          Significant(expected, 3));
 }
 
 Outcome MeasureOptimum(Run* run) {
   const OptimumInput input = Input(run->settings.quick);
-  const bench::Table probes = MeasureProbes(input, run), keys = MeasureKeys(input, run);
+  const Table probes = MeasureProbes(input, run), keys = MeasureKeys(input, run);
   return {{probes, keys, MeasurePublishedPoints(input, run)},
           {ProbesPicture(probes), KeysPicture(keys)}};
 }

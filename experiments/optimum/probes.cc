@@ -1,32 +1,32 @@
 #include <rocksieve/dynamic/bloom_math.h>
 
 #include "optimum/tables.h"
-#include "text.h"
-#include "whatif/chart.h"
+#include "support/text.h"
+#include "support/chart.h"
 
 namespace rocksieve::experiments {
 namespace {
 
-using Kind = bench::Column::Kind;
+using Kind = Column::Kind;
 
 constexpr int kMostProbes = 16;
 constexpr uint64_t kBitsPerKey = 10;
 
 }  // namespace
 
-bench::Table MeasureProbes(const OptimumInput& input, Run* run) {
+Table MeasureProbes(const OptimumInput& input, Run* run) {
   const uint64_t keys = input.keys.size(), bits = kBitsPerKey * keys;
   const int best = OptimalBloomHashes(bits, keys);
-  bench::Table table;
+  Table table;
   table.name = "optimum_probes";
   table.title = "OPTIMAL NUMBER OF PROBES";
   table.explanation =
-      tools::Thousands(keys) + " words in a Bloom filter of " + std::to_string(kBitsPerKey) +
+      Thousands(keys) + " words in a Bloom filter of " + std::to_string(kBitsPerKey) +
       " bits per key; rate of false positives, in percent, by the formula (1 - e^(-k n / m))^k, "
       "and "
       "counted: of " +
-      tools::Thousands(input.missing.words.size()) + " other words, and of " +
-      tools::Thousands(input.missing.random_hashes) +
+      Thousands(input.missing.words.size()) + " other words, and of " +
+      Thousands(input.missing.random_hashes) +
       " random hashes (+-: half the width of the 95 % interval). The optimum is m / n ln 2 = 6.93; "
       "with k = " +
       std::to_string(best) + " half of the bits are set.";
@@ -66,8 +66,8 @@ bench::Table MeasureProbes(const OptimumInput& input, Run* run) {
   return table;
 }
 
-Picture ProbesPicture(const bench::Table& probes) {
-  tools::Chart chart;
+Picture ProbesPicture(const Table& probes) {
+  Chart chart;
   chart.title = "False positives against probes per key";
   chart.subtitle = "Bloom filter, 10 bits per key; bars: 95 % confidence";
   chart.x_label = "probes per key";
@@ -75,18 +75,18 @@ Picture ProbesPicture(const bench::Table& probes) {
   chart.x_min = 1;
   chart.x_max = kMostProbes;
   chart.linear_y = true;
-  tools::ChartSeries formula{"formula", {}, true}, counted{"counted, random keys", {}, false},
+  ChartSeries formula{"formula", {}, true}, counted{"counted, random keys", {}, false},
       words{"counted, words", {}, false};
   for (const nlohmann::json& row : probes.rows) {
     const double x = row["probes"];
-    chart.ticks.push_back({x, tools::Fixed(x, 0), ""});
+    chart.ticks.push_back({x, Fixed(x, 0), ""});
     formula.points.push_back({x, 100 * row["formula"].get<double>()});
     counted.points.push_back({x, 100 * row["random_rate"].get<double>(),
                               100 * row["random_half_width_95"].get<double>()});
     words.points.push_back({x, 100 * row["words_rate"].get<double>()});
   }
   chart.series = {counted, words, formula};
-  return {"optimum_probes", tools::SvgDrawing(chart)};
+  return {"optimum_probes", SvgDrawing(chart)};
 }
 
 }  // namespace rocksieve::experiments

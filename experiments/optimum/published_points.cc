@@ -1,12 +1,12 @@
 #include <rocksieve/dynamic/bloom_math.h>
 
 #include "optimum/tables.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
 
-using Kind = bench::Column::Kind;
+using Kind = Column::Kind;
 
 struct Point {
   const char* name;
@@ -42,7 +42,7 @@ FilterSpec SpecOf(const Point& point, Family family) {
 
 class Rows {
  public:
-  Rows(const OptimumInput& input, bench::Table* table, Run* run)
+  Rows(const OptimumInput& input, Table* table, Run* run)
       : input_(input), table_(table), run_(run) {}
 
   void AddBloom(const Point& point, const char* name, BloomHashing hashing) {
@@ -83,17 +83,17 @@ class Rows {
   }
 
   const OptimumInput& input_;
-  bench::Table* const table_;
+  Table* const table_;
   Run* const run_;
 };
 
 }  // namespace
 
-bench::Table MeasurePublishedPoints(const OptimumInput& input, Run* run) {
-  bench::Table table;
+Table MeasurePublishedPoints(const OptimumInput& input, Run* run) {
+  Table table;
   table.name = "optimum_published";
   table.title = "THE PUBLISHED POINTS";
-  table.explanation = tools::Thousands(input.keys.size()) +
+  table.explanation = Thousands(input.keys.size()) +
                       " keys, rates in percent, as above; beside them the published rate, of a "
                       "Bloom filter.";
   table.columns = {{"filter", "", "filter", Kind::kText},

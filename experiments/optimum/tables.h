@@ -17,16 +17,16 @@ struct OptimumInput {
 
 // At 10 bits per key, the rate for each number of probes. Fails if the best one is not the one
 // that OptimalBloomHashes() names, or next to it within the error.
-bench::Table MeasureProbes(const OptimumInput& input, Run* run);
+Table MeasureProbes(const OptimumInput& input, Run* run);
 
 // A filter for the keys at 0.01 %, with more and more keys in it.
-bench::Table MeasureKeys(const OptimumInput& input, Run* run);
+Table MeasureKeys(const OptimumInput& input, Run* run);
 
 // The two published points, with all ways to hash, and our static families.
-bench::Table MeasurePublishedPoints(const OptimumInput& input, Run* run);
+Table MeasurePublishedPoints(const OptimumInput& input, Run* run);
 
-Picture ProbesPicture(const bench::Table& probes);
-Picture KeysPicture(const bench::Table& keys);
+Picture ProbesPicture(const Table& probes);
+Picture KeysPicture(const Table& keys);
 
 // Whether a rate that was counted is as its formula says: within 5 standard errors of it, or 3 %,
 // which is what the formula itself is good for. Else a failure, which names `what`.

@@ -2,12 +2,12 @@
 
 #include "frame/word_list.h"
 #include "quality/verdict.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
 
-using Kind = bench::Column::Kind;
+using Kind = Column::Kind;
 
 struct KeySet {
   std::string name;
@@ -53,15 +53,15 @@ bool AsExpected(const Scheme& scheme, const Verdict& verdict) {
 }  // namespace
 
 Outcome MeasureQuality(Run* run) {
-  bench::Table table;
+  Table table;
   table.name = "quality";
   table.title = "FILTER QUALITY";
   const std::vector<KeySet> sets = KeySets(run->settings.quick);
   table.explanation =
-      tools::Thousands(sets[0].keys.size()) +
+      Thousands(sets[0].keys.size()) +
       " keys of each kind. Standard scores (of chance: about 1, the worst of many about 3; "
       "beyond " +
-      bench::Shortest(kMostScore) +
+      Shortest(kMostScore) +
       " is no chance), each the worst of all coordinates of a filter's place for a key: chi-square "
       "of each coordinate; correlation and chi-square of each pair; chi-square of the first three "
       "together, which is no part of the verdict, since three probes of double hashing hang "

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "compare/report.h"
+#include "support/table.h"
 #include "join/answering_side.h"
 #include "join/asking_side.h"
 #include "join/pipe.h"
@@ -64,7 +64,7 @@ DifferenceResult DifferenceByStaticFilter(const TwoNodes& nodes, const std::stri
   DifferenceResult result;
   FilterSpec spec;
   result.error =
-      FilterSpec::Parse("rocksieve." + family + ":" + bench::Shortest(100 * rate) + "%", &spec);
+      FilterSpec::Parse("rocksieve." + family + ":" + Shortest(100 * rate) + "%", &spec);
   if (!result.error.empty()) return result;
   FilterBuilder builder(spec);
   for (const std::string& key : nodes.there) builder.AddKey(key);

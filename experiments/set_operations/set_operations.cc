@@ -3,18 +3,18 @@
 #include <cmath>
 
 #include "set_operations/difference.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
 
-using Kind = bench::Column::Kind;
+using Kind = Column::Kind;
 
 constexpr uint64_t kSeed = 20240607;
 
 class Session {
  public:
-  Session(const TwoNodes& nodes, Run* run, bench::Table* table)
+  Session(const TwoNodes& nodes, Run* run, Table* table)
       : nodes_(nodes), run_(run), table_(table) {}
 
   void Measure() {
@@ -32,8 +32,8 @@ class Session {
  private:
   nlohmann::json* AddRow(const std::string& way, uint64_t bytes, uint64_t found) {
     table_->rows.push_back(
-        {{"group", nodes_.name + ": " + tools::Thousands(nodes_.only_here.size()) + " of " +
-                       tools::Thousands(nodes_.here.size()) + " words"},
+        {{"group", nodes_.name + ": " + Thousands(nodes_.only_here.size()) + " of " +
+                       Thousands(nodes_.here.size()) + " words"},
          {"only_here", nodes_.only_here.size()},
          {"here", nodes_.here.size()},
          {"there", nodes_.there.size()},
@@ -52,13 +52,13 @@ class Session {
     const auto all = static_cast<double>(nodes_.only_here.size());
     const double expected = all * result.promised_rate,
                  lost = all - static_cast<double>(result.found);
-    (*row)["part"] = bench::Shortest(result.rate);
+    (*row)["part"] = Shortest(result.rate);
     (*row)["rate"] = result.rate;
     (*row)["expected_lost"] = expected;
     if (result.invented != 0) Fail(way, "found keys that the other node has: false negatives");
     // Five standard deviations, and what rounding may make of few.
     if (std::abs(lost - expected) > 5 * std::sqrt(expected) + 5) {
-      Fail(way, "lost " + tools::Fixed(lost, 0) + " keys where " + tools::Fixed(expected, 1) +
+      Fail(way, "lost " + Fixed(lost, 0) + " keys where " + Fixed(expected, 1) +
                     " are expected");
     }
   }
@@ -83,13 +83,13 @@ class Session {
 
   const TwoNodes& nodes_;
   Run* const run_;
-  bench::Table* const table_;
+  Table* const table_;
 };
 
 }  // namespace
 
 Outcome MeasureSetOperations(Run* run) {
-  bench::Table table;
+  Table table;
   table.name = "set_operations";
   table.title = "SET OPERATIONS SHIPPED";
   table.explanation =

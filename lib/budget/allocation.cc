@@ -19,27 +19,27 @@ struct Demand {
   const Hull* hull;
 };
 
-std::vector<double> SharesOf(const std::vector<TreeFile>& files) {
+std::vector<double> SharesOf(const std::vector<BudgetedFile>& files) {
   std::vector<FileRange> ranges;
   ranges.reserve(files.size());
-  for (const TreeFile& file : files) {
+  for (const BudgetedFile& file : files) {
     ranges.push_back({file.smallest, file.largest, static_cast<double>(file.entries)});
   }
   return KeyShares(ranges);
 }
 
-double BudgetedEntries(const std::vector<TreeFile>& files) {
+double BudgetedEntries(const std::vector<BudgetedFile>& files) {
   double entries = 0;
-  for (const TreeFile& file : files) {
+  for (const BudgetedFile& file : files) {
     if (file.budgeted) entries += static_cast<double>(file.entries);
   }
   return entries;
 }
 
-std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<TreeFile>& files) {
+std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<BudgetedFile>& files) {
   const std::vector<double> shares = SharesOf(files);
   double all_keys = 0;
-  for (const TreeFile& file : files) all_keys += static_cast<double>(file.filter_keys);
+  for (const BudgetedFile& file : files) all_keys += static_cast<double>(file.filter_keys);
   std::vector<Demand> demands;
   demands.reserve(files.size());
   for (size_t i = 0; i < files.size(); i++) {
@@ -109,7 +109,7 @@ const Hull& Allocator::HullFor(uint64_t keys) const {
   return *hulls_[std::min(log2, kLastHull)];
 }
 
-std::vector<FilterChoice> Allocator::Ideal(const std::vector<TreeFile>& files) const {
+std::vector<FilterChoice> Allocator::Ideal(const std::vector<BudgetedFile>& files) const {
   const std::vector<Demand> demands = DemandsOf(*this, files);
   const double entries = BudgetedEntries(files);
   const double theta = SolveTheta(demands, options_.bits_per_entry * entries);
@@ -121,11 +121,11 @@ std::vector<FilterChoice> Allocator::Ideal(const std::vector<TreeFile>& files) c
   return choices;
 }
 
-FilterChoice Allocator::Decide(const std::vector<TreeFile>& files, size_t next) const {
+FilterChoice Allocator::Decide(const std::vector<BudgetedFile>& files, size_t next) const {
   return HullFor(files[next].filter_keys).Choose(DecideBits(files, next));
 }
 
-double Allocator::DecideBits(const std::vector<TreeFile>& files, size_t next) const {
+double Allocator::DecideBits(const std::vector<BudgetedFile>& files, size_t next) const {
   const std::vector<Demand> demands = DemandsOf(*this, files);
   const double budget = options_.bits_per_entry;
   const double entries = BudgetedEntries(files);
@@ -146,7 +146,7 @@ double Allocator::DecideBits(const std::vector<TreeFile>& files, size_t next) co
   return std::max(least, BitsOf(demand, theta));
 }
 
-double Allocator::CostOf(const std::vector<TreeFile>& files,
+double Allocator::CostOf(const std::vector<BudgetedFile>& files,
                          const std::vector<double>& bits_per_key) const {
   const std::vector<double> shares = SharesOf(files);
   double cost = 0;

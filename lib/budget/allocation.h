@@ -18,7 +18,7 @@
 namespace rocksieve {
 
 // A file of a tree, real or to come.
-struct TreeFile {
+struct BudgetedFile {
   std::string_view smallest, largest;
   uint64_t entries = 0;      // that count towards the budget: tombstones and old versions included
   uint64_t filter_keys = 0;  // distinct keys and prefixes of its filter
@@ -46,19 +46,19 @@ class Allocator {
 
   // The filters that are best for the tree if all could be built now, one per file, filter_bits
   // being ignored. Cost: some 1 us per file.
-  std::vector<FilterChoice> Ideal(const std::vector<TreeFile>& files) const;
+  std::vector<FilterChoice> Ideal(const std::vector<BudgetedFile>& files) const;
 
   // The filter for files[next], which is being built, given the filters that the others have. What
   // they take more or less than in the ideal is made up for. Cost: some 1.5 us per file.
-  FilterChoice Decide(const std::vector<TreeFile>& files, size_t next) const;
+  FilterChoice Decide(const std::vector<BudgetedFile>& files, size_t next) const;
 
   // The same as bits per key: for filters in partitions, which Choose() themselves from the hull of
   // filters of their size.
-  double DecideBits(const std::vector<TreeFile>& files, size_t next) const;
+  double DecideBits(const std::vector<BudgetedFile>& files, size_t next) const;
 
   // Reads that a missing key costs, with these bits per key in each file, the charge of probes
   // included.
-  double CostOf(const std::vector<TreeFile>& files, const std::vector<double>& bits_per_key) const;
+  double CostOf(const std::vector<BudgetedFile>& files, const std::vector<double>& bits_per_key) const;
 
   // For filters of about so many keys.
   const Hull& HullFor(uint64_t keys) const;

@@ -17,8 +17,8 @@ bool IsPowerOfFour(uint64_t number) {
   return number == 1;
 }
 
-TreeFile Describe(const LedgerFile& file, uint64_t maker) {
-  TreeFile described;
+BudgetedFile Describe(const LedgerFile& file, uint64_t maker) {
+  BudgetedFile described;
   described.smallest = file.range->smallest;
   described.largest = file.range->largest;
   described.entries = file.entries;
@@ -70,11 +70,11 @@ double AutoDecider::BitsFor(uint64_t keys) const {
   const LedgerFile self = SelfWith(keys);
   Surroundings around;
   if (tracker_ != nullptr) around = tracker_->Look(self, !partitioned_);
-  std::vector<TreeFile> files;
+  std::vector<BudgetedFile> files;
   files.reserve(around.others.size() + 1);
   for (const LedgerFile& other : around.others) files.push_back(Describe(other, maker_));
   files.push_back(Describe(self, maker_));
-  TreeFile& next = files.back();
+  BudgetedFile& next = files.back();
   next.filter_bits = -1;
   if (around.entries_to_come > 0) {
     next.entries += around.entries_to_come;

@@ -26,14 +26,14 @@ class Tree {
  public:
   void Add(double from, double to, uint64_t entries, double filter_bits_per_key = -1) {
     ranges_.push_back({Key(from), Key(to)});
-    TreeFile file;
+    BudgetedFile file;
     file.entries = file.filter_keys = entries;
     file.filter_bits = filter_bits_per_key * static_cast<double>(entries);
     files_.push_back(file);
   }
   // Valid as long as the tree.
-  std::vector<TreeFile> Files() const& {
-    std::vector<TreeFile> files = files_;
+  std::vector<BudgetedFile> Files() const& {
+    std::vector<BudgetedFile> files = files_;
     for (size_t i = 0; i < files.size(); i++) {
       files[i].smallest = ranges_[i].first;
       files[i].largest = ranges_[i].second;
@@ -43,12 +43,12 @@ class Tree {
 
  private:
   std::vector<std::pair<std::string, std::string>> ranges_;
-  std::vector<TreeFile> files_;
+  std::vector<BudgetedFile> files_;
 };
 
-double Entries(const std::vector<TreeFile>& files) {
+double Entries(const std::vector<BudgetedFile>& files) {
   double entries = 0;
-  for (const TreeFile& file : files) entries += static_cast<double>(file.entries);
+  for (const BudgetedFile& file : files) entries += static_cast<double>(file.entries);
   return entries;
 }
 
@@ -71,7 +71,7 @@ Tree Levels(int ratio, int levels, uint64_t entries_per_file) {
   return tree;
 }
 
-double MeanBits(const std::vector<TreeFile>& files, const std::vector<FilterChoice>& choices) {
+double MeanBits(const std::vector<BudgetedFile>& files, const std::vector<FilterChoice>& choices) {
   double bits = 0;
   for (size_t i = 0; i < files.size(); i++) {
     bits += choices[i].bits_per_key * static_cast<double>(files[i].filter_keys);
@@ -90,7 +90,7 @@ TEST(Allocation, IsNoWorseThanTheBestOfAllSteps) {
   tree.Add(0, 1, 100);
   tree.Add(0, 0.5, 800);
   tree.Add(0.5, 1, 1200);
-  const std::vector<TreeFile> files = tree.Files();
+  const std::vector<BudgetedFile> files = tree.Files();
   for (const double budget : {3.0, 6.0, 10.0, 14.0}) {
     SCOPED_TRACE(budget);
     const Allocator allocator = AllocatorFor(budget);
@@ -112,7 +112,7 @@ TEST(Allocation, IsNoWorseThanTheBestOfAllSteps) {
 TEST(Allocation, CannotBeImprovedByMovingBits) {
   for (const int ratio : {3, 4, 10}) {
     const Tree tree = Levels(ratio, 4, 5000);
-    const std::vector<TreeFile> files = tree.Files();
+    const std::vector<BudgetedFile> files = tree.Files();
     const Allocator allocator = AllocatorFor(10);
     const std::vector<double> bits = BitsOf(allocator.Ideal(files));
     const double cost = allocator.CostOf(files, bits);
@@ -130,10 +130,10 @@ TEST(Allocation, CannotBeImprovedByMovingBits) {
 }
 
 // Reads per missing key, probes included, if all files have the same filter of RocksDB's.
-double UniformCost(const std::vector<TreeFile>& files, FilterKind kind, double bits,
+double UniformCost(const std::vector<BudgetedFile>& files, FilterKind kind, double bits,
                    const CostModel& costs) {
   std::vector<FileRange> ranges;
-  for (const TreeFile& file : files) {
+  for (const BudgetedFile& file : files) {
     ranges.push_back({file.smallest, file.largest, static_cast<double>(file.entries)});
   }
   const Hull hull({kind}, files[0].filter_keys, costs);  // all have as many
@@ -146,7 +146,7 @@ double UniformCost(const std::vector<TreeFile>& files, FilterKind kind, double b
 TEST(Allocation, IsNeverDearerThanUniformFilters) {
   for (const int ratio : {1, 4, 10}) {
     const Tree tree = Levels(ratio, 3, 50000);
-    const std::vector<TreeFile> files = tree.Files();
+    const std::vector<BudgetedFile> files = tree.Files();
     for (const bool probes_cost : {false, true}) {
       AllocatorOptions options;
       if (!probes_cost) options.cost_model.read_ns = 1e15;
@@ -167,7 +167,7 @@ TEST(Allocation, MeetsTheBudget) {
   for (const double budget : {4.0, 6.0, 7.3, 10.0, 10.5, 16.0}) {
     for (const int ratio : {1, 2, 10}) {
       const Tree tree = Levels(ratio, 3, 5000);
-      const std::vector<TreeFile> files = tree.Files();
+      const std::vector<BudgetedFile> files = tree.Files();
       EXPECT_NEAR(MeanBits(files, AllocatorFor(budget).Ideal(files)), budget, 0.01 * budget)
           << ratio;
     }
@@ -176,7 +176,7 @@ TEST(Allocation, MeetsTheBudget) {
 
 TEST(Allocation, GivesSmallerLevelsMoreBits) {
   const Tree tree = Levels(10, 3, 5000);
-  const std::vector<TreeFile> files = tree.Files();
+  const std::vector<BudgetedFile> files = tree.Files();
   const std::vector<double> bits = BitsOf(AllocatorFor(10).Ideal(files));
   EXPECT_GT(bits[0], bits[5] + 2);
   EXPECT_GT(bits[5], bits[50] + 2);
@@ -186,7 +186,7 @@ TEST(Allocation, GivesSmallerLevelsMoreBits) {
 TEST(Allocation, GivesSequentialFilesTheBudget) {
   Tree tree;
   for (int i = 0; i < 50; i++) tree.Add(i / 50.0, (i + 0.99) / 50, 3000 + 100 * i);
-  const std::vector<TreeFile> files = tree.Files();
+  const std::vector<BudgetedFile> files = tree.Files();
   for (const FilterChoice& choice : AllocatorFor(10).Ideal(files)) {
     EXPECT_NEAR(choice.bits_per_key, 10, 0.3);
   }
@@ -197,7 +197,7 @@ TEST(Allocation, MakesUpForWhatOthersTook) {
     Tree tree;
     for (int i = 0; i < 10; i++) tree.Add(i / 10.0, (i + 0.99) / 10, 5000, has);
     tree.Add(0.95, 0.999, 5000);
-    const std::vector<TreeFile> files = tree.Files();
+    const std::vector<BudgetedFile> files = tree.Files();
     const double bits = AllocatorFor(10).Decide(files, 10).bits_per_key;
     if (has == 8.0) {
       EXPECT_GT(bits, 11.5);
@@ -211,10 +211,10 @@ TEST(Allocation, MakesUpForWhatOthersTook) {
 // Replaces files of a tree one after the other, as compactions do: the budget is kept, and the
 // allocation approaches the ideal.
 TEST(Allocation, ConvergesAsFilesAreReplaced) {
-  std::vector<TreeFile> files;
+  std::vector<BudgetedFile> files;
   const Tree tree = Levels(6, 3, 4000);
   const Allocator allocator = AllocatorFor(10);
-  for (const TreeFile& file : tree.Files()) {
+  for (const BudgetedFile& file : tree.Files()) {
     files.push_back(file);
     files.back().filter_bits = 14.0 * static_cast<double>(file.filter_keys);
   }
@@ -227,7 +227,7 @@ TEST(Allocation, ConvergesAsFilesAreReplaced) {
     files[next].filter_bits = bits[next] * static_cast<double>(files[next].filter_keys);
   }
   double mean = 0;
-  for (const TreeFile& file : files) mean += file.filter_bits / Entries(files);
+  for (const BudgetedFile& file : files) mean += file.filter_bits / Entries(files);
   EXPECT_NEAR(mean, 10, 0.2);
   EXPECT_LT(allocator.CostOf(files, bits),
             1.1 * allocator.CostOf(files, BitsOf(allocator.Ideal(files))));
@@ -237,7 +237,7 @@ TEST(Allocation, SpendsWhatPrefixFiltersSave) {
   Tree tree;
   tree.Add(0, 0.5, 10000);
   tree.Add(0.5, 1, 10000);
-  std::vector<TreeFile> files = tree.Files();
+  std::vector<BudgetedFile> files = tree.Files();
   files[0].filter_keys = 7000;
   files[1].filter_keys = 7000;
   const std::vector<FilterChoice> choices = AllocatorFor(7).Ideal(files);
@@ -250,7 +250,7 @@ TEST(Allocation, LeavesFiltersOfOthersOut) {
   for (int i = 0; i < 10; i++) tree.Add(i / 10.0, (i + 0.99) / 10, 5000, 20);
   tree.Add(0, 1, 2000, 10);
   tree.Add(0, 1, 2000);
-  std::vector<TreeFile> files = tree.Files();
+  std::vector<BudgetedFile> files = tree.Files();
   for (int i = 0; i < 10; i++) files[i].budgeted = false;
   EXPECT_NEAR(AllocatorFor(10).Decide(files, 11).bits_per_key, 10, 0.3);
 }
@@ -267,13 +267,13 @@ TEST(Allocation, OfOddTrees) {
     const double bits = allocator.Decide(tree.Files(), i).bits_per_key;
     EXPECT_TRUE(std::isfinite(bits)) << bits;
   }
-  TreeFile nothing;
+  BudgetedFile nothing;
   EXPECT_TRUE(std::isfinite(allocator.Decide({nothing}, 0).bits_per_key));
 }
 
 TEST(Allocation, IsQuickForLargeTrees) {
   const Tree tree = Levels(10, 5, 100000);
-  const std::vector<TreeFile> files = tree.Files();
+  const std::vector<BudgetedFile> files = tree.Files();
   ASSERT_GT(files.size(), 10000u);
   const std::vector<FilterChoice> choices = AllocatorFor(10).Ideal(files);
   EXPECT_NEAR(MeanBits(files, choices), 10, 0.1);

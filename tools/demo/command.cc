@@ -9,7 +9,7 @@
 #include "demo/json_report.h"
 #include "demo/report.h"
 #include "exit_code.h"
-#include "interrupt.h"
+#include "support/interrupt.h"
 
 namespace rocksieve::tools {
 namespace {

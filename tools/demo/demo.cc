@@ -11,8 +11,8 @@
 #include "demo/keys.h"
 #include "demo/tree.h"
 #include "demo/variants.h"
-#include "parallel.h"
-#include "work_dir.h"
+#include "support/parallel.h"
+#include "support/work_dir.h"
 
 namespace rocksieve::tools {
 namespace {

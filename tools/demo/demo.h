@@ -6,7 +6,7 @@
 #include <rocksdb/status.h>
 
 #include "demo/result.h"
-#include "progress.h"
+#include "support/progress.h"
 
 namespace rocksieve::tools {
 

@@ -5,6 +5,7 @@
 
 #include "demo/options.h"
 #include "demo/value.h"
+#include "support/parallel.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -19,7 +20,7 @@ Status GetAll(rocksdb::DB* db, const std::vector<std::string_view>& keys, Progre
               const Found& found, const NotFound& not_found) {
   rocksdb::PinnableSlice value;
   for (size_t i = 0; i < keys.size(); i++) {
-    Status status = progress->Advance();
+    Status status = Advanced(progress);
     if (!status.ok()) return status;
     value.Reset();
     status = db->Get({}, db->DefaultColumnFamily(), keys[i], &value);

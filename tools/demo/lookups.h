@@ -10,7 +10,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/status.h>
 
-#include "progress.h"
+#include "support/progress.h"
 
 namespace rocksieve::tools {
 

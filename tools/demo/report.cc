@@ -5,7 +5,7 @@
 #include "demo/savings.h"
 #include "demo/value.h"
 #include "library_path.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

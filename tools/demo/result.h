@@ -8,7 +8,7 @@
 #include "demo/lookups.h"
 #include "demo/shape.h"
 #include "demo/timing.h"
-#include "interval.h"
+#include "support/interval.h"
 
 namespace rocksieve::tools {
 

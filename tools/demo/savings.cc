@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "demo/variants.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

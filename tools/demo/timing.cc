@@ -7,6 +7,7 @@
 #include <rocksdb/perf_level.h>
 
 #include "demo/options.h"
+#include "support/parallel.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -97,7 +98,7 @@ Status TimeLookups(const std::vector<std::unique_ptr<rocksdb::DB>>& databases, c
   for (size_t turn = 0; turn < kTimingRounds * databases.size() && status.ok(); turn++) {
     const size_t round = turn / databases.size();
     const size_t database = (turn + round) % databases.size();
-    status = progress->Advance();
+    status = Advanced(progress);
     if (status.ok()) status = present.Time(database, static_cast<int>(round));
     if (status.ok() && any_missing) status = missing.Time(database, static_cast<int>(round));
   }

@@ -8,7 +8,7 @@
 #include <rocksdb/status.h>
 
 #include "demo/keys.h"
-#include "progress.h"
+#include "support/progress.h"
 
 namespace rocksieve::tools {
 

@@ -9,6 +9,7 @@
 
 #include "demo/options.h"
 #include "demo/value.h"
+#include "support/parallel.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -73,7 +74,7 @@ class TreeBuilder {
     no_log.disableWAL = true;
     std::string value;
     for (size_t i = 0; i < part.count; i++) {
-      Status status = progress_->Advance();
+      Status status = Advanced(progress_);
       if (!status.ok()) return status;
       MakeValue(part.first + i, &value);
       status = db_->Put(no_log, keys_[part.first + i], value);

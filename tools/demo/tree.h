@@ -10,7 +10,7 @@
 #include <rocksdb/status.h>
 
 #include "demo/variants.h"
-#include "progress.h"
+#include "support/progress.h"
 
 namespace rocksieve::tools {
 

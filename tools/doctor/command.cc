@@ -8,8 +8,8 @@
 #include "doctor/checks.h"
 #include "doctor/report.h"
 #include "exit_code.h"
-#include "interrupt.h"
-#include "progress.h"
+#include "support/interrupt.h"
+#include "support/progress.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -11,7 +11,7 @@
 #include "database/tree.h"
 #include "doctor/log_file.h"
 #include "doctor/process.h"
-#include "progress.h"
+#include "support/progress.h"
 
 namespace rocksieve::tools {
 

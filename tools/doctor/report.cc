@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

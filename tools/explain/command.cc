@@ -9,7 +9,7 @@
 #include "explain/explanation.h"
 #include "explain/json_report.h"
 #include "explain/report.h"
-#include "interrupt.h"
+#include "support/interrupt.h"
 
 namespace rocksieve::tools {
 namespace {

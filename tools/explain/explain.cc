@@ -6,7 +6,7 @@
 #include "explain/totals.h"
 #include "probe/missing_keys.h"
 #include "probe/probe_file.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

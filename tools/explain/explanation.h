@@ -10,7 +10,7 @@
 #include "database/tree.h"
 #include "probe/block_reads.h"
 #include "probe/probe_tree.h"
-#include "progress.h"
+#include "support/progress.h"
 
 namespace rocksieve::tools {
 

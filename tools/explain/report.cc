@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

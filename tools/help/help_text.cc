@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "help/tree.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "inspect/damage.h"
 #include "inspect/printable.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

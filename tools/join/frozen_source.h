@@ -11,9 +11,11 @@
 #include "join/sort/row_sorter.h"
 #include "transport/cancellation.h"
 
-namespace rocksieve::tools {
-
+namespace rocksieve {
 class FrozenView;
+}  // namespace rocksieve
+
+namespace rocksieve::tools {
 
 // The state of one column family, which several sources may read, each in a thread of its own.
 struct FrozenFamily {

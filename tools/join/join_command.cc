@@ -13,7 +13,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "exit_code.h"
-#include "interrupt.h"
+#include "support/interrupt.h"
 #include "join/frozen_source.h"
 #include "join/join_progress.h"
 #include "join/join_report.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

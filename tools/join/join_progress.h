@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "join/range_report.h"
-#include "progress.h"
+#include "support/progress.h"
 
 namespace rocksieve::tools {
 

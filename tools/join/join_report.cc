@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "join/range_table.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

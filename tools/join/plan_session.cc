@@ -8,7 +8,7 @@
 #include "join/matching/common_estimate.h"
 #include "join/matching/planner.h"
 #include "join/matching/strategy.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

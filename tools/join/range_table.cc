@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "inspect/printable.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

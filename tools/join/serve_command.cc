@@ -20,11 +20,11 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 
 #include "exit_code.h"
-#include "interrupt.h"
+#include "support/interrupt.h"
 #include "join/frozen_source.h"
 #include "join/security_flags.h"
 #include "join/sst_filters.h"
-#include "text.h"
+#include "support/text.h"
 #include "transport/server.h"
 
 namespace rocksieve::tools {

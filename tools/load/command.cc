@@ -9,9 +9,9 @@
 
 #include "database/open_errors.h"
 #include "exit_code.h"
-#include "interrupt.h"
+#include "support/interrupt.h"
 #include "load/load.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <utility>
 
-#include "interrupt.h"
-#include "text.h"
+#include "support/interrupt.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -12,9 +12,10 @@
 #include <rocksdb/write_batch.h>
 
 #include "database/open_errors.h"
-#include "interrupt.h"
+#include "support/interrupt.h"
 #include "load/line_reader.h"
-#include "text.h"
+#include "support/text.h"
+#include "support/parallel.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -70,7 +71,7 @@ Status WriteLines(LineReader* reader, const Target& target, Progress* progress,
     batch.Clear();
     const uint64_t bytes = reader->bytes_read() - result->input_bytes;
     result->input_bytes = reader->bytes_read();
-    const Status interrupted = progress->Advance(bytes);
+    const Status interrupted = Advanced(progress, bytes);
     if (input.ok()) input = interrupted;
   }
   if (output.ok()) output = target.db()->Flush(rocksdb::FlushOptions(), target.family());

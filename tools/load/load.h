@@ -7,7 +7,7 @@
 #include <rocksdb/status.h>
 
 #include "load/target.h"
-#include "progress.h"
+#include "support/progress.h"
 
 namespace rocksieve::tools {
 

@@ -11,7 +11,7 @@
 #include <rocksieve/listener.h>
 
 #include "policy_spec.h"
-#include "work_dir.h"
+#include "support/work_dir.h"
 
 namespace rocksieve::tools {
 namespace {

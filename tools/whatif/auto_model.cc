@@ -35,7 +35,7 @@ class Model {
         spec_(contender.automatic),
         keys_per_partition_(KeysPerPartition(contender, tree.options)) {
     for (const PlannedFile& file : tree.files) {
-      rocksieve::TreeFile described = {file.smallest, file.largest, file.entries, file.filter_keys};
+      BudgetedFile described = {file.smallest, file.largest, file.entries, file.filter_keys};
       described.budgeted = HasFilter(file);
       if (described.budgeted) entries_ += static_cast<double>(file.entries);
       files_.push_back(described);
@@ -92,7 +92,7 @@ class Model {
   const PlannedTree& tree_;
   const AutoSpec& spec_;
   const uint64_t keys_per_partition_;
-  std::vector<rocksieve::TreeFile> files_;
+  std::vector<BudgetedFile> files_;
   double entries_ = 0;
 };
 

@@ -12,8 +12,8 @@
 
 #include "database/open_errors.h"
 #include "exit_code.h"
-#include "interrupt.h"
-#include "progress.h"
+#include "support/interrupt.h"
+#include "support/progress.h"
 #include "whatif/report.h"
 #include "whatif/whatif.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "database/table_keys.h"
-#include "parallel.h"
+#include "support/parallel.h"
 
 namespace rocksieve::tools {
 namespace {

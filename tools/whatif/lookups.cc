@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "database/table_keys.h"
-#include "parallel.h"
+#include "support/parallel.h"
 #include "probe/keys_that_meet.h"
 
 namespace rocksieve::tools {
@@ -60,13 +60,13 @@ Status PlaceLookups(const Tree& tree, Keys* missing_keys, Progress* progress,
   const bool asks_prefixes = AsksPrefixes(tree.family);
   progress->Begin("placing lookups in column family " + tree.family.name, files.size());
   return RunAll(files.size(), [&](size_t i) {
-    if (!files[i]->error.empty()) return progress->Advance();  // nothing can be said of it
+    if (!files[i]->error.empty()) return Advanced(progress);  // nothing can be said of it
     const KeySpan part = KeysThatMeet(tree, *files[i], *missing_keys);
     planned->files[i].meets = static_cast<double>(part.size()) / all;
     if (asks_prefixes) {
       planned->files[i].prefix_present = PrefixPresent(tree.family, *files[i], *missing_keys, part);
     }
-    return progress->Advance();
+    return Advanced(progress);
   });
 }
 

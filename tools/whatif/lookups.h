@@ -7,7 +7,7 @@
 #include <rocksdb/status.h>
 
 #include "database/tree.h"
-#include "progress.h"
+#include "support/progress.h"
 #include "whatif/tree.h"
 
 namespace rocksieve::tools {

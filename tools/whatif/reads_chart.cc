@@ -1,6 +1,6 @@
 #include <iterator>
 
-#include "text.h"
+#include "support/text.h"
 #include "whatif/report.h"
 
 namespace rocksieve::tools {

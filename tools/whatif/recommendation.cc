@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "whatif/chart.h"
+#include "support/chart.h"
 #include "whatif/whatif.h"
 
 namespace rocksieve::tools {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "text.h"
+#include "support/text.h"
 #include "whatif/report.h"
 
 namespace rocksieve::tools {

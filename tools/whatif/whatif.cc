@@ -11,6 +11,7 @@
 #include "whatif/calibration.h"
 #include "whatif/lookups.h"
 #include "whatif/read_tree.h"
+#include "support/parallel.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -103,12 +104,12 @@ Status Compare(const WhatIfOptions& options, const std::vector<Contender>& conte
     policy.build_seconds = calibration.BuildSeconds(contender, policy.prediction);
     policy.probe_ns = calibration.ProbeNs(contender, policy.prediction);
     result->policies.push_back(policy);
-    const Status status = progress->Advance();
+    const Status status = Advanced(progress);
     if (!status.ok()) return status;
   }
   for (const Contender& family : families) {
     result->curves.push_back(CurveOf(tree, family, options.least_bits, options.most_bits));
-    const Status status = progress->Advance();
+    const Status status = Advanced(progress);
     if (!status.ok()) return status;
   }
   result->budgets = Budgets(options, *result);

@@ -6,7 +6,7 @@
 
 #include <rocksdb/status.h>
 
-#include "progress.h"
+#include "support/progress.h"
 #include "whatif/curve.h"
 #include "whatif/prediction.h"
 #include "whatif/recommendation.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -4,7 +4,7 @@
 #include "doctor/checks.h"
 #include "doctor/checks/caching.h"
 #include "doctor/checks/evidence.h"
-#include "text.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

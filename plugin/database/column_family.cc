@@ -1,0 +1,95 @@
+#include "database/column_family.h"
+
+#include <algorithm>
+
+#include <rocksdb/convenience.h>
+
+namespace rocksieve {
+namespace {
+
+using rocksdb::Slice;
+
+// Stands for a comparator that is in another program only. RocksDB opens a database only with one
+// of the right name; for listing its files the order does not matter.
+class NameOfComparator final : public rocksdb::Comparator {
+ public:
+  explicit NameOfComparator(std::string name) : name_(std::move(name)) {}
+  const char* Name() const override { return name_.c_str(); }
+  int Compare(const Slice& a, const Slice& b) const override { return a.compare(b); }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  const std::string name_;
+};
+
+std::shared_ptr<const rocksdb::Comparator> Unowned(const rocksdb::Comparator* comparator) {
+  return {comparator, [](const rocksdb::Comparator*) {}};
+}
+
+bool IsFalse(const std::string& value) { return value == "false" || value == "0"; }
+bool IsTrue(const std::string& value) { return value == "true" || value == "1"; }
+
+std::string_view View(const Slice& slice) { return {slice.data(), slice.size()}; }
+
+}  // namespace
+
+void SetComparator(const std::string& comparator_name, ColumnFamily* family) {
+  family->comparator_name = comparator_name;
+  const rocksdb::Comparator* found = nullptr;
+  const rocksdb::Status status =
+      rocksdb::Comparator::CreateFromString(rocksdb::ConfigOptions(), comparator_name, &found);
+  family->comparator_known = status.ok() && found != nullptr;
+  family->comparator = family->comparator_known
+                           ? Unowned(found)
+                           : std::make_shared<NameOfComparator>(comparator_name);
+}
+
+ColumnFamily DescribeColumnFamily(const std::string& name, const OptionsFile& options) {
+  ColumnFamily family;
+  family.name = name;
+  const std::string comparator = options.ColumnFamilyValue(name, "comparator");
+  SetComparator(comparator.empty() ? rocksdb::BytewiseComparator()->Name() : comparator, &family);
+
+  const std::string extractor = options.ColumnFamilyValue(name, "prefix_extractor");
+  if (!extractor.empty() && extractor != "nullptr") {
+    family.prefix_extractor_name = extractor;
+    const rocksdb::Status status = rocksdb::SliceTransform::CreateFromString(
+        rocksdb::ConfigOptions(), extractor, &family.prefix_extractor);
+    if (!status.ok()) family.prefix_extractor.reset();
+    if (family.prefix_extractor) {
+      family.prefix_extractor_name = family.prefix_extractor->AsString();
+    }
+  }
+  family.whole_key_filtering = !IsFalse(options.TableValue(name, "whole_key_filtering"));
+  family.optimize_filters_for_hits =
+      IsTrue(options.ColumnFamilyValue(name, "optimize_filters_for_hits"));
+  family.filter_policy = options.TableValue(name, "filter_policy");
+  family.table_factory = options.ColumnFamilyValue(name, "table_factory");
+  return family;
+}
+
+std::string_view ColumnFamily::WithoutTimestamp(std::string_view user_key) const {
+  const size_t timestamp_bytes = comparator->timestamp_size();
+  return user_key.substr(0, user_key.size() - std::min(user_key.size(), timestamp_bytes));
+}
+
+int ColumnFamily::Compare(std::string_view a, std::string_view b) const {
+  return comparator->CompareWithoutTimestamp(Slice(a.data(), a.size()), /*a_has_ts=*/false,
+                                             Slice(b.data(), b.size()), /*b_has_ts=*/false);
+}
+
+// As BlockBasedTable::FullFilterKeyMayMatch(), RocksDB 7.8.
+bool ColumnFamily::EntryToAsk(const TableProperties& file, std::string_view key,
+                              std::string_view* entry) const {
+  *entry = key;
+  if (whole_key_filtering && file.whole_keys_filtered) return true;
+  if (prefix_extractor == nullptr || !file.prefixes_filtered) return false;
+  const Slice whole(key.data(), key.size());
+  if (prefix_extractor_name != file.prefix_extractor_name) return false;
+  if (!prefix_extractor->InDomain(whole)) return false;
+  *entry = View(prefix_extractor->Transform(whole));
+  return true;
+}
+
+}  // namespace rocksieve

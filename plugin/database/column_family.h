@@ -1,0 +1,51 @@
+// What decides how the filters of a column family are asked, as its OPTIONS have it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocksdb/comparator.h>
+#include <rocksdb/slice_transform.h>
+
+#include "database/options_file.h"
+#include "tables/table_file.h"
+
+namespace rocksieve {
+
+struct ColumnFamily {
+  std::string name;
+
+  std::string comparator_name;
+  std::shared_ptr<const rocksdb::Comparator> comparator;  // never null
+  // False if this process does not have it: `comparator` then orders bytewise, and nothing that
+  // depends on the order of keys can be believed.
+  bool comparator_known = true;
+
+  std::string prefix_extractor_name;                                // empty if none
+  std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor;  // null if none, or unknown
+
+  bool whole_key_filtering = true;
+  bool optimize_filters_for_hits = false;
+  std::string filter_policy;  // as written; empty if there is no OPTIONS file
+  std::string table_factory;  // likewise
+
+  // User keys without their timestamps, which filters do not hold either.
+  std::string_view WithoutTimestamp(std::string_view user_key) const;
+
+  // Of keys without timestamps.
+  int Compare(std::string_view a, std::string_view b) const;
+
+  // What Get() asks a filter of this file about a key: the key or its prefix. False if it asks
+  // nothing and reads the file.
+  bool EntryToAsk(const TableProperties& file, std::string_view key, std::string_view* entry) const;
+};
+
+// Without an OPTIONS file (its names are empty), the defaults of RocksDB.
+ColumnFamily DescribeColumnFamily(const std::string& name, const OptionsFile& options);
+
+// Sets the comparator by its name; one that only has the name if there is none such.
+void SetComparator(const std::string& comparator_name, ColumnFamily* family);
+
+}  // namespace rocksieve

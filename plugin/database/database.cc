@@ -1,0 +1,184 @@
+#include "database/database.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+
+#include "database/open_errors.h"
+#include "database/open_files_limit.h"
+#include "database/read_only_env.h"
+
+namespace rocksieve {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::Status;
+
+constexpr int kMostLevels = 64;
+constexpr int kFewOpenFiles = 500;
+constexpr uint64_t kOtherOpenFiles = 100;
+constexpr size_t kCacheBytes = 32 << 20;
+
+// Keys are wanted, not values: any merge operator will do, but without one RocksDB ends the
+// process.
+class AnyMergeOperator final : public rocksdb::AssociativeMergeOperator {
+ public:
+  const char* Name() const override { return "rocksieve.AnyMergeOperator"; }
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice*, const rocksdb::Slice& value,
+             std::string* result, rocksdb::Logger*) const override {
+    result->assign(value.data(), value.size());
+    return true;
+  }
+};
+
+rocksdb::DBOptions LookOnlyOptions(rocksdb::Env* env, bool hold_files = false) {
+  rocksdb::DBOptions options;
+  options.env = env;
+  // Errors of table files are for those who read them: the list of files is wanted anyhow.
+  options.paranoid_checks = false;
+  options.skip_stats_update_on_db_open = true;
+  options.skip_checking_sst_file_sizes_on_db_open = true;
+  options.max_open_files = hold_files ? -1 : kFewOpenFiles;
+  // Else RocksDB 7.8.3 wants to record in the MANIFEST that it has forgotten the logs tracked
+  // there, and crashes since a read-only database cannot (DBImpl::Recover).
+  options.track_and_verify_wals_in_manifest = true;
+  return options;
+}
+
+rocksdb::ColumnFamilyOptions LookOnlyOptions(const ColumnFamily& family,
+                                             const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = nullptr;  // filters are read by ourselves
+  // Files are opened without their indexes, of which a large database has gigabytes.
+  table.cache_index_and_filter_blocks = true;
+  table.block_cache = cache;
+  rocksdb::ColumnFamilyOptions options;
+  options.comparator = family.comparator.get();
+  options.prefix_extractor = family.prefix_extractor;
+  options.merge_operator = std::make_shared<AnyMergeOperator>();
+  options.num_levels = kMostLevels;  // at least as many as the database has
+  options.force_consistency_checks = false;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+uint64_t CountTableFiles(const std::string& directory) {
+  std::vector<std::string> names;
+  if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return 0;
+  return static_cast<uint64_t>(std::count_if(names.begin(), names.end(), [](const auto& name) {
+    return fs::path(name).extension() == ".sst";
+  }));
+}
+
+struct ComparatorMismatch {
+  std::string ours, theirs;
+};
+
+// "OURS: does not match existing comparator THEIRS", of VersionEditHandler, RocksDB 7.8. Empty
+// names if that is not what is wrong.
+ComparatorMismatch MismatchIn(const Status& status) {
+  constexpr std::string_view kWords = ": does not match existing comparator ";
+  const std::string text = MessageOf(status);
+  const size_t at = text.find(kWords);
+  if (at == std::string::npos) return {};
+  return {text.substr(0, at), text.substr(at + kWords.size())};
+}
+
+}  // namespace
+
+Database::~Database() { Close(); }
+
+void Database::Close() {
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    if (db_ != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  handles_.clear();
+  db_.reset();
+  families_.clear();
+}
+
+Status Database::Open(const std::string& directory, const std::vector<std::string>& wanted,
+                      std::unique_ptr<Database>* result) {
+  Status status = CheckIsDatabase(directory);
+  if (!status.ok()) return status;
+  std::unique_ptr<Database> database(new Database);
+  database->directory_ = directory;
+  database->holds_files_ = CountTableFiles(directory) + kOtherOpenFiles < RaiseOpenFilesLimit();
+  database->files_ =
+      std::make_shared<FrozenFiles>(directory, WriteAheadLogs::kLookEmpty, database->holds_files_);
+  status = database->files_->Look([&](bool* explained) {
+    database->Close();
+    return database->OpenOnce(wanted, explained);
+  });
+  if (!status.ok()) return status;
+  if (!wanted.empty()) database->KeepOnly(wanted);
+  database->files_->HoldOnlyFilesOf(database->db_.get(), database->handles_);
+  database->MeasureWriteAheadLogs();
+  *result = std::move(database);
+  return status;
+}
+
+Status Database::OpenOnce(const std::vector<std::string>& wanted, bool* explained) {
+  std::vector<std::string> names;
+  Status status =
+      rocksdb::DB::ListColumnFamilies(LookOnlyOptions(files_->env()), directory_, &names);
+  if (!status.ok()) return status;
+  for (const std::string& name : wanted) {
+    if (std::count(names.begin(), names.end(), name) > 0) continue;
+    *explained = true;
+    return NoSuchColumnFamily(directory_, name, names);
+  }
+  // Without an OPTIONS file, defaults: an old database, or a copy of the table files and MANIFEST.
+  for (const std::string& name : names) families_.push_back(DescribeColumnFamily(name, options()));
+  return OpenFiles();
+}
+
+Status Database::OpenFiles() {
+  Status status;
+  for (size_t tries = 0; tries <= families_.size(); tries++) {
+    std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+    const auto cache = rocksdb::NewLRUCache(kCacheBytes);
+    for (const ColumnFamily& family : families_) {
+      descriptors.emplace_back(family.name, LookOnlyOptions(family, cache));
+    }
+    rocksdb::DB* opened = nullptr;
+    status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(files_->env(), holds_files_), directory_,
+                                          descriptors, &handles_, &opened);
+    db_.reset(opened);
+    // The OPTIONS file is lost, or not of this database: the MANIFEST knows better.
+    const ComparatorMismatch mismatch = MismatchIn(status);
+    if (mismatch.theirs.empty()) break;
+    for (ColumnFamily& family : families_) {
+      if (family.comparator_name == mismatch.ours) SetComparator(mismatch.theirs, &family);
+    }
+  }
+  return status;
+}
+
+void Database::KeepOnly(const std::vector<std::string>& wanted) {
+  for (size_t i = families_.size(); i-- > 0;) {
+    if (std::count(wanted.begin(), wanted.end(), families_[i].name) > 0) continue;
+    db_->DestroyColumnFamilyHandle(handles_[i]).PermitUncheckedError();
+    handles_.erase(handles_.begin() + static_cast<ptrdiff_t>(i));
+    families_.erase(families_.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
+void Database::MeasureWriteAheadLogs() {
+  const std::string named = options().Value("DBOptions", "wal_dir");
+  std::error_code error;
+  for (fs::directory_iterator entry(named.empty() ? directory_ : named, error), end;
+       !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->path().extension() == ".log") {
+      const uint64_t bytes = fs::file_size(entry->path(), ignored);
+      if (!ignored) write_ahead_log_bytes_ += bytes;
+    }
+  }
+}
+
+}  // namespace rocksieve

@@ -1,0 +1,64 @@
+// A RocksDB database, opened only to look: ours or not, of a living process or not.
+//
+// Nothing is written, locked or replayed (read_only_env.h). What is seen is the state that the
+// MANIFEST described when it was opened (frozen_files.h), however busy a living database is.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/status.h>
+
+#include "database/column_family.h"
+#include "database/frozen_files.h"
+
+namespace rocksieve {
+
+class Database {
+ public:
+  // `wanted`: names of column families, all if empty. Every error is a sentence that names the
+  // thing and the remedy.
+  static rocksdb::Status Open(const std::string& directory, const std::vector<std::string>& wanted,
+                              std::unique_ptr<Database>* database);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  const std::string& directory() const { return directory_; }
+  const OptionsFile& options() const { return files_->options(); }
+  const std::vector<ColumnFamily>& column_families() const { return families_; }
+
+  // The files as they were when it was opened.
+  const std::shared_ptr<FrozenFiles>& files() const { return files_; }
+
+  // True if all table files are held open, so that they stay readable when a living database
+  // deletes them; false if the limit of open files (ulimit -n) is too low for that.
+  bool holds_files() const { return holds_files_; }
+
+  // For reading keys. Has no filters and no data of write-ahead logs.
+  rocksdb::DB* db() const { return db_.get(); }
+  rocksdb::ColumnFamilyHandle* handle(size_t family) const { return handles_[family]; }
+
+  // Of the logs that may hold data that is in no file yet.
+  uint64_t write_ahead_log_bytes() const { return write_ahead_log_bytes_; }
+
+ private:
+  Database() = default;
+  rocksdb::Status OpenOnce(const std::vector<std::string>& wanted, bool* explained);
+  rocksdb::Status OpenFiles();
+  void Close();
+  void KeepOnly(const std::vector<std::string>& wanted);
+  void MeasureWriteAheadLogs();
+
+  std::string directory_;
+  bool holds_files_ = false;
+  std::shared_ptr<FrozenFiles> files_;  // the database stands on it
+  std::vector<ColumnFamily> families_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  uint64_t write_ahead_log_bytes_ = 0;
+};
+
+}  // namespace rocksieve

@@ -1,0 +1,72 @@
+// The files of a database as they were at one moment, whatever its owner does meanwhile.
+//
+//   FrozenFiles files(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
+//   Status status = files.Look([&](bool* explained) { return OpenWith(files.env()); });
+//
+// An owner that flushes and compacts deletes files all the time, but a file only after its MANIFEST
+// has said so. So all files are opened first, and believed only if the MANIFEST did not grow
+// meanwhile: then it names none that is not held, and no log that may hold rows is missing. What is
+// held stays from one attempt to the next, so that an attempt opens only files that are new, which
+// takes microseconds, where the owner needs milliseconds for a flush. Nothing is linked, locked or
+// written.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/status.h>
+
+#include "database/options_file.h"
+#include "database/read_only_env.h"
+
+namespace rocksieve {
+
+class FrozenFiles {
+ public:
+  // Holds CURRENT, MANIFEST, OPTIONS files and logs; tables and blobs too if `hold_tables`.
+  FrozenFiles(std::string directory, WriteAheadLogs logs, bool hold_tables);
+  ~FrozenFiles();
+  FrozenFiles(const FrozenFiles&) = delete;
+  FrozenFiles& operator=(const FrozenFiles&) = delete;
+
+  // Goes to the present moment and calls `look`, until that succeeds and its files did not change
+  // under it. Gives up when the same error comes again and again, when the files change faster than
+  // they can be held for two minutes (TimedOut), and when the user interrupts it (Aborted).
+  // `look` sets its argument if its error is final, and for people already; all others are
+  // explained here.
+  rocksdb::Status Look(const std::function<rocksdb::Status(bool* explained)>& look);
+
+  // Shows the files. Cannot write, as that of read_only_env.h. Thread-safe. Must outlive databases
+  // that are opened with it, but not files.
+  rocksdb::Env* env() const { return env_.get(); }
+
+  // The latest OPTIONS file; empty if there is none.
+  const OptionsFile& options() const { return options_; }
+
+  // Lets go of tables and blobs that these column families do not have: what is held takes place on
+  // the disk, even if its owner deletes it.
+  void HoldOnlyFilesOf(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& families);
+
+ private:
+  class Files;
+  using Time = std::chrono::steady_clock::time_point;
+
+  rocksdb::Status Refresh(Time deadline);
+  void HoldDirectories();
+  void LoadOptions();
+  bool LogsAreIntact() const;
+  rocksdb::Status TooFast() const;
+
+  const std::string directory_;
+  const WriteAheadLogs logs_;
+  const std::shared_ptr<Files> files_;
+  const std::unique_ptr<rocksdb::Env> env_;
+  OptionsFile options_;
+};
+
+}  // namespace rocksieve

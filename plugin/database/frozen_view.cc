@@ -1,0 +1,165 @@
+#include "database/frozen_view.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+
+#include "database/open_errors.h"
+#include "database/open_files_limit.h"
+#include "database/options_file.h"
+#include "database/read_only_env.h"
+
+namespace rocksieve {
+namespace {
+
+constexpr size_t kCacheBytes = 8 << 20;
+
+namespace fs = std::filesystem;
+using rocksdb::Status;
+
+constexpr int kMostLevels = 64;
+constexpr uint64_t kOtherOpenFiles = 100;
+
+// Fails each merge, where RocksDB without any operator would end the process.
+class UnknownMergeOperator final : public rocksdb::MergeOperator {
+ public:
+  const char* Name() const override { return "rocksieve.UnknownMergeOperator"; }
+  bool FullMergeV2(const MergeOperationInput&, MergeOperationOutput*) const override {
+    return false;
+  }
+};
+
+rocksdb::DBOptions FrozenOptions(const FrozenFiles& files) {
+  rocksdb::DBOptions options;
+  options.env = files.env();
+  options.wal_dir = files.options().Value("DBOptions", "wal_dir");
+  options.max_open_files = -1;  // holds all of them from the start
+  options.skip_stats_update_on_db_open = true;
+  options.track_and_verify_wals_in_manifest = true;  // as in database.cc
+  return options;
+}
+
+// Of all views of the process, so that a server's memory does not grow with their number.
+const std::shared_ptr<rocksdb::Cache>& SharedCache() {
+  static const auto* const cache =
+      new std::shared_ptr<rocksdb::Cache>(rocksdb::NewLRUCache(kCacheBytes));
+  return *cache;
+}
+
+// Names the merge operator if this program does not have it.
+rocksdb::ColumnFamilyOptions FrozenOptions(const ColumnFamily& family, const OptionsFile& file,
+                                           std::string* unknown_merge_operator) {
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = nullptr;  // scans do not ask filters
+  table.cache_index_and_filter_blocks = true;
+  table.block_cache = SharedCache();
+  rocksdb::ColumnFamilyOptions options;
+  options.comparator = family.comparator.get();
+  options.num_levels = kMostLevels;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  const std::string name = file.ColumnFamilyValue(family.name, "merge_operator");
+  const bool named = !name.empty() && name != "nullptr";
+  const bool made = named && rocksdb::MergeOperator::CreateFromString(rocksdb::ConfigOptions(),
+                                                                      name, &options.merge_operator)
+                                 .ok();
+  if (!made || options.merge_operator == nullptr) {
+    options.merge_operator = std::make_shared<UnknownMergeOperator>();
+    *unknown_merge_operator = named ? name : "one that its OPTIONS file does not name";
+  }
+  return options;
+}
+
+Status CheckOpenFilesLimit(const std::string& directory) {
+  std::vector<std::string> names;
+  if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return Status::OK();
+  const auto tables =
+      static_cast<uint64_t>(std::count_if(names.begin(), names.end(), [](const std::string& name) {
+        return fs::path(name).extension() == ".sst" || fs::path(name).extension() == ".blob";
+      }));
+  const uint64_t limit = RaiseOpenFilesLimit();
+  if (tables + kOtherOpenFiles < limit) return Status::OK();
+  return Status::InvalidArgument(
+      "the database in " + directory + " has " + std::to_string(tables) +
+      " files, and this process may have " + std::to_string(limit) +
+      " open.\nA frozen view holds all of them: raise the limit with ulimit -n.");
+}
+
+Status UnknownMerges(const std::string& directory, const std::string& merge_operator) {
+  return Status::NotSupported(
+      "the database in " + directory + " holds merges, which need its merge operator (" +
+      merge_operator +
+      "); this program does not have it.\nServe it from inside its process, by a "
+      "library call, or compact it first.");
+}
+
+}  // namespace
+
+FrozenView::~FrozenView() { Close(); }
+
+void FrozenView::Close() {
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    if (db_ != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  handles_.clear();
+  db_.reset();
+  families_.clear();
+}
+
+Status FrozenView::Open(const std::string& directory, const std::string& column_family,
+                        std::unique_ptr<FrozenView>* view) {
+  Status status = CheckIsDatabase(directory);
+  if (status.ok()) status = CheckOpenFilesLimit(directory);
+  if (!status.ok()) return status;
+  std::unique_ptr<FrozenView> opened(new FrozenView);
+  opened->files_ =
+      std::make_unique<FrozenFiles>(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
+  status = opened->files_->Look([&](bool* explained) {
+    opened->Close();
+    return opened->OpenOnce(directory, column_family, explained);
+  });
+  if (!status.ok()) return status;
+  // Of blobs too, which RocksDB opens only when they are read.
+  opened->files_->HoldOnlyFilesOf(opened->db_.get(), opened->handles_);
+  *view = std::move(opened);
+  return status;
+}
+
+Status FrozenView::OpenOnce(const std::string& directory, const std::string& column_family,
+                            bool* explained) {
+  std::vector<std::string> names;
+  Status status = rocksdb::DB::ListColumnFamilies(FrozenOptions(*files_), directory, &names);
+  if (!status.ok()) return status;
+  if (std::count(names.begin(), names.end(), column_family) == 0) {
+    *explained = true;
+    return NoSuchColumnFamily(directory, column_family, names);
+  }
+  const OptionsFile& file = files_->options();
+  std::string unknown_merge_operator;
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const std::string& name : {std::string("default"), column_family}) {
+    if (!descriptors.empty() && descriptors.back().name == name) continue;
+    unknown_merge_operator.clear();
+    families_.push_back(DescribeColumnFamily(name, file));
+    descriptors.emplace_back(name, FrozenOptions(families_.back(), file, &unknown_merge_operator));
+  }
+  rocksdb::DB* opened = nullptr;
+  status = rocksdb::DB::OpenForReadOnly(FrozenOptions(*files_), directory, descriptors, &handles_,
+                                        &opened);
+  db_.reset(opened);
+  if (!status.ok() || unknown_merge_operator.empty()) return status;
+  rocksdb::TablePropertiesCollection tables;
+  status = db_->GetPropertiesOfAllTables(handles_.back(), &tables);
+  for (const auto& [path, properties] : tables) {
+    if (properties->num_merge_operands == 0) continue;
+    *explained = true;
+    return UnknownMerges(directory, unknown_merge_operator);
+  }
+  return status;
+}
+
+}  // namespace rocksieve

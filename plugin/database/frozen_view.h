@@ -1,0 +1,48 @@
+// One column family of a database as it was at one moment, its write-ahead logs included: for
+// reading rows beside the process that owns it.
+//
+// Nothing is written, locked or deleted. All table and blob files are held open (frozen_files.h),
+// so that the view stays whole when the owner deletes them; what the write-ahead logs hold is kept
+// in memory. Rows that the owner wrote without a write-ahead log are not in the view before they
+// are flushed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/status.h>
+
+#include "database/column_family.h"
+#include "database/frozen_files.h"
+
+namespace rocksieve {
+
+class FrozenView {
+ public:
+  // However busy the owner is: FrozenFiles::Look(). Every error is a sentence that names the thing
+  // and the remedy.
+  static rocksdb::Status Open(const std::string& directory, const std::string& column_family,
+                              std::unique_ptr<FrozenView>* view);
+  ~FrozenView();
+  FrozenView(const FrozenView&) = delete;
+  FrozenView& operator=(const FrozenView&) = delete;
+
+  rocksdb::DB* db() const { return db_.get(); }
+  rocksdb::ColumnFamilyHandle* column_family() const { return handles_.back(); }
+
+ private:
+  FrozenView() = default;
+  rocksdb::Status OpenOnce(const std::string& directory, const std::string& column_family,
+                           bool* explained);
+  void Close();
+
+  // In the order in which they stand on one another.
+  std::unique_ptr<FrozenFiles> files_;
+  std::vector<ColumnFamily> families_;  // own comparators that the database uses
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+};
+
+}  // namespace rocksieve

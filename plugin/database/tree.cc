@@ -1,0 +1,204 @@
+#include "database/tree.h"
+
+#include <algorithm>
+
+#include <rocksdb/metadata.h>
+
+#include "database/open_errors.h"
+#include "database/read_only_env.h"
+#include "support/parallel.h"
+
+namespace rocksieve {
+namespace {
+
+using rocksdb::Status;
+
+constexpr size_t kFewFiles = 3;
+constexpr int kAttempts = 3;  // a living database may delete files while we look at them
+
+FilterSummary Summarize(const FileFilter& filter) {
+  FilterSummary summary;
+  summary.layout = filter.layout();
+  summary.family = filter.Family();
+  summary.parameters = filter.Parameters();
+  if (filter.Largest() != nullptr) summary.setting = SettingOf(filter.Largest()->decoded);
+  summary.stored_name = filter.stored_name();
+  summary.bytes = filter.bytes();
+  summary.entries = filter.entries();
+  summary.partitions = filter.layout() == FilterLayout::kPartitioned ? filter.blocks().size() : 0;
+  summary.predicted_rate = filter.PredictedRate();
+  summary.can_be_asked = filter.CanBeAsked();
+  summary.problems = filter.problems();
+  return summary;
+}
+
+Status Describe(TreeFile* file, bool hold) {
+  std::shared_ptr<const TableFile> table;
+  const Status status = OpenTable(*file, &table);
+  if (status.ok()) {
+    file->properties = table->properties();
+    file->filter = Summarize(FileFilter(*table));
+    if (hold) file->table = std::move(table);
+    return status;
+  }
+  file->filter.family = "unreadable";
+  file->error = MessageOf(status);
+  if (status.IsNotFound() || status.IsPathNotFound()) {
+    file->error += "; it is lost, or lies in another one of the database's db_paths";
+  }
+  uint64_t bytes = 0;
+  if (file->env()->GetFileSize(file->path, &bytes).ok() && bytes != file->bytes) {
+    file->error += "; it has " + std::to_string(bytes) + " bytes, and the MANIFEST says " +
+                   std::to_string(file->bytes);
+  }
+  return status;
+}
+
+// Table files in the directory that are in no tree: old ones not yet deleted, new ones not yet
+// finished; or the end of the MANIFEST is lost, which RocksDB does not notice.
+uint64_t CountUnlisted(const std::string& directory, const std::vector<Tree>& trees) {
+  uint64_t listed = 0, found = 0;
+  for (const Tree& tree : trees) listed += tree.file_count();
+  std::vector<std::string> names;
+  if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return 0;
+  for (const std::string& name : names) {
+    found += name.size() > 4 && name.substr(name.size() - 4) == ".sst" ? 1 : 0;
+  }
+  return found > listed ? found - listed : 0;
+}
+
+TreeFile FromMetaData(const ColumnFamily& family, int level, const rocksdb::SstFileMetaData& data) {
+  TreeFile file;
+  file.name = data.relative_filename;
+  file.path = data.directory + "/" + data.relative_filename;
+  file.level = level;
+  file.bytes = data.size;
+  file.smallest = family.WithoutTimestamp(data.smallestkey);
+  file.largest = family.WithoutTimestamp(data.largestkey);
+  return file;
+}
+
+}  // namespace
+
+uint64_t Tree::entries() const {
+  uint64_t sum = 0;
+  for (const TreeLevel& level : levels) {
+    for (const TreeFile& file : level.files) sum += file.properties.entries;
+  }
+  return sum;
+}
+
+uint64_t Tree::filter_bytes() const {
+  uint64_t sum = 0;
+  for (const TreeLevel& level : levels) {
+    for (const TreeFile& file : level.files) sum += file.filter.bytes;
+  }
+  return sum;
+}
+
+uint64_t Tree::file_count() const {
+  uint64_t sum = 0;
+  for (const TreeLevel& level : levels) sum += level.files.size();
+  return sum;
+}
+
+std::vector<std::string> Tree::Problems() const {
+  std::vector<std::string> problems;
+  for (const TreeLevel& level : levels) {
+    for (const TreeFile& file : level.files) {
+      if (!file.error.empty()) problems.push_back(file.name + ": " + file.error);
+      for (const std::string& problem : file.filter.problems) {
+        problems.push_back(file.name + ": " + problem);
+      }
+    }
+  }
+  return problems;
+}
+
+bool Tree::ChecksRanges() const {
+  return levels.size() != 1 || levels[0].level != 0 || levels[0].files.size() > kFewFiles;
+}
+
+bool Tree::LookupComesTo(const TreeFile& file, std::string_view key) const {
+  if (ChecksRanges() && family.Compare(key, file.smallest) < 0) return false;
+  return family.Compare(key, file.largest) <= 0;
+}
+
+Status OpenTable(const TreeFile& file, std::shared_ptr<const TableFile>* table) {
+  *table = file.table;
+  if (*table != nullptr) return Status::OK();
+  std::unique_ptr<TableFile> opened;
+  const Status status = TableFile::Open(file.env(), file.path, &opened);
+  *table = std::move(opened);
+  return status;
+}
+
+Status ReadTree(const Database& database, size_t family, Progress* progress, Tree* tree) {
+  tree->family = database.column_families()[family];
+  tree->levels.clear();
+  rocksdb::ColumnFamilyMetaData data;
+  database.db()->GetColumnFamilyMetaData(database.handle(family), &data);
+  std::vector<TreeFile*> files;
+  for (const rocksdb::LevelMetaData& level : data.levels) {
+    if (level.files.empty()) continue;
+    tree->levels.push_back({level.level, {}});
+    for (const rocksdb::SstFileMetaData& file : level.files) {
+      tree->levels.back().files.push_back(FromMetaData(tree->family, level.level, file));
+      tree->levels.back().files.back().files = database.files();
+    }
+  }
+  for (TreeLevel& level : tree->levels) {
+    const bool last = &level == &tree->levels.back();
+    // BlockBasedTable::IsFilterSkipped(): level 0 only if the file is the oldest of its level.
+    for (TreeFile& file : level.files) {
+      const bool skipped = tree->family.optimize_filters_for_hits && last &&
+                           (level.level > 0 || &file == &level.files.back());
+      file.filter_is_asked = !skipped;
+      files.push_back(&file);
+    }
+  }
+  progress->Begin("reading filters of column family " + tree->family.name, files.size());
+  bool missing = false;
+  const Status status = RunAll(files.size(), [&](size_t i) {
+    const Status described = Describe(files[i], database.holds_files());
+    if (described.IsNotFound() || described.IsPathNotFound()) missing = true;
+    return Advanced(progress);
+  });
+  if (!status.ok()) return status;
+  return missing ? Status::TryAgain("a file was deleted while it was looked at") : status;
+}
+
+Status OpenAndReadTrees(const std::string& directory,
+                        const std::vector<std::string>& column_families, Progress* progress,
+                        std::unique_ptr<Database>* database, std::vector<Tree>* trees) {
+  Status status;
+  for (int attempt = 0; attempt < kAttempts; attempt++) {
+    status = Database::Open(directory, column_families, database);
+    if (!status.ok()) return status;
+    trees->assign((*database)->column_families().size(), Tree());
+    bool again = false;
+    for (size_t i = 0; i < trees->size(); i++) {
+      status = ReadTree(**database, i, progress, &(*trees)[i]);
+      if (status.IsTryAgain()) {
+        again = true;
+      } else if (!status.ok()) {
+        return status;
+      }
+    }
+    if (!again) break;
+  }
+  const bool all_families = column_families.empty();
+  uint64_t files = 0;
+  for (const Tree& tree : *trees) files += tree.file_count();
+  const uint64_t unlisted = all_families ? CountUnlisted(directory, *trees) : 0;
+  if (files == 0 && unlisted > 0) {
+    return Status::InvalidArgument(
+        "the MANIFEST of the database in " + directory + " lists none of the " +
+        std::to_string(unlisted) +
+        " table files there: its end seems to be lost.\nRestore it, or "
+        "repair a copy: ldb repair --db=COPY. Single files: rocksieve inspect FILE.sst");
+  }
+  return Status::OK();
+}
+
+}  // namespace rocksieve

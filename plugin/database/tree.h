@@ -1,0 +1,97 @@
+// The tree of a column family: its files by level, with what is known of each and of its filter.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksdb/status.h>
+
+#include "database/column_family.h"
+#include "database/database.h"
+#include "database/file_filter.h"
+#include "database/filter_setting.h"
+#include "database/frozen_files.h"
+#include "database/read_only_env.h"
+#include "support/progress.h"
+#include "tables/table_file.h"
+
+namespace rocksieve {
+
+// What is worth remembering of a file's filter when its blocks are no longer in memory.
+struct FilterSummary {
+  FilterLayout layout = FilterLayout::kNone;
+  std::string family = "none";  // FileFilter::Family()
+  std::string parameters;
+  FilterSetting setting;
+  std::string stored_name;
+  uint64_t bytes = 0;
+  uint64_t entries = 0;
+  uint64_t partitions = 0;
+  double predicted_rate = 1;  // NaN if unknown
+  bool can_be_asked = true;
+  std::vector<std::string> problems;
+
+  bool exists() const { return layout != FilterLayout::kNone; }
+};
+
+struct TreeFile {
+  std::string name;  // "000012.sst"
+  std::string path;
+  int level = 0;
+  uint64_t bytes = 0;
+  // The first and the last user key, without timestamps, as the MANIFEST has them.
+  std::string smallest, largest;
+  TableProperties properties;  // of an empty table if it could not be read
+  FilterSummary filter;
+  std::string error;                         // what kept it from being read; empty if nothing did
+  std::shared_ptr<const FrozenFiles> files;  // where it is; null: on the disk
+  std::shared_ptr<const TableFile> table;    // null if it was not read, or too many would be open
+
+  rocksdb::Env* env() const { return files != nullptr ? files->env() : ReadOnlyEnv(); }
+
+  // False if RocksDB does not ask the filter even though there is one: the last level under
+  // optimize_filters_for_hits.
+  bool filter_is_asked = true;
+};
+
+struct TreeLevel {
+  int level = 0;
+  // Level 0: newest first, and they may overlap. Others: in the order of their keys.
+  std::vector<TreeFile> files;
+};
+
+struct Tree {
+  ColumnFamily family;
+  std::vector<TreeLevel> levels;  // those with files, in ascending order
+
+  uint64_t entries() const;
+  uint64_t filter_bytes() const;
+  uint64_t file_count() const;
+
+  // Whether a lookup of the key, which no file before had, comes to the file. RocksDB looks at the
+  // ranges of files first, but saves that where there are up to three, all in level 0: then it goes
+  // through files that begin after the key too (FilePicker in db/version_set.cc, 7.8).
+  bool LookupComesTo(const TreeFile& file, std::string_view key) const;
+  bool ChecksRanges() const;
+
+  // Problems of files and of their filters, each with the file's name.
+  std::vector<std::string> Problems() const;
+};
+
+// The file, opened if it is not. NotFound if it was deleted, since the database is alive.
+rocksdb::Status OpenTable(const TreeFile& file, std::shared_ptr<const TableFile>* table);
+
+// Lists the files and reads what they say of themselves, but no keys. Advances by one per file.
+// TryAgain if a file was deleted in the meantime, since the database is alive.
+rocksdb::Status ReadTree(const Database& database, size_t family, Progress* progress, Tree* tree);
+
+// Opens the database and reads the trees of its column families (all, if none is named); again if
+// files are deleted meanwhile. What is damaged or missing for good is reported in the trees.
+rocksdb::Status OpenAndReadTrees(const std::string& directory,
+                                 const std::vector<std::string>& column_families,
+                                 Progress* progress, std::unique_ptr<Database>* database,
+                                 std::vector<Tree>* trees);
+
+}  // namespace rocksieve

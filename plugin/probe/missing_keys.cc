@@ -1,0 +1,183 @@
+#include "probe/missing_keys.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_set>
+
+#include "database/open_errors.h"
+#include "probe/key_shape.h"
+#include "probe/key_space.h"
+#include "support/parallel.h"
+
+namespace rocksieve {
+namespace {
+
+using rocksdb::Status;
+
+constexpr uint64_t kSeed = 20260102;
+constexpr uint64_t kMostGaps = 4000;
+constexpr int kMostSteps = 8;  // from a random place on, so that neighbours in a block count alike
+constexpr int kTries = 4;
+
+// Two neighbours in the database, in its order.
+struct Gap {
+  std::string low, high;
+};
+
+class Maker {
+ public:
+  Maker(const Database& database, size_t family, const Tree& tree)
+      : database_(database), family_(family), tree_(tree), random_(kSeed) {}
+
+  // Finds neighbours all over the data. Not OK if the data cannot be read.
+  Status FindGaps(uint64_t count) {
+    if (!tree_.family.comparator_known) {
+      return Status::NotSupported("the order of its keys is unknown here");
+    }
+    const std::string latest(tree_.family.comparator->timestamp_size(), '\xFF');
+    const rocksdb::Slice timestamp(latest);
+    rocksdb::ReadOptions read;
+    read.total_order_seek = true;
+    read.fill_cache = false;
+    if (!latest.empty()) read.timestamp = &timestamp;
+    const std::unique_ptr<rocksdb::Iterator> keys(
+        database_.db()->NewIterator(read, database_.handle(family_)));
+    const KeySpace space(database_, family_, tree_);
+    if (tree_.entries() <= count || space.empty()) {
+      keys->SeekToFirst();
+      TakeGaps(keys.get(), count);
+    } else {
+      for (uint64_t i = 0; i < count && keys->status().ok(); i++) {
+        keys->Seek(space.RandomPlace(&random_));
+        for (int steps = static_cast<int>(random_() % kMostSteps); steps > 0 && keys->Valid();
+             steps--) {
+          keys->Next();
+        }
+        if (!keys->Valid()) keys->SeekToLast();
+        TakeGaps(keys.get(), 1);
+      }
+    }
+    return keys->status();
+  }
+
+  // Without reading keys: between the ends of each file.
+  void TakeRangesOfFiles() {
+    gaps_.clear();
+    for (const TreeLevel& level : tree_.levels) {
+      for (const TreeFile& file : level.files) {
+        shape_.Learn(file.smallest);
+        shape_.Learn(file.largest);
+        gaps_.push_back({file.smallest, file.largest});
+      }
+    }
+  }
+
+  Status MakeKeys(uint64_t count, Progress* progress, std::vector<std::string>* keys) {
+    std::unordered_set<std::string> seen;
+    for (size_t gap = 0; gap < gaps_.size(); gap++) {
+      seen.clear();
+      gap_is_full_ = false;
+      const uint64_t until = count * (gap + 1) / gaps_.size();
+      while (keys->size() < until) {
+        std::string key = KeyIn(gaps_[gap], &seen);
+        const Status status = Advanced(progress);
+        if (!status.ok()) return status;
+        if (key.empty()) break;
+        keys->push_back(std::move(key));
+      }
+    }
+    return Status::OK();
+  }
+
+  bool empty() const { return gaps_.empty(); }
+
+ private:
+  void TakeGaps(rocksdb::Iterator* keys, uint64_t count) {
+    std::string before, key;
+    for (uint64_t i = 0; i <= count && keys->Valid(); i++) {
+      std::string after = keys->key().ToString();
+      shape_.Learn(after);
+      if (i > 0) gaps_.push_back({key, after});
+      if (i > 1) shape_.Learn(before, key, after);
+      before = std::move(key);
+      key = std::move(after);
+      keys->Next();
+    }
+    if (!before.empty() && keys->Valid()) {
+      shape_.Learn(before, key, std::string_view(keys->key().data(), keys->key().size()));
+    }
+  }
+
+  bool IsIn(const Gap& gap, const std::string& key) const {
+    return tree_.family.Compare(gap.low, key) < 0 && tree_.family.Compare(key, gap.high) < 0;
+  }
+
+  // Empty if nothing was found. `taken` says whether a key is a new one, in the gap.
+  template <typename Taken>
+  std::string KeyOfSameLength(const Gap& gap, const std::string& low, const std::string& high,
+                              const Taken& taken) {
+    const size_t common = CommonBytes(low, high);
+    for (int i = 0; i < kTries; i++) {
+      const std::string& like = random_() % 2 == 0 ? gap.low : gap.high;
+      if (like.empty()) continue;
+      const size_t keep = std::min(shape_.LikelyCommonBytes(common, &random_), like.size() - 1);
+      std::string key = shape_.Variation(like, keep, low, high, &random_);
+      if (!key.empty() && taken(key)) return key;
+    }
+    // Nothing fits so far ahead: as far ahead as possible.
+    for (size_t keep = common; keep < std::max(low.size(), high.size()); keep++) {
+      for (const std::string* like : {&gap.low, &gap.high}) {
+        if (keep >= like->size()) continue;
+        std::string key = shape_.Variation(*like, keep, low, high, &random_);
+        if (!key.empty() && taken(key)) return key;
+      }
+    }
+    return "";
+  }
+
+  // Empty if nothing was found.
+  std::string KeyIn(const Gap& gap, std::unordered_set<std::string>* seen) {
+    const auto taken = [&](const std::string& key) {
+      return IsIn(gap, key) && seen->insert(key).second;
+    };
+    const auto [low, high] = std::minmax(gap.low, gap.high);  // orders may be backwards
+    std::string alike = gap_is_full_ ? "" : KeyOfSameLength(gap, low, high, taken);
+    if (!alike.empty()) return alike;
+    gap_is_full_ = true;
+    for (int i = 0; i < kTries; i++) {
+      for (const std::string* end : {&gap.low, &gap.high}) {
+        std::string key = shape_.Longer(*end, &random_);
+        if (taken(key)) return key;
+      }
+    }
+    std::string key = KeyBetween(gap.low, gap.high, &random_);
+    return taken(key) ? key : "";
+  }
+
+  const Database& database_;
+  const size_t family_;
+  const Tree& tree_;
+  Random random_;
+  KeyShape shape_;
+  std::vector<Gap> gaps_;
+  bool gap_is_full_ = false;  // no more keys of the same length were found in this one
+};
+
+}  // namespace
+
+Status MakeMissingKeys(const Database& database, size_t family, const Tree& tree, uint64_t count,
+                       Progress* progress, MissingKeys* missing) {
+  *missing = MissingKeys();
+  if (tree.levels.empty() || count == 0) return Status::OK();
+  progress->Begin("making missing keys for column family " + tree.family.name, count);
+  Maker maker(database, family, tree);
+  const Status found = maker.FindGaps(std::min(kMostGaps, count));
+  if (!found.ok() || maker.empty()) {
+    missing->from_ranges_only = true;
+    missing->why = found.ok() ? "it has fewer than two live keys" : MessageOf(found);
+    maker.TakeRangesOfFiles();
+  }
+  return maker.MakeKeys(count, progress, &missing->keys);
+}
+
+}  // namespace rocksieve

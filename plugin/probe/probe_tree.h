@@ -1,0 +1,36 @@
+// Asks the filters of a tree about missing keys, as lookups would, without reading data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <rocksdb/status.h>
+
+#include "database/tree.h"
+#include "support/progress.h"
+
+namespace rocksieve {
+
+// What happened at one file.
+struct FileProbes {
+  uint64_t lookups = 0;         // keys that come to this file
+  uint64_t passes = 0;          // of those, such that its filter lets through, so a block is read
+  bool filter_answers = false;  // false: no filter, or not asked, or unreadable: all pass
+};
+
+struct TreeProbes {
+  uint64_t keys = 0;
+  std::vector<std::vector<FileProbes>> levels;  // as Tree::levels and their files
+  // Of one lookup of a missing key, over all files.
+  double files_met = 0;
+  double passes = 0;
+  double passes_low_95 = 0, passes_high_95 = 0;
+};
+
+// Sorts the keys. Each is looked up in all files that RocksDB comes to (Tree::LookupComesTo()).
+// Advances by one per file.
+rocksdb::Status ProbeTree(const Tree& tree, std::vector<std::string>* keys, Progress* progress,
+                          TreeProbes* probes);
+
+}  // namespace rocksieve

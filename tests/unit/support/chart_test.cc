@@ -1,0 +1,135 @@
+// The pictures of whatif: scales, curves that leave the picture, names that XML must not see.
+#include "support/chart.h"
+
+#include <cmath>
+#include <sstream>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace rocksieve::tools {
+namespace {
+
+// y = 10^-x from 0 to 10, in steps of 2.
+ChartSeries Falling(const std::string& name) {
+  ChartSeries series;
+  series.name = name;
+  for (int x = 0; x <= 10; x += 2) {
+    series.points.push_back({static_cast<double>(x), std::pow(10, -x)});
+  }
+  return series;
+}
+
+Chart Example() {
+  Chart chart;
+  chart.title = "title";
+  chart.x_label = "x";
+  chart.y_label = "y";
+  chart.x_min = 1;
+  chart.x_max = 7;
+  chart.ticks = {{1, "one", ""}, {7, "seven", ""}};
+  chart.series = {Falling("falling")};
+  return chart;
+}
+
+TEST(Chart, DecadesEncloseWhatIsSeen) {
+  Chart chart = Example();
+  EXPECT_EQ(DecadesOf(chart).highest, -2);  // the first point inside
+  EXPECT_EQ(DecadesOf(chart).lowest, -6);
+  chart.marks = {{"inside", {3, 0.5}}, {"outside", {8, 1e-20}}, {"zero", {3, 0}}};
+  EXPECT_EQ(DecadesOf(chart).highest, 0);
+  EXPECT_EQ(DecadesOf(chart).lowest, -6);
+  chart.series.clear();
+  chart.marks = {{"alone", {3, 0.1}}};
+  EXPECT_LT(DecadesOf(chart).lowest, DecadesOf(chart).highest);
+  chart.marks.clear();
+  EXPECT_LT(DecadesOf(chart).lowest, DecadesOf(chart).highest);
+}
+
+TEST(Chart, StepsReachFromZeroToAllThatIsSeen) {
+  for (const double highest : {0.003, 0.9, 1.0, 9.99, 10.0, 12.3, 20.0, 49.0, 50.0, 71.0, 1e6}) {
+    Chart chart = Example();
+    chart.series = {{"series", {{0, 1e9}, {2, highest / 2}, {3, highest * 0.9, highest * 0.1}}}};
+    const Steps steps = StepsOf(chart);
+    EXPECT_GE(steps.step * steps.count, highest * (1 - 1e-9)) << highest;
+    EXPECT_LT(steps.step * (steps.count - 1), highest) << highest;
+    EXPECT_GE(steps.count, 5) << highest;
+    EXPECT_LE(steps.count, 13) << highest;
+    const double power = std::pow(10, std::floor(std::log10(steps.step) + 1e-9));
+    const double digit = std::round(steps.step / power);
+    EXPECT_NEAR(digit * power, steps.step, 1e-9 * steps.step);
+    EXPECT_TRUE(digit == 1 || digit == 2 || digit == 5) << digit;
+  }
+}
+
+TEST(SvgDrawing, HasLinearAxesAndErrorBars) {
+  Chart chart = Example();
+  chart.linear_y = true;
+  chart.series = {{"series", {{2, 10}, {4, 20, 5}}}};
+  const std::string svg = SvgDrawing(chart);
+  // From 0 to 25 in steps of 5, between y = 470 and y = 74: 10 is at 311.6.
+  EXPECT_NE(svg.find("185.0,311.6 "), std::string::npos) << svg;
+  EXPECT_NE(svg.find("y1=\"74.0\" x2=\"387.0\" y2=\"232.4\""), std::string::npos) << svg;
+}
+
+TEST(Chart, HeightsLieOnTheCurve) {
+  const ChartSeries series = Falling("falling");
+  for (double x = 0; x <= 10; x += 0.25) {
+    EXPECT_NEAR(std::log10(HeightAt(series, x)), -x, 1e-9) << x;
+  }
+  EXPECT_LT(HeightAt(series, -0.1), 0);
+  EXPECT_LT(HeightAt(series, 10.1), 0);
+}
+
+TEST(TerminalDrawing, IsAFallingLineWithinItsWidth) {
+  for (const size_t width : {40, 80, 120}) {
+    std::istringstream lines(TerminalDrawing(Example(), width));
+    std::string line;
+    size_t last_column = 0, rows_with_curve = 0;
+    while (std::getline(lines, line)) {
+      EXPECT_LE(line.size(), width);
+      const size_t bar = line.find('|');
+      if (bar == std::string::npos) continue;
+      const size_t first = line.find('a', bar);
+      if (first == std::string::npos) continue;
+      EXPECT_GE(first, last_column) << line;
+      last_column = line.rfind('a');
+      rows_with_curve++;
+    }
+    EXPECT_GE(rows_with_curve, 5u);
+    EXPECT_GT(last_column, width - 5);
+  }
+}
+
+TEST(SvgDrawing, CutsCurvesAtItsEdges) {
+  const std::string svg = SvgDrawing(Example());
+  const std::string key = "points=\"";
+  std::istringstream points(svg.substr(svg.find(key) + key.size()));
+  // Powers of ten are a straight line here, from edge to edge.
+  std::vector<double> xs, ys;
+  double x, y;
+  char comma;
+  while (points >> x >> comma >> y) {
+    xs.push_back(x);
+    ys.push_back(y);
+  }
+  ASSERT_GE(xs.size(), 3u);
+  EXPECT_GT(xs.back() - xs.front(), 100);
+  const double slope = (ys.back() - ys.front()) / (xs.back() - xs.front());
+  EXPECT_GT(slope, 0);  // downwards
+  for (size_t i = 1; i < xs.size(); i++) {
+    EXPECT_GT(xs[i], xs[i - 1]);
+    EXPECT_NEAR(ys[i], ys[0] + slope * (xs[i] - xs[0]), 0.2);
+  }
+}
+
+TEST(SvgDrawing, EscapesNames) {
+  Chart chart = Example();
+  chart.title = "a < b & \"c\" > d";
+  const std::string svg = SvgDrawing(chart);
+  EXPECT_NE(svg.find("a &lt; b &amp; &quot;c&quot; &gt; d"), std::string::npos);
+  EXPECT_EQ(svg.find("a < b"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rocksieve::tools
