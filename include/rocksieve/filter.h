@@ -93,7 +93,7 @@ OpenedFilter OpenFilter(std::string_view block);
 struct FilterBlock {
   std::unique_ptr<char[]> data;
   size_t size = 0;
-  // The share of all missing keys that this filter cannot tell from its own, beyond its rate: 0,
+  // Fraction of the key space for which construction failed and every query answers "maybe": 0,
   // but for keys that were chosen so that they cannot be placed (see `salted` in filter_spec.h).
   double unfiltered_share = 0;
   std::string_view view() const { return {data.get(), size}; }
