@@ -96,7 +96,7 @@ def main():
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(figures, indent=1) + "\n")
     print(f"{arguments.keys:,} x {arguments.keys:,} keys, half in common, {arguments.op}: "
-          f"{seconds:.1f} s\nmost memory: asking {asking_mb:.0f} MB, answering {server_mb:.0f} MB")
+          f"{seconds:.1f} s\nmost memory: client {asking_mb:.0f} MB, server {server_mb:.0f} MB")
     matched = report["matched_keys"]
     if matched != arguments.keys - arguments.keys // 2:
         sys.exit(f"wrong: {matched:,} keys matched")

@@ -18,10 +18,9 @@ Table MeasureLink(FigureRun* run) {
   table.explanation =
       "Two sides of " + Thousands(keys) +
       " keys over a link of 50 ms round trip and 20 Mbit/s each way, with the default ranges. "
-      "Seconds until the asking side knows which of its keys are matched, by the books of a "
-      "simulated link: CPU time as measured here, transfer and delay as computed. Shipping: a "
-      "request, then all keys, front-coded and compressed, as fast as the link takes them, without "
-      "any CPU time.";
+      "Seconds until the client knows which of its keys are matched, on a simulated link: CPU time "
+      "as measured here, transfer and delay as computed. Shipping: a request, then all keys, "
+      "front-coded and compressed, as fast as the link takes them, without any CPU time.";
   using Kind = Column::Kind;
   table.columns = {{"overlap_percent", "over-", "lap, %", Kind::kSignificant, 3},
                    {"median_seconds", "", "seconds", Kind::kSignificant, 3},

@@ -26,10 +26,10 @@ Table MeasureOverlaps(FigureRun* run) {
   table.explanation =
       "Two sides of " + Thousands(keys) +
       " random keys of 16 bytes each, in one range. Bits on the wire, both ways, per key of one "
-      "side: planning, filters, sketches, certificates and frames, without rows. Median and worst "
+      "side: planning, filters, sketches, checksums and frames, without rows. Median and worst "
       "of " +
       std::to_string(run->settings.seeds) +
-      " runs, with a range settled in at most two or four round trips, or as many as pay; their "
+      " runs, with a range reconciled in at most two or four round trips, or as many as pay; their "
       "number, with those that open session and range. Beside them, on the keys of one run: the "
       "keys shipped (front-coded, zstd), a Bloom join (10 bits per key, 7 probes, and the keys "
       "that "

@@ -23,8 +23,8 @@ Table MeasureUnevenSides(FigureRun* run) {
       "A few keys against many, on whichever side they are. Bits on the wire per key of the small "
       "side, as above, with the default ranges.";
   using Kind = Column::Kind;
-  table.columns = {{"asking_keys", "asking", "side", Kind::kFixed, 0},
-                   {"answering_keys", "answering", "side", Kind::kFixed, 0},
+  table.columns = {{"asking_keys", "client", "keys", Kind::kFixed, 0},
+                   {"answering_keys", "server", "keys", Kind::kFixed, 0},
                    {"matching_percent", "matching,", "% of few", Kind::kSignificant, 2},
                    {"median_bits_per_key", "", "bits", Kind::kSignificant, 3},
                    {"worst_bits_per_key", "", "worst", Kind::kSignificant, 3},
