@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include <rocksdb/filter_policy.h>
 #include <rocksdb/sst_file_writer.h>
+#include <rocksdb/table.h>
 
 #include "join_api.h"
 
@@ -158,6 +160,124 @@ TEST_F(JoinApi, ShardsAreJoinedTogether) {
   EXPECT_EQ(report.range_reports.size(), report.ranges);
   EXPECT_EQ(report.attempts, 2u);
   servers.clear();
+}
+
+TEST_F(JoinApi, DatabasesOfOtherProcessesAreInputsAndServed) {
+  // Some rows in files, the others in the write-ahead log alone; the owners go on.
+  ASSERT_TRUE(here_db_->Flush(rocksdb::FlushOptions()).ok());
+  here_["key here alone"] = "late";
+  ASSERT_TRUE(here_db_->Put(rocksdb::WriteOptions(), "key here alone", "late").ok());
+  Input here;
+  ASSERT_TRUE(Input::OfDirectory(directory_ + "/here", "", {}, &here).ok());
+  EXPECT_EQ(Joined(Operation::kLocalOnly, here, Serve()), RowsOf(here_, there_, false, "local "));
+
+  ServedDatabase served;
+  served.directory = directory_ + "/there";
+  Peer peer;
+  peer.credentials.insecure = true;
+  std::unique_ptr<AnsweringServer> server;
+  rocksdb::Status status =
+      AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  peer.addresses = {"127.0.0.1:" + std::to_string(server->port())};
+  EXPECT_EQ(Joined(Operation::kIntersection, here, peer), RowsOf(there_, here_, true));
+  there_["key there alone"] = "late";
+  ASSERT_TRUE(there_db_->Put(rocksdb::WriteOptions(), "key there alone", "late").ok());
+  EXPECT_EQ(Joined(Operation::kDifference, here, peer), RowsOf(there_, here_, false));
+
+  served.column_family_names = {"no such family"};
+  status = AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  served.db = there_db_.get();  // both
+  status = AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  ASSERT_TRUE(Input::OfDirectory(directory_ + "/nowhere", "", {}, &here).ok());
+  EXPECT_FALSE(Join(Operation::kCount, here, peer, {}, nullptr, nullptr).ok());
+}
+
+// Both sides have filters that RocksDB's own policy made.
+TEST_F(JoinApi, FiltersOfRocksDbsOwnPoliciesGoFirst) {
+  for (std::unique_ptr<rocksdb::DB>* db : {&here_db_, &there_db_}) {
+    rocksdb::BlockBasedTableOptions table;
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    rocksdb::Options options;
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    const std::string name = (*db)->GetName();
+    db->reset();
+    rocksdb::DB* opened = nullptr;
+    ASSERT_TRUE(rocksdb::DB::Open(options, name, &opened).ok());
+    db->reset(opened);
+    ASSERT_TRUE(opened->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr).ok());
+  }
+  JoinOptions options;
+  options.strategy = "sst-filters";
+  JoinReport report;
+  EXPECT_EQ(Joined(Operation::kIntersection, Here(), Serve(), options, &report),
+            RowsOf(there_, here_, true));
+  ASSERT_EQ(report.servers.size(), 1u);
+  const ServerReport& server = report.servers.front();
+  EXPECT_TRUE(server.sst_filters_were_used) << server.sst_filters_note;
+  EXPECT_GT(server.sst_filters, 0u);
+  EXPECT_GT(server.sst_filters_pruned_keys, 0u);
+}
+
+TEST_F(JoinApi, PlansNameStrategiesAndJoinNothing) {
+  std::vector<JoinPlan> plans;
+  const Peer peer = Serve();
+  const rocksdb::Status status = PlanJoin(Here(), peer, JoinOptions(), &plans);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  ASSERT_EQ(plans.size(), 1u);
+  const JoinPlan& plan = plans.front();
+  EXPECT_EQ(plan.address, peer.addresses.front());
+  EXPECT_EQ(plan.range_local_keys, here_.size());
+  EXPECT_EQ(plan.range_remote_keys, there_.size());
+  EXPECT_FALSE(plan.range_is_equal);
+  ASSERT_FALSE(plan.strategies.empty());
+  EXPECT_TRUE(std::is_sorted(plan.strategies.begin(), plan.strategies.end(),
+                             [](const auto& a, const auto& b) { return a.bits < b.bits; }));
+  for (const JoinPlan::Strategy& strategy : plan.strategies) {
+    EXPECT_NE(JoinStrategies().find(strategy.name), std::string::npos) << strategy.name;
+  }
+}
+
+TEST_F(JoinApi, FilesOfTextAppearWhenTheyAreComplete) {
+  const Peer peer = Serve();
+  ResultFile file;
+  file.path = directory_ + "/rows.tsv";
+  uint64_t rows = 0, ranges = 0, keys = 0;
+  JoinOptions options;
+  options.keys_per_range = 1000;
+  options.keys_expected = [&keys](uint64_t more) { keys += more; };
+  options.range_done = [&](const RangeSummary& range) {
+    ranges += range.local_keys > 0 ? 1 : 0;
+    EXPECT_FALSE(std::filesystem::exists(file.path));
+  };
+  rocksdb::Status status =
+      JoinToFile(Operation::kSymmetric, Here(), peer, options, file, &rows, nullptr);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_GT(ranges, 1u);
+  EXPECT_GT(keys, 0u);
+  std::ifstream lines(file.path);
+  ResultRows found, expected;
+  for (std::string line; std::getline(lines, line);) found.push_back(line);
+  EXPECT_EQ(found.size(), rows);
+  for (const auto& [key, value] : here_) {
+    if (there_.count(key) == 0) expected.push_back("local\t" + key + "\t" + value);
+  }
+  for (const auto& [key, value] : there_) {
+    if (here_.count(key) == 0) expected.push_back("remote\t" + key + "\t" + value);
+  }
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(found, expected);
+
+  file.format = RowFormat::kSst;
+  file.path = "-";
+  status = JoinToFile(Operation::kDifference, Here(), peer, options, file, &rows, nullptr);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  file.path = directory_;
+  file.format = RowFormat::kJson;
+  status = JoinToFile(Operation::kDifference, Here(), peer, options, file, &rows, nullptr);
+  EXPECT_NE(status.ToString().find("is a directory"), std::string::npos) << status.ToString();
 }
 
 TEST_F(JoinApi, SstRepairsAReplica) {

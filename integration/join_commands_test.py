@@ -73,7 +73,7 @@ class JoinCommandsTest(JoinSandbox):
 
     def test_one_database_under_two_addresses(self):
         port = self.serve().port
-        addresses = f"127.0.0.1:{port},localhost:{port}"
+        addresses = f"127.0.0.1:{port},ipv4:127.0.0.1:{port}"
         refused = run(ROCKSIEVE, "join", f"--db={self.class_directory / 'left'}",
                       f"--remote={addresses}", "--insecure", "--op=difference")
         self.assertEqual(refused.code, 2)

@@ -46,12 +46,13 @@ MOST_ENDING_SECONDS = 10  # of a server that was told to end
 PATIENCE_SECONDS = 60  # on a loaded machine
 
 
-class JoinHostileClientsTest(JoinSandbox):
-    KEYS = 60000
+# A server in a program of its own has the same limits: what it once kept of other sides' filters.
+EMBEDDED = ["small-filters-forever", "eight-times-builtin-filters-forever", "symbols-in-60MB",
+            "eight-different-at-once"]
 
-    def start(self, memory):
-        return self.serve("right", f"--memory={memory}", "--silence=2", "--sessions=8",
-                          "--sessions-per-peer=8")
+
+class Plays(JoinSandbox):
+    KEYS = 60000
 
     def join_exactly(self, server, when):
         """What is wrong with the result of an honest join."""
@@ -90,6 +91,9 @@ class JoinHostileClientsTest(JoinSandbox):
                 wrong.append(f"forged line in the log: {line!r}")
         return wrong
 
+    def stop(self, server):
+        server.terminate()
+
     def play_all(self, memory, cases):
         server = self.start(memory)
         wrong = []
@@ -99,11 +103,17 @@ class JoinHostileClientsTest(JoinSandbox):
             wrong += [f"{case}, --memory={memory}: {what}"
                       for what in self.play(server, memory, case)]
         begin = time.monotonic()
-        server.terminate()
+        self.stop(server)
         server.wait(timeout=PATIENCE_SECONDS)
         if time.monotonic() - begin > MOST_ENDING_SECONDS:
             wrong.append(f"--memory={memory}: SIGTERM took {time.monotonic() - begin:.1f} s")
         return wrong
+
+
+class JoinHostileClientsTest(Plays):
+    def start(self, memory):
+        return self.serve("right", f"--memory={memory}", "--silence=2", "--sessions=8",
+                          "--sessions-per-peer=8")
 
     def test_each_case(self):
         plan = {8: AT_THE_SMALLEST + AT_ALL_LIMITS, 64: AT_ALL_LIMITS, 256: AT_ALL_LIMITS}
@@ -115,6 +125,19 @@ class JoinHostileClientsTest(JoinSandbox):
         known = run_ok(HOSTILE_CLIENT, "--list").out.split()
         self.assertEqual(sorted(set(known)), sorted(known))
         self.assertLessEqual(set(AT_ALL_LIMITS + AT_THE_SMALLEST), set(known))
+
+
+class EmbeddedServerTest(Plays):
+    def start(self, memory):
+        return self.started([BUILD / "bin" / "embedded_server", self.class_directory / "right",
+                             str(memory)], stdin=subprocess.PIPE)
+
+    def stop(self, server):
+        server.stdin.close()
+
+    def test_keeps_to_its_memory(self):
+        for memory in (8, 64):
+            self.assertEqual([], self.play_all(memory, EMBEDDED))
 
 
 if __name__ == "__main__":

@@ -105,11 +105,14 @@ class JoinSandbox(Sandbox):
         return [f"--certs={self.certificates()}"] if secure else ["--insecure"]
 
     def serve(self, name="right", *flags, port=0, secure=False, **process):
-        server = subprocess.Popen(
-            [ROCKSIEVE, "serve", f"--db={self.class_directory / name}",
-             f"--listen=127.0.0.1:{port}", *self.protection(secure), *flags],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            errors="backslashreplace", **process)
+        return self.started([ROCKSIEVE, "serve", f"--db={self.class_directory / name}",
+                             f"--listen=127.0.0.1:{port}", *self.protection(secure), *flags],
+                            **process)
+
+    def started(self, command, **process):
+        """A server, when it listens; with its port, and the lines of its log so far."""
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True, errors="backslashreplace", **process)
 
         def stop():
             if server.poll() is None:

@@ -21,7 +21,7 @@ struct ViewRequest {
 };
 
 struct View {
-  std::unique_ptr<Source> source;
+  std::shared_ptr<Source> source;
   std::string database;  // identity of the database, for messages
 };
 

@@ -3,7 +3,10 @@
 #include <utility>
 
 #include <absl/strings/str_cat.h>
+#include <rocksdb/snapshot.h>
 
+#include "database/frozen_view.h"
+#include "database/open_errors.h"
 #include "join/attribute/attribute_source.h"
 #include "join/attribute/key_prefix_source.h"
 #include "join/rocksdb_source.h"
@@ -49,13 +52,15 @@ KeyInterval IntervalOf(const rocksdb::ReadOptions& read) {
 
 // The rows of a file, by an attribute; `open` gives an absl::StatusOr of a unique_ptr to a source.
 template <typename OpenFile>
-Input::Impl::Open OpeningFile(OpenFile open, const Attribute& attribute, const SortOptions& sort) {
-  return [=](const rocksdb::Snapshot*,
-             const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
+Input::Impl::Freeze OpeningFile(OpenFile open, const Attribute& attribute,
+                                const SortOptions& sort) {
+  const OpenRows rows_of_file =
+      [=](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
     auto rows = open();
     if (!rows.ok()) return rows.status();
     return ByAttribute(*std::move(rows), attribute, sort, cancellation);
   };
+  return [rows_of_file] { return rows_of_file; };  // files do not change
 }
 
 }  // namespace
@@ -108,20 +113,36 @@ absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
   return ByAttribute(*std::move(rows), attribute, sort, cancellation);
 }
 
+absl::StatusOr<LookedAt> LookAtDatabase(const std::string& directory,
+                                        const std::string& column_family,
+                                        const Attribute& attribute, const SortOptions& sort) {
+  std::unique_ptr<FrozenView> view;
+  const rocksdb::Status status = FrozenView::Open(
+      directory, column_family.empty() ? rocksdb::kDefaultColumnFamilyName : column_family, &view);
+  if (!status.ok()) return absl::FailedPreconditionError(MessageOf(status));
+  LookedAt looked;
+  view->db()->GetDbIdentity(looked.database).PermitUncheckedError();  // only for messages
+  looked.open = [view = std::shared_ptr<FrozenView>(std::move(view)), attribute,
+                 sort](const Cancellation* cancellation) {
+    return OpenDatabase(view->db(), view->column_family(), rocksdb::ReadOptions(), KeyInterval(),
+                        attribute, sort, cancellation);
+  };
+  return looked;
+}
+
 absl::StatusOr<OpenedInput> Input::Impl::OpenSources(size_t count,
                                                      const Cancellation* cancellation) const {
+  absl::StatusOr<OpenRows> frozen = freeze_();
+  if (!frozen.ok()) return frozen.status();
   OpenedInput opened;
-  if (unfrozen_ != nullptr) {
-    opened.snapshot = std::make_shared<rocksdb::ManagedSnapshot>(unfrozen_);
-  }
+  opened.open = *std::move(frozen);
   while (opened.sources.size() < count) {
     // Sorted rows do not change any more, and may be scanned by several threads.
     if (sorted_ && !opened.sources.empty()) {
       opened.sources.push_back(opened.sources.front());
       continue;
     }
-    absl::StatusOr<std::unique_ptr<Source>> source =
-        open_(opened.snapshot == nullptr ? nullptr : opened.snapshot->snapshot(), cancellation);
+    absl::StatusOr<std::unique_ptr<Source>> source = opened.open(cancellation);
     if (!source.ok()) return source.status();
     opened.sources.push_back(*std::move(source));
   }
@@ -141,14 +162,34 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
   if (family == nullptr) family = db->DefaultColumnFamily();
   const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
   if (!attribute.ok()) return ToRocksDb(attribute.status());
-  const auto open = [db, family, read, interval = IntervalOf(read), attribute = *attribute,
-                     sort = SortingOf(options)](const rocksdb::Snapshot* snapshot,
-                                                const Cancellation* cancellation) {
+  const auto freeze = [db, family, read, interval = IntervalOf(read), attribute = *attribute,
+                       sort = SortingOf(options)]() -> absl::StatusOr<OpenRows> {
+    std::shared_ptr<rocksdb::ManagedSnapshot> own;
     rocksdb::ReadOptions frozen = read;
-    if (frozen.snapshot == nullptr) frozen.snapshot = snapshot;
-    return OpenDatabase(db, family, frozen, interval, attribute, sort, cancellation);
+    if (frozen.snapshot == nullptr) {
+      own = std::make_shared<rocksdb::ManagedSnapshot>(db);
+      frozen.snapshot = own->snapshot();
+    }
+    return [=](const Cancellation* cancellation) {
+      static_cast<void>(own);  // held as long as this is
+      return OpenDatabase(db, family, frozen, interval, attribute, sort, cancellation);
+    };
   };
-  input->impl_ = std::make_shared<Impl>(open, *attribute, read.snapshot == nullptr ? db : nullptr);
+  input->impl_ = std::make_shared<Impl>(freeze, *attribute);
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status Input::OfDirectory(const std::string& directory, const std::string& column_family,
+                                   const InputOptions& options, Input* input) {
+  const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
+  if (!attribute.ok()) return ToRocksDb(attribute.status());
+  const auto freeze = [directory, column_family, attribute = *attribute,
+                       sort = SortingOf(options)]() -> absl::StatusOr<OpenRows> {
+    absl::StatusOr<LookedAt> looked = LookAtDatabase(directory, column_family, attribute, sort);
+    if (!looked.ok()) return looked.status();
+    return std::move(looked->open);
+  };
+  input->impl_ = std::make_shared<Impl>(freeze, *attribute);
   return rocksdb::Status::OK();
 }
 

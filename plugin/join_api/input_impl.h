@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <absl/status/statusor.h>
-#include <rocksdb/snapshot.h>
 #include <rocksieve/join/input.h>
 
 #include "join/attribute/attribute.h"
@@ -38,34 +37,43 @@ absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
     const KeyInterval& interval, const Attribute& attribute, const SortOptions& sort,
     const Cancellation* cancellation);
 
+// Opens the rows of one state, which it holds: the sources need it as long as they live.
+using OpenRows =
+    std::function<absl::StatusOr<std::unique_ptr<Source>>(const Cancellation* cancellation)>;
+
+// The state of a column family of a database that another process may have open, and its identity.
+struct LookedAt {
+  OpenRows open;
+  std::string database;
+};
+absl::StatusOr<LookedAt> LookAtDatabase(const std::string& directory,
+                                        const std::string& column_family,
+                                        const Attribute& attribute, const SortOptions& sort);
+
 // Sources of the same state of the same rows, each for a thread of its own.
 struct OpenedInput {
-  std::shared_ptr<rocksdb::ManagedSnapshot> snapshot;  // outlives the sources; may be null
+  OpenRows open;  // what they stand on
   std::vector<std::shared_ptr<Source>> sources;
 };
 
 class Input::Impl {
  public:
-  // With the snapshot given, if the input has none of its own.
-  using Open = std::function<absl::StatusOr<std::unique_ptr<Source>>(
-      const rocksdb::Snapshot* snapshot, const Cancellation* cancellation)>;
+  // Takes the state of this moment.
+  using Freeze = std::function<absl::StatusOr<OpenRows>()>;
 
-  // `unfrozen` is the database, if its state is not given by the input.
-  Impl(Open open_rows, const Attribute& attribute, rocksdb::DB* unfrozen = nullptr)
-      : open_(std::move(open_rows)),
+  Impl(Freeze freeze, const Attribute& attribute)
+      : freeze_(std::move(freeze)),
         on_attribute_(!attribute.is_whole_key()),
-        sorted_(on_attribute_ && attribute.key_prefix_bytes() == 0),
-        unfrozen_(unfrozen) {}
+        sorted_(on_attribute_ && attribute.key_prefix_bytes() == 0) {}
 
   absl::StatusOr<OpenedInput> OpenSources(size_t count, const Cancellation* cancellation) const;
   // Rows come packed (join/packed_row.h).
   bool on_attribute() const { return on_attribute_; }
 
  private:
-  const Open open_;
+  const Freeze freeze_;
   const bool on_attribute_;
   const bool sorted_;  // anew
-  rocksdb::DB* const unfrozen_;
 };
 
 }  // namespace rocksieve::join

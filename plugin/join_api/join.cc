@@ -2,21 +2,29 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include <absl/strings/str_cat.h>
 
+#include "join/matching/strategy.h"
 #include "join/operation.h"
-#include "join/range_report.h"
+#include "join/sst_filters.h"
 #include "join_api/canceller.h"
 #include "join_api/credentials.h"
 #include "join_api/input_impl.h"
+#include "join_api/plan_session.h"
+#include "join_api/report.h"
+#include "join_api/result_file.h"
 #include "join_api/result_sinks.h"
 #include "join_api/status.h"
 #include "transport/address.h"
+#include "transport/cancellable_source.h"
 #include "transport/guarded.h"
+#include "transport/remote_session.h"
 #include "transport/sharded_join.h"
+#include "transport/status.h"
 
 namespace rocksieve::join {
 namespace {
@@ -25,55 +33,6 @@ using Clock = Cancellation::Clock;
 
 // So that a timeout of "for ever" does not run over.
 constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365 * 10);
-
-WireBytes BytesOf(const Traffic& traffic) {
-  return {traffic.planning, traffic.filters, traffic.verification, traffic.payload};
-}
-
-RangeSummary RangeOf(const std::string& address, const RangeReport& range) {
-  RangeSummary summary;
-  summary.address = address;
-  summary.begin = range.interval.begin;
-  summary.end = range.interval.end;
-  summary.moves = MovesOf(range);
-  summary.local_keys = range.keys_of_asking_side;
-  summary.remote_keys = range.keys_of_answering_side;
-  summary.matched_keys = range.matched_keys;
-  summary.rows_received = range.rows_received;
-  summary.repeats = range.repeats;
-  summary.sent = BytesOf(range.sent);
-  summary.received = BytesOf(range.received);
-  summary.round_trips = range.round_trips;
-  summary.seconds = range.milliseconds / 1000;
-  return summary;
-}
-
-void Report(const ShardedJoinReport& joined, JoinReport* report) {
-  *report = JoinReport();
-  report->keys_are_known = joined.keys_are_known;
-  report->matched_keys = joined.matched_keys;
-  report->local_only_keys = joined.local_only_keys;
-  report->remote_only_keys = joined.remote_only_keys;
-  report->seconds = joined.seconds;
-  Statistics sum;
-  for (const ShardReport& shard : joined.shards) {
-    AddStatistics(shard.report.statistics, &sum);
-    report->wire_bytes_sent += shard.report.wire.bytes_sent;
-    report->wire_bytes_received += shard.report.wire.bytes_received;
-    report->attempts += shard.report.attempts;
-    for (const RangeReport& range : shard.report.ranges) {
-      report->range_reports.push_back(RangeOf(shard.address, range));
-    }
-  }
-  report->absent_rows_local = sum.absent_rows_of_asking_side;
-  report->absent_rows_remote = sum.absent_rows_of_answering_side;
-  report->rows_received = sum.rows_received;
-  report->ranges = sum.ranges;
-  report->equal_ranges = sum.equal_ranges;
-  report->repeated_ranges = sum.repeated_ranges;
-  report->sent = BytesOf(sum.sent);
-  report->received = BytesOf(sum.received);
-}
 
 RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const JoinOptions& options) {
   RemoteJoinOptions remote;
@@ -84,6 +43,13 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.asking.keys_per_range = options.keys_per_range;
   remote.asking.planner.most_round_trips = options.most_round_trips;
   remote.asking.most_bytes = options.most_bytes;
+  remote.asking.most_row_bytes = options.most_row_bytes;
+  remote.asking.ready.decode_builtin = DecodeBuiltinFilter;
+  if (options.range_done) {
+    remote.asking.range_done = [done = options.range_done](const RangeReport& range) {
+      done(SummaryOf("", range));
+    };
+  }
   remote.memory_bytes = options.memory_bytes;
   remote.request = {peer.column_family, peer.on};
   remote.strategy = options.strategy;
@@ -115,14 +81,7 @@ absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& opti
   return absl::OkStatus();
 }
 
-absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
-                    const JoinOptions& options, ResultSink* whole_rows, JoinReport* report) {
-  const auto begin = Clock::now();
-  absl::Status status = Check(input, peer, options);
-  if (!status.ok()) return status;
-  Cancellation cancellation(begin + std::min(options.timeout, kLongest));
-  const CancellerScope scope(options.canceller ? options.canceller->impl() : nullptr,
-                             &cancellation);
+absl::StatusOr<std::vector<Remote>> RemotesOf(const Peer& peer) {
   std::vector<Remote> remotes;
   for (const std::string& address : peer.addresses) {
     absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
@@ -131,15 +90,57 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
     remotes.push_back({address, *std::move(credentials), peer.server_name, peer.token,
                        peer.credentials.insecure});
   }
+  return remotes;
+}
+
+absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
+                    const JoinOptions& options, ResultSink* whole_rows, JoinReport* report) {
+  const auto begin = Clock::now();
+  absl::Status status = Check(input, peer, options);
+  if (!status.ok()) return status;
+  Cancellation cancellation(begin + std::min(options.timeout, kLongest));
+  const CancellerScope scope(options.canceller ? options.canceller->impl() : nullptr,
+                             &cancellation);
+  const absl::StatusOr<std::vector<Remote>> remotes = RemotesOf(peer);
+  if (!remotes.ok()) return remotes.status();
   const absl::StatusOr<OpenedInput> opened =
-      input.impl()->OpenSources(remotes.size(), &cancellation);
+      input.impl()->OpenSources(remotes->size(), &cancellation);
   if (!opened.ok()) return opened.status();
   UnpackingResultSink sink(whole_rows, input.impl()->on_attribute(), IsAttribute(peer.on));
   ShardedJoinReport joined;
-  status = JoinShards(remotes, opened->sources, {RemoteOptions(operation, peer, options), nullptr},
-                      &sink, &cancellation, &joined);
-  if (report != nullptr) Report(joined, report);
+  status = JoinShards(*remotes, opened->sources,
+                      {RemoteOptions(operation, peer, options), options.keys_expected}, &sink,
+                      &cancellation, &joined);
+  if (report != nullptr) *report = ReportOf(joined);
   return status;
+}
+
+absl::Status Plan(const Input& input, const Peer& peer, const JoinOptions& options,
+                  std::vector<JoinPlan>* plans) {
+  const auto begin = Clock::now();
+  const absl::Status status = Check(input, peer, options);
+  if (!status.ok()) return status;
+  Cancellation cancellation(begin + std::min(options.timeout, kLongest));
+  const CancellerScope scope(options.canceller ? options.canceller->impl() : nullptr,
+                             &cancellation);
+  const absl::StatusOr<std::vector<Remote>> remotes = RemotesOf(peer);
+  if (!remotes.ok()) return remotes.status();
+  const absl::StatusOr<OpenedInput> opened = input.impl()->OpenSources(1, &cancellation);
+  if (!opened.ok()) return opened.status();
+  CancellableSource source(opened->sources.front().get(), &cancellation);
+  const RemoteJoinOptions remote_options = RemoteOptions(Operation::kCount, peer, options);
+  for (const Remote& remote : *remotes) {
+    const absl::StatusOr<std::unique_ptr<RemoteSession>> session = RemoteSession::Start(
+        remote, remote_options.request, "", "", &cancellation, remote_options.limits);
+    if (!session.ok()) return NamingPeer(remote.address, session.status());
+    PlanSession plan(&source, std::random_device()(), options.keys_per_range);
+    WireCounts counts;
+    const absl::Status ended = (*session)->Run(&plan, &counts);
+    if (!ended.ok()) return NamingPeer(remote.address, ended);
+    plans->push_back(plan.plan());
+    plans->back().address = remote.address;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -153,24 +154,41 @@ rocksdb::Status Join(Operation operation, const Input& input, const Peer& peer,
   return ToRocksDb(status);
 }
 
-rocksdb::Status JoinToSst(Operation operation, const Input& input, const Peer& peer,
-                          const JoinOptions& options, const rocksdb::Options& rocksdb_options,
-                          const std::string& path, uint64_t* rows, JoinReport* report) {
-  if (EmitsLocalRows(operation) || operation == Operation::kCount) {
+rocksdb::Status JoinToFile(Operation operation, const Input& input, const Peer& peer,
+                           const JoinOptions& options, const ResultFile& file, uint64_t* rows,
+                           JoinReport* report) {
+  if (file.format == RowFormat::kSst &&
+      (EmitsLocalRows(operation) || operation == Operation::kCount)) {
     return rocksdb::Status::InvalidArgument(
         "an SST file takes rows of the other side: join with kDifference or kIntersection");
   }
-  SstSinkOptions sst;
-  sst.rocksdb = rocksdb_options;
-  sst.sort = IsAttribute(peer.on);
-  absl::StatusOr<std::unique_ptr<SstResultSink>> sink = SstResultSink::Open(path, sst);
-  if (!sink.ok()) return ToRocksDb(sink.status());
   const absl::Status status = Guarded([&] {
+    absl::StatusOr<std::unique_ptr<ResultFileSink>> sink =
+        ResultFileSink::Open(file, operation, /*sort=*/IsAttribute(peer.on));
+    if (!sink.ok()) return sink.status();
     const absl::Status joined = JoinTo(operation, input, peer, options, sink->get(), report);
+    if (rows != nullptr) *rows = (*sink)->rows();
     return joined.ok() ? (*sink)->Finish() : joined;
   });
-  if (status.ok() && rows != nullptr) *rows = (*sink)->rows();
   return ToRocksDb(status);
 }
+
+rocksdb::Status JoinToSst(Operation operation, const Input& input, const Peer& peer,
+                          const JoinOptions& options, const rocksdb::Options& rocksdb_options,
+                          const std::string& path, uint64_t* rows, JoinReport* report) {
+  ResultFile file;
+  file.path = path;
+  file.format = RowFormat::kSst;
+  file.rocksdb_options = rocksdb_options;
+  return JoinToFile(operation, input, peer, options, file, rows, report);
+}
+
+rocksdb::Status PlanJoin(const Input& input, const Peer& peer, const JoinOptions& options,
+                         std::vector<JoinPlan>* plans) {
+  plans->clear();
+  return ToRocksDb(Guarded([&] { return Plan(input, peer, options, plans); }));
+}
+
+std::string JoinStrategies() { return StrategyNames(); }
 
 }  // namespace rocksieve::join

@@ -19,20 +19,4 @@ absl::Status CallbackSink::Restart() {
   return pending_.Clear();
 }
 
-absl::StatusOr<std::unique_ptr<SstResultSink>> SstResultSink::Open(const std::string& path,
-                                                                   const SstSinkOptions& options) {
-  std::unique_ptr<SstResultSink> sink(new SstResultSink(path, options));
-  const absl::Status status = sink->Restart();
-  if (!status.ok()) return status;
-  return sink;
-}
-
-absl::Status SstResultSink::Restart() {
-  sink_.reset();  // removes what it has written
-  absl::StatusOr<std::unique_ptr<SstSink>> sink = SstSink::Open(path_, options_);
-  if (!sink.ok()) return sink.status();
-  sink_ = *std::move(sink);
-  return absl::OkStatus();
-}
-
 }  // namespace rocksieve::join

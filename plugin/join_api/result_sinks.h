@@ -1,17 +1,11 @@
 // Where the rows of a join that a program asked for go.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
-
-#include <absl/status/statusor.h>
+#include <absl/status/status.h>
 #include <rocksieve/join/join.h>
 
 #include "join/rows/unpacking_sink.h"
 #include "join/sort/row_spool.h"
-#include "join/sst_sink.h"
 #include "transport/result_sink.h"
 
 namespace rocksieve::join {
@@ -35,30 +29,6 @@ class CallbackSink final : public ResultSink {
   RowSpool pending_;
   bool any_given_ = false;
   rocksdb::Status status_;
-};
-
-// An SST file.
-class SstResultSink final : public ResultSink {
- public:
-  static absl::StatusOr<std::unique_ptr<SstResultSink>> Open(const std::string& path,
-                                                             const SstSinkOptions& options);
-
-  absl::Status Add(const Row& row, Side from) override { return sink_->Add(row, from); }
-  absl::Status Commit() override { return sink_->Commit(); }
-  absl::Status Discard() override { return sink_->Discard(); }
-  absl::Status Restart() override;
-
-  // After the join.
-  absl::Status Finish() { return sink_->Finish(); }
-  uint64_t rows() const { return sink_->rows(); }
-
- private:
-  SstResultSink(std::string path, const SstSinkOptions& options)
-      : path_(std::move(path)), options_(options) {}
-
-  const std::string path_;
-  const SstSinkOptions options_;
-  std::unique_ptr<SstSink> sink_;
 };
 
 // Gives on whole rows (join/unpacking_sink.h).

@@ -1,70 +1,123 @@
 #include "join_api/served_views.h"
 
-#include <map>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 
+#include "join/sst_filters.h"
 #include "join_api/input_impl.h"
 #include "join_api/status.h"
 
 namespace rocksieve::join {
 namespace {
 
-using Families = std::map<std::string, rocksdb::ColumnFamilyHandle*>;
+// Opens a column family's rows, as they are when it is called, and says which database that is.
+using OpenFamily =
+    std::function<absl::StatusOr<LookedAt>(const Attribute& attribute, const SortOptions& sort)>;
 
-std::string NamesOf(const Families& families) {
-  std::string names;
-  for (const auto& [name, family] : families)
-    absl::StrAppend(&names, names.empty() ? "" : ", ", name);
-  return names;
+// In the order in which they are served: the first is what is asked for without a name.
+using Families = std::vector<std::pair<std::string, OpenFamily>>;
+
+Families FamiliesOfOpen(const ServedDatabase& served) {
+  std::vector<rocksdb::ColumnFamilyHandle*> handles = served.column_families;
+  if (handles.empty()) handles.push_back(served.db->DefaultColumnFamily());
+  std::string identity;
+  served.db->GetDbIdentity(identity).PermitUncheckedError();  // only for messages
+  Families families;
+  for (rocksdb::ColumnFamilyHandle* family : handles) {
+    families.emplace_back(
+        family->GetName(),
+        [db = served.db, family, identity](const Attribute& attribute, const SortOptions& sort) {
+          return LookedAt{[=](const Cancellation* cancellation) {
+                            return OpenDatabase(db, family, rocksdb::ReadOptions(), KeyInterval(),
+                                                attribute, sort, cancellation);
+                          },
+                          identity};
+        });
+  }
+  return families;
+}
+
+absl::StatusOr<Families> FamiliesOfDirectory(const ServedDatabase& served) {
+  std::vector<std::string> names = served.column_family_names;
+  if (names.empty()) names.push_back(rocksdb::kDefaultColumnFamilyName);
+  Families families;
+  for (const std::string& name : names) {
+    families.emplace_back(name, [directory = served.directory, name](const Attribute& attribute,
+                                                                     const SortOptions& sort) {
+      return LookAtDatabase(directory, name, attribute, sort);
+    });
+    // Better now than at the first join.
+    const absl::Status there = families.back().second(Attribute(), SortOptions()).status();
+    if (!there.ok()) return there;
+  }
+  return families;
+}
+
+absl::StatusOr<OpenFamily> FamilyNamed(const Families& families, const std::string& name) {
+  if (name.empty()) return families.front().second;
+  std::vector<std::string> names;
+  for (const auto& [served_name, open] : families) {
+    if (served_name == name) return open;
+    names.push_back(served_name);
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("column family \"", name, "\" is not served, but ", absl::StrJoin(names, ", "),
+                   ": ask for one of these"));
+}
+
+// As messages of RocksDB and of temporary files may have them.
+std::vector<std::string> DirectoriesOf(const ServedDatabase& served) {
+  std::error_code unknown;
+  const char* const temporary = std::getenv("TMPDIR");
+  const std::string database = served.db != nullptr ? served.db->GetName() : served.directory;
+  return {std::filesystem::canonical(database, unknown).string(), database,
+          served.temporary_directory, temporary == nullptr ? "" : temporary};
 }
 
 }  // namespace
 
 absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
-  if (served.db == nullptr) {
-    return absl::InvalidArgumentError("a server of joins needs a database that is open");
+  if ((served.db == nullptr) == served.directory.empty()) {
+    return absl::InvalidArgumentError(
+        "a server of joins needs a database that is open, or the directory of one");
   }
-  rocksdb::ColumnFamilyHandle* const first = served.column_families.empty()
-                                                 ? served.db->DefaultColumnFamily()
-                                                 : served.column_families.front();
-  Families families = {{first->GetName(), first}};
-  for (rocksdb::ColumnFamilyHandle* family : served.column_families) {
-    families[family->GetName()] = family;
-  }
-  std::string identity;
-  served.db->GetDbIdentity(identity).PermitUncheckedError();  // only for messages
-  return [db = served.db, extractors = served.extractors, first, families, identity,
+  absl::StatusOr<Families> families =
+      served.db != nullptr ? FamiliesOfOpen(served) : FamiliesOfDirectory(served);
+  if (!families.ok()) return families.status();
+  return [families = *std::move(families), extractors = served.extractors,
           directory = served.temporary_directory](const ViewRequest& request,
                                                   const ViewTerms& terms) -> absl::StatusOr<View> {
+    const absl::StatusOr<OpenFamily> family = FamilyNamed(families, request.column_family);
+    if (!family.ok()) return family.status();
+    const absl::StatusOr<Attribute> attribute = AttributeOf(request.on, extractors);
+    if (!attribute.ok()) return attribute.status();
     SortOptions sort;
     sort.memory_bytes = terms.sort_memory_bytes;
     sort.kept_memory_bytes = terms.kept_memory_bytes;
     sort.directory = directory;
-    rocksdb::ColumnFamilyHandle* family = first;
-    if (!request.column_family.empty()) {
-      const auto found = families.find(request.column_family);
-      if (found == families.end()) {
-        return absl::PermissionDeniedError(absl::StrCat("column family \"", request.column_family,
-                                                        "\" is not served, but ", NamesOf(families),
-                                                        ": ask for one of these"));
-      }
-      family = found->second;
-    }
-    const absl::StatusOr<Attribute> attribute = AttributeOf(request.on, extractors);
-    if (!attribute.ok()) return attribute.status();
-    absl::StatusOr<std::unique_ptr<Source>> source = OpenDatabase(
-        db, family, rocksdb::ReadOptions(), KeyInterval(), *attribute, sort, terms.cancellation);
+    absl::StatusOr<LookedAt> state = (*family)(*attribute, sort);
+    if (!state.ok()) return state.status();
+    absl::StatusOr<std::unique_ptr<Source>> source = state->open(terms.cancellation);
     if (!source.ok()) return source.status();
-    return View{*std::move(source), identity};
+    // The rows are those of the state, which so lives as long as they do.
+    return View{std::shared_ptr<Source>(source->release(),
+                                        [rows = state->open](Source* opened) { delete opened; }),
+                state->database};
   };
 }
 
 JoinServiceOptions ServiceOptionsOf(const ServedDatabase& served, const ServeOptions& options) {
   JoinServiceOptions service;
-  service.directories = {served.db->GetName(), served.temporary_directory};
+  service.directories = DirectoriesOf(served);
+  service.answering.ready.decode_builtin = DecodeBuiltinFilter;
   service.most_sessions = options.most_sessions;
   service.most_sessions_per_peer = options.most_sessions_per_peer;
   service.tokens = options.tokens;

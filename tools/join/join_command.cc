@@ -5,37 +5,48 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include <absl/strings/str_cat.h>
+#include <rocksieve/join/join.h>
 
 #include "exit_code.h"
-#include "support/interrupt.h"
-#include "join/frozen_source.h"
 #include "join/join_progress.h"
 #include "join/join_report.h"
-#include "join/join_run.h"
-#include "join/result_output.h"
+#include "join/plan_report.h"
 #include "join/security_flags.h"
-#include "join/sst_filters.h"
-#include "transport/address.h"
-#include "transport/strategy.h"
+#include "support/interrupt.h"
 
 namespace rocksieve::tools {
 namespace {
 
+using join::Operation;
+using rocksdb::Status;
+
 constexpr std::chrono::milliseconds kLook(50);
+constexpr size_t kSortMemoryBytes = size_t{256} << 20;  // at most, and half of --memory
+
+const std::map<std::string, Operation> kOperations = {{"intersection", Operation::kIntersection},
+                                                      {"difference", Operation::kDifference},
+                                                      {"local-only", Operation::kLocalOnly},
+                                                      {"symmetric", Operation::kSymmetric},
+                                                      {"count", Operation::kCount}};
 
 struct Flags {
-  JoinRunOptions run;
+  std::string directory;
+  std::string column_family;
+  std::string left_on;
   std::string remotes;
+  join::Peer peer;
   std::string operation;
   std::string output = "-";
   std::string format = "tsv";
   SecurityFlags security;
+  join::JoinOptions options;
   int seconds = 24 * 3600;
   int silence_seconds = 120;
   std::string explain;  // "plan", "analyze" or nothing
@@ -45,60 +56,66 @@ struct Flags {
   bool json = false;
 };
 
-absl::Status Complete(Flags* flags) {
-  JoinRunOptions* const run = &flags->run;
-  absl::StatusOr<std::vector<std::string>> addresses = join::SplitAddresses(flags->remotes);
-  if (!addresses.ok()) return addresses.status();
-  run->addresses = *std::move(addresses);
-  run->remote.asking.operation = *join::OperationNamed(flags->operation);
-  const absl::Status strategy =
-      join::ForceStrategy(run->remote.strategy, &run->remote.asking.planner);
-  if (!strategy.ok()) return strategy;
-  const absl::StatusOr<std::vector<std::string>> tokens = TokensOf(flags->security);
-  if (!tokens.ok()) return tokens.status();
-  if (!tokens->empty()) run->token = tokens->front();
-  run->security = SecurityOf(flags->security, "client");
-  run->remote.asking.ready.decode_builtin = join::DecodeBuiltinFilter;
-  run->remote.asking.most_row_bytes = uint64_t(flags->largest_row_mib) << 20;
-  run->remote.memory_bytes = uint64_t(flags->memory_mib) << 20;
-  run->sort_memory_bytes = std::min<size_t>(run->sort_memory_bytes, run->remote.memory_bytes / 2);
-  run->remote.keep_ranges = flags->explain == "analyze";
-  run->remote.limits.exchange.silence = std::chrono::seconds(flags->silence_seconds);
-  const bool rows = run->remote.asking.operation != join::Operation::kCount;
-  if (flags->output != "-" && (!rows || flags->explain == "plan")) {
-    return absl::InvalidArgumentError(
+bool GivesRows(const Flags& flags) { return flags.operation != "count"; }
+
+// What the flags say in other words, and whether they fit.
+Status Complete(Flags* flags) {
+  Status status = join::SplitAddresses(flags->remotes, &flags->peer.addresses);
+  std::vector<std::string> tokens;
+  if (status.ok()) status = ReadTokensOf(flags->security, &tokens);
+  if (!status.ok()) return status;
+  if (!tokens.empty()) flags->peer.token = tokens.front();
+  flags->peer.credentials = CredentialsOf(flags->security, "client");
+  join::JoinOptions* const options = &flags->options;
+  options->most_row_bytes = uint64_t(flags->largest_row_mib) << 20;
+  options->memory_bytes = uint64_t(flags->memory_mib) << 20;
+  options->report_ranges = flags->explain == "analyze";
+  options->timeout = std::chrono::seconds(flags->seconds);
+  options->silence = std::chrono::seconds(flags->silence_seconds);
+  if (flags->output != "-" && (!GivesRows(*flags) || flags->explain == "plan")) {
+    return Status::InvalidArgument(
         "--output=FILE is for rows, and there will be none: leave it "
         "out, or choose another --op, or --explain=analyze");
   }
-  if (flags->json && rows && flags->output == "-" && flags->explain != "plan") {
-    return absl::InvalidArgumentError(
+  if (flags->json && GivesRows(*flags) && flags->output == "-" && flags->explain != "plan") {
+    return Status::InvalidArgument(
         "--json prints the report where the rows would go: add --output=FILE");
   }
-  return absl::OkStatus();
+  if (flags->format == "sst" && flags->explain != "plan" && GivesRows(*flags)) {
+    if (flags->operation != "intersection" && flags->operation != "difference") {
+      return Status::InvalidArgument(
+          "--format=sst is for rows to be ingested here: "
+          "it goes with --op=intersection and difference");
+    }
+    if (flags->output == "-") {
+      return Status::InvalidArgument(
+          "an SST file cannot go to the standard output: add --output=FILE");
+    }
+  }
+  return status;
 }
 
-OutputOptions OutputOf(const Flags& flags) {
-  OutputOptions output;
-  output.path = flags.output;
-  output.format = flags.format == "sst"    ? RowFormat::kSst
-                  : flags.format == "json" ? RowFormat::kJson
-                                           : RowFormat::kTsv;
-  output.show_side = flags.run.remote.asking.operation == join::Operation::kSymmetric;
-  output.local_is_packed = IsAttribute(flags.run.left_on);
-  output.remote_is_packed = IsAttribute(flags.run.remote.request.on);
-  output.sorting.memory_bytes = flags.run.sort_memory_bytes;
-  return output;
+size_t SortMemoryBytes(const Flags& flags) {
+  return std::min<size_t>(kSortMemoryBytes, flags.options.memory_bytes / 2);
+}
+
+join::ResultFile OutputOf(const Flags& flags) {
+  join::ResultFile file;
+  file.path = flags.output;
+  file.format = flags.format == "sst"    ? join::RowFormat::kSst
+                : flags.format == "json" ? join::RowFormat::kJson
+                                         : join::RowFormat::kTsv;
+  file.sort_memory_bytes = SortMemoryBytes(flags);
+  return file;
 }
 
 // Ctrl-C ends the join, whatever it waits for.
 class Interrupter {
  public:
-  explicit Interrupter(join::Cancellation* cancellation)
-      : thread_([this, cancellation] {
+  explicit Interrupter(join::Canceller canceller)
+      : thread_([this, canceller = std::move(canceller)]() mutable {
           for (; !over_; std::this_thread::sleep_for(kLook)) {
-            if (InterruptSignal() != 0) {
-              cancellation->Cancel(absl::CancelledError("interrupted"));
-            }
+            if (InterruptSignal() != 0) canceller.Cancel();
           }
         }) {}
   ~Interrupter() {
@@ -111,107 +128,100 @@ class Interrupter {
   std::thread thread_;
 };
 
-absl::Status Join(Flags* flags, JoinReport* report) {
-  absl::Status status = Complete(flags);
-  if (!status.ok()) return status;
-  report->operation = flags->run.remote.asking.operation;
-  OutputOptions options = OutputOf(*flags);
-  if (report->operation == join::Operation::kCount) {
-    options = OutputOptions();  // nothing will be written
-  } else if (options.format == RowFormat::kSst && EmitsLocalRows(report->operation)) {
-    return absl::InvalidArgumentError(
-        "--format=sst is for rows to be ingested here: "
-        "it goes with --op=intersection and difference");
+Status Join(const join::Input& input, Flags* flags, JoinOutcome* outcome) {
+  JoinProgress progress(flags->progress);
+  flags->options.keys_expected = [&progress](uint64_t keys) { progress.Expect(keys); };
+  flags->options.range_done = [&progress](const auto& range) { progress.RangeDone(range); };
+  flags->options.note = [&progress](const std::string& note) { progress.Note(note); };
+  const Operation operation = kOperations.at(flags->operation);
+  if (operation == Operation::kCount) {
+    return join::Join(operation, input, flags->peer, flags->options, nullptr, &outcome->report);
   }
-  const absl::StatusOr<std::unique_ptr<ResultOutput>> output = ResultOutput::Open(options);
-  if (!output.ok()) return output.status();
-  join::Cancellation cancellation(join::Cancellation::Clock::now() +
-                                  std::chrono::seconds(flags->seconds));
-  {
-    JoinProgress progress(flags->progress);
-    flags->run.expect = [&progress](uint64_t keys) { progress.Expect(keys); };
-    flags->run.remote.note = [&progress](const std::string& note) { progress.Note(note); };
-    flags->run.remote.asking.range_done = [&progress](const join::RangeReport& range) {
-      progress.RangeDone(range);
-    };
-    const Interrupter interrupter(&cancellation);
-    status = RunJoin(flags->run, output->get(), &cancellation, &report->result);
-  }
-  report->rows = (*output)->rows();
-  return status.ok() ? (*output)->Finish() : status;
+  return join::JoinToFile(operation, input, flags->peer, flags->options, OutputOf(*flags),
+                          &outcome->rows, &outcome->report);
 }
 
-absl::Status PrintPlan(Flags* flags) {
-  absl::Status status = Complete(flags);
+Status JoinOrPlan(Flags* flags, JoinOutcome* outcome, std::vector<join::JoinPlan>* plans) {
+  Status status = Complete(flags);
   if (!status.ok()) return status;
-  join::Cancellation cancellation(join::Cancellation::Clock::now() +
-                                  std::chrono::seconds(flags->seconds));
-  std::vector<ShardPlan> plans;
-  {
-    const Interrupter interrupter(&cancellation);
-    status = PlanJoin(flags->run, &cancellation, &plans);
+  join::InputOptions rows;
+  rows.on = flags->left_on;
+  rows.sort_memory_bytes = SortMemoryBytes(*flags);
+  join::Input input;
+  status = join::Input::OfDirectory(flags->directory, flags->column_family, rows, &input);
+  if (!status.ok()) return status;
+  const Interrupter interrupter(flags->options.canceller.emplace());
+  return flags->explain == "plan" ? join::PlanJoin(input, flags->peer, flags->options, plans)
+                                  : Join(input, flags, outcome);
+}
+
+void Print(const Flags& flags, const JoinOutcome& outcome) {
+  if (flags.format == "sst" && GivesRows(flags) && outcome.rows == 0) {
+    std::cerr << "rocksieve join: no rows, and RocksDB has no SST files without rows: there is no "
+              << flags.output << " now, not even one of an earlier join\n";
   }
-  if (status.ok()) std::cout << (flags->json ? JsonReport(plans) : TextReport(plans));
-  return status;
+  const bool analyze = flags.explain == "analyze";
+  const bool rows_there = GivesRows(flags) && flags.output == "-";
+  if (flags.json) {
+    std::cout << JsonReport(outcome, analyze);
+  } else if (!rows_there) {
+    std::cout << TextReport(outcome, analyze);
+  } else if (analyze) {
+    std::cerr << TextReport(outcome, true);
+  }
 }
 
 int Run(Flags flags) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // errors are ours to tell; the user's own setting counts
-  const bool plan = flags.explain == "plan";
-  JoinReport report;
-  absl::Status status;
+  JoinOutcome outcome;
+  outcome.operation = flags.operation;
+  outcome.counts_only = !GivesRows(flags);
+  std::vector<join::JoinPlan> plans;
+  Status status;
   {
     InterruptGuard guard;
-    status = plan ? PrintPlan(&flags) : Join(&flags, &report);
+    status = JoinOrPlan(&flags, &outcome, &plans);
   }
   EndByInterruptSignal();
   if (!status.ok()) {
-    std::cerr << "rocksieve join: " << status.message() << "\n";
-    return absl::IsDataLoss(status) ? kCheckFailed : kCannotRun;
+    std::cerr << "rocksieve join: " << status.getState() << "\n";
+    return status.IsCorruption() ? kCheckFailed : kCannotRun;
   }
-  if (plan) return kDone;
-  if (flags.format == "sst" && report.operation != join::Operation::kCount && report.rows == 0) {
-    std::cerr << "rocksieve join: no rows, and RocksDB has no SST files without rows: there is no "
-              << flags.output << " now, not even one of an earlier join\n";
-  }
-  const bool rows_there = report.operation != join::Operation::kCount && flags.output == "-";
-  if (flags.json) {
-    std::cout << JsonReport(report, flags.explain == "analyze");
-  } else if (!rows_there) {
-    std::cout << TextReport(report, flags.explain == "analyze");
-  } else if (flags.explain == "analyze") {
-    std::cerr << TextReport(report, true);
+  if (flags.explain == "plan") {
+    std::cout << (flags.json ? JsonReport(plans) : TextReport(plans));
+  } else {
+    Print(flags, outcome);
   }
   return kDone;
 }
 
 void AddFlags(CLI::App* parser, Flags* flags) {
-  JoinRunOptions* run = &flags->run;
+  join::JoinOptions* const options = &flags->options;
   const auto text = [&](const char* name, std::string* value, const char* type,
                         const std::string& description) {
     return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
   };
-  text("--db", &run->directory, "DIR", "this side's database")->required();
+  text("--db", &flags->directory, "DIR", "this side's database")->required();
   text("--remote", &flags->remotes, "ADDRS", "servers, shards of the other side: host:port,...")
       ->required();
   text("--op", &flags->operation, "intersection|difference|local-only|symmetric|count",
        "rows matched there; only there; only here; both; counts")
       ->required()
-      ->check(CLI::IsMember({"intersection", "difference", "local-only", "symmetric", "count"}));
+      ->check(CLI::IsMember(kOperations));
   text("--output", &flags->output, "FILE", "where rows go. Default: -, the standard output");
   text("--format", &flags->format, "tsv|json|sst",
        "lines, objects, or a file to ingest. Default: tsv")
       ->check(CLI::IsMember({"tsv", "json", "sst"}));
-  text("--column-family", &run->column_family, "NAME", "this side's. Default: default")
+  text("--column-family", &flags->column_family, "NAME", "this side's. Default: default")
       ->group(kRareFlags);
-  text("--remote-column-family", &run->remote.request.column_family, "NAME",
+  text("--remote-column-family", &flags->peer.column_family, "NAME",
        "the other side's. Default: what the server serves first")
       ->group(kRareFlags);
-  text("--left-on", &run->left_on, "ATTR",
+  text("--left-on", &flags->left_on, "ATTR",
        "matches rows here by it: value.json(/id). Default: key");
-  text("--right-on", &run->remote.request.on, "ATTR", "the same there");
-  text("--strategy", &run->remote.strategy, "NAME",
-       join::StrategyNames() + ". Default: auto, the cheapest mix")
+  text("--right-on", &flags->peer.on, "ATTR", "the same there");
+  text("--strategy", &options->strategy, "NAME",
+       join::JoinStrategies() + ". Default: auto, the cheapest mix")
       ->group(kRareFlags);
   parser
       ->add_flag("--explain{plan}", flags->explain,
@@ -219,7 +229,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->type_name("plan|analyze")
       ->check(CLI::IsMember({"plan", "analyze"}));
   AddSecurityFlags(parser, &flags->security);
-  text("--server-name", &flags->security.security.server_name, "NAME",
+  text("--server-name", &flags->peer.server_name, "NAME",
        "that the server's certificate must have. Default: that of the address")
       ->group(kRareFlags);
   const auto number = [&](const char* name, int* value, int most, const char* description) {
@@ -229,16 +239,16 @@ void AddFlags(CLI::App* parser, Flags* flags) {
         ->group(kRareFlags);
   };
   parser
-      ->add_option("--range-keys", run->remote.asking.keys_per_range,
+      ->add_option("--range-keys", options->keys_per_range,
                    "keys of a range, the unit of memory and of going on after a break. "
                    "Default: 1048576")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 21))
       ->group(kRareFlags);
-  number("--round-trips", &run->remote.asking.planner.most_round_trips, 32,
+  number("--round-trips", &options->most_round_trips, 32,
          "that a range may take, wrong estimates apart: fewer cost bytes. Default: 4");
   parser
-      ->add_option("--most-bytes", run->remote.asking.most_bytes,
+      ->add_option("--most-bytes", options->most_bytes,
                    "bytes of messages with each server, rows apart; a join that would take more is "
                    "refused. Default: 0, no limit")
       ->type_name("N")
@@ -246,7 +256,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   number("--timeout", &flags->seconds, 1 << 30, "seconds for all of it. Default: 86400");
   number("--silence", &flags->silence_seconds, 1 << 20,
          "seconds until a silent server is given up. Default: 120");
-  number("--attempts", &run->remote.most_attempts, 1000,
+  number("--attempts", &options->attempts, 1000,
          "until a broken connection is given up. Default: 4");
   number("--memory", &flags->memory_mib, 1 << 20,
          "MiB for each server's part of the join, of what it makes this side keep. Default: 1024");

@@ -31,10 +31,10 @@ void JoinProgress::Expect(uint64_t keys) {
   expected_keys_ += keys;
 }
 
-void JoinProgress::RangeDone(const join::RangeReport& range) {
+void JoinProgress::RangeDone(const join::RangeSummary& range) {
   const std::lock_guard<std::mutex> lock(mutex_);
   ranges_++;
-  keys_ += range.keys_of_asking_side;
+  keys_ += range.local_keys;
   bytes_ += range.sent.total() + range.received.total();
 }
 

@@ -9,7 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "join/range_report.h"
+#include <rocksieve/join/join.h>
+
 #include "support/progress.h"
 
 namespace rocksieve::tools {
@@ -24,7 +25,7 @@ class JoinProgress {
 
   // So many more keys of this side will be joined, about.
   void Expect(uint64_t keys);
-  void RangeDone(const join::RangeReport& range);
+  void RangeDone(const join::RangeSummary& range);
   // A line that stays.
   void Note(const std::string& note);
 

@@ -4,18 +4,19 @@
 #include <cstdint>
 #include <string>
 
-#include "join/join_run.h"
+#include <rocksieve/join/join.h>
 
 namespace rocksieve::tools {
 
-struct JoinReport {
-  join::Operation operation = join::Operation::kIntersection;
+struct JoinOutcome {
+  std::string operation;  // as --op names it
+  bool counts_only = false;
   uint64_t rows = 0;  // of the result
-  JoinResult result;
+  join::JoinReport report;
 };
 
 // `analyze`: per server, what happened.
-std::string TextReport(const JoinReport& report, bool analyze);
-std::string JsonReport(const JoinReport& report, bool analyze);
+std::string TextReport(const JoinOutcome& outcome, bool analyze);
+std::string JsonReport(const JoinOutcome& outcome, bool analyze);
 
 }  // namespace rocksieve::tools

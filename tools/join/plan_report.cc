@@ -9,8 +9,10 @@
 namespace rocksieve::tools {
 namespace {
 
+using join::JoinPlan;
+
 // How many such ranges the whole join has.
-double RangesOf(const Plan& plan) {
+double RangesOf(const JoinPlan& plan) {
   const auto share = [](uint64_t all, uint64_t some) {
     return some == 0 ? 0 : static_cast<double>(all) / static_cast<double>(some);
   };
@@ -18,25 +20,25 @@ double RangesOf(const Plan& plan) {
                                 share(plan.remote_keys, plan.range_remote_keys)));
 }
 
-uint64_t Bytes(const Plan& plan, const StrategyCost& cost) {
+uint64_t Bytes(const JoinPlan& plan, const JoinPlan::Strategy& cost) {
   return static_cast<uint64_t>(cost.bits / 8 * RangesOf(plan));
 }
 
-double BitsPerKey(const Plan& plan, const StrategyCost& cost) {
+double BitsPerKey(const JoinPlan& plan, const JoinPlan::Strategy& cost) {
   return cost.bits / static_cast<double>(std::max<uint64_t>(1, plan.range_local_keys));
 }
 
-std::string TextReport(const ShardPlan& shard) {
-  const Plan& plan = shard.plan;
-  std::string text = shard.address + ": about " + Thousands(plan.local_keys) + " keys here, " +
+std::string TextReport(const JoinPlan& plan) {
+  std::string text = plan.address + ": about " + Thousands(plan.local_keys) + " keys here, " +
                      Thousands(plan.remote_keys) + " there. Of the first range " +
                      Thousands(plan.range_local_keys) + " here, " +
                      Thousands(plan.range_remote_keys) + " there, about " +
                      Thousands(plan.range_common_keys) + " common.\n";
-  if (plan.equal) return text + "The range is equal on both sides, which costs some 100 bytes.\n";
+  if (plan.range_is_equal)
+    return text + "The range is equal on both sides, which costs some 100 bytes.\n";
   if (plan.strategies.empty()) return text + "One side has no keys there: nothing is sent.\n";
   std::vector<std::vector<std::string>> table = {{"strategy", "bytes", "bits per key here"}};
-  for (const StrategyCost& cost : plan.strategies) {
+  for (const JoinPlan::Strategy& cost : plan.strategies) {
     table.push_back({cost.name, Thousands(Bytes(plan, cost)), Fixed(BitsPerKey(plan, cost), 2)});
   }
   return text + AlignedTable(table) +
@@ -49,32 +51,31 @@ std::string TextReport(const ShardPlan& shard) {
 
 }  // namespace
 
-std::string TextReport(const std::vector<ShardPlan>& plans) {
+std::string TextReport(const std::vector<JoinPlan>& plans) {
   std::string text;
-  for (const ShardPlan& shard : plans) {
+  for (const JoinPlan& plan : plans) {
     if (!text.empty()) text += "\n";
-    text += TextReport(shard);
+    text += TextReport(plan);
   }
   return text;
 }
 
-std::string JsonReport(const std::vector<ShardPlan>& plans) {
+std::string JsonReport(const std::vector<JoinPlan>& plans) {
   nlohmann::ordered_json remotes = nlohmann::ordered_json::array();
-  for (const ShardPlan& shard : plans) {
-    const Plan& plan = shard.plan;
+  for (const JoinPlan& plan : plans) {
     nlohmann::ordered_json strategies = nlohmann::ordered_json::array();
-    for (const StrategyCost& cost : plan.strategies) {
+    for (const JoinPlan::Strategy& cost : plan.strategies) {
       strategies.push_back({{"name", cost.name},
                             {"bytes", Bytes(plan, cost)},
                             {"bits_per_local_key", BitsPerKey(plan, cost)}});
     }
-    remotes.push_back({{"address", shard.address},
+    remotes.push_back({{"address", plan.address},
                        {"local_keys", plan.local_keys},
                        {"remote_keys", plan.remote_keys},
                        {"range_local_keys", plan.range_local_keys},
                        {"range_remote_keys", plan.range_remote_keys},
                        {"range_common_keys", plan.range_common_keys},
-                       {"range_is_equal", plan.equal},
+                       {"range_is_equal", plan.range_is_equal},
                        {"first_move", plan.first_move},
                        {"keys_are_as_cheap", plan.keys_are_as_cheap},
                        {"strategies", strategies}});

@@ -4,16 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "join/plan_session.h"
+#include <rocksieve/join/join.h>
 
 namespace rocksieve::tools {
 
-struct ShardPlan {
-  std::string address;
-  Plan plan;
-};
-
-std::string TextReport(const std::vector<ShardPlan>& plans);
-std::string JsonReport(const std::vector<ShardPlan>& plans);
+std::string TextReport(const std::vector<join::JoinPlan>& plans);
+std::string JsonReport(const std::vector<join::JoinPlan>& plans);
 
 }  // namespace rocksieve::tools

@@ -1,5 +1,7 @@
 #include "join/range_table.h"
 
+#include <sstream>
+
 #include <nlohmann/json.hpp>
 
 #include "inspect/printable.h"
@@ -8,7 +10,7 @@
 namespace rocksieve::tools {
 namespace {
 
-using join::RangeReport;
+using join::RangeSummary;
 
 constexpr size_t kMostKeyColumns = 24;
 
@@ -22,43 +24,43 @@ std::string BothWays(uint64_t sent, uint64_t received) {
   return Thousands(sent) + "/" + Thousands(received);
 }
 
-std::vector<std::string> Line(const std::string& name, const RangeReport& r,
+std::vector<std::string> Line(const std::string& name, const RangeSummary& r,
                               const std::string& moves) {
   return {name,
-          Thousands(r.keys_of_asking_side),
-          Thousands(r.keys_of_answering_side),
+          Thousands(r.local_keys),
+          Thousands(r.remote_keys),
           Thousands(r.matched_keys),
           BothWays(r.sent.planning, r.received.planning),
           BothWays(r.sent.filters, r.received.filters),
           BothWays(r.sent.verification, r.received.verification),
           BothWays(r.sent.payload, r.received.payload),
           Thousands(r.keys_pruned),
-          BothWays(r.false_positives_of_asking_side, r.false_positives_of_answering_side),
+          BothWays(r.local_false_positives, r.remote_false_positives),
           Thousands(r.repeats),
           Thousands(r.round_trips),
-          Fixed(r.milliseconds, 1),
+          Fixed(1000 * r.seconds, 1),
           moves};
 }
 
-void Add(const join::Traffic& more, join::Traffic* sum) {
+void Add(const join::WireBytes& more, join::WireBytes* sum) {
   sum->planning += more.planning;
   sum->filters += more.filters;
   sum->verification += more.verification;
   sum->payload += more.payload;
 }
 
-RangeReport Sum(const std::vector<RangeReport>& ranges) {
-  RangeReport sum;
-  for (const RangeReport& r : ranges) {
-    sum.keys_of_asking_side += r.keys_of_asking_side;
-    sum.keys_of_answering_side += r.keys_of_answering_side;
+RangeSummary Sum(const std::vector<RangeSummary>& ranges) {
+  RangeSummary sum;
+  for (const RangeSummary& r : ranges) {
+    sum.local_keys += r.local_keys;
+    sum.remote_keys += r.remote_keys;
     sum.matched_keys += r.matched_keys;
     sum.keys_pruned += r.keys_pruned;
-    sum.false_positives_of_asking_side += r.false_positives_of_asking_side;
-    sum.false_positives_of_answering_side += r.false_positives_of_answering_side;
+    sum.local_false_positives += r.local_false_positives;
+    sum.remote_false_positives += r.remote_false_positives;
     sum.repeats += r.repeats;
     sum.round_trips += r.round_trips;
-    sum.milliseconds += r.milliseconds;
+    sum.seconds += r.seconds;
     Add(r.sent, &sum.sent);
     Add(r.received, &sum.received);
   }
@@ -67,14 +69,13 @@ RangeReport Sum(const std::vector<RangeReport>& ranges) {
 
 }  // namespace
 
-std::string RangeTable(const std::vector<RangeReport>& ranges) {
+std::string RangeTable(const std::vector<RangeSummary>& ranges) {
   std::vector<std::vector<std::string>> table = {
       {"range from", "keys here", "there", "both", "planning", "filters", "verification", "payload",
        "pruned", "passed in vain", "repeats", "trips", "ms", "strategy"}};
-  for (const RangeReport& range : ranges) {
+  for (const RangeSummary& range : ranges) {
     table.push_back(
-        Line(range.interval.begin.empty() ? "(first key)" : ShortKey(range.interval.begin), range,
-             MovesOf(range)));
+        Line(range.begin.empty() ? "(first key)" : ShortKey(range.begin), range, range.moves));
   }
   if (ranges.size() > 1) table.push_back(Line("all", Sum(ranges), ""));
   return AlignedTable(table) +
@@ -82,38 +83,40 @@ std::string RangeTable(const std::vector<RangeReport>& ranges) {
          "vain: keys here/there that passed all filters and are not on the other side.\n";
 }
 
-nlohmann::ordered_json TrafficJson(const join::Traffic& traffic) {
-  return {{"planning_bytes", traffic.planning},
-          {"filter_bytes", traffic.filters},
-          {"verification_bytes", traffic.verification},
-          {"payload_bytes", traffic.payload}};
+nlohmann::ordered_json WireBytesJson(const join::WireBytes& bytes) {
+  return {{"planning_bytes", bytes.planning},
+          {"filter_bytes", bytes.filters},
+          {"verification_bytes", bytes.verification},
+          {"payload_bytes", bytes.payload}};
 }
 
-nlohmann::ordered_json RangesJson(const std::vector<RangeReport>& ranges) {
+nlohmann::ordered_json RangesJson(const std::vector<RangeSummary>& ranges) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const RangeReport& r : ranges) {
+  for (const RangeSummary& r : ranges) {
     nlohmann::ordered_json moves = nlohmann::ordered_json::array();
-    for (const join::MoveKind move : r.moves) moves.push_back(std::string(NameOf(move)));
-    json.push_back(
-        {{"first_key", PrintableKey(r.interval.begin)},
-         {"end_key", r.interval.end ? nlohmann::ordered_json(PrintableKey(*r.interval.end))
-                                    : nlohmann::ordered_json()},
-         {"equal", r.equal},
-         {"strategies", moves},
-         {"local_keys", r.keys_of_asking_side},
-         {"remote_keys", r.keys_of_answering_side},
-         {"matched_keys", r.matched_keys},
-         {"rows_received", r.rows_received},
-         {"keys_pruned", r.keys_pruned},
-         {"local_false_positives", r.false_positives_of_asking_side},
-         {"remote_false_positives", r.false_positives_of_answering_side},
-         {"repeats", r.repeats},
-         {"round_trips", r.round_trips},
-         {"milliseconds", r.milliseconds},
-         {"sent", TrafficJson(r.sent)},
-         {"received", TrafficJson(r.received)},
-         {"shipped_keys_bytes", static_cast<uint64_t>(ShippedKeysBytes(r))},
-         {"textbook_bloom_join_bytes", static_cast<uint64_t>(TextbookBloomJoinBytes(r))}});
+    if (r.moves != "equal" && r.moves != "none") {
+      std::istringstream words(r.moves);
+      for (std::string move; words >> move;) moves.push_back(move);
+    }
+    json.push_back({{"first_key", PrintableKey(r.begin)},
+                    {"end_key", r.end ? nlohmann::ordered_json(PrintableKey(*r.end))
+                                      : nlohmann::ordered_json()},
+                    {"equal", r.equal},
+                    {"strategies", moves},
+                    {"local_keys", r.local_keys},
+                    {"remote_keys", r.remote_keys},
+                    {"matched_keys", r.matched_keys},
+                    {"rows_received", r.rows_received},
+                    {"keys_pruned", r.keys_pruned},
+                    {"local_false_positives", r.local_false_positives},
+                    {"remote_false_positives", r.remote_false_positives},
+                    {"repeats", r.repeats},
+                    {"round_trips", r.round_trips},
+                    {"milliseconds", 1000 * r.seconds},
+                    {"sent", WireBytesJson(r.sent)},
+                    {"received", WireBytesJson(r.received)},
+                    {"shipped_keys_bytes", r.shipped_keys_bytes},
+                    {"textbook_bloom_join_bytes", r.textbook_bloom_join_bytes}});
   }
   return json;
 }

@@ -4,16 +4,15 @@
 #include <string>
 #include <vector>
 
+#include <rocksieve/join/join.h>
 #include <nlohmann/json_fwd.hpp>
-
-#include "join/range_report.h"
 
 namespace rocksieve::tools {
 
 // A line for each range, and one for all of them.
-std::string RangeTable(const std::vector<join::RangeReport>& ranges);
+std::string RangeTable(const std::vector<join::RangeSummary>& ranges);
 
-nlohmann::ordered_json RangesJson(const std::vector<join::RangeReport>& ranges);
-nlohmann::ordered_json TrafficJson(const join::Traffic& traffic);
+nlohmann::ordered_json RangesJson(const std::vector<join::RangeSummary>& ranges);
+nlohmann::ordered_json WireBytesJson(const join::WireBytes& bytes);
 
 }  // namespace rocksieve::tools

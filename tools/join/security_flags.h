@@ -4,15 +4,13 @@
 #include <string>
 #include <vector>
 
-#include <absl/status/statusor.h>
+#include <rocksieve/join/peer.h>
 #include <CLI/CLI.hpp>
-
-#include "transport/credentials.h"
 
 namespace rocksieve::tools {
 
 struct SecurityFlags {
-  join::Security security;
+  join::Credentials credentials;
   std::string certificates;  // directory that `rocksieve certs` made
   std::string token_file;
 };
@@ -20,9 +18,9 @@ struct SecurityFlags {
 void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags);
 
 // With the files that the directory stands for; `side` is "server" or "client", as they are called.
-join::Security SecurityOf(const SecurityFlags& flags, const std::string& side);
+join::Credentials CredentialsOf(const SecurityFlags& flags, const std::string& side);
 
 // None without --token-file.
-absl::StatusOr<std::vector<std::string>> TokensOf(const SecurityFlags& flags);
+rocksdb::Status ReadTokensOf(const SecurityFlags& flags, std::vector<std::string>* tokens);
 
 }  // namespace rocksieve::tools

@@ -1,9 +1,7 @@
 #include "join/serve_command.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -15,20 +13,18 @@
 #include <malloc.h>
 #endif
 
-#include <absl/strings/str_cat.h>
-#include <absl/strings/str_join.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <rocksieve/join/server.h>
 
 #include "exit_code.h"
-#include "support/interrupt.h"
-#include "join/frozen_source.h"
 #include "join/security_flags.h"
-#include "join/sst_filters.h"
+#include "support/interrupt.h"
 #include "support/text.h"
-#include "transport/server.h"
 
 namespace rocksieve::tools {
 namespace {
+
+using rocksdb::Status;
 
 constexpr int kGivenBackBytes = 256 << 10;  // and more, in one piece
 constexpr int kTrimmedBytes = 1 << 20;      // of free memory at the end of the heap
@@ -51,66 +47,37 @@ struct Flags {
   bool quiet = false;
 };
 
-join::OpenView ViewsOf(const Flags& flags) {
-  return [flags](const join::ViewRequest& request,
-                 const join::ViewTerms& terms) -> absl::StatusOr<join::View> {
-    const std::string& wanted =
-        request.column_family.empty() ? flags.column_families.front() : request.column_family;
-    const auto& served = flags.column_families;
-    if (std::count(served.begin(), served.end(), wanted) == 0) {
-      return absl::PermissionDeniedError(absl::StrCat(
-          "column family \"", wanted, "\" is not served, but ", absl::StrJoin(served, ", "),
-          ": ask for one of these, or serve it with --column-family"));
-    }
-    absl::StatusOr<FrozenFamily> family = FreezeFamily(flags.directory, wanted);
-    if (!family.ok()) return family.status();
-    join::SortOptions sort;
-    sort.memory_bytes = terms.sort_memory_bytes;
-    sort.kept_memory_bytes = terms.kept_memory_bytes;
-    absl::StatusOr<std::unique_ptr<join::Source>> source =
-        SourceOf(*family, request.on, sort, terms.cancellation);
-    if (!source.ok()) return source.status();
-    return join::View{*std::move(source), family->database};
-  };
-}
-
-void Print(const join::SessionReport& report) {
+void Print(const join::SessionSummary& session) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
-  std::cerr << "rocksieve serve: " << report.peer << ": "
-            << (report.status.ok() ? "done" : std::string(report.status.message())) << ", "
-            << Fixed(report.seconds, 2) << " s, " << Thousands(report.counts.bytes_received)
-            << " bytes received, " << Thousands(report.counts.bytes_sent) << " sent\n";
+  std::cerr << "rocksieve serve: " << session.peer << ": "
+            << (session.status.ok() ? "done" : session.status.getState()) << ", "
+            << Fixed(session.seconds, 2) << " s, " << Thousands(session.bytes_received)
+            << " bytes received, " << Thousands(session.bytes_sent) << " sent\n";
 }
 
-// As messages of RocksDB and of temporary files may have them.
-std::vector<std::string> DirectoriesOf(const Flags& flags) {
-  std::error_code unknown;
-  const char* const temporary = std::getenv("TMPDIR");
-  return {std::filesystem::canonical(flags.directory, unknown).string(), flags.directory,
-          temporary == nullptr ? "" : temporary};
-}
-
-absl::StatusOr<join::ServerOptions> OptionsOf(const Flags& flags) {
-  join::ServerOptions options;
-  options.address = flags.address;
-  options.security = SecurityOf(flags.security, "server");
-  options.reflection = flags.reflection;
+Status OptionsOf(const Flags& flags, join::ServeOptions* options) {
+  options->most_sessions = static_cast<size_t>(flags.sessions);
+  options->most_sessions_per_peer = static_cast<size_t>(flags.sessions_per_peer);
+  options->memory_bytes = uint64_t(flags.memory_mib) << 20;
+  options->session_time = std::chrono::seconds(flags.session_seconds);
+  options->silence = std::chrono::seconds(flags.silence_seconds);
+  options->keep = std::chrono::seconds(flags.keep_seconds);
+  options->reflection = flags.reflection;
   if (flags.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  join::JoinServiceOptions* service = &options.service;
-  absl::StatusOr<std::vector<std::string>> tokens = TokensOf(flags.security);
-  if (!tokens.ok()) return tokens.status();
-  service->tokens = *std::move(tokens);
-  service->most_sessions = static_cast<size_t>(flags.sessions);
-  service->most_sessions_per_peer = static_cast<size_t>(flags.sessions_per_peer);
-  service->session_time = std::chrono::seconds(flags.session_seconds);
-  service->limits.exchange.silence = std::chrono::seconds(flags.silence_seconds);
-  service->views.keep = std::chrono::seconds(flags.keep_seconds);
-  service->directories = DirectoriesOf(flags);
-  service->memory_bytes = uint64_t(flags.memory_mib) << 20;
-  service->answering.ready.decode_builtin = join::DecodeBuiltinFilter;
-  if (!flags.quiet) service->report = Print;
-  return options;
+  if (!flags.quiet) options->report = Print;
+  return ReadTokensOf(flags.security, &options->tokens);
+}
+
+Status Start(const Flags& flags, std::unique_ptr<join::AnsweringServer>* server) {
+  join::ServeOptions options;
+  const Status status = OptionsOf(flags, &options);
+  if (!status.ok()) return status;
+  join::ServedDatabase served;
+  served.directory = flags.directory;
+  served.column_family_names = flags.column_families;
+  return join::AnsweringServer::Start(served, flags.address,
+                                      CredentialsOf(flags.security, "server"), options, server);
 }
 
 // "127.0.0.1:0" -> "127.0.0.1:40123".
@@ -135,23 +102,15 @@ int Run(const Flags& flags) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // failed handshakes of others would fill the log
   {
     InterruptGuard guard;
-    const auto fail = [](const absl::Status& status) {
-      std::cerr << "rocksieve serve: " << status.message() << "\n";
+    std::unique_ptr<join::AnsweringServer> server;
+    const Status status = Start(flags, &server);
+    if (!status.ok()) {
+      std::cerr << "rocksieve serve: " << status.getState() << "\n";
       return kCannotRun;
-    };
-    const absl::StatusOr<join::ServerOptions> options = OptionsOf(flags);
-    if (!options.ok()) return fail(options.status());
-    // Better now than at the first join.
-    for (const std::string& name : flags.column_families) {
-      const absl::StatusOr<FrozenFamily> family = FreezeFamily(flags.directory, name);
-      if (!family.ok()) return fail(family.status());
     }
-    const absl::StatusOr<std::unique_ptr<join::JoinServer>> server =
-        join::JoinServer::Start(ViewsOf(flags), *options);
-    if (!server.ok()) return fail(server.status());
-    std::cout << "listening on " << WithPort(flags.address, (*server)->port()) << std::endl;
+    std::cout << "listening on " << WithPort(flags.address, server->port()) << std::endl;
     while (InterruptSignal() == 0) std::this_thread::sleep_for(kLook);
-    (*server)->Shutdown(kGrace);
+    server->Shutdown(kGrace);
   }
   return kDone;  // a server is ended by a signal, and then all is well
 }

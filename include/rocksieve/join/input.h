@@ -50,6 +50,14 @@ class ROCKSIEVE_EXPORT Input {
                                     const rocksdb::ReadOptions& read, const InputOptions& options,
                                     Input* input);
 
+  // A database that another process may have open and write to, which goes on undisturbed: nothing
+  // is written, locked or deleted. Each join sees its rows as they are when it begins, by the files
+  // of one moment, which are held, and the write-ahead logs, whose rows are kept in memory; rows
+  // written without a log are seen once they are flushed. `column_family` empty: "default".
+  // InvalidArgument if `on` cannot be read; that there is no such database, a join finds.
+  static rocksdb::Status OfDirectory(const std::string& directory, const std::string& column_family,
+                                     const InputOptions& options, Input* input);
+
   // An SST file, which must not change. `rocksdb_options` need the merge operator, if there are
   // merges in the file. Files with range deletions are refused when a join begins.
   static rocksdb::Status OfSst(const std::string& path, const rocksdb::Options& rocksdb_options,

@@ -48,6 +48,22 @@ struct ResultRow {
 // thread that called Join(). A status that is not OK ends the join, which returns it.
 using RowCallback = std::function<rocksdb::Status(const ResultRow& row)>;
 
+// What a result is written as: lines of key, TAB and value; lines of JSON objects; an SST file to
+// be ingested. Lines of kSymmetric say of which side a row is.
+enum class RowFormat { kTsv, kJson, kSst };
+
+// Where a result goes.
+struct ResultFile {
+  // It appears under its name when the join is complete, and replaces what was there. "-" is the
+  // standard output: this, a pipe and a device get rows as they are proven.
+  std::string path = "-";
+  RowFormat format = RowFormat::kTsv;
+  // Of kSst: compression, filter policy.
+  rocksdb::Options rocksdb_options = {};
+  // Of kSst, for rows that do not come in the order of their keys.
+  size_t sort_memory_bytes = size_t{64} << 20;
+};
+
 // Ends joins early, from any thread. Copies end the same joins.
 class ROCKSIEVE_EXPORT Canceller {
  public:
@@ -65,38 +81,6 @@ class ROCKSIEVE_EXPORT Canceller {
   std::shared_ptr<Impl> impl_;
 };
 
-struct JoinOptions {
-  // The part of what is joined on: from `begin` up to but without `end`; to the last one if there
-  // is none. Both sides leave the rest out.
-  std::string begin;
-  std::optional<std::string> end;
-
-  // "auto": the cheapest for each range; else one for all, as `rocksieve join --strategy` has it.
-  std::string strategy = "auto";
-  // Keys of a range, at most: the unit of memory, and of going on after the connection broke. The
-  // peer may ask for smaller ones.
-  uint64_t keys_per_range = uint64_t{1} << 20;
-  // Of all that a peer makes this side keep, its own keys of the ranges under way among it; for each
-  // of several peers. Beyond it the join ends with Status::Busy. At least 8 MiB; rows larger than
-  // half of it do not fit.
-  uint64_t memory_bytes = uint64_t{1} << 30;
-  // That a range may take, from 1 to 32; wrong estimates may take two more. Fewer cost bytes: 5 to
-  // 20 %, where half or less is in common.
-  int most_round_trips = 4;
-  // Bytes of messages with each peer, rows apart: a join that would take more, by its plan, is
-  // refused with Status::Busy before it does. 0: no limit.
-  uint64_t most_bytes = 0;
-
-  std::chrono::milliseconds timeout = std::chrono::hours(24);     // for all of it
-  std::chrono::milliseconds silence = std::chrono::seconds(120);  // until a silent peer is given up
-  // Connections that break, or cannot be had, without a range finished in between.
-  int attempts = 4;
-  std::optional<Canceller> canceller;
-  bool report_ranges = false;  // JoinReport::range_reports: some 200 bytes for each
-  // Told of broken connections before they are tried again. May be empty.
-  std::function<void(const std::string& note)> note;
-};
-
 // Bytes of messages by what they are for, rows in their compressed form.
 struct WireBytes {
   uint64_t planning = 0;      // opening ranges: counts, sums, estimators
@@ -112,12 +96,84 @@ struct RangeSummary {
   std::string address;  // of the shard
   std::string begin;
   std::optional<std::string> end;
-  std::string moves;  // in their order, of both sides: "filter filter sketch"; or "equal"
+  bool equal = false;  // both sides have the same keys there
+  std::string moves;   // in their order, of both sides: "filter filter sketch"; or "equal"
   uint64_t local_keys = 0, remote_keys = 0, matched_keys = 0, rows_received = 0;
+  // Keys of this side that filters of the other one dropped; keys that passed all filters of the
+  // side that lacks them, those of the peer as far as it told how many it had left.
+  uint64_t keys_pruned = 0, local_false_positives = 0, remote_false_positives = 0;
   uint32_t repeats = 0;  // since a proof failed
   WireBytes sent, received;
   uint64_t round_trips = 0;
   double seconds = 0;  // ranges overlap in time
+  // What two other ways would have taken on the wire, rows apart: the side with fewer keys sends
+  // all of them, front-coded and compressed; a filter of 10 bits for each of them, answered with
+  // the keys of the other side that pass.
+  uint64_t shipped_keys_bytes = 0, textbook_bloom_join_bytes = 0;
+};
+
+struct JoinOptions {
+  // The part of what is joined on: from `begin` up to but without `end`; to the last one if there
+  // is none. Both sides leave the rest out.
+  std::string begin;
+  std::optional<std::string> end;
+
+  // "auto": the cheapest for each range; else one of JoinStrategies() for all.
+  std::string strategy = "auto";
+  // Keys of a range, at most: the unit of memory, and of going on after the connection broke. The
+  // peer may ask for smaller ones.
+  uint64_t keys_per_range = uint64_t{1} << 20;
+  // Of all that a peer makes this side keep, its own keys of the ranges under way among it; for
+  // each of several peers. Beyond it the join ends with Status::Busy. At least 8 MiB; rows larger
+  // than half of it do not fit.
+  uint64_t memory_bytes = uint64_t{1} << 30;
+  // Of a row of the peer, key and value: larger ones are refused.
+  uint64_t most_row_bytes = uint64_t{256} << 20;
+  // That a range may take, from 1 to 32; wrong estimates may take two more. Fewer cost bytes: 5 to
+  // 20 %, where half or less is in common.
+  int most_round_trips = 4;
+  // Bytes of messages with each peer, rows apart: a join that would take more, by its plan, is
+  // refused with Status::Busy before it does. 0: no limit.
+  uint64_t most_bytes = 0;
+
+  std::chrono::milliseconds timeout = std::chrono::hours(24);     // for all of it
+  std::chrono::milliseconds silence = std::chrono::seconds(120);  // until a silent peer is given up
+  // Connections that break, or cannot be had, without a range finished in between.
+  int attempts = 4;
+  std::optional<Canceller> canceller;
+  bool report_ranges = false;  // JoinReport::range_reports: some 200 bytes for each
+  // Told of broken connections before they are tried again. May be empty.
+  std::function<void(const std::string& note)> note;
+  // Told of the number of keys of this side, about, for each server, and of each range that is
+  // done. Called by several threads at once; may be empty.
+  std::function<void(uint64_t keys)> keys_expected;
+  std::function<void(const RangeSummary& range)> range_done;
+};
+
+// What happened with one server.
+struct ServerReport {
+  std::string address;
+  std::string database;  // identity of the server's
+  uint64_t matched_keys = 0, local_only_keys = 0, remote_only_keys = 0, rows_received = 0;
+  uint64_t ranges = 0, equal_ranges = 0, repeated_ranges = 0;
+  uint64_t ranges_by_list = 0, ranges_by_keys = 0, ranges_by_symbols = 0, ranges_by_sketch = 0;
+  uint64_t filters = 0;  // sent and received, for repeated ranges too
+  // Filters in SST files: how many were used, whether and why not, and what they ruled out. Of the
+  // ranges that began with them, some may have had to begin anew without.
+  bool sst_filters_were_used = false;
+  std::string sst_filters_note;
+  uint64_t sst_filters = 0, sst_filter_bytes = 0, sst_filters_pruned_keys = 0;
+  uint64_t sst_filters_withdrawn_ranges = 0;
+  // What was scanned, hashed and built for this server, and not for another one of the same join.
+  uint64_t keys_hashed = 0, filters_built = 0;
+  // Sums of RangeSummary's.
+  uint64_t keys_pruned = 0, false_positives = 0;
+  uint64_t shipped_keys_bytes = 0, textbook_bloom_join_bytes = 0;
+  WireBytes sent, received;
+  uint64_t wire_bytes_sent = 0, wire_bytes_received = 0;  // of gRPC messages: all of the above
+  // Connections; of them, those that went on where the last one broke, and those that could not.
+  uint64_t attempts = 0, resumed = 0, restarted = 0;
+  double seconds = 0;
 };
 
 struct JoinReport {
@@ -136,6 +192,7 @@ struct JoinReport {
   uint64_t wire_bytes_sent = 0, wire_bytes_received = 0;  // of gRPC messages: all of the above
   uint64_t attempts = 0;                                  // connections
   double seconds = 0;
+  std::vector<ServerReport> servers;        // in the order of Peer::addresses
   std::vector<RangeSummary> range_reports;  // if asked for: JoinOptions::report_ranges
 };
 
@@ -146,14 +203,45 @@ ROCKSIEVE_EXPORT rocksdb::Status Join(Operation operation, const Input& input, c
                                       const JoinOptions& options, const RowCallback& on_row,
                                       JoinReport* report);
 
-// kIntersection or kDifference, with the peer's rows written to an SST file in the order of their
-// keys, each key once, for DB::IngestExternalFile(). `rocksdb_options` say how (compression, filter
-// policy). The file appears under its name when the join is complete; if there are no rows, there
-// is no file, since RocksDB has no empty ones: *rows is 0 then.
+// The same with the rows written to a file. *rows is their number; may be null. RocksDB has no SST
+// files without rows: if there are none, there is no file, and none of an earlier join under its
+// name either. InvalidArgument if rows of this side would go into an SST file.
+ROCKSIEVE_EXPORT rocksdb::Status JoinToFile(Operation operation, const Input& input,
+                                            const Peer& peer, const JoinOptions& options,
+                                            const ResultFile& file, uint64_t* rows,
+                                            JoinReport* report);
+
+// JoinToFile() for kIntersection or kDifference: an SST file for DB::IngestExternalFile(), in the
+// order of the keys, each key once.
 ROCKSIEVE_EXPORT rocksdb::Status JoinToSst(Operation operation, const Input& input,
                                            const Peer& peer, const JoinOptions& options,
                                            const rocksdb::Options& rocksdb_options,
                                            const std::string& path, uint64_t* rows,
                                            JoinReport* report);
+
+// What a join with one server would cost, by one exchange with it and one range of keys that is
+// read on both sides. Nothing is joined.
+struct JoinPlan {
+  struct Strategy {
+    std::string name;
+    double bits = 0;  // for the range, rows apart
+  };
+
+  std::string address;
+  uint64_t local_keys = 0, remote_keys = 0;  // of all, estimated
+  uint64_t range_local_keys = 0, range_remote_keys = 0, range_common_keys = 0;
+  bool range_is_equal = false;
+  std::string first_move;            // of the cheapest way: "filter of 4.0 bits"
+  bool keys_are_as_cheap = false;    // shipping all keys of one side loses nothing
+  std::vector<Strategy> strategies;  // the cheapest first; "auto" may mix them. None if one side
+                                     // has no keys in the range, or both have the same
+};
+
+// A plan for each of the peer's addresses. Blocks; statuses as those of Join(). Thread-safe.
+ROCKSIEVE_EXPORT rocksdb::Status PlanJoin(const Input& input, const Peer& peer,
+                                          const JoinOptions& options, std::vector<JoinPlan>* plans);
+
+// "auto, keys, list, ...", for JoinOptions::strategy.
+ROCKSIEVE_EXPORT std::string JoinStrategies();
 
 }  // namespace rocksieve::join

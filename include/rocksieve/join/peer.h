@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include <rocksdb/status.h>
+#include <rocksieve/join/export.h>
+
 namespace rocksieve::join {
 
 // TLS on both sides, unless `insecure`.
@@ -29,5 +32,15 @@ struct Peer {
   // (as InputOptions::on; "@name" is an extractor there).
   std::string column_family, on;
 };
+
+// The secrets of a file, for Peer::token and ServeOptions::tokens: one per line; empty lines and
+// those that begin with # do not count. InvalidArgument if there is none, one of them is shorter
+// than 16 characters or not printable, or other users may read the file.
+ROCKSIEVE_EXPORT rocksdb::Status ReadTokens(const std::string& path,
+                                            std::vector<std::string>* tokens);
+
+// "a:1,b:2" -> {"a:1", "b:2"}. InvalidArgument if one is none to connect to, or comes twice.
+ROCKSIEVE_EXPORT rocksdb::Status SplitAddresses(const std::string& list,
+                                                std::vector<std::string>* addresses);
 
 }  // namespace rocksieve::join

@@ -29,8 +29,12 @@ struct ServedDatabase {
   rocksdb::DB* db = nullptr;
   // These can be asked for by name; the first if none is named. Empty: only the default one.
   std::vector<rocksdb::ColumnFamilyHandle*> column_families = {};
-  Extractors extractors = {};            // that peers may name: Peer::on = "@name"
-  std::string temporary_directory = "";  // as in InputOptions
+  // Without `db`: a database that another process may have open, as Input::OfDirectory() has it. A
+  // session sees its rows as they are when the session begins.
+  std::string directory = "";
+  std::vector<std::string> column_family_names = {};  // as column_families
+  Extractors extractors = {};                         // that peers may name: Peer::on = "@name"
+  std::string temporary_directory = "";               // as in InputOptions
 };
 
 // A session that has ended.
@@ -70,7 +74,7 @@ struct ServeOptions {
 // outlive the server; the database must outlive it.
 class ROCKSIEVE_EXPORT AnsweringService {
  public:
-  // InvalidArgument if there is no database.
+  // InvalidArgument if there is no database, or not the column families that are named.
   static rocksdb::Status Create(const ServedDatabase& served, const ServeOptions& options,
                                 std::unique_ptr<AnsweringService>* service);
   ~AnsweringService();

@@ -1,35 +1,35 @@
-#include "join/plan_session.h"
+#include "join_api/plan_session.h"
 
 #include <algorithm>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_format.h>
 
 #include "join/matching/common_estimate.h"
 #include "join/matching/planner.h"
 #include "join/matching/strategy.h"
-#include "support/text.h"
 
-namespace rocksieve::tools {
+namespace rocksieve::join {
 namespace {
 
 constexpr uint32_t kMostAttempts = 5;
 
 // "filter of 4.5 bits, list"
-std::string Words(const join::Move& move) {
+std::string Words(const Move& move) {
   std::string words;
-  if (move.filter_width > 0) words = "filter of " + Fixed(move.filter_width, 1) + " bits";
+  if (move.filter_width > 0) words = absl::StrFormat("filter of %.1f bits", move.filter_width);
   if (move.ending) words.append(words.empty() ? "" : ", ").append(NameOf(*move.ending));
   return words;
 }
 
 }  // namespace
 
-PlanSession::PlanSession(join::Source* source, uint64_t salt, uint64_t keys_per_range)
+PlanSession::PlanSession(Source* source, uint64_t salt, uint64_t keys_per_range)
     : source_(source), salt_(salt), keys_per_range_(keys_per_range) {
   plan_.local_keys = source->EstimateKeys();
-  messages_.push_back(Encode(
-      join::Hello{join::kProtocolVersion, join::Operation::kLocalOnly, salt, plan_.local_keys}));
+  messages_.push_back(
+      Encode(Hello{kProtocolVersion, Operation::kLocalOnly, salt, plan_.local_keys}));
 }
 
 absl::StatusOr<std::string> PlanSession::Next() {
@@ -40,23 +40,23 @@ absl::StatusOr<std::string> PlanSession::Next() {
 }
 
 absl::Status PlanSession::Receive(std::string_view message) {
-  const absl::StatusOr<join::Message> decoded = join::Decode(message);
+  const absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
-  if (const auto* failure = std::get_if<join::Failure>(&*decoded)) {
+  if (const auto* failure = std::get_if<Failure>(&*decoded)) {
     done_ = true;
     return absl::Status(failure->status.code(),
                         absl::StrCat("the other side failed: ", failure->status.message()));
   }
-  if (const auto* answer = std::get_if<join::HelloAnswer>(&*decoded)) {
+  if (const auto* answer = std::get_if<HelloAnswer>(&*decoded)) {
     plan_.remote_keys = answer->keys;
     return Open({});
   }
-  if (const auto* facts = std::get_if<join::Facts>(&*decoded)) return On(*facts);
+  if (const auto* facts = std::get_if<Facts>(&*decoded)) return On(*facts);
   return absl::InvalidArgumentError("the server speaks out of turn");
 }
 
-absl::Status PlanSession::Open(join::KeyInterval interval) {
-  const uint64_t salt = join::RangeSalt(salt_, 0, attempt_);
+absl::Status PlanSession::Open(KeyInterval interval) {
+  const uint64_t salt = RangeSalt(salt_, 0, attempt_);
   const absl::Status status = ScanKeys(source_, interval, salt, keys_per_range_, &keys_);
   if (!status.ok()) return status;
   if (keys_.next_key) interval.end = *keys_.next_key;
@@ -66,33 +66,33 @@ absl::Status PlanSession::Open(join::KeyInterval interval) {
   open.interval = std::move(interval);
   open.sum = keys_.sum;
   open.answering_side_begins = false;  // it need not make what will not be used
-  const size_t counters = join::CountersFor(plan_.local_keys, plan_.remote_keys);
+  const size_t counters = CountersFor(plan_.local_keys, plan_.remote_keys);
   if (counters != 0 && !keys_.candidates.empty()) {
-    open.estimator = join::EncodeEstimator(keys_.candidates, counters, salt);
+    open.estimator = EncodeEstimator(keys_.candidates, counters, salt);
   }
   messages_.push_back(Encode(open));
   return absl::OkStatus();
 }
 
-absl::Status PlanSession::On(const join::Facts& facts) {
-  if (facts.outcome == join::Facts::Outcome::kTooLarge) {
+absl::Status PlanSession::On(const Facts& facts) {
+  if (facts.outcome == Facts::Outcome::kTooLarge) {
     if (!interval_.Contains(facts.next_key) || ++attempt_ == kMostAttempts) {
       return absl::InvalidArgumentError("the server cut a range outside of it");
     }
     return Open({interval_.begin, facts.next_key});
   }
-  plan_.equal = facts.outcome == join::Facts::Outcome::kEqual;
+  plan_.range_is_equal = facts.outcome == Facts::Outcome::kEqual;
   plan_.range_local_keys = keys_.sum.count;
   plan_.range_remote_keys = facts.sum.count;
-  plan_.range_common_keys = plan_.equal ? keys_.sum.count : facts.common;
-  if (!plan_.equal) Price();
-  messages_.push_back(Encode(join::Goodbye()));
+  plan_.range_common_keys = plan_.range_is_equal ? keys_.sum.count : facts.common;
+  if (!plan_.range_is_equal) Price();
+  messages_.push_back(Encode(Goodbye()));
   done_ = true;
   return absl::OkStatus();
 }
 
 void PlanSession::Price() {
-  join::Standing standing;
+  Standing standing;
   standing.mine = static_cast<double>(plan_.range_local_keys);
   standing.theirs = static_cast<double>(plan_.range_remote_keys);
   standing.common = static_cast<double>(plan_.range_common_keys);
@@ -100,21 +100,21 @@ void PlanSession::Price() {
   // As in a join: the smaller side begins.
   const bool asking_side_begins = plan_.remote_keys > 2 * plan_.local_keys;
   if (!asking_side_begins) std::swap(standing.mine, standing.theirs);
-  join::PlannerOptions options;
+  PlannerOptions options;
   options.keys = {keys_.bits_per_key, keys_.sparse_bits_per_key,
                   static_cast<double>(plan_.range_local_keys)};
-  const join::TurnLimit limit{asking_side_begins,
-                              join::TurnsOf(options.most_round_trips, asking_side_begins)};
-  for (const join::Strategy strategy : join::kAllStrategies) {
+  const TurnLimit limit{asking_side_begins, TurnsOf(options.most_round_trips, asking_side_begins)};
+  for (const Strategy strategy : kAllStrategies) {
     options.strategy = strategy;
-    const join::Move move = CheapestMove(standing, limit, /*filters=*/0, options);
-    if (strategy == join::Strategy::kAuto) plan_.first_move = Words(move);
+    const Move move = CheapestMove(standing, limit, /*filters=*/0, options);
+    if (strategy == Strategy::kAuto) plan_.first_move = Words(move);
     plan_.strategies.push_back({std::string(NameOf(strategy)), move.bits});
   }
-  options.strategy = join::Strategy::kAuto;
+  options.strategy = Strategy::kAuto;
   plan_.keys_are_as_cheap = KeysAreAsCheap(standing, limit, options);
-  std::stable_sort(plan_.strategies.begin(), plan_.strategies.end(),
-                   [](const StrategyCost& a, const StrategyCost& b) { return a.bits < b.bits; });
+  std::stable_sort(
+      plan_.strategies.begin(), plan_.strategies.end(),
+      [](const JoinPlan::Strategy& a, const JoinPlan::Strategy& b) { return a.bits < b.bits; });
 }
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve::join

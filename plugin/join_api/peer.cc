@@ -1,0 +1,23 @@
+#include <rocksieve/join/peer.h>
+
+#include <utility>
+
+#include "join_api/status.h"
+#include "transport/address.h"
+#include "transport/token.h"
+
+namespace rocksieve::join {
+
+rocksdb::Status ReadTokens(const std::string& path, std::vector<std::string>* tokens) {
+  absl::StatusOr<std::vector<std::string>> read = ReadTokens(path);
+  if (read.ok()) *tokens = *std::move(read);
+  return ToRocksDb(read.status());
+}
+
+rocksdb::Status SplitAddresses(const std::string& list, std::vector<std::string>* addresses) {
+  absl::StatusOr<std::vector<std::string>> split = SplitAddresses(list);
+  if (split.ok()) *addresses = *std::move(split);
+  return ToRocksDb(split.status());
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,48 @@
+// Asks a server what the first range of a join looks like, and computes what each strategy would
+// cost there. Nothing is joined.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rocksieve/join/join.h>
+
+#include "join/messages.h"
+#include "join/range_keys.h"
+#include "join/rows/source.h"
+#include "join/session.h"
+
+namespace rocksieve::join {
+
+class PlanSession final : public Session {
+ public:
+  // `source` must outlive it.
+  PlanSession(Source* source, uint64_t salt, uint64_t keys_per_range);
+
+  absl::Status Receive(std::string_view message) override;
+  absl::StatusOr<std::string> Next() override;
+  bool always_hears() const override { return true; }
+  bool done() const override { return done_; }
+
+  // REQUIRES: done() without an error.
+  const JoinPlan& plan() const { return plan_; }
+
+ private:
+  absl::Status Open(KeyInterval interval);
+  absl::Status On(const Facts& facts);
+  void Price();
+
+  Source* const source_;
+  const uint64_t salt_;
+  const uint64_t keys_per_range_;
+  uint32_t attempt_ = 0;
+  KeyInterval interval_;
+  RangeKeys keys_;
+  std::vector<std::string> messages_;
+  JoinPlan plan_;
+  bool done_ = false;
+};
+
+}  // namespace rocksieve::join
