@@ -10,7 +10,7 @@
 #include <cstring>
 #include <random>
 
-#include "bloom/kernel.h"
+#include "lib/bloom/kernel.h"
 
 namespace {
 

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "format/bit_coder.h"
-#include "format/golomb.h"
-#include "hash/key_hash128.h"
-#include "sketch/difference_estimator.h"
-#include "sketch/pinsketch/field.h"
-#include "sketch/pinsketch/partitioned_pinsketch.h"
-#include "sketch/rateless_iblt.h"
-#include "sketch/set_sum.h"
+#include "lib/format/bit_coder.h"
+#include "lib/format/golomb.h"
+#include "lib/hash/key_hash128.h"
+#include "lib/sketch/difference_estimator.h"
+#include "lib/sketch/pinsketch/field.h"
+#include "lib/sketch/pinsketch/partitioned_pinsketch.h"
+#include "lib/sketch/rateless_iblt.h"
+#include "lib/sketch/set_sum.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -12,7 +12,7 @@
 #include <rocksieve/filter.h>
 #include <CLI/CLI.hpp>
 
-#include "ribbon/layout.h"
+#include "lib/ribbon/layout.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -12,12 +12,12 @@
 #include <map>
 #include <optional>
 
-#include "hash/key_hash128.h"
-#include "hostile_wire.h"
-#include "join/rows/counting_sink.h"
-#include "join/rows/row_batch.h"
-#include "memory_watch.h"
-#include "session_case.h"
+#include "fuzz/hostile_wire.h"
+#include "fuzz/memory_watch.h"
+#include "fuzz/session_case.h"
+#include "lib/hash/key_hash128.h"
+#include "lib/join/rows/counting_sink.h"
+#include "lib/join/rows/row_batch.h"
 
 namespace rocksieve::fuzz {
 namespace {

@@ -25,10 +25,10 @@
 #include <set>
 #include <tuple>
 
-#include "hostile_wire.h"
-#include "join/rows/sink.h"
-#include "memory_watch.h"
-#include "session_case.h"
+#include "fuzz/hostile_wire.h"
+#include "fuzz/memory_watch.h"
+#include "fuzz/session_case.h"
+#include "lib/join/rows/sink.h"
 
 namespace rocksieve::fuzz {
 namespace {

@@ -3,13 +3,13 @@
 //
 // Oracle: an expression's text is read as the same expression; a JSON scalar is that which another
 // parser finds; an escaped line gives back its row.
-#include "join/attribute/attribute.h"
+#include "lib/join/attribute/attribute.h"
 
 #include <nlohmann/json.hpp>
 
-#include "join/attribute/json_pointer.h"
-#include "join/text/tsv.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "lib/join/attribute/json_pointer.h"
+#include "lib/join/text/tsv.h"
 
 namespace rocksieve::join {
 namespace {

@@ -4,11 +4,11 @@
 // Oracle: it can be described and asked; what the join reads of it answers the same.
 #include <cmath>
 
-#include "database/filter_load.h"
-#include "database/filter_setting.h"
-#include "join/sst_filters.h"
-#include "tables/decoded_filter.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "plugin/database/filter_load.h"
+#include "plugin/database/filter_setting.h"
+#include "plugin/join/sst_filters.h"
+#include "plugin/tables/decoded_filter.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;

@@ -20,7 +20,7 @@
 #include <random>
 #include <vector>
 
-#include "target.h"
+#include "fuzz/target.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define ROCKSIEVE_ADDRESS_SANITIZER 1

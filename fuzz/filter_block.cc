@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "format/block.h"
-#include "format/coding.h"
-#include "hash/key_hash.h"
-#include "hash/mix.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "lib/format/block.h"
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve::fuzz {
 namespace {

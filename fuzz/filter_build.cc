@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "target.h"
+#include "fuzz/target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;

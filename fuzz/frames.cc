@@ -2,12 +2,12 @@
 //
 // Oracle: cut otherwise, the bytes are the same messages or the same error; what a writer makes of
 // the messages is read as these.
-#include "transport/frame.h"
+#include "lib/transport/frame.h"
 
 #include <optional>
 #include <vector>
 
-#include "target.h"
+#include "fuzz/target.h"
 
 namespace rocksieve::join {
 namespace {

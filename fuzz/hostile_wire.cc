@@ -1,12 +1,12 @@
-#include "hostile_wire.h"
+#include "fuzz/hostile_wire.h"
 
 #include <type_traits>
 #include <utility>
 #include <variant>
 
-#include "format/byte_io.h"
-#include "hash/key_hash.h"
-#include "join/matching/turn_parts.h"
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash.h"
+#include "lib/join/matching/turn_parts.h"
 
 namespace rocksieve::fuzz {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "join/messages.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "lib/join/session/messages.h"
 
 namespace rocksieve::fuzz {
 

@@ -7,14 +7,14 @@
 #include <span>
 #include <vector>
 
-#include "format/bit_coder.h"
-#include "format/golomb.h"
-#include "join/matching/hash_list.h"
-#include "join/rows/compression.h"
-#include "join/rows/key_list.h"
-#include "join/rows/packed_row.h"
-#include "join/rows/row_batch.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "lib/format/bit_coder.h"
+#include "lib/format/golomb.h"
+#include "lib/join/matching/hash_list.h"
+#include "lib/join/rows/compression.h"
+#include "lib/join/rows/key_list.h"
+#include "lib/join/rows/packed_row.h"
+#include "lib/join/rows/row_batch.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,9 +1,9 @@
 // RocksDB's info log, as doctor reads it.
-#include "doctor/log_file.h"
+#include "tools/doctor/log_file.h"
 
 #include <sstream>
 
-#include "target.h"
+#include "fuzz/target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;

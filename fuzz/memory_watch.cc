@@ -1,4 +1,4 @@
-#include "memory_watch.h"
+#include "fuzz/memory_watch.h"
 
 #include <atomic>
 #include <cstdint>

@@ -2,11 +2,11 @@
 // right, so that changed fields get in.
 //
 // Oracle: what is decoded is encoded to bytes that decode to the same again.
-#include "join/messages.h"
+#include "lib/join/session/messages.h"
 
-#include "format/byte_io.h"
-#include "hash/key_hash.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;

@@ -1,8 +1,8 @@
 // An OPTIONS file and its words for filter policies, as doctor and the other commands read them.
-#include "database/options_file.h"
+#include "plugin/database/options_file.h"
 
-#include "doctor/facts.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "tools/doctor/facts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;

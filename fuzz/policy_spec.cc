@@ -4,9 +4,9 @@
 // a reason; no exception.
 #include <rocksdb/filter_policy.h>
 
-#include "policy_spec.h"
-#include "target.h"
-#include "whatif/contender.h"
+#include "fuzz/target.h"
+#include "tools/command/policy_spec.h"
+#include "tools/whatif/contender.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;

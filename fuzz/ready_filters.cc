@@ -5,9 +5,9 @@
 // limit; a sweep denies no key that lies in no filter's reach but those that a filter denies.
 #include <vector>
 
-#include "join/ready/ready_filter_set.h"
-#include "join/ready/ready_filter_stream.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "lib/join/ready/ready_filter_set.h"
+#include "lib/join/ready/ready_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {

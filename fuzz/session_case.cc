@@ -1,4 +1,4 @@
-#include "session_case.h"
+#include "fuzz/session_case.h"
 
 #include <rocksieve/filter.h>
 

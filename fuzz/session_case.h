@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "join/answering_side.h"
-#include "join/asking_side.h"
-#include "join/memory_account.h"
-#include "join/rows/memory_source.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
 
 namespace rocksieve::fuzz {
 

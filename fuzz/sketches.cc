@@ -8,16 +8,16 @@
 #include <numeric>
 #include <vector>
 
-#include "hash/mix.h"
-#include "memory_watch.h"
-#include "sketch/difference_estimator.h"
-#include "sketch/iblt.h"
-#include "sketch/kmv.h"
-#include "sketch/pinsketch/field.h"
-#include "sketch/pinsketch/partitioned_pinsketch.h"
-#include "sketch/rateless_iblt.h"
-#include "sketch/set_sum.h"
-#include "target.h"
+#include "fuzz/memory_watch.h"
+#include "fuzz/target.h"
+#include "lib/hash/mix.h"
+#include "lib/sketch/difference_estimator.h"
+#include "lib/sketch/iblt.h"
+#include "lib/sketch/kmv.h"
+#include "lib/sketch/pinsketch/field.h"
+#include "lib/sketch/pinsketch/partitioned_pinsketch.h"
+#include "lib/sketch/rateless_iblt.h"
+#include "lib/sketch/set_sum.h"
 
 namespace rocksieve {
 namespace {

@@ -4,8 +4,8 @@
 // refused says why.
 #include <rocksieve/filter_spec.h>
 
-#include "budget/auto_spec.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "lib/budget/auto_spec.h"
 
 namespace rocksieve::fuzz {
 namespace {

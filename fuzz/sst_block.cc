@@ -1,10 +1,10 @@
 // A block of an SST file without its file: entries, an index of places, properties.
 //
 // Oracle: entries lie in the block, and what the two readers of an index say of keys is the same.
-#include "tables/sst_block.h"
+#include "plugin/tables/sst_block.h"
 
-#include "tables/table_properties.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "plugin/tables/table_properties.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;

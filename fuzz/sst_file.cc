@@ -7,12 +7,12 @@
 
 #include <rocksdb/env.h>
 
-#include "database/file_filter.h"
-#include "format/coding.h"
-#include "memory_watch.h"
-#include "tables/sst_block.h"
-#include "tables/table_file.h"
-#include "target.h"
+#include "fuzz/memory_watch.h"
+#include "fuzz/target.h"
+#include "lib/format/coding.h"
+#include "plugin/database/file_filter.h"
+#include "plugin/tables/sst_block.h"
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve::fuzz {
 namespace {

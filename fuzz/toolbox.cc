@@ -19,8 +19,8 @@
 #include <rocksieve/estimate/top_k.h>
 #include <rocksieve/routing/filter_tree_node.h>
 
-#include "dynamic/frame.h"
-#include "target.h"
+#include "fuzz/target.h"
+#include "lib/dynamic/frame.h"
 
 namespace rocksieve {
 namespace {

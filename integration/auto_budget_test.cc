@@ -1,7 +1,7 @@
 // The budget of rocksieve.auto is kept: in the end, and at any time.
 #include <rocksdb/convenience.h>
 
-#include "tree.h"
+#include "integration/tree.h"
 
 namespace rocksieve {
 namespace {

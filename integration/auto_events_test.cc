@@ -5,7 +5,7 @@
 #include <rocksdb/comparator.h>
 #include <rocksdb/slice_transform.h>
 
-#include "tree.h"
+#include "integration/tree.h"
 
 namespace rocksieve {
 namespace {

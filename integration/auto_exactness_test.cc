@@ -1,7 +1,7 @@
 // No key is lost, whatever rocksieve.auto decides.
 #include <rocksdb/slice_transform.h>
 
-#include "tree.h"
+#include "integration/tree.h"
 
 namespace rocksieve {
 namespace {

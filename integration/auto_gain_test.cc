@@ -1,6 +1,6 @@
 // rocksieve.auto reads less than uniform filters of the same memory, on a small tree. The table of
 // gains is ./run bench auto.
-#include "tree.h"
+#include "integration/tree.h"
 
 namespace rocksieve {
 namespace {

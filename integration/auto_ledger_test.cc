@@ -1,8 +1,8 @@
 // The ledger of live files and the history, fed by hand, and the listener's memory.
-#include "auto/database_ledger.h"
-#include "auto/history.h"
-#include "auto/listener.h"
-#include "tree.h"
+#include "integration/tree.h"
+#include "plugin/auto/database_ledger.h"
+#include "plugin/auto/history.h"
+#include "plugin/auto/listener.h"
 
 namespace rocksieve {
 namespace {

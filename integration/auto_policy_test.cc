@@ -6,7 +6,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/sst_file_writer.h>
 
-#include "tree.h"
+#include "integration/tree.h"
 
 namespace rocksieve {
 namespace {

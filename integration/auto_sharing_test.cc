@@ -2,7 +2,7 @@
 #include <mutex>
 #include <thread>
 
-#include "tree.h"
+#include "integration/tree.h"
 
 namespace rocksieve {
 namespace {

@@ -1,5 +1,5 @@
 // Column families with filters of different kinds in one database.
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 namespace {

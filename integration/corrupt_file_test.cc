@@ -5,7 +5,7 @@
 // taken, or in files without checksums.
 #include <algorithm>
 
-#include "sst_file.h"
+#include "integration/sst_file.h"
 
 namespace rocksieve {
 namespace {

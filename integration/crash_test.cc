@@ -13,7 +13,7 @@
 
 #include <rocksdb/write_batch.h>
 
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 namespace {

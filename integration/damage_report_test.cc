@@ -3,8 +3,8 @@
 #include <mutex>
 #include <thread>
 
-#include "rocksdb_abi.h"
-#include "sst_file.h"
+#include "integration/sst_file.h"
+#include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
 namespace {

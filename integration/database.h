@@ -25,7 +25,7 @@
 #include <rocksieve/filter_policy.h>
 #include <unistd.h>
 
-#include "unsynced_env.h"
+#include "integration/unsynced_env.h"
 
 namespace rocksieve {
 

@@ -9,9 +9,9 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/sst_file_writer.h>
 
-#include "command.h"
-#include "database.h"
-#include "grown_tree.h"
+#include "integration/command.h"
+#include "integration/database.h"
+#include "integration/grown_tree.h"
 
 namespace rocksieve {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <rocksieve/filter.h>
 
-#include "database.h"
-#include "sst_file.h"
+#include "integration/database.h"
+#include "integration/sst_file.h"
 
 namespace rocksieve {
 namespace {

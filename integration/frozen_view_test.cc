@@ -11,10 +11,10 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/merge_operator.h>
 
-#include "busy_owner.h"
-#include "database.h"
-#include "database/frozen_view.h"
-#include "join/rocksdb_source.h"
+#include "integration/busy_owner.h"
+#include "integration/database.h"
+#include "plugin/database/frozen_view.h"
+#include "plugin/join/rocksdb_source.h"
 
 namespace rocksieve {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 

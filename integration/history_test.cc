@@ -4,7 +4,7 @@
 
 #include <rocksdb/merge_operator.h>
 
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 namespace {

@@ -6,9 +6,9 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksieve/filter.h>
 
-#include "command.h"
-#include "database.h"
-#include "sst_file.h"
+#include "integration/command.h"
+#include "integration/database.h"
+#include "integration/sst_file.h"
 
 namespace rocksieve {
 namespace {

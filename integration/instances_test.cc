@@ -3,7 +3,7 @@
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
 
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 namespace {

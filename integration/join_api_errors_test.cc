@@ -1,7 +1,7 @@
 // Joins by the public API that end early, and what they say.
 #include <string>
 
-#include "join_api.h"
+#include "integration/join_api.h"
 
 namespace rocksieve::join {
 namespace {

@@ -13,7 +13,7 @@
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
 
-#include "join_api.h"
+#include "integration/join_api.h"
 
 namespace rocksieve::join {
 namespace {

@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 #include <rocksdb/convenience.h>
 
-#include "database/frozen_view.h"
-#include "join/ready/ready_filter_set.h"
-#include "join/sst_filters.h"
-#include "join_support.h"
-#include "tables/table_file.h"
+#include "integration/join_support.h"
+#include "lib/join/ready/ready_filter_set.h"
+#include "plugin/database/frozen_view.h"
+#include "plugin/join/sst_filters.h"
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve::join {
 namespace {

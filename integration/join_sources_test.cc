@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 #include <rocksdb/convenience.h>
 
-#include "join/attribute/attribute_source.h"
-#include "join/rocksdb_source.h"
-#include "join/rows/unpacking_sink.h"
-#include "join_support.h"
+#include "integration/join_support.h"
+#include "lib/join/attribute/attribute_source.h"
+#include "lib/join/rows/unpacking_sink.h"
+#include "plugin/join/rocksdb_source.h"
 
 namespace rocksieve::join {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "join/rocksdb_source.h"
-#include "join/sst_sink.h"
-#include "join/sst_source.h"
-#include "join_support.h"
+#include "integration/join_support.h"
+#include "plugin/join/rocksdb_source.h"
+#include "plugin/join/sst_sink.h"
+#include "plugin/join/sst_source.h"
 
 namespace rocksieve::join {
 namespace {

@@ -13,10 +13,10 @@
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/slice_transform.h>
 
-#include "database.h"
-#include "join/answering_side.h"
-#include "join/asking_side.h"
-#include "join/rocksdb_source.h"
+#include "integration/database.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
+#include "plugin/join/rocksdb_source.h"
 
 namespace rocksieve::join {
 

@@ -10,10 +10,10 @@
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/slice_transform.h>
 
-#include "busy_owner.h"
-#include "command.h"
-#include "database.h"
-#include "grown_tree.h"
+#include "integration/busy_owner.h"
+#include "integration/command.h"
+#include "integration/database.h"
+#include "integration/grown_tree.h"
 
 namespace rocksieve {
 namespace {

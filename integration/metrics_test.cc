@@ -10,9 +10,9 @@
 #include <rocksdb/sst_file_writer.h>
 #include <rocksieve/metrics.h>
 
-#include "exposition.h"
-#include "rocksdb_abi.h"
-#include "sst_file.h"
+#include "integration/exposition.h"
+#include "integration/sst_file.h"
+#include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
 namespace {

@@ -6,8 +6,8 @@
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/utilities/options_util.h>
 
-#include "mistakes.h"
-#include "sst_file.h"
+#include "integration/mistakes.h"
+#include "integration/sst_file.h"
 
 namespace rocksieve {
 namespace {

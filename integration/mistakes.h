@@ -1,7 +1,7 @@
 // Specs that cannot be honoured, and what the error about each must say.
 #pragma once
 
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 

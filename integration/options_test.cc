@@ -6,7 +6,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/utilities/options_util.h>
 
-#include "sst_file.h"
+#include "integration/sst_file.h"
 
 namespace rocksieve {
 namespace {

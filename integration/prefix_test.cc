@@ -3,7 +3,7 @@
 
 #include <rocksdb/slice_transform.h>
 
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 namespace {

@@ -15,7 +15,7 @@
 
 #include <rocksdb/env.h>
 
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 

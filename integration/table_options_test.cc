@@ -1,7 +1,7 @@
 // RocksDB's other options that meet with filters.
 #include <rocksdb/filter_policy.h>
 
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 namespace {

@@ -2,8 +2,8 @@
 #include <atomic>
 #include <thread>
 
-#include "database.h"
-#include "rocksdb_abi.h"
+#include "integration/database.h"
+#include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
 namespace {

@@ -11,7 +11,7 @@
 #include <rocksdb/listener.h>
 #include <rocksieve/listener.h>
 
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 

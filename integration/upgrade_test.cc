@@ -1,7 +1,7 @@
 // Safe to install and safe to remove: databases that pass between RocksDB's own filters and ours.
 #include <rocksdb/filter_policy.h>
 
-#include "database.h"
+#include "integration/database.h"
 
 namespace rocksieve {
 namespace {

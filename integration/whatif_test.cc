@@ -10,10 +10,10 @@
 #include <rocksdb/slice_transform.h>
 #include <rocksieve/listener.h>
 
-#include "command.h"
-#include "database.h"
-#include "grown_tree.h"
-#include "tree.h"
+#include "integration/command.h"
+#include "integration/database.h"
+#include "integration/grown_tree.h"
+#include "integration/tree.h"
 
 namespace rocksieve {
 namespace {

@@ -1,4 +1,4 @@
-#include "bits_builder.h"
+#include "plugin/bits_builder.h"
 
 #include <malloc.h>
 
@@ -8,7 +8,7 @@
 
 #include <rocksdb/table.h>
 
-#include "filter/family.h"
+#include "lib/filter/family.h"
 
 namespace rocksieve {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <rocksieve/filter.h>
 
-#include "counters.h"
-#include "rocksdb_abi.h"
-#include "spec_decider.h"
+#include "plugin/auto/spec_decider.h"
+#include "plugin/counters.h"
+#include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
 

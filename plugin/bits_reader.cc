@@ -1,9 +1,9 @@
-#include "bits_reader.h"
+#include "plugin/bits_reader.h"
 
 #include <algorithm>
 #include <array>
 
-#include "hash/key_hash.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "rocksdb_abi.h"
+#include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
 

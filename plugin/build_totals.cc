@@ -1,4 +1,4 @@
-#include "build_totals.h"
+#include "plugin/build_totals.h"
 
 namespace rocksieve {
 

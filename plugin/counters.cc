@@ -1,4 +1,4 @@
-#include "counters.h"
+#include "plugin/counters.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -12,7 +12,7 @@
 #include <rocksieve/filter.h>
 #include <rocksieve/filter_policy.h>
 
-#include "build_totals.h"
+#include "plugin/build_totals.h"
 
 namespace rocksieve {
 

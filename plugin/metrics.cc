@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "prometheus.h"
+#include "plugin/prometheus.h"
 
 namespace rocksieve {
 namespace {

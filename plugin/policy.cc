@@ -1,12 +1,12 @@
-#include "policy.h"
+#include "plugin/policy.h"
 
 #include <utility>
 
 #include <rocksdb/convenience.h>
 #include <rocksieve/filter.h>
 
-#include "bits_builder.h"
-#include "bits_reader.h"
+#include "plugin/bits_builder.h"
+#include "plugin/bits_reader.h"
 
 namespace rocksieve {
 namespace {

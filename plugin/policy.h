@@ -11,9 +11,9 @@
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/filter_spec.h>
 
-#include "auto/auto_builders.h"
-#include "counters.h"
-#include "rocksdb_abi.h"
+#include "plugin/auto/auto_builders.h"
+#include "plugin/counters.h"
+#include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
 

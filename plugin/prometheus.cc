@@ -1,4 +1,4 @@
-#include "prometheus.h"
+#include "plugin/prometheus.h"
 
 #include <charconv>
 

@@ -11,9 +11,9 @@
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/listener.h>
 
-#include "auto/listener.h"
-#include "policy.h"
-#include "rocksdb_version.h"
+#include "plugin/auto/listener.h"
+#include "plugin/policy.h"
+#include "plugin/rocksdb_version.h"
 
 namespace rocksieve {
 namespace {

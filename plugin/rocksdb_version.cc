@@ -1,4 +1,4 @@
-#include "rocksdb_version.h"
+#include "plugin/rocksdb_version.h"
 
 #include <rocksdb/version.h>
 

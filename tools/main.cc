@@ -6,21 +6,10 @@
 #include <rocksdb/version.h>
 #include <CLI/CLI.hpp>
 
-#include "demo/command.h"
-#include "doctor/command.h"
-#include "exit_code.h"
-#include "explain/command.h"
-#include "help/command.h"
-#include "inspect/command.h"
-#include "last_resort.h"
-#include "load/command.h"
-#include "subcommand.h"
-#include "whatif/command.h"
-#ifdef ROCKSIEVE_JOIN
-#include "join/certs_command.h"
-#include "join/join_command.h"
-#include "join/serve_command.h"
-#endif
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/last_resort.h"
+#include "tools/command/subcommand.h"
 
 namespace rocksieve::tools {
 namespace {

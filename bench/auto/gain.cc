@@ -1,4 +1,4 @@
-#include "auto/gain.h"
+#include "bench/auto/gain.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 #include <rocksieve/filter_policy.h>
 
-#include "budget/auto_spec.h"
-#include "budget/builtin_model.h"
+#include "lib/budget/auto_spec.h"
+#include "lib/budget/builtin_model.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "auto/lookups.h"
-#include "auto/shape.h"
+#include "bench/auto/lookups.h"
+#include "bench/auto/shape.h"
 
 namespace rocksieve::bench {
 

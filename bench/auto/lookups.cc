@@ -1,4 +1,4 @@
-#include "auto/lookups.h"
+#include "bench/auto/lookups.h"
 
 #include <algorithm>
 #include <chrono>

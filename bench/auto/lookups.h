@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "auto/tree.h"
+#include "bench/auto/tree.h"
 
 namespace rocksieve::bench {
 

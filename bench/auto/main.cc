@@ -11,7 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "auto/report.h"
+#include "bench/auto/report.h"
 #include "support/interrupt.h"
 #include "support/progress.h"
 #include "support/work_dir.h"

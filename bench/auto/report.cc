@@ -1,4 +1,4 @@
-#include "auto/report.h"
+#include "bench/auto/report.h"
 
 #include "support/text.h"
 

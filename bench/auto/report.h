@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "auto/gain.h"
+#include "bench/auto/gain.h"
 
 namespace rocksieve::bench {
 

@@ -1,4 +1,4 @@
-#include "auto/shape.h"
+#include "bench/auto/shape.h"
 
 namespace rocksieve::bench {
 

@@ -1,4 +1,4 @@
-#include "auto/tree.h"
+#include "bench/auto/tree.h"
 
 #include <chrono>
 #include <cstdio>
@@ -11,7 +11,7 @@
 #include <rocksdb/table_properties.h>
 #include <rocksieve/listener.h>
 
-#include "unsynced_env.h"
+#include "integration/unsynced_env.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 
-#include "auto/shape.h"
+#include "bench/auto/shape.h"
 
 namespace rocksieve::bench {
 

@@ -1,4 +1,4 @@
-#include "compare/allocations.h"
+#include "bench/compare/allocations.h"
 
 #include <malloc.h>
 

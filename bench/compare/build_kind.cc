@@ -1,4 +1,4 @@
-#include "compare/build_kind.h"
+#include "bench/compare/build_kind.h"
 
 namespace rocksieve::bench {
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "compare/allocations.h"
-#include "compare/clock.h"
-#include "compare/machine.h"
-#include "compare/samples.h"
-#include "compare/tables.h"
+#include "bench/compare/allocations.h"
+#include "bench/compare/clock.h"
+#include "bench/compare/machine.h"
+#include "bench/compare/samples.h"
+#include "bench/compare/tables.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -1,10 +1,10 @@
 // Batches against single queries when the filter is not in the caches of the core.
 #include <array>
 
-#include "compare/clock.h"
-#include "compare/machine.h"
-#include "compare/query_times.h"
-#include "compare/samples.h"
+#include "bench/compare/clock.h"
+#include "bench/compare/machine.h"
+#include "bench/compare/query_times.h"
+#include "bench/compare/samples.h"
 
 namespace rocksieve::bench {
 namespace {

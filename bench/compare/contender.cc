@@ -1,4 +1,4 @@
-#include "compare/contender.h"
+#include "bench/compare/contender.h"
 
 #include <rocksieve/filter.h>
 #include <rocksieve/filter_policy.h>
@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "budget/builtin_model.h"
-#include "compare/hash_only.h"
+#include "bench/compare/hash_only.h"
+#include "lib/budget/builtin_model.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/keys.h"
-#include "rocksdb_abi.h"
+#include "bench/compare/keys.h"
+#include "plugin/rocksdb_abi.h"
 
 namespace rocksieve::bench {
 

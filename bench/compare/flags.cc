@@ -1,4 +1,4 @@
-#include "compare/flags.h"
+#include "bench/compare/flags.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

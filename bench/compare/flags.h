@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/settings.h"
+#include "bench/compare/settings.h"
 
 namespace rocksieve::bench {
 

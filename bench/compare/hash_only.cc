@@ -1,7 +1,7 @@
-#include "compare/hash_only.h"
+#include "bench/compare/hash_only.h"
 
-#include "hash/key_hash.h"
-#include "rocksdb_abi.h"
+#include "lib/hash/key_hash.h"
+#include "plugin/rocksdb_abi.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -11,9 +11,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "compare/machine.h"
-#include "compare/tables.h"
-#include "cpu/isa.h"
+#include "bench/compare/machine.h"
+#include "bench/compare/tables.h"
+#include "lib/cpu/isa.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "compare/keys.h"
+#include "bench/compare/keys.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "compare/machine.h"
+#include "bench/compare/machine.h"
 
 #include <dlfcn.h>
 #include <rocksdb/version.h>
@@ -10,9 +10,9 @@
 #include <fstream>
 #include <thread>
 
+#include "lib/cpu/isa.h"
 #include "support/processor.h"
 #include "support/table.h"
-#include "cpu/isa.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -6,11 +6,11 @@
 #include <fstream>
 #include <iostream>
 
-#include "compare/build_kind.h"
-#include "compare/exit_code.h"
-#include "compare/flags.h"
-#include "compare/machine.h"
-#include "compare/tables.h"
+#include "bench/compare/build_kind.h"
+#include "bench/compare/exit_code.h"
+#include "bench/compare/flags.h"
+#include "bench/compare/machine.h"
+#include "bench/compare/tables.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "compare/observed_rate.h"
+#include "bench/compare/observed_rate.h"
 
 #include <algorithm>
 #include <cmath>

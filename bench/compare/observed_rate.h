@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "compare/contender.h"
+#include "bench/compare/contender.h"
 #include "support/table.h"
 
 namespace rocksieve::bench {

@@ -1,5 +1,5 @@
 // The tables of query times, filters in the caches.
-#include "compare/query_times.h"
+#include "bench/compare/query_times.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -1,11 +1,11 @@
-#include "compare/query_times.h"
+#include "bench/compare/query_times.h"
 
 #include <algorithm>
 #include <array>
 
-#include "compare/clock.h"
-#include "compare/machine.h"
-#include "compare/samples.h"
+#include "bench/compare/clock.h"
+#include "bench/compare/machine.h"
+#include "bench/compare/samples.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -123,7 +123,7 @@ nlohmann::json TimeQueries(const std::vector<Lineup>& lineups, const KeySet& key
   QueryTimer timer(keys, run->settings.queries_per_sample);
   for (int round = 0; round < run->settings.query_rounds; round++) {
     run->progress.Begin("queries: " + KeysHeading(keys.count()) + ", round " +
-                      std::to_string(round + 1));
+                        std::to_string(round + 1));
     for (TimedFilter& timed : filters) TimeRound(round, &timer, &timed);
   }
 

@@ -1,7 +1,7 @@
 // Times of queries to filters that are asked in turns.
 #pragma once
 
-#include "compare/tables.h"
+#include "bench/compare/tables.h"
 
 namespace rocksieve::bench {
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "compare/tables.h"
+#include "bench/compare/tables.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {

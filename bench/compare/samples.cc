@@ -1,4 +1,4 @@
-#include "compare/samples.h"
+#include "bench/compare/samples.h"
 
 #include <algorithm>
 

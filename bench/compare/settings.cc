@@ -1,4 +1,4 @@
-#include "compare/settings.h"
+#include "bench/compare/settings.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/observed_rate.h"
+#include "bench/compare/observed_rate.h"
 
 namespace rocksieve::bench {
 

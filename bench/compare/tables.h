@@ -1,9 +1,9 @@
 // The measurements, one table and one source file each.
 #pragma once
 
+#include "bench/compare/settings.h"
 #include "support/progress.h"
 #include "support/table.h"
-#include "compare/settings.h"
 
 namespace rocksieve::bench {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
-#include "compare/machine.h"
-#include "compare/tables.h"
-#include "cpu/isa.h"
+#include "bench/compare/machine.h"
+#include "bench/compare/tables.h"
+#include "lib/cpu/isa.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {

@@ -1,15 +1,14 @@
 #include <cmath>
 
-#include "join/figures.h"
-#include "join/rows_as_series.h"
-#include "support/text.h"
+#include "bench/join/figures.h"
+#include "bench/join/rows_as_series.h"
 #include "support/chart.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {
 
-ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field,
-                            bool dashed) {
+ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field, bool dashed) {
   const auto power_of_ten = [](const nlohmann::json& row) {
     return std::log10(row["differences"].get<double>());
   };
@@ -22,8 +21,8 @@ std::string DifferencePicture(const Table& differences) {
   const auto keys = differences.rows.at(0)["keys_per_side"].get<uint64_t>();
   Chart chart;
   chart.title = "Bytes per difference between replicas";
-  chart.subtitle = "replicas of " + Thousands(keys) +
-                   " random keys of 16 bytes, exact result, rows apart";
+  chart.subtitle =
+      "replicas of " + Thousands(keys) + " random keys of 16 bytes, exact result, rows apart";
   chart.x_label = "keys that only one of them has";
   chart.y_label = "bytes on the wire per difference";
   for (const nlohmann::json& row : differences.rows) {

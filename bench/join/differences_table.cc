@@ -1,7 +1,7 @@
 // Bytes per difference between replicas.
 #include <vector>
 
-#include "join/measured_runs.h"
+#include "bench/join/measured_runs.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/join/matching/strategy.h"
 #include "support/table.h"
-#include "join/matching/strategy.h"
 
 namespace rocksieve::bench {
 

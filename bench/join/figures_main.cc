@@ -10,7 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "join/figures.h"
+#include "bench/join/figures.h"
 #include "support/progress.h"
 
 namespace rocksieve::bench {

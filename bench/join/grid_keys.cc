@@ -1,4 +1,4 @@
-#include "join/grid_keys.h"
+#include "bench/join/grid_keys.h"
 
 #include <algorithm>
 #include <cstdio>

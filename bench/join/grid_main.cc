@@ -10,7 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "join/grid_run.h"
+#include "bench/join/grid_run.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -1,13 +1,13 @@
-#include "join/grid_run.h"
+#include "bench/join/grid_run.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <absl/status/status.h>
 
-#include "join/answering_side.h"
-#include "join/asking_side.h"
-#include "join/rows/memory_source.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
 
 namespace rocksieve::bench {
 namespace {

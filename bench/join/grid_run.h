@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "join/grid_keys.h"
-#include "join/matching/strategy.h"
+#include "bench/join/grid_keys.h"
+#include "lib/join/matching/strategy.h"
 
 namespace rocksieve::bench {
 

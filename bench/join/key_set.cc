@@ -1,4 +1,4 @@
-#include "join/key_set.h"
+#include "bench/join/key_set.h"
 
 #include <algorithm>
 #include <cstring>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "join/rows/source.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::bench {
 

@@ -1,4 +1,4 @@
-#include "join/measured_runs.h"
+#include "bench/join/measured_runs.h"
 
 #include <algorithm>
 #include <vector>
@@ -21,8 +21,7 @@ double WorstOf(const std::vector<double>& values) {
 }  // namespace
 
 std::string NameOf(const Circumstances& circumstances) {
-  return Thousands(circumstances.asking) + " x " +
-         Thousands(circumstances.answering) + " keys";
+  return Thousands(circumstances.asking) + " x " + Thousands(circumstances.answering) + " keys";
 }
 
 Runs MeasureRuns(const Circumstances& circumstances, FigureRun* run) {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "join/figures.h"
-#include "join/session_run.h"
+#include "bench/join/figures.h"
+#include "bench/join/session_run.h"
 
 namespace rocksieve::bench {
 

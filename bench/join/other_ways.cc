@@ -1,10 +1,10 @@
-#include "join/other_ways.h"
+#include "bench/join/other_ways.h"
 
 #include <string>
 #include <vector>
 
-#include "hash/key_hash128.h"
-#include "join/rows/key_list.h"
+#include "lib/hash/key_hash128.h"
+#include "lib/join/rows/key_list.h"
 
 namespace rocksieve::bench {
 namespace {

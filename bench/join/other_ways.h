@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "join/key_set.h"
+#include "bench/join/key_set.h"
 
 namespace rocksieve::bench {
 

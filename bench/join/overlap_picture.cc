@@ -1,13 +1,12 @@
-#include "join/figures.h"
-#include "join/rows_as_series.h"
-#include "support/text.h"
+#include "bench/join/figures.h"
+#include "bench/join/rows_as_series.h"
 #include "support/chart.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {
 
-ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field,
-                            bool dashed) {
+ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field, bool dashed) {
   const auto overlap = [](const nlohmann::json& row) {
     return row["overlap_percent"].get<double>();
   };

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <vector>
 
-#include "join/measured_runs.h"
-#include "join/other_ways.h"
+#include "bench/join/measured_runs.h"
+#include "bench/join/other_ways.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {

@@ -1,14 +1,14 @@
-#include "join/session_run.h"
+#include "bench/join/session_run.h"
 
 #include <algorithm>
 #include <ctime>
 #include <deque>
 #include <memory>
 
-#include "format/byte_io.h"
-#include "join/answering_side.h"
-#include "join/asking_side.h"
-#include "transport/frame.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
+#include "lib/transport/frame.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "join/asking_side.h"
-#include "join/key_set.h"
-#include "join/matching/strategy.h"
-#include "join/statistics.h"
+#include "bench/join/key_set.h"
+#include "lib/join/matching/strategy.h"
+#include "lib/join/session/asking_side.h"
+#include "lib/join/session/statistics.h"
 
 namespace rocksieve::bench {
 

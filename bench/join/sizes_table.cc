@@ -1,7 +1,7 @@
 // Bytes and time against size.
 #include <vector>
 
-#include "join/measured_runs.h"
+#include "bench/join/measured_runs.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {

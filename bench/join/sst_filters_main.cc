@@ -17,11 +17,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "join/answering_side.h"
-#include "join/asking_side.h"
-#include "join/messages.h"
-#include "join/rocksdb_source.h"
-#include "join/sst_filters.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
+#include "lib/join/session/messages.h"
+#include "plugin/join/rocksdb_source.h"
+#include "plugin/join/sst_filters.h"
 #include "support/work_dir.h"
 
 namespace rocksieve::join {

@@ -1,8 +1,8 @@
 // A few keys against many.
 #include <algorithm>
 
-#include "join/measured_runs.h"
-#include "join/other_ways.h"
+#include "bench/join/measured_runs.h"
+#include "bench/join/other_ways.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {

@@ -2,7 +2,7 @@
 // single-header form.
 #include <binaryfusefilter.h>
 
-#include "rivals/rivals.h"
+#include "bench/rivals/rivals.h"
 
 namespace rocksieve::bench {
 namespace {

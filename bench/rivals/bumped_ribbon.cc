@@ -3,7 +3,7 @@
 #include <ribbon.hpp>
 #include <tlx/logger/core.hpp>
 
-#include "rivals/rivals.h"
+#include "bench/rivals/rivals.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "rivals/rivals.h"
+#include "bench/rivals/rivals.h"
 
 namespace rocksieve::bench {
 namespace {

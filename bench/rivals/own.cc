@@ -1,7 +1,7 @@
 #include <rocksieve/filter.h>
 
-#include "filter/family.h"
-#include "rivals/rivals.h"
+#include "bench/rivals/rivals.h"
+#include "lib/filter/family.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -22,8 +22,8 @@
 
 #include <rocksieve/filter.h>
 
-#include "../transport/transport.h"
-#include "lru_cache.h"
+#include "examples/cache_digests/lru_cache.h"
+#include "examples/transport/transport.h"
 
 namespace {
 

@@ -29,7 +29,7 @@
 
 #include <rocksieve/routing/filter_tree_node.h>
 
-#include "../transport/transport.h"
+#include "examples/transport/transport.h"
 
 namespace {
 

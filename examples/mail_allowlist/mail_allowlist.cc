@@ -19,7 +19,7 @@
 
 #include <rocksieve/dynamic/bloom_filter.h>
 
-#include "../transport/transport.h"
+#include "examples/transport/transport.h"
 
 namespace {
 

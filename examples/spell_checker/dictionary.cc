@@ -1,4 +1,4 @@
-#include "dictionary.h"
+#include "examples/spell_checker/dictionary.h"
 
 #include <algorithm>
 #include <cwctype>
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "letters.h"
+#include "examples/spell_checker/letters.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "letters.h"
+#include "examples/spell_checker/letters.h"
 
 #include <climits>
 #include <cwchar>

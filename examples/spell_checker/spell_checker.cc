@@ -16,8 +16,8 @@
 #include <string>
 #include <unordered_set>
 
-#include "dictionary.h"
-#include "letters.h"
+#include "examples/spell_checker/dictionary.h"
+#include "examples/spell_checker/letters.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "transport.h"
+#include "examples/transport/transport.h"
 
 #include <netdb.h>
 #include <poll.h>

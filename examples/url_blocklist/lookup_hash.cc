@@ -1,4 +1,4 @@
-#include "lookup_hash.h"
+#include "examples/url_blocklist/lookup_hash.h"
 
 #include <openssl/evp.h>
 

@@ -15,8 +15,8 @@
 
 #include <rocksieve/filter.h>
 
-#include "../transport/transport.h"
-#include "lookup_hash.h"
+#include "examples/transport/transport.h"
+#include "examples/url_blocklist/lookup_hash.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "frame/confidence.h"
+#include "experiments/frame/confidence.h"
 
 #include <cmath>
 

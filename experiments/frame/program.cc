@@ -1,4 +1,4 @@
-#include "frame/program.h"
+#include "experiments/frame/program.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,10 +1,10 @@
-#include "frame/word_list.h"
+#include "experiments/frame/word_list.h"
 
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
 
-#include "hash/key_hash.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve::experiments {
 namespace {

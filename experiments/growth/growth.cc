@@ -1,4 +1,4 @@
-#include "growth/growth.h"
+#include "experiments/growth/growth.h"
 
 #include <cmath>
 #include <set>
@@ -6,9 +6,9 @@
 #include <rocksieve/dynamic/bloom_math.h>
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 
-#include "hash/mix.h"
-#include "support/text.h"
+#include "lib/hash/mix.h"
 #include "support/chart.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
@@ -77,9 +77,9 @@ Picture MemoryPicture(const std::vector<ChartPoint>& scalable,
   chart.linear_y = true;
   chart.x_max = kDecades;
   for (int decade = 0; decade <= kDecades; decade++) {
-    chart.ticks.push_back(
-        {static_cast<double>(decade),
-         Thousands(static_cast<uint64_t>(kFirstGuess * std::pow(10, decade))), ""});
+    chart.ticks.push_back({static_cast<double>(decade),
+                           Thousands(static_cast<uint64_t>(kFirstGuess * std::pow(10, decade))),
+                           ""});
   }
   chart.series = {{"scalable", scalable, false}, {"oracle", oracle, true}};
   return {"growth_memory", SvgDrawing(chart)};

@@ -3,7 +3,7 @@
 // "Scalable Bloom filters", 2007.
 #pragma once
 
-#include "frame/experiment.h"
+#include "experiments/frame/experiment.h"
 
 namespace rocksieve::experiments {
 

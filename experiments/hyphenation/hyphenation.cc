@@ -1,11 +1,11 @@
-#include "hyphenation/hyphenation.h"
+#include "experiments/hyphenation/hyphenation.h"
 
 #include <filesystem>
 
-#include "frame/word_list.h"
-#include "hyphenation/measure.h"
-#include "hyphenation/pictures.h"
-#include "hyphenation/published_run.h"
+#include "experiments/frame/word_list.h"
+#include "experiments/hyphenation/measure.h"
+#include "experiments/hyphenation/pictures.h"
+#include "experiments/hyphenation/published_run.h"
 #include "support/text.h"
 
 namespace rocksieve::experiments {

@@ -4,7 +4,7 @@
 // Coding with Allowable Errors", 1970).
 #pragma once
 
-#include "frame/experiment.h"
+#include "experiments/frame/experiment.h"
 
 namespace rocksieve::experiments {
 

@@ -1,4 +1,4 @@
-#include "hyphenation/lists.h"
+#include "experiments/hyphenation/lists.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "frame/word_list.h"
+#include "experiments/frame/word_list.h"
 
 namespace rocksieve::experiments {
 namespace {

@@ -1,10 +1,10 @@
-#include "hyphenation/measure.h"
+#include "experiments/hyphenation/measure.h"
 
 #include <memory>
 #include <unordered_map>
 
-#include "compare/clock.h"
-#include "hyphenation/member_sets.h"
+#include "bench/compare/clock.h"
+#include "experiments/hyphenation/member_sets.h"
 
 namespace rocksieve::experiments {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "frame/confidence.h"
-#include "frame/experiment.h"
-#include "hyphenation/lists.h"
-#include "hyphenation/patterns.h"
+#include "experiments/frame/confidence.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/hyphenation/lists.h"
+#include "experiments/hyphenation/patterns.h"
 
 namespace rocksieve::experiments {
 

@@ -1,4 +1,4 @@
-#include "hyphenation/member_sets.h"
+#include "experiments/hyphenation/member_sets.h"
 
 #include <absl/container/flat_hash_set.h>
 #include <rocksieve/filter.h>

@@ -1,10 +1,10 @@
-#include "hyphenation/patterns.h"
+#include "experiments/hyphenation/patterns.h"
 
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 
-#include "frame/program.h"
+#include "experiments/frame/program.h"
 
 namespace rocksieve::experiments {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "hyphenation/lists.h"
+#include "experiments/hyphenation/lists.h"
 
 namespace rocksieve::experiments {
 

@@ -1,9 +1,9 @@
-#include "hyphenation/pictures.h"
+#include "experiments/hyphenation/pictures.h"
 
 #include <algorithm>
 
-#include "support/text.h"
 #include "support/chart.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
@@ -15,8 +15,8 @@ std::string Draw(const HyphenationResults& results, const char* title, const cha
                  MeanOfResult mean) {
   Chart chart;
   chart.title = title;
-  chart.subtitle = Thousands(results.exceptions) + " exceptions, " +
-                   Thousands(results.words) + " words; bars: 95 % confidence";
+  chart.subtitle = Thousands(results.exceptions) + " exceptions, " + Thousands(results.words) +
+                   " words; bars: 95 % confidence";
   chart.x_label = "false-positive rate asked for, percent";
   chart.y_label = y_label;
   chart.linear_y = true;

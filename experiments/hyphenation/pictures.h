@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "frame/experiment.h"
-#include "hyphenation/measure.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/hyphenation/measure.h"
 
 namespace rocksieve::experiments {
 

@@ -1,9 +1,9 @@
-#include "hyphenation/published_run.h"
+#include "experiments/hyphenation/published_run.h"
 
 #include <fstream>
 #include <stdexcept>
 
-#include "frame/program.h"
+#include "experiments/frame/program.h"
 #include "support/text.h"
 
 namespace rocksieve::experiments {
@@ -91,8 +91,8 @@ HyphenationResults MeasurePublished(const HyphenationSettings& settings,
   return results;
 }
 
-Table PresentPublished(const HyphenationSettings& settings,
-                              const HyphenationResults& published, const HyphenationResults& ours) {
+Table PresentPublished(const HyphenationSettings& settings, const HyphenationResults& published,
+                       const HyphenationResults& ours) {
   Table table;
   table.name = "hyphenation_published";
   table.title = "HYPHENATION, THE PUBLISHED PACKAGES";
@@ -100,9 +100,8 @@ Table PresentPublished(const HyphenationSettings& settings,
       "hypher 0.2.5 with hyphenation.en-us, and the filters of bloom-filters 3.0.4, in Node, on "
       "the "
       "same exceptions and every " +
-      Thousands(settings.published_stride) + "th word (" +
-      Thousands(published.words) + "); CPU time of the process, means of " +
-      std::to_string(settings.repeats) +
+      Thousands(settings.published_stride) + "th word (" + Thousands(published.words) +
+      "); CPU time of the process, means of " + std::to_string(settings.repeats) +
       " repeats after one that does not count, with half the width of the 95 % confidence "
       "interval; beside each time ours, from the table above, with the same unit (initialisation: "
       "microseconds, else nanoseconds per word). Lost: exceptions that the set does not find, and "

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "frame/experiment.h"
-#include "hyphenation/measure.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/hyphenation/measure.h"
 
 namespace rocksieve::experiments {
 
@@ -15,7 +15,7 @@ HyphenationResults MeasurePublished(const HyphenationSettings& settings,
                                     const std::vector<std::string>& words,
                                     const std::vector<HyphenatedWord>& exceptions, Run* run);
 
-Table PresentPublished(const HyphenationSettings& settings,
-                              const HyphenationResults& published, const HyphenationResults& ours);
+Table PresentPublished(const HyphenationSettings& settings, const HyphenationResults& published,
+                       const HyphenationResults& ours);
 
 }  // namespace rocksieve::experiments

@@ -1,4 +1,4 @@
-#include "near_duplicates/corpus.h"
+#include "experiments/near_duplicates/corpus.h"
 
 #include <rocksieve/estimate/shingles.h>
 
@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "frame/program.h"
+#include "experiments/frame/program.h"
 
 namespace rocksieve::experiments {
 namespace {

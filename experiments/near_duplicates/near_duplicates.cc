@@ -1,12 +1,12 @@
-#include "near_duplicates/near_duplicates.h"
+#include "experiments/near_duplicates/near_duplicates.h"
 
 #include <cmath>
 #include <filesystem>
 
-#include "frame/confidence.h"
-#include "near_duplicates/pictures.h"
-#include "near_duplicates/report.h"
-#include "near_duplicates/runs.h"
+#include "experiments/frame/confidence.h"
+#include "experiments/near_duplicates/pictures.h"
+#include "experiments/near_duplicates/report.h"
+#include "experiments/near_duplicates/runs.h"
 
 namespace rocksieve::experiments {
 namespace {

@@ -4,7 +4,7 @@
 // massive datasets", chapter 3.
 #pragma once
 
-#include "frame/experiment.h"
+#include "experiments/frame/experiment.h"
 
 namespace rocksieve::experiments {
 

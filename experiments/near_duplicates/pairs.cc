@@ -1,6 +1,6 @@
-#include "near_duplicates/pairs.h"
+#include "experiments/near_duplicates/pairs.h"
 
-#include "compare/clock.h"
+#include "bench/compare/clock.h"
 
 namespace rocksieve::experiments {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "near_duplicates/corpus.h"
+#include "experiments/near_duplicates/corpus.h"
 
 namespace rocksieve::experiments {
 

@@ -1,7 +1,7 @@
-#include "near_duplicates/pictures.h"
+#include "experiments/near_duplicates/pictures.h"
 
-#include "support/text.h"
 #include "support/chart.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "frame/experiment.h"
-#include "near_duplicates/runs.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/near_duplicates/runs.h"
 
 namespace rocksieve::experiments {
 

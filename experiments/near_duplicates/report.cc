@@ -1,8 +1,8 @@
-#include "near_duplicates/report.h"
+#include "experiments/near_duplicates/report.h"
 
 #include <cmath>
 
-#include "frame/confidence.h"
+#include "experiments/frame/confidence.h"
 #include "support/text.h"
 
 namespace rocksieve::experiments {
@@ -19,8 +19,7 @@ std::string HeadingOf(const CorpusRuns& runs) {
 std::string Describe(const std::vector<CorpusRuns>& all) {
   std::string text;
   for (const CorpusRuns& runs : all) {
-    text += (text.empty() ? "" : "; ") + runs.name + ": " + Thousands(runs.sets) + " " +
-            runs.about;
+    text += (text.empty() ? "" : "; ") + runs.name + ": " + Thousands(runs.sets) + " " + runs.about;
   }
   return text + ".";
 }
@@ -140,21 +139,20 @@ Table EstimateTable(const std::vector<CorpusRuns>& all, const RunSettings& setti
         if (bin.pairs == 0) continue;
         const auto pairs = static_cast<double>(bin.pairs);
         const LshBanding& banding = search.options.banding;
-        table.rows.push_back(
-            {{"group", runs.name + ", " + std::to_string(banding.bands) + " x " +
-                           std::to_string(banding.rows)},
-             {"part", NameOf(search.options.signature.method)},
-             {"corpus", runs.name},
-             {"way", NameOf(search.options.signature.method)},
-             {"similarity", Fixed(0.1 * static_cast<double>(i), 1) + " to " +
-                                Fixed(0.1 * static_cast<double>(i + 1), 1)},
-             {"pairs", bin.pairs / search.seeds},
-             {"mean_error", bin.error / pairs},
-             {"rms_error", std::sqrt(bin.squared_error / pairs)},
-             {"expected_rms_error", std::sqrt(bin.expected_squared / pairs)},
-             {"within_003", static_cast<double>(bin.within_003) / pairs},
-             {"met", static_cast<double>(bin.met) / pairs},
-             {"expected_met", bin.expected_met / pairs}});
+        table.rows.push_back({{"group", runs.name + ", " + std::to_string(banding.bands) + " x " +
+                                            std::to_string(banding.rows)},
+                              {"part", NameOf(search.options.signature.method)},
+                              {"corpus", runs.name},
+                              {"way", NameOf(search.options.signature.method)},
+                              {"similarity", Fixed(0.1 * static_cast<double>(i), 1) + " to " +
+                                                 Fixed(0.1 * static_cast<double>(i + 1), 1)},
+                              {"pairs", bin.pairs / search.seeds},
+                              {"mean_error", bin.error / pairs},
+                              {"rms_error", std::sqrt(bin.squared_error / pairs)},
+                              {"expected_rms_error", std::sqrt(bin.expected_squared / pairs)},
+                              {"within_003", static_cast<double>(bin.within_003) / pairs},
+                              {"met", static_cast<double>(bin.met) / pairs},
+                              {"expected_met", bin.expected_met / pairs}});
       }
     }
   }

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "experiments/near_duplicates/runs.h"
 #include "support/table.h"
-#include "near_duplicates/runs.h"
 
 namespace rocksieve::experiments {
 

@@ -1,4 +1,4 @@
-#include "near_duplicates/runs.h"
+#include "experiments/near_duplicates/runs.h"
 
 namespace rocksieve::experiments {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "near_duplicates/search.h"
+#include "experiments/near_duplicates/search.h"
 
 namespace rocksieve::experiments {
 

@@ -1,10 +1,10 @@
-#include "near_duplicates/search.h"
+#include "experiments/near_duplicates/search.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "compare/clock.h"
+#include "bench/compare/clock.h"
 
 namespace rocksieve::experiments {
 namespace {

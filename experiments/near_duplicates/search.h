@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "near_duplicates/pairs.h"
+#include "experiments/near_duplicates/pairs.h"
 
 namespace rocksieve::experiments {
 

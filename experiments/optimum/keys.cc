@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "optimum/tables.h"
-#include "support/text.h"
+#include "experiments/optimum/tables.h"
 #include "support/chart.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
@@ -23,8 +23,8 @@ Table MeasureKeys(const OptimumInput& input, Run* run) {
   table.name = "optimum_keys";
   table.title = "NUMBER OF KEYS";
   table.explanation =
-      "A Bloom filter for " + Thousands(planned) + " keys at 0.01 % (" +
-      Thousands(options.bits) + " bits, " + std::to_string(options.hashes) +
+      "A Bloom filter for " + Thousands(planned) + " keys at 0.01 % (" + Thousands(options.bits) +
+      " bits, " + std::to_string(options.hashes) +
       " probes), filled with more and more words; rates in percent, as above. By the formula n = "
       "-m / k ln(1 - p^(1/k)) it holds " +
       Thousands(MostBloomKeys(options.bits, options.hashes, kRate)) + " keys at its rate.";

@@ -1,10 +1,10 @@
-#include "optimum/optimum.h"
+#include "experiments/optimum/optimum.h"
 
 #include <cmath>
 #include <stdexcept>
 
-#include "frame/word_list.h"
-#include "optimum/tables.h"
+#include "experiments/frame/word_list.h"
+#include "experiments/optimum/tables.h"
 
 namespace rocksieve::experiments {
 namespace {
@@ -29,9 +29,8 @@ void Check(const std::string& what, const CountedRate& counted, double expected,
   constexpr double kMostScore = 5, kFormulaError = 0.03;
   const bool near = std::abs(counted.Rate() - expected) <= kFormulaError * expected;
   if (near || std::abs(counted.ScoreAgainst(expected)) <= kMostScore) return;
-  run->failures.push_back("optimum: " + what + ": a rate of " +
-                          Significant(counted.Rate(), 3) + ", where the formula says " +
-                          Significant(expected, 3));
+  run->failures.push_back("optimum: " + what + ": a rate of " + Significant(counted.Rate(), 3) +
+                          ", where the formula says " + Significant(expected, 3));
 }
 
 Outcome MeasureOptimum(Run* run) {

@@ -2,7 +2,7 @@
 // filter holds at its rate, on 97,661 keys. Source of the formulas: rocksieve/dynamic/bloom_math.h.
 #pragma once
 
-#include "frame/experiment.h"
+#include "experiments/frame/experiment.h"
 
 namespace rocksieve::experiments {
 

@@ -1,8 +1,8 @@
 #include <rocksieve/dynamic/bloom_math.h>
 
-#include "optimum/tables.h"
-#include "support/text.h"
+#include "experiments/optimum/tables.h"
 #include "support/chart.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {

@@ -1,6 +1,6 @@
 #include <rocksieve/dynamic/bloom_math.h>
 
-#include "optimum/tables.h"
+#include "experiments/optimum/tables.h"
 #include "support/text.h"
 
 namespace rocksieve::experiments {

@@ -1,8 +1,8 @@
-#include "optimum/rates.h"
+#include "experiments/optimum/rates.h"
 
 #include <cmath>
 
-#include "hash/mix.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve::experiments {
 namespace {

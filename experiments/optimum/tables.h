@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "frame/experiment.h"
-#include "optimum/rates.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/optimum/rates.h"
 
 namespace rocksieve::experiments {
 

@@ -1,7 +1,7 @@
-#include "quality/quality.h"
+#include "experiments/quality/quality.h"
 
-#include "frame/word_list.h"
-#include "quality/verdict.h"
+#include "experiments/frame/word_list.h"
+#include "experiments/quality/verdict.h"
 #include "support/text.h"
 
 namespace rocksieve::experiments {

@@ -2,7 +2,7 @@
 // every formula for their rates assumes? A hash that is bad on purpose must fail the same tests.
 #pragma once
 
-#include "frame/experiment.h"
+#include "experiments/frame/experiment.h"
 
 namespace rocksieve::experiments {
 

@@ -1,13 +1,13 @@
-#include "quality/schemes.h"
+#include "experiments/quality/schemes.h"
 
 #include <rocksieve/dynamic/bloom_filter_options.h>
 
-#include "bloom/layout.h"
-#include "cuckoo/layout.h"
-#include "dynamic/bloom_probes.h"
-#include "dynamic/cuckoo_buckets.h"
-#include "hash/key_hash.h"
-#include "ribbon/layout.h"
+#include "lib/bloom/layout.h"
+#include "lib/cuckoo/layout.h"
+#include "lib/dynamic/bloom_probes.h"
+#include "lib/dynamic/cuckoo_buckets.h"
+#include "lib/hash/key_hash.h"
+#include "lib/ribbon/layout.h"
 
 namespace rocksieve::experiments {
 namespace {

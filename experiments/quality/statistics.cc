@@ -1,4 +1,4 @@
-#include "quality/statistics.h"
+#include "experiments/quality/statistics.h"
 
 #include <cmath>
 #include <cstddef>

@@ -1,9 +1,9 @@
-#include "quality/verdict.h"
+#include "experiments/quality/verdict.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "quality/statistics.h"
+#include "experiments/quality/statistics.h"
 
 namespace rocksieve::experiments {
 namespace {

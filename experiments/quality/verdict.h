@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "quality/schemes.h"
+#include "experiments/quality/schemes.h"
 
 namespace rocksieve::experiments {
 

@@ -1,4 +1,4 @@
-#include "set_operations/difference.h"
+#include "experiments/set_operations/difference.h"
 
 #include <rocksieve/dynamic/bloom_filter.h>
 #include <rocksieve/filter.h>
@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
 #include "support/table.h"
-#include "join/answering_side.h"
-#include "join/asking_side.h"
-#include "join/pipe.h"
-#include "join/rows/memory_source.h"
+#include "tests/join/pipe.h"
 
 namespace rocksieve::experiments {
 namespace {
@@ -63,8 +63,7 @@ DifferenceResult DifferenceByStaticFilter(const TwoNodes& nodes, const std::stri
                                           double rate) {
   DifferenceResult result;
   FilterSpec spec;
-  result.error =
-      FilterSpec::Parse("rocksieve." + family + ":" + Shortest(100 * rate) + "%", &spec);
+  result.error = FilterSpec::Parse("rocksieve." + family + ":" + Shortest(100 * rate) + "%", &spec);
   if (!result.error.empty()) return result;
   FilterBuilder builder(spec);
   for (const std::string& key : nodes.there) builder.AddKey(key);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "set_operations/two_nodes.h"
+#include "experiments/set_operations/two_nodes.h"
 
 namespace rocksieve::experiments {
 

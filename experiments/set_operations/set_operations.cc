@@ -1,8 +1,8 @@
-#include "set_operations/set_operations.h"
+#include "experiments/set_operations/set_operations.h"
 
 #include <cmath>
 
-#include "set_operations/difference.h"
+#include "experiments/set_operations/difference.h"
 #include "support/text.h"
 
 namespace rocksieve::experiments {
@@ -58,8 +58,7 @@ class Session {
     if (result.invented != 0) Fail(way, "found keys that the other node has: false negatives");
     // Five standard deviations, and what rounding may make of few.
     if (std::abs(lost - expected) > 5 * std::sqrt(expected) + 5) {
-      Fail(way, "lost " + Fixed(lost, 0) + " keys where " + Fixed(expected, 1) +
-                    " are expected");
+      Fail(way, "lost " + Fixed(lost, 0) + " keys where " + Fixed(expected, 1) + " are expected");
     }
   }
 

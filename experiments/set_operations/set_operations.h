@@ -6,7 +6,7 @@
 // intersection by filter has too many.
 #pragma once
 
-#include "frame/experiment.h"
+#include "experiments/frame/experiment.h"
 
 namespace rocksieve::experiments {
 

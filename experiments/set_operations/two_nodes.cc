@@ -1,10 +1,10 @@
-#include "set_operations/two_nodes.h"
+#include "experiments/set_operations/two_nodes.h"
 
 #include <algorithm>
 #include <iterator>
 #include <random>
 
-#include "frame/word_list.h"
+#include "experiments/frame/word_list.h"
 
 namespace rocksieve::experiments {
 

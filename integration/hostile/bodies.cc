@@ -1,11 +1,11 @@
-#include "bodies.h"
+#include "integration/hostile/bodies.h"
 
 #include <random>
 
-#include "format/byte_io.h"
-#include "hash/key_hash.h"
-#include "join/rows/compression.h"
-#include "sketch/rateless_iblt.h"
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash.h"
+#include "lib/join/rows/compression.h"
+#include "lib/sketch/rateless_iblt.h"
 
 namespace rocksieve::join {
 namespace {

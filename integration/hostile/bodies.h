@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "format/byte_io.h"
-#include "join/matching/turn_parts.h"
-#include "join/messages.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/matching/turn_parts.h"
+#include "lib/join/session/messages.h"
 
 namespace rocksieve::join {
 

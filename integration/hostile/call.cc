@@ -1,4 +1,4 @@
-#include "call.h"
+#include "integration/hostile/call.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,8 +8,8 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
-#include "bodies.h"
-#include "transport/join_service.h"
+#include "integration/hostile/bodies.h"
+#include "lib/transport/join_service.h"
 
 namespace rocksieve::join {
 namespace {

@@ -15,9 +15,9 @@
 #include <grpcpp/client_context.h>
 
 #include "join.grpc.pb.h"
-#include "join/messages.h"
-#include "transport/frame.h"
-#include "transport/grpc_channel.h"
+#include "lib/join/session/messages.h"
+#include "lib/transport/frame.h"
+#include "lib/transport/grpc_channel.h"
 
 namespace rocksieve::join {
 

@@ -1,9 +1,9 @@
 // Servers that claim more than they have.
 #include <memory>
 
-#include "bodies.h"
-#include "join/ready/ready_filter_stream.h"
-#include "server_cases.h"
+#include "integration/hostile/bodies.h"
+#include "integration/hostile/server_cases.h"
+#include "lib/join/ready/ready_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {

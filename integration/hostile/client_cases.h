@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "join/messages.h"
+#include "lib/join/session/messages.h"
 
 namespace rocksieve::join {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "call.h"
-#include "client_cases.h"
+#include "integration/hostile/call.h"
+#include "integration/hostile/client_cases.h"
 
 namespace {
 

@@ -1,12 +1,12 @@
 // Filters of SST files: what a side may claim about those that it received, or sends.
 #include <string>
 
-#include "bodies.h"
-#include "call.h"
-#include "client_cases.h"
-#include "join/memory_account.h"
-#include "join/ready/ready_filter_set.h"
-#include "join/ready/ready_filter_stream.h"
+#include "integration/hostile/bodies.h"
+#include "integration/hostile/call.h"
+#include "integration/hostile/client_cases.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/ready/ready_filter_set.h"
+#include "lib/join/ready/ready_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {

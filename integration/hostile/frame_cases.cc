@@ -3,9 +3,9 @@
 #include <memory>
 #include <thread>
 
-#include "bodies.h"
-#include "mutation.h"
-#include "server_cases.h"
+#include "integration/hostile/bodies.h"
+#include "integration/hostile/mutation.h"
+#include "integration/hostile/server_cases.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,8 +1,8 @@
-#include "liar.h"
+#include "integration/hostile/liar.h"
 
-#include "bodies.h"
-#include "join/answering_side.h"
-#include "transport/frame.h"
+#include "integration/hostile/bodies.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/transport/frame.h"
 
 namespace rocksieve::join {
 namespace {

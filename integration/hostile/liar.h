@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "join.grpc.pb.h"
-#include "join/messages.h"
-#include "join/rows/memory_source.h"
-#include "transport/grpc_channel.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/session/messages.h"
+#include "lib/transport/grpc_channel.h"
 
 namespace rocksieve::join {
 

@@ -4,12 +4,12 @@
 #include <random>
 #include <string>
 
-#include "call.h"
-#include "client_cases.h"
-#include "join/asking_side.h"
-#include "join/rows/counting_sink.h"
-#include "join/rows/memory_source.h"
-#include "mutation.h"
+#include "integration/hostile/call.h"
+#include "integration/hostile/client_cases.h"
+#include "integration/hostile/mutation.h"
+#include "lib/join/rows/counting_sink.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/session/asking_side.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,11 +1,11 @@
-#include "mutation.h"
+#include "integration/hostile/mutation.h"
 
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 
-#include "bodies.h"
-#include "format/byte_io.h"
+#include "integration/hostile/bodies.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve::join {
 namespace {

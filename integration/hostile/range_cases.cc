@@ -1,9 +1,9 @@
 // Ranges that are opened, fetched and opened again, in every wrong order.
 #include <string>
 
-#include "bodies.h"
-#include "call.h"
-#include "client_cases.h"
+#include "integration/hostile/bodies.h"
+#include "integration/hostile/call.h"
+#include "integration/hostile/client_cases.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,8 +1,8 @@
 // Servers that send rows of which they said nothing.
 #include <memory>
 
-#include "bodies.h"
-#include "server_cases.h"
+#include "integration/hostile/bodies.h"
+#include "integration/hostile/server_cases.h"
 
 namespace rocksieve::join {
 namespace {

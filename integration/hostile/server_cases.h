@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "liar.h"
+#include "integration/hostile/liar.h"
 
 namespace rocksieve::join {
 

@@ -13,8 +13,8 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
-#include "server_cases.h"
-#include "transport/join_service.h"
+#include "integration/hostile/server_cases.h"
+#include "lib/transport/join_service.h"
 
 namespace rocksieve::join {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string>
 
-#include "bodies.h"
-#include "call.h"
-#include "client_cases.h"
+#include "integration/hostile/bodies.h"
+#include "integration/hostile/call.h"
+#include "integration/hostile/client_cases.h"
 
 namespace rocksieve::join {
 namespace {

@@ -8,9 +8,9 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 
-#include "bodies.h"
-#include "call.h"
-#include "client_cases.h"
+#include "integration/hostile/bodies.h"
+#include "integration/hostile/call.h"
+#include "integration/hostile/client_cases.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,4 +1,4 @@
-#include "bloom/builder.h"
+#include "lib/bloom/builder.h"
 
 #include <algorithm>
 #include <cstring>

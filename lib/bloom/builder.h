@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bloom/kernel.h"
-#include "bloom/plan.h"
-#include "hash/hash_set.h"
+#include "lib/bloom/kernel.h"
+#include "lib/bloom/plan.h"
+#include "lib/hash/hash_set.h"
 
 namespace rocksieve::bloom {
 

@@ -1,4 +1,4 @@
-#include "bloom/kernel.h"
+#include "lib/bloom/kernel.h"
 
 namespace rocksieve::bloom {
 

@@ -7,8 +7,8 @@
 
 #include <rocksieve/filter.h>
 
-#include "bloom/layout.h"
-#include "cpu/isa.h"
+#include "lib/bloom/layout.h"
+#include "lib/cpu/isa.h"
 
 namespace rocksieve::bloom {
 

@@ -3,8 +3,8 @@
 
 #include <immintrin.h>
 
-#include "bloom/query_parts.h"
-#include "cpu/target.h"
+#include "lib/bloom/query_parts.h"
+#include "lib/cpu/target.h"
 
 ROCKSIEVE_TARGET_BEGIN(
     "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi")
@@ -71,7 +71,7 @@ void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64
   }
 }
 
-#include "bloom/probe_dispatch.h"
+#include "lib/bloom/probe_dispatch.h"
 
 struct Vector {
   static constexpr int kLanes = 8;
@@ -94,7 +94,7 @@ struct Vector {
   static Vector Max16(Vector a, Vector b) { return {_mm512_max_epi16(a.v, b.v)}; }
 };
 
-#include "bloom/choose_seeds.h"
+#include "lib/bloom/choose_seeds.h"
 
 }  // namespace
 

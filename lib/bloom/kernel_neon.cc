@@ -4,7 +4,7 @@
 
 #include <arm_neon.h>
 
-#include "bloom/query_parts.h"
+#include "lib/bloom/query_parts.h"
 
 namespace rocksieve::bloom {
 namespace {
@@ -39,7 +39,7 @@ struct Vector {
   }
 };
 
-#include "bloom/choose_seeds.h"
+#include "lib/bloom/choose_seeds.h"
 
 QueryFunction QueryFor(int probes) { return kPortableKernel.query_for(probes); }
 

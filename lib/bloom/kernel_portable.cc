@@ -1,7 +1,7 @@
 // The kernel for any machine: plain C++, either byte order.
 #include <bit>
 
-#include "bloom/query_parts.h"
+#include "lib/bloom/query_parts.h"
 
 namespace rocksieve::bloom {
 namespace {
@@ -112,7 +112,7 @@ struct Vector {
   static Vector Max16(Vector a, Vector b) { return a.v < b.v ? b : a; }
 };
 
-#include "bloom/choose_seeds.h"
+#include "lib/bloom/choose_seeds.h"
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 
 #include <emmintrin.h>
 
-#include "bloom/query_parts.h"
+#include "lib/bloom/query_parts.h"
 
 namespace rocksieve::bloom {
 namespace {
@@ -41,7 +41,7 @@ struct Vector {
   static Vector Max16(Vector a, Vector b) { return {_mm_max_epi16(a.v, b.v)}; }
 };
 
-#include "bloom/choose_seeds.h"
+#include "lib/bloom/choose_seeds.h"
 
 QueryFunction QueryFor(int probes) { return kPortableKernel.query_for(probes); }
 

@@ -17,7 +17,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "format/coding.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve::bloom {
 

@@ -1,4 +1,4 @@
-#include "bloom/model.h"
+#include "lib/bloom/model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@ struct FillEntry {
   double usual, thorough;
 };
 constexpr FillEntry kLaneFill[] = {
-#include "bloom/fill_table.inc"
+#include "lib/bloom/fill_table.inc"
 };
 constexpr int kLargestThrows = std::size(kLaneFill) - 1;
 

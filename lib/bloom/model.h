@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "bloom/plan.h"
+#include "lib/bloom/plan.h"
 
 namespace rocksieve::bloom {
 

@@ -1,10 +1,10 @@
-#include "bloom/plan.h"
+#include "lib/bloom/plan.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "bloom/model.h"
+#include "lib/bloom/model.h"
 
 namespace rocksieve::bloom {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "bloom/layout.h"
-#include "format/budget.h"
+#include "lib/bloom/layout.h"
+#include "lib/format/budget.h"
 
 namespace rocksieve::bloom {
 

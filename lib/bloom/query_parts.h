@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "bloom/kernel.h"
+#include "lib/bloom/kernel.h"
 
 namespace rocksieve::bloom {
 

@@ -1,4 +1,4 @@
-#include "bloom/reader.h"
+#include "lib/bloom/reader.h"
 
 #include <algorithm>
 

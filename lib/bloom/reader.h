@@ -5,7 +5,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "bloom/kernel.h"
+#include "lib/bloom/kernel.h"
 
 namespace rocksieve::bloom {
 

@@ -1,10 +1,10 @@
-#include "budget/allocation.h"
+#include "lib/budget/allocation.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "budget/key_shares.h"
+#include "lib/budget/key_shares.h"
 
 namespace rocksieve {
 namespace {

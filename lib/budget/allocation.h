@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "budget/hull.h"
+#include "lib/budget/hull.h"
 
 namespace rocksieve {
 
@@ -58,7 +58,8 @@ class Allocator {
 
   // Reads that a missing key costs, with these bits per key in each file, the charge of probes
   // included.
-  double CostOf(const std::vector<BudgetedFile>& files, const std::vector<double>& bits_per_key) const;
+  double CostOf(const std::vector<BudgetedFile>& files,
+                const std::vector<double>& bits_per_key) const;
 
   // For filters of about so many keys.
   const Hull& HullFor(uint64_t keys) const;

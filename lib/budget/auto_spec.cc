@@ -1,10 +1,10 @@
-#include "budget/auto_spec.h"
+#include "lib/budget/auto_spec.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "filter/family.h"
-#include "filter/spec_text.h"
+#include "lib/filter/family.h"
+#include "lib/filter/spec_text.h"
 
 namespace rocksieve {
 namespace {

@@ -13,8 +13,8 @@
 
 #include <rocksieve/filter_spec.h>
 
-#include "budget/allocation.h"
-#include "budget/cost_model.h"
+#include "lib/budget/allocation.h"
+#include "lib/budget/cost_model.h"
 
 namespace rocksieve {
 

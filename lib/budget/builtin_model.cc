@@ -1,4 +1,4 @@
-#include "budget/builtin_model.h"
+#include "lib/budget/builtin_model.h"
 
 #include <algorithm>
 #include <cmath>

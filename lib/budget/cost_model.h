@@ -4,7 +4,7 @@
 // and a read with the filter's rate. Only their proportion matters, so a charge is in reads.
 #pragma once
 
-#include "budget/filter_kind.h"
+#include "lib/budget/filter_kind.h"
 
 namespace rocksieve {
 

@@ -1,4 +1,4 @@
-#include "budget/hull.h"
+#include "lib/budget/hull.h"
 
 #include <algorithm>
 #include <cmath>

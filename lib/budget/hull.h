@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "budget/cost_model.h"
-#include "budget/filter_kind.h"
-#include "budget/rate_curve.h"
+#include "lib/budget/cost_model.h"
+#include "lib/budget/filter_kind.h"
+#include "lib/budget/rate_curve.h"
 
 namespace rocksieve {
 

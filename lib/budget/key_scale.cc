@@ -1,4 +1,4 @@
-#include "budget/key_scale.h"
+#include "lib/budget/key_scale.h"
 
 #include <algorithm>
 #include <bitset>

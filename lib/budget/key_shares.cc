@@ -1,9 +1,9 @@
-#include "budget/key_shares.h"
+#include "lib/budget/key_shares.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "budget/key_scale.h"
+#include "lib/budget/key_scale.h"
 
 namespace rocksieve {
 namespace {

@@ -1,13 +1,13 @@
-#include "budget/rate_curve.h"
+#include "lib/budget/rate_curve.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "bloom/model.h"
-#include "bloom/plan.h"
-#include "budget/builtin_model.h"
-#include "filter/family.h"
-#include "format/block.h"
+#include "lib/bloom/model.h"
+#include "lib/bloom/plan.h"
+#include "lib/budget/builtin_model.h"
+#include "lib/filter/family.h"
+#include "lib/format/block.h"
 
 namespace rocksieve {
 namespace {

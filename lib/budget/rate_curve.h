@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "budget/filter_kind.h"
+#include "lib/budget/filter_kind.h"
 
 namespace rocksieve {
 

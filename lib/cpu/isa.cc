@@ -1,4 +1,4 @@
-#include "cpu/isa.h"
+#include "lib/cpu/isa.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "cuckoo/builder.h"
+#include "lib/cuckoo/builder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "cuckoo/layout.h"
-#include "cuckoo/placement.h"
-#include "cuckoo/shard_sort.h"
-#include "cuckoo/slot_writer.h"
+#include "lib/cuckoo/layout.h"
+#include "lib/cuckoo/placement.h"
+#include "lib/cuckoo/shard_sort.h"
+#include "lib/cuckoo/slot_writer.h"
 
 namespace rocksieve::cuckoo {
 Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_room) {

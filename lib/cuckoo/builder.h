@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "cuckoo/plan.h"
-#include "hash/hash_set.h"
+#include "lib/cuckoo/plan.h"
+#include "lib/hash/hash_set.h"
 
 namespace rocksieve::cuckoo {
 

@@ -1,4 +1,4 @@
-#include "cuckoo/kernel.h"
+#include "lib/cuckoo/kernel.h"
 
 namespace rocksieve::cuckoo {
 

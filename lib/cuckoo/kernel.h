@@ -6,7 +6,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "cuckoo/layout.h"
+#include "lib/cuckoo/layout.h"
 
 namespace rocksieve::cuckoo {
 

@@ -1,5 +1,5 @@
 // The kernel for any machine: plain C++, either byte order.
-#include "cuckoo/kernel.h"
+#include "lib/cuckoo/kernel.h"
 
 namespace rocksieve::cuckoo {
 namespace {

@@ -1,4 +1,4 @@
-#include "cuckoo/model.h"
+#include "lib/cuckoo/model.h"
 
 #include <cmath>
 

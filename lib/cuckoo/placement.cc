@@ -1,10 +1,10 @@
-#include "cuckoo/placement.h"
+#include "lib/cuckoo/placement.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "cuckoo/layout.h"
-#include "cuckoo/scratch.h"
+#include "lib/cuckoo/layout.h"
+#include "lib/cuckoo/scratch.h"
 
 namespace rocksieve::cuckoo {
 namespace {

@@ -1,10 +1,10 @@
-#include "cuckoo/plan.h"
+#include "lib/cuckoo/plan.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "cuckoo/layout.h"
-#include "cuckoo/model.h"
+#include "lib/cuckoo/layout.h"
+#include "lib/cuckoo/model.h"
 
 namespace rocksieve::cuckoo {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "format/budget.h"
+#include "lib/format/budget.h"
 
 namespace rocksieve::cuckoo {
 

@@ -1,4 +1,4 @@
-#include "cuckoo/reader.h"
+#include "lib/cuckoo/reader.h"
 
 #include <algorithm>
 #include <span>

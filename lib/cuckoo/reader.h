@@ -5,7 +5,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "cuckoo/kernel.h"
+#include "lib/cuckoo/kernel.h"
 
 namespace rocksieve::cuckoo {
 

@@ -1,9 +1,9 @@
-#include "cuckoo/shard_sort.h"
+#include "lib/cuckoo/shard_sort.h"
 
 #include <algorithm>
 
-#include "cuckoo/scratch.h"
-#include "format/coding.h"
+#include "lib/cuckoo/scratch.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve::cuckoo {
 

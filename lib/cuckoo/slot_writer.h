@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "format/coding.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve::cuckoo {
 

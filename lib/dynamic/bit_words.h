@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve {
 

@@ -1,9 +1,9 @@
 // The bytes of a Bloom filter: docs/formats/toolbox.md.
 #include <rocksieve/dynamic/bloom_filter.h>
 
-#include "dynamic/bit_words.h"
-#include "dynamic/bloom_options.h"
-#include "dynamic/frame.h"
+#include "lib/dynamic/bit_words.h"
+#include "lib/dynamic/bloom_options.h"
+#include "lib/dynamic/frame.h"
 
 namespace rocksieve {
 namespace {

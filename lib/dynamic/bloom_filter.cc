@@ -2,9 +2,9 @@
 
 #include <atomic>
 
-#include "dynamic/bloom_options.h"
-#include "dynamic/bloom_probes.h"
-#include "hash/key_hash.h"
+#include "lib/dynamic/bloom_options.h"
+#include "lib/dynamic/bloom_probes.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 BloomFilter::BloomFilter(const BloomFilterOptions& options)

@@ -1,4 +1,4 @@
-#include "dynamic/bloom_options.h"
+#include "lib/dynamic/bloom_options.h"
 
 #include <stdexcept>
 

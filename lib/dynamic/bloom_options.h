@@ -5,7 +5,7 @@
 
 #include <rocksieve/dynamic/bloom_filter_options.h>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve::bloom {
 

@@ -6,8 +6,8 @@
 
 #include <rocksieve/dynamic/bloom_filter_options.h>
 
-#include "format/coding.h"
-#include "hash/mix.h"
+#include "lib/format/coding.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve::bloom {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "dynamic/bit_words.h"
-#include "dynamic/bloom_options.h"
-#include "dynamic/bloom_probes.h"
-#include "dynamic/frame.h"
-#include "hash/key_hash.h"
+#include "lib/dynamic/bit_words.h"
+#include "lib/dynamic/bloom_options.h"
+#include "lib/dynamic/bloom_probes.h"
+#include "lib/dynamic/frame.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
-#include "format/coding.h"
-#include "hash/mix.h"
+#include "lib/format/coding.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 

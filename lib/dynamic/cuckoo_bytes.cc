@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "dynamic/cuckoo_options.h"
-#include "dynamic/frame.h"
-#include "dynamic/packed_slots.h"
-#include "format/byte_io.h"
+#include "lib/dynamic/cuckoo_options.h"
+#include "lib/dynamic/frame.h"
+#include "lib/dynamic/packed_slots.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "dynamic/cuckoo_buckets.h"
-#include "dynamic/cuckoo_options.h"
-#include "dynamic/cuckoo_path.h"
-#include "dynamic/packed_slots.h"
-#include "hash/key_hash.h"
+#include "lib/dynamic/cuckoo_buckets.h"
+#include "lib/dynamic/cuckoo_options.h"
+#include "lib/dynamic/cuckoo_path.h"
+#include "lib/dynamic/packed_slots.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

@@ -1,4 +1,4 @@
-#include "dynamic/cuckoo_options.h"
+#include "lib/dynamic/cuckoo_options.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "dynamic/cuckoo_path.h"
-#include "dynamic/frame.h"
-#include "format/byte_io.h"
-#include "format/coding.h"
-#include "hash/key_hash128.h"
+#include "lib/dynamic/cuckoo_path.h"
+#include "lib/dynamic/frame.h"
+#include "lib/format/byte_io.h"
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash128.h"
 
 namespace rocksieve {
 namespace {

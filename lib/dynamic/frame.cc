@@ -1,9 +1,9 @@
-#include "dynamic/frame.h"
+#include "lib/dynamic/frame.h"
 
 #include <iterator>
 
-#include "format/byte_io.h"
-#include "hash/key_hash.h"
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

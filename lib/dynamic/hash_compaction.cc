@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "dynamic/frame.h"
-#include "dynamic/hash_compaction_options.h"
-#include "dynamic/packed_slots.h"
-#include "format/byte_io.h"
-#include "hash/key_hash.h"
-#include "hash/mix.h"
+#include "lib/dynamic/frame.h"
+#include "lib/dynamic/hash_compaction_options.h"
+#include "lib/dynamic/packed_slots.h"
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 namespace {

@@ -1,4 +1,4 @@
-#include "dynamic/hash_compaction_options.h"
+#include "lib/dynamic/hash_compaction_options.h"
 
 #include <cmath>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 #include <rocksieve/dynamic/hash_table.h>
 
-#include "hash/key_hash.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "format/coding.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve {
 

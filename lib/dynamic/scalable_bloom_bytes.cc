@@ -5,10 +5,10 @@
 
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 
-#include "dynamic/bit_words.h"
-#include "dynamic/bloom_options.h"
-#include "dynamic/frame.h"
-#include "dynamic/scalable_bloom_options.h"
+#include "lib/dynamic/bit_words.h"
+#include "lib/dynamic/bloom_options.h"
+#include "lib/dynamic/frame.h"
+#include "lib/dynamic/scalable_bloom_options.h"
 
 namespace rocksieve {
 namespace {

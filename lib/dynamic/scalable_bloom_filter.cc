@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "dynamic/scalable_bloom_options.h"
-#include "hash/key_hash.h"
+#include "lib/dynamic/scalable_bloom_options.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

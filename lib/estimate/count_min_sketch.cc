@@ -5,12 +5,12 @@
 #include <limits>
 #include <stdexcept>
 
-#include "dynamic/frame.h"
-#include "estimate/refuse.h"
-#include "format/byte_io.h"
-#include "format/coding.h"
-#include "hash/key_hash.h"
-#include "hash/mix.h"
+#include "lib/dynamic/frame.h"
+#include "lib/estimate/refuse.h"
+#include "lib/format/byte_io.h"
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 namespace {

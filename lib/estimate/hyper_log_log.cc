@@ -5,13 +5,13 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "dynamic/frame.h"
-#include "estimate/linear_counting.h"
-#include "estimate/refuse.h"
-#include "estimate/relaxed.h"
-#include "format/bit_io.h"
-#include "format/byte_io.h"
-#include "hash/key_hash.h"
+#include "lib/dynamic/frame.h"
+#include "lib/estimate/linear_counting.h"
+#include "lib/estimate/refuse.h"
+#include "lib/estimate/relaxed.h"
+#include "lib/format/bit_io.h"
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

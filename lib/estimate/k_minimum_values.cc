@@ -3,11 +3,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "dynamic/frame.h"
-#include "estimate/refuse.h"
-#include "format/byte_io.h"
-#include "hash/key_hash.h"
-#include "sketch/kmv.h"
+#include "lib/dynamic/frame.h"
+#include "lib/estimate/refuse.h"
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash.h"
+#include "lib/sketch/kmv.h"
 
 namespace rocksieve {
 

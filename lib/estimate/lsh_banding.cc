@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "estimate/min_hash_bytes.h"
+#include "lib/estimate/min_hash_bytes.h"
 
 namespace rocksieve {
 namespace {

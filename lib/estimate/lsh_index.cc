@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "dynamic/frame.h"
-#include "estimate/min_hash_bytes.h"
-#include "estimate/refuse.h"
-#include "hash/key_hash.h"
+#include "lib/dynamic/frame.h"
+#include "lib/estimate/min_hash_bytes.h"
+#include "lib/estimate/refuse.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

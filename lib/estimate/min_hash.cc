@@ -4,10 +4,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "estimate/min_hash_bytes.h"
-#include "format/coding.h"
-#include "hash/key_hash.h"
-#include "hash/mix.h"
+#include "lib/estimate/min_hash_bytes.h"
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 namespace {

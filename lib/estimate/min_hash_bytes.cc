@@ -1,8 +1,8 @@
-#include "estimate/min_hash_bytes.h"
+#include "lib/estimate/min_hash_bytes.h"
 
-#include "dynamic/frame.h"
-#include "estimate/refuse.h"
-#include "format/coding.h"
+#include "lib/dynamic/frame.h"
+#include "lib/estimate/refuse.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve {
 

@@ -3,7 +3,7 @@
 
 #include <rocksieve/estimate/min_hash.h>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve {
 

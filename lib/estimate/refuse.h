@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "dynamic/frame.h"
+#include "lib/dynamic/frame.h"
 
 namespace rocksieve {
 

@@ -4,10 +4,10 @@
 #include <limits>
 #include <stdexcept>
 
-#include "dynamic/frame.h"
-#include "estimate/refuse.h"
-#include "format/byte_io.h"
-#include "hash/key_hash.h"
+#include "lib/dynamic/frame.h"
+#include "lib/estimate/refuse.h"
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

@@ -1,10 +1,10 @@
 // The bloom family behind the common door.
 #include <utility>
 
-#include "bloom/builder.h"
-#include "bloom/model.h"
-#include "bloom/reader.h"
-#include "filter/family.h"
+#include "lib/bloom/builder.h"
+#include "lib/bloom/model.h"
+#include "lib/bloom/reader.h"
+#include "lib/filter/family.h"
 
 namespace rocksieve {
 namespace {

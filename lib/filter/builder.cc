@@ -5,11 +5,11 @@
 
 #include <rocksieve/filter.h>
 
-#include "filter/family.h"
-#include "format/block.h"
-#include "format/key_range.h"
-#include "hash/hash_set.h"
-#include "hash/key_hash.h"
+#include "lib/filter/family.h"
+#include "lib/format/block.h"
+#include "lib/format/key_range.h"
+#include "lib/hash/hash_set.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

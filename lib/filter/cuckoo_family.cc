@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "cuckoo/builder.h"
-#include "cuckoo/model.h"
-#include "cuckoo/reader.h"
-#include "filter/family.h"
+#include "lib/cuckoo/builder.h"
+#include "lib/cuckoo/model.h"
+#include "lib/cuckoo/reader.h"
+#include "lib/filter/family.h"
 
 namespace rocksieve {
 namespace {

@@ -1,4 +1,4 @@
-#include "filter/family.h"
+#include "lib/filter/family.h"
 
 namespace rocksieve {
 namespace {

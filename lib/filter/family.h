@@ -8,8 +8,8 @@
 
 #include <rocksieve/filter.h>
 
-#include "format/budget.h"
-#include "hash/hash_set.h"
+#include "lib/format/budget.h"
+#include "lib/hash/hash_set.h"
 
 namespace rocksieve {
 

@@ -1,9 +1,9 @@
 // Opens blocks of any family.
 #include <rocksieve/filter.h>
 
-#include "filter/family.h"
-#include "format/block.h"
-#include "hash/key_hash.h"
+#include "lib/filter/family.h"
+#include "lib/format/block.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

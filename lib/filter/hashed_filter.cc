@@ -1,10 +1,10 @@
-#include "filter/hashed_filter.h"
+#include "lib/filter/hashed_filter.h"
 
 #include <utility>
 
-#include "filter/family.h"
-#include "format/block.h"
-#include "format/key_range.h"
+#include "lib/filter/family.h"
+#include "lib/format/block.h"
+#include "lib/format/key_range.h"
 
 namespace rocksieve {
 

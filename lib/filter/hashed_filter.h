@@ -4,7 +4,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "hash/hash_set.h"
+#include "lib/hash/hash_set.h"
 
 namespace rocksieve {
 

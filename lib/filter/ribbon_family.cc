@@ -1,10 +1,10 @@
 // The ribbon family behind the common door.
 #include <utility>
 
-#include "filter/family.h"
-#include "ribbon/builder.h"
-#include "ribbon/model.h"
-#include "ribbon/reader.h"
+#include "lib/filter/family.h"
+#include "lib/ribbon/builder.h"
+#include "lib/ribbon/model.h"
+#include "lib/ribbon/reader.h"
 
 namespace rocksieve {
 namespace {

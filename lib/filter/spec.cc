@@ -4,8 +4,8 @@
 
 #include <rocksieve/filter_spec.h>
 
-#include "filter/family.h"
-#include "filter/spec_text.h"
+#include "lib/filter/family.h"
+#include "lib/filter/spec_text.h"
 
 namespace rocksieve {
 namespace {

@@ -1,4 +1,4 @@
-#include "filter/spec_text.h"
+#include "lib/filter/spec_text.h"
 
 #include <algorithm>
 #include <charconv>

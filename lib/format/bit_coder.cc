@@ -1,4 +1,4 @@
-#include "format/bit_coder.h"
+#include "lib/format/bit_coder.h"
 
 #include <algorithm>
 

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve {
 

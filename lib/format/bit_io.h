@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "format/coding.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve {
 

@@ -1,9 +1,9 @@
-#include "format/block.h"
+#include "lib/format/block.h"
 
 #include <cstring>
 
-#include "format/coding.h"
-#include "hash/key_hash.h"
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {

@@ -26,7 +26,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "format/key_range.h"
+#include "lib/format/key_range.h"
 
 namespace rocksieve {
 

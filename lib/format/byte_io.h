@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "format/coding.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve {
 

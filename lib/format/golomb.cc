@@ -1,10 +1,10 @@
-#include "format/golomb.h"
+#include "lib/format/golomb.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "format/bit_io.h"
+#include "lib/format/bit_io.h"
 
 namespace rocksieve {
 namespace {

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve {
 

@@ -8,7 +8,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "format/coding.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "hash/key_hash.h"
-#include "hash/mix.h"
+#include "lib/hash/key_hash.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 

@@ -1,4 +1,4 @@
-#include "join/memory_account.h"
+#include "lib/join/memory_account.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "join/operation.h"
+#include "lib/join/operation.h"
 
 namespace rocksieve::join {
 

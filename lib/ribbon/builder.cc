@@ -1,4 +1,4 @@
-#include "ribbon/builder.h"
+#include "lib/ribbon/builder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "ribbon/small_form.h"
-#include "ribbon/steering.h"
+#include "lib/ribbon/small_form.h"
+#include "lib/ribbon/steering.h"
 
 namespace rocksieve::ribbon {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "hash/hash_set.h"
-#include "ribbon/kernel.h"
-#include "ribbon/plan.h"
+#include "lib/hash/hash_set.h"
+#include "lib/ribbon/kernel.h"
+#include "lib/ribbon/plan.h"
 
 namespace rocksieve::ribbon {
 

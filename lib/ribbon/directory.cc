@@ -1,4 +1,4 @@
-#include "ribbon/directory.h"
+#include "lib/ribbon/directory.h"
 
 #include <algorithm>
 #include <limits>

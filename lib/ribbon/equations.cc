@@ -1,4 +1,4 @@
-#include "ribbon/equations.h"
+#include "lib/ribbon/equations.h"
 
 #include <bit>
 

@@ -1,4 +1,4 @@
-#include "ribbon/kernel.h"
+#include "lib/ribbon/kernel.h"
 
 namespace rocksieve::ribbon {
 namespace {

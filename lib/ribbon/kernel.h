@@ -8,10 +8,10 @@
 
 #include <rocksieve/filter.h>
 
-#include "cpu/isa.h"
-#include "ribbon/directory.h"
-#include "ribbon/equations.h"
-#include "ribbon/layout.h"
+#include "lib/cpu/isa.h"
+#include "lib/ribbon/directory.h"
+#include "lib/ribbon/equations.h"
+#include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
 

@@ -6,8 +6,8 @@
 
 #include <cstring>
 
-#include "cpu/target.h"
-#include "ribbon/query_parts.h"
+#include "lib/cpu/target.h"
+#include "lib/ribbon/query_parts.h"
 
 ROCKSIEVE_TARGET_BEGIN("gfni,avx")
 namespace rocksieve::ribbon {
@@ -42,9 +42,9 @@ struct Selection {
   }
 };
 
-#include "ribbon/row_of_vectors.h"
+#include "lib/ribbon/row_of_vectors.h"
 
-#include "ribbon/query_loop.h"
+#include "lib/ribbon/query_loop.h"
 
 // Back substitution, one group at a time, 8 slots and 16 columns: where the plain code takes slot
 // after slot, all that a group needs of the seven behind it are seven products of bit matrices, and

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ribbon/query_parts.h"
+#include "lib/ribbon/query_parts.h"
 
 namespace rocksieve::ribbon {
 namespace {
@@ -44,7 +44,7 @@ bool RowMatches(const uint8_t* first, const uint8_t* second, const uint8_t* thir
           high_mask) == 0;
 }
 
-#include "ribbon/query_loop.h"
+#include "lib/ribbon/query_loop.h"
 
 struct Columns {
   uint8x16_t v;
@@ -65,7 +65,7 @@ struct Columns {
   void Store(uint8_t* sixteen_bytes) const { vst1q_u8(sixteen_bytes, v); }
 };
 
-#include "ribbon/back_substitution.h"
+#include "lib/ribbon/back_substitution.h"
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ribbon/query_parts.h"
+#include "lib/ribbon/query_parts.h"
 
 namespace rocksieve::ribbon {
 namespace {
@@ -36,7 +36,7 @@ bool RowMatches(const uint8_t* first, const uint8_t* second, const uint8_t* thir
   return true;
 }
 
-#include "ribbon/query_loop.h"
+#include "lib/ribbon/query_loop.h"
 
 struct Columns {
   uint64_t low, high;  // byte j of low is column j
@@ -60,7 +60,7 @@ struct Columns {
   }
 };
 
-#include "ribbon/back_substitution.h"
+#include "lib/ribbon/back_substitution.h"
 
 }  // namespace
 

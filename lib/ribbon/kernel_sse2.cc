@@ -3,7 +3,7 @@
 
 #include <emmintrin.h>
 
-#include "ribbon/query_parts.h"
+#include "lib/ribbon/query_parts.h"
 
 namespace rocksieve::ribbon {
 namespace {
@@ -39,9 +39,9 @@ struct Selection {
   }
 };
 
-#include "ribbon/row_of_vectors.h"
+#include "lib/ribbon/row_of_vectors.h"
 
-#include "ribbon/query_loop.h"
+#include "lib/ribbon/query_loop.h"
 
 // Compilers make SSE2 instructions of the plain code, and those are not slower.
 void BackSubstitute(const Equations& equations, const GroupLayout& layout, uint8_t* group_bytes) {

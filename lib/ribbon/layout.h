@@ -20,7 +20,7 @@
 
 #include <cstdint>
 
-#include "format/coding.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve::ribbon {
 

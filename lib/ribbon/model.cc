@@ -1,4 +1,4 @@
-#include "ribbon/model.h"
+#include "lib/ribbon/model.h"
 
 #include <cmath>
 

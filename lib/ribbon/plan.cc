@@ -1,10 +1,10 @@
-#include "ribbon/plan.h"
+#include "lib/ribbon/plan.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "ribbon/directory.h"
-#include "ribbon/model.h"
+#include "lib/ribbon/directory.h"
+#include "lib/ribbon/model.h"
 
 namespace rocksieve::ribbon {
 namespace {

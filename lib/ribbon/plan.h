@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "format/budget.h"
-#include "ribbon/layout.h"
+#include "lib/format/budget.h"
+#include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
 

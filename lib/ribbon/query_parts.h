@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ribbon/kernel.h"
+#include "lib/ribbon/kernel.h"
 
 namespace rocksieve::ribbon {
 

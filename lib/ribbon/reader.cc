@@ -1,10 +1,10 @@
-#include "ribbon/reader.h"
+#include "lib/ribbon/reader.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "ribbon/query_parts.h"
-#include "ribbon/small_form.h"
+#include "lib/ribbon/query_parts.h"
+#include "lib/ribbon/small_form.h"
 
 namespace rocksieve::ribbon {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <rocksieve/filter.h>
 
-#include "ribbon/kernel.h"
-#include "ribbon/plan.h"
+#include "lib/ribbon/kernel.h"
+#include "lib/ribbon/plan.h"
 
 namespace rocksieve::ribbon {
 

@@ -1,4 +1,4 @@
-#include "ribbon/small_form.h"
+#include "lib/ribbon/small_form.h"
 
 #include <algorithm>
 #include <bit>

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "format/coding.h"
-#include "ribbon/layout.h"
+#include "lib/format/coding.h"
+#include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
 

@@ -1,9 +1,9 @@
-#include "ribbon/steering.h"
+#include "lib/ribbon/steering.h"
 
 #include <algorithm>
 
-#include "ribbon/directory.h"
-#include "ribbon/layout.h"
+#include "lib/ribbon/directory.h"
+#include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
 namespace {

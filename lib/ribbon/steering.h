@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "hash/hash_set.h"
-#include "ribbon/equations.h"
+#include "lib/hash/hash_set.h"
+#include "lib/ribbon/equations.h"
 
 namespace rocksieve::ribbon {
 

@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "dynamic/frame.h"
-#include "format/byte_io.h"
+#include "lib/dynamic/frame.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve {
 namespace {

@@ -1,10 +1,10 @@
-#include "sketch/difference_estimator.h"
+#include "lib/sketch/difference_estimator.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "format/bit_io.h"
+#include "lib/format/bit_io.h"
 
 namespace rocksieve {
 namespace {

@@ -25,7 +25,7 @@
 #include <span>
 #include <vector>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve {
 

@@ -1,10 +1,10 @@
-#include "sketch/iblt.h"
+#include "lib/sketch/iblt.h"
 
 #include <cmath>
 
-#include "format/bit_io.h"
-#include "format/coding.h"
-#include "hash/mix.h"
+#include "lib/format/bit_io.h"
+#include "lib/format/coding.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 namespace {

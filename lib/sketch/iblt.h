@@ -22,8 +22,8 @@
 #include <span>
 #include <vector>
 
-#include "format/byte_io.h"
-#include "sketch/set_difference.h"
+#include "lib/format/byte_io.h"
+#include "lib/sketch/set_difference.h"
 
 namespace rocksieve {
 

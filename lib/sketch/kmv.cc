@@ -1,10 +1,10 @@
-#include "sketch/kmv.h"
+#include "lib/sketch/kmv.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "format/golomb.h"
+#include "lib/format/golomb.h"
 
 namespace rocksieve {
 namespace {

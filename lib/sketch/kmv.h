@@ -32,7 +32,7 @@
 
 #include <rocksieve/estimate/estimate.h>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve {
 

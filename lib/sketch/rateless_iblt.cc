@@ -1,9 +1,9 @@
-#include "sketch/rateless_iblt.h"
+#include "lib/sketch/rateless_iblt.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "format/bit_io.h"
+#include "lib/format/bit_io.h"
 
 namespace rocksieve {
 namespace {

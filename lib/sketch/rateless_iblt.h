@@ -30,9 +30,9 @@
 #include <span>
 #include <vector>
 
-#include "format/byte_io.h"
-#include "sketch/rateless_mapping.h"
-#include "sketch/set_difference.h"
+#include "lib/format/byte_io.h"
+#include "lib/sketch/rateless_mapping.h"
+#include "lib/sketch/set_difference.h"
 
 namespace rocksieve {
 

@@ -14,7 +14,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "hash/mix.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 

@@ -19,9 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "format/byte_io.h"
-#include "hash/key_hash128.h"
-#include "hash/mix.h"
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash128.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 

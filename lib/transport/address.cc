@@ -1,4 +1,4 @@
-#include "transport/address.h"
+#include "lib/transport/address.h"
 
 #include <sys/un.h>
 

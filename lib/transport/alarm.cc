@@ -1,4 +1,4 @@
-#include "transport/alarm.h"
+#include "lib/transport/alarm.h"
 
 #include <algorithm>
 #include <utility>

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "transport/cancellation.h"
+#include "lib/transport/cancellation.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "transport/cancellable_source.h"
+#include "lib/transport/cancellable_source.h"
 
 #include <utility>
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "join/rows/source.h"
-#include "transport/cancellation.h"
+#include "lib/join/rows/source.h"
+#include "lib/transport/cancellation.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "transport/cancellation.h"
+#include "lib/transport/cancellation.h"
 
 namespace rocksieve::join {
 

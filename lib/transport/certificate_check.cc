@@ -1,4 +1,4 @@
-#include "transport/certificate_check.h"
+#include "lib/transport/certificate_check.h"
 
 #include <ctime>
 #include <memory>

@@ -1,11 +1,11 @@
-#include "transport/connect_errors.h"
+#include "lib/transport/connect_errors.h"
 
 #include <string_view>
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
-#include "transport/address.h"
+#include "lib/transport/address.h"
 
 namespace rocksieve::join {
 namespace {

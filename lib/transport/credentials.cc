@@ -1,4 +1,4 @@
-#include "transport/credentials.h"
+#include "lib/transport/credentials.h"
 
 #include <fstream>
 #include <iterator>
@@ -7,9 +7,9 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
-#include "transport/address.h"
-#include "transport/certificate_check.h"
-#include "transport/private_file.h"
+#include "lib/transport/address.h"
+#include "lib/transport/certificate_check.h"
+#include "lib/transport/private_file.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/drive.h"
+#include "lib/transport/drive.h"
 
 #include <optional>
 #include <string>
@@ -8,9 +8,9 @@
 #include <absl/status/statusor.h>
 #include <absl/strings/str_cat.h>
 
-#include "join/messages.h"
-#include "transport/frame.h"
-#include "transport/guarded.h"
+#include "lib/join/session/messages.h"
+#include "lib/transport/frame.h"
+#include "lib/transport/guarded.h"
 
 namespace rocksieve::join {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <absl/status/status.h>
 
-#include "join/memory_account.h"
-#include "join/session.h"
-#include "transport/exchange.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/session/session.h"
+#include "lib/transport/exchange.h"
 
 namespace rocksieve::join {
 

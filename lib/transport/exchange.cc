@@ -1,4 +1,4 @@
-#include "transport/exchange.h"
+#include "lib/transport/exchange.h"
 
 #include <algorithm>
 #include <utility>

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "transport/cancellation.h"
+#include "lib/transport/cancellation.h"
 
 namespace rocksieve::join {
 

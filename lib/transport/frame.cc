@@ -1,11 +1,11 @@
-#include "transport/frame.h"
+#include "lib/transport/frame.h"
 
 #include <algorithm>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve::join {
 namespace {

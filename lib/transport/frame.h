@@ -13,7 +13,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "join/memory_account.h"
+#include "lib/join/memory_account.h"
 
 namespace rocksieve::join {
 

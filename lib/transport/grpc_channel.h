@@ -9,7 +9,7 @@
 #include <grpcpp/support/sync_stream.h>
 
 #include "join.pb.h"
-#include "transport/exchange.h"
+#include "lib/transport/exchange.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "transport/guarded.h"
+#include "lib/transport/guarded.h"
 
 #include <exception>
 #include <new>

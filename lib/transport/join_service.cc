@@ -1,4 +1,4 @@
-#include "transport/join_service.h"
+#include "lib/transport/join_service.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -9,17 +9,17 @@
 #include <absl/strings/str_cat.h>
 
 #include "join.grpc.pb.h"
-#include "transport/cancellable_source.h"
-#include "transport/guarded.h"
-#include "transport/memory_shares.h"
-#include "transport/peer_places.h"
-#include "transport/printable.h"
-#include "transport/session_limits.h"
-#include "transport/session_stream.h"
-#include "transport/status.h"
-#include "transport/strategy.h"
-#include "transport/token.h"
-#include "transport/waiting_calls.h"
+#include "lib/transport/cancellable_source.h"
+#include "lib/transport/guarded.h"
+#include "lib/transport/memory_shares.h"
+#include "lib/transport/peer_places.h"
+#include "lib/transport/printable.h"
+#include "lib/transport/session_limits.h"
+#include "lib/transport/session_stream.h"
+#include "lib/transport/status.h"
+#include "lib/transport/strategy.h"
+#include "lib/transport/token.h"
+#include "lib/transport/waiting_calls.h"
 
 namespace rocksieve::join {
 namespace {

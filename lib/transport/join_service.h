@@ -15,10 +15,10 @@
 
 #include <grpcpp/impl/codegen/service_type.h>
 
-#include "join/answering_side.h"
-#include "transport/drive.h"
-#include "transport/view.h"
-#include "transport/view_registry.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/transport/drive.h"
+#include "lib/transport/view.h"
+#include "lib/transport/view_registry.h"
 
 namespace rocksieve::join {
 

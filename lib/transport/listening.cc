@@ -1,4 +1,4 @@
-#include "transport/listening.h"
+#include "lib/transport/listening.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "transport/address.h"
+#include "lib/transport/address.h"
 
 namespace rocksieve::join {
 namespace {

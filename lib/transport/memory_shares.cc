@@ -1,4 +1,4 @@
-#include "transport/memory_shares.h"
+#include "lib/transport/memory_shares.h"
 
 #include <algorithm>
 

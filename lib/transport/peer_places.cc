@@ -1,4 +1,4 @@
-#include "transport/peer_places.h"
+#include "lib/transport/peer_places.h"
 
 #include <grpcpp/security/auth_context.h>
 

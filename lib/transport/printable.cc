@@ -1,4 +1,4 @@
-#include "transport/printable.h"
+#include "lib/transport/printable.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "transport/private_file.h"
+#include "lib/transport/private_file.h"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "transport/remote_join.h"
+#include "lib/transport/remote_join.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,12 +9,12 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
-#include "join/memory_account.h"
-#include "join/rows/interval_text.h"
-#include "join/sort/temporary_file.h"
-#include "transport/cancellable_source.h"
-#include "transport/status.h"
-#include "transport/strategy.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/rows/interval_text.h"
+#include "lib/join/sort/temporary_file.h"
+#include "lib/transport/cancellable_source.h"
+#include "lib/transport/status.h"
+#include "lib/transport/strategy.h"
 
 namespace rocksieve::join {
 namespace {

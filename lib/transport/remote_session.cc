@@ -1,4 +1,4 @@
-#include "transport/remote_session.h"
+#include "lib/transport/remote_session.h"
 
 #include <utility>
 
@@ -6,15 +6,15 @@
 #include <grpcpp/create_channel.h>
 
 #include "join.grpc.pb.h"
-#include "transport/alarm.h"
-#include "transport/connect_errors.h"
-#include "transport/frame.h"
-#include "transport/grpc_channel.h"
-#include "transport/guarded.h"
-#include "transport/join_service.h"
-#include "transport/printable.h"
-#include "transport/status.h"
-#include "transport/token.h"
+#include "lib/transport/alarm.h"
+#include "lib/transport/connect_errors.h"
+#include "lib/transport/frame.h"
+#include "lib/transport/grpc_channel.h"
+#include "lib/transport/guarded.h"
+#include "lib/transport/join_service.h"
+#include "lib/transport/printable.h"
+#include "lib/transport/status.h"
+#include "lib/transport/token.h"
 
 namespace rocksieve::join {
 namespace {

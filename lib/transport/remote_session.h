@@ -8,11 +8,11 @@
 #include <absl/status/statusor.h>
 #include <grpcpp/channel.h>
 
-#include "join/session.h"
-#include "transport/cancellation.h"
-#include "transport/credentials.h"
-#include "transport/drive.h"
-#include "transport/view.h"
+#include "lib/join/session/session.h"
+#include "lib/transport/cancellation.h"
+#include "lib/transport/credentials.h"
+#include "lib/transport/drive.h"
+#include "lib/transport/view.h"
 
 namespace rocksieve::join {
 

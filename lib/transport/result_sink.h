@@ -1,7 +1,7 @@
 // A sink for results that may have to begin anew.
 #pragma once
 
-#include "join/rows/sink.h"
+#include "lib/join/rows/sink.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "transport/server.h"
+#include "lib/transport/server.h"
 
 #include <algorithm>
 #include <mutex>
@@ -11,9 +11,9 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
-#include "transport/address.h"
-#include "transport/frame.h"
-#include "transport/listening.h"
+#include "lib/transport/address.h"
+#include "lib/transport/frame.h"
+#include "lib/transport/listening.h"
 
 namespace rocksieve::join {
 namespace {

@@ -9,8 +9,8 @@
 #include <absl/status/statusor.h>
 #include <grpcpp/server.h>
 
-#include "transport/credentials.h"
-#include "transport/join_service.h"
+#include "lib/transport/credentials.h"
+#include "lib/transport/join_service.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "transport/session_limits.h"
+#include "lib/transport/session_limits.h"
 
 #include <algorithm>
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "join/answering_side.h"
-#include "transport/drive.h"
-#include "transport/view.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/transport/drive.h"
+#include "lib/transport/view.h"
 
 namespace rocksieve::join {
 

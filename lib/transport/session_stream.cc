@@ -1,4 +1,4 @@
-#include "transport/session_stream.h"
+#include "lib/transport/session_stream.h"
 
 #include <chrono>
 #include <utility>

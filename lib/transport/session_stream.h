@@ -18,8 +18,8 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "join.pb.h"
-#include "transport/cancellation.h"
-#include "transport/exchange.h"
+#include "lib/transport/cancellation.h"
+#include "lib/transport/exchange.h"
 
 namespace rocksieve::join {
 

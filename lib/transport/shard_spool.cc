@@ -1,9 +1,9 @@
-#include "transport/shard_spool.h"
+#include "lib/transport/shard_spool.h"
 
 #include <algorithm>
 
-#include "format/byte_io.h"
-#include "join/rows/packed_row.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/rows/packed_row.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/sharded_join.h"
+#include "lib/transport/sharded_join.h"
 
 #include <chrono>
 #include <map>
@@ -8,10 +8,10 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "join/absent_rows.h"
-#include "join/shared_ranges.h"
-#include "transport/guarded.h"
-#include "transport/shard_spool.h"
+#include "lib/join/session/absent_rows.h"
+#include "lib/join/session/shared_ranges.h"
+#include "lib/transport/guarded.h"
+#include "lib/transport/shard_spool.h"
 
 namespace rocksieve::join {
 namespace {

@@ -13,11 +13,11 @@
 
 #include <absl/status/status.h>
 
-#include "join/rows/source.h"
-#include "transport/cancellation.h"
-#include "transport/remote_join.h"
-#include "transport/remote_session.h"
-#include "transport/result_sink.h"
+#include "lib/join/rows/source.h"
+#include "lib/transport/cancellation.h"
+#include "lib/transport/remote_join.h"
+#include "lib/transport/remote_session.h"
+#include "lib/transport/result_sink.h"
 
 namespace rocksieve::join {
 

@@ -1,8 +1,8 @@
-#include "transport/status.h"
+#include "lib/transport/status.h"
 
 #include <absl/strings/str_cat.h>
 
-#include "transport/printable.h"
+#include "lib/transport/printable.h"
 
 namespace rocksieve::join {
 

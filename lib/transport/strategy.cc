@@ -1,4 +1,4 @@
-#include "transport/strategy.h"
+#include "lib/transport/strategy.h"
 
 #include <optional>
 

@@ -5,7 +5,7 @@
 
 #include <absl/status/status.h>
 
-#include "join/matching/planner.h"
+#include "lib/join/matching/planner.h"
 
 namespace rocksieve::join {
 

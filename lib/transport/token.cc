@@ -1,11 +1,11 @@
-#include "transport/token.h"
+#include "lib/transport/token.h"
 
 #include <algorithm>
 #include <fstream>
 
 #include <absl/strings/str_cat.h>
 
-#include "transport/private_file.h"
+#include "lib/transport/private_file.h"
 
 namespace rocksieve::join {
 namespace {

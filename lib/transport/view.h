@@ -8,8 +8,8 @@
 
 #include <absl/status/statusor.h>
 
-#include "join/rows/source.h"
-#include "transport/cancellation.h"
+#include "lib/join/rows/source.h"
+#include "lib/transport/cancellation.h"
 
 namespace rocksieve::join {
 

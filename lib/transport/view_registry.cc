@@ -1,4 +1,4 @@
-#include "transport/view_registry.h"
+#include "lib/transport/view_registry.h"
 
 #include <algorithm>
 #include <random>

@@ -13,8 +13,8 @@
 
 #include <absl/status/statusor.h>
 
-#include "transport/cancellation.h"
-#include "transport/view.h"
+#include "lib/transport/cancellation.h"
+#include "lib/transport/view.h"
 
 namespace rocksieve::join {
 

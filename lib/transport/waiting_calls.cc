@@ -1,4 +1,4 @@
-#include "transport/waiting_calls.h"
+#include "lib/transport/waiting_calls.h"
 
 #include <algorithm>
 #include <utility>

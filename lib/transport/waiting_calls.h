@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include "transport/session_stream.h"
+#include "lib/transport/session_stream.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "auto/announcement.h"
+#include "plugin/auto/announcement.h"
 
 #include <cstdlib>
 #include <utility>

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "auto/database_ledger.h"
+#include "plugin/auto/database_ledger.h"
 
 namespace rocksieve {
 

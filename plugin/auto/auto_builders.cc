@@ -1,10 +1,10 @@
-#include "auto/auto_builders.h"
+#include "plugin/auto/auto_builders.h"
 
 #include <rocksdb/env.h>
 #include <rocksdb/table.h>
 
-#include "auto/announcement.h"
-#include "auto/decider.h"
+#include "plugin/auto/announcement.h"
+#include "plugin/auto/decider.h"
 
 namespace rocksieve {
 namespace {

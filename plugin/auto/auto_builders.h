@@ -10,10 +10,10 @@
 
 #include <rocksdb/filter_policy.h>
 
-#include "auto/history.h"
-#include "budget/allocation.h"
-#include "budget/auto_spec.h"
-#include "spec_decider.h"
+#include "lib/budget/allocation.h"
+#include "lib/budget/auto_spec.h"
+#include "plugin/auto/history.h"
+#include "plugin/auto/spec_decider.h"
 
 namespace rocksieve {
 

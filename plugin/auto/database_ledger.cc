@@ -1,9 +1,9 @@
-#include "auto/database_ledger.h"
+#include "plugin/auto/database_ledger.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "auto/remainder.h"
+#include "plugin/auto/remainder.h"
 
 namespace rocksieve {
 namespace {

@@ -21,7 +21,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "auto/ledger_file.h"
+#include "plugin/auto/ledger_file.h"
 
 namespace rocksieve {
 

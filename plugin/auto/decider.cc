@@ -1,4 +1,4 @@
-#include "auto/decider.h"
+#include "plugin/auto/decider.h"
 
 #include <cstring>
 #include <utility>

@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "auto/file_tracker.h"
-#include "budget/allocation.h"
-#include "budget/auto_spec.h"
-#include "spec_decider.h"
+#include "lib/budget/allocation.h"
+#include "lib/budget/auto_spec.h"
+#include "plugin/auto/file_tracker.h"
+#include "plugin/auto/spec_decider.h"
 
 namespace rocksieve {
 

@@ -1,7 +1,7 @@
 // Where a builder learns which other files there are, and tells what it made.
 #pragma once
 
-#include "auto/ledger_file.h"
+#include "plugin/auto/ledger_file.h"
 
 namespace rocksieve {
 

@@ -1,8 +1,8 @@
-#include "auto/history.h"
+#include "plugin/auto/history.h"
 
 #include <algorithm>
 
-#include "budget/key_scale.h"
+#include "lib/budget/key_scale.h"
 
 namespace rocksieve {
 namespace {

@@ -20,8 +20,8 @@
 
 #include <rocksdb/filter_policy.h>
 
-#include "auto/file_tracker.h"
-#include "auto/ledger_file.h"
+#include "plugin/auto/file_tracker.h"
+#include "plugin/auto/ledger_file.h"
 
 namespace rocksieve {
 

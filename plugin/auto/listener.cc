@@ -1,12 +1,12 @@
-#include "auto/listener.h"
+#include "plugin/auto/listener.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "auto/announcement.h"
-#include "auto/live_files.h"
-#include "budget/auto_spec.h"
+#include "lib/budget/auto_spec.h"
+#include "plugin/auto/announcement.h"
+#include "plugin/auto/live_files.h"
 
 namespace rocksieve {
 namespace {

@@ -11,7 +11,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/listener.h>
 
-#include "auto/database_ledger.h"
+#include "plugin/auto/database_ledger.h"
 
 namespace rocksieve {
 

@@ -1,4 +1,4 @@
-#include "auto/live_files.h"
+#include "plugin/auto/live_files.h"
 
 #include <memory>
 #include <string>

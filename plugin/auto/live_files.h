@@ -3,7 +3,7 @@
 
 #include <rocksdb/db.h>
 
-#include "auto/database_ledger.h"
+#include "plugin/auto/database_ledger.h"
 
 namespace rocksieve {
 

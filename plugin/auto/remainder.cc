@@ -1,10 +1,10 @@
-#include "auto/remainder.h"
+#include "plugin/auto/remainder.h"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
-#include "budget/key_scale.h"
+#include "lib/budget/key_scale.h"
 
 namespace rocksieve {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "auto/ledger_file.h"
+#include "plugin/auto/ledger_file.h"
 
 namespace rocksieve {
 

@@ -1,4 +1,4 @@
-#include "database/column_family.h"
+#include "plugin/database/column_family.h"
 
 #include <algorithm>
 

@@ -9,8 +9,8 @@
 #include <rocksdb/comparator.h>
 #include <rocksdb/slice_transform.h>
 
-#include "database/options_file.h"
-#include "tables/table_file.h"
+#include "plugin/database/options_file.h"
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve {
 

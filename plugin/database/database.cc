@@ -1,4 +1,4 @@
-#include "database/database.h"
+#include "plugin/database/database.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,9 +8,9 @@
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
-#include "database/open_errors.h"
-#include "database/open_files_limit.h"
-#include "database/read_only_env.h"
+#include "plugin/database/open_errors.h"
+#include "plugin/database/open_files_limit.h"
+#include "plugin/database/read_only_env.h"
 
 namespace rocksieve {
 namespace {

@@ -1,10 +1,10 @@
-#include "database/file_filter.h"
+#include "plugin/database/file_filter.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "database/open_errors.h"
+#include "plugin/database/open_errors.h"
 
 namespace rocksieve {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <rocksdb/status.h>
 
-#include "database/column_family.h"
-#include "tables/decoded_filter.h"
-#include "tables/table_file.h"
+#include "plugin/database/column_family.h"
+#include "plugin/tables/decoded_filter.h"
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve {
 

@@ -1,11 +1,11 @@
-#include "database/filter_load.h"
+#include "plugin/database/filter_load.h"
 
 #include <bit>
 
-#include "bloom/layout.h"
-#include "bloom/reader.h"
-#include "cuckoo/reader.h"
-#include "ribbon/reader.h"
+#include "lib/bloom/layout.h"
+#include "lib/bloom/reader.h"
+#include "lib/cuckoo/reader.h"
+#include "lib/ribbon/reader.h"
 
 namespace rocksieve {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tables/decoded_filter.h"
+#include "plugin/tables/decoded_filter.h"
 
 namespace rocksieve {
 

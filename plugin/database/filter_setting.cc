@@ -1,8 +1,8 @@
-#include "database/filter_setting.h"
+#include "plugin/database/filter_setting.h"
 
-#include "bloom/reader.h"
-#include "cuckoo/reader.h"
-#include "ribbon/reader.h"
+#include "lib/bloom/reader.h"
+#include "lib/cuckoo/reader.h"
+#include "lib/ribbon/reader.h"
 
 namespace rocksieve {
 namespace {

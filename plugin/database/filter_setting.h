@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tables/decoded_filter.h"
+#include "plugin/tables/decoded_filter.h"
 
 namespace rocksieve {
 

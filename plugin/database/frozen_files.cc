@@ -1,4 +1,4 @@
-#include "database/frozen_files.h"
+#include "plugin/database/frozen_files.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,8 +15,8 @@
 #include <rocksdb/metadata.h>
 #include <rocksdb/utilities/options_util.h>
 
-#include "database/held_file.h"
-#include "database/open_errors.h"
+#include "plugin/database/held_file.h"
+#include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
 
 namespace rocksieve {

@@ -21,8 +21,8 @@
 #include <rocksdb/env.h>
 #include <rocksdb/status.h>
 
-#include "database/options_file.h"
-#include "database/read_only_env.h"
+#include "plugin/database/options_file.h"
+#include "plugin/database/read_only_env.h"
 
 namespace rocksieve {
 

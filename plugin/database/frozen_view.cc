@@ -1,4 +1,4 @@
-#include "database/frozen_view.h"
+#include "plugin/database/frozen_view.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,10 +9,10 @@
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
-#include "database/open_errors.h"
-#include "database/open_files_limit.h"
-#include "database/options_file.h"
-#include "database/read_only_env.h"
+#include "plugin/database/open_errors.h"
+#include "plugin/database/open_files_limit.h"
+#include "plugin/database/options_file.h"
+#include "plugin/database/read_only_env.h"
 
 namespace rocksieve {
 namespace {

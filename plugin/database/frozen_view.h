@@ -14,8 +14,8 @@
 #include <rocksdb/db.h>
 #include <rocksdb/status.h>
 
-#include "database/column_family.h"
-#include "database/frozen_files.h"
+#include "plugin/database/column_family.h"
+#include "plugin/database/frozen_files.h"
 
 namespace rocksieve {
 

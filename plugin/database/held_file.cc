@@ -1,4 +1,4 @@
-#include "database/held_file.h"
+#include "plugin/database/held_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

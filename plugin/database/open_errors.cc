@@ -1,4 +1,4 @@
-#include "database/open_errors.h"
+#include "plugin/database/open_errors.h"
 
 #include <unistd.h>
 

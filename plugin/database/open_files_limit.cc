@@ -1,4 +1,4 @@
-#include "database/open_files_limit.h"
+#include "plugin/database/open_files_limit.h"
 
 #include <sys/resource.h>
 

@@ -1,4 +1,4 @@
-#include "database/options_file.h"
+#include "plugin/database/options_file.h"
 
 #include <sstream>
 

@@ -1,4 +1,4 @@
-#include "database/read_only_env.h"
+#include "plugin/database/read_only_env.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "database/table_keys.h"
+#include "plugin/database/table_keys.h"
 
 #include <rocksdb/options.h>
 

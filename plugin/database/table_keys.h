@@ -6,7 +6,7 @@
 #include <rocksdb/iterator.h>
 #include <rocksdb/sst_file_reader.h>
 
-#include "database/tree.h"
+#include "plugin/database/tree.h"
 
 namespace rocksieve {
 

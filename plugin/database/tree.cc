@@ -1,11 +1,11 @@
-#include "database/tree.h"
+#include "plugin/database/tree.h"
 
 #include <algorithm>
 
 #include <rocksdb/metadata.h>
 
-#include "database/open_errors.h"
-#include "database/read_only_env.h"
+#include "plugin/database/open_errors.h"
+#include "plugin/database/read_only_env.h"
 #include "support/parallel.h"
 
 namespace rocksieve {

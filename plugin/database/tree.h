@@ -8,14 +8,14 @@
 
 #include <rocksdb/status.h>
 
-#include "database/column_family.h"
-#include "database/database.h"
-#include "database/file_filter.h"
-#include "database/filter_setting.h"
-#include "database/frozen_files.h"
-#include "database/read_only_env.h"
+#include "plugin/database/column_family.h"
+#include "plugin/database/database.h"
+#include "plugin/database/file_filter.h"
+#include "plugin/database/filter_setting.h"
+#include "plugin/database/frozen_files.h"
+#include "plugin/database/read_only_env.h"
+#include "plugin/tables/table_file.h"
 #include "support/progress.h"
-#include "tables/table_file.h"
 
 namespace rocksieve {
 

@@ -1,5 +1,5 @@
-#include "join/sst_filters.h"
-#include "tables/decoded_filter.h"
+#include "plugin/join/sst_filters.h"
+#include "plugin/tables/decoded_filter.h"
 
 namespace rocksieve::join {
 namespace {

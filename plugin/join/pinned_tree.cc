@@ -2,7 +2,7 @@
 
 #include <rocksdb/metadata.h>
 
-#include "join/sst_filters.h"
+#include "plugin/join/sst_filters.h"
 
 namespace rocksieve::join {
 

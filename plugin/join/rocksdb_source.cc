@@ -1,4 +1,4 @@
-#include "join/rocksdb_source.h"
+#include "plugin/join/rocksdb_source.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <absl/strings/str_cat.h>
 #include <rocksdb/comparator.h>
 
-#include "join/status.h"
+#include "plugin/join/status.h"
 
 namespace rocksieve::join {
 namespace {

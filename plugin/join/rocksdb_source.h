@@ -21,8 +21,8 @@
 #include <absl/status/statusor.h>
 #include <rocksdb/db.h>
 
-#include "join/rows/source.h"
-#include "join/sst_filters.h"
+#include "lib/join/rows/source.h"
+#include "plugin/join/sst_filters.h"
 
 namespace rocksieve::join {
 

@@ -1,12 +1,12 @@
-#include "join/sst_filter_offer.h"
+#include "plugin/join/sst_filter_offer.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
 
-#include "tables/decoded_filter.h"
-#include "tables/table_file.h"
+#include "plugin/tables/decoded_filter.h"
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve::join {
 namespace {

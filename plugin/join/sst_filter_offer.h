@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "join/ready/ready_filter.h"
-#include "join/sst_filters.h"
+#include "lib/join/rows/ready_filter.h"
+#include "plugin/join/sst_filters.h"
 
 namespace rocksieve::join {
 

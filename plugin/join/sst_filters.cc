@@ -1,4 +1,4 @@
-#include "join/sst_filters.h"
+#include "plugin/join/sst_filters.h"
 
 #include <algorithm>
 #include <map>
@@ -6,9 +6,9 @@
 
 #include <rocksieve/filter.h>
 
-#include "join/sst_filter_offer.h"
-#include "tables/decoded_filter.h"
-#include "tables/table_file.h"
+#include "plugin/join/sst_filter_offer.h"
+#include "plugin/tables/decoded_filter.h"
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve::join {
 namespace {

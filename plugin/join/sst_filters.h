@@ -8,8 +8,8 @@
 
 #include <rocksdb/db.h>
 
-#include "join/ready/ready_filter.h"
-#include "join/rows/source.h"
+#include "lib/join/rows/ready_filter.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

@@ -1,11 +1,11 @@
-#include "join/sst_sink.h"
+#include "plugin/join/sst_sink.h"
 
 #include <cstdio>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
-#include "join/status.h"
+#include "plugin/join/status.h"
 
 namespace rocksieve::join {
 

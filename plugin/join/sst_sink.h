@@ -12,10 +12,10 @@
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_writer.h>
 
-#include "join/rows/sink.h"
-#include "join/sort/pending_file.h"
-#include "join/sort/row_sorter.h"
-#include "join/sort/row_spool.h"
+#include "lib/join/rows/sink.h"
+#include "lib/join/sort/pending_file.h"
+#include "lib/join/sort/row_sorter.h"
+#include "lib/join/sort/row_spool.h"
 
 namespace rocksieve::join {
 

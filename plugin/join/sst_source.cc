@@ -1,4 +1,4 @@
-#include "join/sst_source.h"
+#include "plugin/join/sst_source.h"
 
 #include <utility>
 
@@ -6,7 +6,7 @@
 #include <rocksdb/comparator.h>
 #include <rocksdb/table_properties.h>
 
-#include "join/status.h"
+#include "plugin/join/status.h"
 
 namespace rocksieve::join {
 namespace {

@@ -9,7 +9,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/sst_file_reader.h>
 
-#include "join/rows/source.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

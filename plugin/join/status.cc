@@ -1,4 +1,4 @@
-#include "join/status.h"
+#include "plugin/join/status.h"
 
 #include <string>
 

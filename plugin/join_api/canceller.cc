@@ -1,4 +1,4 @@
-#include "join_api/canceller.h"
+#include "plugin/join_api/canceller.h"
 
 namespace rocksieve::join {
 namespace {

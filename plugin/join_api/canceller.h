@@ -6,7 +6,7 @@
 
 #include <rocksieve/join/join.h>
 
-#include "transport/cancellation.h"
+#include "lib/transport/cancellation.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "join_api/credentials.h"
+#include "plugin/join_api/credentials.h"
 
 namespace rocksieve::join {
 

@@ -4,7 +4,7 @@
 
 #include <rocksieve/join/peer.h>
 
-#include "transport/credentials.h"
+#include "lib/transport/credentials.h"
 
 namespace rocksieve::join {
 

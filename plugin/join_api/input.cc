@@ -5,16 +5,16 @@
 #include <absl/strings/str_cat.h>
 #include <rocksdb/snapshot.h>
 
-#include "database/frozen_view.h"
-#include "database/open_errors.h"
-#include "join/attribute/attribute_source.h"
-#include "join/attribute/key_prefix_source.h"
-#include "join/rocksdb_source.h"
-#include "join/sst_source.h"
-#include "join/text/text_source.h"
-#include "join_api/input_impl.h"
-#include "join_api/status.h"
-#include "transport/cancellable_source.h"
+#include "lib/join/attribute/attribute_source.h"
+#include "lib/join/attribute/key_prefix_source.h"
+#include "lib/join/text/text_source.h"
+#include "lib/transport/cancellable_source.h"
+#include "plugin/database/frozen_view.h"
+#include "plugin/database/open_errors.h"
+#include "plugin/join/rocksdb_source.h"
+#include "plugin/join/sst_source.h"
+#include "plugin/join_api/input_impl.h"
+#include "plugin/join_api/status.h"
 
 namespace rocksieve::join {
 namespace {

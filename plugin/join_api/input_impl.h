@@ -10,10 +10,10 @@
 #include <absl/status/statusor.h>
 #include <rocksieve/join/input.h>
 
-#include "join/attribute/attribute.h"
-#include "join/rows/source.h"
-#include "join/sort/row_sorter.h"
-#include "transport/cancellation.h"
+#include "lib/join/attribute/attribute.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/sort/row_sorter.h"
+#include "lib/transport/cancellation.h"
 
 namespace rocksieve::join {
 

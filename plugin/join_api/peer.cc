@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "join_api/status.h"
-#include "transport/address.h"
-#include "transport/token.h"
+#include "lib/transport/address.h"
+#include "lib/transport/token.h"
+#include "plugin/join_api/status.h"
 
 namespace rocksieve::join {
 

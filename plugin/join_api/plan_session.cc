@@ -1,4 +1,4 @@
-#include "join_api/plan_session.h"
+#include "plugin/join_api/plan_session.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,9 +6,9 @@
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
 
-#include "join/matching/common_estimate.h"
-#include "join/matching/planner.h"
-#include "join/matching/strategy.h"
+#include "lib/join/matching/common_estimate.h"
+#include "lib/join/matching/planner.h"
+#include "lib/join/matching/strategy.h"
 
 namespace rocksieve::join {
 namespace {

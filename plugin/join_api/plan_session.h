@@ -9,10 +9,10 @@
 
 #include <rocksieve/join/join.h>
 
-#include "join/messages.h"
-#include "join/range_keys.h"
-#include "join/rows/source.h"
-#include "join/session.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/session/messages.h"
+#include "lib/join/session/range_keys.h"
+#include "lib/join/session/session.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "join_api/report.h"
+#include "plugin/join_api/report.h"
 
 namespace rocksieve::join {
 namespace {

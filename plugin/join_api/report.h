@@ -5,8 +5,8 @@
 
 #include <rocksieve/join/join.h>
 
-#include "join/range_report.h"
-#include "transport/sharded_join.h"
+#include "lib/join/session/range_report.h"
+#include "lib/transport/sharded_join.h"
 
 namespace rocksieve::join {
 

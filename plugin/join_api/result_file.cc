@@ -1,4 +1,4 @@
-#include "join_api/result_file.h"
+#include "plugin/join_api/result_file.h"
 
 #include <sys/stat.h>
 
@@ -7,7 +7,7 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "join/text/text_sinks.h"
+#include "lib/join/text/text_sinks.h"
 
 namespace rocksieve::join {
 

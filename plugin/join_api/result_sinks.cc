@@ -1,4 +1,4 @@
-#include "join_api/result_sinks.h"
+#include "plugin/join_api/result_sinks.h"
 
 namespace rocksieve::join {
 

@@ -4,9 +4,9 @@
 #include <absl/status/status.h>
 #include <rocksieve/join/join.h>
 
-#include "join/rows/unpacking_sink.h"
-#include "join/sort/row_spool.h"
-#include "transport/result_sink.h"
+#include "lib/join/rows/unpacking_sink.h"
+#include "lib/join/sort/row_spool.h"
+#include "lib/transport/result_sink.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "join_api/served_views.h"
+#include "plugin/join_api/served_views.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -11,9 +11,9 @@
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 
-#include "join/sst_filters.h"
-#include "join_api/input_impl.h"
-#include "join_api/status.h"
+#include "plugin/join/sst_filters.h"
+#include "plugin/join_api/input_impl.h"
+#include "plugin/join_api/status.h"
 
 namespace rocksieve::join {
 namespace {

@@ -4,8 +4,8 @@
 #include <absl/status/statusor.h>
 #include <rocksieve/join/server.h>
 
-#include "transport/join_service.h"
-#include "transport/view.h"
+#include "lib/transport/join_service.h"
+#include "lib/transport/view.h"
 
 namespace rocksieve::join {
 

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "join_api/credentials.h"
-#include "join_api/served_views.h"
-#include "join_api/status.h"
-#include "transport/server.h"
+#include "lib/transport/server.h"
+#include "plugin/join_api/credentials.h"
+#include "plugin/join_api/served_views.h"
+#include "plugin/join_api/status.h"
 
 namespace rocksieve::join {
 

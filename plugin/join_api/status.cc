@@ -1,4 +1,4 @@
-#include "join_api/status.h"
+#include "plugin/join_api/status.h"
 
 #include <string>
 

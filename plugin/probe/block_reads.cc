@@ -1,8 +1,8 @@
-#include "probe/block_reads.h"
+#include "plugin/probe/block_reads.h"
 
 #include <rocksdb/perf_context.h>
 
-#include "database/open_errors.h"
+#include "plugin/database/open_errors.h"
 
 namespace rocksieve {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "database/database.h"
-#include "database/tree.h"
+#include "plugin/database/database.h"
+#include "plugin/database/tree.h"
 
 namespace rocksieve {
 

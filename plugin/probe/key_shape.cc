@@ -1,4 +1,4 @@
-#include "probe/key_shape.h"
+#include "plugin/probe/key_shape.h"
 
 #include <algorithm>
 

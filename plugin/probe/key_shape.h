@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "probe/key_space.h"
+#include "plugin/probe/key_space.h"
 
 namespace rocksieve {
 

@@ -1,4 +1,4 @@
-#include "probe/key_space.h"
+#include "plugin/probe/key_space.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "probe/keys_that_meet.h"
+#include "plugin/probe/keys_that_meet.h"
 
 #include <algorithm>
 

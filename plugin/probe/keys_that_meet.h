@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "database/tree.h"
+#include "plugin/database/tree.h"
 
 namespace rocksieve {
 

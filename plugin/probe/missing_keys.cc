@@ -1,12 +1,12 @@
-#include "probe/missing_keys.h"
+#include "plugin/probe/missing_keys.h"
 
 #include <algorithm>
 #include <memory>
 #include <unordered_set>
 
-#include "database/open_errors.h"
-#include "probe/key_shape.h"
-#include "probe/key_space.h"
+#include "plugin/database/open_errors.h"
+#include "plugin/probe/key_shape.h"
+#include "plugin/probe/key_space.h"
 #include "support/parallel.h"
 
 namespace rocksieve {

@@ -14,8 +14,8 @@
 
 #include <rocksdb/status.h>
 
-#include "database/database.h"
-#include "database/tree.h"
+#include "plugin/database/database.h"
+#include "plugin/database/tree.h"
 #include "support/progress.h"
 
 namespace rocksieve {

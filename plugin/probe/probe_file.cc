@@ -1,4 +1,4 @@
-#include "probe/probe_file.h"
+#include "plugin/probe/probe_file.h"
 
 #include <cerrno>
 #include <cstring>

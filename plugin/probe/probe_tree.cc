@@ -1,13 +1,13 @@
-#include "probe/probe_tree.h"
+#include "plugin/probe/probe_tree.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
-#include "database/file_filter.h"
+#include "plugin/database/file_filter.h"
+#include "plugin/probe/keys_that_meet.h"
+#include "plugin/tables/table_file.h"
 #include "support/parallel.h"
-#include "probe/keys_that_meet.h"
-#include "tables/table_file.h"
 
 namespace rocksieve {
 namespace {

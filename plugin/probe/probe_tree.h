@@ -7,7 +7,7 @@
 
 #include <rocksdb/status.h>
 
-#include "database/tree.h"
+#include "plugin/database/tree.h"
 #include "support/progress.h"
 
 namespace rocksieve {

@@ -3,7 +3,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "tables/sst_block.h"
+#include "plugin/tables/sst_block.h"
 
 namespace rocksieve {
 namespace {

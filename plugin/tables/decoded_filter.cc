@@ -1,4 +1,4 @@
-#include "tables/decoded_filter.h"
+#include "plugin/tables/decoded_filter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,11 @@
 
 #include <rocksdb/filter_policy.h>
 
-#include "budget/builtin_model.h"
-#include "format/coding.h"
-#include "rocksdb_abi.h"
-#include "tables/legacy_bloom.h"
-#include "tables/our_parameters.h"
+#include "lib/budget/builtin_model.h"
+#include "lib/format/coding.h"
+#include "plugin/rocksdb_abi.h"
+#include "plugin/tables/legacy_bloom.h"
+#include "plugin/tables/our_parameters.h"
 
 namespace rocksieve {
 namespace {

@@ -1,4 +1,4 @@
-#include "tables/legacy_bloom.h"
+#include "plugin/tables/legacy_bloom.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
-#include "tables/our_parameters.h"
+#include "plugin/tables/our_parameters.h"
 
 #include <cstdio>
 
-#include "bloom/layout.h"
-#include "bloom/reader.h"
-#include "cuckoo/reader.h"
-#include "filter/family.h"
-#include "ribbon/reader.h"
+#include "lib/bloom/layout.h"
+#include "lib/bloom/reader.h"
+#include "lib/cuckoo/reader.h"
+#include "lib/filter/family.h"
+#include "lib/ribbon/reader.h"
 
 namespace rocksieve {
 namespace {

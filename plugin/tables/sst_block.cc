@@ -1,8 +1,8 @@
-#include "tables/sst_block.h"
+#include "plugin/tables/sst_block.h"
 
 #include <algorithm>
 
-#include "format/coding.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve {
 namespace {

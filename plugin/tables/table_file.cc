@@ -1,9 +1,9 @@
-#include "tables/table_file.h"
+#include "plugin/tables/table_file.h"
 
 #include <algorithm>
 #include <string_view>
 
-#include "tables/table_properties.h"
+#include "plugin/tables/table_properties.h"
 
 namespace rocksieve {
 namespace {

@@ -10,7 +10,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/status.h>
 
-#include "tables/sst_block.h"
+#include "plugin/tables/sst_block.h"
 
 namespace rocksieve {
 

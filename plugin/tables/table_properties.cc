@@ -1,4 +1,4 @@
-#include "tables/table_properties.h"
+#include "plugin/tables/table_properties.h"
 
 #include <map>
 #include <string>

@@ -5,7 +5,7 @@
 
 #include <rocksdb/status.h>
 
-#include "tables/table_file.h"
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve {
 

@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dynamic/bloom_support.h"
-#include "dynamic/toolbox_support.h"
+#include "tests/dynamic/bloom_support.h"
+#include "tests/dynamic/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

@@ -10,8 +10,8 @@
 #include <rocksieve/dynamic/bloom_filter.h>
 #include <rocksieve/dynamic/bloom_math.h>
 
-#include "dynamic/bloom_support.h"
-#include "hash/mix.h"
+#include "lib/hash/mix.h"
+#include "tests/dynamic/bloom_support.h"
 
 namespace rocksieve {
 namespace {

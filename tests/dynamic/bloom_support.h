@@ -5,7 +5,7 @@
 
 #include <rocksieve/dynamic/bloom_filter.h>
 
-#include "hash/mix.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 

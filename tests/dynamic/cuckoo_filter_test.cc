@@ -13,9 +13,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dynamic/cuckoo_buckets.h"
-#include "dynamic/frame.h"
-#include "dynamic/toolbox_support.h"
+#include "lib/dynamic/cuckoo_buckets.h"
+#include "lib/dynamic/frame.h"
+#include "tests/dynamic/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

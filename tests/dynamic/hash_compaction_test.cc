@@ -11,10 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dynamic/frame.h"
-#include "dynamic/hash_compaction_options.h"
-#include "dynamic/toolbox_support.h"
-#include "format/byte_io.h"
+#include "lib/dynamic/frame.h"
+#include "lib/dynamic/hash_compaction_options.h"
+#include "lib/format/byte_io.h"
+#include "tests/dynamic/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

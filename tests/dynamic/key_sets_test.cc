@@ -15,8 +15,8 @@
 #include <rocksieve/dynamic/cuckoo_table.h>
 #include <rocksieve/dynamic/hash_table.h>
 
-#include "dynamic/frame.h"
-#include "dynamic/toolbox_support.h"
+#include "lib/dynamic/frame.h"
+#include "tests/dynamic/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

@@ -9,8 +9,8 @@
 #include <rocksieve/dynamic/counting_bloom_filter.h>
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 
-#include "dynamic/frame.h"
-#include "dynamic/toolbox_support.h"
+#include "lib/dynamic/frame.h"
+#include "tests/dynamic/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dynamic/frame.h"
-#include "support.h"
+#include "lib/dynamic/frame.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 

@@ -10,7 +10,7 @@
 #include <rocksieve/estimate/count_min_sketch.h>
 #include <rocksieve/estimate/top_k.h>
 
-#include "estimate/licences.h"
+#include "tests/estimate/licences.h"
 
 namespace rocksieve {
 namespace {

@@ -9,7 +9,7 @@
 #include <rocksieve/estimate/hyper_log_log.h>
 #include <rocksieve/estimate/k_minimum_values.h>
 
-#include "hash/mix.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 namespace {

@@ -11,11 +11,11 @@
 #include <rocksieve/estimate/min_hash.h>
 #include <rocksieve/estimate/top_k.h>
 
-#include "dynamic/toolbox_support.h"
-#include "estimate/set_pairs.h"
-#include "format/byte_io.h"
-#include "format/coding.h"
-#include "hash/key_hash.h"
+#include "lib/format/byte_io.h"
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash.h"
+#include "tests/dynamic/toolbox_support.h"
+#include "tests/estimate/set_pairs.h"
 
 namespace rocksieve {
 namespace {

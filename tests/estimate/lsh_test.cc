@@ -10,8 +10,8 @@
 #include <rocksieve/estimate/lsh_banding.h>
 #include <rocksieve/estimate/lsh_index.h>
 
-#include "estimate/set_pairs.h"
-#include "hash/mix.h"
+#include "lib/hash/mix.h"
+#include "tests/estimate/set_pairs.h"
 
 namespace rocksieve {
 namespace {

@@ -10,8 +10,8 @@
 #include <rocksieve/estimate/min_hash.h>
 #include <rocksieve/estimate/shingles.h>
 
-#include "estimate/licences.h"
-#include "estimate/set_pairs.h"
+#include "tests/estimate/licences.h"
+#include "tests/estimate/set_pairs.h"
 
 namespace rocksieve {
 namespace {

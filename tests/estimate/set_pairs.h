@@ -5,7 +5,7 @@
 
 #include <rocksieve/estimate/min_hash.h>
 
-#include "hash/mix.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve {
 

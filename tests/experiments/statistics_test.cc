@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "frame/confidence.h"
-#include "quality/statistics.h"
-#include "quality/verdict.h"
+#include "experiments/frame/confidence.h"
+#include "experiments/quality/statistics.h"
+#include "experiments/quality/verdict.h"
 
 namespace rocksieve::experiments {
 namespace {

@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "join/attribute/attribute.h"
-#include "join/attribute/attribute_source.h"
-#include "join/rows/unpacking_sink.h"
-#include "support.h"
+#include "lib/join/attribute/attribute.h"
+#include "lib/join/attribute/attribute_source.h"
+#include "lib/join/rows/unpacking_sink.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {

@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "join/attribute/attribute.h"
-#include "join/attribute/attribute_source.h"
-#include "join/attribute/key_prefix_source.h"
-#include "join/rows/memory_source.h"
-#include "join/rows/packed_row.h"
+#include "lib/join/attribute/attribute.h"
+#include "lib/join/attribute/attribute_source.h"
+#include "lib/join/attribute/key_prefix_source.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/rows/packed_row.h"
 
 namespace rocksieve::join {
 namespace {

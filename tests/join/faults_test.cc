@@ -1,11 +1,11 @@
 // What a broken or hostile other side, or wire, can do: the result is right, or there is none.
 #include <functional>
 
-#include "format/bit_coder.h"
-#include "hash/key_hash.h"
-#include "join/messages.h"
-#include "join/rows/row_batch.h"
-#include "support.h"
+#include "lib/format/bit_coder.h"
+#include "lib/hash/key_hash.h"
+#include "lib/join/rows/row_batch.h"
+#include "lib/join/session/messages.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {

@@ -2,13 +2,13 @@
 // them: an error, in the memory and the room for rows that it may take, and no wrong row.
 #include <gmock/gmock.h>
 
-#include "join/answering_side.h"
-#include "join/asking_side.h"
-#include "join/matching/turn_parts.h"
-#include "join/memory_account.h"
-#include "join/messages.h"
-#include "join/rows/row_batch.h"
-#include "support.h"
+#include "lib/join/matching/turn_parts.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/rows/row_batch.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
+#include "lib/join/session/messages.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {

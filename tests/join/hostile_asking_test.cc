@@ -2,12 +2,12 @@
 // them: an error, in the memory that it may take.
 #include <gmock/gmock.h>
 
-#include "join/answering_side.h"
-#include "join/matching/turn_parts.h"
-#include "join/memory_account.h"
-#include "join/messages.h"
-#include "join/rows/compression.h"
-#include "support.h"
+#include "lib/join/matching/turn_parts.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/rows/compression.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/messages.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,5 +1,5 @@
 // Both sides of a join, over a pipe, against what sets say.
-#include "support.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "join/attribute/decimal.h"
-#include "join/attribute/json_pointer.h"
+#include "lib/join/attribute/decimal.h"
+#include "lib/join/attribute/json_pointer.h"
 
 namespace rocksieve::join {
 namespace {

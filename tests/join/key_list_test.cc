@@ -1,5 +1,5 @@
 // Lists of keys: what is written is read, in bounded memory, and nothing else is.
-#include "join/rows/key_list.h"
+#include "lib/join/rows/key_list.h"
 
 #include <algorithm>
 #include <random>
@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "format/byte_io.h"
-#include "join/key_reader.h"
-#include "join/rows/memory_source.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/session/key_reader.h"
 
 namespace rocksieve::join {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "join/matching/matching.h"
-#include "join/rows/key_list.h"
+#include "lib/join/matching/matching.h"
+#include "lib/join/rows/key_list.h"
 
 namespace rocksieve::join {
 

@@ -1,7 +1,7 @@
 // Settling a range, part by part: what wrong estimates and wrong bytes do to it.
 #include <cmath>
 
-#include "matching_support.h"
+#include "tests/join/matching_support.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,5 +1,5 @@
 // Files that appear when they are complete, and links that somebody planted.
-#include "join/sort/pending_file.h"
+#include "lib/join/sort/pending_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "join/session.h"
+#include "lib/join/session/session.h"
 
 namespace rocksieve::join {
 

@@ -6,9 +6,9 @@
 #include <absl/strings/escaping.h>
 #include <absl/strings/str_cat.h>
 
-#include "join/messages.h"
-#include "join/ready/ready_filter_stream.h"
-#include "matching_support.h"
+#include "lib/join/ready/ready_filter_stream.h"
+#include "lib/join/session/messages.h"
+#include "tests/join/matching_support.h"
 
 namespace rocksieve::join {
 namespace {

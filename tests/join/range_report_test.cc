@@ -1,8 +1,8 @@
 // What a join says about each of its ranges.
-#include "join/range_report.h"
+#include "lib/join/session/range_report.h"
 
-#include "join/rows/interval_text.h"
-#include "support.h"
+#include "lib/join/rows/interval_text.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,7 +1,7 @@
 // Joins that begin with filters which one side has already.
-#include "ready_support.h"
+#include "tests/join/ready_support.h"
 
-#include "join/messages.h"
+#include "lib/join/session/messages.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,9 +1,9 @@
 // What ready filters are made of: the stream, the set, and the choice; hostile bytes too.
-#include "ready_support.h"
+#include "tests/join/ready_support.h"
 
-#include "join/ready/ready_choice.h"
-#include "join/ready/ready_filter_set.h"
-#include "join/ready/ready_filter_stream.h"
+#include "lib/join/ready/ready_choice.h"
+#include "lib/join/ready/ready_filter_set.h"
+#include "lib/join/ready/ready_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <rocksieve/filter.h>
 
-#include "join/operation.h"
-#include "join/ready/ready_filter.h"
-#include "support.h"
+#include "lib/join/operation.h"
+#include "lib/join/rows/ready_filter.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 

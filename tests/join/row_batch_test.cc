@@ -1,5 +1,5 @@
 // Rows in batches: giant ones, and batches that want more memory than they may.
-#include "join/rows/row_batch.h"
+#include "lib/join/rows/row_batch.h"
 
 #include <random>
 #include <utility>
@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "format/byte_io.h"
-#include "join/rows/compression.h"
-#include "support.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/rows/compression.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {

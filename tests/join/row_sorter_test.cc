@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "join/sort/row_sorter.h"
+#include "lib/join/sort/row_sorter.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,10 +1,10 @@
 // Joins with several shards at once, which scan this side's ranges together.
-#include "join/shared_ranges.h"
+#include "lib/join/session/shared_ranges.h"
 
 #include <atomic>
 #include <thread>
 
-#include "support.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {

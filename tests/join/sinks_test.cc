@@ -15,10 +15,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "join/rows/counting_sink.h"
-#include "join/sort/row_spool.h"
-#include "join/text/text_sinks.h"
-#include "join/text/text_source.h"
+#include "lib/join/rows/counting_sink.h"
+#include "lib/join/sort/row_spool.h"
+#include "lib/join/text/text_sinks.h"
+#include "lib/join/text/text_source.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,16 +1,16 @@
 // Every sequence of messages that a peer may send, up to a length: no order of them may break a
-// side, and each is accepted or refused as the tables of states say (lib/join/answering_range.h,
-// asking_task.h).
+// side, and each is accepted or refused as the tables of states say
+// (lib/join/session/answering_range.h, asking_task.h).
 #include <functional>
 #include <map>
 #include <vector>
 
-#include "join/answering_side.h"
-#include "join/asking_side.h"
-#include "join/matching/turn_parts.h"
-#include "join/memory_account.h"
-#include "join/messages.h"
-#include "support.h"
+#include "lib/join/matching/turn_parts.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
+#include "lib/join/session/messages.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {

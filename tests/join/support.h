@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
-#include "join/answering_side.h"
-#include "join/asking_side.h"
-#include "join/rows/memory_source.h"
-#include "pipe.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
+#include "tests/join/pipe.h"
 
 namespace rocksieve::join {
 

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "join/text/text_source.h"
+#include "lib/join/text/text_source.h"
 
 namespace rocksieve::join {
 namespace {

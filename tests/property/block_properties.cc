@@ -10,9 +10,9 @@
 
 #include <rocksieve/filter.h>
 
-#include "format/coding.h"
-#include "hash/key_hash.h"
-#include "support.h"
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dynamic/frame.h"
-#include "dynamic/toolbox_support.h"
+#include "lib/dynamic/frame.h"
+#include "tests/dynamic/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

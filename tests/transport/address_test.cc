@@ -1,7 +1,7 @@
 // Which addresses are of this machine only, what lists of them are, and tokens.
 #include <sys/stat.h>
 
-#include "transport/address.h"
+#include "lib/transport/address.h"
 
 #include <fstream>
 #include <map>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "transport/token.h"
+#include "lib/transport/token.h"
 
 namespace rocksieve::join {
 namespace {

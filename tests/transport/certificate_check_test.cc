@@ -1,5 +1,5 @@
 // Certificates and keys that cannot be used, or not together.
-#include "transport/certificate_check.h"
+#include "lib/transport/certificate_check.h"
 
 #include <memory>
 
@@ -10,7 +10,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-#include "transport/credentials.h"
+#include "lib/transport/credentials.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,5 +1,5 @@
 // Sessions over channels in memory: with each other, and with sides that do not keep the rules.
-#include "transport/drive.h"
+#include "lib/transport/drive.h"
 
 #include <condition_variable>
 #include <deque>
@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "join/answering_side.h"
-#include "join/asking_side.h"
-#include "join/rows/memory_source.h"
-#include "transport/cancellable_source.h"
-#include "transport/frame.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
+#include "lib/transport/cancellable_source.h"
+#include "lib/transport/frame.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,5 +1,5 @@
 // Messages in frames, and frames of sides that do not keep the rules.
-#include "transport/frame.h"
+#include "lib/transport/frame.h"
 
 #include <random>
 #include <vector>
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "join/memory_account.h"
+#include "lib/join/memory_account.h"
 
 namespace rocksieve::join {
 namespace {

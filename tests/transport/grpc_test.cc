@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "join.grpc.pb.h"
-#include "join/rows/memory_source.h"
-#include "transport/frame.h"
-#include "transport/remote_join.h"
-#include "transport/server.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/transport/frame.h"
+#include "lib/transport/remote_join.h"
+#include "lib/transport/server.h"
 
 namespace rocksieve::join {
 namespace {

@@ -16,17 +16,17 @@
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
-#include "format/byte_io.h"
 #include "join.grpc.pb.h"
-#include "join/answering_side.h"
-#include "join/matching/turn_parts.h"
-#include "join/messages.h"
-#include "join/rows/compression.h"
-#include "join/rows/memory_source.h"
-#include "transport/drive.h"
-#include "transport/frame.h"
-#include "transport/grpc_channel.h"
-#include "transport/remote_join.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/matching/turn_parts.h"
+#include "lib/join/rows/compression.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/messages.h"
+#include "lib/transport/drive.h"
+#include "lib/transport/frame.h"
+#include "lib/transport/grpc_channel.h"
+#include "lib/transport/remote_join.h"
 
 namespace rocksieve::join {
 

@@ -1,6 +1,6 @@
 // Servers that contradict themselves, exaggerate, or never come to an end.
-#include "hostile_server.h"
-#include "transport/frame.h"
+#include "tests/transport/hostile_server.h"
+#include "lib/transport/frame.h"
 
 namespace rocksieve::join {
 namespace {

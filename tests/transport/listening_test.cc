@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "join/rows/memory_source.h"
-#include "transport/server.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/transport/server.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/memory_shares.h"
+#include "lib/transport/memory_shares.h"
 
 #include <random>
 #include <thread>
@@ -7,10 +7,10 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
-#include "join/rows/memory_source.h"
-#include "transport/remote_join.h"
-#include "transport/server.h"
-#include "transport/session_limits.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/transport/remote_join.h"
+#include "lib/transport/server.h"
+#include "lib/transport/session_limits.h"
 
 namespace rocksieve::join {
 namespace {

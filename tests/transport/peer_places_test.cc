@@ -1,5 +1,5 @@
 // How many sessions one peer may have.
-#include "transport/peer_places.h"
+#include "lib/transport/peer_places.h"
 
 #include <gtest/gtest.h>
 

@@ -9,11 +9,11 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
-#include "join/rows/memory_source.h"
-#include "transport/guarded.h"
-#include "transport/remote_join.h"
-#include "transport/server.h"
-#include "transport/sharded_join.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/transport/guarded.h"
+#include "lib/transport/remote_join.h"
+#include "lib/transport/server.h"
+#include "lib/transport/sharded_join.h"
 
 namespace rocksieve::join {
 namespace {

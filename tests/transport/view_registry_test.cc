@@ -1,12 +1,12 @@
 // Views: one session each, kept for a while when the session broke, not for ever.
-#include "transport/view_registry.h"
+#include "lib/transport/view_registry.h"
 
 #include <atomic>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-#include "join/rows/memory_source.h"
+#include "lib/join/rows/memory_source.h"
 
 namespace rocksieve::join {
 namespace {

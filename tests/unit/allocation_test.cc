@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "budget/allocation.h"
-#include "budget/key_shares.h"
+#include "lib/budget/allocation.h"
+#include "lib/budget/key_shares.h"
 
 namespace rocksieve {
 namespace {

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "budget/auto_spec.h"
-#include "support.h"
+#include "lib/budget/auto_spec.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -1,13 +1,13 @@
 // The frame around a payload: what is ours, what is damaged, what is foreign.
-#include "format/block.h"
+#include "lib/format/block.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "format/coding.h"
-#include "hash/key_hash.h"
-#include "support.h"
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -1,5 +1,5 @@
 // The kernels of the Bloom family against slow, obvious code.
-#include "bloom/kernel.h"
+#include "lib/bloom/kernel.h"
 
 #include <bit>
 #include <cstring>
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "bloom/builder.h"
-#include "bloom/plan.h"
+#include "lib/bloom/builder.h"
+#include "lib/bloom/plan.h"
 
 namespace rocksieve::bloom {
 namespace {

@@ -1,5 +1,5 @@
 // The mathematics of the Bloom family against simulation.
-#include "bloom/model.h"
+#include "lib/bloom/model.h"
 
 #include <bit>
 #include <cmath>
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "bloom/kernel.h"
-#include "bloom/plan.h"
+#include "lib/bloom/kernel.h"
+#include "lib/bloom/plan.h"
 
 namespace rocksieve::bloom {
 namespace {

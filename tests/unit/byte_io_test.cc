@@ -1,12 +1,12 @@
 // What goes out comes back, and nothing that a peer sends makes a reader leave its bytes.
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include "format/bit_io.h"
-#include "support.h"
+#include "lib/format/bit_io.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "support.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

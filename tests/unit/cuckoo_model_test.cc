@@ -1,5 +1,5 @@
 // The mathematics of the cuckoo family.
-#include "cuckoo/model.h"
+#include "lib/cuckoo/model.h"
 
 #include <cmath>
 #include <random>
@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cuckoo/layout.h"
-#include "cuckoo/placement.h"
-#include "cuckoo/plan.h"
+#include "lib/cuckoo/layout.h"
+#include "lib/cuckoo/placement.h"
+#include "lib/cuckoo/plan.h"
 
 namespace rocksieve::cuckoo {
 namespace {

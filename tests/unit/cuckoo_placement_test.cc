@@ -1,5 +1,5 @@
 // Placing keys into a shard, and what happens when that cannot be done.
-#include "cuckoo/placement.h"
+#include "lib/cuckoo/placement.h"
 
 #include <random>
 #include <unordered_set>
@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cuckoo/builder.h"
-#include "cuckoo/layout.h"
-#include "cuckoo/reader.h"
+#include "lib/cuckoo/builder.h"
+#include "lib/cuckoo/layout.h"
+#include "lib/cuckoo/reader.h"
 
 namespace rocksieve::cuckoo {
 namespace {

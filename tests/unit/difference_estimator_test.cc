@@ -1,12 +1,12 @@
 // The estimate of the number of differences: bias, spread, narrow counters.
-#include "sketch/difference_estimator.h"
+#include "lib/sketch/difference_estimator.h"
 
 #include <cmath>
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include "support.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

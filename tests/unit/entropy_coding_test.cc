@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "format/bit_coder.h"
-#include "format/golomb.h"
-#include "support.h"
+#include "lib/format/bit_coder.h"
+#include "lib/format/golomb.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "support.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "bloom/kernel.h"
-#include "support.h"
+#include "lib/bloom/kernel.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "budget/hull.h"
+#include "lib/budget/hull.h"
 
 namespace rocksieve {
 namespace {

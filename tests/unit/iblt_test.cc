@@ -1,11 +1,11 @@
 // The IBLT of fixed size: right answers, as seldom none as stated, and hostile cells.
-#include "sketch/iblt.h"
+#include "lib/sketch/iblt.h"
 
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include "support.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -1,5 +1,5 @@
 // The range of a filter against the smallest and largest key that a sort finds.
-#include "format/key_range.h"
+#include "lib/format/key_range.h"
 
 #include <algorithm>
 #include <random>

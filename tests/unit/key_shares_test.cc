@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "budget/key_scale.h"
-#include "budget/key_shares.h"
+#include "lib/budget/key_scale.h"
+#include "lib/budget/key_shares.h"
 
 namespace rocksieve {
 namespace {

@@ -1,12 +1,12 @@
 // Sizes and overlaps from the smallest hashes, beside the true ones.
-#include "sketch/kmv.h"
+#include "lib/sketch/kmv.h"
 
 #include <cmath>
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include "support.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -1,5 +1,5 @@
 // Whole sketches: right and wrong estimates of the differences, and hostile peers.
-#include "sketch/pinsketch/partitioned_pinsketch.h"
+#include "lib/sketch/pinsketch/partitioned_pinsketch.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support.h"
+#include "tests/support.h"
 
 namespace rocksieve::pinsketch {
 namespace {

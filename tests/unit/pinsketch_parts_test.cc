@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "sketch/pinsketch/cells.h"
-#include "sketch/pinsketch/parity.h"
-#include "sketch/pinsketch/plan.h"
+#include "lib/sketch/pinsketch/cells.h"
+#include "lib/sketch/pinsketch/parity.h"
+#include "lib/sketch/pinsketch/plan.h"
 
 namespace rocksieve::pinsketch {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sketch/pinsketch/decoder.h"
-#include "sketch/pinsketch/syndromes.h"
+#include "lib/sketch/pinsketch/decoder.h"
+#include "lib/sketch/pinsketch/syndromes.h"
 
 namespace rocksieve::pinsketch {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "budget/builtin_model.h"
-#include "budget/rate_curve.h"
-#include "support.h"
+#include "lib/budget/builtin_model.h"
+#include "lib/budget/rate_curve.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -1,5 +1,5 @@
 // Rateless reconciliation beside set operations, its overhead, and peers that lie.
-#include "sketch/rateless_iblt.h"
+#include "lib/sketch/rateless_iblt.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -1,5 +1,5 @@
 // Solving the equations of a ribbon filter, and what happens when that cannot be done.
-#include "ribbon/builder.h"
+#include "lib/ribbon/builder.h"
 
 #include <algorithm>
 #include <random>
@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "format/block.h"
-#include "ribbon/reader.h"
-#include "ribbon/small_form.h"
-#include "ribbon/steering.h"
-#include "support.h"
+#include "lib/format/block.h"
+#include "lib/ribbon/reader.h"
+#include "lib/ribbon/small_form.h"
+#include "lib/ribbon/steering.h"
+#include "tests/support.h"
 
 namespace rocksieve::ribbon {
 namespace {

@@ -1,5 +1,5 @@
 // Where buckets begin, written and read back.
-#include "ribbon/directory.h"
+#include "lib/ribbon/directory.h"
 
 #include <random>
 #include <vector>

@@ -1,5 +1,5 @@
 // The kernels of the ribbon family against slow, obvious code.
-#include "ribbon/kernel.h"
+#include "lib/ribbon/kernel.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,10 +10,10 @@
 
 #include <gtest/gtest.h>
 
-#include "format/block.h"
-#include "ribbon/builder.h"
-#include "ribbon/reader.h"
-#include "support.h"
+#include "lib/format/block.h"
+#include "lib/ribbon/builder.h"
+#include "lib/ribbon/reader.h"
+#include "tests/support.h"
 
 namespace rocksieve::ribbon {
 namespace {

@@ -1,12 +1,12 @@
 // The mathematics of the ribbon family.
-#include "ribbon/model.h"
+#include "lib/ribbon/model.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "ribbon/directory.h"
-#include "ribbon/plan.h"
+#include "lib/ribbon/directory.h"
+#include "lib/ribbon/plan.h"
 
 namespace rocksieve::ribbon {
 namespace {

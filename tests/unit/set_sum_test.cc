@@ -1,12 +1,12 @@
 // The certificate of a range.
-#include "sketch/set_sum.h"
+#include "lib/sketch/set_sum.h"
 
 #include <random>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "support.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {

@@ -1,4 +1,4 @@
-#include "demo/builtin_model.h"
+#include "tools/demo/builtin_model.h"
 
 #include <cmath>
 

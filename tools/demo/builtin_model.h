@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "demo/file_rate.h"
+#include "tools/demo/file_rate.h"
 
 namespace rocksieve::tools {
 

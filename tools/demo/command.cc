@@ -1,15 +1,15 @@
-#include "demo/command.h"
+#include "tools/command/commands.h"
 
 #include <iostream>
 #include <memory>
 #include <string>
 
-#include "database/open_errors.h"
-#include "demo/demo.h"
-#include "demo/json_report.h"
-#include "demo/report.h"
-#include "exit_code.h"
+#include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
+#include "tools/command/exit_code.h"
+#include "tools/demo/demo.h"
+#include "tools/demo/json_report.h"
+#include "tools/demo/report.h"
 
 namespace rocksieve::tools {
 namespace {

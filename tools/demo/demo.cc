@@ -1,4 +1,4 @@
-#include "demo/demo.h"
+#include "tools/demo/demo.h"
 
 #include <chrono>
 #include <memory>
@@ -7,12 +7,12 @@
 
 #include <rocksdb/db.h>
 
-#include "demo/expectation.h"
-#include "demo/keys.h"
-#include "demo/tree.h"
-#include "demo/variants.h"
 #include "support/parallel.h"
 #include "support/work_dir.h"
+#include "tools/demo/expectation.h"
+#include "tools/demo/keys.h"
+#include "tools/demo/tree.h"
+#include "tools/demo/variants.h"
 
 namespace rocksieve::tools {
 namespace {

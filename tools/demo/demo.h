@@ -5,8 +5,8 @@
 
 #include <rocksdb/status.h>
 
-#include "demo/result.h"
 #include "support/progress.h"
+#include "tools/demo/result.h"
 
 namespace rocksieve::tools {
 

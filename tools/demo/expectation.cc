@@ -1,4 +1,4 @@
-#include "demo/expectation.h"
+#include "tools/demo/expectation.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "demo/shape.h"
-#include "demo/variants.h"
+#include "tools/demo/shape.h"
+#include "tools/demo/variants.h"
 
 namespace rocksieve::tools {
 

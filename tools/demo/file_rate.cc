@@ -1,4 +1,4 @@
-#include "demo/file_rate.h"
+#include "tools/demo/file_rate.h"
 
 #include <algorithm>
 #include <cmath>

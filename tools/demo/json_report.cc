@@ -1,10 +1,10 @@
-#include "demo/json_report.h"
+#include "tools/demo/json_report.h"
 
 #include <rocksdb/version.h>
 #include <nlohmann/json.hpp>
 
-#include "demo/savings.h"
-#include "demo/variants.h"
+#include "tools/demo/savings.h"
+#include "tools/demo/variants.h"
 
 namespace rocksieve::tools {
 namespace {

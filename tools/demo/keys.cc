@@ -1,4 +1,4 @@
-#include "demo/keys.h"
+#include "tools/demo/keys.h"
 
 #include <algorithm>
 #include <cerrno>

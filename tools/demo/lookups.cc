@@ -1,11 +1,11 @@
-#include "demo/lookups.h"
+#include "tools/demo/lookups.h"
 
 #include <rocksdb/perf_context.h>
 #include <rocksdb/perf_level.h>
 
-#include "demo/options.h"
-#include "demo/value.h"
 #include "support/parallel.h"
+#include "tools/demo/options.h"
+#include "tools/demo/value.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "demo/options.h"
+#include "tools/demo/options.h"
 
 #include <limits>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "demo/our_model.h"
+#include "tools/demo/our_model.h"
 
 #include <algorithm>
 #include <string>

@@ -5,7 +5,7 @@
 
 #include <rocksieve/filter_spec.h>
 
-#include "demo/file_rate.h"
+#include "tools/demo/file_rate.h"
 
 namespace rocksieve::tools {
 

@@ -1,11 +1,11 @@
-#include "demo/report.h"
+#include "tools/demo/report.h"
 
 #include <vector>
 
-#include "demo/savings.h"
-#include "demo/value.h"
-#include "library_path.h"
 #include "support/text.h"
+#include "tools/command/library_path.h"
+#include "tools/demo/savings.h"
+#include "tools/demo/value.h"
 
 namespace rocksieve::tools {
 namespace {

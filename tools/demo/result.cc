@@ -1,4 +1,4 @@
-#include "demo/result.h"
+#include "tools/demo/result.h"
 
 namespace rocksieve::tools {
 

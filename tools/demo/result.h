@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "demo/lookups.h"
-#include "demo/shape.h"
-#include "demo/timing.h"
 #include "support/interval.h"
+#include "tools/demo/lookups.h"
+#include "tools/demo/shape.h"
+#include "tools/demo/timing.h"
 
 namespace rocksieve::tools {
 

@@ -1,10 +1,10 @@
-#include "demo/savings.h"
+#include "tools/demo/savings.h"
 
 #include <cmath>
 #include <cstdlib>
 
-#include "demo/variants.h"
 #include "support/text.h"
+#include "tools/demo/variants.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "demo/result.h"
+#include "tools/demo/result.h"
 
 namespace rocksieve::tools {
 

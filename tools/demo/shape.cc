@@ -1,4 +1,4 @@
-#include "demo/shape.h"
+#include "tools/demo/shape.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <rocksdb/metadata.h>
 #include <rocksdb/table_properties.h>
 
-#include "demo/options.h"
+#include "tools/demo/options.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "demo/timing.h"
+#include "tools/demo/timing.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,8 +6,8 @@
 
 #include <rocksdb/perf_level.h>
 
-#include "demo/options.h"
 #include "support/parallel.h"
+#include "tools/demo/options.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -7,8 +7,8 @@
 #include <rocksdb/db.h>
 #include <rocksdb/status.h>
 
-#include "demo/keys.h"
 #include "support/progress.h"
+#include "tools/demo/keys.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "demo/tree.h"
+#include "tools/demo/tree.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 
 #include <rocksdb/metadata.h>
 
-#include "demo/options.h"
-#include "demo/value.h"
 #include "support/parallel.h"
+#include "tools/demo/options.h"
+#include "tools/demo/value.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -9,8 +9,8 @@
 #include <rocksdb/db.h>
 #include <rocksdb/status.h>
 
-#include "demo/variants.h"
 #include "support/progress.h"
+#include "tools/demo/variants.h"
 
 namespace rocksieve::tools {
 

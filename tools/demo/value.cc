@@ -1,4 +1,4 @@
-#include "demo/value.h"
+#include "tools/demo/value.h"
 
 #include <algorithm>
 #include <cstring>

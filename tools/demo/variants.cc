@@ -1,12 +1,12 @@
-#include "demo/variants.h"
+#include "tools/demo/variants.h"
 
 #include <utility>
 
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/filter_spec.h>
 
-#include "demo/builtin_model.h"
-#include "demo/our_model.h"
+#include "tools/demo/builtin_model.h"
+#include "tools/demo/our_model.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -10,7 +10,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/status.h>
 
-#include "demo/file_rate.h"
+#include "tools/demo/file_rate.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "doctor/checks.h"
+#include "tools/doctor/checks.h"
 
 #include <algorithm>
 

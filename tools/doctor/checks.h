@@ -2,8 +2,8 @@
 // none, whatever its kind.
 #pragma once
 
-#include "doctor/facts.h"
-#include "doctor/finding.h"
+#include "tools/doctor/facts.h"
+#include "tools/doctor/finding.h"
 
 namespace rocksieve::tools {
 

@@ -1,15 +1,15 @@
-#include "doctor/command.h"
+#include "tools/command/commands.h"
 
 #include <iostream>
 #include <memory>
 #include <string>
 
-#include "database/open_errors.h"
-#include "doctor/checks.h"
-#include "doctor/report.h"
-#include "exit_code.h"
+#include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
 #include "support/progress.h"
+#include "tools/command/exit_code.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/report.h"
 
 namespace rocksieve::tools {
 namespace {

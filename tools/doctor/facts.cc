@@ -1,8 +1,8 @@
-#include "doctor/facts.h"
+#include "tools/doctor/facts.h"
 
 #include <rocksdb/filter_policy.h>
 
-#include "policy_spec.h"
+#include "tools/command/policy_spec.h"
 
 namespace rocksieve::tools {
 namespace {

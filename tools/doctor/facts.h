@@ -7,11 +7,11 @@
 
 #include <rocksdb/status.h>
 
-#include "database/options_file.h"
-#include "database/tree.h"
-#include "doctor/log_file.h"
-#include "doctor/process.h"
+#include "plugin/database/options_file.h"
+#include "plugin/database/tree.h"
 #include "support/progress.h"
+#include "tools/doctor/log_file.h"
+#include "tools/doctor/process.h"
 
 namespace rocksieve::tools {
 

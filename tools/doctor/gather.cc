@@ -5,8 +5,8 @@
 
 #include <rocksdb/env.h>
 
-#include "database/read_only_env.h"
-#include "doctor/facts.h"
+#include "plugin/database/read_only_env.h"
+#include "tools/doctor/facts.h"
 
 namespace rocksieve::tools {
 namespace {

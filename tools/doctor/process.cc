@@ -1,4 +1,4 @@
-#include "doctor/process.h"
+#include "tools/doctor/process.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "doctor/report.h"
+#include "tools/doctor/report.h"
 
 #include <sstream>
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "doctor/facts.h"
-#include "doctor/finding.h"
+#include "tools/doctor/facts.h"
+#include "tools/doctor/finding.h"
 
 namespace rocksieve::tools {
 

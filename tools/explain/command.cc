@@ -1,15 +1,15 @@
-#include "explain/command.h"
+#include "tools/command/commands.h"
 
 #include <iostream>
 #include <memory>
 #include <string>
 
-#include "database/open_errors.h"
-#include "exit_code.h"
-#include "explain/explanation.h"
-#include "explain/json_report.h"
-#include "explain/report.h"
+#include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
+#include "tools/command/exit_code.h"
+#include "tools/explain/explanation.h"
+#include "tools/explain/json_report.h"
+#include "tools/explain/report.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "database/open_errors.h"
-#include "explain/explanation.h"
-#include "explain/totals.h"
-#include "probe/missing_keys.h"
-#include "probe/probe_file.h"
+#include "plugin/database/open_errors.h"
+#include "plugin/probe/missing_keys.h"
+#include "plugin/probe/probe_file.h"
 #include "support/text.h"
+#include "tools/explain/explanation.h"
+#include "tools/explain/totals.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <rocksdb/status.h>
 
-#include "database/tree.h"
-#include "probe/block_reads.h"
-#include "probe/probe_tree.h"
+#include "plugin/database/tree.h"
+#include "plugin/probe/block_reads.h"
+#include "plugin/probe/probe_tree.h"
 #include "support/progress.h"
 
 namespace rocksieve::tools {

@@ -1,4 +1,4 @@
-#include "explain/json_report.h"
+#include "tools/explain/json_report.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "explain/report.h"
+#include "tools/explain/report.h"
 
 #include <algorithm>
 #include <cmath>

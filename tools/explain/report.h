@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "explain/explanation.h"
+#include "tools/explain/explanation.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "explain/totals.h"
+#include "tools/explain/totals.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Adds up what is known of files.
 #pragma once
 
-#include "explain/explanation.h"
+#include "tools/explain/explanation.h"
 
 namespace rocksieve::tools {
 

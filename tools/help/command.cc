@@ -1,4 +1,4 @@
-#include "help/command.h"
+#include "tools/command/commands.h"
 
 #include <filesystem>
 #include <fstream>
@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "exit_code.h"
-#include "help/completion.h"
-#include "help/man_page.h"
-#include "help/tree.h"
+#include "tools/command/exit_code.h"
+#include "tools/help/completion.h"
+#include "tools/help/man_page.h"
+#include "tools/help/tree.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "help/tree.h"
+#include "tools/help/tree.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "help/completion.h"
+#include "tools/help/completion.h"
 
 namespace rocksieve::tools {
 namespace {

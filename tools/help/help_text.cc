@@ -1,12 +1,12 @@
-#include "help/help_text.h"
+#include "tools/help/help_text.h"
 
 #include <algorithm>
 #include <sstream>
 #include <utility>
 #include <vector>
 
-#include "help/tree.h"
 #include "support/text.h"
+#include "tools/help/tree.h"
 
 namespace rocksieve::tools {
 namespace {

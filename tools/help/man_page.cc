@@ -1,10 +1,10 @@
-#include "help/man_page.h"
+#include "tools/help/man_page.h"
 
 #include <algorithm>
 #include <cctype>
 #include <sstream>
 
-#include "help/tree.h"
+#include "tools/help/tree.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,6 +1,6 @@
-#include "subcommand.h"
+#include "tools/command/subcommand.h"
 
-#include "help/help_text.h"
+#include "tools/help/help_text.h"
 
 namespace rocksieve::tools {
 

@@ -1,8 +1,8 @@
-#include "help/tree.h"
+#include "tools/help/tree.h"
 
 #include <algorithm>
 
-#include "subcommand.h"
+#include "tools/command/subcommand.h"
 
 namespace rocksieve::tools {
 namespace {

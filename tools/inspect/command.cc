@@ -1,14 +1,14 @@
-#include "inspect/command.h"
+#include "tools/command/commands.h"
 
 #include <iostream>
 #include <memory>
 #include <string>
 
-#include "database/open_errors.h"
-#include "exit_code.h"
-#include "inspect/inspection.h"
-#include "inspect/json_report.h"
-#include "inspect/report.h"
+#include "plugin/database/open_errors.h"
+#include "tools/command/exit_code.h"
+#include "tools/inspect/inspection.h"
+#include "tools/inspect/json_report.h"
+#include "tools/inspect/report.h"
 
 namespace rocksieve::tools {
 namespace {

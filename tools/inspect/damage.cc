@@ -1,9 +1,9 @@
-#include "inspect/damage.h"
+#include "tools/inspect/damage.h"
 
-#include "format/block.h"
-#include "format/coding.h"
-#include "hash/key_hash.h"
-#include "inspect/printable.h"
+#include "lib/format/block.h"
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash.h"
+#include "tools/inspect/printable.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "database/file_filter.h"
+#include "plugin/database/file_filter.h"
 
 namespace rocksieve::tools {
 

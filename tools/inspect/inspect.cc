@@ -3,9 +3,9 @@
 #include <cstring>
 #include <random>
 
-#include "database/open_errors.h"
-#include "database/read_only_env.h"
-#include "inspect/inspection.h"
+#include "plugin/database/open_errors.h"
+#include "plugin/database/read_only_env.h"
+#include "tools/inspect/inspection.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <rocksdb/status.h>
 
-#include "database/file_filter.h"
-#include "database/filter_load.h"
-#include "tables/table_file.h"
+#include "plugin/database/file_filter.h"
+#include "plugin/database/filter_load.h"
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve::tools {
 

@@ -1,12 +1,12 @@
-#include "inspect/json_report.h"
+#include "tools/inspect/json_report.h"
 
 #include <cmath>
 
 #include <rocksdb/version.h>
 #include <nlohmann/json.hpp>
 
-#include "inspect/damage.h"
-#include "inspect/printable.h"
+#include "tools/inspect/damage.h"
+#include "tools/inspect/printable.h"
 
 namespace rocksieve::tools {
 namespace {

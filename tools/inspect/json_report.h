@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "inspect/inspection.h"
+#include "tools/inspect/inspection.h"
 
 namespace rocksieve::tools {
 

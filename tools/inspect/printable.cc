@@ -1,4 +1,4 @@
-#include "inspect/printable.h"
+#include "tools/inspect/printable.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,13 +1,13 @@
-#include "inspect/report.h"
+#include "tools/inspect/report.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <sstream>
 
-#include "inspect/damage.h"
-#include "inspect/printable.h"
 #include "support/text.h"
+#include "tools/inspect/damage.h"
+#include "tools/inspect/printable.h"
 
 namespace rocksieve::tools {
 namespace {

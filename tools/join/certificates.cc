@@ -1,4 +1,4 @@
-#include "join/certificates.h"
+#include "tools/join/certificates.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -1,11 +1,11 @@
-#include "join/certs_command.h"
+#include "tools/command/commands.h"
 
 #include <iostream>
 #include <memory>
 #include <string>
 
-#include "exit_code.h"
-#include "join/certificates.h"
+#include "tools/command/exit_code.h"
+#include "tools/join/certificates.h"
 
 namespace rocksieve::tools {
 namespace {

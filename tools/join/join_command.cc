@@ -1,4 +1,4 @@
-#include "join/join_command.h"
+#include "tools/command/commands.h"
 
 #include <algorithm>
 #include <atomic>
@@ -14,12 +14,12 @@
 
 #include <rocksieve/join/join.h>
 
-#include "exit_code.h"
-#include "join/join_progress.h"
-#include "join/join_report.h"
-#include "join/plan_report.h"
-#include "join/security_flags.h"
 #include "support/interrupt.h"
+#include "tools/command/exit_code.h"
+#include "tools/join/join_progress.h"
+#include "tools/join/join_report.h"
+#include "tools/join/plan_report.h"
+#include "tools/join/security_flags.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "join/join_progress.h"
+#include "tools/join/join_progress.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "join/join_report.h"
+#include "tools/join/join_report.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "join/range_table.h"
 #include "support/text.h"
+#include "tools/join/range_table.h"
 
 namespace rocksieve::tools {
 namespace {

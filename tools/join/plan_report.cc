@@ -1,4 +1,4 @@
-#include "join/plan_report.h"
+#include "tools/join/plan_report.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "join/range_table.h"
+#include "tools/join/range_table.h"
 
 #include <sstream>
 
 #include <nlohmann/json.hpp>
 
-#include "inspect/printable.h"
 #include "support/text.h"
+#include "tools/inspect/printable.h"
 
 namespace rocksieve::tools {
 namespace {

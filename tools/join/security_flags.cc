@@ -1,9 +1,9 @@
-#include "join/security_flags.h"
+#include "tools/join/security_flags.h"
 
 #include <filesystem>
 #include <system_error>
 
-#include "subcommand.h"
+#include "tools/command/subcommand.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "join/serve_command.h"
+#include "tools/command/commands.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -16,10 +16,10 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <rocksieve/join/server.h>
 
-#include "exit_code.h"
-#include "join/security_flags.h"
 #include "support/interrupt.h"
 #include "support/text.h"
+#include "tools/command/exit_code.h"
+#include "tools/join/security_flags.h"
 
 namespace rocksieve::tools {
 namespace {

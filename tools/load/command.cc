@@ -1,4 +1,4 @@
-#include "load/command.h"
+#include "tools/command/commands.h"
 
 #include <iostream>
 #include <memory>
@@ -7,11 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "database/open_errors.h"
-#include "exit_code.h"
+#include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
-#include "load/load.h"
 #include "support/text.h"
+#include "tools/command/exit_code.h"
+#include "tools/load/load.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "load/line_reader.h"
+#include "tools/load/line_reader.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "load/load.h"
+#include "tools/load/load.h"
 
 #include <atomic>
 #include <chrono>
@@ -11,11 +11,11 @@
 #include <rocksdb/table_properties.h>
 #include <rocksdb/write_batch.h>
 
-#include "database/open_errors.h"
+#include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
-#include "load/line_reader.h"
-#include "support/text.h"
 #include "support/parallel.h"
+#include "support/text.h"
+#include "tools/load/line_reader.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <rocksdb/status.h>
 
-#include "load/target.h"
 #include "support/progress.h"
+#include "tools/load/target.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "load/target.h"
+#include "tools/load/target.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,8 +10,8 @@
 #include <rocksdb/utilities/options_util.h>
 #include <rocksieve/listener.h>
 
-#include "policy_spec.h"
 #include "support/work_dir.h"
+#include "tools/command/policy_spec.h"
 
 namespace rocksieve::tools {
 namespace {

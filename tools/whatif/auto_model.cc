@@ -1,4 +1,4 @@
-#include "whatif/auto_model.h"
+#include "tools/whatif/auto_model.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,10 +6,10 @@
 #include <rocksdb/table.h>
 #include <rocksieve/filter.h>
 
-#include "budget/allocation.h"
-#include "policy_spec.h"
-#include "rocksdb_abi.h"
-#include "whatif/partitions.h"
+#include "lib/budget/allocation.h"
+#include "plugin/rocksdb_abi.h"
+#include "tools/command/policy_spec.h"
+#include "tools/whatif/partitions.h"
 
 namespace rocksieve::tools {
 namespace {

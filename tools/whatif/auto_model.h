@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "whatif/contender.h"
-#include "whatif/filter_model.h"
-#include "whatif/tree.h"
+#include "tools/whatif/contender.h"
+#include "tools/whatif/filter_model.h"
+#include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "whatif/calibration.h"
+#include "tools/whatif/calibration.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,8 +11,8 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
-#include "policy_spec.h"
-#include "rocksdb_abi.h"
+#include "plugin/rocksdb_abi.h"
+#include "tools/command/policy_spec.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "whatif/prediction.h"
+#include "tools/whatif/prediction.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "whatif/command.h"
+#include "tools/command/commands.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -10,12 +10,12 @@
 #include <string>
 #include <system_error>
 
-#include "database/open_errors.h"
-#include "exit_code.h"
+#include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
 #include "support/progress.h"
-#include "whatif/report.h"
-#include "whatif/whatif.h"
+#include "tools/command/exit_code.h"
+#include "tools/whatif/report.h"
+#include "tools/whatif/whatif.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "whatif/contender.h"
+#include "tools/whatif/contender.h"
 
 #include <charconv>
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 #include <rocksdb/filter_policy.h>
 
-#include "policy_spec.h"
+#include "tools/command/policy_spec.h"
 
 namespace rocksieve::tools {
 namespace {

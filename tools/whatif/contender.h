@@ -6,7 +6,7 @@
 #include <rocksdb/status.h>
 #include <rocksieve/filter_spec.h>
 
-#include "budget/auto_spec.h"
+#include "lib/budget/auto_spec.h"
 
 namespace rocksieve::tools {
 

@@ -1,8 +1,8 @@
-#include "whatif/curve.h"
+#include "tools/whatif/curve.h"
 
 #include <cmath>
 
-#include "whatif/prediction.h"
+#include "tools/whatif/prediction.h"
 
 namespace rocksieve::tools {
 namespace {

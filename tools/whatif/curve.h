@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "whatif/contender.h"
-#include "whatif/tree.h"
+#include "tools/whatif/contender.h"
+#include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 

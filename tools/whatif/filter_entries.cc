@@ -1,11 +1,11 @@
-#include "whatif/filter_entries.h"
+#include "tools/whatif/filter_entries.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
 
-#include "database/table_keys.h"
+#include "plugin/database/table_keys.h"
 #include "support/parallel.h"
 
 namespace rocksieve::tools {

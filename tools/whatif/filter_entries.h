@@ -1,9 +1,9 @@
 // How many keys and prefixes a filter of a file would hold.
 #pragma once
 
-#include "database/database.h"
-#include "database/tree.h"
-#include "whatif/tree.h"
+#include "plugin/database/database.h"
+#include "plugin/database/tree.h"
+#include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 

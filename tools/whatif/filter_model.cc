@@ -1,4 +1,4 @@
-#include "whatif/filter_model.h"
+#include "tools/whatif/filter_model.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,11 +6,11 @@
 #include <rocksdb/table.h>
 #include <rocksieve/filter.h>
 
-#include "budget/builtin_model.h"
-#include "policy_spec.h"
-#include "rocksdb_abi.h"
-#include "tables/legacy_bloom.h"
-#include "whatif/partitions.h"
+#include "lib/budget/builtin_model.h"
+#include "plugin/rocksdb_abi.h"
+#include "plugin/tables/legacy_bloom.h"
+#include "tools/command/policy_spec.h"
+#include "tools/whatif/partitions.h"
 
 namespace rocksieve::tools {
 namespace {

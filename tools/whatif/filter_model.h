@@ -11,9 +11,9 @@
 
 #include <rocksdb/filter_policy.h>
 
-#include "budget/filter_kind.h"
-#include "whatif/contender.h"
-#include "whatif/tree.h"
+#include "lib/budget/filter_kind.h"
+#include "tools/whatif/contender.h"
+#include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 

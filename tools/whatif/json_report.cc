@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "whatif/report.h"
+#include "tools/whatif/report.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,11 +1,11 @@
-#include "whatif/lookups.h"
+#include "tools/whatif/lookups.h"
 
 #include <algorithm>
 #include <memory>
 
-#include "database/table_keys.h"
+#include "plugin/database/table_keys.h"
+#include "plugin/probe/keys_that_meet.h"
 #include "support/parallel.h"
-#include "probe/keys_that_meet.h"
 
 namespace rocksieve::tools {
 namespace {

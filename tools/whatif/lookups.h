@@ -6,9 +6,9 @@
 
 #include <rocksdb/status.h>
 
-#include "database/tree.h"
+#include "plugin/database/tree.h"
 #include "support/progress.h"
-#include "whatif/tree.h"
+#include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 

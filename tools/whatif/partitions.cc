@@ -1,4 +1,4 @@
-#include "whatif/partitions.h"
+#include "tools/whatif/partitions.h"
 
 #include <algorithm>
 #include <cmath>

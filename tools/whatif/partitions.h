@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "whatif/tree.h"
+#include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 

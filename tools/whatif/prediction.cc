@@ -1,6 +1,6 @@
-#include "whatif/prediction.h"
+#include "tools/whatif/prediction.h"
 
-#include "whatif/auto_model.h"
+#include "tools/whatif/auto_model.h"
 
 namespace rocksieve::tools {
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <vector>
 
-#include "budget/filter_kind.h"
-#include "whatif/contender.h"
-#include "whatif/filter_model.h"
-#include "whatif/tree.h"
+#include "lib/budget/filter_kind.h"
+#include "tools/whatif/contender.h"
+#include "tools/whatif/filter_model.h"
+#include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "whatif/read_tree.h"
+#include "tools/whatif/read_tree.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "whatif/filter_entries.h"
+#include "tools/whatif/filter_entries.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,9 +1,9 @@
 // From a database that is looked at to a tree that predictions can be made for.
 #pragma once
 
-#include "database/database.h"
-#include "database/tree.h"
-#include "whatif/tree.h"
+#include "plugin/database/database.h"
+#include "plugin/database/tree.h"
+#include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 

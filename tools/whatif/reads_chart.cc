@@ -1,7 +1,7 @@
 #include <iterator>
 
 #include "support/text.h"
-#include "whatif/report.h"
+#include "tools/whatif/report.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "whatif/recommendation.h"
+#include "tools/whatif/recommendation.h"
 
 #include <cmath>
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "whatif/calibration.h"
-#include "whatif/curve.h"
-#include "whatif/prediction.h"
+#include "tools/whatif/calibration.h"
+#include "tools/whatif/curve.h"
+#include "tools/whatif/prediction.h"
 
 namespace rocksieve::tools {
 

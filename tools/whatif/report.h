@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "support/chart.h"
-#include "whatif/whatif.h"
+#include "tools/whatif/whatif.h"
 
 namespace rocksieve::tools {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "support/text.h"
-#include "whatif/report.h"
+#include "tools/whatif/report.h"
 
 namespace rocksieve::tools {
 namespace {

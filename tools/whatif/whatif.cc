@@ -1,17 +1,17 @@
-#include "whatif/whatif.h"
+#include "tools/whatif/whatif.h"
 
 #include <algorithm>
 #include <memory>
 
-#include "database/database.h"
-#include "database/tree.h"
-#include "probe/block_reads.h"
-#include "probe/missing_keys.h"
-#include "probe/probe_file.h"
-#include "whatif/calibration.h"
-#include "whatif/lookups.h"
-#include "whatif/read_tree.h"
+#include "plugin/database/database.h"
+#include "plugin/database/tree.h"
+#include "plugin/probe/block_reads.h"
+#include "plugin/probe/missing_keys.h"
+#include "plugin/probe/probe_file.h"
 #include "support/parallel.h"
+#include "tools/whatif/calibration.h"
+#include "tools/whatif/lookups.h"
+#include "tools/whatif/read_tree.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -7,9 +7,9 @@
 #include <rocksdb/status.h>
 
 #include "support/progress.h"
-#include "whatif/curve.h"
-#include "whatif/prediction.h"
-#include "whatif/recommendation.h"
+#include "tools/whatif/curve.h"
+#include "tools/whatif/prediction.h"
+#include "tools/whatif/recommendation.h"
 
 namespace rocksieve::tools {
 

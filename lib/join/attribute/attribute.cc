@@ -1,10 +1,10 @@
-#include "join/attribute/attribute.h"
+#include "lib/join/attribute/attribute.h"
 
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
-#include "join/attribute/attribute_step.h"
+#include "lib/join/attribute/attribute_step.h"
 
 namespace rocksieve::join {
 namespace {

@@ -24,7 +24,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "join/rows/source.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

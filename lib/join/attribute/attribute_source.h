@@ -9,9 +9,9 @@
 
 #include <absl/status/statusor.h>
 
-#include "join/attribute/attribute.h"
-#include "join/rows/source.h"
-#include "join/sort/row_sorter.h"
+#include "lib/join/attribute/attribute.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/sort/row_sorter.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "join/attribute/decimal.h"
+#include "lib/join/attribute/decimal.h"
 
 #include <charconv>
 #include <cstdint>

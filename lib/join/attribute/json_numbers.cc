@@ -1,4 +1,4 @@
-#include "join/attribute/json_numbers.h"
+#include "lib/join/attribute/json_numbers.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "join/attribute/json_pointer.h"
+#include "lib/join/attribute/json_pointer.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "join/attribute/decimal.h"
-#include "join/attribute/json_numbers.h"
+#include "lib/join/attribute/decimal.h"
+#include "lib/join/attribute/json_numbers.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,9 +1,9 @@
-#include "join/attribute/key_prefix_source.h"
+#include "lib/join/attribute/key_prefix_source.h"
 
 #include <string>
 #include <utility>
 
-#include "join/rows/packed_row.h"
+#include "lib/join/rows/packed_row.h"
 
 namespace rocksieve::join {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "join/rows/source.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hash/key_hash128.h"
+#include "lib/hash/key_hash128.h"
 
 namespace rocksieve::join {
 

@@ -1,10 +1,10 @@
-#include "join/matching/common_estimate.h"
+#include "lib/join/matching/common_estimate.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "format/byte_io.h"
-#include "sketch/difference_estimator.h"
+#include "lib/format/byte_io.h"
+#include "lib/sketch/difference_estimator.h"
 
 namespace rocksieve::join {
 namespace {

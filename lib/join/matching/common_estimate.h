@@ -6,7 +6,7 @@
 
 #include <absl/status/status.h>
 
-#include "join/matching/candidate.h"
+#include "lib/join/matching/candidate.h"
 
 namespace rocksieve::join {
 

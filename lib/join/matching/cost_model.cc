@@ -1,10 +1,10 @@
-#include "join/matching/cost_model.h"
+#include "lib/join/matching/cost_model.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "sketch/rateless_iblt.h"
+#include "lib/sketch/rateless_iblt.h"
 
 namespace rocksieve::join {
 namespace {

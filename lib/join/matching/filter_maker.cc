@@ -1,8 +1,8 @@
-#include "join/matching/filter_maker.h"
+#include "lib/join/matching/filter_maker.h"
 
 #include <utility>
 
-#include "filter/hashed_filter.h"
+#include "lib/filter/hashed_filter.h"
 
 namespace rocksieve::join {
 

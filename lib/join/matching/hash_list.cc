@@ -1,9 +1,9 @@
-#include "join/matching/hash_list.h"
+#include "lib/join/matching/hash_list.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "format/golomb.h"
+#include "lib/format/golomb.h"
 
 namespace rocksieve::join {
 namespace {

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "format/byte_io.h"
-#include "hash/mix.h"
-#include "join/matching/candidate.h"
+#include "lib/format/byte_io.h"
+#include "lib/hash/mix.h"
+#include "lib/join/matching/candidate.h"
 
 namespace rocksieve::join {
 

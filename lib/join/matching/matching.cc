@@ -1,9 +1,9 @@
-#include "join/matching/matching.h"
+#include "lib/join/matching/matching.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve::join {
 

@@ -31,15 +31,15 @@
 
 #include <absl/status/status.h>
 
-#include "join/matching/candidate.h"
-#include "join/matching/filter_maker.h"
-#include "join/matching/hash_list.h"
-#include "join/matching/planner.h"
-#include "join/matching/turn_parts.h"
-#include "join/memory_account.h"
-#include "sketch/pinsketch/partitioned_pinsketch.h"
-#include "sketch/rateless_iblt.h"
-#include "sketch/set_sum.h"
+#include "lib/join/matching/candidate.h"
+#include "lib/join/matching/filter_maker.h"
+#include "lib/join/matching/hash_list.h"
+#include "lib/join/matching/planner.h"
+#include "lib/join/matching/turn_parts.h"
+#include "lib/join/memory_account.h"
+#include "lib/sketch/pinsketch/partitioned_pinsketch.h"
+#include "lib/sketch/rateless_iblt.h"
+#include "lib/sketch/set_sum.h"
 
 namespace rocksieve::join {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "format/byte_io.h"
-#include "join/matching/matching.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/matching/matching.h"
 
 namespace rocksieve::join {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <rocksieve/filter.h>
 
-#include "format/byte_io.h"
-#include "join/matching/matching.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/matching/matching.h"
 
 namespace rocksieve::join {
 

@@ -3,13 +3,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "format/bit_coder.h"
-#include "format/byte_io.h"
-#include "format/golomb.h"
-#include "join/matching/hash_list.h"
-#include "join/matching/matching.h"
-#include "join/rows/compression.h"
-#include "join/rows/key_list.h"
+#include "lib/format/bit_coder.h"
+#include "lib/format/byte_io.h"
+#include "lib/format/golomb.h"
+#include "lib/join/matching/hash_list.h"
+#include "lib/join/matching/matching.h"
+#include "lib/join/rows/compression.h"
+#include "lib/join/rows/key_list.h"
 
 namespace rocksieve::join {
 namespace {

@@ -3,9 +3,9 @@
 #include <iterator>
 #include <span>
 
-#include "format/bit_coder.h"
-#include "format/byte_io.h"
-#include "join/matching/matching.h"
+#include "lib/format/bit_coder.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/matching/matching.h"
 
 namespace rocksieve::join {
 namespace {

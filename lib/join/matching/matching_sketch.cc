@@ -3,8 +3,8 @@
 #include <cmath>
 #include <memory>
 
-#include "format/byte_io.h"
-#include "join/matching/matching.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/matching/matching.h"
 
 namespace rocksieve::join {
 namespace {

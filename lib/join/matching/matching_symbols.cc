@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "format/bit_coder.h"
-#include "format/byte_io.h"
-#include "format/golomb.h"
-#include "join/matching/matching.h"
+#include "lib/format/bit_coder.h"
+#include "lib/format/byte_io.h"
+#include "lib/format/golomb.h"
+#include "lib/join/matching/matching.h"
 
 namespace rocksieve::join {
 namespace {

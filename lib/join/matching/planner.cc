@@ -1,4 +1,4 @@
-#include "join/matching/planner.h"
+#include "lib/join/matching/planner.h"
 
 #include <algorithm>
 #include <cmath>

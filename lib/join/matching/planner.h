@@ -15,8 +15,8 @@
 
 #include <rocksieve/filter_spec.h>
 
-#include "join/matching/cost_model.h"
-#include "join/matching/strategy.h"
+#include "lib/join/matching/cost_model.h"
+#include "lib/join/matching/strategy.h"
 
 namespace rocksieve::join {
 

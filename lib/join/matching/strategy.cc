@@ -1,4 +1,4 @@
-#include "join/matching/strategy.h"
+#include "lib/join/matching/strategy.h"
 
 namespace rocksieve::join {
 

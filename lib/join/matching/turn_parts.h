@@ -8,8 +8,8 @@
 #include <absl/status/status.h>
 #include <absl/strings/str_cat.h>
 
-#include "format/byte_io.h"
-#include "join/matching/planner.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/matching/planner.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "join/ready/ready_choice.h"
+#include "lib/join/ready/ready_choice.h"
 
 #include <algorithm>
 #include <cmath>

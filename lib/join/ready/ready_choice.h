@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "join/matching/planner.h"
-#include "join/matching/strategy.h"
-#include "join/ready/ready_filter.h"
+#include "lib/join/matching/planner.h"
+#include "lib/join/matching/strategy.h"
+#include "lib/join/rows/ready_filter.h"
 
 namespace rocksieve::join {
 

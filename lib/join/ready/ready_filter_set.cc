@@ -1,9 +1,9 @@
-#include "join/ready/ready_filter_set.h"
+#include "lib/join/ready/ready_filter_set.h"
 
 #include <utility>
 
-#include "hash/key_hash.h"
-#include "join/ready/ready_filter_stream.h"
+#include "lib/hash/key_hash.h"
+#include "lib/join/ready/ready_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {

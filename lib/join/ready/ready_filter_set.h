@@ -13,7 +13,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "join/ready/ready_filter.h"
+#include "lib/join/rows/ready_filter.h"
 
 namespace rocksieve::join {
 

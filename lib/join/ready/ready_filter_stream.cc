@@ -1,11 +1,11 @@
-#include "join/ready/ready_filter_stream.h"
+#include "lib/join/ready/ready_filter_stream.h"
 
 #include <algorithm>
 
 #include <absl/strings/str_cat.h>
 
-#include "format/byte_io.h"
-#include "join/rows/key_list.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/rows/key_list.h"
 
 namespace rocksieve::join {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <absl/status/status.h>
 
-#include "join/memory_account.h"
-#include "join/ready/ready_filter.h"
-#include "join/ready/ready_filter_set.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/ready/ready_filter_set.h"
+#include "lib/join/rows/ready_filter.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "join/rows/compression.h"
+#include "lib/join/rows/compression.h"
 
 #include <zstd.h>
 
@@ -7,7 +7,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve::join {
 

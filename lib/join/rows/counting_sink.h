@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "join/rows/sink.h"
+#include "lib/join/rows/sink.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "join/rows/interval_text.h"
+#include "lib/join/rows/interval_text.h"
 
 #include <string_view>
 

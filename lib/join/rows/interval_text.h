@@ -5,7 +5,7 @@
 
 #include <absl/status/status.h>
 
-#include "join/rows/source.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

@@ -1,8 +1,8 @@
-#include "join/rows/key_list.h"
+#include "lib/join/rows/key_list.h"
 
 #include <algorithm>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve::join {
 namespace {

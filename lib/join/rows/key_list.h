@@ -11,7 +11,7 @@
 
 #include <absl/status/status.h>
 
-#include "join/rows/compression.h"
+#include "lib/join/rows/compression.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "join/rows/memory_source.h"
+#include "lib/join/rows/memory_source.h"
 
 #include <algorithm>
 

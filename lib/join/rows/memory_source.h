@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "join/rows/source.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

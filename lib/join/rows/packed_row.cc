@@ -1,6 +1,6 @@
-#include "join/rows/packed_row.h"
+#include "lib/join/rows/packed_row.h"
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve::join {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "join/rows/source.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

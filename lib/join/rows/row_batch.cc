@@ -1,12 +1,12 @@
-#include "join/rows/row_batch.h"
+#include "lib/join/rows/row_batch.h"
 
 #include <algorithm>
 
 #include <absl/strings/str_cat.h>
 
-#include "format/byte_io.h"
-#include "join/rows/compression.h"
-#include "join/rows/key_list.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/rows/compression.h"
+#include "lib/join/rows/key_list.h"
 
 namespace rocksieve::join {
 namespace {

@@ -13,9 +13,9 @@
 
 #include <absl/status/status.h>
 
-#include "format/byte_io.h"
-#include "join/memory_account.h"
-#include "join/rows/source.h"
+#include "lib/format/byte_io.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

@@ -12,7 +12,7 @@
 
 #include <absl/status/status.h>
 
-#include "join/ready/ready_filter.h"
+#include "lib/join/rows/ready_filter.h"
 
 namespace rocksieve::join {
 

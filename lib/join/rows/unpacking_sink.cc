@@ -1,6 +1,6 @@
-#include "join/rows/unpacking_sink.h"
+#include "lib/join/rows/unpacking_sink.h"
 
-#include "join/rows/packed_row.h"
+#include "lib/join/rows/packed_row.h"
 
 namespace rocksieve::join {
 

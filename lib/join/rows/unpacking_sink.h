@@ -1,7 +1,7 @@
 // Gives on whole rows, where a join was on an attribute and rows came packed (packed_row.h).
 #pragma once
 
-#include "join/rows/sink.h"
+#include "lib/join/rows/sink.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "join/sort/pending_file.h"
+#include "lib/join/sort/pending_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

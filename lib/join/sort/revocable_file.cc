@@ -1,4 +1,4 @@
-#include "join/sort/revocable_file.h"
+#include "lib/join/sort/revocable_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -9,7 +9,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "join/sort/temporary_file.h"
+#include "lib/join/sort/temporary_file.h"
 
 namespace rocksieve::join {
 

@@ -1,4 +1,4 @@
-#include "join/sort/row_sorter.h"
+#include "lib/join/sort/row_sorter.h"
 
 #include <algorithm>
 #include <queue>

@@ -19,8 +19,8 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "join/rows/source.h"
-#include "join/sort/sorted_run.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/sort/sorted_run.h"
 
 namespace rocksieve::join {
 

@@ -1,9 +1,9 @@
-#include "join/sort/row_spool.h"
+#include "lib/join/sort/row_spool.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "format/coding.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve::join {
 namespace {

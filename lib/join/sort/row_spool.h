@@ -9,9 +9,9 @@
 
 #include <absl/status/status.h>
 
-#include "join/rows/sink.h"
-#include "join/rows/source.h"
-#include "join/sort/temporary_file.h"
+#include "lib/join/rows/sink.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/sort/temporary_file.h"
 
 namespace rocksieve::join {
 

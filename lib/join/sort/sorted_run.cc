@@ -1,11 +1,11 @@
-#include "join/sort/sorted_run.h"
+#include "lib/join/sort/sorted_run.h"
 
 #include <zstd.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "format/byte_io.h"
+#include "lib/format/byte_io.h"
 
 namespace rocksieve::join {
 namespace {

@@ -9,8 +9,8 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "join/rows/source.h"
-#include "join/sort/temporary_file.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/sort/temporary_file.h"
 
 namespace rocksieve::join {
 

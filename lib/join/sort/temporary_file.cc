@@ -1,4 +1,4 @@
-#include "join/sort/temporary_file.h"
+#include "lib/join/sort/temporary_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

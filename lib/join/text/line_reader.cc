@@ -1,4 +1,4 @@
-#include "join/text/line_reader.h"
+#include "lib/join/text/line_reader.h"
 
 #include <unistd.h>
 

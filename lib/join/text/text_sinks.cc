@@ -1,9 +1,9 @@
-#include "join/text/text_sinks.h"
+#include "lib/join/text/text_sinks.h"
 
 #include <absl/strings/escaping.h>
 #include <nlohmann/json.hpp>
 
-#include "join/text/tsv.h"
+#include "lib/join/text/tsv.h"
 
 namespace rocksieve::join {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "join/rows/sink.h"
-#include "join/sort/revocable_file.h"
+#include "lib/join/rows/sink.h"
+#include "lib/join/sort/revocable_file.h"
 
 namespace rocksieve::join {
 

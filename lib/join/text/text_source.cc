@@ -1,4 +1,4 @@
-#include "join/text/text_source.h"
+#include "lib/join/text/text_source.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "join/text/line_reader.h"
+#include "lib/join/text/line_reader.h"
 
 namespace rocksieve::join {
 namespace {

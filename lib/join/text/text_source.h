@@ -8,9 +8,9 @@
 
 #include <absl/status/statusor.h>
 
-#include "join/rows/source.h"
-#include "join/sort/row_sorter.h"
-#include "join/text/tsv.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/sort/row_sorter.h"
+#include "lib/join/text/tsv.h"
 
 namespace rocksieve::join {
 

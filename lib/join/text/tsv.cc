@@ -1,4 +1,4 @@
-#include "join/text/tsv.h"
+#include "lib/join/text/tsv.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "sketch/pinsketch/cells.h"
+#include "lib/sketch/pinsketch/cells.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "sketch/pinsketch/decoder.h"
+#include "lib/sketch/pinsketch/decoder.h"
 
 #include <algorithm>
 

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "sketch/pinsketch/roots.h"
+#include "lib/sketch/pinsketch/roots.h"
 
 namespace rocksieve::pinsketch {
 

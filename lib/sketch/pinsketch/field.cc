@@ -1,4 +1,4 @@
-#include "sketch/pinsketch/field.h"
+#include "lib/sketch/pinsketch/field.h"
 
 #include <array>
 #include <memory>

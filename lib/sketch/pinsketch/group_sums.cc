@@ -1,6 +1,6 @@
-#include "sketch/pinsketch/group_sums.h"
+#include "lib/sketch/pinsketch/group_sums.h"
 
-#include "sketch/pinsketch/syndromes.h"
+#include "lib/sketch/pinsketch/syndromes.h"
 
 namespace rocksieve::pinsketch {
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "hash/mix.h"
-#include "sketch/pinsketch/cells.h"
-#include "sketch/pinsketch/plan.h"
+#include "lib/hash/mix.h"
+#include "lib/sketch/pinsketch/cells.h"
+#include "lib/sketch/pinsketch/plan.h"
 
 namespace rocksieve::pinsketch {
 

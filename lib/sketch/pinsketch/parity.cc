@@ -1,11 +1,11 @@
-#include "sketch/pinsketch/parity.h"
+#include "lib/sketch/pinsketch/parity.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "format/coding.h"
-#include "hash/mix.h"
+#include "lib/format/coding.h"
+#include "lib/hash/mix.h"
 
 namespace rocksieve::pinsketch {
 namespace {

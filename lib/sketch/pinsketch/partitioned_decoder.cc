@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "format/bit_io.h"
-#include "sketch/pinsketch/decoder.h"
-#include "sketch/pinsketch/partitioned_pinsketch.h"
-#include "sketch/pinsketch/syndromes.h"
+#include "lib/format/bit_io.h"
+#include "lib/sketch/pinsketch/decoder.h"
+#include "lib/sketch/pinsketch/partitioned_pinsketch.h"
+#include "lib/sketch/pinsketch/syndromes.h"
 
 namespace rocksieve::pinsketch {
 namespace {

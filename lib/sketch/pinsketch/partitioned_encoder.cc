@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "format/bit_io.h"
-#include "sketch/pinsketch/partitioned_pinsketch.h"
+#include "lib/format/bit_io.h"
+#include "lib/sketch/pinsketch/partitioned_pinsketch.h"
 
 namespace rocksieve::pinsketch {
 namespace {

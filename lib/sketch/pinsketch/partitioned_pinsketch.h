@@ -42,10 +42,10 @@
 #include <span>
 #include <vector>
 
-#include "format/byte_io.h"
-#include "sketch/pinsketch/group_sums.h"
-#include "sketch/pinsketch/parity.h"
-#include "sketch/pinsketch/plan.h"
+#include "lib/format/byte_io.h"
+#include "lib/sketch/pinsketch/group_sums.h"
+#include "lib/sketch/pinsketch/parity.h"
+#include "lib/sketch/pinsketch/plan.h"
 
 namespace rocksieve::pinsketch {
 

@@ -1,11 +1,11 @@
-#include "sketch/pinsketch/plan.h"
+#include "lib/sketch/pinsketch/plan.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "sketch/pinsketch/field.h"
-#include "sketch/pinsketch/parity.h"
+#include "lib/sketch/pinsketch/field.h"
+#include "lib/sketch/pinsketch/parity.h"
 
 namespace rocksieve::pinsketch {
 namespace {

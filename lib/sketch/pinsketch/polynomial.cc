@@ -1,4 +1,4 @@
-#include "sketch/pinsketch/polynomial.h"
+#include "lib/sketch/pinsketch/polynomial.h"
 
 #include <utility>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sketch/pinsketch/field.h"
+#include "lib/sketch/pinsketch/field.h"
 
 namespace rocksieve::pinsketch {
 

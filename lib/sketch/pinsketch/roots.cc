@@ -1,4 +1,4 @@
-#include "sketch/pinsketch/roots.h"
+#include "lib/sketch/pinsketch/roots.h"
 
 #include <algorithm>
 

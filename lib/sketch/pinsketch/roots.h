@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sketch/pinsketch/polynomial.h"
+#include "lib/sketch/pinsketch/polynomial.h"
 
 namespace rocksieve::pinsketch {
 

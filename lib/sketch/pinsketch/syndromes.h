@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sketch/pinsketch/field.h"
+#include "lib/sketch/pinsketch/field.h"
 
 namespace rocksieve::pinsketch {
 

@@ -1,5 +1,5 @@
 // Keys that look like others.
-#include "probe/key_shape.h"
+#include "plugin/probe/key_shape.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // OPTIONS files as text.
-#include "database/options_file.h"
+#include "plugin/database/options_file.h"
 
 #include <gtest/gtest.h>
 

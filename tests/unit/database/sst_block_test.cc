@@ -1,5 +1,5 @@
 // Blocks of table files, made here byte by byte.
-#include "tables/sst_block.h"
+#include "plugin/tables/sst_block.h"
 
 #include <random>
 #include <vector>

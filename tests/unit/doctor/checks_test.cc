@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "facts_builder.h"
+#include "tests/unit/doctor/facts_builder.h"
 
 namespace rocksieve::tools {
 namespace {

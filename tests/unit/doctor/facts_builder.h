@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "database/read_only_env.h"
-#include "doctor/checks.h"
+#include "plugin/database/read_only_env.h"
+#include "tools/doctor/checks.h"
 
 namespace rocksieve::tools {
 

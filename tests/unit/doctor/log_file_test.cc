@@ -1,4 +1,4 @@
-#include "doctor/log_file.h"
+#include "tools/doctor/log_file.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "doctor/facts.h"
+#include "tools/doctor/facts.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,8 +1,8 @@
 // filters-thrash.
-#include "doctor/checks.h"
-#include "doctor/checks/caching.h"
-#include "doctor/checks/evidence.h"
 #include "support/text.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/caching.h"
+#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "doctor/checks/caching.h"
+#include "tools/doctor/checks/caching.h"
 
 #include <algorithm>
 #include <map>

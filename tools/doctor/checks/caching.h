@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/facts.h"
+#include "tools/doctor/facts.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "doctor/checks/evidence.h"
+#include "tools/doctor/checks/evidence.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // files-without-filters.
-#include "doctor/checks.h"
-#include "doctor/checks/evidence.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 namespace {

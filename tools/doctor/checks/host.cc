@@ -1,9 +1,9 @@
 // static-rocksdb, plugin-not-loaded, plugin-wrong-version, plugin-replaced.
 #include <algorithm>
 
-#include "doctor/checks.h"
-#include "doctor/checks/evidence.h"
-#include "doctor/checks/need_of_plugin.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/evidence.h"
+#include "tools/doctor/checks/need_of_plugin.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,6 +1,6 @@
 // last-level-unfiltered.
-#include "doctor/checks.h"
-#include "doctor/checks/evidence.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 

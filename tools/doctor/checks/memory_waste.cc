@@ -1,10 +1,10 @@
 // tiny-files, filter-memory-waste.
 #include <bit>
 
-#include "doctor/checks.h"
-#include "doctor/checks/caching.h"
-#include "doctor/checks/evidence.h"
 #include "support/text.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/caching.h"
+#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,6 +1,6 @@
-#include "doctor/checks/need_of_plugin.h"
+#include "tools/doctor/checks/need_of_plugin.h"
 
-#include "doctor/checks/evidence.h"
+#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "doctor/facts.h"
+#include "tools/doctor/facts.h"
 
 namespace rocksieve::tools {
 

@@ -1,8 +1,8 @@
 // no-policy, policy-lost, no-options-file.
 #include <algorithm>
 
-#include "doctor/checks.h"
-#include "doctor/checks/evidence.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 namespace {

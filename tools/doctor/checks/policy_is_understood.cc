@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "doctor/checks.h"
-#include "doctor/checks/evidence.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 namespace {

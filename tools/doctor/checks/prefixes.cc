@@ -1,6 +1,6 @@
 // prefix-extractor-missing, prefix-extractor-changed, whole-keys-missing.
-#include "doctor/checks.h"
-#include "doctor/checks/evidence.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,8 +1,8 @@
 // unsupported-rocksdb.
 #include <rocksdb/version.h>
 
-#include "doctor/checks.h"
-#include "doctor/checks/need_of_plugin.h"
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/need_of_plugin.h"
 
 namespace rocksieve::tools {
 

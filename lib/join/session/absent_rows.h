@@ -1,0 +1,73 @@
+// Rows that lack the attribute which is joined on.
+//
+// They match nothing, as in SQL: WHERE EXISTS (SELECT ... WHERE theirs.attribute = mine.attribute)
+// is never true where the attribute is NULL, and NOT EXISTS always is. So
+//
+//   intersection   has none of either side
+//   difference     has those of the answering side
+//   local-only     has those of the asking side
+//   symmetric      has both
+//   count          counts both, apart from the keys
+//
+// They come after all ranges. The answering side says with its first message how many it has, and
+// their keyed sum; they are asked for like the rows of a range, under the number kAbsentRange, and
+// must add up to that. If sessions share the key space, the one that has its beginning has these.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <absl/status/status.h>
+
+#include "lib/join/memory_account.h"
+#include "lib/join/operation.h"
+#include "lib/join/rows/row_batch.h"
+#include "lib/join/rows/sink.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/session/messages.h"
+#include "lib/sketch/set_sum.h"
+
+namespace rocksieve::join {
+
+inline bool WantsAbsentRows(Operation operation) { return operation != Operation::kIntersection; }
+
+absl::Status SumAbsentRows(Source* source, uint64_t session_salt, SetSum* sum);
+
+// Gives a side's own rows to the sink, unless that is null, and counts them.
+absl::Status EmitAbsentRows(Source* source, Sink* sink, uint64_t* rows);
+
+// The answering side's, message by message.
+class AbsentRowsWriter {
+ public:
+  AbsentRowsWriter(Source* source, uint32_t attempt);
+  absl::Status Next(Rows* rows);
+
+ private:
+  const std::unique_ptr<Cursor> cursor_;
+  const uint32_t attempt_;
+  RowBatchWriter batch_;
+  bool ended_ = false;  // the cursor
+};
+
+// Gives the sink what is received. Errors of the kind kAborted mean that it is not what was said.
+class AbsentRowsReader {
+ public:
+  // `memory` may be null.
+  AbsentRowsReader(const SetSum& expected, uint64_t session_salt, uint64_t most_row_bytes,
+                   Sink* sink, MemoryAccount* memory);
+  absl::Status Receive(std::string_view batch);
+  absl::Status Finish() const;
+  uint64_t rows() const { return received_.count; }
+
+ private:
+  const SetSum expected_;
+  const uint64_t salt_;
+  const SetSummer summer_;
+  Sink* const sink_;
+  RowBatchReader reader_;
+  SetSum received_;
+};
+
+}  // namespace rocksieve::join

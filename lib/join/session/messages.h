@@ -1,0 +1,160 @@
+// What the two sides of a join say to each other (docs/protocol.md has the bytes).
+//
+//   asking side                                answering side
+//   Hello                                      HelloAnswer
+//   Filters .. (of either side, if it has any ready and they are of use)
+//   Open range                                 Facts
+//   Turn .. (what Matching says, either side first, until the range is settled)
+//   Fetch (if rows are wanted)                 Rows ..
+//   Goodbye
+//
+// Many ranges may be under way at once. Either side may end the session with a Failure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "lib/join/matching/strategy.h"
+#include "lib/join/operation.h"
+#include "lib/join/ready/ready_choice.h"
+#include "lib/join/rows/ready_filter.h"
+#include "lib/join/rows/source.h"
+#include "lib/sketch/set_sum.h"
+
+namespace rocksieve::join {
+
+inline constexpr uint32_t kProtocolVersion = 1;
+
+// Of a range, at either side: a side that says it has more is not believed.
+inline constexpr uint64_t kMostKeysOfARange = uint64_t{1} << 21;
+
+struct Hello {
+  uint32_t version = kProtocolVersion;
+  Operation operation = Operation::kIntersection;
+  uint64_t salt = 0;  // of the session
+  uint64_t keys = 0;  // of the asking side, estimated
+  // How the asking side wants ranges to be settled.
+  Strategy strategy = Strategy::kAuto;
+  uint32_t most_round_trips = 4;
+  KeyInterval interval = {};  // the part of the key space that it will open
+  ReadyOffer ready = {};      // filters that it could send at once
+  // Of the answering side's that it would take: how many bytes, of which formats as bits.
+  uint64_t accepted_ready_bytes = 0;
+  uint8_t readable_formats = 0;
+};
+
+struct HelloAnswer {
+  uint32_t version = kProtocolVersion;
+  uint64_t keys = 0;  // of the answering side, estimated
+  // Of the answering side's rows without the attribute, where the operation wants to know of them.
+  SetSum absent;
+  // HashCheck() of the hello's salt: that both sides compute the same hashes. Else, nothing would
+  // match, and sums of nothing agree.
+  uint64_t hash_check = 0;
+  // Beyond which it will cut ranges.
+  uint64_t most_keys_per_range = 0;
+  ReadyChoice ready_choice = ReadyChoice::kNotThere;
+  // If those of the answering side are chosen: how many keys that it does not have pass them.
+  double ready_pass_rate = 1;
+  uint64_t accepted_ready_bytes = 0;
+};
+
+// What a side that received ready filters has done with them in a range.
+struct Pruning {
+  // How many of the filters were held against its keys; nothing if it dropped none.
+  std::optional<uint64_t> filters;
+  uint64_t digest = 0;      // of these filters, as they came
+  uint64_t candidates = 0;  // keys that passed
+};
+
+// A part of the key space, to be settled by itself. The salt of its hashes follows from that of the
+// session, the range, and the attempt.
+struct Open {
+  uint64_t range = 0;
+  uint32_t attempt = 0;
+  KeyInterval interval;
+  SetSum sum;  // of the asking side's keys
+  bool answering_side_begins = true;
+  Pruning pruning;  // by the answering side's filters
+  // A DifferenceEstimator of the asking side's keys; may be empty.
+  std::string estimator;
+};
+
+struct Facts {
+  enum class Outcome : uint8_t {
+    kOpened = 0,
+    kEqual = 1,     // both sides have the same keys: the range is settled
+    kTooLarge = 2,  // the answering side has more keys than it can keep: open it up to `next_key`
+    // The asking side dropped keys by filters that are not, or do not have, all of the answering
+    // side's keys: open it again under the next attempt.
+    kWithdrawn = 3,
+  };
+  uint64_t range = 0;
+  uint32_t attempt = 0;
+  Outcome outcome = Outcome::kOpened;
+  SetSum sum;           // of the answering side's keys
+  uint64_t common = 0;  // estimated
+  Pruning pruning;      // by the asking side's filters
+  std::string next_key;
+};
+
+struct Turn {
+  uint64_t range = 0;
+  std::string message;  // of Matching
+};
+
+// The range number that stands for the rows without the attribute (absent_rows.h).
+inline constexpr uint64_t kAbsentRange = UINT64_MAX;
+
+struct Fetch {
+  uint64_t range = 0;
+  uint32_t attempt = 0;
+};
+
+struct Rows {
+  uint64_t range = 0;
+  uint32_t attempt = 0;
+  bool last = false;
+  std::string batch;  // of RowBatchWriter
+};
+
+struct Goodbye {};
+
+struct Failure {
+  absl::Status status;
+};
+
+// A piece of the ready filters of a side (ready_filter_stream.h).
+struct Filters {
+  enum class State : uint8_t {
+    kMore = 0,
+    kLast = 1,
+    kWithdrawn = 2,  // they are not all to be had: forget those that came
+  };
+  State state = State::kMore;
+  std::string piece;
+};
+
+using Message =
+    std::variant<Hello, HelloAnswer, Open, Facts, Turn, Fetch, Rows, Goodbye, Failure, Filters>;
+
+// Ends in a check of all that stands before it: what a wire, or a bug, makes of a message is never
+// taken for one.
+std::string Encode(const Message& message);
+
+// InvalidArgument if the bytes are not a message.
+absl::StatusOr<Message> Decode(std::string_view bytes);
+
+// The hash of the key "rocksieve" in the first message about the first range.
+uint64_t HashCheck(uint64_t session_salt);
+
+// The salt of the hashes of a range.
+uint64_t RangeSalt(uint64_t session_salt, uint64_t range, uint32_t attempt);
+
+}  // namespace rocksieve::join

@@ -1,0 +1,104 @@
+#include "lib/join/session/range_keys.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "lib/join/matching/cost_model.h"
+#include "lib/join/rows/key_list.h"
+
+namespace rocksieve::join {
+namespace {
+
+// The first keys of a range, front-coded and compressed.
+class Sample {
+ public:
+  void Add(std::string_view key) {
+    if (writer_.raw_bytes() >= kSampleBytes) return;
+    writer_.Add(key);
+    keys_++;
+  }
+  size_t keys() const { return keys_; }
+  double BitsPerKey() {
+    std::string packed;
+    writer_.Finish(&packed);
+    return keys_ == 0 ? 0 : 8 * static_cast<double>(packed.size()) / static_cast<double>(keys_);
+  }
+
+ private:
+  static constexpr size_t kSampleBytes = 32 << 10;
+  KeyListWriter writer_;
+  size_t keys_ = 0;
+};
+
+constexpr char kWhat[] = "keys of a range";
+constexpr size_t kFewSparseKeys = 50;
+constexpr size_t kFirstCandidates = 256;
+// So that a scan that finds hardly any candidates gives word in time.
+constexpr uint64_t kMostKeysPerCandidate = 4;
+
+// Room for one more candidate, of at most so many.
+absl::Status MakeRoom(uint64_t most_candidates, Candidates* candidates, MemoryHold* memory) {
+  const uint64_t had = candidates->capacity();
+  if (candidates->size() < had) return absl::OkStatus();
+  const uint64_t wanted = std::min(std::max<uint64_t>(2 * had, kFirstCandidates), most_candidates);
+  absl::Status status;
+  // Both while they are copied.
+  if (memory != nullptr) status = memory->Resize((had + wanted) * sizeof(Candidate), kWhat);
+  if (!status.ok()) return status;
+  candidates->reserve(wanted);
+  if (memory != nullptr) status = memory->Resize(wanted * sizeof(Candidate), kWhat);
+  return status;
+}
+
+}  // namespace
+
+absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt,
+                      uint64_t most_keys, RangeKeys* keys, const ReadyUse& ready,
+                      MemoryHold* memory) {
+  keys->candidates = {};
+  if (memory != nullptr) memory->Release();
+  keys->sum = {};
+  const SetSummer summer(salt);
+  keys->longest_key_bytes = 0;
+  keys->next_key.reset();
+  keys->uncovered = false;
+  std::optional<ReadyFilterSet::Sweep> sweep;
+  if (ready.set != nullptr) sweep.emplace(*ready.set);
+  const std::unique_ptr<Cursor> cursor = source->Scan(interval);
+  Sample sample, sparse;
+  std::string last;
+  Row row;
+  uint64_t scanned = 0;
+  const uint64_t most_scanned =
+      std::min<uint64_t>(ready.prunes ? kMostKeysPerCandidate * most_keys : most_keys, UINT32_MAX);
+  while (cursor->Next(&row)) {
+    if (scanned > 0 && row.key == last) continue;
+    if (keys->candidates.size() == most_keys || scanned == most_scanned) {
+      keys->next_key = row.key;
+      break;
+    }
+    last = row.key;
+    const auto ordinal = static_cast<uint32_t>(scanned++);
+    const KeyHash128 hash = HashKey128(row.key, salt);
+    summer.Add(hash, &keys->sum);
+    keys->longest_key_bytes = std::max<uint64_t>(keys->longest_key_bytes, row.key.size());
+    sample.Add(row.key);
+    if (hash.low % KeyBits::kSparse == 0) sparse.Add(row.key);
+    if (sweep && !sweep->MayContain(row.key)) {
+      if (ready.prunes) continue;
+      keys->uncovered = true;
+      sweep.reset();
+    }
+    const absl::Status room = MakeRoom(most_keys, &keys->candidates, memory);
+    if (!room.ok()) return room;
+    keys->candidates.push_back({hash, ordinal});
+  }
+  keys->bits_per_key = sample.BitsPerKey();
+  keys->sparse_bits_per_key = sparse.keys() < kFewSparseKeys
+                                  ? keys->bits_per_key + std::log2(KeyBits::kSparse)
+                                  : sparse.BitsPerKey();
+  return cursor->status();
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,91 @@
+#include "lib/join/session/range_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rocksieve::join {
+namespace {
+
+constexpr double kTextbookBitsPerKey = 10;
+constexpr double kTextbookProbes = 7;  // the best number for 10 bits: 10 ln 2
+
+// Bloom's formula: with so many bits per key, each probe finds a bit set with this probability.
+double TextbookFalsePositiveRate() {
+  return std::pow(1 - std::exp(-kTextbookProbes / kTextbookBitsPerKey), kTextbookProbes);
+}
+
+void AddTraffic(const Traffic& more, Traffic* sum) {
+  sum->planning += more.planning;
+  sum->filters += more.filters;
+  sum->verification += more.verification;
+  sum->payload += more.payload;
+}
+
+}  // namespace
+
+std::string MovesOf(const RangeReport& report) {
+  if (report.moves.empty()) return report.equal ? "equal" : "none";
+  std::string text;
+  for (const MoveKind move : report.moves) {
+    if (!text.empty()) text += ' ';
+    text += NameOf(move);
+  }
+  return text;
+}
+
+double ShippedKeysBytes(const RangeReport& report) {
+  const uint64_t fewer = std::min(report.keys_of_asking_side, report.keys_of_answering_side);
+  return static_cast<double>(fewer) * report.bits_per_key / 8;
+}
+
+double TextbookBloomJoinBytes(const RangeReport& report) {
+  const auto [fewer, more] = std::minmax(report.keys_of_asking_side, report.keys_of_answering_side);
+  const double passing =
+      static_cast<double>(report.matched_keys) +
+      static_cast<double>(more - report.matched_keys) * TextbookFalsePositiveRate();
+  return (static_cast<double>(fewer) * kTextbookBitsPerKey + passing * report.bits_per_key) / 8;
+}
+
+void AddStatistics(const Statistics& more, Statistics* sum) {
+  sum->matched_keys += more.matched_keys;
+  sum->keys_of_asking_side_only += more.keys_of_asking_side_only;
+  sum->keys_of_answering_side_only += more.keys_of_answering_side_only;
+  sum->rows_received += more.rows_received;
+  sum->absent_rows_of_asking_side += more.absent_rows_of_asking_side;
+  sum->absent_rows_of_answering_side += more.absent_rows_of_answering_side;
+  sum->ranges += more.ranges;
+  sum->equal_ranges += more.equal_ranges;
+  sum->repeated_ranges += more.repeated_ranges;
+  sum->ranges_by_list += more.ranges_by_list;
+  sum->ranges_by_keys += more.ranges_by_keys;
+  sum->ranges_by_symbols += more.ranges_by_symbols;
+  sum->ranges_by_sketch += more.ranges_by_sketch;
+  sum->filters += more.filters;
+  sum->keys_hashed += more.keys_hashed;
+  sum->filters_built += more.filters_built;
+  sum->ready.choice = more.ready.choice;
+  sum->ready.filters += more.ready.filters;
+  sum->ready.bytes += more.ready.bytes;
+  sum->ready.pruned_keys += more.ready.pruned_keys;
+  sum->ready.withdrawn_ranges += more.ready.withdrawn_ranges;
+  sum->keys_pruned += more.keys_pruned;
+  sum->false_positives += more.false_positives;
+  sum->shipped_keys_bytes += more.shipped_keys_bytes;
+  sum->textbook_bloom_join_bytes += more.textbook_bloom_join_bytes;
+  AddTraffic(more.sent, &sum->sent);
+  AddTraffic(more.received, &sum->received);
+}
+
+void AddRange(const RangeReport& range, Statistics* sum) {
+  sum->matched_keys += range.matched_keys;
+  sum->keys_of_asking_side_only += range.keys_of_asking_side - range.matched_keys;
+  sum->keys_of_answering_side_only += range.keys_of_answering_side - range.matched_keys;
+  sum->rows_received += range.rows_received;
+  sum->keys_pruned += range.keys_pruned;
+  sum->false_positives +=
+      range.false_positives_of_asking_side + range.false_positives_of_answering_side;
+  sum->shipped_keys_bytes += ShippedKeysBytes(range);
+  sum->textbook_bloom_join_bytes += TextbookBloomJoinBytes(range);
+}
+
+}  // namespace rocksieve::join

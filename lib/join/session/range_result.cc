@@ -1,0 +1,136 @@
+#include "lib/join/session/range_result.h"
+
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+
+namespace rocksieve::join {
+namespace {
+
+absl::Status Contradiction(const char* what) { return absl::AbortedError(what); }
+
+}  // namespace
+
+RangeResult::RangeResult(Operation operation, SettledRange range, const ResultLimits& limits,
+                         Source* source, Sink* sink)
+    : operation_(operation),
+      range_(std::move(range)),
+      limits_(limits),
+      sink_(sink),
+      summer_(range_.salt),
+      reader_(/*with_keys=*/!SendsMatched(operation), limits.most_row_bytes, limits.memory),
+      own_(source, range_.interval) {}
+
+bool RangeResult::NextOwnRow() {
+  own_started_ = true;
+  return has_own_row_ = own_.Next(&own_row_);
+}
+
+bool RangeResult::IsMatched(uint32_t ordinal) {
+  if (range_.equal) return true;
+  const Candidates& matched = range_.matched;
+  while (next_matched_ < matched.size() && matched[next_matched_].ordinal < ordinal) {
+    next_matched_++;
+  }
+  return next_matched_ < matched.size() && matched[next_matched_].ordinal == ordinal;
+}
+
+absl::Status RangeResult::Receive(std::string_view batch) {
+  return reader_.Read(batch, [this](const Row& row, bool new_key) {
+    const absl::Status status = CheckRow(row, new_key);
+    if (!status.ok()) return status;
+    return SendsMatched(operation_) ? TakeMatchedRow(row, new_key) : TakeUnmatchedRow(row, new_key);
+  });
+}
+
+absl::Status RangeResult::CheckRow(const Row& row, bool new_key) {
+  rows_received_++;
+  // As it goes to the sink.
+  bytes_received_ +=
+      row.value.size() + (SendsMatched(operation_) && !new_key ? own_row_.key : row.key).size() + 1;
+  if (bytes_received_ > limits_.most_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the other side sends more than ", limits_.most_bytes,
+                     " bytes of rows in a range of keys, which have to wait for its proof: use "
+                     "smaller ranges, or a temporary directory with more room"));
+  }
+  if (new_key) return absl::OkStatus();
+  if (limits_.keys_are_unique) {
+    return absl::InvalidArgumentError("the other side sent two rows of one key");
+  }
+  return absl::OkStatus();
+}
+
+// The other side's rows of matched keys come without their keys, in key order.
+absl::Status RangeResult::TakeMatchedRow(const Row& row, bool new_key) {
+  if (new_key) {
+    const uint32_t passed = own_.ordinal();  // meaningful only once started
+    const bool started = own_started_;
+    do {
+      if (!NextOwnRow()) {
+        if (!own_.status().ok()) return own_.status();
+        return Contradiction("the other side sent rows of more keys than are matched");
+      }
+    } while ((started && own_.ordinal() == passed) || !IsMatched(own_.ordinal()));
+    keys_received_++;
+  }
+  return sink_->Add({own_row_.key, row.value}, Side::kAnswering);
+}
+
+absl::Status RangeResult::TakeUnmatchedRow(const Row& row, bool new_key) {
+  if (!new_key) return sink_->Add(row, Side::kAnswering);
+  if (!range_.interval.Contains(row.key) || (keys_received_ > 0 && row.key <= last_key_)) {
+    return Contradiction("the other side sent rows out of order");
+  }
+  last_key_ = row.key;
+  if (++keys_received_ > range_.theirs.count) {
+    return Contradiction("the other side sent rows of more keys than it has");
+  }
+  summer_.Add(HashKey128(row.key, range_.salt), &received_);
+  const absl::Status status = EmitLocalRowsBefore(&last_key_);
+  if (!status.ok()) return status;
+  if (has_own_row_ && own_row_.key == row.key) {
+    return Contradiction("the other side sent a row of a key that this side has");
+  }
+  return sink_->Add(row, Side::kAnswering);
+}
+
+// Null: all of them.
+absl::Status RangeResult::EmitLocalRowsBefore(const std::string* key) {
+  if (!own_started_) NextOwnRow();
+  while (has_own_row_ && (key == nullptr || own_row_.key < *key)) {
+    if (EmitsLocalRows(operation_) && !IsMatched(own_.ordinal())) {
+      const absl::Status status = sink_->Add(own_row_, Side::kAsking);
+      if (!status.ok()) return status;
+    }
+    NextOwnRow();
+  }
+  return own_.status();
+}
+
+absl::Status RangeResult::Finish() {
+  if (EmitsLocalRows(operation_)) {
+    const absl::Status status = EmitLocalRowsBefore(nullptr);
+    if (!status.ok()) return status;
+  }
+  if (!reader_.between_rows()) {
+    return Contradiction("the other side's rows end in the middle of one");
+  }
+  const uint64_t matched = range_.equal ? range_.mine.count : range_.matched.size();
+  if (SendsMatched(operation_) && keys_received_ != matched) {
+    return Contradiction("the other side did not send the rows of every matched key");
+  }
+  if (SendsUnmatched(operation_)) {
+    // What this side has matched, from its own keys, and what it received must be all that the
+    // other side has, which that side summed before it knew what would be matched.
+    SetSum sum = received_;
+    for (const Candidate& key : range_.matched) summer_.Add(key.hash, &sum);
+    if (range_.equal) sum += range_.mine;
+    if (!(sum == range_.theirs)) {
+      return Contradiction("the other side's rows do not add up to what it has");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rocksieve::join

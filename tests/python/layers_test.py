@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Which folder may include from which, and that a path names one file.
+
+Includes are written from the root of the repository. ALLOWED is the whole table of arrows between
+folders of the product; an arrow that is not in it fails, and so does one that nobody uses any more.
+Tests, benchmarks and examples may include whatever they test; nothing of the product includes them.
+"""
+
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PRODUCT = ("include", "lib", "plugin", "support", "tools")
+GENERATED = {"join.pb.h", "join.grpc.pb.h"}  # by protoc
+
+# Folder: those that it may include from. include/rocksieve is left out: all may.
+ALLOWED = {
+    # The filter library: a family knows no other one; lib/filter is the door to them.
+    "lib/bloom": "lib/cpu lib/format lib/hash",
+    "lib/cuckoo": "lib/format lib/hash",
+    "lib/ribbon": "lib/cpu lib/format lib/hash",
+    "lib/format": "lib/hash",
+    "lib/filter": "lib/bloom lib/cuckoo lib/format lib/hash lib/ribbon",
+    "lib/budget": "lib/bloom lib/filter lib/format",
+    # The toolbox.
+    "lib/dynamic": "lib/format lib/hash",
+    "lib/estimate": "lib/dynamic lib/format lib/hash lib/sketch",
+    "lib/routing": "lib/dynamic lib/format",
+    # The join: no RocksDB and no gRPC up to lib/join/session.
+    "lib/sketch": "lib/format lib/hash",
+    "lib/sketch/pinsketch": "lib/format lib/hash",
+    "lib/join/rows": "lib/format lib/join",
+    "lib/join/sort": "lib/format lib/join/rows",
+    "lib/join/text": "lib/join/rows lib/join/sort",
+    "lib/join/attribute": "lib/join/rows lib/join/sort",
+    "lib/join/matching": "lib/filter lib/format lib/hash lib/join lib/join/rows lib/sketch "
+                         "lib/sketch/pinsketch",
+    "lib/join/ready": "lib/format lib/hash lib/join lib/join/matching lib/join/rows",
+    "lib/join/session": "lib/format lib/hash lib/join lib/join/matching lib/join/ready "
+                        "lib/join/rows lib/sketch",
+    "lib/transport": "lib/format lib/join lib/join/matching lib/join/rows lib/join/session "
+                     "lib/join/sort",
+    # What knows RocksDB.
+    "plugin/auto": "lib/budget",
+    "plugin": "lib/filter lib/hash plugin/auto",
+    "plugin/tables": "lib/bloom lib/budget lib/cuckoo lib/filter lib/format lib/ribbon plugin",
+    "plugin/database": "lib/bloom lib/cuckoo lib/ribbon plugin/tables support",
+    "plugin/probe": "plugin/database plugin/tables support",
+    "plugin/join": "lib/join/rows lib/join/sort plugin/tables",
+    "plugin/join_api": "lib/join lib/join/attribute lib/join/matching lib/join/rows "
+                       "lib/join/session lib/join/sort lib/join/text lib/transport "
+                       "plugin/database plugin/join",
+    # The command: a subcommand knows no other one; joins are made by the public API alone.
+    "tools/command": "support",
+    "tools/demo": "plugin/database support tools/command",
+    "tools/doctor": "plugin/database support tools/command",
+    "tools/doctor/checks": "support tools/doctor",
+    "tools/explain": "plugin/database plugin/probe support tools/command",
+    "tools/help": "support tools/command",
+    "tools/inspect": "lib/format lib/hash plugin/database plugin/tables support tools/command",
+    "tools/join": "support tools/command tools/inspect",
+    "tools/load": "plugin/database support tools/command",
+    "tools/whatif": "lib/budget plugin plugin/database plugin/probe plugin/tables support "
+                    "tools/command",
+    "tools": "tools/command",
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+
+
+def sources():
+    top = [folder for folder in ROOT.iterdir()
+           if folder.is_dir() and folder.name[0] != "." and not folder.name.startswith("build")]
+    return sorted(pathlib.PurePosixPath(path.relative_to(ROOT)) for folder in top
+                  for path in folder.rglob("*") if path.suffix in (".cc", ".h", ".inc"))
+
+
+def includes(source):
+    """Those of our own headers, as paths from the root; and those of others, as they are written."""
+    ours, others = [], []
+    for quoted, angled in INCLUDE.findall((ROOT / source).read_text(encoding="utf-8")):
+        if quoted:
+            ours.append(quoted)
+        elif angled.startswith("rocksieve/"):
+            ours.append("include/" + angled)
+        else:
+            others.append(angled)
+    return ours, others
+
+
+def arrows():
+    found = {}
+    for source in sources():
+        folder = str(source.parent)
+        for path in includes(source)[0]:
+            target = str(pathlib.PurePosixPath(path).parent)
+            if target != folder and path not in GENERATED:
+                found.setdefault((folder, target), source)
+    return found
+
+
+class LayersTest(unittest.TestCase):
+    def test_a_path_names_one_file(self):
+        wrong = [f"{source} includes {path}" for source in sources()
+                 if source.parts[0] not in ("examples", "stress") and
+                 source.parts[:2] != ("integration", "consumer")
+                 for path in includes(source)[0]
+                 if path not in GENERATED and not (ROOT / path).is_file()]
+        self.assertEqual([], wrong, "write includes from the root: \"lib/hash/key_hash.h\"")
+
+    def test_arrows_are_allowed(self):
+        allowed = {(folder, target) for folder, targets in ALLOWED.items()
+                   for target in targets.split()}
+        found = {(folder, target): source for (folder, target), source in arrows().items()
+                 if folder.split("/")[0] in PRODUCT and not target.startswith("include/")}
+        wrong = [f"{source} includes from {target}" for (folder, target), source in found.items()
+                 if (folder, target) not in allowed]
+        self.assertEqual([], wrong, "not in ALLOWED")
+        self.assertEqual([], sorted(allowed - set(found)), "arrows that nobody uses any more")
+
+    def test_no_folders_know_each_other(self):
+        below = {}
+        for folder, target in arrows():
+            below.setdefault(folder, set()).add(target)
+
+        def reached(folder, seen):
+            for target in below.get(folder, ()):
+                if target not in seen:
+                    seen.add(target)
+                    reached(target, seen)
+            return seen
+
+        self.assertEqual([], [folder for folder in sorted(below) if folder in reached(folder, set())])
+
+    def test_the_filter_library_knows_no_rocksdb(self):
+        wrong = [f"{source} includes <{path}>" for source in sources() if source.parts[0] == "lib"
+                 for path in includes(source)[1] if path.startswith("rocksdb/")]
+        self.assertEqual([], wrong)
+
+
+if __name__ == "__main__":
+    unittest.main()
