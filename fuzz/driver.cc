@@ -1,6 +1,6 @@
 // Runs a fuzz target without libFuzzer, so that any compiler's build has it among its tests:
 //
-//   fuzz_TARGET [--seconds=N] [--seed=N] FILE|DIRECTORY...
+//   fuzz_TARGET [--seconds=N] [--seed=N] [--corpus=FILE] FILE|DIRECTORY...
 //
 // First all files, in the order of their names; then, until the time is over, mutations of them,
 // which follow from the seed and their number alone. Each input is copied into a heap block of just
@@ -18,6 +18,8 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "fuzz/target.h"
@@ -206,6 +208,22 @@ class Mutator {
   std::mt19937_64 random_;
 };
 
+int HexDigit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
+
+// "NAME HEX" in each line: what corpus.py writes.
+std::vector<Bytes> ReadCorpus(const fs::path& path) {
+  std::vector<Bytes> inputs;
+  std::ifstream lines(path);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string digits = line.substr(line.find(' ') + 1);
+    Bytes& bytes = inputs.emplace_back();
+    for (size_t i = 0; i + 1 < digits.size(); i += 2) {
+      bytes.push_back(static_cast<uint8_t>(16 * HexDigit(digits[i]) + HexDigit(digits[i + 1])));
+    }
+  }
+  return inputs;
+}
+
 std::vector<Bytes> ReadAll(const std::vector<fs::path>& places) {
   std::vector<fs::path> paths;
   for (const fs::path& place : places) {
@@ -227,14 +245,18 @@ int main(int argc, char** argv) {
   double seconds = 0;
   uint64_t seed = 1;
   std::vector<fs::path> places;
+  std::vector<Bytes> corpus;
   for (int i = 1; i < argc; i++) {
     const std::string argument = argv[i];
     if (argument.rfind("--seconds=", 0) == 0) {
       seconds = std::atof(argument.c_str() + 10);
     } else if (argument.rfind("--seed=", 0) == 0) {
       seed = std::strtoull(argument.c_str() + 7, nullptr, 10);
+    } else if (argument.rfind("--corpus=", 0) == 0) {
+      corpus = ReadCorpus(argument.substr(9));
     } else if (argument.rfind("-", 0) == 0) {
-      std::fprintf(stderr, "Usage: %s [--seconds=N] [--seed=N] FILE|DIRECTORY...\n", argv[0]);
+      std::fprintf(stderr, "Usage: %s [--seconds=N] [--seed=N] [--corpus=FILE] FILE|DIRECTORY...\n",
+                   argv[0]);
       return 2;
     } else {
       places.emplace_back(argument);
@@ -242,7 +264,7 @@ int main(int argc, char** argv) {
   }
   program = argv[0];
   crash_path = fs::absolute("crash-" + fs::path(argv[0]).filename().string()).string();
-  const std::vector<Bytes> corpus = ReadAll(places);
+  for (Bytes& bytes : ReadAll(places)) corpus.push_back(std::move(bytes));
   if (corpus.empty()) {
     std::fprintf(stderr, "fuzz: no inputs were named\n");
     return 2;

@@ -16,19 +16,19 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-CORPUS = ROOT / "fuzz/corpus"
 sys.path.insert(0, str(ROOT / "tests/python"))
 
+import corpus  # noqa: E402
 import sketch_format as f  # noqa: E402
 
 MOST_BYTES = 6000  # of one input: larger ones take long and find no more
 
 
 def write(target, name, data):
-    folder = CORPUS / target
-    folder.mkdir(parents=True, exist_ok=True)
     if len(data) <= MOST_BYTES:
-        (folder / f"seed-{name}").write_bytes(data)
+        inputs = corpus.read(target)
+        inputs[f"seed-{name}"] = data
+        corpus.write(target, inputs)
 
 
 def golden(folder):
