@@ -30,12 +30,14 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \r") - first + 1));
 }
 
+constexpr std::string_view kCount = " COUNT : ";  // between a ticker's name and its number
+
 // One line after another; what it means depends on those before.
 class Parser {
  public:
   void Take(const std::string& line) {
     number_++;
-    if (Holds(line, " COUNT : ")) {
+    if (Holds(line, kCount)) {
       TakeTicker(line);
     } else if (Holds(line, "] STATISTICS:")) {
       log_.tickers.clear();
@@ -68,9 +70,10 @@ class Parser {
   }
 
   void TakeTicker(const std::string& line) {
-    const std::string text = Trimmed(line);
-    const size_t at = text.find(" COUNT : ");
-    log_.tickers[text.substr(0, at)] = std::strtoull(text.c_str() + at + 9, nullptr, 10);
+    // Of the line as it is: at its end, there is no number, and no space when it is trimmed.
+    const size_t at = line.find(kCount);
+    log_.tickers[Trimmed(line.substr(0, at))] =
+        std::strtoull(line.c_str() + at + kCount.size(), nullptr, 10);
   }
 
   void TakeOption(const std::string& line) {

@@ -88,6 +88,12 @@ TEST(LogFile, LastStatisticsAndReports) {
   EXPECT_EQ(log.plugin_reports[0].text, "rocksieve: a filter block is damaged; its file");
 }
 
+TEST(LogFile, TickersWithoutANumber) {
+  const LogFile log = Parse("a COUNT : 5\nb COUNT : 6\na COUNT : \n COUNT : ");
+  EXPECT_EQ(log.ticker("a"), 0u);
+  EXPECT_EQ(log.ticker("b"), 6u);
+}
+
 TEST(LogFile, WhatAutoFollows) {
   const LogFile log = Parse(
       "t 1 rocksieve: column family a: b: rocksieve.auto:10 follows the live files, through it\n");
