@@ -9,4 +9,5 @@
 # seen all the same.
 set(rocksieve_test_environment ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1)
 set(rocksieve_abseil_locks abseil_locks)
-add_library(abseil_locks OBJECT ${PROJECT_SOURCE_DIR}/tests/thread_sanitizer/abseil_locks.cc)
+add_library(abseil_locks OBJECT ${PROJECT_SOURCE_DIR}/tests/thread_sanitizer/abseil_locks.cc
+                                ${PROJECT_SOURCE_DIR}/tests/thread_sanitizer/grpc_queues.cc)
