@@ -1,5 +1,6 @@
 #include "lib/transport/drive.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -139,6 +140,17 @@ class Driver {
 };
 
 }  // namespace
+
+DriveLimits Within(MemoryAccount* memory, DriveLimits limits) {
+  const uint64_t bytes = memory->limit_bytes();
+  limits.memory = memory;
+  limits.most_message_bytes = std::min(limits.most_message_bytes, bytes / 4);
+  limits.most_unanswered_bytes = std::min(limits.most_unanswered_bytes, bytes);
+  Exchange::Limits* const exchange = &limits.exchange;
+  exchange->most_arrived_bytes = std::min<size_t>(exchange->most_arrived_bytes, bytes / 8);
+  exchange->most_pending_bytes = std::min<size_t>(exchange->most_pending_bytes, bytes / 8);
+  return limits;
+}
 
 absl::Status Drive(Session* session, FrameChannel* channel, const Cancellation* cancellation,
                    const DriveLimits& limits, WireCounts* counts) {

@@ -22,6 +22,10 @@ struct DriveLimits {
   Exchange::Limits exchange;
 };
 
+// The same within an account: a quarter of it for a message, an eighth for each of the queues, all
+// of it for what is not answered.
+DriveLimits Within(MemoryAccount* memory, DriveLimits limits);
+
 // OK if the session is done and both sides have closed the stream in order. Unavailable if it
 // broke; DeadlineExceeded if the other side was silent; what `cancellation` says; else what the
 // session says, which the other side is told if it is still there.

@@ -203,8 +203,7 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
     AnsweringOptions answering = options_.answering;
     DriveLimits limits = options_.limits;
     ViewTerms terms;
-    SetLimits(share_bytes, &answering, &limits, &terms);
-    answering.memory = limits.memory = &memory;
+    SetLimits(&memory, &answering, &limits, &terms);
     terms.kept_memory_bytes =
         options_.memory_bytes / kPartOfViews / (shares_.most_sessions() + options_.views.most_kept);
     const absl::Status forced = ForceStrategy(start.strategy(), &answering.planner);

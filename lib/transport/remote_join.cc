@@ -118,7 +118,7 @@ class RemoteJoin {
     server_failed_ = false;
     const std::string asked_for = view_;
     MemoryAccount memory(options_.memory_bytes);
-    const DriveLimits limits = LimitsWithin(&memory);
+    const DriveLimits limits = Within(&memory, options_.limits);
     absl::StatusOr<std::unique_ptr<RemoteSession>> remote = RemoteSession::Start(
         remote_, options_.request, view_, options_.strategy, cancellation_, limits);
     started_ = remote.ok();
@@ -157,18 +157,6 @@ class RemoteJoin {
     server_failed_ = session.other_side_failed();
     // All is proven and with the sink; how the stream ended does not matter any more.
     return rest_ ? status : absl::OkStatus();
-  }
-
-  DriveLimits LimitsWithin(MemoryAccount* memory) const {
-    DriveLimits limits = options_.limits;
-    const uint64_t bytes = options_.memory_bytes;
-    limits.memory = memory;
-    limits.most_message_bytes = std::min(limits.most_message_bytes, bytes / 4);
-    limits.most_unanswered_bytes = std::min(limits.most_unanswered_bytes, bytes);
-    Exchange::Limits* const exchange = &limits.exchange;
-    exchange->most_arrived_bytes = std::min<size_t>(exchange->most_arrived_bytes, bytes / 8);
-    exchange->most_pending_bytes = std::min<size_t>(exchange->most_pending_bytes, bytes / 8);
-    return limits;
   }
 
   absl::Status Resume() {

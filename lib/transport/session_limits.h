@@ -12,7 +12,8 @@ namespace rocksieve::join {
 // Half of the share is for ranges, a quarter for a message on its way and what it is made of, a
 // quarter for filters of SST files; sorting has its part before there are any of these. They are
 // bounds of each alone: their sum is bounded by the session's MemoryAccount.
-void SetLimits(uint64_t share_bytes, AnsweringOptions* answering, DriveLimits* limits,
+// The pointers must outlive the session.
+void SetLimits(MemoryAccount* share, AnsweringOptions* answering, DriveLimits* limits,
                ViewTerms* terms);
 
 }  // namespace rocksieve::join

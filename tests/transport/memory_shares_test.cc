@@ -1,5 +1,6 @@
 #include "lib/transport/memory_shares.h"
 
+#include <algorithm>
 #include <random>
 #include <thread>
 #include <vector>
@@ -69,10 +70,15 @@ TEST(SessionLimits, AllFollowFromTheShare) {
     AnsweringOptions answering;
     DriveLimits limits;
     ViewTerms terms;
-    SetLimits(share, &answering, &limits, &terms);
+    MemoryAccount account(share);
+    SetLimits(&account, &answering, &limits, &terms);
+    EXPECT_EQ(answering.memory, &account);
+    EXPECT_EQ(limits.memory, &account);
     EXPECT_EQ(answering.ready.most_bytes, share / 4);
-    EXPECT_EQ(answering.most_message_bytes, share / 4);
-    EXPECT_EQ(limits.most_message_bytes, share / 4);
+    const uint64_t message = std::min(share / 4, 64 * kMiB);  // as the client has it
+    EXPECT_EQ(answering.most_message_bytes, message);
+    EXPECT_EQ(limits.most_message_bytes, message);
+    EXPECT_LE(limits.most_unanswered_bytes, share);
     EXPECT_LE(answering.most_ranges * answering.most_keys_per_range * 48, share / 2);
     EXPECT_GE(answering.most_keys_per_range, 1u);
     EXPECT_LE(limits.exchange.most_arrived_bytes, share / 8);
