@@ -240,6 +240,25 @@ TEST_F(JoinApi, PlansNameStrategiesAndJoinNothing) {
   }
 }
 
+TEST_F(JoinApi, PlansAreOfTheKeysAndWithinTheMemoryThatWereAskedFor) {
+  const Peer peer = Serve();
+  JoinOptions options;
+  options.begin = "key2";
+  options.end = "key5";
+  const auto keys_of = [&options](const Rows& rows) {
+    return std::distance(rows.lower_bound(options.begin), rows.lower_bound(*options.end));
+  };
+  std::vector<JoinPlan> plans;
+  rocksdb::Status status = PlanJoin(Here(), peer, options, &plans);
+  ASSERT_TRUE(status.ok() && plans.size() == 1) << status.ToString();
+  EXPECT_EQ(plans.front().range_local_keys, static_cast<uint64_t>(keys_of(here_)));
+  EXPECT_EQ(plans.front().range_remote_keys, static_cast<uint64_t>(keys_of(there_)));
+  options.memory_bytes = 1000;  // for thousands of keys
+  status = PlanJoin(Here(), peer, options, &plans);
+  EXPECT_TRUE(status.IsBusy()) << status.ToString();
+  EXPECT_TRUE(plans.empty());
+}
+
 TEST_F(JoinApi, FilesOfTextAppearWhenTheyAreComplete) {
   const Peer peer = Serve();
   ResultFile file;
@@ -250,6 +269,7 @@ TEST_F(JoinApi, FilesOfTextAppearWhenTheyAreComplete) {
   options.keys_expected = [&keys](uint64_t more) { keys += more; };
   options.range_done = [&](const RangeSummary& range) {
     ranges += range.local_keys > 0 ? 1 : 0;
+    EXPECT_EQ(range.address, peer.addresses.front());
     EXPECT_FALSE(std::filesystem::exists(file.path));
   };
   rocksdb::Status status =

@@ -45,7 +45,13 @@ absl::Status JoinShard(const Remote& remote, Source* source, const ShardedJoinOp
   const Clock::time_point begin = Clock::now();
   const absl::Status status = Guarded([&] {
     if (options.expect) options.expect(source->EstimateKeys());
-    return JoinRemotely(remote, source, sink, options.remote, cancellation, &report->report);
+    RemoteJoinOptions mine = options.remote;
+    if (options.range_done) {
+      mine.asking.range_done = [&](const RangeReport& range) {
+        options.range_done(remote.address, range);
+      };
+    }
+    return JoinRemotely(remote, source, sink, mine, cancellation, &report->report);
   });
   report->seconds = SecondsSince(begin);
   return status;

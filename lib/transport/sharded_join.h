@@ -43,6 +43,8 @@ struct ShardedJoinOptions {
   RemoteJoinOptions remote;
   // Told of the number of keys of this side, about, for each shard; may be empty.
   std::function<void(uint64_t keys)> expect;
+  // Told of each range that is done, and by which server, by several threads at once; may be empty.
+  std::function<void(const std::string& address, const RangeReport& range)> range_done;
 };
 
 // A source for each of the remotes, all with the same state of the same rows. They are read by a

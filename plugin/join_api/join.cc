@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <absl/functional/function_ref.h>
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/matching/strategy.h"
@@ -45,11 +46,6 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.asking.most_bytes = options.most_bytes;
   remote.asking.most_row_bytes = options.most_row_bytes;
   remote.asking.ready.decode_builtin = DecodeBuiltinFilter;
-  if (options.range_done) {
-    remote.asking.range_done = [done = options.range_done](const RangeReport& range) {
-      done(SummaryOf("", range));
-    };
-  }
   remote.memory_bytes = options.memory_bytes;
   remote.request = {peer.column_family, peer.on};
   remote.strategy = options.strategy;
@@ -93,30 +89,13 @@ absl::StatusOr<std::vector<Remote>> RemotesOf(const Peer& peer) {
   return remotes;
 }
 
-absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
-                    const JoinOptions& options, ResultSink* whole_rows, JoinReport* report) {
-  const auto begin = Clock::now();
-  absl::Status status = Check(input, peer, options);
-  if (!status.ok()) return status;
-  Cancellation cancellation(begin + std::min(options.timeout, kLongest));
-  const CancellerScope scope(options.canceller ? options.canceller->impl() : nullptr,
-                             &cancellation);
-  const absl::StatusOr<std::vector<Remote>> remotes = RemotesOf(peer);
-  if (!remotes.ok()) return remotes.status();
-  const absl::StatusOr<OpenedInput> opened =
-      input.impl()->OpenSources(remotes->size(), &cancellation);
-  if (!opened.ok()) return opened.status();
-  UnpackingResultSink sink(whole_rows, input.impl()->on_attribute(), IsAttribute(peer.on));
-  ShardedJoinReport joined;
-  status = JoinShards(*remotes, opened->sources,
-                      {RemoteOptions(operation, peer, options), options.keys_expected}, &sink,
-                      &cancellation, &joined);
-  if (report != nullptr) *report = ReportOf(joined);
-  return status;
-}
-
-absl::Status Plan(const Input& input, const Peer& peer, const JoinOptions& options,
-                  std::vector<JoinPlan>* plans) {
+// Calls `work` with the servers and as many sources of the same state as it asks for, until the
+// time is over or the join is cancelled.
+absl::Status WithSources(
+    const Input& input, const Peer& peer, const JoinOptions& options, bool each_server,
+    absl::FunctionRef<absl::Status(const std::vector<Remote>& remotes, const OpenedInput& opened,
+                                   Cancellation* cancellation)>
+        work) {
   const auto begin = Clock::now();
   const absl::Status status = Check(input, peer, options);
   if (!status.ok()) return status;
@@ -125,22 +104,66 @@ absl::Status Plan(const Input& input, const Peer& peer, const JoinOptions& optio
                              &cancellation);
   const absl::StatusOr<std::vector<Remote>> remotes = RemotesOf(peer);
   if (!remotes.ok()) return remotes.status();
-  const absl::StatusOr<OpenedInput> opened = input.impl()->OpenSources(1, &cancellation);
-  if (!opened.ok()) return opened.status();
-  CancellableSource source(opened->sources.front().get(), &cancellation);
-  const RemoteJoinOptions remote_options = RemoteOptions(Operation::kCount, peer, options);
-  for (const Remote& remote : *remotes) {
-    const absl::StatusOr<std::unique_ptr<RemoteSession>> session = RemoteSession::Start(
-        remote, remote_options.request, "", "", &cancellation, remote_options.limits);
-    if (!session.ok()) return NamingPeer(remote.address, session.status());
-    PlanSession plan(&source, std::random_device()(), options.keys_per_range);
-    WireCounts counts;
-    const absl::Status ended = (*session)->Run(&plan, &counts);
-    if (!ended.ok()) return NamingPeer(remote.address, ended);
-    plans->push_back(plan.plan());
-    plans->back().address = remote.address;
+  const absl::StatusOr<OpenedInput> opened =
+      input.impl()->OpenSources(each_server ? remotes->size() : 1, &cancellation);
+  return opened.ok() ? work(*remotes, *opened, &cancellation) : opened.status();
+}
+
+absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
+                    const JoinOptions& options, ResultSink* whole_rows, JoinReport* report) {
+  ShardedJoinOptions sharded;
+  sharded.remote = RemoteOptions(operation, peer, options);
+  sharded.expect = options.keys_expected;
+  if (options.range_done) {
+    sharded.range_done = [&options](const std::string& address, const RangeReport& range) {
+      options.range_done(SummaryOf(address, range));
+    };
   }
-  return absl::OkStatus();
+  UnpackingResultSink sink(whole_rows, input.impl() != nullptr && input.impl()->on_attribute(),
+                           IsAttribute(peer.on));
+  return WithSources(input, peer, options, /*each_server=*/true,
+                     [&](const auto& remotes, const auto& opened, auto* cancellation) {
+                       ShardedJoinReport joined;
+                       const absl::Status status = JoinShards(remotes, opened.sources, sharded,
+                                                              &sink, cancellation, &joined);
+                       if (report != nullptr) *report = ReportOf(joined);
+                       return status;
+                     });
+}
+
+absl::StatusOr<JoinPlan> PlanWith(const Remote& remote, Source* source,
+                                  const RemoteJoinOptions& options,
+                                  const Cancellation* cancellation) {
+  MemoryAccount memory(options.memory_bytes);
+  const absl::StatusOr<std::unique_ptr<RemoteSession>> session = RemoteSession::Start(
+      remote, options.request, "", "", cancellation, Within(&memory, options.limits));
+  if (!session.ok()) return session.status();
+  AskingOptions asking = options.asking;
+  asking.memory = &memory;
+  asking.salt = std::random_device()();
+  PlanSession plan(source, asking);
+  WireCounts counts;
+  const absl::Status status = (*session)->Run(&plan, &counts);
+  if (!status.ok()) return status;
+  JoinPlan made = plan.plan();
+  made.address = remote.address;
+  return made;
+}
+
+absl::Status Plan(const Input& input, const Peer& peer, const JoinOptions& options,
+                  std::vector<JoinPlan>* plans) {
+  const RemoteJoinOptions remote_options = RemoteOptions(Operation::kCount, peer, options);
+  return WithSources(input, peer, options, /*each_server=*/false,
+                     [&](const auto& remotes, const auto& opened, auto* cancellation) {
+                       CancellableSource source(opened.sources.front().get(), cancellation);
+                       for (const Remote& remote : remotes) {
+                         absl::StatusOr<JoinPlan> plan =
+                             PlanWith(remote, &source, remote_options, cancellation);
+                         if (!plan.ok()) return NamingPeer(remote.address, plan.status());
+                         plans->push_back(*std::move(plan));
+                       }
+                       return absl::OkStatus();
+                     });
 }
 
 }  // namespace

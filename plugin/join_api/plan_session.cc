@@ -13,6 +13,7 @@
 namespace rocksieve::join {
 namespace {
 
+constexpr uint64_t kRange = 0;  // the only one
 constexpr uint32_t kMostAttempts = 5;
 
 // "filter of 4.5 bits, list"
@@ -25,11 +26,11 @@ std::string Words(const Move& move) {
 
 }  // namespace
 
-PlanSession::PlanSession(Source* source, uint64_t salt, uint64_t keys_per_range)
-    : source_(source), salt_(salt), keys_per_range_(keys_per_range) {
+PlanSession::PlanSession(Source* source, const AskingOptions& options)
+    : source_(source), options_(options), keys_memory_(options.memory) {
   plan_.local_keys = source->EstimateKeys();
   messages_.push_back(
-      Encode(Hello{kProtocolVersion, Operation::kLocalOnly, salt, plan_.local_keys}));
+      Encode(Hello{kProtocolVersion, Operation::kLocalOnly, options.salt, plan_.local_keys}));
 }
 
 absl::StatusOr<std::string> PlanSession::Next() {
@@ -47,21 +48,29 @@ absl::Status PlanSession::Receive(std::string_view message) {
     return absl::Status(failure->status.code(),
                         absl::StrCat("the other side failed: ", failure->status.message()));
   }
-  if (const auto* answer = std::get_if<HelloAnswer>(&*decoded)) {
+  const Expected expected = std::exchange(expected_, Expected::kNothing);
+  const auto* answer = std::get_if<HelloAnswer>(&*decoded);
+  if (expected == Expected::kGreeting && answer != nullptr) {
     plan_.remote_keys = answer->keys;
-    return Open({});
+    return Open(options_.interval);
   }
-  if (const auto* facts = std::get_if<Facts>(&*decoded)) return On(*facts);
+  const auto* facts = std::get_if<Facts>(&*decoded);
+  if (expected == Expected::kFacts && facts != nullptr && facts->range == kRange &&
+      facts->attempt == attempt_) {
+    return On(*facts);
+  }
   return absl::InvalidArgumentError("the server speaks out of turn");
 }
 
 absl::Status PlanSession::Open(KeyInterval interval) {
-  const uint64_t salt = RangeSalt(salt_, 0, attempt_);
-  const absl::Status status = ScanKeys(source_, interval, salt, keys_per_range_, &keys_);
+  const uint64_t salt = RangeSalt(options_.salt, kRange, attempt_);
+  const absl::Status status = ScanKeys(source_, interval, salt, options_.keys_per_range, &keys_,
+                                       /*ready=*/{}, &keys_memory_);
   if (!status.ok()) return status;
   if (keys_.next_key) interval.end = *keys_.next_key;
   interval_ = interval;
   join::Open open;
+  open.range = kRange;
   open.attempt = attempt_;
   open.interval = std::move(interval);
   open.sum = keys_.sum;
@@ -71,6 +80,7 @@ absl::Status PlanSession::Open(KeyInterval interval) {
     open.estimator = EncodeEstimator(keys_.candidates, counters, salt);
   }
   messages_.push_back(Encode(open));
+  expected_ = Expected::kFacts;
   return absl::OkStatus();
 }
 
@@ -84,7 +94,9 @@ absl::Status PlanSession::On(const Facts& facts) {
   plan_.range_is_equal = facts.outcome == Facts::Outcome::kEqual;
   plan_.range_local_keys = keys_.sum.count;
   plan_.range_remote_keys = facts.sum.count;
-  plan_.range_common_keys = plan_.range_is_equal ? keys_.sum.count : facts.common;
+  plan_.range_common_keys =  // an estimate, which may be more than there can be
+      plan_.range_is_equal ? keys_.sum.count
+                           : std::min({facts.common, keys_.sum.count, facts.sum.count});
   if (!plan_.range_is_equal) Price();
   messages_.push_back(Encode(Goodbye()));
   done_ = true;
@@ -100,7 +112,7 @@ void PlanSession::Price() {
   // As in a join: the smaller side begins.
   const bool asking_side_begins = plan_.remote_keys > 2 * plan_.local_keys;
   if (!asking_side_begins) std::swap(standing.mine, standing.theirs);
-  PlannerOptions options;
+  PlannerOptions options = options_.planner;
   options.keys = {keys_.bits_per_key, keys_.sparse_bits_per_key,
                   static_cast<double>(plan_.range_local_keys)};
   const TurnLimit limit{asking_side_begins, TurnsOf(options.most_round_trips, asking_side_begins)};

@@ -9,7 +9,9 @@
 
 #include <rocksieve/join/join.h>
 
+#include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
+#include "lib/join/session/asking_side.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/range_keys.h"
 #include "lib/join/session/session.h"
@@ -18,8 +20,9 @@ namespace rocksieve::join {
 
 class PlanSession final : public Session {
  public:
-  // `source` must outlive it.
-  PlanSession(Source* source, uint64_t salt, uint64_t keys_per_range);
+  // Of the options: interval, salt, keys_per_range, round trips and memory. `source` and the
+  // account must outlive it.
+  PlanSession(Source* source, const AskingOptions& options);
 
   absl::Status Receive(std::string_view message) override;
   absl::StatusOr<std::string> Next() override;
@@ -30,15 +33,19 @@ class PlanSession final : public Session {
   const JoinPlan& plan() const { return plan_; }
 
  private:
+  // What the server may say.
+  enum class Expected { kGreeting, kFacts, kNothing };
+
   absl::Status Open(KeyInterval interval);
   absl::Status On(const Facts& facts);
   void Price();
 
   Source* const source_;
-  const uint64_t salt_;
-  const uint64_t keys_per_range_;
+  const AskingOptions options_;
+  Expected expected_ = Expected::kGreeting;
   uint32_t attempt_ = 0;
   KeyInterval interval_;
+  MemoryHold keys_memory_;
   RangeKeys keys_;
   std::vector<std::string> messages_;
   JoinPlan plan_;

@@ -175,7 +175,6 @@ int Run(Flags flags) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // errors are ours to tell; the user's own setting counts
   JoinOutcome outcome;
   outcome.operation = flags.operation;
-  outcome.counts_only = !GivesRows(flags);
   std::vector<join::JoinPlan> plans;
   Status status;
   {

@@ -87,7 +87,7 @@ std::string TextReport(const JoinOutcome& outcome, bool analyze) {
         "Rows without the attribute, which match nothing: " + Thousands(report.absent_rows_local) +
         " here, " + Thousands(report.absent_rows_remote) + " there.\n";
   }
-  if (!outcome.counts_only) text += "Rows: " + Thousands(outcome.rows) + ". ";
+  if (outcome.operation != "count") text += "Rows: " + Thousands(outcome.rows) + ". ";
   text += "Sent " + Thousands(report.wire_bytes_sent) + " bytes, received " +
           Thousands(report.wire_bytes_received) + ", in " + Fixed(report.seconds, 2) + " s.\n";
   if (analyze) {

@@ -10,7 +10,6 @@ namespace rocksieve::tools {
 
 struct JoinOutcome {
   std::string operation;  // as --op names it
-  bool counts_only = false;
   uint64_t rows = 0;  // of the result
   join::JoinReport report;
 };
