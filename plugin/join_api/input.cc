@@ -5,35 +5,13 @@
 #include <absl/strings/str_cat.h>
 #include <rocksdb/snapshot.h>
 
-#include "lib/join/attribute/attribute_source.h"
-#include "lib/join/attribute/key_prefix_source.h"
 #include "lib/join/text/text_source.h"
-#include "lib/transport/cancellable_source.h"
-#include "plugin/database/frozen_view.h"
-#include "plugin/database/open_errors.h"
-#include "plugin/join/rocksdb_source.h"
 #include "plugin/join/sst_source.h"
 #include "plugin/join_api/input_impl.h"
 #include "plugin/join_api/status.h"
 
 namespace rocksieve::join {
 namespace {
-
-class PrefixesOfRows final : public Source {
- public:
-  PrefixesOfRows(std::unique_ptr<Source> rows, size_t bytes)
-      : rows_(std::move(rows)), prefixes_(rows_.get(), bytes) {}
-
-  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
-    return prefixes_.Scan(interval);
-  }
-  std::unique_ptr<Cursor> ScanAbsent() override { return prefixes_.ScanAbsent(); }
-  uint64_t EstimateKeys() override { return prefixes_.EstimateKeys(); }
-
- private:
-  const std::unique_ptr<Source> rows_;
-  KeyPrefixSource prefixes_;
-};
 
 SortOptions SortingOf(const InputOptions& options) {
   SortOptions sort;
@@ -52,8 +30,8 @@ KeyInterval IntervalOf(const rocksdb::ReadOptions& read) {
 
 // The rows of a file, by an attribute; `open` gives an absl::StatusOr of a unique_ptr to a source.
 template <typename OpenFile>
-Input::Impl::Freeze OpeningFile(OpenFile open, const Attribute& attribute,
-                                const SortOptions& sort) {
+Input::Impl::TakeSnapshot OpeningFile(OpenFile open, const Attribute& attribute,
+                                      const SortOptions& sort) {
   const OpenRows rows_of_file =
       [=](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
     auto rows = open();
@@ -65,74 +43,9 @@ Input::Impl::Freeze OpeningFile(OpenFile open, const Attribute& attribute,
 
 }  // namespace
 
-absl::StatusOr<Attribute> AttributeOf(const std::string& on, const Extractors& extractors) {
-  if (on.empty()) return Attribute();
-  NamedExtractors named;
-  for (const auto& [name, extract] : extractors) {
-    named[name] = [extract](const Row& row, std::string* attribute) {
-      return extract(row.key, row.value, attribute);
-    };
-  }
-  return Attribute::Parse(on, named);
-}
-
-bool IsAttribute(const std::string& on) { return !on.empty() && on != "key"; }
-
-absl::StatusOr<std::unique_ptr<Source>> ByAttribute(std::unique_ptr<Source> rows,
-                                                    const Attribute& attribute,
-                                                    const SortOptions& sort,
-                                                    const Cancellation* cancellation) {
-  if (attribute.is_whole_key()) return rows;
-  if (attribute.key_prefix_bytes() > 0) {
-    return std::make_unique<PrefixesOfRows>(std::move(rows), attribute.key_prefix_bytes());
-  }
-  const Cancellation never;
-  if (cancellation == nullptr) cancellation = &never;
-  CancellableSource cancellable(rows.get(), cancellation);
-  SortOptions until_cancelled = sort;
-  until_cancelled.check = [cancellation] { return cancellation->Check(); };
-  absl::StatusOr<std::unique_ptr<AttributeSource>> sorted =
-      AttributeSource::Sort(&cancellable, attribute, until_cancelled);
-  if (!sorted.ok()) return sorted.status();
-  return *std::move(sorted);
-}
-
-absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
-    rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const rocksdb::ReadOptions& read,
-    const KeyInterval& interval, const Attribute& attribute, const SortOptions& sort,
-    const Cancellation* cancellation) {
-  RocksDbSourceOptions options;
-  options.interval = interval;
-  options.snapshot = read.snapshot;
-  options.verify_checksums = read.verify_checksums;
-  if (read.readahead_size > 0) options.readahead_bytes = read.readahead_size;
-  const bool sorted_anew = !attribute.is_whole_key() && attribute.key_prefix_bytes() == 0;
-  options.any_order = sorted_anew && interval.begin.empty() && !interval.end;
-  absl::StatusOr<std::unique_ptr<RocksDbSource>> rows = RocksDbSource::Open(db, family, options);
-  if (!rows.ok()) return rows.status();
-  return ByAttribute(*std::move(rows), attribute, sort, cancellation);
-}
-
-absl::StatusOr<LookedAt> LookAtDatabase(const std::string& directory,
-                                        const std::string& column_family,
-                                        const Attribute& attribute, const SortOptions& sort) {
-  std::unique_ptr<FrozenView> view;
-  const rocksdb::Status status = FrozenView::Open(
-      directory, column_family.empty() ? rocksdb::kDefaultColumnFamilyName : column_family, &view);
-  if (!status.ok()) return absl::FailedPreconditionError(MessageOf(status));
-  LookedAt looked;
-  view->db()->GetDbIdentity(looked.database).PermitUncheckedError();  // only for messages
-  looked.open = [view = std::shared_ptr<FrozenView>(std::move(view)), attribute,
-                 sort](const Cancellation* cancellation) {
-    return OpenDatabase(view->db(), view->column_family(), rocksdb::ReadOptions(), KeyInterval(),
-                        attribute, sort, cancellation);
-  };
-  return looked;
-}
-
 absl::StatusOr<OpenedInput> Input::Impl::OpenSources(size_t count,
                                                      const Cancellation* cancellation) const {
-  absl::StatusOr<OpenRows> frozen = freeze_();
+  absl::StatusOr<OpenRows> frozen = take_snapshot_();
   if (!frozen.ok()) return frozen.status();
   OpenedInput opened;
   opened.open = *std::move(frozen);
@@ -162,8 +75,8 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
   if (family == nullptr) family = db->DefaultColumnFamily();
   const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
   if (!attribute.ok()) return ToRocksDb(attribute.status());
-  const auto freeze = [db, family, read, interval = IntervalOf(read), attribute = *attribute,
-                       sort = SortingOf(options)]() -> absl::StatusOr<OpenRows> {
+  const auto take_snapshot = [db, family, read, interval = IntervalOf(read), attribute = *attribute,
+                              sort = SortingOf(options)]() -> absl::StatusOr<OpenRows> {
     std::shared_ptr<rocksdb::ManagedSnapshot> own;
     rocksdb::ReadOptions frozen = read;
     if (frozen.snapshot == nullptr) {
@@ -175,7 +88,7 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
       return OpenDatabase(db, family, frozen, interval, attribute, sort, cancellation);
     };
   };
-  input->impl_ = std::make_shared<Impl>(freeze, *attribute);
+  input->impl_ = std::make_shared<Impl>(take_snapshot, *attribute);
   return rocksdb::Status::OK();
 }
 
@@ -183,13 +96,14 @@ rocksdb::Status Input::OfDirectory(const std::string& directory, const std::stri
                                    const InputOptions& options, Input* input) {
   const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
   if (!attribute.ok()) return ToRocksDb(attribute.status());
-  const auto freeze = [directory, column_family, attribute = *attribute,
-                       sort = SortingOf(options)]() -> absl::StatusOr<OpenRows> {
-    absl::StatusOr<LookedAt> looked = LookAtDatabase(directory, column_family, attribute, sort);
-    if (!looked.ok()) return looked.status();
-    return std::move(looked->open);
+  const auto take_snapshot = [directory, column_family, attribute = *attribute,
+                              sort = SortingOf(options)]() -> absl::StatusOr<OpenRows> {
+    absl::StatusOr<RowsSnapshot> snapshot =
+        SnapshotOfDirectory(directory, column_family, attribute, sort);
+    if (!snapshot.ok()) return snapshot.status();
+    return std::move(snapshot->open);
   };
-  input->impl_ = std::make_shared<Impl>(freeze, *attribute);
+  input->impl_ = std::make_shared<Impl>(take_snapshot, *attribute);
   return rocksdb::Status::OK();
 }
 

@@ -12,15 +12,15 @@
 #include <absl/strings/str_join.h>
 
 #include "plugin/join/sst_filters.h"
-#include "plugin/join_api/input_impl.h"
+#include "plugin/join_api/open_rows.h"
 #include "plugin/join_api/status.h"
 
 namespace rocksieve::join {
 namespace {
 
 // Opens a column family's rows, as they are when it is called, and says which database that is.
-using OpenFamily =
-    std::function<absl::StatusOr<LookedAt>(const Attribute& attribute, const SortOptions& sort)>;
+using OpenFamily = std::function<absl::StatusOr<RowsSnapshot>(const Attribute& attribute,
+                                                              const SortOptions& sort)>;
 
 // In the order in which they are served: the first is what is asked for without a name.
 using Families = std::vector<std::pair<std::string, OpenFamily>>;
@@ -35,11 +35,11 @@ Families FamiliesOfOpen(const ServedDatabase& served) {
     families.emplace_back(
         family->GetName(),
         [db = served.db, family, identity](const Attribute& attribute, const SortOptions& sort) {
-          return LookedAt{[=](const Cancellation* cancellation) {
-                            return OpenDatabase(db, family, rocksdb::ReadOptions(), KeyInterval(),
-                                                attribute, sort, cancellation);
-                          },
-                          identity};
+          return RowsSnapshot{[=](const Cancellation* cancellation) {
+                                return OpenDatabase(db, family, rocksdb::ReadOptions(),
+                                                    KeyInterval(), attribute, sort, cancellation);
+                              },
+                              identity};
         });
   }
   return families;
@@ -52,7 +52,7 @@ absl::StatusOr<Families> FamiliesOfDirectory(const ServedDatabase& served) {
   for (const std::string& name : names) {
     families.emplace_back(name, [directory = served.directory, name](const Attribute& attribute,
                                                                      const SortOptions& sort) {
-      return LookAtDatabase(directory, name, attribute, sort);
+      return SnapshotOfDirectory(directory, name, attribute, sort);
     });
     // Better now than at the first join.
     const absl::Status there = families.back().second(Attribute(), SortOptions()).status();
@@ -103,7 +103,7 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
     sort.memory_bytes = terms.sort_memory_bytes;
     sort.kept_memory_bytes = terms.kept_memory_bytes;
     sort.directory = directory;
-    absl::StatusOr<LookedAt> state = (*family)(*attribute, sort);
+    absl::StatusOr<RowsSnapshot> state = (*family)(*attribute, sort);
     if (!state.ok()) return state.status();
     absl::StatusOr<std::unique_ptr<Source>> source = state->open(terms.cancellation);
     if (!source.ok()) return source.status();
