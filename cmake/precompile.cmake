@@ -10,6 +10,16 @@ set(ROCKSIEVE_ROCKSDB_HEADERS
 set(ROCKSIEVE_COMMAND_HEADERS <CLI/CLI.hpp> <iostream> <nlohmann/json.hpp>)
 set(ROCKSIEVE_TEST_HEADERS <gmock/gmock.h> <gtest/gtest.h> <random> <sstream>)
 
+# Of a target whose folders are parts of their own: the sources of a folder are compiled as one.
+function(rocksieve_compile_folders_as_one target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    get_filename_component(folder ${source} DIRECTORY)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "in_${folder}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # rocksieve_precompile(TARGET KIND...): KIND is STD, ABSL, ROCKSDB, COMMAND or TEST.
 function(rocksieve_precompile target)
   set(headers ${ROCKSIEVE_STD_HEADERS})

@@ -8,7 +8,8 @@
 namespace rocksieve::bench {
 namespace {
 
-ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field, bool dashed) {
+ChartSeries DifferencesSeries(const Table& table, const std::string& name, const char* field,
+                              bool dashed) {
   const auto power_of_ten = [](const nlohmann::json& row) {
     return std::log10(row["differences"].get<double>());
   };
@@ -31,8 +32,9 @@ std::string DifferencePicture(const Table& differences) {
   }
   chart.x_min = chart.ticks.front().x;
   chart.x_max = chart.ticks.back().x;
-  chart.series = {SeriesOf(differences, "rocksieve", "median_bytes_per_difference", false),
-                  SeriesOf(differences, "RIBLT alone", "rateless_bytes_per_difference", true)};
+  chart.series = {
+      DifferencesSeries(differences, "rocksieve", "median_bytes_per_difference", false),
+      DifferencesSeries(differences, "RIBLT alone", "rateless_bytes_per_difference", true)};
   return SvgDrawing(chart);
 }
 

@@ -6,7 +6,8 @@
 namespace rocksieve::bench {
 namespace {
 
-ChartSeries SeriesOf(const Table& table, const std::string& name, const char* field, bool dashed) {
+ChartSeries OverlapSeries(const Table& table, const std::string& name, const char* field,
+                          bool dashed) {
   const auto overlap = [](const nlohmann::json& row) {
     return row["overlap_percent"].get<double>();
   };
@@ -28,11 +29,12 @@ std::string OverlapPicture(const Table& overlaps) {
   for (int percent = 0; percent <= 100; percent += 10) {
     chart.ticks.push_back({static_cast<double>(percent), std::to_string(percent), ""});
   }
-  chart.series = {SeriesOf(overlaps, "rocksieve, 2 round trips", "two_median_bits_per_key", false),
-                  SeriesOf(overlaps, "rocksieve, 4 round trips", "four_median_bits_per_key", false),
-                  SeriesOf(overlaps, "keys shipped, zstd", "shipped_bits_per_key", true),
-                  SeriesOf(overlaps, "Bloom join, 10 bits", "bloom_join_bits_per_key", true),
-                  SeriesOf(overlaps, "RIBLT alone", "rateless_bits_per_key", true)};
+  chart.series = {
+      OverlapSeries(overlaps, "rocksieve, 2 round trips", "two_median_bits_per_key", false),
+      OverlapSeries(overlaps, "rocksieve, 4 round trips", "four_median_bits_per_key", false),
+      OverlapSeries(overlaps, "keys shipped, zstd", "shipped_bits_per_key", true),
+      OverlapSeries(overlaps, "Bloom join, 10 bits", "bloom_join_bits_per_key", true),
+      OverlapSeries(overlaps, "RIBLT alone", "rateless_bits_per_key", true)};
   return SvgDrawing(chart);
 }
 

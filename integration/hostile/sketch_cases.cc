@@ -9,8 +9,8 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr uint64_t kRange = 1;
-constexpr uint64_t kSomeKeys = 1000;
+constexpr uint64_t kSketchRange = 1;
+constexpr uint64_t kSketchKeys = 1000;
 constexpr uint64_t kMostKeys = kMostKeysOfARange;  // that a range may be said to have
 
 // One range, in which the client says that it has `keys`, and `turn`.
@@ -19,24 +19,24 @@ void SayOneTurn(const Target& target, Strategy strategy, uint64_t keys, bool ans
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(strategy));
-  call.Say(OpenSome(kRange, keys, answering_side_begins));
-  call.Say(TurnWith(kRange, part, body));
+  call.Say(OpenSome(kSketchRange, keys, answering_side_begins));
+  call.Say(TurnWith(kSketchRange, part, body));
   call.End();
 }
 
 void Marks(const Target& target, uint64_t keys) {
-  SayOneTurn(target, Strategy::kSketch, kSomeKeys, true, Part::kMarks, MarksOfMany(keys));
+  SayOneTurn(target, Strategy::kSketch, kSketchKeys, true, Part::kMarks, MarksOfMany(keys));
 }
 
 void Sketch(const Target& target, uint64_t keys) {
-  SayOneTurn(target, Strategy::kSketch, kSomeKeys, false, Part::kSketch, SketchOfMany(keys));
+  SayOneTurn(target, Strategy::kSketch, kSketchKeys, false, Part::kSketch, SketchOfMany(keys));
 }
 
 // The tables of each field, which a process makes at its first use, and keeps.
 void SketchesOfAllFields(const Target& target) {
   for (int bits = 6; bits <= 20; bits++) {
-    SayOneTurn(target, Strategy::kSketch, kSomeKeys, false, Part::kSketch,
-               SketchOfMany(kSomeKeys, bits));
+    SayOneTurn(target, Strategy::kSketch, kSketchKeys, false, Part::kSketch,
+               SketchOfMany(kSketchKeys, bits));
   }
 }
 
@@ -50,11 +50,11 @@ void Symbols(const Target& target, uint64_t message_bytes) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kSymbols));
-  call.Say(OpenSome(kRange, kMostKeys, /*answering_side_begins=*/false));
+  call.Say(OpenSome(kSketchRange, kMostKeys, /*answering_side_begins=*/false));
   constexpr uint64_t kCellBytes = 6;
   const uint64_t count = std::min(4 * kMostKeys, message_bytes / kCellBytes);
   for (uint64_t begin = 0; begin < 8 * kMostKeys; begin += count) {
-    call.Say(TurnWith(kRange, Part::kSymbols, RandomSymbols(kMostKeys, begin, count)));
+    call.Say(TurnWith(kSketchRange, Part::kSymbols, RandomSymbols(kMostKeys, begin, count)));
     if (!call.Flush() || !call.HearA<Turn>()) break;
   }
   call.End();
@@ -65,9 +65,9 @@ void WishForSymbols(const Target& target) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kSymbols));
-  call.Say(OpenSome(kRange, kMostKeys, /*answering_side_begins=*/true));
+  call.Say(OpenSome(kSketchRange, kMostKeys, /*answering_side_begins=*/true));
   for (uint64_t wish = 64; call.Flush() && call.HearA<Turn>(); wish *= 4) {
-    call.Say(TurnWith(kRange, Part::kMoreSymbols, Number(wish)));
+    call.Say(TurnWith(kSketchRange, Part::kMoreSymbols, Number(wish)));
   }
   call.End();
 }
@@ -77,7 +77,7 @@ void WishForParity(const Target& target) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kSketch));
-  call.Say(OpenSome(kRange, kMostKeys, /*answering_side_begins=*/true));
+  call.Say(OpenSome(kSketchRange, kMostKeys, /*answering_side_begins=*/true));
   std::string wish;
   ByteWriter out(&wish);
   out.Varint(96);
@@ -86,7 +86,7 @@ void WishForParity(const Target& target) {
     out.Varint(1);
   }
   while (call.Flush() && call.HearA<Turn>()) {
-    call.Say(TurnWith(kRange, Part::kMoreParity, wish));
+    call.Say(TurnWith(kSketchRange, Part::kMoreParity, wish));
   }
   call.End();
 }

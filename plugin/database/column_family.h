@@ -14,6 +14,9 @@
 
 namespace rocksieve {
 
+// To be opened with: at least as many as a database may have.
+inline constexpr int kMostLevels = 64;
+
 struct ColumnFamily {
   std::string name;
 

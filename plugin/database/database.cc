@@ -18,9 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::Status;
 
-constexpr int kMostLevels = 64;
 constexpr int kFewOpenFiles = 500;
-constexpr uint64_t kOtherOpenFiles = 100;
 constexpr size_t kCacheBytes = 32 << 20;
 
 // Keys are wanted, not values: any merge operator will do, but without one RocksDB ends the
@@ -60,7 +58,7 @@ rocksdb::ColumnFamilyOptions LookOnlyOptions(const ColumnFamily& family,
   options.comparator = family.comparator.get();
   options.prefix_extractor = family.prefix_extractor;
   options.merge_operator = std::make_shared<AnyMergeOperator>();
-  options.num_levels = kMostLevels;  // at least as many as the database has
+  options.num_levels = kMostLevels;
   options.force_consistency_checks = false;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;

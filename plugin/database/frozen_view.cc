@@ -17,13 +17,10 @@
 namespace rocksieve {
 namespace {
 
-constexpr size_t kCacheBytes = 8 << 20;
+constexpr size_t kViewCacheBytes = 8 << 20;
 
 namespace fs = std::filesystem;
 using rocksdb::Status;
-
-constexpr int kMostLevels = 64;
-constexpr uint64_t kOtherOpenFiles = 100;
 
 // Fails each merge, where RocksDB without any operator would end the process.
 class UnknownMergeOperator final : public rocksdb::MergeOperator {
@@ -47,7 +44,7 @@ rocksdb::DBOptions FrozenOptions(const FrozenFiles& files) {
 // Of all views of the process, so that a server's memory does not grow with their number.
 const std::shared_ptr<rocksdb::Cache>& SharedCache() {
   static const auto* const cache =
-      new std::shared_ptr<rocksdb::Cache>(rocksdb::NewLRUCache(kCacheBytes));
+      new std::shared_ptr<rocksdb::Cache>(rocksdb::NewLRUCache(kViewCacheBytes));
   return *cache;
 }
 

@@ -14,9 +14,6 @@ namespace {
 
 using rocksdb::Slice;
 
-Slice ToSlice(std::string_view bytes) { return Slice(bytes.data(), bytes.size()); }
-std::string_view ToView(const Slice& slice) { return {slice.data(), slice.size()}; }
-
 absl::Status CheckComparator(rocksdb::ColumnFamilyHandle* family, bool any_order) {
   const rocksdb::Comparator* comparator = family->GetComparator();
   const std::string what = "column family \"" + family->GetName() + "\"";

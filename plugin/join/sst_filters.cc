@@ -7,6 +7,7 @@
 #include <rocksieve/filter.h>
 
 #include "plugin/join/sst_filter_offer.h"
+#include "plugin/join/status.h"
 #include "plugin/tables/decoded_filter.h"
 #include "plugin/tables/table_file.h"
 
@@ -16,9 +17,6 @@ namespace {
 // So many keys of memtables share a filter: few enough to have the first one at once.
 constexpr size_t kMemtableKeysPerFilter = 8192;
 constexpr char kMemtableSpec[] = "rocksieve.ribbon:10";
-
-rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 FilterFormat FormatOf(const DecodedFilter& filter) {
   switch (filter.kind) {

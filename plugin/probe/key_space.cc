@@ -9,7 +9,7 @@ constexpr uint64_t kIntervals = 512;
 constexpr size_t kMostBoundaries = 1024;
 // Of a damaged index, RocksDB may tell sizes that do not become less with the interval.
 constexpr uint64_t kMostSplits = 8 * kIntervals;
-constexpr uint64_t kSeed = 20260101;
+constexpr uint64_t kKeySpaceSeed = 20260101;
 
 uint64_t BytesOf(const Database& database, size_t family, const std::string& low,
                  const std::string& high) {
@@ -68,7 +68,7 @@ std::string KeyBetween(std::string_view low, std::string_view high, Random* rand
 }
 
 KeySpace::KeySpace(const Database& database, size_t family, const Tree& tree) {
-  Random random(kSeed);
+  Random random(kKeySpaceSeed);
   const std::vector<std::string> keys = Boundaries(tree);
   std::vector<Interval> found;
   uint64_t bytes = 0;

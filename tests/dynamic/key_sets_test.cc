@@ -23,7 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 
-double Margin(double mean) { return 5 * std::sqrt(mean); }
+double FiveSigma(double mean) { return 5 * std::sqrt(mean); }
 
 TEST(KeySets, HoldTheirKeysAtTheirRate) {
   for (KeySetKind kind : kKeySetKinds) {
@@ -37,7 +37,7 @@ TEST(KeySets, HoldTheirKeysAtTheirRate) {
       int passed = 0;
       for (int i = 0; i < kProbes; i++) passed += set->MayContain("other" + std::to_string(i));
       const double expected = kProbes * set->ExpectedFalsePositiveRate();
-      EXPECT_NEAR(passed, expected, Margin(expected));
+      EXPECT_NEAR(passed, expected, FiveSigma(expected));
     }
   }
 }

@@ -14,13 +14,13 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kMemoryBytes = 8 << 20;
+constexpr uint64_t kAskingMemoryBytes = 8 << 20;
 
 class HostileAsking : public testing::Test {
  protected:
   explicit HostileAsking() : source_(Keys()) {
     options_.memory = &memory_;
-    options_.most_message_bytes = kMemoryBytes / 4;
+    options_.most_message_bytes = kAskingMemoryBytes / 4;
     options_.most_keys_per_range = 10'000;
   }
 
@@ -76,10 +76,10 @@ class HostileAsking : public testing::Test {
     AppendPart(part, body, &turn.message);
     return turn;
   }
-  void ExpectWithinMemory() const { EXPECT_LE(memory_.peak_bytes(), kMemoryBytes); }
+  void ExpectWithinMemory() const { EXPECT_LE(memory_.peak_bytes(), kAskingMemoryBytes); }
 
   MemorySource source_;
-  MemoryAccount memory_{kMemoryBytes};
+  MemoryAccount memory_{kAskingMemoryBytes};
   AnsweringOptions options_;
   std::unique_ptr<AnsweringSide> side_;
 };

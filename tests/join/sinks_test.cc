@@ -23,7 +23,7 @@
 namespace rocksieve::join {
 namespace {
 
-using Rows = std::vector<std::tuple<std::string, std::string, Side>>;
+using SidedRows = std::vector<std::tuple<std::string, std::string, Side>>;
 
 std::string PathOf(const std::string& name) {
   return (std::filesystem::temp_directory_path() /
@@ -37,7 +37,7 @@ std::string Contents(const std::string& path) {
   return text.str();
 }
 
-class Collector final : public Sink {
+class SidesCollector final : public Sink {
  public:
   absl::Status Add(const Row& row, Side from) override {
     rows.emplace_back(row.key, row.value, from);
@@ -48,14 +48,14 @@ class Collector final : public Sink {
     return absl::OkStatus();
   }
   absl::Status Discard() override { return absl::InternalError("cannot take back"); }
-  Rows rows;
+  SidedRows rows;
   int commits = 0;
 };
 
 // Random batches, of which some are discarded. Gives the rows that were committed.
-Rows Play(Sink* sink, uint64_t seed) {
+SidedRows Play(Sink* sink, uint64_t seed) {
   std::mt19937_64 random(seed);
-  Rows committed, pending;
+  SidedRows committed, pending;
   for (int i = 0; i < 3000; i++) {
     if (random() % 100 == 0) {
       const bool keep = random() % 2 == 0;
@@ -74,8 +74,8 @@ Rows Play(Sink* sink, uint64_t seed) {
   return committed;
 }
 
-Rows ReadTsv(const std::string& text) {
-  Rows rows;
+SidedRows ReadTsv(const std::string& text) {
+  SidedRows rows;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const size_t tab = line.find('\t');
@@ -91,7 +91,7 @@ Rows ReadTsv(const std::string& text) {
 TEST(Sinks, DiscardedRowsAreNotInAFile) {
   const std::string path = PathOf("file");
   std::ofstream(path) << "what was there before";
-  Rows expected;
+  SidedRows expected;
   {
     TsvSink sink(*RevocableFile::Open(path), ShowSide::kYes);
     expected = Play(&sink, 1);
@@ -106,7 +106,7 @@ TEST(Sinks, DiscardedRowsDoNotGoThroughAPipe) {
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   std::string received;
   std::thread reader([&] { received = Contents(path); });
-  Rows expected;
+  SidedRows expected;
   {
     TsvSink sink(*RevocableFile::Open(path), ShowSide::kYes);
     expected = Play(&sink, 2);
@@ -117,9 +117,9 @@ TEST(Sinks, DiscardedRowsDoNotGoThroughAPipe) {
 }
 
 TEST(Sinks, SpooledRowsComeOnceTheyAreCommitted) {
-  Collector collector;
+  SidesCollector collector;
   SpoolingSink sink(&collector);
-  const Rows expected = Play(&sink, 3);
+  const SidedRows expected = Play(&sink, 3);
   EXPECT_TRUE(collector.rows == expected);
   EXPECT_GT(collector.commits, 0);
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kLongestSequence = 6;
 constexpr uint64_t kSalt = 12345;
-constexpr uint64_t kMemoryBytes = 1 << 20;
+constexpr uint64_t kModelMemoryBytes = 1 << 20;
 
 std::string Drained(Session* session) {
   std::string last;
@@ -176,7 +176,7 @@ class AnsweringWalk {
   bool Run(const std::vector<size_t>& sequence) {
     runs_++;
     MemorySource source(kTheirs);
-    MemoryAccount memory(kMemoryBytes);
+    MemoryAccount memory(kModelMemoryBytes);
     bool accepted = true;
     {
       AnsweringOptions options;
@@ -273,7 +273,7 @@ class AskingWalk {
     runs_++;
     MemorySource source(kOurs);
     Collector collector;
-    MemoryAccount memory(kMemoryBytes);
+    MemoryAccount memory(kModelMemoryBytes);
     absl::Status status;
     {
       AskingOptions options;

@@ -16,7 +16,7 @@
 namespace rocksieve::join {
 namespace {
 
-using Rows = std::vector<std::pair<std::string, std::string>>;
+using TextRows = std::vector<std::pair<std::string, std::string>>;
 
 class TextFile {
  public:
@@ -33,8 +33,8 @@ class TextFile {
   const std::filesystem::path path_;
 };
 
-Rows Read(Source* source, const KeyInterval& interval = {}) {
-  Rows rows;
+TextRows Read(Source* source, const KeyInterval& interval = {}) {
+  TextRows rows;
   const std::unique_ptr<Cursor> cursor = source->Scan(interval);
   Row row;
   while (cursor->Next(&row)) rows.emplace_back(row.key, row.value);
@@ -42,25 +42,25 @@ Rows Read(Source* source, const KeyInterval& interval = {}) {
   return rows;
 }
 
-Rows ReadText(const std::string& text, TextFormat format = TextFormat::kPlain) {
+TextRows ReadText(const std::string& text, TextFormat format = TextFormat::kPlain) {
   const TextFile file(text);
   const auto source = SortedTextSource::Open(file.path(), format);
   EXPECT_TRUE(source.ok()) << source.status();
-  return source.ok() ? Read(source->get()) : Rows();
+  return source.ok() ? Read(source->get()) : TextRows();
 }
 
 TEST(SortedText, LinesAreKeysOrKeysAndValues) {
-  EXPECT_EQ(ReadText(""), Rows());
-  EXPECT_EQ(ReadText("\n"), (Rows{{"", ""}}));
-  EXPECT_EQ(ReadText("a"), (Rows{{"a", ""}}));
-  EXPECT_EQ(ReadText("a\nb"), (Rows{{"a", ""}, {"b", ""}}));
-  EXPECT_EQ(ReadText("a\t1\t2\na\t\nb\r\n"), (Rows{{"a", "1\t2"}, {"a", ""}, {"b\r", ""}}));
-  EXPECT_EQ(ReadText("a\\tb\n"), (Rows{{"a\\tb", ""}}));
+  EXPECT_EQ(ReadText(""), TextRows());
+  EXPECT_EQ(ReadText("\n"), (TextRows{{"", ""}}));
+  EXPECT_EQ(ReadText("a"), (TextRows{{"a", ""}}));
+  EXPECT_EQ(ReadText("a\nb"), (TextRows{{"a", ""}, {"b", ""}}));
+  EXPECT_EQ(ReadText("a\t1\t2\na\t\nb\r\n"), (TextRows{{"a", "1\t2"}, {"a", ""}, {"b\r", ""}}));
+  EXPECT_EQ(ReadText("a\\tb\n"), (TextRows{{"a\\tb", ""}}));
   EXPECT_EQ(ReadText("\\0\t\\n\na\\tb\tc\\\\\\r\n", TextFormat::kEscaped),
-            (Rows{{std::string(1, '\0'), "\n"}, {"a\tb", "c\\\r"}}));
-  EXPECT_EQ(ReadText("\xff\n"), (Rows{{"\xff", ""}}));
+            (TextRows{{std::string(1, '\0'), "\n"}, {"a\tb", "c\\\r"}}));
+  EXPECT_EQ(ReadText("\xff\n"), (TextRows{{"\xff", ""}}));
   const std::string huge(5 << 20, 'h');
-  EXPECT_TRUE(ReadText("a\nh\t" + huge + "\nz\n") == (Rows{{"a", ""}, {"h", huge}, {"z", ""}}));
+  EXPECT_TRUE(ReadText("a\nh\t" + huge + "\nz\n") == (TextRows{{"a", ""}, {"h", huge}, {"z", ""}}));
 }
 
 TEST(SortedText, EscapingIsReversible) {
@@ -125,13 +125,13 @@ TEST(Text, IsReadFromTheStandardInput) {
   close(before);
   close(ends[0]);
   ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_EQ(Read(source->get()), (Rows{{"a", "1"}, {"b", "2"}, {"b", "3"}}));
+  EXPECT_EQ(Read(source->get()), (TextRows{{"a", "1"}, {"b", "2"}, {"b", "3"}}));
 }
 
 // Many marks, keys that repeat across them, and any interval.
 TEST(Text, SortedAndUnsortedTextGiveTheSame) {
   std::mt19937_64 random(2);
-  Rows rows;
+  TextRows rows;
   for (int i = 0; i < 20000; i++) {
     rows.emplace_back(std::to_string(random() % 3000), std::string(random() % 150, 'v'));
   }
@@ -154,7 +154,7 @@ TEST(Text, SortedAndUnsortedTextGiveTheSame) {
   for (int i = 0; i < 200; i++) {
     KeyInterval interval{i == 0 ? "" : std::to_string(random() % 3000), std::nullopt};
     if (i % 3 != 0) interval.end = std::to_string(random() % 3000);
-    Rows part;
+    TextRows part;
     for (const auto& row : rows) {
       if (interval.Contains(row.first)) part.push_back(row);
     }

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-FilterTreeOptions Options(uint64_t bits, int hashes, bool know_siblings) {
+FilterTreeOptions NodeOptions(uint64_t bits, int hashes, bool know_siblings) {
   FilterTreeOptions options;
   options.filter.bits = bits;
   options.filter.hashes = hashes;
@@ -28,7 +28,7 @@ FilterTreeOptions Options(uint64_t bits, int hashes, bool know_siblings) {
 // Many keys in one message, or the whole filter if that is less.
 TEST(FilterTreeNode, PublishesInBatches) {
   for (const int keys : {1, 10, 50}) {
-    const FilterTreeOptions options = Options(1280, 3, false);
+    const FilterTreeOptions options = NodeOptions(1280, 3, false);
     FilterTreeNode parent(options, 1, 0), child(options, 2, 1);
     ASSERT_TRUE(parent.AddChild(2, child.subtree_filter()));
     for (int i = 0; i < keys; i++) child.Add(std::to_string(i));
@@ -52,7 +52,7 @@ TEST(FilterTreeNode, PublishesInBatches) {
 }
 
 TEST(FilterTreeNode, ASubtreeCanJoinWithAllItHas) {
-  const FilterTreeOptions options = Options(1280, 3, false);
+  const FilterTreeOptions options = NodeOptions(1280, 3, false);
   FilterTreeNode node(options, 1, 0), child(options, 2, 1);
   child.Add("apple");
   ASSERT_TRUE(node.AddChild(2, child.subtree_filter()));
@@ -62,7 +62,7 @@ TEST(FilterTreeNode, ASubtreeCanJoinWithAllItHas) {
 }
 
 TEST(FilterTreeNode, GoesOnWhereANodeDoesNotAnswer) {
-  const FilterTreeOptions options = Options(1280, 3, false);
+  const FilterTreeOptions options = NodeOptions(1280, 3, false);
   FilterTreeNode node(options, 1, 0);
   BloomFilter has_apple(options.filter);
   has_apple.Add("apple");
@@ -86,9 +86,9 @@ TEST(FilterTreeNode, GoesOnWhereANodeDoesNotAnswer) {
 }
 
 TEST(FilterTreeNode, RefusesNeighboursThatCannotBe) {
-  const FilterTreeOptions options = Options(1280, 3, true);
+  const FilterTreeOptions options = NodeOptions(1280, 3, true);
   FilterTreeNode node(options, 1, 0), root(options, 0, std::nullopt);
-  const BloomFilter filter(options.filter), other(Options(1281, 3, true).filter);
+  const BloomFilter filter(options.filter), other(NodeOptions(1281, 3, true).filter);
   ASSERT_TRUE(node.AddChild(2, filter));
   ASSERT_TRUE(node.AddSibling(3, filter));
   for (const NodeId known : {0, 1, 2, 3}) {
@@ -98,7 +98,7 @@ TEST(FilterTreeNode, RefusesNeighboursThatCannotBe) {
   EXPECT_FALSE(node.AddChild(4, other));
   EXPECT_FALSE(node.AddSibling(4, other));
   EXPECT_FALSE(root.AddSibling(4, filter)) << "a root has none";
-  EXPECT_FALSE(FilterTreeNode(Options(1280, 3, false), 1, 0).AddSibling(4, filter));
+  EXPECT_FALSE(FilterTreeNode(NodeOptions(1280, 3, false), 1, 0).AddSibling(4, filter));
   EXPECT_FALSE(node.Receive(4, FilterUpdate{{1}, std::nullopt}));
   EXPECT_FALSE(node.Receive(0, FilterUpdate{{1}, std::nullopt})) << "nothing comes from above";
   EXPECT_FALSE(node.Receive(2, FilterUpdate{{}, other}));
@@ -107,7 +107,7 @@ TEST(FilterTreeNode, RefusesNeighboursThatCannotBe) {
 
 // The example of docs/formats/toolbox.md, and a node with all that one can have.
 FilterTreeNode SmallNode() {
-  FilterTreeNode node(Options(24, 2, false), 1, 0);
+  FilterTreeNode node(NodeOptions(24, 2, false), 1, 0);
   BloomFilter child(node.subtree_filter().options());
   child.Add("plum");
   EXPECT_TRUE(node.AddChild(3, child));
@@ -117,7 +117,7 @@ FilterTreeNode SmallNode() {
 }
 
 FilterTreeNode LargeNode(int published_keys) {
-  FilterTreeNode node(Options(400, 4, true), 5, 1);
+  FilterTreeNode node(NodeOptions(400, 4, true), 5, 1);
   for (NodeId id : {300, 7, 6}) {
     BloomFilter filter(node.subtree_filter().options());
     filter.Add("key" + std::to_string(id));
@@ -173,7 +173,7 @@ TEST(FilterTreeNode, DamagedAndHostileBytesAreAnError) {
   const auto part = [](const std::string& bytes) {
     return static_cast<char>(bytes.size()) + bytes;  // below 128
   };
-  const BloomFilter empty(Options(24, 2, false).filter);
+  const BloomFilter empty(NodeOptions(24, 2, false).filter);
   BloomFilter full = empty;
   for (int i = 0; i < 100; i++) full.Add(std::to_string(i));
   CuckooTable apple;

@@ -18,7 +18,7 @@ using Random = std::mt19937_64;
 using Keys = std::vector<std::string>;
 
 // A tree whose files hold real keys.
-class Tree {
+class TreeOfKeys {
  public:
   // Cuts sorted keys into files of at most so many.
   void AddLevel(Keys keys, size_t keys_per_file) {
@@ -87,7 +87,7 @@ class KeySharesOf : public testing::TestWithParam<KeyShape> {
 };
 
 TEST_P(KeySharesOf, AreThoseOfTheKeys) {
-  Tree tree;
+  TreeOfKeys tree;
   tree.AddLevel(Draw(60000), 2000);
   tree.AddLevel(Draw(8000), 2000);
   tree.AddLevel(Draw(1000), 1000);
@@ -96,13 +96,13 @@ TEST_P(KeySharesOf, AreThoseOfTheKeys) {
 }
 
 TEST_P(KeySharesOf, AreThoseOfTheKeysInUniversalTrees) {
-  Tree tree;
+  TreeOfKeys tree;
   for (const size_t count : {20000, 5000, 2000, 500}) tree.AddLevel(Draw(count), count);
   tree.ExpectSharesWithin(0.15, 0.01);
 }
 
 TEST_P(KeySharesOf, OfSequentialRunsAreTheirShareOfTheKeys) {
-  Tree tree;
+  TreeOfKeys tree;
   Keys keys;
   for (uint64_t i = 0; i < 20000; i++) keys.push_back(GetParam()(i));
   std::sort(keys.begin(), keys.end());

@@ -8,7 +8,7 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr size_t kLineBytes = 64;
+constexpr size_t kOurLineBytes = 64;
 
 // Probes per key, which the spec leaves to the filter: as a filter of the same size has them.
 uint8_t Probes(const FilterSpec& spec, uint64_t keys) {
@@ -25,12 +25,12 @@ FileRate OurRate(const FilterSpec& spec, uint64_t keys, uint64_t filter_bytes) {
   if (spec.family != Family::kBloom || keys == 0) return rate;
 
   // A filter of one line has no other lines that its keys could be in.
-  const std::string payload(kLineBytes, 0);
+  const std::string payload(kOurLineBytes, 0);
   FilterBlockInfo line;
   line.family = spec.family;
   line.parameter = Probes(spec, keys);
   line.payload = payload;
-  const uint64_t lines = std::max<uint64_t>(filter_bytes / kLineBytes, 1);
+  const uint64_t lines = std::max<uint64_t>(filter_bytes / kOurLineBytes, 1);
   rate.variance = VarianceOfLines(static_cast<double>(lines),
                                   static_cast<double>(keys) / static_cast<double>(lines),
                                   [&](int keys_in_line) {

@@ -3,14 +3,14 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr char kBeforeTables[] = R"(#compdef rocksieve
+constexpr char kZshBeforeTables[] = R"(#compdef rocksieve
 # Completion of rocksieve for zsh; made by: rocksieve completion zsh
 _rocksieve() {
   if (( CURRENT == 2 )); then
     local -a commands=(
 )";
 
-constexpr char kBetweenTables[] = R"(    )
+constexpr char kZshBetweenTables[] = R"(    )
     _describe command commands
     return
   fi
@@ -20,7 +20,7 @@ constexpr char kBetweenTables[] = R"(    )
   case $command in
 )";
 
-constexpr char kAfterTables[] = R"(  esac
+constexpr char kZshAfterTables[] = R"(  esac
 }
 if [[ $funcstack[1] == _rocksieve ]]; then _rocksieve "$@"; else compdef _rocksieve rocksieve; fi
 )";
@@ -65,7 +65,7 @@ std::string ZshCompletion(const CLI::App& root) {
   for (const Flag& flag : FlagsOf(root)) {
     commands += "      " + Quoted(flag.name + ":" + Escaped(flag.description)) + "\n";
   }
-  return kBeforeTables + commands + kBetweenTables + arguments + kAfterTables;
+  return kZshBeforeTables + commands + kZshBetweenTables + arguments + kZshAfterTables;
 }
 
 }  // namespace rocksieve::tools

@@ -10,7 +10,7 @@ namespace rocksieve::tools {
 namespace {
 
 // Dashes and backslashes as they are typed; no line becomes a macro.
-std::string Escaped(const std::string& text) {
+std::string RoffEscaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
     if ((c == '.' || c == '\'') && (escaped.empty() || escaped.back() == '\n')) escaped += "\\&";
@@ -30,7 +30,7 @@ std::string Section(const std::string& title, const std::string& body) {
 }
 
 // Lines that begin with a space are left as they are.
-std::string Paragraph(const std::string& text) {
+std::string RoffParagraph(const std::string& text) {
   std::istringstream lines(text);
   std::string result = ".PP\n", line;
   bool verbatim = false;
@@ -38,20 +38,20 @@ std::string Paragraph(const std::string& text) {
     const bool indented = line.rfind(' ', 0) == 0;
     if (indented != verbatim) result += indented ? ".PP\n.nf\n" : ".fi\n";
     verbatim = indented;
-    result += Escaped(line) + "\n";
+    result += RoffEscaped(line) + "\n";
   }
   return verbatim ? result + ".fi\n" : result;
 }
 
-std::string Bold(const std::string& text) { return "\\fB" + Escaped(text) + "\\fR"; }
+std::string Bold(const std::string& text) { return "\\fB" + RoffEscaped(text) + "\\fR"; }
 
 std::string Term(const Flag& flag) {
-  if (flag.positional) return "\\fI" + Escaped(flag.name) + "\\fR";
-  return Bold(flag.name) + (flag.value.empty() ? "" : "=\\fI" + Escaped(flag.value) + "\\fR");
+  if (flag.positional) return "\\fI" + RoffEscaped(flag.name) + "\\fR";
+  return Bold(flag.name) + (flag.value.empty() ? "" : "=\\fI" + RoffEscaped(flag.value) + "\\fR");
 }
 
 std::string Item(const std::string& term, const std::string& meaning) {
-  return ".TP\n" + term + "\n" + Escaped(meaning) + "\n";
+  return ".TP\n" + term + "\n" + RoffEscaped(meaning) + "\n";
 }
 
 std::string SeeAlso(const CLI::App& parser) {
@@ -59,7 +59,7 @@ std::string SeeAlso(const CLI::App& parser) {
   const CLI::App* root = parser.get_parent() == nullptr ? &parser : parser.get_parent();
   const auto add = [&](const CLI::App& other) {
     if (&other == &parser) return;
-    names += (names.empty() ? "" : ",\n") + (".BR " + Escaped(ManPageName(other)) + " (1)");
+    names += (names.empty() ? "" : ",\n") + (".BR " + RoffEscaped(ManPageName(other)) + " (1)");
   };
   add(*root);
   for (const CLI::App* command : SubcommandsOf(*root)) add(*command);
@@ -79,20 +79,21 @@ std::string ManPage(const CLI::App& parser, const std::string& version) {
   std::string title = ManPageName(parser), description, flags;
   std::transform(title.begin(), title.end(), title.begin(),
                  [](unsigned char c) { return std::toupper(c); });
-  for (const std::string& paragraph : text.description) description += Paragraph(paragraph);
+  for (const std::string& paragraph : text.description) description += RoffParagraph(paragraph);
   for (const CLI::App* command : SubcommandsOf(parser)) {
     description += Item(Bold(command->get_name()), TextOf(*command).summary);
   }
   for (const Flag& flag : FlagsOf(parser)) flags += Item(Term(flag), flag.description);
   // Lines are neither hyphenated nor stretched: specs and flags are typed as they stand.
-  return ".\\\" Made by: rocksieve man-pages\n.TH " + Escaped(title) + " 1 \"\" \"rocksieve " +
+  return ".\\\" Made by: rocksieve man-pages\n.TH " + RoffEscaped(title) + " 1 \"\" \"rocksieve " +
          version + "\" \"User Commands\"\n.nh\n.ad l\n" +
-         Section("NAME",
-                 Escaped(ManPageName(parser) + " ") + "\\- " + Escaped(text.summary) + "\n") +
-         Section("SYNOPSIS", Escaped(UsageOf(parser)) + "\n") +
+         Section("NAME", RoffEscaped(ManPageName(parser) + " ") + "\\- " +
+                             RoffEscaped(text.summary) + "\n") +
+         Section("SYNOPSIS", RoffEscaped(UsageOf(parser)) + "\n") +
          Section("DESCRIPTION", description) + Section("OPTIONS", flags) +
-         Section("EXIT STATUS", Escaped(text.exit_codes) + "\n") +
-         Section("EXAMPLES", Paragraph(text.example)) + Section("SEE ALSO", SeeAlso(parser) + "\n");
+         Section("EXIT STATUS", RoffEscaped(text.exit_codes) + "\n") +
+         Section("EXAMPLES", RoffParagraph(text.example)) +
+         Section("SEE ALSO", SeeAlso(parser) + "\n");
 }
 
 }  // namespace rocksieve::tools

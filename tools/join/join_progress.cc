@@ -10,7 +10,7 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr std::chrono::milliseconds kLook(50);
+constexpr std::chrono::milliseconds kProgressLook(50);
 constexpr std::chrono::seconds kFirst(2), kLineEvery(2);
 constexpr std::chrono::milliseconds kDrawEvery(200);
 constexpr char kCommand[] = "rocksieve join";
@@ -62,7 +62,7 @@ void JoinProgress::Run() {
   const bool terminal = isatty(STDERR_FILENO) == 1;
   if (!terminal && !always_) return;
   Clock::time_point next = begin_ + kFirst;
-  for (; !over_; std::this_thread::sleep_for(kLook)) {
+  for (; !over_; std::this_thread::sleep_for(kProgressLook)) {
     if (Clock::now() < next) continue;
     next = Clock::now() + (terminal ? kDrawEvery : kLineEvery);
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -30,9 +30,9 @@ constexpr int kGivenBackBytes = 256 << 10;  // and more, in one piece
 constexpr int kTrimmedBytes = 1 << 20;      // of free memory at the end of the heap
 constexpr int kMostHeaps = 2;
 constexpr std::chrono::milliseconds kGrace(500);  // for sessions that are about to end
-constexpr std::chrono::milliseconds kLook(100);
+constexpr std::chrono::milliseconds kInterruptLook(100);
 
-struct Flags {
+struct ServeFlags {
   std::string directory;
   std::string address;
   std::vector<std::string> column_families = {"default"};
@@ -47,7 +47,7 @@ struct Flags {
   bool quiet = false;
 };
 
-void Print(const join::SessionSummary& session) {
+void PrintSession(const join::SessionSummary& session) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
   std::cerr << "rocksieve serve: " << session.peer << ": "
@@ -56,7 +56,7 @@ void Print(const join::SessionSummary& session) {
             << " bytes received, " << Thousands(session.bytes_sent) << " sent\n";
 }
 
-Status OptionsOf(const Flags& flags, join::ServeOptions* options) {
+Status OptionsOf(const ServeFlags& flags, join::ServeOptions* options) {
   options->most_sessions = static_cast<size_t>(flags.sessions);
   options->most_sessions_per_peer = static_cast<size_t>(flags.sessions_per_peer);
   options->memory_bytes = uint64_t(flags.memory_mib) << 20;
@@ -65,11 +65,11 @@ Status OptionsOf(const Flags& flags, join::ServeOptions* options) {
   options->keep = std::chrono::seconds(flags.keep_seconds);
   options->reflection = flags.reflection;
   if (flags.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  if (!flags.quiet) options->report = Print;
+  if (!flags.quiet) options->report = PrintSession;
   return ReadTokensOf(flags.security, &options->tokens);
 }
 
-Status Start(const Flags& flags, std::unique_ptr<join::AnsweringServer>* server) {
+Status Start(const ServeFlags& flags, std::unique_ptr<join::AnsweringServer>* server) {
   join::ServeOptions options;
   const Status status = OptionsOf(flags, &options);
   if (!status.ok()) return status;
@@ -97,7 +97,7 @@ void GiveFreedMemoryBack() {
 #endif
 }
 
-int Run(const Flags& flags) {
+int RunServe(const ServeFlags& flags) {
   GiveFreedMemoryBack();
   setenv("GRPC_VERBOSITY", "NONE", 0);  // failed handshakes of others would fill the log
   {
@@ -109,13 +109,13 @@ int Run(const Flags& flags) {
       return kCannotRun;
     }
     std::cout << "listening on " << WithPort(flags.address, server->port()) << std::endl;
-    while (InterruptSignal() == 0) std::this_thread::sleep_for(kLook);
+    while (InterruptSignal() == 0) std::this_thread::sleep_for(kInterruptLook);
     server->Shutdown(kGrace);
   }
   return kDone;  // a server is ended by a signal, and then all is well
 }
 
-void AddFlags(CLI::App* parser, Flags* flags) {
+void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
   parser->add_option("--db", flags->directory, "the database")
       ->type_name("DIR")
       ->required()
@@ -158,7 +158,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
 }  // namespace
 
 Command AddServeCommand(CLI::App* parent) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ServeFlags>();
   CLI::App* parser = AddParser(
       parent,
       {.name = "serve",
@@ -169,8 +169,8 @@ Command AddServeCommand(CLI::App* parent) {
        .exit_codes = "0 ended by a signal; 2 could not run, or bad usage",
        .example = "Example:\n  rocksieve serve --db=/var/db --listen=0.0.0.0:7420 "
                   "--certs=/etc/rocksieve"});
-  AddFlags(parser, flags.get());
-  return {parser, [flags] { return Run(*flags); }};
+  AddServeFlags(parser, flags.get());
+  return {parser, [flags] { return RunServe(*flags); }};
 }
 
 }  // namespace rocksieve::tools

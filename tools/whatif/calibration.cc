@@ -24,9 +24,9 @@ constexpr double kLeastSeconds = 0.05;
 constexpr int kLeastRounds = 2;
 
 // Random bytes, one key after another.
-class Keys {
+class RandomKeys {
  public:
-  Keys(uint64_t seed, double key_bytes)
+  RandomKeys(uint64_t seed, double key_bytes)
       : key_bytes_(std::clamp<size_t>(std::llround(key_bytes), 8, 256)),
         bytes_(kKeys * key_bytes_, '\0') {
     std::mt19937_64 random(seed);
@@ -54,7 +54,7 @@ double LeastNsPerKey(Round round) {
 }
 
 FilterCost Measure(const rocksdb::FilterPolicy& policy, double key_bytes) {
-  const Keys present(1, key_bytes), missing(2, key_bytes);
+  const RandomKeys present(1, key_bytes), missing(2, key_bytes);
   const rocksdb::BlockBasedTableOptions table_options;
   rocksdb::FilterBuildingContext context(table_options);
   context.level_at_creation = 6;

@@ -7,7 +7,7 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr double kStep = 0.5, kMostBits = 64;
+constexpr double kStep = 0.5, kLargestBits = 64;
 
 double Between(double low, double high, double share) { return low + (high - low) * share; }
 
@@ -52,7 +52,7 @@ Curve CurveOf(const PlannedTree& tree, const Contender& family, double least, do
   curve.name = family.FamilyName();
   curve.family = family;
   const double byte_per_entry_bit = static_cast<double>(tree.Entries()) / 8;
-  for (double bits = 1; bits <= kMostBits; bits += kStep) {
+  for (double bits = 1; bits <= kLargestBits; bits += kStep) {
     const Contender contender = family.WithBits(bits);
     if (!contender.IsAllowed()) continue;
     const Prediction prediction = Predict(tree, contender);

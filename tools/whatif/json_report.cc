@@ -9,42 +9,43 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double BitsPerEntry(double bytes, uint64_t entries) {
+double BitsPerEntryJson(double bytes, uint64_t entries) {
   return entries == 0 ? 0 : 8 * bytes / static_cast<double>(entries);
 }
 
 uint64_t Rounded(double bytes) { return static_cast<uint64_t>(std::llround(bytes)); }
 
-Json Levels(const Prediction& prediction) {
+Json LevelsJson(const Prediction& prediction) {
   Json levels = Json::array();
   for (const LevelPrediction& level : prediction.levels) {
-    levels.push_back({{"level", level.level},
-                      {"files", level.files},
-                      {"files_without_filter", level.files_without_filter},
-                      {"entries", level.entries},
-                      {"filter_bytes", Rounded(level.filter_bytes)},
-                      {"filter_bits_per_entry", BitsPerEntry(level.filter_bytes, level.entries)},
-                      {"false_positive_rate", level.rate()},
-                      {"files_asked_per_missing_lookup", level.meets},
-                      {"expected_useless_reads_per_missing_lookup", level.reads}});
+    levels.push_back(
+        {{"level", level.level},
+         {"files", level.files},
+         {"files_without_filter", level.files_without_filter},
+         {"entries", level.entries},
+         {"filter_bytes", Rounded(level.filter_bytes)},
+         {"filter_bits_per_entry", BitsPerEntryJson(level.filter_bytes, level.entries)},
+         {"false_positive_rate", level.rate()},
+         {"files_asked_per_missing_lookup", level.meets},
+         {"expected_useless_reads_per_missing_lookup", level.reads}});
   }
   return levels;
 }
 
 Json Filters(const Prediction& prediction, uint64_t entries) {
   return {{"filter_bytes", Rounded(prediction.filter_bytes)},
-          {"filter_bits_per_entry", BitsPerEntry(prediction.filter_bytes, entries)},
+          {"filter_bits_per_entry", BitsPerEntryJson(prediction.filter_bytes, entries)},
           {"expected_useless_reads_per_missing_lookup", prediction.reads}};
 }
 
-Json Policies(const WhatIfResult& result) {
+Json PoliciesJson(const WhatIfResult& result) {
   Json policies = Json::array();
   for (const PolicyResult& policy : result.policies) {
     Json json = {{"spec", policy.contender.spec}};
     json.update(Filters(policy.prediction, result.tree.Entries()));
     json["build_seconds"] = policy.build_seconds;
     json["probe_nanoseconds_per_missing_lookup"] = policy.probe_ns;
-    json["levels"] = Levels(policy.prediction);
+    json["levels"] = LevelsJson(policy.prediction);
     policies.push_back(json);
   }
   return policies;
@@ -75,12 +76,12 @@ Json Recommended(const Recommendation& recommendation) {
 Json ColumnFamilyReport(const WhatIfResult& result) {
   const uint64_t entries = result.tree.Entries();
   Json now = Filters(result.now, entries);
-  now["levels"] = Levels(result.now);
+  now["levels"] = LevelsJson(result.now);
   return {{"name", result.tree.column_family},
           {"files", result.tree.files.size()},
           {"entries", entries},
           {"now", now},
-          {"policies", Policies(result)},
+          {"policies", PoliciesJson(result)},
           {"budgets", Budgets(result)},
           {"recommendation", Recommended(result.recommendation)},
           {"warnings", result.warnings}};

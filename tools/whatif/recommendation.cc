@@ -16,7 +16,7 @@ struct Candidate {
   double us = 0;
 };
 
-std::string PerThousand(double reads) {
+std::string WholePerThousand(double reads) {
   const double per_thousand = 1000 * reads;
   return Fixed(per_thousand, per_thousand >= 10 ? 0 : per_thousand >= 0.1 ? 2 : 4);
 }
@@ -83,24 +83,24 @@ Recommendation Recommend(const RecommendationInput& input, Calibration* calibrat
   const double now_us = input.now->reads * input.read_us;
   if (input.tree->has_filters && reads >= input.now->reads * (1 - kWorthwhile)) {
     result.reason = "Keep the filters that are there: " + best->contender.spec +
-                    ", the best in the same memory, would leave " + PerThousand(reads) +
-                    " useless reads per 1,000 missing keys of " + PerThousand(input.now->reads) +
-                    ".";
+                    ", the best in the same memory, would leave " + WholePerThousand(reads) +
+                    " useless reads per 1,000 missing keys of " +
+                    WholePerThousand(input.now->reads) + ".";
     return result;
   }
   result.spec = best->contender.spec;
   result.reason = result.spec + ": " + input.memory_words +
-                  ", 1,000 lookups of missing keys cost " + PerThousand(reads) +
-                  " useless block reads instead of " + PerThousand(input.now->reads) + ". At " +
-                  Fixed(input.read_us, input.read_us < 10 ? 1 : 0) + " us per read that is " +
-                  Microseconds(best->us) +
+                  ", 1,000 lookups of missing keys cost " + WholePerThousand(reads) +
+                  " useless block reads instead of " + WholePerThousand(input.now->reads) +
+                  ". At " + Fixed(input.read_us, input.read_us < 10 ? 1 : 0) +
+                  " us per read that is " + Microseconds(best->us) +
                   " per lookup, probes of the filters included, instead "
                   "of " +
                   Microseconds(now_us) + ".";
   const Candidate* builtin = Best(candidates, /*builtin_only=*/true);
   if (builtin != nullptr && builtin != best) {
     result.reason += " The best of RocksDB's own there, " + builtin->contender.spec +
-                     ", would cost " + PerThousand(builtin->prediction.reads) + " reads.";
+                     ", would cost " + WholePerThousand(builtin->prediction.reads) + " reads.";
   }
   const Curve* curve = CurveOfContender(*input.curves, best->contender);
   const double bytes = curve == nullptr ? -1 : curve->BytesFor(input.now->reads);

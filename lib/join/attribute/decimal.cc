@@ -9,17 +9,6 @@ namespace {
 constexpr int64_t kMostZeros = 20;
 constexpr int64_t kMostExponent = int64_t{1} << 40;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-// Takes the digits at the front of *text.
-std::string_view TakeDigits(std::string_view* text) {
-  size_t count = 0;
-  while (count < text->size() && IsDigit((*text)[count])) count++;
-  const std::string_view digits = text->substr(0, count);
-  text->remove_prefix(count);
-  return digits;
-}
-
 bool TakeSign(std::string_view* text) {
   const bool minus = !text->empty() && text->front() == '-';
   if (minus || (!text->empty() && text->front() == '+')) text->remove_prefix(1);
@@ -41,6 +30,14 @@ bool TakeExponent(std::string_view* text, int64_t* exponent) {
 }
 
 }  // namespace
+
+std::string_view TakeDigits(std::string_view* text) {
+  size_t count = 0;
+  while (count < text->size() && IsDigit((*text)[count])) count++;
+  const std::string_view digits = text->substr(0, count);
+  text->remove_prefix(count);
+  return digits;
+}
 
 bool CanonicalDecimal(std::string_view text, std::string* canonical) {
   const bool minus = TakeSign(&text);

@@ -7,6 +7,11 @@
 
 namespace rocksieve::join {
 
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Takes the digits at the front of *text.
+std::string_view TakeDigits(std::string_view* text);
+
 // "1", "1.0", "+01", "10e-1" and "1E0" all give "1". False if the text is no number: an optional
 // sign, digits with at most one point among, before or behind them, an optional exponent.
 //

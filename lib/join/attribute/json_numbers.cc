@@ -2,17 +2,10 @@
 
 #include <algorithm>
 
+#include "lib/join/attribute/decimal.h"
+
 namespace rocksieve::join {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-size_t TakeDigits(std::string_view* text) {
-  size_t count = 0;
-  while (count < text->size() && IsDigit((*text)[count])) count++;
-  text->remove_prefix(count);
-  return count;
-}
 
 bool TakeOneOf(std::string_view characters, std::string_view* text) {
   if (text->empty() || characters.find(text->front()) == std::string_view::npos) return false;
@@ -23,11 +16,11 @@ bool TakeOneOf(std::string_view characters, std::string_view* text) {
 // By the grammar of RFC 8259: no leading zeros, digits on both sides of a point.
 bool IsNumber(std::string_view text) {
   TakeOneOf("-", &text);
-  if (!TakeOneOf("0", &text) && TakeDigits(&text) == 0) return false;
-  if (TakeOneOf(".", &text) && TakeDigits(&text) == 0) return false;
+  if (!TakeOneOf("0", &text) && TakeDigits(&text).empty()) return false;
+  if (TakeOneOf(".", &text) && TakeDigits(&text).empty()) return false;
   if (TakeOneOf("eE", &text)) {
     TakeOneOf("+-", &text);
-    if (TakeDigits(&text) == 0) return false;
+    if (TakeDigits(&text).empty()) return false;
   }
   return text.empty();
 }
