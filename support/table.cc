@@ -14,22 +14,71 @@ namespace {
 
 constexpr size_t kWidth = 100;
 
-std::string Cell(const nlohmann::json& row, const Column& column) {
-  const auto found = row.find(column.field);
-  if (found == row.end() || found->is_null()) return "-";
-  if (found->is_string()) return found->get<std::string>();
-  if (found->is_boolean()) return found->get<bool>() ? "yes" : "no";
-  const double number = found->get<double>();
-  switch (column.kind) {
-    case Column::Kind::kText:
-    case Column::Kind::kFixed:
-      return Fixed(number, column.digits);
-    case Column::Kind::kSignificant:
-      return Significant(number, column.digits);
-    case Column::Kind::kPercent:
-      return Significant(100 * number, column.digits);
+using Kind = Column::Kind;
+
+// Null if it is not there.
+Json FieldOf(const Json& row, std::string_view field) {
+  if (field.empty()) return row;
+  const std::string path = field[0] == '/' ? std::string(field) : "/" + std::string(field);
+  const Json::json_pointer pointer(path);
+  return row.contains(pointer) ? row.at(pointer) : Json();
+}
+
+std::string NumberText(double number, Kind kind, int digits) {
+  if (kind == Kind::kSignificant) return Significant(number, digits);
+  if (kind == Kind::kPercent) return Significant(100 * number, digits);
+  return Fixed(number, digits);
+}
+
+std::string Cell(const Json& row, const Column& column) {
+  const Json value = FieldOf(row, column.field);
+  if (value.is_null()) return "-";
+  if (column.print != nullptr) return column.print(value);
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  return NumberText(value.get<double>(), column.kind, column.digits);
+}
+
+// As {field:format} has it, see Filled().
+std::string Printed(const Json& value, std::string_view format) {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return value.get<std::string>();
+  if (format.empty()) {
+    return value.is_number_integer() ? Thousands(value.get<uint64_t>())
+                                     : Shortest(value.get<double>());
   }
-  return "";
+  double number = value.get<double>();
+  if (format[0] == '%') {
+    number *= 100;
+    format.remove_prefix(1);
+  }
+  const bool is_fixed = format[0] == '.';
+  return NumberText(number, is_fixed ? Kind::kFixed : Kind::kSignificant, format.back() - '0');
+}
+
+std::vector<std::string> Lines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (size_t end = 0; !text.empty(); text.remove_prefix(std::min(end + 1, text.size()))) {
+    end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+  }
+  return lines;
+}
+
+// As many lines as the highest head has; lower ones stand at the bottom.
+std::vector<std::vector<std::string>> Heads(const std::vector<Column>& columns) {
+  size_t height = 0;
+  for (const Column& column : columns) height = std::max(height, Lines(column.head).size());
+  std::vector<std::vector<std::string>> heads(height + 1);
+  for (const Column& column : columns) {
+    const std::vector<std::string> lines = Lines(column.head);
+    for (size_t i = 0; i < height; i++) {
+      const size_t above = height - lines.size();
+      heads[i].push_back(i < above ? "" : lines[i - above]);
+    }
+    heads[height].emplace_back(column.subhead);
+  }
+  return heads;
 }
 
 // Makes a column's cells equally wide, so that they line up on the left.
@@ -68,21 +117,12 @@ std::string ShortPath(const std::string& path) {
   return error || relative.rfind("..", 0) == 0 ? path : relative;
 }
 
-std::string KeysHeading(uint64_t keys) {
-  return Thousands(keys) + (keys == 1 ? " key" : " keys");
-}
+std::string KeysHeading(uint64_t keys) { return Thousands(keys) + (keys == 1 ? " key" : " keys"); }
 
-std::string ForPeople(const Table& table) {
-  std::vector<std::vector<std::string>> cells(2);
-  bool any_head = false;
-  for (const Column& column : table.columns) {
-    any_head |= *column.head != '\0';
-    cells[0].push_back(column.head);
-    cells[1].push_back(column.subhead);
-  }
-  if (!any_head) cells.erase(cells.begin());
+std::string ForPeople(const std::vector<Column>& columns, const Json& rows) {
+  std::vector<std::vector<std::string>> cells = Heads(columns);
   std::string group, part;
-  for (const nlohmann::json& row : table.rows) {
+  for (const Json& row : rows) {
     const std::string its_group = row.value("group", ""), its_part = row.value("part", "");
     if (its_group != group) {
       cells.push_back({});
@@ -93,13 +133,41 @@ std::string ForPeople(const Table& table) {
     group = its_group;
     part = its_part;
     cells.emplace_back();
-    for (const Column& column : table.columns) cells.back().push_back(Cell(row, column));
+    for (const Column& column : columns) cells.back().push_back(Cell(row, column));
   }
-  for (size_t i = 1; i < table.columns.size(); i++) {
-    if (table.columns[i].kind == Column::Kind::kText) PadColumn(i, &cells);
+  for (size_t i = 1; i < columns.size(); i++) {
+    if (columns[i].kind == Kind::kText) PadColumn(i, &cells);
   }
-  return table.title + "\n" + Wrapped(table.explanation, kWidth) + "\n\n" +
-         AlignedTable(cells);
+  return AlignedTable(cells);
 }
+
+std::string ForPeople(const Table& table) {
+  return table.title + "\n" + Wrapped(table.explanation, kWidth) + "\n\n" +
+         ForPeople(table.columns, table.rows);
+}
+
+std::string Filled(std::string_view words, const Json& values) {
+  std::string text;
+  for (;;) {
+    const size_t begin = std::min(words.find('{'), words.size());
+    text += words.substr(0, begin);
+    if (begin == words.size()) return text;
+    const std::string_view place = words.substr(begin + 1, words.find('}') - begin - 1);
+    const size_t colon = std::min(place.find(':'), place.size());
+    text += Printed(FieldOf(values, place.substr(0, colon)),
+                    place.substr(std::min(colon + 1, place.size())));
+    words.remove_prefix(begin + place.size() + 2);
+  }
+}
+
+std::string Document(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json NumberOrNull(double number) {
+  return number < 0 || std::isnan(number) ? Json(nullptr) : Json(number);
+}
+
+Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 }  // namespace rocksieve

@@ -1,12 +1,15 @@
-// What a run has to say: tables whose rows are JSON objects, printed for people by the columns that
-// a table names, and stored whole.
+// What a program has to say, defined once: a JSON document, and tables and sentences that print
+// what is in it for people.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rocksieve {
+
+using Json = nlohmann::ordered_json;
 
 // What makes the program fail: sentences.
 using Failures = std::vector<std::string>;
@@ -14,11 +17,12 @@ using Failures = std::vector<std::string>;
 struct Column {
   enum class Kind { kText, kFixed, kSignificant, kPercent };
 
-  const char* field;  // of the rows
-  const char* head;   // two lines, the first one often shared by neighbours
-  const char* subhead;
-  Kind kind = Kind::kFixed;
+  std::string_view field;  // of the rows; a JSON pointer if it begins with a slash; "": the row
+  std::string_view head;   // often shared by neighbours; may have several lines
+  std::string_view subhead;
+  Kind kind = Kind::kFixed;  // kText is aligned left, all others right
   int digits = 2;
+  std::string (*print)(const Json& value) = nullptr;  // instead of the kind; of null: "-"
 };
 
 struct Table {
@@ -33,6 +37,21 @@ struct Table {
 
 // At most about 100 columns wide.
 std::string ForPeople(const Table& table);
+
+// The rows alone, below the heads. What a row does not have, and what is null, is "-".
+std::string ForPeople(const std::vector<Column>& columns, const Json& rows);
+
+// A sentence, with {field} replaced by what is there: whole numbers with commas, text as it is.
+// {field:.2} has two digits after the point, {field:3} three significant ones, {field:%.1} and
+// {field:%3} the same of per cent. Fields as in Column. REQUIRES: every brace is one of these.
+std::string Filled(std::string_view words, const Json& values);
+
+// What --json prints. Text that is no UTF-8, such as names of files, has U+FFFD in it.
+std::string Document(const Json& json);
+
+// Null for what could not be known: a number that is negative or none, a text that is empty.
+Json NumberOrNull(double number);
+Json TextOrNull(const std::string& text);
 
 // With so many significant digits; with an exponent if it is tiny: Significant(0.0012345, 2) is
 // "0.0012".

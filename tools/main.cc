@@ -6,10 +6,8 @@
 #include <rocksdb/version.h>
 #include <CLI/CLI.hpp>
 
-#include "tools/command/commands.h"
-#include "tools/command/exit_code.h"
+#include "tools/command/command.h"
 #include "tools/command/last_resort.h"
-#include "tools/command/subcommand.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -52,7 +52,7 @@ ALLOWED = {
                        "lib/join/session lib/join/sort lib/join/text lib/transport "
                        "plugin/database plugin/join",
     # The command: a subcommand knows no other one; joins are made by the public API alone.
-    "tools/command": "support",
+    "tools/command": "plugin/database support",
     "tools/demo": "plugin/database support tools/command",
     "tools/doctor": "plugin/database support tools/command",
     "tools/doctor/checks": "support tools/doctor",

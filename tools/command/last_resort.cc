@@ -20,7 +20,7 @@
 #include <system_error>
 
 #include "support/work_dir.h"
-#include "tools/command/exit_code.h"
+#include "tools/command/command.h"
 
 namespace rocksieve::tools {
 namespace {

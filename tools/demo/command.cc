@@ -1,4 +1,4 @@
-#include "tools/command/commands.h"
+#include "tools/command/command.h"
 
 #include <iostream>
 #include <memory>
@@ -6,7 +6,6 @@
 
 #include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
-#include "tools/command/exit_code.h"
 #include "tools/demo/demo.h"
 #include "tools/demo/json_report.h"
 #include "tools/demo/report.h"

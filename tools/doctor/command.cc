@@ -1,4 +1,4 @@
-#include "tools/command/commands.h"
+#include "tools/command/command.h"
 
 #include <iostream>
 #include <memory>
@@ -7,7 +7,6 @@
 #include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
 #include "support/progress.h"
-#include "tools/command/exit_code.h"
 #include "tools/doctor/checks.h"
 #include "tools/doctor/report.h"
 

@@ -1,15 +1,8 @@
-#include "tools/command/commands.h"
-
-#include <iostream>
 #include <memory>
 #include <string>
 
-#include "plugin/database/open_errors.h"
-#include "support/interrupt.h"
-#include "tools/command/exit_code.h"
-#include "tools/explain/explanation.h"
-#include "tools/explain/json_report.h"
-#include "tools/explain/report.h"
+#include "tools/command/command.h"
+#include "tools/explain/explain.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -20,20 +13,12 @@ struct Flags {
 };
 
 int Run(const Flags& flags) {
-  Explanation explanation;
-  rocksdb::Status status;
-  {
-    InterruptGuard guard;
-    Progress progress("rocksieve explain");
-    status = Explain(flags.options, &progress, &explanation);
-  }
-  EndByInterruptSignal();
-  if (!status.ok()) {
-    std::cerr << "rocksieve explain: " << MessageOf(status) << "\n";
-    return kCannotRun;
-  }
-  std::cout << (flags.json ? JsonReport(explanation) : TextReport(explanation));
-  return explanation.HasProblems() ? kCheckFailed : kDone;
+  return RunAndPrint("explain", flags.json, [&](Progress* progress, Report* report) {
+    report->words = ExplainedInWords;
+    const rocksdb::Status status = Explain(flags.options, progress, &report->document);
+    report->ok = !status.ok() || report->document["ok"].get<bool>();
+    return status;
+  });
 }
 
 }  // namespace
@@ -52,27 +37,20 @@ Command AddExplainCommand(CLI::App* parent) {
        .exit_codes = "0 done; 1 a file or filter is damaged; 2 could not run, or bad usage",
        .example = "Example:\n  rocksieve explain --db=/var/lib/app/db"});
   ExplainOptions& options = flags->options;
-  parser->add_option("--db", options.directory, "the database")
-      ->type_name("DIR")
-      ->required()
-      ->check(NotEmpty());
-  parser->add_option("--column-family", options.column_families, "only this one; may be repeated")
-      ->type_name("NAME")
-      ->check(NotEmpty());
+  AddText(parser, "--db", &options.directory, "DIR", "the database")->required();
+  AddText(parser, "--column-family", &options.column_families, "NAME",
+          "only this one; may be repeated");
   CLI::Option* const probes =
-      parser
-          ->add_option("--probes", options.probes,
-                       "missing keys of your own, one per line, - for standard input. Default: "
-                       "random keys that are not there, where the data is and like it")
-          ->type_name("FILE")
-          ->check(NotEmpty());
+      AddText(parser, "--probes", &options.probes, "FILE",
+              "missing keys of your own, one per line, - for standard input. Default: random keys "
+              "that are not there, where the data is and like it");
   parser->add_flag("--hex", options.probes_are_hex, "the keys in FILE are in hexadecimal digits")
       ->needs(probes);
   parser->add_option("--probe-count", options.probe_count, "so many random keys. Default: 200000")
       ->type_name("N")
       ->check(CLI::Range(1, 100000000))
       ->excludes(probes);
-  parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
+  AddJsonFlag(parser, &flags->json);
   return {parser, [flags] { return Run(*flags); }};
 }
 

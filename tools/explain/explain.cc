@@ -1,33 +1,168 @@
+#include "tools/explain/explain.h"
+
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
-#include "plugin/database/open_errors.h"
+#include <rocksdb/version.h>
+
+#include "plugin/database/tree.h"
+#include "plugin/probe/block_reads.h"
 #include "plugin/probe/missing_keys.h"
 #include "plugin/probe/probe_file.h"
+#include "plugin/probe/probe_tree.h"
 #include "support/text.h"
-#include "tools/explain/explanation.h"
-#include "tools/explain/totals.h"
 
 namespace rocksieve::tools {
 namespace {
 
 using rocksdb::Status;
 
+// Adds up files: those of a level, or all.
+class Totals {
+ public:
+  explicit Totals(uint64_t keys) : keys_(static_cast<double>(std::max<uint64_t>(keys, 1))) {}
+
+  void Add(const TreeFile& file, const FileProbes& probes) {
+    files_++;
+    without_filter_ += file.error.empty() && !file.filter.exists() ? 1 : 0;
+    entries_ += file.properties.entries;
+    deletions_ += file.properties.deletions;
+    file_bytes_ += file.bytes;
+    filter_bytes_ += file.filter.bytes;
+    const auto lookups = static_cast<double>(probes.lookups);
+    lookups_ += lookups;
+    passes_ += static_cast<double>(probes.passes);
+    if (!probes.filter_answers) {
+      predicted_passes_ += lookups;
+      return;
+    }
+    predicted_passes_ += lookups * file.filter.predicted_rate;
+    predicted_of_filters_ += lookups * file.filter.predicted_rate;
+    lookups_of_filters_ += lookups;
+    passes_of_filters_ += static_cast<double>(probes.passes);
+  }
+
+  // Per lookup of a missing key; files without filters count 1.
+  double predicted_passes() const { return predicted_passes_ / keys_; }
+
+  double ShareWithoutFilter() const {
+    return files_ == 0 ? 0 : static_cast<double>(without_filter_) / static_cast<double>(files_);
+  }
+
+  void AddTo(Json* json) const {
+    const double bits =
+        entries_ == 0 ? 0 : 8 * static_cast<double>(filter_bytes_) / static_cast<double>(entries_);
+    // Of the files with filters, as often as they are asked.
+    const auto rate = [&](double passes) {
+      return lookups_of_filters_ > 0 ? NumberOrNull(passes / lookups_of_filters_) : Json(nullptr);
+    };
+    json->update({{"files", files_},
+                  {"files_without_filter", without_filter_},
+                  {"keys", entries_},
+                  {"deletions", deletions_},
+                  {"file_bytes", file_bytes_},
+                  {"filter_bytes", filter_bytes_},
+                  {"bits_per_key", bits},
+                  {"predicted_false_positive_rate", rate(predicted_of_filters_)},
+                  {"measured_false_positive_rate", rate(passes_of_filters_)},
+                  {"filter_lookups", static_cast<uint64_t>(lookups_of_filters_)},
+                  {"files_per_missing_lookup", lookups_ / keys_},
+                  {"passes_per_missing_lookup", passes_ / keys_}});
+  }
+
+ private:
+  const double keys_;
+  uint64_t files_ = 0, without_filter_ = 0, entries_ = 0, deletions_ = 0;
+  uint64_t file_bytes_ = 0, filter_bytes_ = 0;
+  double lookups_ = 0, passes_ = 0, predicted_passes_ = 0;
+  double lookups_of_filters_ = 0, passes_of_filters_ = 0, predicted_of_filters_ = 0;
+};
+
+// The filters of one family in a level.
+struct FilterGroup {
+  std::string family;
+  uint64_t files = 0, partitioned_files = 0, bytes = 0, entries = 0;
+  FilterSetting smallest, largest;
+};
+
+void AddToGroup(const FilterSummary& filter, std::vector<FilterGroup>* groups) {
+  auto group = std::find_if(groups->begin(), groups->end(),
+                            [&](const FilterGroup& g) { return g.family == filter.family; });
+  if (group == groups->end()) {
+    group = groups->insert(groups->end(), FilterGroup());
+    group->family = filter.family;
+    group->smallest = group->largest = filter.setting;
+  }
+  group->files++;
+  group->partitioned_files += filter.layout == FilterLayout::kPartitioned ? 1 : 0;
+  group->bytes += filter.bytes;
+  group->entries += filter.entries;
+  if (filter.setting.value < group->smallest.value) group->smallest = filter.setting;
+  if (filter.setting.value > group->largest.value) group->largest = filter.setting;
+}
+
+Json FiltersOf(const TreeLevel& level) {
+  std::vector<FilterGroup> groups;
+  for (const TreeFile& file : level.files) AddToGroup(file.filter, &groups);
+  Json filters = Json::array();
+  for (const FilterGroup& group : groups) {
+    const bool has_setting = !group.smallest.unit.empty();
+    filters.push_back({{"family", group.family},
+                       {"files", group.files},
+                       {"partitioned_files", group.partitioned_files},
+                       {"keys", group.entries},
+                       {"bytes", group.bytes},
+                       {"setting", TextOrNull(group.smallest.unit)},
+                       {"setting_min", has_setting ? Json(group.smallest.value) : Json()},
+                       {"setting_max", has_setting ? Json(group.largest.value) : Json()}});
+  }
+  return filters;
+}
+
+Json FileJson(const TreeFile& file, const FileProbes& probes) {
+  return {{"name", file.name},
+          {"level", file.level},
+          {"keys", file.properties.entries},
+          {"deletions", file.properties.deletions},
+          {"file_bytes", file.bytes},
+          {"filter_bytes", file.filter.bytes},
+          {"family", file.filter.family},
+          {"parameters", file.filter.parameters},
+          {"partitions", file.filter.partitions},
+          {"predicted_false_positive_rate",
+           file.filter.exists() ? NumberOrNull(file.filter.predicted_rate) : Json(nullptr)},
+          {"lookups", probes.lookups},
+          {"passes", probes.passes},
+          {"error", TextOrNull(file.error)}};
+}
+
+// What is known of a column family before it is put together.
+struct Facts {
+  Tree tree;
+  bool own_probes = false;
+  MissingKeys made;
+  TreeProbes probes;
+  BlockReads reads;
+  // Some filters are of an unknown policy, and count as none.
+  bool reads_are_upper_bound = false;
+};
+
 std::string Percent(uint64_t part, uint64_t whole) {
   return Fixed(100 * static_cast<double>(part) / static_cast<double>(whole), 1) + " %";
 }
 
-void AddNotes(const MissingKeys& made, bool own_probes, FamilyExplanation* family) {
-  const ColumnFamily& described = family->tree.family;
-  std::vector<std::string>& notes = family->notes;
+std::vector<std::string> NotesOn(const Facts& facts) {
+  const ColumnFamily& described = facts.tree.family;
+  const bool intact = facts.tree.Problems().empty();
+  std::vector<std::string> notes;
   if (!described.comparator_known) {
     notes.push_back("the comparator " + described.comparator_name +
                     " is not in this program, so it is unknown which files a lookup comes to; "
                     "rates of filters are right, and reads are not told");
   }
-  if (made.from_ranges_only && !own_probes) {
-    notes.push_back("keys could not be read" +
-                    (family->problems.empty() ? " (" + made.why + ")" : "") +
+  if (facts.made.from_ranges_only) {
+    notes.push_back("keys could not be read" + (intact ? " (" + facts.made.why + ")" : "") +
                     ": the probes lie between the first and the last keys of files");
   }
   if (described.optimize_filters_for_hits) {
@@ -53,65 +188,94 @@ void AddNotes(const MissingKeys& made, bool own_probes, FamilyExplanation* famil
         "the OPTIONS file names no filter policy: a program that takes its options "
         "from there asks none of these filters");
   }
-  if (family->reads_are_upper_bound) {
+  if (facts.reads_are_upper_bound) {
     notes.push_back(
         "some filters are of a policy that neither rocksieve nor RocksDB has; they "
         "count as absent");
   }
-  if (!family->reads.error.empty() && described.comparator_known && family->problems.empty()) {
+  if (!facts.reads.error.empty() && described.comparator_known && intact) {
     notes.push_back("some lookups failed, so the reads are those of the others: " +
-                    family->reads.error);
+                    facts.reads.error);
   }
-  if (family->reads.keys_found > 0) {
-    notes.push_back(Percent(family->reads.keys_found, family->reads.keys_tried) +
+  if (facts.reads.keys_found > 0) {
+    notes.push_back(Percent(facts.reads.keys_found, facts.reads.keys_tried) +
                     " of the probes, of a sample, are keys of the database; they count as reads "
                     "in vain. --probes wants missing keys only");
   }
+  return notes;
 }
 
-void SumUp(FamilyExplanation* family) {
-  const double blocks = family->reads.per_pass;
-  family->reads_known = family->tree.family.comparator_known;
-  family->expected_reads = blocks * family->probes.passes;
-  family->expected_reads_low_95 = blocks * family->probes.passes_low_95;
-  family->expected_reads_high_95 = blocks * family->probes.passes_high_95;
-  family->predicted_reads = blocks * family->totals.predicted_passes;
-  family->reads_without_filters = blocks * family->probes.files_met;
-  for (const TreeLevel& level : family->tree.levels) {
-    for (const TreeFile& file : level.files) {
-      if (!file.filter.can_be_asked) family->reads_are_upper_bound = true;
+Json FamilyJson(const Facts& facts) {
+  const ColumnFamily& described = facts.tree.family;
+  Totals all(facts.probes.keys);
+  Json levels = Json::array(), files = Json::array();
+  for (size_t i = 0; i < facts.tree.levels.size(); i++) {
+    const TreeLevel& level = facts.tree.levels[i];
+    Totals totals(facts.probes.keys);
+    for (size_t j = 0; j < level.files.size(); j++) {
+      const FileProbes& probes = facts.probes.levels[i][j];
+      totals.Add(level.files[j], probes);
+      all.Add(level.files[j], probes);
+      files.push_back(FileJson(level.files[j], probes));
     }
+    levels.push_back({{"level", level.level}});
+    totals.AddTo(&levels.back());
+    levels.back()["filters"] = FiltersOf(level);
   }
+  // Data blocks that a lookup of a missing key reads in vain; unknown if the order of keys is.
+  const auto reads = [&](double passes) {
+    return described.comparator_known ? Json(facts.reads.per_pass * passes) : Json(nullptr);
+  };
+  Json json = {{"name", described.name},
+               {"expected_useless_reads_per_missing_lookup", reads(facts.probes.passes)},
+               {"expected_useless_reads_95",
+                {reads(facts.probes.passes_low_95), reads(facts.probes.passes_high_95)}},
+               {"expected_useless_reads_is_upper_bound", facts.reads_are_upper_bound},
+               {"predicted_useless_reads_per_missing_lookup", reads(all.predicted_passes())},
+               {"useless_reads_per_missing_lookup_without_filters", reads(facts.probes.files_met)},
+               {"share_of_files_without_filter", all.ShareWithoutFilter()}};
+  all.AddTo(&json);
+  json.update({{"data_blocks_read_per_pass", facts.reads.per_pass},
+               {"probes",
+                {{"keys", facts.probes.keys},
+                 {"source", facts.own_probes ? "file" : "made"},
+                 {"sample_keys", facts.reads.keys_tried},
+                 {"sample_keys_found", facts.reads.keys_found}}},
+               {"filter_policy", TextOrNull(described.filter_policy)},
+               {"whole_key_filtering", described.whole_key_filtering},
+               {"prefix_extractor", TextOrNull(described.prefix_extractor_name)},
+               {"optimize_filters_for_hits", described.optimize_filters_for_hits},
+               {"comparator", described.comparator_name},
+               {"levels", levels},
+               {"table_files", files},
+               {"notes", NotesOn(facts)},
+               {"problems", facts.tree.Problems()}});
+  return json;
 }
 
 Status ExplainFamily(const Database& database, size_t number, const ExplainOptions& options,
-                     std::vector<std::string> keys, Progress* progress, FamilyExplanation* family) {
-  const bool own_probes = !options.probes.empty();
-  MissingKeys made;
-  if (!own_probes) {
+                     std::vector<std::string> keys, Progress* progress, Facts* facts) {
+  facts->own_probes = !options.probes.empty();
+  if (!facts->own_probes) {
     const Status status =
-        MakeMissingKeys(database, number, family->tree, options.probe_count, progress, &made);
+        MakeMissingKeys(database, number, facts->tree, options.probe_count, progress, &facts->made);
     if (!status.ok()) return status;
-    keys = std::move(made.keys);
+    keys = std::move(facts->made.keys);
   }
-  const Status status = ProbeTree(family->tree, &keys, progress, &family->probes);
+  const Status status = ProbeTree(facts->tree, &keys, progress, &facts->probes);
   if (!status.ok()) return status;
-  family->reads = MeasureBlockReads(database, number, family->tree, keys);
-  AddUpLevels(family);
-  SumUp(family);
-  family->problems = family->tree.Problems();
-  AddNotes(made, own_probes, family);
+  facts->reads = MeasureBlockReads(database, number, facts->tree, keys);
+  for (const TreeLevel& level : facts->tree.levels) {
+    for (const TreeFile& file : level.files) {
+      facts->reads_are_upper_bound |= !file.filter.can_be_asked;
+    }
+  }
   return status;
 }
 
 }  // namespace
 
-bool Explanation::HasProblems() const {
-  return std::any_of(families.begin(), families.end(),
-                     [](const auto& family) { return !family.problems.empty(); });
-}
-
-Status Explain(const ExplainOptions& options, Progress* progress, Explanation* result) {
+Status Explain(const ExplainOptions& options, Progress* progress, Json* explanation) {
   std::vector<std::string> keys;
   Status status;
   if (!options.probes.empty()) {
@@ -123,18 +287,23 @@ Status Explain(const ExplainOptions& options, Progress* progress, Explanation* r
   status =
       OpenAndReadTrees(options.directory, options.column_families, progress, &database, &trees);
   if (!status.ok()) return status;
-  result->directory = options.directory;
-  result->options_file = database->options().file_name();
-  result->own_probes = !options.probes.empty();
-  result->write_ahead_log_bytes = database->write_ahead_log_bytes();
+  bool ok = true;
+  Json families = Json::array();
   for (size_t i = 0; i < trees.size(); i++) {
-    FamilyExplanation family;
-    family.tree = std::move(trees[i]);
-    status = ExplainFamily(*database, i, options, keys, progress, &family);
+    Facts facts;
+    facts.tree = std::move(trees[i]);
+    status = ExplainFamily(*database, i, options, keys, progress, &facts);
     if (!status.ok()) return status;
-    result->families.push_back(std::move(family));
+    families.push_back(FamilyJson(facts));
+    ok = ok && families.back()["problems"].empty();
   }
-  progress->Clear();
+  *explanation = {{"rocksieve_version", ROCKSIEVE_VERSION},
+                  {"rocksdb_version", rocksdb::GetRocksVersionAsString()},
+                  {"database", options.directory},
+                  {"options_file", TextOrNull(database->options().file_name())},
+                  {"write_ahead_log_bytes", database->write_ahead_log_bytes()},
+                  {"ok", ok},
+                  {"column_families", families}};
   return Status::OK();
 }
 

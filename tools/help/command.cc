@@ -1,4 +1,4 @@
-#include "tools/command/commands.h"
+#include "tools/command/command.h"
 
 #include <filesystem>
 #include <fstream>
@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "tools/command/exit_code.h"
 #include "tools/help/completion.h"
 #include "tools/help/man_page.h"
 #include "tools/help/tree.h"

@@ -1,11 +1,11 @@
-#include "tools/help/help_text.h"
-
+// What --help prints, within 79 columns.
 #include <algorithm>
 #include <sstream>
 #include <utility>
 #include <vector>
 
 #include "support/text.h"
+#include "tools/command/command.h"
 #include "tools/help/tree.h"
 
 namespace rocksieve::tools {
@@ -63,8 +63,6 @@ std::string List(const Terms& terms) {
   return result;
 }
 
-}  // namespace
-
 std::string HelpText(const CLI::App& parser) {
   const ParserText text = TextOf(parser);
   std::string help = text.full_name + ": " + text.summary + "\n\n";
@@ -88,6 +86,17 @@ std::string HelpText(const CLI::App& parser) {
   help += List(terms);
   if (!rare.empty()) help += Paragraph("More, in the manual page: " + rare);
   return help + "\n" + Paragraph("Exit codes: " + text.exit_codes) + "\n" + Paragraph(text.example);
+}
+
+}  // namespace
+
+void DescribeParser(CLI::App* parser, const CommandText& text) {
+  parser->name(text.name);
+  parser->description(text.summary + "\n\n" + text.description);
+  parser->footer("Exit codes: " + text.exit_codes + "\n\n" + text.example);
+  parser->set_help_flag("--help", "print this");
+  parser->formatter_fn(
+      [](const CLI::App* app, const std::string&, CLI::AppFormatMode) { return HelpText(*app); });
 }
 
 }  // namespace rocksieve::tools

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/command/subcommand.h"
+#include "tools/command/command.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,11 +1,10 @@
-#include "tools/command/commands.h"
+#include "tools/command/command.h"
 
 #include <iostream>
 #include <memory>
 #include <string>
 
 #include "plugin/database/open_errors.h"
-#include "tools/command/exit_code.h"
 #include "tools/inspect/inspection.h"
 #include "tools/inspect/json_report.h"
 #include "tools/inspect/report.h"

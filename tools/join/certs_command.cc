@@ -1,10 +1,9 @@
-#include "tools/command/commands.h"
+#include "tools/command/command.h"
 
 #include <iostream>
 #include <memory>
 #include <string>
 
-#include "tools/command/exit_code.h"
 #include "tools/join/certificates.h"
 
 namespace rocksieve::tools {

@@ -1,4 +1,4 @@
-#include "tools/command/commands.h"
+#include "tools/command/command.h"
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,6 @@
 #include <rocksieve/join/join.h>
 
 #include "support/interrupt.h"
-#include "tools/command/exit_code.h"
 #include "tools/join/join_progress.h"
 #include "tools/join/join_report.h"
 #include "tools/join/plan_report.h"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "tools/command/subcommand.h"
+#include "tools/command/command.h"
 
 namespace rocksieve::tools {
 

@@ -1,4 +1,4 @@
-#include "tools/command/commands.h"
+#include "tools/command/command.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -18,7 +18,6 @@
 
 #include "support/interrupt.h"
 #include "support/text.h"
-#include "tools/command/exit_code.h"
 #include "tools/join/security_flags.h"
 
 namespace rocksieve::tools {

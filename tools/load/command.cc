@@ -1,4 +1,4 @@
-#include "tools/command/commands.h"
+#include "tools/command/command.h"
 
 #include <iostream>
 #include <memory>
@@ -10,7 +10,6 @@
 #include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
 #include "support/text.h"
-#include "tools/command/exit_code.h"
 #include "tools/load/load.h"
 
 namespace rocksieve::tools {

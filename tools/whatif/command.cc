@@ -1,4 +1,4 @@
-#include "tools/command/commands.h"
+#include "tools/command/command.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -13,7 +13,6 @@
 #include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
 #include "support/progress.h"
-#include "tools/command/exit_code.h"
 #include "tools/whatif/report.h"
 #include "tools/whatif/whatif.h"
 

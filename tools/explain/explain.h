@@ -1,0 +1,30 @@
+// What `rocksieve explain` finds out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <rocksdb/status.h>
+
+#include "support/progress.h"
+#include "support/table.h"
+
+namespace rocksieve::tools {
+
+struct ExplainOptions {
+  std::string directory;
+  std::vector<std::string> column_families;  // all if empty
+  std::string probes;                        // a file of missing keys; empty: made ones
+  bool probes_are_hex = false;
+  uint64_t probe_count = 200000;
+};
+
+// The document of docs/json.md. Every error is a sentence that names the thing and the remedy;
+// Aborted if interrupted.
+rocksdb::Status Explain(const ExplainOptions& options, Progress* progress, Json* explanation);
+
+// That document in words.
+std::string ExplainedInWords(const Json& explanation);
+
+}  // namespace rocksieve::tools
