@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <random>
@@ -76,7 +77,7 @@ inline MatchingOutcome Match(const MatchingCase& matching) {
   constexpr uint64_t kSalt = 99;
   const Keys* const keys[2] = {&matching.asking, &matching.answering};
   VectorKeyReader readers[2] = {VectorKeyReader(keys[0]), VectorKeyReader(keys[1])};
-  std::vector<Matching> sides;
+  std::deque<Matching> sides;  // which are not moved
   for (const int side : {0, 1}) {
     Candidates candidates;
     for (const std::string& key : *keys[side]) {

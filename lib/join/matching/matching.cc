@@ -1,195 +1,185 @@
 #include "lib/join/matching/matching.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "lib/format/byte_io.h"
-
 namespace rocksieve::join {
 
 Matching::Matching(Candidates candidates, const Options& options, KeyReader* reader)
-    : options_(options),
-      memory_(options.memory),
-      summer_(options.salt),
+    : summer_(options.salt),
       reader_(reader),
-      candidates_(std::move(candidates)),
-      their_count_(options.their_count),
-      common_(options.common),
-      common_error_(options.common_error),
-      their_count_is_exact_(options.their_count_is_exact),
+      range_(std::move(candidates), options),
+      step_(FilterStep(&range_)),
       state_(options.begins ? State::kMyTurn : State::kTheirTurn) {}
 
-void Matching::Append(Part part, std::string_view body, std::string* turn) {
-  AppendPart(part, body, turn);
-  parts_++;
+uint64_t Matching::KeptBytes() const {
+  return std::visit([](const auto& step) { return step.KeptBytes(); }, step_);
 }
 
 absl::Status Matching::TakeTurn(std::string* turn) {
-  absl::Status status = Hold(StepBytes());
+  absl::Status status = range_.HoldForWork(KeptBytes());
   if (!status.ok()) return status;
   state_ = State::kTheirTurn;
-  counts_.turns++;
-  status = TakePart(turn);
-  return status.ok() ? Hold(0) : status;
+  range_.counts.turns++;
+  status = SendPart(turn);
+  return status.ok() ? range_.Hold(KeptBytes()) : status;
 }
 
-absl::Status Matching::TakePart(std::string* turn) {
-  switch (expected_) {
-    case Expected::kMove:
-      return TakeMove(turn);
-    case Expected::kHits:
-      SendHits(turn);
-      break;
-    case Expected::kMarks:
-      return SendMarks(turn);
-    case Expected::kParity:
-      Append(Part::kParity, parity_, turn);
-      expected_ = Expected::kMarks;
-      break;
-    case Expected::kDoubtful:
-    case Expected::kSymbols:
-      return SendSymbols(static_cast<size_t>(SymbolsForRest(left_by_sketch_.differences())), turn);
-    case Expected::kDifference:
-      SendDifference(turn);
-      break;
-    case Expected::kMoreSymbols:
-      return SendSymbols(cells_.size() + symbols_wanted_, turn);
-    case Expected::kSum:
-      SendSum(turn);
-      break;
+absl::Status Matching::SendPart(std::string* turn) {
+  if (std::holds_alternative<FilterStep>(step_)) return SendMove(turn);
+  if (auto* const sketch = std::get_if<SketchStep>(&step_)) return SendSketchPart(sketch, turn);
+  if (auto* const list = std::get_if<ListStep>(&step_)) {
+    list->Send(turn);
+  } else if (auto* const symbols = std::get_if<SymbolsStep>(&step_)) {
+    const absl::Status status = symbols->Send(turn);
+    if (!status.ok() || !symbols->done()) return status;
   }
+  SendSumIfAnswering(turn);
   return absl::OkStatus();
 }
 
-absl::Status Matching::TakeMove(std::string* turn) {
-  const bool nothing = candidates_.empty() || (their_count_is_exact_ && their_count_ == 0);
-  if (nothing) {
-    candidates_.clear();
+absl::Status Matching::SendMove(std::string* turn) {
+  if (range_.candidates.empty() || (range_.their_count_is_exact && range_.their_count == 0)) {
+    range_.candidates.clear();
     // That nothing is matched needs no answer if the answering side says it; else a list of none.
-    if (!options_.asks) {
-      SendSum(turn);
+    if (range_.options.asks) {
+      step_.emplace<ListStep>(&range_).SendList(turn);
     } else {
-      SendList(turn);
+      SendSumIfAnswering(turn);
     }
     return absl::OkStatus();
   }
-  const int filters = static_cast<int>(counts_.filters_sent + counts_.filters_received);
-  const Move move = CheapestMove(standing(), TurnsLeft(), filters, options_.planner);
+  FilterStep& filter = std::get<FilterStep>(step_);
+  const Move move = filter.NextMove();
   if (move.filter_width > 0) {
-    const absl::Status status = SendFilter(move, turn);
-    if (!status.ok() || !move.ending) return status;
+    filter.Send(move, turn);
+    if (!move.ending) return absl::OkStatus();
   }
-  switch (*move.ending) {
+  ending_ = *move.ending;
+  switch (ending_) {
     case MoveKind::kKeys:
-      return SendKeys(turn);
-    case MoveKind::kSymbols: {
-      ending_ = MoveKind::kSymbols;
-      const Standing now = standing();
-      return SendSymbols(
-          static_cast<size_t>(SymbolsFor(now.differences() + 2.6 * now.common_error)), turn);
-    }
+      return step_.emplace<ListStep>(&range_).SendKeys(reader_, turn);
+    case MoveKind::kSymbols:
+      return step_.emplace<SymbolsStep>(&range_).SendFirst(turn);
     case MoveKind::kSketch:
-      ending_ = MoveKind::kSketch;
-      return SendSketch(move.cells_log2, turn);
+      return step_.emplace<SketchStep>(&range_).SendFirst(move.cells_log2, turn);
     default:
-      SendList(turn);
+      step_.emplace<ListStep>(&range_).SendList(turn);
+      return absl::OkStatus();
   }
-  return absl::OkStatus();
+}
+
+absl::Status Matching::SendSketchPart(SketchStep* sketch, std::string* turn) {
+  sketch->Send(turn);
+  if (!sketch->done()) return absl::OkStatus();
+  const SketchOutcome outcome = sketch->outcome();
+  SymbolsStep& symbols = step_.emplace<SymbolsStep>(&range_, outcome);
+  return outcome.sends_symbols ? symbols.SendFirst(turn) : absl::OkStatus();
+}
+
+//   sum of the matched keys
+void Matching::SendSumIfAnswering(std::string* turn) {
+  step_.emplace<SumStep>();
+  if (range_.options.asks) return;
+  std::string body;
+  ByteWriter out(&body);
+  SumOfCandidates().Write(&out);
+  range_.Append(Part::kSum, body, turn);
+  state_ = State::kSettled;
 }
 
 absl::Status Matching::Receive(std::string_view turn) {
   state_ = State::kMyTurn;
-  counts_.turns++;
+  range_.counts.turns++;
   turn_goes_on_ = true;
   absl::Status status;
   const bool read = VisitParts(turn, [this, &status](Part part, std::string_view body) {
     if (!status.ok()) return;
     status = ReceivePart(part, body);
-    parts_++;
+    range_.parts++;
   });
   if (!status.ok()) return status;
   if (!read || turn_goes_on_) return Nonsense("half a turn");
-  return Hold(0);
+  return range_.Hold(KeptBytes());
 }
 
-// Each Receive..() says whether the turn must go on.
 absl::Status Matching::ReceivePart(Part part, std::string_view body) {
-  const absl::Status out_of_turn =
-      Nonsense(absl::StrCat("a part of the kind ", static_cast<int>(part), " out of turn"));
-  if (state_ != State::kMyTurn) return out_of_turn;  // something after the sum
-  const bool went_on = std::exchange(turn_goes_on_, false);
-  if (part == Part::kSum && !options_.asks) return out_of_turn;
-  const absl::Status room = Hold(StepBytes());
-  if (!room.ok()) return room;
-  switch (expected_) {
-    case Expected::kMove:
-      if (part == Part::kFilter) return ReceiveFilter(body);
-      if (part == Part::kList) return ReceiveList(body);
-      if (part == Part::kKeys) return ReceiveKeys(body);
-      if (part == Part::kSymbols) return ReceiveSymbols(body);
-      if (part == Part::kSketch) return ReceiveSketch(body);
-      if (part == Part::kSum) return ReceiveSum(body);
-      break;
-    case Expected::kHits:
-      if (part == Part::kHits && sent_list_) return ReceiveHits(body);
-      break;
-    case Expected::kMarks:
-      if (part == Part::kMoreParity && sent_sketch_) return ReceiveParityRequest(body);
-      if (part == Part::kMarks && sent_sketch_) return ReceiveMarks(body);
-      break;
-    case Expected::kParity:
-      if (part == Part::kParity && sketch_decoder_ != nullptr) return ReceiveParity(body);
-      break;
-    case Expected::kDoubtful:
-      if (part == Part::kDoubtful && went_on) return ReceiveDoubtful(body);
-      break;
-    case Expected::kSymbols:
-      if (part == Part::kSymbols && !SymbolsAreMine()) return ReceiveSymbols(body);
-      // A second layer, right after the marks of the first one.
-      if (part == Part::kSketch && layer_ == 1 && sent_sketch_) return ReceiveSketch(body);
-      break;
-    case Expected::kMoreSymbols:
-      if (part == Part::kSymbols && decoder_ != nullptr) return ReceiveSymbols(body);
-      break;
-    case Expected::kDifference:
-      if (part == Part::kMoreSymbols && encoder_ != nullptr) return ReceiveMore(body);
-      if (part == Part::kDifference && encoder_ != nullptr) return ReceiveDifference(body);
-      break;
-    case Expected::kSum:
-      if (part == Part::kSum) return ReceiveSum(body);
-      break;
+  const bool after_the_sum = state_ != State::kMyTurn;
+  if (after_the_sum || (part == Part::kSum && !range_.options.asks)) return OutOfTurn(part);
+  absl::Status status = range_.HoldForWork(KeptBytes());
+  if (!status.ok()) return status;
+  turn_goes_on_ = false;
+  if (std::holds_alternative<FilterStep>(step_)) return ReceiveMove(part, body);
+  if (auto* const sketch = std::get_if<SketchStep>(&step_)) {
+    return ReceiveSketchPart(sketch, part, body);
   }
-  return out_of_turn;
+  if (auto* const list = std::get_if<ListStep>(&step_)) {
+    status = list->Receive(part, body);
+    if (status.ok()) ExpectSum();
+    return status;
+  }
+  if (auto* const symbols = std::get_if<SymbolsStep>(&step_)) {
+    status = symbols->Receive(part, body);
+    turn_goes_on_ = !symbols->has_symbols();  // after doubtful keys
+    if (status.ok() && symbols->done()) ExpectSum();
+    return status;
+  }
+  return part == Part::kSum ? ReceiveSum(body) : OutOfTurn(part);
 }
 
-//   sum of the matched keys
-void Matching::SendSum(std::string* turn) {
-  std::string body;
-  ByteWriter out(&body);
-  SumOfCandidates().Write(&out);
-  Append(Part::kSum, body, turn);
-  state_ = State::kSettled;
+absl::Status Matching::ReceiveMove(Part part, std::string_view body) {
+  switch (part) {
+    case Part::kFilter:
+      return std::get<FilterStep>(step_).Receive(body);
+    case Part::kList:
+      ending_ = MoveKind::kList;
+      return step_.emplace<ListStep>(&range_).ReceiveList(body);
+    case Part::kKeys:
+      ending_ = MoveKind::kKeys;
+      return step_.emplace<ListStep>(&range_).ReceiveKeys(body);
+    case Part::kSymbols:
+      ending_ = MoveKind::kSymbols;
+      return step_.emplace<SymbolsStep>(&range_).Receive(part, body);
+    case Part::kSketch:
+      ending_ = MoveKind::kSketch;
+      return step_.emplace<SketchStep>(&range_).Receive(part, body);
+    case Part::kSum:
+      return ReceiveSum(body);
+    default:
+      return OutOfTurn(part);
+  }
 }
 
-void Matching::SendSumIfAnswering(std::string* turn) {
-  if (options_.asks) {
-    expected_ = Expected::kSum;
-  } else {
-    SendSum(turn);
+absl::Status Matching::ReceiveSketchPart(SketchStep* sketch, Part part, std::string_view body) {
+  const absl::Status status = sketch->Receive(part, body);
+  if (status.ok() && sketch->done()) {
+    const SketchOutcome outcome = sketch->outcome();
+    step_.emplace<SymbolsStep>(&range_, outcome);
+    turn_goes_on_ = true;  // with what was set aside, and symbols
   }
+  return status;
+}
+
+// In the same turn, if the answering side has the last word now.
+void Matching::ExpectSum() {
+  step_.emplace<SumStep>();
+  turn_goes_on_ = range_.options.asks;
 }
 
 absl::Status Matching::ReceiveSum(std::string_view body) {
   ByteReader in(body);
   SetSum theirs;
   if (!theirs.Read(&in) || !in.Finished()) return Nonsense("a damaged sum");
-  if (expected_ == Expected::kMove) {
+  if (std::holds_alternative<FilterStep>(step_)) {
     // Said early only by a side that has no candidates left.
     if (theirs.count != 0) return Nonsense("a sum before all is known");
-    candidates_.clear();
+    range_.candidates.clear();
   }
   state_ = SumOfCandidates() == theirs ? State::kSettled : State::kContradicted;
   return absl::OkStatus();
+}
+
+SetSum Matching::SumOfCandidates() const {
+  SetSum sum;
+  for (const Candidate& candidate : range_.candidates) summer_.Add(candidate.hash, &sum);
+  return sum;
 }
 
 }  // namespace rocksieve::join

@@ -52,4 +52,8 @@ inline absl::Status Nonsense(const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat("the other side sent ", what));
 }
 
+inline absl::Status OutOfTurn(Part part) {
+  return Nonsense(absl::StrCat("a part of the kind ", static_cast<int>(part), " out of turn"));
+}
+
 }  // namespace rocksieve::join

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/join/matching/matching.h"
+#include "lib/join/matching/list_step.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {

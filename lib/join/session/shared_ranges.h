@@ -21,7 +21,7 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/matching/filter_maker.h"
+#include "lib/join/matching/filter_step.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/range_keys.h"
 

@@ -1,15 +1,20 @@
-// Makes the filters that a side sends.
+// The first step of a range, and the only one that may be repeated: a side sends a filter of its
+// candidates, and the other one drops those of its own that do not pass.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
+#include <absl/status/status.h>
 #include <rocksieve/filter.h>
 
-#include "lib/join/matching/candidate.h"
+#include "lib/join/matching/matching_range.h"
 
 namespace rocksieve::join {
 
+// Makes the filters that a side sends.
 class FilterMaker {
  public:
   virtual ~FilterMaker() = default;
@@ -24,5 +29,20 @@ class FilterMaker {
 // Always makes a new one.
 std::shared_ptr<const FilterBlock> MakeFilter(const FilterSpec& spec, const Candidates& candidates,
                                               uint64_t message_salt);
+
+class FilterStep {
+ public:
+  // `range` must outlive it.
+  explicit FilterStep(MatchingRange* range) : range_(range) {}
+  uint64_t KeptBytes() const { return 0; }
+
+  // What this side should send now: a filter, an ending, or both.
+  Move NextMove() const;
+  void Send(const Move& move, std::string* turn);
+  absl::Status Receive(std::string_view body);
+
+ private:
+  MatchingRange* const range_;
+};
 
 }  // namespace rocksieve::join

@@ -1,0 +1,49 @@
+// An ending: a side sends a list of its candidates, as short hashes or as the keys themselves, and
+// the other one answers with flags, one per entry: it is matched.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/status.h>
+
+#include "lib/join/matching/matching_range.h"
+
+namespace rocksieve::join {
+
+// Reads keys of a range again.
+class KeyReader {
+ public:
+  virtual ~KeyReader() = default;
+  // Appends the keys with these ordinals, which rise, front-coded and compressed. ResourceExhausted
+  // if that takes clearly more than `most_bytes`.
+  virtual absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, uint64_t most_bytes,
+                                  std::string* out) = 0;
+};
+
+// Either SendList() or SendKeys(), then Receive(); or ReceiveList() or ReceiveKeys(), then Send().
+// After both, the candidates are the matched keys.
+class ListStep {
+ public:
+  // `range` must outlive it.
+  explicit ListStep(MatchingRange* range) : range_(range) {}
+  uint64_t KeptBytes() const { return VectorBytes(order_) + VectorBytes(hits_); }
+
+  void SendList(std::string* turn);
+  absl::Status SendKeys(KeyReader* reader, std::string* turn);
+  absl::Status ReceiveList(std::string_view body);
+  absl::Status ReceiveKeys(std::string_view body);
+
+  void Send(std::string* turn);
+  absl::Status Receive(Part part, std::string_view body);
+
+ private:
+  MatchingRange* const range_;
+  bool sent_list_ = false;
+  std::vector<uint32_t> order_;  // candidates in the order of the list that was sent
+  std::vector<uint8_t> hits_;    // entries of a list that was received
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,66 @@
+#include "lib/join/matching/matching_range.h"
+
+#include <utility>
+
+namespace rocksieve::join {
+namespace {
+
+// Of one step, for each candidate: a table of the keys that are shipped takes most.
+constexpr uint64_t kWorkBytesPerCandidate = 64;
+
+}  // namespace
+
+MatchingRange::MatchingRange(Candidates own_candidates, const MatchingOptions& the_options)
+    : options(the_options),
+      candidates(std::move(own_candidates)),
+      their_count(options.their_count),
+      common(options.common),
+      common_error(options.common_error),
+      their_count_is_exact(options.their_count_is_exact),
+      memory(options.memory) {}
+
+absl::Status MatchingRange::Hold(uint64_t step_bytes) {
+  return memory.Resize(VectorBytes(candidates) + VectorBytes(doubtful) + step_bytes,
+                       "reconciling a range");
+}
+
+absl::Status MatchingRange::HoldForWork(uint64_t step_bytes) {
+  return Hold(step_bytes + kWorkBytesPerCandidate * (candidates.size() + doubtful.size()));
+}
+
+Standing MatchingRange::standing() const {
+  const auto mine = static_cast<double>(candidates.size());
+  const double theirs = std::max(1.0, their_count);
+  return {mine, theirs, std::clamp(common, 0.0, std::min(mine, theirs)), common_error};
+}
+
+std::vector<uint64_t> MatchingRange::PartHashes(uint64_t salt) const {
+  std::vector<uint64_t> hashes;
+  hashes.reserve(candidates.size());
+  for (const Candidate& candidate : candidates) {
+    hashes.push_back(HashForStep(candidate.hash, salt));
+  }
+  return hashes;
+}
+
+void MatchingRange::Append(Part part, std::string_view body, std::string* turn) {
+  AppendPart(part, body, turn);
+  parts++;
+}
+
+void MatchingRange::Keep(const std::vector<uint8_t>& keep) {
+  size_t kept = 0;
+  for (size_t i = 0; i < candidates.size(); i++) {
+    if (keep[i] != 0) candidates[kept++] = candidates[i];
+  }
+  candidates.resize(kept);
+}
+
+void MatchingRange::Return(const Candidates& more) {
+  if (more.empty()) return;
+  candidates.insert(candidates.end(), more.begin(), more.end());
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.ordinal < b.ordinal; });
+}
+
+}  // namespace rocksieve::join

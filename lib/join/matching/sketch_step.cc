@@ -1,0 +1,308 @@
+#include "lib/join/matching/sketch_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <span>
+
+#include "lib/format/bit_coder.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr uint64_t kMostParitySymbols = uint64_t{1} << 24;
+constexpr uint64_t kReadMoreBytesPerByte = 12;  // partitioned_pinsketch.h
+
+// As the request says; 0 if it is damaged.
+uint64_t RequestedSymbols(std::string_view request) {
+  ByteReader in(request);
+  const uint64_t entries = in.Varint(pinsketch::kMostLevels);
+  uint64_t symbols = 0;
+  for (uint64_t i = 0; i < entries && in.ok(); i++) {
+    in.Varint();
+    symbols += in.Varint(kMostParitySymbols);
+  }
+  return in.ok() ? symbols : 0;
+}
+
+// Of an odd cell of the receiver of the marks, and of what they say of it.
+uint64_t DigestOf(uint32_t group, uint32_t id, bool empty) {
+  return Mix64(Mix64(uint64_t{group} << 32 | id) + (empty ? 1 : 0));
+}
+
+}  // namespace
+
+uint64_t SketchStep::KeptBytes() const {
+  uint64_t bytes = VectorBytes(hashes_) + parity_.capacity();
+  if (encoder_ != nullptr) {
+    bytes += pinsketch::PartitionedEncoder::MemoryFor(plan_, hashes_.size());
+  }
+  if (decoder_ != nullptr) {
+    bytes += pinsketch::PartitionedDecoder::MemoryFor(plan_, hashes_.size()) +
+             kReadMoreBytesPerByte * more_parity_bytes_;
+  }
+  return bytes;
+}
+
+absl::Status SketchStep::SendFirst(int cells_log2, std::string* turn) {
+  const Standing now = range_->standing();
+  if (WriteSketch(std::max(now.mine, now.theirs),
+                  SketchedDifferences(now.differences(), 2 * now.common_error), cells_log2, turn)) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      "a sketch would take more memory, or a longer message, than is allowed: allow more, or use "
+      "smaller ranges");
+}
+
+void SketchStep::Send(std::string* turn) {
+  switch (expected_) {
+    case Expected::kParity:
+      range_->Append(Part::kParity, parity_, turn);
+      expected_ = Expected::kMarks;
+      break;
+    case Expected::kMarks:
+      SendMarks(turn);
+      break;
+    default:
+      expected_ = Expected::kNothing;  // the other side sent no second layer
+  }
+}
+
+absl::Status SketchStep::Receive(Part part, std::string_view body) {
+  const bool is_sender = encoder_ != nullptr;
+  switch (expected_) {
+    case Expected::kSketch:
+    case Expected::kSecondLayer:
+      if (part == Part::kSketch) return ReceiveSketch(body);
+      break;
+    case Expected::kMarks:
+      if (part == Part::kMoreParity && is_sender) return ReceiveParityRequest(body);
+      if (part == Part::kMarks && is_sender) return ReceiveMarks(body);
+      break;
+    case Expected::kParity:
+      if (part == Part::kParity && !is_sender) return ReceiveParity(body);
+      break;
+    case Expected::kNothing:
+      break;
+  }
+  return OutOfTurn(part);
+}
+
+// The receiver of the first layer sends it with its marks, of the candidates that it did not set
+// aside. Where there is no room for it, symbols settle all that the first layer left.
+bool SketchStep::SendSecondLayer(std::string* turn) {
+  const int cells_log2 = BestSecondLayer(left_, range_->options.planner.prices);
+  if (cells_log2 == 0) return false;
+  // Many of these come in pairs, which makes their number vary more.
+  const double differences =
+      SketchedDifferences(left_.differences(), std::sqrt(left_.differences()));
+  return WriteSketch(std::max(left_.mine, left_.theirs), differences, cells_log2, turn);
+}
+
+//   varint candidates of the sender | plan and sketch, as in partitioned_pinsketch.h, of their part
+//   hashes
+bool SketchStep::WriteSketch(double keys, double differences, int cells_log2, std::string* turn) {
+  const size_t candidates = range_->candidates.size();
+  const pinsketch::Plan plan = pinsketch::MakePlan(keys, differences, cells_log2);
+  const uint64_t bytes = pinsketch::PartitionedEncoder::MemoryFor(plan, candidates);
+  if (plan.SketchBytes() > range_->options.most_message_bytes / 2 ||
+      !range_->HoldForWork(KeptBytes() + bytes + plan.SketchBytes()).ok()) {
+    return false;
+  }
+  plan_ = plan;
+  hashes_ = range_->PartHashes(range_->PartSalt());
+  encoder_ = std::make_unique<pinsketch::PartitionedEncoder>(plan_, hashes_);
+  std::string body;
+  ByteWriter out(&body);
+  out.Varint(candidates);
+  plan_.Write(&out);
+  encoder_->WriteSketch(&out);
+  range_->Append(Part::kSketch, body, turn);
+  expected_ = Expected::kMarks;
+  return true;
+}
+
+absl::Status SketchStep::ReceiveSketch(std::string_view body) {
+  ByteReader in(body);
+  const auto their_candidates = static_cast<double>(range_->ReadTheirCandidates(&in));
+  // Before any memory is taken for it, the sketch must be there.
+  if (!plan_.Read(&in) || plan_.SketchBytes() > in.remaining()) {
+    return Nonsense("a damaged sketch");
+  }
+  const absl::Status room = range_->HoldForWork(
+      KeptBytes() + pinsketch::PartitionedDecoder::MemoryFor(plan_, range_->candidates.size()));
+  if (!room.ok()) return room;
+  if (expected_ == Expected::kSecondLayer) {
+    outcome_.second_layer = true;
+    outcome_.their_doubtful_count = std::max(0.0, range_->their_count - their_candidates);
+  }
+  range_->their_count = their_candidates;
+  range_->their_count_is_exact = true;
+  hashes_ = range_->PartHashes(range_->PartSalt());
+  decoder_ = std::make_unique<pinsketch::PartitionedDecoder>(plan_, hashes_);
+  if (!decoder_->ReadSketch(&in) || !in.Finished()) return Nonsense("a damaged sketch");
+  expected_ = Expected::kMarks;
+  return absl::OkStatus();
+}
+
+absl::Status SketchStep::ReceiveParityRequest(std::string_view body) {
+  if (parity_requests_++ == pinsketch::PartitionedDecoder::kMostRequests) {
+    return Nonsense("more requests for parity than are answered");
+  }
+  // A message's worth, and of what there is room for: a symbol and its group's sum.
+  const uint64_t most_symbols =
+      std::min(kMostParitySymbols, range_->options.most_message_bytes / sizeof(uint32_t));
+  const absl::Status room =
+      range_->HoldForWork(KeptBytes() + sizeof(uint32_t) * 3 * RequestedSymbols(body));
+  if (!room.ok()) return room;
+  ByteReader in(body);
+  parity_.clear();
+  ByteWriter out(&parity_);
+  if (!encoder_->AnswerRequest(&in, most_symbols, &out) || !in.Finished()) {
+    return Nonsense("a damaged request for parity");
+  }
+  expected_ = Expected::kParity;
+  return absl::OkStatus();
+}
+
+absl::Status SketchStep::ReceiveParity(std::string_view body) {
+  more_parity_bytes_ += body.size();
+  const absl::Status room = range_->HoldForWork(KeptBytes());
+  if (!room.ok()) return room;
+  ByteReader in(body);
+  if (!decoder_->ReadMore(&in) || !in.Finished()) return Nonsense("damaged parity");
+  expected_ = Expected::kMarks;
+  return absl::OkStatus();
+}
+
+// Either a request for more parity, as in partitioned_pinsketch.h, or marks:
+//   varint candidates of the sender of the marks | varint differing cells | flags, one per 64
+//   groups: known | u64 digest of the receiver's odd cells, as the sender believes them to be, and
+//   of the flags that follow | flags, one for each of these cells: the sender has no key there
+// And right after them a second layer, or, after that, what the symbols are about.
+void SketchStep::SendMarks(std::string* turn) {
+  std::string body;
+  ByteWriter out(&body);
+  if (decoder_->WantsMore()) {
+    decoder_->WriteRequest(&out);
+    range_->Append(Part::kMoreParity, body, turn);
+    expected_ = Expected::kParity;
+    return;
+  }
+  const Candidates& candidates = range_->candidates;
+  const pinsketch::CellTable mine(hashes_, plan_.groups, plan_.field_bits);
+  std::vector<uint8_t> empty_here, keep(candidates.size(), 1);
+  std::vector<uint32_t> odd_here, odd_there;
+  uint64_t digest = 0, differing_cells = 0, unknown_groups = 0;
+  for (uint32_t group = 0; group < plan_.groups; group++) {
+    if (!decoder_->IsKnown(group)) {
+      unknown_groups++;
+      continue;
+    }
+    const std::vector<uint32_t>& differing = decoder_->DifferingCells(group);
+    differing_cells += differing.size();
+    mine.OddCells(group, &odd_here);
+    odd_there.clear();
+    std::set_symmetric_difference(odd_here.begin(), odd_here.end(), differing.begin(),
+                                  differing.end(), std::back_inserter(odd_there));
+    const std::span<const pinsketch::CellEntry> entries = mine.Group(group);
+    auto in_cell = [entries](uint32_t id) {
+      return std::equal_range(entries.begin(), entries.end(), pinsketch::CellEntry{id, 0},
+                              [](const auto& a, const auto& b) { return a.id < b.id; });
+    };
+    for (uint32_t id : odd_there) {
+      const auto [begin, end] = in_cell(id);
+      empty_here.push_back(begin == end);
+      digest += DigestOf(group, id, begin == end);
+    }
+    for (uint32_t id : differing) {
+      const auto [begin, end] = in_cell(id);
+      if (end - begin == 1) keep[begin->index] = 0;
+    }
+  }
+  out.Varint(candidates.size());
+  out.Varint(differing_cells);
+  EncodeFlags(decoder_->known_blocks(), &out);
+  out.U64(digest);
+  EncodeFlags(empty_here, &out);
+  range_->Append(Part::kMarks, body, turn);
+  CountLeft(static_cast<double>(differing_cells),
+            static_cast<double>(unknown_groups) / plan_.groups, range_->their_count,
+            static_cast<double>(candidates.size()));
+  for (size_t i = 0; i < candidates.size(); i++) {
+    if (keep[i] == 0) range_->doubtful.push_back(candidates[i]);
+  }
+  range_->Keep(keep);
+  decoder_.reset();
+  expected_ = Expected::kNothing;
+  outcome_.sends_symbols = outcome_.second_layer;
+  if (!outcome_.second_layer) outcome_.second_layer = SendSecondLayer(turn);
+}
+
+absl::Status SketchStep::ReceiveMarks(std::string_view body) {
+  ByteReader in(body);
+  range_->their_count = static_cast<double>(range_->ReadTheirCandidates(&in));
+  const uint64_t differing_cells = in.Varint(UINT32_MAX);
+  std::vector<uint8_t> known, empty_there;
+  if (!DecodeFlags(&in, plan_.Checks(), &known)) return Nonsense("damaged marks");
+  const uint64_t their_digest = in.U64();
+  const pinsketch::CellTable mine(hashes_, plan_.groups, plan_.field_bits);
+  std::vector<pinsketch::Cell> odd_cells;
+  std::vector<uint32_t> ids;
+  uint64_t unknown_groups = 0;
+  for (uint32_t group = 0; group < plan_.groups; group++) {
+    if (known[group / pinsketch::kGroupsPerCheck] == 0) {
+      unknown_groups++;
+      continue;
+    }
+    mine.OddCells(group, &ids);
+    for (uint32_t id : ids) odd_cells.push_back({group, id});
+  }
+  CountLeft(static_cast<double>(differing_cells),
+            static_cast<double>(unknown_groups) / plan_.groups,
+            static_cast<double>(range_->candidates.size()), range_->their_count);
+  // What the other side made of the sketch may be wrong, hardly ever. Then nothing follows from it,
+  // and symbols settle everything.
+  uint64_t digest = 0;
+  bool agrees = DecodeFlags(&in, odd_cells.size(), &empty_there) && in.Finished();
+  for (size_t i = 0; agrees && i < odd_cells.size(); i++) {
+    digest += DigestOf(odd_cells[i].group, odd_cells[i].id, empty_there[i] != 0);
+  }
+  agrees = agrees && digest == their_digest;
+  if (agrees) {
+    std::vector<uint8_t> keep(range_->candidates.size(), 1);
+    for (size_t i = 0; i < odd_cells.size(); i++) {
+      if (empty_there[i] == 0) continue;
+      for (const pinsketch::CellEntry& entry : mine.Group(odd_cells[i].group)) {
+        if (entry.id == odd_cells[i].id) keep[entry.index] = 0;
+      }
+    }
+    range_->Keep(keep);
+  } else {
+    outcome_.differences = range_->standing().differences();
+  }
+  encoder_.reset();
+  outcome_.sends_symbols = !outcome_.second_layer;
+  // Of a second layer, the sender of the marks says more in the same turn.
+  expected_ = outcome_.second_layer ? Expected::kNothing : Expected::kSecondLayer;
+  return absl::OkStatus();
+}
+
+void SketchStep::CountLeft(double differing_cells, double unknown_share, double senders,
+                           double receivers) {
+  const double known_share = std::max(0.01, 1 - unknown_share);
+  const double all = std::min(differing_cells / known_share, senders + receivers);
+  const double senders_only = std::clamp((all + senders - receivers) / 2, 0.0, senders);
+  const double common = std::min(senders - senders_only, receivers);
+  const Standing before = {senders, receivers, common, 0};
+  const double cells = std::ldexp(plan_.groups, plan_.field_bits);
+  const double left = LeftBySketch(before, cells);
+  const double all_only = 2 * before.mine_only() + before.theirs_only();
+  const double of_receiver = all_only == 0 ? 0.5 : before.theirs_only() / all_only;
+  left_ = {common + of_receiver * left + unknown_share * before.theirs_only(),
+           common + (1 - of_receiver) * left + unknown_share * before.mine_only(), common, 0};
+  outcome_.differences = left_.differences();
+}
+
+}  // namespace rocksieve::join

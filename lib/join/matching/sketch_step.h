@@ -1,0 +1,75 @@
+// A step before the ending: a side sends a sketch of its candidates, which names the cells in which
+// the two sides differ, and the other one answers with marks, which let the sender drop candidates
+// too. Symbols settle what that leaves.
+//
+// The receiver sets candidates aside that stand alone in a differing cell. Where these are many, it
+// sends a second layer right after its marks, of the rest of its candidates; then the sides change
+// their parts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/status.h>
+
+#include "lib/join/matching/matching_range.h"
+#include "lib/sketch/pinsketch/partitioned_pinsketch.h"
+
+namespace rocksieve::join {
+
+// What symbols need to know of the sketch that came before them.
+struct SketchOutcome {
+  bool sends_symbols = false;  // this side does, or the other one
+  bool second_layer = false;
+  double differences = 0;           // that are left, about
+  double their_doubtful_count = 0;  // candidates that the other side set aside
+};
+
+// Calls: SendFirst() or a Receive() of a sketch; then Send() and Receive() by turns until done().
+class SketchStep {
+ public:
+  // `range` must outlive it.
+  explicit SketchStep(MatchingRange* range) : range_(range) {}
+  uint64_t KeptBytes() const;
+
+  // ResourceExhausted if there is no room for the sketch.
+  absl::Status SendFirst(int cells_log2, std::string* turn);
+  void Send(std::string* turn);
+  absl::Status Receive(Part part, std::string_view body);
+
+  bool done() const { return expected_ == Expected::kNothing; }
+  const SketchOutcome& outcome() const { return outcome_; }
+
+ private:
+  // What the next part is about, whichever side sends it.
+  enum class Expected { kSketch, kMarks, kParity, kSecondLayer, kNothing };
+
+  // False, and nothing is sent, if there is no room for it.
+  bool WriteSketch(double keys, double differences, int cells_log2, std::string* turn);
+  bool SendSecondLayer(std::string* turn);
+  void SendMarks(std::string* turn);
+  absl::Status ReceiveSketch(std::string_view body);
+  absl::Status ReceiveParityRequest(std::string_view body);
+  absl::Status ReceiveParity(std::string_view body);
+  absl::Status ReceiveMarks(std::string_view body);
+  // What the sketch left, by the keys that both sides had.
+  void CountLeft(double differing_cells, double unknown_share, double senders, double receivers);
+
+  MatchingRange* const range_;
+  Expected expected_ = Expected::kSketch;
+  // Of the layer that is under way; the sender has the encoder, the receiver the decoder.
+  pinsketch::Plan plan_;
+  std::vector<uint64_t> hashes_;
+  std::unique_ptr<pinsketch::PartitionedEncoder> encoder_;
+  std::unique_ptr<pinsketch::PartitionedDecoder> decoder_;
+  int parity_requests_ = 0;         // that were answered, about this layer
+  uint64_t more_parity_bytes_ = 0;  // that were received
+  std::string parity_;              // asked for, to be sent
+  Standing left_;                   // as the receiver of the sketch sees it
+  SketchOutcome outcome_;
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,287 @@
+#include "lib/join/matching/symbols_step.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/format/bit_coder.h"
+#include "lib/format/golomb.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr int kLeastBitsOfAnId = 32, kMostBitsOfAnId = 64;
+// In a message, while it is put together, of 64 + 16 + 4 bits at most.
+constexpr uint64_t kMostBytesOfASymbol = 2 * 11;
+
+// Of a message of WriteCells; 0 if it does not have them.
+uint64_t SymbolsIn(std::string_view cells) {
+  ByteReader in(cells);
+  in.Varint();
+  return in.Varint(cells.size());
+}
+
+}  // namespace
+
+SymbolsStep::SymbolsStep(MatchingRange* range, std::optional<SketchOutcome> sketch)
+    : range_(range),
+      sketch_(sketch),
+      expected_(sketch && sketch->second_layer ? Expected::kDoubtful : Expected::kSymbols) {}
+
+uint64_t SymbolsStep::KeptBytes() const {
+  return VectorBytes(listed_) + VectorBytes(their_doubtful_.values) + VectorBytes(cells_) +
+         rateless_bytes_;
+}
+
+absl::Status SymbolsStep::SendFirst(std::string* turn) {
+  if (!sketch_) {
+    const Standing now = range_->standing();
+    return SendSymbols(static_cast<size_t>(SymbolsFor(now.differences() + 2.6 * now.common_error)),
+                       turn);
+  }
+  if (sketch_->second_layer) SendDoubtful(turn);
+  return SendSymbols(static_cast<size_t>(SymbolsForRest(sketch_->differences)), turn);
+}
+
+absl::Status SymbolsStep::Send(std::string* turn) {
+  if (encoder_ != nullptr) return SendSymbols(cells_.size() + symbols_wanted_, turn);
+  SendDifference(turn);
+  return absl::OkStatus();
+}
+
+absl::Status SymbolsStep::Receive(Part part, std::string_view body) {
+  const bool is_sender = encoder_ != nullptr;
+  switch (expected_) {
+    case Expected::kDoubtful:
+      if (part == Part::kDoubtful) return ReceiveDoubtful(body);
+      break;
+    case Expected::kSymbols:
+      if (part == Part::kSymbols) return ReceiveSymbols(body);
+      break;
+    case Expected::kMoreSymbols:
+      if (part == Part::kSymbols && !is_sender) return ReceiveSymbols(body);
+      break;
+    case Expected::kDifference:
+      if (part == Part::kMoreSymbols && is_sender) return ReceiveMore(body);
+      if (part == Part::kDifference && is_sender) return ReceiveDifference(body);
+      break;
+    case Expected::kNothing:
+      break;
+  }
+  return OutOfTurn(part);
+}
+
+//   what was set aside because of the second layer, as in hash_list.h
+void SymbolsStep::SendDoubtful(std::string* turn) {
+  std::string body;
+  ByteWriter out(&body);
+  const double may_be_asked_for = sketch_->their_doubtful_count + sketch_->differences + 1;
+  WriteHashList(range_->doubtful, ListBitsFor(10 * may_be_asked_for) + range_->MoreHashBits(),
+                range_->PartSalt(), &out, &listed_);
+  range_->Append(Part::kDoubtful, body, turn);
+}
+
+absl::Status SymbolsStep::ReceiveDoubtful(std::string_view body) {
+  const absl::Status room = range_->HoldForWork(KeptBytes() + HashListMemoryBytes(body));
+  if (!room.ok()) return room;
+  ByteReader in(body);
+  if (!ReadHashList(&in, range_->options.most_list_entries, range_->PartSalt(), &their_doubtful_) ||
+      !in.Finished()) {
+    return Nonsense("a damaged list of doubtful keys");
+  }
+  expected_ = Expected::kSymbols;
+  return absl::OkStatus();
+}
+
+uint64_t SymbolsStep::IdOf(const Candidate& candidate) const {
+  return format_.IdOf(HashForStep(candidate.hash, salt_));
+}
+
+//   u8 bits of an id | varint candidates of the sender | symbols of the candidates' part hashes, as
+//   in rateless_iblt.h
+absl::Status SymbolsStep::SendSymbols(size_t symbols, std::string* turn) {
+  const size_t candidates = range_->candidates.size();
+  if (encoder_ == nullptr) {
+    salt_ = range_->PartSalt();
+    const double keys_of_both = static_cast<double>(candidates) + range_->their_count;
+    format_.id_bits =
+        std::min(kMostBitsOfAnId,
+                 IdBitsFor(keys_of_both, static_cast<double>(symbols)) + range_->MoreHashBits());
+    rateless_bytes_ = RatelessEncoder::kBytesPerKey * candidates;
+    const absl::Status room = range_->HoldForWork(KeptBytes());
+    if (!room.ok()) return room;
+    encoder_ = std::make_unique<RatelessEncoder>(range_->PartHashes(salt_), format_);
+  }
+  const size_t sent = cells_.size();
+  symbols = std::max(symbols, sent);
+  const uint64_t most = range_->options.most_message_bytes / kMostBytesOfASymbol;
+  symbols =
+      sent + static_cast<size_t>(std::min<uint64_t>(symbols - sent, std::max<uint64_t>(most, 1)));
+  const absl::Status room = range_->HoldForWork(KeptBytes() + symbols * sizeof(RatelessCell) +
+                                                (symbols - sent) * kMostBytesOfASymbol);
+  if (!room.ok()) return room;
+  cells_.reserve(symbols);
+  encoder_->ExtendTo(symbols, &cells_);
+  std::string body;
+  ByteWriter out(&body);
+  out.U8(static_cast<uint8_t>(format_.id_bits));
+  out.Varint(candidates);
+  WriteCells(cells_, sent, format_, &out);
+  range_->Append(Part::kSymbols, body, turn);
+  expected_ = Expected::kDifference;
+  return absl::OkStatus();
+}
+
+absl::Status SymbolsStep::ReceiveSymbols(std::string_view body) {
+  ByteReader in(body);
+  const int id_bits = in.U8();
+  const uint64_t their_candidates = range_->ReadTheirCandidates(&in);
+  if (!in.ok()) return Nonsense("symbols of more keys than it has");
+  if (id_bits < kLeastBitsOfAnId || id_bits > kMostBitsOfAnId ||
+      (decoder_ != nullptr && id_bits != format_.id_bits)) {
+    return Nonsense("damaged symbols");
+  }
+  if (decoder_ == nullptr) {
+    const size_t candidates = range_->candidates.size();
+    salt_ = range_->PartSalt();
+    format_.id_bits = id_bits;
+    rateless_bytes_ = RatelessDecoder::kBytesPerKey * candidates;
+    const absl::Status room = range_->HoldForWork(KeptBytes());
+    if (!room.ok()) return room;
+    // More than enough, unless two keys have the same hash.
+    enough_symbols_ = 2 * (candidates + static_cast<size_t>(their_candidates)) + 500;
+    decoder_ =
+        std::make_unique<RatelessDecoder>(range_->PartHashes(salt_), format_, 2 * enough_symbols_);
+  }
+  // Each has a byte at least: what it says beyond that, the decoder refuses.
+  rateless_bytes_ += RatelessDecoder::kBytesPerSymbol * SymbolsIn(in.Peek());
+  const absl::Status room = range_->HoldForWork(KeptBytes());
+  if (!room.ok()) return room;
+  if (!decoder_->Consume(&in) || !in.Finished()) return Nonsense("damaged symbols, or too many");
+  expected_ = Expected::kDifference;
+  return absl::OkStatus();
+}
+
+// At first a few more are enough; if not, the difference is far larger than was thought, nobody
+// knows how much.
+size_t SymbolsStep::SymbolsWanted() {
+  const size_t had = decoder_->symbols();
+  switch (wishes_++) {
+    case 0:
+      return had / 8 + 8;
+    case 1:
+      return had / 4 + 16;
+    default:
+      return std::min(3 * had, enough_symbols_ - had + 8);  // had is below
+  }
+}
+
+// Either a wish for more symbols:
+//   varint how many
+// or what the sender of the symbols alone has:
+//   the ids, sorted and Golomb-coded | flags, one for each of its doubtful keys: it is matched
+void SymbolsStep::SendDifference(std::string* turn) {
+  std::string body;
+  ByteWriter out(&body);
+  if (!decoder_->done() && decoder_->symbols() < enough_symbols_) {
+    out.Varint(SymbolsWanted());
+    range_->Append(Part::kMoreSymbols, body, turn);
+    expected_ = Expected::kMoreSymbols;
+    return;
+  }
+  // If nothing can be decoded, an empty difference, which the sums contradict.
+  SetDifference difference = decoder_->done() ? decoder_->Difference() : SetDifference();
+  BringBack(&difference.only_remote);
+  const std::vector<uint8_t> hits = DropOwnUnlessDoubted(difference.only_local);
+  EncodeSorted(difference.only_remote, {}, 0, &out);
+  EncodeFlags(hits, &out);
+  range_->Append(Part::kDifference, body, turn);
+  expected_ = Expected::kNothing;
+}
+
+absl::Status SymbolsStep::ReceiveMore(std::string_view body) {
+  ByteReader in(body);
+  symbols_wanted_ = static_cast<size_t>(in.Varint(4 * cells_.size() + 64));
+  // An honest side gives up before, and begins anew (enough_symbols_).
+  const double keys_of_both = range_->options.planner.keys.all_keys + range_->options.their_count;
+  const double most = 3 * keys_of_both + 1000;
+  if (!in.Finished() || static_cast<double>(cells_.size()) > most) {
+    return Nonsense("a wish for too many symbols");
+  }
+  expected_ = Expected::kMoreSymbols;
+  return absl::OkStatus();
+}
+
+absl::Status SymbolsStep::ReceiveDifference(std::string_view body) {
+  ByteReader in(body);
+  SortedValues named;
+  std::vector<uint8_t> hits;
+  if (!DecodeSorted(&in, UINT64_MAX, 0, range_->candidates.size(), &named) ||
+      !DecodeFlags(&in, listed_.size(), &hits) || !in.Finished()) {
+    return Nonsense("a damaged difference");
+  }
+  DropNamed(named.values);
+  Candidates matched;
+  for (size_t i = 0; i < hits.size(); i++) {
+    if (hits[i] != 0) matched.push_back(range_->doubtful[listed_[i]]);
+  }
+  range_->Return(matched);
+  expected_ = Expected::kNothing;
+  return absl::OkStatus();
+}
+
+// Doubtful candidates that the other side has, and takes them off its list.
+void SymbolsStep::BringBack(std::vector<uint64_t>* only_remote) {
+  std::vector<uint64_t> brought_back;
+  Candidates matched, still_doubtful;
+  for (const Candidate& candidate : range_->doubtful) {
+    const uint64_t id = IdOf(candidate);
+    const bool theirs = std::binary_search(only_remote->begin(), only_remote->end(), id);
+    (theirs ? matched : still_doubtful).push_back(candidate);
+    if (theirs) brought_back.push_back(id);
+  }
+  range_->doubtful = std::move(still_doubtful);
+  range_->Return(matched);
+  std::sort(brought_back.begin(), brought_back.end());
+  std::erase_if(*only_remote, [&brought_back](uint64_t id) {
+    return std::binary_search(brought_back.begin(), brought_back.end(), id);
+  });
+}
+
+std::vector<uint8_t> SymbolsStep::DropOwnUnlessDoubted(const std::vector<uint64_t>& only_local) {
+  const std::vector<uint64_t>& listed = their_doubtful_.values;
+  std::vector<uint8_t> hits(listed.size());
+  auto is_listed = [&](const Candidate& candidate) {
+    if (listed.empty()) return false;
+    const uint64_t value = their_doubtful_.ValueOf(candidate);
+    const auto found = std::lower_bound(listed.begin(), listed.end(), value);
+    if (found == listed.end() || *found != value) return false;
+    hits[static_cast<size_t>(found - listed.begin())] = 1;
+    return true;
+  };
+  const Candidates& candidates = range_->candidates;
+  std::vector<uint8_t> keep(candidates.size(), 1);
+  for (size_t i = 0; i < candidates.size(); i++) {
+    const bool mine_alone =
+        std::binary_search(only_local.begin(), only_local.end(), IdOf(candidates[i]));
+    keep[i] = !mine_alone || is_listed(candidates[i]);
+  }
+  range_->Keep(keep);
+  Candidates matched;
+  for (const Candidate& candidate : range_->doubtful) {
+    if (is_listed(candidate)) matched.push_back(candidate);
+  }
+  range_->Return(matched);
+  return hits;
+}
+
+// Candidates whose ids are among these, which are sorted.
+void SymbolsStep::DropNamed(const std::vector<uint64_t>& ids) {
+  const Candidates& candidates = range_->candidates;
+  std::vector<uint8_t> keep(candidates.size(), 1);
+  for (size_t i = 0; i < candidates.size(); i++) {
+    keep[i] = !std::binary_search(ids.begin(), ids.end(), IdOf(candidates[i]));
+  }
+  range_->Keep(keep);
+}
+
+}  // namespace rocksieve::join
