@@ -21,6 +21,9 @@ inline bool SendsMatched(Operation operation) { return operation == Operation::k
 inline bool SendsUnmatched(Operation operation) {
   return operation == Operation::kDifference || operation == Operation::kSymmetric;
 }
+inline bool SendsRows(Operation operation) {
+  return SendsMatched(operation) || SendsUnmatched(operation);
+}
 // Whether rows of the asking side that are not matched are part of the result.
 inline bool EmitsLocalRows(Operation operation) {
   return operation == Operation::kLocalOnly || operation == Operation::kSymmetric;

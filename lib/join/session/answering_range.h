@@ -4,15 +4,16 @@
 //
 //   state         message              next state
 //   (none)        Open                 TooLarge, Reconciling, Settled; or none: the filters that
-//   the
-//                                      asking side used are withdrawn, or no rows will be wanted
+//                                      the asking side used are withdrawn, or no rows will be
+//                                      wanted
 //   TooLarge      Open                 as from none: of the same attempt, up to the end that was
-//   told Reconciling   Turn                 Reconciling, Settled, or none as above
+//                                      told
+//   Reconciling   Turn                 Reconciling, Settled, or none as above
 //                 Open, next attempt   as from none: the asking side gave the attempt up
 //   Settled       Fetch, same attempt  Sending
 //                 Open, next attempt   as from none: the asking side's sum differs
 //   Sending       Open, next attempt   as from none; the rows of the old attempt go out all the
-//   same
+//                                      same
 //
 // Anything else is refused with InvalidArgument, which names the state. Sending is a RowStream
 // (row_stream.h). A "next" attempt is any later one.
@@ -23,11 +24,10 @@
 #include <utility>
 #include <variant>
 
-#include "lib/join/matching/matching.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/key_reader.h"
 #include "lib/join/session/range_keys.h"
+#include "lib/join/session/reconciliation.h"
 
 namespace rocksieve::join {
 
@@ -38,10 +38,7 @@ struct AnsweringRange {
     RangeKeys keys;
     bool used_ready = false;  // filters, in the scan
   };
-  struct Reconciling {
-    std::unique_ptr<SourceKeyReader> reader;
-    std::unique_ptr<Matching> matching;
-  };
+  using Reconciling = std::unique_ptr<Reconciliation>;
   // Both sides know which of their keys are matched.
   struct Settled {
     bool equal = false;  // every key is

@@ -5,65 +5,46 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/rows/interval_text.h"
-#include "lib/join/session/asking_task.h"
-#include "lib/join/session/message_accounting.h"
 
 namespace rocksieve::join {
 
 AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
-    : source_(source),
-      sink_(sink),
-      options_(options),
-      ready_(source, options.ready, options.memory),
-      rest_(options.interval),
-      outbox_(options.memory) {
+    : context_(source, sink, options),
+      reconciler_(&context_),
+      opener_(&context_, &reconciler_),
+      delivery_(&context_),
+      absent_(&context_),
+      begun_(SayHello()) {}
+
+absl::Status AskingSide::SayHello() {
+  const AskingOptions& options = context_.options;
   Hello hello;
-  hello.operation = options_.operation;
-  hello.salt = options_.salt;
-  hello.keys = source_->EstimateKeys();
-  hello.strategy = options_.planner.strategy;
-  hello.most_round_trips = static_cast<uint32_t>(options_.planner.most_round_trips);
+  hello.operation = options.operation;
+  hello.salt = options.salt;
+  hello.keys = context_.source->EstimateKeys();
+  hello.strategy = options.planner.strategy;
+  hello.most_round_trips = static_cast<uint32_t>(options.planner.most_round_trips);
   // Sessions that share a scan all need the same of it.
-  if (WantsReadyFilters(options_.planner.strategy) && options_.shared == nullptr) {
-    hello.interval = options_.interval;
-    hello.ready = offer_ = ready_.Offer(options_.interval);
-    hello.accepted_ready_bytes = options_.ready.most_bytes;
-    hello.readable_formats = options_.ready.readable_formats();
+  if (WantsReadyFilters(options.planner.strategy) && options.shared == nullptr) {
+    hello.interval = options.interval;
+    hello.ready = context_.offer = context_.ready.Offer(options.interval);
+    hello.accepted_ready_bytes = options.ready.most_bytes;
+    hello.readable_formats = options.ready.readable_formats();
   }
-  begun_ = Send(hello);
-}
-
-AskingSide::~AskingSide() = default;
-
-absl::Status AskingSide::Send(const Message& message, Task* task) {
-  std::string bytes = Encode(message);
-  CountBytes(message, bytes.size(), &statistics_.sent);
-  if (task != nullptr) {
-    CountBytes(message, bytes.size(), &task->report.sent);
-    NoteMoves(message, &task->report);
-    task->asked = true;
-  }
-  return outbox_.Add(std::move(bytes));
+  return context_.Send(hello);
 }
 
 absl::Status AskingSide::Receive(std::string_view message) {
-  MemoryHold decoding(options_.memory);
+  MemoryHold decoding(context_.options.memory);
   const absl::Status room = decoding.Resize(message.size(), "a message");
   if (!room.ok()) return room;
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
-  CountBytes(*decoded, message.size(), &statistics_.received);
-  const std::optional<uint64_t> range = RangeOf(*decoded);
-  for (Task& task : tasks_) {
-    if (range != task.range) continue;
-    CountBytes(*decoded, message.size(), &task.report.received);
-    NoteMoves(*decoded, &task.report);
-    task.report.round_trips += std::exchange(task.asked, false);
-    const KeyInterval interval = task.interval;  // the task may be done after this
-    return Naming(interval, std::visit([this](const auto& alternative) { return On(alternative); },
-                                       *decoded));
-  }
-  return std::visit([this](const auto& alternative) { return On(alternative); }, *decoded);
+  const auto take = [this](const auto& alternative) { return On(alternative); };
+  const AskingTask* const task = context_.Heard(*decoded, message.size());
+  if (task == nullptr) return std::visit(take, *decoded);
+  const KeyInterval interval = task->interval;  // the task may be done after this
+  return Naming(interval, std::visit(take, *decoded));
 }
 
 template <typename Other>
@@ -72,35 +53,42 @@ absl::Status AskingSide::On(const Other&) {
 }
 
 absl::Status AskingSide::On(const HelloAnswer& answer) {
-  if (answer_) return absl::InvalidArgumentError("the answering side answered hello twice");
+  if (answered_) return absl::InvalidArgumentError("the answering side answered hello twice");
   if (answer.version != kProtocolVersion) {
     return absl::UnimplementedError(absl::StrCat(
         "the answering side speaks version ", answer.version, " of the join protocol, this side ",
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
-  if (answer.hash_check != HashCheck(options_.salt)) {
+  if (answer.hash_check != HashCheck(context_.options.salt)) {
     return absl::InvalidArgumentError(
         "the answering side computes other hashes than this side: use the same version of "
         "rocksieve on both sides");
   }
-  if (options_.keys_are_unique && answer.absent.count > 0) {
+  if (context_.options.keys_are_unique && answer.absent.count > 0) {
     return absl::InvalidArgumentError(
         "the answering side has rows without a key, where whole keys are joined on");
   }
-  answer_ = answer;
-  statistics_.ready.choice = answer.ready_choice;
-  if (answer.ready_choice == ReadyChoice::kAnswering) ready_.BeginReceiving();
+  answered_ = true;
+  context_.answer = answer;
+  context_.statistics.ready.choice = answer.ready_choice;
+  if (answer.ready_choice == ReadyChoice::kAnswering) context_.ready.BeginReceiving();
   if (answer.ready_choice == ReadyChoice::kAsking) {
-    if (!offer_.exists()) {
+    if (!context_.offer.exists()) {
       return absl::InvalidArgumentError("the answering side wants filters that were not offered");
     }
-    ready_.BeginSending(answer.accepted_ready_bytes);
+    context_.ready.BeginSending(answer.accepted_ready_bytes);
   }
-  keys_per_range_ = KeysPerRange();
+  opener_.Begin();
   return absl::OkStatus();
 }
 
-absl::Status AskingSide::On(const Filters& filters) { return ready_.Receive(filters); }
+absl::Status AskingSide::On(const Rows& rows) {
+  if (!rows.last && RowBatchReader::IsEmpty(rows.batch)) {
+    return absl::InvalidArgumentError(
+        "the answering side sent rows that are none, and not the last");
+  }
+  return rows.range == kAbsentRange ? absent_.Receive(rows) : delivery_.Receive(rows);
+}
 
 absl::Status AskingSide::On(const Failure& failure) {
   done_ = other_side_failed_ = true;
@@ -108,45 +96,40 @@ absl::Status AskingSide::On(const Failure& failure) {
                       absl::StrCat("the other side failed: ", failure.status.message()));
 }
 
-absl::StatusOr<AskingSide::Task*> AskingSide::Find(uint64_t range) {
-  for (Task& task : tasks_) {
-    if (task.range == range) return &task;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("the answering side speaks of range ", range, ", which is not open"));
-}
-
 absl::StatusOr<std::string> AskingSide::Next() {
   if (!begun_.ok()) return begun_;
-  if (outbox_.empty() && answer_ && !done_) {
+  if (context_.outbox.empty() && answered_ && !done_) {
     const absl::Status status = Advance();
     if (!status.ok()) return status;
   }
-  return outbox_.empty() ? std::string() : outbox_.Take();
+  return context_.outbox.empty() ? std::string() : context_.outbox.Take();
 }
 
 absl::Status AskingSide::Advance() {
-  absl::Status status = AdvanceSettled();
+  const Outbox& outbox = context_.outbox;
+  ReadyExchange& ready = context_.ready;
+  absl::Status status = delivery_.Advance();
   Filters filters;
-  if (status.ok() && outbox_.empty() && ready_.has_unsent() && ready_.Next(&filters)) {
-    status = Send(filters);
+  if (status.ok() && outbox.empty() && ready.has_unsent() && ready.Next(&filters)) {
+    status = context_.Send(filters);
   }
-  if (status.ok() && outbox_.empty()) status = OpenNext();
+  if (status.ok() && outbox.empty()) status = opener_.OpenNext();
   if (!status.ok()) return status;
-  if (outbox_.empty() && !ready_.finished() && ready_.Next(&filters)) status = Send(filters);
-  statistics_.ready.filters = ready_.filters();
-  statistics_.ready.bytes = ready_.bytes();
-  if (!status.ok() || !outbox_.empty() || !tasks_.empty() || rest_) return status;
-  const absl::StatusOr<bool> finished = AdvanceAbsent();
+  if (outbox.empty() && !ready.finished() && ready.Next(&filters)) status = context_.Send(filters);
+  context_.statistics.ready.filters = ready.filters();
+  context_.statistics.ready.bytes = ready.bytes();
+  const bool ranges_are_left = !context_.tasks.empty() || context_.tasks.rest();
+  if (!status.ok() || !outbox.empty() || ranges_are_left) return status;
+  const absl::StatusOr<bool> finished = absent_.Advance();
   if (!finished.ok() || !*finished) return finished.status();
   done_ = true;
-  return Send(Goodbye());
+  return context_.Send(Goodbye());
 }
 
 std::optional<KeyInterval> AskingSide::Uncommitted() const {
-  if (!tasks_.empty()) return KeyInterval{tasks_.front().interval.begin, options_.interval.end};
-  if (!rest_ && !done_) return KeyInterval{"", ""};
-  return rest_;
+  std::optional<KeyInterval> unfinished = context_.tasks.Unfinished();
+  if (!unfinished && !done_) return KeyInterval{"", ""};
+  return unfinished;
 }
 
 }  // namespace rocksieve::join

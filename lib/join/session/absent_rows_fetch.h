@@ -1,0 +1,35 @@
+// The rows without the attribute of both sides, on their way to the sink of an asking side
+// (absent_rows.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "lib/join/session/absent_rows.h"
+#include "lib/join/session/asking_context.h"
+
+namespace rocksieve::join {
+
+class AbsentRowsFetch {
+ public:
+  // `context` must outlive it.
+  explicit AbsentRowsFetch(AskingContext* context) : context_(context) {}
+
+  // Once all ranges are done. True when there is no more to do.
+  absl::StatusOr<bool> Advance();
+  absl::Status Receive(const Rows& rows);
+
+ private:
+  absl::Status GiveOwnRows();
+  absl::Status Repeat();
+
+  AskingContext* const context_;
+  bool received_ = false;
+  uint32_t attempt_ = 0;
+  std::unique_ptr<AbsentRowsReader> reader_;  // while they are received
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,250 @@
+#include "lib/join/session/answering_ranges.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+
+#include "lib/join/matching/common_estimate.h"
+#include "lib/join/rows/interval_text.h"
+
+namespace rocksieve::join {
+namespace {
+
+using TooLarge = AnsweringRange::TooLarge;
+using Reconciling = AnsweringRange::Reconciling;
+using Settled = AnsweringRange::Settled;
+
+uint64_t BytesOf(const KeyInterval& interval) {
+  return interval.begin.size() + (interval.end ? interval.end->size() : 0);
+}
+
+// Counts that no honest side has: what follows from them would be taken for the range's.
+absl::Status CheckCounts(const Open& open) {
+  if (open.interval.end && *open.interval.end < open.interval.begin) {
+    return absl::InvalidArgumentError("the asking side opened a range that ends before it begins");
+  }
+  if (open.sum.count > kMostKeysOfARange) {
+    return absl::InvalidArgumentError(absl::StrCat("the asking side says that it has ",
+                                                   open.sum.count, " keys in a range, where ",
+                                                   kMostKeysOfARange, " are allowed"));
+  }
+  if (open.pruning.filters && open.pruning.candidates > open.sum.count) {
+    return absl::InvalidArgumentError(absl::StrCat("the asking side says that filters left ",
+                                                   open.pruning.candidates, " of its ",
+                                                   open.sum.count, " keys in a range"));
+  }
+  return absl::OkStatus();
+}
+
+// A range that was too large comes again with the end that it was told: its keys are here.
+bool IsCutAsTold(const AnsweringRange& range, const Open& open, const ReadyUse& ready) {
+  const auto* const kept = std::get_if<TooLarge>(&range.state);
+  return kept != nullptr && range.attempt == open.attempt &&
+         kept->used_ready == (ready.set != nullptr) &&
+         range.interval.begin == open.interval.begin && kept->keys.next_key == open.interval.end;
+}
+
+}  // namespace
+
+const char* AnsweringRanges::StateOf(uint64_t range) const {
+  const auto open = ranges_.find(range);
+  if (open != ranges_.end()) return open->second.StateName();
+  const bool sending =
+      std::any_of(streams_.begin(), streams_.end(),
+                  [range](const RowStream& rows) { return rows.range() == range; });
+  return sending ? "being sent" : "not open";
+}
+
+absl::Status AnsweringRanges::CheckOpen(const Open& open) const {
+  const auto found = ranges_.find(open.range);
+  bool may_be_opened = true;
+  if (found != ranges_.end()) {
+    const AnsweringRange& range = found->second;
+    const bool too_large = std::holds_alternative<TooLarge>(range.state);
+    may_be_opened = open.attempt > range.attempt || (too_large && open.attempt == range.attempt);
+  }
+  for (const RowStream& rows : streams_) {
+    if (rows.range() == open.range) may_be_opened &= open.attempt > rows.attempt();
+  }
+  if (!may_be_opened) {
+    return absl::InvalidArgumentError(absl::StrCat("the asking side opened range ", open.range,
+                                                   " in attempt ", open.attempt, ", which is ",
+                                                   StateOf(open.range), " already"));
+  }
+  const size_t others = ranges_.size() - (found != ranges_.end() ? 1 : 0) + streams_.size();
+  if (others >= options_.most_ranges) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the asking side opened more than ", options_.most_ranges, " ranges at once"));
+  }
+  return CheckCounts(open);
+}
+
+ReadyUse AnsweringRanges::ReadyUseFor(const Open& open) const {
+  if (open.attempt > 0 || !ready_->usable()) return {};
+  if (ready_->role() == ReadyExchange::Role::kReceiver) {
+    return ready_->set()->Covers(open.interval.end) ? ReadyUse{ready_->set(), true} : ReadyUse{};
+  }
+  return open.pruning.filters ? ReadyUse{ready_->set(), false} : ReadyUse{};
+}
+
+bool AnsweringRanges::PrunedWrongly(const Open& open, const ReadyUse& ready,
+                                    const RangeKeys& keys) const {
+  const Pruning& pruning = open.pruning;
+  return pruning.filters &&
+         (ready.set == nullptr || keys.uncovered ||
+          !ready.set->IsCoveredBy(*pruning.filters, pruning.digest, open.interval.end));
+}
+
+absl::Status AnsweringRanges::ScanFor(const Open& open, const ReadyUse& ready, RangeKeys* keys,
+                                      MemoryHold* memory) {
+  const auto found = ranges_.find(open.range);
+  if (found != ranges_.end()) {
+    AnsweringRange had = std::move(found->second);
+    ranges_.erase(found);
+    if (IsCutAsTold(had, open, ready)) {
+      *keys = std::get<TooLarge>(std::move(had.state)).keys;
+      *memory = std::move(had.memory);
+      keys->next_key.reset();
+      return absl::OkStatus();
+    }
+  }
+  const absl::Status status =
+      ScanKeys(source_, open.interval, RangeSalt(agreement_.salt, open.range, open.attempt),
+               options_.most_keys_per_range, keys, ready, memory);
+  return Naming(open.interval, status);
+}
+
+absl::Status AnsweringRanges::Receive(const Open& open) {
+  absl::Status status = CheckOpen(open);
+  if (!status.ok()) return status;
+  const ReadyUse ready = ReadyUseFor(open);
+  RangeKeys keys;
+  AnsweringRange range(open.interval, open.attempt, options_.memory);
+  status = ScanFor(open, ready, &keys, &range.memory);
+  // The reader's and the stream's copies of the interval are in it as well.
+  if (status.ok()) status = range.memory.Grow(4 * BytesOf(open.interval), "fences of a range");
+  if (!status.ok()) return status;
+
+  Facts facts;
+  facts.range = open.range;
+  facts.attempt = open.attempt;
+  facts.sum = keys.sum;
+  if (PrunedWrongly(open, ready, keys)) {
+    ready_->Withdraw();
+    facts.outcome = Facts::Outcome::kWithdrawn;
+    return outbox_->Add(Encode(facts));
+  }
+  if (ready.prunes) {
+    facts.pruning.filters = ready.set->size();
+    facts.pruning.digest = ready.set->DigestOf(ready.set->size());
+    facts.pruning.candidates = keys.candidates.size();
+  }
+  if (keys.next_key) {
+    facts.outcome = Facts::Outcome::kTooLarge;
+    facts.next_key = *keys.next_key;
+    range.state = TooLarge{std::move(keys), ready.set != nullptr};
+  } else if (keys.sum == open.sum) {
+    facts.outcome = Facts::Outcome::kEqual;
+    range.memory.Shrink(keys.candidates.capacity() * sizeof(Candidate));
+    range.state = Settled{/*equal=*/true, {}};
+    if (!SendsRows(agreement_.operation)) return outbox_->Add(Encode(facts));
+  } else {
+    status = BeginReconciling(open, ready.prunes, std::move(keys), &range, &facts);
+    if (!status.ok()) return status;
+  }
+  const bool reconciles = std::holds_alternative<Reconciling>(range.state);
+  ranges_.insert_or_assign(open.range, std::move(range));
+  status = outbox_->Add(Encode(facts));
+  return status.ok() && reconciles ? Continue(open.range) : status;
+}
+
+absl::Status AnsweringRanges::BeginReconciling(const Open& open, bool prunes, RangeKeys keys,
+                                               AnsweringRange* range, Facts* facts) {
+  OpenedRange opened;
+  opened.session_salt = agreement_.salt;
+  opened.range = open.range;
+  opened.attempt = open.attempt;
+  opened.begins = open.answering_side_begins;
+  opened.theirs = open.sum;
+  opened.pruning = open.pruning;
+  opened.prunes = prunes;
+  opened.own_pass_rate = agreement_.own_pass_rate;
+  opened.their_pass_rate = agreement_.their_pass_rate;
+  opened.most_message_bytes = options_.most_message_bytes;
+  opened.memory = options_.memory;
+  if (!open.estimator.empty()) {
+    double common = 0;
+    const uint64_t salt = RangeSalt(agreement_.salt, open.range, open.attempt);
+    const absl::Status status =
+        EstimateCommon(open.estimator, opened.their_candidates(), keys.candidates, salt, &common);
+    if (!status.ok()) return status;
+    opened.common = common;
+    opened.counters = CountersIn(open.estimator);
+  }
+  const MatchingOptions options = OptionsFor(opened, keys, options_.planner);
+  facts->common = static_cast<uint64_t>(options.common);
+  // The Matching holds them from now on.
+  range->memory.Shrink(keys.candidates.capacity() * sizeof(Candidate));
+  range->state = std::make_unique<Reconciliation>(source_, range->interval,
+                                                  std::move(keys.candidates), options);
+  return absl::OkStatus();
+}
+
+absl::Status AnsweringRanges::Receive(const Turn& turn) {
+  const auto found = ranges_.find(turn.range);
+  auto* const reconciling =
+      found == ranges_.end() ? nullptr : std::get_if<Reconciling>(&found->second.state);
+  if (reconciling == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("the asking side spoke of range ", turn.range,
+                                                   ", which is ", StateOf(turn.range),
+                                                   ", out of turn"));
+  }
+  const KeyInterval interval = found->second.interval;  // the range may be gone after this
+  const absl::Status status = (*reconciling)->matching.Receive(turn.message);
+  return Naming(interval, status.ok() ? Continue(turn.range) : status);
+}
+
+absl::Status AnsweringRanges::Continue(uint64_t number) {
+  AnsweringRange& range = ranges_.at(number);
+  Matching& matching = std::get<Reconciling>(range.state)->matching;
+  if (matching.state() == Matching::State::kMyTurn) {
+    Turn turn;
+    turn.range = number;
+    absl::Status status = matching.TakeTurn(&turn.message);
+    if (status.ok()) status = outbox_->Add(Encode(turn));
+    if (!status.ok()) return status;
+  }
+  if (matching.state() != Matching::State::kSettled) return absl::OkStatus();
+  if (!SendsRows(agreement_.operation)) {
+    ranges_.erase(number);
+    return absl::OkStatus();
+  }
+  Settled settled{/*equal=*/false, matching.TakeMatched()};
+  const uint64_t bytes = settled.matched.capacity() * sizeof(Candidate);
+  range.state = std::move(settled);  // with all that the Matching held
+  return range.memory.Grow(bytes, "matched keys");
+}
+
+absl::Status AnsweringRanges::Receive(const Fetch& fetch) {
+  const auto found = ranges_.find(fetch.range);
+  if (found == ranges_.end() || !std::holds_alternative<Settled>(found->second.state) ||
+      fetch.attempt != found->second.attempt) {
+    return absl::InvalidArgumentError(absl::StrCat("the asking side wants the rows of range ",
+                                                   fetch.range, ", attempt ", fetch.attempt,
+                                                   ", which is ", StateOf(fetch.range)));
+  }
+  streams_.emplace_back(source_, fetch.range, std::move(found->second),
+                        SendsMatched(agreement_.operation));
+  ranges_.erase(found);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Rows> AnsweringRanges::NextRows() {
+  absl::StatusOr<Rows> rows = streams_.front().Next();
+  if (rows.ok() && rows->last) streams_.pop_front();
+  return rows;
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,90 @@
+// The ranges that the asking side has opened, at the answering side: what is known of each, and the
+// rows of those that were fetched (the states: answering_range.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "lib/join/matching/planner.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/session/answering_range.h"
+#include "lib/join/session/messages.h"
+#include "lib/join/session/outbox.h"
+#include "lib/join/session/ready_exchange.h"
+#include "lib/join/session/row_stream.h"
+
+namespace rocksieve::join {
+
+struct AnsweringOptions {
+  // What a range may take: beyond it the asking side is told to open a smaller one.
+  uint64_t most_keys_per_range = uint64_t{1} << 21;
+  uint64_t most_message_bytes = UINT64_MAX;  // of those that this side makes
+  // Ranges under way at once; an asking side that opens more is refused.
+  size_t most_ranges = 8;
+  // Prices are this side's; strategy and round trips those that the asking side wants.
+  PlannerOptions planner;
+  ReadyOptions ready;
+  // What the asking side makes this one keep is taken from it; must outlive the side. Null: no
+  // limit.
+  MemoryAccount* memory = nullptr;
+};
+
+class AnsweringRanges {
+ public:
+  // What the hello said, or its answer.
+  struct Agreement {
+    Operation operation = Operation::kIntersection;
+    uint64_t salt = 0;  // of the session
+    // Of the ready filters that each side has.
+    double own_pass_rate = 1, their_pass_rate = 1;
+  };
+
+  // The pointers must outlive it.
+  AnsweringRanges(Source* source, const AnsweringOptions& options, const Agreement& agreement,
+                  ReadyExchange* ready, Outbox* outbox)
+      : source_(source), options_(options), agreement_(agreement), ready_(ready), outbox_(outbox) {}
+
+  absl::Status Receive(const Open& open);
+  absl::Status Receive(const Turn& turn);
+  // Not of the rows without the attribute.
+  absl::Status Receive(const Fetch& fetch);
+
+  // Whether rows were fetched and are not sent yet.
+  bool has_rows() const { return !streams_.empty(); }
+  // REQUIRES: has_rows().
+  absl::StatusOr<Rows> NextRows();
+
+ private:
+  // The state of a range in words, for errors.
+  const char* StateOf(uint64_t range) const;
+  // Whether the range may be opened now.
+  absl::Status CheckOpen(const Open& open) const;
+  // How the scan of a range that is opened uses ready filters.
+  ReadyUse ReadyUseFor(const Open& open) const;
+  // The asking side dropped keys by filters that it must not rely on.
+  bool PrunedWrongly(const Open& open, const ReadyUse& ready, const RangeKeys& keys) const;
+  // The keys of a range that is opened: those of the scan that found it too large, or of a new one.
+  absl::Status ScanFor(const Open& open, const ReadyUse& ready, RangeKeys* keys,
+                       MemoryHold* memory);
+  // Reconciles an opened range, and says how many keys are common, about.
+  absl::Status BeginReconciling(const Open& open, bool prunes, RangeKeys keys,
+                                AnsweringRange* range, Facts* facts);
+  // Speaks if it is this side's turn, and puts a range away that needs nothing more.
+  absl::Status Continue(uint64_t number);
+
+  Source* const source_;
+  const AnsweringOptions options_;
+  const Agreement agreement_;
+  ReadyExchange* const ready_;
+  Outbox* const outbox_;
+  std::map<uint64_t, AnsweringRange> ranges_;
+  std::deque<RowStream> streams_;  // of ranges that were fetched; the first one is under way
+};
+
+}  // namespace rocksieve::join

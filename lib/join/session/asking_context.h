@@ -1,0 +1,89 @@
+// What the parts of an asking side share, and how they speak.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include <absl/status/status.h>
+
+#include "lib/join/memory_account.h"
+#include "lib/join/operation.h"
+#include "lib/join/rows/row_batch.h"
+#include "lib/join/rows/sink.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/session/asking_tasks.h"
+#include "lib/join/session/messages.h"
+#include "lib/join/session/outbox.h"
+#include "lib/join/session/range_report.h"
+#include "lib/join/session/ready_exchange.h"
+#include "lib/join/session/shared_ranges.h"
+#include "lib/join/session/statistics.h"
+
+namespace rocksieve::join {
+
+struct AskingOptions {
+  Operation operation = Operation::kIntersection;
+  KeyInterval interval;  // the part of the key space to join
+  // Whether rows without the attribute belong to it: of sessions that share the key space, one has
+  // them.
+  bool absent_rows = true;
+  // Fresh and random for each session: whoever knows it can choose keys whose hashes collide.
+  uint64_t salt = 0;
+  // Of a range, about 80 bytes per key are kept in memory, times the ranges under way. Larger
+  // ranges cost less per key, above all where few keys differ, and fewer round trips in all.
+  uint64_t keys_per_range = uint64_t{1} << 20;
+  size_t ranges_ahead = 2;
+  int most_attempts = 3;                           // per range, until the join fails
+  uint64_t most_row_bytes = kDefaultMostRowBytes;  // of the other side, key and value
+  // Of rows that the other side sends before a range is proven, keys and values: they wait in
+  // files.
+  uint64_t most_unproven_bytes = UINT64_MAX;
+  // The whole key is joined on: no two rows of the other side have the same one, and each has one.
+  bool keys_are_unique = false;
+  uint64_t most_message_bytes = UINT64_MAX;  // of those that this side makes
+  // Whether rows of this side without the attribute are given to the sink and counted. Whoever
+  // joins with several sides at once does so himself, and once: EmitAbsentRows().
+  bool own_absent_rows = true;
+  PlannerOptions planner;
+  // Of messages, rows apart; 0: no limit. A join that would take more, by the plan of a range,
+  // fails before it does.
+  uint64_t most_bytes = 0;
+  ReadyOptions ready;
+  // What the answering side makes this one keep is taken from it; must outlive the side. Null: no
+  // limit.
+  MemoryAccount* memory = nullptr;
+  // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
+  // null.
+  SharedRanges::Member* shared = nullptr;
+  // Told of each range when its result is proven and with the sink; may be empty.
+  std::function<void(const RangeReport&)> range_done;
+};
+
+struct AskingContext {
+  // The pointers must outlive it.
+  AskingContext(Source* the_source, Sink* the_sink, const AskingOptions& the_options);
+
+  // `task`: that which the message is about, if any.
+  absl::Status Send(const Message& message, AskingTask* task = nullptr);
+  // Counts a message of the other side, and finds the range that it is about, if any.
+  AskingTask* Heard(const Message& message, uint64_t bytes);
+  // Another attempt, if there is one left.
+  absl::Status Repeat(AskingTask* task, const absl::Status& why);
+  // Another attempt, since ready filters turned out not to be what they should.
+  absl::Status RepeatWithoutReady(AskingTask* task);
+  uint64_t SaltOf(const AskingTask& task) const {
+    return RangeSalt(options.salt, task.range, task.attempt);
+  }
+
+  Source* const source;
+  Sink* const sink;
+  const AskingOptions options;
+  HelloAnswer answer;  // once it is there
+  ReadyExchange ready;
+  ReadyOffer offer;  // of this side's
+  Statistics statistics;
+  AskingTasks tasks;
+  Outbox outbox;
+};
+
+}  // namespace rocksieve::join

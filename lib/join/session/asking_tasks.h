@@ -1,0 +1,130 @@
+// The ranges of a join, as the asking side sees them: which are under way, and what is left.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "lib/join/memory_account.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/session/range_keys.h"
+#include "lib/join/session/range_report.h"
+#include "lib/join/session/range_result.h"
+#include "lib/join/session/reconciliation.h"
+
+namespace rocksieve::join {
+
+// A range from its opening until its result is with the sink.
+//
+// Which message of the answering side may come in which phase, and what follows from it:
+//
+//   phase         message               next phase
+//   ToOpen                              Opening, once there is a place for it
+//   Opening       Facts, same attempt   Reconciling; Settled, if the sides are equal; ToOpen, if
+//                                       the range is cut, or filters are withdrawn
+//   Reconciling   Turn                  Reconciling, Settled; ToOpen with the next attempt, if the
+//                                       sums contradict each other
+//   Settled                             Fetching, if rows are wanted; else the range is done
+//   Fetching      Rows, same attempt    Fetching; done after the last ones; ToOpen with the next
+//                                       attempt, if they contradict what was settled
+//
+// Anything else is refused with InvalidArgument, apart from what was on its way when an attempt was
+// given up: rows of an earlier attempt, and one turn (ignores_turn).
+struct AskingTask {
+  struct ToOpen {};
+  struct Opening {
+    bool answering_side_begins = true;
+  };
+  using Reconciling = std::unique_ptr<Reconciliation>;
+  struct Settled {
+    bool equal = false;  // every key of either side is matched
+    Candidates matched;  // else those of this side that are; given away when rows are fetched
+    uint64_t matched_keys = 0;
+    Matching::Counts counts;
+  };
+  struct Fetching {
+    Settled settled;
+    std::unique_ptr<RangeResult> result;
+  };
+  using Phase = std::variant<ToOpen, Opening, Reconciling, Settled, Fetching>;
+
+  AskingTask(uint64_t number, KeyInterval part, MemoryAccount* account)
+      : range(number), interval(std::move(part)), memory(account), keys_memory(account) {}
+
+  template <typename T>
+  bool Is() const {
+    return std::holds_alternative<T>(phase);
+  }
+
+  const uint64_t range;
+  KeyInterval interval;
+  uint32_t attempt = 0;
+  uint32_t attempts_without_fault = 0;  // given up since ready filters were withdrawn
+  uint32_t cuts = 0;                    // by the answering side, one after another
+  bool pruned = false;                  // its candidates, by ready filters
+  uint64_t pruned_keys = 0;             // by these
+  uint64_t ignored_bytes = 0;           // of rows of attempts that were given up
+  bool ignores_turn = false;            // the next one, which belongs to such an attempt
+  Phase phase;
+  RangeKeys keys;  // the candidates are given away when they are reconciled
+  SetSum theirs;
+  RangeReport report;
+  std::optional<std::chrono::steady_clock::time_point> opened;  // for the first time
+  std::shared_ptr<FilterMaker> filters;  // shared with other sessions; may be null
+  bool asked = false;                    // since something was heard
+  MemoryHold memory;                     // of the interval's keys
+  MemoryHold keys_memory;                // of candidates, then of matched ones
+};
+
+// The tasks in key order, and the part of the key space for which there are none yet.
+class AskingTasks {
+ public:
+  // `created`: counts the tasks. Both pointers must outlive it.
+  AskingTasks(const KeyInterval& interval, uint64_t* created, MemoryAccount* account)
+      : created_(created), account_(account), end_(interval.end), rest_(interval) {}
+
+  bool empty() const { return tasks_.empty(); }
+  auto begin() { return tasks_.begin(); }
+  auto end() { return tasks_.end(); }
+  AskingTask& front() { return tasks_.front(); }
+  void PopFront() { tasks_.pop_front(); }
+  // InvalidArgument if there is none: the answering side is to blame.
+  absl::StatusOr<AskingTask*> Find(uint64_t range);
+
+  const std::optional<KeyInterval>& rest() const { return rest_; }
+  // Makes a task of the beginning of the rest, up to `end`. REQUIRES: there is a rest, and it has
+  // `end`, or ends with it.
+  absl::StatusOr<AskingTask*> AddNext(std::optional<std::string> end);
+  // The task ends below `next_key`: what is cut off is the rest again. REQUIRES: it is the last
+  // one, and new.
+  void GiveBack(AskingTask* task, const std::string& next_key);
+  // Likewise, but what is cut off is a task of its own, which comes next.
+  absl::Status CutShort(AskingTask* task, const std::string& next_key);
+
+  // From the first task on; nothing if there is no task and no rest.
+  std::optional<KeyInterval> Unfinished() const;
+
+ private:
+  using List = std::list<AskingTask>;
+
+  absl::StatusOr<AskingTask*> Add(List::iterator before, uint64_t range, KeyInterval interval);
+
+  uint64_t* const created_;
+  MemoryAccount* const account_;
+  const std::optional<std::string> end_;  // of the key space
+  std::optional<KeyInterval> rest_;
+  List tasks_;
+  // Numbers of ranges as they come are even, those of what was cut off of a range odd: so sessions
+  // that share ranges have the same numbers, and salts, for them.
+  uint64_t next_range_ = 0, next_cut_range_ = 1;
+};
+
+}  // namespace rocksieve::join

@@ -1,0 +1,33 @@
+// Brings the results of settled ranges to the sink of an asking side, in key order: asks for the
+// rows of the other side that belong to them, and proves what comes.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include "lib/join/session/asking_context.h"
+
+namespace rocksieve::join {
+
+class ResultDelivery {
+ public:
+  // `context` must outlive it.
+  explicit ResultDelivery(AskingContext* context) : context_(context) {}
+
+  // Asks for rows of the first settled ranges; makes their results, if no rows are needed.
+  absl::Status Advance();
+  // Rows of a range. The range is done with the last ones, or repeated if they contradict what was
+  // settled.
+  absl::Status Receive(const Rows& rows);
+
+ private:
+  void BeginFetching(AskingTask* task);
+  absl::Status IgnoreRows(AskingTask* task, const Rows& rows) const;
+  // Gives the first range's result to the sink.
+  absl::Status FinishFirst();
+  absl::Status DiscardAndRepeat(AskingTask* task, const absl::Status& why);
+  void Report(AskingTask* task);
+
+  AskingContext* const context_;
+};
+
+}  // namespace rocksieve::join
