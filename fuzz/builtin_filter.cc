@@ -5,8 +5,6 @@
 #include <cmath>
 
 #include "fuzz/target.h"
-#include "plugin/database/filter_load.h"
-#include "plugin/database/filter_setting.h"
 #include "plugin/join/sst_filters.h"
 #include "plugin/tables/decoded_filter.h"
 
@@ -22,8 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(std::isnan(rate) || (rate >= 0 && rate <= 1));
   FUZZ_CHECK(!filter.Family().empty());
   fuzz::Use(filter.Parameters());
-  fuzz::Use(LoadOf(filter, keys));
-  fuzz::Use(SettingOf(filter));
+  fuzz::Use(filter.Load(keys));
+  fuzz::Use(filter.Setting());
   const std::unique_ptr<join::KeyFilter> joined = join::DecodeBuiltinFilter(block.view());
   for (const std::string_view key : {"", "a", "key1000", "another key that is longer than that"}) {
     const bool may_contain = filter.MayContain(key);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <rocksdb/utilities/object_registry.h>
 
@@ -20,14 +21,13 @@ namespace {
 
 // Null, and why, for a spec that cannot be honoured.
 std::unique_ptr<const Policy> PolicyFor(std::string_view spec_text, std::string* error) {
-  if (AutoSpec::IsMeant(spec_text)) {
-    AutoSpec spec;
-    *error = AutoSpec::Parse(spec_text, &spec);
-    return error->empty() ? std::make_unique<const Policy>(spec) : nullptr;
-  }
-  FilterSpec spec;
-  *error = FilterSpec::Parse(spec_text, &spec);
-  return error->empty() ? std::make_unique<const Policy>(spec) : nullptr;
+  OwnSpec spec;
+  *error = ParseOwnSpec(spec_text, &spec);
+  if (!error->empty()) return nullptr;
+  // std::visit and std::get would export classes of their own from the library.
+  const AutoSpec* const automatic = std::get_if<AutoSpec>(&spec);
+  return automatic != nullptr ? std::make_unique<const Policy>(*automatic)
+                              : std::make_unique<const Policy>(*std::get_if<FilterSpec>(&spec));
 }
 
 }  // namespace

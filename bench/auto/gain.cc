@@ -7,7 +7,7 @@
 #include <rocksieve/filter_policy.h>
 
 #include "lib/budget/auto_spec.h"
-#include "lib/budget/builtin_model.h"
+#include "plugin/tables/builtin_model.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -45,6 +45,9 @@ Measured Measure(const Steps& steps, const std::string& name, const PolicyPtr& p
 }
 
 // The policy's argument with which its filters of so many keys take so many bits per key.
+// Of filters of a million keys (docs/performance.md).
+constexpr double kRocksDbBloomProbeNs = 6, kRocksDbRibbonProbeNs = 27;
+
 double SettingFor(double bits, uint64_t keys, BuiltinFilter (*filter_of)(uint64_t, double)) {
   double too_few = 1, enough = 60;
   while (enough - too_few > 0.001) {
@@ -94,13 +97,12 @@ Gain MeasureGain(const Shape& shape, double budget, const GainOptions& options,
   // Its families are not told apart by the counters: as if all were the dearest.
   double dearest = 0;
   for (const Family family : spec.families) {
-    dearest = std::max(dearest, family == Family::kCuckoo && spec.families.size() > 1
-                                    ? 0
-                                    : costs.ProbeNs(KindOf(family)));
+    dearest = std::max(
+        dearest, family == Family::kCuckoo && spec.families.size() > 1 ? 0 : costs.ProbeNs(family));
   }
   modelled(&gain.automatic, dearest);
-  modelled(&gain.bloom, costs.builtin_bloom_probe_ns);
-  modelled(&gain.ribbon, costs.builtin_ribbon_probe_ns);
+  modelled(&gain.bloom, kRocksDbBloomProbeNs);
+  modelled(&gain.ribbon, kRocksDbRibbonProbeNs);
   return gain;
 }
 

@@ -1,20 +1,19 @@
 #include "bench/compare/contender.h"
 
 #include <rocksieve/filter.h>
-#include <rocksieve/filter_policy.h>
 
 #include <cstdlib>
 #include <utility>
 
 #include "bench/compare/hash_only.h"
-#include "lib/budget/builtin_model.h"
+#include "plugin/database/policy_spec.h"
+#include "plugin/tables/builtin_model.h"
 
 namespace rocksieve::bench {
 namespace {
 
 constexpr std::string_view kBloom = "bloomfilter:", kRibbon = "ribbonfilter:", kOurs = "rocksieve.";
 constexpr std::string_view kHashOnly = "hash-only";
-constexpr int kRibbonAtAllLevels = -1;
 
 bool BeginsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
@@ -34,24 +33,27 @@ bool ParseAmount(const std::string& text, double* amount, bool* is_rate) {
 
 std::string Contender::Make(const std::string& spec, Contender* contender) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  if (BeginsWith(spec, kOurs)) {
-    const rocksdb::Status status = NewFilterPolicy(spec, &policy);
-    if (!status.ok()) return status.getState() != nullptr ? status.getState() : status.ToString();
-  } else if (spec == kHashOnly) {
+  if (spec == kHashOnly) {
     policy = NewHashOnlyPolicy();
   } else {
     const bool ribbon = BeginsWith(spec, kRibbon);
+    std::string text = spec;
     double amount = 0;
     bool is_rate = false;
-    if ((!ribbon && !BeginsWith(spec, kBloom)) ||
-        !ParseAmount(spec.substr(spec.find(':') + 1), &amount, &is_rate)) {
-      return "\"" + spec + "\" is neither rocksieve.FAMILY:AMOUNT nor bloomfilter:AMOUNT nor " +
-             "ribbonfilter:AMOUNT; for example bloomfilter:10 or ribbonfilter:0.1%";
+    if (!BeginsWith(spec, kOurs)) {
+      if ((!ribbon && !BeginsWith(spec, kBloom)) ||
+          !ParseAmount(spec.substr(spec.find(':') + 1), &amount, &is_rate)) {
+        return "\"" + spec + "\" is neither rocksieve.FAMILY:AMOUNT nor bloomfilter:AMOUNT nor " +
+               "ribbonfilter:AMOUNT; for example bloomfilter:10 or ribbonfilter:0.1%";
+      }
+      if (is_rate) {
+        amount = ribbon ? BuiltinRibbonBitsForRate(amount) : BuiltinBloomBitsForRate(amount);
+      }
+      text = (ribbon ? "ribbonfilter:" : "bloomfilter:") + std::to_string(amount) +
+             (ribbon ? ":-1" : ":false");
     }
-    if (is_rate)
-      amount = ribbon ? BuiltinRibbonBitsForRate(amount) : BuiltinBloomBitsForRate(amount);
-    policy.reset(ribbon ? rocksdb::NewRibbonFilterPolicy(amount, kRibbonAtAllLevels)
-                        : rocksdb::NewBloomFilterPolicy(amount));
+    const rocksdb::Status status = NewPolicy(text, &policy);
+    if (!status.ok()) return status.getState() != nullptr ? status.getState() : status.ToString();
   }
   contender->spec_ = spec;
   contender->policy_ = std::move(policy);

@@ -23,8 +23,18 @@
 
 namespace rocksieve {
 
-// The values are stored in filter blocks and never change.
-enum class Family : uint8_t { kBloom = 1, kCuckoo = 2, kRibbon = 3 };
+// Whose filter it is.
+enum class Family : uint8_t {
+  kNone = 0,  // no filter
+  // Ours. The values are stored in filter blocks and never change.
+  kBloom = 1,
+  kCuckoo = 2,
+  kRibbon = 3,
+  // RocksDB's own, which rocksieve reads, describes and compares, but does not build.
+  kRocksDbBloom = 0xF0,
+  kRocksDbLegacyBloom = 0xF1,  // of format_version 4 and earlier
+  kRocksDbRibbon = 0xF2,
+};
 
 struct FilterSpec {
   enum class Unit { kBitsPerKey, kFalsePositiveRate };

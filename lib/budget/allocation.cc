@@ -99,7 +99,7 @@ double SolveTheta(const std::vector<Demand>& demands, double total_bits) {
 
 Allocator::Allocator(const AllocatorOptions& options) : options_(options) {
   for (int i = 0; i <= kLastHull; i++) {
-    hulls_[i] = std::make_unique<const Hull>(options.kinds, uint64_t{1} << i, options.cost_model,
+    hulls_[i] = std::make_unique<const Hull>(options.families, uint64_t{1} << i, options.cost_model,
                                              options.thorough);
   }
 }

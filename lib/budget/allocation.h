@@ -31,7 +31,7 @@ struct BudgetedFile {
 
 struct AllocatorOptions {
   double bits_per_entry = 10;  // the budget
-  std::vector<FilterKind> kinds = {FilterKind::kBloom, FilterKind::kCuckoo, FilterKind::kRibbon};
+  std::vector<Family> families = {Family::kBloom, Family::kCuckoo, Family::kRibbon};
   CostModel cost_model;
   bool thorough = false;
   // How strongly the next files make up for what earlier ones took too much or too little: by this

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "lib/filter/family.h"
 #include "lib/filter/spec_text.h"
@@ -12,17 +13,27 @@ namespace {
 constexpr std::string_view kPrefix = "rocksieve.auto";
 constexpr std::string_view kExamples =
     "for example rocksieve.auto:10 or rocksieve.auto:10:bloom+ribbon:salted";
-constexpr Family kAllFamilies[] = {Family::kBloom, Family::kCuckoo, Family::kRibbon};
+constexpr std::string_view kReadNs = "read-ns";
 
-struct Cost {
-  std::string_view name;
-  double CostModel::*member;
-  double least, most;
-};
-constexpr Cost kCosts[] = {{"bloom-ns", &CostModel::bloom_probe_ns, 0, 1e6},
-                           {"cuckoo-ns", &CostModel::cuckoo_probe_ns, 0, 1e6},
-                           {"read-ns", &CostModel::read_ns, 1, 1e12},
-                           {"ribbon-ns", &CostModel::ribbon_probe_ns, 0, 1e6}};
+// What the spec may say of costs: the names of its options, sorted.
+std::vector<std::pair<std::string, Family>> Costs() {
+  std::vector<std::pair<std::string, Family>> costs = {{std::string(kReadNs), Family::kNone}};
+  for (const FamilyEntry* family : AllFamilies()) {
+    costs.emplace_back(std::string(family->name) + "-ns", family->family);
+  }
+  std::sort(costs.begin(), costs.end());
+  return costs;
+}
+
+double CostOf(const CostModel& model, Family family) {
+  return family == Family::kNone ? model.read_ns : model.ProbeNs(family);
+}
+
+std::vector<Family> EveryFamily() {
+  std::vector<Family> families;
+  for (const FamilyEntry* entry : AllFamilies()) families.push_back(entry->family);
+  return families;
+}
 
 std::string AmountError(std::string_view text) {
   return QuotedSpec(text) + " is not a budget: it takes " + DecimalText(AutoSpec::kMinBits) +
@@ -44,7 +55,7 @@ std::string ParseFamilies(std::string_view text, std::vector<Family>* families) 
     if (more) text.remove_prefix(plus + 1);
     const FamilyEntry* family = FindFamily(name);
     if (family == nullptr) {
-      return QuotedSpec(name) + " is not one of the families " + std::string(FamilyNames()) + "; ";
+      return QuotedSpec(name) + " is not one of the families " + FamilyNames() + "; ";
     }
     if (std::find(families->begin(), families->end(), family->family) != families->end()) {
       return QuotedSpec(name) + " is there twice; ";
@@ -55,30 +66,31 @@ std::string ParseFamilies(std::string_view text, std::vector<Family>* families) 
   return "";
 }
 
-// "read-ns-80000"; nullptr if it is not meant as a cost.
-const Cost* CostOf(std::string_view text) {
-  for (const Cost& cost : kCosts) {
-    if (text.substr(0, cost.name.size()) == cost.name) return &cost;
+// "read-ns-80000". False if it is not meant as a cost, right or wrong.
+bool ParseCost(std::string_view text, CostModel* model, std::string* error) {
+  constexpr double kMostProbeNs = 1e6, kLeastReadNs = 1, kMostReadNs = 1e12;
+  for (const auto& [name, family] : Costs()) {
+    if (text.substr(0, name.size()) != name) continue;
+    const bool reads = family == Family::kNone;
+    const double least = reads ? kLeastReadNs : 0, most = reads ? kMostReadNs : kMostProbeNs;
+    const std::string_view value = text.substr(name.size());
+    double ns = 0;
+    if (value.substr(0, 1) != "-" || !ParseDecimal(value.substr(1), &ns) ||
+        !(ns >= least && ns <= most)) {
+      *error = QuotedSpec(text) + " is not a cost: " + name + " takes " + DecimalText(least) +
+               " to " + DecimalText(most) + " nanoseconds, for example " + name + "-" +
+               DecimalText(CostOf(CostModel(), family)) + "; ";
+    } else {
+      (reads ? model->read_ns : model->probe_ns[family]) = ns;
+    }
+    return true;
   }
-  return nullptr;
-}
-
-std::string ParseCost(std::string_view text, const Cost& cost, CostModel* model) {
-  std::string_view value = text.substr(cost.name.size());
-  double ns = 0;
-  if (value.substr(0, 1) != "-" || !ParseDecimal(value.substr(1), &ns) ||
-      !(ns >= cost.least && ns <= cost.most)) {
-    const std::string name(cost.name);
-    return QuotedSpec(text) + " is not a cost: " + name + " takes " + DecimalText(cost.least) +
-           " to " + DecimalText(cost.most) + " nanoseconds, for example " + name + "-" +
-           DecimalText(CostModel().*cost.member) + "; ";
-  }
-  model->*cost.member = ns;
-  return "";
+  return false;
 }
 
 std::string ParseOption(std::string_view text, AutoSpec* spec) {
-  if (const Cost* cost = CostOf(text)) return ParseCost(text, *cost, &spec->cost_model);
+  std::string error;
+  if (ParseCost(text, &spec->cost_model, &error)) return error;
   switch (SetSpecOption(text, &spec->options)) {
     case OptionState::kSet:
       return "";
@@ -87,12 +99,14 @@ std::string ParseOption(std::string_view text, AutoSpec* spec) {
     case OptionState::kUnknown:
       break;
   }
-  return QuotedSpec(text) + " is not one of the options " + std::string(SpecOptionNames()) +
-         ", read-ns-N, bloom-ns-N, cuckoo-ns-N, ribbon-ns-N, nor families such as bloom+ribbon, " +
-         "which come right after the budget; ";
+  error = QuotedSpec(text) + " is not one of the options " + std::string(SpecOptionNames());
+  for (const auto& [name, family] : Costs()) error += ", " + name + "-N";
+  return error + ", nor families such as bloom+ribbon, which come right after the budget; ";
 }
 
 }  // namespace
+
+AutoSpec::AutoSpec() : families(EveryFamily()) {}
 
 bool AutoSpec::IsMeant(std::string_view text) {
   if (text.substr(0, kPrefix.size()) != kPrefix) return false;
@@ -126,17 +140,15 @@ std::string AutoSpec::Parse(std::string_view text, AutoSpec* spec) {
 
 std::string AutoSpec::ToString() const {
   std::string text = std::string(kPrefix) + ":" + DecimalText(bits_per_entry);
-  if (!std::equal(families.begin(), families.end(), std::begin(kAllFamilies),
-                  std::end(kAllFamilies))) {
+  if (families != EveryFamily()) {
     for (const Family family : families) {
       text += (family == families.front() ? ":" : "+") + std::string(FindFamily(family)->name);
     }
   }
   text += SpecOptionsText(options);
-  for (const Cost& cost : kCosts) {
-    const double ns = cost_model.*cost.member;
-    if (ns == CostModel().*cost.member) continue;
-    text += ":" + std::string(cost.name) + "-" + DecimalText(ns);
+  for (const auto& [name, family] : Costs()) {
+    const double ns = CostOf(cost_model, family);
+    if (ns != CostOf(CostModel(), family)) text += ":" + name + "-" + DecimalText(ns);
   }
   return text;
 }
@@ -144,8 +156,7 @@ std::string AutoSpec::ToString() const {
 AllocatorOptions AutoSpec::ForAllocator() const {
   AllocatorOptions allocator;
   allocator.bits_per_entry = bits_per_entry;
-  allocator.kinds.clear();
-  for (const Family family : families) allocator.kinds.push_back(KindOf(family));
+  allocator.families = families;
   allocator.cost_model = cost_model;
   allocator.thorough = options.thorough;
   return allocator;
@@ -153,7 +164,7 @@ AllocatorOptions AutoSpec::ForAllocator() const {
 
 FilterSpec AutoSpec::SpecFor(const FilterChoice& choice) const {
   FilterSpec spec = options;
-  spec.family = FamilyOf(choice.kind);
+  spec.family = choice.family;
   const FamilyEntry& family = *FindFamily(spec.family);
   if (choice.whole_columns != 0) {
     spec.unit = FilterSpec::Unit::kFalsePositiveRate;
@@ -163,6 +174,24 @@ FilterSpec AutoSpec::SpecFor(const FilterChoice& choice) const {
     spec.amount = std::clamp(choice.setting, family.min_bits_per_key, family.max_bits_per_key);
   }
   return spec;
+}
+
+std::string ParseOwnSpec(std::string_view text, OwnSpec* spec) {
+  AutoSpec automatic;
+  FilterSpec filter;
+  if (AutoSpec::IsMeant(text)) {
+    const std::string error = AutoSpec::Parse(text, &automatic);
+    if (error.empty()) *spec = automatic;
+    return error;
+  }
+  const std::string error = FilterSpec::Parse(text, &filter);
+  if (error.empty()) *spec = filter;
+  return error;
+}
+
+std::string TextOf(const OwnSpec& spec) {
+  const AutoSpec* const automatic = std::get_if<AutoSpec>(&spec);
+  return automatic != nullptr ? automatic->ToString() : std::get_if<FilterSpec>(&spec)->ToString();
 }
 
 }  // namespace rocksieve

@@ -4,11 +4,12 @@
 //   rocksieve.auto:10:bloom+cuckoo      of these families only
 //   rocksieve.auto:10:salted            options as in filter_spec.h, for each filter
 //   rocksieve.auto:10:read-ns-200000    what things cost, in nanoseconds (cost_model.h): read-ns,
-//                                       bloom-ns, cuckoo-ns, ribbon-ns
+//                                       and FAMILY-ns of each family
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <rocksieve/filter_spec.h>
@@ -21,8 +22,10 @@ namespace rocksieve {
 struct AutoSpec {
   static constexpr double kMinBits = 1, kMaxBits = 32;
 
+  AutoSpec();
+
   double bits_per_entry = 10;
-  std::vector<Family> families = {Family::kBloom, Family::kCuckoo, Family::kRibbon};
+  std::vector<Family> families;  // sorted; all of them
   CostModel cost_model;
   // own_name, salted, thorough and verified are what counts here.
   FilterSpec options;
@@ -36,8 +39,15 @@ struct AutoSpec {
 
   AllocatorOptions ForAllocator() const;
 
-  // The spec to build a filter with that the allocator chose. REQUIRES: IsOurs(choice.kind).
+  // The spec to build a filter with that the allocator chose. REQUIRES: IsOurs(choice.family).
   FilterSpec SpecFor(const FilterChoice& choice) const;
 };
+
+// What a policy of ours is made of.
+using OwnSpec = std::variant<FilterSpec, AutoSpec>;
+
+// As the Parse() of either.
+std::string ParseOwnSpec(std::string_view text, OwnSpec* spec);
+std::string TextOf(const OwnSpec& spec);
 
 }  // namespace rocksieve

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <limits>
 
+#include "lib/filter/family.h"
+
 namespace rocksieve {
 namespace {
 
@@ -12,7 +14,7 @@ namespace {
 // which files get the whole columns that are best for them.
 constexpr double kStretch = 0.4;
 
-// This close to a whole number of columns, ribbon takes the whole number.
+// This close to a whole number of columns, a filter takes the whole number.
 constexpr double kNearColumn = 0.04;
 
 double Slope(const Hull::Vertex& a, const Hull::Vertex& b) {
@@ -55,23 +57,20 @@ bool PointAt(const std::vector<RatePoint>& curve, double bits, RatePoint* point)
 
 }  // namespace
 
-Hull::Hull(const std::vector<FilterKind>& kinds, uint64_t keys, const CostModel& cost_model,
+Hull::Hull(const std::vector<Family>& families, uint64_t keys, const CostModel& cost_model,
            bool thorough) {
   const auto count = static_cast<double>(std::max<uint64_t>(keys, 1));
-  bool first = true;
-  for (const FilterKind kind : kinds) {
-    if (kind == FilterKind::kNone) continue;
-    fixed_bits_ = first ? FixedBits(kind) : std::min(fixed_bits_, FixedBits(kind));
-    first = false;
+  for (const Family family : families) {
+    if (family != Family::kNone) fixed_bits_ = FrameBitsOfFilter();
   }
   fixed_bits_ /= count;
-  std::vector<Vertex> points = {{FilterKind::kNone, fixed_bits_, 1}};
-  for (const FilterKind kind : kinds) {
-    if (kind == FilterKind::kNone) continue;
-    curves_.push_back({kind, cost_model.ProbeCharge(kind),
-                       RateCurve(kind, std::max<uint64_t>(keys, 1), thorough)});
+  std::vector<Vertex> points = {{Family::kNone, fixed_bits_, 1}};
+  for (const Family family : families) {
+    if (family == Family::kNone) continue;
+    curves_.push_back({family, cost_model.ProbeCharge(family),
+                       RateCurve(family, std::max<uint64_t>(keys, 1), thorough)});
     for (const RatePoint& point : curves_.back().points) {
-      points.push_back({kind, point.bits_per_key, point.rate + curves_.back().charge});
+      points.push_back({family, point.bits_per_key, point.rate + curves_.back().charge});
     }
   }
   vertices_ = LowerHull(std::move(points));
@@ -132,8 +131,8 @@ FilterChoice Hull::Choose(double bits) const {
     RatePoint point;
     if (!PointAt(curve.points, bits, &point) || point.rate + curve.charge >= least_cost) continue;
     least_cost = point.rate + curve.charge;
-    best = {curve.kind, point.bits_per_key, point.rate, 0, point.setting};
-    if (curve.kind != FilterKind::kRibbon) continue;
+    best = {curve.family, point.bits_per_key, point.rate, 0, point.setting};
+    if (!FindFamily(curve.family)->has_columns) continue;
     for (const RatePoint& whole : curve.points) {
       if (std::abs(whole.bits_per_key - point.bits_per_key) > kNearColumn) continue;
       best.whole_columns = static_cast<int>(std::lround(-std::log2(whole.rate)));

@@ -1,8 +1,8 @@
-// The best that a set of filter kinds can do with so many bits per key.
+// The best that a set of families can do with so many bits per key.
 //
 // The cost of b bits is what a missing key pays at a file with such a filter, in units of a block
 // read: the false-positive rate plus the charge of the probe (cost_model.h). The lower convex hull
-// of the points of all kinds (rate_curve.h), "no filter" among them, holds all that an optimal
+// of the points of all families (rate_curve.h), "no filter" among them, holds all that an optimal
 // allocation uses: if a bit per key is worth `price`, the best is the vertex where the hull's slope
 // passes it.
 //
@@ -13,34 +13,36 @@
 #include <cstdint>
 #include <vector>
 
+#include <rocksieve/filter_spec.h>
+
 #include "lib/budget/cost_model.h"
-#include "lib/budget/filter_kind.h"
 #include "lib/budget/rate_curve.h"
 
 namespace rocksieve {
 
 // A filter that can be built.
 struct FilterChoice {
-  FilterKind kind = FilterKind::kNone;
+  Family family = Family::kNone;
   double bits_per_key = 0;  // expected of the whole block
   double rate = 1;          // expected
-  // For kRibbon, if not 0: so many columns exactly, which is quicker to ask than a little less.
+  // Of a family with columns, if not 0: so many columns exactly, which is quicker to ask than a
+  // little less.
   int whole_columns = 0;
-  double setting = 0;  // else the bits per key to ask for, in a spec or of RocksDB's policy
+  double setting = 0;  // else the bits per key to ask for
 };
 
 // Immutable, so any number of threads may use it.
 class Hull {
  public:
-  // For filters of about `keys` keys. kNone is always allowed.
-  Hull(const std::vector<FilterKind>& kinds, uint64_t keys, const CostModel& cost_model,
+  // For filters of about `keys` keys. Family::kNone is always allowed.
+  Hull(const std::vector<Family>& families, uint64_t keys, const CostModel& cost_model,
        bool thorough = false);
 
   // What a filter takes even without any bits for its keys. Memory is counted with it, but no file
   // is left without a filter on its account: a file of ten keys has a filter like any other.
   double fixed_bits() const { return fixed_bits_; }
 
-  // Of the smallest filter; fixed_bits() if no kind is allowed.
+  // Of the smallest filter; fixed_bits() if no family is allowed.
   double fewest_bits() const;
 
   // The bits per key to spend if one costs `price` reads; falls as the price rises.
@@ -49,18 +51,18 @@ class Hull {
   // Reads per missing key at a file with so many bits per key: on the hull, interpolated.
   double CostAt(double bits_per_key) const;
 
-  // The cheapest of the allowed kinds with so many bits per key.
+  // The cheapest of the allowed families with so many bits per key.
   FilterChoice Choose(double bits_per_key) const;
 
   struct Vertex {
-    FilterKind kind;
+    Family family;
     double bits, cost;
   };
   const std::vector<Vertex>& vertices() const { return vertices_; }
 
  private:
   struct Curve {
-    FilterKind kind;
+    Family family;
     double charge;
     std::vector<RatePoint> points;
   };

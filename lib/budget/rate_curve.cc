@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
+#include <utility>
 
-#include "lib/bloom/model.h"
-#include "lib/bloom/plan.h"
-#include "lib/budget/builtin_model.h"
 #include "lib/filter/family.h"
 #include "lib/format/block.h"
 
@@ -20,8 +20,6 @@ double SettingAt(int step) { return kFewestBits + kStep * step; }
 // The two keys of the range that a block stores; of such a length, usually.
 constexpr double kRangeKeysBytes = 32;
 
-constexpr double kBuiltinTrailerBytes = 5;
-
 Budget BudgetFor(double amount, bool is_rate, bool thorough) {
   Budget budget;
   budget.is_rate = is_rate;
@@ -35,81 +33,69 @@ double BlockBits(const FamilyEntry& family, uint64_t keys, const Budget& budget)
   return family.expected_payload_bits(keys, budget) + budget.frame_bits + 8 * kRangeKeysBytes;
 }
 
-std::vector<double> BloomRates(bool thorough) {
-  std::vector<double> rates;
-  for (int step = 0; step <= kSteps; step++) {
-    const double bits = SettingAt(step);
-    rates.push_back(bloom::FalsePositiveRateOfManyLines(bloom::ProbesFor(bits), thorough,
-                                                        8.0 * bloom::kLineBytes / bits));
+// By step, computed once: for Bloom filters it takes milliseconds.
+const std::vector<double>& RatesOfLarge(const FamilyEntry& family, bool thorough) {
+  // Never destroyed: background threads may build filters while the process exits.
+  static auto& mutex = *new std::mutex;
+  static auto& known = *new std::map<std::pair<Family, bool>, std::vector<double>>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::vector<double>& rates = known[{family.family, thorough}];
+  for (int step = static_cast<int>(rates.size()); step <= kSteps; step++) {
+    rates.push_back(family.rate_of_large(SettingAt(step), thorough));
   }
   return rates;
 }
 
-// The rate of large filters: that of small ones, of a few lines, hardly differs, and takes a
-// millisecond to compute.
-double BloomRate(int step, bool thorough) {
-  // Never destroyed: background threads may build filters while the process exits.
-  if (thorough) {
-    static const auto& of_thorough_builds = *new std::vector<double>(BloomRates(true));
-    return of_thorough_builds[step];
-  }
-  static const auto& of_usual_builds = *new std::vector<double>(BloomRates(false));
-  return of_usual_builds[step];
-}
-
-std::vector<RatePoint> OurCurve(FilterKind kind, uint64_t keys, bool thorough) {
-  const FamilyEntry& family = *FindFamily(FamilyOf(kind));
-  const auto count = static_cast<double>(keys);
-  std::vector<RatePoint> curve;
-  const auto add = [&](double bits_per_key, double rate, double setting) {
+// With rising bits, and none beyond kMostCurveBits.
+class Curve {
+ public:
+  void Add(double bits_per_key, double rate, double setting) {
     if (setting > kMostCurveBits) return;
-    if (!curve.empty() && bits_per_key <= curve.back().bits_per_key) curve.pop_back();
-    curve.push_back({bits_per_key, rate, setting});
-  };
-  if (kind == FilterKind::kRibbon) {
-    for (int columns = 1; columns <= family.max_bits_per_key - 2; columns++) {
-      const double rate = std::ldexp(1, -columns);
-      const double bits = BlockBits(family, keys, BudgetFor(rate, true, thorough)) / count;
-      const double setting = bits - FixedBits(kind) / count;
-      add(bits, rate, std::min(setting, family.max_bits_per_key));
-    }
-    return curve;
+    if (!points_.empty() && bits_per_key <= points_.back().bits_per_key) points_.pop_back();
+    points_.push_back({bits_per_key, rate, setting});
   }
-  for (int step = 0; step <= kSteps; step++) {
-    const double setting = SettingAt(step);
-    if (setting < family.min_bits_per_key) continue;
-    const Budget budget = BudgetFor(setting, false, thorough);
-    const double rate =
-        kind == FilterKind::kBloom ? BloomRate(step, thorough) : family.expected_rate(keys, budget);
-    add(BlockBits(family, keys, budget) / count, rate, setting);
+  std::vector<RatePoint> Take() { return std::move(points_); }
+
+ private:
+  std::vector<RatePoint> points_;
+};
+
+std::vector<RatePoint> CurveOfColumns(const FamilyEntry& family, uint64_t keys, bool thorough) {
+  const auto count = static_cast<double>(keys);
+  Curve curve;
+  for (int columns = 1; columns <= family.max_bits_per_key - 2; columns++) {
+    const double rate = std::ldexp(1, -columns);
+    const double bits = BlockBits(family, keys, BudgetFor(rate, true, thorough)) / count;
+    const double setting = bits - FrameBitsOfFilter() / count;
+    curve.Add(bits, rate, std::min(setting, family.max_bits_per_key));
   }
-  return curve;
+  return curve.Take();
 }
 
-std::vector<RatePoint> BuiltinCurve(FilterKind kind, uint64_t keys) {
-  std::vector<RatePoint> curve;
+std::vector<RatePoint> CurveOfSteps(const FamilyEntry& family, uint64_t keys, bool thorough) {
+  const auto count = static_cast<double>(keys);
+  Curve curve;
   for (int step = 0; step <= kSteps; step++) {
     const double setting = SettingAt(step);
-    const BuiltinFilter filter = kind == FilterKind::kBuiltinBloom ? BuiltinBloom(keys, setting)
-                                                                   : BuiltinRibbon(keys, setting);
-    const double bits = 8 * filter.bytes / static_cast<double>(keys);
-    if (!curve.empty() && bits <= curve.back().bits_per_key) curve.pop_back();
-    curve.push_back({bits, filter.rate, setting});
+    if (setting < family.min_bits_per_key || setting > family.max_bits_per_key) continue;
+    const Budget budget = BudgetFor(setting, false, thorough);
+    // The rate of small filters hardly differs from that of large ones.
+    const double rate = family.rate_of_large == nullptr ? family.expected_rate(keys, budget)
+                                                        : RatesOfLarge(family, thorough)[step];
+    curve.Add(BlockBits(family, keys, budget) / count, rate, setting);
   }
-  return curve;
+  return curve.Take();
 }
 
 }  // namespace
 
-double FixedBits(FilterKind kind) {
-  if (kind == FilterKind::kNone) return 0;
-  if (!IsOurs(kind)) return 8 * kBuiltinTrailerBytes;
-  return BudgetFor(1, false, false).frame_bits + 8 * kRangeKeysBytes;
-}
+double FrameBitsOfFilter() { return BudgetFor(1, false, false).frame_bits + 8 * kRangeKeysBytes; }
 
-std::vector<RatePoint> RateCurve(FilterKind kind, uint64_t keys, bool thorough) {
-  if (kind == FilterKind::kNone || keys == 0) return {RatePoint()};
-  return IsOurs(kind) ? OurCurve(kind, keys, thorough) : BuiltinCurve(kind, keys);
+std::vector<RatePoint> RateCurve(Family family, uint64_t keys, bool thorough) {
+  const FamilyEntry* const entry = FindFamily(family);
+  if (entry == nullptr || keys == 0) return {RatePoint()};
+  return entry->has_columns ? CurveOfColumns(*entry, keys, thorough)
+                            : CurveOfSteps(*entry, keys, thorough);
 }
 
 }  // namespace rocksieve

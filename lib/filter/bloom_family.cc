@@ -1,10 +1,13 @@
 // The bloom family behind the common door.
+#include <bit>
+#include <string>
 #include <utility>
 
 #include "lib/bloom/builder.h"
 #include "lib/bloom/model.h"
 #include "lib/bloom/reader.h"
 #include "lib/filter/family.h"
+#include "lib/format/coding.h"
 
 namespace rocksieve {
 namespace {
@@ -35,7 +38,40 @@ double RateOfBlock(const FilterBlockInfo& info) {
   return bloom::FalsePositiveRate(plan, info.key_count);
 }
 
+double RateOfLarge(double bits_per_key, bool thorough) {
+  return bloom::FalsePositiveRateOfManyLines(bloom::ProbesFor(bits_per_key), thorough,
+                                             8.0 * bloom::kLineBytes / bits_per_key);
+}
+
 double UnfilteredShare(const FilterBlockInfo&) { return 0; }
+
+FilterDescription Describe(const FilterBlockInfo& info) {
+  const size_t lines = info.payload.size() / bloom::kLineBytes;
+  FilterDescription description;
+  description.parameters = std::to_string(bloom::ProbesOf(info)) + " probes" +
+                           (bloom::IsThorough(info) ? " (thorough)" : "") + ", " +
+                           std::to_string(lines) + " lines of 64 bytes";
+  description.setting.unit = "probes";
+  description.setting.value = bloom::ProbesOf(info);
+  description.place = "line";
+  description.places = static_cast<double>(lines);
+  return description;
+}
+
+// The seeds of lanes are no probe bits; those of the eighth word are its top byte.
+FilterFill CountFill(const FilterBlockInfo& info) {
+  uint64_t set = 0, bits = 0;
+  for (size_t at = 0; at + bloom::kLineBytes <= info.payload.size(); at += bloom::kLineBytes) {
+    for (int lane = 0; lane < bloom::kLanes; lane++) {
+      set += std::popcount(LoadLittleEndian64(info.payload.data() + at + 8 * lane));
+      bits += 64;
+    }
+    if (bloom::ProbesOf(info) < 8) continue;  // leaves the eighth word alone
+    set += std::popcount(LoadLittleEndian64(info.payload.data() + at + 56) & ~bloom::kNotProbeBits);
+    bits += 8;
+  }
+  return {"probe bits set", bits == 0 ? 0 : static_cast<double>(set) / static_cast<double>(bits)};
+}
 
 }  // namespace
 
@@ -45,12 +81,17 @@ const FamilyEntry kBloomFamily = {
     .min_bits_per_key = bloom::kMinBitsPerKey,
     .max_bits_per_key = bloom::kMaxBitsPerKey,
     .min_rate = 1e-6,
+    .probe_ns = 6,
+    .line_bytes = bloom::kLineBytes,
     .expected_payload_bits = ExpectedPayloadBits,
     .expected_rate = ExpectedRate,
+    .rate_of_large = RateOfLarge,
     .build = Build,
     .open = Open,
     .rate_of_block = RateOfBlock,
     .unfiltered_share = UnfilteredShare,
+    .describe = Describe,
+    .count_fill = CountFill,
 };
 
 }  // namespace rocksieve

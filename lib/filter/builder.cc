@@ -6,6 +6,8 @@
 #include <rocksieve/filter.h>
 
 #include "lib/filter/family.h"
+#include "lib/filter/hashed_filter.h"
+#include "lib/filter/spec_text.h"
 #include "lib/format/block.h"
 #include "lib/format/key_range.h"
 #include "lib/hash/hash_set.h"
@@ -14,16 +16,6 @@
 namespace rocksieve {
 namespace {
 
-Budget BudgetOf(const FilterSpec& spec, double factor) {
-  Budget budget;
-  budget.is_rate = spec.unit == FilterSpec::Unit::kFalsePositiveRate;
-  budget.amount = spec.amount;
-  budget.factor = factor;
-  budget.frame_bits = 8.0 * static_cast<double>(FrameBytesWithoutRange(spec.salted));
-  budget.thorough = spec.thorough;
-  return budget;
-}
-
 uint64_t FreshSalt(const FilterSpec& spec) {
   if (!spec.salted) return kDefaultSalt;
   std::random_device device;
@@ -31,8 +23,7 @@ uint64_t FreshSalt(const FilterSpec& spec) {
 }
 
 void ThrowUnlessValid(const FilterSpec& spec) {
-  FilterSpec same;
-  const std::string error = FilterSpec::Parse(spec.ToString(), &same);
+  const std::string error = SpecError(spec);
   if (!error.empty()) throw std::invalid_argument(error);
 }
 
@@ -89,22 +80,10 @@ void FilterBuilder::AddKey(std::string_view key) {
 size_t FilterBuilder::key_count() const { return state_->hashes.size(); }
 
 FilterBlock FilterBuilder::Finish(double budget_factor) {
-  const FamilyEntry& family = *FindFamily(spec_.family);
   State& state = *state_;
-  FilterBlockInfo info;
-  info.family = spec_.family;
-  info.key_count = state.hashes.size();
-  info.salted = spec_.salted;
-  info.salt = state.salt;
-  const size_t tail_bytes = FrameBytes(spec_.salted, state.range) - kBlockHeaderBytes;
-  size_t payload_bytes = 0;
-  FilterBlock block;
   if (state.keep_for_verification) state.finished_hashes = state.hashes;
-  block.data = family.build(std::move(state.hashes), BudgetOf(spec_, budget_factor),
-                            kBlockHeaderBytes, tail_bytes, &payload_bytes, &info.parameter);
-  info.payload = {block.data.get() + kBlockHeaderBytes, payload_bytes};
-  block.unfiltered_share = family.unfiltered_share(info);
-  block.size = SealBlock(info, payload_bytes, state.range, block.data.get());
+  FilterBlock block =
+      BuildBlock(spec_, budget_factor, std::move(state.hashes), state.salt, state.range);
 
   state.finished_checksum = std::exchange(state.checksum, 0);
   state.hashes = HashList();
@@ -129,14 +108,11 @@ std::string FilterBuilder::Verify(std::string_view block) const {
 }
 
 double FilterBuilder::FactorWithin(size_t block_bytes) const {
-  // Shards of the cuckoo family that have to grow add a few tenths of a percent.
-  constexpr double kScatter = 1.004;
+  const FamilyEntry& family = *FindFamily(spec_.family);
   const auto frame = static_cast<double>(FrameBytes(spec_.salted, state_->range));
   auto fits = [&](double factor) {
-    const double bits =
-        FindFamily(spec_.family)->expected_payload_bits(key_count(), BudgetOf(spec_, factor));
-    const double scatter = spec_.family == Family::kCuckoo ? kScatter : 1;
-    return frame + scatter * bits / 8 <= static_cast<double>(block_bytes);
+    const double bits = family.expected_payload_bits(key_count(), BudgetOf(spec_, factor));
+    return frame + family.most_size_factor * bits / 8 <= static_cast<double>(block_bytes);
   };
   double fitting = 0.5, too_large = 2;
   for (int step = 0; step < 16; step++) {

@@ -1,5 +1,6 @@
 // The cuckoo family behind the common door.
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "lib/cuckoo/builder.h"
@@ -50,6 +51,41 @@ double UnfilteredShare(const FilterBlockInfo& info) {
                                                                 : 0;
 }
 
+FilterDescription Describe(const FilterBlockInfo& info) {
+  cuckoo::Table table;
+  FilterDescription description;
+  if (!cuckoo::ParseTable(info, &table)) return description;
+  const uint64_t slots = table.Offset(table.shards);
+  std::string bits = std::to_string(table.fingerprint_bits);
+  if (table.first_wide_slot < slots) bits += " and " + std::to_string(table.fingerprint_bits + 1);
+  description.parameters = "fingerprints of " + bits + " bits, " + std::to_string(slots) +
+                           " slots in " + std::to_string(table.shards) + " shards";
+  const auto all = static_cast<double>(slots), narrow = static_cast<double>(table.first_wide_slot);
+  description.setting.unit = "fingerprint bits";
+  description.setting.value = table.fingerprint_bits + (all > narrow ? (all - narrow) / all : 0);
+  description.place = "slot";
+  description.places = all;
+  return description;
+}
+
+// 0 is the empty slot.
+FilterFill CountFill(const FilterBlockInfo& info) {
+  cuckoo::Table table;
+  if (!cuckoo::ParseTable(info, &table)) return {"slots used", 0};
+  const uint64_t slots = table.Offset(table.shards);
+  uint64_t used = 0;
+  for (uint64_t slot = 0; slot < slots; slot++) {
+    const uint64_t bit = cuckoo::SlotBit(slot, table.fingerprint_bits, table.first_wide_slot);
+    int width = table.fingerprint_bits + (slot >= table.first_wide_slot ? 1 : 0);
+    bool holds = false;
+    for (uint64_t at = bit; at < bit + static_cast<uint64_t>(width) && !holds; at++) {
+      holds = (table.slots[at / 8] >> (at % 8) & 1) != 0;
+    }
+    used += holds ? 1 : 0;
+  }
+  return {"slots used", slots == 0 ? 0 : static_cast<double>(used) / static_cast<double>(slots)};
+}
+
 }  // namespace
 
 const FamilyEntry kCuckooFamily = {
@@ -58,12 +94,16 @@ const FamilyEntry kCuckooFamily = {
     .min_bits_per_key = cuckoo::kMinBitsPerKey,
     .max_bits_per_key = cuckoo::kMaxBitsPerKey,
     .min_rate = 2.5e-8 / 100,  // as a spec in percent reads it
+    .probe_ns = 11,
+    .most_size_factor = 1.004,  // shards that have to grow
     .expected_payload_bits = ExpectedPayloadBits,
     .expected_rate = ExpectedRate,
     .build = Build,
     .open = Open,
     .rate_of_block = RateOfBlock,
     .unfiltered_share = UnfilteredShare,
+    .describe = Describe,
+    .count_fill = CountFill,
 };
 
 }  // namespace rocksieve

@@ -1,26 +1,52 @@
 #include "lib/filter/family.h"
 
+#include <algorithm>
+
 namespace rocksieve {
 namespace {
 
-constexpr const FamilyEntry* kFamilies[] = {&kBloomFamily, &kCuckooFamily, &kRibbonFamily};
+// Never destroyed: background threads may build filters while the process exits.
+std::vector<const FamilyEntry*>& Families() {
+  static auto& families = *new std::vector<const FamilyEntry*>{
+      &kBloomFamily,
+      &kCuckooFamily,
+      &kRibbonFamily,
+  };
+  return families;
+}
 
 }  // namespace
 
+const std::vector<const FamilyEntry*>& AllFamilies() { return Families(); }
+
 const FamilyEntry* FindFamily(std::string_view name) {
-  for (const FamilyEntry* entry : kFamilies) {
+  for (const FamilyEntry* entry : Families()) {
     if (entry->name == name) return entry;
   }
   return nullptr;
 }
 
 const FamilyEntry* FindFamily(Family family) {
-  for (const FamilyEntry* entry : kFamilies) {
+  for (const FamilyEntry* entry : Families()) {
     if (entry->family == family) return entry;
   }
   return nullptr;
 }
 
-std::string_view FamilyNames() { return "bloom, cuckoo, ribbon"; }
+ScopedFamily::ScopedFamily(const FamilyEntry* entry) : entry_(entry) {
+  Families().push_back(entry);
+}
+
+ScopedFamily::~ScopedFamily() {
+  Families().erase(std::remove(Families().begin(), Families().end(), entry_), Families().end());
+}
+
+std::string FamilyNames() {
+  std::string names;
+  for (const FamilyEntry* entry : Families()) {
+    names += (names.empty() ? "" : ", ") + std::string(entry->name);
+  }
+  return names;
+}
 
 }  // namespace rocksieve

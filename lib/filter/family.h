@@ -1,13 +1,19 @@
-// What the door to the filters needs to know of each family; each has a NAME_family.cc.
+// All that is known of a family outside of its folder; each has a NAME_family.cc.
+//
+// A new family is a folder, a FamilyEntry, and its line in family.cc. Nothing else asks which
+// family it has before it: tests/python/layers_test.py.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <rocksieve/filter.h>
 
+#include "lib/filter/description.h"
 #include "lib/format/budget.h"
 #include "lib/hash/hash_set.h"
 
@@ -18,10 +24,24 @@ struct FamilyEntry {
   std::string_view name;  // as in a spec
   double min_bits_per_key, max_bits_per_key;
   double min_rate;  // that a spec may ask for
+  // What a query costs in a filter of a million keys, hash included, on x86-64
+  // (docs/performance.md).
+  double probe_ns;
+  // A filter may become larger than expected by this factor.
+  double most_size_factor = 1;
+  // The rate is 2^-n with n whole columns, a straight line between two such rates at sizes between,
+  // and queries are quickest at whole columns.
+  bool has_columns = false;
+
+  // Not 0: filters consist of lines of so many bytes, each with a rate of its own, since keys come
+  // to lie at random. 0: all of a filter has the same rate.
+  size_t line_bytes = 0;
 
   // Of a filter of so many keys under this budget.
   double (*expected_payload_bits)(uint64_t keys, const Budget& budget);
   double (*expected_rate)(uint64_t keys, const Budget& budget);
+  // Null, or a quick substitute for expected_rate: that of large filters of so many bits per key.
+  double (*rate_of_large)(double bits_per_key, bool thorough) = nullptr;
 
   // Builds a payload between head_room and tail_room bytes; returns its size, and the parameter
   // byte.
@@ -33,6 +53,11 @@ struct FamilyEntry {
   double (*rate_of_block)(const FilterBlockInfo& info);
   // See FilterBlock.
   double (*unfiltered_share)(const FilterBlockInfo& info);
+
+  // For people. REQUIRES: open() takes the block.
+  FilterDescription (*describe)(const FilterBlockInfo& info);
+  // Null if nothing can be counted. Looks at the whole block.
+  FilterFill (*count_fill)(const FilterBlockInfo& info) = nullptr;
 };
 
 extern const FamilyEntry kBloomFamily, kCuckooFamily, kRibbonFamily;
@@ -41,7 +66,23 @@ extern const FamilyEntry kBloomFamily, kCuckooFamily, kRibbonFamily;
 const FamilyEntry* FindFamily(std::string_view name);
 const FamilyEntry* FindFamily(Family family);
 
+// In the order of their numbers in blocks.
+const std::vector<const FamilyEntry*>& AllFamilies();
+
+// Adds a family to those of family.cc for as long as it lives: for tests. Not while filters are
+// built or opened. REQUIRES: number and name are not in use.
+class ScopedFamily {
+ public:
+  explicit ScopedFamily(const FamilyEntry* entry);
+  ~ScopedFamily();
+  ScopedFamily(const ScopedFamily&) = delete;
+  ScopedFamily& operator=(const ScopedFamily&) = delete;
+
+ private:
+  const FamilyEntry* const entry_;
+};
+
 // "bloom, cuckoo, .."
-std::string_view FamilyNames();
+std::string FamilyNames();
 
 }  // namespace rocksieve

@@ -26,7 +26,8 @@ uint64_t Filter::KeyHash(std::string_view key) const { return HashKey(key, salt_
 
 OpenedFilter OpenFilter(std::string_view block) {
   OpenedFilter opened;
-  opened.state = ParseBlock(block, &opened.info);
+  const auto knows = [](Family family) { return FindFamily(family) != nullptr; };
+  opened.state = ParseBlock(block, knows, &opened.info);
   if (opened.state != BlockState::kIntact) return opened;
   if (opened.info.key_count == 0 && opened.info.payload.empty()) {
     opened.filter = std::make_unique<EmptyFilter>(opened.info.salt);

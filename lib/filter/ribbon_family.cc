@@ -1,4 +1,6 @@
 // The ribbon family behind the common door.
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include "lib/filter/family.h"
@@ -44,6 +46,41 @@ double UnfilteredShare(const FilterBlockInfo& info) {
   return info.key_count > 0 && ribbon::FormOf(info) == ribbon::Form::kMatchAll ? 1 : 0;
 }
 
+FilterDescription Describe(const FilterBlockInfo& info) {
+  const int columns = ribbon::ColumnsOf(info.parameter);
+  FilterDescription description;
+  description.setting.unit = "columns";
+  description.setting.value = columns;
+  description.place = "slot";
+  ribbon::Table table;
+  switch (ribbon::FormOf(info)) {
+    case ribbon::Form::kMatchAll:
+      description.parameters = "matches all: its keys could not be placed";
+      break;
+    case ribbon::Form::kSmall:
+      description.parameters = std::to_string(columns) + " columns, small form";
+      description.places = static_cast<uint8_t>(info.payload[0]);
+      break;
+    case ribbon::Form::kGeneral: {
+      if (!ribbon::ParseTable(info, &table)) break;
+      const double wide = ribbon::WidthOf(table).wide_share;
+      const uint64_t slots = table.layout.groups * ribbon::kSlotsPerGroup;
+      char width[64];
+      std::snprintf(width, sizeof(width), "%.2f columns", table.layout.columns + wide);
+      description.parameters =
+          width + std::string(", ") + std::to_string(table.buckets) + " buckets, " +
+          std::to_string(slots) + " slots" +
+          (table.reseed > 0 ? ", reseeded " + std::to_string(table.reseed) + " times" : "");
+      description.setting.value = table.layout.columns + wide;
+      description.places = static_cast<double>(slots);
+      break;
+    }
+    case ribbon::Form::kDamaged:
+      break;
+  }
+  return description;
+}
+
 }  // namespace
 
 const FamilyEntry kRibbonFamily = {
@@ -52,12 +89,15 @@ const FamilyEntry kRibbonFamily = {
     .min_bits_per_key = ribbon::kMinBitsPerKey,
     .max_bits_per_key = ribbon::kMaxBitsPerKey,
     .min_rate = 2.5e-8 / 100,  // as a spec in percent reads it; above 2^-32
+    .probe_ns = 8,
+    .has_columns = true,
     .expected_payload_bits = ExpectedPayloadBits,
     .expected_rate = ExpectedRate,
     .build = Build,
     .open = Open,
     .rate_of_block = RateOfBlock,
     .unfiltered_share = UnfilteredShare,
+    .describe = Describe,
 };
 
 }  // namespace rocksieve

@@ -37,26 +37,36 @@ std::string AmountError(std::string_view amount, const FamilyEntry& family) {
          Example(family.name);
 }
 
+bool IsAllowed(const FilterSpec& spec, const FamilyEntry& family) {
+  return spec.unit == FilterSpec::Unit::kFalsePositiveRate
+             ? spec.amount >= family.min_rate && spec.amount <= kMaxRate
+             : spec.amount >= family.min_bits_per_key && spec.amount <= family.max_bits_per_key;
+}
+
 std::string ParseAmount(std::string_view text, const FamilyEntry& family, FilterSpec* spec) {
   const bool is_rate = !text.empty() && text.back() == '%';
   double value = 0;
   if (!ParseDecimal(is_rate ? text.substr(0, text.size() - 1) : text, &value)) {
     return AmountError(text, family);
   }
-  if (is_rate) {
-    // Divided, not multiplied by 0.01, so that "0.1%" and its canonical form are the same double.
-    spec->unit = FilterSpec::Unit::kFalsePositiveRate;
-    spec->amount = value / 100;
-    if (!(spec->amount >= family.min_rate && spec->amount <= kMaxRate))
-      return AmountError(text, family);
-  } else {
-    spec->unit = FilterSpec::Unit::kBitsPerKey;
-    spec->amount = value;
-    if (!(value >= family.min_bits_per_key && value <= family.max_bits_per_key)) {
-      return AmountError(text, family);
-    }
-  }
-  return "";
+  // Divided, not multiplied by 0.01, so that "0.1%" and its canonical form are the same double.
+  spec->unit = is_rate ? FilterSpec::Unit::kFalsePositiveRate : FilterSpec::Unit::kBitsPerKey;
+  spec->amount = is_rate ? value / 100 : value;
+  return IsAllowed(*spec, family) ? "" : AmountError(text, family);
+}
+
+std::string AmountText(const FilterSpec& spec) {
+  return spec.unit == FilterSpec::Unit::kBitsPerKey ? DecimalText(spec.amount)
+                                                    : Percentage(spec.amount);
+}
+
+std::string FamilyError(std::string_view name) {
+  return QuotedSpec(name) + " is not one of the families " + FamilyNames() + "; " +
+         Example("bloom");
+}
+
+std::string ErrorPrefix(std::string_view text) {
+  return QuotedSpec(text) + " is not a rocksieve filter spec: ";
 }
 
 // `text` is what follows the amount, without its colon.
@@ -79,10 +89,10 @@ std::string ParseOptions(std::string_view text, FilterSpec* spec) {
 }  // namespace
 
 std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
-  const std::string prefix = QuotedSpec(text) + " is not a rocksieve filter spec: ";
+  const std::string prefix = ErrorPrefix(text);
   if (text.substr(0, kSpecPrefix.size()) != kSpecPrefix) {
     return prefix + "it must begin with rocksieve.FAMILY, with one of the families " +
-           std::string(FamilyNames()) + "; " + Example("bloom");
+           FamilyNames() + "; " + Example("bloom");
   }
   std::string_view rest = text.substr(kSpecPrefix.size());
   const std::string_view name = NextSpecPart(&rest);
@@ -90,12 +100,11 @@ std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
   if (name == "auto") {
     return prefix + "auto decides for all files of a database together, so it is a filter policy " +
            "(rocksieve::NewFilterPolicy, or filter_policy= in an option string) and cannot build " +
-           "a filter on its own; take one of the families " + std::string(FamilyNames()) + "; " +
+           "a filter on its own; take one of the families " + FamilyNames() + "; " +
            Example("ribbon");
   }
   if (family == nullptr) {
-    return prefix + QuotedSpec(name) + " is not one of the families " + std::string(FamilyNames()) +
-           "; " + Example("bloom");
+    return prefix + FamilyError(name);
   }
   FilterSpec parsed;
   parsed.family = family->family;
@@ -111,13 +120,18 @@ std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
   return "";
 }
 
+std::string SpecError(const FilterSpec& spec) {
+  const FamilyEntry* const family = FindFamily(spec.family);
+  if (family == nullptr) return ErrorPrefix(spec.ToString()) + FamilyError("?");
+  if (IsAllowed(spec, *family)) return "";
+  return ErrorPrefix(spec.ToString()) + AmountError(AmountText(spec), *family);
+}
+
 std::string FilterSpec::ToString() const {
   std::string text(kSpecPrefix);
   const FamilyEntry* entry = FindFamily(family);
   text += entry == nullptr ? "?" : entry->name;
-  text += ":";
-  text += unit == Unit::kBitsPerKey ? DecimalText(amount) : Percentage(amount);
-  return text + SpecOptionsText(*this);
+  return text + ":" + AmountText(*this) + SpecOptionsText(*this);
 }
 
 }  // namespace rocksieve

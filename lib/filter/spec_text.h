@@ -28,6 +28,9 @@ std::string_view SpecOptionNames();
 enum class OptionState { kSet, kUnknown, kTwice };
 OptionState SetSpecOption(std::string_view name, FilterSpec* spec);
 
+// What is wrong with a spec that Parse() would not have made, in its words; else empty.
+std::string SpecError(const FilterSpec& spec);
+
 // ":own-name:salted", of those that are set.
 std::string SpecOptionsText(const FilterSpec& spec);
 

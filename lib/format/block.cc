@@ -36,17 +36,9 @@ bool AllMarksAreOurs(std::string_view block) {
          block.substr(block.size() - kTrailer.size()) == kTrailer;
 }
 
-uint8_t ByteAt(std::string_view block, size_t at) { return static_cast<uint8_t>(block[at]); }
-
-bool KnownFamily(uint8_t family) {
-  return family == static_cast<uint8_t>(Family::kBloom) ||
-         family == static_cast<uint8_t>(Family::kCuckoo) ||
-         family == static_cast<uint8_t>(Family::kRibbon);
-}
-
 }  // namespace
 
-BlockState ParseBlock(std::string_view block, FilterBlockInfo* info) {
+BlockState ParseBlock(std::string_view block, bool (*knows)(Family family), FilterBlockInfo* info) {
   if (!AnyMarkIsOurs(block)) return BlockState::kForeign;
   if (!AllMarksAreOurs(block)) return BlockState::kDamaged;
 
@@ -55,7 +47,7 @@ BlockState ParseBlock(std::string_view block, FilterBlockInfo* info) {
     return BlockState::kDamaged;
   }
   const uint8_t flags = ByteAt(block, 6);
-  if (ByteAt(block, 4) != kFormatVersion || !KnownFamily(ByteAt(block, 5)) ||
+  if (ByteAt(block, 4) != kFormatVersion || !knows(static_cast<Family>(ByteAt(block, 5))) ||
       (flags & ~kFlagSalted) != 0) {
     return BlockState::kFutureVersion;
   }

@@ -38,8 +38,8 @@ inline constexpr size_t kBlockSaltBytes = 8;
 inline constexpr size_t kReadableBytesPastPayload = kBlockTailBytes;
 
 // Takes a block apart. Reads nothing outside of it. The payload is not looked at, but its bytes are
-// covered by the check word.
-BlockState ParseBlock(std::string_view block, FilterBlockInfo* info);
+// covered by the check word. `knows`: whether this version has a family.
+BlockState ParseBlock(std::string_view block, bool (*knows)(Family family), FilterBlockInfo* info);
 
 // Bytes of a block around its payload, at most or, given a range, exactly.
 size_t FrameBytesWithoutRange(bool salted);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace rocksieve {
 
@@ -35,5 +36,7 @@ inline void StoreLittleEndian64(void* to, uint64_t value) {
 inline uint64_t MultiplyHigh64(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
+
+inline uint8_t ByteAt(std::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
 
 }  // namespace rocksieve

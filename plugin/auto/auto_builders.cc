@@ -39,7 +39,7 @@ AutoBuilders::AutoBuilders(const AutoSpec& spec)
       allocator_(spec.ForAllocator()),
       usual_spec_(spec.options) {
   const FilterChoice choice = allocator_.HullFor(uint64_t{1} << 20).Choose(spec.bits_per_entry);
-  if (choice.kind == FilterKind::kNone) {
+  if (choice.family == Family::kNone) {
     usual_spec_.family = spec.families.front();
     usual_spec_.amount = 3;  // which every family can serve
   } else {

@@ -88,7 +88,7 @@ bool AutoDecider::Decide(uint64_t keys, FilterSpec* spec) {
   if (IsPowerOfFour(partitions_ + 1)) bits_per_key_ = BitsFor(keys);
   const double index_bits = IndexBitsPerPartition() / static_cast<double>(keys == 0 ? 1 : keys);
   const FilterChoice choice = allocator_.HullFor(keys).Choose(bits_per_key_ - index_bits);
-  if (choice.kind == FilterKind::kNone) return false;
+  if (choice.family == Family::kNone) return false;
   *spec = spec_.SpecFor(choice);
   return true;
 }

@@ -21,7 +21,7 @@ FilterSummary Summarize(const FileFilter& filter) {
   summary.layout = filter.layout();
   summary.family = filter.Family();
   summary.parameters = filter.Parameters();
-  if (filter.Largest() != nullptr) summary.setting = SettingOf(filter.Largest()->decoded);
+  if (filter.Largest() != nullptr) summary.setting = filter.Largest()->decoded.Setting();
   summary.stored_name = filter.stored_name();
   summary.bytes = filter.bytes();
   summary.entries = filter.entries();

@@ -8,10 +8,10 @@
 
 #include <rocksdb/status.h>
 
+#include "lib/filter/description.h"
 #include "plugin/database/column_family.h"
 #include "plugin/database/database.h"
 #include "plugin/database/file_filter.h"
-#include "plugin/database/filter_setting.h"
 #include "plugin/database/frozen_files.h"
 #include "plugin/database/read_only_env.h"
 #include "plugin/tables/table_file.h"

@@ -18,9 +18,7 @@ class BuiltinFilter final : public KeyFilter {
 std::unique_ptr<KeyFilter> DecodeBuiltinFilter(std::string_view block) {
   DecodedFilter filter = DecodedFilter::Decode(block, kBuiltinStoredName);
   switch (filter.kind) {
-    case BlockKind::kBuiltinBloom:
-    case BlockKind::kLegacyBloom:
-    case BlockKind::kBuiltinRibbon:
+    case BlockKind::kRocksDb:
     case BlockKind::kEmpty:
       return std::make_unique<BuiltinFilter>(std::move(filter));
     default:

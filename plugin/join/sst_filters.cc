@@ -22,9 +22,7 @@ FilterFormat FormatOf(const DecodedFilter& filter) {
   switch (filter.kind) {
     case BlockKind::kOurs:
       return FilterFormat::kOurs;
-    case BlockKind::kBuiltinBloom:
-    case BlockKind::kLegacyBloom:
-    case BlockKind::kBuiltinRibbon:
+    case BlockKind::kRocksDb:
     case BlockKind::kEmpty:
       return FilterFormat::kRocksDbBuiltin;
     default:

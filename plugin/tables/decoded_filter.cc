@@ -1,34 +1,39 @@
 #include "plugin/tables/decoded_filter.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include <rocksdb/filter_policy.h>
 
-#include "lib/budget/builtin_model.h"
+#include "lib/filter/family.h"
 #include "lib/format/coding.h"
 #include "plugin/rocksdb_abi.h"
-#include "plugin/tables/legacy_bloom.h"
-#include "plugin/tables/our_parameters.h"
+#include "plugin/tables/builtin_model.h"
 
 namespace rocksieve {
 namespace {
 
-constexpr size_t kTrailerBytes = 5;
 constexpr uint64_t kLineBytes = 64;
 constexpr uint64_t kRibbonSegmentBytes = 16;  // a column of a block
 constexpr int kMaxRibbonColumns = 32;
 constexpr std::string_view kAlwaysTrueBlock("\0\0\0\0\0\0", 6);
 
-uint8_t At(std::string_view bytes, size_t i) { return static_cast<uint8_t>(bytes[i]); }
+std::string NameOfFamily(Family family) {
+  if (family == Family::kRocksDbBloom) return "RocksDB Bloom";
+  if (family == Family::kRocksDbLegacyBloom) return "RocksDB legacy Bloom";
+  if (family == Family::kRocksDbRibbon) return "RocksDB Ribbon";
+  const FamilyEntry* const entry = FindFamily(family);
+  return entry == nullptr ? "none" : "rocksieve." + std::string(entry->name);
+}
 
 }  // namespace
 
 // As GetBuiltinFilterBitsReader() in table/block_based/filter_policy.cc, RocksDB 7.8.
 void DecodedFilter::DecodeBuiltin() {
   kind = BlockKind::kMatchesAll;
-  if (block.size() <= kTrailerBytes) {
+  if (block.size() <= kBuiltinTrailerBytes) {
     kind = BlockKind::kEmpty;
     return;
   }
@@ -36,23 +41,26 @@ void DecodedFilter::DecodeBuiltin() {
     kind = BlockKind::kNone;
     return;
   }
-  const uint64_t payload_bytes = block.size() - kTrailerBytes;
+  const uint64_t payload_bytes = block.size() - kBuiltinTrailerBytes;
   const std::string_view trailer = block.substr(payload_bytes);
-  const auto marker = static_cast<int8_t>(At(trailer, 0));
+  const auto marker = static_cast<int8_t>(ByteAt(trailer, 0));
   if (marker == -1) {
-    probes = At(trailer, 2) & 31;
-    const bool known = At(trailer, 1) == 0 && At(trailer, 2) >> 5 == 0 && At(trailer, 3) == 0 &&
-                       At(trailer, 4) == 0 && probes >= 1 && probes <= 30;
+    probes = ByteAt(trailer, 2) & 31;
+    const bool known = ByteAt(trailer, 1) == 0 && ByteAt(trailer, 2) >> 5 == 0 &&
+                       ByteAt(trailer, 3) == 0 && ByteAt(trailer, 4) == 0 && probes >= 1 &&
+                       probes <= 30;
     if (!known || payload_bytes < kLineBytes) return;
-    kind = BlockKind::kBuiltinBloom;
+    kind = BlockKind::kRocksDb;
+    family = rocksieve::Family::kRocksDbBloom;
     line_bytes = kLineBytes;
     lines = payload_bytes / kLineBytes;
   } else if (marker == -2) {
-    seed = At(trailer, 1);
-    ribbon_blocks = At(trailer, 2) | At(trailer, 3) << 8 | At(trailer, 4) << 16;
+    seed = ByteAt(trailer, 1);
+    ribbon_blocks = ByteAt(trailer, 2) | ByteAt(trailer, 3) << 8 | ByteAt(trailer, 4) << 16;
     const uint64_t segments = payload_bytes / kRibbonSegmentBytes;
     if (ribbon_blocks < 2 || segments == 0) return;
-    kind = BlockKind::kBuiltinRibbon;
+    kind = BlockKind::kRocksDb;
+    family = rocksieve::Family::kRocksDbRibbon;
     const uint64_t most = (segments + ribbon_blocks - 1) / ribbon_blocks;
     columns = static_cast<int>(std::min<uint64_t>(most, kMaxRibbonColumns));
     if (most <= kMaxRibbonColumns) blocks_with_fewer_columns = most * ribbon_blocks - segments;
@@ -61,7 +69,8 @@ void DecodedFilter::DecodeBuiltin() {
     if (lines == 0 || payload_bytes % lines != 0) return;
     line_bytes = payload_bytes / lines;
     if ((line_bytes & (line_bytes - 1)) != 0) return;
-    kind = BlockKind::kLegacyBloom;
+    kind = BlockKind::kRocksDb;
+    family = rocksieve::Family::kRocksDbLegacyBloom;
     probes = marker;
   }
   if (kind == BlockKind::kMatchesAll) return;
@@ -76,6 +85,7 @@ DecodedFilter DecodedFilter::Decode(std::string_view block, std::string_view sto
   switch (opened.state) {
     case BlockState::kIntact:
       filter.kind = BlockKind::kOurs;
+      filter.family = opened.info.family;
       filter.info = opened.info;
       filter.ours_ = std::move(opened.filter);
       break;
@@ -106,11 +116,8 @@ double DecodedFilter::PredictedRate(uint64_t keys) const {
   switch (kind) {
     case BlockKind::kOurs:
       return ExpectedFalsePositiveRate(info);
-    case BlockKind::kBuiltinBloom:
-    case BlockKind::kBuiltinRibbon:
-      return BuiltinRate(block, keys);
-    case BlockKind::kLegacyBloom:
-      if (keys == 0) return 0;
+    case BlockKind::kRocksDb:
+      if (family != rocksieve::Family::kRocksDbLegacyBloom) return BuiltinRate(block, keys);
       return LegacyBloomRate(static_cast<double>(keys), static_cast<double>(lines * line_bytes),
                              probes);
     case BlockKind::kEmpty:
@@ -129,13 +136,8 @@ double DecodedFilter::PredictedRate(uint64_t keys) const {
 std::string DecodedFilter::Family() const {
   switch (kind) {
     case BlockKind::kOurs:
-      return OurFamilyName(info.family);
-    case BlockKind::kBuiltinBloom:
-      return "RocksDB Bloom";
-    case BlockKind::kLegacyBloom:
-      return "RocksDB legacy Bloom";
-    case BlockKind::kBuiltinRibbon:
-      return "RocksDB Ribbon";
+    case BlockKind::kRocksDb:
+      return NameOfFamily(family);
     case BlockKind::kEmpty:
       return "empty";
     case BlockKind::kNone:
@@ -152,25 +154,55 @@ std::string DecodedFilter::Family() const {
   return "unknown";
 }
 
-std::string DecodedFilter::Parameters() const {
-  switch (kind) {
-    case BlockKind::kOurs:
-      return OurParameters(info);
-    case BlockKind::kBuiltinBloom:
-    case BlockKind::kLegacyBloom:
-      return std::to_string(probes) + " probes, " + std::to_string(lines) + " lines of " +
-             std::to_string(line_bytes) + " bytes";
-    case BlockKind::kBuiltinRibbon: {
-      std::string text = std::to_string(columns) + " columns";
-      if (blocks_with_fewer_columns > 0) {
-        text = std::to_string(columns - 1) + " and " + text;
-      }
-      return text + ", " + std::to_string(ribbon_blocks) + " blocks of 128 slots, seed " +
-             std::to_string(seed);
-    }
-    default:
-      return "";
+FilterDescription DecodedFilter::Describe() const {
+  FilterDescription description;
+  if (kind == BlockKind::kOurs) {
+    if (info.key_count != 0 || !info.payload.empty()) return FindFamily(family)->describe(info);
+    description.parameters = "no keys";
+    return description;
   }
+  if (kind != BlockKind::kRocksDb) return description;
+  if (family == rocksieve::Family::kRocksDbRibbon) {
+    const auto blocks = static_cast<double>(ribbon_blocks);
+    const auto narrow = static_cast<double>(blocks_with_fewer_columns);
+    description.parameters = (narrow > 0 ? std::to_string(columns - 1) + " and " : "") +
+                             std::to_string(columns) + " columns, " +
+                             std::to_string(ribbon_blocks) + " blocks of 128 slots, seed " +
+                             std::to_string(seed);
+    description.setting = {"columns", columns - narrow / blocks};
+    description.place = "slot";
+    description.places = kBuiltinRibbonBlockSlots * blocks;
+  } else {
+    description.parameters = std::to_string(probes) + " probes, " + std::to_string(lines) +
+                             " lines of " + std::to_string(line_bytes) + " bytes";
+    description.setting = {"probes", static_cast<double>(probes)};
+    description.place = "line";
+    description.places = static_cast<double>(lines);
+  }
+  return description;
+}
+
+FilterFill DecodedFilter::CountFill() const {
+  if (kind == BlockKind::kOurs) {
+    const auto count = FindFamily(family)->count_fill;
+    return count == nullptr ? FilterFill() : count(info);
+  }
+  const uint64_t bytes = lines * line_bytes;
+  if (bytes == 0) return {};
+  uint64_t set = 0;
+  for (uint64_t i = 0; i < bytes; i++) {
+    set += static_cast<uint64_t>(std::popcount(static_cast<uint8_t>(block[i])));
+  }
+  return {"probe bits set", static_cast<double>(set) / (8 * static_cast<double>(bytes))};
+}
+
+FilterLoad DecodedFilter::Load(uint64_t entries) const {
+  const FilterDescription description = Describe();
+  if (description.place.empty()) return {};
+  const auto keys = static_cast<double>(kind == BlockKind::kOurs ? info.key_count : entries);
+  const FilterFill fill = CountFill();
+  return {"keys per " + description.place, description.places == 0 ? 0 : keys / description.places,
+          fill.of, fill.share};
 }
 
 }  // namespace rocksieve

@@ -9,6 +9,8 @@
 #include <rocksdb/rocksdb_namespace.h>
 #include <rocksieve/filter.h>
 
+#include "lib/filter/description.h"
+
 namespace ROCKSDB_NAMESPACE {
 class FilterBitsReader;
 }
@@ -16,10 +18,8 @@ class FilterBitsReader;
 namespace rocksieve {
 
 enum class BlockKind {
-  kOurs,          // info.family says which family
-  kBuiltinBloom,  // of format_version 5 and later: lines of 64 bytes
-  kLegacyBloom,   // of earlier ones
-  kBuiltinRibbon,
+  kOurs,
+  kRocksDb,
   kEmpty,          // of no keys, as RocksDB writes it
   kMatchesAll,     // RocksDB's, but reserved or too damaged for its reader: every key passes
   kUnknown,        // of a policy that neither rocksieve nor RocksDB has: cannot be asked
@@ -40,14 +40,15 @@ class DecodedFilter {
   static DecodedFilter Decode(std::string_view block, std::string_view stored_name);
 
   BlockKind kind = BlockKind::kUnknown;
+  rocksieve::Family family = rocksieve::Family::kNone;  // if kOurs or kRocksDb
   std::string_view block;
   FilterBlockInfo info;  // if kOurs
 
-  // Built-in Bloom filters.
+  // RocksDB's Bloom filters.
   int probes = 0;
   uint64_t lines = 0;
   uint64_t line_bytes = 0;
-  // Built-in Ribbon filters: blocks of 128 slots; the first ones have a column less than the
+  // RocksDB's Ribbon filters: blocks of 128 slots; the first ones have a column less than the
   // others.
   uint32_t seed = 0;
   uint64_t ribbon_blocks = 0;
@@ -64,10 +65,16 @@ class DecodedFilter {
   // "rocksieve.bloom", "RocksDB Ribbon", "none", "unknown"
   std::string Family() const;
   // "8 probes, 157 lines of 64 bytes"; empty if there is nothing to say.
-  std::string Parameters() const;
+  std::string Parameters() const { return Describe().parameters; }
+  FilterSetting Setting() const { return Describe().setting; }
+  // With so many entries; ours knows how many it has, and the argument is ignored. Looks at the
+  // whole block.
+  FilterLoad Load(uint64_t entries) const;
 
  private:
   void DecodeBuiltin();
+  FilterDescription Describe() const;
+  FilterFill CountFill() const;
 
   std::unique_ptr<Filter> ours_;
   std::shared_ptr<ROCKSDB_NAMESPACE::FilterBitsReader> builtin_;

@@ -22,7 +22,7 @@ ALLOWED = {
     "lib/ribbon": "lib/cpu lib/format lib/hash",
     "lib/format": "lib/hash",
     "lib/filter": "lib/bloom lib/cuckoo lib/format lib/hash lib/ribbon",
-    "lib/budget": "lib/bloom lib/filter lib/format",
+    "lib/budget": "lib/filter lib/format",
     # The toolbox.
     "lib/dynamic": "lib/format lib/hash",
     "lib/estimate": "lib/dynamic lib/format lib/hash lib/sketch",
@@ -44,8 +44,8 @@ ALLOWED = {
     # What knows RocksDB.
     "plugin/auto": "lib/budget",
     "plugin": "lib/filter lib/hash plugin/auto",
-    "plugin/tables": "lib/bloom lib/budget lib/cuckoo lib/filter lib/format lib/ribbon plugin",
-    "plugin/database": "lib/bloom lib/cuckoo lib/ribbon plugin/tables support",
+    "plugin/tables": "lib/filter lib/format plugin",
+    "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/probe": "plugin/database plugin/tables support",
     "plugin/join": "lib/join/rows lib/join/sort plugin/tables",
     "plugin/join_api": "lib/join lib/join/attribute lib/join/matching lib/join/rows "
@@ -53,12 +53,12 @@ ALLOWED = {
                        "plugin/database plugin/join",
     # The command: a subcommand knows no other one; joins are made by the public API alone.
     "tools/command": "plugin/database support",
-    "tools/demo": "plugin/database support tools/command",
+    "tools/demo": "lib/filter plugin/database plugin/tables support tools/command",
     "tools/doctor": "plugin/database support tools/command",
     "tools/doctor/checks": "support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",
     "tools/help": "support tools/command",
-    "tools/inspect": "lib/format lib/hash plugin/database plugin/tables support tools/command",
+    "tools/inspect": "lib/filter lib/format lib/hash plugin/database plugin/tables support tools/command",
     "tools/join": "support tools/command tools/inspect",
     "tools/load": "plugin/database support tools/command",
     "tools/whatif": "lib/budget plugin plugin/database plugin/probe plugin/tables support "

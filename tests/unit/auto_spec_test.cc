@@ -27,8 +27,7 @@ TEST(AutoSpec, IsReadAsWritten) {
   EXPECT_TRUE(spec.options.salted);
   EXPECT_FALSE(spec.options.verified);
   EXPECT_EQ(spec.cost_model.read_ns, 2000);
-  EXPECT_EQ(spec.ForAllocator().kinds,
-            (std::vector<FilterKind>{FilterKind::kBloom, FilterKind::kCuckoo}));
+  EXPECT_EQ(spec.ForAllocator().families, (std::vector<Family>{Family::kBloom, Family::kCuckoo}));
 }
 
 TEST(AutoSpec, HasOneCanonicalForm) {

@@ -1,4 +1,4 @@
-// The hull of several kinds of filters, beside a search of all their points.
+// The hull of several families, beside a search of all their points.
 #include <algorithm>
 #include <cmath>
 
@@ -9,28 +9,27 @@
 namespace rocksieve {
 namespace {
 
-const std::vector<FilterKind> kOurs = {FilterKind::kBloom, FilterKind::kCuckoo,
-                                       FilterKind::kRibbon};
-const std::vector<FilterKind> kBuiltin = {FilterKind::kBuiltinBloom, FilterKind::kBuiltinRibbon};
+const std::vector<Family> kOurs = {Family::kBloom, Family::kCuckoo, Family::kRibbon};
+const std::vector<Family> kTwo = {Family::kBloom, Family::kCuckoo};
 
-class HullOf : public testing::TestWithParam<std::tuple<std::vector<FilterKind>, uint64_t>> {
+class HullOf : public testing::TestWithParam<std::tuple<std::vector<Family>, uint64_t>> {
  protected:
   HullOf() {
-    for (const FilterKind kind : kinds_) curves_.push_back(RateCurve(kind, keys_));
+    for (const Family family : families_) curves_.push_back(RateCurve(family, keys_));
   }
 
   const CostModel costs_;
-  const std::vector<FilterKind> kinds_ = std::get<0>(GetParam());
+  const std::vector<Family> families_ = std::get<0>(GetParam());
   const uint64_t keys_ = std::get<1>(GetParam());
-  const Hull hull_{kinds_, keys_, costs_};
+  const Hull hull_{families_, keys_, costs_};
 
-  // The least cost + price * bits of all points of all kinds.
+  // The least cost + price * bits of all points of all families.
   double LeastByHand(double price) const {
     double least = 1 + price * hull_.fixed_bits();  // no filter
-    for (size_t i = 0; i < kinds_.size(); i++) {
+    for (size_t i = 0; i < families_.size(); i++) {
       for (const RatePoint& point : curves_[i]) {
-        least = std::min(least,
-                         point.rate + costs_.ProbeCharge(kinds_[i]) + price * point.bits_per_key);
+        least = std::min(
+            least, point.rate + costs_.ProbeCharge(families_[i]) + price * point.bits_per_key);
       }
     }
     return least;
@@ -56,7 +55,7 @@ TEST_P(HullOf, BitsAreTheBestForThePrice) {
 
 TEST_P(HullOf, IsConvexAndFalls) {
   const auto& vertices = hull_.vertices();
-  EXPECT_EQ(vertices.front().kind, FilterKind::kNone);
+  EXPECT_EQ(vertices.front().family, Family::kNone);
   for (size_t i = 2; i < vertices.size(); i++) {
     const auto slope = [&](size_t at) {
       return (vertices[at - 1].cost - vertices[at].cost) /
@@ -71,14 +70,14 @@ TEST_P(HullOf, ChoicesCostWhatTheHullPromises) {
   for (double bits = 3; bits < hull_.vertices().back().bits; bits += 0.1) {
     const FilterChoice choice = hull_.Choose(bits);
     EXPECT_NEAR(choice.bits_per_key, bits, 0.3 + 600.0 / static_cast<double>(keys_));
-    EXPECT_NEAR((choice.rate + costs_.ProbeCharge(choice.kind)) / hull_.CostAt(bits), 1, 0.4)
-        << bits << " " << NameOf(choice.kind);
+    EXPECT_NEAR((choice.rate + costs_.ProbeCharge(choice.family)) / hull_.CostAt(bits), 1, 0.4)
+        << bits << " " << static_cast<int>(choice.family);
   }
-  EXPECT_EQ(hull_.Choose(hull_.fixed_bits()).kind, FilterKind::kNone);
+  EXPECT_EQ(hull_.Choose(hull_.fixed_bits()).family, Family::kNone);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, HullOf,
-                         testing::Combine(testing::Values(kOurs, kBuiltin),
+INSTANTIATE_TEST_SUITE_P(Families, HullOf,
+                         testing::Combine(testing::Values(kOurs, kTwo),
                                           testing::Values(500, 10000, 1000000)));
 
 TEST(Hull, BitsReachEveryValueBetweenTheEnds) {
@@ -94,18 +93,18 @@ TEST(Hull, BitsReachEveryValueBetweenTheEnds) {
 TEST(Hull, ProbesThatCostAsMuchAsReadsAreNotBought) {
   CostModel costs;
   costs.read_ns = 1;
-  EXPECT_EQ(Hull(kOurs, 10000, costs).BitsAt(1e-9), FixedBits(FilterKind::kBloom) / 10000);
+  EXPECT_EQ(Hull(kOurs, 10000, costs).BitsAt(1e-9), FrameBitsOfFilter() / 10000);
   costs.read_ns = 8e7;
-  EXPECT_EQ(Hull(kOurs, 10000, costs).Choose(10).kind, FilterKind::kRibbon);
+  EXPECT_EQ(Hull(kOurs, 10000, costs).Choose(10).family, Family::kRibbon);
   // With the most bits, rates are so low that the quicker probe is all that matters.
   const Hull hull(kOurs, 10000, CostModel());
-  EXPECT_EQ(hull.Choose(hull.BitsAt(1e-12)).kind, FilterKind::kBloom);
+  EXPECT_EQ(hull.Choose(hull.BitsAt(1e-12)).family, Family::kBloom);
 }
 
 TEST(Hull, OfNothingIsNoFilter) {
   const Hull hull({}, 1000, CostModel());
   EXPECT_EQ(hull.BitsAt(1e-6), 0);
-  EXPECT_EQ(hull.Choose(10).kind, FilterKind::kNone);
+  EXPECT_EQ(hull.Choose(10).family, Family::kNone);
   EXPECT_EQ(hull.CostAt(5), 1);
 }
 

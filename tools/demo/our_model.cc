@@ -5,10 +5,10 @@
 
 #include <rocksieve/filter.h>
 
+#include "lib/filter/family.h"
+
 namespace rocksieve::tools {
 namespace {
-
-constexpr size_t kOurLineBytes = 64;
 
 // Probes per key, which the spec leaves to the filter: as a filter of the same size has them.
 uint8_t Probes(const FilterSpec& spec, uint64_t keys) {
@@ -22,15 +22,16 @@ uint8_t Probes(const FilterSpec& spec, uint64_t keys) {
 
 FileRate OurRate(const FilterSpec& spec, uint64_t keys, uint64_t filter_bytes) {
   FileRate rate = {ExpectedFalsePositiveRate(spec, keys), 0};
-  if (spec.family != Family::kBloom || keys == 0) return rate;
+  const size_t line_bytes = FindFamily(spec.family)->line_bytes;
+  if (line_bytes == 0 || keys == 0) return rate;
 
   // A filter of one line has no other lines that its keys could be in.
-  const std::string payload(kOurLineBytes, 0);
+  const std::string payload(line_bytes, 0);
   FilterBlockInfo line;
   line.family = spec.family;
   line.parameter = Probes(spec, keys);
   line.payload = payload;
-  const uint64_t lines = std::max<uint64_t>(filter_bytes / kOurLineBytes, 1);
+  const uint64_t lines = std::max<uint64_t>(filter_bytes / line_bytes, 1);
   rate.variance = VarianceOfLines(static_cast<double>(lines),
                                   static_cast<double>(keys) / static_cast<double>(lines),
                                   [&](int keys_in_line) {

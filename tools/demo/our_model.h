@@ -9,8 +9,8 @@
 
 namespace rocksieve::tools {
 
-// The rate of the filter that the spec gives a file with so many keys. The variance is that of the
-// Bloom family's lines; fingerprints of the cuckoo family match at the same rate wherever they lie.
+// The rate of the filter that the spec gives a file with so many keys. It has a variance if
+// the family's filters consist of lines.
 FileRate OurRate(const FilterSpec& spec, uint64_t keys, uint64_t filter_bytes);
 
 }  // namespace rocksieve::tools

@@ -2,7 +2,7 @@
 
 #include <rocksdb/filter_policy.h>
 
-#include "tools/command/policy_spec.h"
+#include "plugin/database/policy_spec.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -26,7 +26,7 @@ PolicyFacts PolicyFacts::Describe(const std::string& words) {
     return facts;
   }
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  const rocksdb::Status status = MakePolicy(facts.spec, &policy);
+  const rocksdb::Status status = NewPolicy(facts.spec, &policy);
   if (!status.ok() || policy == nullptr) {
     facts.kind = Kind::kUnknown;
     facts.error = status.getState() == nullptr ? status.ToString() : status.getState();

@@ -64,7 +64,7 @@ Status Inspect(const std::string& path, Inspection* result) {
   for (const auto& block : blocks) {
     BlockMeasures measures;
     measures.predicted_rate = block->decoded.PredictedRate(block->entries);
-    measures.load = LoadOf(block->decoded, block->entries);
+    measures.load = block->decoded.Load(block->entries);
     if (block->decoded.kind != BlockKind::kUnknown) {
       measures.probes = std::max(kProbes / blocks.size(), kFewestProbes);
       measures.passes = CountPasses(block->decoded, measures.probes, &random);

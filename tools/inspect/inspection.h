@@ -8,8 +8,8 @@
 
 #include <rocksdb/status.h>
 
+#include "lib/filter/description.h"
 #include "plugin/database/file_filter.h"
-#include "plugin/database/filter_load.h"
 #include "plugin/tables/table_file.h"
 
 namespace rocksieve::tools {

@@ -10,8 +10,8 @@
 #include <rocksdb/utilities/options_util.h>
 #include <rocksieve/listener.h>
 
+#include "plugin/database/policy_spec.h"
 #include "support/work_dir.h"
-#include "tools/command/policy_spec.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -35,7 +35,7 @@ rocksdb::Options NewDatabaseOptions() {
 
 Status SetPolicy(const std::string& spec, bool partitioned, rocksdb::ColumnFamilyOptions* options) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  const Status status = MakePolicy(spec, &policy);
+  const Status status = NewPolicy(spec, &policy);
   if (!status.ok()) return status;
   const auto* table = options->table_factory->GetOptions<BlockBasedTableOptions>();
   if (table == nullptr) {
@@ -82,7 +82,7 @@ Status CannotOpen(const std::string& directory, const Status& status) {
 
 Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* result) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  Status status = MakePolicy(options.spec, &policy);
+  Status status = NewPolicy(options.spec, &policy);
   if (!status.ok()) return status;
   std::error_code error;
   const fs::path path = options.directory;

@@ -8,7 +8,6 @@
 
 #include "lib/budget/allocation.h"
 #include "plugin/rocksdb_abi.h"
-#include "tools/command/policy_spec.h"
 #include "tools/whatif/partitions.h"
 
 namespace rocksieve::tools {
@@ -19,9 +18,9 @@ namespace {
 constexpr double kReckonedIndexEntryBytes = 14;
 
 // RocksDB asks for this before the first decision, so it is the same for all files.
-uint64_t KeysPerPartition(const Contender& contender, const FilterOptions& options) {
+uint64_t KeysPerPartition(const PolicySpec& spec, const FilterOptions& options) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  if (!options.partitioned || !MakePolicy(contender.spec, &policy).ok()) return 0;
+  if (!options.partitioned || !spec.NewPolicy(&policy).ok()) return 0;
   const rocksdb::BlockBasedTableOptions table_options;
   const rocksdb::FilterBuildingContext context(table_options);  // of no database
   const std::unique_ptr<rocksdb::FilterBitsBuilder> builder(policy->GetBuilderWithContext(context));
@@ -30,10 +29,10 @@ uint64_t KeysPerPartition(const Contender& contender, const FilterOptions& optio
 
 class Model {
  public:
-  Model(const PlannedTree& tree, const Contender& contender)
+  Model(const PlannedTree& tree, const PolicySpec& spec)
       : tree_(tree),
-        spec_(contender.automatic),
-        keys_per_partition_(KeysPerPartition(contender, tree.options)) {
+        spec_(*spec.automatic()),
+        keys_per_partition_(KeysPerPartition(spec, tree.options)) {
     for (const PlannedFile& file : tree.files) {
       BudgetedFile described = {file.smallest, file.largest, file.entries, file.filter_keys};
       described.budgeted = HasFilter(file);
@@ -67,14 +66,14 @@ class Model {
                            const FilterChoice& choice) const {
     if (!HasFilter(file)) return {};
     if (!tree_.options.partitioned) {
-      return {choice.kind, BlockBytes(choice, file.filter_keys, file), choice.rate};
+      return {choice.family, BlockBytes(choice, file.filter_keys, file), choice.rate};
     }
     const Partitions partitions = PartitionsOf(file, tree_.options, keys_per_partition_);
     const uint64_t keys = std::min(partitions.keys_full, file.filter_keys);
     const double index_bits = 8 * (kReckonedIndexEntryBytes + file.key_bytes);
     const FilterChoice of_partition = allocator.HullFor(keys).Choose(
         choice.bits_per_key - index_bits / static_cast<double>(keys));
-    PredictedFilter filter = {of_partition.kind, partitions.index_bytes, of_partition.rate};
+    PredictedFilter filter = {of_partition.family, partitions.index_bytes, of_partition.rate};
     filter.bytes +=
         static_cast<double>(partitions.full) * BlockBytes(of_partition, partitions.keys_full, file);
     if (partitions.keys_last != 0) {
@@ -84,7 +83,7 @@ class Model {
   }
 
   double BlockBytes(const FilterChoice& choice, uint64_t keys, const PlannedFile& file) const {
-    if (choice.kind == FilterKind::kNone) return 0;
+    if (choice.family == Family::kNone) return 0;
     return file.range_bytes +
            static_cast<double>(FilterBuilder(spec_.SpecFor(choice)).EstimateBlockBytes(keys));
   }
@@ -98,9 +97,9 @@ class Model {
 
 }  // namespace
 
-std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const Contender& contender) {
-  const Model model(tree, contender);
-  const double budget = contender.automatic.bits_per_entry;
+std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const PolicySpec& spec) {
+  const Model model(tree, spec);
+  const double budget = spec.bits();
   // Filters take a little more than the allocator thinks, and its feedback makes up for that, all
   // but one part in feedback + 1.
   const double feedback = AllocatorOptions().feedback;

@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "tools/whatif/contender.h"
+#include "plugin/database/policy_spec.h"
 #include "tools/whatif/filter_model.h"
 #include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 
-// REQUIRES: the contender is kAuto.
-std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const Contender& contender);
+// REQUIRES: the policy is rocksieve.auto.
+std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const PolicySpec& policy);
 
 }  // namespace rocksieve::tools

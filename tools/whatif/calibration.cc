@@ -12,7 +12,6 @@
 #include <rocksdb/table.h>
 
 #include "plugin/rocksdb_abi.h"
-#include "tools/command/policy_spec.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -78,48 +77,39 @@ FilterCost Measure(const rocksdb::FilterPolicy& policy, double key_bytes) {
   return cost;
 }
 
-// Where a policy makes filters of several kinds, each as it is with 10 bits per key.
-const char* TypicalSpec(FilterKind kind) {
-  switch (kind) {
-    case FilterKind::kBloom:
-      return "rocksieve.bloom:10";
-    case FilterKind::kCuckoo:
-      return "rocksieve.cuckoo:10";
-    case FilterKind::kRibbon:
-      return "rocksieve.ribbon:10";
-    case FilterKind::kBuiltinBloom:
-      return "bloomfilter:10:false";
-    case FilterKind::kBuiltinRibbon:
-      return "ribbonfilter:14:-1";  // takes 10 bits
-    case FilterKind::kNone:
-      break;
-  }
-  return "none";
+// Where a policy makes filters of several families, each as it is with 10 bits per key.
+std::string TypicalSpec(Family family) {
+  if (family == Family::kRocksDbBloom) return "bloomfilter:10:false";
+  if (family == Family::kRocksDbRibbon) return "ribbonfilter:14:-1";  // takes 10 bits
+  FilterSpec typical;
+  typical.family = family;
+  return typical.ToString();
 }
 
 }  // namespace
 
-FilterCost Calibration::CostOf(const Contender& contender, FilterKind kind) {
-  if (kind == FilterKind::kNone) return {};
-  const std::string spec =
-      contender.kind == ContenderKind::kOurs ? contender.spec : TypicalSpec(kind);
-  const auto [found, is_new] = costs_.try_emplace(spec);
+FilterCost Calibration::CostOf(const PolicySpec& policy, Family family) {
+  const std::string text = policy.ours() != nullptr ? policy.text() : TypicalSpec(family);
+  const auto [found, is_new] = costs_.try_emplace(text);
   if (!is_new) return found->second;
-  std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  if (MakePolicy(spec, &policy).ok()) found->second = Measure(*policy, key_bytes_);
+  PolicySpec spec;
+  std::shared_ptr<const rocksdb::FilterPolicy> made;
+  if (PolicySpec::Parse(text, &spec).ok() && spec.NewPolicy(&made).ok()) {
+    found->second = Measure(*made, key_bytes_);
+  }
   return found->second;
 }
 
-double Calibration::BuildSeconds(const Contender& contender, const Prediction& prediction) {
+double Calibration::BuildSeconds(const PolicySpec& policy, const Prediction& prediction) {
   double ns = 0;
-  for (const auto& [kind, keys] : prediction.keys) ns += keys * CostOf(contender, kind).build_ns;
+  for (const auto& [family, keys] : prediction.keys) ns += keys * CostOf(policy, family).build_ns;
   return ns * 1e-9;
 }
 
-double Calibration::ProbeNs(const Contender& contender, const Prediction& prediction) {
+double Calibration::ProbeNs(const PolicySpec& policy, const Prediction& prediction) {
   double ns = 0;
-  for (const auto& [kind, probes] : prediction.probes) {
-    ns += probes * CostOf(contender, kind).probe_ns;
+  for (const auto& [family, probes] : prediction.probes) {
+    ns += probes * CostOf(policy, family).probe_ns;
   }
   return ns;
 }

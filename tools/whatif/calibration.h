@@ -22,13 +22,13 @@ class Calibration {
   explicit Calibration(double key_bytes) : key_bytes_(key_bytes) {}
 
   // Of one thread that builds all filters of the tree.
-  double BuildSeconds(const Contender& contender, const Prediction& prediction);
+  double BuildSeconds(const PolicySpec& policy, const Prediction& prediction);
 
   // Of all filters that a lookup of a missing key asks.
-  double ProbeNs(const Contender& contender, const Prediction& prediction);
+  double ProbeNs(const PolicySpec& policy, const Prediction& prediction);
 
  private:
-  FilterCost CostOf(const Contender& contender, FilterKind kind);
+  FilterCost CostOf(const PolicySpec& policy, Family family);
 
   const double key_bytes_;
   std::map<std::string, FilterCost> costs_;  // by spec

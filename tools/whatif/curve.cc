@@ -47,15 +47,15 @@ double Curve::BytesFor(double reads) const {
   return -1;
 }
 
-Curve CurveOf(const PlannedTree& tree, const Contender& family, double least, double most) {
+Curve CurveOf(const PlannedTree& tree, const PolicySpec& family, double least, double most) {
   Curve curve;
   curve.name = family.FamilyName();
   curve.family = family;
   const double byte_per_entry_bit = static_cast<double>(tree.Entries()) / 8;
   for (double bits = 1; bits <= kLargestBits; bits += kStep) {
-    const Contender contender = family.WithBits(bits);
-    if (!contender.IsAllowed()) continue;
-    const Prediction prediction = Predict(tree, contender);
+    PolicySpec policy;
+    if (!family.WithBits(bits, &policy).ok()) continue;
+    const Prediction prediction = Predict(tree, policy);
     const CurvePoint point = {bits, prediction.filter_bytes, prediction.reads};
     // Keeps the last point below the range, so that the curve begins before it. Rounding up makes
     // several settings of one size, of which the best is kept.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/whatif/contender.h"
+#include "plugin/database/policy_spec.h"
 #include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
@@ -17,7 +17,7 @@ struct CurvePoint {
 
 struct Curve {
   std::string name;
-  Contender family;
+  PolicySpec family;
   std::vector<CurvePoint> points;  // with rising memory
 
   // Interpolated between the points, on a logarithmic scale; negative outside of them.
@@ -31,6 +31,6 @@ struct Curve {
 };
 
 // From less than `least` to more than `most` bits per entry, as far as the family goes.
-Curve CurveOf(const PlannedTree& tree, const Contender& family, double least, double most);
+Curve CurveOf(const PlannedTree& tree, const PolicySpec& family, double least, double most);
 
 }  // namespace rocksieve::tools

@@ -6,10 +6,8 @@
 #include <rocksdb/table.h>
 #include <rocksieve/filter.h>
 
-#include "lib/budget/builtin_model.h"
 #include "plugin/rocksdb_abi.h"
-#include "plugin/tables/legacy_bloom.h"
-#include "tools/command/policy_spec.h"
+#include "plugin/tables/builtin_model.h"
 #include "tools/whatif/partitions.h"
 
 namespace rocksieve::tools {
@@ -23,44 +21,44 @@ uint64_t Rounded(uint64_t keys) {
   return keys >> shift << shift;
 }
 
-bool BuiltinRibbonMakesBloom(const Contender& contender, const FilterOptions& options,
-                             const PlannedFile& file) {
+// Of RocksDB's Ribbon policy, where it makes Bloom filters after all.
+bool MakesBloomInstead(const PolicySpec& spec, const FilterOptions& options,
+                       const PlannedFile& file) {
+  if (spec.family() != Family::kRocksDbRibbon) return false;
   if (options.fifo) return false;  // RibbonFilterPolicy::GetBuilderWithContext(), RocksDB 7.8
-  return (file.flushed ? -1 : file.level) < contender.bloom_before_level;
+  return (file.flushed ? -1 : file.level) < spec.rocksdb()->bloom_before_level;
 }
 
 }  // namespace
 
-FilterModel::FilterModel(const Contender& contender, const FilterOptions& options)
-    : contender_(contender), options_(options) {
-  // Contenders are made from specs that MakePolicy() took.
-  MakePolicy(contender.spec, &policy_).PermitUncheckedError();
+FilterModel::FilterModel(const PolicySpec& spec, const FilterOptions& options)
+    : spec_(spec), options_(options) {
+  spec_.NewPolicy(&policy_).PermitUncheckedError();  // null: partitions are not cut
+}
+
+FilterModel::Block FilterModel::NewBlock(uint64_t keys, bool bloom_instead) const {
+  if (const FilterSpec* ours = spec_.ours()) {
+    const auto bytes = static_cast<double>(FilterBuilder(*ours).EstimateBlockBytes(keys));
+    return {ours->family, bytes, ExpectedFalsePositiveRate(*ours, keys)};
+  }
+  const Family family = bloom_instead ? Family::kRocksDbBloom : spec_.family();
+  const auto predict = family == Family::kRocksDbRibbon          ? BuiltinRibbon
+                       : options_.legacy_bloom && !bloom_instead ? LegacyBloom
+                                                                 : BuiltinBloom;
+  const BuiltinFilter filter = predict(keys, spec_.bits());
+  return {family, filter.bytes, filter.rate};
 }
 
 FilterModel::Block FilterModel::BlockOf(uint64_t keys, bool bloom_instead,
                                         const PlannedFile& file) {
   // RocksDB's Ribbon comes in steps, and costs nothing to predict.
-  const bool in_steps = contender_.kind == ContenderKind::kBuiltinRibbon && !bloom_instead;
+  const bool in_steps = spec_.family() == Family::kRocksDbRibbon && !bloom_instead;
   const uint64_t rounded = in_steps ? keys : Rounded(keys);
   const auto [found, is_new] = blocks_.try_emplace({rounded, bloom_instead});
-  Block& block = found->second;
-  if (is_new && contender_.kind == ContenderKind::kOurs) {
-    block.kind = KindOf(contender_.ours.family);
-    block.bytes = static_cast<double>(FilterBuilder(contender_.ours).EstimateBlockBytes(rounded));
-    block.rate = ExpectedFalsePositiveRate(contender_.ours, rounded);
-  } else if (is_new && contender_.kind == ContenderKind::kBuiltinBloom && options_.legacy_bloom) {
-    const LegacyBloom filter = PredictLegacyBloom(rounded, contender_.bits);
-    block = {FilterKind::kBuiltinBloom, filter.bytes, filter.rate};
-  } else if (is_new) {
-    const bool bloom = !in_steps;
-    const BuiltinFilter filter =
-        bloom ? BuiltinBloom(rounded, contender_.bits) : BuiltinRibbon(rounded, contender_.bits);
-    block = {bloom ? FilterKind::kBuiltinBloom : FilterKind::kBuiltinRibbon, filter.bytes,
-             filter.rate};
-  }
-  Block exact = block;
+  if (is_new) found->second = NewBlock(rounded, bloom_instead);
+  Block exact = found->second;
   if (rounded != 0) exact.bytes *= static_cast<double>(keys) / static_cast<double>(rounded);
-  if (contender_.kind == ContenderKind::kOurs) exact.bytes += file.range_bytes;
+  if (spec_.ours() != nullptr) exact.bytes += file.range_bytes;
   return exact;
 }
 
@@ -84,10 +82,9 @@ uint64_t FilterModel::KeysPerPartition(const PlannedFile& file, bool bloom_inste
 }
 
 PredictedFilter FilterModel::Predict(const PlannedFile& file) {
-  if (contender_.kind == ContenderKind::kNone || file.filter_keys == 0) return {};
+  if (spec_.is_none() || file.filter_keys == 0) return {};
   if (options_.skip_bottommost && file.bottommost) return {};
-  const bool bloom_instead = contender_.kind == ContenderKind::kBuiltinRibbon &&
-                             BuiltinRibbonMakesBloom(contender_, options_, file);
+  const bool bloom_instead = MakesBloomInstead(spec_, options_, file);
   Partitions partitions;
   if (options_.partitioned) {
     partitions = PartitionsOf(file, options_, KeysPerPartition(file, bloom_instead));
@@ -102,7 +99,7 @@ PredictedFilter FilterModel::Predict(const PlannedFile& file) {
     if (count == 0 || keys == 0) return;
     const Block block = BlockOf(keys, bloom_instead, file);
     const double share = static_cast<double>(count * keys) / static_cast<double>(file.filter_keys);
-    filter.kind = block.kind;
+    filter.family = block.family;
     filter.bytes += static_cast<double>(count) * block.bytes;
     filter.rate += share * block.rate;
   };

@@ -41,7 +41,7 @@ Json Filters(const Prediction& prediction, uint64_t entries) {
 Json PoliciesJson(const WhatIfResult& result) {
   Json policies = Json::array();
   for (const PolicyResult& policy : result.policies) {
-    Json json = {{"spec", policy.contender.spec}};
+    Json json = {{"spec", policy.spec.text()}};
     json.update(Filters(policy.prediction, result.tree.Entries()));
     json["build_seconds"] = policy.build_seconds;
     json["probe_nanoseconds_per_missing_lookup"] = policy.probe_ns;

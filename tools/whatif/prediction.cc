@@ -20,9 +20,9 @@ Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& fi
     level.meets += file.meets;
     level.passes += file.meets * passes;
     level.reads += file.meets * passes * tree.blocks_per_search;
-    if (filter.kind == FilterKind::kNone) continue;
-    prediction.keys[filter.kind] += static_cast<double>(file.filter_keys);
-    prediction.probes[filter.kind] += file.meets;
+    if (filter.family == Family::kNone) continue;
+    prediction.keys[filter.family] += static_cast<double>(file.filter_keys);
+    prediction.probes[filter.family] += file.meets;
   }
   for (const auto& [number, level] : levels) {
     prediction.filter_bytes += level.filter_bytes;
@@ -32,17 +32,17 @@ Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& fi
   return prediction;
 }
 
-std::vector<PredictedFilter> PredictFilters(const PlannedTree& tree, const Contender& contender) {
-  if (contender.kind == ContenderKind::kAuto) return PredictAuto(tree, contender);
-  FilterModel model(contender, tree.options);
+std::vector<PredictedFilter> PredictFilters(const PlannedTree& tree, const PolicySpec& policy) {
+  if (policy.automatic() != nullptr) return PredictAuto(tree, policy);
+  FilterModel model(policy, tree.options);
   std::vector<PredictedFilter> filters;
   filters.reserve(tree.files.size());
   for (const PlannedFile& file : tree.files) filters.push_back(model.Predict(file));
   return filters;
 }
 
-Prediction Predict(const PlannedTree& tree, const Contender& contender) {
-  return AddUp(tree, PredictFilters(tree, contender));
+Prediction Predict(const PlannedTree& tree, const PolicySpec& policy) {
+  return AddUp(tree, PredictFilters(tree, policy));
 }
 
 Prediction PredictNow(const PlannedTree& tree) {

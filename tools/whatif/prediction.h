@@ -5,8 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "lib/budget/filter_kind.h"
-#include "tools/whatif/contender.h"
+#include "plugin/database/policy_spec.h"
 #include "tools/whatif/filter_model.h"
 #include "tools/whatif/tree.h"
 
@@ -31,18 +30,18 @@ struct Prediction {
   double reads = 0;  // useless data-block reads per lookup of a missing key
   std::vector<LevelPrediction> levels;
   // What times depend on: keys to build filters from, filters asked per lookup of a missing key.
-  std::map<FilterKind, double> keys, probes;
+  std::map<Family, double> keys, probes;
 };
 
 // `filters`: one for each file of the tree.
 Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& filters);
 
-// The filters that the contender would build, each file rewritten at its own level.
-std::vector<PredictedFilter> PredictFilters(const PlannedTree& tree, const Contender& contender);
+// The filters that the policy would build, each file rewritten at its own level.
+std::vector<PredictedFilter> PredictFilters(const PlannedTree& tree, const PolicySpec& policy);
 
-Prediction Predict(const PlannedTree& tree, const Contender& contender);
+Prediction Predict(const PlannedTree& tree, const PolicySpec& policy);
 
-// The filters that the files have now. Of their kinds nothing is said.
+// The filters that the files have now. Of their families nothing is said.
 Prediction PredictNow(const PlannedTree& tree);
 
 }  // namespace rocksieve::tools

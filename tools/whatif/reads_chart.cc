@@ -39,8 +39,7 @@ Chart ReadsChart(const WhatIfOptions& options, const WhatIfResult& result) {
   for (const Curve& curve : result.curves) {
     ChartSeries series;
     series.name = curve.name;
-    series.dashed = curve.family.kind == ContenderKind::kBuiltinBloom ||
-                    curve.family.kind == ContenderKind::kBuiltinRibbon;
+    series.dashed = curve.family.rocksdb() != nullptr;
     for (const CurvePoint& point : curve.points) {
       series.points.push_back({bits(point.filter_bytes), point.reads});
     }
@@ -51,7 +50,7 @@ Chart ReadsChart(const WhatIfOptions& options, const WhatIfResult& result) {
   };
   if (tree.has_filters) mark("now", result.now);
   for (const PolicyResult& policy : result.policies) {
-    mark(policy.contender.spec, policy.prediction);
+    mark(policy.spec.text(), policy.prediction);
   }
   return chart;
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr double kWorthwhile = 0.05;
 
 struct Candidate {
-  Contender contender;
+  PolicySpec spec;
   Prediction prediction;
   double us = 0;
 };
@@ -32,32 +32,27 @@ std::vector<Candidate> Candidates(const RecommendationInput& input, Calibration*
     const double bits = std::floor(10 * curve.BitsFor(input.filter_bytes) + 0.01) / 10;
     if (bits < 1) continue;
     Candidate candidate;
-    candidate.contender = curve.family.WithBits(bits);
-    candidate.prediction = Predict(*input.tree, candidate.contender);
+    if (!curve.family.WithBits(bits, &candidate.spec).ok()) continue;
+    candidate.prediction = Predict(*input.tree, candidate.spec);
     candidate.us = candidate.prediction.reads * input.read_us +
-                   1e-3 * calibration->ProbeNs(candidate.contender, candidate.prediction);
+                   1e-3 * calibration->ProbeNs(candidate.spec, candidate.prediction);
     candidates.push_back(candidate);
   }
   return candidates;
 }
 
-bool IsBuiltin(const Contender& contender) {
-  return contender.kind == ContenderKind::kBuiltinBloom ||
-         contender.kind == ContenderKind::kBuiltinRibbon;
-}
-
 const Candidate* Best(const std::vector<Candidate>& candidates, bool builtin_only) {
   const Candidate* best = nullptr;
   for (const Candidate& candidate : candidates) {
-    if (builtin_only && !IsBuiltin(candidate.contender)) continue;
+    if (builtin_only && candidate.spec.rocksdb() == nullptr) continue;
     if (best == nullptr || candidate.us < best->us) best = &candidate;
   }
   return best;
 }
 
-const Curve* CurveOfContender(const std::vector<Curve>& curves, const Contender& contender) {
+const Curve* CurveOf(const std::vector<Curve>& curves, const PolicySpec& spec) {
   for (const Curve& curve : curves) {
-    if (curve.name == contender.FamilyName()) return &curve;
+    if (curve.name == spec.FamilyName()) return &curve;
   }
   return nullptr;
 }
@@ -82,13 +77,13 @@ Recommendation Recommend(const RecommendationInput& input, Calibration* calibrat
   result.us_per_lookup = best->us;
   const double now_us = input.now->reads * input.read_us;
   if (input.tree->has_filters && reads >= input.now->reads * (1 - kWorthwhile)) {
-    result.reason = "Keep the filters that are there: " + best->contender.spec +
+    result.reason = "Keep the filters that are there: " + best->spec.text() +
                     ", the best in the same memory, would leave " + WholePerThousand(reads) +
                     " useless reads per 1,000 missing keys of " +
                     WholePerThousand(input.now->reads) + ".";
     return result;
   }
-  result.spec = best->contender.spec;
+  result.spec = best->spec.text();
   result.reason = result.spec + ": " + input.memory_words +
                   ", 1,000 lookups of missing keys cost " + WholePerThousand(reads) +
                   " useless block reads instead of " + WholePerThousand(input.now->reads) +
@@ -99,17 +94,18 @@ Recommendation Recommend(const RecommendationInput& input, Calibration* calibrat
                   Microseconds(now_us) + ".";
   const Candidate* builtin = Best(candidates, /*builtin_only=*/true);
   if (builtin != nullptr && builtin != best) {
-    result.reason += " The best of RocksDB's own there, " + builtin->contender.spec +
-                     ", would cost " + WholePerThousand(builtin->prediction.reads) + " reads.";
+    result.reason += " The best of RocksDB's own there, " + builtin->spec.text() + ", would cost " +
+                     WholePerThousand(builtin->prediction.reads) + " reads.";
   }
-  const Curve* curve = CurveOfContender(*input.curves, best->contender);
+  const Curve* curve = CurveOf(*input.curves, best->spec);
   const double bytes = curve == nullptr ? -1 : curve->BytesFor(input.now->reads);
   if (input.tree->has_filters && bytes > 0 && bytes < input.now->filter_bytes) {
-    const double bits = curve->BitsFor(bytes);
-    result.reason +=
-        " To save memory instead: " + curve->family.WithBits(std::ceil(10 * bits) / 10).spec +
-        " has no more reads than now, in " + Percent(bytes / input.now->filter_bytes) +
-        " of the memory.";
+    PolicySpec smaller;
+    if (curve->family.WithBits(std::ceil(10 * curve->BitsFor(bytes)) / 10, &smaller).ok()) {
+      result.reason += " To save memory instead: " + smaller.text() +
+                       " has no more reads than now, in " +
+                       Percent(bytes / input.now->filter_bytes) + " of the memory.";
+    }
   }
   return result;
 }

@@ -39,7 +39,7 @@ std::string Policies(const WhatIfResult& result) {
   rows.push_back(row("now", result.now));
   rows.back().insert(rows.back().end(), {"-", "-"});
   for (const PolicyResult& policy : result.policies) {
-    rows.push_back(row(policy.contender.spec, policy.prediction));
+    rows.push_back(row(policy.spec.text(), policy.prediction));
     rows.back().push_back(Fixed(policy.build_seconds, policy.build_seconds < 1 ? 3 : 1));
     rows.back().push_back(Fixed(policy.probe_ns, 0));
   }
@@ -57,7 +57,7 @@ std::string LevelsOf(const WhatIfResult& result, size_t begin, size_t end) {
     predictions.push_back(&result.policies[i].prediction);
     rows[0].insert(rows[0].end(), {number, "rate"});
     rows[1].insert(rows[1].end(), {"bits", "%"});
-    names += number + " " + result.policies[i].contender.spec + "\n";
+    names += number + " " + result.policies[i].spec.text() + "\n";
   }
   for (size_t i = 0; i < result.now.levels.size(); i++) {
     const LevelPrediction& level = result.now.levels[i];

@@ -26,28 +26,32 @@ constexpr const char* kCurveSpecs[] = {"bloomfilter:10:false", "ribbonfilter:10:
 // The memory that a recommendation is for, if the filters that are there are none, or hardly any.
 constexpr double kUsualBits = 10, kFewBits = 4;
 
-Status ParseAll(const std::vector<std::string>& specs, std::vector<Contender>* contenders) {
-  for (const std::string& spec : specs) {
-    Contender contender;
-    const Status status = ParseContender(spec, &contender);
+Status ParseAll(const std::vector<std::string>& texts, std::vector<PolicySpec>* specs) {
+  for (const std::string& text : texts) {
+    PolicySpec spec;
+    const Status status = PolicySpec::Parse(text, &spec);
     if (!status.ok()) return status;
-    contenders->push_back(contender);
+    if (!spec.is_none() && spec.automatic() == nullptr && spec.family() == Family::kNone) {
+      return Status::InvalidArgument("whatif knows no model of the filters of \"" + text +
+                                     "\": compare bloomfilter:10:false, ribbonfilter:10, none, or "
+                                     "specs of rocksieve");
+    }
+    specs->push_back(spec);
   }
   return Status::OK();
 }
 
 // The curves' families: the usual ones, and those of the specs.
-std::vector<Contender> Families(const std::vector<Contender>& contenders) {
-  std::vector<Contender> families;
-  for (const char* spec : kCurveSpecs) {
-    Contender family;
-    if (ParseContender(spec, &family).ok()) families.push_back(family);
+std::vector<PolicySpec> Families(const std::vector<PolicySpec>& specs) {
+  std::vector<PolicySpec> families;
+  for (const char* text : kCurveSpecs) {
+    PolicySpec family;
+    if (PolicySpec::Parse(text, &family).ok()) families.push_back(family);
   }
-  for (const Contender& contender : contenders) {
-    const auto same = [&](const Contender& f) { return f.FamilyName() == contender.FamilyName(); };
-    if (contender.kind != ContenderKind::kNone &&
-        std::none_of(families.begin(), families.end(), same)) {
-      families.push_back(contender);
+  for (const PolicySpec& spec : specs) {
+    const auto same = [&](const PolicySpec& f) { return f.FamilyName() == spec.FamilyName(); };
+    if (!spec.is_none() && std::none_of(families.begin(), families.end(), same)) {
+      families.push_back(spec);
     }
   }
   return families;
@@ -81,7 +85,7 @@ RecommendationInput MemoryToCompareIn(const WhatIfResult& result) {
     input.memory_words = "in the memory that the filters take now";
   } else if (!result.policies.empty() && result.policies[0].prediction.filter_bytes > 0) {
     input.filter_bytes = result.policies[0].prediction.filter_bytes;
-    input.memory_words = "in the memory of " + result.policies[0].contender.spec;
+    input.memory_words = "in the memory of " + result.policies[0].spec.text();
   } else {
     input.filter_bytes = kUsualBits * bytes_per_bit;
     input.memory_words = "with 10 bits of memory per entry";
@@ -89,25 +93,25 @@ RecommendationInput MemoryToCompareIn(const WhatIfResult& result) {
   return input;
 }
 
-Status Compare(const WhatIfOptions& options, const std::vector<Contender>& contenders,
+Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& specs,
                Progress* progress, WhatIfResult* result) {
   const PlannedTree& tree = result->tree;
-  const std::vector<Contender> families = Families(contenders);
+  const std::vector<PolicySpec> families = Families(specs);
   Calibration calibration(MeanKeyBytes(tree));
   result->now = PredictNow(tree);
   progress->Begin("predicting for column family " + tree.column_family,
-                  contenders.size() + families.size());
-  for (const Contender& contender : contenders) {
+                  specs.size() + families.size());
+  for (const PolicySpec& spec : specs) {
     PolicyResult policy;
-    policy.contender = contender;
-    policy.prediction = Predict(tree, contender);
-    policy.build_seconds = calibration.BuildSeconds(contender, policy.prediction);
-    policy.probe_ns = calibration.ProbeNs(contender, policy.prediction);
+    policy.spec = spec;
+    policy.prediction = Predict(tree, spec);
+    policy.build_seconds = calibration.BuildSeconds(spec, policy.prediction);
+    policy.probe_ns = calibration.ProbeNs(spec, policy.prediction);
     result->policies.push_back(policy);
     const Status status = Advanced(progress);
     if (!status.ok()) return status;
   }
-  for (const Contender& family : families) {
+  for (const PolicySpec& family : families) {
     result->curves.push_back(CurveOf(tree, family, options.least_bits, options.most_bits));
     const Status status = Advanced(progress);
     if (!status.ok()) return status;
@@ -143,7 +147,7 @@ Status PlaceLookups(const Database& database, size_t family, const Tree& tree,
   return status;
 }
 
-Status WhatIfForFamily(const WhatIfOptions& options, const std::vector<Contender>& contenders,
+Status WhatIfForFamily(const WhatIfOptions& options, const std::vector<PolicySpec>& specs,
                        const Database& database, size_t family, const Tree& tree,
                        const std::vector<std::string>& keys, Progress* progress,
                        WhatIfResult* result) {
@@ -159,15 +163,15 @@ Status WhatIfForFamily(const WhatIfOptions& options, const std::vector<Contender
   }
   result->tree = PlanTree(database, tree);
   const Status status = PlaceLookups(database, family, tree, keys, progress, result);
-  return status.ok() ? Compare(options, contenders, progress, result) : status;
+  return status.ok() ? Compare(options, specs, progress, result) : status;
 }
 
 }  // namespace
 
 Status RunWhatIf(const WhatIfOptions& options, Progress* progress,
                  std::vector<WhatIfResult>* results) {
-  std::vector<Contender> contenders;
-  Status status = ParseAll(options.specs, &contenders);
+  std::vector<PolicySpec> specs;
+  Status status = ParseAll(options.specs, &specs);
   if (!status.ok()) return status;
   std::vector<std::string> keys;
   if (!options.probes.empty()) {
@@ -181,7 +185,7 @@ Status RunWhatIf(const WhatIfOptions& options, Progress* progress,
   for (size_t i = 0; i < trees.size(); i++) {
     if (trees[i].file_count() == 0) continue;
     WhatIfResult result;
-    status = WhatIfForFamily(options, contenders, *database, i, trees[i], keys, progress, &result);
+    status = WhatIfForFamily(options, specs, *database, i, trees[i], keys, progress, &result);
     if (!status.ok()) return status;
     results->push_back(std::move(result));
   }

@@ -25,7 +25,7 @@ struct WhatIfOptions {
 
 // A policy on the tree.
 struct PolicyResult {
-  Contender contender;
+  PolicySpec spec;
   Prediction prediction;
   double build_seconds = 0;
   double probe_ns = 0;

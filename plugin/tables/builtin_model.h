@@ -1,15 +1,19 @@
 // Sizes and false-positive rates of RocksDB's built-in filters.
 //
-// Source: RocksDB 7.8, util/bloom_impl.h (FastLocalBloomImpl, BloomMath), util/ribbon_impl.h
-// (SerializableInterleavedSolution), util/ribbon_config.cc (slots for so many keys) and
-// table/block_based/filter_policy.cc (sizes, and the five bytes at the end of each block). The
-// headers of a RocksDB installation have none of it.
+// Source: RocksDB 7.8, util/bloom_impl.h (FastLocalBloomImpl, LegacyLocalityBloomImpl, BloomMath),
+// util/ribbon_impl.h (SerializableInterleavedSolution), util/ribbon_config.cc (slots for so many
+// keys) and table/block_based/filter_policy.cc (sizes, and the five bytes at the end of each
+// block). The headers of a RocksDB installation have none of it.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
 namespace rocksieve {
+
+// At the end of each block: what it is.
+inline constexpr size_t kBuiltinTrailerBytes = 5;
+inline constexpr int kBuiltinRibbonBlockSlots = 128;
 
 // The rate that a block of `keys` keys, made by either built-in policy, should have: the mean over
 // the number of keys in a line for a Bloom filter; 2^-columns for a Ribbon filter. -1 if the block
@@ -32,5 +36,17 @@ struct BuiltinFilter {
 };
 BuiltinFilter BuiltinBloom(uint64_t keys, double bits_per_key);
 BuiltinFilter BuiltinRibbon(uint64_t keys, double bloom_equivalent_bits_per_key);
+
+// The Bloom filter of format_version 4 and earlier: whole bits per key, and an odd number of lines
+// (LegacyBloomBitsBuilder).
+BuiltinFilter LegacyBloom(uint64_t keys, double bits_per_key);
+
+// The rate of such a filter of so many bytes, without the five at its end.
+double LegacyBloomRate(double keys, double bytes, int probes);
+
+// The rate of one line of the Bloom filter of format_version 5 and later, made with this argument
+// of the policy, if so many keys lie in it; and of a filter of so many lines.
+double BuiltinBloomLineRate(double bits_per_key, double keys_in_line);
+double BuiltinBloomRateOfLines(double bits_per_key, double lines, double keys);
 
 }  // namespace rocksieve
