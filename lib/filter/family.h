@@ -27,6 +27,8 @@ struct FamilyEntry {
   // What a query costs in a filter of a million keys, hash included, on x86-64
   // (docs/performance.md).
   double probe_ns;
+  // A filter of rate 2^-w takes about w * bits_per_halving + extra_bits for each key.
+  double bits_per_halving, extra_bits;
   // A filter may become larger than expected by this factor.
   double most_size_factor = 1;
   // The rate is 2^-n with n whole columns, a straight line between two such rates at sizes between,

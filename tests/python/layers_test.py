@@ -118,6 +118,13 @@ class LayersTest(unittest.TestCase):
         self.assertEqual([], wrong, "not in ALLOWED")
         self.assertEqual([], sorted(allowed - set(found)), "arrows that nobody uses any more")
 
+    def test_only_the_filter_library_asks_which_family_it_has(self):
+        asks = re.compile(r"(case|[=!]=)\s+(rocksieve::)?Family::k(Bloom|Cuckoo|Ribbon)\b")
+        wrong = [str(source) for source in sources()
+                 if source.parts[0] in PRODUCT and source.parts[:2] != ("lib", "filter")
+                 and asks.search((ROOT / source).read_text(encoding="utf-8"))]
+        self.assertEqual([], wrong, "put it into FamilyEntry (lib/filter/family.h)")
+
     def test_no_folders_know_each_other(self):
         below = {}
         for folder, target in arrows():

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "lib/filter/family.h"
 #include "lib/sketch/rateless_iblt.h"
 
 namespace rocksieve::join {
@@ -87,21 +88,10 @@ Cost ListCost(const Standing& standing, const Prices& prices) {
           prices.list_ns * (standing.mine + standing.theirs)};
 }
 
-double FilterFactor(Family family) {
-  switch (family) {
-    case Family::kBloom:
-      return 1.5;
-    case Family::kCuckoo:
-      return 1.05;
-    case Family::kRibbon:
-      break;
-  }
-  return 1.0015;
-}
-
 Cost FilterCost(Family family, const Standing& standing, double width, const Prices& prices) {
-  const double per_key = FilterFactor(family) * width + (family == Family::kCuckoo ? 2.1 : 0.035) +
-                         (width == std::floor(width) ? 0 : 0.01);
+  const FamilyEntry& filter = *FindFamily(family);
+  const double per_key =
+      filter.bits_per_halving * width + filter.extra_bits + (width == std::floor(width) ? 0 : 0.01);
   return {standing.mine * per_key + 15 * width + kFrameBits,
           prices.filter_build_ns * standing.mine + prices.filter_query_ns * standing.theirs};
 }
@@ -118,7 +108,7 @@ Standing AfterFilter(const Standing& standing, double width) {
 double BestSingleWidth(Family family, const Standing& standing, double bits_per_false_positive) {
   const double gained = std::numbers::ln2 * standing.theirs_only() * bits_per_false_positive;
   if (gained <= 0) return 1;
-  const double rate = FilterFactor(family) * standing.mine / gained;
+  const double rate = FindFamily(family)->bits_per_halving * standing.mine / gained;
   return std::clamp(-std::log2(rate), 1.0, 24.0);
 }
 

@@ -73,8 +73,6 @@ Cost ListCost(const Standing& standing, const Prices& prices);
 
 // A filter of `width` = log2(1 / false-positive rate).
 Cost FilterCost(Family family, const Standing& standing, double width, const Prices& prices);
-// A family's bits per key are about this, times the width (lib/FAMILY/model.h).
-double FilterFactor(Family family);
 // After the filter, from the receiver's side.
 Standing AfterFilter(const Standing& standing, double width);
 

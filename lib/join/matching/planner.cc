@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "lib/filter/family.h"
+
 namespace rocksieve::join {
 namespace {
 
@@ -20,15 +22,8 @@ int TurnsFor(MoveKind ending, bool asks) {
   return (ending == MoveKind::kSketch ? 4 : 2) + (asks ? 0 : 1);
 }
 
-bool IsSingleFilter(Strategy strategy) {
-  return strategy == Strategy::kBloom || strategy == Strategy::kCuckoo ||
-         strategy == Strategy::kRibbon;
-}
-
-Family FamilyOf(Strategy strategy) {
-  if (strategy == Strategy::kBloom) return Family::kBloom;
-  return strategy == Strategy::kCuckoo ? Family::kCuckoo : Family::kRibbon;
-}
+// Strategies that are one filter are called as its family is. Else null.
+const FamilyEntry* FamilyOf(Strategy strategy) { return FindFamily(NameOf(strategy)); }
 
 bool MayEndWith(Strategy strategy, MoveKind ending) {
   switch (strategy) {
@@ -147,7 +142,7 @@ class Search {
 // One filter, as wide as what follows makes it, then a list from the other side.
 Move SingleFilter(const Standing& standing, const PlannerOptions& options) {
   Move move;
-  move.family = FamilyOf(options.strategy);
+  move.family = FamilyOf(options.strategy)->family;
   const double bits_per_false_positive = ListBitsFor(standing.mine) + 2.5;
   move.filter_width = BestSingleWidth(move.family, standing, bits_per_false_positive);
   const Cost filter = FilterCost(move.family, standing, move.filter_width, options.prices);
@@ -180,7 +175,7 @@ Move CheapestMove(const Standing& standing, const TurnLimit& limit, int filters,
                   const PlannerOptions& options) {
   Standing known = standing;
   known.common = std::clamp(known.common, 0.0, std::min(known.mine, known.theirs));
-  if (IsSingleFilter(options.strategy) && filters == 0) return SingleFilter(known, options);
+  if (FamilyOf(options.strategy) != nullptr && filters == 0) return SingleFilter(known, options);
   TurnLimit turns = limit;
   const bool mixes = options.strategy == Strategy::kAuto || options.strategy == Strategy::kPingPong;
   // Beyond its limit, a range is settled by the shortest way, a list; others take what they need.
