@@ -58,8 +58,9 @@ ALLOWED = {
     "tools/doctor/checks": "support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",
     "tools/help": "support tools/command",
-    "tools/inspect": "lib/filter lib/format lib/hash plugin/database plugin/tables support tools/command",
-    "tools/join": "support tools/command tools/inspect",
+    "tools/inspect": "lib/filter lib/format lib/hash plugin/database plugin/tables support "
+                     "tools/command",
+    "tools/join": "support tools/command",
     "tools/load": "plugin/database support tools/command",
     "tools/whatif": "lib/budget plugin plugin/database plugin/probe plugin/tables support "
                     "tools/command",

@@ -25,6 +25,16 @@ void AddJsonFlag(CLI::App* parser, bool* json) {
   parser->add_flag("--json", *json, "print one JSON document, with units in the names");
 }
 
+int Print(const std::string& command, bool json, const rocksdb::Status& status,
+          const Report& report) {
+  if (!status.ok()) {
+    std::cerr << "rocksieve " << command << ": " << MessageOf(status) << "\n";
+    return kCannotRun;
+  }
+  std::cout << (json ? Document(report.document) : report.words(report.document));
+  return report.ok ? kDone : kCheckFailed;
+}
+
 int RunAndPrint(const std::string& command, bool json,
                 const std::function<rocksdb::Status(Progress*, Report*)>& make) {
   Report report;
@@ -35,12 +45,7 @@ int RunAndPrint(const std::string& command, bool json,
     status = make(&progress, &report);
   }
   EndByInterruptSignal();
-  if (!status.ok()) {
-    std::cerr << "rocksieve " << command << ": " << MessageOf(status) << "\n";
-    return kCannotRun;
-  }
-  std::cout << (json ? Document(report.document) : report.words(report.document));
-  return report.ok ? kDone : kCheckFailed;
+  return Print(command, json, status, report);
 }
 
 }  // namespace rocksieve::tools

@@ -83,7 +83,12 @@ struct Report {
   bool ok = true;  // else something is wrong: kCheckFailed
 };
 
-// Makes a report with progress on stderr, and prints it; Ctrl-C ends it. An error is printed.
+// Prints it, or the error. Returns an ExitCode.
+int Print(const std::string& command, bool json, const rocksdb::Status& status,
+          const Report& report);
+
+// Makes a report, with progress on stderr, and prints it; or ends by the signal if interrupted.
+// `make` asks InterruptSignal(), or Progress does.
 int RunAndPrint(const std::string& command, bool json,
                 const std::function<rocksdb::Status(Progress*, Report*)>& make);
 

@@ -1,13 +1,8 @@
-#include "tools/command/command.h"
-
-#include <iostream>
 #include <memory>
 #include <string>
 
-#include "plugin/database/open_errors.h"
-#include "tools/inspect/inspection.h"
-#include "tools/inspect/json_report.h"
-#include "tools/inspect/report.h"
+#include "tools/command/command.h"
+#include "tools/inspect/inspect.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -19,14 +14,11 @@ struct Flags {
 };
 
 int Run(const Flags& flags) {
-  Inspection inspection;
-  const rocksdb::Status status = Inspect(flags.path, &inspection);
-  if (!status.ok()) {
-    std::cerr << "rocksieve inspect: " << MessageOf(status) << "\n";
-    return kCannotRun;
-  }
-  std::cout << (flags.json ? JsonReport(inspection, flags.hex) : TextReport(inspection, flags.hex));
-  return inspection.filter->problems().empty() ? kDone : kCheckFailed;
+  Report report;
+  report.words = InspectedInWords;
+  const rocksdb::Status status = Inspect(flags.path, flags.hex, &report.document);
+  report.ok = !status.ok() || report.document["ok"].get<bool>();
+  return Print("inspect", flags.json, status, report);
 }
 
 }  // namespace
@@ -46,7 +38,7 @@ Command AddInspectCommand(CLI::App* parent) {
        .example = "Example:\n  rocksieve inspect /var/lib/app/db/000123.sst"});
   parser->add_option("FILE", flags->path, "the table file")->type_name("FILE.sst")->required();
   parser->add_flag("--hex", flags->hex, "the bytes of the filter blocks as well");
-  parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
+  AddJsonFlag(parser, &flags->json);
   return {parser, [flags] { return Run(*flags); }};
 }
 

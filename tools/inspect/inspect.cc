@@ -1,11 +1,23 @@
+#include "tools/inspect/inspect.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
+#include <string_view>
 
+#include <rocksdb/version.h>
+
+#include "lib/filter/description.h"
+#include "lib/format/block.h"
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash.h"
+#include "plugin/database/file_filter.h"
 #include "plugin/database/open_errors.h"
 #include "plugin/database/read_only_env.h"
-#include "tools/inspect/inspection.h"
+#include "plugin/tables/table_file.h"
+#include "support/printable.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -28,6 +40,162 @@ uint64_t CountPasses(const DecodedFilter& filter, uint64_t probes, std::mt19937_
   return passes;
 }
 
+// Places and marks of docs/formats/block.md, the same in all versions.
+constexpr size_t kHeadBytes = 4, kTailFromEnd = 9, kTrailerFromEnd = 5, kCheckFromEnd = 17;
+constexpr std::string_view kHead("\x8ARKS", 4), kTail("SKR\x8A", 4), kTrailer("\xFFR\0S1", 5);
+
+uint64_t StoredCheckWord(std::string_view block) {
+  return LoadLittleEndian64(block.data() + block.size() - kCheckFromEnd);
+}
+
+// What is wrong with a damaged block of ours, as far as its bytes tell: a line for each mark or
+// check that does not hold.
+Json DamagedParts(std::string_view block) {
+  Json parts = Json::array();
+  const auto check = [&](const char* name, std::string_view found, std::string_view wanted) {
+    if (found == wanted) return;
+    parts.push_back(std::string("its ") + name + " is " + HexBytes(found) + " and should be " +
+                    HexBytes(wanted));
+  };
+  if (block.size() < kBlockHeaderBytes + kBlockTailBytes) {
+    parts.push_back("it has " + std::to_string(block.size()) + " bytes and should have " +
+                    std::to_string(kBlockHeaderBytes + kBlockTailBytes) + " at least");
+    return parts;
+  }
+  const size_t end = block.size();
+  check("head magic", block.substr(0, kHeadBytes), kHead);
+  check("tail magic", block.substr(end - kTailFromEnd, kTail.size()), kTail);
+  check("trailer", block.substr(end - kTrailerFromEnd), kTrailer);
+  const uint64_t stored = StoredCheckWord(block);
+  const uint64_t right = XXH3_64bits(block.data(), end - kCheckFromEnd);
+  if (stored != right) {
+    parts.push_back("its check word is " + HexNumber(stored) + " and should be " +
+                    HexNumber(right) + " for these bytes");
+  } else if (parts.empty()) {
+    parts.push_back(
+        "its check word is right, but its lengths or its payload are not as rocksieve writes them");
+  }
+  return parts;
+}
+
+const char* LayoutName(FilterLayout layout) {
+  switch (layout) {
+    case FilterLayout::kNone:
+      return "none";
+    case FilterLayout::kFull:
+      return "full";
+    case FilterLayout::kPartitioned:
+      return "partitioned";
+    case FilterLayout::kObsolete:
+      return "obsolete";
+  }
+  return "";
+}
+
+const char* ChecksumName(rocksdb::ChecksumType type) {
+  switch (type) {
+    case rocksdb::kCRC32c:
+      return "CRC-32C";
+    case rocksdb::kxxHash:
+      return "xxHash";
+    case rocksdb::kxxHash64:
+      return "xxHash64";
+    case rocksdb::kXXH3:
+      return "XXH3";
+    default:
+      return "none";
+  }
+}
+
+Json HeaderOf(const FilterBlockOfFile& block) {
+  if (block.decoded.kind != BlockKind::kOurs) return nullptr;
+  const FilterBlockInfo& info = block.decoded.info;
+  return {{"family_number", static_cast<int>(info.family)},
+          {"parameter", info.parameter},
+          {"key_count", info.key_count},
+          {"salt_hex", info.salted ? Json(HexNumber(info.salt)) : Json(nullptr)},
+          {"check_word_hex", HexNumber(StoredCheckWord(block.bytes))},
+          {"smallest_hex", HexBytes(info.smallest)},
+          {"largest_hex", HexBytes(info.largest)},
+          {"largest_cut", info.largest_cut}};
+}
+
+double BitsPerKey(uint64_t bytes, uint64_t keys) {
+  return 8 * static_cast<double>(bytes) / static_cast<double>(keys);
+}
+
+Json BlockJson(const FilterBlockOfFile& block, bool partitioned, uint64_t probes, uint64_t passes,
+               bool hex) {
+  const FilterLoad load = block.decoded.Load(block.entries);
+  const BlockPlace& place = block.partition.place;
+  const double rate = static_cast<double>(passes) / static_cast<double>(probes);
+  const bool damaged =
+      !block.damage.empty() && OpenFilter(block.bytes).state == BlockState::kDamaged;
+  Json json = {
+      {"offset", place.offset},
+      {"bytes", place.size},
+      {"keys", block.entries},
+      {"bits_per_key",
+       block.entries > 0 ? Json(BitsPerKey(place.size, block.entries)) : Json(nullptr)},
+      {"family", block.decoded.Family()},
+      {"parameters", TextOrNull(block.decoded.Parameters())},
+      {"predicted_false_positive_rate", NumberOrNull(block.decoded.PredictedRate(block.entries))},
+      {"probed_false_positive_rate", probes > 0 ? Json(rate) : Json(nullptr)},
+      {"probes", probes},
+      {"passes", passes},
+      {"load", load.unit.empty() ? Json(nullptr) : Json(load.load)},
+      {"load_unit", TextOrNull(load.unit)},
+      {"fill", load.fill_of.empty() ? Json(nullptr) : Json(load.fill)},
+      {"fill_of", TextOrNull(load.fill_of)},
+      {"last_key_hex", partitioned ? Json(HexBytes(block.partition.last_key)) : Json(nullptr)},
+      {"header", HeaderOf(block)},
+      {"damage", TextOrNull(block.damage)}};
+  if (damaged) json["damaged_parts"] = DamagedParts(block.bytes);
+  if (hex) json["bytes_hex"] = HexBytes(block.bytes);
+  return json;
+}
+
+// The blocks, each probed; and the rate of all, weighted by keys; null if nothing can be probed.
+Json BlocksJson(const FileFilter& filter, bool hex, uint64_t* all_probes, Json* all_rate) {
+  const bool partitioned = filter.layout() == FilterLayout::kPartitioned;
+  std::mt19937_64 random(kSeed);
+  double weights = 0, weighted_passes = 0;
+  Json json = Json::array();
+  for (const auto& block : filter.blocks()) {
+    uint64_t probes = 0, passes = 0;
+    if (block->decoded.kind != BlockKind::kUnknown) {
+      probes = std::max(kProbes / filter.blocks().size(), kFewestProbes);
+      passes = CountPasses(block->decoded, probes, &random);
+      const auto weight = static_cast<double>(std::max<uint64_t>(block->entries, 1));
+      weights += weight;
+      weighted_passes += weight * static_cast<double>(passes) / static_cast<double>(probes);
+      *all_probes += probes;
+    }
+    json.push_back(BlockJson(*block, partitioned, probes, passes, hex));
+  }
+  if (weights > 0 && filter.CanBeAsked()) *all_rate = weighted_passes / weights;
+  return json;
+}
+
+Json FileJson(const TableFile& file) {
+  const TableProperties& properties = file.properties();
+  return {{"rocksieve_version", ROCKSIEVE_VERSION},
+          {"rocksdb_version", rocksdb::GetRocksVersionAsString()},
+          {"file", file.path()},
+          {"file_bytes", file.bytes()},
+          {"format_version", file.footer().format_version},
+          {"checksum", ChecksumName(file.footer().checksum)},
+          {"keys", properties.entries},
+          {"deletions", properties.deletions},
+          {"column_family", TextOrNull(properties.column_family_name)},
+          {"comparator", TextOrNull(properties.comparator_name)},
+          {"filter_policy", TextOrNull(properties.filter_policy_name)},
+          {"prefix_extractor", TextOrNull(properties.prefix_extractor_name)},
+          {"filters_whole_keys", properties.whole_keys_filtered},
+          {"filters_prefixes",
+           properties.prefixes_filtered && !properties.prefix_extractor_name.empty()}};
+}
+
 Status CannotRead(const std::string& path, const Status& status) {
   const std::string what = "cannot inspect " + path + ": " + MessageOf(status);
   if (status.IsNotFound() || status.IsPathNotFound()) {
@@ -48,35 +216,36 @@ Status CannotRead(const std::string& path, const Status& status) {
 
 }  // namespace
 
-double Inspection::BitsPerEntry() const {
-  const uint64_t entries = filter->entries();
-  return entries == 0 ? 0 : 8 * static_cast<double>(filter->bytes()) / static_cast<double>(entries);
-}
-
-Status Inspect(const std::string& path, Inspection* result) {
-  const Status status = TableFile::Open(ReadOnlyEnv(), path, &result->file);
+Status Inspect(const std::string& path, bool hex, Json* inspection) {
+  std::unique_ptr<TableFile> file;
+  const Status status = TableFile::Open(ReadOnlyEnv(), path, &file);
   if (!status.ok()) return CannotRead(path, status);
-  result->filter = std::make_unique<FileFilter>(*result->file);
-  result->predicted_rate = result->filter->PredictedRate();
-  std::mt19937_64 random(kSeed);
-  double weights = 0, passes = 0;
-  const auto& blocks = result->filter->blocks();
-  for (const auto& block : blocks) {
-    BlockMeasures measures;
-    measures.predicted_rate = block->decoded.PredictedRate(block->entries);
-    measures.load = block->decoded.Load(block->entries);
-    if (block->decoded.kind != BlockKind::kUnknown) {
-      measures.probes = std::max(kProbes / blocks.size(), kFewestProbes);
-      measures.passes = CountPasses(block->decoded, measures.probes, &random);
-      const auto weight = static_cast<double>(std::max<uint64_t>(block->entries, 1));
-      weights += weight;
-      passes +=
-          weight * static_cast<double>(measures.passes) / static_cast<double>(measures.probes);
-      result->probes += measures.probes;
-    }
-    result->blocks.push_back(std::move(measures));
-  }
-  if (weights > 0 && result->filter->CanBeAsked()) result->probed_rate = passes / weights;
+  const FileFilter filter(*file);
+  const bool exists = filter.layout() != FilterLayout::kNone;
+  const bool intact = filter.problems().empty();
+  uint64_t probes = 0;
+  Json probed_rate;
+  const Json blocks = BlocksJson(filter, hex, &probes, &probed_rate);
+  *inspection = FileJson(*file);
+  inspection->update(
+      {{"ok", intact},
+       {"layout", LayoutName(filter.layout())},
+       {"stored_as", TextOrNull(filter.stored_name())},
+       {"offset", exists ? Json(filter.top().offset) : Json(nullptr)},
+       {"filter_bytes", filter.bytes()},
+       {"filter_keys", filter.entries()},
+       {"bits_per_key", filter.entries() > 0 ? BitsPerKey(filter.bytes(), filter.entries()) : 0},
+       {"family", filter.Family()},
+       {"parameters", TextOrNull(filter.Parameters())},
+       {"predicted_false_positive_rate",
+        exists ? NumberOrNull(filter.PredictedRate()) : Json(nullptr)},
+       {"probed_false_positive_rate", probed_rate},
+       {"probes", probes},
+       {"blocks", blocks},
+       {"problems", filter.problems()},
+       {"remedy", intact ? Json(nullptr)
+                         : Json("No key is lost: lookups read the file as if it had no filter "
+                                "there. A compaction of the file writes a new one.")}});
   return status;
 }
 

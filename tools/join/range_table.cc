@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/printable.h"
 #include "support/text.h"
-#include "tools/inspect/printable.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,12 +1,19 @@
-#include "tools/inspect/printable.h"
+#include "support/printable.h"
 
 #include <algorithm>
 #include <cstdio>
 
-namespace rocksieve::tools {
+namespace rocksieve {
 namespace {
 
 bool CanBePrinted(char byte) { return byte >= ' ' && byte <= '~'; }
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
 
 }  // namespace
 
@@ -18,6 +25,18 @@ std::string HexBytes(std::string_view bytes) {
     text += kDigits[byte & 15];
   }
   return text;
+}
+
+bool FromHexBytes(std::string_view text, std::string* bytes) {
+  if (text.rfind("0x", 0) == 0) text.remove_prefix(2);
+  if (text.empty() || text.size() % 2 != 0) return false;
+  bytes->clear();
+  for (size_t i = 0; i < text.size(); i += 2) {
+    const int high = HexDigit(text[i]), low = HexDigit(text[i + 1]);
+    if (high < 0 || low < 0) return false;
+    *bytes += static_cast<char>(high << 4 | low);
+  }
+  return true;
 }
 
 std::string HexNumber(uint64_t number) {
@@ -49,4 +68,4 @@ std::string HexDump(std::string_view bytes, uint64_t offset) {
   return text;
 }
 
-}  // namespace rocksieve::tools
+}  // namespace rocksieve

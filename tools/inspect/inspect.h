@@ -1,0 +1,19 @@
+// What `rocksieve inspect` finds out about one table file.
+#pragma once
+
+#include <string>
+
+#include <rocksdb/status.h>
+
+#include "support/table.h"
+
+namespace rocksieve::tools {
+
+// The document of docs/json.md; `hex`: with the bytes of the blocks. Every error is a sentence that
+// names the thing and the remedy.
+rocksdb::Status Inspect(const std::string& path, bool hex, Json* inspection);
+
+// That document in words.
+std::string InspectedInWords(const Json& inspection);
+
+}  // namespace rocksieve::tools
