@@ -80,36 +80,34 @@ TreeFile FromMetaData(const ColumnFamily& family, int level, const rocksdb::SstF
 
 }  // namespace
 
+std::vector<const TreeFile*> Tree::files() const {
+  std::vector<const TreeFile*> files;
+  for (const TreeLevel& level : levels) {
+    for (const TreeFile& file : level.files) files.push_back(&file);
+  }
+  return files;
+}
+
 uint64_t Tree::entries() const {
   uint64_t sum = 0;
-  for (const TreeLevel& level : levels) {
-    for (const TreeFile& file : level.files) sum += file.properties.entries;
-  }
+  for (const TreeFile* file : files()) sum += file->properties.entries;
   return sum;
 }
 
 uint64_t Tree::filter_bytes() const {
   uint64_t sum = 0;
-  for (const TreeLevel& level : levels) {
-    for (const TreeFile& file : level.files) sum += file.filter.bytes;
-  }
+  for (const TreeFile* file : files()) sum += file->filter.bytes;
   return sum;
 }
 
-uint64_t Tree::file_count() const {
-  uint64_t sum = 0;
-  for (const TreeLevel& level : levels) sum += level.files.size();
-  return sum;
-}
+uint64_t Tree::file_count() const { return files().size(); }
 
 std::vector<std::string> Tree::Problems() const {
   std::vector<std::string> problems;
-  for (const TreeLevel& level : levels) {
-    for (const TreeFile& file : level.files) {
-      if (!file.error.empty()) problems.push_back(file.name + ": " + file.error);
-      for (const std::string& problem : file.filter.problems) {
-        problems.push_back(file.name + ": " + problem);
-      }
+  for (const TreeFile* file : files()) {
+    if (!file->error.empty()) problems.push_back(file->name + ": " + file->error);
+    for (const std::string& problem : file->filter.problems) {
+      problems.push_back(file->name + ": " + problem);
     }
   }
   return problems;

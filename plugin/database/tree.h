@@ -66,6 +66,9 @@ struct Tree {
   ColumnFamily family;
   std::vector<TreeLevel> levels;  // those with files, in ascending order
 
+  // By level, and as they stand in it.
+  std::vector<const TreeFile*> files() const;
+
   uint64_t entries() const;
   uint64_t filter_bytes() const;
   uint64_t file_count() const;

@@ -35,11 +35,9 @@ uint64_t EightBytes(std::string_view key, size_t from) {
 // The ends of the files, in the comparator's order; about so many of them at most.
 std::vector<std::string> Boundaries(const Tree& tree) {
   std::vector<std::string> keys;
-  for (const TreeLevel& level : tree.levels) {
-    for (const TreeFile& file : level.files) {
-      keys.push_back(file.smallest);
-      keys.push_back(file.largest);
-    }
+  for (const TreeFile* file : tree.files()) {
+    keys.push_back(file->smallest);
+    keys.push_back(file->largest);
   }
   const auto before = [&](const std::string& a, const std::string& b) {
     return tree.family.Compare(a, b) < 0;

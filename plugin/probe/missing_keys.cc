@@ -63,12 +63,10 @@ class Maker {
   // Without reading keys: between the ends of each file.
   void TakeRangesOfFiles() {
     gaps_.clear();
-    for (const TreeLevel& level : tree_.levels) {
-      for (const TreeFile& file : level.files) {
-        shape_.Learn(file.smallest);
-        shape_.Learn(file.largest);
-        gaps_.push_back({file.smallest, file.largest});
-      }
+    for (const TreeFile* file : tree_.files()) {
+      shape_.Learn(file->smallest);
+      shape_.Learn(file->largest);
+      gaps_.push_back({file->smallest, file->largest});
     }
   }
 

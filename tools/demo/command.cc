@@ -1,14 +1,7 @@
-#include "tools/command/command.h"
-
-#include <iostream>
 #include <memory>
-#include <string>
 
-#include "plugin/database/open_errors.h"
-#include "support/interrupt.h"
+#include "tools/command/command.h"
 #include "tools/demo/demo.h"
-#include "tools/demo/json_report.h"
-#include "tools/demo/report.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -19,20 +12,12 @@ struct Flags {
 };
 
 int Run(const Flags& flags) {
-  DemoResult result;
-  rocksdb::Status status;
-  {
-    InterruptGuard guard;
-    Progress progress("rocksieve demo");
-    status = RunDemo(flags.options, &progress, &result);
-  }
-  EndByInterruptSignal();
-  if (!status.ok()) {
-    std::cerr << "rocksieve demo: " << MessageOf(status) << "\n";
-    return kCannotRun;
-  }
-  std::cout << (flags.json ? JsonReport(result) : TextReport(result));
-  return result.FailedChecks().empty() ? kDone : kCheckFailed;
+  return RunAndPrint("demo", flags.json, [&](Progress* progress, Report* report) {
+    report->words = DemoInWords;
+    const rocksdb::Status status = RunDemo(flags.options, progress, &report->document);
+    report->ok = !status.ok() || report->document["ok"].get<bool>();
+    return status;
+  });
 }
 
 }  // namespace
@@ -50,21 +35,15 @@ Command AddDemoCommand(CLI::App* parent) {
        .exit_codes = "0 done; 1 a check failed (a lost key); 2 could not run, or bad usage",
        .example = "Example, with the paths of all installed files as keys:\n"
                   "  cat /var/lib/dpkg/info/*.list | rocksieve demo --keys=-"});
-  parser
-      ->add_option("--keys", flags->options.keys,
-                   "one key per line, - for standard input. All bytes but newlines count "
-                   "(carriage returns too); empty and repeated lines do not. A random half is "
-                   "stored, the other half is looked up in vain. "
-                   "Default: /usr/share/dict/american-english-insane")
-      ->type_name("FILE")
-      ->check(NotEmpty());
-  parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
-  parser
-      ->add_option("--db-dir", flags->options.database_directory,
-                   "build the databases in DIR, new or empty, and keep them. "
-                   "Default: a temporary directory, removed at the end")
-      ->type_name("DIR")
-      ->check(NotEmpty());
+  AddText(parser, "--keys", &flags->options.keys, "FILE",
+          "one key per line, - for standard input. All bytes but newlines count "
+          "(carriage returns too); empty and repeated lines do not. A random half is "
+          "stored, the other half is looked up in vain. "
+          "Default: /usr/share/dict/american-english-insane");
+  AddJsonFlag(parser, &flags->json);
+  AddText(parser, "--db-dir", &flags->options.database_directory, "DIR",
+          "build the databases in DIR, new or empty, and keep them. "
+          "Default: a temporary directory, removed at the end");
   return {parser, [flags] { return Run(*flags); }};
 }
 

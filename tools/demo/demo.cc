@@ -1,16 +1,25 @@
 #include "tools/demo/demo.h"
 
 #include <chrono>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <rocksdb/db.h>
+#include <rocksdb/version.h>
 
+#include "plugin/database/database.h"
+#include "plugin/database/tree.h"
+#include "support/interval.h"
 #include "support/parallel.h"
+#include "support/text.h"
 #include "support/work_dir.h"
 #include "tools/demo/expectation.h"
 #include "tools/demo/keys.h"
+#include "tools/demo/lookups.h"
+#include "tools/demo/timing.h"
 #include "tools/demo/tree.h"
 #include "tools/demo/variants.h"
 
@@ -19,6 +28,42 @@ namespace {
 
 using Databases = std::vector<std::unique_ptr<rocksdb::DB>>;
 using rocksdb::Status;
+
+// What one filter did.
+struct Result {
+  Tree tree;
+  uint64_t keys = 0, filter_bytes = 0;  // in the tree
+  PresentCheck present;
+  MissingCosts missing;
+  Share expected_rate;  // per filter probe, the interval for so many probes; if there were any
+  LookupTimes times;
+  std::string tree_difference;  // from the tree without filters; empty if there is none
+};
+
+// Of two trees with the same files in the same levels, each with the same key range, number of
+// entries and bytes, whatever the filters, nothing; else the first difference.
+std::string TreeDifference(const Tree& a, const Tree& b) {
+  const auto place = [](const TreeFile& file) {
+    return std::tie(file.level, file.smallest, file.largest);
+  };
+  const auto contents = [](const TableProperties& table) {
+    return std::tie(table.entries, table.raw_key_bytes, table.raw_value_bytes, table.data_blocks,
+                    table.data_bytes);
+  };
+  const std::vector<const TreeFile*> files = a.files(), others = b.files();
+  if (files.size() != others.size()) {
+    return std::to_string(files.size()) + " files against " + std::to_string(others.size());
+  }
+  for (size_t i = 0; i < files.size(); i++) {
+    const std::string where =
+        "file " + std::to_string(i + 1) + " (level " + std::to_string(files[i]->level) + ")";
+    if (place(*files[i]) != place(*others[i])) return where + " has another level or key range";
+    if (contents(files[i]->properties) != contents(others[i]->properties)) {
+      return where + " has other entries";
+    }
+  }
+  return "";
+}
 
 Status BuildAndOpen(const std::vector<Variant>& variants, const WorkDir& directory,
                     const Keys& keys, Progress* progress, Databases* databases) {
@@ -31,49 +76,176 @@ Status BuildAndOpen(const std::vector<Variant>& variants, const WorkDir& directo
   });
 }
 
-// All but the times, and the comparison with another tree.
-Status Examine(const Variant& variant, rocksdb::DB* db, const Keys& keys, Progress* progress,
-               TreeShape* tree, VariantResult* result) {
-  result->name = variant.name;
-  result->directory = variant.directory;
-  Status status = GetTreeShape(db, tree);
-  if (status.ok()) status = CheckPresent(db, keys.present, progress, &result->present);
-  if (status.ok()) status = CountMissingCosts(db, keys.missing, progress, &result->missing);
-  if (!status.ok()) return status;
-
-  for (const ShapeFile& file : *tree) {
-    result->keys += file.keys;
-    result->filter_bytes += file.filter_bytes;
+Status ReadTrees(const std::vector<Variant>& variants, const WorkDir& directory, Progress* progress,
+                 std::vector<Result>* results) {
+  for (size_t i = 0; i < variants.size(); i++) {
+    std::unique_ptr<Database> database;
+    std::vector<Tree> trees;
+    const Status status = OpenAndReadTrees((directory.path() / variants[i].directory).string(), {},
+                                           progress, &database, &trees);
+    if (!status.ok()) return status;
+    Result& result = (*results)[i];
+    result.tree = std::move(trees[0]);
+    const std::vector<std::string> problems = result.tree.Problems();
+    if (!problems.empty()) return Status::Corruption(problems[0]);
+    for (const TreeFile* file : result.tree.files()) {
+      result.keys += file->properties.entries;
+      result.filter_bytes += file->properties.filter_bytes;
+    }
+    result.tree_difference = TreeDifference((*results)[0].tree, result.tree);
   }
-  const FileRate rate = ExpectedRate(variant, *tree, LookupsPerFile(*tree, keys.missing));
-  result->expected_rate = ExpectedShare(rate.mean, rate.variance, result->missing.filter_probes);
   return Status::OK();
 }
 
+// All but the times.
+Status Examine(const Variant& variant, rocksdb::DB* db, const Keys& keys, Progress* progress,
+               Result* result) {
+  Status status = CheckPresent(db, keys.present, progress, &result->present);
+  if (status.ok()) status = CountMissingCosts(db, keys.missing, progress, &result->missing);
+  const FileRate rate =
+      ExpectedRate(variant, result->tree, LookupsPerFile(result->tree, keys.missing));
+  result->expected_rate = ExpectedShare(rate.mean, rate.variance, result->missing.filter_probes);
+  return status;
+}
+
 Status Measure(const std::vector<Variant>& variants, const Databases& databases, const Keys& keys,
-               Progress* progress, DemoResult* result) {
-  result->variants.resize(variants.size());
-  std::vector<TreeShape> trees(variants.size());
+               Progress* progress, std::vector<Result>* results) {
   progress->Begin("looking up all keys with each filter", variants.size() * keys.distinct());
   Status status = RunAll(variants.size(), [&](size_t i) {
-    return Examine(variants[i], databases[i].get(), keys, progress, &trees[i],
-                   &result->variants[i]);
+    return Examine(variants[i], databases[i].get(), keys, progress, &(*results)[i]);
   });
   if (!status.ok()) return status;
-  for (size_t i = 0; i < trees.size(); i++) {
-    result->variants[i].tree_difference = TreeDifference(trees[0], trees[i]);
-  }
-  result->tree = std::move(trees[0]);
-
   std::vector<LookupTimes> times;
   status = TimeLookups(databases, keys, progress, &times);
-  for (size_t i = 0; i < times.size(); i++) result->variants[i].times = times[i];
+  for (size_t i = 0; i < times.size(); i++) (*results)[i].times = times[i];
   return status;
+}
+
+// What went wrong with a filter.
+void AddFailures(const Variant& variant, const Result& result, uint64_t present_keys,
+                 Json* failed) {
+  const auto add = [&](const std::string& what) {
+    failed->push_back("With filter " + variant.name + ", " + what + ".");
+  };
+  const PresentCheck& present = result.present;
+  if (!result.tree_difference.empty()) {
+    add("the tree is another one than without: " + result.tree_difference);
+  }
+  if (result.keys != present_keys) {
+    add("the tree holds " + std::to_string(result.keys) + " entries, not " +
+        std::to_string(present_keys));
+  }
+  if (present.lost > 0 || present.wrong_values > 0) {
+    add(std::to_string(present.lost) + " keys are lost and " +
+        std::to_string(present.wrong_values) + " have a wrong value; the first of them is 0x" +
+        present.first_bad_key);
+  }
+  if (result.missing.found > 0) {
+    add(std::to_string(result.missing.found) + " keys were found that were never stored");
+  }
+}
+
+Json RateJson(const Share& share) {
+  return {{"rate", share.value}, {"low_95", share.low}, {"high_95", share.high}};
+}
+
+Json TimeJson(const LookupTime& time) {
+  return {{"median", time.median_us},
+          {"fastest_round", time.fastest_us},
+          {"slowest_round", time.slowest_us}};
+}
+
+double Ratio(uint64_t part, uint64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Json FilterJson(const Variant& variant, const Result& result, const Result& bloom) {
+  const MissingCosts& missing = result.missing;
+  Json json = {
+      {"id", variant.directory},
+      {"name", variant.name},
+      {"filter_bytes", result.filter_bytes},
+      {"filter_bytes_per_key", result.keys == 0 ? 0 : Ratio(result.filter_bytes, result.keys)},
+      {"data_block_reads", missing.data_block_reads},
+      {"data_block_reads_per_1000_missing_keys", nullptr},
+      {"filter_probes", missing.filter_probes},
+      {"false_positives", missing.false_positives},
+      {"expected_false_positive_rate", nullptr},
+      {"observed_false_positive_rate", nullptr},
+      {"missing_lookup_us", nullptr},
+      {"present_lookup_us", TimeJson(result.times.present)},
+      {"present_keys_checked", result.present.keys},
+      {"present_keys_lost", result.present.lost},
+      {"present_keys_with_wrong_value", result.present.wrong_values},
+      {"missing_keys_found", missing.found},
+      {"reads_saved_per_100_of_rocksdb_bloom", nullptr},
+      {"filter_memory_over_rocksdb_bloom", nullptr}};
+  if (missing.keys > 0) {
+    json["data_block_reads_per_1000_missing_keys"] =
+        1000 * Ratio(missing.data_block_reads, missing.keys);
+    json["missing_lookup_us"] = TimeJson(result.times.missing);
+  }
+  // Nothing was asked of a filter if there is none, or if no key is missing.
+  if (missing.filter_probes > 0) {
+    json["expected_false_positive_rate"] = RateJson(result.expected_rate);
+    json["observed_false_positive_rate"] =
+        RateJson(ObservedShare(missing.false_positives, missing.filter_probes));
+  }
+  if (bloom.missing.data_block_reads > 0) {
+    json["reads_saved_per_100_of_rocksdb_bloom"] =
+        100 * (1 - Ratio(missing.data_block_reads, bloom.missing.data_block_reads));
+  }
+  if (bloom.filter_bytes > 0) {
+    json["filter_memory_over_rocksdb_bloom"] =
+        Ratio(result.filter_bytes, result.keys) / Ratio(bloom.filter_bytes, bloom.keys);
+  }
+  return json;
+}
+
+Json LevelsJson(const Tree& tree) {
+  Json levels = Json::array();
+  for (const TreeLevel& level : tree.levels) {
+    uint64_t keys = 0, data_bytes = 0;
+    for (const TreeFile& file : level.files) {
+      keys += file.properties.entries;
+      data_bytes += file.properties.data_bytes;
+    }
+    levels.push_back({{"level", level.level},
+                      {"files", level.files.size()},
+                      {"keys", keys},
+                      {"data_bytes", data_bytes}});
+  }
+  return levels;
+}
+
+Json ResultJson(const std::vector<Variant>& variants, const std::vector<Result>& results,
+                const std::string& keys_source, const Keys& keys) {
+  bool same_tree = true;
+  Json filters = Json::array(), failed = Json::array();
+  for (size_t i = 0; i < variants.size(); i++) {
+    same_tree = same_tree && results[i].tree_difference.empty();
+    AddFailures(variants[i], results[i], keys.present.size(), &failed);
+    filters.push_back(FilterJson(variants[i], results[i], results[kBuiltinBloom]));
+  }
+  return {{"rocksieve_version", ROCKSIEVE_VERSION},
+          {"rocksdb_version", rocksdb::GetRocksVersionAsString()},
+          {"ok", failed.empty()},
+          {"failed_checks", failed},
+          {"keys",
+           {{"source", keys_source},
+            {"lines", keys.lines},
+            {"distinct", keys.distinct()},
+            {"present", keys.present.size()},
+            {"missing", keys.missing.size()}}},
+          {"tree", LevelsJson(results[0].tree)},
+          {"same_tree", same_tree},
+          {"filters", filters},
+          {"summary", SavingsSentence(filters)}};
 }
 
 }  // namespace
 
-Status RunDemo(const DemoOptions& options, Progress* progress, DemoResult* result) {
+Status RunDemo(const DemoOptions& options, Progress* progress, Json* result) {
   const auto start = std::chrono::steady_clock::now();
   progress->Begin("reading keys");
   Keys keys;
@@ -85,21 +257,19 @@ Status RunDemo(const DemoOptions& options, Progress* progress, DemoResult* resul
     status = WorkDir::Create(options.database_directory, "rocksieve-demo", &directory);
   if (!status.ok()) return status;
 
-  *result = {};
-  result->keys_source = options.keys;
-  result->lines = keys.lines;
-  result->present_keys = keys.present.size();
-  result->missing_keys = keys.missing.size();
+  std::vector<Result> results(variants.size());
   Databases databases;
   status = BuildAndOpen(variants, *directory, keys, progress, &databases);
-  if (status.ok()) status = Measure(variants, databases, keys, progress, result);
+  if (status.ok()) status = ReadTrees(variants, *directory, progress, &results);
+  if (status.ok()) status = Measure(variants, databases, keys, progress, &results);
   if (!status.ok()) return status;
 
-  if (!options.database_directory.empty()) {
-    directory->Keep();
-    result->kept_directory = directory->path().string();
-  }
-  result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const bool keep = !options.database_directory.empty();
+  if (keep) directory->Keep();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  *result = ResultJson(variants, results, options.keys, keys);
+  result->update({{"kept_directory", keep ? Json(directory->path().string()) : Json(nullptr)},
+                  {"run_seconds", seconds.count()}});
   return status;
 }
 

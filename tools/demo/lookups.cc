@@ -1,11 +1,13 @@
 #include "tools/demo/lookups.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include <rocksdb/perf_context.h>
 #include <rocksdb/perf_level.h>
 
 #include "support/parallel.h"
-#include "tools/demo/options.h"
-#include "tools/demo/value.h"
+#include "tools/demo/tree.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -13,6 +15,15 @@ namespace {
 using rocksdb::Status;
 
 constexpr size_t kShownKeyBytes = 32;
+
+// SplitMix64 (Steele, Lea, Flood 2014): seeding a Mersenne twister for each value would take longer
+// than storing it.
+uint64_t NextRandom(uint64_t* state) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
 
 // Calls found(i, value) or not_found(i) for every key.
 template <typename Found, typename NotFound>
@@ -36,6 +47,17 @@ Status GetAll(rocksdb::DB* db, const std::vector<std::string_view>& keys, Progre
 }
 
 }  // namespace
+
+void MakeValue(uint64_t number, std::string* value) {
+  uint64_t seed = number;
+  uint64_t state = NextRandom(&seed);
+  value->resize(kSmallestValueBytes +
+                NextRandom(&state) % (kLargestValueBytes - kSmallestValueBytes + 1));
+  for (size_t at = 0; at < value->size(); at += sizeof(uint64_t)) {
+    const uint64_t random = NextRandom(&state);
+    std::memcpy(value->data() + at, &random, std::min(sizeof(random), value->size() - at));
+  }
+}
 
 Status CheckPresent(rocksdb::DB* db, const std::vector<std::string_view>& keys, Progress* progress,
                     PresentCheck* check) {

@@ -14,6 +14,14 @@
 
 namespace rocksieve::tools {
 
+// Values are a function of the key's number, so that none need be kept.
+inline constexpr uint64_t kSmallestValueBytes = 100;
+inline constexpr uint64_t kLargestValueBytes = 400;
+
+// Sets *value to pseudo-random bytes, as many as the range above allows; neither bytes nor length
+// can be told from another number's.
+void MakeValue(uint64_t number, std::string* value);
+
 struct PresentCheck {
   uint64_t keys = 0;
   uint64_t lost = 0;          // Get() did not find them

@@ -7,7 +7,7 @@
 #include <rocksdb/perf_level.h>
 
 #include "support/parallel.h"
-#include "tools/demo/options.h"
+#include "tools/demo/tree.h"
 
 namespace rocksieve::tools {
 namespace {

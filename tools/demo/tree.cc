@@ -3,18 +3,69 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <rocksdb/metadata.h>
+#include <rocksdb/table.h>
 
 #include "support/parallel.h"
-#include "tools/demo/options.h"
-#include "tools/demo/value.h"
+#include "tools/demo/lookups.h"
 
 namespace rocksieve::tools {
 namespace {
 
 using rocksdb::Status;
+
+constexpr int kLevels = 4;
+constexpr int kNever = std::numeric_limits<int>::max();
+
+std::string Remedy(const Status& status) {
+  const std::string text = status.ToString();
+  const auto says = [&](std::string_view words) { return text.find(words) != std::string::npos; };
+  if (status.IsNoSpace() || says("No space left") || says("quota exceeded")) {
+    return "\nThe disk is full. Free some space, or name a directory on another one with "
+           "--db-dir=DIR:\nthe demonstration needs about 600 MB for its own keys, or about 6 times "
+           "the keys and values\nof others (values: 250 bytes each).";
+  }
+  if (says("Too many open files")) return "\nAllow more open files, for example: ulimit -n 4096";
+  if (says("Permission denied") || says("Read-only file system")) {
+    return "\nName a directory where you may write with --db-dir=DIR.";
+  }
+  return "";
+}
+
+// Nothing happens by itself: TreeBuilder alone decides the shape of the tree, so that it is the
+// same whatever the filter. No block cache and no compression, so that each data block that is
+// looked at is one read of one size; filters and indexes stay in memory.
+rocksdb::Options MakeOptions(std::shared_ptr<const rocksdb::FilterPolicy> policy) {
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = std::move(policy);
+  table.no_block_cache = true;
+  table.cache_index_and_filter_blocks = false;
+
+  rocksdb::Options options;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  options.create_if_missing = true;
+  options.compression = rocksdb::kNoCompression;
+  options.num_levels = kLevels;
+  options.disable_auto_compactions = true;
+  options.level0_slowdown_writes_trigger = kNever;
+  options.level0_stop_writes_trigger = kNever;
+  options.soft_pending_compaction_bytes_limit = 0;
+  options.hard_pending_compaction_bytes_limit = 0;
+  // Else the sizes of the files of the level below, filters included, would tell where to cut.
+  options.level_compaction_dynamic_file_size = false;
+  options.max_compaction_bytes = std::numeric_limits<uint64_t>::max() / 2;
+  options.write_buffer_size = 16 << 20;
+  options.allow_concurrent_memtable_write = false;
+  options.max_open_files = -1;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  return options;
+}
 
 struct LevelPlan {
   int level;
@@ -112,6 +163,11 @@ std::string Task(const std::string& verb, const Variant& variant,
 }
 
 }  // namespace
+
+Status Explained(const Status& status, const std::string& task) {
+  if (status.ok() || status.IsAborted()) return status;
+  return Status::IOError("cannot " + task + ": " + status.ToString() + Remedy(status));
+}
 
 Status BuildTree(const std::filesystem::path& directory, const Variant& variant,
                  const std::vector<std::string_view>& keys, Progress* progress) {

@@ -265,10 +265,8 @@ Status ExplainFamily(const Database& database, size_t number, const ExplainOptio
   const Status status = ProbeTree(facts->tree, &keys, progress, &facts->probes);
   if (!status.ok()) return status;
   facts->reads = MeasureBlockReads(database, number, facts->tree, keys);
-  for (const TreeLevel& level : facts->tree.levels) {
-    for (const TreeFile& file : level.files) {
-      facts->reads_are_upper_bound |= !file.filter.can_be_asked;
-    }
+  for (const TreeFile* file : facts->tree.files()) {
+    facts->reads_are_upper_bound |= !file->filter.can_be_asked;
   }
   return status;
 }

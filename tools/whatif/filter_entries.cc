@@ -59,10 +59,7 @@ uint64_t Estimate(const ColumnFamily& family, const TreeFile& file) {
 }  // namespace
 
 void CountFilterEntries(const Tree& tree, PlannedTree* planned) {
-  std::vector<const TreeFile*> files;
-  for (const TreeLevel& level : tree.levels) {
-    for (const TreeFile& file : level.files) files.push_back(&file);
-  }
+  const std::vector<const TreeFile*> files = tree.files();
   RunAll(files.size(), [&](size_t i) {
     const TreeFile& file = *files[i];
     const uint64_t known = EntriesOfFilter(file);

@@ -52,10 +52,7 @@ double PrefixPresent(const ColumnFamily& family, const TreeFile& file, const Key
 Status PlaceLookups(const Tree& tree, Keys* missing_keys, Progress* progress,
                     PlannedTree* planned) {
   SortKeys(tree.family, missing_keys);
-  std::vector<const TreeFile*> files;
-  for (const TreeLevel& level : tree.levels) {
-    for (const TreeFile& file : level.files) files.push_back(&file);
-  }
+  const std::vector<const TreeFile*> files = tree.files();
   const auto all = static_cast<double>(std::max<size_t>(1, missing_keys->size()));
   const bool asks_prefixes = AsksPrefixes(tree.family);
   progress->Begin("placing lookups in column family " + tree.family.name, files.size());

@@ -74,11 +74,9 @@ PlannedTree PlanTree(const Database& database, const Tree& tree) {
   PlannedTree planned;
   planned.column_family = tree.family.name;
   planned.options = FilterOptionsOf(database.options(), tree.family);
-  for (const TreeLevel& level : tree.levels) {
-    for (const TreeFile& file : level.files) {
-      planned.files.push_back(PlanFile(tree.family, file));
-      planned.has_filters = planned.has_filters || file.filter.exists();
-    }
+  for (const TreeFile* file : tree.files()) {
+    planned.files.push_back(PlanFile(tree.family, *file));
+    planned.has_filters = planned.has_filters || file->filter.exists();
   }
   CountFilterEntries(tree, &planned);
   return planned;
