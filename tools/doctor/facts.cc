@@ -1,8 +1,15 @@
 #include "tools/doctor/facts.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 
 #include "plugin/database/policy_spec.h"
+#include "plugin/database/read_only_env.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -12,6 +19,57 @@ std::string SpecOf(const std::string& words) {
   constexpr std::string_view kId = "{id=";
   if (words.rfind(kId, 0) != 0) return words;
   return words.substr(kId.size(), words.find_first_of(";}") - kId.size());
+}
+
+namespace fs = std::filesystem;
+using rocksdb::Status;
+
+constexpr std::string_view kPrefix = "OPTIONS-";
+
+long long NumberOf(const std::string& name) { return std::atoll(name.c_str() + kPrefix.size()); }
+
+struct OlderOptions {
+  std::string name;
+  OptionsFile file;
+};
+
+// RocksDB keeps the last two; somebody may have kept more. Newest first.
+std::vector<OlderOptions> ReadOlderOptions(const std::string& directory,
+                                           const std::string& latest) {
+  std::vector<OlderOptions> older;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_options =
+        name.rfind(kPrefix, 0) == 0 &&
+        name.find_first_not_of("0123456789", kPrefix.size()) == std::string::npos;
+    std::string text;
+    if (!is_options || name == latest) continue;
+    if (!rocksdb::ReadFileToString(ReadOnlyEnv(), entry->path().string(), &text).ok()) continue;
+    older.push_back({name, OptionsFile::Parse(text)});
+  }
+  std::sort(older.begin(), older.end(), [](const OlderOptions& a, const OlderOptions& b) {
+    return NumberOf(a.name) > NumberOf(b.name);
+  });
+  return older;
+}
+
+std::vector<Mention> EarlierPolicies(const std::string& family,
+                                     const std::vector<OlderOptions>& older,
+                                     const std::vector<LogFile>& logs) {
+  std::vector<Mention> mentions;
+  for (const OlderOptions& options : older) {
+    const std::string policy = options.file.TableValue(family, "filter_policy");
+    if (!policy.empty()) mentions.push_back({policy, options.name});
+  }
+  for (const LogFile& log : logs) {
+    const auto found = log.families.find(family);
+    if (found == log.families.end() || found->second.filter_policy.empty()) continue;
+    mentions.push_back(
+        {found->second.filter_policy, log.name + ", line " + std::to_string(found->second.line)});
+  }
+  return mentions;
 }
 
 }  // namespace
@@ -38,22 +96,14 @@ PolicyFacts PolicyFacts::Describe(const std::string& words) {
 }
 
 std::vector<const TreeFile*> FamilyFacts::files() const {
-  std::vector<const TreeFile*> files;
-  for (const TreeLevel& level : tree.levels) {
-    for (const TreeFile& file : level.files) {
-      if (file.error.empty()) files.push_back(&file);
-    }
-  }
+  std::vector<const TreeFile*> files = tree.files();
+  std::erase_if(files, [](const TreeFile* file) { return !file->error.empty(); });
   return files;
 }
 
 std::vector<const TreeFile*> FamilyFacts::unreadable_files() const {
-  std::vector<const TreeFile*> files;
-  for (const TreeLevel& level : tree.levels) {
-    for (const TreeFile& file : level.files) {
-      if (!file.error.empty()) files.push_back(&file);
-    }
-  }
+  std::vector<const TreeFile*> files = tree.files();
+  std::erase_if(files, [](const TreeFile* file) { return file->error.empty(); });
   return files;
 }
 
@@ -72,6 +122,35 @@ const LoggedFamily* Facts::logged(const std::string& family) const {
 
 std::string Facts::DbOption(const std::string& name) const {
   return options.Value("DBOptions", name);
+}
+
+Status GatherFacts(const std::string& directory, int pid, Progress* progress, Facts* facts) {
+  *facts = {};
+  facts->directory = directory;
+  std::unique_ptr<Database> database;
+  std::vector<Tree> trees;
+  Status status = OpenAndReadTrees(directory, {}, progress, &database, &trees);
+  if (!status.ok()) return status;
+  if (pid != 0) {
+    facts->process.emplace();
+    status = ReadProcess(pid, directory, &*facts->process);
+    if (!status.ok()) return status;
+  }
+  facts->lock_holder = LockHolder(directory);
+  facts->options = database->options();
+  progress->Begin("reading logs");
+  facts->logs = ReadLogs(directory);
+  const auto older = ReadOlderOptions(directory, facts->options.file_name());
+  for (Tree& tree : trees) {
+    FamilyFacts family;
+    const std::string& tables = tree.family.table_factory;
+    family.is_block_based = tables.empty() || tables == "BlockBasedTable";
+    if (family.is_block_based) family.policy = PolicyFacts::Describe(tree.family.filter_policy);
+    family.earlier_policies = EarlierPolicies(tree.family.name, older, facts->logs);
+    family.tree = std::move(tree);
+    facts->families.push_back(std::move(family));
+  }
+  return status;
 }
 
 }  // namespace rocksieve::tools

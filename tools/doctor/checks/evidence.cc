@@ -1,6 +1,7 @@
 #include "tools/doctor/checks/evidence.h"
 
 #include <algorithm>
+#include <map>
 
 #include "support/text.h"
 
@@ -50,6 +51,73 @@ std::string QuoteFiles(const Files& files, const FamilyFacts& family) {
 uint64_t KeysOf(const TreeFile& file) {
   const TableProperties& properties = file.properties;
   return properties.entries - std::min(properties.entries, properties.range_deletions);
+}
+
+bool CachesFilters(const Facts& facts, const FamilyFacts& family) {
+  return facts.options.TableValue(family.name(), "cache_index_and_filter_blocks") == "true";
+}
+
+bool IsInCache(const Facts& facts, const FamilyFacts& family, const TreeFile& file) {
+  if (!file.filter.exists() || !family.policy.works()) return false;
+  return CachesFilters(facts, family) || file.filter.layout == FilterLayout::kPartitioned;
+}
+
+std::vector<CacheUse> CachesWithFilters(const Facts& facts) {
+  std::map<std::string, CacheUse> by_address;
+  for (const FamilyFacts& family : facts.families) {
+    const LoggedFamily* const logged = facts.logged(family.name());
+    if (logged == nullptr || logged->block_cache_bytes == 0) continue;
+    CacheUse& cache = by_address[logged->block_cache];
+    cache.address = logged->block_cache;
+    cache.capacity_bytes = logged->block_cache_bytes;
+    cache.shard_bits = logged->block_cache_shard_bits;
+    bool any = false;
+    for (const TreeFile* file : family.files()) {
+      if (!IsInCache(facts, family, *file)) continue;
+      any = true;
+      cache.filter_bytes += file->filter.bytes;
+      cache.filter_blocks += std::max<uint64_t>(1, file->filter.partitions);
+      if (CachesFilters(facts, family)) cache.index_bytes += file->properties.index_bytes;
+    }
+    if (any) cache.families.push_back(&family);
+  }
+  std::vector<CacheUse> caches;
+  for (auto& [address, cache] : by_address) {
+    if (!cache.families.empty()) caches.push_back(std::move(cache));
+  }
+  return caches;
+}
+
+std::string QuoteCapacity(const Facts& facts, const CacheUse& cache) {
+  return facts.log()->name + ": block_cache: " + cache.address +
+         ", capacity : " + std::to_string(cache.capacity_bytes);
+}
+
+namespace {
+
+bool NamesUs(const std::string& policy) { return policy.rfind("rocksieve", 0) == 0; }
+
+std::string SignOf(const Facts& facts, const FamilyFacts& family) {
+  if (NamesUs(family.policy.spec)) return QuoteTableOption(facts, family.name(), "filter_policy");
+  if (family.policy.kind != PolicyFacts::Kind::kNone) return "";
+  for (const Mention& mention : family.earlier_policies) {
+    if (NamesUs(mention.text)) return Quote(mention);
+  }
+  for (const TreeFile* file : family.files()) {
+    const std::string& built_with = file->properties.filter_policy_name;
+    if (NamesUs(built_with)) return file->name + " says: filter policy " + built_with;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string SignOfNeed(const Facts& facts) {
+  for (const FamilyFacts& family : facts.families) {
+    const std::string sign = SignOf(facts, family);
+    if (!sign.empty()) return sign;
+  }
+  return "";
 }
 
 }  // namespace rocksieve::tools

@@ -1,0 +1,304 @@
+// Do files have filters, and do lookups ask them?
+#include <algorithm>
+
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/evidence.h"
+
+namespace rocksieve::tools {
+
+// -------------------------------------------------------------------------------------------------
+// unreadable-files, damaged-filters, later-version-filters, plugin-report.
+
+namespace {
+
+constexpr size_t kMostQuoted = 5;
+
+std::vector<std::string> Shortened(std::vector<std::string> lines) {
+  if (lines.size() <= kMostQuoted) return lines;
+  const size_t more = lines.size() - kMostQuoted;
+  lines.resize(kMostQuoted);
+  lines.push_back("and " + std::to_string(more) + " more");
+  return lines;
+}
+
+void CheckFamily(const FamilyFacts& family, Findings* findings) {
+  std::vector<std::string> unreadable, damaged, later;
+  for (const TreeFile* file : family.unreadable_files()) {
+    // The tables of other formats are not for us to judge.
+    if (family.is_block_based) unreadable.push_back(file->name + ": " + file->error);
+  }
+  for (const TreeFile* file : family.files()) {
+    if (file->filter.layout == FilterLayout::kObsolete) continue;  // see CheckFiltersAreRead
+    for (const std::string& problem : file->filter.problems) {
+      const bool is_later = problem.find("later version") != std::string::npos;
+      (is_later ? later : damaged).push_back(file->name + ": " + problem);
+    }
+  }
+  if (!unreadable.empty()) {
+    findings->push_back({"unreadable-files", Severity::kError, family.name(),
+                         "there are table files that cannot be read", Shortened(unreadable),
+                         "Lookups that come to them fail, or find nothing.",
+                         "Restore them from a backup or a replica; ldb repair on a copy of the "
+                         "database saves the rest."});
+  }
+  if (!damaged.empty()) {
+    findings->push_back(
+        {"damaged-filters", Severity::kError, family.name(), "there are damaged filter blocks",
+         Shortened(damaged),
+         "No key is lost to a damaged filter of rocksieve: its file is read without one. Where "
+         "RocksDB's own checksum of the block is wrong, lookups in the file fail.",
+         "Check the disk. Compacting the file builds a new filter, if its data can still be "
+         "read."});
+  }
+  if (!later.empty()) {
+    findings->push_back({"later-version-filters", Severity::kError, family.name(),
+                         "there are filters of a later version of rocksieve", Shortened(later),
+                         "They answer every question with \"may match\".",
+                         "Load the librocksieve.so that wrote them, or compact everything."});
+  }
+}
+
+}  // namespace
+
+void CheckDamage(const Facts& facts, Findings* findings) {
+  const size_t before = findings->size();
+  for (const FamilyFacts& family : facts.families) CheckFamily(family, findings);
+  // What the plugin saw is a finding of its own only if we do not see it: the file may be gone.
+  if (findings->size() > before || facts.log() == nullptr) return;
+  std::vector<std::string> reports;
+  for (const LoggedLine& report : facts.log()->plugin_reports) {
+    if (report.text.find("without filters") != std::string::npos) continue;  // see bad-spec
+    reports.push_back(facts.log()->name + ", line " + std::to_string(report.line) + ": " +
+                      report.text);
+  }
+  if (reports.empty()) return;
+  findings->push_back({"plugin-report", Severity::kWarning, "",
+                       "rocksieve has reported something since the database was opened",
+                       Shortened(reports), "As the report says.", "As the report says."});
+}
+
+// -------------------------------------------------------------------------------------------------
+// files-without-filters.
+
+namespace {
+
+// With neither whole keys nor prefixes to hold, a filter is empty and left out: see CheckPrefixes.
+bool HoldsKeys(const TreeFile& file) {
+  return file.properties.whole_keys_filtered || file.properties.prefixes_filtered;
+}
+
+}  // namespace
+
+void CheckFilesHaveFilters(const Facts& facts, Findings* findings) {
+  for (const FamilyFacts& family : facts.families) {
+    if (!family.policy.works()) continue;
+    Files without, without_policy;
+    for (const TreeFile* file : family.files()) {
+      if (file->filter.exists() || KeysOf(*file) == 0 || !HoldsKeys(*file)) continue;
+      if (!file->filter_is_asked) continue;  // see CheckLastLevel
+      const std::string& built_with = file->properties.filter_policy_name;
+      // `auto` may decide so.
+      if (built_with.rfind("rocksieve.auto", 0) == 0) continue;
+      without.push_back(file);
+      if (built_with.empty()) without_policy.push_back(file);
+    }
+    if (without.empty()) continue;
+    std::vector<std::string> evidence = {QuoteFiles(without, family)};
+    if (!without_policy.empty()) {
+      evidence.push_back("of these, " + std::to_string(without_policy.size()) +
+                         " say that they were built without a policy");
+    }
+    const std::string& built_with = without.back()->properties.filter_policy_name;
+    if (!built_with.empty()) {
+      evidence.push_back(without.back()->name + " says: filter policy " + built_with);
+    }
+    evidence.push_back(QuoteTableOption(facts, family.name(), "filter_policy"));
+    findings->push_back(
+        {"files-without-filters", Severity::kWarning, family.name(),
+         "there are files without filters", evidence,
+         "A lookup of a missing key reads a data block in each of them whose range covers it.",
+         "Compactions give them filters little by little; a manual one of everything does so at "
+         "once (CompactRange with BottommostLevelCompaction::kForce). If new files come without, "
+         "find who writes them: another program, or an SstFileWriter with options of its own."});
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
+// unreadable-filters, obsolete-filters.
+
+namespace {
+
+constexpr char kCompact[] =
+    "compact everything (CompactRange with BottommostLevelCompaction::kForce): that builds them "
+    "anew";
+
+bool IsOurs(const TreeFile& file) { return file.filter.family.rfind("rocksieve", 0) == 0; }
+
+}  // namespace
+
+void CheckFiltersAreRead(const Facts& facts, Findings* findings) {
+  for (const FamilyFacts& family : facts.families) {
+    if (!family.policy.works()) continue;
+    Files other_name, ours_for_builtin, obsolete;
+    for (const TreeFile* file : family.files()) {
+      if (!file->filter.exists()) continue;
+      if (file->filter.layout == FilterLayout::kObsolete) {
+        obsolete.push_back(file);
+      } else if (file->filter.stored_name != family.policy.stored_name) {
+        other_name.push_back(file);
+      } else if (family.policy.kind == PolicyFacts::Kind::kBuiltin && IsOurs(*file)) {
+        ours_for_builtin.push_back(file);
+      }
+    }
+    const std::string policy = QuoteTableOption(facts, family.name(), "filter_policy");
+    if (!other_name.empty()) {
+      findings->push_back(
+          {"unreadable-filters",
+           Severity::kError,
+           family.name(),
+           "there are filters of another policy, which this one does not look for",
+           {policy + " looks for filters with the name " + family.policy.stored_name,
+            "with the name " + other_name.front()->filter.stored_name + ": " +
+                QuoteFiles(other_name, family)},
+           "Their files are read as if they had no filters.",
+           "Name the policy that they were built with" +
+               (other_name.front()->properties.filter_policy_name.empty()
+                    ? std::string()
+                    : " (" + other_name.front()->properties.filter_policy_name + ")") +
+               ", or " + kCompact + "."});
+    }
+    if (!ours_for_builtin.empty()) {
+      findings->push_back(
+          {"unreadable-filters",
+           Severity::kError,
+           family.name(),
+           "there are filters of rocksieve, which RocksDB's own policies cannot ask",
+           {policy, "of the family " + ours_for_builtin.front()->filter.family + ": " +
+                        QuoteFiles(ours_for_builtin, family)},
+           "They answer every question with \"may match\".",
+           std::string("Name a policy of rocksieve again, or ") + kCompact + "."});
+    }
+    if (!obsolete.empty()) {
+      findings->push_back({"obsolete-filters",
+                           Severity::kError,
+                           family.name(),
+                           "there are filters in a form that RocksDB 7.0 and later do not read",
+                           {"one filter per data block: " + QuoteFiles(obsolete, family)},
+                           "Their files are read as if they had no filters.",
+                           std::string("To have filters again, ") + kCompact + "."});
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
+// prefix-extractor-missing, prefix-extractor-changed, whole-keys-missing.
+
+namespace {
+
+bool SameExtractor(const FamilyFacts& family, const TreeFile& file) {
+  return file.properties.prefix_extractor_name == family.tree.family.prefix_extractor_name;
+}
+
+void CheckMissing(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  findings->push_back(
+      {"prefix-extractor-missing",
+       Severity::kError,
+       family.name(),
+       "filters are to hold prefixes only, and there is no prefix extractor",
+       {QuoteTableOption(facts, family.name(), "whole_key_filtering"),
+        QuoteFamilyOption(facts, family.name(), "prefix_extractor")},
+       "New filters are empty, and lookups ask none of the old ones.",
+       "Set whole_key_filtering=true, or the prefix_extractor that your keys need."});
+}
+
+// As BlockBasedTable::FullFilterKeyMayMatch(), RocksDB 7.8: a filter is asked for the whole key if
+// the options and the file have them, else for the prefix if the file was built with the same
+// extractor.
+void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  Files not_asked, prefixes_idle, prefixes_only;
+  for (const TreeFile* file : family.files()) {
+    if (!file->filter.exists()) continue;
+    const bool whole_keys =
+        family.tree.family.whole_key_filtering && file->properties.whole_keys_filtered;
+    const bool prefixes = file->properties.prefixes_filtered && SameExtractor(family, *file);
+    if (!whole_keys && !prefixes) {
+      not_asked.push_back(file);
+    } else if (file->properties.prefixes_filtered && !prefixes) {
+      prefixes_idle.push_back(file);
+    } else if (family.tree.family.whole_key_filtering && !whole_keys) {
+      prefixes_only.push_back(file);
+    }
+  }
+  const auto evidence = [&](const Files& files) {
+    const TableProperties& file = files.front()->properties;
+    return std::vector<std::string>{
+        QuoteFamilyOption(facts, family.name(), "prefix_extractor"),
+        QuoteTableOption(facts, family.name(), "whole_key_filtering"),
+        files.front()->name + " says: prefix extractor " +
+            (file.prefix_extractor_name.empty() ? "none" : file.prefix_extractor_name) +
+            ", whole keys in the filter: " + (file.whole_keys_filtered ? "yes" : "no"),
+        QuoteFiles(files, family)};
+  };
+  if (!not_asked.empty()) {
+    findings->push_back({"prefix-extractor-changed", Severity::kError, family.name(),
+                         "there are filters that hold other things than lookups ask for",
+                         evidence(not_asked),
+                         "Lookups do not ask them: their files are read as if they had none.",
+                         "Set prefix_extractor and whole_key_filtering as they were, or compact "
+                         "everything."});
+  }
+  if (!prefixes_idle.empty()) {
+    findings->push_back(
+        {"prefix-extractor-changed", Severity::kWarning, family.name(),
+         "the prefixes in some filters are of another extractor", evidence(prefixes_idle),
+         "Lookups still ask for whole keys, but seeks within a prefix are not filtered there, and "
+         "the prefixes take memory in vain.",
+         "Set prefix_extractor as it was, or compact everything."});
+  }
+  if (!prefixes_only.empty()) {
+    findings->push_back(
+        {"whole-keys-missing", Severity::kWarning, family.name(),
+         "some filters hold prefixes only, though whole keys are wanted", evidence(prefixes_only),
+         "They let every missing key pass whose prefix is there.", "Compact everything."});
+  }
+}
+
+}  // namespace
+
+void CheckPrefixes(const Facts& facts, Findings* findings) {
+  for (const FamilyFacts& family : facts.families) {
+    if (!family.policy.works()) continue;
+    const ColumnFamily& options = family.tree.family;
+    if (!options.whole_key_filtering && options.prefix_extractor_name.empty()) {
+      CheckMissing(facts, family, findings);
+    } else {
+      CheckFiles(facts, family, findings);
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
+// last-level-unfiltered.
+
+void CheckLastLevel(const Facts& facts, Findings* findings) {
+  for (const FamilyFacts& family : facts.families) {
+    if (!family.policy.works()) continue;
+    Files skipped;
+    for (const TreeFile* file : family.files()) {
+      if (!file->filter_is_asked) skipped.push_back(file);
+    }
+    if (skipped.empty()) continue;
+    findings->push_back(
+        {"last-level-unfiltered",
+         Severity::kWarning,
+         family.name(),
+         "the last level works without filters",
+         {QuoteFamilyOption(facts, family.name(), "optimize_filters_for_hits"),
+          QuoteFiles(skipped, family)},
+         "Every lookup of a missing key reads a data block of the last level.",
+         "Set optimize_filters_for_hits=false and compact everything, unless nearly all lookups "
+         "find their key."});
+  }
+}
+
+}  // namespace rocksieve::tools

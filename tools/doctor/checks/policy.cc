@@ -1,0 +1,345 @@
+// Is there a policy, and does the process that has the database open know it?
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include <rocksdb/version.h>
+
+#include "tools/doctor/checks.h"
+#include "tools/doctor/checks/evidence.h"
+
+namespace rocksieve::tools {
+
+// -------------------------------------------------------------------------------------------------
+// no-policy, policy-lost, no-options-file.
+
+namespace {
+
+// Why somebody must have named a policy before: earlier options, and files that were built with
+// one.
+std::vector<std::string> SignsOfAPolicy(const FamilyFacts& family) {
+  std::vector<std::string> signs;
+  // The newest of each kind of source says enough.
+  for (const char* source : {"OPTIONS", "LOG"}) {
+    for (const Mention& mention : family.earlier_policies) {
+      if (mention.text == "nullptr" || mention.where.rfind(source, 0) != 0) continue;
+      signs.push_back(Quote(mention));
+      break;
+    }
+  }
+  std::vector<const TreeFile*> built;
+  for (const TreeFile* file : family.files()) {
+    if (file->filter.exists() || !file->properties.filter_policy_name.empty()) {
+      built.push_back(file);
+    }
+  }
+  if (built.empty()) return signs;
+  signs.push_back("built with a filter policy" +
+                  (built.back()->properties.filter_policy_name.empty()
+                       ? std::string()
+                       : " (" + built.back()->properties.filter_policy_name + ")") +
+                  ": " + QuoteFiles(built, family));
+  return signs;
+}
+
+bool IsOurs(const std::vector<std::string>& signs) {
+  return std::any_of(signs.begin(), signs.end(), [](const std::string& sign) {
+    return sign.find("rocksieve") != std::string::npos;
+  });
+}
+
+constexpr char kHowPoliciesGetLost[] =
+    "RocksDB drops a policy that it does not know without a word, and whoever opens the database "
+    "for writing then rewrites the OPTIONS file: ";
+
+}  // namespace
+
+void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
+  if (facts.options.file_name().empty()) {
+    findings->push_back(
+        {"no-options-file",
+         Severity::kWarning,
+         "",
+         "there is no OPTIONS file",
+         {facts.directory + " has no file OPTIONS-*"},
+         "What the database is opened with cannot be seen; only its files and logs were looked at.",
+         "Look at the database itself rather than at a copy of some of its files; if RocksDB "
+         "cannot write the file, its LOG says why."});
+  }
+  for (const FamilyFacts& family : facts.families) {
+    if (family.policy.kind != PolicyFacts::Kind::kNone) continue;
+    std::vector<std::string> evidence = {QuoteTableOption(facts, family.name(), "filter_policy")};
+    const std::vector<std::string> signs = SignsOfAPolicy(family);
+    evidence.insert(evidence.end(), signs.begin(), signs.end());
+    if (signs.empty()) {
+      findings->push_back(
+          {"no-policy", Severity::kWarning, family.name(), "there is no filter policy", evidence,
+           "A lookup of a key that is not there reads a data block in every sorted run whose range "
+           "covers it.",
+           std::string("Set filter_policy, for example to rocksieve.bloom:10. If your program does "
+                       "so: ") +
+               kHowPoliciesGetLost +
+               "is the name misspelt, and is librocksieve.so loaded? --pid=N looks into the "
+               "process."});
+      continue;
+    }
+    findings->push_back(
+        {"policy-lost", Severity::kError, family.name(),
+         "the filter policy is gone, though there was one", evidence,
+         "The filters that are there are not read, and new files get none.",
+         std::string(kHowPoliciesGetLost) +
+             (IsOurs(signs) ? "a program without librocksieve.so (a plain ldb put, say), or a "
+                              "misspelt spec. Load the library there, and give your program the "
+                              "spec again."
+                            : "was that on purpose? Else name the policy again.")});
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
+// bad-spec, unknown-policy.
+
+namespace {
+
+// Edits (a letter more, less or other) that make one word of the other.
+size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); i++) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); j++) {
+      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, changed});
+    }
+  }
+  return row.back();
+}
+
+// The name that was meant, or empty.
+std::string Meant(const std::string& spec) {
+  const std::string_view first = std::string_view(spec).substr(0, spec.find_first_of(".:"));
+  for (const char* name : {"rocksieve", "bloomfilter", "ribbonfilter"}) {
+    if (Distance(first, name) <= 2) return name;
+  }
+  return "";
+}
+
+}  // namespace
+
+void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
+  for (const FamilyFacts& family : facts.families) {
+    const PolicyFacts& policy = family.policy;
+    if (policy.kind != PolicyFacts::Kind::kUnknown) continue;
+    std::vector<std::string> evidence = {QuoteTableOption(facts, family.name(), "filter_policy")};
+    const bool has_our_name = policy.spec.rfind("rocksieve", 0) == 0;
+    const std::string meant = Meant(policy.spec);
+    if (!meant.empty()) {
+      if (facts.log() != nullptr) {
+        for (const LoggedLine& report : facts.log()->plugin_reports) {
+          if (report.text.find("without filters") == std::string::npos) continue;
+          evidence.push_back(facts.log()->name + ", line " + std::to_string(report.line) + ": " +
+                             report.text);
+        }
+      }
+      findings->push_back(
+          {"bad-spec", Severity::kError, family.name(), "the filter policy's spec is wrong",
+           evidence,
+           has_our_name ? "Files are written without filters, and the database will not open with "
+                          "these options again."
+                        : "RocksDB takes a policy that it does not know for none, without a word: "
+                          "no filter is built or read.",
+           has_our_name ? policy.error
+                        : "Did you mean " + meant +
+                              "? Correct filter_policy in the program or the "
+                              "options file that sets it."});
+      continue;
+    }
+    const auto files = family.files();
+    const bool built_by_it = std::any_of(files.begin(), files.end(), [&](const TreeFile* file) {
+      return file->properties.filter_policy_name == policy.spec || file->filter.exists();
+    });
+    if (files.empty() || built_by_it) continue;  // of the program that wrote it, surely
+    findings->push_back(
+        {"unknown-policy", Severity::kWarning, family.name(),
+         "no file has a filter, and the filter policy is unknown here", evidence,
+         "If the program does not know the policy either, RocksDB takes it for none, without a "
+         "word.",
+         "Is the name right, and is its library loaded? Policies of rocksieve begin with "
+         "rocksieve., RocksDB's own are bloomfilter:10:false and ribbonfilter:10."});
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
+// static-rocksdb, plugin-not-loaded, plugin-wrong-version, plugin-replaced.
+
+namespace {
+
+std::string Maps(const ProcessFacts& process) {
+  return "/proc/" + std::to_string(process.pid) + "/maps: ";
+}
+
+std::string Preload(const ProcessFacts& process) {
+  return "/proc/" + std::to_string(process.pid) + "/environ: LD_PRELOAD=" + process.preload;
+}
+
+// Whoever opens a database for writing writes its OPTIONS: if it is this process, and the file has
+// a policy of ours, then it knows our policies.
+bool KnowsOurPolicies(const Facts& facts) {
+  if (facts.lock_holder != facts.process->pid) return false;
+  return std::any_of(facts.families.begin(), facts.families.end(), [](const FamilyFacts& family) {
+    return family.policy.kind == PolicyFacts::Kind::kOurs;
+  });
+}
+
+// A spec that the process did not understand leaves no other trace than that there is no policy.
+std::string SignOfNeedOrNoPolicy(const Facts& facts) {
+  const std::string need = SignOfNeed(facts);
+  if (!need.empty()) return need;
+  for (const FamilyFacts& family : facts.families) {
+    if (family.policy.kind != PolicyFacts::Kind::kNone) continue;
+    return QuoteTableOption(facts, family.name(), "filter_policy");
+  }
+  return "";
+}
+
+void CheckStatic(const Facts& facts, const std::string& need, Findings* findings) {
+  const ProcessFacts& process = *facts.process;
+  const LoadedFile* const copy = process.static_rocksdb();
+  std::vector<std::string> evidence = {
+      Maps(process) + copy->path +
+      " has RocksDB's code inside (it holds \"rocksdb_build_git_sha\")"};
+  const LoadedFile* const shared = process.shared_rocksdb();
+  evidence.push_back(shared == nullptr ? Maps(process) + "no librocksdb.so"
+                                       : Maps(process) + shared->path + " is a second copy");
+  for (const LoadedFile& plugin : process.plugins) {
+    evidence.push_back(Maps(process) + plugin.path +
+                       " is loaded, and registers with the shared librocksdb only");
+  }
+  if (!process.preload.empty()) evidence.push_back(Preload(process));
+  if (!need.empty()) evidence.push_back(need);
+  findings->push_back(
+      {"static-rocksdb", Severity::kError, "", "the program has a RocksDB of its own inside",
+       evidence,
+       "A plugin cannot register with it: policies of rocksieve are unknown to it and silently "
+       "taken for none.",
+       "Build or install the program with the shared librocksdb 7.8, or use RocksDB's own filters "
+       "in it."});
+}
+
+void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings* findings) {
+  const std::string rocksdb = process.shared_rocksdb()->path;
+  if (process.plugins.empty() && !need.empty()) {
+    std::vector<std::string> evidence = {Maps(process) + rocksdb + ", but no librocksieve.so",
+                                         need};
+    if (!process.preload.empty()) evidence.push_back(Preload(process));
+    findings->push_back(
+        {"plugin-not-loaded", Severity::kError, "", "librocksieve.so is not in the process",
+         evidence, "Policies of rocksieve are unknown there, and silently taken for none.",
+         "Link it (with -Wl,--no-as-needed if nothing calls it), or start the program with "
+         "LD_PRELOAD=/path/to/librocksieve.so; the dynamic linker says on stderr if it cannot "
+         "load it."});
+  }
+  const std::string series = process.shared_rocksdb_series();
+  for (const LoadedFile& plugin : process.plugins) {
+    if (!series.empty() && !process.plugin_built_for.empty() &&
+        process.plugin_built_for != series) {
+      findings->push_back(
+          {"plugin-wrong-version",
+           Severity::kError,
+           "",
+           "the plugin is for another RocksDB",
+           {Maps(process) + plugin.path + " needs librocksdb.so." + process.plugin_built_for,
+            Maps(process) + rocksdb},
+           "It registers nothing, and said so on stderr when it was loaded.",
+           "Build rocksieve against RocksDB " + series + ", or run the program with RocksDB " +
+               process.plugin_built_for + "."});
+    }
+    if (plugin.replaced) {
+      findings->push_back({"plugin-replaced",
+                           Severity::kWarning,
+                           "",
+                           "the plugin was replaced since the process started",
+                           {Maps(process) + plugin.path + " (deleted)"},
+                           "The process goes on with the old one.",
+                           "Start the program again to use the new one."});
+    }
+  }
+}
+
+}  // namespace
+
+void CheckHost(const Facts& facts, Findings* findings) {
+  if (!facts.process) return;
+  const ProcessFacts& process = *facts.process;
+  const std::string need = SignOfNeedOrNoPolicy(facts);
+  const bool wanted = !need.empty() || !process.plugins.empty() ||
+                      process.preload.find("rocksieve") != std::string::npos;
+  if (process.static_rocksdb() != nullptr) {
+    if (wanted && !KnowsOurPolicies(facts)) CheckStatic(facts, need, findings);
+  } else if (process.shared_rocksdb() != nullptr) {
+    CheckPlugins(process, need, findings);
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
+// unsupported-rocksdb.
+
+void CheckRocksDbVersion(const Facts& facts, Findings* findings) {
+  const std::string need = SignOfNeed(facts);
+  if (need.empty() || facts.log() == nullptr || facts.log()->rocksdb_version.empty()) return;
+  const std::string supported =
+      std::to_string(ROCKSDB_MAJOR) + "." + std::to_string(ROCKSDB_MINOR) + ".";
+  const std::string& version = facts.log()->rocksdb_version;
+  if (version.rfind(supported, 0) == 0) return;
+  findings->push_back(
+      {"unsupported-rocksdb",
+       Severity::kError,
+       "",
+       "the database was last opened by a RocksDB that the plugin does not work with",
+       {facts.log()->name + ": RocksDB version: " + version, need},
+       "The plugin registers nothing there: policies of rocksieve are silently taken for none.",
+       "Run the program with RocksDB " + supported + "x, or build rocksieve for RocksDB " +
+           version + "."});
+}
+
+// -------------------------------------------------------------------------------------------------
+// auto-without-listener.
+
+namespace {
+
+// What the policy itself has said since the database was opened; null if it has built nothing yet.
+const LoggedLine* Follows(const Facts& facts, const std::string& family) {
+  if (facts.log() == nullptr) return nullptr;
+  const auto found = facts.log()->follows.find(family);
+  return found == facts.log()->follows.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+void CheckAutoListener(const Facts& facts, Findings* findings) {
+  const bool named = facts.DbOption("listeners").find("rocksieve.listener") != std::string::npos;
+  for (const FamilyFacts& family : facts.families) {
+    if (!family.policy.is_auto || !family.policy.works()) continue;
+    const LoggedLine* const follows = Follows(facts, family.name());
+    const bool listens =
+        follows == nullptr ? named : follows->text.find("own history") == std::string::npos;
+    if (listens) continue;
+    std::vector<std::string> evidence = {QuoteTableOption(facts, family.name(), "filter_policy"),
+                                         QuoteDbOption(facts, "listeners")};
+    if (follows != nullptr) {
+      evidence.push_back(facts.log()->name + ", line " + std::to_string(follows->line) + ": " +
+                         follows->text);
+    }
+    findings->push_back(
+        {"auto-without-listener", Severity::kWarning, family.name(),
+         "rocksieve.auto works without its listener", evidence,
+         "It has to guess from what it has built which files are alive: the budget is kept less "
+         "exactly.",
+         "Set the database's option listeners={rocksieve.listener}, or in C++ add "
+         "rocksieve::NewListener() to its listeners."});
+  }
+}
+
+}  // namespace rocksieve::tools
