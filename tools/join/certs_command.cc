@@ -1,13 +1,234 @@
-#include "tools/command/command.h"
-
+// Certificates for trying things out: an authority of our own, and what it signs.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "tools/join/certificates.h"
+#include <absl/status/statusor.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/command/command.h"
 
 namespace rocksieve::tools {
 namespace {
+
+namespace fs = std::filesystem;
+
+struct CertificateOptions {
+  std::string directory;           // made if it is not there
+  std::vector<std::string> names;  // of the server: host names and IP addresses
+  int days = 30;
+};
+
+template <typename T, void (*kFree)(T*)>
+struct Freer {
+  void operator()(T* object) const { kFree(object); }
+};
+using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY, EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Freer<X509, X509_free>>;
+
+struct Pair {
+  Key key;
+  Certificate certificate;
+};
+
+absl::Status OpenSslError(const char* doing) {
+  char text[256];
+  ERR_error_string_n(ERR_get_error(), text, sizeof(text));
+  return absl::InternalError(absl::StrCat("OpenSSL cannot ", doing, ": ", text));
+}
+
+bool AddExtension(X509* certificate, X509* issuer, int kind, const std::string& value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+  X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str());
+  if (extension == nullptr) return false;
+  const bool added = X509_add_ext(certificate, extension, -1) == 1;
+  X509_EXTENSION_free(extension);
+  return added;
+}
+
+bool SetSerialNumber(X509* certificate) {
+  unsigned char bytes[16];
+  if (RAND_bytes(bytes, sizeof(bytes)) != 1) return false;
+  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);  // positive, and of full length
+  BIGNUM* const number = BN_bin2bn(bytes, sizeof(bytes), nullptr);
+  const bool set = BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nullptr;
+  BN_free(number);
+  return set;
+}
+
+struct Extension {
+  int kind;
+  std::string value;
+};
+
+// Signed by `issuer`, or by itself if that is null.
+absl::Status MakePair(const std::string& name, int days, const std::vector<Extension>& extensions,
+                      const Pair* issuer, Pair* pair) {
+  pair->key.reset(EVP_EC_gen("P-256"));
+  pair->certificate.reset(X509_new());
+  if (pair->key == nullptr || pair->certificate == nullptr) return OpenSslError("make a key");
+  X509* const certificate = pair->certificate.get();
+  X509* const signer = issuer == nullptr ? certificate : issuer->certificate.get();
+  X509_NAME* const subject = X509_get_subject_name(certificate);
+  bool ok = X509_set_version(certificate, X509_VERSION_3) == 1 && SetSerialNumber(certificate) &&
+            X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
+                                       reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1,
+                                       0) == 1 &&
+            X509_set_issuer_name(certificate, X509_get_subject_name(signer)) == 1 &&
+            // An hour back, for clocks that are late.
+            X509_gmtime_adj(X509_getm_notBefore(certificate), -3600) != nullptr &&
+            X509_time_adj_ex(X509_getm_notAfter(certificate), days, 0, nullptr) != nullptr &&
+            X509_set_pubkey(certificate, pair->key.get()) == 1;
+  for (const Extension& extension : extensions) {
+    ok = ok && AddExtension(certificate, signer, extension.kind, extension.value);
+  }
+  const Key& signing_key = issuer == nullptr ? pair->key : issuer->key;
+  ok = ok && X509_sign(certificate, signing_key.get(), EVP_sha256()) > 0;
+  return ok ? absl::OkStatus() : OpenSslError("make a certificate");
+}
+
+// Files and directories that were made, which go again unless all of them came to be.
+class Made {
+ public:
+  ~Made() {
+    std::error_code ignored;
+    for (size_t i = paths_.size(); i-- > 0;) fs::remove(paths_[i], ignored);
+  }
+  void Add(const std::string& path) { paths_.push_back(path); }
+  void Keep() { paths_.clear(); }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+absl::Status WritePem(const std::string& path, mode_t mode,
+                      const std::function<int(std::FILE*)>& write, Made* made) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (descriptor < 0) {
+    return absl::ErrnoToStatus(
+        errno, absl::StrCat("cannot create ", path, errno == EEXIST ? " over an old one" : ""));
+  }
+  made->Add(path);
+  std::FILE* const file = fdopen(descriptor, "wb");
+  const bool written = write(file) == 1;
+  if (std::fclose(file) != 0 || !written) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteCertificate(const std::string& directory, const std::string& name,
+                              const Pair& pair, Made* made) {
+  return WritePem(
+      directory + "/" + name + ".crt", 0644,
+      [&](std::FILE* file) { return PEM_write_X509(file, pair.certificate.get()); }, made);
+}
+
+absl::Status WritePair(const std::string& directory, const std::string& name, const Pair& pair,
+                       Made* made) {
+  const absl::Status status = WritePem(
+      directory + "/" + name + ".key", 0600,
+      [&](std::FILE* file) {
+        return PEM_write_PrivateKey(file, pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+      },
+      made);
+  return status.ok() ? WriteCertificate(directory, name, pair, made) : status;
+}
+
+// If it is not there. Permissions that are unknown are those of the user's choice, by his umask.
+absl::Status MakeDirectory(const std::string& path, fs::perms permissions, Made* made) {
+  std::error_code error;
+  if (fs::create_directories(path, error)) made->Add(path);
+  if (!error && permissions != fs::perms::unknown) fs::permissions(path, permissions, error);
+  if (!error) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot make the directory ", path, ": ", error.message()));
+}
+
+bool IsIpAddress(const std::string& name) {
+  unsigned char address[sizeof(in6_addr)];
+  return inet_pton(AF_INET, name.c_str(), address) == 1 ||
+         inet_pton(AF_INET6, name.c_str(), address) == 1;
+}
+
+// As subjectAltName has it.
+absl::StatusOr<std::string> AlternativeNames(const std::vector<std::string>& names) {
+  std::vector<std::string> parts;
+  for (const std::string& name : names) {
+    if (name.empty() || name.find_first_of(",: \n") != std::string::npos) {
+      if (!IsIpAddress(name)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("\"", name, "\" is no host name and no IP address"));
+      }
+    }
+    parts.push_back((IsIpAddress(name) ? "IP:" : "DNS:") + name);
+  }
+  return absl::StrJoin(parts, ",");
+}
+
+// DIR/server and DIR/client have what a node needs, ca.crt and its own certificate and key: ECDSA
+// keys on P-256, readable by their owner only. DIR/authority, which only its owner may enter, has
+// ca.key, which signs: whoever has it is a node. Overwrites nothing.
+absl::Status MakeCertificates(const CertificateOptions& options) {
+  const absl::StatusOr<std::string> names = AlternativeNames(options.names);
+  if (!names.ok()) return names.status();
+  const std::string authority_directory = options.directory + "/authority";
+  const std::string server_directory = options.directory + "/server";
+  const std::string client_directory = options.directory + "/client";
+  Made made;
+  absl::Status status = MakeDirectory(options.directory, fs::perms::unknown, &made);
+  if (status.ok()) status = MakeDirectory(authority_directory, fs::perms::owner_all, &made);
+  if (status.ok()) status = MakeDirectory(server_directory, fs::perms::unknown, &made);
+  if (status.ok()) status = MakeDirectory(client_directory, fs::perms::unknown, &made);
+  if (!status.ok()) return status;
+  const auto leaf = [](const char* use, const std::string& alternative_names) {
+    return std::vector<Extension>{{NID_basic_constraints, "critical,CA:FALSE"},
+                                  {NID_key_usage, "critical,digitalSignature"},
+                                  {NID_ext_key_usage, use},
+                                  {NID_subject_alt_name, alternative_names},
+                                  {NID_authority_key_identifier, "keyid"}};
+  };
+  Pair authority, server, client;
+  status = MakePair("rocksieve test authority", options.days,
+                    {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+                     {NID_key_usage, "critical,keyCertSign,cRLSign"},
+                     {NID_subject_key_identifier, "hash"}},
+                    nullptr, &authority);
+  if (status.ok()) {
+    status =
+        MakePair("rocksieve server", options.days, leaf("serverAuth", *names), &authority, &server);
+  }
+  if (status.ok()) {
+    status = MakePair("rocksieve client", options.days, leaf("clientAuth", "DNS:rocksieve-client"),
+                      &authority, &client);
+  }
+  if (status.ok()) status = WritePair(authority_directory, "ca", authority, &made);
+  if (status.ok()) status = WriteCertificate(server_directory, "ca", authority, &made);
+  if (status.ok()) status = WritePair(server_directory, "server", server, &made);
+  if (status.ok()) status = WriteCertificate(client_directory, "ca", authority, &made);
+  if (status.ok()) status = WritePair(client_directory, "client", client, &made);
+  if (status.ok()) made.Keep();
+  return status;
+}
 
 int Run(CertificateOptions options) {
   if (options.names.empty()) options.names = {"localhost", "127.0.0.1", "::1"};
@@ -36,16 +257,12 @@ Command AddCertsCommand(CLI::App* parent) {
                       "client, which --certs of both takes. Overwrites nothing.",
        .exit_codes = "0 done; 2 could not run, or bad usage",
        .example = "Example:\n  rocksieve certs --dir=/etc/rocksieve --name=db1.example.org"});
-  parser->add_option("--dir", options->directory, "where the files go; made if it is not there")
-      ->type_name("DIR")
-      ->required()
-      ->check(NotEmpty());
-  parser
-      ->add_option("--name", options->names,
-                   "name or IP address of the server; may be repeated. Default: localhost, "
-                   "127.0.0.1 and ::1")
-      ->type_name("NAME")
-      ->check(NotEmpty());
+  AddText(parser, "--dir", &options->directory, "DIR",
+          "where the files go; made if it is not there")
+      ->required();
+  AddText(parser, "--name", &options->names, "NAME",
+          "name or IP address of the server; may be repeated. Default: localhost, 127.0.0.1 and "
+          "::1");
   parser->add_option("--days", options->days, "so long they are valid. Default: 30")
       ->type_name("N")
       ->check(CLI::Range(1, 3650));

@@ -16,8 +16,7 @@
 
 #include "support/interrupt.h"
 #include "tools/join/join_progress.h"
-#include "tools/join/join_report.h"
-#include "tools/join/plan_report.h"
+#include "tools/join/report.h"
 #include "tools/join/security_flags.h"
 
 namespace rocksieve::tools {
@@ -161,12 +160,11 @@ void Print(const Flags& flags, const JoinOutcome& outcome) {
   }
   const bool analyze = flags.explain == "analyze";
   const bool rows_there = GivesRows(flags) && flags.output == "-";
+  const Json document = JoinDocument(outcome, analyze);
   if (flags.json) {
-    std::cout << JsonReport(outcome, analyze);
-  } else if (!rows_there) {
-    std::cout << TextReport(outcome, analyze);
-  } else if (analyze) {
-    std::cerr << TextReport(outcome, true);
+    std::cout << Document(document);
+  } else if (!rows_there || analyze) {
+    (rows_there ? std::cerr : std::cout) << JoinInWords(document, analyze);
   }
 }
 
@@ -186,7 +184,8 @@ int Run(Flags flags) {
     return status.IsCorruption() ? kCheckFailed : kCannotRun;
   }
   if (flags.explain == "plan") {
-    std::cout << (flags.json ? JsonReport(plans) : TextReport(plans));
+    const Json document = PlanDocument(plans);
+    std::cout << (flags.json ? Document(document) : PlanInWords(document));
   } else {
     Print(flags, outcome);
   }
@@ -195,31 +194,29 @@ int Run(Flags flags) {
 
 void AddFlags(CLI::App* parser, Flags* flags) {
   join::JoinOptions* const options = &flags->options;
-  const auto text = [&](const char* name, std::string* value, const char* type,
-                        const std::string& description) {
-    return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
-  };
-  text("--db", &flags->directory, "DIR", "this side's database")->required();
-  text("--remote", &flags->remotes, "ADDRS", "servers, shards of the other side: host:port,...")
+  AddText(parser, "--db", &flags->directory, "DIR", "this side's database")->required();
+  AddText(parser, "--remote", &flags->remotes, "ADDRS",
+          "servers, shards of the other side: host:port,...")
       ->required();
-  text("--op", &flags->operation, "intersection|difference|local-only|symmetric|count",
-       "rows matched there; only there; only here; both; counts")
+  AddText(parser, "--op", &flags->operation, "intersection|difference|local-only|symmetric|count",
+          "rows matched there; only there; only here; both; counts")
       ->required()
       ->check(CLI::IsMember(kOperations));
-  text("--output", &flags->output, "FILE", "where rows go. Default: -, the standard output");
-  text("--format", &flags->format, "tsv|json|sst",
-       "lines, objects, or a file to ingest. Default: tsv")
+  AddText(parser, "--output", &flags->output, "FILE",
+          "where rows go. Default: -, the standard output");
+  AddText(parser, "--format", &flags->format, "tsv|json|sst",
+          "lines, objects, or a file to ingest. Default: tsv")
       ->check(CLI::IsMember({"tsv", "json", "sst"}));
-  text("--column-family", &flags->column_family, "NAME", "this side's. Default: default")
+  AddText(parser, "--column-family", &flags->column_family, "NAME", "this side's. Default: default")
       ->group(kRareFlags);
-  text("--remote-column-family", &flags->peer.column_family, "NAME",
-       "the other side's. Default: what the server serves first")
+  AddText(parser, "--remote-column-family", &flags->peer.column_family, "NAME",
+          "the other side's. Default: what the server serves first")
       ->group(kRareFlags);
-  text("--left-on", &flags->left_on, "ATTR",
-       "matches rows here by it: value.json(/id). Default: key");
-  text("--right-on", &flags->peer.on, "ATTR", "the same there");
-  text("--strategy", &options->strategy, "NAME",
-       join::JoinStrategies() + ". Default: auto, the cheapest mix")
+  AddText(parser, "--left-on", &flags->left_on, "ATTR",
+          "matches rows here by it: value.json(/id). Default: key");
+  AddText(parser, "--right-on", &flags->peer.on, "ATTR", "the same there");
+  AddText(parser, "--strategy", &options->strategy, "NAME",
+          join::JoinStrategies() + ". Default: auto, the cheapest mix")
       ->group(kRareFlags);
   parser
       ->add_flag("--explain{plan}", flags->explain,
@@ -227,8 +224,8 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->type_name("plan|analyze")
       ->check(CLI::IsMember({"plan", "analyze"}));
   AddSecurityFlags(parser, &flags->security);
-  text("--server-name", &flags->peer.server_name, "NAME",
-       "that the server's certificate must have. Default: that of the address")
+  AddText(parser, "--server-name", &flags->peer.server_name, "NAME",
+          "that the server's certificate must have. Default: that of the address")
       ->group(kRareFlags);
   const auto number = [&](const char* name, int* value, int most, const char* description) {
     parser->add_option(name, *value, description)
@@ -262,7 +259,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
          "MiB, key and value; larger ones of the servers are refused. Default: 256");
   parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")
       ->group(kRareFlags);
-  parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
+  AddJsonFlag(parser, &flags->json);
 }
 
 }  // namespace

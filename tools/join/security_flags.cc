@@ -9,19 +9,16 @@ namespace rocksieve::tools {
 
 void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
   join::Credentials* credentials = &flags->credentials;
-  const auto file = [&](const char* name, std::string* value, const char* type,
-                        const char* description) {
-    return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
-  };
-  file("--certs", &flags->certificates, "DIR",
-       "what rocksieve certs made, or this side's part of it");
-  file("--ca", &credentials->authority_file, "FILE",
-       "who must have signed the other side's certificate. Default: ca.crt of --certs")
+  AddText(parser, "--certs", &flags->certificates, "DIR",
+          "what rocksieve certs made, or this side's part of it");
+  AddText(parser, "--ca", &credentials->authority_file, "FILE",
+          "who must have signed the other side's certificate. Default: ca.crt of --certs")
       ->group(kRareFlags);
-  file("--cert", &credentials->certificate_file, "FILE",
-       "the certificate of this side. Default: server.crt or client.crt of --certs")
+  AddText(parser, "--cert", &credentials->certificate_file, "FILE",
+          "the certificate of this side. Default: server.crt or client.crt of --certs")
       ->group(kRareFlags);
-  file("--key", &credentials->key_file, "FILE", "its key. Default: beside the certificate")
+  AddText(parser, "--key", &credentials->key_file, "FILE",
+          "its key. Default: beside the certificate")
       ->group(kRareFlags);
   CLI::Option* const insecure = parser->add_flag("--insecure", credentials->insecure,
                                                  "no TLS; only for addresses of this machine");
@@ -31,8 +28,8 @@ void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
                  "changes everything")
       ->needs(insecure)
       ->group(kRareFlags);
-  file("--token-file", &flags->token_file, "FILE",
-       "secrets, one per line; serve takes any, join sends one");
+  AddText(parser, "--token-file", &flags->token_file, "FILE",
+          "secrets, one per line; serve takes any, join sends one");
 }
 
 join::Credentials CredentialsOf(const SecurityFlags& flags, const std::string& side) {

@@ -115,19 +115,11 @@ int RunServe(const ServeFlags& flags) {
 }
 
 void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
-  parser->add_option("--db", flags->directory, "the database")
-      ->type_name("DIR")
-      ->required()
-      ->check(NotEmpty());
-  parser->add_option("--listen", flags->address, "address and port; port 0: any that is free")
-      ->type_name("ADDR")
-      ->required()
-      ->check(NotEmpty());
-  parser
-      ->add_option("--column-family", flags->column_families,
-                   "serve only these; may be repeated. Default: default")
-      ->type_name("NAME")
-      ->check(NotEmpty());
+  AddText(parser, "--db", &flags->directory, "DIR", "the database")->required();
+  AddText(parser, "--listen", &flags->address, "ADDR", "address and port; port 0: any that is free")
+      ->required();
+  AddText(parser, "--column-family", &flags->column_families, "NAME",
+          "serve only these; may be repeated. Default: default");
   AddSecurityFlags(parser, &flags->security);
   const auto number = [&](const char* name, int* value, int most, const char* description) {
     return parser->add_option(name, *value, description)
