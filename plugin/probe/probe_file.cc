@@ -1,10 +1,6 @@
 #include "plugin/probe/probe_file.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iostream>
-
+#include "support/line_reader.h"
 #include "support/printable.h"
 
 namespace rocksieve {
@@ -12,32 +8,31 @@ namespace rocksieve {
 using rocksdb::Status;
 
 Status ReadProbeKeys(const std::string& path, bool hex, std::vector<std::string>* keys) {
-  const std::string name = path == "-" ? "the standard input" : path;
-  std::ifstream file;
-  if (path != "-") {
-    file.open(path, std::ios::binary);
-    if (!file) {
-      return Status::InvalidArgument("cannot read the missing keys in " + path + ": " +
-                                     std::strerror(errno) +
-                                     "\nName a file with one key per line with --probes=FILE.");
-    }
+  LineReader lines(path);
+  if (!lines.error().empty()) {
+    return Status::InvalidArgument(lines.error() +
+                                   "\nName a file of missing keys, one per line, with "
+                                   "--probes=FILE.");
   }
-  std::istream& lines = path == "-" ? std::cin : file;
-  std::string line, key;
-  for (uint64_t number = 1; std::getline(lines, line); number++) {
+  std::string_view line;
+  std::string key;
+  while (lines.Next(&line)) {
     if (line.empty()) continue;
     if (!hex) {
-      keys->push_back(line);
+      keys->emplace_back(line);
     } else if (FromHexBytes(line, &key)) {
       keys->push_back(key);
     } else {
-      return Status::InvalidArgument("line " + std::to_string(number) + " of " + name +
-                                     " is no key in hexadecimal digits: \"" + line + "\"");
+      return Status::InvalidArgument("line " + std::to_string(lines.line_number()) + " of " +
+                                     lines.name() + " is no key in hexadecimal digits: \"" +
+                                     std::string(line) + "\"");
     }
   }
-  if (lines.bad()) return Status::InvalidArgument("cannot read " + name + ": it is no file?");
+  if (lines.interrupted()) return Status::Aborted(lines.error());
+  if (!lines.error().empty()) return Status::InvalidArgument(lines.error());
   if (keys->empty()) {
-    return Status::InvalidArgument(name + " holds no keys: it has no line that is not empty");
+    return Status::InvalidArgument(lines.name() +
+                                   " holds no keys: it has no line that is not empty");
   }
   return Status::OK();
 }

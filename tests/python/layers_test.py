@@ -32,7 +32,7 @@ ALLOWED = {
     "lib/sketch/pinsketch": "lib/format lib/hash",
     "lib/join/rows": "lib/format lib/join",
     "lib/join/sort": "lib/format lib/join/rows",
-    "lib/join/text": "lib/join/rows lib/join/sort",
+    "lib/join/text": "lib/join/rows lib/join/sort support",
     "lib/join/attribute": "lib/join/rows lib/join/sort",
     "lib/join/matching": "lib/filter lib/format lib/hash lib/join lib/join/rows lib/sketch "
                          "lib/sketch/pinsketch",

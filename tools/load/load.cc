@@ -13,9 +13,9 @@
 
 #include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
+#include "support/line_reader.h"
 #include "support/parallel.h"
 #include "support/text.h"
-#include "tools/load/line_reader.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -23,6 +23,7 @@ namespace {
 using rocksdb::Status;
 
 constexpr size_t kBatchBytes = 64 << 10;
+constexpr size_t kMostLineBytes = 8 << 20;
 
 Status Interrupted() { return Status::Aborted("interrupted"); }
 
@@ -36,6 +37,12 @@ Status CannotWrite(const Target& target, const Status& status) {
                          "\nThe database is intact, and holds the first lines of the input. If the "
                          "disk is full, free some space; then " +
                          AgainWith(target));
+}
+
+// What the reader says, at the end and after an error.
+Status StatusOf(const LineReader& reader) {
+  if (reader.interrupted()) return Interrupted();
+  return reader.error().empty() ? Status::OK() : Status::InvalidArgument(reader.error());
 }
 
 Status Split(const LineReader& reader, std::string_view line, std::string_view* key,
@@ -61,16 +68,16 @@ Status WriteLines(LineReader* reader, const Target& target, Progress* progress,
   bool done = false;
   while (input.ok() && output.ok() && !done) {
     std::string_view line, key, value;
-    input = reader->Next(&line, &done);
-    if (input.ok() && !done) input = Split(*reader, line, &key, &value);
+    done = !reader->Next(&line);
+    input = done ? StatusOf(*reader) : Split(*reader, line, &key, &value);
     if (input.ok() && !done) output = batch.Put(target.family(), key, value);
     if (!output.ok() || (input.ok() && !done && batch.GetDataSize() < kBatchBytes)) continue;
     output = target.db()->Write(without_log, &batch);
     if (!output.ok()) break;
     result->lines += batch.Count();
     batch.Clear();
-    const uint64_t bytes = reader->bytes_read() - result->input_bytes;
-    result->input_bytes = reader->bytes_read();
+    const uint64_t bytes = reader->offset() - result->input_bytes;
+    result->input_bytes = reader->offset();
     const Status interrupted = Advanced(progress, bytes);
     if (input.ok()) input = interrupted;
   }
@@ -134,7 +141,8 @@ Status Load(const LoadOptions& options, Progress* progress, LoadResult* result) 
   const auto start = std::chrono::steady_clock::now();
   *result = {};
   LineReader reader(options.input);
-  Status status = reader.Open();
+  reader.LimitLines(kMostLineBytes);
+  Status status = StatusOf(reader);
   std::unique_ptr<Target> target;
   if (status.ok()) status = Target::Open(options.target, &target);
   if (!status.ok()) return status;

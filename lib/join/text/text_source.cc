@@ -11,7 +11,7 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/text/line_reader.h"
+#include "support/line_reader.h"
 
 namespace rocksieve::join {
 namespace {
@@ -22,6 +22,12 @@ absl::StatusOr<int> OpenForReading(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor >= 0) return descriptor;
   return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
+}
+
+// What the reader says, at the end and after an error.
+absl::Status StatusOf(const LineReader& lines) {
+  if (lines.interrupted()) return absl::CancelledError(lines.error());
+  return lines.error().empty() ? absl::OkStatus() : absl::DataLossError(lines.error());
 }
 
 absl::Status BadEscape(const std::string& path, uint64_t line) {
@@ -92,7 +98,7 @@ absl::Status SortedTextSource::CheckLines() {
     }
     last_key = row.key;
   }
-  return lines.status();
+  return StatusOf(lines);
 }
 
 class SortedTextSource::LineCursor final : public Cursor {
@@ -112,7 +118,7 @@ class SortedTextSource::LineCursor final : public Cursor {
       if (!ended_ && row->key >= interval_.begin) return true;
     }
     ended_ = true;
-    status_ = lines_.status();
+    status_ = StatusOf(lines_);
     if (status_.ok() && (changed_ || source_->StateOfFile() != source_->state_)) {
       status_ = absl::AbortedError(
           absl::StrCat(source_->path_, " was changed while it was read. Join a copy of it"));
@@ -156,7 +162,8 @@ absl::StatusOr<std::unique_ptr<Source>> SortText(const std::string& path, TextFo
     const absl::Status status = sorter.Add(row);
     if (!status.ok()) return status;
   }
-  if (!lines.status().ok()) return lines.status();
+  const absl::Status read = StatusOf(lines);
+  if (!read.ok()) return read;
   return sorter.Finish();
 }
 
