@@ -1,13 +1,25 @@
-#include "tools/help/man_page.h"
-
+// Manual pages, in the macros of man(7).
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
 #include <sstream>
+#include <string>
 
+#include "tools/command/command.h"
 #include "tools/help/tree.h"
 
 namespace rocksieve::tools {
 namespace {
+
+// "rocksieve-demo"
+std::string ManPageName(const CLI::App& parser) {
+  std::string name = TextOf(parser).full_name;
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
+}
 
 // Dashes and backslashes as they are typed; no line becomes a macro.
 std::string RoffEscaped(const std::string& text) {
@@ -66,14 +78,6 @@ std::string SeeAlso(const CLI::App& parser) {
   return names;
 }
 
-}  // namespace
-
-std::string ManPageName(const CLI::App& parser) {
-  std::string name = TextOf(parser).full_name;
-  std::replace(name.begin(), name.end(), ' ', '-');
-  return name;
-}
-
 std::string ManPage(const CLI::App& parser, const std::string& version) {
   const ParserText text = TextOf(parser);
   std::string title = ManPageName(parser), description, flags;
@@ -94,6 +98,36 @@ std::string ManPage(const CLI::App& parser, const std::string& version) {
          Section("EXIT STATUS", RoffEscaped(text.exit_codes) + "\n") +
          Section("EXAMPLES", RoffParagraph(text.example)) +
          Section("SEE ALSO", SeeAlso(parser) + "\n");
+}
+
+bool WriteManPage(const CLI::App& parser, const std::string& directory) {
+  const auto path = std::filesystem::path(directory) / (ManPageName(parser) + ".1");
+  std::ofstream file(path);
+  file << ManPage(parser, ROCKSIEVE_VERSION);
+  file.close();
+  if (!file) std::cerr << "rocksieve man-pages: cannot write " << path.string() << "\n";
+  return !file.fail();
+}
+
+int WriteManPages(const CLI::App& root, const std::string& directory) {
+  bool written = WriteManPage(root, directory);
+  for (const CLI::App* command : SubcommandsOf(root)) written &= WriteManPage(*command, directory);
+  return written ? kDone : kCannotRun;
+}
+
+}  // namespace
+
+Command AddManPagesCommand(CLI::App* parent) {
+  const auto directory = std::make_shared<std::string>();
+  CLI::App* parser = AddParser(parent, {.name = "man-pages",
+                                        .summary = "the manual pages of all commands",
+                                        .description = "Made from the same source as --help.",
+                                        .exit_codes = "0 done; 2 could not run, or bad usage",
+                                        .example = "Example:\n  rocksieve man-pages --dir=/tmp"});
+  parser->group("");  // hidden
+  AddText(parser, "--dir", directory.get(), "DIR", "where to write them: a directory that exists")
+      ->required();
+  return {parser, [parent, directory] { return WriteManPages(*parent, *directory); }};
 }
 
 }  // namespace rocksieve::tools
