@@ -16,8 +16,8 @@
 #include "fuzz/memory_watch.h"
 #include "fuzz/session_case.h"
 #include "lib/hash/key_hash128.h"
-#include "lib/join/rows/counting_sink.h"
 #include "lib/join/rows/row_batch.h"
+#include "tests/join/counting_sink.h"
 
 namespace rocksieve::fuzz {
 namespace {

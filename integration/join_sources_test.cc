@@ -12,7 +12,7 @@
 
 #include "integration/join_support.h"
 #include "lib/join/attribute/attribute_source.h"
-#include "lib/join/rows/unpacking_sink.h"
+#include "lib/join/rows/packed_row.h"
 #include "plugin/join/rocksdb_source.h"
 
 namespace rocksieve::join {

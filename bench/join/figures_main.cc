@@ -89,7 +89,7 @@ int Main(int argc, char** argv) {
   std::string strategy = "auto";
   app.add_option("--strategy", strategy, join::StrategyNames() + " [auto]")
       ->check([](const std::string& name) {
-        return join::StrategyNamed(name) ? "" : "there is no strategy " + name;
+        return join::StrategyNamed(name).ok() ? "" : "there is no strategy " + name;
       });
   app.add_option("--overlaps", flags.settings.overlap_percents,
                  "percent of keys in common [0,10,50,90,98,99.9; --full: more]")

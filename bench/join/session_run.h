@@ -10,7 +10,7 @@
 #include "bench/join/key_set.h"
 #include "lib/join/matching/strategy.h"
 #include "lib/join/session/asking_side.h"
-#include "lib/join/session/statistics.h"
+#include "lib/join/session/range_report.h"
 
 namespace rocksieve::bench {
 

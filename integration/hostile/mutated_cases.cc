@@ -7,9 +7,9 @@
 #include "integration/hostile/call.h"
 #include "integration/hostile/client_cases.h"
 #include "integration/hostile/mutation.h"
-#include "lib/join/rows/counting_sink.h"
 #include "lib/join/rows/memory_source.h"
 #include "lib/join/session/asking_side.h"
+#include "tests/join/counting_sink.h"
 
 namespace rocksieve::join {
 namespace {

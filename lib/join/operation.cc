@@ -18,11 +18,4 @@ std::string_view NameOf(Operation operation) {
   return "unknown";
 }
 
-std::optional<Operation> OperationNamed(std::string_view name) {
-  for (Operation operation : kAllOperations) {
-    if (NameOf(operation) == name) return operation;
-  }
-  return std::nullopt;
-}
-
 }  // namespace rocksieve::join

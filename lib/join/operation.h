@@ -1,7 +1,6 @@
 // Names and properties of what a join finds.
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 #include <rocksieve/join/operation.h>
@@ -14,7 +13,6 @@ inline constexpr Operation kAllOperations[] = {Operation::kIntersection, Operati
 
 // "intersection", "difference", "local-only", "symmetric", "count".
 std::string_view NameOf(Operation operation);
-std::optional<Operation> OperationNamed(std::string_view name);
 
 // Which rows go over the wire: those of the answering side that are matched, or that are not.
 inline bool SendsMatched(Operation operation) { return operation == Operation::kIntersection; }

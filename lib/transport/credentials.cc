@@ -1,15 +1,17 @@
 #include "lib/transport/credentials.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <iterator>
 #include <utility>
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_format.h>
 
 #include "lib/transport/address.h"
 #include "lib/transport/certificate_check.h"
-#include "lib/transport/private_file.h"
 
 namespace rocksieve::join {
 namespace {
@@ -98,6 +100,16 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsFor(
   options.pem_private_key = pem->key;
   options.pem_cert_chain = pem->certificate;
   return grpc::SslCredentials(options);
+}
+
+absl::Status CheckIsPrivate(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return absl::OkStatus();
+  const unsigned mode = file.st_mode & 0777;
+  if ((mode & 077) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " has a secret, and other users may use the file (mode ",
+                   absl::StrFormat("%04o", mode), "): chmod 600 ", path));
 }
 
 }  // namespace rocksieve::join

@@ -34,4 +34,8 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsFor(
     const std::string& address, const Security& security);
 
+// FailedPrecondition, with the remedy, if other users may read or write the file. OK if it is not
+// there: whoever reads it says so better.
+absl::Status CheckIsPrivate(const std::string& path);
+
 }  // namespace rocksieve::join

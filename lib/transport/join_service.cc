@@ -9,15 +9,14 @@
 #include <absl/strings/str_cat.h>
 
 #include "join.grpc.pb.h"
+#include "lib/join/matching/strategy.h"
 #include "lib/transport/cancellable_source.h"
 #include "lib/transport/guarded.h"
 #include "lib/transport/memory_shares.h"
 #include "lib/transport/peer_places.h"
 #include "lib/transport/printable.h"
-#include "lib/transport/session_limits.h"
 #include "lib/transport/session_stream.h"
 #include "lib/transport/status.h"
-#include "lib/transport/strategy.h"
 #include "lib/transport/token.h"
 #include "lib/transport/waiting_calls.h"
 
@@ -206,8 +205,9 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
     SetLimits(&memory, &answering, &limits, &terms);
     terms.kept_memory_bytes =
         options_.memory_bytes / kPartOfViews / (shares_.most_sessions() + options_.views.most_kept);
-    const absl::Status forced = ForceStrategy(start.strategy(), &answering.planner);
-    if (!forced.ok()) return forced;
+    const absl::StatusOr<Strategy> strategy = StrategyNamed(start.strategy());
+    if (!strategy.ok()) return strategy.status();
+    answering.planner.strategy = *strategy;
 
     Cancellation* const cancellation = stream->cancellation();
     const absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> lease =

@@ -9,12 +9,12 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
+#include "lib/join/matching/strategy.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/interval_text.h"
 #include "lib/join/sort/temporary_file.h"
 #include "lib/transport/cancellable_source.h"
 #include "lib/transport/status.h"
-#include "lib/transport/strategy.h"
 
 namespace rocksieve::join {
 namespace {
@@ -22,11 +22,6 @@ namespace {
 constexpr char kThisSide[] = "on this side: ";
 constexpr std::chrono::milliseconds kLongestPause(10'000);
 constexpr std::chrono::milliseconds kLook(50);
-
-uint64_t RandomSalt() {
-  std::random_device random;  // of the operating system
-  return uint64_t{random()} << 32 | random();
-}
 
 void AddCounts(const WireCounts& more, WireCounts* sum) {
   sum->bytes_sent += more.bytes_sent;
@@ -144,8 +139,9 @@ class RemoteJoin {
       if (options_.keep_ranges) report_->ranges.push_back(range);
       if (options_.asking.range_done) options_.asking.range_done(range);
     };
-    const absl::Status forced = ForceStrategy(options_.strategy, &asking.planner);
-    if (!forced.ok()) return forced;
+    const absl::StatusOr<Strategy> strategy = StrategyNamed(options_.strategy);
+    if (!strategy.ok()) return strategy.status();
+    asking.planner.strategy = *strategy;
     CancellableSink sink(sink_, cancellation_);
     AskingSide session(&source_, &sink, asking);
     WireCounts counts;
@@ -217,6 +213,11 @@ class RemoteJoin {
 };
 
 }  // namespace
+
+uint64_t RandomSalt() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
 
 absl::Status JoinRemotely(const Remote& remote, Source* source, ResultSink* sink,
                           const RemoteJoinOptions& options, const Cancellation* cancellation,

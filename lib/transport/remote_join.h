@@ -10,11 +10,11 @@
 
 #include <absl/status/status.h>
 
+#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/asking_side.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/remote_session.h"
-#include "lib/transport/result_sink.h"
 
 namespace rocksieve::join {
 
@@ -41,6 +41,9 @@ struct RemoteJoinReport {
   uint64_t restarted = 0;  // those that had to begin anew after ranges were finished
   std::string database;    // identity of the server's
 };
+
+// Of a new session, from the operating system.
+uint64_t RandomSalt();
 
 // Errors begin with the server's address.
 absl::Status JoinRemotely(const Remote& remote, Source* source, ResultSink* sink,

@@ -2,12 +2,13 @@
 
 #include <utility>
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <grpcpp/create_channel.h>
 
 #include "join.grpc.pb.h"
+#include "lib/transport/address.h"
 #include "lib/transport/alarm.h"
-#include "lib/transport/connect_errors.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/grpc_channel.h"
 #include "lib/transport/guarded.h"
@@ -62,6 +63,31 @@ absl::Status SaidByServer(const absl::Status& status) {
     default:
       return {status.code(), absl::StrCat("the other side failed: ", status.message())};
   }
+}
+
+constexpr char kNobody[] = "start rocksieve serve there, or name the address that it says";
+
+// gRPC's words for a failed connection as one line with a remedy, which fits the address and
+// whether TLS was tried. Unavailable.
+absl::Status ConnectError(const std::string& address, bool insecure, const absl::Status& status) {
+  const absl::string_view message = status.message();
+  if (absl::StrContains(message, "Connection refused")) {
+    return absl::UnavailableError(
+        absl::StrCat("nobody listens there (connection refused): ", kNobody));
+  }
+  if (UnixSocketPath(address) && absl::StrContains(message, "No such file or directory")) {
+    return absl::UnavailableError(absl::StrCat("there is no such socket: ", kNobody));
+  }
+  if (insecure) {
+    return absl::UnavailableError(
+        absl::StrCat(message,
+                     ": does a rocksieve server listen there, and is it --insecure, too? If it has "
+                     "certificates, join with --certs"));
+  }
+  return absl::UnavailableError(
+      absl::StrCat(message,
+                   ": does a server listen there, and do both sides use certificates of the same "
+                   "authority, or both --insecure?"));
 }
 
 }  // namespace

@@ -1,10 +1,21 @@
 #include "lib/transport/server.h"
 
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include <absl/strings/str_cat.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/impl/server_builder_plugin.h>
@@ -13,7 +24,6 @@
 
 #include "lib/transport/address.h"
 #include "lib/transport/frame.h"
-#include "lib/transport/listening.h"
 
 namespace rocksieve::join {
 namespace {
@@ -69,6 +79,81 @@ void Limit(const ServerOptions& options, grpc::ServerBuilder* builder) {
   quota.SetMaxThreads(kMostThreads);
   builder->SetResourceQuota(quota);
   if (!options.reflection) builder->SetOption(std::make_unique<WithoutReflection>());
+}
+
+// Whether somebody would answer; also true if this process may not ask.
+bool IsListenedOn(const std::string& path) {
+  const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return true;
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const int result =
+      connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  const bool nobody = result != 0 && (errno == ECONNREFUSED || errno == ENOENT);
+  close(descriptor);
+  return !nobody;
+}
+
+// The first error of the system on the way to listening; 0 if all goes well now.
+int ErrorOfBinding(const addrinfo& address) {
+  const int descriptor = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return errno;
+  const int yes = 1;
+  setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  const bool listens =
+      bind(descriptor, address.ai_addr, address.ai_addrlen) == 0 && listen(descriptor, 1) == 0;
+  const int error = listens ? 0 : errno;
+  close(descriptor);
+  return error;
+}
+
+// In the words of the system; empty if it has nothing against it.
+std::string ErrorOfListening(const std::string& address) {
+  const auto [host, port] = HostAndPort(address);
+  addrinfo hints = {};
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int unresolved = getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
+  if (unresolved != 0) return gai_strerror(unresolved);
+  int error = 0;
+  for (const addrinfo* each = found; each != nullptr && error == 0; each = each->ai_next) {
+    error = ErrorOfBinding(*each);
+  }
+  freeaddrinfo(found);
+  return error == 0 ? "" : std::strerror(error);
+}
+
+// FailedPrecondition for a unix socket that a living server listens on, and for any other file of
+// that name: gRPC would take the socket over in silence. What a server left behind that was killed
+// is no obstacle.
+absl::Status CheckSocketIsFree(const std::string& address) {
+  const std::optional<std::string> path = UnixSocketPath(address);
+  struct stat there {};
+  if (!path || stat(path->c_str(), &there) != 0) return absl::OkStatus();
+  if (!S_ISSOCK(there.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cannot listen on ", address,
+        ": there is a file of that name that is no socket; it was kept. Choose another name"));
+  }
+  if (!IsListenedOn(*path)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot listen on ", address,
+                   ": another server does already. End that one, or choose another name"));
+}
+
+// After listening on an address failed: what the system says about it, and a remedy.
+absl::Status WhyNotListening(const std::string& address) {
+  const std::string what = absl::StrCat("cannot listen on ", address, ": ");
+  if (UnixSocketPath(address)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, "is its directory there, and may this user write to it?"));
+  }
+  const std::string error = ErrorOfListening(address);
+  return absl::FailedPreconditionError(absl::StrCat(
+      what, error, error.empty() ? "" : ". ",
+      "Name an address of this machine, and a port that nobody listens on; 0 is any that is free"));
 }
 
 }  // namespace

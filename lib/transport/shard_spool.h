@@ -9,9 +9,9 @@
 
 #include <absl/status/statusor.h>
 
+#include "lib/join/rows/sink.h"
 #include "lib/join/sort/row_spool.h"
 #include "lib/join/sort/temporary_file.h"
-#include "lib/transport/result_sink.h"
 
 namespace rocksieve::join {
 

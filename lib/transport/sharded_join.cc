@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <map>
-#include <random>
 #include <thread>
 #include <utility>
 
@@ -85,11 +84,6 @@ absl::Status CheckDifferent(const std::vector<ShardReport>& shards) {
                      shard.report.database, "): name each shard once"));
   }
   return absl::OkStatus();
-}
-
-uint64_t RandomSalt() {
-  std::random_device random;  // of the operating system
-  return uint64_t{random()} << 32 | random();
 }
 
 absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sources,

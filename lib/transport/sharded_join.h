@@ -13,11 +13,11 @@
 
 #include <absl/status/status.h>
 
+#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/remote_join.h"
 #include "lib/transport/remote_session.h"
-#include "lib/transport/result_sink.h"
 
 namespace rocksieve::join {
 

@@ -5,7 +5,7 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/transport/private_file.h"
+#include "lib/transport/credentials.h"
 
 namespace rocksieve::join {
 namespace {

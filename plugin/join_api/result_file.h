@@ -9,9 +9,9 @@
 #include <absl/status/statusor.h>
 #include <rocksieve/join/join.h>
 
+#include "lib/join/rows/sink.h"
 #include "lib/join/sort/pending_file.h"
 #include "lib/join/sort/revocable_file.h"
-#include "lib/transport/result_sink.h"
 #include "plugin/join/sst_sink.h"
 
 namespace rocksieve::join {

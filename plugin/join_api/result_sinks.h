@@ -4,9 +4,9 @@
 #include <absl/status/status.h>
 #include <rocksieve/join/join.h>
 
-#include "lib/join/rows/unpacking_sink.h"
+#include "lib/join/rows/packed_row.h"
+#include "lib/join/rows/sink.h"
 #include "lib/join/sort/row_spool.h"
-#include "lib/transport/result_sink.h"
 
 namespace rocksieve::join {
 
@@ -31,7 +31,7 @@ class CallbackSink final : public ResultSink {
   rocksdb::Status status_;
 };
 
-// Gives on whole rows (join/unpacking_sink.h).
+// Gives on whole rows (lib/join/rows/packed_row.h).
 class UnpackingResultSink final : public ResultSink {
  public:
   UnpackingResultSink(ResultSink* sink, bool local_is_packed, bool remote_is_packed)

@@ -11,7 +11,7 @@
 
 #include "lib/join/attribute/attribute.h"
 #include "lib/join/attribute/attribute_source.h"
-#include "lib/join/rows/unpacking_sink.h"
+#include "lib/join/rows/packed_row.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {

@@ -15,10 +15,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/join/rows/counting_sink.h"
 #include "lib/join/sort/row_spool.h"
 #include "lib/join/text/text_sinks.h"
 #include "lib/join/text/text_source.h"
+#include "tests/join/counting_sink.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,6 +1,6 @@
 // Every sequence of messages that a peer may send, up to a length: no order of them may break a
 // side, and each is accepted or refused as the tables of states say
-// (lib/join/session/answering_range.h, asking_tasks.h).
+// (lib/join/session/answering_ranges.h, asking_tasks.h).
 #include <functional>
 #include <map>
 #include <vector>

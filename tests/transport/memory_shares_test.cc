@@ -11,7 +11,6 @@
 #include "lib/join/rows/memory_source.h"
 #include "lib/transport/remote_join.h"
 #include "lib/transport/server.h"
-#include "lib/transport/session_limits.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,5 +1,7 @@
 #include "lib/join/matching/strategy.h"
 
+#include <absl/strings/str_cat.h>
+
 namespace rocksieve::join {
 
 std::string_view NameOf(Strategy strategy) {
@@ -28,14 +30,6 @@ std::string_view NameOf(Strategy strategy) {
   return "unknown";
 }
 
-std::optional<Strategy> StrategyNamed(std::string_view name) {
-  for (const Strategy strategy : kAllStrategies) {
-    if (NameOf(strategy) == name) return strategy;
-  }
-  if (name == NameOf(Strategy::kSstFilters)) return Strategy::kSstFilters;
-  return std::nullopt;
-}
-
 std::string StrategyNames() {
   std::string names;
   for (const Strategy strategy : kAllStrategies) {
@@ -43,6 +37,17 @@ std::string StrategyNames() {
     names += NameOf(strategy);
   }
   return names + ", " + std::string(NameOf(Strategy::kSstFilters));
+}
+
+absl::StatusOr<Strategy> StrategyNamed(std::string_view name) {
+  if (name.empty()) return Strategy::kAuto;
+  for (const Strategy strategy : kAllStrategies) {
+    if (NameOf(strategy) == name) return strategy;
+  }
+  if (name == NameOf(Strategy::kSstFilters)) return Strategy::kSstFilters;
+  return absl::InvalidArgumentError(absl::StrCat("there is no strategy \"",
+                                                 absl::string_view(name.data(), name.size()),
+                                                 "\": ", StrategyNames()));
 }
 
 }  // namespace rocksieve::join

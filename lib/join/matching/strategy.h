@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+
+#include <absl/status/statusor.h>
 
 namespace rocksieve::join {
 
@@ -30,7 +31,8 @@ inline constexpr Strategy kAllStrategies[] = {
 // "auto", "keys", "list", "bloom", "cuckoo", "ribbon", "ping-pong", "sketch", "symbols",
 // "sst-filters".
 std::string_view NameOf(Strategy strategy);
-std::optional<Strategy> StrategyNamed(std::string_view name);
+// kAuto for "". InvalidArgument names those that there are.
+absl::StatusOr<Strategy> StrategyNamed(std::string_view name);
 std::string StrategyNames();  // all of them, with commas
 
 }  // namespace rocksieve::join

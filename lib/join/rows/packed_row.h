@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
@@ -15,5 +16,21 @@ void PackRow(const Row& row, std::string* packed);
 
 // The views point into `packed`. False if it is no packed row.
 bool UnpackRow(std::string_view packed, Row* row);
+
+// Gives on whole rows, where a join was on an attribute and rows came packed.
+class UnpackingSink final : public Sink {
+ public:
+  // Which side's rows come packed: that which is joined on an attribute. `sink` must outlive it.
+  UnpackingSink(Sink* sink, bool asking, bool answering)
+      : sink_(sink), asking_(asking), answering_(answering) {}
+
+  absl::Status Add(const Row& row, Side from) override;
+  absl::Status Commit() override { return sink_->Commit(); }
+  absl::Status Discard() override { return sink_->Discard(); }
+
+ private:
+  Sink* const sink_;
+  const bool asking_, answering_;
+};
 
 }  // namespace rocksieve::join

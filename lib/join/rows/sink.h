@@ -21,4 +21,12 @@ class Sink {
   virtual absl::Status Discard() = 0;
 };
 
+// For results that may have to begin anew.
+class ResultSink : public Sink {
+ public:
+  // Takes everything back, what was committed as well; FailedPrecondition if that cannot be, since
+  // others have seen it.
+  virtual absl::Status Restart() = 0;
+};
+
 }  // namespace rocksieve::join

@@ -148,7 +148,7 @@ absl::Status AnsweringRanges::Receive(const Open& open) {
   } else if (keys.sum == open.sum) {
     facts.outcome = Facts::Outcome::kEqual;
     range.memory.Shrink(keys.candidates.capacity() * sizeof(Candidate));
-    range.state = Settled{/*equal=*/true, {}};
+    range.state = Settled{/*all=*/true, {}};
     if (!SendsRows(agreement_.operation)) return outbox_->Add(Encode(facts));
   } else {
     status = BeginReconciling(open, ready.prunes, std::move(keys), &range, &facts);
@@ -221,8 +221,8 @@ absl::Status AnsweringRanges::Continue(uint64_t number) {
     ranges_.erase(number);
     return absl::OkStatus();
   }
-  Settled settled{/*equal=*/false, matching.TakeMatched()};
-  const uint64_t bytes = settled.matched.capacity() * sizeof(Candidate);
+  Settled settled{/*all=*/false, matching.TakeMatched()};
+  const uint64_t bytes = settled.some.capacity() * sizeof(Candidate);
   range.state = std::move(settled);  // with all that the Matching held
   return range.memory.Grow(bytes, "matched keys");
 }
@@ -235,7 +235,9 @@ absl::Status AnsweringRanges::Receive(const Fetch& fetch) {
                                                    fetch.range, ", attempt ", fetch.attempt,
                                                    ", which is ", StateOf(fetch.range)));
   }
-  streams_.emplace_back(source_, fetch.range, std::move(found->second),
+  AnsweringRange& range = found->second;
+  streams_.emplace_back(source_, fetch, std::move(range.interval),
+                        std::get<Settled>(std::move(range.state)), std::move(range.memory),
                         SendsMatched(agreement_.operation));
   ranges_.erase(found);
   return absl::OkStatus();

@@ -1,11 +1,14 @@
 // The ranges that the asking side has opened, at the answering side: what is known of each, and the
-// rows of those that were fetched (the states: answering_range.h).
+// rows of those that were fetched.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
+#include <utility>
+#include <variant>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -13,13 +16,58 @@
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/answering_range.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/outbox.h"
+#include "lib/join/session/range_keys.h"
 #include "lib/join/session/ready_exchange.h"
+#include "lib/join/session/reconciliation.h"
 #include "lib/join/session/row_stream.h"
 
 namespace rocksieve::join {
+
+// A range of a join, as the answering side sees it: from its opening until its rows are asked for.
+//
+// Which message of the asking side may come in which state, and what follows from it:
+//
+//   state         message              next state
+//   (none)        Open                 TooLarge, Reconciling, Settled; or none: the filters that
+//                                      the asking side used are withdrawn, or no rows will be
+//                                      wanted
+//   TooLarge      Open                 as from none: of the same attempt, up to the end that was
+//                                      told
+//   Reconciling   Turn                 Reconciling, Settled, or none as above
+//                 Open, next attempt   as from none: the asking side gave the attempt up
+//   Settled       Fetch, same attempt  Sending
+//                 Open, next attempt   as from none: the asking side's sum differs
+//   Sending       Open, next attempt   as from none; the rows of the old attempt go out all the
+//                                      same
+//
+// Anything else is refused with InvalidArgument, which names the state. Sending is a RowStream
+// (row_stream.h). A "next" attempt is any later one.
+struct AnsweringRange {
+  // Was not kept: the asking side opens it again, to end where this side's keys begin to be too
+  // many.
+  struct TooLarge {
+    RangeKeys keys;
+    bool used_ready = false;  // filters, in the scan
+  };
+  using Reconciling = std::unique_ptr<Reconciliation>;
+  using Settled = MatchedKeys;
+  using State = std::variant<TooLarge, Reconciling, Settled>;
+
+  AnsweringRange(KeyInterval fences, uint32_t the_attempt, MemoryAccount* account)
+      : interval(std::move(fences)), attempt(the_attempt), state(TooLarge()), memory(account) {}
+
+  const char* StateName() const {
+    constexpr const char* kNames[] = {"too large", "being reconciled", "settled"};
+    return kNames[state.index()];
+  }
+
+  KeyInterval interval;
+  uint32_t attempt;
+  State state;
+  MemoryHold memory;  // of keys and interval; a Matching has its own
+};
 
 struct AnsweringOptions {
   // What a range may take: beyond it the asking side is told to open a smaller one.

@@ -17,7 +17,6 @@
 #include "lib/join/session/range_report.h"
 #include "lib/join/session/ready_exchange.h"
 #include "lib/join/session/shared_ranges.h"
-#include "lib/join/session/statistics.h"
 
 namespace rocksieve::join {
 

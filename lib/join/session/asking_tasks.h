@@ -45,8 +45,8 @@ struct AskingTask {
   };
   using Reconciling = std::unique_ptr<Reconciliation>;
   struct Settled {
-    bool equal = false;  // every key of either side is matched
-    Candidates matched;  // else those of this side that are; given away when rows are fetched
+    MatchedKeys matched;  // given away when rows are fetched
+    bool equal = false;   // all of either side were
     uint64_t matched_keys = 0;
     Matching::Counts counts;
   };

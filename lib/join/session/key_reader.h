@@ -1,9 +1,13 @@
-// Reads keys of an interval again, by their ordinals.
+// Goes through the keys of an interval again, by the ordinals that a scan gave them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "lib/join/matching/candidate.h"
 #include "lib/join/matching/list_step.h"
 #include "lib/join/rows/source.h"
 
@@ -19,6 +23,28 @@ class SourceKeyReader final : public KeyReader {
  private:
   Source* const source_;
   const KeyInterval interval_;
+};
+
+// The keys of a side in a range that the other side has as well.
+struct MatchedKeys {
+  bool all = false;
+  Candidates some;  // else these, by rising ordinal
+};
+
+// Asked for keys by rising ordinals.
+class MatchedSweep {
+ public:
+  // `keys` must outlive it, and stay as they are.
+  explicit MatchedSweep(const MatchedKeys& keys) : keys_(keys) {}
+  bool IsMatched(uint32_t ordinal) {
+    const Candidates& some = keys_.some;
+    while (next_ < some.size() && some[next_].ordinal < ordinal) next_++;
+    return keys_.all || (next_ < some.size() && some[next_].ordinal == ordinal);
+  }
+
+ private:
+  const MatchedKeys& keys_;
+  size_t next_ = 0;
 };
 
 // Goes through the rows of an interval and counts the distinct keys.

@@ -206,7 +206,7 @@ absl::Status RangeOpener::SettleEqual(AskingTask* task) {
   context_->statistics.equal_ranges++;
   task->keys.candidates = {};
   task->keys_memory.Release();
-  task->phase = AskingTask::Settled{/*equal=*/true, {}, task->theirs.count, {}};
+  task->phase = AskingTask::Settled{{/*all=*/true, {}}, /*equal=*/true, task->theirs.count, {}};
   return absl::OkStatus();
 }
 

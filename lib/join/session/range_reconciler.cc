@@ -104,9 +104,11 @@ absl::Status RangeReconciler::Settle(AskingTask* task) {
   // The last turn is the answering side's, and its first one comes with the opening.
   uint64_t& most_round_trips = context_->statistics.most_range_round_trips;
   most_round_trips = std::max(most_round_trips, matching.counts().turns / 2);
-  AskingTask::Settled settled{/*equal=*/false, matching.TakeMatched(), 0, matching.counts()};
-  settled.matched_keys = settled.matched.size();
-  const uint64_t bytes = settled.matched.capacity() * sizeof(Candidate);
+  AskingTask::Settled settled;
+  settled.matched.some = matching.TakeMatched();
+  settled.matched_keys = settled.matched.some.size();
+  settled.counts = matching.counts();
+  const uint64_t bytes = settled.matched.some.capacity() * sizeof(Candidate);
   task->phase = std::move(settled);  // with all that the Matching held
   return task->keys_memory.Resize(bytes, "matched keys");
 }

@@ -19,20 +19,12 @@ RangeResult::RangeResult(Operation operation, SettledRange range, const ResultLi
       sink_(sink),
       summer_(range_.salt),
       reader_(/*with_keys=*/!SendsMatched(operation), limits.most_row_bytes, limits.memory),
-      own_(source, range_.interval) {}
+      own_(source, range_.interval),
+      matched_(range_.matched) {}
 
 bool RangeResult::NextOwnRow() {
   own_started_ = true;
   return has_own_row_ = own_.Next(&own_row_);
-}
-
-bool RangeResult::IsMatched(uint32_t ordinal) {
-  if (range_.equal) return true;
-  const Candidates& matched = range_.matched;
-  while (next_matched_ < matched.size() && matched[next_matched_].ordinal < ordinal) {
-    next_matched_++;
-  }
-  return next_matched_ < matched.size() && matched[next_matched_].ordinal == ordinal;
 }
 
 absl::Status RangeResult::Receive(std::string_view batch) {
@@ -71,7 +63,7 @@ absl::Status RangeResult::TakeMatchedRow(const Row& row, bool new_key) {
         if (!own_.status().ok()) return own_.status();
         return Contradiction("the other side sent rows of more keys than are matched");
       }
-    } while ((started && own_.ordinal() == passed) || !IsMatched(own_.ordinal()));
+    } while ((started && own_.ordinal() == passed) || !matched_.IsMatched(own_.ordinal()));
     keys_received_++;
   }
   return sink_->Add({own_row_.key, row.value}, Side::kAnswering);
@@ -99,7 +91,7 @@ absl::Status RangeResult::TakeUnmatchedRow(const Row& row, bool new_key) {
 absl::Status RangeResult::EmitLocalRowsBefore(const std::string* key) {
   if (!own_started_) NextOwnRow();
   while (has_own_row_ && (key == nullptr || own_row_.key < *key)) {
-    if (EmitsLocalRows(operation_) && !IsMatched(own_.ordinal())) {
+    if (EmitsLocalRows(operation_) && !matched_.IsMatched(own_.ordinal())) {
       const absl::Status status = sink_->Add(own_row_, Side::kAsking);
       if (!status.ok()) return status;
     }
@@ -116,7 +108,7 @@ absl::Status RangeResult::Finish() {
   if (!reader_.between_rows()) {
     return Contradiction("the other side's rows end in the middle of one");
   }
-  const uint64_t matched = range_.equal ? range_.mine.count : range_.matched.size();
+  const uint64_t matched = range_.matched.all ? range_.mine.count : range_.matched.some.size();
   if (SendsMatched(operation_) && keys_received_ != matched) {
     return Contradiction("the other side did not send the rows of every matched key");
   }
@@ -124,8 +116,8 @@ absl::Status RangeResult::Finish() {
     // What this side has matched, from its own keys, and what it received must be all that the
     // other side has, which that side summed before it knew what would be matched.
     SetSum sum = received_;
-    for (const Candidate& key : range_.matched) summer_.Add(key.hash, &sum);
-    if (range_.equal) sum += range_.mine;
+    for (const Candidate& key : range_.matched.some) summer_.Add(key.hash, &sum);
+    if (range_.matched.all) sum += range_.mine;
     if (!(sum == range_.theirs)) {
       return Contradiction("the other side's rows do not add up to what it has");
     }

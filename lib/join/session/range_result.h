@@ -9,7 +9,6 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/matching/candidate.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/operation.h"
 #include "lib/join/rows/row_batch.h"
@@ -23,8 +22,7 @@ namespace rocksieve::join {
 struct SettledRange {
   KeyInterval interval;
   uint64_t salt = 0;
-  bool equal = false;   // every key of either side is matched
-  Candidates matched;   // else those of this side that are
+  MatchedKeys matched;
   SetSum mine, theirs;  // of all keys in the range
 };
 
@@ -51,7 +49,6 @@ class RangeResult {
   uint64_t rows_received() const { return rows_received_; }
 
  private:
-  bool IsMatched(uint32_t ordinal);
   // Whether one more row of the other side may come.
   absl::Status CheckRow(const Row& row, bool new_key);
   // Of this side's rows.
@@ -67,9 +64,9 @@ class RangeResult {
   const SetSummer summer_;
   RowBatchReader reader_;
   OrdinalCursor own_;
+  MatchedSweep matched_;
   Row own_row_;
   bool has_own_row_ = false, own_started_ = false;
-  size_t next_matched_ = 0;
   uint64_t keys_received_ = 0;
   SetSum received_;
   std::string last_key_;

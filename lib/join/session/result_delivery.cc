@@ -41,7 +41,6 @@ void ResultDelivery::BeginFetching(AskingTask* task) {
   SettledRange settled;
   settled.interval = task->interval;
   settled.salt = context_->SaltOf(*task);
-  settled.equal = fetching.settled.equal;
   settled.matched = std::move(fetching.settled.matched);
   settled.mine = task->keys.sum;
   settled.theirs = task->theirs;
