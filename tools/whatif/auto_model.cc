@@ -34,9 +34,9 @@ class Model {
         spec_(*spec.automatic()),
         keys_per_partition_(KeysPerPartition(spec, tree.options)) {
     for (const PlannedFile& file : tree.files) {
-      BudgetedFile described = {file.smallest, file.largest, file.entries, file.filter_keys};
+      BudgetedFile described = {file.smallest, file.largest, file.entries(), file.filter_keys};
       described.budgeted = HasFilter(file);
-      if (described.budgeted) entries_ += static_cast<double>(file.entries);
+      if (described.budgeted) entries_ += static_cast<double>(file.entries());
       files_.push_back(described);
     }
   }
@@ -59,7 +59,7 @@ class Model {
 
  private:
   bool HasFilter(const PlannedFile& file) const {
-    return file.filter_keys != 0 && !(tree_.options.skip_bottommost && file.bottommost);
+    return file.filter_keys != 0 && !(tree_.options.skip_bottommost && file.bottommost());
   }
 
   PredictedFilter FilterOf(const Allocator& allocator, const PlannedFile& file,

@@ -83,7 +83,7 @@ uint64_t FilterModel::KeysPerPartition(const PlannedFile& file, bool bloom_inste
 
 PredictedFilter FilterModel::Predict(const PlannedFile& file) {
   if (spec_.is_none() || file.filter_keys == 0) return {};
-  if (options_.skip_bottommost && file.bottommost) return {};
+  if (options_.skip_bottommost && file.bottommost()) return {};
   const bool bloom_instead = MakesBloomInstead(spec_, options_, file);
   Partitions partitions;
   if (options_.partitioned) {

@@ -13,7 +13,8 @@ uint64_t WantedPartitionBytes(const FilterOptions& options) {
 Partitions PartitionsOf(const PlannedFile& file, const FilterOptions& options,
                         uint64_t wanted_keys) {
   const auto keys = static_cast<double>(file.filter_keys);
-  const double keys_per_data_block = keys / std::max(1.0, static_cast<double>(file.data_blocks));
+  const double keys_per_data_block =
+      keys / std::max(1.0, static_cast<double>(file.properties.data_blocks));
   // The key that reaches the number stands somewhere in its data block.
   double keys_per_partition = static_cast<double>(wanted_keys) + keys_per_data_block / 2;
   if (file.index_entry_bytes > 0) {

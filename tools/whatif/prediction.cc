@@ -14,7 +14,7 @@ Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& fi
     level.level = file.level;
     level.files++;
     if (filter.bytes == 0) level.files_without_filter++;
-    level.entries += file.entries;
+    level.entries += file.entries();
     level.filter_bytes += filter.bytes;
     const double passes = file.prefix_present + (1 - file.prefix_present) * filter.rate;
     level.meets += file.meets;
@@ -50,8 +50,8 @@ Prediction PredictNow(const PlannedTree& tree) {
   filters.reserve(tree.files.size());
   for (const PlannedFile& file : tree.files) {
     PredictedFilter filter;
-    filter.bytes = static_cast<double>(file.filter_bytes);
-    filter.rate = file.filter_rate;
+    filter.bytes = static_cast<double>(file.filter.bytes);
+    filter.rate = file.filter_rate();
     filters.push_back(filter);
   }
   return AddUp(tree, filters);

@@ -5,22 +5,22 @@
 #include <string>
 #include <vector>
 
+#include <rocksdb/status.h>
+
+#include "plugin/database/database.h"
+#include "plugin/database/tree.h"
+#include "support/progress.h"
+
 namespace rocksieve::tools {
 
-// What a filter is built from and asked for.
-struct PlannedFile {
-  int level = 0;
-  std::string smallest, largest;  // user keys without timestamps
-  uint64_t entries = 0;           // tombstones and old versions included
-  uint64_t filter_keys = 0;       // distinct keys and prefixes that a filter of it holds
-  double key_bytes = 0;           // mean, of user keys
-  double range_bytes = 0;         // that a block of ours takes for its smallest and largest entry
-  uint64_t data_blocks = 0;
+// A file, with what its filter would be built from and asked for.
+struct PlannedFile : TreeFile {
+  uint64_t filter_keys = 0;      // distinct keys and prefixes that a filter of it holds
+  double key_bytes = 0;          // mean, of user keys
+  double range_bytes = 0;        // that a block of ours takes for its smallest and largest entry
   double index_entry_bytes = 0;  // mean, per data block
   // Made by a flush, for which RocksDB's Ribbon policy makes Bloom filters.
   bool flushed = false;
-  // Nothing older lies below: where optimize_filters_for_hits leaves filters out.
-  bool bottommost = false;
 
   // The probability that a lookup of a missing key meets the file.
   double meets = 0;
@@ -28,9 +28,11 @@ struct PlannedFile {
   // asked for the prefix, and has it.
   double prefix_present = 0;
 
-  // As it is now.
-  uint64_t filter_bytes = 0;
-  double filter_rate = 1;  // predicted from the filter; 1 if it has none
+  uint64_t entries() const { return properties.entries; }  // tombstones, old versions included
+  // Nothing older lies below: where optimize_filters_for_hits leaves filters out.
+  bool bottommost() const { return !filter_is_asked; }
+  // Of the filter that it has now; 1 if it has none.
+  double filter_rate() const;
 };
 
 // Of the column family's options, what changes the size of filters.
@@ -53,9 +55,17 @@ struct PlannedTree {
 
   uint64_t Entries() const {
     uint64_t entries = 0;
-    for (const PlannedFile& file : files) entries += file.entries;
+    for (const PlannedFile& file : files) entries += file.entries();
     return entries;
   }
 };
+
+// `tree`: what ReadTree() made of a column family of the database. Where lookups go is left open.
+PlannedTree PlanTree(const Database& database, const Tree& tree);
+
+// Fills in where lookups of missing keys go, PlannedFile::meets and prefix_present, but for files
+// that cannot be read. Sorts the keys. `planned`: PlanTree() of `tree`. Advances by one per file.
+rocksdb::Status PlaceLookups(const Tree& tree, std::vector<std::string>* missing_keys,
+                             Progress* progress, PlannedTree* planned);
 
 }  // namespace rocksieve::tools

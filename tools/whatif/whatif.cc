@@ -10,8 +10,6 @@
 #include "plugin/probe/probe_file.h"
 #include "support/parallel.h"
 #include "tools/whatif/calibration.h"
-#include "tools/whatif/lookups.h"
-#include "tools/whatif/read_tree.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -60,7 +58,7 @@ std::vector<PolicySpec> Families(const std::vector<PolicySpec>& specs) {
 double MeanKeyBytes(const PlannedTree& tree) {
   double bytes = 0;
   for (const PlannedFile& file : tree.files) {
-    bytes += file.key_bytes * static_cast<double>(file.entries);
+    bytes += file.key_bytes * static_cast<double>(file.entries());
   }
   return bytes / std::max(1.0, static_cast<double>(tree.Entries()));
 }

@@ -6,7 +6,9 @@
 
 #include <rocksdb/status.h>
 
+#include "support/chart.h"
 #include "support/progress.h"
+#include "support/table.h"
 #include "tools/whatif/curve.h"
 #include "tools/whatif/prediction.h"
 #include "tools/whatif/recommendation.h"
@@ -50,5 +52,15 @@ struct WhatIfResult {
 // One result for each column family that has files.
 rocksdb::Status RunWhatIf(const WhatIfOptions& options, Progress* progress,
                           std::vector<WhatIfResult>* results);
+
+// Reads per missing key against memory, all families and the policies asked for.
+Chart ReadsChart(const WhatIfOptions& options, const WhatIfResult& result);
+
+// The document of docs/json.md.
+Json WhatIfDocument(const WhatIfOptions& options, const std::vector<WhatIfResult>& results);
+
+// That document in words, with a chart for each of its column families.
+std::string WhatIfInWords(const WhatIfOptions& options, const std::vector<Chart>& charts,
+                          const Json& document);
 
 }  // namespace rocksieve::tools
