@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/rocksieve)
 set(public_headers include/rocksieve/filter.h include/rocksieve/filter_spec.h)
 
-install(TARGETS rocksieve_core EXPORT rocksieveTargets
+install(TARGETS rocksieve_core rocksieve_toolbox EXPORT rocksieveTargets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT rocksieveTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
 

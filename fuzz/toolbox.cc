@@ -7,20 +7,20 @@
 #include <rocksieve/dynamic/bloom_filter.h>
 #include <rocksieve/dynamic/counting_bloom_filter.h>
 #include <rocksieve/dynamic/cuckoo_filter.h>
-#include <rocksieve/dynamic/cuckoo_table.h>
-#include <rocksieve/dynamic/hash_compaction.h>
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 #include <rocksieve/estimate/count_min_sketch.h>
-#include <rocksieve/estimate/flajolet_martin.h>
 #include <rocksieve/estimate/hyper_log_log.h>
 #include <rocksieve/estimate/k_minimum_values.h>
 #include <rocksieve/estimate/lsh_index.h>
 #include <rocksieve/estimate/min_hash.h>
 #include <rocksieve/estimate/top_k.h>
-#include <rocksieve/routing/filter_tree_node.h>
+#include <rocksieve/routing/filter_tree.h>
+#include "lib/toolbox/cuckoo_table.h"
+#include "lib/toolbox/flajolet_martin.h"
+#include "lib/toolbox/hash_compaction.h"
 
 #include "fuzz/target.h"
-#include "lib/dynamic/frame.h"
+#include "lib/toolbox/envelope.h"
 
 namespace rocksieve {
 namespace {

@@ -133,7 +133,7 @@ class Package(Installed):
         finished = self.find(arguments)
         self.assertEqual(0, finished.code, finished)
         self.assertRegex(finished.out, "found: (1|TRUE)\n")
-        self.assertIn("targets: rocksieve::core\n", finished.out)
+        self.assertIn("targets: rocksieve::core;rocksieve::toolbox\n", finished.out)
         return finished
 
     def test_core(self):

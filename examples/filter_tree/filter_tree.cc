@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include <rocksieve/routing/filter_tree_node.h>
+#include <rocksieve/routing/filter_tree.h>
 
 #include "examples/transport/transport.h"
 

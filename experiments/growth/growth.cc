@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include <rocksieve/dynamic/bloom_math.h>
+#include <rocksieve/dynamic/bloom_filter.h>
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 
 #include "lib/hash/mix.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <rocksieve/dynamic/key_set.h>
+#include "lib/toolbox/key_set.h"
 
 namespace rocksieve::experiments {
 

@@ -1,5 +1,6 @@
 // The experiment "optimum": the number of probes that is best, and the number of keys that a Bloom
-// filter holds at its rate, on 97,661 keys. Source of the formulas: rocksieve/dynamic/bloom_math.h.
+// filter holds at its rate, on 97,661 keys. Source of the formulas:
+// rocksieve/dynamic/bloom_filter.h.
 #pragma once
 
 #include "experiments/frame/experiment.h"

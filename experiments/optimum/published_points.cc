@@ -1,4 +1,4 @@
-#include <rocksieve/dynamic/bloom_math.h>
+#include <rocksieve/dynamic/bloom_filter.h>
 
 #include "experiments/optimum/tables.h"
 #include "support/text.h"

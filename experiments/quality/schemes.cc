@@ -1,13 +1,13 @@
 #include "experiments/quality/schemes.h"
 
-#include <rocksieve/dynamic/bloom_filter_options.h>
+#include <rocksieve/dynamic/bloom_filter.h>
 
 #include "lib/bloom/layout.h"
 #include "lib/cuckoo/layout.h"
-#include "lib/dynamic/bloom_probes.h"
-#include "lib/dynamic/cuckoo_buckets.h"
 #include "lib/hash/key_hash.h"
 #include "lib/ribbon/layout.h"
+#include "lib/toolbox/bloom_probes.h"
+#include "lib/toolbox/cuckoo_buckets.h"
 
 namespace rocksieve::experiments {
 namespace {

@@ -24,9 +24,7 @@ ALLOWED = {
     "lib/filter": "lib/bloom lib/cuckoo lib/format lib/hash lib/ribbon",
     "lib/budget": "lib/filter lib/format",
     # The toolbox.
-    "lib/dynamic": "lib/format lib/hash",
-    "lib/estimate": "lib/dynamic lib/format lib/hash lib/sketch",
-    "lib/routing": "lib/dynamic lib/format",
+    "lib/toolbox": "lib/format lib/hash lib/sketch",
     # The join: no RocksDB and no gRPC up to lib/join/session.
     "lib/sketch": "lib/format lib/hash",
     "lib/sketch/pinsketch": "lib/format lib/hash",

@@ -34,7 +34,6 @@
 #include <vector>
 
 #include <rocksieve/dynamic/bloom_filter.h>
-#include <rocksieve/dynamic/bloom_filter_options.h>
 
 namespace rocksieve {
 

@@ -1,0 +1,211 @@
+#include <rocksieve/dynamic/bloom_filter.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "lib/hash/key_hash.h"
+#include "lib/toolbox/bit_words.h"
+#include "lib/toolbox/bloom_options.h"
+#include "lib/toolbox/bloom_probes.h"
+#include "lib/toolbox/envelope.h"
+
+namespace rocksieve {
+
+BloomFilter::BloomFilter(const BloomFilterOptions& options)
+    : options_(bloom::Checked(options, "BloomFilterOptions", "bits")),
+      words_(bloom::WordsFor(options_.bits)) {}
+
+uint64_t BloomFilter::KeyHash(std::string_view key) const { return HashKey(key, options_.seed); }
+
+// The words are plain ones for who has the filter alone, and atomic for who has not. Relaxed: a bit
+// says nothing about other memory. On x86-64 and arm64 the load is an ordinary one.
+uint64_t BloomFilter::LoadWord(uint64_t index) const {
+  uint64_t& word = const_cast<uint64_t&>(words_[index]);
+  return std::atomic_ref<uint64_t>(word).load(std::memory_order_relaxed);
+}
+
+void BloomFilter::AddHash(uint64_t hash) {
+  bloom::VisitProbes(options_, hash, [this](uint64_t bit) {
+    // Load and store are two steps, so only one thread may do this; atomic ones for those who
+    // query.
+    const uint64_t word = LoadWord(bit / 64) | uint64_t{1} << bit % 64;
+    std::atomic_ref<uint64_t>(words_[bit / 64]).store(word, std::memory_order_relaxed);
+    return true;
+  });
+}
+
+uint64_t BloomFilter::AddHashCountingNewBits(uint64_t hash) {
+  uint64_t new_bits = 0;
+  bloom::VisitProbes(options_, hash, [this, &new_bits](uint64_t bit) {
+    const uint64_t mask = uint64_t{1} << bit % 64;
+    new_bits += (words_[bit / 64] & mask) == 0;
+    words_[bit / 64] |= mask;
+    return true;
+  });
+  return new_bits;
+}
+
+void BloomFilter::AddHashConcurrently(uint64_t hash) {
+  bloom::VisitProbes(options_, hash, [this](uint64_t bit) {
+    const uint64_t mask = uint64_t{1} << bit % 64;
+    // Half of the bits are there already: then the cache line stays shared.
+    if ((LoadWord(bit / 64) & mask) == 0) {
+      std::atomic_ref<uint64_t>(words_[bit / 64]).fetch_or(mask, std::memory_order_relaxed);
+    }
+    return true;
+  });
+}
+
+bool BloomFilter::MayContainHash(uint64_t hash) const {
+  return bloom::VisitProbes(
+      options_, hash, [this](uint64_t bit) { return (LoadWord(bit / 64) >> bit % 64 & 1) != 0; });
+}
+
+bool BloomFilter::RemoveHashLosingOthers(uint64_t hash, ZeroedBits which) {
+  if (!MayContainHash(hash)) return false;
+  bloom::VisitProbes(options_, hash, [this, which](uint64_t bit) {
+    words_[bit / 64] &= ~(uint64_t{1} << bit % 64);
+    return which == ZeroedBits::kAllBits;
+  });
+  return true;
+}
+
+bool BloomFilter::Merge(const BloomFilter& other) {
+  if (other.options_ != options_) return false;
+  for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.LoadWord(i);
+  return true;
+}
+
+bool BloomFilter::AndBits(const BloomFilter& other) {
+  if (other.options_ != options_) return false;
+  for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.LoadWord(i);
+  return true;
+}
+
+namespace {
+
+// n for a share of zeros, each key having thrown `hashes` bits into one array, or one into each.
+double KeysFromZeros(const BloomFilterOptions& options, double zero_share) {
+  const double bits = static_cast<double>(options.bits), hashes = options.hashes;
+  const bool partitioned = options.layout == BloomLayout::kPartitioned;
+  const double per_key = partitioned ? std::log1p(-hashes / bits) : hashes * std::log1p(-1 / bits);
+  return zero_share == 1 ? 0 : std::log(zero_share) / per_key;
+}
+
+// V(L) for n keys.
+double Spread(const BloomFilterOptions& options, double keys) {
+  const double load = options.hashes * std::max(0.0, keys) / static_cast<double>(options.bits);
+  return std::expm1(load) - load;
+}
+
+double ErrorFromSpread(const BloomFilterOptions& options, double spread) {
+  return std::sqrt(static_cast<double>(options.bits) * std::max(0.0, spread)) / options.hashes;
+}
+
+Estimate KeysFromOnes(const BloomFilterOptions& options, uint64_t ones) {
+  if (ones == options.bits) {
+    return {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  }
+  const double keys =
+      KeysFromZeros(options, 1 - static_cast<double>(ones) / static_cast<double>(options.bits));
+  return {keys, ErrorFromSpread(options, Spread(options, keys))};
+}
+
+}  // namespace
+
+uint64_t BloomFilter::CountOnes(uint64_t begin_bit, uint64_t end_bit) const {
+  uint64_t ones = 0;
+  for (uint64_t i = begin_bit / 64; i * 64 < end_bit; i++) {
+    uint64_t word = LoadWord(i);
+    if (i * 64 < begin_bit) word &= ~uint64_t{0} << begin_bit % 64;
+    if (end_bit - i * 64 < 64) word &= ~(~uint64_t{0} << end_bit % 64);
+    ones += static_cast<uint64_t>(std::popcount(word));
+  }
+  return ones;
+}
+
+double BloomFilter::FillRatio() const {
+  return static_cast<double>(CountOnes(0, options_.bits)) / static_cast<double>(options_.bits);
+}
+
+double BloomFilter::ExpectedFalsePositiveRate() const {
+  if (options_.layout == BloomLayout::kOneArray) return std::pow(FillRatio(), options_.hashes);
+  const uint64_t array_bits = options_.bits / static_cast<uint64_t>(options_.hashes);
+  double rate = 1;
+  for (uint64_t begin = 0; begin < options_.bits; begin += array_bits) {
+    rate *=
+        static_cast<double>(CountOnes(begin, begin + array_bits)) / static_cast<double>(array_bits);
+  }
+  return rate;
+}
+
+Estimate BloomFilter::EstimateKeys() const {
+  return KeysFromOnes(options_, CountOnes(0, options_.bits));
+}
+
+std::optional<Estimate> BloomFilter::EstimateUnion(const BloomFilter& a, const BloomFilter& b) {
+  if (a.options_ != b.options_) return std::nullopt;
+  uint64_t ones = 0;
+  for (size_t i = 0; i < a.words_.size(); i++) {
+    ones += static_cast<uint64_t>(std::popcount(a.LoadWord(i) | b.LoadWord(i)));
+  }
+  return KeysFromOnes(a.options_, ones);
+}
+
+std::optional<Estimate> BloomFilter::EstimateIntersection(const BloomFilter& a,
+                                                          const BloomFilter& b) {
+  const std::optional<Estimate> either = EstimateUnion(a, b);
+  if (!either) return std::nullopt;
+  const BloomFilterOptions& options = a.options_;
+  const double in_a = a.EstimateKeys().value, in_b = b.EstimateKeys().value;
+  const double both = in_a + in_b - either->value;
+  const double spread = Spread(options, either->value) - Spread(options, in_a) -
+                        Spread(options, in_b) + 2 * Spread(options, both);
+  return Estimate{both, ErrorFromSpread(options, spread)};
+}
+
+namespace {
+
+// Of the two types, that which the bytes call themselves; the frame's check comes later.
+FrameType TypeOf(std::string_view bytes) {
+  return bytes.size() > 5 && bytes[5] == static_cast<char>(FrameType::kPartitionedBloom)
+             ? FrameType::kPartitionedBloom
+             : FrameType::kBloom;
+}
+
+}  // namespace
+
+std::string BloomFilter::Serialize() const {
+  std::string payload;
+  ByteWriter out(&payload);
+  bloom::WriteOptions(options_, &out);
+  WriteBits([this](uint64_t i) { return LoadWord(i); }, options_.bits, &out);
+  return WriteFrame(options_.layout == BloomLayout::kPartitioned ? FrameType::kPartitionedBloom
+                                                                 : FrameType::kBloom,
+                    payload);
+}
+
+std::optional<BloomFilter> BloomFilter::Deserialize(std::string_view bytes, std::string* error) {
+  const FrameType type = TypeOf(bytes);
+  const std::optional<std::string_view> payload = ReadFrame(bytes, type, error);
+  if (!payload) return std::nullopt;
+  ByteReader in(*payload);
+  const BloomFilterOptions options =
+      bloom::ReadOptions(&in, type == FrameType::kPartitionedBloom ? BloomLayout::kPartitioned
+                                                                   : BloomLayout::kOneArray);
+  // Only now that the bytes are there is so much allocated.
+  if (!in.ok() || in.remaining() != BytesForBits(options.bits)) in.Fail();
+  if (in.ok()) {
+    BloomFilter filter(options);
+    ReadBits(&in, options.bits, &filter.words_);
+    if (in.Finished()) return filter;
+  }
+  if (error != nullptr)
+    *error = "damaged: impossible sizes of a " + std::string(FrameTypeName(type));
+  return std::nullopt;
+}
+
+}  // namespace rocksieve

@@ -1,0 +1,90 @@
+#include <rocksieve/estimate/k_minimum_values.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash.h"
+#include "lib/sketch/kmv.h"
+#include "lib/toolbox/envelope.h"
+#include "lib/toolbox/refuse.h"
+
+namespace rocksieve {
+
+KMinimumValues::KMinimumValues(const KMinimumValuesOptions& options) : seed_(options.seed) {
+  if (options.k < KmvSketch::kLeastK || options.k > KmvSketch::kMostK) {
+    throw std::invalid_argument("KMinimumValuesOptions: k is " + std::to_string(options.k) +
+                                ", but must be 3 .. 1048576, such as 1024 for an error of 3 %");
+  }
+  sketch_ = std::make_unique<KmvSketch>(options.k);
+}
+
+KMinimumValues::KMinimumValues(const KMinimumValues& other)
+    : sketch_(std::make_unique<KmvSketch>(*other.sketch_)), seed_(other.seed_) {}
+KMinimumValues::KMinimumValues(KMinimumValues&& other) noexcept = default;
+KMinimumValues::~KMinimumValues() = default;
+
+KMinimumValues& KMinimumValues::operator=(KMinimumValues other) noexcept {
+  std::swap(sketch_, other.sketch_);
+  std::swap(seed_, other.seed_);
+  return *this;
+}
+
+uint64_t KMinimumValues::KeyHash(std::string_view key) const { return HashKey(key, seed_); }
+
+void KMinimumValues::AddHash(uint64_t key_hash) { sketch_->Add(key_hash); }
+
+Estimate KMinimumValues::DistinctCount() const { return sketch_->DistinctCount(); }
+
+OverlapEstimate KMinimumValues::Overlap(const KMinimumValues& a, const KMinimumValues& b) {
+  if (a.seed_ != b.seed_) {
+    throw std::invalid_argument(
+        "KMinimumValues: two sketches of different seeds tell nothing of "
+        "their overlap; make both with the same KMinimumValuesOptions::seed");
+  }
+  return KmvSketch::Overlap(*a.sketch_, *b.sketch_);
+}
+
+bool KMinimumValues::Merge(const KMinimumValues& other) {
+  if (other.seed_ != seed_) return false;
+  sketch_->Merge(*other.sketch_);
+  return true;
+}
+
+size_t KMinimumValues::MemoryBytes() const { return sizeof(*this) + sketch_->MemoryBytes(); }
+
+KMinimumValuesOptions KMinimumValues::options() const {
+  KMinimumValuesOptions options;
+  options.k = sketch_->k();
+  options.seed = seed_;
+  return options;
+}
+
+std::string KMinimumValues::Serialize(int precision) const {
+  if (precision < 1 || precision > KmvSketch::kFullPrecision) {
+    throw std::invalid_argument("KMinimumValues::Serialize: precision is " +
+                                std::to_string(precision) + ", but must be 1 .. 64 bits");
+  }
+  std::string payload;
+  ByteWriter out(&payload);
+  out.U64(seed_);
+  sketch_->Write(precision, &out);
+  return WriteFrame(FrameType::kKMinimumValues, payload);
+}
+
+std::optional<KMinimumValues> KMinimumValues::Deserialize(std::string_view bytes,
+                                                          std::string* error) {
+  constexpr FrameType kType = FrameType::kKMinimumValues;
+  const std::optional<std::string_view> payload = ReadFrame(bytes, kType, error);
+  if (!payload) return std::nullopt;
+  ByteReader in(*payload);
+  KMinimumValuesOptions options;
+  options.seed = in.U64();
+  KMinimumValues result(options);
+  if (!result.sketch_->Read(&in, KmvSketch::kMostK) || !in.Finished()) {
+    return Refuse(kType, "damaged k, shift or hashes", error);
+  }
+  return result;
+}
+
+}  // namespace rocksieve

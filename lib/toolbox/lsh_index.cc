@@ -1,0 +1,194 @@
+#include <rocksieve/estimate/lsh_index.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "lib/hash/key_hash.h"
+#include "lib/toolbox/envelope.h"
+#include "lib/toolbox/min_hash_bytes.h"
+#include "lib/toolbox/refuse.h"
+
+namespace rocksieve {
+namespace {
+
+// The bands and rows fit into a signature. Written so that no product overflows.
+bool Fits(const LshBanding& banding, uint64_t size) {
+  return banding.bands >= 1 && banding.rows >= 1 && banding.bands <= size &&
+         banding.rows <= size / banding.bands;
+}
+
+void SortUnique(auto* values) {
+  std::sort(values->begin(), values->end());
+  values->erase(std::unique(values->begin(), values->end()), values->end());
+}
+
+}  // namespace
+
+LshIndex::LshIndex(const LshOptions& options) : options_(options) {
+  const MinHash checks_its_options(options.signature);
+  if (!Fits(options.banding, options.signature.size)) {
+    throw std::invalid_argument("LshOptions: banding has " + std::to_string(options.banding.bands) +
+                                " bands of " + std::to_string(options.banding.rows) +
+                                " rows, but both must be at least 1, and together at "
+                                "most the signature's size, " +
+                                std::to_string(options.signature.size) +
+                                "; LshBanding::ForThreshold() chooses them");
+  }
+}
+
+std::vector<uint64_t> LshIndex::BandHashes(const MinHash& signature) const {
+  const std::vector<uint64_t> values = signature.Signature();
+  const size_t rows = options_.banding.rows;
+  std::vector<uint64_t> hashes;
+  hashes.reserve(options_.banding.bands);
+  for (size_t band = 0; band < options_.banding.bands; band++) {
+    // These hashes stay in memory: the machine's byte order does no harm.
+    const char* const first = reinterpret_cast<const char*>(values.data() + band * rows);
+    hashes.push_back(HashKey({first, rows * sizeof(uint64_t)}, band));
+  }
+  return hashes;
+}
+
+bool LshIndex::Add(uint64_t id, const MinHash& signature) {
+  if (signature.options() != options_.signature || signature.empty() ||
+      !signatures_.emplace(id, signature).second) {
+    return false;
+  }
+  for (const uint64_t band : BandHashes(signature)) sets_of_band_[band].push_back(id);
+  return true;
+}
+
+bool LshIndex::Remove(uint64_t id) {
+  const auto it = signatures_.find(id);
+  if (it == signatures_.end()) return false;
+  for (const uint64_t band : BandHashes(it->second)) {
+    const auto sets = sets_of_band_.find(band);
+    sets->second.erase(std::find(sets->second.begin(), sets->second.end(), id));
+    if (sets->second.empty()) sets_of_band_.erase(sets);
+  }
+  signatures_.erase(it);
+  return true;
+}
+
+std::vector<uint64_t> LshIndex::Candidates(const MinHash& signature) const {
+  if (signature.options() != options_.signature) {
+    throw std::invalid_argument(
+        "LshIndex: a signature of other options than the index has; make it "
+        "with LshOptions::signature");
+  }
+  std::vector<uint64_t> candidates;
+  if (signature.empty()) return candidates;
+  for (const uint64_t band : BandHashes(signature)) {
+    const auto sets = sets_of_band_.find(band);
+    if (sets == sets_of_band_.end()) continue;
+    candidates.insert(candidates.end(), sets->second.begin(), sets->second.end());
+  }
+  SortUnique(&candidates);
+  return candidates;
+}
+
+std::vector<LshIndex::Match> LshIndex::Similar(const MinHash& signature,
+                                               double least_similarity) const {
+  std::vector<Match> matches;
+  for (const uint64_t id : Candidates(signature)) {
+    const Estimate similarity = MinHash::Jaccard(signatures_.at(id), signature);
+    if (similarity.value >= least_similarity) matches.push_back({id, similarity});
+  }
+  std::stable_sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
+    return a.similarity.value > b.similarity.value;
+  });
+  return matches;
+}
+
+std::vector<std::pair<uint64_t, uint64_t>> LshIndex::CandidatePairs() const {
+  std::vector<std::pair<uint64_t, uint64_t>> pairs;
+  for (const auto& entry : sets_of_band_) {
+    const std::vector<uint64_t>& sets = entry.second;
+    for (size_t i = 0; i < sets.size(); i++) {
+      for (size_t j = i + 1; j < sets.size(); j++) pairs.push_back(std::minmax(sets[i], sets[j]));
+    }
+  }
+  SortUnique(&pairs);
+  return pairs;
+}
+
+std::vector<LshIndex::Pair> LshIndex::SimilarPairs(double least_similarity) const {
+  std::vector<Pair> similar;
+  for (const auto& [a, b] : CandidatePairs()) {
+    const Estimate similarity = MinHash::Jaccard(signatures_.at(a), signatures_.at(b));
+    if (similarity.value >= least_similarity) similar.push_back({a, b, similarity});
+  }
+  return similar;
+}
+
+const MinHash* LshIndex::Find(uint64_t id) const {
+  const auto it = signatures_.find(id);
+  return it == signatures_.end() ? nullptr : &it->second;
+}
+
+bool LshIndex::Merge(const LshIndex& other) {
+  if (other.options_.signature != options_.signature ||
+      other.options_.banding.bands != options_.banding.bands ||
+      other.options_.banding.rows != options_.banding.rows) {
+    return false;
+  }
+  for (const auto& entry : other.signatures_) {
+    if (signatures_.count(entry.first) != 0) return false;
+  }
+  for (const auto& [id, signature] : other.signatures_) Add(id, signature);
+  return true;
+}
+
+size_t LshIndex::MemoryBytes() const {
+  constexpr size_t kTreeNodeBytes = 4 * sizeof(void*), kHashNodeBytes = 2 * sizeof(void*);
+  size_t bytes = sizeof(*this) + sets_of_band_.bucket_count() * sizeof(void*);
+  for (const auto& entry : signatures_) {
+    bytes += kTreeNodeBytes + sizeof(entry.first) + entry.second.MemoryBytes();
+  }
+  for (const auto& entry : sets_of_band_) {
+    bytes += kHashNodeBytes + sizeof(entry) + entry.second.capacity() * sizeof(uint64_t);
+  }
+  return bytes;
+}
+
+std::string LshIndex::Serialize() const {
+  std::string payload;
+  ByteWriter out(&payload);
+  MinHashBytes::WriteOptions(options_.signature, &out);
+  out.Varint(options_.banding.bands);
+  out.Varint(options_.banding.rows);
+  out.Varint(signatures_.size());
+  for (const auto& [id, signature] : signatures_) {
+    out.Varint(id);
+    MinHashBytes::WritePlaces(signature, &out);
+  }
+  return WriteFrame(FrameType::kLshIndex, payload);
+}
+
+std::optional<LshIndex> LshIndex::Deserialize(std::string_view bytes, std::string* error) {
+  constexpr FrameType kType = FrameType::kLshIndex;
+  const std::optional<std::string_view> payload = ReadFrame(bytes, kType, error);
+  if (!payload) return std::nullopt;
+  ByteReader in(*payload);
+  LshOptions options;
+  options.signature = MinHashBytes::ReadOptions(&in);
+  options.banding.bands = in.Varint();
+  options.banding.rows = in.Varint();
+  const uint64_t sets = in.Varint(in.remaining());
+  if (!in.ok() || !Fits(options.banding, options.signature.size)) {
+    return Refuse(kType, "damaged options", error);
+  }
+  LshIndex index(options);
+  for (uint64_t i = 0; i < sets; i++) {
+    const uint64_t id = in.Varint();
+    if (in.ok() && i > 0 && id <= index.signatures_.rbegin()->first) {
+      return Refuse(kType, "sets out of order", error);
+    }
+    const MinHash signature = MinHashBytes::ReadPlaces(options.signature, &in);
+    if (!in.ok() || !index.Add(id, signature)) return Refuse(kType, "damaged signature", error);
+  }
+  if (!in.Finished()) return Refuse(kType, "bytes after the last set", error);
+  return index;
+}
+
+}  // namespace rocksieve

@@ -1,0 +1,125 @@
+#include <rocksieve/estimate/min_hash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "lib/format/coding.h"
+#include "lib/hash/key_hash.h"
+#include "lib/hash/mix.h"
+#include "lib/toolbox/min_hash_bytes.h"
+
+namespace rocksieve {
+namespace {
+
+constexpr uint64_t kEmpty = UINT64_MAX;
+
+// So many places an empty one looks at, by a hash of its own, before it orders all of them by such
+// a hash. Without a limit, a few keys in a large signature would take time as the square of its
+// size; without the attempts before it, many keys would.
+constexpr uint64_t kMostAttempts = 256;
+
+// From `places` samples, `equal` of which were equal. For the error one more sample of either kind
+// is assumed (Laplace), since 0 or `places` equal ones do not make it certain.
+Estimate SimilarityFrom(double equal, double places, double variance_factor) {
+  const double smooth = (equal + 1) / (places + 2);
+  return {equal / places, std::sqrt(smooth * (1 - smooth) / places * variance_factor)};
+}
+
+// By which a sample without replacement, of so many of the union's keys, varies less than one with:
+// (n - N) / (n - 1). The number of keys n comes from the places that have none (see
+// linear_counting.h, here exactly).
+double WithoutReplacement(double used, double places) {
+  if (used == places) return 1;
+  const double keys = std::max(used, std::log1p(-used / places) / std::log1p(-1 / places));
+  return keys > 1 ? (keys - used) / (keys - 1) : 0;
+}
+
+}  // namespace
+
+bool operator==(const MinHashOptions& a, const MinHashOptions& b) {
+  return a.size == b.size && a.method == b.method && a.seed == b.seed;
+}
+
+MinHash::MinHash(const MinHashOptions& options) : options_(options) {
+  if (options.size < 1 || options.size > MinHashBytes::kMostPlaces) {
+    throw std::invalid_argument("MinHashOptions: size is " + std::to_string(options.size) +
+                                ", but must be 1 .. 4096, such as 128 for an error of 4.4 %");
+  }
+  if (options.method != MinHashMethod::kOnePermutation &&
+      options.method != MinHashMethod::kIndependent) {
+    throw std::invalid_argument("MinHashOptions: unknown method; take kOnePermutation");
+  }
+  least_.assign(options.size, kEmpty);
+}
+
+uint64_t MinHash::KeyHash(std::string_view key) const { return HashKey(key, options_.seed); }
+
+void MinHash::AddHash(uint64_t key_hash) {
+  if (options_.method == MinHashMethod::kOnePermutation) {
+    key_hash = std::min(key_hash, kEmpty - 1);
+    uint64_t& least = least_[MultiplyHigh64(key_hash, options_.size)];
+    least = std::min(least, key_hash);
+    return;
+  }
+  for (uint64_t place = 0; place < options_.size; place++) {
+    least_[place] = std::min({least_[place], SplitMix64(key_hash, place), kEmpty - 1});
+  }
+}
+
+Estimate MinHash::Jaccard(const MinHash& a, const MinHash& b) {
+  if (a.options_ != b.options_) {
+    throw std::invalid_argument(
+        "MinHash: signatures of different size, method or seed cannot be "
+        "compared; make both with the same MinHashOptions");
+  }
+  size_t equal = 0, used = 0;
+  for (size_t place = 0; place < a.least_.size(); place++) {
+    const uint64_t in_a = a.least_[place], in_b = b.least_[place];
+    used += in_a != kEmpty || in_b != kEmpty;
+    equal += in_a == in_b && in_a != kEmpty;
+  }
+  if (a.empty() || b.empty()) return {};
+  const double places = static_cast<double>(used);
+  const bool one_permutation = a.options_.method == MinHashMethod::kOnePermutation;
+  return SimilarityFrom(
+      static_cast<double>(equal), places,
+      one_permutation ? WithoutReplacement(places, static_cast<double>(a.least_.size())) : 1);
+}
+
+std::vector<uint64_t> MinHash::Signature() const {
+  const size_t size = least_.size();
+  std::vector<uint64_t> signature = least_;
+  if (empty()) return signature;
+  std::vector<uint64_t> used;
+  for (uint64_t place = 0; place < size; place++) {
+    if (least_[place] != kEmpty) used.push_back(place);
+  }
+  for (uint64_t place = 0; place < size; place++) {
+    const uint64_t order = Mix64(options_.seed) + place;
+    for (uint64_t attempt = 0; signature[place] == kEmpty && attempt < kMostAttempts; attempt++) {
+      signature[place] = least_[MultiplyHigh64(SplitMix64(order, attempt), size)];
+    }
+    if (signature[place] != kEmpty) continue;
+    const auto rank = [&](uint64_t other) { return SplitMix64(order, kMostAttempts + other); };
+    signature[place] = least_[*std::min_element(
+        used.begin(), used.end(), [&](uint64_t a, uint64_t b) { return rank(a) < rank(b); })];
+  }
+  return signature;
+}
+
+bool MinHash::Merge(const MinHash& other) {
+  if (other.options_ != options_) return false;
+  for (size_t place = 0; place < least_.size(); place++) {
+    least_[place] = std::min(least_[place], other.least_[place]);
+  }
+  return true;
+}
+
+bool MinHash::empty() const {
+  return std::all_of(least_.begin(), least_.end(), [](uint64_t value) { return value == kEmpty; });
+}
+
+size_t MinHash::MemoryBytes() const { return sizeof(*this) + least_.capacity() * sizeof(uint64_t); }
+
+}  // namespace rocksieve

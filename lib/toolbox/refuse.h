@@ -1,0 +1,20 @@
+// How a Deserialize() of this folder says no.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/toolbox/envelope.h"
+
+namespace rocksieve {
+
+// *error may be null.
+inline std::nullopt_t Refuse(FrameType type, std::string_view why, std::string* error) {
+  if (error != nullptr) {
+    *error = std::string(FrameTypeName(type)) + ": invalid payload: " + std::string(why);
+  }
+  return std::nullopt;
+}
+
+}  // namespace rocksieve

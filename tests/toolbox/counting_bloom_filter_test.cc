@@ -1,0 +1,197 @@
+// Counters instead of bits: beside a multiset that does the same.
+#include <rocksieve/dynamic/counting_bloom_filter.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/toolbox/bloom_support.h"
+#include "tests/toolbox/toolbox_support.h"
+
+namespace rocksieve {
+namespace {
+
+BloomFilter BitsWith(const CountingBloomFilterOptions& options,
+                     const std::map<uint64_t, uint64_t>& counts) {
+  BloomFilterOptions bits;
+  bits.bits = options.counters;
+  bits.hashes = options.hashes;
+  bits.hashing = options.hashing;
+  bits.seed = options.seed;
+  BloomFilter filter(bits);
+  for (const auto& [number, count] : counts) {
+    if (count > 0) filter.AddHash(TestHash(number));
+  }
+  return filter;
+}
+
+// Random additions and removals, in lockstep with a map. Whatever is done, the counters that are
+// not 0 are the bits of the filter of the keys that are left.
+TEST(CountingBloomFilter, DoesWhatAMultisetDoes) {
+  for (int counter_bits : {4, 8}) {
+    for (BloomHashing hashing :
+         {BloomHashing::kIndependent, BloomHashing::kDouble, BloomHashing::kEnhancedDouble}) {
+      CountingBloomFilterOptions options =
+          CountingBloomFilterOptions::ForKeys(600, 0.01, counter_bits);
+      options.hashing = hashing;
+      options.counters |= 1;  // so that a word is not full
+      CountingBloomFilter filter(options);
+      std::map<uint64_t, uint64_t> truth;
+      std::mt19937_64 random(2000);
+      uint64_t too_high = 0, asked = 0;
+      for (int step = 0; step < 6000; step++) {
+        const uint64_t number = random() % 600;
+        uint64_t& count = truth[number];
+        if (random() % 2 == 0 && count < 2) {
+          filter.AddHash(TestHash(number));
+          count++;
+        } else if (count > 0) {
+          ASSERT_TRUE(filter.RemoveHash(TestHash(number)));
+          count--;
+        }
+        const uint64_t other = random() % 600;
+        const uint64_t seen = filter.CountHash(TestHash(other));
+        ASSERT_GE(seen, truth[other]);
+        EXPECT_EQ(seen != 0, filter.MayContainHash(TestHash(other)));
+        too_high += seen > truth[other];
+        asked++;
+        if (step % 500 == 499) {
+          EXPECT_TRUE(filter.ToBloomFilter() == BitsWith(options, truth)) << step;
+        }
+      }
+      EXPECT_LT(too_high, asked / 20);
+      EXPECT_EQ(filter.SaturatedCounters(), 0u);
+      EXPECT_EQ(filter.refused_removals(), 0u);
+      for (auto& [number, count] : truth) {
+        for (; count > 0; count--) EXPECT_TRUE(filter.RemoveHash(TestHash(number)));
+      }
+      EXPECT_EQ(filter.FillRatio(), 0);
+    }
+  }
+}
+
+TEST(CountingBloomFilter, KeepsTheRateOfTheBloomFilter) {
+  const CountingBloomFilterOptions options = CountingBloomFilterOptions::ForKeys(5000, 0.02);
+  CountingBloomFilter filter(options);
+  for (int i = 0; i < 8000; i++) filter.Add("key" + std::to_string(i));
+  for (int i = 5000; i < 8000; i++) EXPECT_TRUE(filter.Remove("key" + std::to_string(i)));
+  int passed = 0;
+  for (int i = 5000; i < 55000; i++) passed += filter.MayContain("key" + std::to_string(i));
+  EXPECT_NEAR(passed, 1000, 5 * std::sqrt(1000) + 20);
+  EXPECT_NEAR(filter.ExpectedFalsePositiveRate(), 0.02, 0.001);
+  EXPECT_EQ(filter.ToBloomFilter().FillRatio(), filter.FillRatio());
+  EXPECT_NEAR(filter.ToBloomFilter().EstimateKeys().value, 5000, 200);
+  EXPECT_LT(filter.MemoryBytes(), options.counters / 2 + 200);
+}
+
+// Counts of keys that come more than once: exact but for about as many as would pass wrongly.
+TEST(CountingBloomFilter, CountsByTheSmallestCounter) {
+  CountingBloomFilter filter(CountingBloomFilterOptions::ForKeys(2000, 0.01, 8));
+  for (uint64_t i = 0; i < 2000; i++) {
+    for (uint64_t times = 0; times <= i % 20; times++) filter.AddHash(TestHash(i));
+  }
+  int wrong = 0;
+  for (uint64_t i = 0; i < 2000; i++) {
+    const uint64_t count = filter.CountHash(TestHash(i));
+    ASSERT_GE(count, i % 20 + 1);
+    wrong += count != i % 20 + 1;
+  }
+  EXPECT_GT(wrong, 0);
+  EXPECT_NEAR(wrong, 20, 5 * std::sqrt(20));
+}
+
+TEST(CountingBloomFilter, SaturatedCountersStickAndNeverMissAKey) {
+  for (int counter_bits : {4, 8}) {
+    CountingBloomFilter filter(CountingBloomFilterOptions::ForKeys(100, 0.01, counter_bits));
+    const uint64_t most = filter.MostCount();
+    EXPECT_EQ(most, counter_bits == 4 ? 15u : 255u);
+    for (uint64_t i = 0; i < most + 10; i++) filter.Add("often");
+    EXPECT_EQ(filter.Count("often"), most);
+    EXPECT_GE(filter.SaturatedCounters(), 6u);
+    for (int i = 0; i < 50; i++) filter.AddHash(TestHash(static_cast<uint64_t>(i)));
+    // More removals than additions: nobody can tell, and others must not suffer.
+    for (uint64_t i = 0; i < 2 * most; i++) EXPECT_TRUE(filter.Remove("often"));
+    EXPECT_EQ(filter.Count("often"), most);
+    for (int i = 0; i < 50; i++) {
+      EXPECT_TRUE(filter.MayContainHash(TestHash(static_cast<uint64_t>(i))));
+    }
+  }
+}
+
+// A probe that comes twice for one key must count once: else one of two copies would stay.
+TEST(CountingBloomFilter, TinyFiltersCountRight) {
+  for (uint64_t counters : {1, 2, 3, 7}) {
+    for (BloomHashing hashing :
+         {BloomHashing::kIndependent, BloomHashing::kDouble, BloomHashing::kEnhancedDouble}) {
+      CountingBloomFilter filter({counters, 7, 4, hashing, 0});
+      filter.Add("apple");
+      EXPECT_EQ(filter.Count("apple"), 1u);
+      filter.Add("apple");
+      EXPECT_EQ(filter.Count("apple"), 2u);
+      EXPECT_TRUE(filter.Remove("apple"));
+      EXPECT_EQ(filter.Count("apple"), 1u);
+      EXPECT_TRUE(filter.Remove("apple"));
+      EXPECT_FALSE(filter.Remove("apple"));
+      EXPECT_EQ(filter.FillRatio(), 0);
+    }
+  }
+}
+
+// What Remove() can detect, and what it cannot.
+TEST(CountingBloomFilter, RemovalOfWhatIsAbsentIsRefusedUnlessItPasses) {
+  CountingBloomFilter filter(CountingBloomFilterOptions::ForKeys(1000, 0.01));
+  for (uint64_t i = 0; i < 1000; i++) filter.AddHash(TestHash(i));
+  const std::string before = filter.Serialize();
+  uint64_t refused = 0, next = 1000;
+  while (!filter.MayContainHash(TestHash(next))) {
+    EXPECT_FALSE(filter.RemoveHash(TestHash(next++)));
+    EXPECT_EQ(filter.refused_removals(), ++refused);
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(filter.Serialize(), before);
+  EXPECT_TRUE(filter.RemoveHash(TestHash(next)));  // passed by chance: no way to tell
+  EXPECT_NE(filter.Serialize(), before);
+  EXPECT_EQ(filter.refused_removals(), refused);
+}
+
+TEST(CountingBloomFilter, MergeAddsCounts) {
+  const CountingBloomFilterOptions options = CountingBloomFilterOptions::ForKeys(1000, 0.01);
+  CountingBloomFilter a(options), b(options), all(options);
+  for (uint64_t i = 0; i < 600; i++) {
+    a.AddHash(TestHash(i));
+    b.AddHash(TestHash(i + 400));
+    all.AddHash(TestHash(i));
+    all.AddHash(TestHash(i + 400));
+  }
+  for (int i = 0; i < 9; i++) {
+    for (CountingBloomFilter* filter : {&a, &b, &all}) filter->Add("often");
+    all.Add("often");
+  }
+  EXPECT_TRUE(a.Merge(b));
+  EXPECT_EQ(a.Serialize(), all.Serialize());
+  EXPECT_EQ(a.Count("often"), 15u);
+  CountingBloomFilterOptions other = options;
+  other.counter_bits = 8;
+  EXPECT_FALSE(a.Merge(CountingBloomFilter(other)));
+  EXPECT_EQ(a.Serialize(), all.Serialize());
+}
+
+TEST(CountingBloomFilter, OptionsThatMakeNoSenseAreRefusedWithTheRemedy) {
+  using testing::HasSubstr;
+  EXPECT_THAT(InvalidArgumentOf([] {
+                CountingBloomFilter({100, 3, 5});
+              }),
+              HasSubstr("counter_bits is 5; give 4, or 8"));
+  EXPECT_THAT(InvalidArgumentOf([] {
+                CountingBloomFilter({0, 3});
+              }),
+              HasSubstr("CountingBloomFilterOptions: counters is 0"));
+  EXPECT_THAT(InvalidArgumentOf([] { CountingBloomFilter({100, 99}); }), HasSubstr("hashes is 99"));
+}
+
+}  // namespace
+}  // namespace rocksieve

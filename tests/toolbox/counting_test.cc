@@ -1,0 +1,274 @@
+// Count-min sketch and top-k: what they promise of each count, on random and on real streams.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include <rocksieve/estimate/count_min_sketch.h>
+#include <rocksieve/estimate/top_k.h>
+
+#include "tests/toolbox/licences.h"
+
+namespace rocksieve {
+namespace {
+
+using Truth = std::map<std::string, uint64_t>;
+using Stream = std::vector<std::pair<std::string, uint64_t>>;
+
+constexpr uint64_t kRounds = 300;
+
+// Up to 60 keys of 16, so that they come again, with counts that may be 0.
+Stream RandomStream(std::mt19937_64* random) {
+  Stream stream((*random)() % 60);
+  for (auto& [key, count] : stream) {
+    key = std::to_string((*random)() % 16);
+    count = (*random)() % 8;
+  }
+  return stream;
+}
+
+CountMinOptions CountMin(uint64_t width, uint64_t depth, bool conservative, uint64_t seed = 0) {
+  CountMinOptions options;
+  options.width = width;
+  options.depth = depth;
+  options.conservative = conservative;
+  options.seed = seed;
+  return options;
+}
+
+TEST(CountMin, OptionsForAnError) {
+  const CountMinOptions options = CountMinOptions::ForError(0.001, 0.01);
+  EXPECT_EQ(options.width, 2719u);
+  EXPECT_EQ(options.depth, 5u);
+  EXPECT_THROW(CountMinOptions::ForError(0, 0.5), std::invalid_argument);
+  EXPECT_THROW(CountMinOptions::ForError(1e-10, 0.5), std::invalid_argument);
+  EXPECT_THROW(CountMinOptions::ForError(std::nan(""), 0.5), std::invalid_argument);
+  EXPECT_THROW(CountMinOptions::ForError(0.5, 1), std::invalid_argument);
+  EXPECT_THROW(CountMinSketch(CountMin(0, 1, false)), std::invalid_argument);
+  EXPECT_THROW(CountMinSketch(CountMin(1, 65, false)), std::invalid_argument);
+}
+
+// Just so few and heavy keys that to meet one of them is to exceed the bound: the worst case, or
+// nearly. A row has one there with probability 1 - (1 - 1 / w)^heavy = 0.31, which must not exceed
+// 1 / e = 0.37, and d rows have with the d-th power of it.
+TEST(CountMin, ErrorBoundHoldsWithItsProbabilityInTheWorstCase) {
+  constexpr uint64_t kWidth = 272, kHeavy = 99, kSeeds = 60, kProbes = 2000;
+  for (const uint64_t depth : {1, 2, 3, 4}) {
+    int exceeded = 0;
+    double bound = 0;
+    for (uint64_t seed = 0; seed < kSeeds; seed++) {
+      CountMinSketch sketch(CountMin(kWidth, depth, false, seed));
+      for (uint64_t i = 0; i < kHeavy; i++) sketch.Add("heavy" + std::to_string(i), 1000);
+      bound = sketch.FailureProbability();
+      for (uint64_t i = 0; i < kProbes; i++) {
+        exceeded +=
+            static_cast<double>(sketch.Count("probe" + std::to_string(i))) > sketch.ErrorBound();
+      }
+    }
+    const double rate = exceeded / static_cast<double>(kSeeds * kProbes);
+    const double expected = std::pow(1 - std::pow(1 - 1.0 / kWidth, kHeavy), depth);
+    std::printf("depth %d: bound exceeded in %.4f of all cases, expected %.4f, promised %.4f\n",
+                static_cast<int>(depth), rate, expected, bound);
+    EXPECT_LE(rate, bound);
+    EXPECT_NEAR(rate, expected, 0.15 * expected);
+  }
+}
+
+TEST(CountMin, ConservativeUpdateIsNeverTooLowAndMuchCloserOnRealWords) {
+  const std::vector<std::string> words = LicenceWords();
+  double mean_error[2];
+  for (const bool conservative : {false, true}) {
+    CountMinSketch sketch(CountMin(1000, 4, conservative));
+    Truth truth;
+    for (const std::string& word : words) {
+      sketch.Add(word);
+      truth[word]++;
+    }
+    double error = 0;
+    int exceeded = 0;
+    for (const auto& [word, count] : truth) {
+      ASSERT_GE(sketch.Count(word), count);
+      error += static_cast<double>(sketch.Count(word) - count);
+      exceeded += static_cast<double>(sketch.Count(word) - count) > sketch.ErrorBound();
+    }
+    EXPECT_LE(exceeded, sketch.FailureProbability() * static_cast<double>(truth.size()));
+    mean_error[conservative] = error / static_cast<double>(truth.size());
+    std::printf("%zu words, %zu distinct, 4 rows of 1000, %s: mean error %.2f, bound %.1f\n",
+                words.size(), truth.size(), conservative ? "conservative" : "plain",
+                mean_error[conservative], sketch.ErrorBound());
+  }
+  EXPECT_LT(mean_error[true], 0.5 * mean_error[false]);
+}
+
+TEST(CountMin, NeverTooLowAndMergesLikeOneStream) {
+  for (uint64_t round = 0; round < kRounds; round++) {
+    SCOPED_TRACE(round);
+    std::mt19937_64 random(round);
+    const bool conservative = round % 2 == 1;
+    const CountMinOptions options = CountMin(7, 3, conservative, round);
+    CountMinSketch a(options), b(options), whole(options);
+    Truth truth;
+    Stream stream = RandomStream(&random);
+    const size_t of_a = stream.empty() ? 0 : random() % stream.size();
+    for (size_t i = 0; i < stream.size(); i++) {
+      const auto& [key, count] = stream[i];
+      ASSERT_TRUE((i < of_a ? a : b).Add(key, count));
+      ASSERT_TRUE(whole.Add(key, count));
+      truth[key] += count;
+    }
+    ASSERT_TRUE(a.Merge(b));
+    ASSERT_EQ(a.total(), whole.total());
+    for (const auto& [key, count] : truth) {
+      ASSERT_GE(a.Count(key), count);
+      ASSERT_GE(whole.Count(key), count);
+    }
+    const std::optional<CountMinSketch> read = CountMinSketch::Deserialize(a.Serialize(), nullptr);
+    ASSERT_TRUE(read);
+    ASSERT_EQ(read->Serialize(), a.Serialize());
+    if (conservative) continue;
+    ASSERT_EQ(a.Serialize(), whole.Serialize());
+    std::shuffle(stream.begin(), stream.end(), random);
+    for (const auto& [key, count] : stream) ASSERT_TRUE(a.Remove(key, count));
+    ASSERT_EQ(a.Serialize(), CountMinSketch(options).Serialize());
+  }
+}
+
+TEST(CountMin, RefusesWhatItCannotDo) {
+  CountMinSketch sketch(CountMin(100, 3, false));
+  EXPECT_TRUE(sketch.Add("apple", 5));
+  const std::string before = sketch.Serialize();
+  EXPECT_FALSE(sketch.Remove("apple", 6));
+  EXPECT_FALSE(sketch.Remove("pear"));
+  EXPECT_FALSE(sketch.Add("pear", UINT64_MAX - 4));
+  EXPECT_FALSE(sketch.Merge(CountMinSketch(CountMin(100, 4, false))));
+  EXPECT_FALSE(sketch.Merge(CountMinSketch(CountMin(100, 3, true))));
+  EXPECT_FALSE(sketch.Merge(CountMinSketch(CountMin(100, 3, false, 1))));
+  CountMinSketch full(CountMin(100, 3, false));
+  EXPECT_TRUE(full.Add("pear", UINT64_MAX - 4));
+  EXPECT_FALSE(sketch.Merge(full));
+  EXPECT_EQ(sketch.Serialize(), before);
+  CountMinSketch conservative(CountMin(100, 3, true));
+  EXPECT_THROW(conservative.Remove("apple"), std::logic_error);
+}
+
+TopKOptions TopKOf(uint64_t counters, uint64_t seed = 0) {
+  TopKOptions options;
+  options.counters = counters;
+  options.seed = seed;
+  return options;
+}
+
+// All that top_k.h promises.
+void ExpectTells(const TopK& summary, const Truth& truth) {
+  uint64_t total = 0;
+  for (const auto& entry : truth) total += entry.second;
+  ASSERT_EQ(summary.total(), total);
+  const uint64_t bound = total / summary.options().counters;
+  EXPECT_LE(summary.ErrorBound(), bound);
+  Truth told;
+  const std::vector<TopK::Item> items = summary.Top(SIZE_MAX);
+  for (size_t i = 0; i < items.size(); i++) {
+    const TopK::Item& item = items[i];
+    if (i > 0) {
+      EXPECT_GE(items[i - 1].count, item.count);
+    }
+    const auto it = truth.find(item.key);
+    ASSERT_NE(it, truth.end()) << item.key;
+    EXPECT_GE(item.count, it->second);
+    EXPECT_LE(item.count - item.error, it->second);
+    EXPECT_LE(item.error, summary.ErrorBound());
+    told[item.key] = item.count;
+  }
+  EXPECT_EQ(told.size(), std::min<uint64_t>(summary.options().counters, truth.size()));
+  for (const auto& [key, count] : truth) {
+    EXPECT_GE(summary.Count(key), count);
+    EXPECT_EQ(summary.Count(key), told.contains(key) ? told[key] : summary.ErrorBound());
+    if (count > bound) {
+      EXPECT_TRUE(told.contains(key)) << key;
+    }
+  }
+}
+
+TEST(TopK, TheWordsOfTheLicences) {
+  const std::vector<std::string> words = LicenceWords();
+  Truth truth;
+  for (const std::string& word : words) truth[word]++;
+  std::vector<std::pair<uint64_t, std::string>> exact;
+  for (const auto& [word, count] : truth) exact.emplace_back(count, word);
+  std::sort(exact.rbegin(), exact.rend());
+  for (const uint64_t counters : {10, 100, 300, 1000}) {
+    TopK summary(TopKOf(counters)), first(TopKOf(counters)), second(TopKOf(counters));
+    for (size_t i = 0; i < words.size(); i++) {
+      summary.Add(words[i]);
+      (i < words.size() / 3 ? first : second).Add(words[i]);
+    }
+    ExpectTells(summary, truth);
+    ASSERT_TRUE(first.Merge(second));
+    ExpectTells(first, truth);
+    size_t found = 0, exact_counts = 0;
+    for (const TopK::Item& item : summary.Top(20)) {
+      const uint64_t count = truth[item.key];
+      found += count >= exact[19].first;
+      exact_counts += item.count == count;
+    }
+    std::printf(
+        "%zu words, %zu distinct, %d counters: %zu of the 20 most frequent found, %zu with "
+        "exact counts; N / m = %zu, least count %zu, %zu KB\n",
+        words.size(), truth.size(), static_cast<int>(counters), found, exact_counts,
+        words.size() / counters, static_cast<size_t>(summary.ErrorBound()),
+        summary.MemoryBytes() / 1024);
+    if (counters >= 300) {
+      EXPECT_EQ(found, 20u);
+    }
+    if (counters >= 1000) {
+      EXPECT_EQ(exact_counts, 20u);
+    }
+  }
+}
+
+TEST(TopK, KeepsItsBoundsThroughStreamsMergesAndBytes) {
+  for (uint64_t round = 0; round < kRounds && !HasFailure(); round++) {
+    SCOPED_TRACE(round);
+    std::mt19937_64 random(round);
+    const TopKOptions options = TopKOf(1 + random() % 20, round);
+    Truth truth;
+    const auto add = [&truth](const Stream& stream, TopK* to) {
+      for (const auto& [key, count] : stream) {
+        EXPECT_TRUE(to->Add(key, count));
+        if (count > 0) truth[key] += count;
+      }
+    };
+    TopK a(options), b(options);
+    add(RandomStream(&random), &a);
+    ExpectTells(a, truth);
+    add(RandomStream(&random), &b);
+    ASSERT_TRUE(a.Merge(b));
+    ExpectTells(a, truth);
+    std::optional<TopK> read = TopK::Deserialize(a.Serialize(), nullptr);
+    ASSERT_TRUE(read);
+    ASSERT_EQ(read->Serialize(), a.Serialize());
+    const Stream more = RandomStream(&random);
+    for (const auto& [key, count] : more) read->Add(key, count);
+    add(more, &a);
+    ExpectTells(a, truth);
+    ASSERT_EQ(read->Serialize(), a.Serialize());  // what was read goes on in the same way
+  }
+}
+
+TEST(TopK, RefusesWhatItCannotDo) {
+  EXPECT_THROW(TopK(TopKOf(0)), std::invalid_argument);
+  TopK summary(TopKOf(3));
+  summary.Add("apple", 5);
+  EXPECT_FALSE(summary.Add("pear", UINT64_MAX - 4));
+  EXPECT_FALSE(summary.Merge(TopK(TopKOf(4))));
+  EXPECT_FALSE(summary.Merge(TopK(TopKOf(3, 1))));
+  EXPECT_EQ(summary.Count("apple"), 5u);
+  EXPECT_EQ(summary.Count("pear"), 0u);
+  EXPECT_EQ(summary.total(), 5u);
+}
+
+}  // namespace
+}  // namespace rocksieve

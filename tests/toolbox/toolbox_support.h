@@ -1,0 +1,109 @@
+// What the tests of all types of the toolbox need: golden bytes, and bytes that are not as they
+// were.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "lib/toolbox/envelope.h"
+#include "tests/support.h"
+
+namespace rocksieve {
+
+// The bytes of tests/golden/toolbox/NAME.hex, which tests/python/toolbox made from the document.
+inline std::string GoldenBytes(const std::string& name) {
+  std::ifstream file(std::string(ROCKSIEVE_GOLDEN_DIR) + "/" + name + ".hex");
+  EXPECT_TRUE(file) << name;
+  std::string bytes, digits;
+  for (char c; file.get(c);) {
+    if (std::isxdigit(static_cast<unsigned char>(c))) digits += c;
+  }
+  for (size_t i = 0; i + 1 < digits.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  }
+  return bytes;
+}
+
+// The bytes are the golden ones, and so is what is read from them.
+template <typename T>
+void ExpectGolden(const std::string& name, const T& made) {
+  SCOPED_TRACE(name);
+  const std::string golden = GoldenBytes(name);
+  EXPECT_EQ(ToHex(made.Serialize()), ToHex(golden));
+  std::string error;
+  const std::optional<T> read = T::Deserialize(golden, &error);
+  ASSERT_TRUE(read) << error;
+  EXPECT_EQ(ToHex(read->Serialize()), ToHex(golden));
+}
+
+// What make() throws: options that make no sense, and the remedy.
+template <typename Make>
+std::string InvalidArgumentOf(Make make) {
+  try {
+    make();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Every way to cut the bytes, and to flip one bit, is refused with a reason; and payloads that an
+// attacker has framed anew are refused, or are exactly what they say (or can at least be written
+// and read again, if there are many forms to write one thing). For small frames, since all of that
+// is tried.
+enum class Forms { kOne, kMany };
+template <typename T>
+void ExpectRefusesDamage(const std::string& bytes, FrameType type, Forms forms = Forms::kOne) {
+  for (size_t cut = 0; cut < bytes.size(); cut++) {
+    std::string error;
+    const ExactCopy copy(std::string_view(bytes).substr(0, cut));
+    EXPECT_FALSE(T::Deserialize(copy.view(), &error)) << "cut to " << cut;
+    EXPECT_NE(error, "");
+  }
+  for (size_t bit = 0; bit < bytes.size() * 8; bit++) {
+    std::string flipped = bytes, error;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
+    EXPECT_FALSE(T::Deserialize(ExactCopy(flipped).view(), &error)) << "bit " << bit;
+    EXPECT_NE(error, "");
+  }
+  EXPECT_FALSE(T::Deserialize(bytes + '\0', nullptr));
+  const std::optional<std::string_view> payload = ReadFrame(bytes, type, nullptr);
+  ASSERT_TRUE(payload);
+  std::mt19937 random(20070711);
+  for (size_t i = 0; i < payload->size() * 8 + 2000; i++) {
+    std::string hostile(*payload);
+    if (i < hostile.size() * 8) {
+      hostile[i / 8] = static_cast<char>(hostile[i / 8] ^ 1 << i % 8);
+    } else {
+      for (int changes = 1 + static_cast<int>(random() % 4); changes > 0; changes--) {
+        const size_t at =
+            random() % (random() % 2 ? hostile.size() : std::min<size_t>(32, hostile.size()));
+        hostile[at] = static_cast<char>(random() % 3 ? random() : 0xff);
+        // A varint that no memory is large enough for.
+        if (random() % 16 == 0) hostile.replace(at, 9, "\xff\xff\xff\xff\xff\xff\xff\xff\x7f");
+      }
+      if (random() % 4 == 0) hostile.resize(random() % (hostile.size() + 9));
+      if (hostile.empty()) hostile.push_back('\0');
+    }
+    std::string error;
+    const std::string framed = WriteFrame(type, hostile);
+    const std::optional<T> read = T::Deserialize(ExactCopy(framed).view(), &error);
+    if (read && forms == Forms::kMany) {
+      EXPECT_TRUE(T::Deserialize(read->Serialize(), nullptr));
+    } else if (read) {
+      EXPECT_EQ(ToHex(read->Serialize()), ToHex(framed));
+    } else {
+      EXPECT_NE(error, "");
+    }
+  }
+}
+
+}  // namespace rocksieve
