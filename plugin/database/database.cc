@@ -9,7 +9,6 @@
 #include <rocksdb/table.h>
 
 #include "plugin/database/open_errors.h"
-#include "plugin/database/open_files_limit.h"
 #include "plugin/database/read_only_env.h"
 
 namespace rocksieve {

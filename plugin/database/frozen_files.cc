@@ -1,5 +1,7 @@
 #include "plugin/database/frozen_files.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -285,6 +287,13 @@ void FrozenFiles::HoldOnlyFilesOf(rocksdb::DB* db,
     }
   }
   files_->HoldOnly(names);
+}
+
+uint64_t RaiseOpenFilesLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  const rlimit raised = {limit.rlim_max, limit.rlim_max};
+  return setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : limit.rlim_cur;
 }
 
 }  // namespace rocksieve

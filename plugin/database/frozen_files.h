@@ -12,6 +12,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,12 @@
 #include "plugin/database/read_only_env.h"
 
 namespace rocksieve {
+
+// That a process may have open beside the tables of a database that it looks at.
+inline constexpr uint64_t kOtherOpenFiles = 100;
+
+// Raises the limit as far as it goes without privileges (the hard limit), and returns it.
+uint64_t RaiseOpenFilesLimit();
 
 class FrozenFiles {
  public:

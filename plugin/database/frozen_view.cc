@@ -10,7 +10,6 @@
 #include <rocksdb/table.h>
 
 #include "plugin/database/open_errors.h"
-#include "plugin/database/open_files_limit.h"
 #include "plugin/database/options_file.h"
 #include "plugin/database/read_only_env.h"
 

@@ -33,4 +33,9 @@ struct MissingKeys {
 rocksdb::Status MakeMissingKeys(const Database& database, size_t family, const Tree& tree,
                                 uint64_t count, Progress* progress, MissingKeys* missing);
 
+// Missing keys of the user's own: one key per line of the file, - for standard input; all bytes but
+// newlines count, empty lines do not. With `hex`, each line is a key in hexadecimal digits, with or
+// without 0x before them.
+rocksdb::Status ReadProbeKeys(const std::string& path, bool hex, std::vector<std::string>* keys);
+
 }  // namespace rocksieve

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "plugin/database/file_filter.h"
-#include "plugin/probe/keys_that_meet.h"
 #include "plugin/tables/table_file.h"
 #include "support/parallel.h"
 
@@ -13,6 +12,10 @@ namespace rocksieve {
 namespace {
 
 using rocksdb::Status;
+
+auto OrderOf(const ColumnFamily& family) {
+  return [&family](const std::string& a, const std::string& b) { return family.Compare(a, b) < 0; };
+}
 
 Status ProbeFile(const ColumnFamily& family, const TreeFile& file, const Keys& keys, KeySpan part,
                  FileProbes* probes) {
@@ -38,6 +41,20 @@ Status ProbeFile(const ColumnFamily& family, const TreeFile& file, const Keys& k
 }
 
 }  // namespace
+
+void SortKeys(const ColumnFamily& family, Keys* keys) {
+  std::sort(keys->begin(), keys->end(), OrderOf(family));
+}
+
+KeySpan KeysThatMeet(const Tree& tree, const TreeFile& file, const Keys& keys) {
+  if (!tree.family.comparator_known) return {0, keys.size()};
+  const auto before = OrderOf(tree.family);
+  const auto begin = tree.ChecksRanges()
+                         ? std::lower_bound(keys.begin(), keys.end(), file.smallest, before)
+                         : keys.begin();
+  const auto end = std::upper_bound(begin, keys.end(), file.largest, before);
+  return {static_cast<size_t>(begin - keys.begin()), static_cast<size_t>(end - keys.begin())};
+}
 
 Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* probes) {
   SortKeys(tree.family, keys);

@@ -1,6 +1,7 @@
 // Asks the filters of a tree about missing keys, as lookups would, without reading data.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,6 +12,20 @@
 #include "support/progress.h"
 
 namespace rocksieve {
+
+using Keys = std::vector<std::string>;
+
+// Keys number `begin` up to but without `end`.
+struct KeySpan {
+  size_t begin = 0, end = 0;
+  size_t size() const { return end - begin; }
+};
+
+// As the column family orders them.
+void SortKeys(const ColumnFamily& family, Keys* keys);
+
+// The keys, sorted, that come to a file; all, if their order is unknown.
+KeySpan KeysThatMeet(const Tree& tree, const TreeFile& file, const Keys& keys);
 
 // What happened at one file.
 struct FileProbes {

@@ -16,7 +16,6 @@
 #include "support/parallel.h"
 #include "support/text.h"
 #include "support/work_dir.h"
-#include "tools/demo/expectation.h"
 #include "tools/demo/keys.h"
 #include "tools/demo/lookups.h"
 #include "tools/demo/timing.h"

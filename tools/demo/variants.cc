@@ -1,43 +1,15 @@
 #include "tools/demo/variants.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/filter_spec.h>
 
-#include "plugin/tables/builtin_model.h"
-
-#include "tools/demo/our_model.h"
-
 namespace rocksieve::tools {
 namespace {
 
 using rocksdb::Status;
-
-// The setting that most installations have.
-constexpr double kBuiltinBitsPerKey = 10;
-constexpr uint64_t kLineBytes = 64;
-
-FileRate BuiltinBloomRate(uint64_t keys, uint64_t filter_bytes) {
-  if (keys == 0) return {};
-  const auto lines = static_cast<double>(filter_bytes / kLineBytes);
-  if (lines == 0) return {1, 0};
-  const auto line_rate = [](int keys_in_line) {
-    return BuiltinBloomLineRate(kBuiltinBitsPerKey, keys_in_line);
-  };
-  return {BuiltinBloomRateOfLines(kBuiltinBitsPerKey, lines, static_cast<double>(keys)),
-          VarianceOfLines(lines, static_cast<double>(keys) / lines, line_rate)};
-}
-
-// It makes Bloom filters after all, which the size shows, in flushed files, and in small ones where
-// that takes less. Others have no variance: their fingerprints match at the same rate wherever they
-// lie.
-FileRate BuiltinRibbonRate(uint64_t keys, uint64_t filter_bytes) {
-  if (static_cast<double>(filter_bytes) == BuiltinBloom(keys, kBuiltinBitsPerKey).bytes) {
-    return BuiltinBloomRate(keys, filter_bytes);
-  }
-  return {BuiltinRibbon(keys, kBuiltinBitsPerKey).rate, 0};
-}
 
 Status AddOurs(const std::string& text, const std::string& directory,
                std::vector<Variant>* variants) {
@@ -69,6 +41,35 @@ Status MakeVariants(std::vector<Variant>* variants) {
   if (status.ok()) status = AddOurs("rocksieve.cuckoo:12", "rocksieve_cuckoo_12", variants);
   if (status.ok()) status = AddOurs("rocksieve.ribbon:10", "rocksieve_ribbon_10", variants);
   return status;
+}
+
+std::vector<uint64_t> LookupsPerFile(const Tree& tree, std::vector<std::string_view> keys) {
+  std::sort(keys.begin(), keys.end());  // bytewise, as RocksDB does
+  std::vector<uint64_t> lookups;
+  for (const TreeFile* file : tree.files()) {
+    const auto first = std::lower_bound(keys.begin(), keys.end(), file->smallest);
+    const auto end = std::upper_bound(keys.begin(), keys.end(), file->largest);
+    lookups.push_back(static_cast<uint64_t>(end - first));
+  }
+  return lookups;
+}
+
+FileRate ExpectedRate(const Variant& variant, const Tree& tree,
+                      const std::vector<uint64_t>& lookups_per_file) {
+  FileRate sum;
+  double lookups = 0;
+  const std::vector<const TreeFile*> files = tree.files();
+  for (size_t i = 0; i < files.size(); i++) {
+    if (lookups_per_file[i] == 0) continue;
+    const auto weight = static_cast<double>(lookups_per_file[i]);
+    const FileRate rate =
+        variant.expected_rate(files[i]->properties.entries, files[i]->properties.filter_bytes);
+    lookups += weight;
+    sum.mean += weight * rate.mean;
+    sum.variance += weight * weight * rate.variance;
+  }
+  if (lookups == 0) return {};
+  return {sum.mean / lookups, sum.variance / (lookups * lookups)};
 }
 
 }  // namespace rocksieve::tools

@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/status.h>
 
-#include "tools/demo/file_rate.h"
+#include "plugin/database/tree.h"
+#include "tools/demo/rates.h"
 
 namespace rocksieve::tools {
 
@@ -29,5 +31,14 @@ rocksdb::Status MakeVariants(std::vector<Variant>* variants);
 // Of the variants above.
 inline constexpr size_t kBuiltinBloom = 1;  // what the others are measured against
 inline constexpr size_t kFirstOfOurs = 3;
+
+// For each file, how many of the keys RocksDB looks up in it if no file before has them: those
+// within its key range.
+std::vector<uint64_t> LookupsPerFile(const Tree& tree, std::vector<std::string_view> keys);
+
+// The mean of the files' expected rates, each weighted with its lookups: a small file of level 0 is
+// asked as often as the whole last level, and so weighs as much. Zero if there are no lookups.
+FileRate ExpectedRate(const Variant& variant, const Tree& tree,
+                      const std::vector<uint64_t>& lookups_per_file);
 
 }  // namespace rocksieve::tools

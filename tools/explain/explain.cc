@@ -9,7 +9,6 @@
 #include "plugin/database/tree.h"
 #include "plugin/probe/block_reads.h"
 #include "plugin/probe/missing_keys.h"
-#include "plugin/probe/probe_file.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/text.h"
 

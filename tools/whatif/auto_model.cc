@@ -1,5 +1,3 @@
-#include "tools/whatif/auto_model.h"
-
 #include <algorithm>
 #include <memory>
 
@@ -9,6 +7,7 @@
 #include "lib/budget/allocation.h"
 #include "plugin/rocksdb_abi.h"
 #include "tools/whatif/partitions.h"
+#include "tools/whatif/prediction.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -25,7 +25,7 @@ struct PredictedFilter {
 // Predicts for one policy; remembers, since many files are alike.
 class FilterModel {
  public:
-  // REQUIRES: the policy is not rocksieve.auto, which decides for the whole tree (auto_model.h).
+  // REQUIRES: the policy is not rocksieve.auto, which decides for the whole tree (PredictAuto()).
   FilterModel(const PolicySpec& spec, const FilterOptions& options);
 
   PredictedFilter Predict(const PlannedFile& file);

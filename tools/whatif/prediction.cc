@@ -1,7 +1,5 @@
 #include "tools/whatif/prediction.h"
 
-#include "tools/whatif/auto_model.h"
-
 namespace rocksieve::tools {
 
 Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& filters) {

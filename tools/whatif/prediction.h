@@ -33,6 +33,10 @@ struct Prediction {
   std::map<Family, double> keys, probes;
 };
 
+// What rocksieve.auto would make of a tree: the allocation that it tends to (lib/budget).
+// REQUIRES: the policy is rocksieve.auto.
+std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const PolicySpec& policy);
+
 // `filters`: one for each file of the tree.
 Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& filters);
 

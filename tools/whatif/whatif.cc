@@ -7,7 +7,6 @@
 #include "plugin/database/tree.h"
 #include "plugin/probe/block_reads.h"
 #include "plugin/probe/missing_keys.h"
-#include "plugin/probe/probe_file.h"
 #include "support/parallel.h"
 #include "tools/whatif/calibration.h"
 
