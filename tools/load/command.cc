@@ -3,9 +3,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include "plugin/database/open_errors.h"
 #include "support/interrupt.h"
@@ -20,29 +17,25 @@ struct Flags {
   bool json = false;
 };
 
-std::string TextReport(const LoadOptions& options, const LoadResult& result) {
-  const double bits = result.entries == 0 ? 0
-                                          : 8 * static_cast<double>(result.filter_bytes) /
-                                                static_cast<double>(result.entries);
-  return Thousands(result.lines) + " lines in " + Fixed(result.seconds, 1) + " s. " +
-         options.target.directory + " has " + Thousands(result.files) +
-         (result.files == 1 ? " file with " : " files with ") + Thousands(result.entries) +
-         " entries and " + Thousands(result.filter_bytes) + " bytes of filters, " + Fixed(bits, 2) +
-         " bits per entry.\n";
+Json DocumentOf(const LoadOptions& options, const LoadResult& result) {
+  return {{"database", options.target.directory},
+          {"column_family", options.target.column_family},
+          {"spec", options.target.spec},
+          {"lines", result.lines},
+          {"input_bytes", result.input_bytes},
+          {"files", result.files},
+          {"entries", result.entries},
+          {"filter_bytes", result.filter_bytes},
+          {"seconds", result.seconds}};
 }
 
-std::string JsonReport(const LoadOptions& options, const LoadResult& result) {
-  const nlohmann::ordered_json report = {{"database", options.target.directory},
-                                         {"column_family", options.target.column_family},
-                                         {"spec", options.target.spec},
-                                         {"lines", result.lines},
-                                         {"input_bytes", result.input_bytes},
-                                         {"files", result.files},
-                                         {"entries", result.entries},
-                                         {"filter_bytes", result.filter_bytes},
-                                         {"seconds", result.seconds}};
-  // Names of files need not be UTF-8.
-  return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+std::string InWords(const Json& loaded) {
+  const auto entries = loaded["entries"].get<double>();
+  const double bits = entries == 0 ? 0 : 8 * loaded["filter_bytes"].get<double>() / entries;
+  return Filled("{lines} lines in {seconds:.1} s. {database} has {files} ", loaded) +
+         (loaded["files"] == 1 ? "file" : "files") +
+         Filled(" with {entries} entries and {filter_bytes} bytes of filters, ", loaded) +
+         Fixed(bits, 2) + " bits per entry.\n";
 }
 
 int Run(const Flags& flags) {
@@ -56,34 +49,33 @@ int Run(const Flags& flags) {
   if (!status.ok()) std::cerr << "rocksieve load: " << MessageOf(status) << "\n";
   EndByInterruptSignal();
   if (!status.ok()) return kCannotRun;
-  std::cout << (flags.json ? JsonReport : TextReport)(flags.options, result);
+  const Json document = DocumentOf(flags.options, result);
+  std::cout << (flags.json ? Document(document) : InWords(document));
   return kDone;
 }
 
 void AddFlags(CLI::App* parser, Flags* flags) {
   TargetOptions* target = &flags->options.target;
-  const auto text = [&](const char* name, std::string* value, const char* type,
-                        const char* description) {
-    return parser->add_option(name, *value, description)->type_name(type)->check(NotEmpty());
-  };
-  text("--db", &target->directory, "DIR", "the database: a new or empty directory")->required();
-  text("--spec", &target->spec, "SPEC",
-       "the filters of its files: rocksieve.ribbon:10, bloomfilter:10:false, "
-       "ribbonfilter:10, none, ...")
+  AddText(parser, "--db", &target->directory, "DIR", "the database: a new or empty directory")
       ->required();
-  text("--input", &flags->options.input, "FILE", "the lines, - for standard input")->required();
+  AddText(parser, "--spec", &target->spec, "SPEC",
+          "the filters of its files: rocksieve.ribbon:10, bloomfilter:10:false, "
+          "ribbonfilter:10, none, ...")
+      ->required();
+  AddText(parser, "--input", &flags->options.input, "FILE", "the lines, - for standard input")
+      ->required();
   CLI::Option* const add =
       parser->add_flag("--add", target->add,
                        "add to a database that exists, with its options; SPEC is for new files");
-  text("--column-family", &target->column_family, "NAME",
-       "load into this one, and make it if it is not there. Default: default");
-  text("--options", &target->option_string, "STRING",
-       "options of RocksDB for a new database, as in name=value;name=value")
+  AddText(parser, "--column-family", &target->column_family, "NAME",
+          "load into this one, and make it if it is not there. Default: default");
+  AddText(parser, "--options", &target->option_string, "STRING",
+          "options of RocksDB for a new database, as in name=value;name=value")
       ->excludes(add);
   parser->add_flag("--partitioned", target->partitioned,
                    "files with partitioned filters and indexes");
   parser->add_flag("--compact", flags->options.compact, "compact everything at the end");
-  parser->add_flag("--json", flags->json, "print one JSON document, with units in the names");
+  AddJsonFlag(parser, &flags->json);
 }
 
 }  // namespace
