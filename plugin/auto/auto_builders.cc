@@ -3,31 +3,32 @@
 #include <rocksdb/env.h>
 #include <rocksdb/table.h>
 
-#include "plugin/auto/announcement.h"
 #include "plugin/auto/decider.h"
+#include "plugin/auto/file_context.h"
 
 namespace rocksieve {
 namespace {
 
 // A file that a listener has announced.
-class AnnouncedFile final : public FileTracker {
+class FileOfContext final : public FileTracker {
  public:
-  explicit AnnouncedFile(Announcement announcement) : announcement_(std::move(announcement)) {}
+  explicit FileOfContext(FileContext file_context) : file_context_(std::move(file_context)) {}
 
-  Surroundings Look(const LedgerFile& self, bool complete) override {
-    return announcement_.ledger->Look(announcement_.column_family, announcement_.job,
-                                      Numbered(self), complete);
+  Surroundings Look(const RegisteredFile& self, bool complete) override {
+    return file_context_.registry->Look(file_context_.column_family, file_context_.job,
+                                        Numbered(self), complete);
   }
-  void Update(const LedgerFile& self) override {
-    announcement_.ledger->Register(announcement_.column_family, announcement_.job, Numbered(self));
+  void Update(const RegisteredFile& self) override {
+    file_context_.registry->Register(file_context_.column_family, file_context_.job,
+                                     Numbered(self));
   }
 
  private:
-  LedgerFile Numbered(LedgerFile self) const {
-    self.number = announcement_.file_number;
+  RegisteredFile Numbered(RegisteredFile self) const {
+    self.number = file_context_.file_number;
     return self;
   }
-  const Announcement announcement_;
+  const FileContext file_context_;
 };
 
 }  // namespace
@@ -35,7 +36,7 @@ class AnnouncedFile final : public FileTracker {
 AutoBuilders::AutoBuilders(const AutoSpec& spec)
     : spec_(spec),
       name_(spec.ToString()),
-      maker_(MakerOf(name_)),
+      policy_id_(PolicyId(name_)),
       allocator_(spec.ForAllocator()),
       usual_spec_(spec.options) {
   const FilterChoice choice = allocator_.HullFor(uint64_t{1} << 20).Choose(spec.bits_per_entry);
@@ -49,20 +50,20 @@ AutoBuilders::AutoBuilders(const AutoSpec& spec)
 
 std::unique_ptr<SpecDecider> AutoBuilders::NewDecider(
     const rocksdb::FilterBuildingContext& context) {
-  Announcement announcement = TakeAnnouncement();
+  FileContext file_context = TakeFileContext();
   std::unique_ptr<FileTracker> tracker;
   // Otherwise it is a file outside of any tree, such as an SstFileWriter's.
   if (context.reason != rocksdb::TableFileCreationReason::kMisc) {
-    const bool announced =
-        announcement.ledger != nullptr && announcement.column_family == context.column_family_name;
+    const bool announced = file_context.registry != nullptr &&
+                           file_context.column_family == context.column_family_name;
     LogOnce(context, announced);
     if (announced) {
-      tracker = std::make_unique<AnnouncedFile>(std::move(announcement));
+      tracker = std::make_unique<FileOfContext>(std::move(file_context));
     } else {
       tracker = history_.NewTracker(context);
     }
   }
-  return std::make_unique<AutoDecider>(spec_, allocator_, maker_,
+  return std::make_unique<AutoDecider>(spec_, allocator_, policy_id_,
                                        context.table_options.partition_filters, std::move(tracker));
 }
 

@@ -35,7 +35,7 @@ class AutoBuilders {
 
   const AutoSpec spec_;
   const std::string name_;
-  const uint64_t maker_;
+  const uint64_t policy_id_;
   const Allocator allocator_;
   FilterSpec usual_spec_;
   History history_;

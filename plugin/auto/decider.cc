@@ -17,24 +17,24 @@ bool IsPowerOfFour(uint64_t number) {
   return number == 1;
 }
 
-BudgetedFile Describe(const LedgerFile& file, uint64_t maker) {
+BudgetedFile Describe(const RegisteredFile& file, uint64_t policy_id) {
   BudgetedFile described;
   described.smallest = file.range->smallest;
   described.largest = file.range->largest;
   described.entries = file.entries;
   described.filter_keys = file.filter_keys;
   described.filter_bits = file.filter_bits;
-  described.budgeted = file.maker == maker;
+  described.budgeted = file.policy_id == policy_id;
   return described;
 }
 
 }  // namespace
 
-AutoDecider::AutoDecider(const AutoSpec& spec, const Allocator& allocator, uint64_t maker,
+AutoDecider::AutoDecider(const AutoSpec& spec, const Allocator& allocator, uint64_t policy_id,
                          bool partitioned, std::unique_ptr<FileTracker> tracker)
     : spec_(spec),
       allocator_(allocator),
-      maker_(maker),
+      policy_id_(policy_id),
       partitioned_(partitioned),
       tracker_(std::move(tracker)) {}
 
@@ -52,13 +52,13 @@ void AutoDecider::AddKey(const rocksdb::Slice& key) {
   last_key_.assign(key.data(), key.size());
 }
 
-LedgerFile AutoDecider::SelfWith(uint64_t keys) const {
-  LedgerFile self;
+RegisteredFile AutoDecider::SelfWith(uint64_t keys) const {
+  RegisteredFile self;
   self.range = std::make_shared<const UserKeyRange>(UserKeyRange{first_key_, last_key_});
   self.entries = entries_;
   self.filter_keys = keys_built_ + keys;
   self.filter_bits = bits_built_;
-  self.maker = maker_;
+  self.policy_id = policy_id_;
   return self;
 }
 
@@ -67,13 +67,13 @@ double AutoDecider::IndexBitsPerPartition() const {
 }
 
 double AutoDecider::BitsFor(uint64_t keys) const {
-  const LedgerFile self = SelfWith(keys);
+  const RegisteredFile self = SelfWith(keys);
   Surroundings around;
   if (tracker_ != nullptr) around = tracker_->Look(self, !partitioned_);
   std::vector<BudgetedFile> files;
   files.reserve(around.others.size() + 1);
-  for (const LedgerFile& other : around.others) files.push_back(Describe(other, maker_));
-  files.push_back(Describe(self, maker_));
+  for (const RegisteredFile& other : around.others) files.push_back(Describe(other, policy_id_));
+  files.push_back(Describe(self, policy_id_));
   BudgetedFile& next = files.back();
   next.filter_bits = -1;
   if (around.entries_to_come > 0) {

@@ -16,8 +16,8 @@ class AutoDecider final : public SpecDecider {
  public:
   // `tracker` may be null: nothing is known but the file itself. `spec` and `allocator` must live
   // longer. `partitioned`: the file has many filters, one after the other.
-  AutoDecider(const AutoSpec& spec, const Allocator& allocator, uint64_t maker, bool partitioned,
-              std::unique_ptr<FileTracker> tracker);
+  AutoDecider(const AutoSpec& spec, const Allocator& allocator, uint64_t policy_id,
+              bool partitioned, std::unique_ptr<FileTracker> tracker);
   ~AutoDecider() override;
 
   void AddKey(const rocksdb::Slice& key) override;
@@ -25,13 +25,13 @@ class AutoDecider final : public SpecDecider {
   void Built(uint64_t keys, uint64_t bytes) override;
 
  private:
-  LedgerFile SelfWith(uint64_t keys) const;
+  RegisteredFile SelfWith(uint64_t keys) const;
   double BitsFor(uint64_t keys) const;
   double IndexBitsPerPartition() const;
 
   const AutoSpec& spec_;
   const Allocator& allocator_;
-  const uint64_t maker_;
+  const uint64_t policy_id_;
   const bool partitioned_;
   const std::unique_ptr<FileTracker> tracker_;
 

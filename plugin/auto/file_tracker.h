@@ -1,7 +1,7 @@
 // Where a builder learns which other files there are, and tells what it made.
 #pragma once
 
-#include "plugin/auto/ledger_file.h"
+#include "plugin/auto/registered_file.h"
 
 namespace rocksieve {
 
@@ -11,10 +11,10 @@ class FileTracker {
   virtual ~FileTracker() = default;
 
   // `self` is the file as far as it was built, `complete` whether that is all of it.
-  virtual Surroundings Look(const LedgerFile& self, bool complete) = 0;
+  virtual Surroundings Look(const RegisteredFile& self, bool complete) = 0;
 
   // The file has got a filter, or one more partition of it.
-  virtual void Update(const LedgerFile& self) = 0;
+  virtual void Update(const RegisteredFile& self) = 0;
 };
 
 }  // namespace rocksieve

@@ -25,13 +25,13 @@ std::string Complement(std::string key) {
 }
 
 // What is left of the file beyond `end`. REQUIRES: it reaches beyond.
-LedgerFile TrimmedTo(const LedgerFile& file, const std::string& end) {
+RegisteredFile TrimmedTo(const RegisteredFile& file, const std::string& end) {
   const UserKeyRange& range = *file.range;
   const KeyScale scale({range.smallest, range.largest, end});
   const double from = scale.PositionOf(range.smallest), to = scale.PositionOf(range.largest);
   const double share =
       to > from ? std::clamp((to - scale.PositionOf(end)) / (to - from), 0.0, 1.0) : 0.5;
-  LedgerFile rest = file;
+  RegisteredFile rest = file;
   rest.range = std::make_shared<const UserKeyRange>(UserKeyRange{end + '\0', range.largest});
   rest.entries = static_cast<uint64_t>(share * static_cast<double>(file.entries));
   rest.filter_keys = static_cast<uint64_t>(share * static_cast<double>(file.filter_keys));
@@ -50,13 +50,15 @@ class History::Tracker final : public FileTracker {
         is_compaction_(is_compaction),
         number_(number) {}
 
-  Surroundings Look(const LedgerFile& self, bool /*complete*/) override {
+  Surroundings Look(const RegisteredFile& self, bool /*complete*/) override {
     return history_->Look(id_, level_, is_compaction_, Numbered(self));
   }
-  void Update(const LedgerFile& self) override { history_->Update(id_, level_, Numbered(self)); }
+  void Update(const RegisteredFile& self) override {
+    history_->Update(id_, level_, Numbered(self));
+  }
 
  private:
-  LedgerFile Numbered(LedgerFile self) const {
+  RegisteredFile Numbered(RegisteredFile self) const {
     self.number = number_;
     const UserKeyRange& range = *self.range;
     if (range.smallest > range.largest) {  // a comparator that turns the order round
@@ -93,7 +95,7 @@ History::Tree* History::FindTreeLocked(const TreeId& id) {
 }
 
 Surroundings History::Look(const TreeId& id, int level, bool is_compaction,
-                           const LedgerFile& self) {
+                           const RegisteredFile& self) {
   Surroundings around;
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<File>& files = FindTreeLocked(id)->files;
@@ -127,7 +129,7 @@ Surroundings History::Look(const TreeId& id, int level, bool is_compaction,
   return around;
 }
 
-void History::Update(const TreeId& id, int level, const LedgerFile& self) {
+void History::Update(const TreeId& id, int level, const RegisteredFile& self) {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<File>& files = FindTreeLocked(id)->files;
   for (size_t i = files.size(); i-- > 0;) {

@@ -21,7 +21,7 @@
 #include <rocksdb/filter_policy.h>
 
 #include "plugin/auto/file_tracker.h"
-#include "plugin/auto/ledger_file.h"
+#include "plugin/auto/registered_file.h"
 
 namespace rocksieve {
 
@@ -35,7 +35,7 @@ class History {
   using TreeId = std::pair<const void*, std::string>;
 
   struct File {
-    LedgerFile file;
+    RegisteredFile file;
     int level = 0;
     bool trimmed = false;  // an output has taken the beginning of it
   };
@@ -46,8 +46,8 @@ class History {
   class Tracker;
 
   Tree* FindTreeLocked(const TreeId& id);
-  Surroundings Look(const TreeId& id, int level, bool is_compaction, const LedgerFile& self);
-  void Update(const TreeId& id, int level, const LedgerFile& self);
+  Surroundings Look(const TreeId& id, int level, bool is_compaction, const RegisteredFile& self);
+  void Update(const TreeId& id, int level, const RegisteredFile& self);
 
   std::mutex mutex_;
   std::map<TreeId, Tree> trees_;  // guarded by mutex_

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lib/budget/auto_spec.h"
-#include "plugin/auto/announcement.h"
+#include "plugin/auto/file_context.h"
 #include "plugin/auto/live_files.h"
 
 namespace rocksieve {
@@ -21,7 +21,7 @@ std::vector<uint64_t> NumbersOf(const std::vector<rocksdb::CompactionFileInfo>& 
 
 }  // namespace
 
-std::shared_ptr<DatabaseLedger> Listener::LedgerOf(const std::string& db_name) {
+std::shared_ptr<LiveFileRegistry> Listener::RegistryOf(const std::string& db_name) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto it = databases_.find(db_name);
   // One of the same name that was closed in the meantime is another one.
@@ -31,8 +31,8 @@ std::shared_ptr<DatabaseLedger> Listener::LedgerOf(const std::string& db_name) {
   if (databases_.count(db_name) == 0) ForgetClosedLocked();
   Database& database = databases_[db_name];
   database.last_used = ++uses_;
-  if (database.ledger == nullptr) database.ledger = std::make_shared<DatabaseLedger>();
-  return database.ledger;
+  if (database.registry == nullptr) database.registry = std::make_shared<LiveFileRegistry>();
+  return database.registry;
 }
 
 void Listener::ForgetClosedLocked() {
@@ -47,9 +47,9 @@ void Listener::ForgetClosedLocked() {
 }
 
 void Listener::ResyncIfNeeded(rocksdb::DB* db, const std::string& column_family) {
-  const std::shared_ptr<DatabaseLedger> ledger = LedgerOf(db->GetName());
+  const std::shared_ptr<LiveFileRegistry> registry = RegistryOf(db->GetName());
   std::string session;
-  if (!db->GetDbSessionId(session).ok() || !ledger->NeedsResync(session, column_family)) return;
+  if (!db->GetDbSessionId(session).ok() || !registry->NeedsResync(session, column_family)) return;
   const std::shared_ptr<rocksdb::Logger> log = db->GetDBOptions().info_log;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -59,24 +59,25 @@ void Listener::ResyncIfNeeded(rocksdb::DB* db, const std::string& column_family)
       it->second.log = log;
     }
   }
-  Resync(db, ledger.get());
+  Resync(db, registry.get());
 }
 
 void Listener::OnTableFileCreationStarted(const rocksdb::TableFileCreationBriefInfo& info) {
-  Announce({LedgerOf(info.db_name), info.cf_name, info.job_id, FileNumberOf(info.file_path)});
+  SetFileContext(
+      {RegistryOf(info.db_name), info.cf_name, info.job_id, FileNumberOf(info.file_path)});
 }
 
 void Listener::OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) {
-  Announce({});  // nobody asked for a builder
-  const std::shared_ptr<DatabaseLedger> ledger = LedgerOf(info.db_name);
+  SetFileContext({});  // nobody asked for a builder
+  const std::shared_ptr<LiveFileRegistry> registry = RegistryOf(info.db_name);
   const uint64_t number = FileNumberOf(info.file_path);
   if (!info.status.ok()) {
     // A table that turned out empty has no path; its job's end tells.
-    ledger->Remove(number);
+    registry->Remove(number);
     return;
   }
   const rocksdb::TableProperties& properties = info.table_properties;
-  ledger->Complete(
+  registry->Complete(
       info.cf_name, number, properties.num_entries,
       properties.num_filter_entries != 0 ? properties.num_filter_entries : properties.num_entries,
       8.0 * static_cast<double>(properties.filter_size),
@@ -84,43 +85,43 @@ void Listener::OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) {
 }
 
 void Listener::OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) {
-  LedgerOf(info.db_name)->Remove(FileNumberOf(info.file_path));
+  RegistryOf(info.db_name)->Remove(FileNumberOf(info.file_path));
 }
 
 void Listener::OnFlushBegin(rocksdb::DB* db, const rocksdb::FlushJobInfo& info) {
-  LedgerOf(db->GetName())->BeginJob(info.cf_name, info.job_id, {});
+  RegistryOf(db->GetName())->BeginJob(info.cf_name, info.job_id, {});
   ResyncIfNeeded(db, info.cf_name);
 }
 
 void Listener::OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& info) {
-  LedgerOf(db->GetName())->EndJob(info.cf_name, info.job_id, {}, {info.file_number});
+  RegistryOf(db->GetName())->EndJob(info.cf_name, info.job_id, {}, {info.file_number});
 }
 
 void Listener::OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) {
-  LedgerOf(db->GetName())->BeginJob(info.cf_name, info.job_id, NumbersOf(info.input_file_infos));
+  RegistryOf(db->GetName())->BeginJob(info.cf_name, info.job_id, NumbersOf(info.input_file_infos));
   ResyncIfNeeded(db, info.cf_name);
 }
 
 void Listener::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) {
-  const std::shared_ptr<DatabaseLedger> ledger = LedgerOf(db->GetName());
+  const std::shared_ptr<LiveFileRegistry> registry = RegistryOf(db->GetName());
   if (info.status.ok()) {
-    ledger->EndJob(info.cf_name, info.job_id, NumbersOf(info.input_file_infos),
-                   NumbersOf(info.output_file_infos));
+    registry->EndJob(info.cf_name, info.job_id, NumbersOf(info.input_file_infos),
+                     NumbersOf(info.output_file_infos));
   } else {
-    ledger->FailJob(info.cf_name, info.job_id);
+    registry->FailJob(info.cf_name, info.job_id);
   }
 }
 
 void Listener::OnExternalFileIngested(rocksdb::DB* db,
                                       const rocksdb::ExternalFileIngestionInfo& info) {
-  const std::shared_ptr<DatabaseLedger> ledger = LedgerOf(db->GetName());
-  ledger->RequestResync();
+  const std::shared_ptr<LiveFileRegistry> registry = RegistryOf(db->GetName());
+  registry->RequestResync();
   ResyncIfNeeded(db, info.cf_name);
 }
 
 void Listener::OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status*) {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (auto& [name, database] : databases_) database.ledger->RequestResync();
+  for (auto& [name, database] : databases_) database.registry->RequestResync();
 }
 
 size_t Listener::database_count() const {

@@ -11,7 +11,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/listener.h>
 
-#include "plugin/auto/database_ledger.h"
+#include "plugin/auto/live_file_registry.h"
 
 namespace rocksieve {
 
@@ -39,13 +39,13 @@ class Listener final : public rocksdb::EventListener {
 
  private:
   struct Database {
-    std::shared_ptr<DatabaseLedger> ledger;
+    std::shared_ptr<LiveFileRegistry> registry;
     bool has_log = false;
     std::weak_ptr<rocksdb::Logger> log;
     uint64_t last_used = 0;
   };
 
-  std::shared_ptr<DatabaseLedger> LedgerOf(const std::string& db_name);
+  std::shared_ptr<LiveFileRegistry> RegistryOf(const std::string& db_name);
   void ForgetClosedLocked();
   void ResyncIfNeeded(rocksdb::DB* db, const std::string& column_family);
 

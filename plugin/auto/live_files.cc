@@ -30,7 +30,7 @@ class PropertyReader {
   }
 
   // False once it has read enough, or if the file cannot be read.
-  bool Read(const rocksdb::LiveFileMetaData& metadata, LedgerFile* file) {
+  bool Read(const rocksdb::LiveFileMetaData& metadata, RegisteredFile* file) {
     if (files_read_ == kMaxFilesRead) return false;
     files_read_++;
     rocksdb::SstFileReader reader(options_);
@@ -40,12 +40,12 @@ class PropertyReader {
   }
 
  private:
-  static void Describe(const rocksdb::TableProperties& properties, LedgerFile* file) {
+  static void Describe(const rocksdb::TableProperties& properties, RegisteredFile* file) {
     file->entries = properties.num_entries;
     file->filter_keys =
         properties.num_filter_entries != 0 ? properties.num_filter_entries : properties.num_entries;
     file->filter_bits = 8.0 * static_cast<double>(properties.filter_size);
-    file->maker = properties.filter_size == 0 ? 0 : MakerOf(properties.filter_policy_name);
+    file->policy_id = properties.filter_size == 0 ? 0 : PolicyId(properties.filter_policy_name);
   }
 
   rocksdb::Options options_;
@@ -55,40 +55,40 @@ class PropertyReader {
 // What is known of the files of a column family on average, for those that were not read.
 struct Average {
   double bytes = 0, entries = 0, keys = 0, bits = 0;
-  uint64_t maker = 0;  // of the last
+  uint64_t policy_id = 0;  // of the last
 
-  void Add(const LedgerFile& file, uint64_t file_bytes) {
+  void Add(const RegisteredFile& file, uint64_t file_bytes) {
     bytes += static_cast<double>(file_bytes);
     entries += static_cast<double>(file.entries);
     keys += static_cast<double>(file.filter_keys);
     bits += file.filter_bits;
-    maker = file.maker;
+    policy_id = file.policy_id;
   }
-  void Describe(uint64_t file_bytes, LedgerFile* file) const {
+  void Describe(uint64_t file_bytes, RegisteredFile* file) const {
     if (bytes == 0) return;
     const double share = static_cast<double>(file_bytes) / bytes;
     file->entries = static_cast<uint64_t>(share * entries);
     file->filter_keys = static_cast<uint64_t>(share * keys);
     file->filter_bits = share * bits;
-    file->maker = maker;
+    file->policy_id = policy_id;
   }
 };
 
 // The files of the column families that are followed, with what is known or can be read of them.
 std::vector<LiveFile> Describe(rocksdb::DB* db,
                                const std::vector<rocksdb::LiveFileMetaData>& listed,
-                               const DatabaseLedger& ledger) {
+                               const LiveFileRegistry& registry) {
   std::vector<uint64_t> numbers;
   for (const rocksdb::LiveFileMetaData& metadata : listed) numbers.push_back(metadata.file_number);
-  const std::unordered_map<uint64_t, LedgerFile> known = ledger.Known(numbers);
+  const std::unordered_map<uint64_t, RegisteredFile> known = registry.Known(numbers);
   PropertyReader reader(db);
   std::vector<LiveFile> live;
   std::unordered_map<std::string, Average> averages;
   std::vector<std::pair<size_t, uint64_t>> not_read;  // index in `live`, size of the file
   for (const rocksdb::LiveFileMetaData& metadata : listed) {
-    if (!ledger.Follows(metadata.column_family_name)) continue;
-    LiveFile described = {metadata.column_family_name, LedgerFile()};
-    LedgerFile& file = described.file;
+    if (!registry.Follows(metadata.column_family_name)) continue;
+    LiveFile described = {metadata.column_family_name, RegisteredFile()};
+    RegisteredFile& file = described.file;
     const auto it = known.find(metadata.file_number);
     const bool is_known = it != known.end() && it->second.filter_bits >= 0;
     if (is_known) file = it->second;
@@ -110,16 +110,16 @@ std::vector<LiveFile> Describe(rocksdb::DB* db,
 
 }  // namespace
 
-void Resync(rocksdb::DB* db, DatabaseLedger* ledger) {
-  if (!ledger->BeginResync()) return;
+void Resync(rocksdb::DB* db, LiveFileRegistry* registry) {
+  if (!registry->BeginResync()) return;
   std::string session;
   if (!db->GetDbSessionId(session).ok()) {
-    ledger->CancelResync();
+    registry->CancelResync();
     return;
   }
   std::vector<rocksdb::LiveFileMetaData> listed;
   db->GetLiveFilesMetaData(&listed);
-  ledger->Replace(session, Describe(db, listed, *ledger));
+  registry->Replace(session, Describe(db, listed, *registry));
 }
 
 }  // namespace rocksieve

@@ -21,17 +21,17 @@
 #include <unordered_set>
 #include <vector>
 
-#include "plugin/auto/ledger_file.h"
+#include "plugin/auto/registered_file.h"
 
 namespace rocksieve {
 
 // A file as the database lists it, and its column family.
 struct LiveFile {
   std::string column_family;
-  LedgerFile file;
+  RegisteredFile file;
 };
 
-class DatabaseLedger {
+class LiveFileRegistry {
  public:
   // Of a job, a flush or a compaction; its input files, by number.
   void BeginJob(const std::string& column_family, int job, const std::vector<uint64_t>& inputs);
@@ -41,13 +41,13 @@ class DatabaseLedger {
   void FailJob(const std::string& column_family, int job);
 
   // A builder has made a filter, or one more partition of it.
-  void Register(const std::string& column_family, int job, const LedgerFile& file);
+  void Register(const std::string& column_family, int job, const RegisteredFile& file);
   // The table is complete: what it really has. `is_auto`: an auto policy was in force.
   void Complete(const std::string& column_family, uint64_t number, uint64_t entries,
                 uint64_t filter_keys, double filter_bits, bool is_auto);
   void Remove(uint64_t number);
 
-  Surroundings Look(const std::string& column_family, int job, const LedgerFile& self,
+  Surroundings Look(const std::string& column_family, int job, const RegisteredFile& self,
                     bool complete) const;
 
   // Resync. Needed if the database was opened anew, if something happened that events do not tell,
@@ -61,14 +61,14 @@ class DatabaseLedger {
   void CancelResync();
   bool Follows(const std::string& column_family) const;
   // Which of these numbers are known, with all that can be known.
-  std::unordered_map<uint64_t, LedgerFile> Known(const std::vector<uint64_t>& numbers) const;
+  std::unordered_map<uint64_t, RegisteredFile> Known(const std::vector<uint64_t>& numbers) const;
   void Replace(const std::string& session, std::vector<LiveFile> live);
 
   size_t file_count() const;
 
  private:
   struct Entry {
-    LedgerFile file;
+    RegisteredFile file;
     int job = 0;         // that is writing it; 0 if it is installed
     uint64_t clock = 0;  // when it was registered
   };

@@ -14,25 +14,25 @@ struct UserKeyRange {
   std::string smallest, largest;
 };
 
-struct LedgerFile {
+struct RegisteredFile {
   uint64_t number = 0;
   std::shared_ptr<const UserKeyRange> range;  // never null
   uint64_t entries = 0;
   uint64_t filter_keys = 0;
   // Of all its filter blocks and their index; negative if there is nothing yet, only a plan.
   double filter_bits = -1;
-  // Which policy made its filter: MakerOf(its name); 0 if it has none.
-  uint64_t maker = 0;
+  // Which policy made its filter: PolicyId(its name); 0 if it has none.
+  uint64_t policy_id = 0;
 };
 
-inline uint64_t MakerOf(std::string_view policy_name) {
+inline uint64_t PolicyId(std::string_view policy_name) {
   return std::hash<std::string_view>()(policy_name) | 1;
 }
 
 // What a policy must know to decide on a file's filter.
 struct Surroundings {
   // The files that will be there beside it, those included that its job has still to write.
-  std::vector<LedgerFile> others;
+  std::vector<RegisteredFile> others;
   // How its own file will go on, if it is not complete yet (a partition of its filter is due).
   uint64_t entries_to_come = 0;
   std::string largest_to_come;

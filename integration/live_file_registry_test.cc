@@ -1,6 +1,6 @@
-// The ledger of live files and the history, fed by hand, and the listener's memory.
+// The registry of live files and the history, fed by hand, and the listener's memory.
+#include "plugin/auto/live_file_registry.h"
 #include "integration/tree.h"
-#include "plugin/auto/database_ledger.h"
 #include "plugin/auto/history.h"
 #include "plugin/auto/listener.h"
 
@@ -9,114 +9,114 @@ namespace {
 
 constexpr const char* kFamily = "default";
 
-LedgerFile File(uint64_t number, const std::string& from, const std::string& to,
-                uint64_t entries = 100) {
-  LedgerFile file;
+RegisteredFile File(uint64_t number, const std::string& from, const std::string& to,
+                    uint64_t entries = 100) {
+  RegisteredFile file;
   file.number = number;
   file.range = std::make_shared<const UserKeyRange>(UserKeyRange{from, to});
   file.entries = file.filter_keys = entries;
   file.filter_bits = 10.0 * static_cast<double>(entries);
-  file.maker = 1;
+  file.policy_id = 1;
   return file;
 }
 
-std::vector<uint64_t> Numbers(const std::vector<LedgerFile>& files) {
+std::vector<uint64_t> Numbers(const std::vector<RegisteredFile>& files) {
   std::vector<uint64_t> numbers;
-  for (const LedgerFile& file : files) numbers.push_back(file.number);
+  for (const RegisteredFile& file : files) numbers.push_back(file.number);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
 
-class Ledger : public testing::Test {
+class LiveFiles : public testing::Test {
  protected:
   // Of a file that some job is about to build.
   std::vector<uint64_t> Others(int job = 1000) const {
-    return Numbers(ledger_.Look(kFamily, job, File(1000, "a", "b"), true).others);
+    return Numbers(registry_.Look(kFamily, job, File(1000, "a", "b"), true).others);
   }
   void FlushFile(int job, uint64_t number) {
-    ledger_.BeginJob(kFamily, job, {});
-    ledger_.Register(kFamily, job, File(number, "a", "z"));
-    ledger_.EndJob(kFamily, job, {}, {number});
+    registry_.BeginJob(kFamily, job, {});
+    registry_.Register(kFamily, job, File(number, "a", "z"));
+    registry_.EndJob(kFamily, job, {}, {number});
   }
 
-  DatabaseLedger ledger_;
+  LiveFileRegistry registry_;
 };
 
-TEST_F(Ledger, FollowsFlushesAndCompactions) {
+TEST_F(LiveFiles, FollowsFlushesAndCompactions) {
   FlushFile(1, 11);
   FlushFile(2, 12);
   EXPECT_EQ(Others(), (std::vector<uint64_t>{11, 12}));
-  ledger_.BeginJob(kFamily, 3, {11, 12});
-  ledger_.Register(kFamily, 3, File(13, "a", "m"));
+  registry_.BeginJob(kFamily, 3, {11, 12});
+  registry_.Register(kFamily, 3, File(13, "a", "m"));
   // The job itself no longer sees its inputs, all others see inputs and outputs.
   EXPECT_EQ(Others(), (std::vector<uint64_t>{11, 12, 13}));
-  const Surroundings own = ledger_.Look(kFamily, 3, File(14, "m1", "y"), true);
+  const Surroundings own = registry_.Look(kFamily, 3, File(14, "m1", "y"), true);
   EXPECT_EQ(Numbers(own.others), (std::vector<uint64_t>{0, 13}));  // 0: what is still to come
-  ledger_.Register(kFamily, 3, File(14, "m1", "y"));
-  ledger_.EndJob(kFamily, 3, {11, 12}, {13, 14});
+  registry_.Register(kFamily, 3, File(14, "m1", "y"));
+  registry_.EndJob(kFamily, 3, {11, 12}, {13, 14});
   EXPECT_EQ(Others(), (std::vector<uint64_t>{13, 14}));
 }
 
-TEST_F(Ledger, KeepsFilesThatWereMoved) {
+TEST_F(LiveFiles, KeepsFilesThatWereMoved) {
   FlushFile(1, 11);
-  ledger_.BeginJob(kFamily, 2, {11});
-  ledger_.EndJob(kFamily, 2, {11}, {11});
+  registry_.BeginJob(kFamily, 2, {11});
+  registry_.EndJob(kFamily, 2, {11}, {11});
   EXPECT_EQ(Others(), (std::vector<uint64_t>{11}));
 }
 
-TEST_F(Ledger, IsNotMisledByLateEvents) {
-  ledger_.BeginJob(kFamily, 1, {});
-  ledger_.Register(kFamily, 1, File(11, "a", "z"));
-  ledger_.BeginJob(kFamily, 2, {11});
-  ledger_.Register(kFamily, 2, File(12, "a", "z"));
-  ledger_.EndJob(kFamily, 2, {11}, {12});
-  ledger_.EndJob(kFamily, 1, {}, {11});  // the flush completes after its file is gone
+TEST_F(LiveFiles, IsNotMisledByLateEvents) {
+  registry_.BeginJob(kFamily, 1, {});
+  registry_.Register(kFamily, 1, File(11, "a", "z"));
+  registry_.BeginJob(kFamily, 2, {11});
+  registry_.Register(kFamily, 2, File(12, "a", "z"));
+  registry_.EndJob(kFamily, 2, {11}, {12});
+  registry_.EndJob(kFamily, 1, {}, {11});  // the flush completes after its file is gone
   EXPECT_EQ(Others(), (std::vector<uint64_t>{12}));
 }
 
-TEST_F(Ledger, DropsWhatFailedJobsWrote) {
+TEST_F(LiveFiles, DropsWhatFailedJobsWrote) {
   FlushFile(1, 11);
-  ledger_.BeginJob(kFamily, 2, {11});
-  ledger_.Register(kFamily, 2, File(12, "a", "m"));
-  ledger_.FailJob(kFamily, 2);
+  registry_.BeginJob(kFamily, 2, {11});
+  registry_.Register(kFamily, 2, File(12, "a", "m"));
+  registry_.FailJob(kFamily, 2);
   EXPECT_EQ(Others(), (std::vector<uint64_t>{11}));
-  EXPECT_TRUE(ledger_.NeedsResync("session", kFamily));
+  EXPECT_TRUE(registry_.NeedsResync("session", kFamily));
 }
 
-TEST_F(Ledger, DropsOutputsThatCameToNothing) {
-  ledger_.BeginJob(kFamily, 1, {});
-  ledger_.Register(kFamily, 1, File(11, "a", "z"));
-  ledger_.Register(kFamily, 1, File(12, "a", "z"));
-  ledger_.EndJob(kFamily, 1, {}, {11});
+TEST_F(LiveFiles, DropsOutputsThatCameToNothing) {
+  registry_.BeginJob(kFamily, 1, {});
+  registry_.Register(kFamily, 1, File(11, "a", "z"));
+  registry_.Register(kFamily, 1, File(12, "a", "z"));
+  registry_.EndJob(kFamily, 1, {}, {11});
   EXPECT_EQ(Others(), (std::vector<uint64_t>{11}));
 }
 
-TEST_F(Ledger, IsReplacedByWhatTheDatabaseLists) {
+TEST_F(LiveFiles, IsReplacedByWhatTheDatabaseLists) {
   FlushFile(1, 11);
   FlushFile(2, 12);
-  ASSERT_TRUE(ledger_.BeginResync());
-  EXPECT_FALSE(ledger_.BeginResync());  // one at a time
+  ASSERT_TRUE(registry_.BeginResync());
+  EXPECT_FALSE(registry_.BeginResync());  // one at a time
   // Meanwhile a file comes and one goes.
   FlushFile(3, 13);
-  ledger_.Remove(12);
-  ledger_.Replace("session", {{kFamily, File(12, "a", "z")}, {kFamily, File(20, "a", "z")}});
+  registry_.Remove(12);
+  registry_.Replace("session", {{kFamily, File(12, "a", "z")}, {kFamily, File(20, "a", "z")}});
   EXPECT_EQ(Others(), (std::vector<uint64_t>{13, 20}));
-  EXPECT_FALSE(ledger_.NeedsResync("session", kFamily));
-  EXPECT_TRUE(ledger_.NeedsResync("another session", kFamily));
+  EXPECT_FALSE(registry_.NeedsResync("session", kFamily));
+  EXPECT_TRUE(registry_.NeedsResync("another session", kFamily));
   for (int job = 10; job < 80; job++) FlushFile(job, 100 + job);
-  EXPECT_TRUE(ledger_.NeedsResync("session", kFamily));
+  EXPECT_TRUE(registry_.NeedsResync("session", kFamily));
 }
 
-TEST_F(Ledger, IgnoresColumnFamiliesOfOtherPolicies) {
-  ledger_.BeginJob("other", 1, {});
-  EXPECT_TRUE(ledger_.NeedsResync("session", "other"));
-  ledger_.Complete("other", 11, 100, 100, 1000, /*is_auto=*/false);
-  EXPECT_FALSE(ledger_.NeedsResync("session", "other"));
-  EXPECT_EQ(ledger_.file_count(), 0u);
+TEST_F(LiveFiles, IgnoresColumnFamiliesOfOtherPolicies) {
+  registry_.BeginJob("other", 1, {});
+  EXPECT_TRUE(registry_.NeedsResync("session", "other"));
+  registry_.Complete("other", 11, 100, 100, 1000, /*is_auto=*/false);
+  EXPECT_FALSE(registry_.NeedsResync("session", "other"));
+  EXPECT_EQ(registry_.file_count(), 0u);
 }
 
-TEST_F(Ledger, ForgetsJobsThatNeverEnd) {
-  for (int job = 1; job < 2000; job++) ledger_.BeginJob(kFamily, job, {});
+TEST_F(LiveFiles, ForgetsJobsThatNeverEnd) {
+  for (int job = 1; job < 2000; job++) registry_.BeginJob(kFamily, job, {});
   FlushFile(3000, 11);
   EXPECT_EQ(Others(), (std::vector<uint64_t>{11}));
 }
@@ -137,8 +137,8 @@ TEST(Listener, ForgetsDatabasesThatAreClosed) {
 class HistoryOf : public testing::Test {
  protected:
   // Builds a file; returns what the policy believes to be there beside it.
-  std::vector<LedgerFile> Build(int level, rocksdb::TableFileCreationReason reason,
-                                const LedgerFile& file) {
+  std::vector<RegisteredFile> Build(int level, rocksdb::TableFileCreationReason reason,
+                                    const RegisteredFile& file) {
     rocksdb::FilterBuildingContext context(table_);
     context.level_at_creation = level;
     context.column_family_name = kFamily;
@@ -149,9 +149,9 @@ class HistoryOf : public testing::Test {
     tracker->Update(file);
     return around.others;
   }
-  static double Entries(const std::vector<LedgerFile>& files) {
+  static double Entries(const std::vector<RegisteredFile>& files) {
     double entries = 0;
-    for (const LedgerFile& file : files) entries += static_cast<double>(file.entries);
+    for (const RegisteredFile& file : files) entries += static_cast<double>(file.entries);
     return entries;
   }
 

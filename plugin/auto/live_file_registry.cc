@@ -1,9 +1,9 @@
-#include "plugin/auto/database_ledger.h"
+#include "plugin/auto/live_file_registry.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "plugin/auto/remainder.h"
+#include "plugin/auto/pending_output.h"
 
 namespace rocksieve {
 namespace {
@@ -16,8 +16,8 @@ constexpr size_t kMaxJobs = 256;
 
 }  // namespace
 
-void DatabaseLedger::BeginJob(const std::string& column_family, int job,
-                              const std::vector<uint64_t>& inputs) {
+void LiveFileRegistry::BeginJob(const std::string& column_family, int job,
+                                const std::vector<uint64_t>& inputs) {
   std::lock_guard<std::mutex> lock(mutex_);
   ColumnFamily& family = families_[column_family];
   if (family.ignored) return;
@@ -28,9 +28,9 @@ void DatabaseLedger::BeginJob(const std::string& column_family, int job,
   }
 }
 
-void DatabaseLedger::EndJob(const std::string& column_family, int job,
-                            const std::vector<uint64_t>& inputs,
-                            const std::vector<uint64_t>& outputs) {
+void LiveFileRegistry::EndJob(const std::string& column_family, int job,
+                              const std::vector<uint64_t>& inputs,
+                              const std::vector<uint64_t>& outputs) {
   std::lock_guard<std::mutex> lock(mutex_);
   jobs_since_resync_++;
   ColumnFamily& family = families_[column_family];
@@ -53,7 +53,7 @@ void DatabaseLedger::EndJob(const std::string& column_family, int job,
   family.jobs.erase(job);
 }
 
-void DatabaseLedger::FailJob(const std::string& column_family, int job) {
+void LiveFileRegistry::FailJob(const std::string& column_family, int job) {
   std::lock_guard<std::mutex> lock(mutex_);
   resync_requested_ = true;
   ColumnFamily& family = families_[column_family];
@@ -63,15 +63,16 @@ void DatabaseLedger::FailJob(const std::string& column_family, int job) {
   }
 }
 
-void DatabaseLedger::Register(const std::string& column_family, int job, const LedgerFile& file) {
+void LiveFileRegistry::Register(const std::string& column_family, int job,
+                                const RegisteredFile& file) {
   std::lock_guard<std::mutex> lock(mutex_);
   ColumnFamily& family = families_[column_family];
   family.ignored = false;
   family.files[file.number] = {file, job, ++clock_};
 }
 
-void DatabaseLedger::Complete(const std::string& column_family, uint64_t number, uint64_t entries,
-                              uint64_t filter_keys, double filter_bits, bool is_auto) {
+void LiveFileRegistry::Complete(const std::string& column_family, uint64_t number, uint64_t entries,
+                                uint64_t filter_keys, double filter_bits, bool is_auto) {
   std::lock_guard<std::mutex> lock(mutex_);
   ColumnFamily& family = families_[column_family];
   if (!is_auto) {
@@ -90,20 +91,20 @@ void DatabaseLedger::Complete(const std::string& column_family, uint64_t number,
   it->second.file.filter_bits = filter_bits;
 }
 
-void DatabaseLedger::Remove(uint64_t number) {
+void LiveFileRegistry::Remove(uint64_t number) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [name, family] : families_) RemoveLocked(&family, number);
 }
 
-void DatabaseLedger::RemoveLocked(ColumnFamily* family, uint64_t number) {
+void LiveFileRegistry::RemoveLocked(ColumnFamily* family, uint64_t number) {
   family->files.erase(number);
   if (resyncing_) removed_while_resyncing_.insert(number);
 }
 
-Surroundings DatabaseLedger::Look(const std::string& column_family, int job, const LedgerFile& self,
-                                  bool complete) const {
+Surroundings LiveFileRegistry::Look(const std::string& column_family, int job,
+                                    const RegisteredFile& self, bool complete) const {
   Surroundings around;
-  std::vector<LedgerFile> inputs;
+  std::vector<RegisteredFile> inputs;
   uint64_t written = self.entries;  // by the job so far
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -122,12 +123,12 @@ Surroundings DatabaseLedger::Look(const std::string& column_family, int job, con
       (input_numbers.count(number) != 0 ? inputs : around.others).push_back(entry.file);
     }
   }
-  AddRemainder(inputs, written, self, complete, &around);
+  AddPendingOutput(inputs, written, self, complete, &around);
   return around;
 }
 
-bool DatabaseLedger::NeedsResync(const std::string& session,
-                                 const std::string& column_family) const {
+bool LiveFileRegistry::NeedsResync(const std::string& session,
+                                   const std::string& column_family) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto family = families_.find(column_family);
   if (family == families_.end() || family->second.ignored) return false;
@@ -135,12 +136,12 @@ bool DatabaseLedger::NeedsResync(const std::string& session,
          jobs_since_resync_ >= kJobsBetweenResyncs;
 }
 
-void DatabaseLedger::RequestResync() {
+void LiveFileRegistry::RequestResync() {
   std::lock_guard<std::mutex> lock(mutex_);
   resync_requested_ = true;
 }
 
-bool DatabaseLedger::BeginResync() {
+bool LiveFileRegistry::BeginResync() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (resyncing_) return false;
   resyncing_ = true;
@@ -150,22 +151,22 @@ bool DatabaseLedger::BeginResync() {
   return true;
 }
 
-void DatabaseLedger::CancelResync() {
+void LiveFileRegistry::CancelResync() {
   std::lock_guard<std::mutex> lock(mutex_);
   resyncing_ = false;
   resync_requested_ = true;
   removed_while_resyncing_.clear();
 }
 
-bool DatabaseLedger::Follows(const std::string& column_family) const {
+bool LiveFileRegistry::Follows(const std::string& column_family) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto family = families_.find(column_family);
   return family != families_.end() && !family->second.ignored;
 }
 
-std::unordered_map<uint64_t, LedgerFile> DatabaseLedger::Known(
+std::unordered_map<uint64_t, RegisteredFile> LiveFileRegistry::Known(
     const std::vector<uint64_t>& numbers) const {
-  std::unordered_map<uint64_t, LedgerFile> known;
+  std::unordered_map<uint64_t, RegisteredFile> known;
   std::lock_guard<std::mutex> lock(mutex_);
   for (const uint64_t number : numbers) {
     for (const auto& [name, family] : families_) {
@@ -176,7 +177,7 @@ std::unordered_map<uint64_t, LedgerFile> DatabaseLedger::Known(
   return known;
 }
 
-void DatabaseLedger::Replace(const std::string& session, std::vector<LiveFile> live) {
+void LiveFileRegistry::Replace(const std::string& session, std::vector<LiveFile> live) {
   std::lock_guard<std::mutex> lock(mutex_);
   const bool reopened = session != session_;
   for (auto& [name, family] : families_) {
@@ -217,7 +218,7 @@ void DatabaseLedger::Replace(const std::string& session, std::vector<LiveFile> l
   removed_while_resyncing_.clear();
 }
 
-size_t DatabaseLedger::file_count() const {
+size_t LiveFileRegistry::file_count() const {
   std::lock_guard<std::mutex> lock(mutex_);
   size_t count = 0;
   for (const auto& [name, family] : families_) count += family.files.size();

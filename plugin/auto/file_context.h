@@ -8,23 +8,23 @@
 #include <memory>
 #include <string>
 
-#include "plugin/auto/database_ledger.h"
+#include "plugin/auto/live_file_registry.h"
 
 namespace rocksieve {
 
-struct Announcement {
-  std::shared_ptr<DatabaseLedger> ledger;  // null: nothing was announced
+struct FileContext {
+  std::shared_ptr<LiveFileRegistry> registry;  // null: nothing was announced
   std::string column_family;
   int job = 0;
   uint64_t file_number = 0;
 };
 
 // Replaces what this thread announced before.
-void Announce(Announcement announcement);
+void SetFileContext(FileContext file_context);
 
 // What this thread announced last, which is forgotten thereby: an SstFileWriter, which announces
 // nothing, must not be taken for the file before.
-Announcement TakeAnnouncement();
+FileContext TakeFileContext();
 
 // From ".../000012.sst"; 0 if there is none.
 uint64_t FileNumberOf(const std::string& path);

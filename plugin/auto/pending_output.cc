@@ -1,4 +1,4 @@
-#include "plugin/auto/remainder.h"
+#include "plugin/auto/pending_output.h"
 
 #include <algorithm>
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace rocksieve {
 
-void AddRemainder(const std::vector<LedgerFile>& inputs, uint64_t written, const LedgerFile& self,
-                  bool complete, Surroundings* around) {
+void AddPendingOutput(const std::vector<RegisteredFile>& inputs, uint64_t written,
+                      const RegisteredFile& self, bool complete, Surroundings* around) {
   if (inputs.empty()) return;
   const std::string& reached = self.range->largest;
   std::vector<std::string_view> keys = {reached};
-  for (const LedgerFile& input : inputs) {
+  for (const RegisteredFile& input : inputs) {
     keys.insert(keys.end(), {input.range->smallest, input.range->largest});
   }
   const KeyScale scale(keys);
   const double here = scale.PositionOf(reached);
   double total = 0, beyond = 0;
   std::string_view end;
-  for (const LedgerFile& input : inputs) {
+  for (const RegisteredFile& input : inputs) {
     const auto entries = static_cast<double>(input.entries);
     total += entries;
     end = std::max(end, std::string_view(input.range->largest));
@@ -44,10 +44,10 @@ void AddRemainder(const std::vector<LedgerFile>& inputs, uint64_t written, const
     around->largest_to_come = end;
     return;
   }
-  LedgerFile file;
+  RegisteredFile file;
   file.range = std::make_shared<const UserKeyRange>(UserKeyRange{reached + '\0', std::string(end)});
   file.entries = file.filter_keys = rest;
-  file.maker = self.maker;
+  file.policy_id = self.policy_id;
   around->others.push_back(std::move(file));
 }
 

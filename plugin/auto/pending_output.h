@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "plugin/auto/ledger_file.h"
+#include "plugin/auto/registered_file.h"
 
 namespace rocksieve {
 
 // Estimates the entries that a job with these inputs will write beyond `self`, and adds them to
 // around->others as one file without a filter; or, if `self` is not complete, as what is to come
 // of it. `written`: entries that the job has written so far, `self` included.
-void AddRemainder(const std::vector<LedgerFile>& inputs, uint64_t written, const LedgerFile& self,
-                  bool complete, Surroundings* around);
+void AddPendingOutput(const std::vector<RegisteredFile>& inputs, uint64_t written,
+                      const RegisteredFile& self, bool complete, Surroundings* around);
 
 }  // namespace rocksieve

@@ -1,4 +1,4 @@
-#include "plugin/auto/announcement.h"
+#include "plugin/auto/file_context.h"
 
 #include <cstdlib>
 #include <utility>
@@ -6,13 +6,13 @@
 namespace rocksieve {
 namespace {
 
-thread_local Announcement last;
+thread_local FileContext last;
 
 }  // namespace
 
-void Announce(Announcement announcement) { last = std::move(announcement); }
+void SetFileContext(FileContext file_context) { last = std::move(file_context); }
 
-Announcement TakeAnnouncement() { return std::exchange(last, Announcement()); }
+FileContext TakeFileContext() { return std::exchange(last, FileContext()); }
 
 uint64_t FileNumberOf(const std::string& path) {
   const size_t slash = path.rfind('/');
