@@ -15,11 +15,11 @@ using Kind = Column::Kind;
 
 // From the making of the builder until it is gone, with its keys in order, but without the time
 // that it takes to make the keys.
-double BuildNanoseconds(const Contender& contender, const KeySet& keys) {
+double BuildNanoseconds(const Candidate& candidate, const KeySet& keys) {
   KeyChunk chunk(keys);
   Stopwatch<CpuClock> watch;
   watch.Start();
-  auto builder = contender.NewBuilder();
+  auto builder = candidate.NewBuilder();
   watch.Stop();
   AddAllKeys(
       &chunk, builder.get(), [&] { watch.Start(); }, [&] { watch.Stop(); });
@@ -32,17 +32,17 @@ double BuildNanoseconds(const Contender& contender, const KeySet& keys) {
 }
 
 // Small builds are too short to be timed one by one.
-double NanosecondsPerKey(const Contender& contender, uint64_t keys) {
+double NanosecondsPerKey(const Candidate& candidate, uint64_t keys) {
   constexpr uint64_t kKeysPerSample = 200'000;
   const uint64_t builds = std::max<uint64_t>(1, kKeysPerSample / keys);
   double sum = 0;
-  for (uint64_t i = 0; i < builds; i++) sum += BuildNanoseconds(contender, KeySet(keys, i + 1));
+  for (uint64_t i = 0; i < builds; i++) sum += BuildNanoseconds(candidate, KeySet(keys, i + 1));
   return sum / static_cast<double>(builds * keys);
 }
 
 struct TimedBuild {
-  const Contender* contender;
-  const Contender* reference;
+  const Candidate* candidate;
+  const Candidate* reference;
   std::vector<double> samples;
   double least() const { return Summarize(samples).min; }
 };
@@ -51,7 +51,7 @@ struct TimedBuild {
 void AddRatio(const char* field, const TimedBuild& build, bool ribbon,
               const std::vector<TimedBuild>& builds, nlohmann::json* row) {
   for (const TimedBuild& other : builds) {
-    const Contender& builtin = *other.contender;
+    const Candidate& builtin = *other.candidate;
     if (other.reference == build.reference && !builtin.is_ours() && builtin.is_ribbon() == ribbon) {
       (*row)[field] = build.least() / other.least();
     }
@@ -63,10 +63,10 @@ int RoundsFor(uint64_t keys, int rounds) {
 }
 
 // What building takes beyond the block that comes out.
-double ScratchBytes(const Contender& contender, const KeySet& keys) {
+double ScratchBytes(const Candidate& candidate, const KeySet& keys) {
   KeyChunk chunk(keys);
   AllocationCounter counter;
-  const auto builder = contender.NewBuilder();
+  const auto builder = candidate.NewBuilder();
   AddAllKeys(&chunk, builder.get());
   std::unique_ptr<const char[]> memory;
   builder->Finish(&memory);
@@ -91,20 +91,21 @@ Table MeasureBuilds(Run* run) {
                   {"build_over_bloomfilter", "over", "Bloom"},
                   {"build_over_ribbonfilter", "over", "Ribbon"}},
   };
-  const std::vector<Lineup> lineups = BuiltLineups(run->settings);
+  const std::vector<Candidates> series = BuiltSeries(run->settings);
   for (uint64_t keys : run->settings.build_keys) {
     std::vector<TimedBuild> builds;
-    for (const Lineup& lineup : lineups) {
-      for (const Contender& contender : lineup) builds.push_back({&contender, &lineup[0], {}});
+    for (const Candidates& candidates : series) {
+      for (const Candidate& candidate : candidates)
+        builds.push_back({&candidate, &candidates[0], {}});
     }
     for (int round = 0; round < RoundsFor(keys, run->settings.build_rounds); round++) {
       run->progress.Begin("builds: " + KeysHeading(keys) + ", round " + std::to_string(round + 1));
       for (TimedBuild& build : builds) {
-        build.samples.push_back(NanosecondsPerKey(*build.contender, keys));
+        build.samples.push_back(NanosecondsPerKey(*build.candidate, keys));
       }
     }
     for (const TimedBuild& build : builds) {
-      nlohmann::json row = {{"filter", build.contender->spec()},
+      nlohmann::json row = {{"filter", build.candidate->spec()},
                             {"keys", keys},
                             {"group", KeysHeading(keys)},
                             {"part", build.reference->spec()},
@@ -128,17 +129,17 @@ Table MeasureMemory(Run* run) {
                   {"scratch_bytes_per_key", "bytes", "per key", Kind::kFixed, 1}},
   };
   for (uint64_t keys : run->settings.memory_keys) {
-    for (const Lineup& lineup : BuiltLineups(run->settings)) {
-      for (const Contender& contender : lineup) {
-        run->progress.Begin("memory: " + contender.spec() + ", " + KeysHeading(keys));
-        const double bytes = ScratchBytes(contender, KeySet(keys, 1)) / static_cast<double>(keys);
-        table.rows.push_back({{"filter", contender.spec()},
+    for (const Candidates& candidates : BuiltSeries(run->settings)) {
+      for (const Candidate& candidate : candidates) {
+        run->progress.Begin("memory: " + candidate.spec() + ", " + KeysHeading(keys));
+        const double bytes = ScratchBytes(candidate, KeySet(keys, 1)) / static_cast<double>(keys);
+        table.rows.push_back({{"filter", candidate.spec()},
                               {"keys", keys},
                               {"group", KeysHeading(keys)},
                               {"scratch_bytes_per_key", bytes}});
         // Every builder keeps the keys' hashes, so less means that they were not counted.
         if (bytes < 7) {
-          run->failures.push_back(contender.spec() +
+          run->failures.push_back(candidate.spec() +
                                   ": the allocations of its library are not counted");
         }
       }

@@ -25,7 +25,7 @@ class CacheEvictor {
 };
 
 struct ColdFilter {
-  const Contender* contender;
+  const Candidate* candidate;
   BuiltFilter filter;
   // Of the same kind, but tiny: asked just before the time is taken, so that what is measured is a
   // filter that has left the caches, not code that has.
@@ -84,7 +84,7 @@ void TimeRound(int batches, ColdTimer* timer, ColdFilter* cold) {
 }
 
 void AddRow(const ColdFilter& cold, uint64_t keys, Table* table) {
-  nlohmann::json row = {{"filter", cold.contender->spec()},
+  nlohmann::json row = {{"filter", cold.candidate->spec()},
                         {"keys", keys},
                         {"group", KeysHeading(keys)},
                         {"isa", ActiveIsaName()}};
@@ -128,11 +128,11 @@ Table MeasureCold(Run* run) {
   for (uint64_t count : run->settings.cold_keys) {
     const KeySet keys(count, 1);
     run->progress.Begin("cold: building filters of " + KeysHeading(count));
-    const std::vector<Lineup> lineups = TimedLineups(run->settings);
+    const std::vector<Candidates> series = TimedSeries(run->settings);
     std::vector<ColdFilter> filters;
-    for (const Lineup& lineup : lineups) {
-      for (const Contender& contender : lineup) {
-        filters.push_back({&contender, contender.Build(keys), contender.Build(twin_keys), {}, {}});
+    for (const Candidates& candidates : series) {
+      for (const Candidate& candidate : candidates) {
+        filters.push_back({&candidate, candidate.Build(keys), candidate.Build(twin_keys), {}, {}});
       }
     }
     ColdTimer timer(keys, twin_keys);

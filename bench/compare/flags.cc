@@ -121,8 +121,8 @@ Asked ReadFlags(int argc, char** argv, Flags* flags) {
   if (!specs.empty()) {
     std::string joined = "--specs=";
     for (const std::string& spec : specs) {
-      Contender contender;
-      const std::string error = Contender::Make(spec, &contender);
+      Candidate candidate;
+      const std::string error = Candidate::Make(spec, &candidate);
       if (!error.empty()) throw std::invalid_argument("--specs: " + error);
       joined += (joined.back() == '=' ? "" : ",") + spec;
     }

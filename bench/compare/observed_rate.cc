@@ -49,7 +49,7 @@ bool ObservedRate::OffModel() const {
   return off > 0.1 * model && off > 4 * standard_error;
 }
 
-ObservedRate Observe(const Contender& contender, uint64_t keys, const ProbeBudget& budget) {
+ObservedRate Observe(const Candidate& candidate, uint64_t keys, const ProbeBudget& budget) {
   const uint64_t filters = std::clamp<uint64_t>(kKeysInAllFilters / keys, 1, kMostFilters);
   uint64_t probes_each = 0;
   ObservedRate observed;
@@ -57,8 +57,8 @@ ObservedRate Observe(const Contender& contender, uint64_t keys, const ProbeBudge
   std::vector<double> rates;
   for (uint64_t i = 0; i < filters; i++) {
     const KeySet set(keys, /*seed=*/i + 1);
-    const BuiltFilter filter = contender.Build(set);
-    const double model = contender.ModelRate(filter.view(), keys);
+    const BuiltFilter filter = candidate.Build(set);
+    const double model = candidate.ModelRate(filter.view(), keys);
     if (i == 0) probes_each = ProbesFor(model, budget) / filters;
     const uint64_t count = CountFalsePositives(filter, set, probes_each);
     observed.counted += count;
@@ -67,7 +67,7 @@ ObservedRate Observe(const Contender& contender, uint64_t keys, const ProbeBudge
     const double keys_in_all = static_cast<double>(keys * filters);
     observed.bits_per_key += 8.0 * static_cast<double>(filter.block.size()) / keys_in_all;
     observed.range_bits_per_key +=
-        8.0 * static_cast<double>(contender.RangeBytes(filter.view())) / keys_in_all;
+        8.0 * static_cast<double>(candidate.RangeBytes(filter.view())) / keys_in_all;
   }
   const double probes = static_cast<double>(probes_each * filters);
   observed.rate = static_cast<double>(observed.counted) / probes;
@@ -78,16 +78,16 @@ ObservedRate Observe(const Contender& contender, uint64_t keys, const ProbeBudge
   return observed;
 }
 
-nlohmann::json ObservedRow(const Contender& contender, uint64_t keys, const ProbeBudget& budget,
+nlohmann::json ObservedRow(const Candidate& candidate, uint64_t keys, const ProbeBudget& budget,
                            Failures* failures) {
-  const ObservedRate observed = Observe(contender, keys, budget);
+  const ObservedRate observed = Observe(candidate, keys, budget);
   if (observed.OffModel()) {
     failures->push_back(
-        contender.spec() + ", " + KeysHeading(keys) + ": " + Significant(100 * observed.rate, 4) +
+        candidate.spec() + ", " + KeysHeading(keys) + ": " + Significant(100 * observed.rate, 4) +
         " % of missing keys pass, its model says " + Significant(100 * observed.model, 4) +
         " %, the standard error is " + Significant(100 * observed.standard_error, 2) + " %");
   }
-  return {{"filter", contender.spec()},
+  return {{"filter", candidate.spec()},
           {"keys", keys},
           {"rate", observed.rate},
           {"rate_standard_error", observed.standard_error},

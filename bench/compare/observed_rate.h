@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "bench/compare/contender.h"
+#include "bench/compare/candidate.h"
 #include "support/table.h"
 
 namespace rocksieve::bench {
@@ -32,12 +32,12 @@ struct ObservedRate {
 
 // Small filters differ from each other by chance: many of them, of different keys, share the
 // probes.
-ObservedRate Observe(const Contender& contender, uint64_t keys, const ProbeBudget& budget);
+ObservedRate Observe(const Candidate& candidate, uint64_t keys, const ProbeBudget& budget);
 
 // The same as a row: filter, keys, rate, rate_standard_error, rate_model, rate_over_model,
 // bits_per_key, bits_per_key_without_range, counted. A rate that is off its model is added to the
 // failures.
-nlohmann::json ObservedRow(const Contender& contender, uint64_t keys, const ProbeBudget& budget,
+nlohmann::json ObservedRow(const Candidate& candidate, uint64_t keys, const ProbeBudget& budget,
                            Failures* failures);
 
 }  // namespace rocksieve::bench

@@ -21,10 +21,10 @@ std::vector<Column> TimeColumns() {
 }
 
 // The time to hash is in all others; it depends on the keys only.
-std::vector<Lineup> WithHashOnly(const Settings& settings) {
-  std::vector<Lineup> lineups = TimedLineups(settings);
-  if (settings.specs.empty()) lineups.push_back(MakeLineup({"hash-only"}));
-  return lineups;
+std::vector<Candidates> WithHashOnly(const Settings& settings) {
+  std::vector<Candidates> series = TimedSeries(settings);
+  if (settings.specs.empty()) series.push_back(MakeCandidates({"hash-only"}));
+  return series;
 }
 
 }  // namespace
@@ -59,15 +59,15 @@ Table MeasureLengths(Run* run) {
       .explanation = "As above. The keys lie at all alignments, here and above.",
       .columns = TimeColumns(),
   };
-  const std::vector<Lineup> lineups =
+  const std::vector<Candidates> series =
       run->settings.specs.empty()
-          ? std::vector<Lineup>{MakeLineup({"bloomfilter:10", "rocksieve.bloom:10",
-                                            "rocksieve.cuckoo:10", "rocksieve.ribbon:10",
-                                            "hash-only"})}
-          : TimedLineups(run->settings);
+          ? std::vector<Candidates>{MakeCandidates({"bloomfilter:10", "rocksieve.bloom:10",
+                                                    "rocksieve.cuckoo:10", "rocksieve.ribbon:10",
+                                                    "hash-only"})}
+          : TimedSeries(run->settings);
   for (uint64_t keys : run->settings.length_keys) {
     for (size_t bytes : {8, 16, 24, 32, 64, 128}) {
-      nlohmann::json rows = TimeQueries(lineups, KeySet(keys, 1, bytes), run);
+      nlohmann::json rows = TimeQueries(series, KeySet(keys, 1, bytes), run);
       for (nlohmann::json& row : rows) {
         row["group"] = KeysHeading(keys) + " of " + std::to_string(bytes) + " bytes";
         row["key_bytes"] = bytes;

@@ -11,7 +11,7 @@ namespace rocksieve::bench {
 namespace {
 
 struct TimedFilter {
-  const Contender* contender;
+  const Candidate* candidate;
   size_t reference;  // index of the first filter of its line-up
   BuiltFilter filter;
   std::vector<double> missing, present, batch;
@@ -74,12 +74,12 @@ class QueryTimer {
   Stopwatch<CpuClock> watch_;
 };
 
-std::vector<TimedFilter> BuildAll(const std::vector<Lineup>& lineups, const KeySet& keys) {
+std::vector<TimedFilter> BuildAll(const std::vector<Candidates>& series, const KeySet& keys) {
   std::vector<TimedFilter> filters;
-  for (const Lineup& lineup : lineups) {
+  for (const Candidates& candidates : series) {
     const size_t reference = filters.size();
-    for (const Contender& contender : lineup) {
-      filters.push_back({&contender, reference, contender.Build(keys), {}, {}, {}});
+    for (const Candidate& candidate : candidates) {
+      filters.push_back({&candidate, reference, candidate.Build(keys), {}, {}, {}});
     }
   }
   return filters;
@@ -117,9 +117,9 @@ void AddTimesAndRatio(const std::string& name, const std::vector<double>& sample
 
 }  // namespace
 
-nlohmann::json TimeQueries(const std::vector<Lineup>& lineups, const KeySet& keys, Run* run) {
+nlohmann::json TimeQueries(const std::vector<Candidates>& series, const KeySet& keys, Run* run) {
   run->progress.Begin("queries: building filters of " + KeysHeading(keys.count()));
-  std::vector<TimedFilter> filters = BuildAll(lineups, keys);
+  std::vector<TimedFilter> filters = BuildAll(series, keys);
   QueryTimer timer(keys, run->settings.queries_per_sample);
   for (int round = 0; round < run->settings.query_rounds; round++) {
     run->progress.Begin("queries: " + KeysHeading(keys.count()) + ", round " +
@@ -130,16 +130,16 @@ nlohmann::json TimeQueries(const std::vector<Lineup>& lineups, const KeySet& key
   nlohmann::json rows = nlohmann::json::array();
   for (const TimedFilter& timed : filters) {
     const TimedFilter& reference = filters[timed.reference];
-    nlohmann::json row = {{"filter", timed.contender->spec()},
+    nlohmann::json row = {{"filter", timed.candidate->spec()},
                           {"keys", keys.count()},
-                          {"part", reference.contender->spec()},
+                          {"part", reference.candidate->spec()},
                           {"isa", ActiveIsaName()}};
     AddTimesAndRatio("missing", timed.missing, reference.missing, &row);
     AddTimesAndRatio("present", timed.present, reference.present, &row);
     AddTimesAndRatio("batch", timed.batch, reference.batch, &row);
     rows.push_back(row);
     if (timed.lost_a_key) {
-      run->failures.push_back(timed.contender->spec() + ", " + KeysHeading(keys.count()) +
+      run->failures.push_back(timed.candidate->spec() + ", " + KeysHeading(keys.count()) +
                               ": a present key was not found");
     }
   }

@@ -10,7 +10,7 @@ namespace rocksieve::bench {
 // (ratio of the least times); spread_percent, the largest of the three; isa.
 // Every line-up is related to its first filter. A key that a filter has lost is added to the
 // failures.
-nlohmann::json TimeQueries(const std::vector<Lineup>& lineups, const KeySet& keys, Run* run);
+nlohmann::json TimeQueries(const std::vector<Candidates>& series, const KeySet& keys, Run* run);
 
 inline constexpr size_t kBatch = 32;  // as many as RocksDB asks at once
 

@@ -19,12 +19,12 @@ constexpr Column kOverModel = {"rate_over_model", "over its", "model", Kind::kFi
 constexpr Column kCounted = {"counted", "", "counted", Kind::kFixed, 0};
 
 // Measures the line-up one by one, and relates each filter to the first.
-void AddRows(const Lineup& lineup, uint64_t keys, const std::string& part,
+void AddRows(const Candidates& candidates, uint64_t keys, const std::string& part,
              const ProbeBudget& budget, Run* run, Table* table) {
   nlohmann::json reference;
-  for (const Contender& contender : lineup) {
-    run->progress.Begin(table->name + ": " + contender.spec() + ", " + KeysHeading(keys));
-    nlohmann::json row = ObservedRow(contender, keys, budget, &run->failures);
+  for (const Candidate& candidate : candidates) {
+    run->progress.Begin(table->name + ": " + candidate.spec() + ", " + KeysHeading(keys));
+    nlohmann::json row = ObservedRow(candidate, keys, budget, &run->failures);
     if (reference.is_null()) reference = row;
     row["group"] = KeysHeading(keys);
     row["part"] = part;
@@ -58,14 +58,14 @@ Table MeasureRates(Run* run) {
   const Settings& s = run->settings;
   for (uint64_t keys : s.rate_keys) {
     if (!s.specs.empty()) {
-      AddRows(MakeLineup(s.specs), keys, "", s.probes, run, &table);
+      AddRows(MakeCandidates(s.specs), keys, "", s.probes, run, &table);
       continue;
     }
     for (double bits : s.rate_bits) {
       const std::string amount = Shortest(bits);
-      AddRows(MakeLineup({"bloomfilter:" + amount, "rocksieve.bloom:" + amount,
-                          "rocksieve.bloom:" + amount + ":thorough", "rocksieve.cuckoo:" + amount,
-                          "rocksieve.ribbon:" + amount}),
+      AddRows(MakeCandidates({"bloomfilter:" + amount, "rocksieve.bloom:" + amount,
+                              "rocksieve.bloom:" + amount + ":thorough",
+                              "rocksieve.cuckoo:" + amount, "rocksieve.ribbon:" + amount}),
               keys, amount, s.probes, run, &table);
     }
   }
@@ -90,10 +90,11 @@ Table MeasureSizes(Run* run) {
   };
   for (uint64_t keys : run->settings.size_keys) {
     for (const std::string& rate : run->settings.equal_rates) {
-      AddRows(MakeLineup({"bloomfilter:" + rate, "ribbonfilter:" + rate, "rocksieve.bloom:" + rate,
+      AddRows(
+          MakeCandidates({"bloomfilter:" + rate, "ribbonfilter:" + rate, "rocksieve.bloom:" + rate,
                           "rocksieve.cuckoo:" + rate, "rocksieve.cuckoo:" + rate + ":thorough",
                           "rocksieve.ribbon:" + rate, "rocksieve.ribbon:" + rate + ":thorough"}),
-              keys, rate, run->settings.probes, run, &table);
+          keys, rate, run->settings.probes, run, &table);
     }
   }
   return table;
@@ -118,14 +119,14 @@ Table MeasureSmall(Run* run) {
   const Settings& s = run->settings;
   for (uint64_t keys : s.small_keys) {
     if (!s.specs.empty()) {
-      AddRows(MakeLineup(s.specs), keys, "", s.small_probes, run, &table);
+      AddRows(MakeCandidates(s.specs), keys, "", s.small_probes, run, &table);
       continue;
     }
-    AddRows(MakeLineup({"bloomfilter:10", "ribbonfilter:10", "rocksieve.bloom:10",
-                        "rocksieve.cuckoo:10", "rocksieve.ribbon:10"}),
+    AddRows(MakeCandidates({"bloomfilter:10", "ribbonfilter:10", "rocksieve.bloom:10",
+                            "rocksieve.cuckoo:10", "rocksieve.ribbon:10"}),
             keys, "10", s.small_probes, run, &table);
-    AddRows(MakeLineup({"bloomfilter:0.1%", "ribbonfilter:0.1%", "rocksieve.bloom:0.1%",
-                        "rocksieve.cuckoo:0.1%", "rocksieve.ribbon:0.1%"}),
+    AddRows(MakeCandidates({"bloomfilter:0.1%", "ribbonfilter:0.1%", "rocksieve.bloom:0.1%",
+                            "rocksieve.cuckoo:0.1%", "rocksieve.ribbon:0.1%"}),
             keys, "0.1%", s.small_probes, run, &table);
   }
   return table;

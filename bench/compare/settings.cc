@@ -80,32 +80,32 @@ void UseKeyCounts(const std::vector<uint64_t>& counts, Settings* s) {
       s->memory_keys = s->small_keys = s->isa_keys = counts;
 }
 
-std::vector<Lineup> TimedLineups(const Settings& settings) {
-  if (!settings.specs.empty()) return {MakeLineup(settings.specs)};
-  return {MakeLineup({"bloomfilter:10", "rocksieve.bloom:10"}),
-          MakeLineup({"bloomfilter:16", "rocksieve.bloom:16"}),
-          MakeLineup({"ribbonfilter:0.1%", "rocksieve.ribbon:0.1%", "rocksieve.cuckoo:0.1%",
-                      "rocksieve.bloom:0.1%", "bloomfilter:0.1%"}),
-          MakeLineup({"ribbonfilter:1%", "rocksieve.ribbon:1%"})};
+std::vector<Candidates> TimedSeries(const Settings& settings) {
+  if (!settings.specs.empty()) return {MakeCandidates(settings.specs)};
+  return {MakeCandidates({"bloomfilter:10", "rocksieve.bloom:10"}),
+          MakeCandidates({"bloomfilter:16", "rocksieve.bloom:16"}),
+          MakeCandidates({"ribbonfilter:0.1%", "rocksieve.ribbon:0.1%", "rocksieve.cuckoo:0.1%",
+                          "rocksieve.bloom:0.1%", "bloomfilter:0.1%"}),
+          MakeCandidates({"ribbonfilter:1%", "rocksieve.ribbon:1%"})};
 }
 
-std::vector<Lineup> BuiltLineups(const Settings& settings) {
-  if (!settings.specs.empty()) return TimedLineups(settings);
-  return {
-      MakeLineup({"bloomfilter:10", "rocksieve.bloom:10", "rocksieve.bloom:10:thorough"}),
-      MakeLineup({"bloomfilter:16", "rocksieve.bloom:16", "rocksieve.bloom:16:thorough"}),
-      MakeLineup({"ribbonfilter:0.1%", "rocksieve.ribbon:0.1%", "rocksieve.ribbon:0.1%:thorough",
-                  "rocksieve.cuckoo:0.1%", "rocksieve.cuckoo:0.1%:thorough", "rocksieve.bloom:0.1%",
-                  "bloomfilter:0.1%"})};
+std::vector<Candidates> BuiltSeries(const Settings& settings) {
+  if (!settings.specs.empty()) return TimedSeries(settings);
+  return {MakeCandidates({"bloomfilter:10", "rocksieve.bloom:10", "rocksieve.bloom:10:thorough"}),
+          MakeCandidates({"bloomfilter:16", "rocksieve.bloom:16", "rocksieve.bloom:16:thorough"}),
+          MakeCandidates({"ribbonfilter:0.1%", "rocksieve.ribbon:0.1%",
+                          "rocksieve.ribbon:0.1%:thorough", "rocksieve.cuckoo:0.1%",
+                          "rocksieve.cuckoo:0.1%:thorough", "rocksieve.bloom:0.1%",
+                          "bloomfilter:0.1%"})};
 }
 
-Lineup MakeLineup(const std::vector<std::string>& specs) {
-  Lineup lineup(specs.size());
+Candidates MakeCandidates(const std::vector<std::string>& specs) {
+  Candidates candidates(specs.size());
   for (size_t i = 0; i < specs.size(); i++) {
-    const std::string error = Contender::Make(specs[i], &lineup[i]);
+    const std::string error = Candidate::Make(specs[i], &candidates[i]);
     if (!error.empty()) throw std::invalid_argument(error);
   }
-  return lineup;
+  return candidates;
 }
 
 }  // namespace rocksieve::bench

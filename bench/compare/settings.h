@@ -43,12 +43,12 @@ void UseKeyCounts(const std::vector<uint64_t>& counts, Settings* settings);
 
 // The filters whose times are compared: each with the built-in one of the same bits per key, or of
 // the same rate, which comes first.
-std::vector<Lineup> TimedLineups(const Settings& settings);
+std::vector<Candidates> TimedSeries(const Settings& settings);
 
 // The same, and thorough builds besides.
-std::vector<Lineup> BuiltLineups(const Settings& settings);
+std::vector<Candidates> BuiltSeries(const Settings& settings);
 
 // REQUIRES: the specs are known to be good.
-Lineup MakeLineup(const std::vector<std::string>& specs);
+Candidates MakeCandidates(const std::vector<std::string>& specs);
 
 }  // namespace rocksieve::bench

@@ -14,8 +14,8 @@ namespace {
 using Kind = Column::Kind;
 
 nlohmann::json RowOf(const HyphenationResult& result) {
-  nlohmann::json row = {{"part", result.contender},
-                        {"set", result.contender},
+  nlohmann::json row = {{"part", result.candidate},
+                        {"set", result.candidate},
                         {"exact", result.exact},
                         {"observed_rate", result.observed_rate},
                         {"memory_bytes", result.memory_bytes},

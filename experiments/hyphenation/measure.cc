@@ -16,7 +16,7 @@ using ExactTable = std::unordered_map<std::string, HyphenPoints>;
 constexpr int kBuildsPerSample = 10;
 
 struct Seat {
-  const Contender* contender = nullptr;
+  const Candidate* candidate = nullptr;
   std::unique_ptr<const KeySet> set;
   HyphenationResult result;
   std::vector<double> initialisation_us, lookup_ns, run_ns;
@@ -73,14 +73,14 @@ class Session {
 
  private:
   void TakeSeats() {
-    contenders_ = Contenders();
-    for (const Contender& contender : contenders_) {
-      for (const double rate : contender.exact ? std::vector<double>{0} : settings_.rates) {
+    candidates_ = Candidates();
+    for (const Candidate& candidate : candidates_) {
+      for (const double rate : candidate.exact ? std::vector<double>{0} : settings_.rates) {
         Seat& seat = seats_.emplace_back();
-        seat.contender = &contender;
-        seat.set = contender.make(keys_, rate);
-        seat.result.contender = contender.name;
-        seat.result.exact = contender.exact;
+        seat.candidate = &candidate;
+        seat.set = candidate.make(keys_, rate);
+        seat.result.candidate = candidate.name;
+        seat.result.exact = candidate.exact;
         seat.result.rate = rate;
         seat.result.expected_rate = seat.set->ExpectedFalsePositiveRate();
         seat.result.memory_bytes = seat.set->MemoryBytes();
@@ -90,7 +90,7 @@ class Session {
 
   // What does not change from repeat to repeat: the hits, and whether all comes out right.
   void CountOnce(Seat* seat) {
-    run_->progress("counting, " + seat->result.contender);
+    run_->progress("counting, " + seat->result.candidate);
     size_t hits = 0, false_hits = 0;
     for (const std::string& word : words_) {
       const bool hit = seat->set->MayContain(word);
@@ -100,14 +100,14 @@ class Session {
     }
     for (const std::string& key : keys_) seat->result.lost += !seat->set->MayContain(key);
     if (seat->result.lost > 0) {
-      run_->failures.push_back("hyphenation: " + seat->result.contender + " lost exceptions");
+      run_->failures.push_back("hyphenation: " + seat->result.candidate + " lost exceptions");
     }
     const auto words = static_cast<double>(words_.size());
     seat->result.lookups_saved = 1 - static_cast<double>(hits) / words;
     const double absent = words - static_cast<double>(hits - false_hits);
     seat->result.observed_rate = static_cast<double>(false_hits) / absent;
     if (seat->result.exact && false_hits > 0) {
-      run_->failures.push_back("hyphenation: " + seat->result.contender + " is not exact");
+      run_->failures.push_back("hyphenation: " + seat->result.candidate + " is not exact");
     }
   }
 
@@ -132,7 +132,7 @@ class Session {
   void Sample(Seat* seat) const {
     std::unique_ptr<const KeySet> built[kBuildsPerSample];  // freed outside of the time
     const double start = Clock::Nanoseconds();
-    for (auto& one : built) one = seat->contender->make(keys_, seat->result.rate);
+    for (auto& one : built) one = seat->candidate->make(keys_, seat->result.rate);
     seat->initialisation_us.push_back((Clock::Nanoseconds() - start) / kBuildsPerSample / 1000);
 
     const KeySet& set = *seat->set;
@@ -167,7 +167,7 @@ class Session {
   Run* const run_;
   ExactTable exact_;
   std::vector<std::string> keys_;
-  std::vector<Contender> contenders_;
+  std::vector<Candidate> candidates_;
   std::vector<Seat> seats_;
 };
 

@@ -19,9 +19,9 @@ struct HyphenationSettings {
   size_t published_stride = 128;  // of the published packages, which take longer still
 };
 
-// One contender at one rate.
+// One candidate at one rate.
 struct HyphenationResult {
-  std::string contender;
+  std::string candidate;
   bool exact = false;
   double rate = 0;           // as asked for; 0 if exact
   double expected_rate = 0;  // as its formula promises

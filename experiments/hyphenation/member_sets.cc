@@ -69,7 +69,7 @@ std::unique_ptr<const KeySet> Filled(std::unique_ptr<KeySet> set,
   return set;
 }
 
-Contender OneByOne(KeySetKind kind) {
+Candidate OneByOne(KeySetKind kind) {
   const bool exact = kind == KeySetKind::kHashTable || kind == KeySetKind::kCuckooTable;
   return {std::string(KeySetName(kind)), exact,
           [kind, exact](const std::vector<std::string>& words, double rate) {
@@ -78,7 +78,7 @@ Contender OneByOne(KeySetKind kind) {
           }};
 }
 
-Contender Static(std::string name, Family family) {
+Candidate Static(std::string name, Family family) {
   return {std::move(name), false, [family](const std::vector<std::string>& words, double rate) {
             return std::make_unique<const StaticFilter>(family, words, rate);
           }};
@@ -86,16 +86,16 @@ Contender Static(std::string name, Family family) {
 
 }  // namespace
 
-std::vector<Contender> Contenders() {
-  std::vector<Contender> contenders;
-  for (const KeySetKind kind : kKeySetKinds) contenders.push_back(OneByOne(kind));
-  contenders.push_back(
+std::vector<Candidate> Candidates() {
+  std::vector<Candidate> candidates;
+  for (const KeySetKind kind : kKeySetKinds) candidates.push_back(OneByOne(kind));
+  candidates.push_back(
       {"Abseil's hash table", true, [](const std::vector<std::string>& words, double) {
          return Filled(std::make_unique<AbslHashTable>(words.size()), words);
        }});
-  contenders.push_back(Static("rocksieve.cuckoo", Family::kCuckoo));
-  contenders.push_back(Static("rocksieve.ribbon", Family::kRibbon));
-  return contenders;
+  candidates.push_back(Static("rocksieve.cuckoo", Family::kCuckoo));
+  candidates.push_back(Static("rocksieve.ribbon", Family::kRibbon));
+  return candidates;
 }
 
 }  // namespace rocksieve::experiments

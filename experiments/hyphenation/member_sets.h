@@ -10,7 +10,7 @@
 
 namespace rocksieve::experiments {
 
-struct Contender {
+struct Candidate {
   std::string name;
   bool exact = false;  // then it knows no rate
   // Of all words, only to be asked. Throws std::runtime_error if not all of them find a place.
@@ -19,6 +19,6 @@ struct Contender {
 };
 
 // All kinds of KeySet, Abseil's hash table, and our static filters.
-std::vector<Contender> Contenders();
+std::vector<Candidate> Candidates();
 
 }  // namespace rocksieve::experiments

@@ -10,7 +10,7 @@ namespace {
 
 using MeanOfResult = Mean HyphenationResult::*;
 
-// A line for each contender; those without a rate, a dashed one from end to end.
+// A line for each candidate; those without a rate, a dashed one from end to end.
 std::string Draw(const HyphenationResults& results, const char* title, const char* y_label,
                  MeanOfResult mean) {
   Chart chart;
@@ -28,8 +28,8 @@ std::string Draw(const HyphenationResults& results, const char* title, const cha
     chart.ticks.push_back({tick, Fixed(tick, 0), ""});
   }
   for (const HyphenationResult& result : results.results) {
-    if (chart.series.empty() || chart.series.back().name != result.contender) {
-      chart.series.push_back({result.contender, {}, result.exact});
+    if (chart.series.empty() || chart.series.back().name != result.candidate) {
+      chart.series.push_back({result.candidate, {}, result.exact});
     }
     const Mean& value = result.*mean;
     auto& points = chart.series.back().points;

@@ -36,7 +36,7 @@ std::string WriteLines(const std::string& path, const Lines& lines) {
 
 HyphenationResult ResultOf(const nlohmann::json& row) {
   HyphenationResult result;
-  result.contender = "npm " + row.at("set").get<std::string>();
+  result.candidate = "npm " + row.at("set").get<std::string>();
   result.exact = row.at("exact");
   result.rate = row.at("rate");
   result.observed_rate = row.at("observed_rate");
@@ -50,7 +50,7 @@ HyphenationResult ResultOf(const nlohmann::json& row) {
 const HyphenationResult* OursFor(const HyphenationResult& theirs, const HyphenationResults& ours) {
   for (const auto& [their_name, our_name] : kOurs) {
     for (const HyphenationResult& result : ours.results) {
-      if (theirs.contender == their_name && result.contender == our_name &&
+      if (theirs.candidate == their_name && result.candidate == our_name &&
           theirs.rate == result.rate) {
         return &result;
       }
@@ -120,8 +120,8 @@ Table PresentPublished(const HyphenationSettings& settings, const HyphenationRes
                    {"run_ns_half_width_95", "", "+-", Kind::kFixed, 0},
                    {"our_run_ns", "", "ours", Kind::kFixed, 0}};
   for (const HyphenationResult& result : published.results) {
-    nlohmann::json row = {{"part", result.contender},
-                          {"set", result.contender},
+    nlohmann::json row = {{"part", result.candidate},
+                          {"set", result.candidate},
                           {"exact", result.exact},
                           {"observed_rate", result.observed_rate},
                           {"lost", result.lost}};

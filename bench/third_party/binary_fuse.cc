@@ -2,13 +2,13 @@
 // single-header form.
 #include <binaryfusefilter.h>
 
-#include "bench/rivals/rivals.h"
+#include "bench/third_party/third_party.h"
 
 namespace rocksieve::bench {
 namespace {
 
 template <typename Filter, auto kAllocate, auto kPopulate, auto kContain, auto kSize, auto kFree>
-Rival BinaryFuse(const char* name, int bits) {
+ComparedFilter BinaryFuse(const char* name, int bits) {
   return {name, bits,
           [](const Hashes& keys, std::shared_ptr<void>* filter, uint64_t* bits) {
             std::shared_ptr<Filter> built(new Filter, [](Filter* old) {
@@ -30,7 +30,7 @@ Rival BinaryFuse(const char* name, int bits) {
 
 }  // namespace
 
-std::vector<Rival> BinaryFuseFilters() {
+std::vector<ComparedFilter> BinaryFuseFilters() {
   return {
       BinaryFuse<binary_fuse8_t, binary_fuse8_allocate, binary_fuse8_populate, binary_fuse8_contain,
                  binary_fuse8_size_in_bytes, binary_fuse8_free>("binary fuse, 8 bits", 8),

@@ -1,4 +1,4 @@
-// rivals: filters of other authors beside ours, over the same hashes, in turns.
+// third_party: filters of other authors beside ours, over the same hashes, in turns.
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "bench/rivals/rivals.h"
+#include "bench/third_party/third_party.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -40,10 +40,10 @@ struct Row {
 };
 
 // Queries in batches of other keys each round, so that no answer is learned.
-void MeasureRound(int round, const Rival& rival, const Hashes& keys, Row* row) {
+void MeasureRound(int round, const ComparedFilter& measured, const Hashes& keys, Row* row) {
   std::shared_ptr<void> filter;
   const Stopwatch building;
-  rival.build(keys, &filter, &row->filter_bits);
+  measured.build(keys, &filter, &row->filter_bits);
   row->build_ns = std::min(row->build_ns, building.NanosecondsPer(keys.size()));
 
   constexpr size_t kQueries = 2'000'000;
@@ -51,18 +51,18 @@ void MeasureRound(int round, const Rival& rival, const Hashes& keys, Row* row) {
   Hashes present(kQueries);
   std::mt19937_64 random(2000 + static_cast<uint64_t>(round));
   for (uint64_t& hash : present) hash = keys[random() % keys.size()];
-  rival.count(filter.get(), missing);  // brings the filter to the caches
+  measured.count(filter.get(), missing);  // brings the filter to the caches
 
   const Stopwatch asking_missing;
-  const uint64_t passed = rival.count(filter.get(), missing);
+  const uint64_t passed = measured.count(filter.get(), missing);
   row->missing_ns = std::min(row->missing_ns, asking_missing.NanosecondsPer(kQueries));
   row->asked += kQueries;
   row->passed += passed;
   const Stopwatch asking_present;
-  const uint64_t found = rival.count(filter.get(), present);
+  const uint64_t found = measured.count(filter.get(), present);
   row->present_ns = std::min(row->present_ns, asking_present.NanosecondsPer(kQueries));
   if (found != kQueries) {
-    std::fprintf(stderr, "rivals: %s has lost a key\n", rival.name.c_str());
+    std::fprintf(stderr, "third_party: %s has lost a key\n", measured.name.c_str());
     std::exit(1);
   }
 }
@@ -84,25 +84,27 @@ void Print(const std::vector<Row>& rows, size_t keys) {
 int main() {
   using namespace rocksieve::bench;
   constexpr int kRounds = 7;
-  std::vector<Rival> rivals = OwnFilters();
+  std::vector<ComparedFilter> filters = OwnFilters();
   for (const auto& more : {BinaryFuseFilters(), BumpedRibbonFilters()}) {
-    rivals.insert(rivals.end(), more.begin(), more.end());
+    filters.insert(filters.end(), more.begin(), more.end());
   }
   std::printf(
-      "RIVALS\nThe same random 64-bit hashes for all; hashes are given, nothing is hashed. Bits of "
+      "THIRD PARTIES\nThe same random 64-bit hashes for all; hashes are given, nothing is hashed. "
+      "Bits of "
       "the filter\nitself; over: in percent over log2(1 / rate), which is 8 or 16. Nanoseconds per "
       "key, least of %d\nrounds.\n",
       kRounds);
   for (size_t count : {20'000, 1'000'000, 10'000'000}) {
     const Hashes keys = RandomHashes(count, 1);
     std::vector<Row> rows;
-    for (const Rival& rival : rivals) rows.push_back({.name = rival.name, .rate_bits = rival.bits});
+    for (const ComparedFilter& one : filters)
+      rows.push_back({.name = one.name, .rate_bits = one.bits});
     for (int round = 0; round < kRounds; round++) {
-      for (size_t i = 0; i < rivals.size(); i++) {
+      for (size_t i = 0; i < filters.size(); i++) {
         if (isatty(2))
           std::fprintf(stderr, "\r\033[K%zu keys, round %d: %s", count, round + 1,
-                       rivals[i].name.c_str());
-        MeasureRound(round, rivals[i], keys, &rows[i]);
+                       filters[i].name.c_str());
+        MeasureRound(round, filters[i], keys, &rows[i]);
       }
     }
     if (isatty(2)) std::fprintf(stderr, "\r\033[K");

@@ -3,7 +3,7 @@
 #include <ribbon.hpp>
 #include <tlx/logger/core.hpp>
 
-#include "bench/rivals/rivals.h"
+#include "bench/third_party/third_party.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -15,7 +15,7 @@ class Silence final : public tlx::LoggerOutputHook {
 };
 
 template <typename Config>
-Rival BumpedRibbon(const char* name) {
+ComparedFilter BumpedRibbon(const char* name) {
   using Filter = ribbon::ribbon_filter<2, Config>;
   return {name, static_cast<int>(Config::kResultBits),
           [](const Hashes& keys, std::shared_ptr<void>* filter, uint64_t* bits) {
@@ -39,7 +39,7 @@ Rival BumpedRibbon(const char* name) {
 
 }  // namespace
 
-std::vector<Rival> BumpedRibbonFilters() {
+std::vector<ComparedFilter> BumpedRibbonFilters() {
   static Silence silence;
   tlx::set_logger_output_hook(&silence);
   return {BumpedRibbon<ribbon::FastFilterConfig<8, uint64_t>>("bumped ribbon 64, 8 bits"),

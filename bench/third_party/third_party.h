@@ -12,7 +12,7 @@ using Hashes = std::vector<uint64_t>;
 
 // One filter over a set. Queries go through a function of its own type, so that each can be inlined
 // as its authors meant it to be.
-struct Rival {
+struct ComparedFilter {
   std::string name;
   int bits;  // the rate is 2^-bits, nearly or exactly
   // Builds anew, replacing what was built before.
@@ -22,8 +22,8 @@ struct Rival {
 };
 
 // Those that were found when the benchmark was configured.
-std::vector<Rival> OwnFilters();
-std::vector<Rival> BinaryFuseFilters();
-std::vector<Rival> BumpedRibbonFilters();
+std::vector<ComparedFilter> OwnFilters();
+std::vector<ComparedFilter> BinaryFuseFilters();
+std::vector<ComparedFilter> BumpedRibbonFilters();
 
 }  // namespace rocksieve::bench

@@ -25,13 +25,13 @@ struct BuiltFilter {
   std::string_view view() const { return {block.data(), block.size()}; }
 };
 
-class Contender {
+class Candidate {
  public:
   // Specs: rocksieve.FAMILY:AMOUNT; bloomfilter:AMOUNT and ribbonfilter:AMOUNT for RocksDB's own
   // ones (the latter at all levels). The amount is in bits per key, for Ribbon those of the Bloom
   // filter of equal rate, or a rate such as 0.1%. "hash-only" (hash_only.h) for times of queries.
-  // Returns an empty string and fills *contender, or says what is wrong.
-  static std::string Make(const std::string& spec, Contender* contender);
+  // Returns an empty string and fills *candidate, or says what is wrong.
+  static std::string Make(const std::string& spec, Candidate* candidate);
 
   const std::string& spec() const { return spec_; }
   bool is_ours() const;
@@ -55,7 +55,7 @@ class Contender {
 };
 
 // Filters that are measured in turns and compared with the first of them.
-using Lineup = std::vector<Contender>;
+using Candidates = std::vector<Candidate>;
 
 // Adds all present keys of the chunk's set; before_chunk and after_chunk are called around the
 // calls of AddKey() alone.

@@ -1,4 +1,4 @@
-#include "bench/compare/contender.h"
+#include "bench/compare/candidate.h"
 
 #include <rocksieve/filter.h>
 
@@ -31,7 +31,7 @@ bool ParseAmount(const std::string& text, double* amount, bool* is_rate) {
 
 }  // namespace
 
-std::string Contender::Make(const std::string& spec, Contender* contender) {
+std::string Candidate::Make(const std::string& spec, Candidate* candidate) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   if (spec == kHashOnly) {
     policy = NewHashOnlyPolicy();
@@ -55,22 +55,22 @@ std::string Contender::Make(const std::string& spec, Contender* contender) {
     const rocksdb::Status status = NewPolicy(text, &policy);
     if (!status.ok()) return status.getState() != nullptr ? status.getState() : status.ToString();
   }
-  contender->spec_ = spec;
-  contender->policy_ = std::move(policy);
+  candidate->spec_ = spec;
+  candidate->policy_ = std::move(policy);
   return "";
 }
 
-bool Contender::is_ours() const { return BeginsWith(spec_, kOurs); }
+bool Candidate::is_ours() const { return BeginsWith(spec_, kOurs); }
 
-bool Contender::is_ribbon() const { return BeginsWith(spec_, kRibbon); }
+bool Candidate::is_ribbon() const { return BeginsWith(spec_, kRibbon); }
 
-std::unique_ptr<rocksdb::FilterBitsBuilder> Contender::NewBuilder() const {
+std::unique_ptr<rocksdb::FilterBitsBuilder> Candidate::NewBuilder() const {
   static const rocksdb::BlockBasedTableOptions table_options;
   static const rocksdb::FilterBuildingContext context(table_options);
   return std::unique_ptr<rocksdb::FilterBitsBuilder>(policy_->GetBuilderWithContext(context));
 }
 
-BuiltFilter Contender::Open(std::unique_ptr<const char[]> memory, rocksdb::Slice block) const {
+BuiltFilter Candidate::Open(std::unique_ptr<const char[]> memory, rocksdb::Slice block) const {
   BuiltFilter filter;
   filter.memory = std::move(memory);
   filter.block = block;
@@ -78,7 +78,7 @@ BuiltFilter Contender::Open(std::unique_ptr<const char[]> memory, rocksdb::Slice
   return filter;
 }
 
-BuiltFilter Contender::Build(const KeySet& keys) const {
+BuiltFilter Candidate::Build(const KeySet& keys) const {
   const auto builder = NewBuilder();
   KeyChunk chunk(keys);
   AddAllKeys(&chunk, builder.get());
@@ -87,12 +87,12 @@ BuiltFilter Contender::Build(const KeySet& keys) const {
   return Open(std::move(memory), block);
 }
 
-double Contender::ModelRate(std::string_view block, uint64_t keys) const {
+double Candidate::ModelRate(std::string_view block, uint64_t keys) const {
   if (!is_ours()) return BuiltinRate(block, keys);
   return ExpectedFalsePositiveRate(OpenFilter(block).info);
 }
 
-size_t Contender::RangeBytes(std::string_view block) const {
+size_t Candidate::RangeBytes(std::string_view block) const {
   if (!is_ours()) return 0;
   const FilterBlockInfo info = OpenFilter(block).info;
   return info.smallest.size() + info.largest.size();

@@ -1,6 +1,6 @@
 #include <rocksieve/filter.h>
 
-#include "bench/rivals/rivals.h"
+#include "bench/third_party/third_party.h"
 #include "lib/filter/family.h"
 
 namespace rocksieve::bench {
@@ -13,7 +13,7 @@ struct Built {
 
 // `kBits` is the logarithm of one over the rate.
 template <Family kFamily, int kBits>
-Rival Own(const char* name) {
+ComparedFilter Own(const char* name) {
   return {name, kBits,
           [](const Hashes& keys, std::shared_ptr<void>* filter, uint64_t* bits) {
             const FamilyEntry& family = *FindFamily(kFamily);
@@ -43,7 +43,7 @@ Rival Own(const char* name) {
 
 }  // namespace
 
-std::vector<Rival> OwnFilters() {
+std::vector<ComparedFilter> OwnFilters() {
   return {Own<Family::kRibbon, 8>("rocksieve.ribbon, 8 bits"),
           Own<Family::kRibbon, 16>("rocksieve.ribbon, 16 bits"),
           Own<Family::kCuckoo, 8>("rocksieve.cuckoo, 2^-8"),
