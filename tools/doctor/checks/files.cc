@@ -6,9 +6,7 @@
 
 namespace rocksieve::tools {
 
-// -------------------------------------------------------------------------------------------------
-// unreadable-files, damaged-filters, later-version-filters, plugin-report.
-
+// Findings: unreadable-files, damaged-filters, later-version-filters, plugin-report.
 namespace {
 
 constexpr size_t kMostQuoted = 5;
@@ -77,9 +75,7 @@ void CheckDamage(const Facts& facts, Findings* findings) {
                        Shortened(reports), "As the report says.", "As the report says."});
 }
 
-// -------------------------------------------------------------------------------------------------
-// files-without-filters.
-
+// Findings: files-without-filters.
 namespace {
 
 // With neither whole keys nor prefixes to hold, a filter is empty and left out: see CheckPrefixes.
@@ -123,9 +119,7 @@ void CheckFilesHaveFilters(const Facts& facts, Findings* findings) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------
-// unreadable-filters, obsolete-filters.
-
+// Findings: unreadable-filters, obsolete-filters.
 namespace {
 
 constexpr char kCompact[] =
@@ -190,9 +184,7 @@ void CheckFiltersAreRead(const Facts& facts, Findings* findings) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------
-// prefix-extractor-missing, prefix-extractor-changed, whole-keys-missing.
-
+// Findings: prefix-extractor-missing, prefix-extractor-changed, whole-keys-missing.
 namespace {
 
 bool SameExtractor(const FamilyFacts& family, const TreeFile& file) {
@@ -277,9 +269,7 @@ void CheckPrefixes(const Facts& facts, Findings* findings) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------
-// last-level-unfiltered.
-
+// Findings: last-level-unfiltered.
 void CheckLastLevel(const Facts& facts, Findings* findings) {
   for (const FamilyFacts& family : facts.families) {
     if (!family.policy.works()) continue;

@@ -8,9 +8,7 @@
 
 namespace rocksieve::tools {
 
-// -------------------------------------------------------------------------------------------------
-// filters-thrash.
-
+// Findings: filters-thrash.
 namespace {
 
 constexpr double kLargestMissShare = 0.1;
@@ -46,9 +44,7 @@ void CheckCacheMisses(const Facts& facts, Findings* findings) {
        "partition_filters=true, so that only the part in question is read."});
 }
 
-// -------------------------------------------------------------------------------------------------
-// filters-exceed-cache.
-
+// Findings: filters-exceed-cache.
 namespace {
 
 // Data blocks need room too, and a cache of shards is never filled evenly.
@@ -84,9 +80,7 @@ void CheckCacheSize(const Facts& facts, Findings* findings) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------
-// table-cache-too-small.
-
+// Findings: table-cache-too-small.
 namespace {
 
 // What RocksDB keeps for other files (DBImpl, kNumNonTableCacheFiles).
@@ -118,9 +112,7 @@ void CheckTableCache(const Facts& facts, Findings* findings) {
        "cache_index_and_filter_blocks=true with a block cache that is large enough."});
 }
 
-// -------------------------------------------------------------------------------------------------
-// huge-filters.
-
+// Findings: huge-filters.
 namespace {
 
 constexpr uint64_t kHugeInCacheBytes = 4 << 20;
@@ -176,9 +168,7 @@ void CheckFilterSizes(const Facts& facts, Findings* findings) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------
-// tiny-files, filter-memory-waste.
-
+// Findings: tiny-files, filter-memory-waste.
 namespace {
 
 // A filter of fewer keys is mostly rounding: RocksDB's Bloom filters come in steps of 64 bytes, and

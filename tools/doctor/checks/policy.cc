@@ -11,9 +11,7 @@
 
 namespace rocksieve::tools {
 
-// -------------------------------------------------------------------------------------------------
-// no-policy, policy-lost, no-options-file.
-
+// Findings: no-policy, policy-lost, no-options-file.
 namespace {
 
 // Why somebody must have named a policy before: earlier options, and files that were built with
@@ -96,9 +94,7 @@ void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------
-// bad-spec, unknown-policy.
-
+// Findings: bad-spec, unknown-policy.
 namespace {
 
 // Edits (a letter more, less or other) that make one word of the other.
@@ -171,9 +167,7 @@ void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------
-// static-rocksdb, plugin-not-loaded, plugin-wrong-version, plugin-replaced.
-
+// Findings: static-rocksdb, plugin-not-loaded, plugin-wrong-version, plugin-replaced.
 namespace {
 
 std::string Maps(const ProcessFacts& process) {
@@ -283,9 +277,7 @@ void CheckHost(const Facts& facts, Findings* findings) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------
-// unsupported-rocksdb.
-
+// Findings: unsupported-rocksdb.
 void CheckRocksDbVersion(const Facts& facts, Findings* findings) {
   const std::string need = SignOfNeed(facts);
   if (need.empty() || facts.log() == nullptr || facts.log()->rocksdb_version.empty()) return;
@@ -304,9 +296,7 @@ void CheckRocksDbVersion(const Facts& facts, Findings* findings) {
            version + "."});
 }
 
-// -------------------------------------------------------------------------------------------------
-// auto-without-listener.
-
+// Findings: auto-without-listener.
 namespace {
 
 // What the policy itself has said since the database was opened; null if it has built nothing yet.
