@@ -54,7 +54,7 @@ class Soak {
     counts->builds++;
     counts->keys += keys;
     counts->lost += !lost.empty();
-    counts->incomplete += block.unfiltered_share > 0;
+    counts->incomplete += block.saturated_fraction > 0;
     counts->reseeded += info.family == Family::kRibbon && ribbon::ReseedOf(info.parameter) != 0;
   }
 

@@ -12,7 +12,7 @@
 
 #include "integration/join_support.h"
 #include "lib/join/ready/ready_filter_set.h"
-#include "plugin/database/frozen_view.h"
+#include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/sst_filters.h"
 #include "plugin/tables/table_file.h"
 
@@ -194,7 +194,7 @@ TEST(SstFilters, AreThoseOfTheStateWhateverIsWritten) {
   EXPECT_GT(loaded, 50);
 }
 
-TEST(SstFilters, OfAFrozenViewHaveWhatItsLogsHave) {
+TEST(SstFilters, OfAReadOnlySnapshotHaveWhatItsLogsHave) {
   TemporaryDirectory directory;
   const DbPtr db = Open(OptionsOf(), directory / "db");
   Random random = SeededRandom(3);
@@ -206,8 +206,8 @@ TEST(SstFilters, OfAFrozenViewHaveWhatItsLogsHave) {
     Must(db->Put(rocksdb::WriteOptions(), key, "v"));
     model[key] = "v";
   }
-  std::unique_ptr<FrozenView> view;
-  Must(FrozenView::Open(directory / "db", "default", &view));
+  std::unique_ptr<ReadOnlySnapshot> view;
+  Must(ReadOnlySnapshot::Open(directory / "db", "default", &view));
   WriteAtRandom(db.get(), db->DefaultColumnFamily(), 500, random, &model);
   Compact(db.get());  // deletes the files that the view holds
   const auto source = RocksDbSource::Open(view->db(), view->column_family());

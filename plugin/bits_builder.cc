@@ -77,7 +77,7 @@ rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
   const std::string_view family = no_filter_ ? "none" : FindFamily(builder_.spec().family)->name;
   counters_->CountBuilt(
       {std::string(family), level_, /*filters=*/1, keys, block.size, time.count()},
-      block.unfiltered_share);
+      block.saturated_fraction);
   if (decider_ != nullptr) decider_->Built(keys, block.size);
   *buf = std::move(block.data);
   return rocksdb::Slice(buf->get(), block.size);

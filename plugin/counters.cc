@@ -5,13 +5,13 @@
 
 namespace rocksieve {
 
-void Counters::CountBuilt(const FiltersBuilt& built, double unfiltered_share) {
+void Counters::CountBuilt(const FiltersBuilt& built, double saturated_fraction) {
   built_.Add(built);
-  if (unfiltered_share == 0) return;
+  if (saturated_fraction == 0) return;
   if (incomplete_.fetch_add(1, std::memory_order_relaxed) != 0) return;
   ReportOnce("rocksieve: some of " + std::to_string(built.keys) +
              " keys could not be placed in their filter, which answers \"may match\" to " +
-             std::to_string(100 * unfiltered_share) +
+             std::to_string(100 * saturated_fraction) +
              " % of all others; no key is lost. Only keys that were chosen for it do that: a spec "
              "with :salted defeats them. Reported once per filter policy; "
              "rocksieve::GetFilterStats counts them all.");

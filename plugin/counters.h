@@ -20,8 +20,8 @@ namespace rocksieve {
 class Counters {
  public:
   // Reports the first filter of a policy that is not complete.
-  // `unfiltered_share`: see FilterBlock.
-  void CountBuilt(const FiltersBuilt& built, double unfiltered_share);
+  // `saturated_fraction`: see FilterBlock.
+  void CountBuilt(const FiltersBuilt& built, double saturated_fraction);
   void CountOpened() { filters_opened_.fetch_add(1, std::memory_order_relaxed); }
   void CountForeign() { foreign_.fetch_add(1, std::memory_order_relaxed); }
 

@@ -15,7 +15,7 @@ constexpr const char* kClassName = "rocksieve";
 
 // A built-in filter of up to five bytes means "no keys", and would lose them if it is really the
 // stump of a block of ours.
-constexpr size_t kSmallestForeignBlock = 6;
+constexpr size_t kSmallestBuiltinBlock = 6;
 
 }  // namespace
 
@@ -102,7 +102,7 @@ rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& con
       counters_->CountOpened();
       return new BitsReader(std::move(opened.filter));
     case BlockState::kForeign:
-      if (contents.size() > 0 && contents.size() < kSmallestForeignBlock) {
+      if (contents.size() > 0 && contents.size() < kSmallestBuiltinBlock) {
         counters_->CountDamaged("is too short to be one");
         return new MayMatchReader();
       }

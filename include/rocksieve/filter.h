@@ -95,7 +95,7 @@ struct FilterBlock {
   size_t size = 0;
   // Fraction of the key space for which construction failed and every query answers "maybe": 0,
   // but for keys that were chosen so that they cannot be placed (see `salted` in filter_spec.h).
-  double unfiltered_share = 0;
+  double saturated_fraction = 0;
   std::string_view view() const { return {data.get(), size}; }
 };
 
@@ -127,8 +127,8 @@ class FilterBuilder {
   void KeepKeysForVerification();
 
   // From now on builds under another spec, for callers who decide family and amount only when they
-  // have seen the keys: those added so far stay. Throws like the constructor, and if `salted` is not
-  // the same as before, since it is part of the keys' hashes.
+  // have seen the keys: those added so far stay. Throws like the constructor, and if `salted` is
+  // not the same as before, since it is part of the keys' hashes.
   void SetSpec(const FilterSpec& spec);
 
   // Checks a block that the last Finish() returned: that memory did not change the collected

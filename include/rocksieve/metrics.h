@@ -33,10 +33,10 @@ struct FilterQueries {
 
   // Of the filters asked for a key that they do not have, the share that let it pass; 0 if none.
   double false_positive_rate() const {
-    const uint64_t asked_in_vain = negatives + false_positives();
-    return asked_in_vain == 0
+    const uint64_t absent_lookups = negatives + false_positives();
+    return absent_lookups == 0
                ? 0
-               : static_cast<double>(false_positives()) / static_cast<double>(asked_in_vain);
+               : static_cast<double>(false_positives()) / static_cast<double>(absent_lookups);
   }
 };
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "lib/budget/key_shares.h"
+#include "lib/budget/lookup_weights.h"
 
 namespace rocksieve {
 namespace {
@@ -15,7 +15,7 @@ constexpr double kLeastTarget = 0.6, kMostTarget = 1.25, kLeastFile = 0.5;
 // What the solver knows of a file.
 struct Demand {
   double keys;          // that take of the budget
-  double price_factor;  // keys per key share, 1 if the file has all keys: the price of its bits
+  double price_factor;  // keys per lookup weight, 1 if the file has all keys: the price of its bits
   const Hull* hull;
 };
 
@@ -25,7 +25,7 @@ std::vector<double> SharesOf(const std::vector<BudgetedFile>& files) {
   for (const BudgetedFile& file : files) {
     ranges.push_back({file.smallest, file.largest, static_cast<double>(file.entries)});
   }
-  return KeyShares(ranges);
+  return LookupWeights(ranges);
 }
 
 double BudgetedEntries(const std::vector<BudgetedFile>& files) {

@@ -1,8 +1,8 @@
 // Which filter each file of a tree should have, so that missing keys cost least in a given memory.
 //
-// A missing key meets file f with probability w(f), its key share, and pays there the cost c(b) of
-// a filter of b bits per key. The least sum of w * c(b) for a sum of keys * b that may not exceed
-// the memory is where a bit saves the same everywhere (Lagrange; for whole levels: Dayan,
+// A missing key meets file f with probability w(f), its lookup weight, and pays there the cost c(b)
+// of a filter of b bits per key. The least sum of w * c(b) for a sum of keys * b that may not
+// exceed the memory is where a bit saves the same everywhere (Lagrange; for whole levels: Dayan,
 // Athanassoulis, Idreos, "Monkey", 2017): b(f) is the hull's answer to the price
 // theta * keys(f) / w(f). So a file gets the more bits, the fewer keys it spreads over its range.
 #pragma once

@@ -72,7 +72,7 @@ bool ParseTable(const FilterBlockInfo& info, Table* table) {
   return (bits + 7) / 8 == info.payload.size() - directory_bytes;
 }
 
-double UnfilteredShare(const Table& table) {
+double SaturatedFraction(const Table& table) {
   uint64_t unfiltered = 0;
   for (uint64_t shard = 0; shard < table.shards; shard++) {
     unfiltered += table.Offset(shard + 1) - table.Offset(shard) == 1;

@@ -13,7 +13,7 @@ namespace rocksieve::cuckoo {
 bool ParseTable(const FilterBlockInfo& info, Table* table);
 
 // The share of all hashes that fall into shards which may contain every key.
-double UnfilteredShare(const Table& table);
+double SaturatedFraction(const Table& table);
 
 // Null if ParseTable() says no.
 std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel = ActiveKernel());

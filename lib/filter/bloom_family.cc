@@ -43,7 +43,7 @@ double RateOfLarge(double bits_per_key, bool thorough) {
                                              8.0 * bloom::kLineBytes / bits_per_key);
 }
 
-double UnfilteredShare(const FilterBlockInfo&) { return 0; }
+double SaturatedFraction(const FilterBlockInfo&) { return 0; }
 
 FilterDescription Describe(const FilterBlockInfo& info) {
   const size_t lines = info.payload.size() / bloom::kLineBytes;
@@ -91,7 +91,7 @@ const FamilyEntry kBloomFamily = {
     .build = Build,
     .open = Open,
     .rate_of_block = RateOfBlock,
-    .unfiltered_share = UnfilteredShare,
+    .saturated_fraction = SaturatedFraction,
     .describe = Describe,
     .count_fill = CountFill,
 };

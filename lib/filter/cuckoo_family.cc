@@ -40,14 +40,14 @@ double RateOfBlock(const FilterBlockInfo& info) {
   const double wide = slots > table.first_wide_slot ? slots - table.first_wide_slot : 0;
   // A block may claim any number of keys.
   const double load = std::min(static_cast<double>(info.key_count) / slots, 1.0);
-  const double unfiltered = cuckoo::UnfilteredShare(table);
+  const double unfiltered = cuckoo::SaturatedFraction(table);
   return unfiltered +
          (1 - unfiltered) * cuckoo::FalsePositiveRate(table.fingerprint_bits, wide / slots, load);
 }
 
-double UnfilteredShare(const FilterBlockInfo& info) {
+double SaturatedFraction(const FilterBlockInfo& info) {
   cuckoo::Table table;
-  return info.key_count > 0 && cuckoo::ParseTable(info, &table) ? cuckoo::UnfilteredShare(table)
+  return info.key_count > 0 && cuckoo::ParseTable(info, &table) ? cuckoo::SaturatedFraction(table)
                                                                 : 0;
 }
 
@@ -103,7 +103,7 @@ const FamilyEntry kCuckooFamily = {
     .build = Build,
     .open = Open,
     .rate_of_block = RateOfBlock,
-    .unfiltered_share = UnfilteredShare,
+    .saturated_fraction = SaturatedFraction,
     .describe = Describe,
     .count_fill = CountFill,
 };

@@ -54,7 +54,7 @@ struct FamilyEntry {
   std::unique_ptr<Filter> (*open)(const FilterBlockInfo& info);
   double (*rate_of_block)(const FilterBlockInfo& info);
   // See FilterBlock.
-  double (*unfiltered_share)(const FilterBlockInfo& info);
+  double (*saturated_fraction)(const FilterBlockInfo& info);
 
   // For people. REQUIRES: open() takes the block.
   FilterDescription (*describe)(const FilterBlockInfo& info);

@@ -32,7 +32,7 @@ FilterBlock BuildBlock(const FilterSpec& spec, double factor, HashList hashes, u
   block.data = family.build(std::move(hashes), BudgetOf(spec, factor), kBlockHeaderBytes,
                             tail_bytes, &payload_bytes, &info.parameter);
   info.payload = {block.data.get() + kBlockHeaderBytes, payload_bytes};
-  block.unfiltered_share = family.unfiltered_share(info);
+  block.saturated_fraction = family.saturated_fraction(info);
   block.size = SealBlock(info, payload_bytes, range, block.data.get());
   return block;
 }

@@ -42,7 +42,7 @@ double RateOfBlock(const FilterBlockInfo& info) {
   return ribbon::FalsePositiveRate(width.columns, width.wide_share);
 }
 
-double UnfilteredShare(const FilterBlockInfo& info) {
+double SaturatedFraction(const FilterBlockInfo& info) {
   return info.key_count > 0 && ribbon::FormOf(info) == ribbon::Form::kMatchAll ? 1 : 0;
 }
 
@@ -98,7 +98,7 @@ const FamilyEntry kRibbonFamily = {
     .build = Build,
     .open = Open,
     .rate_of_block = RateOfBlock,
-    .unfiltered_share = UnfilteredShare,
+    .saturated_fraction = SaturatedFraction,
     .describe = Describe,
 };
 

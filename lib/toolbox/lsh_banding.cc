@@ -21,11 +21,11 @@ double Area(double from, double to, const Function& f) {
 }
 
 double Cost(const LshBanding& banding, double threshold, double miss_weight) {
-  const double in_vain =
+  const double false_candidates =
       Area(0, threshold, [&](double s) { return banding.CandidateProbability(s); });
   const double missed =
       Area(threshold, 1, [&](double s) { return 1 - banding.CandidateProbability(s); });
-  return in_vain + miss_weight * missed;
+  return false_candidates + miss_weight * missed;
 }
 
 }  // namespace

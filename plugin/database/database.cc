@@ -105,8 +105,8 @@ Status Database::Open(const std::string& directory, const std::vector<std::strin
   std::unique_ptr<Database> database(new Database);
   database->directory_ = directory;
   database->holds_files_ = CountTableFiles(directory) + kOtherOpenFiles < RaiseOpenFilesLimit();
-  database->files_ =
-      std::make_shared<FrozenFiles>(directory, WriteAheadLogs::kLookEmpty, database->holds_files_);
+  database->files_ = std::make_shared<SnapshotFiles>(directory, WriteAheadLogs::kLookEmpty,
+                                                     database->holds_files_);
   status = database->files_->Look([&](bool* explained) {
     database->Close();
     return database->OpenOnce(wanted, explained);

@@ -1,7 +1,7 @@
 // A RocksDB database, opened only to look: ours or not, of a living process or not.
 //
 // Nothing is written, locked or replayed (read_only_env.h). What is seen is the state that the
-// MANIFEST described when it was opened (frozen_files.h), however busy a living database is.
+// MANIFEST described when it was opened (snapshot_files.h), however busy a living database is.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 #include <rocksdb/status.h>
 
 #include "plugin/database/column_family.h"
-#include "plugin/database/frozen_files.h"
+#include "plugin/database/snapshot_files.h"
 
 namespace rocksieve {
 
@@ -31,7 +31,7 @@ class Database {
   const std::vector<ColumnFamily>& column_families() const { return families_; }
 
   // The files as they were when it was opened.
-  const std::shared_ptr<FrozenFiles>& files() const { return files_; }
+  const std::shared_ptr<SnapshotFiles>& files() const { return files_; }
 
   // True if all table files are held open, so that they stay readable when a living database
   // deletes them; false if the limit of open files (ulimit -n) is too low for that.
@@ -54,7 +54,7 @@ class Database {
 
   std::string directory_;
   bool holds_files_ = false;
-  std::shared_ptr<FrozenFiles> files_;  // the database stands on it
+  std::shared_ptr<SnapshotFiles> files_;  // the database stands on it
   std::vector<ColumnFamily> families_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;

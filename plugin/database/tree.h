@@ -12,8 +12,8 @@
 #include "plugin/database/column_family.h"
 #include "plugin/database/database.h"
 #include "plugin/database/file_filter.h"
-#include "plugin/database/frozen_files.h"
 #include "plugin/database/read_only_env.h"
+#include "plugin/database/snapshot_files.h"
 #include "plugin/tables/table_file.h"
 #include "support/progress.h"
 
@@ -45,9 +45,9 @@ struct TreeFile {
   std::string smallest, largest;
   TableProperties properties;  // of an empty table if it could not be read
   FilterSummary filter;
-  std::string error;                         // what kept it from being read; empty if nothing did
-  std::shared_ptr<const FrozenFiles> files;  // where it is; null: on the disk
-  std::shared_ptr<const TableFile> table;    // null if it was not read, or too many would be open
+  std::string error;                           // what kept it from being read; empty if nothing did
+  std::shared_ptr<const SnapshotFiles> files;  // where it is; null: on the disk
+  std::shared_ptr<const TableFile> table;      // null if it was not read, or too many would be open
 
   rocksdb::Env* env() const { return files != nullptr ? files->env() : ReadOnlyEnv(); }
 

@@ -5,8 +5,8 @@
 #include "lib/join/attribute/attribute_source.h"
 #include "lib/join/attribute/key_prefix_source.h"
 #include "lib/transport/cancellable_source.h"
-#include "plugin/database/frozen_view.h"
 #include "plugin/database/open_errors.h"
+#include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/rocksdb_source.h"
 
 namespace rocksieve::join {
@@ -82,13 +82,13 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
                                                  const std::string& column_family,
                                                  const Attribute& attribute,
                                                  const SortOptions& sort) {
-  std::unique_ptr<FrozenView> view;
-  const rocksdb::Status status = FrozenView::Open(
+  std::unique_ptr<ReadOnlySnapshot> view;
+  const rocksdb::Status status = ReadOnlySnapshot::Open(
       directory, column_family.empty() ? rocksdb::kDefaultColumnFamilyName : column_family, &view);
   if (!status.ok()) return absl::FailedPreconditionError(MessageOf(status));
   RowsSnapshot snapshot;
   view->db()->GetDbIdentity(snapshot.database).PermitUncheckedError();  // only for messages
-  snapshot.open = [view = std::shared_ptr<FrozenView>(std::move(view)), attribute,
+  snapshot.open = [view = std::shared_ptr<ReadOnlySnapshot>(std::move(view)), attribute,
                    sort](const Cancellation* cancellation) {
     return OpenDatabase(view->db(), view->column_family(), rocksdb::ReadOptions(), KeyInterval(),
                         attribute, sort, cancellation);

@@ -72,7 +72,7 @@ double RateOfBlock(const FilterBlockInfo& info) {
   return RateOf(static_cast<double>(info.key_count), static_cast<double>(info.payload.size()));
 }
 
-double UnfilteredShare(const FilterBlockInfo&) { return 0; }
+double SaturatedFraction(const FilterBlockInfo&) { return 0; }
 
 FilterDescription Describe(const FilterBlockInfo& info) {
   const size_t bits = 8 * info.payload.size();
@@ -106,7 +106,7 @@ const FamilyEntry kToyFamily = {
     .build = Build,
     .open = Open,
     .rate_of_block = RateOfBlock,
-    .unfiltered_share = UnfilteredShare,
+    .saturated_fraction = SaturatedFraction,
     .describe = Describe,
     .count_fill = CountFill,
 };

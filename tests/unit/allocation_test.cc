@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/budget/allocation.h"
-#include "lib/budget/key_shares.h"
+#include "lib/budget/lookup_weights.h"
 
 namespace rocksieve {
 namespace {
@@ -138,7 +138,7 @@ double UniformCost(const std::vector<BudgetedFile>& files, Family family, double
   }
   const Hull hull({family}, files[0].filter_keys, costs);  // all have as many
   double met = 0;
-  for (const double share : KeyShares(ranges)) met += share;
+  for (const double share : LookupWeights(ranges)) met += share;
   return met * (hull.Choose(bits).rate + costs.ProbeCharge(family));
 }
 

@@ -94,7 +94,7 @@ TEST(CuckooBuilder, AShardThatCannotBeFilledMayContainEverything) {
   std::mt19937_64 random(43);
   for (uint64_t hash : hashes) EXPECT_TRUE(filter->MayContainHash(hash));
   for (int i = 0; i < 100; i++) EXPECT_TRUE(filter->MayContainHash(random()));
-  EXPECT_EQ(UnfilteredShare(table), 1);
+  EXPECT_EQ(SaturatedFraction(table), 1);
   EXPECT_EQ(ExpectedFalsePositiveRate(info), 1);
 }
 

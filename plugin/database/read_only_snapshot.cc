@@ -1,4 +1,4 @@
-#include "plugin/database/frozen_view.h"
+#include "plugin/database/read_only_snapshot.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -30,7 +30,7 @@ class UnknownMergeOperator final : public rocksdb::MergeOperator {
   }
 };
 
-rocksdb::DBOptions FrozenOptions(const FrozenFiles& files) {
+rocksdb::DBOptions SnapshotOptions(const SnapshotFiles& files) {
   rocksdb::DBOptions options;
   options.env = files.env();
   options.wal_dir = files.options().Value("DBOptions", "wal_dir");
@@ -48,8 +48,8 @@ const std::shared_ptr<rocksdb::Cache>& SharedCache() {
 }
 
 // Names the merge operator if this program does not have it.
-rocksdb::ColumnFamilyOptions FrozenOptions(const ColumnFamily& family, const OptionsFile& file,
-                                           std::string* unknown_merge_operator) {
+rocksdb::ColumnFamilyOptions SnapshotOptions(const ColumnFamily& family, const OptionsFile& file,
+                                             std::string* unknown_merge_operator) {
   rocksdb::BlockBasedTableOptions table;
   table.filter_policy = nullptr;  // scans do not ask filters
   table.cache_index_and_filter_blocks = true;
@@ -95,9 +95,9 @@ Status UnknownMerges(const std::string& directory, const std::string& merge_oper
 
 }  // namespace
 
-FrozenView::~FrozenView() { Close(); }
+ReadOnlySnapshot::~ReadOnlySnapshot() { Close(); }
 
-void FrozenView::Close() {
+void ReadOnlySnapshot::Close() {
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     if (db_ != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
@@ -106,14 +106,14 @@ void FrozenView::Close() {
   families_.clear();
 }
 
-Status FrozenView::Open(const std::string& directory, const std::string& column_family,
-                        std::unique_ptr<FrozenView>* view) {
+Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& column_family,
+                              std::unique_ptr<ReadOnlySnapshot>* view) {
   Status status = CheckIsDatabase(directory);
   if (status.ok()) status = CheckOpenFilesLimit(directory);
   if (!status.ok()) return status;
-  std::unique_ptr<FrozenView> opened(new FrozenView);
+  std::unique_ptr<ReadOnlySnapshot> opened(new ReadOnlySnapshot);
   opened->files_ =
-      std::make_unique<FrozenFiles>(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
+      std::make_unique<SnapshotFiles>(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
   status = opened->files_->Look([&](bool* explained) {
     opened->Close();
     return opened->OpenOnce(directory, column_family, explained);
@@ -125,10 +125,10 @@ Status FrozenView::Open(const std::string& directory, const std::string& column_
   return status;
 }
 
-Status FrozenView::OpenOnce(const std::string& directory, const std::string& column_family,
-                            bool* explained) {
+Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::string& column_family,
+                                  bool* explained) {
   std::vector<std::string> names;
-  Status status = rocksdb::DB::ListColumnFamilies(FrozenOptions(*files_), directory, &names);
+  Status status = rocksdb::DB::ListColumnFamilies(SnapshotOptions(*files_), directory, &names);
   if (!status.ok()) return status;
   if (std::count(names.begin(), names.end(), column_family) == 0) {
     *explained = true;
@@ -141,10 +141,11 @@ Status FrozenView::OpenOnce(const std::string& directory, const std::string& col
     if (!descriptors.empty() && descriptors.back().name == name) continue;
     unknown_merge_operator.clear();
     families_.push_back(DescribeColumnFamily(name, file));
-    descriptors.emplace_back(name, FrozenOptions(families_.back(), file, &unknown_merge_operator));
+    descriptors.emplace_back(name,
+                             SnapshotOptions(families_.back(), file, &unknown_merge_operator));
   }
   rocksdb::DB* opened = nullptr;
-  status = rocksdb::DB::OpenForReadOnly(FrozenOptions(*files_), directory, descriptors, &handles_,
+  status = rocksdb::DB::OpenForReadOnly(SnapshotOptions(*files_), directory, descriptors, &handles_,
                                         &opened);
   db_.reset(opened);
   if (!status.ok() || unknown_merge_operator.empty()) return status;

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/budget/key_scale.h"
-#include "lib/budget/key_shares.h"
+#include "lib/budget/lookup_weights.h"
 
 namespace rocksieve {
 namespace {
@@ -36,7 +36,7 @@ class TreeOfKeys {
     for (const auto& [first, last, count] : ends_) {
       ranges.push_back({first, last, static_cast<double>(count)});
     }
-    const std::vector<double> shares = KeyShares(ranges);
+    const std::vector<double> shares = LookupWeights(ranges);
     ASSERT_EQ(shares.size(), ranges.size());
     for (size_t i = 0; i < ranges.size(); i++) {
       const auto begin = std::lower_bound(keys_.begin(), keys_.end(), ranges[i].smallest);
@@ -118,34 +118,34 @@ INSTANTIATE_TEST_SUITE_P(Shapes, KeySharesOf,
                          testing::Values(Decimal, Binary, Hexadecimal, Skewed));
 
 // A small file in the middle of a large one: numbers tell its share.
-TEST(KeyShares, OfASmallFileInsideALargeOne) {
+TEST(LookupWeights, OfASmallFileInsideALargeOne) {
   Keys all, few;
   for (uint64_t i = 0; i < 100000; i++) all.push_back(Decimal(i));
   for (uint64_t i = 50000; i < 50100; i++) few.push_back(Decimal(i));
   const std::vector<double> shares =
-      KeyShares({{all.front(), all.back(), 100000}, {few.front(), few.back(), 100}});
+      LookupWeights({{all.front(), all.back(), 100000}, {few.front(), few.back(), 100}});
   EXPECT_NEAR(shares[0], 1, 1e-9);
   EXPECT_LT(shares[1], 0.15);  // evenly it would be a third
   EXPECT_GE(shares[1], 0.001);
 }
 
-TEST(KeyShares, OfOddTrees) {
-  EXPECT_TRUE(KeyShares({}).empty());
-  EXPECT_EQ(KeyShares({{"a", "z", 10}}), std::vector<double>{1});
-  EXPECT_EQ(KeyShares({{"a", "a", 1}}), std::vector<double>{1});
-  EXPECT_EQ(KeyShares({{"", "", 3}}), std::vector<double>{1});
-  EXPECT_EQ(KeyShares({{"a", "b", 0}}), std::vector<double>{0});
+TEST(LookupWeights, OfOddTrees) {
+  EXPECT_TRUE(LookupWeights({}).empty());
+  EXPECT_EQ(LookupWeights({{"a", "z", 10}}), std::vector<double>{1});
+  EXPECT_EQ(LookupWeights({{"a", "a", 1}}), std::vector<double>{1});
+  EXPECT_EQ(LookupWeights({{"", "", 3}}), std::vector<double>{1});
+  EXPECT_EQ(LookupWeights({{"a", "b", 0}}), std::vector<double>{0});
   // Largest first, as under a reverse comparator.
-  EXPECT_EQ(KeyShares({{"z", "a", 10}}), std::vector<double>{1});
+  EXPECT_EQ(LookupWeights({{"z", "a", 10}}), std::vector<double>{1});
   // Two files of the same single key meet all lookups of it.
-  const std::vector<double> same = KeyShares({{"a", "a", 5}, {"a", "a", 5}});
+  const std::vector<double> same = LookupWeights({{"a", "a", 5}, {"a", "a", 5}});
   EXPECT_NEAR(same[0], 1, 1e-9);
   EXPECT_NEAR(same[1], 1, 1e-9);
   // Ranges that touch: each meets its own keys and at most a few of the other.
-  const std::vector<double> touching = KeyShares({{"a", "m", 50}, {"m", "z", 50}});
+  const std::vector<double> touching = LookupWeights({{"a", "m", 50}, {"m", "z", 50}});
   EXPECT_NEAR(touching[0], 0.5, 0.06);
   // A file of no entries still has the keys of the others in its range.
-  const std::vector<double> empty = KeyShares({{"a", "z", 100}, {"b", "y", 0}});
+  const std::vector<double> empty = LookupWeights({{"a", "z", 100}, {"b", "y", 0}});
   EXPECT_GT(empty[1], 0.5);
 }
 

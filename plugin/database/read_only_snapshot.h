@@ -1,7 +1,7 @@
 // One column family of a database as it was at one moment, its write-ahead logs included: for
 // reading rows beside the process that owns it.
 //
-// Nothing is written, locked or deleted. All table and blob files are held open (frozen_files.h),
+// Nothing is written, locked or deleted. All table and blob files are held open (snapshot_files.h),
 // so that the view stays whole when the owner deletes them; what the write-ahead logs hold is kept
 // in memory. Rows that the owner wrote without a write-ahead log are not in the view before they
 // are flushed.
@@ -15,31 +15,31 @@
 #include <rocksdb/status.h>
 
 #include "plugin/database/column_family.h"
-#include "plugin/database/frozen_files.h"
+#include "plugin/database/snapshot_files.h"
 
 namespace rocksieve {
 
-class FrozenView {
+class ReadOnlySnapshot {
  public:
-  // However busy the owner is: FrozenFiles::Look(). Every error is a sentence that names the thing
-  // and the remedy.
+  // However busy the owner is: SnapshotFiles::Look(). Every error is a sentence that names the
+  // thing and the remedy.
   static rocksdb::Status Open(const std::string& directory, const std::string& column_family,
-                              std::unique_ptr<FrozenView>* view);
-  ~FrozenView();
-  FrozenView(const FrozenView&) = delete;
-  FrozenView& operator=(const FrozenView&) = delete;
+                              std::unique_ptr<ReadOnlySnapshot>* view);
+  ~ReadOnlySnapshot();
+  ReadOnlySnapshot(const ReadOnlySnapshot&) = delete;
+  ReadOnlySnapshot& operator=(const ReadOnlySnapshot&) = delete;
 
   rocksdb::DB* db() const { return db_.get(); }
   rocksdb::ColumnFamilyHandle* column_family() const { return handles_.back(); }
 
  private:
-  FrozenView() = default;
+  ReadOnlySnapshot() = default;
   rocksdb::Status OpenOnce(const std::string& directory, const std::string& column_family,
                            bool* explained);
   void Close();
 
   // In the order in which they stand on one another.
-  std::unique_ptr<FrozenFiles> files_;
+  std::unique_ptr<SnapshotFiles> files_;
   std::vector<ColumnFamily> families_;  // own comparators that the database uses
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;

@@ -1,6 +1,6 @@
 // The files of a database as they were at one moment, whatever its owner does meanwhile.
 //
-//   FrozenFiles files(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
+//   SnapshotFiles files(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
 //   Status status = files.Look([&](bool* explained) { return OpenWith(files.env()); });
 //
 // An owner that flushes and compacts deletes files all the time, but a file only after its MANIFEST
@@ -33,13 +33,13 @@ inline constexpr uint64_t kOtherOpenFiles = 100;
 // Raises the limit as far as it goes without privileges (the hard limit), and returns it.
 uint64_t RaiseOpenFilesLimit();
 
-class FrozenFiles {
+class SnapshotFiles {
  public:
   // Holds CURRENT, MANIFEST, OPTIONS files and logs; tables and blobs too if `hold_tables`.
-  FrozenFiles(std::string directory, WriteAheadLogs logs, bool hold_tables);
-  ~FrozenFiles();
-  FrozenFiles(const FrozenFiles&) = delete;
-  FrozenFiles& operator=(const FrozenFiles&) = delete;
+  SnapshotFiles(std::string directory, WriteAheadLogs logs, bool hold_tables);
+  ~SnapshotFiles();
+  SnapshotFiles(const SnapshotFiles&) = delete;
+  SnapshotFiles& operator=(const SnapshotFiles&) = delete;
 
   // Goes to the present moment and calls `look`, until that succeeds and its files did not change
   // under it. Gives up when the same error comes again and again, when the files change faster than

@@ -2,7 +2,7 @@
 //
 // A lookup of a missing key meets a file if the key lies between the file's smallest and largest.
 // If missing keys are distributed like the live ones, its probability is the share of the tree's
-// entries that lie there, whatever level the file is at: that is the file's key share.
+// entries that lie there, whatever level the file is at: that is the file's lookup weight.
 //
 // Where a file's entries lie inside its range is known only roughly: the ends of all ranges divide
 // the key space into cells, and a file's entries are spread over its cells in proportion to their
@@ -21,8 +21,8 @@ struct FileRange {
   double entries = 0;
 };
 
-// The key share of each file, 0 to 1; at least its share of the entries. Files without entries
+// The lookup weight of each file, 0 to 1; at least its share of the entries. Files without entries
 // have the share of their range. Cost: some 0.3 us per file and doubling of their number.
-std::vector<double> KeyShares(const std::vector<FileRange>& files);
+std::vector<double> LookupWeights(const std::vector<FileRange>& files);
 
 }  // namespace rocksieve

@@ -1,4 +1,4 @@
-#include "lib/budget/key_shares.h"
+#include "lib/budget/lookup_weights.h"
 
 #include <algorithm>
 #include <utility>
@@ -96,7 +96,7 @@ std::vector<double> EntriesBefore(const Cells& cells, const std::vector<FileRang
 
 }  // namespace
 
-std::vector<double> KeyShares(const std::vector<FileRange>& files) {
+std::vector<double> LookupWeights(const std::vector<FileRange>& files) {
   const Cells cells(files);
   const std::vector<double> before = EntriesBefore(cells, files);
   const double total = before.back();

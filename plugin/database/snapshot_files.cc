@@ -1,4 +1,4 @@
-#include "plugin/database/frozen_files.h"
+#include "plugin/database/snapshot_files.h"
 
 #include <sys/resource.h>
 
@@ -54,13 +54,13 @@ std::string Normal(const std::string& path) {
 }  // namespace
 
 // What is held, as a file system: all else is as it is.
-class FrozenFiles::Files final : public rocksdb::FileSystemWrapper {
+class SnapshotFiles::Files final : public rocksdb::FileSystemWrapper {
  public:
   Files(WriteAheadLogs logs, bool hold_tables)
       : FileSystemWrapper(ReadOnlyEnv(logs)->GetFileSystem()),
         logs_(logs),
         hold_tables_(hold_tables) {}
-  const char* Name() const override { return "rocksieve.FrozenFiles"; }
+  const char* Name() const override { return "rocksieve.SnapshotFiles"; }
 
   IOStatus NewSequentialFile(const std::string& path, const FileOptions& options,
                              std::unique_ptr<rocksdb::FSSequentialFile>* file,
@@ -191,15 +191,15 @@ class FrozenFiles::Files final : public rocksdb::FileSystemWrapper {
   std::string manifest_;
 };
 
-FrozenFiles::FrozenFiles(std::string directory, WriteAheadLogs logs, bool hold_tables)
+SnapshotFiles::SnapshotFiles(std::string directory, WriteAheadLogs logs, bool hold_tables)
     : directory_(std::move(directory)),
       logs_(logs),
       files_(std::make_shared<Files>(logs, hold_tables)),
       env_(rocksdb::NewCompositeEnv(files_)) {}
 
-FrozenFiles::~FrozenFiles() = default;
+SnapshotFiles::~SnapshotFiles() = default;
 
-Status FrozenFiles::Look(const std::function<Status(bool* explained)>& look) {
+Status SnapshotFiles::Look(const std::function<Status(bool* explained)>& look) {
   const Time deadline = std::chrono::steady_clock::now() + kPatience;
   std::string last_error;
   int same_errors = 0;
@@ -227,7 +227,7 @@ Status FrozenFiles::Look(const std::function<Status(bool* explained)>& look) {
 // If the MANIFEST is the same before and after, no file that it names was deleted meanwhile, and
 // what it says is older than each log that is held: what logs of a later moment would add is later
 // than all that is there.
-Status FrozenFiles::Refresh(Time deadline) {
+Status SnapshotFiles::Refresh(Time deadline) {
   std::string before = files_->HoldManifest(directory_);
   for (;;) {
     HoldDirectories();
@@ -239,7 +239,7 @@ Status FrozenFiles::Refresh(Time deadline) {
   }
 }
 
-void FrozenFiles::HoldDirectories() {
+void SnapshotFiles::HoldDirectories() {
   files_->HoldDirectory(directory_, /*only_logs=*/false);
   LoadOptions();
   const std::string logs = options_.Value("DBOptions", "wal_dir");
@@ -248,7 +248,7 @@ void FrozenFiles::HoldDirectories() {
   }
 }
 
-void FrozenFiles::LoadOptions() {
+void SnapshotFiles::LoadOptions() {
   std::string latest;
   const Status found = rocksdb::GetLatestOptionsFileName(directory_, env_.get(), &latest);
   if (found.ok() && latest == options_.file_name()) return;  // their names are never used again
@@ -258,12 +258,12 @@ void FrozenFiles::LoadOptions() {
 }
 
 // A log that is recycled is overwritten where it is, under another name.
-bool FrozenFiles::LogsAreIntact() const {
+bool SnapshotFiles::LogsAreIntact() const {
   if (logs_ == WriteAheadLogs::kLookEmpty) return true;
   return options_.Value("DBOptions", "recycle_log_file_num") == "0" || files_->LogsAreInPlace();
 }
 
-Status FrozenFiles::TooFast() const {
+Status SnapshotFiles::TooFast() const {
   return Status::TimedOut("the database in " + directory_ +
                           " has changed its files faster than they can be opened, for " +
                           std::to_string(kPatience.count()) +
@@ -271,8 +271,8 @@ Status FrozenFiles::TooFast() const {
                           "it.");
 }
 
-void FrozenFiles::HoldOnlyFilesOf(rocksdb::DB* db,
-                                  const std::vector<rocksdb::ColumnFamilyHandle*>& families) {
+void SnapshotFiles::HoldOnlyFilesOf(rocksdb::DB* db,
+                                    const std::vector<rocksdb::ColumnFamilyHandle*>& families) {
   std::set<std::string> names;
   for (rocksdb::ColumnFamilyHandle* family : families) {
     rocksdb::ColumnFamilyMetaData data;

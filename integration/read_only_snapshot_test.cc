@@ -1,4 +1,4 @@
-// A frozen view beside a living database: complete, of one moment, and without a trace.
+// A read-only snapshot beside a living database: complete, of one moment, and without a trace.
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 #include "integration/busy_owner.h"
 #include "integration/database.h"
-#include "plugin/database/frozen_view.h"
+#include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/rocksdb_source.h"
 
 namespace rocksieve {
@@ -21,14 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::unique_ptr<FrozenView> View(const std::string& directory,
-                                 const std::string& family = "default") {
-  std::unique_ptr<FrozenView> view;
-  Must(FrozenView::Open(directory, family, &view));
+std::unique_ptr<ReadOnlySnapshot> View(const std::string& directory,
+                                       const std::string& family = "default") {
+  std::unique_ptr<ReadOnlySnapshot> view;
+  Must(ReadOnlySnapshot::Open(directory, family, &view));
   return view;
 }
 
-Oracle RowsOf(const FrozenView& view) {
+Oracle RowsOf(const ReadOnlySnapshot& view) {
   const auto source = join::RocksDbSource::Open(view.db(), view.column_family());
   if (!source.ok()) throw std::runtime_error(source.status().ToString());
   Oracle rows;
@@ -60,7 +60,7 @@ std::shared_ptr<rocksdb::MergeOperator> Appending() {
   return appending;
 }
 
-TEST(FrozenView, ShowsFilesAndLogsAndLeavesNoTrace) {
+TEST(ReadOnlySnapshot, ShowsFilesAndLogsAndLeavesNoTrace) {
   TemporaryDirectory directory;
   DbConfig config("rocksieve.bloom:10");
   config.options.merge_operator = Appending();
@@ -80,7 +80,7 @@ TEST(FrozenView, ShowsFilesAndLogsAndLeavesNoTrace) {
     oracle[MissingKey(i)] = "only in the log";
   }
   const auto before = StateOf(path);
-  const std::unique_ptr<FrozenView> view = View(path), of_other = View(path, "other");
+  const std::unique_ptr<ReadOnlySnapshot> view = View(path), of_other = View(path, "other");
   EXPECT_TRUE(RowsOf(*view) == oracle);
   EXPECT_EQ(RowsOf(*of_other), (Oracle{{"x", "1,2"}}));
   EXPECT_EQ(StateOf(path), before);
@@ -105,7 +105,7 @@ class UnknownOrder final : public rocksdb::Comparator {
   void FindShortSuccessor(std::string*) const override {}
 };
 
-TEST(FrozenView, DoesNotMindWhatOtherColumnFamiliesNeed) {
+TEST(ReadOnlySnapshot, DoesNotMindWhatOtherColumnFamiliesNeed) {
   TemporaryDirectory directory;
   const UnknownOrder order;
   DbConfig config("rocksieve.bloom:10");
@@ -123,7 +123,7 @@ TEST(FrozenView, DoesNotMindWhatOtherColumnFamiliesNeed) {
   Must(db->DestroyColumnFamilyHandle(other));
 }
 
-TEST(FrozenView, FindsLogsInAnotherDirectory) {
+TEST(ReadOnlySnapshot, FindsLogsInAnotherDirectory) {
   TemporaryDirectory directory;
   DbConfig config("rocksieve.bloom:10");
   config.options.wal_dir = directory / "logs";
@@ -139,8 +139,8 @@ void ExpectWholeViewsBeside(const rocksdb::Options& options, int looks) {
   BusyOwner owner(options, path);
   for (int look = 0; look < looks; look++) {
     const int at_least = owner.written();
-    std::unique_ptr<FrozenView> view;
-    const rocksdb::Status status = FrozenView::Open(path, "default", &view);
+    std::unique_ptr<ReadOnlySnapshot> view;
+    const rocksdb::Status status = ReadOnlySnapshot::Open(path, "default", &view);
     ASSERT_TRUE(status.ok()) << "look " << look << ": " << status.ToString();
     const Oracle rows = RowsOf(*view);
     const int last = std::stoi(rows.at("last"));
@@ -149,25 +149,25 @@ void ExpectWholeViewsBeside(const rocksdb::Options& options, int looks) {
   }
 }
 
-TEST(FrozenView, IsOfOneMomentWhileTheOwnerFlushesAndCompacts) {
+TEST(ReadOnlySnapshot, IsOfOneMomentWhileTheOwnerFlushesAndCompacts) {
   ExpectWholeViewsBeside(BusyOwner::Options(DbConfig("rocksieve.bloom:10")),
                          LooksBesideABusyOwner(100));
 }
 
-TEST(FrozenView, IsOfOneMomentWhileTheOwnerChangesItsManifest) {
+TEST(ReadOnlySnapshot, IsOfOneMomentWhileTheOwnerChangesItsManifest) {
   rocksdb::Options options = BusyOwner::Options(DbConfig("rocksieve.bloom:10"));
   options.max_manifest_file_size = 1000;
   ExpectWholeViewsBeside(options, LooksBesideABusyOwner(30));
 }
 
-TEST(FrozenView, IsOfOneMomentWhileTheOwnerOverwritesItsLogs) {
+TEST(ReadOnlySnapshot, IsOfOneMomentWhileTheOwnerOverwritesItsLogs) {
   rocksdb::Options options = BusyOwner::Options(DbConfig("rocksieve.bloom:10"));
   options.recycle_log_file_num = 2;
   ExpectWholeViewsBeside(options, LooksBesideABusyOwner(30));
 }
 
 // Blobs are opened when they are read: the view holds them all the same.
-TEST(FrozenView, KeepsBlobsThatTheOwnerCollects) {
+TEST(ReadOnlySnapshot, KeepsBlobsThatTheOwnerCollects) {
   TemporaryDirectory directory;
   DbConfig config("rocksieve.bloom:10");
   config.options.enable_blob_files = true;
@@ -191,7 +191,7 @@ TEST(FrozenView, KeepsBlobsThatTheOwnerCollects) {
   };
   const std::set<std::string> before = blobs();
   ASSERT_EQ(before.size(), 2u);
-  const std::unique_ptr<FrozenView> view = View(path);
+  const std::unique_ptr<ReadOnlySnapshot> view = View(path);
   Compact(db.get());
   for (const std::string& name : blobs()) EXPECT_EQ(before.count(name), 0u) << "not collected";
   EXPECT_TRUE(RowsOf(*view) == oracle);
@@ -208,7 +208,7 @@ class Unknown final : public rocksdb::AssociativeMergeOperator {
   }
 };
 
-TEST(FrozenView, SaysThatItCannotMerge) {
+TEST(ReadOnlySnapshot, SaysThatItCannotMerge) {
   TemporaryDirectory directory;
   DbConfig config("rocksieve.bloom:10");
   config.options.merge_operator = std::make_shared<Unknown>();
@@ -222,8 +222,8 @@ TEST(FrozenView, SaysThatItCannotMerge) {
   Must(db->Merge(rocksdb::WriteOptions(), "b", "3"));
   Flush(db.get());
   db->ReleaseSnapshot(snapshot);
-  std::unique_ptr<FrozenView> view;
-  const rocksdb::Status status = FrozenView::Open(path, "default", &view);
+  std::unique_ptr<ReadOnlySnapshot> view;
+  const rocksdb::Status status = ReadOnlySnapshot::Open(path, "default", &view);
   if (status.ok()) {
     // The flush made values of all merges: then nothing is missing.
     EXPECT_EQ(RowsOf(*view), (Oracle{{"a", "2"}, {"b", "3"}}));
@@ -232,15 +232,15 @@ TEST(FrozenView, SaysThatItCannotMerge) {
   }
 }
 
-TEST(FrozenView, SaysWhatIsMissing) {
+TEST(ReadOnlySnapshot, SaysWhatIsMissing) {
   TemporaryDirectory directory;
-  std::unique_ptr<FrozenView> view;
+  std::unique_ptr<ReadOnlySnapshot> view;
   const std::string nowhere = directory / "none";
-  EXPECT_NE(FrozenView::Open(nowhere, "default", &view).ToString().find(nowhere),
+  EXPECT_NE(ReadOnlySnapshot::Open(nowhere, "default", &view).ToString().find(nowhere),
             std::string::npos);
   const std::string path = directory / "db";
   Open(DbConfig("rocksieve.bloom:10").Build(), path);
-  const std::string family = FrozenView::Open(path, "users", &view).ToString();
+  const std::string family = ReadOnlySnapshot::Open(path, "users", &view).ToString();
   EXPECT_NE(family.find("no column family \"users\""), std::string::npos) << family;
 }
 
