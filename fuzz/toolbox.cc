@@ -1,5 +1,5 @@
 // The toolbox's types as bytes from elsewhere. The first byte chooses the type, the second whether
-// frame and check are made right around the rest, so that changed payloads get in.
+// envelope and check are made right around the rest, so that changed payloads get in.
 //
 // Oracle: what is read is written as the same bytes, and can be asked, added to, and merged.
 #include <optional>
@@ -117,14 +117,14 @@ void Exercise(FilterTreeNode* node) {
 }
 
 template <typename T>
-void Read(FrameType type, bool frame, std::string_view bytes) {
-  const fuzz::ExactCopy copy(frame ? WriteFrame(type, bytes) : std::string(bytes));
+void Read(EnvelopeType type, bool envelope, std::string_view bytes) {
+  const fuzz::ExactCopy copy(envelope ? WriteEnvelope(type, bytes) : std::string(bytes));
   std::string error;
   std::optional<T> read = T::Deserialize(copy.view(), &error);
   if (!read) return FUZZ_CHECK(!error.empty());
   // Rounded hashes can be written in more ways than one.
   const std::string written = read->Serialize();
-  if (type != FrameType::kKMinimumValues) FUZZ_CHECK(written == copy.view());
+  if (type != EnvelopeType::kKMinimumValues) FUZZ_CHECK(written == copy.view());
   const std::optional<T> again = T::Deserialize(written, &error);
   FUZZ_CHECK(again && again->Serialize() == written);
   Exercise(&*read);
@@ -138,52 +138,52 @@ void Read(FrameType type, bool frame, std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;
   fuzz::Choices choices(data, size);
-  const auto type = static_cast<FrameType>(choices.Byte());
-  const bool frame = choices.Flag();
+  const auto type = static_cast<EnvelopeType>(choices.Byte());
+  const bool envelope = choices.Flag();
   const std::string_view bytes = choices.Rest();
-  const auto read = [&]<typename T>(T*) { Read<T>(type, frame, bytes); };
+  const auto read = [&]<typename T>(T*) { Read<T>(type, envelope, bytes); };
   switch (type) {
-    case FrameType::kBloom:
-    case FrameType::kPartitionedBloom:
+    case EnvelopeType::kBloom:
+    case EnvelopeType::kPartitionedBloom:
       read(static_cast<BloomFilter*>(nullptr));
       break;
-    case FrameType::kScalableBloom:
+    case EnvelopeType::kScalableBloom:
       read(static_cast<ScalableBloomFilter*>(nullptr));
       break;
-    case FrameType::kCountingBloom:
+    case EnvelopeType::kCountingBloom:
       read(static_cast<CountingBloomFilter*>(nullptr));
       break;
-    case FrameType::kCuckoo:
+    case EnvelopeType::kCuckoo:
       read(static_cast<CuckooFilter*>(nullptr));
       break;
-    case FrameType::kCuckooTable:
+    case EnvelopeType::kCuckooTable:
       read(static_cast<CuckooTable*>(nullptr));
       break;
-    case FrameType::kHashCompaction:
+    case EnvelopeType::kHashCompaction:
       read(static_cast<HashCompaction*>(nullptr));
       break;
-    case FrameType::kCountMin:
+    case EnvelopeType::kCountMin:
       read(static_cast<CountMinSketch*>(nullptr));
       break;
-    case FrameType::kTopK:
+    case EnvelopeType::kTopK:
       read(static_cast<TopK*>(nullptr));
       break;
-    case FrameType::kFlajoletMartin:
+    case EnvelopeType::kFlajoletMartin:
       read(static_cast<FlajoletMartin*>(nullptr));
       break;
-    case FrameType::kHyperLogLog:
+    case EnvelopeType::kHyperLogLog:
       read(static_cast<HyperLogLog*>(nullptr));
       break;
-    case FrameType::kKMinimumValues:
+    case EnvelopeType::kKMinimumValues:
       read(static_cast<KMinimumValues*>(nullptr));
       break;
-    case FrameType::kMinHash:
+    case EnvelopeType::kMinHash:
       read(static_cast<MinHash*>(nullptr));
       break;
-    case FrameType::kLshIndex:
+    case EnvelopeType::kLshIndex:
       read(static_cast<LshIndex*>(nullptr));
       break;
-    case FrameType::kFilterTree:
+    case EnvelopeType::kFilterTree:
       read(static_cast<FilterTreeNode*>(nullptr));
       break;
   }

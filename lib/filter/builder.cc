@@ -5,8 +5,8 @@
 
 #include <rocksieve/filter.h>
 
+#include "lib/filter/build_block.h"
 #include "lib/filter/family.h"
-#include "lib/filter/hashed_filter.h"
 #include "lib/filter/spec_text.h"
 #include "lib/format/block.h"
 #include "lib/format/key_range.h"

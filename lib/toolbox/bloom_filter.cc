@@ -169,11 +169,11 @@ std::optional<Estimate> BloomFilter::EstimateIntersection(const BloomFilter& a,
 
 namespace {
 
-// Of the two types, that which the bytes call themselves; the frame's check comes later.
-FrameType TypeOf(std::string_view bytes) {
-  return bytes.size() > 5 && bytes[5] == static_cast<char>(FrameType::kPartitionedBloom)
-             ? FrameType::kPartitionedBloom
-             : FrameType::kBloom;
+// Of the two types, that which the bytes call themselves; the envelope's check comes later.
+EnvelopeType TypeOf(std::string_view bytes) {
+  return bytes.size() > 5 && bytes[5] == static_cast<char>(EnvelopeType::kPartitionedBloom)
+             ? EnvelopeType::kPartitionedBloom
+             : EnvelopeType::kBloom;
 }
 
 }  // namespace
@@ -183,19 +183,20 @@ std::string BloomFilter::Serialize() const {
   ByteWriter out(&payload);
   bloom::WriteOptions(options_, &out);
   WriteBits([this](uint64_t i) { return LoadWord(i); }, options_.bits, &out);
-  return WriteFrame(options_.layout == BloomLayout::kPartitioned ? FrameType::kPartitionedBloom
-                                                                 : FrameType::kBloom,
-                    payload);
+  return WriteEnvelope(options_.layout == BloomLayout::kPartitioned
+                           ? EnvelopeType::kPartitionedBloom
+                           : EnvelopeType::kBloom,
+                       payload);
 }
 
 std::optional<BloomFilter> BloomFilter::Deserialize(std::string_view bytes, std::string* error) {
-  const FrameType type = TypeOf(bytes);
-  const std::optional<std::string_view> payload = ReadFrame(bytes, type, error);
+  const EnvelopeType type = TypeOf(bytes);
+  const std::optional<std::string_view> payload = ReadEnvelope(bytes, type, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   const BloomFilterOptions options =
-      bloom::ReadOptions(&in, type == FrameType::kPartitionedBloom ? BloomLayout::kPartitioned
-                                                                   : BloomLayout::kOneArray);
+      bloom::ReadOptions(&in, type == EnvelopeType::kPartitionedBloom ? BloomLayout::kPartitioned
+                                                                      : BloomLayout::kOneArray);
   // Only now that the bytes are there is so much allocated.
   if (!in.ok() || in.remaining() != BytesForBits(options.bits)) in.Fail();
   if (in.ok()) {
@@ -204,7 +205,7 @@ std::optional<BloomFilter> BloomFilter::Deserialize(std::string_view bytes, std:
     if (in.Finished()) return filter;
   }
   if (error != nullptr)
-    *error = "damaged: impossible sizes of a " + std::string(FrameTypeName(type));
+    *error = "damaged: impossible sizes of a " + std::string(EnvelopeTypeName(type));
   return std::nullopt;
 }
 

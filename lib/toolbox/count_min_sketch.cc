@@ -141,15 +141,16 @@ std::string CountMinSketch::Serialize() const {
   out.Varint(options_.depth);
   out.Varint(total_);
   for (const uint64_t cell : cells_) out.Varint(cell);
-  return WriteFrame(FrameType::kCountMin, payload);
+  return WriteEnvelope(EnvelopeType::kCountMin, payload);
 }
 
 std::optional<CountMinSketch> CountMinSketch::Deserialize(std::string_view bytes,
                                                           std::string* error) {
-  const std::optional<std::string_view> payload = ReadFrame(bytes, FrameType::kCountMin, error);
+  const std::optional<std::string_view> payload =
+      ReadEnvelope(bytes, EnvelopeType::kCountMin, error);
   if (!payload) return std::nullopt;
   const auto refuse = [&](std::string_view why) {
-    return Refuse(FrameType::kCountMin, why, error);
+    return Refuse(EnvelopeType::kCountMin, why, error);
   };
   ByteReader in(*payload);
   CountMinOptions options;

@@ -133,13 +133,13 @@ std::string CountingBloomFilter::Serialize() const {
   bloom::WriteOptions(BitsOf(options_), &out);
   out.U8(static_cast<uint8_t>(options_.counter_bits));
   WriteBits(words_, options_.counters * static_cast<uint64_t>(options_.counter_bits), &out);
-  return WriteFrame(FrameType::kCountingBloom, payload);
+  return WriteEnvelope(EnvelopeType::kCountingBloom, payload);
 }
 
 std::optional<CountingBloomFilter> CountingBloomFilter::Deserialize(std::string_view bytes,
                                                                     std::string* error) {
   const std::optional<std::string_view> payload =
-      ReadFrame(bytes, FrameType::kCountingBloom, error);
+      ReadEnvelope(bytes, EnvelopeType::kCountingBloom, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   const BloomFilterOptions bits = bloom::ReadOptions(&in, BloomLayout::kOneArray);

@@ -12,10 +12,21 @@
 #include "lib/toolbox/packed_slots.h"
 
 namespace rocksieve {
+namespace {
 
 // The field, its range and the remedy; empty if all is well.
-static std::string WhatIsWrong(const CuckooFilterOptions& options);
-namespace {
+std::string WhatIsWrong(const CuckooFilterOptions& options) {
+  if (options.buckets < 1 || options.buckets > CuckooFilterOptions::kMostBuckets) {
+    return "CuckooFilter: buckets is " + std::to_string(options.buckets) +
+           "; give 1 to 2^32, or let ForKeys() choose";
+  }
+  if (options.fingerprint_bits < CuckooFilterOptions::kLeastFingerprintBits ||
+      options.fingerprint_bits > CuckooFilterOptions::kMostFingerprintBits) {
+    return "CuckooFilter: fingerprint_bits is " + std::to_string(options.fingerprint_bits) +
+           "; give 2 to 32, or let ForKeys() choose";
+  }
+  return "";
+}
 
 static_assert(kSlotsPerBucket == CuckooFilterOptions::kBucketSlots);
 
@@ -188,19 +199,6 @@ constexpr double kSpareSlots = 24;
 
 }  // namespace
 
-std::string WhatIsWrong(const CuckooFilterOptions& options) {
-  if (options.buckets < 1 || options.buckets > CuckooFilterOptions::kMostBuckets) {
-    return "CuckooFilter: buckets is " + std::to_string(options.buckets) +
-           "; give 1 to 2^32, or let ForKeys() choose";
-  }
-  if (options.fingerprint_bits < CuckooFilterOptions::kLeastFingerprintBits ||
-      options.fingerprint_bits > CuckooFilterOptions::kMostFingerprintBits) {
-    return "CuckooFilter: fingerprint_bits is " + std::to_string(options.fingerprint_bits) +
-           "; give 2 to 32, or let ForKeys() choose";
-  }
-  return "";
-}
-
 double CuckooFalsePositiveRate(int fingerprint_bits, double load) {
   const double match = 1 / (std::ldexp(1.0, fingerprint_bits) - 1);
   return -std::expm1(2 * CuckooFilterOptions::kBucketSlots * load * std::log1p(-match));
@@ -239,11 +237,11 @@ std::string CuckooFilter::Serialize() const {
   out.U8(static_cast<uint8_t>(options_.fingerprint_bits));
   out.U64(options_.seed);
   out.Bytes({reinterpret_cast<const char*>(slots_.data()), slots_.size() - kSlotPaddingBytes});
-  return WriteFrame(FrameType::kCuckoo, payload);
+  return WriteEnvelope(EnvelopeType::kCuckoo, payload);
 }
 
 std::optional<CuckooFilter> CuckooFilter::Deserialize(std::string_view bytes, std::string* error) {
-  const std::optional<std::string_view> payload = ReadFrame(bytes, FrameType::kCuckoo, error);
+  const std::optional<std::string_view> payload = ReadEnvelope(bytes, EnvelopeType::kCuckoo, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   CuckooFilterOptions options;

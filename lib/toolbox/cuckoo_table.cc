@@ -201,11 +201,12 @@ std::string CuckooTable::Serialize() const {
   out.U64(options_.seed);
   out.Varint(size_);
   for (const std::string_view key : SortedKeys()) out.String(key);
-  return WriteFrame(FrameType::kCuckooTable, payload);
+  return WriteEnvelope(EnvelopeType::kCuckooTable, payload);
 }
 
 std::optional<CuckooTable> CuckooTable::Deserialize(std::string_view bytes, std::string* error) {
-  const std::optional<std::string_view> payload = ReadFrame(bytes, FrameType::kCuckooTable, error);
+  const std::optional<std::string_view> payload =
+      ReadEnvelope(bytes, EnvelopeType::kCuckooTable, error);
   if (!payload) return std::nullopt;
   std::string wrong = "damaged: not so many keys, or not in ascending order";
   ByteReader in(*payload);

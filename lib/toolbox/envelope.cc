@@ -36,11 +36,11 @@ std::string Describe(uint8_t type) {
   return "unknown type " + std::to_string(type);
 }
 
-// Empty if the frame is intact and of that type.
-std::string WhatIsWrong(std::string_view bytes, FrameType type) {
+// Empty if the envelope is intact and of that type.
+std::string WhatIsWrong(std::string_view bytes, EnvelopeType type) {
   ByteReader in(bytes);
   if (bytes.substr(0, kMagic.size()) != kMagic.substr(0, bytes.size())) {
-    return "not a frame of rocksieve's toolbox: it does not begin with \"RSTB\"";
+    return "not an envelope of rocksieve's toolbox: it does not begin with \"RSTB\"";
   }
   in.Bytes(kMagic.size());
   const uint8_t version = in.U8(), stored_type = in.U8();
@@ -71,9 +71,9 @@ std::string WhatIsWrong(std::string_view bytes, FrameType type) {
 
 }  // namespace
 
-std::string_view FrameTypeName(FrameType type) { return kNames[static_cast<size_t>(type)]; }
+std::string_view EnvelopeTypeName(EnvelopeType type) { return kNames[static_cast<size_t>(type)]; }
 
-std::string WriteFrame(FrameType type, std::string_view payload) {
+std::string WriteEnvelope(EnvelopeType type, std::string_view payload) {
   std::string bytes;
   bytes.reserve(kHeaderBytes + payload.size() + kCheckBytes);
   ByteWriter out(&bytes);
@@ -86,8 +86,8 @@ std::string WriteFrame(FrameType type, std::string_view payload) {
   return bytes;
 }
 
-std::optional<std::string_view> ReadFrame(std::string_view bytes, FrameType type,
-                                          std::string* error) {
+std::optional<std::string_view> ReadEnvelope(std::string_view bytes, EnvelopeType type,
+                                             std::string* error) {
   const std::string wrong = WhatIsWrong(bytes, type);
   if (wrong.empty()) return bytes.substr(kHeaderBytes, bytes.size() - kHeaderBytes - kCheckBytes);
   if (error != nullptr) *error = wrong;

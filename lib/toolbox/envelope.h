@@ -1,8 +1,8 @@
-// The frame of every serialised type of the toolbox (docs/formats/toolbox.md), little-endian:
+// The envelope of every serialised type of the toolbox (docs/formats/toolbox.md), little-endian:
 //
 //   magic      "RSTB"
 //   version    u8, 1
-//   type       u8, FrameType
+//   type       u8, EnvelopeType
 //   length     u64, bytes of the payload
 //   payload
 //   check      u64, XXH3-64 (seed 0) of everything before it
@@ -16,7 +16,7 @@
 namespace rocksieve {
 
 // Stored: the values never change.
-enum class FrameType : uint8_t {
+enum class EnvelopeType : uint8_t {
   kBloom = 1,
   kScalableBloom = 2,
   kCountingBloom = 3,
@@ -35,15 +35,15 @@ enum class FrameType : uint8_t {
 };
 
 // "Bloom filter", "count-min sketch", ...; for error messages.
-std::string_view FrameTypeName(FrameType type);
+std::string_view EnvelopeTypeName(EnvelopeType type);
 
-std::string WriteFrame(FrameType type, std::string_view payload);
+std::string WriteEnvelope(EnvelopeType type, std::string_view payload);
 
-// The payload, inside of `bytes`, which must be the frame and nothing more. If they are not,
+// The payload, inside of `bytes`, which must be the envelope and nothing more. If they are not,
 // std::nullopt, and *error (may be null) says whether they are foreign, cut off, damaged, of an
-// unknown version, or another type's. An intact frame says only that these are the bytes that
+// unknown version, or another type's. An intact envelope says only that these are the bytes that
 // somebody wrote, not that he meant well: payloads must be checked as if there were no check word.
-std::optional<std::string_view> ReadFrame(std::string_view bytes, FrameType type,
-                                          std::string* error);
+std::optional<std::string_view> ReadEnvelope(std::string_view bytes, EnvelopeType type,
+                                             std::string* error);
 
 }  // namespace rocksieve

@@ -192,12 +192,12 @@ std::string FilterTreeNode::Serialize() const {
   out.String(keys_->Serialize());
   out.Varint(unpublished_.size());
   for (const uint64_t hash : unpublished_) out.U64(hash);
-  return WriteFrame(FrameType::kFilterTree, payload);
+  return WriteEnvelope(EnvelopeType::kFilterTree, payload);
 }
 
 std::optional<FilterTreeNode> FilterTreeNode::Deserialize(std::string_view bytes,
                                                           std::string* error) {
-  const auto payload = ReadFrame(bytes, FrameType::kFilterTree, error);
+  const auto payload = ReadEnvelope(bytes, EnvelopeType::kFilterTree, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   const NodeId id = static_cast<NodeId>(in.Varint(kMostId));

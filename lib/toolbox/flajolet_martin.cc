@@ -95,13 +95,13 @@ std::string FlajoletMartin::Serialize() const {
   out.U64(options_.seed);
   out.U8(static_cast<uint8_t>(index_bits_));
   for (const uint64_t& bitmap : bitmaps_) out.U64(LoadRelaxed(bitmap));
-  return WriteFrame(FrameType::kFlajoletMartin, payload);
+  return WriteEnvelope(EnvelopeType::kFlajoletMartin, payload);
 }
 
 std::optional<FlajoletMartin> FlajoletMartin::Deserialize(std::string_view bytes,
                                                           std::string* error) {
-  constexpr FrameType kType = FrameType::kFlajoletMartin;
-  const std::optional<std::string_view> payload = ReadFrame(bytes, kType, error);
+  constexpr EnvelopeType kType = EnvelopeType::kFlajoletMartin;
+  const std::optional<std::string_view> payload = ReadEnvelope(bytes, kType, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   FlajoletMartinOptions options;

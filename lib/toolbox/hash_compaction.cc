@@ -66,12 +66,12 @@ std::string HashCompaction::Serialize() const {
   out.U8(static_cast<uint8_t>(options_.value_bits));
   out.U64(options_.seed);
   out.Bytes({reinterpret_cast<const char*>(slots_.data()), slots_.size() - kSlotPaddingBytes});
-  return WriteFrame(FrameType::kHashCompaction, payload);
+  return WriteEnvelope(EnvelopeType::kHashCompaction, payload);
 }
 
 std::optional<HashCompaction> HashCompaction::Deserialize(std::string_view bytes,
                                                           std::string* error) {
-  const auto payload = ReadFrame(bytes, FrameType::kHashCompaction, error);
+  const auto payload = ReadEnvelope(bytes, EnvelopeType::kHashCompaction, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   HashCompactionOptions options;

@@ -99,12 +99,12 @@ std::string HyperLogLog::Serialize() const {
   BitWriter bits(&payload);
   for (const uint8_t& entry : registers_) bits.Put(LoadRelaxed(entry), kRegisterBits);
   bits.Finish();
-  return WriteFrame(FrameType::kHyperLogLog, payload);
+  return WriteEnvelope(EnvelopeType::kHyperLogLog, payload);
 }
 
 std::optional<HyperLogLog> HyperLogLog::Deserialize(std::string_view bytes, std::string* error) {
-  constexpr FrameType kType = FrameType::kHyperLogLog;
-  const std::optional<std::string_view> payload = ReadFrame(bytes, kType, error);
+  constexpr EnvelopeType kType = EnvelopeType::kHyperLogLog;
+  const std::optional<std::string_view> payload = ReadEnvelope(bytes, kType, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   HyperLogLogOptions options;

@@ -69,13 +69,13 @@ std::string KMinimumValues::Serialize(int precision) const {
   ByteWriter out(&payload);
   out.U64(seed_);
   sketch_->Write(precision, &out);
-  return WriteFrame(FrameType::kKMinimumValues, payload);
+  return WriteEnvelope(EnvelopeType::kKMinimumValues, payload);
 }
 
 std::optional<KMinimumValues> KMinimumValues::Deserialize(std::string_view bytes,
                                                           std::string* error) {
-  constexpr FrameType kType = FrameType::kKMinimumValues;
-  const std::optional<std::string_view> payload = ReadFrame(bytes, kType, error);
+  constexpr EnvelopeType kType = EnvelopeType::kKMinimumValues;
+  const std::optional<std::string_view> payload = ReadEnvelope(bytes, kType, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   KMinimumValuesOptions options;

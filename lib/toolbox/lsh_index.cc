@@ -162,12 +162,12 @@ std::string LshIndex::Serialize() const {
     out.Varint(id);
     MinHashBytes::WritePlaces(signature, &out);
   }
-  return WriteFrame(FrameType::kLshIndex, payload);
+  return WriteEnvelope(EnvelopeType::kLshIndex, payload);
 }
 
 std::optional<LshIndex> LshIndex::Deserialize(std::string_view bytes, std::string* error) {
-  constexpr FrameType kType = FrameType::kLshIndex;
-  const std::optional<std::string_view> payload = ReadFrame(bytes, kType, error);
+  constexpr EnvelopeType kType = EnvelopeType::kLshIndex;
+  const std::optional<std::string_view> payload = ReadEnvelope(bytes, kType, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   LshOptions options;

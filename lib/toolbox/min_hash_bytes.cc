@@ -47,12 +47,12 @@ std::string MinHash::Serialize() const {
   ByteWriter out(&payload);
   MinHashBytes::WriteOptions(options_, &out);
   MinHashBytes::WritePlaces(*this, &out);
-  return WriteFrame(FrameType::kMinHash, payload);
+  return WriteEnvelope(EnvelopeType::kMinHash, payload);
 }
 
 std::optional<MinHash> MinHash::Deserialize(std::string_view bytes, std::string* error) {
-  constexpr FrameType kType = FrameType::kMinHash;
-  const std::optional<std::string_view> payload = ReadFrame(bytes, kType, error);
+  constexpr EnvelopeType kType = EnvelopeType::kMinHash;
+  const std::optional<std::string_view> payload = ReadEnvelope(bytes, kType, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   const MinHashOptions options = MinHashBytes::ReadOptions(&in);

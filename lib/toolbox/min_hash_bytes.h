@@ -1,4 +1,5 @@
-// The options and the places of MinHash signatures as bytes: alone in a frame, or in an LSH index.
+// The options and the places of MinHash signatures as bytes: alone in an envelope, or in an LSH
+// index.
 #pragma once
 
 #include <rocksieve/estimate/min_hash.h>

@@ -10,9 +10,9 @@
 namespace rocksieve {
 
 // *error may be null.
-inline std::nullopt_t Refuse(FrameType type, std::string_view why, std::string* error) {
+inline std::nullopt_t Refuse(EnvelopeType type, std::string_view why, std::string* error) {
   if (error != nullptr) {
-    *error = std::string(FrameTypeName(type)) + ": invalid payload: " + std::string(why);
+    *error = std::string(EnvelopeTypeName(type)) + ": invalid payload: " + std::string(why);
   }
   return std::nullopt;
 }

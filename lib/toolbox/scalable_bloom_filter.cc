@@ -13,27 +13,13 @@
 #include "lib/toolbox/envelope.h"
 
 namespace rocksieve {
-namespace bloom {
+namespace {
 
 // In one layer. At any rate that a layer can have they need fewer than 2^48 bits.
 constexpr double kMostLayerKeys = 0x1p38;
 
 // Empty, or which field is wrong and what to give instead.
-static std::string WhatIsWrong(const ScalableBloomFilterOptions& options);
-
-}  // namespace bloom
-
-namespace {
-
-ScalableBloomFilterOptions Checked(const ScalableBloomFilterOptions& options) {
-  const std::string wrong = bloom::WhatIsWrong(options);
-  if (!wrong.empty()) throw std::invalid_argument(wrong);
-  return options;
-}
-
-}  // namespace
-
-std::string bloom::WhatIsWrong(const ScalableBloomFilterOptions& options) {
+std::string WhatIsWrong(const ScalableBloomFilterOptions& options) {
   using Options = ScalableBloomFilterOptions;
   const std::string owner = "ScalableBloomFilterOptions: ";
   if (options.initial_keys < Options::kLeastInitialKeys ||
@@ -55,6 +41,14 @@ std::string bloom::WhatIsWrong(const ScalableBloomFilterOptions& options) {
   return "";
 }
 
+ScalableBloomFilterOptions Checked(const ScalableBloomFilterOptions& options) {
+  const std::string wrong = WhatIsWrong(options);
+  if (!wrong.empty()) throw std::invalid_argument(wrong);
+  return options;
+}
+
+}  // namespace
+
 ScalableBloomFilter::ScalableBloomFilter(const ScalableBloomFilterOptions& options)
     : options_(Checked(options)) {
   AddLayer(BloomFilter(LayerOptions(0)));
@@ -68,7 +62,7 @@ double ScalableBloomFilter::LayerRate(size_t index) const {
 BloomFilterOptions ScalableBloomFilter::LayerOptions(size_t index) const {
   const double keys = static_cast<double>(options_.initial_keys) *
                       std::pow(options_.growth, static_cast<double>(index));
-  if (keys > bloom::kMostLayerKeys) throw std::bad_alloc();
+  if (keys > kMostLayerKeys) throw std::bad_alloc();
   // By chance so many keys set more bits than they should; sqrt(keys) is more than four standard
   // deviations at 7 probes, and else half of all layers would be full too early.
   const uint64_t with_reserve = static_cast<uint64_t>(keys + std::sqrt(keys));
@@ -142,7 +136,7 @@ double ReadDouble(ByteReader* in) { return std::bit_cast<double>(in->U64()); }
 bool ScalableBloomFilter::IsLayer(size_t index, const BloomFilterOptions& stored) const {
   const double keys = static_cast<double>(options_.initial_keys) *
                       std::pow(options_.growth, static_cast<double>(index));
-  if (keys > bloom::kMostLayerKeys) return false;
+  if (keys > kMostLayerKeys) return false;
   const BloomFilterOptions layer = LayerOptions(index);
   return stored.hashes == layer.hashes && stored.bits + 1 >= layer.bits &&
          stored.bits <= layer.bits + 1;
@@ -163,13 +157,13 @@ std::string ScalableBloomFilter::Serialize() const {
     out.U8(static_cast<uint8_t>(options.hashes));
     WriteBits(layer.filter.words_, options.bits, &out);
   }
-  return WriteFrame(FrameType::kScalableBloom, payload);
+  return WriteEnvelope(EnvelopeType::kScalableBloom, payload);
 }
 
 std::optional<ScalableBloomFilter> ScalableBloomFilter::Deserialize(std::string_view bytes,
                                                                     std::string* error) {
   const std::optional<std::string_view> payload =
-      ReadFrame(bytes, FrameType::kScalableBloom, error);
+      ReadEnvelope(bytes, EnvelopeType::kScalableBloom, error);
   if (!payload) return std::nullopt;
   ByteReader in(*payload);
   ScalableBloomFilter filter;
@@ -179,7 +173,7 @@ std::optional<ScalableBloomFilter> ScalableBloomFilter::Deserialize(std::string_
   filter.options_.tightening = ReadDouble(&in);
   filter.options_.seed = in.U64();
   const uint64_t layers = in.Varint(kMostLayers);
-  if (layers == 0 || !bloom::WhatIsWrong(filter.options_).empty()) in.Fail();
+  if (layers == 0 || !WhatIsWrong(filter.options_).empty()) in.Fail();
   for (uint64_t i = 0; i < layers && in.ok(); i++) {
     BloomFilterOptions options;
     options.bits = in.U64();

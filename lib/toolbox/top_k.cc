@@ -183,13 +183,13 @@ std::string TopK::Serialize() const {
     out.Varint(item.count);
     out.Varint(item.error);
   }
-  return WriteFrame(FrameType::kTopK, payload);
+  return WriteEnvelope(EnvelopeType::kTopK, payload);
 }
 
 std::optional<TopK> TopK::Deserialize(std::string_view bytes, std::string* error) {
-  const std::optional<std::string_view> payload = ReadFrame(bytes, FrameType::kTopK, error);
+  const std::optional<std::string_view> payload = ReadEnvelope(bytes, EnvelopeType::kTopK, error);
   if (!payload) return std::nullopt;
-  const auto refuse = [&](std::string_view why) { return Refuse(FrameType::kTopK, why, error); };
+  const auto refuse = [&](std::string_view why) { return Refuse(EnvelopeType::kTopK, why, error); };
   ByteReader in(*payload);
   TopKOptions options;
   options.seed = in.U64();

@@ -9,6 +9,7 @@
 #include <rocksieve/filter_policy.h>
 
 #include "lib/filter/spec_text.h"
+#include "plugin/tables/builtin_model.h"
 
 namespace rocksieve {
 namespace {
@@ -132,9 +133,7 @@ Status PolicySpec::WithBits(double bits, PolicySpec* other) const {
 
 std::string PolicySpec::FamilyName() const {
   if (is_none()) return "none";
-  if (rocksdb() != nullptr) {
-    return rocksdb()->family == Family::kRocksDbBloom ? "RocksDB Bloom" : "RocksDB Ribbon";
-  }
+  if (rocksdb() != nullptr) return std::string(BuiltinFamilyName(family()));
   std::string_view rest = text_;
   std::string name(NextSpecPart(&rest));
   NextSpecPart(&rest);  // the amount

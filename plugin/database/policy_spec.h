@@ -20,7 +20,7 @@ struct RocksDbPolicySpec {
   int bloom_before_level = 0;  // Ribbon: makes Bloom filters in levels above this one
 };
 
-// Immutable, so any number of threads may use it.
+// Thread safety: a plain value.
 class PolicySpec {
  public:
   // No filters.

@@ -9,7 +9,7 @@
 namespace rocksieve {
 namespace {
 
-constexpr double kLineBits = 512;
+constexpr double kLineBits = 8 * kBuiltinBloomLineBytes;
 
 // FastLocalBloomImpl::ChooseNumProbes()
 int ProbesFor(double bits_per_key) {
@@ -133,6 +133,12 @@ double RibbonRate(std::string_view trailer, size_t payload_bytes) {
 }
 
 }  // namespace
+
+std::string_view BuiltinFamilyName(Family family) {
+  if (family == Family::kRocksDbBloom) return "RocksDB Bloom";
+  if (family == Family::kRocksDbLegacyBloom) return "RocksDB legacy Bloom";
+  return family == Family::kRocksDbRibbon ? "RocksDB Ribbon" : "";
+}
 
 double BuiltinRate(std::string_view block, uint64_t keys) {
   if (keys == 0) return 0;

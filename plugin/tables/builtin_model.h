@@ -9,11 +9,17 @@
 #include <cstdint>
 #include <string_view>
 
+#include <rocksieve/filter_spec.h>
+
 namespace rocksieve {
 
 // At the end of each block: what it is.
 inline constexpr size_t kBuiltinTrailerBytes = 5;
 inline constexpr int kBuiltinRibbonBlockSlots = 128;
+inline constexpr uint64_t kBuiltinBloomLineBytes = 64;
+
+// "RocksDB Bloom"; empty if the family is none of RocksDB's.
+std::string_view BuiltinFamilyName(Family family);
 
 // The rate that a block of `keys` keys, made by either built-in policy, should have: the mean over
 // the number of keys in a line for a Bloom filter; 2^-columns for a Ribbon filter. -1 if the block

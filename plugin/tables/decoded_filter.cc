@@ -15,17 +15,14 @@
 namespace rocksieve {
 namespace {
 
-constexpr uint64_t kLineBytes = 64;
 constexpr uint64_t kRibbonSegmentBytes = 16;  // a column of a block
 constexpr int kMaxRibbonColumns = 32;
 constexpr std::string_view kAlwaysTrueBlock("\0\0\0\0\0\0", 6);
 
 std::string NameOfFamily(Family family) {
-  if (family == Family::kRocksDbBloom) return "RocksDB Bloom";
-  if (family == Family::kRocksDbLegacyBloom) return "RocksDB legacy Bloom";
-  if (family == Family::kRocksDbRibbon) return "RocksDB Ribbon";
-  const FamilyEntry* const entry = FindFamily(family);
-  return entry == nullptr ? "none" : "rocksieve." + std::string(entry->name);
+  const FamilyEntry* const ours = FindFamily(family);
+  return ours == nullptr ? std::string(BuiltinFamilyName(family))
+                         : "rocksieve." + std::string(ours->name);
 }
 
 }  // namespace
@@ -49,11 +46,11 @@ void DecodedFilter::DecodeBuiltin() {
     const bool known = ByteAt(trailer, 1) == 0 && ByteAt(trailer, 2) >> 5 == 0 &&
                        ByteAt(trailer, 3) == 0 && ByteAt(trailer, 4) == 0 && probes >= 1 &&
                        probes <= 30;
-    if (!known || payload_bytes < kLineBytes) return;
+    if (!known || payload_bytes < kBuiltinBloomLineBytes) return;
     kind = BlockKind::kRocksDb;
     family = rocksieve::Family::kRocksDbBloom;
-    line_bytes = kLineBytes;
-    lines = payload_bytes / kLineBytes;
+    line_bytes = kBuiltinBloomLineBytes;
+    lines = payload_bytes / kBuiltinBloomLineBytes;
   } else if (marker == -2) {
     seed = ByteAt(trailer, 1);
     ribbon_blocks = ByteAt(trailer, 2) | ByteAt(trailer, 3) << 8 | ByteAt(trailer, 4) << 16;

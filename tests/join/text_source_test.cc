@@ -33,7 +33,7 @@ class TextFile {
   const std::filesystem::path path_;
 };
 
-TextRows Read(Source* source, const KeyInterval& interval = {}) {
+TextRows RowsOf(Source* source, const KeyInterval& interval = {}) {
   TextRows rows;
   const std::unique_ptr<Cursor> cursor = source->Scan(interval);
   Row row;
@@ -46,7 +46,7 @@ TextRows ReadText(const std::string& text, TextFormat format = TextFormat::kPlai
   const TextFile file(text);
   const auto source = SortedTextSource::Open(file.path(), format);
   EXPECT_TRUE(source.ok()) << source.status();
-  return source.ok() ? Read(source->get()) : TextRows();
+  return source.ok() ? RowsOf(source->get()) : TextRows();
 }
 
 TEST(SortedText, LinesAreKeysOrKeysAndValues) {
@@ -125,7 +125,7 @@ TEST(Text, IsReadFromTheStandardInput) {
   close(before);
   close(ends[0]);
   ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_EQ(Read(source->get()), (TextRows{{"a", "1"}, {"b", "2"}, {"b", "3"}}));
+  EXPECT_EQ(RowsOf(source->get()), (TextRows{{"a", "1"}, {"b", "2"}, {"b", "3"}}));
 }
 
 // Many marks, keys that repeat across them, and any interval.
@@ -158,8 +158,8 @@ TEST(Text, SortedAndUnsortedTextGiveTheSame) {
     for (const auto& row : rows) {
       if (interval.Contains(row.first)) part.push_back(row);
     }
-    ASSERT_TRUE(Read(in_place->get(), interval) == part);
-    ASSERT_TRUE(Read(external->get(), interval) == part);
+    ASSERT_TRUE(RowsOf(in_place->get(), interval) == part);
+    ASSERT_TRUE(RowsOf(external->get(), interval) == part);
   }
 }
 

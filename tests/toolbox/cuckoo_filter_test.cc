@@ -264,13 +264,13 @@ TEST(CuckooFilter, HasTheGoldenBytes) {
 }
 
 TEST(CuckooFilter, DamagedBytesAreAnError) {
-  ExpectRefusesDamage<CuckooFilter>(GoldenBytes("cuckoo_full_11_bits"), FrameType::kCuckoo);
+  ExpectRefusesDamage<CuckooFilter>(GoldenBytes("cuckoo_full_11_bits"), EnvelopeType::kCuckoo);
   CuckooFilter filter(Options(3, 9, 1));  // with unused bits in the last byte
   for (int i = 0; i < 5; i++) ASSERT_TRUE(filter.Add(std::to_string(i)));
-  ExpectRefusesDamage<CuckooFilter>(filter.Serialize(), FrameType::kCuckoo);
+  ExpectRefusesDamage<CuckooFilter>(filter.Serialize(), EnvelopeType::kCuckoo);
 }
 
-// Intact frames around payloads that nobody should believe.
+// Intact envelopes around payloads that nobody should believe.
 TEST(CuckooFilter, HostilePayloadsAreAnError) {
   struct Hostile {
     std::string payload;
@@ -291,7 +291,7 @@ TEST(CuckooFilter, HostilePayloadsAreAnError) {
        }) {
     std::string error;
     EXPECT_FALSE(
-        CuckooFilter::Deserialize(WriteFrame(FrameType::kCuckoo, hostile.payload), &error));
+        CuckooFilter::Deserialize(WriteEnvelope(EnvelopeType::kCuckoo, hostile.payload), &error));
     EXPECT_THAT(error, HasSubstr(hostile.error));
   }
 }

@@ -33,23 +33,23 @@ T WithSquares(T to) {
   return to;
 }
 
-// A seed of 0, the bytes and the numbers as varints, and the words: by hand, in a good frame.
+// A seed of 0, the bytes and the numbers as varints, and the words: by hand, in a good envelope.
 template <typename T>
-bool Reads(FrameType type, const std::vector<uint8_t>& bytes, const std::vector<uint64_t>& varints,
-           const std::vector<uint64_t>& words = {}) {
+bool Reads(EnvelopeType type, const std::vector<uint8_t>& bytes,
+           const std::vector<uint64_t>& varints, const std::vector<uint64_t>& words = {}) {
   std::string payload;
   ByteWriter out(&payload);
   out.U64(0);
   for (const uint8_t byte : bytes) out.U8(byte);
   for (const uint64_t varint : varints) out.Varint(varint);
   for (const uint64_t word : words) out.U64(word);
-  return T::Deserialize(WriteFrame(type, payload), nullptr).has_value();
+  return T::Deserialize(WriteEnvelope(type, payload), nullptr).has_value();
 }
 
 // What no sequence of calls leads to.
 TEST(EstimatorBytes, ContradictionsAreRefused) {
   const auto count_min = [](uint8_t conservative, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
-    return Reads<CountMinSketch>(FrameType::kCountMin, {conservative}, {2, 2, 3, a, b, c, d});
+    return Reads<CountMinSketch>(EnvelopeType::kCountMin, {conservative}, {2, 2, 3, a, b, c, d});
   };
   EXPECT_TRUE(count_min(0, 1, 2, 3, 0));
   EXPECT_FALSE(count_min(0, 1, 1, 3, 0));  // rows that do not add up
@@ -60,7 +60,7 @@ TEST(EstimatorBytes, ContradictionsAreRefused) {
   const auto top_k = [](uint64_t counters, const std::vector<uint64_t>& items) {
     std::vector<uint64_t> numbers = {counters, 5, items.size() / 4};  // in all 5
     numbers.insert(numbers.end(), items.begin(), items.end());
-    return Reads<TopK>(FrameType::kTopK, {}, numbers);  // 1: a key of one byte
+    return Reads<TopK>(EnvelopeType::kTopK, {}, numbers);  // 1: a key of one byte
   };
   EXPECT_TRUE(top_k(2, {1, 'a', 3, 1, 1, 'b', 2, 2}));
   EXPECT_FALSE(top_k(2, {1, 'a', 3, 1, 1, 'a', 2, 2}));  // a key twice
@@ -71,18 +71,18 @@ TEST(EstimatorBytes, ContradictionsAreRefused) {
   std::vector<uint8_t> registers(1 + 12, 0);
   registers[0] = 4;
   registers[1] = 61;
-  EXPECT_TRUE(Reads<HyperLogLog>(FrameType::kHyperLogLog, registers, {}));
+  EXPECT_TRUE(Reads<HyperLogLog>(EnvelopeType::kHyperLogLog, registers, {}));
   registers[1] = 62;
-  EXPECT_FALSE(Reads<HyperLogLog>(FrameType::kHyperLogLog, registers, {}));
+  EXPECT_FALSE(Reads<HyperLogLog>(EnvelopeType::kHyperLogLog, registers, {}));
 
   std::vector<uint64_t> bitmaps(16);
   bitmaps[3] = uint64_t{1} << 59;
-  EXPECT_TRUE(Reads<FlajoletMartin>(FrameType::kFlajoletMartin, {4}, {}, bitmaps));
+  EXPECT_TRUE(Reads<FlajoletMartin>(EnvelopeType::kFlajoletMartin, {4}, {}, bitmaps));
   bitmaps[3] = uint64_t{1} << 60;
-  EXPECT_FALSE(Reads<FlajoletMartin>(FrameType::kFlajoletMartin, {4}, {}, bitmaps));
+  EXPECT_FALSE(Reads<FlajoletMartin>(EnvelopeType::kFlajoletMartin, {4}, {}, bitmaps));
 
   const auto min_hash = [](uint8_t method, uint64_t first, uint64_t second) {
-    return Reads<MinHash>(FrameType::kMinHash, {method}, {2}, {first, second});
+    return Reads<MinHash>(EnvelopeType::kMinHash, {method}, {2}, {first, second});
   };
   constexpr uint64_t kLow = 5, kHigh = uint64_t{1} << 63, kNone = UINT64_MAX;
   EXPECT_TRUE(min_hash(1, kLow, kHigh));
@@ -94,7 +94,7 @@ TEST(EstimatorBytes, ContradictionsAreRefused) {
   EXPECT_FALSE(min_hash(3, kLow, kHigh));
 
   const auto lsh_index = [](uint64_t bands, uint64_t rows, uint64_t place) {
-    return Reads<LshIndex>(FrameType::kLshIndex, {1}, {1, bands, rows, 1, 9}, {place});
+    return Reads<LshIndex>(EnvelopeType::kLshIndex, {1}, {1, bands, rows, 1, 9}, {place});
   };
   EXPECT_TRUE(lsh_index(1, 1, kLow));
   EXPECT_FALSE(lsh_index(1, 1, kNone));  // an empty set
@@ -113,7 +113,7 @@ TEST(EstimatorBytes, CountMin) {
     sketch.Add("many", 1000);
     const std::string name = conservative ? "count_min_conservative" : "count_min";
     ExpectGolden(name, sketch);
-    ExpectRefusesDamage<CountMinSketch>(GoldenBytes(name), FrameType::kCountMin);
+    ExpectRefusesDamage<CountMinSketch>(GoldenBytes(name), EnvelopeType::kCountMin);
   }
 }
 
@@ -123,7 +123,7 @@ TEST(EstimatorBytes, TopK) {
     options.counters = static_cast<uint64_t>(counters);
     options.seed = 5;
     ExpectGolden(name, WithSquares(TopK(options)));
-    ExpectRefusesDamage<TopK>(GoldenBytes(name), FrameType::kTopK);
+    ExpectRefusesDamage<TopK>(GoldenBytes(name), EnvelopeType::kTopK);
   }
 }
 
@@ -132,7 +132,8 @@ TEST(EstimatorBytes, FlajoletMartin) {
   options.bitmaps = 32;
   options.seed = 3;
   ExpectGolden("flajolet_martin", WithKeys(FlajoletMartin(options), 0, 1000));
-  ExpectRefusesDamage<FlajoletMartin>(GoldenBytes("flajolet_martin"), FrameType::kFlajoletMartin);
+  ExpectRefusesDamage<FlajoletMartin>(GoldenBytes("flajolet_martin"),
+                                      EnvelopeType::kFlajoletMartin);
 }
 
 TEST(EstimatorBytes, HyperLogLog) {
@@ -140,7 +141,7 @@ TEST(EstimatorBytes, HyperLogLog) {
   options.precision = 5;
   options.seed = UINT64_MAX;
   ExpectGolden("hyper_log_log", WithKeys(HyperLogLog(options), 0, 1000));
-  ExpectRefusesDamage<HyperLogLog>(GoldenBytes("hyper_log_log"), FrameType::kHyperLogLog);
+  ExpectRefusesDamage<HyperLogLog>(GoldenBytes("hyper_log_log"), EnvelopeType::kHyperLogLog);
 }
 
 TEST(EstimatorBytes, KMinimumValues) {
@@ -155,7 +156,7 @@ TEST(EstimatorBytes, KMinimumValues) {
   EXPECT_EQ(ToHex(many.Serialize(12)), ToHex(GoldenBytes("k_minimum_values_rounded")));
   // Whoever writes may choose how the hashes are coded: so they need not be written as they came.
   ExpectRefusesDamage<KMinimumValues>(GoldenBytes("k_minimum_values_rounded"),
-                                      FrameType::kKMinimumValues, Forms::kMany);
+                                      EnvelopeType::kKMinimumValues, Forms::kMany);
 }
 
 TEST(EstimatorBytes, MinHash) {
@@ -167,7 +168,7 @@ TEST(EstimatorBytes, MinHash) {
   ExpectGolden("min_hash_of_none", MinHash(SignatureOptions(3, kMany, 0)));
   ExpectGolden("min_hash_independent", WithKeys(MinHash(SignatureOptions(9, kMany, 1)), 0, 40));
   for (const char* name : {"min_hash_of_few_keys", "min_hash_of_none", "min_hash_independent"}) {
-    ExpectRefusesDamage<MinHash>(GoldenBytes(name), FrameType::kMinHash);
+    ExpectRefusesDamage<MinHash>(GoldenBytes(name), EnvelopeType::kMinHash);
   }
 }
 
@@ -196,7 +197,7 @@ TEST(EstimatorBytes, LshIndex) {
   const std::vector<std::pair<uint64_t, uint64_t>> pairs = {
       {7, 1000}, {7, UINT64_MAX}, {1000, UINT64_MAX}};
   EXPECT_EQ(index.CandidatePairs(), pairs);
-  ExpectRefusesDamage<LshIndex>(GoldenBytes("lsh_index"), FrameType::kLshIndex);
+  ExpectRefusesDamage<LshIndex>(GoldenBytes("lsh_index"), EnvelopeType::kLshIndex);
 }
 
 }  // namespace

@@ -164,11 +164,12 @@ TEST(FilterTreeNode, GoesOnFromItsBytes) {
 }
 
 TEST(FilterTreeNode, DamagedAndHostileBytesAreAnError) {
-  ExpectRefusesDamage<FilterTreeNode>(SmallNode().Serialize(), FrameType::kFilterTree);
+  ExpectRefusesDamage<FilterTreeNode>(SmallNode().Serialize(), EnvelopeType::kFilterTree);
   // Parts that are intact, and do not fit together.
   const auto error_of = [](const std::string& payload) {
     std::string error;
-    EXPECT_FALSE(FilterTreeNode::Deserialize(WriteFrame(FrameType::kFilterTree, payload), &error));
+    EXPECT_FALSE(
+        FilterTreeNode::Deserialize(WriteEnvelope(EnvelopeType::kFilterTree, payload), &error));
     return error;
   };
   const auto part = [](const std::string& bytes) {
@@ -184,7 +185,8 @@ TEST(FilterTreeNode, DamagedAndHostileBytesAreAnError) {
   const std::string zero(1, '\0'), root = "\5" + zero;  // node 5, no flags
   std::string error;
   ASSERT_TRUE(FilterTreeNode::Deserialize(
-      WriteFrame(FrameType::kFilterTree, root + all + "\1\7" + none + zero + keys + zero), &error))
+      WriteEnvelope(EnvelopeType::kFilterTree, root + all + "\1\7" + none + zero + keys + zero),
+      &error))
       << error;
   EXPECT_THAT(error_of(root + none + "\1\7" + all + zero + keys + zero), HasSubstr("child"));
   EXPECT_THAT(error_of(root + none + zero + zero + keys + zero), HasSubstr("lacks a key"));

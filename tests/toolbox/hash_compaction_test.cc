@@ -156,7 +156,7 @@ TEST(HashCompaction, HasTheGoldenBytes) {
 
 TEST(HashCompaction, DamagedAndHostileBytesAreAnError) {
   ExpectRefusesDamage<HashCompaction>(GoldenBytes("hash_compaction_9_bits"),
-                                      FrameType::kHashCompaction);
+                                      EnvelopeType::kHashCompaction);
   std::string error;
   struct Hostile {
     uint64_t slots;
@@ -181,10 +181,11 @@ TEST(HashCompaction, DamagedAndHostileBytesAreAnError) {
     out.U64(0);
     out.Bytes(hostile.values);
     EXPECT_FALSE(
-        HashCompaction::Deserialize(WriteFrame(FrameType::kHashCompaction, payload), &error));
+        HashCompaction::Deserialize(WriteEnvelope(EnvelopeType::kHashCompaction, payload), &error));
     EXPECT_THAT(error, HasSubstr(hostile.error));
   }
-  EXPECT_FALSE(HashCompaction::Deserialize(WriteFrame(FrameType::kHashCompaction, ""), &error));
+  EXPECT_FALSE(
+      HashCompaction::Deserialize(WriteEnvelope(EnvelopeType::kHashCompaction, ""), &error));
   EXPECT_THAT(error, HasSubstr("cut off"));
 }
 

@@ -162,13 +162,14 @@ TEST(CuckooTable, HasTheGoldenBytes) {
 TEST(CuckooTable, DamagedBytesAreAnError) {
   CuckooTable table;
   for (int i = 0; i < 30; i++) table.Add(std::to_string(i));
-  ExpectRefusesDamage<CuckooTable>(table.Serialize(), FrameType::kCuckooTable);
+  ExpectRefusesDamage<CuckooTable>(table.Serialize(), EnvelopeType::kCuckooTable);
   std::string error;
   const std::string seed(8, '\0');
   for (const std::string& payload :
        {std::string(), seed, seed + "\x02\x01z", seed + "\x02\x01z\x01y", seed + "\x02\x01z\x01z",
         seed + "\x01\x01zz", seed + "\xff\xff\xff\xff\xff\xff\xff\xff\x7f", seed + "\x01\x05z"}) {
-    EXPECT_FALSE(CuckooTable::Deserialize(WriteFrame(FrameType::kCuckooTable, payload), &error));
+    EXPECT_FALSE(
+        CuckooTable::Deserialize(WriteEnvelope(EnvelopeType::kCuckooTable, payload), &error));
     EXPECT_THAT(error, HasSubstr("not so many keys"));
   }
   CuckooTableOptions options;

@@ -1,4 +1,4 @@
-// The frame, and the dynamic filters as bytes: beside the golden ones, and damaged in every way.
+// The envelope, and the dynamic filters as bytes: beside the golden ones, and damaged in every way.
 #include <string>
 #include <utility>
 
@@ -17,32 +17,33 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Frame, SaysWhatIsWrong) {
-  const std::string frame = WriteFrame(FrameType::kBloom, "payload");
+TEST(Envelope, SaysWhatIsWrong) {
+  const std::string envelope = WriteEnvelope(EnvelopeType::kBloom, "payload");
   std::string error = "untouched";
-  EXPECT_EQ(ReadFrame(frame, FrameType::kBloom, &error), "payload");
+  EXPECT_EQ(ReadEnvelope(envelope, EnvelopeType::kBloom, &error), "payload");
   EXPECT_EQ(error, "untouched");
   const auto error_of = [](std::string bytes) {
     std::string text;
-    EXPECT_FALSE(ReadFrame(bytes, FrameType::kBloom, &text));
-    EXPECT_FALSE(ReadFrame(bytes, FrameType::kBloom, nullptr));
+    EXPECT_FALSE(ReadEnvelope(bytes, EnvelopeType::kBloom, &text));
+    EXPECT_FALSE(ReadEnvelope(bytes, EnvelopeType::kBloom, nullptr));
     return text;
   };
   EXPECT_THAT(error_of(""), HasSubstr("cut off"));
-  EXPECT_THAT(error_of(frame.substr(0, 3)), HasSubstr("cut off"));
-  EXPECT_THAT(error_of(frame.substr(0, frame.size() - 1)), HasSubstr("cut off"));
-  EXPECT_THAT(error_of(frame + "x"), HasSubstr("1 bytes too many"));
-  EXPECT_THAT(error_of("x" + frame), HasSubstr("does not begin with \"RSTB\""));
-  EXPECT_THAT(error_of(WriteFrame(FrameType::kTopK, "payload")),
+  EXPECT_THAT(error_of(envelope.substr(0, 3)), HasSubstr("cut off"));
+  EXPECT_THAT(error_of(envelope.substr(0, envelope.size() - 1)), HasSubstr("cut off"));
+  EXPECT_THAT(error_of(envelope + "x"), HasSubstr("1 bytes too many"));
+  EXPECT_THAT(error_of("x" + envelope), HasSubstr("does not begin with \"RSTB\""));
+  EXPECT_THAT(error_of(WriteEnvelope(EnvelopeType::kTopK, "payload")),
               HasSubstr("this is a top-k summary, not a Bloom filter"));
-  EXPECT_THAT(error_of(WriteFrame(static_cast<FrameType>(99), "")), HasSubstr("unknown type 99"));
-  std::string other = frame;
+  EXPECT_THAT(error_of(WriteEnvelope(static_cast<EnvelopeType>(99), "")),
+              HasSubstr("unknown type 99"));
+  std::string other = envelope;
   other[4] = 2;
   EXPECT_THAT(error_of(other), HasSubstr("unknown version 2"));
-  other = frame;
+  other = envelope;
   other[15] ^= 1;
   EXPECT_THAT(error_of(other), HasSubstr("damaged"));
-  other = frame;
+  other = envelope;
   other.replace(6, 8, std::string(8, '\xff'));
   EXPECT_THAT(error_of(other), HasSubstr("cut off"));
 }
@@ -78,20 +79,21 @@ TEST(BloomFilterBytes, Golden) {
 }
 
 TEST(BloomFilterBytes, DamageIsRefused) {
-  ExpectRefusesDamage<BloomFilter>(GoldenBytes("bloom_enhanced_double"), FrameType::kBloom);
-  ExpectRefusesDamage<BloomFilter>(GoldenBytes("bloom_partitioned"), FrameType::kPartitionedBloom);
+  ExpectRefusesDamage<BloomFilter>(GoldenBytes("bloom_enhanced_double"), EnvelopeType::kBloom);
+  ExpectRefusesDamage<BloomFilter>(GoldenBytes("bloom_partitioned"),
+                                   EnvelopeType::kPartitionedBloom);
   std::string error;
-  EXPECT_FALSE(BloomFilter::Deserialize(WriteFrame(FrameType::kTopK, ""), &error));
+  EXPECT_FALSE(BloomFilter::Deserialize(WriteEnvelope(EnvelopeType::kTopK, ""), &error));
   EXPECT_THAT(error, HasSubstr("top-k summary, not a Bloom filter"));
 }
 
 TEST(BloomFilterBytes, BitsBehindTheLastOneAreRefused) {
-  const std::string frame = BloomFilter({60, 3}).Serialize();
-  std::string payload(ReadFrame(frame, FrameType::kBloom, nullptr).value());
+  const std::string envelope = BloomFilter({60, 3}).Serialize();
+  std::string payload(ReadEnvelope(envelope, EnvelopeType::kBloom, nullptr).value());
   payload.back() = '\x08';
-  EXPECT_TRUE(BloomFilter::Deserialize(WriteFrame(FrameType::kBloom, payload), nullptr));
+  EXPECT_TRUE(BloomFilter::Deserialize(WriteEnvelope(EnvelopeType::kBloom, payload), nullptr));
   payload.back() = '\x10';
-  EXPECT_FALSE(BloomFilter::Deserialize(WriteFrame(FrameType::kBloom, payload), nullptr));
+  EXPECT_FALSE(BloomFilter::Deserialize(WriteEnvelope(EnvelopeType::kBloom, payload), nullptr));
 }
 
 TEST(CountingBloomFilterBytes, Golden) {
@@ -108,9 +110,9 @@ TEST(CountingBloomFilterBytes, Golden) {
 
 TEST(CountingBloomFilterBytes, DamageIsRefused) {
   ExpectRefusesDamage<CountingBloomFilter>(GoldenBytes("counting_bloom_4"),
-                                           FrameType::kCountingBloom);
+                                           EnvelopeType::kCountingBloom);
   ExpectRefusesDamage<CountingBloomFilter>(GoldenBytes("counting_bloom_8"),
-                                           FrameType::kCountingBloom);
+                                           EnvelopeType::kCountingBloom);
 }
 
 ScalableBloomFilter ScalableWithKeys(int keys) {
@@ -138,7 +140,7 @@ TEST(ScalableBloomFilterBytes, ReadFiltersGrowOn) {
 
 TEST(ScalableBloomFilterBytes, DamageIsRefused) {
   ExpectRefusesDamage<ScalableBloomFilter>(GoldenBytes("scalable_bloom"),
-                                           FrameType::kScalableBloom);
+                                           EnvelopeType::kScalableBloom);
 }
 
 }  // namespace

@@ -57,11 +57,11 @@ std::string InvalidArgumentOf(Make make) {
 
 // Every way to cut the bytes, and to flip one bit, is refused with a reason; and payloads that an
 // attacker has framed anew are refused, or are exactly what they say (or can at least be written
-// and read again, if there are many forms to write one thing). For small frames, since all of that
-// is tried.
+// and read again, if there are many forms to write one thing). For small envelopes, since all of
+// that is tried.
 enum class Forms { kOne, kMany };
 template <typename T>
-void ExpectRefusesDamage(const std::string& bytes, FrameType type, Forms forms = Forms::kOne) {
+void ExpectRefusesDamage(const std::string& bytes, EnvelopeType type, Forms forms = Forms::kOne) {
   for (size_t cut = 0; cut < bytes.size(); cut++) {
     std::string error;
     const ExactCopy copy(std::string_view(bytes).substr(0, cut));
@@ -75,7 +75,7 @@ void ExpectRefusesDamage(const std::string& bytes, FrameType type, Forms forms =
     EXPECT_NE(error, "");
   }
   EXPECT_FALSE(T::Deserialize(bytes + '\0', nullptr));
-  const std::optional<std::string_view> payload = ReadFrame(bytes, type, nullptr);
+  const std::optional<std::string_view> payload = ReadEnvelope(bytes, type, nullptr);
   ASSERT_TRUE(payload);
   std::mt19937 random(20070711);
   for (size_t i = 0; i < payload->size() * 8 + 2000; i++) {
@@ -94,7 +94,7 @@ void ExpectRefusesDamage(const std::string& bytes, FrameType type, Forms forms =
       if (hostile.empty()) hostile.push_back('\0');
     }
     std::string error;
-    const std::string framed = WriteFrame(type, hostile);
+    const std::string framed = WriteEnvelope(type, hostile);
     const std::optional<T> read = T::Deserialize(ExactCopy(framed).view(), &error);
     if (read && forms == Forms::kMany) {
       EXPECT_TRUE(T::Deserialize(read->Serialize(), nullptr));

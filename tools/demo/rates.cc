@@ -13,8 +13,6 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr uint64_t kBuiltinLineBytes = 64;
-
 // The variance of a filter whose keys are thrown at random into lines, all probes of a key into the
 // same one; line_rate is the rate of a line with so many keys. A line more crowded than others
 // passes more, but the others are emptier for it, so that only the bend of line_rate counts.
@@ -51,7 +49,7 @@ uint8_t Probes(const FilterSpec& spec, uint64_t keys) {
 
 FileRate BuiltinBloomRate(uint64_t keys, uint64_t filter_bytes) {
   if (keys == 0) return {};
-  const auto lines = static_cast<double>(filter_bytes / kBuiltinLineBytes);
+  const auto lines = static_cast<double>(filter_bytes / kBuiltinBloomLineBytes);
   if (lines == 0) return {1, 0};
   const auto line_rate = [](int keys_in_line) {
     return BuiltinBloomLineRate(kBuiltinBitsPerKey, keys_in_line);

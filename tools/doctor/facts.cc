@@ -8,6 +8,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 
+#include "lib/budget/auto_spec.h"
 #include "plugin/database/policy_spec.h"
 #include "plugin/database/read_only_env.h"
 
@@ -77,20 +78,23 @@ std::vector<Mention> EarlierPolicies(const std::string& family,
 PolicyFacts PolicyFacts::Describe(const std::string& words) {
   PolicyFacts facts;
   facts.spec = SpecOf(words);
-  facts.is_auto = facts.spec.rfind("rocksieve.auto", 0) == 0;
+  facts.is_auto = AutoSpec::IsMeant(facts.spec);
   if (words.empty()) return facts;
   if (words == "nullptr") {
     facts.kind = Kind::kNone;
     return facts;
   }
+  PolicySpec spec;
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  const rocksdb::Status status = NewPolicy(facts.spec, &policy);
+  Status status = PolicySpec::Parse(facts.spec, &spec);
+  if (status.ok()) status = spec.NewPolicy(&policy);
   if (!status.ok() || policy == nullptr) {
     facts.kind = Kind::kUnknown;
     facts.error = status.getState() == nullptr ? status.ToString() : status.getState();
     return facts;
   }
-  facts.kind = facts.spec.rfind("rocksieve", 0) == 0 ? Kind::kOurs : Kind::kBuiltin;
+  const bool ours = spec.ours() != nullptr || spec.automatic() != nullptr;
+  facts.kind = ours ? Kind::kOurs : Kind::kBuiltin;
   facts.stored_name = policy->CompatibilityName();
   return facts;
 }

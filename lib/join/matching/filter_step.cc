@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/filter/hashed_filter.h"
+#include "lib/filter/build_block.h"
 
 namespace rocksieve::join {
 

@@ -1,6 +1,6 @@
 """Bloom filters of docs/formats/toolbox.md, written from the document alone."""
 
-from frame import Reader, key_hash, read_frame, split_mix64, upper, write_frame
+from envelope import Reader, key_hash, read_envelope, split_mix64, upper, write_envelope
 
 BLOOM, PARTITIONED = 1, 4
 DOUBLE, ENHANCED, INDEPENDENT = 0, 1, 2
@@ -27,13 +27,13 @@ def encode(keys, m, k, hashing, seed, partitioned=False):
         for at in positions(key_hash(key, seed), m, k, hashing, partitioned):
             bits[at // 8] |= 1 << at % 8
     kind = PARTITIONED if partitioned else BLOOM
-    return write_frame(kind, options(m, k, hashing, seed) + bytes(bits))
+    return write_envelope(kind, options(m, k, hashing, seed) + bytes(bits))
 
 
 class Decoded:
     def __init__(self, data):
         self.partitioned = data[5] == PARTITIONED
-        reader = Reader(read_frame(PARTITIONED if self.partitioned else BLOOM, data))
+        reader = Reader(read_envelope(PARTITIONED if self.partitioned else BLOOM, data))
         self.m, self.k, self.hashing = reader.number(8), reader.number(1), reader.number(1)
         self.seed = reader.number(8)
         self.bits = reader.bytes((self.m + 7) // 8)

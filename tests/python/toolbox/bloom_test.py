@@ -1,7 +1,7 @@
 import unittest
 
 import bloom
-from frame import expect_golden, expect_in_page, golden
+from envelope import expect_golden, expect_in_page, golden
 
 KEYS = [f"key{i}" for i in range(40)]
 

@@ -1,7 +1,7 @@
 """Count-min sketches and top-k summaries of docs/formats/toolbox.md, written from the document
 alone."""
 
-from frame import Reader, key_hash, read_frame, split_mix64, upper, varint, write_frame
+from envelope import Reader, key_hash, read_envelope, split_mix64, upper, varint, write_envelope
 
 COUNT_MIN, TOP_K = 8, 9
 
@@ -13,7 +13,7 @@ class CountMin:
 
     @classmethod
     def decode(cls, data):
-        reader = Reader(read_frame(COUNT_MIN, data))
+        reader = Reader(read_envelope(COUNT_MIN, data))
         seed, conservative = reader.number(8), reader.number(1)
         sketch = cls(reader.varint(), reader.varint(), seed, conservative)
         sketch.total = reader.varint()
@@ -39,7 +39,7 @@ class CountMin:
     def encode(self):
         head = self.seed.to_bytes(8, "little") + bytes([self.conservative])
         numbers = [self.w, self.d, self.total] + [cell for row in self.rows for cell in row]
-        return write_frame(COUNT_MIN, head + b"".join(map(varint, numbers)))
+        return write_envelope(COUNT_MIN, head + b"".join(map(varint, numbers)))
 
 
 class TopK:
@@ -49,7 +49,7 @@ class TopK:
 
     @classmethod
     def decode(cls, data):
-        reader = Reader(read_frame(TOP_K, data))
+        reader = Reader(read_envelope(TOP_K, data))
         seed = reader.number(8)
         summary = cls(reader.varint(), seed)
         summary.total = reader.varint()
@@ -80,4 +80,4 @@ class TopK:
         out += varint(self.m) + varint(self.total) + varint(len(self.items))
         for key, (count, error) in sorted(self.items.items(), key=lambda i: (-i[1][0], i[0])):
             out += varint(len(key)) + key + varint(count) + varint(error)
-        return write_frame(TOP_K, out)
+        return write_envelope(TOP_K, out)

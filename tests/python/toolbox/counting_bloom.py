@@ -1,7 +1,7 @@
 """Counting Bloom filters of docs/formats/toolbox.md, written from the document alone."""
 
 from bloom import options, positions
-from frame import Reader, key_hash, read_frame, write_frame
+from envelope import Reader, key_hash, read_envelope, write_envelope
 
 COUNTING = 3
 
@@ -13,12 +13,12 @@ def encode(keys, m, k, hashing, seed, w):
             counters[at] = min(counters[at] + 1, 2**w - 1)
     if w == 4:
         counters = [low | high << 4 for low, high in zip(counters[::2], counters[1::2])]
-    return write_frame(COUNTING, options(m, k, hashing, seed) + bytes([w]) + bytes(counters))
+    return write_envelope(COUNTING, options(m, k, hashing, seed) + bytes([w]) + bytes(counters))
 
 
 class Decoded:
     def __init__(self, data):
-        reader = Reader(read_frame(COUNTING, data))
+        reader = Reader(read_envelope(COUNTING, data))
         self.m, self.k, self.hashing = reader.number(8), reader.number(1), reader.number(1)
         self.seed, self.w = reader.number(8), reader.number(1)
         data = reader.bytes((self.m * self.w + 7) // 8)

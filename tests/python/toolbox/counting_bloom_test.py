@@ -2,7 +2,7 @@ import unittest
 
 import counting_bloom
 from bloom import DOUBLE, INDEPENDENT
-from frame import expect_golden, expect_in_page, golden
+from envelope import expect_golden, expect_in_page, golden
 
 # key0 .. key39, and key0 19 times more: 4 bits do not hold that.
 KEYS = [f"key{i}" for i in range(40)] + ["key0"] * 19

@@ -1,7 +1,7 @@
 import unittest
 
 from counting import CountMin, TopK
-from frame import expect_golden, expect_in_page, golden
+from envelope import expect_golden, expect_in_page, golden
 
 
 def with_keys(counter, keys):

@@ -2,7 +2,7 @@
 
 import math
 
-from frame import Reader, key_hash, read_frame, write_frame
+from envelope import Reader, key_hash, read_envelope, write_envelope
 from sketch_format import bits, k_minimum_values
 
 FLAJOLET_MARTIN, HYPER_LOG_LOG, K_MINIMUM_VALUES = 10, 11, 12
@@ -14,11 +14,11 @@ def flajolet_martin(keys, b, seed):
         zeros = (h & -h).bit_length() - 1 if h else 64
         bitmaps[h >> (64 - b)] |= 1 << min(zeros, 63 - b)
     payload = seed.to_bytes(8, "little") + bytes([b])
-    return write_frame(FLAJOLET_MARTIN, payload + b"".join(x.to_bytes(8, "little") for x in bitmaps))
+    return write_envelope(FLAJOLET_MARTIN, payload + b"".join(x.to_bytes(8, "little") for x in bitmaps))
 
 
 def decode_flajolet_martin(data):
-    reader = Reader(read_frame(FLAJOLET_MARTIN, data))
+    reader = Reader(read_envelope(FLAJOLET_MARTIN, data))
     reader.number(8)
     b = reader.number(1)
     bitmaps = [reader.number(8) for _ in range(2**b)]
@@ -32,11 +32,11 @@ def hyper_log_log(keys, p, seed):
         zeros = 64 - p - (h % 2**(64 - p)).bit_length()
         registers[h >> (64 - p)] = max(registers[h >> (64 - p)], zeros + 1)
     payload = seed.to_bytes(8, "little") + bytes([p])
-    return write_frame(HYPER_LOG_LOG, payload + bits((x, 6) for x in registers))
+    return write_envelope(HYPER_LOG_LOG, payload + bits((x, 6) for x in registers))
 
 
 def decode_hyper_log_log(data):
-    reader = Reader(read_frame(HYPER_LOG_LOG, data))
+    reader = Reader(read_envelope(HYPER_LOG_LOG, data))
     reader.number(8)
     p = reader.number(1)
     packed = int.from_bytes(reader.bytes(2**p * 6 // 8), "little")
@@ -57,12 +57,12 @@ def kmv(keys, k, seed, shift=0):
     hashes = [key_hash(key, seed) for key in keys]
     smallest = sorted({h >> shift for h in sorted(set(hashes))[:k]})
     payload = k_minimum_values(hashes, k, shift, rice_parameter(smallest))
-    return write_frame(K_MINIMUM_VALUES, seed.to_bytes(8, "little") + payload)
+    return write_envelope(K_MINIMUM_VALUES, seed.to_bytes(8, "little") + payload)
 
 
 def decode_kmv(data):
     """k, and the hashes."""
-    reader = Reader(read_frame(K_MINIMUM_VALUES, data))
+    reader = Reader(read_envelope(K_MINIMUM_VALUES, data))
     reader.number(8)
     k, shift = reader.varint(), reader.number(1)
     count = reader.varint()

@@ -1,7 +1,7 @@
 import unittest
 
 import distinct
-from frame import expect_golden, expect_in_page, golden, key_hash
+from envelope import expect_golden, expect_in_page, golden, key_hash
 
 KEYS = [f"key{i}" for i in range(1000)]
 

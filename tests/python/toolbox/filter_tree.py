@@ -1,7 +1,7 @@
 """Nodes of filter trees of docs/formats/toolbox.md, written from the document alone."""
 
 import bloom
-from frame import Reader, read_frame, varint, write_frame
+from envelope import Reader, read_envelope, varint, write_envelope
 from tables import cuckoo_table
 
 FILTER_TREE = 15
@@ -25,7 +25,7 @@ def encode(number, flags, parent, keys, below, neighbours, unpublished, options)
     for side in (children, siblings):
         out += varint(len(side)) + b"".join(varint(n) + string(side[n]) for n in sorted(side))
     out += string(cuckoo_table(keys, 0)) + varint(len(unpublished))
-    return write_frame(FILTER_TREE, out + b"".join(h.to_bytes(8, "little") for h in unpublished))
+    return write_envelope(FILTER_TREE, out + b"".join(h.to_bytes(8, "little") for h in unpublished))
 
 
 class NodeReader(Reader):
@@ -38,12 +38,12 @@ class NodeReader(Reader):
 
 class Decoded:
     def __init__(self, data):
-        reader = NodeReader(read_frame(FILTER_TREE, data))
+        reader = NodeReader(read_envelope(FILTER_TREE, data))
         self.number, self.flags = reader.varint(), reader.number(1)
         self.parent = reader.varint() if self.flags & HAS_PARENT else None
         self.subtree = bloom.Decoded(reader.string())
         self.children, self.siblings = reader.filters(), reader.filters()
-        keys = NodeReader(read_frame(6, reader.string()))
+        keys = NodeReader(read_envelope(6, reader.string()))
         keys.number(8)
         self.keys = [keys.string().decode() for _ in range(keys.varint())]
         self.unpublished = [reader.number(8) for _ in range(reader.varint())]

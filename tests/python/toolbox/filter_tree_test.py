@@ -2,7 +2,7 @@ import unittest
 
 import filter_tree
 from bloom import INDEPENDENT
-from frame import expect_golden, expect_in_page, golden, key_hash
+from envelope import expect_golden, expect_in_page, golden, key_hash
 
 KEYS = [f"key{i}" for i in range(10)]
 BELOW = {n: [f"key{n}"] for n in (300, 7, 6)}

@@ -4,7 +4,7 @@ import math
 import struct
 
 from bloom import INDEPENDENT, positions
-from frame import Reader, key_hash, read_frame, write_frame
+from envelope import Reader, key_hash, read_envelope, write_envelope
 
 SCALABLE = 2
 
@@ -54,11 +54,11 @@ class Scalable:
                               self.seed, len(self.layers))
         for layer in self.layers:
             payload += struct.pack("<QB", layer.m, layer.k) + bytes(layer.bits)
-        return write_frame(SCALABLE, payload)
+        return write_envelope(SCALABLE, payload)
 
 
 def decode(data):
-    reader = Reader(read_frame(SCALABLE, data))
+    reader = Reader(read_envelope(SCALABLE, data))
     *options, layers = struct.unpack("<QdBdQB", reader.bytes(34))
     filter_ = Scalable(*options)
     for i in range(layers):

@@ -1,7 +1,7 @@
 import unittest
 
 import scalable_bloom
-from frame import expect_golden, golden
+from envelope import expect_golden, golden
 
 
 class ScalableBloom(unittest.TestCase):

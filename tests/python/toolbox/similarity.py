@@ -1,7 +1,7 @@
 """MinHash signatures and LSH indexes of docs/formats/toolbox.md, written from the document alone."""
 
-from frame import (M64, Reader, key_hash, mix64, read_frame, split_mix64, upper, varint,
-                   write_frame)
+from envelope import (M64, Reader, key_hash, mix64, read_envelope, split_mix64, upper, varint,
+                   write_envelope)
 
 MIN_HASH, LSH_INDEX = 13, 14
 ONE_PERMUTATION, INDEPENDENT = 1, 2
@@ -27,7 +27,7 @@ def words(values):
 
 
 def min_hash(keys, m, method, seed):
-    return write_frame(MIN_HASH, options(m, method, seed) + words(places(keys, m, method, seed)))
+    return write_envelope(MIN_HASH, options(m, method, seed) + words(places(keys, m, method, seed)))
 
 
 def lsh_index(sets, m, method, seed, bands, rows):
@@ -35,7 +35,7 @@ def lsh_index(sets, m, method, seed, bands, rows):
     out = options(m, method, seed) + varint(bands) + varint(rows) + varint(len(sets))
     for number, keys in sorted(sets.items()):
         out += varint(number) + words(places(keys, m, method, seed))
-    return write_frame(LSH_INDEX, out)
+    return write_envelope(LSH_INDEX, out)
 
 
 def borrowed(values, seed):
@@ -56,7 +56,7 @@ def borrowed(values, seed):
 
 class MinHash:
     def __init__(self, data):
-        reader = Reader(read_frame(MIN_HASH, data))
+        reader = Reader(read_envelope(MIN_HASH, data))
         self.seed, self.method, m = reader.number(8), reader.number(1), reader.varint()
         self.places = [reader.number(8) for _ in range(m)]
         assert reader.finished() and self.method in (ONE_PERMUTATION, INDEPENDENT)
@@ -64,7 +64,7 @@ class MinHash:
 
 class LshIndex:
     def __init__(self, data):
-        reader = Reader(read_frame(LSH_INDEX, data))
+        reader = Reader(read_envelope(LSH_INDEX, data))
         self.seed, self.method, m = reader.number(8), reader.number(1), reader.varint()
         self.bands, self.rows = reader.varint(), reader.varint()
         assert self.bands * self.rows <= m

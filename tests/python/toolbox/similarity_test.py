@@ -1,7 +1,7 @@
 import unittest
 
 import similarity
-from frame import PAGE, expect_golden, expect_in_page, golden, key_hash
+from envelope import PAGE, expect_golden, expect_in_page, golden, key_hash
 from similarity import INDEPENDENT, ONE_PERMUTATION
 
 

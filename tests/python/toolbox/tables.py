@@ -1,7 +1,7 @@
 """Cuckoo filters, cuckoo hash tables and hash compaction of docs/formats/toolbox.md, written from
 the document alone."""
 
-from frame import Reader, key_hash, read_frame, split_mix64, upper, varint, write_frame
+from envelope import Reader, key_hash, read_envelope, split_mix64, upper, varint, write_envelope
 
 CUCKOO, CUCKOO_TABLE, HASH_COMPACTION = 5, 6, 7
 SLOTS_PER_BUCKET = 4
@@ -26,7 +26,7 @@ class CuckooFilter:
     """Its slots, bucket by bucket."""
 
     def __init__(self, data):
-        reader = Reader(read_frame(CUCKOO, data))
+        reader = Reader(read_envelope(CUCKOO, data))
         self.m, self.f, self.seed = reader.number(8), reader.number(1), reader.number(8)
         self.slots = unpack(reader.bytes(len(reader.data) - reader.at), 4 * self.m, self.f)
 
@@ -48,7 +48,7 @@ class CuckooFilter:
 
 def cuckoo_table(keys, seed):
     keys = sorted({key.encode() for key in keys})
-    return write_frame(CUCKOO_TABLE, seed.to_bytes(8, "little") + varint(len(keys)) + b"".join(
+    return write_envelope(CUCKOO_TABLE, seed.to_bytes(8, "little") + varint(len(keys)) + b"".join(
         varint(len(key)) + key for key in keys))
 
 
@@ -78,12 +78,12 @@ class HashCompaction:
         return self.slots[self.find(key)[0]] != 0
 
     def encode(self):
-        return write_frame(HASH_COMPACTION,
+        return write_envelope(HASH_COMPACTION,
                            head(self.m, self.w, self.seed) + pack(self.slots, self.w))
 
 
 def decode_hash_compaction(data):
-    reader = Reader(read_frame(HASH_COMPACTION, data))
+    reader = Reader(read_envelope(HASH_COMPACTION, data))
     table = HashCompaction(reader.number(8), reader.number(1), reader.number(8))
     table.slots = unpack(reader.bytes(len(reader.data) - reader.at), table.m, table.w)
     assert 0 in table.slots

@@ -1,7 +1,7 @@
 import unittest
 
 import tables
-from frame import PAGE, expect_golden, expect_in_page, golden
+from envelope import PAGE, expect_golden, expect_in_page, golden
 
 KEYS = [f"key{i}" for i in range(40)]
 

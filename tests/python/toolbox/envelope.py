@@ -23,12 +23,12 @@ def upper(x, n):
     return x * n >> 64
 
 
-def write_frame(kind, payload):
+def write_envelope(kind, payload):
     head = b"RSTB" + bytes([1, kind]) + len(payload).to_bytes(8, "little") + payload
     return head + key_hash(head).to_bytes(8, "little")
 
 
-def read_frame(kind, data):
+def read_envelope(kind, data):
     assert data[:4] == b"RSTB" and data[4] == 1 and data[5] == kind
     assert len(data) == 22 + int.from_bytes(data[6:14], "little")
     assert key_hash(data[:-8]) == int.from_bytes(data[-8:], "little")

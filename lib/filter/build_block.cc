@@ -1,4 +1,4 @@
-#include "lib/filter/hashed_filter.h"
+#include "lib/filter/build_block.h"
 
 #include <utility>
 
