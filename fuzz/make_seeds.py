@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests/python"))
 
 import corpus  # noqa: E402
 import sketch_format as f  # noqa: E402
+from golden_files import FAMILIES, read_golden  # noqa: E402
 
 MOST_BYTES = 6000  # of one input: larger ones take long and find no more
 
@@ -31,9 +32,8 @@ def write(target, name, data):
         corpus.write(target, inputs)
 
 
-def golden(folder):
-    for path in sorted((ROOT / "tests/golden" / folder).glob("*.hex")):
-        yield path.stem, bytes.fromhex("".join(path.read_text().split()))
+def golden_blocks():
+    return {name: block for family in FAMILIES for name, block in read_golden(family).items()}
 
 
 def string(data):
@@ -48,7 +48,7 @@ def short(value, width):
 
 
 def filter_blocks():
-    for name, block in golden(""):
+    for name, block in golden_blocks().items():
         write("filter_block", name, b"\1" + block)
         if "one_key" in name or "salted" in name:
             write("filter_block", f"as_is_{name}", b"\0" + block)
@@ -76,7 +76,7 @@ def specs():
 
 
 def toolbox():
-    for name, frame in golden("toolbox"):
+    for name, frame in read_golden("toolbox").items():
         write("toolbox", name, bytes([frame[5], 1]) + frame[14:-8])
         write("toolbox", f"as_is_{name}", bytes([frame[5], 0]) + frame)
 
@@ -133,7 +133,7 @@ def sketches():
 
 
 def ready_filters():
-    blocks = dict(golden(""))
+    blocks = golden_blocks()
     stream = b""
     for smallest, largest, kind, block in (
             (b"a", b"c", 1, blocks["bloom_one_key"]), (b"b", b"z", 2, b"xyz1"), (b"k", b"k", 0, b""),
@@ -250,7 +250,7 @@ def databases(command):
     empty = bytes(64) + bytes([0xFF, 0, 6, 0, 0])
     write("builtin_filter", "new_bloom_by_hand", b"\0" + short(40, 8) + empty)
     write("builtin_filter", "legacy_by_hand", b"\0" + short(40, 8) + bytes(64) + b"\6\1\0\0\0")
-    for name, block in golden(""):
+    for name, block in golden_blocks().items():
         if "one_key" in name or "small" in name:
             write("builtin_filter", f"ours_{name}", b"\0" + short(40, 8) + block)
 

@@ -34,14 +34,6 @@ inline FilterBlock BuildFilter(const FilterSpec& spec, const std::vector<std::st
   return builder.Finish();
 }
 
-inline std::string ToHex(std::string_view bytes) {
-  std::string hex;
-  for (const char byte : bytes) {
-    for (const int nibble : {byte >> 4 & 15, byte & 15}) hex += "0123456789abcdef"[nibble];
-  }
-  return hex;
-}
-
 // A copy on the heap of exactly the block's size, so that the address sanitizer sees reads outside.
 class ExactCopy {
  public:

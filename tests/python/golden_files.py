@@ -1,5 +1,6 @@
-"""What the golden files of tests/golden/ are: see golden_test.py."""
+"""The golden blocks of tests/golden/: how they are read, and what they must be (golden_test.py)."""
 
+import functools
 import json
 import pathlib
 
@@ -7,8 +8,7 @@ import rocksieve_format as fmt
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-MANIFEST = GOLDEN / "manifest.json"
-COLUMNS = 64
+COLUMNS = 96
 
 FAMILIES = {"bloom": fmt.BLOOM, "cuckoo": fmt.CUCKOO, "ribbon": fmt.RIBBON}
 
@@ -108,12 +108,12 @@ RIBBON_GOLDEN = [
 
 
 def entries():
-    """The manifest, as the lists above want it."""
+    """How each block is made, as the lists above want it."""
     families = (("bloom", BLOOM_GOLDEN), ("cuckoo", CUCKOO_GOLDEN), ("ribbon", RIBBON_GOLDEN))
     for family, golden in families:
         for name, amount, keys, salt in golden:
             yield {
-                "file": f"{family}_{name}.hex",
+                "name": f"{family}_{name}",
                 "spec": f"rocksieve.{family}:{amount}" + ("" if salt is None else ":salted"),
                 "keys": keys,
                 "salt": None if salt is None else f"{salt:016x}",
@@ -128,33 +128,39 @@ def keys_of(entry):
     return [f"{before}{i}{after}".encode() for i in range(keys["count"])]
 
 
-def block_of(entry):
+def made(entry):
     family, amount, *options = entry["spec"].removeprefix("rocksieve.").split(":")
     salt = None if entry["salt"] is None else int(entry["salt"], 16)
     return fmt.encode(FAMILIES[family], keys_of(entry), float(amount), salt, "thorough" in options)
 
 
-def hex_text(data):
-    digits = data.hex()
-    return "".join(digits[i:i + COLUMNS] + "\n" for i in range(0, len(digits), COLUMNS))
+@functools.cache
+def blocks():
+    """What the encoder makes of all of them, by their names."""
+    return {entry["name"]: made(entry) for entry in entries()}
 
 
-def manifest_text(all_entries):
-    """One entry per line."""
-    return "[\n" + ",\n".join(json.dumps(entry) for entry in all_entries) + "\n]\n"
+def read_golden(file):
+    """The bytes in tests/golden/FILE.json by their names; none if there is no such file."""
+    path = GOLDEN / f"{file}.json"
+    golden = json.loads(path.read_text(encoding="ascii")) if path.exists() else []
+    return {entry["name"]: bytes.fromhex("".join(entry["bytes"])) for entry in golden}
 
 
-def expected_files():
-    files = {MANIFEST.name: manifest_text(entries())}
-    for entry in entries():
-        files[entry["file"]] = hex_text(block_of(entry))
-    return files
+def golden_text(golden):
+    """The text of a file: (how it is made, bytes) of each block, its hex in lines of its own."""
+    texts = []
+    for entry, data in golden:
+        digits = data.hex()
+        lines = [f'"{digits[i:i + COLUMNS]}"' for i in range(0, len(digits), COLUMNS)]
+        texts.append(json.dumps(entry)[:-1] + ', "bytes": [\n' + ",\n".join(lines) + "]}")
+    return "[\n" + ",\n".join(texts) + "\n]\n"
 
 
-def write():
-    GOLDEN.mkdir(exist_ok=True)
-    for old in GOLDEN.iterdir():
-        if old.is_file():
-            old.unlink()
-    for name, text in expected_files().items():
-        (GOLDEN / name).write_text(text, encoding="ascii")
+def expected_text(family):
+    return golden_text((entry, blocks()[entry["name"]]) for entry in entries()
+                       if entry["name"].startswith(family))
+
+
+def write_golden(file, text):
+    (GOLDEN / f"{file}.json").write_text(text, encoding="ascii")

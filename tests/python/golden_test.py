@@ -2,11 +2,13 @@
 """Golden filter blocks: the bytes that the format documents demand, once and for all.
 
     golden_test.py            tests (also: python3 -m unittest)
-    golden_test.py --write    writes tests/golden/ anew
+    golden_test.py --write    writes tests/golden/{bloom,cuckoo,ribbon}.json anew
 
-The blocks come from the Python encoder, never from the C++ code, which is held to them in turn.
-tests/golden/manifest.json says how each is made: "keys" is a list of keys in hex, or {"pattern",
-"count"}: the pattern with 0, 1, .. count - 1 for its %d. "salt" is the number in hex, or null.
+The blocks come from the Python encoder, never from the C++ code, which is held to them in turn. A
+family's file says how each of its blocks is made: "keys" is a list of keys in hex, or {"pattern",
+"count"}: the pattern with 0, 1, .. count - 1 for its %d. "salt" is the number in hex, or null. The
+block itself is "bytes", in lines of hex. The toolbox's golden bytes, of the tests beside this one in
+toolbox/, are in toolbox.json, with their names alone.
 """
 
 import pathlib
@@ -17,7 +19,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))  # under any way to start the tests
 
 import rocksieve_format as fmt
-from golden_files import GOLDEN, ROOT, block_of, entries, expected_files, keys_of, write
+from golden_files import (FAMILIES, GOLDEN, ROOT, blocks, entries, expected_text, keys_of,
+                          read_golden, write_golden)
 from xxh3 import MASK64, PRIME32_1, xxh3_64
 
 FORMATS = ROOT / "docs" / "formats"
@@ -26,18 +29,20 @@ FORMATS = ROOT / "docs" / "formats"
 class GoldenTest(unittest.TestCase):
 
     def test_files_are_what_the_encoder_writes(self):
-        files = {path.name: path.read_text(encoding="ascii") for path in GOLDEN.iterdir()
-                 if path.is_file()}
-        expected = expected_files()
-        self.assertEqual(sorted(files), sorted(expected))
-        for name, text in files.items():
-            with self.subTest(name):
-                self.assertEqual(text, expected[name])
+        self.assertEqual({path.stem for path in GOLDEN.iterdir()}, {*FAMILIES, "toolbox"})
+        for family in FAMILIES:
+            with self.subTest(family):
+                text = (GOLDEN / f"{family}.json").read_text(encoding="ascii")
+                self.assertEqual(text, expected_text(family))
+
+    def test_files_are_read_as_the_encoder_wrote_them(self):
+        read = {name: data for family in FAMILIES for name, data in read_golden(family).items()}
+        self.assertEqual(read, blocks())
 
     def test_blocks_are_intact_and_contain_their_keys(self):
         for entry in entries():
-            with self.subTest(entry["file"]):
-                block = fmt.parse_block(block_of(entry))
+            with self.subTest(entry["name"]):
+                block = fmt.parse_block(blocks()[entry["name"]])
                 self.assertEqual(block.state, fmt.INTACT)
                 for key in keys_of(entry):
                     self.assertTrue(fmt.query(block, key), key)
@@ -45,39 +50,39 @@ class GoldenTest(unittest.TestCase):
     def test_blocks_deny_most_other_keys(self):
         others = [b"other%d" % i for i in range(100)]
         for entry in entries():
-            name = entry["file"]
+            name = entry["name"]
             if any(word in name for word in ("1_probe", "2_probe", "3_probe", "fewest", "many_buckets", "unbuild",
                                            "match_all")):
                 continue
             with self.subTest(name):
-                block = fmt.parse_block(block_of(entry))
+                block = fmt.parse_block(blocks()[entry["name"]])
                 # 25 % for fingerprints of the least width, with which tiny cuckoo filters must do.
                 self.assertLess(sum(fmt.query(block, key) for key in others), 60)
 
     def test_goldens_show_what_their_names_say(self):
-        blocks = {entry["file"]: fmt.parse_block(block_of(entry)) for entry in entries()}
+        parsed = {name: fmt.parse_block(data) for name, data in blocks().items()}
         for probes in fmt.PROBE_COUNTS:
-            name = f"bloom_{probes}_probe{'s' if probes > 1 else ''}.hex"
-            self.assertEqual(blocks[name].parameter, probes)
-        self.assertTrue(blocks["bloom_cut_range.hex"].largest_cut)
-        self.assertTrue(blocks["bloom_cut_largest.hex"].largest_cut)
-        self.assertFalse(blocks["bloom_uncut_largest.hex"].largest_cut)
-        self.assertEqual(blocks["bloom_duplicates.hex"].key_count, 5)
-        mixed = fmt.read_cuckoo_payload(blocks["cuckoo_mixed_widths.hex"])
+            name = f"bloom_{probes}_probe{'s' if probes > 1 else ''}"
+            self.assertEqual(parsed[name].parameter, probes)
+        self.assertTrue(parsed["bloom_cut_range"].largest_cut)
+        self.assertTrue(parsed["bloom_cut_largest"].largest_cut)
+        self.assertFalse(parsed["bloom_uncut_largest"].largest_cut)
+        self.assertEqual(parsed["bloom_duplicates"].key_count, 5)
+        mixed = fmt.read_cuckoo_payload(parsed["cuckoo_mixed_widths"])
         self.assertTrue(0 < mixed.first_wide < mixed.offsets[-1])
         for width in (28, 60):
-            name = f"cuckoo_{width}_and_{width + 1}_bits.hex"
-            self.assertEqual(blocks[name].parameter, width)
-            payload = fmt.read_cuckoo_payload(blocks[name])
+            name = f"cuckoo_{width}_and_{width + 1}_bits"
+            self.assertEqual(parsed[name].parameter, width)
+            payload = fmt.read_cuckoo_payload(parsed[name])
             self.assertTrue(0 < payload.first_wide < payload.offsets[-1])
-        self.assertGreater(blocks["cuckoo_wide.hex"].parameter, 32)
-        self.assertEqual(fmt.read_cuckoo_payload(blocks["cuckoo_two_shards.hex"]).shards, 2)
-        retried = fmt.read_cuckoo_payload(blocks["cuckoo_retried.hex"])
+        self.assertGreater(parsed["cuckoo_wide"].parameter, 32)
+        self.assertEqual(fmt.read_cuckoo_payload(parsed["cuckoo_two_shards"]).shards, 2)
+        retried = fmt.read_cuckoo_payload(parsed["cuckoo_retried"])
         self.assertEqual(retried.offsets[-1], 18)  # 14 were planned
-        unbuildable = fmt.read_cuckoo_payload(blocks["cuckoo_unbuildable.hex"])
+        unbuildable = fmt.read_cuckoo_payload(parsed["cuckoo_unbuildable"])
         self.assertEqual(unbuildable.offsets, [0, 1])
-        ribbons = {name.removeprefix("ribbon_").removesuffix(".hex"): block
-                   for name, block in blocks.items() if name.startswith("ribbon_")}
+        ribbons = {name.removeprefix("ribbon_"): block
+                   for name, block in parsed.items() if name.startswith("ribbon_")}
         for name in ("one_key", "small", "largest_small"):
             self.assertEqual(fmt.ribbon_form(ribbons[name]), fmt.SMALL)
         self.assertEqual(fmt.ribbon_form(ribbons["smallest_general"]), fmt.GENERAL)
@@ -204,6 +209,7 @@ class Xxh3Test(unittest.TestCase):
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--write"]:
-        write()
+        for name in FAMILIES:
+            write_golden(name, expected_text(name))
     else:
         unittest.main()

@@ -15,6 +15,7 @@
 
 #include "lib/toolbox/cuckoo_buckets.h"
 #include "lib/toolbox/envelope.h"
+#include "support/printable.h"
 #include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {
@@ -241,7 +242,7 @@ TEST(CuckooFilter, HasTheDocumentedBytes) {
   CuckooFilter filter(Options(3, 7, 5));
   for (const char* key : {"apple", "pear", "apple", "plum"}) ASSERT_TRUE(filter.Add(key));
   EXPECT_EQ(
-      ToHex(filter.Serialize()),
+      HexBytes(filter.Serialize()),
       "5253544201051c0000000000000003000000000000000705000000000000001c0e00f00600007e000000645b"
       "5a02c8f1bc1c");
 }
@@ -254,7 +255,7 @@ TEST(CuckooFilter, HasTheGoldenBytes) {
     CuckooFilter filter(options);
     const int keys = static_cast<int>(options.buckets) * 4 - 2;
     for (int i = 0; i < keys; i++) ASSERT_TRUE(filter.Add("key" + std::to_string(i))) << i;
-    EXPECT_EQ(ToHex(filter.Serialize()), ToHex(GoldenBytes(name)));
+    EXPECT_EQ(HexBytes(filter.Serialize()), HexBytes(GoldenBytes(name)));
     std::string error;
     const auto read = CuckooFilter::Deserialize(GoldenBytes(name), &error);
     ASSERT_TRUE(read) << error;

@@ -14,6 +14,7 @@
 #include "lib/format/byte_io.h"
 #include "lib/format/coding.h"
 #include "lib/hash/key_hash.h"
+#include "support/printable.h"
 #include "tests/toolbox/set_pairs.h"
 #include "tests/toolbox/toolbox_support.h"
 
@@ -153,7 +154,7 @@ TEST(EstimatorBytes, KMinimumValues) {
   ExpectGolden("k_minimum_values_of_few_keys", WithKeys(KMinimumValues(options), 0, 5));
   options.k = 3;
   ExpectGolden("k_minimum_values_of_none", KMinimumValues(options));
-  EXPECT_EQ(ToHex(many.Serialize(12)), ToHex(GoldenBytes("k_minimum_values_rounded")));
+  EXPECT_EQ(HexBytes(many.Serialize(12)), HexBytes(GoldenBytes("k_minimum_values_rounded")));
   // Whoever writes may choose how the hashes are coded: so they need not be written as they came.
   ExpectRefusesDamage<KMinimumValues>(GoldenBytes("k_minimum_values_rounded"),
                                       EnvelopeType::kKMinimumValues, Forms::kMany);

@@ -10,6 +10,7 @@
 
 #include "lib/toolbox/cuckoo_table.h"
 #include "lib/toolbox/envelope.h"
+#include "support/printable.h"
 #include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {
@@ -134,14 +135,14 @@ FilterTreeNode LargeNode(int published_keys) {
 
 TEST(FilterTreeNode, HasTheDocumentedBytes) {
   EXPECT_EQ(
-      ToHex(SmallNode().Serialize()),
+      HexBytes(SmallNode().Serialize()),
       "52535442010f85000000000000000105002b5253544201011500000000000000180000000000000002020000"
       "00000000000000804a0c3edc2b2b62d91601032b525354420101150000000000000018000000000000000202"
       "000000000000000000800891c0f9ec1cafdd8e00255253544201060f00000000000000000000000000000001"
       "056170706c65aab6bdd005a8dfe0000223490b23f2ce71");
-  EXPECT_EQ(ToHex(LargeNode(0).Serialize()), ToHex(GoldenBytes("filter_tree_node")));
-  EXPECT_EQ(ToHex(LargeNode(8).Serialize()),
-            ToHex(GoldenBytes("filter_tree_node_two_unpublished")));
+  EXPECT_EQ(HexBytes(LargeNode(0).Serialize()), HexBytes(GoldenBytes("filter_tree_node")));
+  EXPECT_EQ(HexBytes(LargeNode(8).Serialize()),
+            HexBytes(GoldenBytes("filter_tree_node_two_unpublished")));
 }
 
 TEST(FilterTreeNode, GoesOnFromItsBytes) {

@@ -14,6 +14,7 @@
 #include "lib/format/byte_io.h"
 #include "lib/toolbox/envelope.h"
 #include "lib/toolbox/hash_compaction_options.h"
+#include "support/printable.h"
 #include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {
@@ -119,7 +120,7 @@ TEST(HashCompaction, HasTheDocumentedBytes) {
   options.seed = 9;
   HashCompaction table(options);
   for (const char* key : {"apple", "pear", "plum", "fig"}) ASSERT_TRUE(table.Add(key));
-  EXPECT_EQ(ToHex(table.Serialize()),
+  EXPECT_EQ(HexBytes(table.Serialize()),
             "5253544201071b0000000000000007000000000000000b0900000000000000d25d03000000004a951359b1"
             "da6030ae5a27");
 }
@@ -147,7 +148,7 @@ TEST(HashCompaction, HasTheGoldenBytes) {
         std::pair("hash_compaction_48_bits", HashCompactionOptions{41, 48, 3})}) {
     HashCompaction table(options);
     for (int i = 0; i < 40; i++) ASSERT_TRUE(table.Add("key" + std::to_string(i)));
-    EXPECT_EQ(ToHex(table.Serialize()), ToHex(GoldenBytes(name)));
+    EXPECT_EQ(HexBytes(table.Serialize()), HexBytes(GoldenBytes(name)));
     const auto read = HashCompaction::Deserialize(GoldenBytes(name), nullptr);
     ASSERT_TRUE(read);
     EXPECT_EQ(*read, table);

@@ -16,6 +16,7 @@
 #include "lib/toolbox/hash_table.h"
 
 #include "lib/toolbox/envelope.h"
+#include "support/printable.h"
 #include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {
@@ -137,7 +138,7 @@ TEST(CuckooTable, HasTheDocumentedBytes) {
   CuckooTable table(options);
   for (const char* key : {"plum", "pear", "apple", "", "pear", "fig"}) table.Add(key);
   ASSERT_TRUE(table.Remove("fig"));
-  EXPECT_EQ(ToHex(table.Serialize()),
+  EXPECT_EQ(HexBytes(table.Serialize()),
             "5253544201061a0000000000000007000000000000000400056170706c65047065617204706c756d06ccf7"
             "dc6fbf1cd5");
 }
@@ -152,7 +153,7 @@ TEST(CuckooTable, HasTheGoldenBytes) {
   for (int i = 0; i < 50; i++) long_key += "long";
   table.Add(long_key);
   ASSERT_TRUE(table.Remove(std::string(50, '?')));
-  EXPECT_EQ(ToHex(table.Serialize()), ToHex(GoldenBytes("cuckoo_table")));
+  EXPECT_EQ(HexBytes(table.Serialize()), HexBytes(GoldenBytes("cuckoo_table")));
   std::string error;
   const auto read = CuckooTable::Deserialize(GoldenBytes("cuckoo_table"), &error);
   ASSERT_TRUE(read) << error;

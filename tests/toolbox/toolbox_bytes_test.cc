@@ -10,6 +10,7 @@
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 
 #include "lib/toolbox/envelope.h"
+#include "support/printable.h"
 #include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {
@@ -135,7 +136,7 @@ TEST(ScalableBloomFilterBytes, ReadFiltersGrowOn) {
       ScalableBloomFilter::Deserialize(ScalableWithKeys(123).Serialize(), nullptr);
   ASSERT_TRUE(read);
   for (int i = 123; i < 300; i++) read->Add("key" + std::to_string(i));
-  EXPECT_EQ(ToHex(read->Serialize()), ToHex(GoldenBytes("scalable_bloom")));
+  EXPECT_EQ(HexBytes(read->Serialize()), HexBytes(GoldenBytes("scalable_bloom")));
 }
 
 TEST(ScalableBloomFilterBytes, DamageIsRefused) {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cctype>
-#include <fstream>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -14,22 +12,19 @@
 #include <gtest/gtest.h>
 
 #include "lib/toolbox/envelope.h"
+#include "support/printable.h"
+#include "tests/golden.h"
 #include "tests/support.h"
 
 namespace rocksieve {
 
-// The bytes of tests/golden/toolbox/NAME.hex, which tests/python/toolbox made from the document.
+// The bytes of that name in tests/golden/toolbox.json.
 inline std::string GoldenBytes(const std::string& name) {
-  std::ifstream file(std::string(ROCKSIEVE_GOLDEN_DIR) + "/" + name + ".hex");
-  EXPECT_TRUE(file) << name;
-  std::string bytes, digits;
-  for (char c; file.get(c);) {
-    if (std::isxdigit(static_cast<unsigned char>(c))) digits += c;
+  for (const auto& entry : ReadGolden("toolbox")) {
+    if (entry.at("name") == name) return BytesOf(entry);
   }
-  for (size_t i = 0; i + 1 < digits.size(); i += 2) {
-    bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
-  }
-  return bytes;
+  ADD_FAILURE() << "no golden bytes are called " << name;
+  return "";
 }
 
 // The bytes are the golden ones, and so is what is read from them.
@@ -37,11 +32,11 @@ template <typename T>
 void ExpectGolden(const std::string& name, const T& made) {
   SCOPED_TRACE(name);
   const std::string golden = GoldenBytes(name);
-  EXPECT_EQ(ToHex(made.Serialize()), ToHex(golden));
+  EXPECT_EQ(HexBytes(made.Serialize()), HexBytes(golden));
   std::string error;
   const std::optional<T> read = T::Deserialize(golden, &error);
   ASSERT_TRUE(read) << error;
-  EXPECT_EQ(ToHex(read->Serialize()), ToHex(golden));
+  EXPECT_EQ(HexBytes(read->Serialize()), HexBytes(golden));
 }
 
 // What make() throws: options that make no sense, and the remedy.
@@ -99,7 +94,7 @@ void ExpectRefusesDamage(const std::string& bytes, EnvelopeType type, Forms form
     if (read && forms == Forms::kMany) {
       EXPECT_TRUE(T::Deserialize(read->Serialize(), nullptr));
     } else if (read) {
-      EXPECT_EQ(ToHex(read->Serialize()), ToHex(framed));
+      EXPECT_EQ(HexBytes(read->Serialize()), HexBytes(framed));
     } else {
       EXPECT_NE(error, "");
     }

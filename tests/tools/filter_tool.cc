@@ -24,6 +24,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/printable.h"
+
 namespace {
 
 using rocksieve::BlockState;
@@ -44,32 +46,16 @@ std::vector<std::string_view> SplitAtSpaces(std::string_view line) {
   return words;
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  Fail(std::string("not a hex digit: ") + c);
-}
-
 std::string FromHex(std::string_view hex) {
   std::string bytes;
-  if (hex == "-") return bytes;
-  if (hex.size() % 2 != 0) Fail("an odd number of hex digits");
-  bytes.reserve(hex.size() / 2);
-  for (size_t i = 0; i < hex.size(); i += 2) {
-    bytes.push_back(static_cast<char>(HexDigit(hex[i]) * 16 + HexDigit(hex[i + 1])));
+  if (hex != "-" && !rocksieve::FromHexBytes(hex, &bytes)) {
+    Fail("not hex digits: " + std::string(hex));
   }
   return bytes;
 }
 
 std::string ToHex(std::string_view bytes) {
-  if (bytes.empty()) return "-";
-  std::string hex;
-  hex.reserve(2 * bytes.size());
-  for (const unsigned char byte : bytes) {
-    hex.push_back("0123456789abcdef"[byte >> 4]);
-    hex.push_back("0123456789abcdef"[byte & 15]);
-  }
-  return hex;
+  return bytes.empty() ? "-" : rocksieve::HexBytes(bytes);
 }
 
 std::vector<std::string> KeysFrom(const std::vector<std::string_view>& words, size_t first) {

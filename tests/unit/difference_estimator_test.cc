@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/printable.h"
 #include "tests/support.h"
 
 namespace rocksieve {
@@ -96,7 +97,7 @@ TEST(DifferenceEstimator, GoldenBytes) {
   std::string bytes;
   ByteWriter out(&bytes);
   estimator.Write(estimator.SufficientWidth(), &out);
-  EXPECT_EQ(ToHex(bytes), "0803381e04");
+  EXPECT_EQ(HexBytes(bytes), "0803381e04");
 }
 
 TEST(DifferenceEstimator, DamagedBytes) {

@@ -6,6 +6,7 @@
 
 #include "lib/format/bit_coder.h"
 #include "lib/format/golomb.h"
+#include "support/printable.h"
 #include "tests/support.h"
 
 namespace rocksieve {
@@ -83,7 +84,7 @@ TEST(BitCoder, GoldenBytes) {
   std::string bytes;
   ByteWriter out(&bytes);
   EncodeFlags(flags, &out);
-  EXPECT_EQ(ToHex(bytes), "03031ba3d0");
+  EXPECT_EQ(HexBytes(bytes), "03031ba3d0");
 }
 
 TEST(Golomb, NumbersComeBackAtTheirPrice) {
@@ -141,7 +142,7 @@ TEST(Golomb, GoldenBytes) {
   ByteWriter out(&bytes);
   const std::vector<uint64_t> values = {5, 100, 100, 260, 1000}, extras = {1, 2, 3, 0, 1};
   EncodeSorted(values, extras, 2, &out);
-  EXPECT_EQ(ToHex(bytes), "05070af90a70203e72");
+  EXPECT_EQ(HexBytes(bytes), "05070af90a70203e72");
 }
 
 // Whatever comes: false, or numbers that keep the promises; and never a step outside.

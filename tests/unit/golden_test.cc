@@ -1,42 +1,24 @@
 // Blocks made by the independent encoder (tests/python), byte for byte.
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/bloom/kernel.h"
+#include "tests/golden.h"
 #include "tests/support.h"
 
 namespace rocksieve {
 namespace {
 
-std::string ReadFile(const std::string& name) {
-  std::ifstream file(std::string(ROCKSIEVE_GOLDEN_DIR) + "/" + name);
-  EXPECT_TRUE(file) << name;
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::string FromHex(const std::string& text) {
-  std::string bytes, digits;
-  for (char c : text) {
-    if (std::isxdigit(static_cast<unsigned char>(c))) digits += c;
-  }
-  for (size_t i = 0; i + 1 < digits.size(); i += 2) {
-    bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
-  }
-  return bytes;
-}
-
 std::vector<std::string> KeysOf(const nlohmann::json& entry) {
   const nlohmann::json& keys = entry.at("keys");
   std::vector<std::string> result;
   if (keys.is_array()) {
-    for (const auto& key : keys) result.push_back(FromHex(key.get<std::string>()));
+    for (const auto& hex : keys) {
+      std::string& key = result.emplace_back();
+      EXPECT_TRUE(hex == "" || FromHexBytes(hex.get<std::string>(), &key)) << hex;
+    }
     return result;
   }
   const std::string pattern = keys.at("pattern");
@@ -47,14 +29,14 @@ std::vector<std::string> KeysOf(const nlohmann::json& entry) {
   return result;
 }
 
-TEST(Golden, BlocksAreWhatTheFormatDocumentsSay) {
-  const auto manifest = nlohmann::json::parse(ReadFile("manifest.json"));
-  const auto& entries = manifest.is_array() ? manifest : manifest.at("entries");
+class GoldenTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenTest, BlocksAreWhatTheFormatDocumentsSay) {
+  const nlohmann::json entries = ReadGolden(GetParam());
   ASSERT_GE(entries.size(), 10u);
   for (const auto& entry : entries) {
-    const std::string name = entry.at("file");
-    SCOPED_TRACE(name);
-    const std::string golden = FromHex(ReadFile(name));
+    SCOPED_TRACE(entry.at("name"));
+    const std::string golden = BytesOf(entry);
     const ExactCopy copy(golden);
     const OpenedFilter opened = OpenFilter(copy.view());
     ASSERT_EQ(opened.state, BlockState::kIntact);
@@ -67,6 +49,9 @@ TEST(Golden, BlocksAreWhatTheFormatDocumentsSay) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Families, GoldenTest, testing::Values("bloom", "cuckoo", "ribbon"),
+                         [](const auto& family) { return std::string(family.param); });
 
 }  // namespace
 }  // namespace rocksieve

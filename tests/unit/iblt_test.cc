@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/printable.h"
 #include "tests/support.h"
 
 namespace rocksieve {
@@ -78,7 +79,7 @@ TEST(Iblt, GoldenBytes) {
   std::string bytes;
   ByteWriter out(&bytes);
   Iblt(4, std::vector<uint64_t>{1, 0x123456789abcdef0}).Write(&out);
-  EXPECT_EQ(ToHex(bytes), "f1debc9a78561c27f1debc9a78561c27f1debc9a78561c27f1debc9a78561c27");
+  EXPECT_EQ(HexBytes(bytes), "f1debc9a78561c27f1debc9a78561c27f1debc9a78561c27f1debc9a78561c27");
 }
 
 TEST(Iblt, DamagedAndRandomBytes) {

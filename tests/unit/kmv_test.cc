@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/printable.h"
 #include "tests/support.h"
 
 namespace rocksieve {
@@ -118,9 +119,9 @@ TEST(Kmv, GoldenBytes) {
   ByteWriter full_out(&full), rounded_out(&rounded);
   sketch.Write(64, &full_out);
   sketch.Write(8, &rounded_out);
-  EXPECT_EQ(ToHex(full),
+  EXPECT_EQ(HexBytes(full),
             "0400043ca5b1d1f17d8255dc82174104a725b3aa34363abe4fb08a5bf02288e0b4645601");
-  EXPECT_EQ(ToHex(rounded), "04350407e1b62a3715");
+  EXPECT_EQ(HexBytes(rounded), "04350407e1b62a3715");
 }
 
 TEST(Kmv, DamagedAndRandomBytes) {

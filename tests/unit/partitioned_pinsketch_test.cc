@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/printable.h"
 #include "tests/support.h"
 
 namespace rocksieve::pinsketch {
@@ -156,15 +157,15 @@ TEST(PartitionedPinSketch, GoldenBytes) {
   std::string bytes;
   ByteWriter out(&bytes);
   plan.Write(&out);
-  EXPECT_EQ(ToHex(bytes), "0a0501020305");
+  EXPECT_EQ(HexBytes(bytes), "0a0501020305");
   bytes.clear();
   encoder.WriteSketch(&out);
-  EXPECT_EQ(ToHex(bytes), "0100800400ff430a40000100602c002822fbe26f01");
+  EXPECT_EQ(HexBytes(bytes), "0100800400ff430a40000100602c002822fbe26f01");
   std::string answer;
   ByteWriter answer_out(&answer);
   ByteReader request(std::string_view("\x02\x02\x01\x04\x02", 5));
   EXPECT_TRUE(encoder.AnswerRequest(&request, 3, &answer_out));
-  EXPECT_EQ(ToHex(answer), "9092621a");
+  EXPECT_EQ(HexBytes(answer), "9092621a");
 }
 
 // One flipped bit anywhere in a sketch: what is called known is right all the same, and something
@@ -249,7 +250,7 @@ TEST(PartitionedPinSketch, RequestsHaveLimits) {
     std::string answer;
     ByteWriter out(&answer);
     ByteReader in(request);
-    EXPECT_FALSE(encoder.AnswerRequest(&in, 10, &out)) << ToHex(request);
+    EXPECT_FALSE(encoder.AnswerRequest(&in, 10, &out)) << HexBytes(request);
     EXPECT_EQ(answer, "");
   }
 }

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/printable.h"
 #include "tests/support.h"
 
 namespace rocksieve {
@@ -146,7 +147,8 @@ TEST(RatelessIblt, GoldenBytes) {
   std::string bytes;
   ByteWriter out(&bytes);
   WriteCells(cells, 0, {}, &out);
-  EXPECT_EQ(ToHex(bytes), "00031632547698badcfec3224400000000000000c03a2905000000000000007efd02");
+  EXPECT_EQ(HexBytes(bytes),
+            "00031632547698badcfec3224400000000000000c03a2905000000000000007efd02");
 }
 
 TEST(RatelessIblt, PiecesAreTheSameAsTheWhole) {

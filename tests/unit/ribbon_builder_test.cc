@@ -192,7 +192,7 @@ TEST(RibbonBuilder, SmallSetsAreReseededTooAndThenMayContainEverything) {
   ExpectAllFound(built, hashes);
 }
 
-// Keys of eight bytes whose hashes were computed backwards (tests/golden/manifest.json has them).
+// Keys of eight bytes whose hashes were computed backwards (tests/golden/ribbon.json has them).
 TEST(RibbonBuilder, AnAttackWithKeysIsSeenInTheBlock) {
   const uint64_t keys[] = {0xcc3c837bc8e4f09e, 0x07bc16a602ec90ab, 0x75a2bfb8d4e93a4b,
                            0x00b3b143f854f8b5, 0xe9e93ac5d4731b57, 0x453f8951fbb8aa44,

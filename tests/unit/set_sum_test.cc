@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/printable.h"
 #include "tests/support.h"
 
 namespace rocksieve {
@@ -96,7 +97,7 @@ TEST(SetSum, GoldenBytes) {
   std::string bytes;
   ByteWriter out(&bytes);
   sum.Write(&out);
-  EXPECT_EQ(ToHex(bytes), "020549075a011c056c07e7827ff42c677b");
+  EXPECT_EQ(HexBytes(bytes), "020549075a011c056c07e7827ff42c677b");
   ByteReader in(bytes);
   SetSum back;
   EXPECT_TRUE(back.Read(&in));

@@ -1,17 +1,18 @@
 """What all types of docs/formats/toolbox.md share, written from the document alone."""
 
+import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import xxh3  # noqa: E402
+from golden_files import golden_text, read_golden, write_golden  # noqa: E402
 from sketch_format import M64, mix64, varint  # noqa: E402, F401
 from sketch_format import splitmix64 as split_mix64  # noqa: E402, F401
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs/formats/toolbox.md").read_text(encoding="utf-8")
-GOLDEN = ROOT / "tests/golden/toolbox"
 
 
 def key_hash(key, seed=0):
@@ -62,17 +63,16 @@ class Reader:
 
 
 def golden(name):
-    return bytes.fromhex((GOLDEN / f"{name}.hex").read_text())
+    return read_golden("toolbox")[name]
 
 
 def expect_golden(test, name, data):
-    """These bytes are the golden file's, which a unit test in C++ compares as well. With
-    ROCKSIEVE_WRITE_GOLDEN in the environment the file is written instead."""
-    import os
+    """These bytes are in tests/golden/toolbox.json, with which a unit test in C++ compares as well.
+    With ROCKSIEVE_WRITE_GOLDEN in the environment they are written there instead."""
     if "ROCKSIEVE_WRITE_GOLDEN" in os.environ:
-        text = data.hex()
-        lines = [text[i:i + 96] for i in range(0, len(text), 96)]
-        (GOLDEN / f"{name}.hex").write_text("\n".join(lines) + "\n")
+        all_bytes = read_golden("toolbox") | {name: data}
+        write_golden("toolbox", golden_text(({"name": each}, all_bytes[each])
+                                            for each in sorted(all_bytes)))
     test.assertEqual(golden(name).hex(), data.hex())
 
 
