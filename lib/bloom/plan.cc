@@ -78,7 +78,7 @@ Plan PlanFor(uint64_t keys, const Budget& budget) {
 }
 
 int ProbesFor(double bits_per_key) {
-  // Where the curves of FalsePositiveRateOfManyLines() cross (tests/unit/bloom_model_test.cc); but
+  // Where the curves of FalsePositiveRateOfManyLines() cross (tests/unit/bloom_test.cc); but
   // 8 probes, which are quicker to ask, are kept for the last 7 % in which 12 would be better.
   constexpr struct {
     double below_bits_per_key;

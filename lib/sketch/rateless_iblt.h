@@ -142,8 +142,7 @@ class RatelessDecoder {
   size_t nonzero_cells_ = 0;
 };
 
-// Symbols that `differences` need in the mean, for planning; from a simulation
-// (rateless_iblt_test).
+// Symbols that `differences` need in the mean, for planning; from a simulation (iblt_test).
 double ExpectedRatelessSymbols(double differences);
 
 }  // namespace rocksieve

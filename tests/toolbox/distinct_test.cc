@@ -179,7 +179,7 @@ TEST(DistinctCount, RefusesWhatItCannotDo) {
   EXPECT_THROW(MakeKMinimumValues(8).Serialize(65), std::invalid_argument);
 }
 
-// The sketch behind it is tested in unit/kmv_test.cc; here the keys' way through it.
+// The sketch behind it is tested in unit/estimators_test.cc; here the keys' way through it.
 TEST(KMinimumValues, OverlapOfKeysBeforeAndAfterAJourney) {
   KMinimumValues a = MakeKMinimumValues(2048, 3), b = MakeKMinimumValues(1024, 3);
   for (int i = 0; i < 30000; i++) {

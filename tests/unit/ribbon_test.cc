@@ -1,7 +1,6 @@
-// Solving the equations of a ribbon filter, and what happens when that cannot be done.
-#include "lib/ribbon/builder.h"
-
+// The ribbon family: solving its equations, the directory of its buckets, and its mathematics.
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -9,6 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "lib/format/block.h"
+#include "lib/ribbon/builder.h"
+#include "lib/ribbon/directory.h"
+#include "lib/ribbon/model.h"
+#include "lib/ribbon/plan.h"
 #include "lib/ribbon/reader.h"
 #include "lib/ribbon/small_form.h"
 #include "lib/ribbon/steering.h"
@@ -16,6 +19,8 @@
 
 namespace rocksieve::ribbon {
 namespace {
+
+// Solving the equations of a ribbon filter, and what happens when that cannot be done.
 
 Plan WidthPlan(double width) {
   Plan plan;
@@ -209,6 +214,134 @@ TEST(RibbonBuilder, AnAttackWithKeysIsSeenInTheBlock) {
   EXPECT_EQ(FormOf(opened.info), Form::kMatchAll);
   EXPECT_EQ(ExpectedFalsePositiveRate(opened.info), 1);
   EXPECT_TRUE(opened.filter->MayContain("anything"));
+}
+
+// Where buckets begin, written and read back.
+
+std::vector<uint32_t> OffsetsOf(const std::vector<uint32_t>& lengths) {
+  std::vector<uint32_t> offsets = {0};
+  for (uint32_t length : lengths) offsets.push_back(offsets.back() + length);
+  return offsets;
+}
+
+std::vector<uint8_t> Written(const std::vector<uint32_t>& offsets) {
+  std::vector<uint8_t> bytes(DirectoryBytes(offsets.size() - 1));
+  WriteDirectory(offsets, bytes.data());
+  return bytes;
+}
+
+TEST(RibbonDirectory, ReadsWhatItWrote) {
+  std::mt19937_64 random(91);
+  for (uint64_t buckets : {1, 2, 127, 128, 129, 1000, 20000}) {
+    std::vector<uint32_t> lengths;
+    for (uint64_t i = 0; i < buckets; i++) {
+      lengths.push_back(kNominalGroups - 8 + static_cast<uint32_t>(random() % 17));
+    }
+    const std::vector<uint32_t> offsets = OffsetsOf(lengths);
+    ASSERT_TRUE(DirectoryHolds(offsets));
+    const std::vector<uint8_t> bytes = Written(offsets);
+    const Directory directory(bytes.data(), buckets);
+    for (uint64_t i = 0; i < buckets; i++) {
+      ASSERT_EQ(directory.At(i).first_group, offsets[i]) << i << " of " << buckets;
+      ASSERT_EQ(directory.At(i).groups, lengths[i]);
+    }
+    EXPECT_EQ(CountGroups(directory, buckets), offsets.back());
+  }
+}
+
+TEST(RibbonDirectory, HoldsLengthsOfOneByteThatDoNotStrayFar) {
+  EXPECT_TRUE(DirectoryHolds(OffsetsOf({1, 255, 30})));
+  EXPECT_FALSE(DirectoryHolds(OffsetsOf({30, 0, 30})));
+  EXPECT_FALSE(DirectoryHolds(OffsetsOf({30, 256, 30})));
+  // 255 above the nominal beginnings, and 256.
+  std::vector<uint32_t> lengths = {32 + 100, 32 + 100, 32 + 55, 32};
+  EXPECT_TRUE(DirectoryHolds(OffsetsOf(lengths)));
+  lengths[2]++;
+  EXPECT_FALSE(DirectoryHolds(OffsetsOf(lengths)));
+  // As far, but under the next anchor.
+  std::vector<uint32_t> many(129, 32);
+  many[126] += 150;
+  many[127] += 150;
+  EXPECT_TRUE(DirectoryHolds(OffsetsOf(many)));
+  // Below them.
+  EXPECT_TRUE(DirectoryHolds(OffsetsOf(std::vector<uint32_t>(9, 1))));
+  EXPECT_FALSE(DirectoryHolds(OffsetsOf(std::vector<uint32_t>(10, 1))));
+}
+
+// Where a damaged directory is not refused, buckets still fill the groups from the first to the
+// last, so that no query looks outside of them.
+TEST(RibbonDirectory, DamageIsRefusedOrHarmless) {
+  constexpr uint64_t kBuckets = 200;
+  const std::vector<uint8_t> bytes = Written(OffsetsOf(std::vector<uint32_t>(kBuckets, 33)));
+  int refused = 0;
+  for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
+    std::vector<uint8_t> damaged = bytes;
+    damaged[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    const Directory directory(damaged.data(), kBuckets);
+    const auto groups = static_cast<int64_t>(CountGroups(directory, kBuckets));
+    refused += groups == 0;
+    for (uint64_t i = 0; groups != 0 && i < kBuckets; i++) {
+      const Bucket bucket = directory.At(i);
+      const int64_t end = bucket.first_group + static_cast<int64_t>(bucket.groups);
+      ASSERT_EQ(end, i + 1 < kBuckets ? directory.At(i + 1).first_group : groups) << bit;
+    }
+  }
+  EXPECT_GT(refused, 200);
+}
+
+// The mathematics of the ribbon family.
+
+TEST(RibbonModel, IsTheTextbookRateForWholeWidths) {
+  for (int columns = 1; columns <= 32; columns++) {
+    EXPECT_EQ(FalsePositiveRate(columns, 0), std::ldexp(1.0, -columns));
+    EXPECT_EQ(FalsePositiveRate(columns, 1), FalsePositiveRate(columns + 1, 0));
+    EXPECT_DOUBLE_EQ(WidthForRate(std::ldexp(1.0, -columns)), columns);
+  }
+}
+
+TEST(RibbonModel, WidthsAndRatesAreInverse) {
+  for (double rate = 0.5; rate > 1e-9; rate *= 0.97) {
+    const double width = WidthForRate(rate);
+    const int columns = static_cast<int>(width);
+    EXPECT_NEAR(FalsePositiveRate(columns, width - columns), rate, 1e-9 * rate);
+  }
+}
+
+TEST(RibbonModel, ARateIsReachedWithHardlyMoreThanItNeeds) {
+  for (double rate : {0.5, 0.3, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6}) {
+    for (uint64_t keys : {10, 1000, 1000000}) {
+      Budget budget;
+      budget.is_rate = true;
+      budget.amount = rate;
+      const double reached = ExpectedRate(keys, PlanFor(keys, budget));
+      EXPECT_LE(reached, rate * 1.0001);
+      EXPECT_GE(reached, rate * (keys <= kMaxSmallKeys ? 0.5 : 0.97));
+    }
+  }
+}
+
+TEST(RibbonPlan, SpendsTheBudget) {
+  for (uint64_t keys : {1000, 100000}) {
+    for (double bits = 1.2; bits <= kMaxBitsPerKey; bits += 0.37) {
+      Budget budget;
+      budget.amount = bits;
+      const Plan plan = PlanFor(keys, budget);
+      // What the directory takes beyond 3 % of a small budget comes on top.
+      const double spent = ExpectedPayloadBits(keys, plan) / static_cast<double>(keys);
+      EXPECT_LE(spent, bits + 0.25);
+      EXPECT_GE(spent, std::min(bits, 31.9) - 0.001);
+    }
+  }
+}
+
+TEST(RibbonPlan, BucketsHardlyStrayFromTheirNominalLengthUnderAnAnchor) {
+  for (uint64_t keys = kMaxSmallKeys + 1; keys < 1000000000; keys += keys / 50 + 1) {
+    const auto buckets = static_cast<double>(BucketsFor(keys));
+    const double groups_per_bucket = ExpectedSlots(keys) / kSlotsPerGroup / buckets;
+    const double anchored = std::min<double>(buckets, kBucketsPerAnchor);
+    // The directory holds 255; keys that come unevenly take up to a hundred of them.
+    EXPECT_LT(std::abs(groups_per_bucket - kNominalGroups) * anchored, 150) << keys << " keys";
+  }
 }
 
 }  // namespace
