@@ -15,10 +15,10 @@
 #include <rocksieve/estimate/min_hash.h>
 #include <rocksieve/estimate/top_k.h>
 #include <rocksieve/routing/filter_tree.h>
-#include "lib/toolbox/cuckoo_table.h"
-#include "lib/toolbox/flajolet_martin.h"
-#include "lib/toolbox/hash_compaction.h"
 
+#include "experiments/structures/cuckoo_table.h"
+#include "experiments/structures/flajolet_martin.h"
+#include "experiments/structures/hash_compaction.h"
 #include "fuzz/target.h"
 #include "lib/toolbox/envelope.h"
 

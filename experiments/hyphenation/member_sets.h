@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/toolbox/key_set.h"
+#include "experiments/structures/key_set.h"
 
 namespace rocksieve::experiments {
 

@@ -3,37 +3,15 @@
 #include <limits>
 
 #include "lib/format/byte_io.h"
-#include "lib/toolbox/cuckoo_table.h"
 #include "lib/toolbox/envelope.h"
 
 namespace rocksieve {
 
 FilterTreeNode::FilterTreeNode(const FilterTreeOptions& options, NodeId id,
                                std::optional<NodeId> parent)
-    : options_(options),
-      id_(id),
-      parent_(parent),
-      keys_(std::make_unique<CuckooTable>()),
-      subtree_filter_(options.filter) {
+    : options_(options), id_(id), parent_(parent), subtree_filter_(options.filter) {
   options_.filter = subtree_filter_.options();  // as they are after rounding
 }
-
-FilterTreeNode::FilterTreeNode(const FilterTreeNode& other)
-    : options_(other.options_),
-      id_(other.id_),
-      parent_(other.parent_),
-      keys_(std::make_unique<CuckooTable>(*other.keys_)),
-      subtree_filter_(other.subtree_filter_),
-      children_(other.children_),
-      siblings_(other.siblings_),
-      unpublished_(other.unpublished_),
-      all_unpublished_(other.all_unpublished_) {}
-
-FilterTreeNode::FilterTreeNode(FilterTreeNode&&) noexcept = default;
-FilterTreeNode& FilterTreeNode::operator=(FilterTreeNode&&) noexcept = default;
-FilterTreeNode::~FilterTreeNode() = default;
-
-bool FilterTreeNode::Holds(std::string_view key) const { return keys_->MayContain(key); }
 
 bool FilterTreeNode::IsKnown(NodeId id) const {
   return id == id_ || id == parent_ || children_.count(id) != 0 || siblings_.count(id) != 0;
@@ -54,7 +32,7 @@ bool FilterTreeNode::AddSibling(NodeId sibling, const BloomFilter& filter) {
 }
 
 void FilterTreeNode::Add(std::string_view key) {
-  keys_->Add(key);
+  keys_.emplace(key);
   AddToSubtree(subtree_filter_.KeyHash(key));
 }
 
@@ -137,8 +115,13 @@ RouteAnswer FilterTreeNode::Route(std::string_view key, NodeId asker, RouteScope
 }
 
 size_t FilterTreeNode::MemoryBytes() const {
-  size_t bytes = sizeof(*this) + keys_->MemoryBytes() + subtree_filter_.MemoryBytes() +
-                 unpublished_.capacity() * sizeof(uint64_t);
+  size_t bytes =
+      sizeof(*this) + subtree_filter_.MemoryBytes() + unpublished_.capacity() * sizeof(uint64_t);
+  // libstdc++ and libc++ keep three nodes and a colour beside each key.
+  for (const std::string& key : keys_) {
+    bytes += sizeof(key) + 4 * sizeof(void*);
+    if (key.capacity() > std::string().capacity()) bytes += key.capacity() + 1;
+  }
   for (const auto& [id, filter] : children_) bytes += filter.MemoryBytes();
   for (const auto& [id, filter] : siblings_) bytes += filter.MemoryBytes();
   return bytes;
@@ -176,6 +159,30 @@ void ReadNeighbours(const BloomFilterOptions& options, ByteReader* in,
   }
 }
 
+using Keys = std::set<std::string, std::less<>>;
+
+// As the bytes of a cuckoo hash table, which are its seed, and its keys in order.
+std::string WriteKeys(const Keys& keys, uint64_t seed) {
+  std::string payload;
+  ByteWriter out(&payload);
+  out.U64(seed);
+  out.Varint(keys.size());
+  for (const std::string& key : keys) out.String(key);
+  return WriteEnvelope(EnvelopeType::kCuckooTable, payload);
+}
+
+bool ReadKeys(std::string_view bytes, Keys* keys, uint64_t* seed) {
+  ByteReader in(ReadEnvelope(bytes, EnvelopeType::kCuckooTable, nullptr).value_or(""));
+  *seed = in.U64();
+  const uint64_t count = in.Varint(in.remaining());  // each takes a byte at least
+  for (uint64_t i = 0; i < count && in.ok(); i++) {
+    const std::string_view key = in.String();
+    if (i > 0 && key <= *keys->rbegin()) in.Fail();
+    if (in.ok()) keys->emplace_hint(keys->end(), key);
+  }
+  return in.Finished();
+}
+
 }  // namespace
 
 std::string FilterTreeNode::Serialize() const {
@@ -189,7 +196,7 @@ std::string FilterTreeNode::Serialize() const {
   out.String(subtree_filter_.Serialize());
   WriteNeighbours(children_, &out);
   WriteNeighbours(siblings_, &out);
-  out.String(keys_->Serialize());
+  out.String(WriteKeys(keys_, keys_seed_));
   out.Varint(unpublished_.size());
   for (const uint64_t hash : unpublished_) out.U64(hash);
   return WriteEnvelope(EnvelopeType::kFilterTree, payload);
@@ -211,11 +218,10 @@ std::optional<FilterTreeNode> FilterTreeNode::Deserialize(std::string_view bytes
     node.all_unpublished_ = (flags & kAllUnpublished) != 0;
     ReadNeighbours(filter.options(), &in, &node.children_);
     ReadNeighbours(filter.options(), &in, &node.siblings_);
-    std::optional<CuckooTable> keys = CuckooTable::Deserialize(in.String(), nullptr);
+    if (!ReadKeys(in.String(), &node.keys_, &node.keys_seed_)) in.Fail();
     const uint64_t unpublished = in.Varint(in.remaining() / sizeof(uint64_t));
     for (uint64_t i = 0; i < unpublished; i++) node.unpublished_.push_back(in.U64());
-    if (keys && in.Finished()) {
-      *node.keys_ = std::move(*keys);
+    if (in.Finished()) {
       const std::string wrong = node.WhatIsWrong();
       if (wrong.empty()) return node;
       if (error != nullptr) *error = "damaged: " + wrong;
@@ -239,7 +245,7 @@ std::string FilterTreeNode::WhatIsWrong() const {
   }
   if (parent_ && siblings_.count(*parent_) != 0) return "the parent is a sibling";
   if (!siblings_.empty() && !(options_.know_siblings && parent_)) return "siblings are not known";
-  for (const std::string_view key : keys_->SortedKeys()) {
+  for (const std::string& key : keys_) {
     if (!subtree_filter_.MayContain(key)) return "the filter lacks a key";
   }
   for (const uint64_t hash : unpublished_) {

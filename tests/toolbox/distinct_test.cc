@@ -7,8 +7,8 @@
 
 #include <rocksieve/estimate/hyper_log_log.h>
 #include <rocksieve/estimate/k_minimum_values.h>
-#include "lib/toolbox/flajolet_martin.h"
 
+#include "experiments/structures/flajolet_martin.h"
 #include "lib/hash/mix.h"
 
 namespace rocksieve {

@@ -9,8 +9,8 @@
 #include <rocksieve/estimate/lsh_index.h>
 #include <rocksieve/estimate/min_hash.h>
 #include <rocksieve/estimate/top_k.h>
-#include "lib/toolbox/flajolet_martin.h"
 
+#include "experiments/structures/flajolet_martin.h"
 #include "lib/format/byte_io.h"
 #include "lib/format/coding.h"
 #include "lib/hash/key_hash.h"

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/toolbox/cuckoo_table.h"
+#include "experiments/structures/cuckoo_table.h"
 #include "lib/toolbox/envelope.h"
 #include "support/printable.h"
 #include "tests/toolbox/toolbox_support.h"

@@ -30,8 +30,8 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +39,6 @@
 #include <rocksieve/dynamic/bloom_filter.h>
 
 namespace rocksieve {
-
-class CuckooTable;
 
 using NodeId = uint32_t;
 
@@ -85,10 +83,6 @@ class FilterTreeNode {
 
   // Without parent it is the root. Throws std::invalid_argument as BloomFilter does.
   FilterTreeNode(const FilterTreeOptions& options, NodeId id, std::optional<NodeId> parent);
-  FilterTreeNode(const FilterTreeNode& other);
-  FilterTreeNode(FilterTreeNode&&) noexcept;
-  FilterTreeNode& operator=(FilterTreeNode&&) noexcept;
-  ~FilterTreeNode();
 
   // A neighbour with the filter of its subtree, which may be empty. False, and nothing changed, if
   // there is one of that id already (this node and its parent included), or the filter has other
@@ -110,11 +104,12 @@ class FilterTreeNode {
 
   NodeId id() const { return id_; }
   std::optional<NodeId> parent() const { return parent_; }
-  bool Holds(std::string_view key) const;
+  bool Holds(std::string_view key) const { return keys_.find(key) != keys_.end(); }
   // Of this node's keys and all below.
   const BloomFilter& subtree_filter() const { return subtree_filter_; }
   const std::map<NodeId, BloomFilter>& children() const { return children_; }
   const std::map<NodeId, BloomFilter>& siblings() const { return siblings_; }
+  // 64 bytes for each key of up to 15, all filters, and what is unpublished. Visits all keys.
   size_t MemoryBytes() const;
 
   // With keys, neighbours, their filters, and what is not published yet; a node can go on from it
@@ -132,7 +127,9 @@ class FilterTreeNode {
   FilterTreeOptions options_;
   NodeId id_;
   std::optional<NodeId> parent_;
-  std::unique_ptr<CuckooTable> keys_;
+  // A tree, since keys that somebody chooses cannot make it slow, as they can a hash table.
+  std::set<std::string, std::less<>> keys_;
+  uint64_t keys_seed_ = 0;  // of the hash table as which they are written
   BloomFilter subtree_filter_;
   std::map<NodeId, BloomFilter> children_, siblings_;
   // Not published yet: these, or all of the filter.

@@ -1,4 +1,4 @@
-#include "lib/toolbox/cuckoo_table.h"
+#include "experiments/structures/cuckoo_table.h"
 
 #include <algorithm>
 #include <cmath>

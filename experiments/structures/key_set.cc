@@ -1,10 +1,11 @@
-#include "lib/toolbox/key_set.h"
+#include "experiments/structures/key_set.h"
 
 #include <rocksieve/dynamic/bloom_filter.h>
 #include <rocksieve/dynamic/cuckoo_filter.h>
-#include "lib/toolbox/cuckoo_table.h"
-#include "lib/toolbox/hash_compaction.h"
-#include "lib/toolbox/hash_table.h"
+
+#include "experiments/structures/cuckoo_table.h"
+#include "experiments/structures/hash_compaction.h"
+#include "experiments/structures/hash_table.h"
 
 namespace rocksieve {
 namespace {

@@ -1,5 +1,5 @@
 // Every type that holds a set of keys, through one interface; then the hash tables by themselves.
-#include "lib/toolbox/key_set.h"
+#include "experiments/structures/key_set.h"
 
 #include <cmath>
 #include <random>
@@ -12,9 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/toolbox/cuckoo_table.h"
-#include "lib/toolbox/hash_table.h"
-
+#include "experiments/structures/cuckoo_table.h"
+#include "experiments/structures/hash_table.h"
 #include "lib/toolbox/envelope.h"
 #include "support/printable.h"
 #include "tests/toolbox/toolbox_support.h"

@@ -1,4 +1,4 @@
-#include "lib/toolbox/flajolet_martin.h"
+#include "experiments/structures/flajolet_martin.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // Hash compaction: its rate, its size and its omission probability beside the formulas; its bytes.
-#include "lib/toolbox/hash_compaction.h"
+#include "experiments/structures/hash_compaction.h"
 
 #include <cmath>
 #include <random>
@@ -13,7 +13,6 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/toolbox/envelope.h"
-#include "lib/toolbox/hash_compaction_options.h"
 #include "support/printable.h"
 #include "tests/toolbox/toolbox_support.h"
 

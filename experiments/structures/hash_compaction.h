@@ -54,6 +54,11 @@ struct HashCompactionOptions {
   }
 };
 
+// The field, its range and the remedy; empty if all is well.
+std::string WhatIsWrong(const HashCompactionOptions& options);
+
+bool IsPrime(uint64_t n);
+
 // The rate of a missing key: with the load a and the probability q = 1 / (2^value_bits - 1) that a
 // slot matches it, the probes that it compares are geometric, P(t or more) = a^t (uniform hashing),
 // and 1 - E[(1 - q)^t] = a q / (1 - a + a q). REQUIRES: 0 <= load < 1.
