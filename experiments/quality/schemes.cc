@@ -6,7 +6,7 @@
 #include "lib/cuckoo/layout.h"
 #include "lib/hash/key_hash.h"
 #include "lib/ribbon/layout.h"
-#include "lib/toolbox/bloom_probes.h"
+#include "lib/toolbox/bloom_options.h"
 #include "lib/toolbox/cuckoo_buckets.h"
 
 namespace rocksieve::experiments {

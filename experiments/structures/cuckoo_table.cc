@@ -7,7 +7,7 @@
 #include "lib/format/byte_io.h"
 #include "lib/format/coding.h"
 #include "lib/hash/key_hash128.h"
-#include "lib/toolbox/cuckoo_path.h"
+#include "lib/toolbox/cuckoo_buckets.h"
 #include "lib/toolbox/envelope.h"
 
 namespace rocksieve {
@@ -205,11 +205,8 @@ std::string CuckooTable::Serialize() const {
 }
 
 std::optional<CuckooTable> CuckooTable::Deserialize(std::string_view bytes, std::string* error) {
-  const std::optional<std::string_view> payload =
-      ReadEnvelope(bytes, EnvelopeType::kCuckooTable, error);
-  if (!payload) return std::nullopt;
-  std::string wrong = "damaged: not so many keys, or not in ascending order";
-  ByteReader in(*payload);
+  std::string wrong = "not so many keys, or not in ascending order";
+  PayloadReader in(bytes, EnvelopeType::kCuckooTable, error);
   CuckooTableOptions options;
   options.seed = in.U64();
   options.keys = in.Varint(in.remaining());  // each takes a byte at least
@@ -226,8 +223,7 @@ std::optional<CuckooTable> CuckooTable::Deserialize(std::string_view bytes, std:
   } catch (const std::length_error& hostile) {
     wrong = hostile.what();
   }
-  if (error != nullptr) *error = wrong;
-  return std::nullopt;
+  return in.Refuse(wrong);
 }
 
 }  // namespace rocksieve

@@ -10,8 +10,8 @@
 //
 // Each of two tables has buckets of four slots; a key is in one bucket of each, by two independent
 // hashes (the halves of XXH3-128). To make room, keys go to their other bucket, after a search that
-// finds where to (lib/toolbox/cuckoo_path.h). When there is none, and at a load of 0.95, the table
-// grows by half, or takes another seed if it is far from full. Slots have 24 bits of the hash
+// finds where to (lib/toolbox/cuckoo_buckets.h). When there is none, and at a load of 0.95, the
+// table grows by half, or takes another seed if it is far from full. Slots have 24 bits of the hash
 // beside the place of the key, so that other keys are hardly ever read. Sources: R. Pagh, F.
 // Rodler, "Cuckoo hashing", 2004; buckets: M. Dietzfelbinger, C. Weidling, "Balanced allocation and
 // dictionaries with tightly packed constant size bins", 2007.

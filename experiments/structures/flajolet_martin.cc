@@ -7,10 +7,9 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
+#include "lib/toolbox/bits.h"
 #include "lib/toolbox/envelope.h"
 #include "lib/toolbox/linear_counting.h"
-#include "lib/toolbox/refuse.h"
-#include "lib/toolbox/relaxed.h"
 
 namespace rocksieve {
 namespace {
@@ -100,23 +99,20 @@ std::string FlajoletMartin::Serialize() const {
 
 std::optional<FlajoletMartin> FlajoletMartin::Deserialize(std::string_view bytes,
                                                           std::string* error) {
-  constexpr EnvelopeType kType = EnvelopeType::kFlajoletMartin;
-  const std::optional<std::string_view> payload = ReadEnvelope(bytes, kType, error);
-  if (!payload) return std::nullopt;
-  ByteReader in(*payload);
+  PayloadReader in(bytes, EnvelopeType::kFlajoletMartin, error);
   FlajoletMartinOptions options;
   options.seed = in.U64();
   const uint8_t index_bits = in.U8();
   options.bitmaps = index_bits < 64 ? uint64_t{1} << index_bits : 0;
-  if (!in.ok() || !Valid(options.bitmaps)) return Refuse(kType, "damaged first fields", error);
+  if (!in.ok() || !Valid(options.bitmaps)) return in.Refuse("damaged first fields");
   if (in.remaining() != options.bitmaps * sizeof(uint64_t)) {
-    return Refuse(kType, "not as many bytes as the bitmaps need", error);
+    return in.Refuse("not as many bytes as the bitmaps need");
   }
   FlajoletMartin sketch(options);
   for (uint64_t& bitmap : sketch.bitmaps_) {
     bitmap = in.U64();
     if (bitmap >> 1 >> (63 - index_bits) != 0) {
-      return Refuse(kType, "a bit that no key can set", error);
+      return in.Refuse("a bit that no key can set");
     }
   }
   return sketch;

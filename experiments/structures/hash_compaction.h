@@ -111,6 +111,7 @@ class HashCompaction {
     uint64_t value;  // of the key, never 0
     bool found;
   };
+  HashCompaction() = default;
   Probe Find(uint64_t key_hash) const;
 
   HashCompactionOptions options_;

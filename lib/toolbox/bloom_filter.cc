@@ -1,37 +1,91 @@
 #include <rocksieve/dynamic/bloom_filter.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "lib/hash/key_hash.h"
-#include "lib/toolbox/bit_words.h"
+#include "lib/toolbox/bits.h"
 #include "lib/toolbox/bloom_options.h"
-#include "lib/toolbox/bloom_probes.h"
 #include "lib/toolbox/envelope.h"
 
 namespace rocksieve {
+namespace {
+
+// k n / m at which the rate is reached.
+double LoadForRate(int hashes, double rate) {
+  return -std::log1p(-std::exp(std::log(rate) / hashes));
+}
+
+}  // namespace
+
+double BloomFalsePositiveRate(uint64_t bits, int hashes, uint64_t keys) {
+  const double load =
+      static_cast<double>(hashes) * static_cast<double>(keys) / static_cast<double>(bits);
+  return std::pow(-std::expm1(-load), hashes);
+}
+
+int OptimalBloomHashes(uint64_t bits, uint64_t keys) {
+  const double best = static_cast<double>(bits) / static_cast<double>(keys) * std::log(2);
+  if (best >= BloomFilterOptions::kMostHashes) return BloomFilterOptions::kMostHashes;
+  const int below = std::max(1, static_cast<int>(best));
+  const int above = std::min(below + 1, BloomFilterOptions::kMostHashes);
+  return BloomFalsePositiveRate(bits, above, keys) < BloomFalsePositiveRate(bits, below, keys)
+             ? above
+             : below;
+}
+
+double BloomBitsForRate(int hashes, uint64_t keys, double false_positive_rate) {
+  return hashes * static_cast<double>(keys) / LoadForRate(hashes, false_positive_rate);
+}
+
+uint64_t MostBloomKeys(uint64_t bits, int hashes, double false_positive_rate) {
+  return static_cast<uint64_t>(static_cast<double>(bits) / hashes *
+                               LoadForRate(hashes, false_positive_rate));
+}
+
+BloomFilterOptions BloomFilterOptions::ForKeys(uint64_t keys, double false_positive_rate) {
+  if (keys == 0) {
+    throw std::invalid_argument(
+        "BloomFilterOptions: keys is 0; give the number of distinct keys that are expected, at "
+        "least 1, or use a ScalableBloomFilter if nobody knows it");
+  }
+  if (!(false_positive_rate > 0 && false_positive_rate < 1)) {
+    throw std::invalid_argument("BloomFilterOptions: false_positive_rate is " +
+                                std::to_string(false_positive_rate) +
+                                "; give a fraction between 0 and 1, such as 0.01 for 1 %");
+  }
+  // The best k is log2(1 / rate) for real numbers; of integers, one of those around it.
+  const double best = -std::log2(false_positive_rate);
+  const int below = std::clamp(static_cast<int>(best), 1, kMostHashes);
+  const int above = std::min(below + 1, kMostHashes);
+  const double bits_below = BloomBitsForRate(below, keys, false_positive_rate);
+  const double bits_above = BloomBitsForRate(above, keys, false_positive_rate);
+  const double bits = std::ceil(std::min(bits_below, bits_above));
+  if (!(bits <= static_cast<double>(kMostBits))) {
+    throw std::invalid_argument(
+        "BloomFilterOptions: so many keys at so low a rate need more than 2^48 bits; give fewer "
+        "keys or a higher rate");
+  }
+  BloomFilterOptions options;
+  options.bits = std::max<uint64_t>(1, static_cast<uint64_t>(bits));
+  options.hashes = bits_above < bits_below ? above : below;
+  return options;
+}
 
 BloomFilter::BloomFilter(const BloomFilterOptions& options)
     : options_(bloom::Checked(options, "BloomFilterOptions", "bits")),
-      words_(bloom::WordsFor(options_.bits)) {}
+      words_(WordsForBits(options_.bits)) {}
 
 uint64_t BloomFilter::KeyHash(std::string_view key) const { return HashKey(key, options_.seed); }
-
-// The words are plain ones for who has the filter alone, and atomic for who has not. Relaxed: a bit
-// says nothing about other memory. On x86-64 and arm64 the load is an ordinary one.
-uint64_t BloomFilter::LoadWord(uint64_t index) const {
-  uint64_t& word = const_cast<uint64_t&>(words_[index]);
-  return std::atomic_ref<uint64_t>(word).load(std::memory_order_relaxed);
-}
 
 void BloomFilter::AddHash(uint64_t hash) {
   bloom::VisitProbes(options_, hash, [this](uint64_t bit) {
     // Load and store are two steps, so only one thread may do this; atomic ones for those who
     // query.
-    const uint64_t word = LoadWord(bit / 64) | uint64_t{1} << bit % 64;
+    const uint64_t word = LoadRelaxed(words_[bit / 64]) | uint64_t{1} << bit % 64;
     std::atomic_ref<uint64_t>(words_[bit / 64]).store(word, std::memory_order_relaxed);
     return true;
   });
@@ -52,7 +106,7 @@ void BloomFilter::AddHashConcurrently(uint64_t hash) {
   bloom::VisitProbes(options_, hash, [this](uint64_t bit) {
     const uint64_t mask = uint64_t{1} << bit % 64;
     // Half of the bits are there already: then the cache line stays shared.
-    if ((LoadWord(bit / 64) & mask) == 0) {
+    if ((LoadRelaxed(words_[bit / 64]) & mask) == 0) {
       std::atomic_ref<uint64_t>(words_[bit / 64]).fetch_or(mask, std::memory_order_relaxed);
     }
     return true;
@@ -60,8 +114,9 @@ void BloomFilter::AddHashConcurrently(uint64_t hash) {
 }
 
 bool BloomFilter::MayContainHash(uint64_t hash) const {
-  return bloom::VisitProbes(
-      options_, hash, [this](uint64_t bit) { return (LoadWord(bit / 64) >> bit % 64 & 1) != 0; });
+  return bloom::VisitProbes(options_, hash, [this](uint64_t bit) {
+    return (LoadRelaxed(words_[bit / 64]) >> bit % 64 & 1) != 0;
+  });
 }
 
 bool BloomFilter::RemoveHashLosingOthers(uint64_t hash, ZeroedBits which) {
@@ -75,13 +130,13 @@ bool BloomFilter::RemoveHashLosingOthers(uint64_t hash, ZeroedBits which) {
 
 bool BloomFilter::Merge(const BloomFilter& other) {
   if (other.options_ != options_) return false;
-  for (size_t i = 0; i < words_.size(); i++) words_[i] |= other.LoadWord(i);
+  for (size_t i = 0; i < words_.size(); i++) words_[i] |= LoadRelaxed(other.words_[i]);
   return true;
 }
 
 bool BloomFilter::AndBits(const BloomFilter& other) {
   if (other.options_ != options_) return false;
-  for (size_t i = 0; i < words_.size(); i++) words_[i] &= other.LoadWord(i);
+  for (size_t i = 0; i < words_.size(); i++) words_[i] &= LoadRelaxed(other.words_[i]);
   return true;
 }
 
@@ -119,7 +174,7 @@ Estimate KeysFromOnes(const BloomFilterOptions& options, uint64_t ones) {
 uint64_t BloomFilter::CountOnes(uint64_t begin_bit, uint64_t end_bit) const {
   uint64_t ones = 0;
   for (uint64_t i = begin_bit / 64; i * 64 < end_bit; i++) {
-    uint64_t word = LoadWord(i);
+    uint64_t word = LoadRelaxed(words_[i]);
     if (i * 64 < begin_bit) word &= ~uint64_t{0} << begin_bit % 64;
     if (end_bit - i * 64 < 64) word &= ~(~uint64_t{0} << end_bit % 64);
     ones += static_cast<uint64_t>(std::popcount(word));
@@ -150,7 +205,8 @@ std::optional<Estimate> BloomFilter::EstimateUnion(const BloomFilter& a, const B
   if (a.options_ != b.options_) return std::nullopt;
   uint64_t ones = 0;
   for (size_t i = 0; i < a.words_.size(); i++) {
-    ones += static_cast<uint64_t>(std::popcount(a.LoadWord(i) | b.LoadWord(i)));
+    ones +=
+        static_cast<uint64_t>(std::popcount(LoadRelaxed(a.words_[i]) | LoadRelaxed(b.words_[i])));
   }
   return KeysFromOnes(a.options_, ones);
 }
@@ -167,22 +223,11 @@ std::optional<Estimate> BloomFilter::EstimateIntersection(const BloomFilter& a,
   return Estimate{both, ErrorFromSpread(options, spread)};
 }
 
-namespace {
-
-// Of the two types, that which the bytes call themselves; the envelope's check comes later.
-EnvelopeType TypeOf(std::string_view bytes) {
-  return bytes.size() > 5 && bytes[5] == static_cast<char>(EnvelopeType::kPartitionedBloom)
-             ? EnvelopeType::kPartitionedBloom
-             : EnvelopeType::kBloom;
-}
-
-}  // namespace
-
 std::string BloomFilter::Serialize() const {
   std::string payload;
   ByteWriter out(&payload);
   bloom::WriteOptions(options_, &out);
-  WriteBits([this](uint64_t i) { return LoadWord(i); }, options_.bits, &out);
+  WriteBits(words_, options_.bits, &out);
   return WriteEnvelope(options_.layout == BloomLayout::kPartitioned
                            ? EnvelopeType::kPartitionedBloom
                            : EnvelopeType::kBloom,
@@ -190,23 +235,21 @@ std::string BloomFilter::Serialize() const {
 }
 
 std::optional<BloomFilter> BloomFilter::Deserialize(std::string_view bytes, std::string* error) {
-  const EnvelopeType type = TypeOf(bytes);
-  const std::optional<std::string_view> payload = ReadEnvelope(bytes, type, error);
-  if (!payload) return std::nullopt;
-  ByteReader in(*payload);
+  // Of the two types, that which the bytes call themselves; the envelope is checked after that.
+  const bool partitioned =
+      bytes.size() > 5 && ByteAt(bytes, 5) == static_cast<uint8_t>(EnvelopeType::kPartitionedBloom);
+  PayloadReader in(bytes, partitioned ? EnvelopeType::kPartitionedBloom : EnvelopeType::kBloom,
+                   error);
   const BloomFilterOptions options =
-      bloom::ReadOptions(&in, type == EnvelopeType::kPartitionedBloom ? BloomLayout::kPartitioned
-                                                                      : BloomLayout::kOneArray);
+      bloom::ReadOptions(&in, partitioned ? BloomLayout::kPartitioned : BloomLayout::kOneArray);
   // Only now that the bytes are there is so much allocated.
-  if (!in.ok() || in.remaining() != BytesForBits(options.bits)) in.Fail();
-  if (in.ok()) {
-    BloomFilter filter(options);
-    ReadBits(&in, options.bits, &filter.words_);
-    if (in.Finished()) return filter;
+  if (!in.ok() || in.remaining() != BytesForBits(options.bits)) {
+    return in.Refuse("impossible sizes");
   }
-  if (error != nullptr)
-    *error = "damaged: impossible sizes of a " + std::string(EnvelopeTypeName(type));
-  return std::nullopt;
+  BloomFilter filter(options);
+  ReadBits(&in, options.bits, &filter.words_);
+  if (!in.Finished()) return in.Refuse("set bits behind the last one");
+  return filter;
 }
 
 }  // namespace rocksieve

@@ -3,7 +3,9 @@
 #include <stdexcept>
 
 namespace rocksieve::bloom {
+namespace {
 
+// Empty, or what Checked() would say.
 std::string WhatIsWrong(const BloomFilterOptions& options, const char* owner,
                         const char* positions_field) {
   const std::string name(owner), positions(positions_field);
@@ -22,6 +24,8 @@ std::string WhatIsWrong(const BloomFilterOptions& options, const char* owner,
   }
   return "";
 }
+
+}  // namespace
 
 BloomFilterOptions Checked(const BloomFilterOptions& options, const char* owner,
                            const char* positions_field) {
@@ -49,15 +53,10 @@ BloomFilterOptions ReadOptions(ByteReader* in, BloomLayout layout) {
   options.hashing = static_cast<BloomHashing>(in->U8());
   options.seed = in->U64();
   options.layout = layout;
-  if (!WhatIsWrong(options, "", "").empty()) {
-    in->Fail();
-    return {};
-  }
-  if (layout == BloomLayout::kPartitioned &&
-      options.bits % static_cast<uint64_t>(options.hashes) != 0) {
-    in->Fail();
-  }
-  return options;
+  const bool whole_arrays = layout == BloomLayout::kOneArray || options.hashes == 0 ||
+                            options.bits % static_cast<uint64_t>(options.hashes) == 0;
+  if (!whole_arrays || !WhatIsWrong(options, "", "").empty()) in->Fail();
+  return in->ok() ? options : BloomFilterOptions();
 }
 
 }  // namespace rocksieve::bloom

@@ -10,7 +10,6 @@
 #include "lib/hash/key_hash.h"
 #include "lib/hash/mix.h"
 #include "lib/toolbox/envelope.h"
-#include "lib/toolbox/refuse.h"
 
 namespace rocksieve {
 namespace {
@@ -146,13 +145,7 @@ std::string CountMinSketch::Serialize() const {
 
 std::optional<CountMinSketch> CountMinSketch::Deserialize(std::string_view bytes,
                                                           std::string* error) {
-  const std::optional<std::string_view> payload =
-      ReadEnvelope(bytes, EnvelopeType::kCountMin, error);
-  if (!payload) return std::nullopt;
-  const auto refuse = [&](std::string_view why) {
-    return Refuse(EnvelopeType::kCountMin, why, error);
-  };
-  ByteReader in(*payload);
+  PayloadReader in(bytes, EnvelopeType::kCountMin, error);
   CountMinOptions options;
   options.seed = in.U64();
   const uint8_t conservative = in.U8();
@@ -160,23 +153,23 @@ std::optional<CountMinSketch> CountMinSketch::Deserialize(std::string_view bytes
   options.width = in.Varint();
   options.depth = in.Varint();
   const uint64_t total = in.Varint();
-  if (!in.ok() || conservative > 1) return refuse("damaged first fields");
-  if (const std::string problem = Problem(options); !problem.empty()) return refuse(problem);
+  if (!in.ok() || conservative > 1) return in.Refuse("damaged first fields");
+  if (const std::string problem = Problem(options); !problem.empty()) return in.Refuse(problem);
   // Each counter is at least a byte; so no memory is asked for that the bytes do not justify.
-  if (options.width * options.depth > in.remaining()) return refuse("counters are missing");
+  if (options.width * options.depth > in.remaining()) return in.Refuse("counters are missing");
   CountMinSketch sketch(options);
   sketch.total_ = total;
   uint64_t left = 0;  // of the total, which a plain row adds up to, and no row exceeds
   for (size_t i = 0; i < sketch.cells_.size(); i++) {
     if (i % options.width == 0) {
-      if (left != 0 && !options.conservative) return refuse("the sum of a row is not the total");
+      if (left != 0 && !options.conservative) return in.Refuse("the sum of a row is not the total");
       left = total;
     }
     sketch.cells_[i] = in.Varint(left);
     left -= sketch.cells_[i];
   }
-  if (!in.Finished()) return refuse("damaged counters");
-  if (left != 0 && !options.conservative) return refuse("the sum of a row is not the total");
+  if (!in.Finished()) return in.Refuse("damaged counters");
+  if (left != 0 && !options.conservative) return in.Refuse("the sum of a row is not the total");
   return sketch;
 }
 

@@ -5,9 +5,8 @@
 #include <stdexcept>
 
 #include "lib/hash/key_hash.h"
-#include "lib/toolbox/bit_words.h"
+#include "lib/toolbox/bits.h"
 #include "lib/toolbox/bloom_options.h"
-#include "lib/toolbox/bloom_probes.h"
 #include "lib/toolbox/envelope.h"
 
 namespace rocksieve {
@@ -49,22 +48,18 @@ CountingBloomFilterOptions CountingBloomFilterOptions::ForKeys(uint64_t keys,
 }
 
 CountingBloomFilter::CountingBloomFilter(const CountingBloomFilterOptions& options)
-    : options_(Checked(options)),
-      words_(bloom::WordsFor(options_.counters * static_cast<uint64_t>(options_.counter_bits))) {}
+    : options_(Checked(options)), counters_(MakeSlots(options_.counters, options_.counter_bits)) {}
 
 uint64_t CountingBloomFilter::KeyHash(std::string_view key) const {
   return HashKey(key, options_.seed);
 }
 
 uint64_t CountingBloomFilter::Get(uint64_t counter) const {
-  const uint64_t bit = counter * static_cast<uint64_t>(options_.counter_bits);
-  return words_[bit / 64] >> bit % 64 & MostCount();
+  return GetSlot(counters_, counter, options_.counter_bits);
 }
 
 void CountingBloomFilter::Set(uint64_t counter, uint64_t count) {
-  const uint64_t bit = counter * static_cast<uint64_t>(options_.counter_bits);
-  uint64_t& word = words_[bit / 64];
-  word = (word & ~(MostCount() << bit % 64)) | count << bit % 64;
+  SetSlot(&counters_, counter, options_.counter_bits, count);
 }
 
 void CountingBloomFilter::AddHash(uint64_t hash) {
@@ -132,16 +127,13 @@ std::string CountingBloomFilter::Serialize() const {
   ByteWriter out(&payload);
   bloom::WriteOptions(BitsOf(options_), &out);
   out.U8(static_cast<uint8_t>(options_.counter_bits));
-  WriteBits(words_, options_.counters * static_cast<uint64_t>(options_.counter_bits), &out);
+  WriteSlots(counters_, &out);
   return WriteEnvelope(EnvelopeType::kCountingBloom, payload);
 }
 
 std::optional<CountingBloomFilter> CountingBloomFilter::Deserialize(std::string_view bytes,
                                                                     std::string* error) {
-  const std::optional<std::string_view> payload =
-      ReadEnvelope(bytes, EnvelopeType::kCountingBloom, error);
-  if (!payload) return std::nullopt;
-  ByteReader in(*payload);
+  PayloadReader in(bytes, EnvelopeType::kCountingBloom, error);
   const BloomFilterOptions bits = bloom::ReadOptions(&in, BloomLayout::kOneArray);
   CountingBloomFilterOptions options;
   options.counters = bits.bits;
@@ -149,15 +141,13 @@ std::optional<CountingBloomFilter> CountingBloomFilter::Deserialize(std::string_
   options.hashing = bits.hashing;
   options.seed = bits.seed;
   options.counter_bits = in.U8();
-  if (!IsCounterWidth(options.counter_bits)) in.Fail();
-  const uint64_t all_bits = options.counters * static_cast<uint64_t>(options.counter_bits);
-  if (in.ok() && in.remaining() == BytesForBits(all_bits)) {
-    CountingBloomFilter filter(options);
-    ReadBits(&in, all_bits, &filter.words_);
-    if (in.Finished()) return filter;
-  }
-  if (error != nullptr) *error = "damaged: impossible sizes of a counting Bloom filter";
-  return std::nullopt;
+  if (!in.ok() || !IsCounterWidth(options.counter_bits)) return in.Refuse("impossible sizes");
+  CountingBloomFilter filter;
+  filter.options_ = options;
+  const std::string wrong =
+      ReadSlots(&in, options.counters, options.counter_bits, &filter.counters_);
+  if (!wrong.empty()) return in.Refuse(wrong);
+  return filter;
 }
 
 }  // namespace rocksieve

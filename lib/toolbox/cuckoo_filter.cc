@@ -6,10 +6,9 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
+#include "lib/toolbox/bits.h"
 #include "lib/toolbox/cuckoo_buckets.h"
-#include "lib/toolbox/cuckoo_path.h"
 #include "lib/toolbox/envelope.h"
-#include "lib/toolbox/packed_slots.h"
 
 namespace rocksieve {
 namespace {
@@ -44,13 +43,25 @@ bool AnySlotEquals(uint64_t bucket, int bits, uint64_t value) {
   return ((difference - ones) & ~difference & ones << (bits - 1)) != 0;
 }
 
+// What ForKeys() chooses at least. Narrower ones do not reach the load in large filters, and their
+// rate of a third and more is of no use.
+constexpr int kLeastPlannedBits = 5;
+
+// In small filters chance makes keys crowd in some buckets. With so many slots more than the load
+// asks for, no number of keys from 1 to 2,000 failed to fit in more than 5 of 100,000 filters with
+// 5 bits, and 1.5 with 12; with 16 slots it was three times as many.
+constexpr double kSpareSlots = 24;
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw std::invalid_argument("CuckooFilterOptions::ForKeys: " + what);
+}
+
 }  // namespace
 
 CuckooFilter::CuckooFilter(const CuckooFilterOptions& options) : options_(options) {
   const std::string wrong = WhatIsWrong(options);
   if (!wrong.empty()) throw std::invalid_argument(wrong);
-  slots_.resize(PackedBytes(options.buckets * kSlotsPerBucket, options.fingerprint_bits) +
-                kSlotPaddingBytes);
+  slots_ = MakeSlots(options.buckets * kSlotsPerBucket, options.fingerprint_bits);
 }
 
 // The bucket is made of upper bits of the hash and the fingerprint of the lower half: independent,
@@ -66,13 +77,12 @@ uint64_t CuckooFilter::AlternateBucket(uint64_t bucket, uint32_t fingerprint) co
 }
 
 uint32_t CuckooFilter::FingerprintAt(uint64_t bucket, int slot) const {
-  return static_cast<uint32_t>(GetSlot(slots_.data(),
-                                       bucket * kSlotsPerBucket + static_cast<uint64_t>(slot),
-                                       options_.fingerprint_bits));
+  return static_cast<uint32_t>(GetSlot(
+      slots_, bucket * kSlotsPerBucket + static_cast<uint64_t>(slot), options_.fingerprint_bits));
 }
 
 void CuckooFilter::SetFingerprint(uint64_t bucket, int slot, uint32_t fingerprint) {
-  SetSlot(slots_.data(), bucket * kSlotsPerBucket + static_cast<uint64_t>(slot),
+  SetSlot(&slots_, bucket * kSlotsPerBucket + static_cast<uint64_t>(slot),
           options_.fingerprint_bits, fingerprint);
 }
 
@@ -149,10 +159,6 @@ uint64_t CuckooFilter::CountHash(uint64_t key_hash) const {
 }
 
 uint64_t CuckooFilter::KeyHash(std::string_view key) const { return HashKey(key, options_.seed); }
-bool CuckooFilter::Add(std::string_view key) { return AddHash(KeyHash(key)); }
-bool CuckooFilter::MayContain(std::string_view key) const { return MayContainHash(KeyHash(key)); }
-bool CuckooFilter::Remove(std::string_view key) { return RemoveHash(KeyHash(key)); }
-uint64_t CuckooFilter::Count(std::string_view key) const { return CountHash(KeyHash(key)); }
 
 bool CuckooFilter::Merge(const CuckooFilter& other) {
   if (options_ != other.options_) return false;
@@ -179,25 +185,6 @@ double CuckooFilter::Load() const {
 double CuckooFilter::ExpectedFalsePositiveRate() const {
   return CuckooFalsePositiveRate(options_.fingerprint_bits, Load());
 }
-
-size_t CuckooFilter::MemoryBytes() const { return sizeof(*this) + slots_.capacity(); }
-
-namespace {
-
-// What ForKeys() chooses at least. Narrower ones do not reach the load in large filters, and their
-// rate of a third and more is of no use.
-constexpr int kLeastPlannedBits = 5;
-
-// In small filters chance makes keys crowd in some buckets. With so many slots more than the load
-// asks for, no number of keys from 1 to 2,000 failed to fit in more than 5 of 100,000 filters with
-// 5 bits, and 1.5 with 12; with 16 slots it was three times as many.
-constexpr double kSpareSlots = 24;
-
-[[noreturn]] void Refuse(const std::string& what) {
-  throw std::invalid_argument("CuckooFilterOptions::ForKeys: " + what);
-}
-
-}  // namespace
 
 double CuckooFalsePositiveRate(int fingerprint_bits, double load) {
   const double match = 1 / (std::ldexp(1.0, fingerprint_bits) - 1);
@@ -236,40 +223,28 @@ std::string CuckooFilter::Serialize() const {
   out.U64(options_.buckets);
   out.U8(static_cast<uint8_t>(options_.fingerprint_bits));
   out.U64(options_.seed);
-  out.Bytes({reinterpret_cast<const char*>(slots_.data()), slots_.size() - kSlotPaddingBytes});
+  WriteSlots(slots_, &out);
   return WriteEnvelope(EnvelopeType::kCuckoo, payload);
 }
 
 std::optional<CuckooFilter> CuckooFilter::Deserialize(std::string_view bytes, std::string* error) {
-  const std::optional<std::string_view> payload = ReadEnvelope(bytes, EnvelopeType::kCuckoo, error);
-  if (!payload) return std::nullopt;
-  ByteReader in(*payload);
+  PayloadReader in(bytes, EnvelopeType::kCuckoo, error);
   CuckooFilterOptions options;
   options.buckets = in.U64();
   options.fingerprint_bits = in.U8();
   options.seed = in.U64();
-  std::string wrong = in.ok() ? WhatIsWrong(options) : "the head is cut off";
+  if (!in.ok()) return in.Refuse("the head is cut off");
+  std::string wrong = WhatIsWrong(options);
+  if (!wrong.empty()) return in.Refuse(wrong);
   const uint64_t slots = options.buckets * CuckooFilterOptions::kBucketSlots;
-  // Only now that the bytes are there is so much allocated.
-  if (wrong.empty() && in.remaining() != PackedBytes(slots, options.fingerprint_bits)) {
-    wrong = "so many buckets need " + std::to_string(PackedBytes(slots, options.fingerprint_bits)) +
-            " bytes, not " + std::to_string(in.remaining());
+  CuckooFilter filter;
+  filter.options_ = options;
+  wrong = ReadSlots(&in, slots, options.fingerprint_bits, &filter.slots_);
+  if (!wrong.empty()) return in.Refuse(wrong);
+  for (uint64_t i = 0; i < slots; i++) {
+    filter.size_ += GetSlot(filter.slots_, i, options.fingerprint_bits) != 0;
   }
-  if (wrong.empty()) {
-    CuckooFilter filter(options);
-    const std::string_view table = in.Rest();
-    std::copy(table.begin(), table.end(), filter.slots_.begin());
-    for (uint64_t i = 0; i < slots; i++) {
-      filter.size_ += GetSlot(filter.slots_.data(), i, options.fingerprint_bits) != 0;
-    }
-    const uint64_t bits_of_slots = slots * static_cast<uint64_t>(options.fingerprint_bits);
-    if (bits_of_slots % 8 == 0 || filter.slots_[bits_of_slots / 8] >> (bits_of_slots % 8) == 0) {
-      return filter;
-    }
-    wrong = "bits after the last slot";
-  }
-  if (error != nullptr) *error = "damaged: " + wrong;
-  return std::nullopt;
+  return filter;
 }
 
 }  // namespace rocksieve

@@ -2,7 +2,6 @@
 
 #include <iterator>
 
-#include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
 
 namespace rocksieve {
@@ -71,8 +70,6 @@ std::string WhatIsWrong(std::string_view bytes, EnvelopeType type) {
 
 }  // namespace
 
-std::string_view EnvelopeTypeName(EnvelopeType type) { return kNames[static_cast<size_t>(type)]; }
-
 std::string WriteEnvelope(EnvelopeType type, std::string_view payload) {
   std::string bytes;
   bytes.reserve(kHeaderBytes + payload.size() + kCheckBytes);
@@ -91,6 +88,24 @@ std::optional<std::string_view> ReadEnvelope(std::string_view bytes, EnvelopeTyp
   const std::string wrong = WhatIsWrong(bytes, type);
   if (wrong.empty()) return bytes.substr(kHeaderBytes, bytes.size() - kHeaderBytes - kCheckBytes);
   if (error != nullptr) *error = wrong;
+  return std::nullopt;
+}
+
+PayloadReader::PayloadReader(std::string_view bytes, EnvelopeType type, std::string* error)
+    : ByteReader(""), type_(type), error_(error) {
+  const std::optional<std::string_view> payload = ReadEnvelope(bytes, type, error);
+  if (payload) {
+    ByteReader::operator=(ByteReader(*payload));
+  } else {
+    Fail();
+    error_ = nullptr;
+  }
+}
+
+std::nullopt_t PayloadReader::Refuse(std::string_view why) const {
+  if (error_ != nullptr) {
+    *error_ = Describe(static_cast<uint8_t>(type_)) + ": invalid payload: " + std::string(why);
+  }
   return std::nullopt;
 }
 

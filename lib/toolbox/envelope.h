@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "lib/format/byte_io.h"
+
 namespace rocksieve {
 
 // Stored: the values never change.
@@ -34,9 +36,6 @@ enum class EnvelopeType : uint8_t {
   kFilterTree = 15,
 };
 
-// "Bloom filter", "count-min sketch", ...; for error messages.
-std::string_view EnvelopeTypeName(EnvelopeType type);
-
 std::string WriteEnvelope(EnvelopeType type, std::string_view payload);
 
 // The payload, inside of `bytes`, which must be the envelope and nothing more. If they are not,
@@ -45,5 +44,20 @@ std::string WriteEnvelope(EnvelopeType type, std::string_view payload);
 // somebody wrote, not that he meant well: payloads must be checked as if there were no check word.
 std::optional<std::string_view> ReadEnvelope(std::string_view bytes, EnvelopeType type,
                                              std::string* error);
+
+// Reads the payload of an envelope for a Deserialize(), which gives back Refuse(why) if it is not
+// as it must be. Nothing can be read, and Refuse() changes nothing, if the envelope is not intact.
+class PayloadReader : public ByteReader {
+ public:
+  // As ReadEnvelope(). *error (may be null) must outlive the reader.
+  PayloadReader(std::string_view bytes, EnvelopeType type, std::string* error);
+
+  // *error becomes "count-min sketch: invalid payload: WHY".
+  std::nullopt_t Refuse(std::string_view why) const;
+
+ private:
+  EnvelopeType type_;
+  std::string* error_;  // null if there is nothing to say (any more)
+};
 
 }  // namespace rocksieve

@@ -8,10 +8,9 @@
 #include "lib/format/bit_io.h"
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
+#include "lib/toolbox/bits.h"
 #include "lib/toolbox/envelope.h"
 #include "lib/toolbox/linear_counting.h"
-#include "lib/toolbox/refuse.h"
-#include "lib/toolbox/relaxed.h"
 
 namespace rocksieve {
 namespace {
@@ -103,26 +102,23 @@ std::string HyperLogLog::Serialize() const {
 }
 
 std::optional<HyperLogLog> HyperLogLog::Deserialize(std::string_view bytes, std::string* error) {
-  constexpr EnvelopeType kType = EnvelopeType::kHyperLogLog;
-  const std::optional<std::string_view> payload = ReadEnvelope(bytes, kType, error);
-  if (!payload) return std::nullopt;
-  ByteReader in(*payload);
+  PayloadReader in(bytes, EnvelopeType::kHyperLogLog, error);
   HyperLogLogOptions options;
   options.seed = in.U64();
   options.precision = in.U8();
   if (!in.ok() || options.precision < kLeastPrecision || options.precision > kMostPrecision) {
-    return Refuse(kType, "damaged first fields", error);
+    return in.Refuse("damaged first fields");
   }
   // A multiple of 16 registers: no bits are left over.
   if (in.remaining() != (size_t{kRegisterBits} << options.precision) / 8) {
-    return Refuse(kType, "not as many bytes as the registers need", error);
+    return in.Refuse("not as many bytes as the registers need");
   }
   HyperLogLog sketch(options);
   BitReader bits(in.Rest());
   for (uint8_t& entry : sketch.registers_) {
     entry = static_cast<uint8_t>(bits.Take(kRegisterBits));
     if (entry > 65 - options.precision) {
-      return Refuse(kType, "a register that no key can set", error);
+      return in.Refuse("a register that no key can set");
     }
   }
   return sketch;

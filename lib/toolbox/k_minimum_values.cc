@@ -7,7 +7,6 @@
 #include "lib/hash/key_hash.h"
 #include "lib/sketch/kmv.h"
 #include "lib/toolbox/envelope.h"
-#include "lib/toolbox/refuse.h"
 
 namespace rocksieve {
 
@@ -74,15 +73,12 @@ std::string KMinimumValues::Serialize(int precision) const {
 
 std::optional<KMinimumValues> KMinimumValues::Deserialize(std::string_view bytes,
                                                           std::string* error) {
-  constexpr EnvelopeType kType = EnvelopeType::kKMinimumValues;
-  const std::optional<std::string_view> payload = ReadEnvelope(bytes, kType, error);
-  if (!payload) return std::nullopt;
-  ByteReader in(*payload);
+  PayloadReader in(bytes, EnvelopeType::kKMinimumValues, error);
   KMinimumValuesOptions options;
   options.seed = in.U64();
   KMinimumValues result(options);
   if (!result.sketch_->Read(&in, KmvSketch::kMostK) || !in.Finished()) {
-    return Refuse(kType, "damaged k, shift or hashes", error);
+    return in.Refuse("damaged k, shift or hashes");
   }
   return result;
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lib/hash/key_hash.h"
-#include "lib/toolbox/bit_words.h"
+#include "lib/toolbox/bits.h"
 #include "lib/toolbox/bloom_options.h"
 #include "lib/toolbox/envelope.h"
 
@@ -17,6 +17,8 @@ namespace {
 
 // In one layer. At any rate that a layer can have they need fewer than 2^48 bits.
 constexpr double kMostLayerKeys = 0x1p38;
+
+constexpr uint64_t kMostLayers = 64;  // beyond any memory: each is twice the one before
 
 // Empty, or which field is wrong and what to give instead.
 std::string WhatIsWrong(const ScalableBloomFilterOptions& options) {
@@ -123,15 +125,6 @@ size_t ScalableBloomFilter::MemoryBytes() const {
   return bytes;
 }
 
-namespace {
-
-constexpr uint64_t kMostLayers = 64;  // beyond any memory: each is twice the one before
-
-void WriteDouble(double value, ByteWriter* out) { out->U64(std::bit_cast<uint64_t>(value)); }
-double ReadDouble(ByteReader* in) { return std::bit_cast<double>(in->U64()); }
-
-}  // namespace
-
 // Sizes are stored, as the logarithms of another machine may round to one bit more or less.
 bool ScalableBloomFilter::IsLayer(size_t index, const BloomFilterOptions& stored) const {
   const double keys = static_cast<double>(options_.initial_keys) *
@@ -146,9 +139,9 @@ std::string ScalableBloomFilter::Serialize() const {
   std::string payload;
   ByteWriter out(&payload);
   out.U64(options_.initial_keys);
-  WriteDouble(options_.false_positive_rate, &out);
+  out.U64(std::bit_cast<uint64_t>(options_.false_positive_rate));
   out.U8(static_cast<uint8_t>(options_.growth));
-  WriteDouble(options_.tightening, &out);
+  out.U64(std::bit_cast<uint64_t>(options_.tightening));
   out.U64(options_.seed);
   out.Varint(layers_.size());
   for (const Layer& layer : layers_) {
@@ -162,15 +155,12 @@ std::string ScalableBloomFilter::Serialize() const {
 
 std::optional<ScalableBloomFilter> ScalableBloomFilter::Deserialize(std::string_view bytes,
                                                                     std::string* error) {
-  const std::optional<std::string_view> payload =
-      ReadEnvelope(bytes, EnvelopeType::kScalableBloom, error);
-  if (!payload) return std::nullopt;
-  ByteReader in(*payload);
+  PayloadReader in(bytes, EnvelopeType::kScalableBloom, error);
   ScalableBloomFilter filter;
   filter.options_.initial_keys = in.U64();
-  filter.options_.false_positive_rate = ReadDouble(&in);
+  filter.options_.false_positive_rate = std::bit_cast<double>(in.U64());
   filter.options_.growth = in.U8();
-  filter.options_.tightening = ReadDouble(&in);
+  filter.options_.tightening = std::bit_cast<double>(in.U64());
   filter.options_.seed = in.U64();
   const uint64_t layers = in.Varint(kMostLayers);
   if (layers == 0 || !WhatIsWrong(filter.options_).empty()) in.Fail();
@@ -189,9 +179,8 @@ std::optional<ScalableBloomFilter> ScalableBloomFilter::Deserialize(std::string_
     if (!bits.Finished()) in.Fail();
     filter.AddLayer(std::move(layer));
   }
-  if (in.Finished()) return filter;
-  if (error != nullptr) *error = "damaged: impossible sizes of a scalable Bloom filter";
-  return std::nullopt;
+  if (!in.Finished()) return in.Refuse("impossible sizes");
+  return filter;
 }
 
 }  // namespace rocksieve

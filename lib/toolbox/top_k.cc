@@ -7,7 +7,6 @@
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
 #include "lib/toolbox/envelope.h"
-#include "lib/toolbox/refuse.h"
 
 namespace rocksieve {
 namespace {
@@ -187,15 +186,12 @@ std::string TopK::Serialize() const {
 }
 
 std::optional<TopK> TopK::Deserialize(std::string_view bytes, std::string* error) {
-  const std::optional<std::string_view> payload = ReadEnvelope(bytes, EnvelopeType::kTopK, error);
-  if (!payload) return std::nullopt;
-  const auto refuse = [&](std::string_view why) { return Refuse(EnvelopeType::kTopK, why, error); };
-  ByteReader in(*payload);
+  PayloadReader in(bytes, EnvelopeType::kTopK, error);
   TopKOptions options;
   options.seed = in.U64();
   options.counters = in.Varint(kMostCounters);
   const uint64_t total = in.Varint(), items = in.Varint(options.counters);
-  if (!in.ok() || options.counters == 0) return refuse("damaged first fields");
+  if (!in.ok() || options.counters == 0) return in.Refuse("damaged first fields");
   TopK summary(options);
   summary.total_ = total;
   uint64_t left = total;  // the counts never add up to more
@@ -205,18 +201,18 @@ std::optional<TopK> TopK::Deserialize(std::string_view bytes, std::string* error
     item.key = std::string(in.String());
     item.count = in.Varint(left);
     item.error = in.Varint(item.count);
-    if (!in.ok() || item.count == 0) return refuse("damaged items");
-    if (i > 0 && !LargerFirst(before, item)) return refuse("items out of order");
+    if (!in.ok() || item.count == 0) return in.Refuse("damaged items");
+    if (i > 0 && !LargerFirst(before, item)) return in.Refuse("items out of order");
     if (summary.Find(HashKey(item.key, options.seed), item.key) != kNone) {
-      return refuse("a key has two items");
+      return in.Refuse("a key has two items");
     }
     left -= item.count;
     before = item;
     summary.Insert(std::move(item));
   }
-  if (!in.Finished()) return refuse("bytes after the last item");
+  if (!in.Finished()) return in.Refuse("bytes after the last item");
   for (const Slot& slot : summary.slots_) {
-    if (slot.item.error > summary.ErrorBound()) return refuse("an error above the least count");
+    if (slot.item.error > summary.ErrorBound()) return in.Refuse("an error above the least count");
   }
   return summary;
 }

@@ -11,7 +11,7 @@
 // each tenth of that. If all keys are known beforehand, rocksieve/filter.h is smaller and faster.
 //
 // IMPLEMENTATION. An array of m bits; each key sets k of them, which its hash chooses
-// (bloom_filter_options.h). B. H. Bloom, "Space/time trade-offs in hash coding with allowable
+// (BloomHashing). B. H. Bloom, "Space/time trade-offs in hash coding with allowable
 // errors", 1970.
 //
 // Thread safety: const members from any number of threads at once, also while others are in
@@ -172,7 +172,7 @@ class BloomFilter {
 
   // The rate at which keys that were not added are answered with true, from the bits as they are:
   // fill^hashes (partitioned: the product of the arrays' fills). Holds for kIndependent; the other
-  // hashings are above it in small filters (bloom_filter_options.h).
+  // hashings are above it in small filters (BloomHashing).
   double ExpectedFalsePositiveRate() const;
 
   // How many distinct keys were added: ln(1 - fill) / (k ln(1 - 1/m)). Swamidass and Baldi,
@@ -188,7 +188,7 @@ class BloomFilter {
   // How many keys they have in common: |a| + |b| - |a or b|, each estimated as above. With z the
   // shares of zeros this is ln(z_a z_b / z_or) / (k ln(1 - 1/m)), which is also what O. Papapetrou
   // et al., "Cardinality estimation and dynamic length adaptation for Bloom filters", 2010, obtain
-  // from the AND of the filters. Standard error (derivation in bloom_estimates.cc), with
+  // from the AND of the filters. Standard error, with
   // V(L) = e^L - 1 - L and L = k n / m of each set:
   //   sqrt(m (V(L_or) - V(L_a) - V(L_b) + 2 V(L_and))) / k
   // May be negative, by chance, if they have little in common. std::nullopt if the options differ;
@@ -214,8 +214,6 @@ class BloomFilter {
   friend class ScalableBloomFilter;  // which counts its layers' bits
 
   uint64_t AddHashCountingNewBits(uint64_t hash);
-  // A word that other threads may be setting bits in.
-  uint64_t LoadWord(uint64_t index) const;
   uint64_t CountOnes(uint64_t begin_bit, uint64_t end_bit) const;
 
   BloomFilterOptions options_;

@@ -108,7 +108,7 @@ class CountingBloomFilter {
   uint64_t refused_removals() const { return refused_removals_; }
 
   const CountingBloomFilterOptions& options() const { return options_; }
-  size_t MemoryBytes() const { return sizeof(*this) + words_.capacity() * sizeof(uint64_t); }
+  size_t MemoryBytes() const { return sizeof(*this) + counters_.capacity(); }
 
   // Bytes: docs/formats/toolbox.md, "Counting Bloom filter".
   std::string Serialize() const;
@@ -117,12 +117,12 @@ class CountingBloomFilter {
   static std::optional<CountingBloomFilter> Deserialize(std::string_view bytes, std::string* error);
 
  private:
+  CountingBloomFilter() = default;
   uint64_t Get(uint64_t counter) const;
   void Set(uint64_t counter, uint64_t count);
 
   CountingBloomFilterOptions options_;
-  // Counter i is the (i % c)-th lowest of the c = 64 / counter_bits in word i / c.
-  std::vector<uint64_t> words_;
+  std::vector<uint8_t> counters_;  // bit-packed
   uint64_t refused_removals_ = 0;
 };
 

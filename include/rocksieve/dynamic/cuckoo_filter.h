@@ -87,15 +87,15 @@ class CuckooFilter {
   explicit CuckooFilter(const CuckooFilterOptions& options);
 
   // False, and nothing changed, if there is no room for it.
-  bool Add(std::string_view key);
+  bool Add(std::string_view key) { return AddHash(KeyHash(key)); }
   // False only if the key was not added.
-  bool MayContain(std::string_view key) const;
+  bool MayContain(std::string_view key) const { return MayContainHash(KeyHash(key)); }
   // Takes one copy away. False, and nothing changed: it was certainly not there. REQUIRES: it was
   // added more often than removed, see above.
-  bool Remove(std::string_view key);
+  bool Remove(std::string_view key) { return RemoveHash(KeyHash(key)); }
   // How often it was added and not removed: never too few; too many by those copies of other keys
   // that share its buckets and fingerprint. 0 to 8.
-  uint64_t Count(std::string_view key) const;
+  uint64_t Count(std::string_view key) const { return CountHash(KeyHash(key)); }
   // Adds all that the other one has, with repetitions. False, and nothing changed, if the options
   // differ or there is no room. Takes memory for a second table meanwhile.
   bool Merge(const CuckooFilter& other);
@@ -115,7 +115,7 @@ class CuckooFilter {
   double Load() const;
   // The rate at which missing keys are found, at what it holds now.
   double ExpectedFalsePositiveRate() const;
-  size_t MemoryBytes() const;
+  size_t MemoryBytes() const { return sizeof(*this) + slots_.capacity(); }
   const CuckooFilterOptions& options() const { return options_; }
 
   std::string Serialize() const;
@@ -131,6 +131,7 @@ class CuckooFilter {
     uint64_t bucket;
     uint32_t fingerprint;  // not 0, which is an empty slot
   };
+  CuckooFilter() = default;
   Entry EntryOf(uint64_t key_hash) const;
   uint64_t AlternateBucket(uint64_t bucket, uint32_t fingerprint) const;
   uint32_t FingerprintAt(uint64_t bucket, int slot) const;

@@ -7,7 +7,7 @@
 //   for (const LshIndex::Match& match : index.Similar(query, 0.8)) ...   // match.id, .similarity
 //
 // DESCRIPTION. Sets are known by numbers that the caller chooses. Those whose signatures agree in
-// all rows of at least one band are candidates, with the probability that lsh_banding.h gives;
+// all rows of at least one band are candidates, with the probability that LshBanding gives;
 // Similar() and SimilarPairs() then keep those whose estimated similarity is large enough. So a
 // similar set may be missed (choose the banding for a somewhat smaller threshold, or with a
 // miss_weight above 1), and one that is not may be found, as min_hash.h's standard error lets

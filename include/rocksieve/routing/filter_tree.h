@@ -137,7 +137,7 @@ class FilterTreeNode {
   bool all_unpublished_ = false;
 };
 
-// A whole tree of nodes that find keys by each other's Bloom filters (filter_tree_node.h), in one
+// A whole tree of nodes that find keys by each other's Bloom filters (FilterTreeNode), in one
 // process: to plan such a tree, and to see what it costs.
 //
 //   FilterTree tree(options);                    // a root, node 0
