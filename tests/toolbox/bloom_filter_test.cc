@@ -10,7 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/toolbox/bloom_support.h"
 #include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {

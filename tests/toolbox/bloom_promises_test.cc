@@ -10,7 +10,7 @@
 #include <rocksieve/dynamic/bloom_filter.h>
 
 #include "lib/hash/mix.h"
-#include "tests/toolbox/bloom_support.h"
+#include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

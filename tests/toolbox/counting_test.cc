@@ -10,7 +10,7 @@
 #include <rocksieve/estimate/count_min_sketch.h>
 #include <rocksieve/estimate/top_k.h>
 
-#include "tests/toolbox/licences.h"
+#include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

@@ -10,7 +10,7 @@
 #include <rocksieve/estimate/lsh_index.h>
 
 #include "lib/hash/mix.h"
-#include "tests/toolbox/set_pairs.h"
+#include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

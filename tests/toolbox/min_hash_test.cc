@@ -10,8 +10,7 @@
 #include <rocksieve/estimate/min_hash.h>
 #include <rocksieve/estimate/shingles.h>
 
-#include "tests/toolbox/licences.h"
-#include "tests/toolbox/set_pairs.h"
+#include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

@@ -1,16 +1,26 @@
 // What the tests of all types of the toolbox need: golden bytes, and bytes that are not as they
-// were.
+// were; hashes, texts, and pairs of sets.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include <rocksieve/dynamic/bloom_filter.h>
+#include <rocksieve/estimate/min_hash.h>
+
+#include "lib/hash/mix.h"
 #include "lib/toolbox/envelope.h"
 #include "support/printable.h"
 #include "tests/golden.h"
@@ -99,6 +109,67 @@ void ExpectRefusesDamage(const std::string& bytes, EnvelopeType type, Forms form
       EXPECT_NE(error, "");
     }
   }
+}
+
+// Uniform hashes, no two alike, the same in every run.
+inline uint64_t TestHash(uint64_t number) { return SplitMix64(1970, number); }
+
+inline BloomFilter FilterOf(const BloomFilterOptions& options, uint64_t begin, uint64_t end) {
+  BloomFilter filter(options);
+  for (uint64_t i = begin; i < end; i++) filter.AddHash(TestHash(i));
+  return filter;
+}
+
+// A real text, several of which are versions of each other: the licences that are on every Debian.
+// Throws, which fails the test, if it is not there.
+inline std::string Licence(const std::string& name) {
+  const std::string path = "/usr/share/common-licenses/" + name;
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (text.empty()) {
+    throw std::runtime_error(path + " is missing: it belongs to Debian's package base-files");
+  }
+  return text;
+}
+
+// Six of them as one stream of words, separated by white space, as they are.
+inline std::vector<std::string> LicenceWords() {
+  std::vector<std::string> words;
+  for (const char* name : {"GPL-2", "GPL-3", "LGPL-2.1", "GFDL-1.3", "Apache-2.0", "MPL-2.0"}) {
+    std::istringstream text(Licence(name));
+    for (std::string word; text >> word;) words.push_back(word);
+  }
+  return words;
+}
+
+inline constexpr MinHashMethod kMinHashMethods[] = {MinHashMethod::kOnePermutation,
+                                                    MinHashMethod::kIndependent};
+
+inline MinHashOptions SignatureOptions(uint64_t size, MinHashMethod method, uint64_t seed = 0) {
+  MinHashOptions options;
+  options.size = size;
+  options.method = method;
+  options.seed = seed;
+  return options;
+}
+
+// Two sets of a known similarity.
+struct SetPair {
+  MinHash a, b;
+  double jaccard;
+};
+
+// Of so many keys in the union, so many of which both have; the others are shared out evenly.
+inline SetPair RandomPair(const MinHashOptions& options, uint64_t either, uint64_t both,
+                          uint64_t seed) {
+  SetPair pair{MinHash(options), MinHash(options),
+               static_cast<double>(both) / static_cast<double>(either)};
+  for (uint64_t i = 0; i < either; i++) {
+    const uint64_t hash = SplitMix64(seed << 32, i);
+    if (i < both || i % 2 == 0) pair.a.AddHash(hash);
+    if (i < both || i % 2 == 1) pair.b.AddHash(hash);
+  }
+  return pair;
 }
 
 }  // namespace rocksieve
