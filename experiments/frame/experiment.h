@@ -39,8 +39,12 @@ struct Experiment {
   Outcome (*measure)(Run* run);
 };
 
-// All of them, in the order in which they run. A new one: a folder beside this one, its function
-// declared and listed in all_experiments.cc.
-const std::vector<Experiment>& AllExperiments();
+// The experiments, each in the folder of its name; main.cc lists them.
+Outcome MeasureHyphenation(Run* run);
+Outcome MeasureQuality(Run* run);
+Outcome MeasureOptimum(Run* run);
+Outcome MeasureGrowth(Run* run);
+Outcome MeasureNearDuplicates(Run* run);
+Outcome MeasureSetOperations(Run* run);
 
 }  // namespace rocksieve::experiments

@@ -1,11 +1,13 @@
-#include "experiments/growth/growth.h"
-
+// The experiment "growth": a scalable Bloom filter that was made for too few keys, beside a Bloom
+// filter that knew how many would come. P. Almeida, C. Baquero, N. Preguica, D. Hutchison,
+// "Scalable Bloom filters", 2007.
 #include <cmath>
 #include <set>
 
 #include <rocksieve/dynamic/bloom_filter.h>
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 
+#include "experiments/frame/experiment.h"
 #include "lib/hash/mix.h"
 #include "support/chart.h"
 #include "support/text.h"

@@ -1,11 +1,15 @@
-#include "experiments/hyphenation/hyphenation.h"
-
+// The experiment "hyphenation". Sources: D. E. Knuth's use case of exceptions beside patterns
+// ("The TeXbook", 1984, appendix H), which Bloom gave as the example of his filter: most words can
+// be hyphenated by rules, the others are in a dictionary on disk ("Space/Time Trade-offs in Hash
+// Coding with Allowable Errors", 1970).
+#include <algorithm>
 #include <filesystem>
 
+#include "experiments/frame/experiment.h"
 #include "experiments/frame/word_list.h"
 #include "experiments/hyphenation/measure.h"
-#include "experiments/hyphenation/pictures.h"
 #include "experiments/hyphenation/published_run.h"
+#include "support/chart.h"
 #include "support/text.h"
 
 namespace rocksieve::experiments {
@@ -66,6 +70,53 @@ Table Present(const HyphenationResults& results, const HyphenationSettings& sett
                    {"run_ns_half_width_95", "", "+-", Kind::kFixed, 1}};
   for (const HyphenationResult& result : results.results) table.rows.push_back(RowOf(result));
   return table;
+}
+
+using MeanOfResult = Mean HyphenationResult::*;
+
+// A line for each candidate; those without a rate, a dashed one from end to end.
+std::string Draw(const HyphenationResults& results, const char* title, const char* y_label,
+                 MeanOfResult mean) {
+  Chart chart;
+  chart.title = title;
+  chart.subtitle = Thousands(results.exceptions) + " exceptions, " + Thousands(results.words) +
+                   " words; bars: 95 % confidence";
+  chart.x_label = "false-positive rate asked for, percent";
+  chart.y_label = y_label;
+  chart.linear_y = true;
+  chart.x_min = 0;
+  for (const HyphenationResult& result : results.results) {
+    chart.x_max = std::max(chart.x_max, 100 * result.rate);
+  }
+  for (const double tick : {1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0}) {
+    chart.ticks.push_back({tick, Fixed(tick, 0), ""});
+  }
+  for (const HyphenationResult& result : results.results) {
+    if (chart.series.empty() || chart.series.back().name != result.candidate) {
+      chart.series.push_back({result.candidate, {}, result.exact});
+    }
+    const Mean& value = result.*mean;
+    auto& points = chart.series.back().points;
+    points.push_back({100 * result.rate, value.value, value.half_width});
+    if (result.exact) points.push_back({chart.x_max, value.value, value.half_width});
+  }
+  return SvgDrawing(chart);
+}
+
+// Their names: PREFIX, then hyphenation_ and what is shown.
+std::vector<Picture> HyphenationPictures(const HyphenationResults& results,
+                                         const std::string& prefix) {
+  std::vector<Picture> pictures;
+  pictures.push_back({prefix + "hyphenation_initialisation",
+                      Draw(results, "Initialisation: the exceptions into the set", "microseconds",
+                           &HyphenationResult::initialisation_us)});
+  pictures.push_back({prefix + "hyphenation_lookups",
+                      Draw(results, "Lookups: the set, and for its hits the exact table",
+                           "nanoseconds per word", &HyphenationResult::lookup_ns)});
+  pictures.push_back(
+      {prefix + "hyphenation_run", Draw(results, "Whole run: lookups and patterns",
+                                        "nanoseconds per word", &HyphenationResult::run_ns)});
+  return pictures;
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Exceptions and patterns of the hyphenation experiment.
 #pragma once
 
+#include <hyphen.h>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,5 +32,27 @@ std::vector<HyphenatedWord> AmericanExceptions();
 
 // "hy-phen-ation" -> "hyphenation" with bits 1 and 5. REQUIRES: at most kMaxWordBytes letters.
 HyphenatedWord WithoutHyphens(std::string_view hyphenated);
+
+// Hyphenation by Liang's patterns alone, with libhyphen.
+//
+// Source: F. M. Liang, "Word Hy-phen-a-tion by Com-put-er", 1983. The patterns are those that groff
+// took over from TeX. hyph_en_US.dic of the package hyphen-en-us would not do here: TUGboat's
+// exceptions are among its patterns.
+// Thread safety: none.
+class Patterns {
+ public:
+  // Writes the patterns, prepared by libhyphen's substrings.pl, into `directory`, and loads them.
+  // Throws std::runtime_error that says what is missing.
+  explicit Patterns(const std::string& directory);
+
+  // REQUIRES: word.size() <= kMaxWordBytes. Costs some 400 ns.
+  HyphenPoints PointsOf(const std::string& word) const;
+
+ private:
+  struct Free {
+    void operator()(HyphenDict* dictionary) const { hnj_hyphen_free(dictionary); }
+  };
+  std::unique_ptr<HyphenDict, Free> dictionary_;
+};
 
 }  // namespace rocksieve::experiments

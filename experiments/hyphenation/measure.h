@@ -7,7 +7,6 @@
 #include "experiments/frame/confidence.h"
 #include "experiments/frame/experiment.h"
 #include "experiments/hyphenation/lists.h"
-#include "experiments/hyphenation/patterns.h"
 
 namespace rocksieve::experiments {
 

@@ -1,6 +1,7 @@
 // Sets of real data: what Debian's packages say of themselves, and which files they have.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,5 +33,25 @@ Corpus AvailableSummaries(const std::string& directory, size_t most_sets);
 
 // 1 for two empty sets, as for equal ones.
 double JaccardOf(const ElementSet& a, const ElementSet& b);
+
+struct SimilarPair {
+  uint32_t a = 0, b = 0;  // a < b
+  double similarity = 0;  // Jaccard's
+};
+
+// Pairs below are counted only.
+inline constexpr double kLeastListedSimilarity = 0.2;
+
+// All pairs of a corpus, compared exactly: the truth.
+struct AllPairs {
+  uint64_t compared = 0;
+  double cpu_seconds = 0;
+  // Those of at least kLeastListedSimilarity, in order of a, then b.
+  std::vector<SimilarPair> listed;
+  // Of the others, by thousandths of similarity, rounded down.
+  std::array<uint64_t, 201> unlisted{};
+};
+
+AllPairs CompareAllPairs(const Corpus& corpus);
 
 }  // namespace rocksieve::experiments

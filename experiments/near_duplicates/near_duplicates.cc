@@ -1,12 +1,14 @@
-#include "experiments/near_duplicates/near_duplicates.h"
-
+// The experiment "near_duplicates": which of many sets are similar? MinHash signatures and
+// locality-sensitive hashing against the comparison of all pairs; what theory says of errors,
+// recall and precision against what is seen. Source: Leskovec, Rajaraman, Ullman, "Mining of
+// massive datasets", chapter 3.
 #include <cmath>
 #include <filesystem>
 
 #include "experiments/frame/confidence.h"
-#include "experiments/near_duplicates/pictures.h"
+#include "experiments/frame/experiment.h"
 #include "experiments/near_duplicates/report.h"
-#include "experiments/near_duplicates/runs.h"
+#include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {

@@ -1,9 +1,10 @@
-// The tables of the experiment.
+// The tables and the picture of the experiment.
 #pragma once
 
 #include <vector>
 
-#include "experiments/near_duplicates/runs.h"
+#include "experiments/frame/experiment.h"
+#include "experiments/near_duplicates/search.h"
 #include "support/table.h"
 
 namespace rocksieve::experiments {
@@ -13,5 +14,9 @@ Table SearchTable(const std::vector<CorpusRuns>& all, const RunSettings& setting
 
 // How far the estimates are from the truth, and which pairs meet, by similarity.
 Table EstimateTable(const std::vector<CorpusRuns>& all, const RunSettings& settings);
+
+// The S: the share of pairs that meet, over their similarity, as expected and as seen, with
+// independent hash functions and the first banding.
+Picture MeetingPicture(const std::vector<CorpusRuns>& all);
 
 }  // namespace rocksieve::experiments

@@ -9,6 +9,21 @@
 namespace rocksieve::experiments {
 namespace {
 
+// Of one search, under one seed.
+struct SearchResult {
+  uint64_t candidates = 0;
+  uint64_t found = 0;              // candidates at or above the threshold, exactly compared
+  uint64_t found_by_estimate = 0;  // at or above it by their signatures
+  uint64_t wrong_by_estimate = 0;  // of these, below it in truth
+  double signing_seconds = 0, search_seconds = 0;  // CPU
+  std::vector<BinCounts> bins;                     // kBins, of listed pairs
+};
+
+size_t BinOf(double similarity) {
+  // 0.3 * 10 is below 3 in floating point; no two similarities that differ are as near.
+  return std::min(static_cast<size_t>(10 * similarity + 1e-9), kBins - 1);
+}
+
 MinHash SignatureOf(const ElementSet& set, const MinHashOptions& options) {
   MinHash signature(options);
   for (const uint32_t& element : set) {
@@ -38,13 +53,6 @@ std::vector<BinCounts> CountBins(const AllPairs& truth, const std::vector<MinHas
     bin.expected_met += options.banding.CandidateProbability(similarity);
   }
   return bins;
-}
-
-}  // namespace
-
-size_t BinOf(double similarity) {
-  // 0.3 * 10 is below 3 in floating point; no two similarities that differ are as near.
-  return std::min(static_cast<size_t>(10 * similarity + 1e-9), kBins - 1);
 }
 
 SearchResult Search(const Corpus& corpus, const AllPairs& truth, const LshOptions& options,
@@ -90,6 +98,66 @@ ExpectedCandidates Expect(const AllPairs& truth, const LshBanding& banding, doub
         static_cast<double>(truth.unlisted[i]) * banding.CandidateProbability(similarity);
   }
   return expected;
+}
+
+void Add(const BinCounts& from, BinCounts* to) {
+  to->pairs += from.pairs;
+  to->similarity += from.similarity;
+  to->met += from.met;
+  to->within_003 += from.within_003;
+  to->error += from.error;
+  to->squared_error += from.squared_error;
+  to->expected_squared += from.expected_squared;
+  to->expected_met += from.expected_met;
+}
+
+SearchRuns RunSeeds(const Corpus& corpus, const CorpusRuns& of, MinHashMethod method,
+                    const LshBanding& banding, const RunSettings& settings) {
+  SearchRuns runs;
+  runs.options.signature.size = settings.places;
+  runs.options.signature.method = method;
+  runs.options.banding = banding;
+  runs.expected = Expect(of.truth, banding, settings.threshold);
+  runs.bins.resize(kBins);
+  runs.seeds = settings.seeds;
+  for (uint64_t seed = 0; seed < settings.seeds; seed++) {
+    runs.options.signature.seed = seed;
+    const SearchResult result = Search(corpus, of.truth, runs.options, settings.threshold);
+    runs.candidates += result.candidates;
+    runs.found += result.found;
+    runs.found_by_estimate += result.found_by_estimate;
+    runs.wrong_by_estimate += result.wrong_by_estimate;
+    runs.signing_seconds += result.signing_seconds;
+    runs.search_seconds += result.search_seconds;
+    if (of.similar > 0) {
+      runs.recalls.push_back(static_cast<double>(result.found) / static_cast<double>(of.similar));
+    }
+    for (size_t bin = 0; bin < kBins; bin++) Add(result.bins[bin], &runs.bins[bin]);
+  }
+  return runs;
+}
+
+}  // namespace
+
+CorpusRuns RunSearches(const Corpus& corpus, const RunSettings& settings) {
+  CorpusRuns runs;
+  runs.name = corpus.name;
+  runs.about = corpus.about;
+  runs.sets = corpus.sets.size();
+  runs.truth = CompareAllPairs(corpus);
+  for (const SimilarPair& pair : runs.truth.listed) {
+    runs.similar += pair.similarity >= settings.threshold ? 1 : 0;
+  }
+  // Equally bad to miss and to look in vain; and a miss four times as bad.
+  for (const double miss_weight : {1.0, 4.0}) {
+    const LshBanding banding =
+        LshBanding::ForThreshold(settings.places, settings.threshold, miss_weight);
+    for (const MinHashMethod method :
+         {MinHashMethod::kIndependent, MinHashMethod::kOnePermutation}) {
+      runs.searches.push_back(RunSeeds(corpus, runs, method, banding, settings));
+    }
+  }
+  return runs;
 }
 
 }  // namespace rocksieve::experiments

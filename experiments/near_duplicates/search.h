@@ -1,18 +1,19 @@
-// A search for similar pairs by MinHash and LSH, under one seed.
+// Searches for similar pairs of a corpus by MinHash and LSH, under several seeds, with both kinds
+// of signatures.
 #pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include <rocksieve/estimate/lsh_index.h>
 
-#include <cstdint>
-#include <vector>
-
-#include "experiments/near_duplicates/pairs.h"
+#include "experiments/near_duplicates/corpus.h"
 
 namespace rocksieve::experiments {
 
 // Tenths of similarity: [0, 0.1), ..., [0.9, 1].
 inline constexpr size_t kBins = 10;
-size_t BinOf(double similarity);
 
 struct BinCounts {
   uint64_t pairs = 0;
@@ -25,22 +26,35 @@ struct BinCounts {
   double expected_met = 0;      // sum of 1 - (1 - J^rows)^bands
 };
 
-struct SearchResult {
-  uint64_t candidates = 0;
-  uint64_t found = 0;              // candidates at or above the threshold, exactly compared
-  uint64_t found_by_estimate = 0;  // at or above it by their signatures
-  uint64_t wrong_by_estimate = 0;  // of these, below it in truth
-  double signing_seconds = 0, search_seconds = 0;  // CPU
-  std::vector<BinCounts> bins;                     // kBins, of listed pairs
-};
-
-SearchResult Search(const Corpus& corpus, const AllPairs& truth, const LshOptions& options,
-                    double threshold);
-
 // Sums of 1 - (1 - J^rows)^bands: of all pairs, and of those at or above the threshold.
 struct ExpectedCandidates {
   double all = 0, similar = 0;
 };
-ExpectedCandidates Expect(const AllPairs& truth, const LshBanding& banding, double threshold);
+
+struct RunSettings {
+  double threshold = 0.6;
+  uint64_t places = 128;
+  uint64_t seeds = 10;  // 0, 1, ...
+};
+
+// Sums over the seeds, and of each seed what has to be trusted.
+struct SearchRuns {
+  LshOptions options;
+  ExpectedCandidates expected;  // of one seed
+  uint64_t seeds = 0, candidates = 0, found = 0, found_by_estimate = 0, wrong_by_estimate = 0;
+  double signing_seconds = 0, search_seconds = 0;
+  std::vector<double> recalls;
+  std::vector<BinCounts> bins;
+};
+
+struct CorpusRuns {
+  std::string name, about;
+  size_t sets = 0;
+  uint64_t similar = 0;  // pairs at or above the threshold
+  AllPairs truth;
+  std::vector<SearchRuns> searches;
+};
+
+CorpusRuns RunSearches(const Corpus& corpus, const RunSettings& settings);
 
 }  // namespace rocksieve::experiments

@@ -1,5 +1,6 @@
-#include "experiments/quality/quality.h"
-
+// The experiment "quality": are the places that filters choose for keys uniform and independent, as
+// every formula for their rates assumes? A hash that is bad on purpose must fail the same tests.
+#include "experiments/frame/experiment.h"
 #include "experiments/frame/word_list.h"
 #include "experiments/quality/verdict.h"
 #include "support/text.h"

@@ -1,12 +1,158 @@
-#include "experiments/set_operations/set_operations.h"
-
+// The experiment "set_operations": what is lost if one node sends another a filter of its keys, and
+// the other takes what does not pass for the difference; beside the join, which is exact.
+//
+// Of the keys that only the asking node has, each passes the filter by mistake with its rate f, and
+// is then missing: f |A \ B| of them, binomially distributed. The same keys are what an
+// intersection by filter has too many.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "experiments/set_operations/difference.h"
+#include <rocksieve/dynamic/bloom_filter.h>
+#include <rocksieve/filter.h>
+
+#include "experiments/frame/experiment.h"
+#include "experiments/frame/word_list.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/join/session/answering_side.h"
+#include "lib/join/session/asking_side.h"
+#include "support/table.h"
 #include "support/text.h"
+#include "tests/join/pipe.h"
 
 namespace rocksieve::experiments {
 namespace {
+
+// The keys of two nodes, words of a list, and what set operations on them should give.
+struct TwoNodes {
+  std::string name;
+  std::vector<std::string> here, there;  // sorted, each once
+  std::vector<std::string> only_here;    // by std::set_difference
+};
+
+// Of the words of wamerican-insane every stride-th one is somewhere: at both nodes with a
+// probability of share_of_both, else at one of them, which is as likely as the other.
+TwoNodes WordsOfTwoNodes(const std::string& name, double share_of_both, size_t stride,
+                         uint64_t seed) {
+  std::vector<std::string> words = InsaneWords();
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  TwoNodes nodes;
+  nodes.name = name;
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> uniform;
+  for (size_t i = 0; i < words.size(); i += stride) {
+    const double draw = uniform(random), half_of_rest = share_of_both + (1 - share_of_both) / 2;
+    if (draw < half_of_rest) nodes.here.push_back(words[i]);
+    if (draw < share_of_both || draw >= half_of_rest) nodes.there.push_back(words[i]);
+  }
+  std::set_difference(nodes.here.begin(), nodes.here.end(), nodes.there.begin(), nodes.there.end(),
+                      std::back_inserter(nodes.only_here));
+  return nodes;
+}
+
+// What a way gives to find the keys that only the node here has.
+struct DifferenceResult {
+  std::string error;      // empty if it ran
+  uint64_t bytes = 0;     // between the nodes
+  uint64_t found = 0;     // keys that it gives
+  uint64_t invented = 0;  // of these, keys that the other node has as well
+  double rate = 0;        // of false positives: asked for, and promised by the filter that was made
+  double promised_rate = 0;
+};
+
+void Add(std::string_view key, const TwoNodes& nodes, DifferenceResult* result) {
+  result->found++;
+  result->invented +=
+      std::binary_search(nodes.only_here.begin(), nodes.only_here.end(), key) ? 0 : 1;
+}
+
+template <typename AnyFilter>
+void KeepWhatDoesNotPass(const AnyFilter& filter, const TwoNodes& nodes, DifferenceResult* result) {
+  for (const std::string& key : nodes.here) {
+    if (!filter.MayContain(key)) Add(key, nodes, result);
+  }
+}
+
+join::MemorySource::Rows RowsOf(const std::vector<std::string>& keys) {
+  join::MemorySource::Rows rows;
+  for (const std::string& key : keys) rows.emplace_back(key, "");
+  return rows;
+}
+
+class DifferenceSink final : public join::Sink {
+ public:
+  explicit DifferenceSink(const TwoNodes& nodes) : nodes_(nodes) {}
+
+  absl::Status Add(const join::Row& row, join::Side) override {
+    experiments::Add(row.key, nodes_, &pending_);
+    return absl::OkStatus();
+  }
+  absl::Status Commit() override {
+    committed_ = pending_;
+    return absl::OkStatus();
+  }
+  absl::Status Discard() override {
+    pending_ = committed_;
+    return absl::OkStatus();
+  }
+  const DifferenceResult& result() const { return committed_; }
+
+ private:
+  const TwoNodes& nodes_;
+  DifferenceResult committed_, pending_;
+};
+
+// The node there sends a filter, of a spec with a rate; what does not pass is the result.
+DifferenceResult DifferenceByStaticFilter(const TwoNodes& nodes, const std::string& family,
+                                          double rate) {
+  DifferenceResult result;
+  FilterSpec spec;
+  result.error = FilterSpec::Parse("rocksieve." + family + ":" + Shortest(100 * rate) + "%", &spec);
+  if (!result.error.empty()) return result;
+  FilterBuilder builder(spec);
+  for (const std::string& key : nodes.there) builder.AddKey(key);
+  const FilterBlock block = builder.Finish();
+  const OpenedFilter opened = OpenFilter(block.view());
+  result.bytes = block.size;
+  result.rate = rate;
+  result.promised_rate = ExpectedFalsePositiveRate(opened.info);
+  KeepWhatDoesNotPass(*opened.filter, nodes, &result);
+  return result;
+}
+
+DifferenceResult DifferenceByBloomFilter(const TwoNodes& nodes, double rate) {
+  BloomFilter filter(BloomFilterOptions::ForKeys(nodes.there.size(), rate));
+  for (const std::string& key : nodes.there) filter.Add(key);
+  DifferenceResult result;
+  result.bytes = filter.Serialize().size();
+  result.rate = rate;
+  result.promised_rate = filter.ExpectedFalsePositiveRate();
+  KeepWhatDoesNotPass(filter, nodes, &result);
+  return result;
+}
+
+// The nodes join (lib/join): messages to and fro.
+DifferenceResult DifferenceByJoin(const TwoNodes& nodes, uint64_t seed) {
+  join::MemorySource here(RowsOf(nodes.here)), there(RowsOf(nodes.there));
+  DifferenceSink sink(nodes);
+  join::AskingOptions asking;
+  asking.operation = join::Operation::kLocalOnly;
+  asking.salt = seed;
+  join::AskingSide asks(&here, &sink, asking);
+  join::AnsweringSide answers(&there, join::AnsweringOptions());
+  const join::Piped piped = join::RunPipe(&asks, &answers);
+  DifferenceResult result = sink.result();
+  result.bytes = piped.to_answering + piped.to_asking;
+  if (!piped.status.ok()) result.error = piped.status.ToString();
+  if (result.error.empty() && !asks.done()) result.error = "the join did not come to its end";
+  return result;
+}
 
 using Kind = Column::Kind;
 

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "experiments/frame/confidence.h"
-#include "experiments/quality/statistics.h"
 #include "experiments/quality/verdict.h"
 
 namespace rocksieve::experiments {
