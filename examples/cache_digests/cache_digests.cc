@@ -9,20 +9,23 @@
 //
 // Sources: Rousskov and Wessels, "Cache digests", 1998; Fan et al., "Summary cache: a scalable
 // wide-area web cache sharing protocol", 2000.
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <rocksieve/filter.h>
 
-#include "examples/cache_digests/lru_cache.h"
 #include "examples/transport/transport.h"
 
 namespace {
@@ -31,6 +34,39 @@ constexpr const char* kDefaultSpec = "rocksieve.ribbon:1%";
 constexpr std::string_view kAskDigest = "digest", kAskObject = "object ";
 // The first byte of the answer to kAskObject.
 constexpr char kHere = 'h', kGone = 'g', kNeverHere = 'n';
+
+// The objects that a proxy keeps: as many as it has room for, and of these the last used.
+class LruCache {
+ public:
+  explicit LruCache(size_t capacity) : capacity_(capacity) {}
+
+  // What is there of the URL, which is then the last used.
+  std::optional<std::string> Find(const std::string& url) {
+    const auto found = places_.find(url);
+    if (found == places_.end()) return std::nullopt;
+    objects_.splice(objects_.begin(), objects_, found->second);
+    return found->second->second;
+  }
+
+  // REQUIRES: it is not there yet. Returns the URL that had to go, if one had.
+  std::optional<std::string> Insert(const std::string& url, std::string object) {
+    objects_.emplace_front(url, std::move(object));
+    places_.emplace(url, objects_.begin());
+    if (objects_.size() <= capacity_) return std::nullopt;
+    std::string oldest = objects_.back().first;
+    places_.erase(oldest);
+    objects_.pop_back();
+    return oldest;
+  }
+
+  // URLs and objects, the last used first.
+  const std::list<std::pair<std::string, std::string>>& objects() const { return objects_; }
+
+ private:
+  const size_t capacity_;
+  std::list<std::pair<std::string, std::string>> objects_;
+  std::unordered_map<std::string, decltype(objects_)::iterator> places_;
+};
 
 // What both threads of a proxy use: that of its own clients, and that which answers the sibling.
 class SharedCache {

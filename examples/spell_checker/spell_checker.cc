@@ -17,7 +17,6 @@
 #include <unordered_set>
 
 #include "examples/spell_checker/dictionary.h"
-#include "examples/spell_checker/letters.h"
 
 namespace {
 
