@@ -4,17 +4,99 @@
 
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <utility>
 
+#include <absl/algorithm/container.h>
+#include <absl/strings/ascii.h>
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 
 #include "lib/transport/address.h"
-#include "lib/transport/certificate_check.h"
 
 namespace rocksieve::join {
 namespace {
+
+constexpr size_t kLeastTokenBytes = 16;
+constexpr char kRemedy[] = "; rocksieve certs makes certificates for trying things out";
+
+bool SameBytes(std::string_view a, std::string_view b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < a.size(); i++) {
+    difference |= static_cast<unsigned char>(a[i]) ^
+                  static_cast<unsigned char>(b[b.empty() ? 0 : i % b.size()]);
+  }
+  return difference == 0;
+}
+
+// FailedPrecondition, with the remedy, if other users may read or write the file. OK if it is not
+// there: whoever reads it says so better.
+absl::Status CheckIsPrivate(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return absl::OkStatus();
+  const unsigned mode = file.st_mode & 0777;
+  if ((mode & 077) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " has a secret, and other users may use the file (mode ",
+                   absl::StrFormat("%04o", mode), "): chmod 600 ", path));
+}
+
+template <typename T, void (*kFree)(T*)>
+struct Freer {
+  void operator()(T* object) const { kFree(object); }
+};
+using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY, EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, Freer<X509, X509_free>>;
+using Bytes = std::unique_ptr<BIO, Freer<BIO, BIO_free_all>>;
+
+Bytes BytesOf(const std::string& pem) {
+  return Bytes(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+}
+
+// Null if there is none any more.
+Certificate NextCertificate(BIO* bytes) {
+  Certificate certificate(PEM_read_bio_X509(bytes, nullptr, nullptr, nullptr));
+  ERR_clear_error();  // else whoever uses OpenSSL next in this thread finds it
+  return certificate;
+}
+
+std::string TextOf(const ASN1_TIME* time) {
+  const Bytes text(BIO_new(BIO_s_mem()));
+  ASN1_TIME_print(text.get(), time);
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(text.get(), &data);
+  return std::string(data, static_cast<size_t>(size));
+}
+
+// Not OK if it is not valid now.
+absl::Status CheckTime(const std::string& path, const X509* certificate) {
+  const ASN1_TIME* const begin = X509_get0_notBefore(certificate);
+  const ASN1_TIME* const end = X509_get0_notAfter(certificate);
+  if (X509_cmp_current_time(end) < 0) {
+    return absl::FailedPreconditionError(absl::StrCat("the certificate in ", path, " expired on ",
+                                                      TextOf(end), ": make a new one", kRemedy));
+  }
+  if (X509_cmp_current_time(begin) > 0) {
+    return absl::FailedPreconditionError(absl::StrCat("the certificate in ", path,
+                                                      " is not valid before ", TextOf(begin),
+                                                      ": is this machine's clock right?"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NoCertificate(const std::string& path) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("there is no certificate in ", path, " that can be read", kRemedy));
+}
+
+// What is encrypted is not asked for on a terminal.
+int NoPassphrase(char*, int, int, void*) { return -1; }
 
 absl::Status ReadPem(const std::string& path, const char* what, std::string* pem) {
   if (path.empty()) {
@@ -37,21 +119,6 @@ struct Pem {
   std::string authority, certificate, key;
 };
 
-absl::StatusOr<Pem> ReadIdentity(const Identity& identity) {
-  Pem pem;
-  absl::Status status =
-      ReadPem(identity.authority_file, "the authority's certificate", &pem.authority);
-  if (status.ok()) status = ReadPem(identity.certificate_file, "the certificate", &pem.certificate);
-  if (status.ok()) status = ReadPem(identity.key_file, "the certificate's key", &pem.key);
-  if (status.ok()) status = CheckIsPrivate(identity.key_file);
-  if (status.ok()) status = CheckAuthority(identity.authority_file, pem.authority);
-  if (status.ok()) {
-    status = CheckPair(identity.certificate_file, pem.certificate, identity.key_file, pem.key);
-  }
-  if (!status.ok()) return status;
-  return pem;
-}
-
 absl::Status CheckInsecure(const std::string& address, const Security& security) {
   const Identity& identity = security.identity;
   for (const std::string& file :
@@ -68,48 +135,112 @@ absl::Status CheckInsecure(const std::string& address, const Security& security)
       "unprotected: use certificates (rocksieve certs), or say --insecure-network too"));
 }
 
-}  // namespace
-
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(
-    const std::string& address, const Security& security) {
+// What TLS with these needs; nothing if it is without TLS.
+absl::StatusOr<std::optional<Pem>> PemFor(const std::string& address, const Security& security) {
   if (security.insecure) {
     const absl::Status status = CheckInsecure(address, security);
     if (!status.ok()) return status;
-    return grpc::InsecureServerCredentials();
+    return std::nullopt;
   }
-  absl::StatusOr<Pem> pem = ReadIdentity(security.identity);
+  const Identity& identity = security.identity;
+  Pem pem;
+  absl::Status status =
+      ReadPem(identity.authority_file, "the authority's certificate", &pem.authority);
+  if (status.ok()) status = ReadPem(identity.certificate_file, "the certificate", &pem.certificate);
+  if (status.ok()) status = ReadPem(identity.key_file, "the certificate's key", &pem.key);
+  if (status.ok()) status = CheckIsPrivate(identity.key_file);
+  if (status.ok()) status = CheckAuthority(identity.authority_file, pem.authority);
+  if (status.ok()) {
+    status = CheckPair(identity.certificate_file, pem.certificate, identity.key_file, pem.key);
+  }
+  if (!status.ok()) return status;
+  return pem;
+}
+
+}  // namespace
+
+absl::Status CheckAuthority(const std::string& path, const std::string& pem) {
+  const Bytes bytes = BytesOf(pem);
+  absl::Status first;
+  while (const Certificate certificate = NextCertificate(bytes.get())) {
+    const absl::Status status = CheckTime(path, certificate.get());
+    if (status.ok()) return status;
+    if (first.ok()) first = status;
+  }
+  return first.ok() ? NoCertificate(path) : first;
+}
+
+absl::Status CheckPair(const std::string& certificate_path, const std::string& certificate_pem,
+                       const std::string& key_path, const std::string& key_pem) {
+  const Certificate certificate = NextCertificate(BytesOf(certificate_pem).get());
+  if (certificate == nullptr) return NoCertificate(certificate_path);
+  const absl::Status status = CheckTime(certificate_path, certificate.get());
+  if (!status.ok()) return status;
+  const Key key(PEM_read_bio_PrivateKey(BytesOf(key_pem).get(), nullptr, NoPassphrase, nullptr));
+  ERR_clear_error();
+  if (key == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is no key in ", key_path,
+                     " that can be read; one with a passphrase must be decrypted first"));
+  }
+  const bool fit = X509_check_private_key(certificate.get(), key.get()) == 1;
+  ERR_clear_error();
+  if (fit) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the key in ", key_path, " is not that of the certificate in ", certificate_path,
+                   ": name two files that were made together"));
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(
+    const std::string& address, const Security& security) {
+  absl::StatusOr<std::optional<Pem>> pem = PemFor(address, security);
   if (!pem.ok()) return pem.status();
+  if (!*pem) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = pem->authority;
-  options.pem_key_cert_pairs.push_back({pem->key, pem->certificate});
+  options.pem_root_certs = (*pem)->authority;
+  options.pem_key_cert_pairs.push_back({(*pem)->key, (*pem)->certificate});
   return grpc::SslServerCredentials(options);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsFor(
     const std::string& address, const Security& security) {
-  if (security.insecure) {
-    const absl::Status status = CheckInsecure(address, security);
-    if (!status.ok()) return status;
-    return grpc::InsecureChannelCredentials();
-  }
-  absl::StatusOr<Pem> pem = ReadIdentity(security.identity);
+  absl::StatusOr<std::optional<Pem>> pem = PemFor(address, security);
   if (!pem.ok()) return pem.status();
-  grpc::SslCredentialsOptions options;
-  options.pem_root_certs = pem->authority;
-  options.pem_private_key = pem->key;
-  options.pem_cert_chain = pem->certificate;
-  return grpc::SslCredentials(options);
+  if (!*pem) return grpc::InsecureChannelCredentials();
+  return grpc::SslCredentials({(*pem)->authority, (*pem)->key, (*pem)->certificate});
 }
 
-absl::Status CheckIsPrivate(const std::string& path) {
-  struct stat file {};
-  if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return absl::OkStatus();
-  const unsigned mode = file.st_mode & 0777;
-  if ((mode & 077) == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, " has a secret, and other users may use the file (mode ",
-                   absl::StrFormat("%04o", mode), "): chmod 600 ", path));
+absl::StatusOr<std::vector<std::string>> ReadTokens(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    return absl::NotFoundError(absl::StrCat("cannot read the tokens in ", path,
+                                            ": is the file there, and may this user read it?"));
+  }
+  const absl::Status is_private = CheckIsPrivate(path);
+  if (!is_private.ok()) return is_private;
+  std::vector<std::string> tokens;
+  for (std::string line; std::getline(file, line);) {
+    line.resize(line.find_last_not_of("\r ") + 1);
+    if (line.empty() || line.front() == '#') continue;
+    if (line.size() < kLeastTokenBytes || !absl::c_all_of(line, absl::ascii_isgraph)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": a token must have ", kLeastTokenBytes,
+                       " or more printable characters and no spaces: openssl rand -hex 32"));
+    }
+    tokens.push_back(line);
+  }
+  if (tokens.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " has no token: openssl rand -hex 32 makes one"));
+  }
+  return tokens;
+}
+
+bool IsToken(std::string_view given, const std::vector<std::string>& tokens) {
+  bool found = false;
+  for (const std::string& token : tokens) found |= SameBytes(given, token);
+  return found;
 }
 
 }  // namespace rocksieve::join

@@ -1,8 +1,10 @@
-// Who may talk to whom: TLS on both sides, or, if asked for, nothing.
+// Who may talk to whom: TLS on both sides, or, if asked for, nothing; and tokens beside that.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <absl/status/statusor.h>
 #include <grpcpp/security/credentials.h>
@@ -34,8 +36,23 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsFor(
     const std::string& address, const Security& security);
 
-// FailedPrecondition, with the remedy, if other users may read or write the file. OK if it is not
-// there: whoever reads it says so better.
-absl::Status CheckIsPrivate(const std::string& path);
+// Whether certificates and keys can be used at all, for gRPC does not say which file is wrong:
+// FailedPrecondition that names the file if there is no certificate in it, or none is valid now.
+absl::Status CheckAuthority(const std::string& path, const std::string& pem);
+// The same for the first certificate, of whoever shows it; and if the key is not its key.
+absl::Status CheckPair(const std::string& certificate_path, const std::string& certificate_pem,
+                       const std::string& key_path, const std::string& key_pem);
+
+// A bearer token in the metadata of a call: "authorization: Bearer TOKEN".
+inline constexpr char kTokenMetadata[] = "authorization";
+inline constexpr char kTokenScheme[] = "Bearer ";
+
+// One per line; empty lines and those that begin with # do not count. InvalidArgument if there is
+// none, or one of them is shorter than 16 characters or not printable; FailedPrecondition if other
+// users may read or write the file.
+absl::StatusOr<std::vector<std::string>> ReadTokens(const std::string& path);
+
+// Takes as long for wrong ones as for right ones.
+bool IsToken(std::string_view given, const std::vector<std::string>& tokens);
 
 }  // namespace rocksieve::join

@@ -11,13 +11,13 @@
 #include "join.grpc.pb.h"
 #include "lib/join/matching/strategy.h"
 #include "lib/transport/cancellable_source.h"
+#include "lib/transport/credentials.h"
 #include "lib/transport/guarded.h"
 #include "lib/transport/memory_shares.h"
 #include "lib/transport/peer_places.h"
 #include "lib/transport/printable.h"
 #include "lib/transport/session_stream.h"
 #include "lib/transport/status.h"
-#include "lib/transport/token.h"
 #include "lib/transport/waiting_calls.h"
 
 namespace rocksieve::join {

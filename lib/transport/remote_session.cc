@@ -15,7 +15,6 @@
 #include "lib/transport/join_service.h"
 #include "lib/transport/printable.h"
 #include "lib/transport/status.h"
-#include "lib/transport/token.h"
 
 namespace rocksieve::join {
 namespace {

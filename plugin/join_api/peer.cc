@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "lib/transport/address.h"
-#include "lib/transport/token.h"
+#include "lib/transport/credentials.h"
 #include "plugin/join_api/status.h"
 
 namespace rocksieve::join {

@@ -1,18 +1,25 @@
-// Which addresses are of this machine only, what lists of them are, and tokens.
-#include <sys/stat.h>
-
+// Which addresses are of this machine only, what lists of them are, and servers that cannot listen
+// where they are told to.
 #include "lib/transport/address.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/transport/token.h"
+#include "lib/join/rows/memory_source.h"
+#include "lib/transport/server.h"
 
 namespace rocksieve::join {
 namespace {
+
+using testing::HasSubstr;
 
 TEST(Address, KnowsWhatIsLocal) {
   for (const char* local : {"127.0.0.1:1", "127.8.9.1:1", "localhost:99", "[::1]:5", "unix:/tmp/a",
@@ -56,45 +63,73 @@ TEST(Address, SaysWhatIsWrong) {
                                                        {"unix:", "must have a path"},
                                                        {"dns:///a", "must look like host:port"}};
     for (const auto& [address, text] : faults) {
-      EXPECT_THAT(fault(address, use), testing::HasSubstr(text)) << address;
-      EXPECT_THAT(fault(address, use), testing::HasSubstr(address));
+      EXPECT_THAT(fault(address, use), HasSubstr(text)) << address;
+      EXPECT_THAT(fault(address, use), HasSubstr(address));
     }
-    EXPECT_THAT(fault(("unix:/" + std::string(200, 'x')).c_str(), use),
-                testing::HasSubstr("has 201 bytes"));
+    EXPECT_THAT(fault(("unix:/" + std::string(200, 'x')).c_str(), use), HasSubstr("has 201 bytes"));
   }
   EXPECT_EQ(fault("a:0", AddressUse::kListen), "");
-  EXPECT_THAT(fault("a:0", AddressUse::kConnect), testing::HasSubstr("only for listening"));
+  EXPECT_THAT(fault("a:0", AddressUse::kConnect), HasSubstr("only for listening"));
 }
 
-TEST(Token, OnlyWholeOnes) {
-  const std::vector<std::string> tokens = {"0123456789abcdef", "fedcba9876543210"};
-  for (const std::string& token : tokens) EXPECT_TRUE(IsToken(token, tokens));
-  for (const char* bad : {"", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeX",
-                          "0123456789abcdef0123456789abcdef"}) {
-    EXPECT_FALSE(IsToken(bad, tokens)) << bad;
-  }
+absl::StatusOr<std::unique_ptr<JoinServer>> Start(const std::string& address) {
+  ServerOptions options;
+  options.address = address;
+  options.security.insecure = true;
+  return JoinServer::Start(
+      [](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
+        return View{std::make_unique<MemorySource>(MemorySource::Rows()), "test"};
+      },
+      options);
 }
 
-TEST(Token, FilesAreChecked) {
-  const std::string path = testing::TempDir() + "rocksieve-tokens";
-  const auto read = [&](const char* text) {
-    std::ofstream(path) << text;
-    EXPECT_EQ(chmod(path.c_str(), 0600), 0);
-    return ReadTokens(path);
-  };
-  const auto good = read("# of the night job\n0123456789abcdef\r\n\nfedcba9876543210");
-  ASSERT_TRUE(good.ok()) << good.status();
-  EXPECT_EQ(*good, (std::vector<std::string>{"0123456789abcdef", "fedcba9876543210"}));
-  EXPECT_FALSE(read("").ok());
-  EXPECT_FALSE(read("short\n").ok());
-  EXPECT_FALSE(read("with spaces in it, long\n").ok());
-  EXPECT_FALSE(ReadTokens(path + ".missing").ok());
-  std::ofstream(path) << "0123456789abcdef\n";
-  for (const mode_t mode : {0640, 0604, 0620}) {
-    ASSERT_EQ(chmod(path.c_str(), mode), 0);
-    const absl::Status refused = ReadTokens(path).status();
-    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("chmod 600 " + path));
-  }
+class Listening : public testing::Test {
+ protected:
+  void TearDown() override { unlink(path_.c_str()); }
+
+  const std::string path_ = testing::TempDir() + "rocksieve-listening-" + std::to_string(getpid());
+  const std::string address_ = "unix:" + path_;
+};
+
+TEST_F(Listening, ALivingServerKeepsItsSocket) {
+  const auto first = Start(address_);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto second = Start(address_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(second.status()));
+  EXPECT_THAT(second.status().message(), HasSubstr("another server does already"));
+  EXPECT_EQ(access(path_.c_str(), F_OK), 0);
+}
+
+TEST_F(Listening, WhatADeadServerLeftIsReplaced) {
+  const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(descriptor, 1), 0);
+  EXPECT_FALSE(Start(address_).ok());  // it lives still
+  close(descriptor);
+  EXPECT_TRUE(Start(address_).ok());
+}
+
+TEST_F(Listening, AFileIsKept) {
+  std::ofstream(path_) << "precious";
+  const auto server = Start(address_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(server.status()));
+  EXPECT_THAT(server.status().message(), HasSubstr("no socket; it was kept"));
+  std::stringstream text;
+  text << std::ifstream(path_).rdbuf();
+  EXPECT_EQ(text.str(), "precious");
+}
+
+TEST_F(Listening, ATakenPortAndAForeignAddress) {
+  const auto first = Start("127.0.0.1:0");
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto second = Start("127.0.0.1:" + std::to_string((*first)->port()));
+  EXPECT_THAT(second.status().message(), HasSubstr("Address already in use"));
+  EXPECT_THAT(Start("foo").status().message(), HasSubstr("must look like host:port"));
+  EXPECT_THAT(Start("127.0.0.1:65536").status().message(), HasSubstr("65536"));
+  EXPECT_THAT(Start("unix:/no/such/directory/a").status().message(), HasSubstr("its directory"));
 }
 
 }  // namespace

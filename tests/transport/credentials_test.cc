@@ -1,6 +1,9 @@
-// Certificates and keys that cannot be used, or not together.
-#include "lib/transport/certificate_check.h"
+// Certificates and keys that cannot be used, or not together; tokens.
+#include "lib/transport/credentials.h"
 
+#include <sys/stat.h>
+
+#include <fstream>
 #include <memory>
 
 #include <gmock/gmock.h>
@@ -9,8 +12,6 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-
-#include "lib/transport/credentials.h"
 
 namespace rocksieve::join {
 namespace {
@@ -90,6 +91,37 @@ TEST(CertificateCheck, NotWithoutTls) {
                                      ChannelCredentialsFor("127.0.0.1:1", security).status()}) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_THAT(status.message(), HasSubstr("leave out --insecure"));
+  }
+}
+
+TEST(Token, OnlyWholeOnes) {
+  const std::vector<std::string> tokens = {"0123456789abcdef", "fedcba9876543210"};
+  for (const std::string& token : tokens) EXPECT_TRUE(IsToken(token, tokens));
+  for (const char* bad : {"", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeX",
+                          "0123456789abcdef0123456789abcdef"}) {
+    EXPECT_FALSE(IsToken(bad, tokens)) << bad;
+  }
+}
+
+TEST(Token, FilesAreChecked) {
+  const std::string path = testing::TempDir() + "rocksieve-tokens";
+  const auto read = [&](const char* text) {
+    std::ofstream(path) << text;
+    EXPECT_EQ(chmod(path.c_str(), 0600), 0);
+    return ReadTokens(path);
+  };
+  const auto good = read("# of the night job\n0123456789abcdef\r\n\nfedcba9876543210");
+  ASSERT_TRUE(good.ok()) << good.status();
+  EXPECT_EQ(*good, (std::vector<std::string>{"0123456789abcdef", "fedcba9876543210"}));
+  EXPECT_FALSE(read("").ok());
+  EXPECT_FALSE(read("short\n").ok());
+  EXPECT_FALSE(read("with spaces in it, long\n").ok());
+  EXPECT_FALSE(ReadTokens(path + ".missing").ok());
+  std::ofstream(path) << "0123456789abcdef\n";
+  for (const mode_t mode : {0640, 0604, 0620}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    const absl::Status refused = ReadTokens(path).status();
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("chmod 600 " + path));
   }
 }
 
