@@ -11,7 +11,7 @@
 
 #include "lib/join/session/messages.h"
 #include "lib/transport/frame.h"
-#include "lib/transport/guarded.h"
+#include "lib/transport/status.h"
 
 namespace rocksieve::join {
 namespace {

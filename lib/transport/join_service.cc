@@ -12,7 +12,6 @@
 #include "lib/join/matching/strategy.h"
 #include "lib/transport/cancellable_source.h"
 #include "lib/transport/credentials.h"
-#include "lib/transport/guarded.h"
 #include "lib/transport/memory_shares.h"
 #include "lib/transport/peer_places.h"
 #include "lib/transport/printable.h"

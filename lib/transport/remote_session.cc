@@ -11,7 +11,6 @@
 #include "lib/transport/alarm.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/grpc_channel.h"
-#include "lib/transport/guarded.h"
 #include "lib/transport/join_service.h"
 #include "lib/transport/printable.h"
 #include "lib/transport/status.h"

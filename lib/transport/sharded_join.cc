@@ -9,8 +9,8 @@
 
 #include "lib/join/session/absent_rows.h"
 #include "lib/join/session/shared_ranges.h"
-#include "lib/transport/guarded.h"
 #include "lib/transport/shard_spool.h"
+#include "lib/transport/status.h"
 
 namespace rocksieve::join {
 namespace {

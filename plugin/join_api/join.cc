@@ -13,7 +13,6 @@
 #include "lib/join/operation.h"
 #include "lib/transport/address.h"
 #include "lib/transport/cancellable_source.h"
-#include "lib/transport/guarded.h"
 #include "lib/transport/remote_session.h"
 #include "lib/transport/sharded_join.h"
 #include "lib/transport/status.h"

@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "lib/join/rows/memory_source.h"
-#include "lib/transport/guarded.h"
 #include "lib/transport/remote_join.h"
 #include "lib/transport/server.h"
 #include "lib/transport/sharded_join.h"
+#include "lib/transport/status.h"
 
 namespace rocksieve::join {
 namespace {
