@@ -6,8 +6,6 @@
 namespace rocksieve::join {
 namespace {
 
-// How long a cancellation may go unnoticed.
-constexpr std::chrono::milliseconds kLook(50);
 // For telling a side that is silent that it is given up.
 constexpr std::chrono::milliseconds kLastWord(200);
 
@@ -136,6 +134,11 @@ void Exchange::Send(std::string piece) {
   changed_.notify_all();
 }
 
+void Exchange::WaitForChange(std::unique_lock<std::mutex>* lock, Clock::time_point until) {
+  join::WaitForChange(&changed_, lock, std::min(until, cancellation_->deadline()),
+                      cancellation_->token());
+}
+
 Exchange::Event Exchange::Wait(bool for_arrival, bool for_room) {
   std::unique_lock<std::mutex> lock(mutex_);
   const Clock::time_point begin = Clock::now();
@@ -150,7 +153,7 @@ Exchange::Event Exchange::Wait(bool for_arrival, bool for_room) {
       was_silent_ = true;
       return Event::kSilence;
     }
-    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kLook, limits_.silence));
+    WaitForChange(&lock, heard + limits_.silence);
   }
 }
 
@@ -165,8 +168,9 @@ bool Exchange::Finish() {
                        : write_ended_ ? limits_.farewell
                                       : limits_.silence;
     if (!cancellation_->Check().ok()) break;
-    if (Clock::now() - std::max(begin, write_progress_) >= limit) break;
-    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kLook, limit));
+    const Clock::time_point until = std::max(begin, write_progress_) + limit;
+    if (Clock::now() >= until) break;
+    WaitForChange(&lock, until);
   }
   const bool ended = read_ended_ && write_ended_ && !write_failed_;
   lock.unlock();

@@ -74,12 +74,14 @@ class Exchange {
   void ReadAll();
   void WriteAll();
   void GiveUp();
+  // Until something changes, or `until`; no longer than the cancellation allows.
+  void WaitForChange(std::unique_lock<std::mutex>* lock, Clock::time_point until);
 
   FrameChannel* const channel_;
   const Cancellation* const cancellation_;
   const Limits limits_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::deque<std::string> arrived_, pending_;
   size_t arrived_bytes_ = 0, pending_bytes_ = 0;
   bool read_ended_ = false, write_failed_ = false, write_ended_ = false;

@@ -1,8 +1,11 @@
 #include "lib/transport/join_service.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <list>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -10,14 +13,13 @@
 
 #include "join.grpc.pb.h"
 #include "lib/join/matching/strategy.h"
-#include "lib/transport/cancellable_source.h"
+#include "lib/transport/cancellation.h"
 #include "lib/transport/credentials.h"
 #include "lib/transport/memory_shares.h"
 #include "lib/transport/peer_places.h"
 #include "lib/transport/printable.h"
 #include "lib/transport/session_stream.h"
 #include "lib/transport/status.h"
-#include "lib/transport/waiting_calls.h"
 
 namespace rocksieve::join {
 namespace {
@@ -58,6 +60,87 @@ absl::Status NoView(const absl::Status& status) {
 absl::Status ServerEnds() {
   return absl::UnavailableError("the server is being shut down: join again when it is back");
 }
+
+// Calls whose callers have not said anything yet. They cost no thread, are few, and end after a
+// while: whoever means to join speaks at once. Thread-safe.
+class WaitingCalls {
+ public:
+  // Beyond `most`, the call that has waited longest is ended.
+  WaitingCalls(size_t most, std::chrono::milliseconds patience)
+      : most_(most),
+        patience_(patience),
+        thread_([this](const std::stop_token& end) { EndLate(end); }) {}
+  // Ends them all.
+  ~WaitingCalls() {
+    thread_.request_stop();
+    thread_.join();
+    std::list<Call> left;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      left.swap(calls_);
+    }
+    Refuse(left, "the server ends");
+  }
+
+  void Add(std::shared_ptr<SessionStream> stream) {
+    std::list<Call> added, oldest;
+    added.push_back({std::move(stream), Clock::now() + patience_});
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      calls_.splice(calls_.end(), added);
+      if (calls_.size() > most_) oldest.splice(oldest.end(), calls_, calls_.begin());
+    }
+    changed_.notify_all();
+    Refuse(oldest, "too many calls that say nothing: begin with a frame");
+  }
+
+  // It has spoken, or has ended.
+  void Remove(const SessionStream* stream) {
+    std::list<Call> removed;  // destroyed after the lock
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = std::find_if(calls_.begin(), calls_.end(), [stream](const Call& call) {
+      return call.stream.get() == stream;
+    });
+    if (found != calls_.end()) removed.splice(removed.end(), calls_, found);
+  }
+
+ private:
+  struct Call {
+    std::shared_ptr<SessionStream> stream;
+    Clock::time_point until;
+  };
+
+  static void Refuse(const std::list<Call>& calls, const char* why) {
+    for (const Call& call : calls) {
+      call.stream->End(grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, why));
+    }
+  }
+
+  void EndLate(const std::stop_token& end) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!end.stop_requested()) {
+      if (!calls_.empty() && calls_.front().until <= Clock::now()) {
+        std::list<Call> late;
+        late.splice(late.end(), calls_, calls_.begin());
+        lock.unlock();
+        Refuse(late, "no first frame in time");
+        late.clear();
+        lock.lock();
+      } else {
+        const auto next =
+            calls_.empty() ? Clock::now() + std::chrono::hours(1) : calls_.front().until;
+        WaitForChange(&changed_, &lock, next, end);
+      }
+    }
+  }
+
+  const size_t most_;
+  const std::chrono::milliseconds patience_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::list<Call> calls_;  // the oldest first
+  std::jthread thread_;    // the last one: it uses the others
+};
 
 // A session, from its first frame on.
 struct Admitted {

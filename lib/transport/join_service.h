@@ -17,7 +17,6 @@
 
 #include "lib/join/session/answering_side.h"
 #include "lib/transport/drive.h"
-#include "lib/transport/view.h"
 #include "lib/transport/view_registry.h"
 
 namespace rocksieve::join {

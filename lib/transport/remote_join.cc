@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include <absl/strings/match.h>
@@ -13,7 +12,7 @@
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/interval_text.h"
 #include "lib/join/sort/temporary_file.h"
-#include "lib/transport/cancellable_source.h"
+#include "lib/transport/cancellation.h"
 #include "lib/transport/status.h"
 
 namespace rocksieve::join {
@@ -21,7 +20,6 @@ namespace {
 
 constexpr char kThisSide[] = "on this side: ";
 constexpr std::chrono::milliseconds kLongestPause(10'000);
-constexpr std::chrono::milliseconds kLook(50);
 
 void AddCounts(const WireCounts& more, WireCounts* sum) {
   sum->bytes_sent += more.bytes_sent;
@@ -189,14 +187,10 @@ class RemoteJoin {
       options_.note(absl::StrCat(remote_.address, ": ", why.message(), "; trying again in ",
                                  pause.count() / 1000.0, " s"));
     }
-    const auto end = Cancellation::Clock::now() + pause;
-    while (Cancellation::Clock::now() < end) {
-      const absl::Status cancelled = cancellation_->Check();
-      if (absl::IsDeadlineExceeded(cancelled)) return why;  // says more
-      if (!cancelled.ok()) return cancelled;
-      std::this_thread::sleep_for(kLook);
-    }
-    return absl::OkStatus();
+    SleepUntil(std::min(Cancellation::Clock::now() + pause, cancellation_->deadline()),
+               cancellation_->token());
+    const absl::Status cancelled = cancellation_->Check();
+    return absl::IsDeadlineExceeded(cancelled) ? why : cancelled;  // says more
   }
 
   const Remote& remote_;

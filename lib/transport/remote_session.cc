@@ -1,5 +1,8 @@
 #include "lib/transport/remote_session.h"
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
 #include <utility>
 
 #include <absl/strings/match.h>
@@ -8,7 +11,6 @@
 
 #include "join.grpc.pb.h"
 #include "lib/transport/address.h"
-#include "lib/transport/alarm.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/grpc_channel.h"
 #include "lib/transport/join_service.h"
@@ -62,6 +64,34 @@ absl::Status SaidByServer(const absl::Status& status) {
       return {status.code(), absl::StrCat("the other side failed: ", status.message())};
   }
 }
+
+// Gives a call up after a while, or when work is cancelled, unless it is destroyed in time: calls
+// of gRPC block.
+class Alarm {
+ public:
+  Alarm(std::chrono::milliseconds after, const Cancellation* cancellation,
+        grpc::ClientContext* context)
+      : give_up_{context},
+        when_cancelled_(cancellation->token(), give_up_),
+        thread_([this, until = std::min(Cancellation::Clock::now() + after,
+                                        cancellation->deadline())](std::stop_token in_time) {
+          SleepUntil(until, in_time);
+          if (in_time.stop_requested()) return;
+          rang_ = true;
+          give_up_();
+        }) {}
+  bool rang() const { return rang_; }
+
+ private:
+  struct GiveUp {
+    grpc::ClientContext* context;
+    void operator()() const { context->TryCancel(); }
+  };
+  const GiveUp give_up_;
+  const std::stop_callback<GiveUp> when_cancelled_;
+  std::atomic<bool> rang_ = false;
+  std::jthread thread_;
+};
 
 constexpr char kNobody[] = "start rocksieve serve there, or name the address that it says";
 
@@ -146,7 +176,7 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
   start->set_strategy(strategy);
   bool answered = false, rang = false;
   {
-    Alarm alarm(limits_.exchange.silence, cancellation_, [this] { call_->context.TryCancel(); });
+    const Alarm alarm(limits_.exchange.silence, cancellation_, &call_->context);
     call_->stream = call_->stub->Session(&call_->context);
     answered = call_->stream->Write(frame) && call_->stream->Read(&frame);
     // gRPC has no status for a stream of which something is unread.

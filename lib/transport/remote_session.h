@@ -12,7 +12,7 @@
 #include "lib/transport/cancellation.h"
 #include "lib/transport/credentials.h"
 #include "lib/transport/drive.h"
-#include "lib/transport/view.h"
+#include "lib/transport/view_registry.h"
 
 namespace rocksieve::join {
 

@@ -7,8 +7,6 @@
 namespace rocksieve::join {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::chrono::seconds kWaitForBroken(5);  // a session that was told to end
 
 std::string RandomName() {
@@ -20,27 +18,10 @@ std::string RandomName() {
 
 }  // namespace
 
-struct ViewRegistry::Entry {
-  View view;
-  ViewRequest request;
-  std::string name;
-  Cancellation* holder = nullptr;  // null if nobody reads it
-  Clock::time_point expires;       // if nobody does
-};
-
 ViewRegistry::ViewRegistry(OpenView open, const Options& options)
-    : open_(std::move(open)), options_(options) {
-  reaper_ = std::thread([this] { DropExpired(); });
-}
-
-ViewRegistry::~ViewRegistry() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_all();
-  reaper_.join();
-}
+    : open_(std::move(open)),
+      options_(options),
+      reaper_([this](const std::stop_token& end) { DropExpired(end); }) {}
 
 absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> ViewRegistry::Acquire(
     const ViewRequest& request, const std::string& name, Cancellation* cancellation,
@@ -77,10 +58,10 @@ absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> ViewRegistry::Acquire(
   return lease;
 }
 
-ViewRegistry::Lease::~Lease() { registry_->Release(entry_, !finished_); }
-Source* ViewRegistry::Lease::source() const { return entry_->view.source.get(); }
-const std::string& ViewRegistry::Lease::database() const { return entry_->view.database; }
-const std::string& ViewRegistry::Lease::name() const { return entry_->name; }
+std::list<ViewRegistry::Entry>::iterator ViewRegistry::OldestKept() {
+  return std::find_if(entries_.begin(), entries_.end(),
+                      [](const Entry& entry) { return entry.holder == nullptr; });
+}
 
 void ViewRegistry::Release(std::list<Entry>::iterator released, bool keep) {
   std::list<Entry> dropped;  // closed without the lock: that may take its time
@@ -89,48 +70,34 @@ void ViewRegistry::Release(std::list<Entry>::iterator released, bool keep) {
     released->holder = nullptr;
     released->expires = Clock::now() + options_.keep;
     if (keep) {
-      // The kept ones stand in the order in which they expire.
       entries_.splice(entries_.end(), entries_, released);
     } else {
       dropped.splice(dropped.end(), entries_, released);
     }
-    auto kept = static_cast<size_t>(std::count_if(
-        entries_.begin(), entries_.end(), [](const Entry& e) { return e.holder == nullptr; }));
-    for (auto entry = entries_.begin(); kept > options_.most_kept && entry != entries_.end();) {
-      const auto next = std::next(entry);
-      if (entry->holder == nullptr) {
-        dropped.splice(dropped.end(), entries_, entry);
-        kept--;
-      }
-      entry = next;
+    const auto kept = std::count_if(entries_.begin(), entries_.end(),
+                                    [](const Entry& entry) { return entry.holder == nullptr; });
+    if (static_cast<size_t>(kept) > options_.most_kept) {
+      dropped.splice(dropped.end(), entries_, OldestKept());
     }
   }
   changed_.notify_all();
 }
 
-void ViewRegistry::DropExpired() {
+void ViewRegistry::DropExpired(const std::stop_token& end) {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (!ending_) {
-    std::list<Entry> dropped;
-    Clock::time_point next = Clock::now() + std::chrono::hours(1);
-    for (auto entry = entries_.begin(); entry != entries_.end();) {
-      const auto after = std::next(entry);
-      if (entry->holder == nullptr) {
-        if (entry->expires <= Clock::now()) {
-          dropped.splice(dropped.end(), entries_, entry);
-        } else {
-          next = std::min(next, entry->expires);
-        }
-      }
-      entry = after;
-    }
-    if (dropped.empty()) {
-      changed_.wait_until(lock, next);
-    } else {
+  while (!end.stop_requested()) {
+    const auto oldest = OldestKept();
+    if (oldest != entries_.end() && oldest->expires <= Clock::now()) {
+      std::list<Entry> dropped;
+      dropped.splice(dropped.end(), entries_, oldest);
       lock.unlock();
       dropped.clear();
       lock.lock();
+      continue;
     }
+    const Clock::time_point next =
+        oldest == entries_.end() ? Clock::now() + std::chrono::hours(1) : oldest->expires;
+    WaitForChange(&changed_, &lock, next, end);
   }
 }
 

@@ -12,7 +12,7 @@
 #include "lib/join/matching/strategy.h"
 #include "lib/join/operation.h"
 #include "lib/transport/address.h"
-#include "lib/transport/cancellable_source.h"
+#include "lib/transport/cancellation.h"
 #include "lib/transport/remote_session.h"
 #include "lib/transport/sharded_join.h"
 #include "lib/transport/status.h"

@@ -4,7 +4,7 @@
 
 #include "lib/join/attribute/attribute_source.h"
 #include "lib/join/attribute/key_prefix_source.h"
-#include "lib/transport/cancellable_source.h"
+#include "lib/transport/cancellation.h"
 #include "plugin/database/open_errors.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/rocksdb_source.h"

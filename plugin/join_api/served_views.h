@@ -5,7 +5,7 @@
 #include <rocksieve/join/server.h>
 
 #include "lib/transport/join_service.h"
-#include "lib/transport/view.h"
+#include "lib/transport/view_registry.h"
 
 namespace rocksieve::join {
 

@@ -12,7 +12,7 @@
 #include "lib/join/rows/memory_source.h"
 #include "lib/join/session/answering_side.h"
 #include "lib/join/session/asking_side.h"
-#include "lib/transport/cancellable_source.h"
+#include "lib/transport/cancellation.h"
 #include "lib/transport/frame.h"
 
 namespace rocksieve::join {
