@@ -13,10 +13,9 @@
 
 #include "join.grpc.pb.h"
 #include "lib/join/matching/strategy.h"
+#include "lib/transport/admission.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/credentials.h"
-#include "lib/transport/memory_shares.h"
-#include "lib/transport/peer_places.h"
 #include "lib/transport/printable.h"
 #include "lib/transport/session_stream.h"
 #include "lib/transport/status.h"

@@ -1,14 +1,16 @@
-// How the memory of a server is divided among its sessions.
-//
-// Of what is free beyond a least share for each session that may still come, a new session gets
-// half, and the last one that may come gets all. So a session alone has much, each of many has its
-// least share, and together they never have more than the limit.
+// What a session must have to be admitted: a place among those of its peer, and a share of the
+// server's memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
+
+#include <grpcpp/server_context.h>
 
 #include "lib/join/session/answering_side.h"
 #include "lib/transport/drive.h"
@@ -16,6 +18,45 @@
 
 namespace rocksieve::join {
 
+// How many sessions each peer has. Thread-safe.
+class PeerPlaces {
+ public:
+  explicit PeerPlaces(size_t most_per_peer) : most_per_peer_(most_per_peer) {}
+
+  class Place;
+  // Null if the peer has all that it may have. Must not outlive this.
+  std::unique_ptr<Place> Take(const std::string& peer);
+
+ private:
+  const size_t most_per_peer_;
+  std::mutex mutex_;
+  std::map<std::string, size_t> taken_;
+};
+
+// Given back with its destruction.
+class PeerPlaces::Place {
+ public:
+  Place(PeerPlaces* places, std::string peer) : places_(places), peer_(std::move(peer)) {}
+  ~Place();
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  PeerPlaces* const places_;
+  const std::string peer_;
+};
+
+// Who a caller is: the name in its certificate, if it showed one, and else its address without the
+// port.
+std::string PeerOf(const grpc::ServerContextBase& context);
+std::string AddressWithoutPort(const std::string& peer);
+
+// How the memory of a server is divided among its sessions.
+//
+// Of what is free beyond a least share for each session that may still come, a new session gets
+// half, and the last one that may come gets all. So a session alone has much, each of many has its
+// least share, and together they never have more than the limit.
+//
 // Thread-safe.
 class MemoryShares {
  public:
