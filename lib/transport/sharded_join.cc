@@ -9,7 +9,8 @@
 
 #include "lib/join/session/absent_rows.h"
 #include "lib/join/session/shared_ranges.h"
-#include "lib/transport/shard_spool.h"
+#include "lib/join/sort/row_spool.h"
+#include "lib/join/sort/sorted_run.h"
 #include "lib/transport/status.h"
 
 namespace rocksieve::join {
@@ -20,6 +21,100 @@ using Sources = std::vector<std::shared_ptr<Source>>;
 
 double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// What one shard gives, in a temporary file until all shards are done, in the order of the keys.
+class ShardSpool final : public ResultSink {
+ public:
+  absl::Status Add(const Row& row, Side from) override { return pending_.Add(row, from); }
+  absl::Status Commit() override {
+    std::string value;  // behind the side
+    const absl::Status status = pending_.Visit([&](const Row& row, Side from) {
+      value.assign(1, static_cast<char>(from)).append(row.value);
+      return writer_->Add({row.key, value});
+    });
+    return status.ok() ? pending_.Clear() : status;
+  }
+  absl::Status Discard() override { return pending_.Clear(); }
+  // Also before the first row.
+  absl::Status Restart() override {
+    absl::StatusOr<std::unique_ptr<SortedRunWriter>> writer = SortedRunWriter::Create("");
+    if (!writer.ok()) return writer.status();
+    writer_ = *std::move(writer);
+    return pending_.Clear();
+  }
+
+  // After the last row: Finish Advance*.
+  absl::Status Finish() {
+    absl::StatusOr<std::unique_ptr<SortedRun>> run = writer_->Finish();
+    if (!run.ok()) return run.status();
+    run_ = *std::move(run);
+    cursor_ = run_->Scan({});
+    return Advance();
+  }
+  absl::Status Advance() {
+    any_ = cursor_->Next(&row_);
+    if (!any_) return cursor_->status();
+    from_ = static_cast<Side>(row_.value.front());
+    row_.value.remove_prefix(1);
+    return absl::OkStatus();
+  }
+  // The row on which it stands, if there is one; valid until it goes on.
+  bool any() const { return any_; }
+  const Row& row() const { return row_; }
+  Side from() const { return from_; }
+
+ private:
+  RowSpool pending_;
+  std::unique_ptr<SortedRunWriter> writer_;
+  std::unique_ptr<SortedRun> run_;
+  std::unique_ptr<Cursor> cursor_;
+  bool any_ = false;
+  Row row_;
+  Side from_ = Side::kAsking;
+};
+
+using Spools = std::vector<std::unique_ptr<ShardSpool>>;
+
+// Rows of the answering side that any shard has; rows of the asking side that all shards gave. In
+// the order of their keys.
+absl::Status MergeShards(const Spools& shards, Sink* sink) {
+  for (const auto& shard : shards) {
+    const absl::Status status = shard->Finish();
+    if (!status.ok()) return status;
+  }
+  for (;;) {
+    const ShardSpool* first = nullptr;
+    for (const auto& shard : shards) {
+      if (shard->any() && (first == nullptr || shard->row().key < first->row().key)) {
+        first = shard.get();
+      }
+    }
+    if (first == nullptr) return sink->Commit();
+    const std::string key(first->row().key);
+    size_t lacking = 0;  // shards that lack the key
+    std::vector<std::string> own_values;
+    for (const auto& shard : shards) {
+      bool lacks = false;
+      while (shard->any() && shard->row().key == key) {
+        if (shard->from() == Side::kAnswering) {
+          const absl::Status status = sink->Add(shard->row(), shard->from());
+          if (!status.ok()) return status;
+        } else {
+          lacks = true;
+          if (lacking == 0 && shard == shards.front()) own_values.emplace_back(shard->row().value);
+        }
+        const absl::Status status = shard->Advance();
+        if (!status.ok()) return status;
+      }
+      lacking += lacks;
+    }
+    if (lacking < shards.size()) continue;
+    for (const std::string& value : own_values) {
+      const absl::Status status = sink->Add({key, value}, Side::kAsking);
+      if (!status.ok()) return status;
+    }
+  }
 }
 
 // Counts distinct keys and forgets the rows.
@@ -91,11 +186,10 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
                          Cancellation* cancellation, ShardedJoinReport* report) {
   const ShardedJoinOptions for_shards = ForSeveral(options);
   const size_t count = remotes.size();
-  std::vector<std::unique_ptr<ShardSpool>> spools;
+  Spools spools;
   for (size_t i = 0; i < count; i++) {
-    absl::StatusOr<std::unique_ptr<ShardSpool>> spool = ShardSpool::Create();
-    if (!spool.ok()) return spool.status();
-    spools.push_back(*std::move(spool));
+    const absl::Status status = spools.emplace_back(std::make_unique<ShardSpool>())->Restart();
+    if (!status.ok()) return status;
   }
   SharedRanges::Options sharing;
   sharing.salt = RandomSalt();
