@@ -17,7 +17,7 @@
 #include "join.grpc.pb.h"
 #include "lib/join/session/messages.h"
 #include "lib/transport/frame.h"
-#include "lib/transport/grpc_channel.h"
+#include "lib/transport/session_stream.h"
 
 namespace rocksieve::join {
 

@@ -12,7 +12,7 @@
 #include "join.grpc.pb.h"
 #include "lib/join/rows/memory_source.h"
 #include "lib/join/session/messages.h"
-#include "lib/transport/grpc_channel.h"
+#include "lib/transport/session_stream.h"
 
 namespace rocksieve::join {
 

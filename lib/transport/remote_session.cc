@@ -12,9 +12,9 @@
 #include "join.grpc.pb.h"
 #include "lib/transport/address.h"
 #include "lib/transport/frame.h"
-#include "lib/transport/grpc_channel.h"
 #include "lib/transport/join_service.h"
 #include "lib/transport/printable.h"
+#include "lib/transport/session_stream.h"
 #include "lib/transport/status.h"
 
 namespace rocksieve::join {

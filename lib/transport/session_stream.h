@@ -1,10 +1,4 @@
-// The server's end of one call of a session, whose first frame costs no thread to wait for.
-//
-//   (nothing yet) -> first frame -> Read() and Write(), by threads of the session -> End()
-//                 \-> End(): the caller said nothing, or went away
-//
-// gRPC's callbacks only change its state; whoever is in Read() or Write() waits for that. So a
-// session ends at once when it is told to, whatever the caller does.
+// Streams of frames of gRPC as FrameChannels: the client's end, and the server's.
 #pragma once
 
 #include <condition_variable>
@@ -12,10 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 
 #include <absl/status/status.h>
+#include <grpcpp/client_context.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
+#include <grpcpp/support/sync_stream.h>
 
 #include "join.pb.h"
 #include "lib/transport/cancellation.h"
@@ -23,7 +20,43 @@
 
 namespace rocksieve::join {
 
-// Thread-safe.
+using ServerStream = grpc::ServerReaderWriter<v1::Frame, v1::Frame>;
+using ClientStream = grpc::ClientReaderWriter<v1::Frame, v1::Frame>;
+
+// The pieces of a stream that blocks, without their envelope. Stream: ServerStream or ClientStream.
+template <typename Stream, typename Context>
+class GrpcChannel final : public FrameChannel {
+ public:
+  GrpcChannel(Stream* stream, Context* context) : stream_(stream), context_(context) {}
+
+  bool Read(std::string* piece) override {
+    v1::Frame frame;
+    if (!stream_->Read(&frame)) return false;
+    piece->swap(*frame.mutable_piece());
+    return true;
+  }
+  bool Write(const std::string& piece) override {
+    v1::Frame frame;
+    frame.set_piece(piece);
+    return stream_->Write(frame);
+  }
+  void CloseWriting() override {
+    if constexpr (std::is_same_v<Stream, ClientStream>) stream_->WritesDone();
+  }
+  void Cancel() override { context_->TryCancel(); }
+
+ private:
+  Stream* const stream_;
+  Context* const context_;
+};
+
+// The server's end of one call of a session, whose first frame costs no thread to wait for.
+//
+//   (nothing yet) -> first frame -> Read() and Write(), by threads of the session -> End()
+//                 \-> End(): the caller said nothing, or went away
+//
+// gRPC's callbacks only change its state; whoever is in Read() or Write() waits for that. So a
+// session ends at once when it is told to, whatever the caller does. Thread-safe.
 class SessionStream final : public grpc::ServerBidiReactor<v1::Frame, v1::Frame>,
                             public FrameChannel,
                             public std::enable_shared_from_this<SessionStream> {

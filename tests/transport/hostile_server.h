@@ -25,7 +25,7 @@
 #include "lib/join/session/messages.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
-#include "lib/transport/grpc_channel.h"
+#include "lib/transport/session_stream.h"
 #include "lib/transport/remote_join.h"
 
 namespace rocksieve::join {
