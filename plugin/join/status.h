@@ -1,4 +1,4 @@
-// RocksDB's statuses and bytes as Abseil's.
+// RocksDB's statuses and bytes as Abseil's, and back: the public headers speak RocksDB's.
 #pragma once
 
 #include <string_view>
@@ -14,5 +14,6 @@ inline std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data
 
 // `doing` says what failed: "cannot scan column family \"users\"".
 absl::Status FromRocksDb(const rocksdb::Status& status, std::string_view doing);
+rocksdb::Status ToRocksDb(const absl::Status& status);
 
 }  // namespace rocksieve::join

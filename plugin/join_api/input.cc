@@ -7,8 +7,8 @@
 
 #include "lib/join/text/text_source.h"
 #include "plugin/join/sst_source.h"
+#include "plugin/join/status.h"
 #include "plugin/join_api/input_impl.h"
-#include "plugin/join_api/status.h"
 
 namespace rocksieve::join {
 namespace {

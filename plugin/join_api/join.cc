@@ -17,6 +17,7 @@
 #include "lib/transport/sharded_join.h"
 #include "lib/transport/status.h"
 #include "plugin/join/sst_filters.h"
+#include "plugin/join/status.h"
 #include "plugin/join_api/canceller.h"
 #include "plugin/join_api/credentials.h"
 #include "plugin/join_api/input_impl.h"
@@ -24,7 +25,6 @@
 #include "plugin/join_api/report.h"
 #include "plugin/join_api/result_file.h"
 #include "plugin/join_api/result_sinks.h"
-#include "plugin/join_api/status.h"
 
 namespace rocksieve::join {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "lib/transport/address.h"
 #include "lib/transport/credentials.h"
-#include "plugin/join_api/status.h"
+#include "plugin/join/status.h"
 
 namespace rocksieve::join {
 

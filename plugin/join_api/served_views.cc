@@ -12,8 +12,8 @@
 #include <absl/strings/str_join.h>
 
 #include "plugin/join/sst_filters.h"
+#include "plugin/join/status.h"
 #include "plugin/join_api/open_rows.h"
-#include "plugin/join_api/status.h"
 
 namespace rocksieve::join {
 namespace {

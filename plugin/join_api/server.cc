@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "lib/transport/server.h"
+#include "plugin/join/status.h"
 #include "plugin/join_api/credentials.h"
 #include "plugin/join_api/served_views.h"
-#include "plugin/join_api/status.h"
 
 namespace rocksieve::join {
 
