@@ -3,10 +3,17 @@
 #include <utility>
 
 #include "lib/transport/address.h"
-#include "lib/transport/credentials.h"
 #include "plugin/join/status.h"
+#include "plugin/join_api/peer_impl.h"
 
 namespace rocksieve::join {
+
+Security SecurityOf(const Credentials& credentials, const std::string& server_name) {
+  return {{credentials.authority_file, credentials.certificate_file, credentials.key_file},
+          credentials.insecure,
+          credentials.insecure_network,
+          server_name};
+}
 
 rocksdb::Status ReadTokens(const std::string& path, std::vector<std::string>* tokens) {
   absl::StatusOr<std::vector<std::string>> read = ReadTokens(path);

@@ -1,5 +1,14 @@
 #include "plugin/join_api/result_sinks.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <utility>
+
+#include <absl/strings/str_cat.h>
+
+#include "lib/join/text/text_sinks.h"
+
 namespace rocksieve::join {
 
 absl::Status CallbackSink::Commit() {
@@ -17,6 +26,105 @@ absl::Status CallbackSink::Restart() {
     return absl::FailedPreconditionError("they were given to the program already: join again");
   }
   return pending_.Clear();
+}
+
+absl::StatusOr<std::unique_ptr<ResultFileSink>> ResultFileSink::Open(const ResultFile& file,
+                                                                     Operation operation,
+                                                                     bool sort) {
+  std::unique_ptr<ResultFileSink> sink(new ResultFileSink(file, operation, sort));
+  absl::Status status = sink->Examine();
+  if (status.ok()) status = sink->Begin();
+  if (!status.ok()) return status;
+  return sink;
+}
+
+absl::Status ResultFileSink::Examine() {
+  struct stat there {};
+  if (file_.path == "-") {
+    is_stream_ = true;
+  } else if (stat(file_.path.c_str(), &there) == 0) {
+    if (S_ISDIR(there.st_mode)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file_.path, " is a directory: name a file in it"));
+    }
+    is_stream_ = !S_ISREG(there.st_mode);
+    // What a link leads to is replaced, not the link.
+    if (!is_stream_) file_.path = std::filesystem::canonical(file_.path).string();
+  }
+  if (is_stream_ && file_.format == RowFormat::kSst) {
+    return absl::InvalidArgumentError(
+        file_.path == "-"
+            ? "an SST file cannot go to the standard output: name a file"
+            : absl::StrCat("an SST file cannot go to ", file_.path, ", which is no regular file"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ResultFileSink::Begin() {
+  rows_.reset();
+  sst_ = nullptr;
+  if (file_.format == RowFormat::kSst) {
+    SstSinkOptions options;
+    options.rocksdb = file_.rocksdb_options;
+    options.sort = sort_;
+    options.sorting.memory_bytes = file_.sort_memory_bytes;
+    absl::StatusOr<std::unique_ptr<SstSink>> sink = SstSink::Open(file_.path, options);
+    if (!sink.ok()) return sink.status();
+    sst_ = sink->get();
+    rows_ = *std::move(sink);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::unique_ptr<RevocableFile>> text = OpenText();
+  if (!text.ok()) return text.status();
+  const ShowSide sides = shows_sides_ ? ShowSide::kYes : ShowSide::kNo;
+  if (file_.format == RowFormat::kJson) {
+    rows_ = std::make_unique<JsonLinesSink>(*std::move(text), sides);
+  } else {
+    rows_ = std::make_unique<TsvSink>(*std::move(text), sides);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<RevocableFile>> ResultFileSink::OpenText() {
+  if (is_stream_) return RevocableFile::Open(file_.path);
+  absl::StatusOr<std::unique_ptr<PendingFile>> pending = PendingFile::Create(file_.path);
+  if (!pending.ok()) return pending.status();
+  pending_ = *std::move(pending);
+  return RevocableFile::OfDescriptor(pending_->descriptor(), file_.path);
+}
+
+absl::Status ResultFileSink::Add(const Row& row, Side from) {
+  added_++;
+  return rows_->Add(row, from);
+}
+
+absl::Status ResultFileSink::Commit() {
+  committed_ = added_;
+  return rows_->Commit();
+}
+
+absl::Status ResultFileSink::Discard() {
+  added_ = committed_;
+  return rows_->Discard();
+}
+
+absl::Status ResultFileSink::Restart() {
+  if (is_stream_ && committed_ > 0) {
+    return absl::FailedPreconditionError(
+        "they went to the standard output, or a pipe, already: join again, or into a file");
+  }
+  const absl::Status discarded = Discard();
+  if (!discarded.ok()) return discarded;
+  added_ = committed_ = 0;
+  return Begin();
+}
+
+absl::Status ResultFileSink::Finish() {
+  const absl::Status discarded = Discard();
+  if (!discarded.ok()) return discarded;
+  if (sst_ != nullptr) return sst_->Finish();
+  rows_.reset();  // closes the file
+  return is_stream_ ? absl::OkStatus() : pending_->Publish();
 }
 
 }  // namespace rocksieve::join

@@ -1,13 +1,140 @@
 #include <rocksieve/join/server.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 
 #include "lib/transport/server.h"
+#include "plugin/join/sst_filters.h"
 #include "plugin/join/status.h"
-#include "plugin/join_api/credentials.h"
-#include "plugin/join_api/served_views.h"
+#include "plugin/join_api/input_impl.h"
+#include "plugin/join_api/peer_impl.h"
 
 namespace rocksieve::join {
+namespace {
+
+// Opens a column family's rows, as they are when it is called, and says which database that is.
+using OpenFamily = std::function<absl::StatusOr<RowsSnapshot>(const Attribute& attribute,
+                                                              const SortOptions& sort)>;
+
+// In the order in which they are served: the first is what is asked for without a name.
+using Families = std::vector<std::pair<std::string, OpenFamily>>;
+
+Families FamiliesOfOpen(const ServedDatabase& served) {
+  std::vector<rocksdb::ColumnFamilyHandle*> handles = served.column_families;
+  if (handles.empty()) handles.push_back(served.db->DefaultColumnFamily());
+  std::string identity;
+  served.db->GetDbIdentity(identity).PermitUncheckedError();  // only for messages
+  Families families;
+  for (rocksdb::ColumnFamilyHandle* family : handles) {
+    families.emplace_back(
+        family->GetName(),
+        [db = served.db, family, identity](const Attribute& attribute, const SortOptions& sort) {
+          return RowsSnapshot{[=](const Cancellation* cancellation) {
+                                return OpenDatabase(db, family, rocksdb::ReadOptions(),
+                                                    KeyInterval(), attribute, sort, cancellation);
+                              },
+                              identity};
+        });
+  }
+  return families;
+}
+
+absl::StatusOr<Families> FamiliesOfDirectory(const ServedDatabase& served) {
+  std::vector<std::string> names = served.column_family_names;
+  if (names.empty()) names.push_back(rocksdb::kDefaultColumnFamilyName);
+  Families families;
+  for (const std::string& name : names) {
+    families.emplace_back(name, [directory = served.directory, name](const Attribute& attribute,
+                                                                     const SortOptions& sort) {
+      return SnapshotOfDirectory(directory, name, attribute, sort);
+    });
+    // Better now than at the first join.
+    const absl::Status there = families.back().second(Attribute(), SortOptions()).status();
+    if (!there.ok()) return there;
+  }
+  return families;
+}
+
+absl::StatusOr<OpenFamily> FamilyNamed(const Families& families, const std::string& name) {
+  if (name.empty()) return families.front().second;
+  std::vector<std::string> names;
+  for (const auto& [served_name, open] : families) {
+    if (served_name == name) return open;
+    names.push_back(served_name);
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("column family \"", name, "\" is not served, but ", absl::StrJoin(names, ", "),
+                   ": ask for one of these"));
+}
+
+// As messages of RocksDB and of temporary files may have them.
+std::vector<std::string> DirectoriesOf(const ServedDatabase& served) {
+  std::error_code unknown;
+  const char* const temporary = std::getenv("TMPDIR");
+  const std::string database = served.db != nullptr ? served.db->GetName() : served.directory;
+  return {std::filesystem::canonical(database, unknown).string(), database,
+          served.temporary_directory, temporary == nullptr ? "" : temporary};
+}
+
+absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
+  if ((served.db == nullptr) == served.directory.empty()) {
+    return absl::InvalidArgumentError(
+        "a server of joins needs a database that is open, or the directory of one");
+  }
+  absl::StatusOr<Families> families =
+      served.db != nullptr ? FamiliesOfOpen(served) : FamiliesOfDirectory(served);
+  if (!families.ok()) return families.status();
+  return [families = *std::move(families), extractors = served.extractors,
+          directory = served.temporary_directory](const ViewRequest& request,
+                                                  const ViewTerms& terms) -> absl::StatusOr<View> {
+    const absl::StatusOr<OpenFamily> family = FamilyNamed(families, request.column_family);
+    if (!family.ok()) return family.status();
+    const absl::StatusOr<Attribute> attribute = AttributeOf(request.on, extractors);
+    if (!attribute.ok()) return attribute.status();
+    SortOptions sort;
+    sort.memory_bytes = terms.sort_memory_bytes;
+    sort.kept_memory_bytes = terms.kept_memory_bytes;
+    sort.directory = directory;
+    absl::StatusOr<RowsSnapshot> state = (*family)(*attribute, sort);
+    if (!state.ok()) return state.status();
+    absl::StatusOr<std::unique_ptr<Source>> source = state->open(terms.cancellation);
+    if (!source.ok()) return source.status();
+    // The rows are those of the state, which so lives as long as they do.
+    return View{std::shared_ptr<Source>(source->release(),
+                                        [rows = state->open](Source* opened) { delete opened; }),
+                state->database};
+  };
+}
+
+JoinServiceOptions ServiceOptionsOf(const ServedDatabase& served, const ServeOptions& options) {
+  JoinServiceOptions service;
+  service.directories = DirectoriesOf(served);
+  service.answering.ready.decode_builtin = DecodeBuiltinFilter;
+  service.most_sessions = options.most_sessions;
+  service.most_sessions_per_peer = options.most_sessions_per_peer;
+  service.tokens = options.tokens;
+  service.session_time = options.session_time;
+  service.limits.exchange.silence = options.silence;
+  service.memory_bytes = options.memory_bytes;
+  service.views.keep = options.keep;
+  if (options.report) {
+    service.report = [report = options.report](const SessionReport& session) {
+      report({session.peer, ToRocksDb(session.status), session.seconds,
+              session.counts.bytes_received, session.counts.bytes_sent});
+    };
+  }
+  return service;
+}
+
+}  // namespace
 
 class AnsweringService::Impl {
  public:
