@@ -3,24 +3,25 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <absl/cleanup/cleanup.h>
+#include <absl/functional/function_ref.h>
 #include <absl/status/statusor.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <openssl/bn.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/rand.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/command/command.h"
@@ -42,6 +43,8 @@ struct Freer {
 };
 using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY, EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Freer<X509, X509_free>>;
+using Number = std::unique_ptr<BIGNUM, Freer<BIGNUM, BN_free>>;
+using Extension = std::unique_ptr<X509_EXTENSION, Freer<X509_EXTENSION, X509_EXTENSION_free>>;
 
 struct Pair {
   Key key;
@@ -58,36 +61,28 @@ bool AddExtension(X509* certificate, X509* issuer, int kind, const std::string& 
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-  X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str());
-  if (extension == nullptr) return false;
-  const bool added = X509_add_ext(certificate, extension, -1) == 1;
-  X509_EXTENSION_free(extension);
-  return added;
+  const Extension extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
+  return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
+// Positive, and always of 16 bytes.
 bool SetSerialNumber(X509* certificate) {
-  unsigned char bytes[16];
-  if (RAND_bytes(bytes, sizeof(bytes)) != 1) return false;
-  bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);  // positive, and of full length
-  BIGNUM* const number = BN_bin2bn(bytes, sizeof(bytes), nullptr);
-  const bool set = BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nullptr;
-  BN_free(number);
-  return set;
+  const Number number(BN_new());
+  return BN_rand(number.get(), 127, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1 &&
+         BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
 }
 
-struct Extension {
-  int kind;
-  std::string value;
-};
+using Extensions = std::vector<std::pair<int, std::string>>;
 
 // Signed by `issuer`, or by itself if that is null.
-absl::Status MakePair(const std::string& name, int days, const std::vector<Extension>& extensions,
+absl::Status MakePair(const std::string& name, int days, const Extensions& extensions,
                       const Pair* issuer, Pair* pair) {
   pair->key.reset(EVP_EC_gen("P-256"));
   pair->certificate.reset(X509_new());
   if (pair->key == nullptr || pair->certificate == nullptr) return OpenSslError("make a key");
   X509* const certificate = pair->certificate.get();
-  X509* const signer = issuer == nullptr ? certificate : issuer->certificate.get();
+  if (issuer == nullptr) issuer = pair;
+  X509* const signer = issuer->certificate.get();
   X509_NAME* const subject = X509_get_subject_name(certificate);
   bool ok = X509_set_version(certificate, X509_VERSION_3) == 1 && SetSerialNumber(certificate) &&
             X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
@@ -98,36 +93,24 @@ absl::Status MakePair(const std::string& name, int days, const std::vector<Exten
             X509_gmtime_adj(X509_getm_notBefore(certificate), -3600) != nullptr &&
             X509_time_adj_ex(X509_getm_notAfter(certificate), days, 0, nullptr) != nullptr &&
             X509_set_pubkey(certificate, pair->key.get()) == 1;
-  for (const Extension& extension : extensions) {
-    ok = ok && AddExtension(certificate, signer, extension.kind, extension.value);
+  for (const auto& [kind, value] : extensions) {
+    ok = ok && AddExtension(certificate, signer, kind, value);
   }
-  const Key& signing_key = issuer == nullptr ? pair->key : issuer->key;
-  ok = ok && X509_sign(certificate, signing_key.get(), EVP_sha256()) > 0;
+  ok = ok && X509_sign(certificate, issuer->key.get(), EVP_sha256()) > 0;
   return ok ? absl::OkStatus() : OpenSslError("make a certificate");
 }
 
-// Files and directories that were made, which go again unless all of them came to be.
-class Made {
- public:
-  ~Made() {
-    std::error_code ignored;
-    for (size_t i = paths_.size(); i-- > 0;) fs::remove(paths_[i], ignored);
-  }
-  void Add(const std::string& path) { paths_.push_back(path); }
-  void Keep() { paths_.clear(); }
-
- private:
-  std::vector<std::string> paths_;
-};
+// Files and directories that were made.
+using Made = std::vector<std::string>;
 
 absl::Status WritePem(const std::string& path, mode_t mode,
-                      const std::function<int(std::FILE*)>& write, Made* made) {
+                      absl::FunctionRef<int(std::FILE*)> write, Made* made) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (descriptor < 0) {
     return absl::ErrnoToStatus(
         errno, absl::StrCat("cannot create ", path, errno == EEXIST ? " over an old one" : ""));
   }
-  made->Add(path);
+  made->push_back(path);
   std::FILE* const file = fdopen(descriptor, "wb");
   const bool written = write(file) == 1;
   if (std::fclose(file) != 0 || !written) {
@@ -136,28 +119,23 @@ absl::Status WritePem(const std::string& path, mode_t mode,
   return absl::OkStatus();
 }
 
-absl::Status WriteCertificate(const std::string& directory, const std::string& name,
-                              const Pair& pair, Made* made) {
-  return WritePem(
-      directory + "/" + name + ".crt", 0644,
-      [&](std::FILE* file) { return PEM_write_X509(file, pair.certificate.get()); }, made);
+absl::Status WriteCertificate(const std::string& path, const Pair& pair, Made* made) {
+  const auto write = [&](std::FILE* file) { return PEM_write_X509(file, pair.certificate.get()); };
+  return WritePem(path + ".crt", 0644, write, made);
 }
 
-absl::Status WritePair(const std::string& directory, const std::string& name, const Pair& pair,
-                       Made* made) {
-  const absl::Status status = WritePem(
-      directory + "/" + name + ".key", 0600,
-      [&](std::FILE* file) {
-        return PEM_write_PrivateKey(file, pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-      },
-      made);
-  return status.ok() ? WriteCertificate(directory, name, pair, made) : status;
+absl::Status WritePair(const std::string& path, const Pair& pair, Made* made) {
+  const auto write = [&](std::FILE* file) {
+    return PEM_write_PrivateKey(file, pair.key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+  };
+  const absl::Status status = WritePem(path + ".key", 0600, write, made);
+  return status.ok() ? WriteCertificate(path, pair, made) : status;
 }
 
 // If it is not there. Permissions that are unknown are those of the user's choice, by his umask.
 absl::Status MakeDirectory(const std::string& path, fs::perms permissions, Made* made) {
   std::error_code error;
-  if (fs::create_directories(path, error)) made->Add(path);
+  if (fs::create_directories(path, error)) made->push_back(path);
   if (!error && permissions != fs::perms::unknown) fs::permissions(path, permissions, error);
   if (!error) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -174,13 +152,12 @@ bool IsIpAddress(const std::string& name) {
 absl::StatusOr<std::string> AlternativeNames(const std::vector<std::string>& names) {
   std::vector<std::string> parts;
   for (const std::string& name : names) {
-    if (name.empty() || name.find_first_of(",: \n") != std::string::npos) {
-      if (!IsIpAddress(name)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("\"", name, "\" is no host name and no IP address"));
-      }
+    const bool is_ip = IsIpAddress(name);
+    if (!is_ip && (name.empty() || name.find_first_of(",: \n") != std::string::npos)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", name, "\" is no host name and no IP address"));
     }
-    parts.push_back((IsIpAddress(name) ? "IP:" : "DNS:") + name);
+    parts.push_back((is_ip ? "IP:" : "DNS:") + name);
   }
   return absl::StrJoin(parts, ",");
 }
@@ -191,42 +168,52 @@ absl::StatusOr<std::string> AlternativeNames(const std::vector<std::string>& nam
 absl::Status MakeCertificates(const CertificateOptions& options) {
   const absl::StatusOr<std::string> names = AlternativeNames(options.names);
   if (!names.ok()) return names.status();
-  const std::string authority_directory = options.directory + "/authority";
-  const std::string server_directory = options.directory + "/server";
-  const std::string client_directory = options.directory + "/client";
-  Made made;
-  absl::Status status = MakeDirectory(options.directory, fs::perms::unknown, &made);
-  if (status.ok()) status = MakeDirectory(authority_directory, fs::perms::owner_all, &made);
-  if (status.ok()) status = MakeDirectory(server_directory, fs::perms::unknown, &made);
-  if (status.ok()) status = MakeDirectory(client_directory, fs::perms::unknown, &made);
-  if (!status.ok()) return status;
   const auto leaf = [](const char* use, const std::string& alternative_names) {
-    return std::vector<Extension>{{NID_basic_constraints, "critical,CA:FALSE"},
-                                  {NID_key_usage, "critical,digitalSignature"},
-                                  {NID_ext_key_usage, use},
-                                  {NID_subject_alt_name, alternative_names},
-                                  {NID_authority_key_identifier, "keyid"}};
+    return Extensions{{NID_basic_constraints, "critical,CA:FALSE"},
+                      {NID_key_usage, "critical,digitalSignature"},
+                      {NID_ext_key_usage, use},
+                      {NID_subject_alt_name, alternative_names},
+                      {NID_authority_key_identifier, "keyid"}};
   };
-  Pair authority, server, client;
+  struct Node {
+    std::string name;  // of its directory
+    Extensions extensions;
+    Pair pair = {};
+  };
+  Node nodes[] = {{"server", leaf("serverAuth", *names)},
+                  {"client", leaf("clientAuth", "DNS:rocksieve-client")}};
+
+  Made made;  // and goes again, unless all of it came to be
+  absl::Cleanup remove = [&made] {
+    std::error_code ignored;
+    for (size_t i = made.size(); i-- > 0;) fs::remove(made[i], ignored);
+  };
+  const std::string& directory = options.directory;
+  absl::Status status = MakeDirectory(directory, fs::perms::unknown, &made);
+  if (status.ok()) status = MakeDirectory(directory + "/authority", fs::perms::owner_all, &made);
+  for (const Node& node : nodes) {
+    if (!status.ok()) return status;
+    status = MakeDirectory(directory + "/" + node.name, fs::perms::unknown, &made);
+  }
+  if (!status.ok()) return status;
+  Pair authority;
   status = MakePair("rocksieve test authority", options.days,
                     {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
                      {NID_key_usage, "critical,keyCertSign,cRLSign"},
                      {NID_subject_key_identifier, "hash"}},
                     nullptr, &authority);
-  if (status.ok()) {
+  for (Node& node : nodes) {
+    if (!status.ok()) return status;
     status =
-        MakePair("rocksieve server", options.days, leaf("serverAuth", *names), &authority, &server);
+        MakePair("rocksieve " + node.name, options.days, node.extensions, &authority, &node.pair);
   }
-  if (status.ok()) {
-    status = MakePair("rocksieve client", options.days, leaf("clientAuth", "DNS:rocksieve-client"),
-                      &authority, &client);
+  if (status.ok()) status = WritePair(directory + "/authority/ca", authority, &made);
+  for (const Node& node : nodes) {
+    const std::string part = directory + "/" + node.name + "/";
+    if (status.ok()) status = WriteCertificate(part + "ca", authority, &made);
+    if (status.ok()) status = WritePair(part + node.name, node.pair, &made);
   }
-  if (status.ok()) status = WritePair(authority_directory, "ca", authority, &made);
-  if (status.ok()) status = WriteCertificate(server_directory, "ca", authority, &made);
-  if (status.ok()) status = WritePair(server_directory, "server", server, &made);
-  if (status.ok()) status = WriteCertificate(client_directory, "ca", authority, &made);
-  if (status.ok()) status = WritePair(client_directory, "client", client, &made);
-  if (status.ok()) made.Keep();
+  if (status.ok()) std::move(remove).Cancel();
   return status;
 }
 
