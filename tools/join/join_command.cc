@@ -1,12 +1,14 @@
 #include "tools/command/command.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -108,23 +110,14 @@ join::ResultFile OutputOf(const Flags& flags) {
 }
 
 // Ctrl-C ends the join, whatever it waits for.
-class Interrupter {
- public:
-  explicit Interrupter(join::Canceller canceller)
-      : thread_([this, canceller = std::move(canceller)]() mutable {
-          for (; !over_; std::this_thread::sleep_for(kLook)) {
-            if (InterruptSignal() != 0) canceller.Cancel();
-          }
-        }) {}
-  ~Interrupter() {
-    over_ = true;
-    thread_.join();
+void CancelWhenInterrupted(join::Canceller canceller, const std::stop_token& over) {
+  std::mutex mutex;
+  std::unique_lock<std::mutex> lock(mutex);
+  std::condition_variable_any end;
+  while (!end.wait_for(lock, over, kLook, [&over] { return over.stop_requested(); })) {
+    if (InterruptSignal() != 0) canceller.Cancel();
   }
-
- private:
-  std::atomic<bool> over_ = false;
-  std::thread thread_;
-};
+}
 
 Status Join(const join::Input& input, Flags* flags, JoinOutcome* outcome) {
   JoinProgress progress(flags->progress);
@@ -148,7 +141,10 @@ Status JoinOrPlan(Flags* flags, JoinOutcome* outcome, std::vector<join::JoinPlan
   join::Input input;
   status = join::Input::OfDirectory(flags->directory, flags->column_family, rows, &input);
   if (!status.ok()) return status;
-  const Interrupter interrupter(flags->options.canceller.emplace());
+  const std::jthread interrupter(
+      [canceller = flags->options.canceller.emplace()](const std::stop_token& over) {
+        CancelWhenInterrupted(canceller, over);
+      });
   return flags->explain == "plan" ? join::PlanJoin(input, flags->peer, flags->options, plans)
                                   : Join(input, flags, outcome);
 }

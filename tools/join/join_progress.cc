@@ -10,21 +10,16 @@
 namespace rocksieve::tools {
 namespace {
 
-constexpr std::chrono::milliseconds kProgressLook(50);
 constexpr std::chrono::seconds kFirst(2), kLineEvery(2);
 constexpr std::chrono::milliseconds kDrawEvery(200);
 constexpr char kCommand[] = "rocksieve join";
 
 }  // namespace
 
-JoinProgress::JoinProgress(bool always) : always_(always), line_(kCommand) {
-  thread_ = std::thread([this] { Run(); });
-}
-
-JoinProgress::~JoinProgress() {
-  over_ = true;
-  thread_.join();
-}
+JoinProgress::JoinProgress(bool always)
+    : always_(always),
+      line_(kCommand),
+      thread_([this](const std::stop_token& over) { Run(over); }) {}
 
 void JoinProgress::Expect(uint64_t keys) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -58,14 +53,13 @@ std::string JoinProgress::Text() const {
   return text;
 }
 
-void JoinProgress::Run() {
+void JoinProgress::Run(const std::stop_token& over) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
   if (!terminal && !always_) return;
   Clock::time_point next = begin_ + kFirst;
-  for (; !over_; std::this_thread::sleep_for(kProgressLook)) {
-    if (Clock::now() < next) continue;
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!end_.wait_until(lock, over, next, [&over] { return over.stop_requested(); })) {
     next = Clock::now() + (terminal ? kDrawEvery : kLineEvery);
-    const std::lock_guard<std::mutex> lock(mutex_);
     if (terminal) {
       line_.Begin(Text());
     } else {

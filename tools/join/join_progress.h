@@ -2,10 +2,11 @@
 // seconds; or one line after another, if they are wanted in any case.
 #pragma once
 
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -19,9 +20,6 @@ namespace rocksieve::tools {
 class JoinProgress {
  public:
   explicit JoinProgress(bool always);
-  ~JoinProgress();
-  JoinProgress(const JoinProgress&) = delete;
-  JoinProgress& operator=(const JoinProgress&) = delete;
 
   // So many more keys of this side will be joined, about.
   void Expect(uint64_t keys);
@@ -32,7 +30,7 @@ class JoinProgress {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void Run();
+  void Run(const std::stop_token& over);
   // REQUIRES: mutex_ is held.
   std::string Text() const;
 
@@ -41,8 +39,8 @@ class JoinProgress {
   std::mutex mutex_;
   uint64_t expected_keys_ = 0, keys_ = 0, ranges_ = 0, bytes_ = 0;
   Progress line_;
-  std::atomic<bool> over_ = false;
-  std::thread thread_;
+  std::condition_variable_any end_;
+  std::jthread thread_;  // the last one: it uses the others
 };
 
 }  // namespace rocksieve::tools
