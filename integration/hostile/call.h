@@ -1,16 +1,18 @@
-// One session of a client that keeps no rules but those of gRPC.
+// One session of a client that keeps no rules but those of gRPC, and what it can do, case by case.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include <grpcpp/client_context.h>
 
@@ -76,5 +78,33 @@ class Call {
   uint64_t bytes_sent_ = 0, bytes_heard_ = 0;
   std::thread reader_;
 };
+
+struct Target {
+  std::string address;
+  double seconds = 3;  // that a case may take, about
+  uint64_t seed = 1;   // of what is random
+};
+
+struct Case {
+  std::string name;
+  std::function<void(const Target&)> play;
+};
+
+// Each of these adds the cases about one thing.
+void AddRangeCases(std::vector<Case>* cases);   // ranges, opened and fetched out of order
+void AddSketchCases(std::vector<Case>* cases);  // sketches, marks, symbols, lists, keys
+void AddFilterCases(std::vector<Case>* cases);  // filters of SST files
+void AddStreamCases(std::vector<Case>* cases);  // connections, streams and frames
+void AddGreetingCases(std::vector<Case>* cases);
+void AddMutatedCases(std::vector<Case>* cases);  // real sessions, changed at random
+
+// What they begin with.
+Hello HelloFor(Strategy strategy, Operation operation = Operation::kDifference);
+// A range in which neither side has a key: it is equal on both.
+Open OpenEmpty(uint64_t range, uint32_t attempt = 0);
+// About a twentieth of the server's keys, of which the client says that it has `keys` others.
+Open OpenSome(uint64_t range, uint64_t keys, bool answering_side_begins);
+// All of them.
+Open OpenAll(uint64_t range, uint64_t keys, bool answering_side_begins);
 
 }  // namespace rocksieve::join

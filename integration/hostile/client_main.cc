@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "integration/hostile/call.h"
-#include "integration/hostile/client_cases.h"
 
 namespace {
 

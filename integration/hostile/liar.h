@@ -66,4 +66,13 @@ inline std::function<std::optional<Bytes>(const Message&)> Either(
   };
 }
 
+// What a hostile server can do, case by case.
+struct ServerCase {
+  std::string name;
+  std::function<void(const Victim&)> play;
+};
+
+void AddClaimCases(std::vector<ServerCase>* cases);  // more is said than there is
+void AddRowCases(std::vector<ServerCase>* cases);    // rows that were not asked for, or never end
+
 }  // namespace rocksieve::join
