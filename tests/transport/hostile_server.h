@@ -25,8 +25,8 @@
 #include "lib/join/session/messages.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
-#include "lib/transport/session_stream.h"
 #include "lib/transport/remote_join.h"
+#include "lib/transport/session_stream.h"
 
 namespace rocksieve::join {
 
