@@ -165,18 +165,10 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
   }
 
   grpc::Service* service() override { return this; }
-  size_t sessions() const override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return streams_.size();
-  }
-  size_t most_sessions() const override { return shares_.most_sessions(); }
-  void RefuseSessions() override {
-    const std::lock_guard<std::mutex> lock(mutex_);
+  void EndSessions(std::chrono::milliseconds grace) override {
+    std::unique_lock<std::mutex> lock(mutex_);
     refused_ = true;
-  }
-  void EndSessions() override {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    refused_ = true;
+    over_.wait_for(lock, grace, [this] { return streams_.empty(); });
     for (SessionStream* stream : streams_) stream->cancellation()->Cancel(ServerEnds());
   }
 
@@ -257,6 +249,7 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
     const std::lock_guard<std::mutex> lock(mutex_);
     streams_.erase(admitted->stream.get());
     admitted->share.reset();
+    over_.notify_all();
   }
 
   void End(Admitted* admitted) {
@@ -322,7 +315,7 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
   ViewRegistry views_;
   PeerPlaces places_;
   MemoryShares shares_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable over_;
   std::set<SessionStream*> streams_;  // of sessions under way
   size_t threads_ = 0;

@@ -58,13 +58,9 @@ class JoinService {
   virtual ~JoinService() = default;
 
   virtual grpc::Service* service() = 0;
-  // How many sessions are under way, and how many there may be.
-  virtual size_t sessions() const = 0;
-  virtual size_t most_sessions() const = 0;
-  // From now on, new ones are told UNAVAILABLE.
-  virtual void RefuseSessions() = 0;
-  // Likewise those that are under way, which end at once.
-  virtual void EndSessions() = 0;
+  // From now on, new sessions are told UNAVAILABLE. Waits for those that are under way, as long as
+  // `grace`; then they are told likewise, and end at once.
+  virtual void EndSessions(std::chrono::milliseconds grace) = 0;
 };
 
 std::unique_ptr<JoinService> MakeJoinService(OpenView open, JoinServiceOptions options);

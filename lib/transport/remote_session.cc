@@ -11,7 +11,6 @@
 
 #include "join.grpc.pb.h"
 #include "lib/transport/address.h"
-#include "lib/transport/frame.h"
 #include "lib/transport/join_service.h"
 #include "lib/transport/printable.h"
 #include "lib/transport/session_stream.h"
@@ -20,9 +19,6 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr int kEnvelopeBytes = 4096;
-constexpr int kKeepaliveMs = 20'000;
-constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kReconnectMs = 200;
 // Of what the server sends before this side has read it: a second of 32 Mbit/s of rows. gRPC's own
 // measure of the link grows it to tens of megabytes for a server that sends as fast as it can.
@@ -31,7 +27,7 @@ constexpr size_t kMostIdentityBytes = 256;  // of a database, for messages
 
 std::shared_ptr<grpc::Channel> Connect(const Remote& remote) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(static_cast<int>(kMostPieceBytes) + kEnvelopeBytes);
+  arguments.SetMaxReceiveMessageSize(kMostFrameBytes);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
@@ -23,14 +22,11 @@
 #include <grpcpp/server_builder.h>
 
 #include "lib/transport/address.h"
-#include "lib/transport/frame.h"
+#include "lib/transport/session_stream.h"
 
 namespace rocksieve::join {
 namespace {
 
-constexpr int kEnvelopeBytes = 4096;  // of a frame around its piece, generously
-constexpr int kKeepaliveMs = 20'000;
-constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kLeastPingIntervalMs = 5'000;  // of clients; who pings more often is cut off
 constexpr int kMostHeaderBytes = 8 << 10;
 constexpr int kMostHandshakeMs = 10'000;
@@ -39,7 +35,6 @@ constexpr int kMostIdleMs = 60'000;     // of a connection without a call
 // Of services that are not ours: those of joins have threads of their own.
 constexpr size_t kMostStreams = 64;  // of a connection
 constexpr int kMostThreads = 16;
-constexpr std::chrono::milliseconds kLook(20);
 constexpr std::chrono::milliseconds kLastWord(300);  // for telling callers of the end
 
 void UseHealthService() {
@@ -58,7 +53,7 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 };
 
 void Limit(const ServerOptions& options, grpc::ServerBuilder* builder) {
-  builder->SetMaxReceiveMessageSize(static_cast<int>(kMostPieceBytes) + kEnvelopeBytes);
+  builder->SetMaxReceiveMessageSize(kMostFrameBytes);
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostHeaderBytes);
   builder->AddChannelArgument(
       GRPC_ARG_MAX_CONCURRENT_STREAMS,
@@ -185,12 +180,7 @@ void JoinServer::Shutdown(std::chrono::milliseconds grace) {
   if (server_->GetHealthCheckService() != nullptr) {
     server_->GetHealthCheckService()->SetServingStatus(false);
   }
-  service_->RefuseSessions();
-  const auto end = std::chrono::steady_clock::now() + grace;
-  while (service_->sessions() > 0 && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(kLook);
-  }
-  service_->EndSessions();
+  service_->EndSessions(grace);
   server_->Shutdown(std::chrono::system_clock::now() + kLastWord);
   server_->Wait();
   server_.reset();

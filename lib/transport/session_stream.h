@@ -17,8 +17,14 @@
 #include "join.pb.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/exchange.h"
+#include "lib/transport/frame.h"
 
 namespace rocksieve::join {
+
+// Of both sides.
+inline constexpr int kMostFrameBytes = static_cast<int>(kMostPieceBytes) + 4096;  // generously
+inline constexpr int kKeepaliveMs = 20'000;
+inline constexpr int kKeepaliveTimeoutMs = 10'000;
 
 using ServerStream = grpc::ServerReaderWriter<v1::Frame, v1::Frame>;
 using ClientStream = grpc::ClientReaderWriter<v1::Frame, v1::Frame>;
