@@ -57,53 +57,31 @@ uint64_t EstimateAllKeys(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
   return entries > 2 * deletions ? entries - 2 * deletions : 0;
 }
 
-}  // namespace
-
-class RocksDbSource::RangeCursor final : public Cursor {
+// Gives a pinned iterator back, to be used again.
+class PinnedCursor final : public IteratorCursor {
  public:
-  RangeCursor(RocksDbSource* source, const KeyInterval& interval)
-      : source_(source), end_(interval.end) {
-    const std::optional<std::string>& last = source->options_.interval.end;
-    if (last && (!end_ || *last < *end_)) end_ = last;
-    pinned_ = !source->idle_.empty();
-    if (!pinned_) {
-      iterator_.reset(source->db_->NewIterator(source->read_, source->family_));
-    } else {
-      iterator_ = std::move(source->idle_.back());
-      source->idle_.pop_back();
-    }
-    const std::string& begin = std::max(interval.begin, source->options_.interval.begin);
-    if (begin.empty()) {
-      iterator_->SeekToFirst();  // whatever the order
-    } else {
-      iterator_->Seek(ToSlice(begin));
-    }
-  }
-  ~RangeCursor() override {
-    if (pinned_) source_->idle_.push_back(std::move(iterator_));
-  }
-
-  bool Next(Row* row) override {
-    if (ended_) return false;
-    if (started_) iterator_->Next();
-    started_ = true;
-    ended_ = !iterator_->Valid() || (end_ && ToView(iterator_->key()) >= *end_);
-    if (ended_) return false;
-    *row = {ToView(iterator_->key()), ToView(iterator_->value())};
-    return true;
-  }
-
-  absl::Status status() const override {
-    return FromRocksDb(iterator_->status(),
-                       "cannot scan column family \"" + source_->family_->GetName() + "\"");
-  }
+  PinnedCursor(std::unique_ptr<rocksdb::Iterator> iterator, std::optional<std::string> end,
+               std::string doing, std::vector<std::unique_ptr<rocksdb::Iterator>>* idle)
+      : IteratorCursor(std::move(iterator), std::move(end), std::move(doing)), idle_(idle) {}
+  ~PinnedCursor() override { idle_->push_back(std::move(iterator_)); }
 
  private:
-  RocksDbSource* const source_;
-  std::optional<std::string> end_;
-  std::unique_ptr<rocksdb::Iterator> iterator_;
-  bool pinned_ = false, started_ = false, ended_ = false;
+  std::vector<std::unique_ptr<rocksdb::Iterator>>* const idle_;
 };
+
+}  // namespace
+
+bool IteratorCursor::Next(Row* row) {
+  if (ended_) return false;
+  if (started_) iterator_->Next();
+  started_ = true;
+  ended_ = !iterator_->Valid() || (end_ && ToView(iterator_->key()) >= *end_);
+  if (ended_) return false;
+  *row = {ToView(iterator_->key()), ToView(iterator_->value())};
+  return true;
+}
+
+absl::Status IteratorCursor::status() const { return FromRocksDb(iterator_->status(), doing_); }
 
 absl::StatusOr<std::unique_ptr<RocksDbSource>> RocksDbSource::Open(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const RocksDbSourceOptions& options) {
@@ -148,8 +126,35 @@ RocksDbSource::~RocksDbSource() {
   if (own_snapshot_ != nullptr) db_->ReleaseSnapshot(own_snapshot_);
 }
 
+KeyInterval RocksDbSource::Shown(const KeyInterval& interval) const {
+  KeyInterval shown = {std::max(interval.begin, options_.interval.begin), interval.end};
+  const std::optional<std::string>& last = options_.interval.end;
+  if (last && (!shown.end || *last < *shown.end)) shown.end = last;
+  return shown;
+}
+
 std::unique_ptr<Cursor> RocksDbSource::Scan(const KeyInterval& interval) {
-  return std::make_unique<RangeCursor>(this, interval);
+  KeyInterval shown = Shown(interval);
+  const bool pinned = !idle_.empty();
+  std::unique_ptr<rocksdb::Iterator> iterator;
+  if (pinned) {
+    iterator = std::move(idle_.back());
+    idle_.pop_back();
+  } else {
+    iterator.reset(db_->NewIterator(read_, family_));
+  }
+  if (shown.begin.empty()) {
+    iterator->SeekToFirst();  // whatever the order
+  } else {
+    iterator->Seek(ToSlice(shown.begin));
+  }
+  std::string doing = "cannot scan column family \"" + family_->GetName() + "\"";
+  if (pinned) {
+    return std::make_unique<PinnedCursor>(std::move(iterator), std::move(shown.end),
+                                          std::move(doing), &idle_);
+  }
+  return std::make_unique<IteratorCursor>(std::move(iterator), std::move(shown.end),
+                                          std::move(doing));
 }
 
 // All of one state: if the memtables or files changed in between, again. In a database so busy that
@@ -175,10 +180,7 @@ void RocksDbSource::PinIterators() {
 
 std::unique_ptr<ReadyFilterReader> RocksDbSource::ReadyFilters(const KeyInterval& interval) {
   if (!tree_is_pinned_) return nullptr;
-  KeyInterval shown = {std::max(interval.begin, options_.interval.begin), interval.end};
-  const std::optional<std::string>& last = options_.interval.end;
-  if (last && (!shown.end || *last < *shown.end)) shown.end = last;
-  return ReadSstFilters(&tree_, shown);
+  return ReadSstFilters(&tree_, Shown(interval));
 }
 
 // RocksDB estimates for all keys; of an interval, as many as its share of the bytes.

@@ -15,7 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <absl/status/statusor.h>
@@ -25,6 +27,26 @@
 #include "plugin/join/sst_filters.h"
 
 namespace rocksieve::join {
+
+// Rows of an iterator, from where it stands up to but without `end`.
+class IteratorCursor : public Cursor {
+ public:
+  // `doing` as FromRocksDb() has it.
+  IteratorCursor(std::unique_ptr<rocksdb::Iterator> iterator, std::optional<std::string> end,
+                 std::string doing)
+      : iterator_(std::move(iterator)), end_(std::move(end)), doing_(std::move(doing)) {}
+
+  bool Next(Row* row) override;
+  absl::Status status() const override;
+
+ protected:
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+
+ private:
+  const std::optional<std::string> end_;
+  const std::string doing_;
+  bool started_ = false, ended_ = false;
+};
 
 struct RocksDbSourceOptions {
   KeyInterval interval;  // the part of the column family to show
@@ -55,10 +77,9 @@ class RocksDbSource final : public Source {
   std::unique_ptr<ReadyFilterReader> ReadyFilters(const KeyInterval& interval) override;
 
  private:
-  class RangeCursor;
-
   RocksDbSource(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
                 const RocksDbSourceOptions& options);
+  KeyInterval Shown(const KeyInterval& interval) const;
   void PinIterators();
   void Estimate();
 

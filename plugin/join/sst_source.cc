@@ -6,42 +6,10 @@
 #include <rocksdb/comparator.h>
 #include <rocksdb/table_properties.h>
 
+#include "plugin/join/rocksdb_source.h"
 #include "plugin/join/status.h"
 
 namespace rocksieve::join {
-namespace {
-
-using rocksdb::Slice;
-
-class SstCursor final : public Cursor {
- public:
-  SstCursor(std::string path, std::unique_ptr<rocksdb::Iterator> iterator,
-            const KeyInterval& interval)
-      : path_(std::move(path)), end_(interval.end), iterator_(std::move(iterator)) {
-    iterator_->Seek(interval.begin);
-  }
-  bool Next(Row* row) override {
-    if (ended_) return false;
-    if (started_) iterator_->Next();
-    started_ = true;
-    ended_ = !iterator_->Valid() || (end_ && iterator_->key().compare(Slice(*end_)) >= 0);
-    if (ended_) return false;
-    const Slice key = iterator_->key(), value = iterator_->value();
-    *row = {{key.data(), key.size()}, {value.data(), value.size()}};
-    return true;
-  }
-  absl::Status status() const override {
-    return FromRocksDb(iterator_->status(), "cannot scan " + path_);
-  }
-
- private:
-  const std::string path_;
-  const std::optional<std::string> end_;
-  const std::unique_ptr<rocksdb::Iterator> iterator_;
-  bool started_ = false, ended_ = false;
-};
-
-}  // namespace
 
 SstSource::SstSource(std::string path, const rocksdb::Options& options)
     : path_(std::move(path)), options_(options), reader_(options_) {}
@@ -82,8 +50,10 @@ std::unique_ptr<Cursor> SstSource::Scan(const KeyInterval& interval) {
   read.fill_cache = false;
   read.total_order_seek = true;
   read.auto_prefix_mode = false;
-  return std::make_unique<SstCursor>(
-      path_, std::unique_ptr<rocksdb::Iterator>(reader_.NewIterator(read)), interval);
+  std::unique_ptr<rocksdb::Iterator> iterator(reader_.NewIterator(read));
+  iterator->Seek(ToSlice(interval.begin));
+  return std::make_unique<IteratorCursor>(std::move(iterator), interval.end,
+                                          "cannot scan " + path_);
 }
 
 }  // namespace rocksieve::join
