@@ -1,9 +1,14 @@
 #include "bench/auto/gain.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
+#include <rocksdb/perf_context.h>
+#include <rocksdb/perf_level.h>
 #include <rocksieve/filter_policy.h>
 
 #include "lib/budget/auto_spec.h"
@@ -11,6 +16,71 @@
 
 namespace rocksieve::bench {
 namespace {
+
+constexpr uint64_t kStride = 7919;  // a prime: visits every number in an order without pattern
+
+uint64_t Ask(rocksdb::DB* db, std::string (*key_of)(uint64_t), uint64_t numbers, uint64_t count,
+             bool fill_cache) {
+  rocksdb::ReadOptions read;
+  read.fill_cache = fill_cache;
+  std::string value;
+  uint64_t found = 0;
+  for (uint64_t i = 0; i < count; i++) {
+    if (db->Get(read, key_of(i * kStride % numbers), &value).ok()) found++;
+  }
+  return found;
+}
+
+Lookups LookUp(rocksdb::DB* db, std::string (*key_of)(uint64_t), bool present, uint64_t numbers,
+               uint64_t count) {
+  Lookups result;
+  result.lookups = count;
+  rocksdb::PerfContext& perf = *rocksdb::get_perf_context();
+  rocksdb::SetPerfLevel(rocksdb::kEnableCount);
+  perf.Reset();
+  // Blocks are not kept, so that each one needed counts as a read.
+  const uint64_t found = Ask(db, key_of, numbers, count, /*fill_cache=*/false);
+  const auto lookups = static_cast<double>(count);
+  const uint64_t reads =
+      perf.block_read_count - perf.index_block_read_count - perf.filter_block_read_count;
+  result.useless_reads = (static_cast<double>(reads) - (present ? lookups : 0)) / lookups;
+  result.filter_probes =
+      static_cast<double>(perf.bloom_sst_hit_count + perf.bloom_sst_miss_count) / lookups;
+  result.wrong = present ? count - found : found;
+  return result;
+}
+
+// Ask for `count` keys, spread over all numbers below `numbers`. Keep nothing in the block cache.
+Lookups LookUpMissing(rocksdb::DB* db, uint64_t numbers, uint64_t count) {
+  return LookUp(db, MissingKey, false, numbers, count);
+}
+
+// They lie in a sixteenth of the key space, unlike the live keys.
+Lookups LookUpMissingNearby(rocksdb::DB* db, uint64_t numbers, uint64_t count) {
+  return LookUp(db, NarrowMissingKey, false, numbers, count);
+}
+
+Lookups LookUpPresent(rocksdb::DB* db, uint64_t numbers, uint64_t count) {
+  return LookUp(db, PresentKey, true, numbers, count);
+}
+
+// Nanoseconds per lookup of a missing key with everything in memory, the median of some rounds.
+// Leaves blocks in the block cache.
+double TimeMissing(rocksdb::DB* db, uint64_t numbers) {
+  constexpr int kRounds = 5;
+  constexpr uint64_t kTimed = 40000;
+  rocksdb::SetPerfLevel(rocksdb::kDisable);
+  Ask(db, MissingKey, numbers, kTimed, true);
+  std::vector<double> rounds;
+  for (int round = 0; round < kRounds; round++) {
+    const auto start = std::chrono::steady_clock::now();
+    Ask(db, MissingKey, numbers, kTimed, true);
+    const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
+    rounds.push_back(time.count() / static_cast<double>(kTimed));
+  }
+  std::sort(rounds.begin(), rounds.end());
+  return rounds[kRounds / 2];
+}
 
 struct Steps {
   const Shape& shape;
@@ -44,10 +114,10 @@ Measured Measure(const Steps& steps, const std::string& name, const PolicyPtr& p
   return measured;
 }
 
-// The policy's argument with which its filters of so many keys take so many bits per key.
 // Of filters of a million keys (docs/performance.md).
 constexpr double kRocksDbBloomProbeNs = 6, kRocksDbRibbonProbeNs = 27;
 
+// The policy's argument with which its filters of so many keys take so many bits per key.
 double SettingFor(double bits, uint64_t keys, BuiltinFilter (*filter_of)(uint64_t, double)) {
   double too_few = 1, enough = 60;
   while (enough - too_few > 0.001) {

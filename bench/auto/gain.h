@@ -1,13 +1,21 @@
 // One row of the table: rocksieve.auto beside uniform filters of the same memory.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
-#include "bench/auto/lookups.h"
-#include "bench/auto/shape.h"
+#include "bench/auto/tree.h"
 
 namespace rocksieve::bench {
+
+// What lookups cost in a tree, by RocksDB's own counters.
+struct Lookups {
+  uint64_t lookups = 0;
+  double useless_reads = 0;  // data blocks per lookup, beyond the one that a present key is in
+  double filter_probes = 0;  // per lookup
+  uint64_t wrong = 0;        // present keys that were not found, missing ones that were
+};
 
 struct Measured {
   std::string policy;

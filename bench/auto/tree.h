@@ -1,17 +1,35 @@
-// Builds the tree of a shape under some filter policy.
+// The trees on which rocksieve.auto is compared with uniform filters, and building them under some
+// filter policy.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 
-#include "bench/auto/shape.h"
-
 namespace rocksieve::bench {
+
+struct Shape {
+  std::string name;         // a key in the report
+  std::string description;  // a row of the table
+  bool universal = false;
+  int ratio = 10;
+  int l0_files = 0;  // that stay in level 0 in the end
+  bool one_run = false;
+  uint64_t keys = 0;
+  uint64_t keys_per_flush = 1000;
+  // Of all gains at 10 bits, the largest ratio of useless reads that the documentation promises,
+  // over the uniform Bloom and the uniform Ribbon filter.
+  double most_of_bloom = 0, most_of_ribbon = 0;
+};
+
+// Those of the documentation, with `scale` times the usual number of keys, in files as many times
+// larger if that is more than 1.
+std::vector<Shape> Shapes(double scale);
 
 using PolicyPtr = std::shared_ptr<const rocksdb::FilterPolicy>;
 using DbPtr = std::unique_ptr<rocksdb::DB>;

@@ -5,7 +5,6 @@
 #include "bench/compare/allocations.h"
 #include "bench/compare/clock.h"
 #include "bench/compare/machine.h"
-#include "bench/compare/samples.h"
 #include "bench/compare/tables.h"
 
 namespace rocksieve::bench {

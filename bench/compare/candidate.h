@@ -29,7 +29,7 @@ class Candidate {
  public:
   // Specs: rocksieve.FAMILY:AMOUNT; bloomfilter:AMOUNT and ribbonfilter:AMOUNT for RocksDB's own
   // ones (the latter at all levels). The amount is in bits per key, for Ribbon those of the Bloom
-  // filter of equal rate, or a rate such as 0.1%. "hash-only" (hash_only.h) for times of queries.
+  // filter of equal rate, or a rate such as 0.1%. "hash-only", for times of queries, only hashes.
   // Returns an empty string and fills *candidate, or says what is wrong.
   static std::string Make(const std::string& spec, Candidate* candidate);
 

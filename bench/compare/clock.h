@@ -1,9 +1,12 @@
-// Two clocks, and what it costs to read them.
+// Two clocks, what it costs to read them, and what the rounds of a measurement come to.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 namespace rocksieve::bench {
 
@@ -54,5 +57,17 @@ class Stopwatch {
   double start_ = 0;
   double total_ = 0;
 };
+
+struct Summary {
+  double min = 0;
+  double median = 0;
+  double spread_percent = 0;  // distance of the quartiles over the median
+};
+
+// REQUIRES: !samples.empty()
+Summary Summarize(std::vector<double> samples);
+
+// Sets NAME_ns_min, NAME_ns_median and NAME_spread_percent.
+void AddTimes(const std::string& name, const std::vector<double>& samples, nlohmann::json* row);
 
 }  // namespace rocksieve::bench

@@ -3,8 +3,7 @@
 
 #include "bench/compare/clock.h"
 #include "bench/compare/machine.h"
-#include "bench/compare/query_times.h"
-#include "bench/compare/samples.h"
+#include "bench/compare/tables.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -20,4 +20,8 @@ std::string ActiveIsaName();
 // A buffer of this size pushes all else out of the caches that no other core uses.
 size_t BytesLargerThanPrivateCaches();
 
+// Whether this program was built in a way whose times mean something: empty, or why nothing should
+// be measured with this build, and what to do.
+std::string WhyNotToMeasure();
+
 }  // namespace rocksieve::bench

@@ -6,14 +6,19 @@
 #include <fstream>
 #include <iostream>
 
-#include "bench/compare/build_kind.h"
-#include "bench/compare/exit_code.h"
-#include "bench/compare/flags.h"
 #include "bench/compare/machine.h"
 #include "bench/compare/tables.h"
 
 namespace rocksieve::bench {
 namespace {
+
+// What the program tells its caller; --help documents the same numbers.
+enum ExitCode : int {
+  kDone = 0,
+  kCheckFailed = 1,  // a rate is off its model, or a key was lost
+  kCannotRun = 2,    // bad usage, or something in the way
+  kUnfitBuild = 3,   // see WhyNotToMeasure()
+};
 
 constexpr struct {
   const char* name;

@@ -7,6 +7,8 @@
 
 namespace rocksieve::bench {
 
+inline constexpr size_t kBatch = 32;  // keys of a batched query; as many as RocksDB asks at once
+
 // What lasts for the whole program.
 struct Run {
   Settings settings;

@@ -22,7 +22,6 @@ struct ComparedFilter {
 };
 
 // Those that were found when the benchmark was configured.
-std::vector<ComparedFilter> OwnFilters();
 std::vector<ComparedFilter> BinaryFuseFilters();
 std::vector<ComparedFilter> BumpedRibbonFilters();
 

@@ -1,4 +1,4 @@
-#include "bench/compare/samples.h"
+#include "bench/compare/clock.h"
 
 #include <algorithm>
 
