@@ -1,13 +1,16 @@
-"""That readme_test.py finds what is wrong with a README: it is run on samples."""
+"""That readme_test.py finds what is wrong with a README, run on samples; and that the table of
+README.md after `<!-- demo: table -->` is what `rocksieve demo` prints. Its counts are the same on
+every machine and compared as they stand; the times, which are not, need only be there."""
 
 import pathlib
+import re
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import options_text
-from environment import BUILD, ROOT, Sandbox, run
+from environment import BUILD, ROOT, Sandbox, run, run_ok
 
 GOOD_CPP = """\
 <!-- test: compile-cpp -->
@@ -102,6 +105,95 @@ class ReadmeTest(Sandbox):
                 finished = self.check(readme)
                 self.assertEqual(1, finished.code, finished)
                 self.assertIn(reason, finished.err)
+
+
+TIME_COLUMNS = 2
+_BLOCK = re.compile(r"(?ms)^<!-- demo: table -->\n```\n(.*?)^```$")
+_TIME = re.compile(r"[\d,]+\.\d\d")
+
+
+def demo_block(page):
+    blocks = _BLOCK.findall(page)
+    if len(blocks) != 1:
+        raise ValueError(f"{len(blocks)} blocks follow a line <!-- demo: table -->, not 1")
+    return blocks[0]
+
+
+def comparable(line):
+    """The cells of a line, since columns are as wide as their widest time; times as "time"."""
+    cells = re.split(r"\s{2,}", line.strip())
+    times = cells[-TIME_COLUMNS:]
+    if len(cells) > TIME_COLUMNS and all(_TIME.fullmatch(cell) for cell in times):
+        cells[-TIME_COLUMNS:] = ["time"] * TIME_COLUMNS
+    return cells
+
+
+def unlike(block, printed):
+    """Those lines of the block that are not, in this order, among what was printed."""
+    rest = [comparable(line) for line in printed.splitlines()]
+    wrong = []
+    for line in filter(None, block.splitlines()):
+        if comparable(line) in rest:
+            del rest[:rest.index(comparable(line)) + 1]
+        else:
+            wrong.append(line)
+    return wrong
+
+
+PRINTED = """\
+Checked: all 6 trees.
+
+                  filter  data block  us per   us per
+filter           per key  1000 miss.  lookup   lookup
+none               0.000     7,154.3   13.67 3,153.47
+RocksDB Bloom 10   1.254        61.9    0.99     2.91
+rocksieve.bloom    1.252        36.6    0.81     2.75
+
+rocksieve.bloom:10 saves 41.
+""".replace(" 3,153", "  3,153")
+
+
+class Comparison(unittest.TestCase):
+    """What is found wrong in a page, on a sample."""
+
+    def block(self, *changes):
+        block = PRINTED.split("\n\n", maxsplit=1)[1]
+        for was, becomes in changes:
+            self.assertIn(was, block)
+            block = block.replace(was, becomes)
+        return block
+
+    def test_what_was_printed_passes(self):
+        self.assertEqual([], unlike(self.block(), PRINTED))
+
+    def test_other_times_and_widths_pass(self):
+        self.assertEqual([], unlike(self.block(("0.99     2.91", "100.99   202.91"),
+                                               ("   0.81", "  10.81")), PRINTED))
+
+    def test_every_other_figure_counts(self):
+        for was, becomes in (("7,154.3", "7,154.4"), ("61.9", "61.8"), ("1.252", "1.253"),
+                             ("saves 41", "saves 42"), ("Bloom 10", "Bloom 12"),
+                             ("0.99     2.91", "fast     2.91")):
+            with self.subTest(was=was):
+                self.assertEqual(1, len(unlike(self.block((was, becomes)), PRINTED)))
+
+    def test_order_counts(self):
+        lines = self.block().splitlines()
+        lines[2], lines[3] = lines[3], lines[2]
+        self.assertNotEqual([], unlike("\n".join(lines), PRINTED))
+
+    def test_a_page_without_the_block_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "0 blocks"):
+            demo_block("# Sample\n")
+
+
+class DemoTable(Sandbox):
+    def test_table_is_what_the_demo_prints(self):
+        printed = run_ok(BUILD / "bin" / "rocksieve", "demo", timeout=570,
+                         variables={"TMPDIR": str(self.directory)}).out
+        block = demo_block((ROOT / "README.md").read_text())
+        self.assertGreater(len(block.splitlines()), 8)
+        self.assertEqual([], unlike(block, printed), printed)
 
 
 if __name__ == "__main__":

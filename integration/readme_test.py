@@ -1,6 +1,14 @@
-"""Runs the code blocks of README.md that are marked for testing (readme_blocks.py says how), so
-that the documentation cannot rot. ROCKSIEVE_README names another file: those of the examples are
-tested likewise.
+"""Runs the code blocks of README.md that are marked for testing, so that the documentation cannot rot.
+ROCKSIEVE_README names another file: those of the examples are tested likewise.
+
+A mark is an HTML comment on the line before a fenced block, and blocks without one are not checked:
+
+    <!-- test: KIND [FILE] -->
+    ```cpp
+    ...
+    ```
+
+FILE is a name under which later blocks can use the text. KIND says how the block is checked:
 
     compile-cpp   a complete C++ program: compiled, linked with the build's libraries, and run
     compile-c     a complete C program, likewise
@@ -13,18 +21,67 @@ All blocks share one directory and run in their order. In it, `build` is the bui
 
 import os
 import pathlib
+import re
 import sys
 import unittest
+from dataclasses import dataclass
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import Report
 from environment import BUILD, CORE, PLUGIN, ROOT, Sandbox, compile_program, run_ok
-from readme_blocks import marked_blocks
 
 README = pathlib.Path(os.environ.get("ROCKSIEVE_README") or ROOT / "README.md")
 # Seen from the directory of the blocks, as from the root of the repository.
 LINKED = {"build": BUILD, "include": ROOT / "include", "examples": ROOT / "examples"}
+
+_MARK = re.compile(r"<!--\s*test:\s*(.*?)\s*-->")
+_MARK_CONTENTS = re.compile(r"([\w-]+)(?:\s+([\w.-]+))?")
+_FENCE = re.compile(r"( *)(```+|~~~+)")
+
+
+@dataclass
+class Block:
+    kind: str
+    file: str  # "" if it has no name
+    line: int  # of the mark
+    text: str
+
+
+def marked_blocks(markdown, kinds):
+    """Returns the marked blocks in their order. Raises ValueError for a mark that marks nothing or
+    is of none of the kinds, and if there is no mark at all: such a README would be tested in name
+    only."""
+    lines = markdown.splitlines()
+    blocks = []
+    for number, line in enumerate(lines, start=1):
+        mark = _MARK.search(line)
+        if not mark:
+            continue
+        contents = _MARK_CONTENTS.fullmatch(mark[1])
+        if not contents or contents[1] not in kinds:
+            raise ValueError(f"line {number}: {mark[0]} is none of {', '.join(kinds)}")
+        text = _fenced_text(lines[number:])
+        if text is None:
+            raise ValueError(f"line {number}: {mark[0]} has no complete code block after it")
+        blocks.append(Block(contents[1], contents[2] or "", number, text))
+    if not blocks:
+        raise ValueError("no code block is marked for testing")
+    return blocks
+
+
+def _fenced_text(lines):
+    """The text of the fenced block that begins with the first line, or None."""
+    fence = _FENCE.match(lines[0]) if lines else None
+    if not fence:
+        return None
+    indentation, marker = fence.groups()
+    text = []
+    for line in lines[1:]:
+        if line.strip() == marker:
+            return "".join(line + "\n" for line in text)
+        text.append(line.removeprefix(indentation))
+    return None
 
 
 class Checks(Sandbox):
