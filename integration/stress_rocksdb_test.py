@@ -15,8 +15,7 @@ STRESS = ROOT / "stress" / "rocksdb"
 sys.path.insert(0, str(STRESS))
 
 from crash_test import CrashTest
-from policies import DEFAULT, Policy
-from record import VERIFIED, Record
+from round import DEFAULT, VERIFIED, Policy, Record
 from source_tree import PARTS, installed_version
 
 COMMAND = BUILD / "bin" / "rocksieve"

@@ -25,8 +25,7 @@ import tempfile
 import time
 
 import source_tree
-from policies import BUILT_IN, DEFAULT, PARTITIONED, Policy
-from record import Record
+from round import BUILT_IN, DEFAULT, PARTITIONED, Policy, Record
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""What db_crashtest.py starts as db_stress: looks at the database that the last kill left, then becomes
-db_stress, so that it is what is killed. Its output goes to round-N.log of the record.
+"""One round of the crash test: the filter policies that are tortured, what rounds leave in their record
+(rounds.jsonl, and a log of each round's db_stress), and what db_crashtest.py starts as db_stress.
 
-Refuses, which db_crashtest.py takes for a failure, if a filter is damaged or not what it should be.
+As that, it looks at the database that the last kill left, then becomes db_stress, so that it is what is
+killed. Its output goes to round-N.log of the record. It refuses, which db_crashtest.py takes for a failure,
+if a filter is damaged or not what it should be.
 """
 
 import json
@@ -11,8 +13,89 @@ import pathlib
 import subprocess
 import sys
 
-from policies import Policy
-from record import Record
+DEFAULT = ("rocksieve.bloom:10", "rocksieve.cuckoo:12", "rocksieve.ribbon:10", "rocksieve.auto:10",
+           "rocksieve.bloom:10:salted", "rocksieve.ribbon:10:verified",
+           "rocksieve.bloom:10+partitioned")
+BUILT_IN = "builtin"  # RocksDB's own filters: does the test itself hold?
+PARTITIONED = "+partitioned"
+
+
+class Policy:
+    """One of --policies: a spec, or "builtin", and perhaps "+partitioned"."""
+
+    def __init__(self, text):
+        self.text = text
+        self.partitioned = text.endswith(PARTITIONED)
+        self.spec = text.removesuffix(PARTITIONED)
+        if self.spec != BUILT_IN and not self.spec.startswith("rocksieve."):
+            raise ValueError(f"\"{text}\" is no policy: it is SPEC or {BUILT_IN}, and may be followed "
+                             f"by {PARTITIONED}; for example {DEFAULT[-1]}")
+
+    @property
+    def is_ours(self):
+        return self.spec != BUILT_IN
+
+    @property
+    def has_listener(self):
+        return self.spec.startswith("rocksieve.auto")
+
+    @property
+    def family(self):
+        """As `rocksieve inspect` names the only family that it may build; None for several."""
+        return self.spec.split(":")[0] if self.is_ours and not self.has_listener else None
+
+    @property
+    def flags(self):
+        """Flags of db_crashtest.py. Else it draws lots."""
+        return ["--partition_filters=1", "--index_type=2"] if self.partitioned else []
+
+    @property
+    def variables(self):
+        """What shim.cc takes from the environment."""
+        variables = {"ROCKSIEVE_STRESS_SPEC": self.spec} if self.is_ours else {}
+        if self.has_listener:
+            variables["ROCKSIEVE_STRESS_LISTENER"] = "1"
+        return variables
+
+
+# What db_stress says when all keys are as they must be after the kill.
+VERIFIED = "Crash-recovery verification passed"
+
+
+class Record:
+    """The files in a directory. A round is one db_stress, from its start to the kill."""
+
+    def __init__(self, directory):
+        self._directory = directory
+        self._list = directory / "rounds.jsonl"
+
+    def begin_round(self, entry):
+        """Notes what the last round left; returns where the new one is to log."""
+        log = self._log(len(self.entries()))
+        with open(self._list, "a", encoding="utf-8") as output:
+            print(json.dumps(entry), file=output)
+        return log
+
+    def entries(self):
+        if not self._list.exists():
+            return []
+        return [json.loads(line) for line in self._list.read_text(encoding="utf-8").splitlines()]
+
+    def verified_kills(self):
+        """Rounds that found a database that was killed, and all of its keys as they must be."""
+        # The first finds none.
+        return sum(VERIFIED in self._text(number) for number in range(1, len(self.entries())))
+
+    def last_log(self):
+        return self._log(len(self.entries()) - 1)
+
+    def _log(self, number):
+        return self._directory / f"round-{number}.log"
+
+    def _text(self, number):
+        log = self._log(number)
+        return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+
 
 FILES_PER_ROUND = 16  # the youngest: what the killed round has written
 DAMAGED, COULD_NOT_RUN = 1, 2  # exit codes of `rocksieve inspect`
