@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import KEYS, PARTITIONED, READS, Database, options_text
-from environment import CORE, PROGRAMS, Sandbox, compile_program, run_ok
+from environment import CORE, Sandbox, compile_program, run_ok
 
 SPECS = ["rocksieve.bloom:10", "rocksieve.bloom:1%", "rocksieve.bloom:16:salted",
          "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:1%"]
@@ -28,12 +28,34 @@ def entries_per_file(database):
     return sum(entries) // len(entries)
 
 
+# Prints the false-positive rate that the library promises: expected_rate SPEC KEYS
+EXPECTED_RATE = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <rocksieve/filter.h>
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  rocksieve::FilterSpec spec;
+  const std::string error = rocksieve::FilterSpec::Parse(argv[1], &spec);
+  if (!error.empty()) {
+    std::fprintf(stderr, "%s\n", error.c_str());
+    return 1;
+  }
+  std::printf("%.9f\n",
+              rocksieve::ExpectedFalsePositiveRate(spec, std::strtoull(argv[2], nullptr, 10)));
+}
+"""
+
+
 class WithExpectedRates(Sandbox):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls._program = compile_program(PROGRAMS / "expected_rate.cc",
-                                       cls.class_directory / "expected_rate", CORE)
+        cls._program = compile_program(EXPECTED_RATE, cls.class_directory / "expected_rate",
+                                       CORE)
 
     def expected_rate(self, spec, entries):
         return float(run_ok(self._program, spec, entries).out)

@@ -14,7 +14,40 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from doctor import BUILT_IN, COMMAND, OURS, Examined
-from environment import PLUGIN, PROGRAMS, ROOT, compile_program, preloadable, run, run_ok
+from environment import PLUGIN, ROOT, compile_program, preloadable, run, run_ok
+
+
+# A program with a RocksDB of its own inside, such as Rust, Go and Java packages bring: opens a
+# database with the options that it has, and keeps it open until its input ends.
+STATIC_HOST = r"""
+#include <rocksdb/db.h>
+#include <rocksdb/utilities/options_util.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <vector>
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  rocksdb::DBOptions options;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  rocksdb::Status status =
+      rocksdb::LoadLatestOptions(rocksdb::ConfigOptions(), argv[1], &options, &families);
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  if (status.ok()) status = rocksdb::DB::Open(options, argv[1], families, &handles, &db);
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.ToString().c_str());
+    return 1;
+  }
+  char byte;
+  while (read(STDIN_FILENO, &byte, 1) > 0) {
+  }
+  for (rocksdb::ColumnFamilyHandle* handle : handles) db->DestroyColumnFamilyHandle(handle);
+  delete db;
+  return 0;
+}
+"""
 
 
 class Processes(Examined):
@@ -40,7 +73,7 @@ class Processes(Examined):
             process.communicate()
 
     def static_host(self):
-        return compile_program(PROGRAMS / "static_host.cc", self.directory / "static_host",
+        return compile_program(STATIC_HOST, self.directory / "static_host",
                                "-Wl,-Bstatic", "-lrocksdb", "-Wl,-Bdynamic", "-lsnappy", "-llz4",
                                "-lzstd", "-lbz2", "-lz", "-lpthread", "-ldl")
 

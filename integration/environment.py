@@ -17,7 +17,6 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = ROOT / "integration" / "programs"
 BUILD = pathlib.Path(os.environ.get("ROCKSIEVE_BUILD") or ROOT / "build").resolve()
 PLUGIN = BUILD / "lib" / "librocksieve.so"
 CORE = BUILD / "lib" / "librocksieve_core.a"
@@ -101,7 +100,11 @@ def text_of(output):
 
 
 def compile_program(source, executable, *flags, compiler="g++"):
-    """Compiles against the build tree. The program finds the build's libraries when it runs."""
+    """Compiles a file, or the text of one in C++, against the build tree. The program finds the
+    build's libraries when it runs."""
+    if isinstance(source, str):
+        text, source = source, executable.with_suffix(".cc")
+        source.write_text(text)
     standard = "-std=c++17" if compiler == "g++" else "-std=c11"
     run_ok(compiler, standard, "-Wall", "-Wextra", f"-I{ROOT / 'include'}", source,
            "-o", executable, f"-L{BUILD / 'lib'}", f"-Wl,-rpath,{BUILD / 'lib'}", *flags,

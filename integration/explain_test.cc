@@ -11,7 +11,7 @@
 
 #include "integration/command.h"
 #include "integration/database.h"
-#include "integration/grown_tree.h"
+#include "integration/tree.h"
 
 namespace rocksieve {
 namespace {

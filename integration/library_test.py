@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import PARTITIONED, READS, Database, Report, options_text
-from environment import PLUGIN, PROGRAMS, SEED, Sandbox, compile_program, run, run_ok
+from environment import PLUGIN, SEED, Sandbox, compile_program, run, run_ok
 
 
 class Linking(unittest.TestCase):
@@ -88,16 +88,46 @@ print(error.value)
         self.assertRegex(finished.out, r"Invalid argument: .*blom")
 
 
+# Preloaded, this makes librocksdb pass for another release: the one in STUB_ROCKSDB_VERSION.
+STUB = r"""
+#include <cstdlib>
+#include <string>
+
+namespace rocksdb {
+
+std::string GetRocksVersionAsString(bool /*with_patch*/) {
+  const char* version = std::getenv("STUB_ROCKSDB_VERSION");
+  return version != nullptr ? version : "the variable STUB_ROCKSDB_VERSION is not set";
+}
+
+}  // namespace rocksdb
+"""
+
+# Prints what rocksieve::NewFilterPolicy(SPEC) returns, and the name of the policy if there is one.
+NEW_FILTER_POLICY = r"""
+#include <cstdio>
+#include <memory>
+
+#include <rocksieve/filter_policy.h>
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;
+  const rocksdb::Status status = rocksieve::NewFilterPolicy(argv[1], &policy);
+  std::printf("%s\n", status.ToString().c_str());
+  std::printf("policy: %s\n", policy ? policy->Name() : "none");
+}
+"""
+
+
 class OtherReleasesOfRocksDb(Sandbox):
     """A stub makes librocksdb pass for another release."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.stub = compile_program(PROGRAMS / "stub_rocksdb_version.cc",
-                                   cls.class_directory / "stub.so", "-shared", "-fPIC")
-        cls.program = compile_program(PROGRAMS / "new_filter_policy.cc",
-                                      cls.class_directory / "new_filter_policy",
+        cls.stub = compile_program(STUB, cls.class_directory / "stub.so", "-shared", "-fPIC")
+        cls.program = compile_program(NEW_FILTER_POLICY, cls.class_directory / "new_filter_policy",
                                       "-lrocksieve", "-lrocksdb")
 
     def with_version(self, version, *command, **settings):

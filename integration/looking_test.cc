@@ -13,7 +13,7 @@
 #include "integration/busy_owner.h"
 #include "integration/command.h"
 #include "integration/database.h"
-#include "integration/grown_tree.h"
+#include "integration/tree.h"
 
 namespace rocksieve {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "integration/command.h"
 #include "integration/database.h"
-#include "integration/grown_tree.h"
 #include "integration/tree.h"
 
 namespace rocksieve {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/compare/observed_rate.h"
+#include "bench/compare/candidate.h"
 
 namespace rocksieve::bench {
 
@@ -13,6 +13,13 @@ enum class Effort { kSmoke, kQuick, kFull };
 
 // The names of the tables, in the order of the report.
 const std::vector<std::string>& TableNames();
+
+struct ProbeBudget {
+  double wanted_hits = 0;  // false positives to count, if they come at no more than `usual_probes`
+  double least_hits = 0;   // to count in any case, up to `most_probes`
+  double usual_probes = 0;
+  double most_probes = 0;
+};
 
 struct Settings {
   std::vector<std::string> tables;  // those wanted, of TableNames()
