@@ -8,12 +8,14 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from environment import BUILD, Sandbox, preloadable, run, run_ok
+from join_steps import StepProxy
 from join_support import ROCKSIEVE, JoinSandbox, load, write_lines
 
 
@@ -210,21 +212,27 @@ class Stopped(JoinSandbox):
 
     def test_a_stopped_client_gives_its_place_back(self):
         server = self.serve("right", "--silence=2", "--sessions=1")
-        proxy = self.proxy(server)
-        proxy.bytes_per_second = 4000  # so that the join lasts
-        client = subprocess.Popen(self.join_command([proxy.port], "symmetric"),
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        has_session = threading.Event()
+
+        def slowly(_, step):
+            if step == "facts":  # of the first range
+                has_session.set()
+            time.sleep(0.2)  # a slow link, so that the join lasts
+
+        proxy = StepProxy(server.port, slowly)
+        self.addCleanup(proxy.close)
+        client = subprocess.Popen(
+            self.join_command([proxy.port], "symmetric", "--range-keys=50"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(client.wait)
         self.addCleanup(client.kill)
-        busy = None
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:  # until the server has the session
-            busy = self.join([server.port], "count", "--attempts=1")
-            if busy.code != 0:
-                break
+        self.assertTrue(has_session.wait(60))
+        busy = self.join([server.port], "count", "--attempts=1")
         self.assertEqual(2, busy.code, busy)
+        self.assertIn("sessions: try again", busy.err)
         client.send_signal(signal.SIGSTOP)
-        while time.monotonic() < deadline + 20:
+        deadline = time.monotonic() + 40
+        while time.monotonic() < deadline:
             again = self.join([server.port], "count", "--attempts=1")
             if again.code == 0:
                 break
@@ -266,6 +274,11 @@ class Outside(JoinSandbox):
                         {("remote", key) for key in self.only_right}, finished.err)
         self.assertGreater(time.monotonic() - began, 1.5)  # all three times
         self.assertNotIn("again", finished.err)
+        for _ in range(10):  # jumps between any two looks at the clock
+            finished = run(*self.join_command([server.port], "count", "--timeout=60",
+                                              "--attempts=1"),
+                           preload=(jumping,), variables={"JUMP_MICROSECONDS": "20"})
+            self.assertEqual(0, finished.code, finished)
         for arguments in (["explain", f"--db={self.class_directory / 'left'}"],
                           ["doctor", f"--db={self.class_directory / 'left'}"],
                           ["demo", f"--keys={self.files['left']}"]):

@@ -1,17 +1,26 @@
-// A clock of the day that jumps each half second: two hours ahead, a day back, right again. For
-// LD_PRELOAD. Clocks that only run, as those for measuring time, stay as they are.
+// A clock of the day that jumps each half second, or as often as JUMP_MICROSECONDS says: two hours
+// ahead, a day back, right again. For LD_PRELOAD. Clocks that only run, as those for measuring
+// time, stay as they are.
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 namespace {
+
+long MicrosecondsBetweenJumps() {
+  const char* const text = getenv("JUMP_MICROSECONDS");
+  return text == nullptr ? 500'000 : atol(text);
+}
 
 time_t JumpSeconds() {
   constexpr time_t kJumps[] = {0, 2 * 3600, -24 * 3600};
   timespec running;
   syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &running);
-  return kJumps[(running.tv_sec * 2 + running.tv_nsec / 500'000'000) % 3];
+  static const long between = MicrosecondsBetweenJumps();
+  return kJumps[(running.tv_sec * 1'000'000 + running.tv_nsec / 1000) / between % 3];
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
+#include <grpc/support/time.h>
 #include <grpcpp/create_channel.h>
 
 #include "join.grpc.pb.h"
@@ -148,9 +149,12 @@ absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
   call->channel = Connect(remote);
   call->stub = v1::Join::NewStub(call->channel);
   if (cancellation->deadline() != Cancellation::Clock::time_point::max()) {
-    call->context.set_deadline(std::chrono::system_clock::now() +
-                               std::chrono::duration_cast<std::chrono::system_clock::duration>(
-                                   cancellation->deadline() - Cancellation::Clock::now()));
+    // By a clock that nobody sets: gRPC reads the time of day again when the call begins, and would
+    // end it at once if that was set forward in between.
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        cancellation->deadline() - Cancellation::Clock::now());
+    call->context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                            gpr_time_from_millis(left.count(), GPR_TIMESPAN)));
   }
   if (!remote.token.empty()) {
     call->context.AddMetadata(kTokenMetadata, kTokenScheme + remote.token);

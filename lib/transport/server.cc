@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <absl/strings/str_cat.h>
+#include <grpc/support/time.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/impl/server_builder_plugin.h>
@@ -181,7 +182,8 @@ void JoinServer::Shutdown(std::chrono::milliseconds grace) {
     server_->GetHealthCheckService()->SetServingStatus(false);
   }
   service_->EndSessions(grace);
-  server_->Shutdown(std::chrono::system_clock::now() + kLastWord);
+  server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                 gpr_time_from_millis(kLastWord.count(), GPR_TIMESPAN)));
   server_->Wait();
   server_.reset();
 }
