@@ -42,10 +42,13 @@ inline std::string ScatteredKey(uint64_t number) {
   return text;
 }
 
-// Until no compaction runs or is due. In universal compaction the property compaction-pending can
-// stay 1 with nothing to do, so it must be seen idle for a while instead.
+// Until no compaction runs or is due; where all are by hand, none is. In universal compaction the
+// property compaction-pending can stay 1 with nothing to do, so it must be seen idle for a while
+// instead.
 inline void WaitForCompactions(rocksdb::DB* db) {
-  const bool levelled = db->GetOptions().compaction_style == rocksdb::kCompactionStyleLevel;
+  const rocksdb::Options options = db->GetOptions();
+  if (options.disable_auto_compactions) return;
+  const bool levelled = options.compaction_style == rocksdb::kCompactionStyleLevel;
   constexpr int kIdleMilliseconds = 10;
   for (int idle = 0; levelled || idle < kIdleMilliseconds;) {
     uint64_t running = 0, flushing = 0, pending = 0;

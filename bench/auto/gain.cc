@@ -148,7 +148,7 @@ Gain MeasureGain(const Shape& shape, double budget, const GainOptions& options,
   gain.budget = budget;
   gain.automatic = Measure(steps, text, policy, options.listener);
   const Memory& memory = gain.automatic.memory;
-  const double bits = memory.bits_per_entry();
+  const double bits = memory.bits();
   const uint64_t keys_per_file = memory.entries / std::max<uint64_t>(memory.files, 1);
   gain.bloom = Measure(
       steps, "uniform Bloom",

@@ -32,7 +32,7 @@ nlohmann::json ForPrograms(const Measured& measured) {
           {"entries", measured.memory.entries},
           {"files", measured.memory.files},
           {"filter_bytes", measured.memory.filter_bytes},
-          {"bits_per_entry", measured.memory.bits_per_entry()},
+          {"bits_per_entry", measured.memory.bits()},
           {"files_per_level", measured.files_per_level},
           {"build_seconds", measured.build_seconds},
           {"in_memory_ns_per_missing_lookup", measured.in_memory_ns},
@@ -52,13 +52,12 @@ std::string ForPeople(const std::vector<Gain>& gains) {
        "auto", "Bloom", "Ribbon"}};
   for (const Gain& gain : gains) {
     rows.push_back({gain.shape.description, Fixed(gain.budget, 1),
-                    Fixed(gain.automatic.memory.bits_per_entry(), 2),
-                    PerThousand(gain.automatic.missing), PerThousand(gain.bloom.missing),
-                    PerThousand(gain.ribbon.missing), Fixed(gain.of_bloom(), 3),
-                    Fixed(gain.of_ribbon(), 3), PerThousand(gain.automatic.present),
-                    PerThousand(gain.bloom.present), PerThousand(gain.ribbon.present),
-                    Fixed(gain.automatic.in_memory_ns, 0), Fixed(gain.bloom.in_memory_ns, 0),
-                    Fixed(gain.ribbon.in_memory_ns, 0)});
+                    Fixed(gain.automatic.memory.bits(), 2), PerThousand(gain.automatic.missing),
+                    PerThousand(gain.bloom.missing), PerThousand(gain.ribbon.missing),
+                    Fixed(gain.of_bloom(), 3), Fixed(gain.of_ribbon(), 3),
+                    PerThousand(gain.automatic.present), PerThousand(gain.bloom.present),
+                    PerThousand(gain.ribbon.present), Fixed(gain.automatic.in_memory_ns, 0),
+                    Fixed(gain.bloom.in_memory_ns, 0), Fixed(gain.ribbon.in_memory_ns, 0)});
   }
   return AlignedTable(rows);
 }

@@ -1,33 +1,16 @@
 #include "bench/auto/tree.h"
 
 #include <chrono>
-#include <cstdio>
-#include <stdexcept>
-#include <thread>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
-#include <rocksdb/table_properties.h>
 #include <rocksieve/listener.h>
-
-#include "integration/unsynced_env.h"
 
 namespace rocksieve::bench {
 namespace {
 
 constexpr uint64_t kEntryBytes = 40;  // in a table, about
-
-void Must(const rocksdb::Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.ToString());
-}
-
-std::string Scattered(uint64_t number) {
-  char text[24];
-  std::snprintf(text, sizeof(text), "%016llx",
-                static_cast<unsigned long long>(number * 0x9E3779B97F4A7C15));
-  return text;
-}
 
 rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool listener) {
   rocksdb::BlockBasedTableOptions table;
@@ -58,23 +41,6 @@ rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool li
   if (listener) options.listeners.push_back(NewListener());
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
-}
-
-// Until no compaction runs or is due. If all are by hand, none is due; and in universal compaction
-// the property compaction-pending can stay 1 with nothing to do, so it must be seen idle for long.
-void WaitForCompactions(rocksdb::DB* db) {
-  const rocksdb::Options options = db->GetOptions();
-  if (options.disable_auto_compactions) return;
-  const bool universal = options.compaction_style == rocksdb::kCompactionStyleUniversal;
-  constexpr int kIdleMilliseconds = 10;
-  for (int idle = 0; !universal || idle < kIdleMilliseconds;) {
-    uint64_t running = 0, pending = 0;
-    db->GetIntProperty("rocksdb.num-running-compactions", &running);
-    db->GetIntProperty("rocksdb.compaction-pending", &pending);
-    if (running == 0 && pending == 0) return;
-    idle = running == 0 ? idle + 1 : 0;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
 }
 
 uint64_t FilesAt(rocksdb::DB* db, int level) {
@@ -128,34 +94,17 @@ void Settle(const Shape& shape, Writer* writer, rocksdb::DB* db) {
 
 }  // namespace
 
-std::string PresentKey(uint64_t i) { return Scattered(2 * i); }
-std::string MissingKey(uint64_t i) { return Scattered(2 * i + 1); }
+std::string PresentKey(uint64_t i) { return ScatteredKey(2 * i); }
+std::string MissingKey(uint64_t i) { return ScatteredKey(2 * i + 1); }
 
 std::string NarrowMissingKey(uint64_t i) { return "7" + MissingKey(i).substr(1); }
-
-double Memory::bits_per_entry() const {
-  return entries == 0 ? 0 : 8.0 * static_cast<double>(filter_bytes) / static_cast<double>(entries);
-}
-
-Memory MemoryOf(rocksdb::DB* db) {
-  rocksdb::TablePropertiesCollection tables;
-  Must(db->GetPropertiesOfAllTables(&tables));
-  Memory memory;
-  for (const auto& [path, properties] : tables) {
-    memory.entries += properties->num_entries;
-    memory.filter_bytes += properties->filter_size;
-    memory.files++;
-  }
-  return memory;
-}
 
 Tree BuildTree(const Shape& shape, const PolicyPtr& policy, bool listener,
                const std::string& directory, const std::function<void(uint64_t)>& advance) {
   const auto start = std::chrono::steady_clock::now();
   Tree tree;
-  rocksdb::DB* db = nullptr;
-  Must(rocksdb::DB::Open(OptionsFor(shape, policy, listener), directory, &db));
-  tree.db.reset(db);
+  tree.db = Open(OptionsFor(shape, policy, listener), directory);
+  rocksdb::DB* const db = tree.db.get();
   Writer writer(&tree, advance);
   if (shape.one_run) {
     for (int i = 0; i < 10; i++) writer.Flush(shape.keys / 10);
@@ -166,9 +115,7 @@ Tree BuildTree(const Shape& shape, const PolicyPtr& policy, bool listener,
     if (!shape.universal) Settle(shape, &writer, db);
   }
   WaitForCompactions(db);
-  for (int level = 0; level < 8; level++) {
-    tree.files_per_level += (level == 0 ? "" : " ") + std::to_string(FilesAt(db, level));
-  }
+  tree.files_per_level = ShapeOf(db);
   tree.build_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return tree;

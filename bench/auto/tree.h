@@ -4,12 +4,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include <rocksdb/db.h>
-#include <rocksdb/filter_policy.h>
+#include "integration/tree.h"
 
 namespace rocksieve::bench {
 
@@ -31,21 +29,12 @@ struct Shape {
 // larger if that is more than 1.
 std::vector<Shape> Shapes(double scale);
 
-using PolicyPtr = std::shared_ptr<const rocksdb::FilterPolicy>;
-using DbPtr = std::unique_ptr<rocksdb::DB>;
-
 // 16 hexadecimal digits, evenly distributed.
 std::string PresentKey(uint64_t i);
 // Never written, distributed in the same way.
 std::string MissingKey(uint64_t i);
 // Never written, all of them in a sixteenth of the key space.
 std::string NarrowMissingKey(uint64_t i);
-
-struct Memory {
-  uint64_t entries = 0, filter_bytes = 0, files = 0;
-  double bits_per_entry() const;
-};
-Memory MemoryOf(rocksdb::DB* db);
 
 struct Tree {
   DbPtr db;
