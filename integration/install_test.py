@@ -108,6 +108,14 @@ class Consumer(Installed):
         for name in ("grpc", "absl", "protobuf"):
             self.assertNotIn(name, needed)
 
+    def test_the_examples_can_be_built_by_themselves(self):
+        configured = self.configure(ROOT / "examples",
+                                    "-DCMAKE_DISABLE_FIND_PACKAGE_RocksDB=ON")
+        self.assertEqual(0, configured.code, configured)
+        # One with a header of its own, and one with another folder's and the toolbox.
+        run_ok("cmake", "--build", self.directory / "build", "--target", "example_spell_checker",
+               "example_filter_tree", timeout=120)
+
     def test_core_needs_no_rocksdb(self):
         configured = self.build_consumer("-DCMAKE_DISABLE_FIND_PACKAGE_RocksDB=ON")
         self.assertIn("rocksieve::plugin needs RocksDB 7.8, which was not found", configured.out)
