@@ -275,21 +275,45 @@ TEST_P(EveryRate, IsObservedAsPromised) {
   EXPECT_NEAR(positives / probes, promised, std::max(0.1 * promised, three_errors)) << positives;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    AllSizes, EveryRate,
-    ::testing::Combine(
-        ::testing::Values("rocksieve.bloom:1", "rocksieve.bloom:3", "rocksieve.bloom:5",
-                          "rocksieve.bloom:8", "rocksieve.bloom:10", "rocksieve.bloom:12.5",
-                          "rocksieve.bloom:16", "rocksieve.bloom:20", "rocksieve.bloom:1%",
-                          "rocksieve.bloom:0.01%", "rocksieve.bloom:10:thorough",
-                          "rocksieve.bloom:16:thorough", "rocksieve.cuckoo:12.5:thorough",
-                          "rocksieve.cuckoo:3", "rocksieve.cuckoo:9", "rocksieve.cuckoo:12.5",
-                          "rocksieve.cuckoo:16", "rocksieve.cuckoo:1%", "rocksieve.cuckoo:0.01%",
-                          "rocksieve.ribbon:1", "rocksieve.ribbon:1.6", "rocksieve.ribbon:3",
-                          "rocksieve.ribbon:7.4", "rocksieve.ribbon:10", "rocksieve.ribbon:12.5",
-                          "rocksieve.ribbon:50%", "rocksieve.ribbon:1%", "rocksieve.ribbon:0.1%",
-                          "rocksieve.ribbon:0.01%", "rocksieve.ribbon:10:thorough"),
-        ::testing::Values(1000, 20000, 1000000)));
+constexpr const char* kRateSpecs[] = {"rocksieve.bloom:1",
+                                      "rocksieve.bloom:3",
+                                      "rocksieve.bloom:5",
+                                      "rocksieve.bloom:8",
+                                      "rocksieve.bloom:10",
+                                      "rocksieve.bloom:12.5",
+                                      "rocksieve.bloom:16",
+                                      "rocksieve.bloom:20",
+                                      "rocksieve.bloom:1%",
+                                      "rocksieve.bloom:0.01%",
+                                      "rocksieve.bloom:10:thorough",
+                                      "rocksieve.bloom:16:thorough",
+                                      "rocksieve.cuckoo:12.5:thorough",
+                                      "rocksieve.cuckoo:3",
+                                      "rocksieve.cuckoo:9",
+                                      "rocksieve.cuckoo:12.5",
+                                      "rocksieve.cuckoo:16",
+                                      "rocksieve.cuckoo:1%",
+                                      "rocksieve.cuckoo:0.01%",
+                                      "rocksieve.ribbon:1",
+                                      "rocksieve.ribbon:1.6",
+                                      "rocksieve.ribbon:3",
+                                      "rocksieve.ribbon:7.4",
+                                      "rocksieve.ribbon:10",
+                                      "rocksieve.ribbon:12.5",
+                                      "rocksieve.ribbon:50%",
+                                      "rocksieve.ribbon:1%",
+                                      "rocksieve.ribbon:0.1%",
+                                      "rocksieve.ribbon:0.01%",
+                                      "rocksieve.ribbon:10:thorough"};
+
+INSTANTIATE_TEST_SUITE_P(AllSizes, EveryRate,
+                         ::testing::Combine(::testing::ValuesIn(kRateSpecs),
+                                            ::testing::Values(1000, 20000)));
+
+// By themselves, since they take long: tests/CMakeLists.txt.
+INSTANTIATE_TEST_SUITE_P(MillionKeys, EveryRate,
+                         ::testing::Combine(::testing::ValuesIn(kRateSpecs),
+                                            ::testing::Values(1000000)));
 
 INSTANTIATE_TEST_SUITE_P(TenMillionKeys, EveryRate,
                          ::testing::Combine(::testing::Values("rocksieve.bloom:10",
