@@ -1,4 +1,4 @@
-// What a counter costs a query: why FilterStats has none (docs/decisions/query-counters.md).
+// What a counter costs a query: why FilterStats has none (docs/decisions/plugin.md).
 //
 // Prints nanoseconds per query of a Bloom filter that is in the processor's caches, by one thread
 // and by two: the slower thread, the quickest of nine rounds.

@@ -6,7 +6,7 @@
 //
 // What filters cost is counted by the policy, see FilterStats in filter_policy.h. What they answer
 // is counted by RocksDB, in the statistics that a database was opened with, and read from there:
-// a counter of our own would make a query slower and know less (docs/decisions/query-counters.md).
+// a counter of our own would make a query slower and know less (docs/decisions/plugin.md).
 #pragma once
 
 #include <cstdint>
