@@ -10,7 +10,6 @@
 #include <CLI/CLI.hpp>
 
 #include "experiments/frame/experiment.h"
-#include "support/processor.h"
 #include "support/progress.h"
 #include "support/text.h"
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "support/interrupt.h"
+#include "support/progress.h"
 #include "support/text.h"
 
 namespace rocksieve {

@@ -2,16 +2,24 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
-#include "support/interrupt.h"
 #include "support/text.h"
 
 namespace rocksieve {
 namespace {
 
 constexpr auto kDrawEvery = std::chrono::milliseconds(100);
+
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+volatile std::sig_atomic_t arrived = 0;
+struct sigaction previous[std::size(kSignals)];
+
+void Remember(int signal) { arrived = signal; }
 
 }  // namespace
 
@@ -50,6 +58,28 @@ void Progress::Draw() {
   std::fflush(stderr);
   drawn_ = true;
   last_draw_ = std::chrono::steady_clock::now();
+}
+
+InterruptGuard::InterruptGuard() {
+  struct sigaction remember = {};
+  remember.sa_handler = Remember;
+  remember.sa_flags = SA_RESTART;
+  sigemptyset(&remember.sa_mask);
+  for (size_t i = 0; i < std::size(kSignals); i++) {
+    sigaction(kSignals[i], nullptr, &previous[i]);
+    // A signal that is ignored at the start (nohup) stays ignored.
+    if (previous[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &remember, nullptr);
+  }
+}
+
+InterruptGuard::~InterruptGuard() {
+  for (size_t i = 0; i < std::size(kSignals); i++) sigaction(kSignals[i], &previous[i], nullptr);
+}
+
+int InterruptSignal() { return arrived; }
+
+void EndByInterruptSignal() {
+  if (arrived != 0) std::raise(arrived);
 }
 
 }  // namespace rocksieve

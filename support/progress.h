@@ -1,4 +1,5 @@
-// One line on stderr that says what is going on; nothing at all if stderr is not a terminal.
+// What a long command tells its user, and Ctrl-C without traces: long loops ask whether the user
+// has had enough, and unwind.
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,7 @@
 
 namespace rocksieve {
 
+// One line on stderr that says what is going on; nothing at all if stderr is not a terminal.
 class Progress {
  public:
   explicit Progress(std::string command);
@@ -41,5 +43,22 @@ class Progress {
   bool drawn_ = false;
   std::chrono::steady_clock::time_point last_draw_;
 };
+
+// While it lives, SIGINT, SIGTERM and SIGHUP are only remembered, so that what was written can be
+// removed in order. One at a time per process.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+};
+
+// The signal that arrived, or 0. Thread-safe, some nanoseconds.
+int InterruptSignal();
+
+// Ends the process by the signal that arrived, as if it had not been caught: shells and scripts
+// tell that from an exit code. Does nothing if none arrived. REQUIRES: no InterruptGuard lives.
+void EndByInterruptSignal();
 
 }  // namespace rocksieve

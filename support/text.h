@@ -1,8 +1,10 @@
-// Numbers and tables for people.
+// Numbers, tables and bytes for people.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rocksieve {
@@ -20,5 +22,24 @@ std::string AlignedTable(const std::vector<std::vector<std::string>>& rows);
 
 // Breaks lines at spaces so that none is wider than `width`, if its words allow it.
 std::string Wrapped(const std::string& text, size_t width);
+
+// With some characters replaced: Escaped("a<b", {{'<', "&lt;"}}) is "a&lt;b".
+std::string Escaped(std::string_view text, const std::map<char, std::string_view>& by);
+
+// As it is if all of it can be printed, else in hexadecimal digits with 0x before them.
+std::string PrintableKey(std::string_view key);
+
+std::string HexNumber(uint64_t number);
+std::string HexBytes(std::string_view bytes);
+
+// What HexBytes() wrote, in capitals too, and with 0x before it or not. False if it is something
+// else, or nothing.
+bool FromHexBytes(std::string_view text, std::string* bytes);
+
+// Lines of 16 bytes: where they stand in the file, their digits, and what can be printed of them.
+std::string HexDump(std::string_view bytes, uint64_t offset);
+
+// The processor's name as the kernel has it; "unknown" if that does not say.
+std::string ProcessorName();
 
 }  // namespace rocksieve

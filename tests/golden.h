@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "support/printable.h"
+#include "support/text.h"
 
 namespace rocksieve {
 

@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/auto/gain.h"
-#include "support/interrupt.h"
 #include "support/progress.h"
 #include "support/text.h"
 #include "support/work_dir.h"

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "lib/cpu/isa.h"
-#include "support/processor.h"
 #include "support/table.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "plugin/database/held_file.h"
 #include "plugin/database/open_errors.h"
-#include "support/interrupt.h"
+#include "support/progress.h"
 
 namespace rocksieve {
 namespace {

@@ -9,7 +9,7 @@
 #include "plugin/probe/key_space.h"
 #include "support/line_reader.h"
 #include "support/parallel.h"
-#include "support/printable.h"
+#include "support/text.h"
 
 namespace rocksieve {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/toolbox/envelope.h"
-#include "support/printable.h"
+#include "support/text.h"
 #include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {

@@ -22,7 +22,7 @@
 #include "lib/format/coding.h"
 #include "lib/hash/key_hash.h"
 #include "lib/toolbox/envelope.h"
-#include "support/printable.h"
+#include "support/text.h"
 #include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {

@@ -17,7 +17,7 @@
 
 #include "experiments/structures/cuckoo_table.h"
 #include "lib/toolbox/envelope.h"
-#include "support/printable.h"
+#include "support/text.h"
 #include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {

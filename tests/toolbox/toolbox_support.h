@@ -22,7 +22,7 @@
 
 #include "lib/hash/mix.h"
 #include "lib/toolbox/envelope.h"
-#include "support/printable.h"
+#include "support/text.h"
 #include "tests/golden.h"
 #include "tests/support.h"
 

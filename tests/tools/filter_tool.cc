@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/printable.h"
+#include "support/text.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "lib/format/bit_io.h"
 #include "lib/format/byte_io.h"
 #include "lib/format/golomb.h"
-#include "support/printable.h"
+#include "support/text.h"
 #include "tests/support.h"
 
 namespace rocksieve {

@@ -6,7 +6,7 @@
 
 #include "lib/sketch/difference_estimator.h"
 #include "lib/sketch/kmv.h"
-#include "support/printable.h"
+#include "support/text.h"
 #include "tests/support.h"
 
 namespace rocksieve {

@@ -8,7 +8,7 @@
 
 #include "lib/sketch/iblt.h"
 #include "lib/sketch/rateless_iblt.h"
-#include "support/printable.h"
+#include "support/text.h"
 #include "tests/support.h"
 
 namespace rocksieve {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/printable.h"
+#include "support/text.h"
 #include "tests/support.h"
 
 namespace rocksieve {

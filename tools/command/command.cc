@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "plugin/database/open_errors.h"
-#include "support/interrupt.h"
+#include "support/progress.h"
 
 namespace rocksieve::tools {
 

@@ -17,7 +17,7 @@
 #include "plugin/database/open_errors.h"
 #include "plugin/database/read_only_env.h"
 #include "plugin/tables/table_file.h"
-#include "support/printable.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {

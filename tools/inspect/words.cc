@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "support/printable.h"
 #include "support/text.h"
 #include "tools/inspect/inspect.h"
 

@@ -16,7 +16,7 @@
 
 #include <rocksieve/join/join.h>
 
-#include "support/interrupt.h"
+#include "support/progress.h"
 #include "tools/join/join_progress.h"
 #include "tools/join/report.h"
 #include "tools/join/security_flags.h"

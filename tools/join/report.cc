@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "support/printable.h"
 #include "support/text.h"
 
 namespace rocksieve::tools {

@@ -16,7 +16,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <rocksieve/join/server.h>
 
-#include "support/interrupt.h"
+#include "support/progress.h"
 #include "support/text.h"
 #include "tools/join/security_flags.h"
 

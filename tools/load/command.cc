@@ -5,7 +5,7 @@
 #include <string>
 
 #include "plugin/database/open_errors.h"
-#include "support/interrupt.h"
+#include "support/progress.h"
 #include "support/text.h"
 #include "tools/load/load.h"
 

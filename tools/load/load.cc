@@ -12,9 +12,9 @@
 #include <rocksdb/write_batch.h>
 
 #include "plugin/database/open_errors.h"
-#include "support/interrupt.h"
 #include "support/line_reader.h"
 #include "support/parallel.h"
+#include "support/progress.h"
 #include "support/text.h"
 
 namespace rocksieve::tools {
