@@ -52,7 +52,7 @@ ALLOWED = {
     # The command: a subcommand knows no other one; joins are made by the public API alone.
     "tools/command": "plugin/database support",
     "tools/demo": "lib/filter plugin/database plugin/tables support tools/command",
-    "tools/doctor": "lib/budget plugin/database support tools/command",
+    "tools/doctor": "plugin/database support tools/command",
     "tools/doctor/checks": "support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",
     "tools/help": "support tools/command",

@@ -45,8 +45,7 @@ struct FactsBuilder {
     file.properties.filter_policy_name = family.policy.spec;
     file.properties.prefix_extractor_name = "nullptr";
     file.filter.layout = FilterLayout::kFull;
-    file.filter.family =
-        family.policy.kind == PolicyFacts::Kind::kOurs ? "rocksieve.bloom" : "RocksDB Bloom";
+    file.filter.family = family.policy.is_ours() ? "rocksieve.bloom" : "RocksDB Bloom";
     file.filter.stored_name = family.policy.stored_name;
     file.filter.bytes = filter_bytes;
     family.tree.levels.back().files.push_back(file);

@@ -133,7 +133,7 @@ TEST(ReadLogs, NewestThatGotAsFarAsOpening) {
   EXPECT_TRUE(ReadLogs(directory).empty());
 }
 
-using Kind = PolicyFacts::Kind;
+enum class Kind { kNotStated, kNone, kOurs, kBuiltin, kUnknown };
 
 TEST(PolicyFacts, Kinds) {
   const std::pair<const char*, Kind> kCases[] = {
@@ -142,6 +142,8 @@ TEST(PolicyFacts, Kinds) {
       {"rocksieve.bloom:10", Kind::kOurs},
       {"{id=rocksieve.ribbon:1%;}", Kind::kOurs},
       {"{id=rocksieve.ribbon:1%}", Kind::kOurs},
+      {"rocksieve.auto:10", Kind::kOurs},
+      {"none", Kind::kUnknown},
       {"bloomfilter:10:false", Kind::kBuiltin},
       {"bloomfilter:9.5", Kind::kBuiltin},
       {"ribbonfilter:10:0", Kind::kBuiltin},
@@ -154,9 +156,11 @@ TEST(PolicyFacts, Kinds) {
   };
   for (const auto& [words, kind] : kCases) {
     const PolicyFacts facts = PolicyFacts::Describe(words);
-    EXPECT_EQ(facts.kind, kind) << words;
+    EXPECT_EQ(facts.is_none(), kind == Kind::kNone) << words;
+    EXPECT_EQ(facts.is_ours(), kind == Kind::kOurs) << words;
     EXPECT_EQ(facts.works(), kind == Kind::kOurs || kind == Kind::kBuiltin) << words;
-    EXPECT_EQ(facts.error.empty(), kind != Kind::kUnknown) << words;
+    EXPECT_EQ(facts.is_unknown(), kind == Kind::kUnknown) << words;
+    EXPECT_EQ(facts.is_auto(), facts.spec == "rocksieve.auto:10") << words;
   }
 }
 

@@ -2,6 +2,7 @@
 // kind.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,25 +27,73 @@ struct Finding {
 
 using Findings = std::vector<Finding>;
 
-using Check = void (*)(const Facts& facts, Findings* findings);
-
 void CheckPolicyIsThere(const Facts& facts, Findings* findings);
 void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings);
-void CheckFilesHaveFilters(const Facts& facts, Findings* findings);
-void CheckFiltersAreRead(const Facts& facts, Findings* findings);
-void CheckPrefixes(const Facts& facts, Findings* findings);
-void CheckLastLevel(const Facts& facts, Findings* findings);
 void CheckDamage(const Facts& facts, Findings* findings);
 void CheckCacheSize(const Facts& facts, Findings* findings);
 void CheckCacheMisses(const Facts& facts, Findings* findings);
 void CheckTableCache(const Facts& facts, Findings* findings);
-void CheckFilterSizes(const Facts& facts, Findings* findings);
-void CheckMemoryWaste(const Facts& facts, Findings* findings);
 void CheckHost(const Facts& facts, Findings* findings);
 void CheckRocksDbVersion(const Facts& facts, Findings* findings);
-void CheckAutoListener(const Facts& facts, Findings* findings);
+
+// Of a column family with a policy that works.
+void CheckFilesHaveFilters(const Facts& facts, const FamilyFacts& family, Findings* findings);
+void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings* findings);
+void CheckPrefixes(const Facts& facts, const FamilyFacts& family, Findings* findings);
+void CheckLastLevel(const Facts& facts, const FamilyFacts& family, Findings* findings);
+void CheckFilterSizes(const Facts& facts, const FamilyFacts& family, Findings* findings);
+void CheckMemoryWaste(const Facts& facts, const FamilyFacts& family, Findings* findings);
+void CheckAutoListener(const Facts& facts, const FamilyFacts& family, Findings* findings);
 
 // All of them, in the order in which they are reported.
 Findings RunChecks(const Facts& facts);
+
+// What several checks look at, and the words in which they quote it.
+
+// "OPTIONS-000014: filter_policy=nullptr"
+std::string QuoteTableOption(const Facts& facts, const FamilyFacts& family,
+                             const std::string& option);
+std::string QuoteFamilyOption(const Facts& facts, const FamilyFacts& family,
+                              const std::string& option);
+std::string QuoteDbOption(const Facts& facts, const std::string& option);
+
+// "LOG.old.1795251550876881, line 143: filter_policy: rocksieve.bloom:10"
+std::string Quote(const Mention& mention);
+
+using Files = std::vector<const TreeFile*>;
+
+// "12 of 35 files with 40 % of all entries: 000012.sst (level 1), ... and 9 more"
+std::string QuoteFiles(const Files& files, const FamilyFacts& family);
+
+// Keys that a filter of the file would hold.
+uint64_t KeysOf(const TreeFile& file);
+
+// cache_index_and_filter_blocks; else filters stay in memory for as long as their file is open.
+bool CachesFilters(const Facts& facts, const FamilyFacts& family);
+
+// Partitions of a filter always go through the block cache.
+bool IsInCache(const Facts& facts, const FamilyFacts& family, const TreeFile& file);
+
+struct CacheUse {
+  std::string address;  // as the log has it
+  uint64_t capacity_bytes = 0;
+  int shard_bits = 0;
+  std::vector<const FamilyFacts*> families;  // whose filters are in it
+  uint64_t filter_bytes = 0;
+  uint64_t index_bytes = 0;  // of indexes that are in it too
+  uint64_t filter_blocks = 0;
+
+  uint64_t shard_bytes() const { return capacity_bytes >> shard_bits; }
+};
+
+// The block caches with filters in them whose size the log tells.
+std::vector<CacheUse> CachesWithFilters(const Facts& facts);
+
+// "LOG: block_cache capacity : 8388608"
+std::string QuoteCapacity(const Facts& facts, const CacheUse& cache);
+
+// Where the database says that it needs our plugin: options now or before, or files. Empty if
+// nowhere, or if a policy of RocksDB's own was named since.
+std::string SignOfNeed(const Facts& facts);
 
 }  // namespace rocksieve::tools

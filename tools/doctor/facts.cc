@@ -8,8 +8,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 
-#include "lib/budget/auto_spec.h"
-#include "plugin/database/policy_spec.h"
+#include "plugin/database/open_errors.h"
 #include "plugin/database/read_only_env.h"
 
 namespace rocksieve::tools {
@@ -78,24 +77,21 @@ std::vector<Mention> EarlierPolicies(const std::string& family,
 PolicyFacts PolicyFacts::Describe(const std::string& words) {
   PolicyFacts facts;
   facts.spec = SpecOf(words);
-  facts.is_auto = AutoSpec::IsMeant(facts.spec);
-  if (words.empty()) return facts;
-  if (words == "nullptr") {
-    facts.kind = Kind::kNone;
-    return facts;
-  }
+  if (words == "nullptr") facts.policy.emplace();
+  if (words.empty() || words == "nullptr") return facts;
   PolicySpec spec;
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   Status status = PolicySpec::Parse(facts.spec, &spec);
   if (status.ok()) status = spec.NewPolicy(&policy);
-  if (!status.ok() || policy == nullptr) {
-    facts.kind = Kind::kUnknown;
-    facts.error = status.getState() == nullptr ? status.ToString() : status.getState();
-    return facts;
+  if (status.ok() && policy == nullptr) {
+    status = Status::InvalidArgument(facts.spec + " is no filter policy");
   }
-  const bool ours = spec.ours() != nullptr || spec.automatic() != nullptr;
-  facts.kind = ours ? Kind::kOurs : Kind::kBuiltin;
-  facts.stored_name = policy->CompatibilityName();
+  if (status.ok()) {
+    facts.policy = spec;
+    facts.stored_name = policy->CompatibilityName();
+  } else {
+    facts.error = MessageOf(status);
+  }
   return facts;
 }
 

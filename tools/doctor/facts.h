@@ -8,6 +8,7 @@
 #include <rocksdb/status.h>
 
 #include "plugin/database/options_file.h"
+#include "plugin/database/policy_spec.h"
 #include "plugin/database/tree.h"
 #include "support/progress.h"
 #include "tools/doctor/log_file.h"
@@ -17,24 +18,22 @@ namespace rocksieve::tools {
 
 // A filter policy, from the words in an OPTIONS file.
 struct PolicyFacts {
-  enum class Kind {
-    kNotStated,  // there is no OPTIONS file, or the tables are not block-based
-    kNone,       // "nullptr"
-    kOurs,
-    kBuiltin,
-    kUnknown,  // neither rocksieve nor RocksDB makes a policy of it
-  };
-
+  // Empty words: there is no OPTIONS file, or the tables are not block-based.
   static PolicyFacts Describe(const std::string& words);
 
-  Kind kind = Kind::kNotStated;
   std::string spec;
-  std::string error;  // if kUnknown: what is wrong with it
-  std::string
-      stored_name;       // the compatibility name: filters stored under another are not looked at
-  bool is_auto = false;  // decides file by file, and may leave a filter out
+  std::optional<PolicySpec> policy;  // "nullptr": the one that is none; nothing if not understood
+  std::string error;                 // if it is unknown: what is wrong with it
+  // The compatibility name: filters stored under another are not looked at.
+  std::string stored_name;
 
-  bool works() const { return kind == Kind::kOurs || kind == Kind::kBuiltin; }
+  bool is_none() const { return policy && policy->is_none(); }
+  bool works() const { return policy && !policy->is_none(); }
+  // Neither rocksieve nor RocksDB makes a policy of it.
+  bool is_unknown() const { return !error.empty(); }
+  // Decides file by file, and may leave a filter out.
+  bool is_auto() const { return policy && policy->automatic() != nullptr; }
+  bool is_ours() const { return is_auto() || (policy && policy->ours() != nullptr); }
 };
 
 // What was said somewhere, and where.

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "tools/doctor/checks.h"
-#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 
@@ -85,38 +84,35 @@ bool HoldsKeys(const TreeFile& file) {
 
 }  // namespace
 
-void CheckFilesHaveFilters(const Facts& facts, Findings* findings) {
-  for (const FamilyFacts& family : facts.families) {
-    if (!family.policy.works()) continue;
-    Files without, without_policy;
-    for (const TreeFile* file : family.files()) {
-      if (file->filter.exists() || KeysOf(*file) == 0 || !HoldsKeys(*file)) continue;
-      if (!file->filter_is_asked) continue;  // see CheckLastLevel
-      const std::string& built_with = file->properties.filter_policy_name;
-      // `auto` may decide so.
-      if (built_with.rfind("rocksieve.auto", 0) == 0) continue;
-      without.push_back(file);
-      if (built_with.empty()) without_policy.push_back(file);
-    }
-    if (without.empty()) continue;
-    std::vector<std::string> evidence = {QuoteFiles(without, family)};
-    if (!without_policy.empty()) {
-      evidence.push_back("of these, " + std::to_string(without_policy.size()) +
-                         " say that they were built without a policy");
-    }
-    const std::string& built_with = without.back()->properties.filter_policy_name;
-    if (!built_with.empty()) {
-      evidence.push_back(without.back()->name + " says: filter policy " + built_with);
-    }
-    evidence.push_back(QuoteTableOption(facts, family.name(), "filter_policy"));
-    findings->push_back(
-        {"files-without-filters", Severity::kWarning, family.name(),
-         "there are files without filters", evidence,
-         "A lookup of a missing key reads a data block in each of them whose range covers it.",
-         "Compactions give them filters little by little; a manual one of everything does so at "
-         "once (CompactRange with BottommostLevelCompaction::kForce). If new files come without, "
-         "find who writes them: another program, or an SstFileWriter with options of its own."});
+void CheckFilesHaveFilters(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  Files without, without_policy;
+  for (const TreeFile* file : family.files()) {
+    if (file->filter.exists() || KeysOf(*file) == 0 || !HoldsKeys(*file)) continue;
+    if (!file->filter_is_asked) continue;  // see CheckLastLevel
+    const std::string& built_with = file->properties.filter_policy_name;
+    // `auto` may decide so.
+    if (built_with.rfind("rocksieve.auto", 0) == 0) continue;
+    without.push_back(file);
+    if (built_with.empty()) without_policy.push_back(file);
   }
+  if (without.empty()) return;
+  std::vector<std::string> evidence = {QuoteFiles(without, family)};
+  if (!without_policy.empty()) {
+    evidence.push_back("of these, " + std::to_string(without_policy.size()) +
+                       " say that they were built without a policy");
+  }
+  const std::string& built_with = without.back()->properties.filter_policy_name;
+  if (!built_with.empty()) {
+    evidence.push_back(without.back()->name + " says: filter policy " + built_with);
+  }
+  evidence.push_back(QuoteTableOption(facts, family, "filter_policy"));
+  findings->push_back(
+      {"files-without-filters", Severity::kWarning, family.name(),
+       "there are files without filters", evidence,
+       "A lookup of a missing key reads a data block in each of them whose range covers it.",
+       "Compactions give them filters little by little; a manual one of everything does so at "
+       "once (CompactRange with BottommostLevelCompaction::kForce). If new files come without, "
+       "find who writes them: another program, or an SstFileWriter with options of its own."});
 }
 
 // Findings: unreadable-filters, obsolete-filters.
@@ -130,57 +126,53 @@ bool IsOurs(const TreeFile& file) { return file.filter.family.rfind("rocksieve",
 
 }  // namespace
 
-void CheckFiltersAreRead(const Facts& facts, Findings* findings) {
-  for (const FamilyFacts& family : facts.families) {
-    if (!family.policy.works()) continue;
-    Files other_name, ours_for_builtin, obsolete;
-    for (const TreeFile* file : family.files()) {
-      if (!file->filter.exists()) continue;
-      if (file->filter.layout == FilterLayout::kObsolete) {
-        obsolete.push_back(file);
-      } else if (file->filter.stored_name != family.policy.stored_name) {
-        other_name.push_back(file);
-      } else if (family.policy.kind == PolicyFacts::Kind::kBuiltin && IsOurs(*file)) {
-        ours_for_builtin.push_back(file);
-      }
+void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  Files other_name, ours_for_builtin, obsolete;
+  for (const TreeFile* file : family.files()) {
+    if (!file->filter.exists()) continue;
+    if (file->filter.layout == FilterLayout::kObsolete) {
+      obsolete.push_back(file);
+    } else if (file->filter.stored_name != family.policy.stored_name) {
+      other_name.push_back(file);
+    } else if (!family.policy.is_ours() && IsOurs(*file)) {
+      ours_for_builtin.push_back(file);
     }
-    const std::string policy = QuoteTableOption(facts, family.name(), "filter_policy");
-    if (!other_name.empty()) {
-      findings->push_back(
-          {"unreadable-filters",
-           Severity::kError,
-           family.name(),
-           "there are filters of another policy, which this one does not look for",
-           {policy + " looks for filters with the name " + family.policy.stored_name,
-            "with the name " + other_name.front()->filter.stored_name + ": " +
-                QuoteFiles(other_name, family)},
-           "Their files are read as if they had no filters.",
-           "Name the policy that they were built with" +
-               (other_name.front()->properties.filter_policy_name.empty()
-                    ? std::string()
-                    : " (" + other_name.front()->properties.filter_policy_name + ")") +
-               ", or " + kCompact + "."});
-    }
-    if (!ours_for_builtin.empty()) {
-      findings->push_back(
-          {"unreadable-filters",
-           Severity::kError,
-           family.name(),
-           "there are filters of rocksieve, which RocksDB's own policies cannot ask",
-           {policy, "of the family " + ours_for_builtin.front()->filter.family + ": " +
-                        QuoteFiles(ours_for_builtin, family)},
-           "They answer every question with \"may match\".",
-           std::string("Name a policy of rocksieve again, or ") + kCompact + "."});
-    }
-    if (!obsolete.empty()) {
-      findings->push_back({"obsolete-filters",
-                           Severity::kError,
-                           family.name(),
-                           "there are filters in a form that RocksDB 7.0 and later do not read",
-                           {"one filter per data block: " + QuoteFiles(obsolete, family)},
-                           "Their files are read as if they had no filters.",
-                           std::string("To have filters again, ") + kCompact + "."});
-    }
+  }
+  const std::string policy = QuoteTableOption(facts, family, "filter_policy");
+  if (!other_name.empty()) {
+    findings->push_back(
+        {"unreadable-filters",
+         Severity::kError,
+         family.name(),
+         "there are filters of another policy, which this one does not look for",
+         {policy + " looks for filters with the name " + family.policy.stored_name,
+          "with the name " + other_name.front()->filter.stored_name + ": " +
+              QuoteFiles(other_name, family)},
+         "Their files are read as if they had no filters.",
+         "Name the policy that they were built with" +
+             (other_name.front()->properties.filter_policy_name.empty()
+                  ? std::string()
+                  : " (" + other_name.front()->properties.filter_policy_name + ")") +
+             ", or " + kCompact + "."});
+  }
+  if (!ours_for_builtin.empty()) {
+    findings->push_back({"unreadable-filters",
+                         Severity::kError,
+                         family.name(),
+                         "there are filters of rocksieve, which RocksDB's own policies cannot ask",
+                         {policy, "of the family " + ours_for_builtin.front()->filter.family +
+                                      ": " + QuoteFiles(ours_for_builtin, family)},
+                         "They answer every question with \"may match\".",
+                         std::string("Name a policy of rocksieve again, or ") + kCompact + "."});
+  }
+  if (!obsolete.empty()) {
+    findings->push_back({"obsolete-filters",
+                         Severity::kError,
+                         family.name(),
+                         "there are filters in a form that RocksDB 7.0 and later do not read",
+                         {"one filter per data block: " + QuoteFiles(obsolete, family)},
+                         "Their files are read as if they had no filters.",
+                         std::string("To have filters again, ") + kCompact + "."});
   }
 }
 
@@ -197,8 +189,8 @@ void CheckMissing(const Facts& facts, const FamilyFacts& family, Findings* findi
        Severity::kError,
        family.name(),
        "filters are to hold prefixes only, and there is no prefix extractor",
-       {QuoteTableOption(facts, family.name(), "whole_key_filtering"),
-        QuoteFamilyOption(facts, family.name(), "prefix_extractor")},
+       {QuoteTableOption(facts, family, "whole_key_filtering"),
+        QuoteFamilyOption(facts, family, "prefix_extractor")},
        "New filters are empty, and lookups ask none of the old ones.",
        "Set whole_key_filtering=true, or the prefix_extractor that your keys need."});
 }
@@ -224,8 +216,8 @@ void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* finding
   const auto evidence = [&](const Files& files) {
     const TableProperties& file = files.front()->properties;
     return std::vector<std::string>{
-        QuoteFamilyOption(facts, family.name(), "prefix_extractor"),
-        QuoteTableOption(facts, family.name(), "whole_key_filtering"),
+        QuoteFamilyOption(facts, family, "prefix_extractor"),
+        QuoteTableOption(facts, family, "whole_key_filtering"),
         files.front()->name + " says: prefix extractor " +
             (file.prefix_extractor_name.empty() ? "none" : file.prefix_extractor_name) +
             ", whole keys in the filter: " + (file.whole_keys_filtered ? "yes" : "no"),
@@ -257,38 +249,31 @@ void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* finding
 
 }  // namespace
 
-void CheckPrefixes(const Facts& facts, Findings* findings) {
-  for (const FamilyFacts& family : facts.families) {
-    if (!family.policy.works()) continue;
-    const ColumnFamily& options = family.tree.family;
-    if (!options.whole_key_filtering && options.prefix_extractor_name.empty()) {
-      CheckMissing(facts, family, findings);
-    } else {
-      CheckFiles(facts, family, findings);
-    }
+void CheckPrefixes(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  const ColumnFamily& options = family.tree.family;
+  if (!options.whole_key_filtering && options.prefix_extractor_name.empty()) {
+    CheckMissing(facts, family, findings);
+  } else {
+    CheckFiles(facts, family, findings);
   }
 }
 
 // Findings: last-level-unfiltered.
-void CheckLastLevel(const Facts& facts, Findings* findings) {
-  for (const FamilyFacts& family : facts.families) {
-    if (!family.policy.works()) continue;
-    Files skipped;
-    for (const TreeFile* file : family.files()) {
-      if (!file->filter_is_asked) skipped.push_back(file);
-    }
-    if (skipped.empty()) continue;
-    findings->push_back(
-        {"last-level-unfiltered",
-         Severity::kWarning,
-         family.name(),
-         "the last level works without filters",
-         {QuoteFamilyOption(facts, family.name(), "optimize_filters_for_hits"),
-          QuoteFiles(skipped, family)},
-         "Every lookup of a missing key reads a data block of the last level.",
-         "Set optimize_filters_for_hits=false and compact everything, unless nearly all lookups "
-         "find their key."});
+void CheckLastLevel(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  Files skipped;
+  for (const TreeFile* file : family.files()) {
+    if (!file->filter_is_asked) skipped.push_back(file);
   }
+  if (skipped.empty()) return;
+  findings->push_back(
+      {"last-level-unfiltered",
+       Severity::kWarning,
+       family.name(),
+       "the last level works without filters",
+       {QuoteFamilyOption(facts, family, "optimize_filters_for_hits"), QuoteFiles(skipped, family)},
+       "Every lookup of a missing key reads a data block of the last level.",
+       "Set optimize_filters_for_hits=false and compact everything, unless nearly all lookups "
+       "find their key."});
 }
 
 }  // namespace rocksieve::tools

@@ -4,7 +4,6 @@
 
 #include "support/text.h"
 #include "tools/doctor/checks.h"
-#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 
@@ -65,7 +64,7 @@ void CheckCacheSize(const Facts& facts, Findings* findings) {
                                     : ", and indexes: " + Thousands(cache.index_bytes) + " bytes")};
     for (const FamilyFacts* family : cache.families) {
       evidence.push_back(
-          QuoteTableOption(facts, family->name(), "cache_index_and_filter_blocks") +
+          QuoteTableOption(facts, *family, "cache_index_and_filter_blocks") +
           ", partition_filters=" + facts.options.TableValue(family->name(), "partition_filters") +
           " (column family " + family->name() + ")");
     }
@@ -120,52 +119,48 @@ constexpr uint64_t kHugeInMemoryBytes = 16 << 20;  // read once, when the file i
 
 }  // namespace
 
-void CheckFilterSizes(const Facts& facts, Findings* findings) {
+void CheckFilterSizes(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const std::vector<CacheUse> caches = CachesWithFilters(facts);
-  for (const FamilyFacts& family : facts.families) {
-    if (!family.policy.works()) continue;
-    const CacheUse* cache = nullptr;
-    for (const CacheUse& candidate : caches) {
-      for (const FamilyFacts* user : candidate.families) {
-        if (user == &family) cache = &candidate;
-      }
+  const CacheUse* cache = nullptr;
+  for (const CacheUse& candidate : caches) {
+    for (const FamilyFacts* user : candidate.families) {
+      if (user == &family) cache = &candidate;
     }
-    Files huge;
-    uint64_t largest = 0;
-    for (const TreeFile* file : family.files()) {
-      if (file->filter.layout != FilterLayout::kFull) continue;
-      const bool cached = IsInCache(facts, family, *file);
-      const bool does_not_fit =
-          cached && cache != nullptr && file->filter.bytes > cache->shard_bytes();
-      if (!does_not_fit && file->filter.bytes < (cached ? kHugeInCacheBytes : kHugeInMemoryBytes)) {
-        continue;
-      }
-      huge.push_back(file);
-      largest = std::max(largest, file->filter.bytes);
-    }
-    if (huge.empty()) continue;
-    std::vector<std::string> evidence = {
-        "the largest filter has " + Thousands(largest) + " bytes; such are in " +
-            QuoteFiles(huge, family),
-        QuoteTableOption(facts, family.name(), "partition_filters"),
-        QuoteTableOption(facts, family.name(), "cache_index_and_filter_blocks")};
-    const bool does_not_fit = cache != nullptr && largest > cache->shard_bytes();
-    if (does_not_fit) {
-      evidence.push_back(QuoteCapacity(facts, *cache) + ", in " +
-                         std::to_string(1 << cache->shard_bits) + " shards of " +
-                         Thousands(cache->shard_bytes()) + " bytes");
-    }
-    findings->push_back(
-        {"huge-filters", does_not_fit ? Severity::kError : Severity::kWarning, family.name(),
-         does_not_fit ? "there are filters that do not fit into a shard of the block cache"
-                      : "there are huge filters in one piece",
-         evidence,
-         does_not_fit
-             ? "Every lookup that needs one reads it from disk."
-             : "Each is read, and held, as a whole, however few of its keys are asked for.",
-         "partition_filters=true with index_type=kTwoLevelIndexSearch, then compact everything; or "
-         "smaller files (target_file_size_base)."});
   }
+  Files huge;
+  uint64_t largest = 0;
+  for (const TreeFile* file : family.files()) {
+    if (file->filter.layout != FilterLayout::kFull) continue;
+    const bool cached = IsInCache(facts, family, *file);
+    const bool does_not_fit =
+        cached && cache != nullptr && file->filter.bytes > cache->shard_bytes();
+    if (!does_not_fit && file->filter.bytes < (cached ? kHugeInCacheBytes : kHugeInMemoryBytes)) {
+      continue;
+    }
+    huge.push_back(file);
+    largest = std::max(largest, file->filter.bytes);
+  }
+  if (huge.empty()) return;
+  std::vector<std::string> evidence = {
+      "the largest filter has " + Thousands(largest) + " bytes; such are in " +
+          QuoteFiles(huge, family),
+      QuoteTableOption(facts, family, "partition_filters"),
+      QuoteTableOption(facts, family, "cache_index_and_filter_blocks")};
+  const bool does_not_fit = cache != nullptr && largest > cache->shard_bytes();
+  if (does_not_fit) {
+    evidence.push_back(QuoteCapacity(facts, *cache) + ", in " +
+                       std::to_string(1 << cache->shard_bits) + " shards of " +
+                       Thousands(cache->shard_bytes()) + " bytes");
+  }
+  findings->push_back(
+      {"huge-filters", does_not_fit ? Severity::kError : Severity::kWarning, family.name(),
+       does_not_fit ? "there are filters that do not fit into a shard of the block cache"
+                    : "there are huge filters in one piece",
+       evidence,
+       does_not_fit ? "Every lookup that needs one reads it from disk."
+                    : "Each is read, and held, as a whole, however few of its keys are asked for.",
+       "partition_filters=true with index_type=kTwoLevelIndexSearch, then compact everything; or "
+       "smaller files (target_file_size_base)."});
 }
 
 // Findings: tiny-files, filter-memory-waste.
@@ -233,7 +228,7 @@ void CheckAllocator(const Facts& facts, const FamilyFacts& family, Findings* fin
        Severity::kWarning,
        family.name(),
        "filters take more memory than they fill",
-       {QuoteTableOption(facts, family.name(), option),
+       {QuoteTableOption(facts, family, option),
         "process " + std::to_string(facts.process->pid) + " uses jemalloc, which gives " +
             Thousands(allocated) + " bytes to " + Thousands(bytes) + " bytes of filters"},
        Thousands(wasted) + " bytes of memory are used for nothing.",
@@ -242,12 +237,9 @@ void CheckAllocator(const Facts& facts, const FamilyFacts& family, Findings* fin
 
 }  // namespace
 
-void CheckMemoryWaste(const Facts& facts, Findings* findings) {
-  for (const FamilyFacts& family : facts.families) {
-    if (!family.policy.works()) continue;
-    CheckTinyFiles(family, findings);
-    CheckAllocator(facts, family, findings);
-  }
+void CheckMemoryWaste(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  CheckTinyFiles(family, findings);
+  CheckAllocator(facts, family, findings);
 }
 
 }  // namespace rocksieve::tools

@@ -7,7 +7,6 @@
 #include <rocksdb/version.h>
 
 #include "tools/doctor/checks.h"
-#include "tools/doctor/checks/evidence.h"
 
 namespace rocksieve::tools {
 
@@ -66,8 +65,8 @@ void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
          "cannot write the file, its LOG says why."});
   }
   for (const FamilyFacts& family : facts.families) {
-    if (family.policy.kind != PolicyFacts::Kind::kNone) continue;
-    std::vector<std::string> evidence = {QuoteTableOption(facts, family.name(), "filter_policy")};
+    if (!family.policy.is_none()) continue;
+    std::vector<std::string> evidence = {QuoteTableOption(facts, family, "filter_policy")};
     const std::vector<std::string> signs = SignsOfAPolicy(family);
     evidence.insert(evidence.end(), signs.begin(), signs.end());
     if (signs.empty()) {
@@ -127,8 +126,8 @@ std::string Meant(const std::string& spec) {
 void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
   for (const FamilyFacts& family : facts.families) {
     const PolicyFacts& policy = family.policy;
-    if (policy.kind != PolicyFacts::Kind::kUnknown) continue;
-    std::vector<std::string> evidence = {QuoteTableOption(facts, family.name(), "filter_policy")};
+    if (!policy.is_unknown()) continue;
+    std::vector<std::string> evidence = {QuoteTableOption(facts, family, "filter_policy")};
     const bool has_our_name = policy.spec.rfind("rocksieve", 0) == 0;
     const std::string meant = Meant(policy.spec);
     if (!meant.empty()) {
@@ -182,9 +181,8 @@ std::string Preload(const ProcessFacts& process) {
 // a policy of ours, then it knows our policies.
 bool KnowsOurPolicies(const Facts& facts) {
   if (facts.lock_holder != facts.process->pid) return false;
-  return std::any_of(facts.families.begin(), facts.families.end(), [](const FamilyFacts& family) {
-    return family.policy.kind == PolicyFacts::Kind::kOurs;
-  });
+  return std::any_of(facts.families.begin(), facts.families.end(),
+                     [](const FamilyFacts& family) { return family.policy.is_ours(); });
 }
 
 // A spec that the process did not understand leaves no other trace than that there is no policy.
@@ -192,8 +190,8 @@ std::string SignOfNeedOrNoPolicy(const Facts& facts) {
   const std::string need = SignOfNeed(facts);
   if (!need.empty()) return need;
   for (const FamilyFacts& family : facts.families) {
-    if (family.policy.kind != PolicyFacts::Kind::kNone) continue;
-    return QuoteTableOption(facts, family.name(), "filter_policy");
+    if (!family.policy.is_none()) continue;
+    return QuoteTableOption(facts, family, "filter_policy");
   }
   return "";
 }
@@ -308,28 +306,26 @@ const LoggedLine* Follows(const Facts& facts, const std::string& family) {
 
 }  // namespace
 
-void CheckAutoListener(const Facts& facts, Findings* findings) {
+void CheckAutoListener(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const bool named = facts.DbOption("listeners").find("rocksieve.listener") != std::string::npos;
-  for (const FamilyFacts& family : facts.families) {
-    if (!family.policy.is_auto || !family.policy.works()) continue;
-    const LoggedLine* const follows = Follows(facts, family.name());
-    const bool listens =
-        follows == nullptr ? named : follows->text.find("own history") == std::string::npos;
-    if (listens) continue;
-    std::vector<std::string> evidence = {QuoteTableOption(facts, family.name(), "filter_policy"),
-                                         QuoteDbOption(facts, "listeners")};
-    if (follows != nullptr) {
-      evidence.push_back(facts.log()->name + ", line " + std::to_string(follows->line) + ": " +
-                         follows->text);
-    }
-    findings->push_back(
-        {"auto-without-listener", Severity::kWarning, family.name(),
-         "rocksieve.auto works without its listener", evidence,
-         "It has to guess from what it has built which files are alive: the budget is kept less "
-         "exactly.",
-         "Set the database's option listeners={rocksieve.listener}, or in C++ add "
-         "rocksieve::NewListener() to its listeners."});
+  if (!family.policy.is_auto()) return;
+  const LoggedLine* const follows = Follows(facts, family.name());
+  const bool listens =
+      follows == nullptr ? named : follows->text.find("own history") == std::string::npos;
+  if (listens) return;
+  std::vector<std::string> evidence = {QuoteTableOption(facts, family, "filter_policy"),
+                                       QuoteDbOption(facts, "listeners")};
+  if (follows != nullptr) {
+    evidence.push_back(facts.log()->name + ", line " + std::to_string(follows->line) + ": " +
+                       follows->text);
   }
+  findings->push_back(
+      {"auto-without-listener", Severity::kWarning, family.name(),
+       "rocksieve.auto works without its listener", evidence,
+       "It has to guess from what it has built which files are alive: the budget is kept less "
+       "exactly.",
+       "Set the database's option listeners={rocksieve.listener}, or in C++ add "
+       "rocksieve::NewListener() to its listeners."});
 }
 
 }  // namespace rocksieve::tools
