@@ -55,14 +55,13 @@ ALLOWED = {
     "tools/doctor": "plugin/database support tools/command",
     "tools/doctor/checks": "support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",
-    "tools/help": "support tools/command",
     "tools/inspect": "lib/filter lib/format lib/hash plugin/database plugin/tables support "
                      "tools/command",
     "tools/join": "support tools/command",
     "tools/load": "plugin/database support tools/command",
     "tools/whatif": "lib/budget plugin plugin/database plugin/probe plugin/tables support "
                     "tools/command",
-    "tools": "tools/command",
+    "tools": "support tools/command",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 

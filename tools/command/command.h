@@ -4,7 +4,7 @@
 //   parser->add_option("--keys", keys, "one key per line")->type_name("FILE")->check(NotEmpty());
 //   AddJsonFlag(parser, &json);
 //
-// That is all: --help, the man page and the shell completion are made from the parser (help/).
+// That is all: --help, the man page and the shell completion are made from the parser (help.h).
 #pragma once
 
 #include <functional>

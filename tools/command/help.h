@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/command/command.h"
+
 namespace rocksieve::tools {
 
 struct Flag {
@@ -21,19 +23,14 @@ struct Flag {
   std::string InUsage() const;  // "[--keys=FILE]..."
 };
 
-// What CommandText said, taken back out of the parser.
-struct ParserText {
-  std::string full_name;  // "rocksieve demo"
-  std::string summary;
-  std::vector<std::string> description;  // paragraphs
-  std::string exit_codes;
-  std::string example;
-};
-
 // Positional arguments first, then flags in the order in which they were added, --help last.
 std::vector<Flag> FlagsOf(const CLI::App& parser);
 
-ParserText TextOf(const CLI::App& parser);
+// What it was described with. REQUIRES: DescribeParser() did it.
+const CommandText& TextOf(const CLI::App& parser);
+
+// "rocksieve demo"
+std::string FullName(const CLI::App& parser);
 
 // Without hidden ones, which have the group "".
 std::vector<const CLI::App*> SubcommandsOf(const CLI::App& parser);

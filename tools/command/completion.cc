@@ -1,11 +1,13 @@
 // Completion scripts for shells, made from the tree of parsers.
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 
+#include "support/text.h"
 #include "tools/command/command.h"
-#include "tools/help/tree.h"
+#include "tools/command/help.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -28,17 +30,7 @@ std::string FirstSentence(const std::string& text) {
 }
 
 // In single quotes, for any shell but fish, which wants \' within them.
-std::string Quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
+std::string Quoted(const std::string& text) { return "'" + Escaped(text, {{'\'', "'\\''"}}) + "'"; }
 
 // Bash breaks words at a = as well, so the script looks at the line itself, and answers with what
 // belongs behind the =.
@@ -120,12 +112,7 @@ std::string BashCompletion(const CLI::App& root) {
 
 // Fish knows one escape within single quotes, and needs it for backslashes too.
 std::string FishQuoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "'";
+  return "'" + Escaped(text, {{'\'', "\\'"}, {'\\', "\\\\"}}) + "'";
 }
 
 std::string FishLine(const std::string& condition, const std::string& what,
@@ -192,12 +179,7 @@ if [[ $funcstack[1] == _rocksieve ]]; then _rocksieve "$@"; else compdef _rocksi
 
 // Within the brackets and fields of _arguments.
 std::string ZshEscaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '[' || c == ']' || c == ':' || c == '\\') escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
+  return Escaped(text, {{'[', "\\["}, {']', "\\]"}, {':', "\\:"}, {'\\', "\\\\"}});
 }
 
 std::string ZshAction(const Flag& flag) {
@@ -229,16 +211,8 @@ std::string ZshCompletion(const CLI::App& root) {
   return kZshBeforeTables + commands + kZshBetweenTables + arguments + kZshAfterTables;
 }
 
-int PrintCompletion(const CLI::App& root, const std::string& shell) {
-  if (shell == "bash") {
-    std::cout << BashCompletion(root);
-  } else if (shell == "zsh") {
-    std::cout << ZshCompletion(root);
-  } else {
-    std::cout << FishCompletion(root);
-  }
-  return kDone;
-}
+const std::map<std::string, std::string (*)(const CLI::App& root)> kShells = {
+    {"bash", BashCompletion}, {"zsh", ZshCompletion}, {"fish", FishCompletion}};
 
 }  // namespace
 
@@ -255,10 +229,12 @@ Command AddCompletionCommand(CLI::App* parent) {
       ->type_name("bash|zsh|fish")
       ->required()
       ->check([](const std::string& text) {
-        const bool known = text == "bash" || text == "zsh" || text == "fish";
-        return known ? std::string() : text + " is none of bash, zsh, fish";
+        return kShells.contains(text) ? std::string() : text + " is none of bash, zsh, fish";
       });
-  return {parser, [parent, shell] { return PrintCompletion(*parent, *shell); }};
+  return {parser, [parent, shell] {
+            std::cout << kShells.at(*shell)(*parent);
+            return kDone;
+          }};
 }
 
 }  // namespace rocksieve::tools
