@@ -1,9 +1,8 @@
 #include "tools/doctor/facts.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
+#include <utility>
 
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
@@ -14,6 +13,8 @@
 namespace rocksieve::tools {
 namespace {
 
+using rocksdb::Status;
+
 // "{id=rocksieve.bloom:10;name=value}" -> "rocksieve.bloom:10"
 std::string SpecOf(const std::string& words) {
   constexpr std::string_view kId = "{id=";
@@ -21,47 +22,26 @@ std::string SpecOf(const std::string& words) {
   return words.substr(kId.size(), words.find_first_of(";}") - kId.size());
 }
 
-namespace fs = std::filesystem;
-using rocksdb::Status;
+using OlderOptions = std::vector<std::pair<std::string, OptionsFile>>;  // by name
 
-constexpr std::string_view kPrefix = "OPTIONS-";
-
-long long NumberOf(const std::string& name) { return std::atoll(name.c_str() + kPrefix.size()); }
-
-struct OlderOptions {
-  std::string name;
-  OptionsFile file;
-};
-
-// RocksDB keeps the last two; somebody may have kept more. Newest first.
-std::vector<OlderOptions> ReadOlderOptions(const std::string& directory,
-                                           const std::string& latest) {
-  std::vector<OlderOptions> older;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    const bool is_options =
-        name.rfind(kPrefix, 0) == 0 &&
-        name.find_first_not_of("0123456789", kPrefix.size()) == std::string::npos;
+// RocksDB keeps the last two, and there may be more. Newest first.
+OlderOptions ReadOlderOptions(const std::string& directory, const std::string& latest) {
+  OlderOptions older;
+  for (const std::string& name : NumberedFiles(directory, "OPTIONS-")) {
     std::string text;
-    if (!is_options || name == latest) continue;
-    if (!rocksdb::ReadFileToString(ReadOnlyEnv(), entry->path().string(), &text).ok()) continue;
-    older.push_back({name, OptionsFile::Parse(text)});
+    if (name == latest) continue;
+    if (!rocksdb::ReadFileToString(ReadOnlyEnv(), directory + "/" + name, &text).ok()) continue;
+    older.emplace_back(name, OptionsFile::Parse(text));
   }
-  std::sort(older.begin(), older.end(), [](const OlderOptions& a, const OlderOptions& b) {
-    return NumberOf(a.name) > NumberOf(b.name);
-  });
   return older;
 }
 
-std::vector<Mention> EarlierPolicies(const std::string& family,
-                                     const std::vector<OlderOptions>& older,
+std::vector<Mention> EarlierPolicies(const std::string& family, const OlderOptions& older,
                                      const std::vector<LogFile>& logs) {
   std::vector<Mention> mentions;
-  for (const OlderOptions& options : older) {
-    const std::string policy = options.file.TableValue(family, "filter_policy");
-    if (!policy.empty()) mentions.push_back({policy, options.name});
+  for (const auto& [name, options] : older) {
+    const std::string policy = options.TableValue(family, "filter_policy");
+    if (!policy.empty()) mentions.push_back({policy, name});
   }
   for (const LogFile& log : logs) {
     const auto found = log.families.find(family);

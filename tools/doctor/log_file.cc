@@ -104,11 +104,6 @@ class Parser {
   bool in_block_cache_ = false;
 };
 
-// "LOG.old.1795251550876881" -> the number; the larger, the newer.
-uint64_t TimeOf(const std::string& name) {
-  return std::strtoull(name.c_str() + name.rfind('.') + 1, nullptr, 10);
-}
-
 std::string Beginning(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text(kHeaderBytes, '\0');
@@ -130,16 +125,24 @@ LogFile ParseLog(std::istream& text) {
   return parser.Result();
 }
 
-std::vector<LogFile> ReadLogs(const std::string& directory) {
-  std::vector<std::string> names;
+std::vector<std::string> NumberedFiles(const std::string& directory, std::string_view prefix) {
+  std::vector<std::pair<uint64_t, std::string>> files;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name.rfind("LOG.old.", 0) == 0) names.push_back(name);
+    if (name.rfind(prefix, 0) != 0) continue;
+    if (name.find_first_not_of("0123456789", prefix.size()) != std::string::npos) continue;
+    files.emplace_back(std::strtoull(name.c_str() + prefix.size(), nullptr, 10), name);
   }
-  std::sort(names.begin(), names.end(),
-            [](const std::string& a, const std::string& b) { return TimeOf(a) > TimeOf(b); });
+  std::sort(files.rbegin(), files.rend());
+  std::vector<std::string> names;
+  for (auto& [number, name] : files) names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<LogFile> ReadLogs(const std::string& directory) {
+  std::vector<std::string> names = NumberedFiles(directory, "LOG.old.");
   if (names.size() > kMostOldLogs) names.resize(kMostOldLogs);
   names.insert(names.begin(), "LOG");
 

@@ -9,6 +9,7 @@
 #include <istream>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocksdb/status.h>
@@ -43,6 +44,10 @@ struct LogFile {
 };
 
 LogFile ParseLog(std::istream& text);
+
+// Names of the files in the directory that are the prefix and a number; the largest number, which
+// is the newest, first.
+std::vector<std::string> NumberedFiles(const std::string& directory, std::string_view prefix);
 
 // The logs in the directory, newest first. Reads the newest one that got as far as opening the
 // database to its end, of some older ones the beginnings. Files that cannot be read are left out.

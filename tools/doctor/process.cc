@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <utility>
 
 namespace rocksieve::tools {
 namespace {
@@ -23,16 +24,9 @@ constexpr char kRocksDbSoname[] = "librocksdb.so.";
 
 // Files below /proc do not tell their size.
 std::string ReadAll(const fs::path& path) {
-  constexpr size_t kChunkBytes = 1 << 20;
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes;
-  while (file) {
-    const size_t before = bytes.size();
-    bytes.resize(before + kChunkBytes);
-    file.read(bytes.data() + before, kChunkBytes);
-    bytes.resize(before + static_cast<size_t>(file.gcount()));
-  }
-  return bytes;
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  return std::move(bytes).str();
 }
 
 std::string BaseName(const std::string& path) { return fs::path(path).filename().string(); }
@@ -123,15 +117,9 @@ Status HasOpen(const fs::path& process, const std::string& directory) {
 
 }  // namespace
 
-const LoadedFile* ProcessFacts::shared_rocksdb() const {
+const LoadedFile* ProcessFacts::FindCopy(bool shared) const {
   const auto found = std::find_if(rocksdb_copies.begin(), rocksdb_copies.end(),
-                                  [](const LoadedFile& f) { return IsSharedRocksDb(f.path); });
-  return found == rocksdb_copies.end() ? nullptr : &*found;
-}
-
-const LoadedFile* ProcessFacts::static_rocksdb() const {
-  const auto found = std::find_if(rocksdb_copies.begin(), rocksdb_copies.end(),
-                                  [](const LoadedFile& f) { return !IsSharedRocksDb(f.path); });
+                                  [&](auto& copy) { return IsSharedRocksDb(copy.path) == shared; });
   return found == rocksdb_copies.end() ? nullptr : &*found;
 }
 

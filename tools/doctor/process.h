@@ -25,11 +25,14 @@ struct ProcessFacts {
   bool jemalloc = false;
 
   // Where plugins register: the shared RocksDB. Null if there is none.
-  const LoadedFile* shared_rocksdb() const;
+  const LoadedFile* shared_rocksdb() const { return FindCopy(/*shared=*/true); }
   // What else has RocksDB's code inside. Null if nothing has.
-  const LoadedFile* static_rocksdb() const;
+  const LoadedFile* static_rocksdb() const { return FindCopy(/*shared=*/false); }
   // "7.8" of .../librocksdb.so.7.8.3; empty if the name does not tell, or there is none.
   std::string shared_rocksdb_series() const;
+
+ private:
+  const LoadedFile* FindCopy(bool shared) const;
 };
 
 // InvalidArgument if there is no such process, if it may not be looked at, or if it has no file of
