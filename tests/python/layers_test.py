@@ -51,7 +51,7 @@ ALLOWED = {
                        "plugin/database plugin/join",
     # The command: a subcommand knows no other one; joins are made by the public API alone.
     "tools/command": "plugin/database support",
-    "tools/demo": "lib/filter plugin/database plugin/tables support tools/command",
+    "tools/demo": "lib/filter lib/hash plugin/database plugin/tables support tools/command",
     "tools/doctor": "plugin/database support tools/command",
     "tools/doctor/checks": "support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",

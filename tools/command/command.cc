@@ -1,11 +1,34 @@
 #include "tools/command/command.h"
 
 #include <iostream>
+#include <memory>
+#include <utility>
 
 #include "plugin/database/open_errors.h"
 #include "support/progress.h"
 
 namespace rocksieve::tools {
+namespace {
+
+int Run(const std::string& command, bool json, const MakeReport& make) {
+  Report report;
+  rocksdb::Status status;
+  {
+    InterruptGuard guard;
+    Progress progress(command);
+    status = make(&progress, &report);
+  }
+  // An interruption is nothing new to the user; what it leaves behind is.
+  const bool is_news = !status.ok() && MessageOf(status) != "interrupted";
+  if (is_news) std::cerr << command << ": " << MessageOf(status) << "\n";
+  EndByInterruptSignal();
+  if (!status.ok()) return kCannotRun;
+  const Json& document = report.document;
+  std::cout << (json ? Document(document) : report.words(document));
+  return document.value("ok", true) && document.value("healthy", true) ? kDone : kCheckFailed;
+}
+
+}  // namespace
 
 CLI::App* AddParser(CLI::App* parent, const CommandText& text) {
   CLI::App* parser = parent->add_subcommand(text.name);
@@ -25,27 +48,11 @@ void AddJsonFlag(CLI::App* parser, bool* json) {
   parser->add_flag("--json", *json, "print one JSON document, with units in the names");
 }
 
-int Print(const std::string& command, bool json, const rocksdb::Status& status,
-          const Report& report) {
-  if (!status.ok()) {
-    std::cerr << "rocksieve " << command << ": " << MessageOf(status) << "\n";
-    return kCannotRun;
-  }
-  std::cout << (json ? Document(report.document) : report.words(report.document));
-  return report.ok ? kDone : kCheckFailed;
-}
-
-int RunAndPrint(const std::string& command, bool json,
-                const std::function<rocksdb::Status(Progress*, Report*)>& make) {
-  Report report;
-  rocksdb::Status status;
-  {
-    InterruptGuard guard;
-    Progress progress("rocksieve " + command);
-    status = make(&progress, &report);
-  }
-  EndByInterruptSignal();
-  return Print(command, json, status, report);
+Command Reporting(CLI::App* parser, MakeReport make) {
+  const auto json = std::make_shared<bool>(false);
+  AddJsonFlag(parser, json.get());
+  const std::string command = "rocksieve " + parser->get_name();
+  return {parser, [=, make = std::move(make)] { return Run(command, *json, make); }};
 }
 
 }  // namespace rocksieve::tools

@@ -2,7 +2,7 @@
 //
 //   CLI::App* parser = AddParser(parent, {.name = "demo", .summary = ..., ...});
 //   parser->add_option("--keys", keys, "one key per line")->type_name("FILE")->check(NotEmpty());
-//   AddJsonFlag(parser, &json);
+//   return Reporting(parser, [options](Progress* progress, Report* report) { ... });
 //
 // That is all: --help, the man page and the shell completion are made from the parser (help.h).
 #pragma once
@@ -76,20 +76,17 @@ CLI::Option* AddText(CLI::App* parser, const char* name, Value* value, const cha
 void AddJsonFlag(CLI::App* parser, bool* json);
 
 // What a command found out, defined once: the document that --json prints, and the words that are
-// made of it.
+// made of it. If it says "ok" or "healthy" is false, something is wrong: kCheckFailed.
 struct Report {
   Json document;
   std::function<std::string(const Json&)> words;
-  bool ok = true;  // else something is wrong: kCheckFailed
 };
 
-// Prints it, or the error. Returns an ExitCode.
-int Print(const std::string& command, bool json, const rocksdb::Status& status,
-          const Report& report);
+// Asks InterruptSignal() now and then, or Progress does.
+using MakeReport = std::function<rocksdb::Status(Progress*, Report*)>;
 
-// Makes a report, with progress on stderr, and prints it; or ends by the signal if interrupted.
-// `make` asks InterruptSignal(), or Progress does.
-int RunAndPrint(const std::string& command, bool json,
-                const std::function<rocksdb::Status(Progress*, Report*)>& make);
+// A command that makes a report, with progress on stderr, and prints it or the error; or ends by
+// the signal if interrupted. Adds --json to the flags.
+Command Reporting(CLI::App* parser, MakeReport make);
 
 }  // namespace rocksieve::tools

@@ -1,6 +1,8 @@
 #include "tools/demo/demo.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -12,13 +14,10 @@
 
 #include "plugin/database/database.h"
 #include "plugin/database/tree.h"
-#include "support/interval.h"
 #include "support/parallel.h"
 #include "support/text.h"
 #include "support/work_dir.h"
-#include "tools/demo/keys.h"
 #include "tools/demo/lookups.h"
-#include "tools/demo/timing.h"
 #include "tools/demo/tree.h"
 #include "tools/demo/variants.h"
 
@@ -27,6 +26,61 @@ namespace {
 
 using Databases = std::vector<std::unique_ptr<rocksdb::DB>>;
 using rocksdb::Status;
+
+// A share between 0 and 1, and the interval around it.
+struct Share {
+  double value = 0;
+  double low = 0;
+  double high = 1;
+};
+
+constexpr double kZ = 1.959964;  // 97.5 % of a normal distribution lie below
+constexpr double kTail = 0.025;
+
+double LogBinomial(double n, double k, double p) {
+  return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(p) +
+         (n - k) * std::log1p(-p);
+}
+
+// The share that was observed, with the Wilson score interval of the true one (Wilson, "Probable
+// Inference", 1927): unlike the usual +-1.96 standard errors it is sound for few or no hits.
+// hits <= trials. No trials: anything between 0 and 1.
+Share ObservedShare(uint64_t hits, uint64_t trials) {
+  if (trials == 0) return {};
+  const double n = static_cast<double>(trials);
+  const double share = static_cast<double>(hits) / n;
+  const double scale = 1 / (1 + kZ * kZ / n);
+  const double middle = scale * (share + kZ * kZ / (2 * n));
+  const double reach = scale * kZ * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
+  // Exactly 0 and 1 at the ends, whatever the rounding.
+  return {share, hits == 0 ? 0 : middle - reach, hits == trials ? 1 : middle + reach};
+}
+
+// The share that is expected, with the interval that holds the observed one in 95 % of experiments
+// of so many trials: quantiles of the binomial distribution. If each experiment has a probability
+// of its own, with this variance around `probability`, then of as many fewer trials as scatter
+// alike. No trials: between 0 and 1.
+Share ExpectedShare(double probability, double variance, uint64_t trials) {
+  if (trials == 0) return {probability, 0, 1};
+  if (probability <= 0 || probability >= 1) return {probability, probability, probability};
+  const double scatter = probability * (1 - probability);
+  const double n =
+      std::ceil(scatter / (scatter / static_cast<double>(trials) + std::max(variance, 0.0)));
+  const double mean = n * probability;
+  // What lies farther than this from the mean weighs nothing against the tails.
+  const double spread = 10 * std::sqrt(mean * (1 - probability)) + 10;
+  double hits = std::floor(std::max(0.0, mean - spread));
+  double weight = std::exp(LogBinomial(n, hits, probability));
+  double sum = weight, low = hits;
+  while (sum < 1 - kTail && hits < n) {
+    if (sum < kTail) low = hits + 1;
+    weight *= (n - hits) / (hits + 1) * probability / (1 - probability);
+    hits++;
+    sum += weight;
+  }
+  // Of few trials, the likely numbers of hits may all be on one side.
+  return {probability, std::min(low / n, probability), std::max(hits / n, probability)};
+}
 
 // What one filter did.
 struct Result {
@@ -199,6 +253,50 @@ Json FilterJson(const Variant& variant, const Result& result, const Result& bloo
         Ratio(result.filter_bytes, result.keys) / Ratio(bloom.filter_bytes, bloom.keys);
   }
   return json;
+}
+
+bool Distinguishable(double reads, double other_reads) {
+  return std::abs(reads - other_reads) > 1.96 * std::sqrt(reads + other_reads);
+}
+
+std::string ReadsInWords(const Json& bloom, const Json& filter) {
+  if (!Distinguishable(bloom["data_block_reads"], filter["data_block_reads"])) {
+    return " saves none or too few to tell";
+  }
+  const double saved = filter["reads_saved_per_100_of_rocksdb_bloom"];
+  const std::string count = std::to_string(std::lround(std::abs(saved)));
+  return saved > 0 ? " saves " + count : " saves none but costs " + count + " more";
+}
+
+std::string MemoryInWords(const Json& filter) {
+  const double extra = filter["filter_memory_over_rocksdb_bloom"].get<double>() - 1;
+  const long percent = std::lround(100 * std::abs(extra));
+  if (percent == 0) return " with the same memory";
+  return " with " + std::to_string(percent) + " % " + (extra > 0 ? "more" : "less") + " memory";
+}
+
+// What the filters come to, in one sentence: the data-block reads and the memory of ours against
+// those of RocksDB's Bloom filter, whichever way it turns out. A difference that chance explains
+// (less than 1.96 standard deviations of the two counts) is not claimed.
+std::string SavingsSentence(const Json& filters) {
+  const Json& bloom = filters[kBuiltinBloom];
+  if (bloom["data_block_reads_per_1000_missing_keys"].is_null()) {
+    return "No key is missing, so there is nothing to save.";
+  }
+  const bool any_reads = bloom["data_block_reads"] > 0;
+  std::string sentence =
+      any_reads
+          ? "Of 100 disk reads that lookups of missing keys cost with RocksDB's Bloom filter, "
+          : "Lookups of missing keys cost no disk reads with RocksDB's Bloom filter, so there is "
+            "nothing to save; per 1,000 lookups ";
+  for (size_t i = kFirstOfOurs; i < filters.size(); i++) {
+    const Json& ours = filters[i];
+    sentence += Filled(i > kFirstOfOurs ? ", and {name}" : "{name}", ours);
+    sentence += any_reads ? ReadsInWords(bloom, ours)
+                          : Filled(" costs {data_block_reads_per_1000_missing_keys:.1}", ours);
+    sentence += MemoryInWords(ours);
+  }
+  return sentence + ".";
 }
 
 Json LevelsJson(const Tree& tree) {

@@ -19,14 +19,4 @@ struct DemoOptions {
 // Aborted if interrupted. A check that fails (a lost key, say) is no error: "ok" is false then.
 rocksdb::Status RunDemo(const DemoOptions& options, Progress* progress, Json* result);
 
-// That document in words: what was compared, the table, what was saved, and how to turn the plugin
-// on. At most 100 columns wide, but for long paths.
-std::string DemoInWords(const Json& result);
-
-// What the filters come to, in one sentence: the data-block reads and the memory of ours against
-// those of RocksDB's Bloom filter, whichever way it turns out. A difference that chance explains
-// (less than 1.96 standard deviations of the two counts) is not claimed. `filters`: as in the
-// document, in the order of MakeVariants().
-std::string SavingsSentence(const Json& filters);
-
 }  // namespace rocksieve::tools

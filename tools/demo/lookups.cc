@@ -1,11 +1,16 @@
 #include "tools/demo/lookups.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <random>
+#include <string_view>
 
 #include <rocksdb/perf_context.h>
 #include <rocksdb/perf_level.h>
 
+#include "lib/hash/mix.h"
+#include "support/line_reader.h"
 #include "support/parallel.h"
 #include "tools/demo/tree.h"
 
@@ -14,47 +19,129 @@ namespace {
 
 using rocksdb::Status;
 
+constexpr uint64_t kSeed = 20260101;
+
 constexpr size_t kShownKeyBytes = 32;
 
-// SplitMix64 (Steele, Lea, Flood 2014): seeding a Mersenne twister for each value would take longer
-// than storing it.
-uint64_t NextRandom(uint64_t* state) {
-  uint64_t z = (*state += 0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
+// NotFound is an answer, too.
+Status Get(rocksdb::DB* db, std::string_view key, rocksdb::PinnableSlice* value) {
+  value->Reset();
+  const Status status = db->Get({}, db->DefaultColumnFamily(), key, value);
+  return status.IsNotFound() ? status : Explained(status, "look up a key in " + db->GetName());
 }
 
-// Calls found(i, value) or not_found(i) for every key.
-template <typename Found, typename NotFound>
-Status GetAll(rocksdb::DB* db, const std::vector<std::string_view>& keys, Progress* progress,
-              const Found& found, const NotFound& not_found) {
-  rocksdb::PinnableSlice value;
-  for (size_t i = 0; i < keys.size(); i++) {
-    Status status = Advanced(progress);
-    if (!status.ok()) return status;
-    value.Reset();
-    status = db->Get({}, db->DefaultColumnFamily(), keys[i], &value);
-    if (status.ok()) {
-      found(i, value);
-    } else if (status.IsNotFound()) {
-      not_found(i);
-    } else {
-      return Explained(status, "look up a key in " + db->GetName());
-    }
-  }
-  return Status::OK();
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMostLookups = 2000;  // per round, database and kind of key
+constexpr size_t kFewestLookups = 16;
+constexpr auto kLongestBatch = std::chrono::milliseconds(30);
+
+double Microseconds(Clock::duration duration) {
+  return std::chrono::duration<double, std::micro>(duration).count();
 }
+
+// The lookups of one kind of key, in all databases.
+class Stopwatch {
+ public:
+  Stopwatch(const std::vector<std::unique_ptr<rocksdb::DB>>& databases,
+            const std::vector<std::string_view>& keys)
+      : databases_(databases), keys_(keys), samples_(databases.size()) {}
+
+  // Finds out how many lookups fit into kLongestBatch in the slowest database: it might have values
+  // on a slow disk, or keys of a megabyte.
+  Status WarmUp() {
+    for (const auto& db : databases_) {
+      const Clock::time_point start = Clock::now();
+      size_t done = 0;
+      while (done < lookups_ && (done < kFewestLookups || Clock::now() - start < kLongestBatch)) {
+        const Status status = Look(db.get(), done, kFewestLookups);
+        if (!status.ok()) return status;
+        done += kFewestLookups;
+      }
+      lookups_ = std::min(lookups_, done);
+    }
+    return Status::OK();
+  }
+
+  Status Time(size_t database, int round) {
+    const Clock::time_point start = Clock::now();
+    const Status status =
+        Look(databases_[database].get(), static_cast<size_t>(round) * lookups_, lookups_);
+    samples_[database].push_back(Microseconds(Clock::now() - start) /
+                                 static_cast<double>(lookups_));
+    return status;
+  }
+
+  // REQUIRES: kTimingRounds calls of Time() for the database.
+  LookupTime Result(size_t database) {
+    std::vector<double>& samples = samples_[database];
+    std::sort(samples.begin(), samples.end());
+    return {samples[samples.size() / 2], samples.front(), samples.back()};
+  }
+
+ private:
+  // With fewer keys than lookups, keys come again.
+  Status Look(rocksdb::DB* db, size_t first, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+      const Status status = Get(db, keys_[(first + i) % keys_.size()], &value_);
+      if (!status.ok() && !status.IsNotFound()) return status;
+    }
+    return Status::OK();
+  }
+
+  const std::vector<std::unique_ptr<rocksdb::DB>>& databases_;
+  const std::vector<std::string_view>& keys_;
+  std::vector<std::vector<double>> samples_;  // by database: microseconds per lookup
+  size_t lookups_ = kMostLookups;             // per batch
+  rocksdb::PinnableSlice value_;
+};
 
 }  // namespace
 
+Status LoadKeys(const std::string& source, Keys* keys) {
+  LineReader reader(source);
+  std::vector<size_t> sizes;
+  for (std::string_view line; reader.Next(&line);) {
+    if (line.empty()) continue;
+    sizes.push_back(line.size());
+    keys->text += line;
+  }
+  keys->lines = reader.line_number();
+  if (reader.interrupted()) return Status::Aborted(reader.error());
+  if (!reader.error().empty()) {
+    return Status::InvalidArgument(
+        reader.error() +
+        "\nName a file with one key per line with --keys=FILE; the words that are the default come "
+        "with:\n  apt-get install wamerican-insane");
+  }
+  std::vector<std::string_view> lines;
+  std::string_view rest = keys->text;
+  for (const size_t size : sizes) {
+    lines.push_back(rest.substr(0, size));
+    rest.remove_prefix(size);
+  }
+  if (lines.empty()) {
+    return Status::InvalidArgument(reader.name() +
+                                   " holds no keys: it has no line that is not empty");
+  }
+
+  // Sorted first, so that the split depends on the set of keys alone.
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  std::shuffle(lines.begin(), lines.end(), std::mt19937_64(kSeed));
+  const auto middle = lines.begin() + static_cast<ptrdiff_t>((lines.size() + 1) / 2);
+  keys->present.assign(lines.begin(), middle);
+  keys->missing.assign(middle, lines.end());
+  return Status::OK();
+}
+
 void MakeValue(uint64_t number, std::string* value) {
-  uint64_t seed = number;
-  uint64_t state = NextRandom(&seed);
+  // Seeding a Mersenne twister for each value would take longer than storing it.
+  const uint64_t seed = SplitMix64(number, 0);
   value->resize(kSmallestValueBytes +
-                NextRandom(&state) % (kLargestValueBytes - kSmallestValueBytes + 1));
+                SplitMix64(seed, 0) % (kLargestValueBytes - kSmallestValueBytes + 1));
   for (size_t at = 0; at < value->size(); at += sizeof(uint64_t)) {
-    const uint64_t random = NextRandom(&state);
+    const uint64_t random = SplitMix64(seed, 1 + at / sizeof(uint64_t));
     std::memcpy(value->data() + at, &random, std::min(sizeof(random), value->size() - at));
   }
 }
@@ -64,22 +151,18 @@ Status CheckPresent(rocksdb::DB* db, const std::vector<std::string_view>& keys, 
   *check = {};
   check->keys = keys.size();
   std::string expected;
-  const auto remember = [&](size_t i) {
-    if (!check->first_bad_key.empty()) return;
+  rocksdb::PinnableSlice value;
+  for (size_t i = 0; i < keys.size(); i++) {
+    Status status = Advanced(progress);
+    if (status.ok()) status = Get(db, keys[i], &value);
+    if (!status.ok() && !status.IsNotFound()) return status;
+    MakeValue(i, &expected);
+    if (status.ok() && value == expected) continue;
+    (status.ok() ? check->wrong_values : check->lost)++;
+    if (!check->first_bad_key.empty()) continue;
     check->first_bad_key = rocksdb::Slice(keys[i].substr(0, kShownKeyBytes)).ToString(/*hex=*/true);
-  };
-  return GetAll(
-      db, keys, progress,
-      [&](size_t i, const rocksdb::Slice& value) {
-        MakeValue(i, &expected);
-        if (value == expected) return;
-        check->wrong_values++;
-        remember(i);
-      },
-      [&](size_t i) {
-        check->lost++;
-        remember(i);
-      });
+  }
+  return Status::OK();
 }
 
 Status CountMissingCosts(rocksdb::DB* db, const std::vector<std::string_view>& keys,
@@ -89,14 +172,45 @@ Status CountMissingCosts(rocksdb::DB* db, const std::vector<std::string_view>& k
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
   rocksdb::PerfContext& counted = *rocksdb::get_perf_context();
   counted.Reset();
-  const Status status = GetAll(
-      db, keys, progress, [&](size_t, const rocksdb::Slice&) { costs->found++; }, [](size_t) {});
+  Status status;
+  rocksdb::PinnableSlice value;
+  for (size_t i = 0; i < keys.size() && (status.ok() || status.IsNotFound()); i++) {
+    status = Advanced(progress);
+    if (status.ok()) status = Get(db, keys[i], &value);
+    costs->found += status.ok() ? 1 : 0;
+  }
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   costs->data_block_reads = counted.block_read_count - counted.index_block_read_count -
                             counted.filter_block_read_count -
                             counted.compression_dict_block_read_count;
   costs->filter_probes = counted.bloom_sst_hit_count + counted.bloom_sst_miss_count;
   costs->false_positives = counted.bloom_sst_hit_count;
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+Status TimeLookups(const std::vector<std::unique_ptr<rocksdb::DB>>& databases, const Keys& keys,
+                   Progress* progress, std::vector<LookupTimes>* times) {
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  progress->Begin("timing lookups", kTimingRounds * databases.size());
+  Stopwatch missing(databases, keys.missing);
+  Stopwatch present(databases, keys.present);
+  const bool any_missing = !keys.missing.empty();
+  Status status = present.WarmUp();
+  if (status.ok() && any_missing) status = missing.WarmUp();
+
+  for (size_t turn = 0; turn < kTimingRounds * databases.size() && status.ok(); turn++) {
+    const size_t round = turn / databases.size();
+    const size_t database = (turn + round) % databases.size();
+    status = Advanced(progress);
+    if (status.ok()) status = present.Time(database, static_cast<int>(round));
+    if (status.ok() && any_missing) status = missing.Time(database, static_cast<int>(round));
+  }
+  if (!status.ok()) return status;
+
+  times->clear();
+  for (size_t i = 0; i < databases.size(); i++) {
+    times->push_back({any_missing ? missing.Result(i) : LookupTime{}, present.Result(i)});
+  }
   return status;
 }
 

@@ -1,8 +1,10 @@
-// Lookups of all keys, the present ones to see that none is lost, the missing ones to see what they
-// cost.
+// The keys of the demonstration, of which half are stored and the other half is missing, and
+// lookups of all: of the present ones to see that none is lost, of the missing ones to see what
+// they cost, and of both to see how long they take, so that noise hits all databases alike.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,27 @@
 #include "support/progress.h"
 
 namespace rocksieve::tools {
+
+// Keys that are missing for real are of the same shape as those that are present, so both are drawn
+// from the same lines. The views point into the text, hence no copies.
+struct Keys {
+  Keys() = default;
+  Keys(const Keys&) = delete;
+  Keys& operator=(const Keys&) = delete;
+
+  uint64_t distinct() const { return present.size() + missing.size(); }
+
+  std::string text;
+  uint64_t lines = 0;                     // as read, with empty and repeated ones
+  std::vector<std::string_view> present;  // in random order; one more than missing if odd
+  std::vector<std::string_view> missing;  // in random order
+};
+
+// Reads one key per line from a file, or from the standard input if `source` is "-". A key is every
+// byte between two newlines (of a file with DOS line ends, the carriage return too); empty lines
+// and repetitions are dropped. The same set of keys is always split and ordered in the same way.
+// Memory: the file, and 16 bytes per line. InvalidArgument if there is no key, or no such file.
+rocksdb::Status LoadKeys(const std::string& source, Keys* keys);
 
 // Values are a function of the key's number, so that none need be kept.
 inline constexpr uint64_t kSmallestValueBytes = 100;
@@ -46,5 +69,26 @@ struct MissingCosts {
 // above.
 rocksdb::Status CountMissingCosts(rocksdb::DB* db, const std::vector<std::string_view>& keys,
                                   Progress* progress, MissingCosts* costs);
+
+inline constexpr int kTimingRounds = 31;
+
+// Microseconds per lookup: the median of the rounds, and the fastest and the slowest of them.
+struct LookupTime {
+  double median_us = 0;
+  double fastest_us = 0;
+  double slowest_us = 0;
+};
+
+struct LookupTimes {
+  LookupTime missing;  // meaningless if there are no missing keys
+  LookupTime present;
+};
+
+// Each round asks every database for the same keys, in random order; the next round for other keys,
+// with another database first. Before the first round, one that does not count warms up.
+// PerfContext is off. (*times)[i] belongs to databases[i]. Aborted if interrupted, or RocksDB's
+// error.
+rocksdb::Status TimeLookups(const std::vector<std::unique_ptr<rocksdb::DB>>& databases,
+                            const Keys& keys, Progress* progress, std::vector<LookupTimes>* times);
 
 }  // namespace rocksieve::tools

@@ -1,4 +1,5 @@
-// What is compared: one tree with no filter, and with each of four.
+// What is compared, one tree with no filter and with each of five, and the false-positive rates
+// that the filters promise.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,15 @@
 #include <rocksdb/status.h>
 
 #include "plugin/database/tree.h"
-#include "tools/demo/rates.h"
 
 namespace rocksieve::tools {
+
+// What is known beforehand of the rate of one file's filter.
+struct FileRate {
+  double mean = 0;
+  // Each filter has a rate of its own, since its keys come to lie at random: the variance of that.
+  double variance = 0;
+};
 
 struct Variant {
   std::string name;                                     // for people

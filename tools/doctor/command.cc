@@ -12,12 +12,6 @@ namespace {
 constexpr size_t kColumns = 100;
 constexpr size_t kIndentation = 15;
 
-struct Flags {
-  std::string directory;
-  int pid = 0;
-  bool json = false;
-};
-
 Json ProcessJson(const ProcessFacts& process) {
   Json copies = Json::array(), plugins = Json::array();
   for (const LoadedFile& file : process.rocksdb_copies) copies.push_back(file.path);
@@ -123,24 +117,11 @@ std::string InWords(const std::string& policies, const Json& document) {
   return text;
 }
 
-int Run(const Flags& flags) {
-  return RunAndPrint("doctor", flags.json, [&](Progress* progress, Report* report) {
-    Facts facts;
-    const rocksdb::Status status = GatherFacts(flags.directory, flags.pid, progress, &facts);
-    if (!status.ok()) return status;
-    report->document = DocumentOf(facts, RunChecks(facts));
-    report->ok = report->document["healthy"];
-    report->words = [policies = PoliciesOf(facts)](const Json& document) {
-      return InWords(policies, document);
-    };
-    return status;
-  });
-}
-
 }  // namespace
 
 Command AddDoctorCommand(CLI::App* parent) {
-  const auto flags = std::make_shared<Flags>();
+  const auto directory = std::make_shared<std::string>();
+  const auto pid = std::make_shared<int>(0);
   CLI::App* parser = AddParser(
       parent, {.name = "doctor",
                .summary = "why filters are absent or idle in a database",
@@ -150,9 +131,9 @@ Command AddDoctorCommand(CLI::App* parent) {
                    "remedy.",
                .exit_codes = "0 healthy; 1 findings; 2 could not look, or bad usage",
                .example = "Example:\n  rocksieve doctor --db=/var/lib/app/db --pid=$(pidof app)"});
-  AddText(parser, "--db", &flags->directory, "DIR", "the database's directory")->required();
+  AddText(parser, "--db", directory.get(), "DIR", "the database's directory")->required();
   parser
-      ->add_option("--pid", flags->pid,
+      ->add_option("--pid", *pid,
                    "the process that has it open: is the plugin loaded, and does it fit?")
       ->type_name("N")
       ->check([](const std::string& text) {
@@ -160,8 +141,16 @@ Command AddDoctorCommand(CLI::App* parent) {
                             text.find_first_not_of("0123456789") == std::string::npos;
         return number ? std::string() : "\"" + text + "\" is not the number of a process";
       });
-  AddJsonFlag(parser, &flags->json);
-  return {parser, [flags] { return Run(*flags); }};
+  return Reporting(parser, [=](Progress* progress, Report* report) {
+    Facts facts;
+    const rocksdb::Status status = GatherFacts(*directory, *pid, progress, &facts);
+    if (!status.ok()) return status;
+    report->document = DocumentOf(facts, RunChecks(facts));
+    report->words = [policies = PoliciesOf(facts)](const Json& document) {
+      return InWords(policies, document);
+    };
+    return status;
+  });
 }
 
 }  // namespace rocksieve::tools

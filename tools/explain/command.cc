@@ -1,30 +1,132 @@
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 
+#include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/explain/explain.h"
 
 namespace rocksieve::tools {
 namespace {
 
-struct Flags {
-  ExplainOptions options;
-  bool json = false;
-};
+constexpr size_t kWidth = 96;
+constexpr size_t kMostProblems = 20;
+constexpr char kRemedy[] =
+    "A damaged filter loses no key: lookups read the file as if it had none, and a compaction of "
+    "it\n"
+    "writes a new one; rocksieve inspect FILE.sst says more. A damaged or missing file has to be\n"
+    "restored, or the database repaired, in a copy: ldb repair --db=COPY\n";
 
-int Run(const Flags& flags) {
-  return RunAndPrint("explain", flags.json, [&](Progress* progress, Report* report) {
-    report->words = ExplainedInWords;
-    const rocksdb::Status status = Explain(flags.options, progress, &report->document);
-    report->ok = !status.ok() || report->document["ok"].get<bool>();
-    return status;
-  });
+std::string Paragraph(const std::string& text) { return Wrapped(text, kWidth) + "\n"; }
+
+std::string LevelName(const Json& level) {
+  return level.is_number() ? Filled("L{level}", {{"level", level}}) : level.get<std::string>();
+}
+
+std::string PerThousand(const Json& passes) { return Significant(1000 * passes.get<double>(), 3); }
+
+std::string RatesTable(const Json& family) {
+  using Kind = Column::Kind;
+  Json rows = family["levels"];
+  rows.push_back(family);
+  rows.back()["level"] = "all";
+  return ForPeople(
+      {{"level", "", "level", Kind::kText, 0, LevelName},
+       {"files", "", "files", Kind::kFixed, 0},
+       {"files_without_filter", "no", "filter", Kind::kFixed, 0},
+       {"keys", "", "keys", Kind::kFixed, 0},
+       {"filter_bytes", "filter", "bytes", Kind::kFixed, 0},
+       {"bits_per_key", "bits", "per key"},
+       {"predicted_false_positive_rate", "predicted", "rate, %", Kind::kPercent, 3},
+       {"measured_false_positive_rate", "measured", "rate, %", Kind::kPercent, 3},
+       {"files_per_missing_lookup", "files per", "lookup"},
+       {"passes_per_missing_lookup", "pass per", "1000 miss.", Kind::kFixed, 0, PerThousand}},
+      rows);
+}
+
+std::string SettingText(const Json& group) {
+  if (group["setting"].is_null()) return "";
+  const auto value = [&](const char* field) {
+    const auto number = group[field].get<double>();
+    return Fixed(number, number == std::floor(number) ? 0 : 1);
+  };
+  std::string text = ", " + value("setting_min");
+  if (value("setting_max") != value("setting_min")) text += " to " + value("setting_max");
+  return text + " " + group["setting"].get<std::string>();
+}
+
+std::string FiltersList(const Json& family) {
+  std::string text;
+  for (const Json& level : family["levels"]) {
+    for (const Json& group : level["filters"]) {
+      text += "  " + LevelName(level["level"]) + Filled("  {family}", group) + SettingText(group) +
+              (group["partitioned_files"] > 0 ? ", partitioned" : "") +
+              Filled(group["files"] == 1 ? ": {files} file\n" : ": {files} files\n", group);
+    }
+  }
+  return text;
+}
+
+std::string Sum(const Json& family) {
+  if (family["expected_useless_reads_per_missing_lookup"].is_null()) return "";
+  std::string words = "A lookup of a missing key reads ";
+  if (family["expected_useless_reads_is_upper_bound"]) words += "at most ";
+  words +=
+      "{expected_useless_reads_per_missing_lookup:3} data blocks in vain (95 %: "
+      "{/expected_useless_reads_95/0:3} to {/expected_useless_reads_95/1:3}; from {/probes/keys}";
+  words += family["probes"]["source"] == "file" ? " keys of yours" : " random keys";
+  words +=
+      "; predicted: {predicted_useless_reads_per_missing_lookup:3}). Without filters: "
+      "{useless_reads_per_missing_lookup_without_filters:3}. {share_of_files_without_filter:%.1} % "
+      "of the files have no filter.";
+  return Paragraph(Filled(words, family));
+}
+
+std::string Problems(const Json& problems) {
+  std::string text;
+  const size_t shown = std::min(problems.size(), kMostProblems);
+  for (size_t i = 0; i < shown; i++) {
+    text += Paragraph("Damaged: " + problems[i].get<std::string>());
+  }
+  if (problems.size() > shown) {
+    text += "... and " + Thousands(problems.size() - shown) + " more; --json has all.\n";
+  }
+  return shown > 0 ? text + kRemedy : "";
+}
+
+std::string FamilyInWords(const Json& family) {
+  std::string text = Filled("Column family {name}: ", family);
+  if (family["levels"].empty()) {
+    text += "no files, so no filters, and lookups read nothing.\n";
+  } else {
+    text += Filled("{files} files, {keys} keys, {filter_bytes} bytes of filters\n\n", family) +
+            RatesTable(family) + "\nFilters:\n" + FiltersList(family) + "\n" + Sum(family);
+  }
+  for (const Json& note : family["notes"]) {
+    text += Paragraph("Note: " + note.get<std::string>() + ".");
+  }
+  return text + Problems(family["problems"]);
+}
+
+std::string InWords(const Json& explanation) {
+  std::string text;
+  for (const Json& family : explanation["column_families"]) {
+    text += (text.empty() ? "" : "\n") + FamilyInWords(family);
+  }
+  if (explanation["write_ahead_log_bytes"] > 0) {
+    text += Paragraph(
+        Filled("Note: write-ahead logs of {write_ahead_log_bytes} bytes may hold keys that are in "
+               "no file yet, and so not in this report.",
+               explanation));
+  }
+  return text;
 }
 
 }  // namespace
 
 Command AddExplainCommand(CLI::App* parent) {
-  const auto flags = std::make_shared<Flags>();
+  const auto shared = std::make_shared<ExplainOptions>();
   CLI::App* parser = AddParser(
       parent,
       {.name = "explain",
@@ -36,7 +138,7 @@ Command AddExplainCommand(CLI::App* parent) {
            "Only looks: nothing is written, other processes may go on.",
        .exit_codes = "0 done; 1 a file or filter is damaged; 2 could not run, or bad usage",
        .example = "Example:\n  rocksieve explain --db=/var/lib/app/db"});
-  ExplainOptions& options = flags->options;
+  ExplainOptions& options = *shared;
   AddText(parser, "--db", &options.directory, "DIR", "the database")->required();
   AddText(parser, "--column-family", &options.column_families, "NAME",
           "only this one; may be repeated");
@@ -50,8 +152,10 @@ Command AddExplainCommand(CLI::App* parent) {
       ->type_name("N")
       ->check(CLI::Range(1, 100000000))
       ->excludes(probes);
-  AddJsonFlag(parser, &flags->json);
-  return {parser, [flags] { return Run(*flags); }};
+  return Reporting(parser, [shared](Progress* progress, Report* report) {
+    report->words = InWords;
+    return Explain(*shared, progress, &report->document);
+  });
 }
 
 }  // namespace rocksieve::tools

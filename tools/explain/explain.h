@@ -24,7 +24,4 @@ struct ExplainOptions {
 // Aborted if interrupted.
 rocksdb::Status Explain(const ExplainOptions& options, Progress* progress, Json* explanation);
 
-// That document in words.
-std::string ExplainedInWords(const Json& explanation);
-
 }  // namespace rocksieve::tools

@@ -1,7 +1,6 @@
 #include "tools/inspect/inspect.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -78,34 +77,9 @@ Json DamagedParts(std::string_view block) {
   return parts;
 }
 
-const char* LayoutName(FilterLayout layout) {
-  switch (layout) {
-    case FilterLayout::kNone:
-      return "none";
-    case FilterLayout::kFull:
-      return "full";
-    case FilterLayout::kPartitioned:
-      return "partitioned";
-    case FilterLayout::kObsolete:
-      return "obsolete";
-  }
-  return "";
-}
-
-const char* ChecksumName(rocksdb::ChecksumType type) {
-  switch (type) {
-    case rocksdb::kCRC32c:
-      return "CRC-32C";
-    case rocksdb::kxxHash:
-      return "xxHash";
-    case rocksdb::kxxHash64:
-      return "xxHash64";
-    case rocksdb::kXXH3:
-      return "XXH3";
-    default:
-      return "none";
-  }
-}
+// By FilterLayout, and by rocksdb::ChecksumType.
+constexpr const char* kLayouts[] = {"none", "full", "partitioned", "obsolete"};
+constexpr const char* kChecksums[] = {"none", "CRC-32C", "xxHash", "xxHash64", "XXH3"};
 
 Json HeaderOf(const FilterBlockOfFile& block) {
   if (block.decoded.kind != BlockKind::kOurs) return nullptr;
@@ -184,7 +158,7 @@ Json FileJson(const TableFile& file) {
           {"file", file.path()},
           {"file_bytes", file.bytes()},
           {"format_version", file.footer().format_version},
-          {"checksum", ChecksumName(file.footer().checksum)},
+          {"checksum", kChecksums[static_cast<size_t>(file.footer().checksum)]},
           {"keys", properties.entries},
           {"deletions", properties.deletions},
           {"column_family", TextOrNull(properties.column_family_name)},
@@ -198,20 +172,18 @@ Json FileJson(const TableFile& file) {
 
 Status CannotRead(const std::string& path, const Status& status) {
   const std::string what = "cannot inspect " + path + ": " + MessageOf(status);
+  const char* remedy = "";
   if (status.IsNotFound() || status.IsPathNotFound()) {
-    return Status::InvalidArgument(what + "\nName a table file (*.sst) of a RocksDB database.");
-  }
-  if (status.IsCorruption()) {
-    return Status::InvalidArgument(
-        what +
+    remedy = "\nName a table file (*.sst) of a RocksDB database.";
+  } else if (status.IsCorruption()) {
+    remedy =
         "\nIf its database can be read, RocksDB says more: ldb checkconsistency --db=DIR, or "
         "sst_dump --file=FILE --command=verify. Restore the file, or repair a copy of the "
-        "database: ldb repair --db=COPY");
+        "database: ldb repair --db=COPY";
+  } else if (what.find("Permission denied") != std::string::npos) {
+    remedy = "\nRun it as the user who owns the file, or on a copy.";
   }
-  if (what.find("Permission denied") != std::string::npos) {
-    return Status::InvalidArgument(what + "\nRun it as the user who owns the file, or on a copy.");
-  }
-  return Status::InvalidArgument(what);
+  return Status::InvalidArgument(what + remedy);
 }
 
 }  // namespace
@@ -229,7 +201,7 @@ Status Inspect(const std::string& path, bool hex, Json* inspection) {
   *inspection = FileJson(*file);
   inspection->update(
       {{"ok", intact},
-       {"layout", LayoutName(filter.layout())},
+       {"layout", kLayouts[static_cast<size_t>(filter.layout())]},
        {"stored_as", TextOrNull(filter.stored_name())},
        {"offset", exists ? Json(filter.top().offset) : Json(nullptr)},
        {"filter_bytes", filter.bytes()},

@@ -13,7 +13,4 @@ namespace rocksieve::tools {
 // names the thing and the remedy.
 rocksdb::Status Inspect(const std::string& path, bool hex, Json* inspection);
 
-// That document in words.
-std::string InspectedInWords(const Json& inspection);
-
 }  // namespace rocksieve::tools

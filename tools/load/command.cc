@@ -1,32 +1,182 @@
-#include "tools/command/command.h"
-
-#include <iostream>
+#include <atomic>
+#include <chrono>
+#include <future>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <thread>
+
+#include <rocksdb/db.h>
+#include <rocksdb/table_properties.h>
+#include <rocksdb/write_batch.h>
 
 #include "plugin/database/open_errors.h"
+#include "support/line_reader.h"
+#include "support/parallel.h"
 #include "support/progress.h"
 #include "support/text.h"
-#include "tools/load/load.h"
+#include "tools/command/command.h"
+#include "tools/load/target.h"
 
 namespace rocksieve::tools {
 namespace {
 
-struct Flags {
-  LoadOptions options;
-  bool json = false;
+using rocksdb::Status;
+
+struct LoadOptions {
+  TargetOptions target;
+  std::string input;  // a path, or "-"
+  bool compact = false;
 };
 
-Json DocumentOf(const LoadOptions& options, const LoadResult& result) {
-  return {{"database", options.target.directory},
-          {"column_family", options.target.column_family},
-          {"spec", options.target.spec},
-          {"lines", result.lines},
-          {"input_bytes", result.input_bytes},
-          {"files", result.files},
-          {"entries", result.entries},
-          {"filter_bytes", result.filter_bytes},
-          {"seconds", result.seconds}};
+// What was read and written, with lines of equal keys.
+struct Loaded {
+  uint64_t lines = 0, input_bytes = 0;
+};
+
+constexpr size_t kBatchBytes = 64 << 10;
+constexpr size_t kMostLineBytes = 8 << 20;
+
+Status Interrupted() { return Status::Aborted("interrupted"); }
+
+std::string AgainWith(const Target& target) {
+  return "run it again with --add: lines that are there already do no harm; or remove " +
+         target.db()->GetName();
+}
+
+Status CannotWrite(const Target& target, const Status& status) {
+  return Status::IOError("cannot write to " + target.db()->GetName() + ": " + status.ToString() +
+                         "\nThe database is intact, and holds the first lines of the input. If the "
+                         "disk is full, free some space; then " +
+                         AgainWith(target));
+}
+
+// What the reader says, at the end and after an error.
+Status StatusOf(const LineReader& reader) {
+  if (reader.interrupted()) return Interrupted();
+  return reader.error().empty() ? Status::OK() : Status::InvalidArgument(reader.error());
+}
+
+Status Split(const LineReader& reader, std::string_view line, std::string_view* key,
+             std::string_view* value) {
+  const size_t tab = line.find('\t');
+  *key = line.substr(0, tab);
+  *value = tab == std::string_view::npos ? "" : line.substr(tab + 1);
+  if (!key->empty()) return Status::OK();
+  return Status::InvalidArgument(
+      reader.name() + ", line " + std::to_string(reader.line_number()) +
+      (line.empty() ? ": it is empty" : ": it begins with a TAB") +
+      ", so there is no key. A line is a key, or a key, a TAB and a value.");
+}
+
+// Writes whole batches, so that what is left after an error ends with a line. The log is off, as
+// the whole can be repeated; what a crash leaves is the beginning of the input.
+Status WriteLines(LineReader* reader, const Target& target, Progress* progress, Loaded* result) {
+  rocksdb::WriteOptions without_log;
+  without_log.disableWAL = true;
+  rocksdb::WriteBatch batch;
+  Status input, output;
+  bool done = false;
+  while (input.ok() && output.ok() && !done) {
+    std::string_view line, key, value;
+    done = !reader->Next(&line);
+    input = done ? StatusOf(*reader) : Split(*reader, line, &key, &value);
+    if (input.ok() && !done) output = batch.Put(target.family(), key, value);
+    if (!output.ok() || (input.ok() && !done && batch.GetDataSize() < kBatchBytes)) continue;
+    output = target.db()->Write(without_log, &batch);
+    if (!output.ok()) break;
+    result->lines += batch.Count();
+    batch.Clear();
+    const uint64_t bytes = reader->offset() - result->input_bytes;
+    result->input_bytes = reader->offset();
+    const Status interrupted = Advanced(progress, bytes);
+    if (input.ok()) input = interrupted;
+  }
+  if (output.ok()) output = target.db()->Flush(rocksdb::FlushOptions(), target.family());
+  if (!output.ok()) return CannotWrite(target, output);
+  if (input.ok()) return input;
+  const std::string kept = "The database " + target.db()->GetName() + " holds the " +
+                           Thousands(result->lines) + " lines before; to go on, ";
+  if (input.IsAborted()) return Status::Aborted("interrupted. " + kept + AgainWith(target));
+  return Status::InvalidArgument(MessageOf(input) + "\n" + kept + "correct it and " +
+                                 AgainWith(target));
+}
+
+// RocksDB 7.8 has no call that waits for compactions, and in universal style a compaction may be
+// "pending" for ever: nothing must have been running for a while.
+Status WaitUntilSettled(rocksdb::DB* db, Progress* progress) {
+  constexpr auto kLook = std::chrono::milliseconds(10);
+  constexpr int kQuietLooks = 10;
+  progress->Begin("waiting for compactions");
+  for (int quiet = 0; quiet < kQuietLooks; quiet++) {
+    uint64_t flushes = 0, compactions = 0;
+    db->GetAggregatedIntProperty("rocksdb.num-running-flushes", &flushes);
+    db->GetAggregatedIntProperty("rocksdb.num-running-compactions", &compactions);
+    if (flushes + compactions > 0) quiet = 0;
+    if (InterruptSignal() != 0) return Interrupted();
+    std::this_thread::sleep_for(kLook);
+  }
+  return Status::OK();
+}
+
+Status Compact(const Target& target, Progress* progress) {
+  progress->Begin("compacting");
+  rocksdb::CompactRangeOptions everything;
+  everything.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  std::atomic<bool> canceled = false;
+  everything.canceled = &canceled;
+  auto compaction = std::async(std::launch::async, [&] {
+    return target.db()->CompactRange(everything, target.family(), nullptr, nullptr);
+  });
+  while (compaction.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
+    if (InterruptSignal() != 0) canceled = true;
+  }
+  const Status status = compaction.get();
+  return canceled ? Interrupted() : status;
+}
+
+// A line is a key, or a key, a TAB and a value. A later line wins over an earlier one of the same
+// key. Memory does not grow with the input. The status says it all, for people: what is wrong in
+// which line, what is in the database now, what to do. Aborted if the user interrupted it. Whatever
+// happens, the database is consistent and holds the first lines of the input, or all.
+Status Load(const LoadOptions& options, Progress* progress, Json* document) {
+  const auto start = std::chrono::steady_clock::now();
+  LineReader reader(options.input);
+  reader.LimitLines(kMostLineBytes);
+  Status status = StatusOf(reader);
+  std::unique_ptr<Target> target;
+  if (status.ok()) status = Target::Open(options.target, &target);
+  if (!status.ok()) return status;
+
+  progress->Begin(reader.total_bytes() > 0 ? "loading" : "loading, bytes:", reader.total_bytes());
+  Loaded loaded;
+  status = WriteLines(&reader, *target, progress, &loaded);
+  if (!status.ok()) return status;
+
+  if (options.compact) status = Compact(*target, progress);
+  if (status.ok()) status = WaitUntilSettled(target->db(), progress);
+  rocksdb::TablePropertiesCollection tables;
+  if (status.ok()) status = target->db()->GetPropertiesOfAllTables(target->family(), &tables);
+  if (status.IsAborted()) {
+    return Status::Aborted("interrupted. All lines are in " + target->db()->GetName() +
+                           ", and compactions go on when it is opened the next time");
+  }
+  uint64_t entries = 0, filter_bytes = 0;
+  for (const auto& [file, properties] : tables) {
+    entries += properties->num_entries;
+    filter_bytes += properties->filter_size;
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  *document = {{"database", options.target.directory},
+               {"column_family", options.target.column_family},
+               {"spec", options.target.spec},
+               {"lines", loaded.lines},
+               {"input_bytes", loaded.input_bytes},
+               {"files", tables.size()},
+               {"entries", entries},
+               {"filter_bytes", filter_bytes},
+               {"seconds", seconds.count()}};
+  return status.ok() ? status : CannotWrite(*target, status);
 }
 
 std::string InWords(const Json& loaded) {
@@ -38,31 +188,15 @@ std::string InWords(const Json& loaded) {
          Fixed(bits, 2) + " bits per entry.\n";
 }
 
-int Run(const Flags& flags) {
-  LoadResult result;
-  rocksdb::Status status;
-  {
-    InterruptGuard guard;
-    Progress progress("rocksieve load");
-    status = Load(flags.options, &progress, &result);
-  }
-  if (!status.ok()) std::cerr << "rocksieve load: " << MessageOf(status) << "\n";
-  EndByInterruptSignal();
-  if (!status.ok()) return kCannotRun;
-  const Json document = DocumentOf(flags.options, result);
-  std::cout << (flags.json ? Document(document) : InWords(document));
-  return kDone;
-}
-
-void AddFlags(CLI::App* parser, Flags* flags) {
-  TargetOptions* target = &flags->options.target;
+void AddFlags(CLI::App* parser, LoadOptions* options) {
+  TargetOptions* target = &options->target;
   AddText(parser, "--db", &target->directory, "DIR", "the database: a new or empty directory")
       ->required();
   AddText(parser, "--spec", &target->spec, "SPEC",
           "the filters of its files: rocksieve.ribbon:10, bloomfilter:10:false, "
           "ribbonfilter:10, none, ...")
       ->required();
-  AddText(parser, "--input", &flags->options.input, "FILE", "the lines, - for standard input")
+  AddText(parser, "--input", &options->input, "FILE", "the lines, - for standard input")
       ->required();
   CLI::Option* const add =
       parser->add_flag("--add", target->add,
@@ -74,14 +208,13 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->excludes(add);
   parser->add_flag("--partitioned", target->partitioned,
                    "files with partitioned filters and indexes");
-  parser->add_flag("--compact", flags->options.compact, "compact everything at the end");
-  AddJsonFlag(parser, &flags->json);
+  parser->add_flag("--compact", options->compact, "compact everything at the end");
 }
 
 }  // namespace
 
 Command AddLoadCommand(CLI::App* parent) {
-  const auto flags = std::make_shared<Flags>();
+  const auto options = std::make_shared<LoadOptions>();
   CLI::App* parser = AddParser(
       parent,
       {.name = "load",
@@ -93,8 +226,11 @@ Command AddLoadCommand(CLI::App* parent) {
        .example = "Example:\n"
                   "  seq 1000000 | rocksieve load --db=/tmp/db --spec=rocksieve.bloom:10 "
                   "--input=-"});
-  AddFlags(parser, flags.get());
-  return {parser, [flags] { return Run(*flags); }};
+  AddFlags(parser, options.get());
+  return Reporting(parser, [options](Progress* progress, Report* report) {
+    report->words = InWords;
+    return Load(*options, progress, &report->document);
+  });
 }
 
 }  // namespace rocksieve::tools

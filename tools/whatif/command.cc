@@ -1,17 +1,140 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
 
+#include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/whatif/whatif.h"
 
 namespace rocksieve::tools {
 namespace {
+
+constexpr size_t kWidth = 100, kDrawingWidth = 80;
+
+using Kind = Column::Kind;
+
+std::string ReadsPerThousand(const Json& reads) {
+  const double per_thousand = 1000 * reads.get<double>();
+  return Fixed(per_thousand, per_thousand >= 100 ? 0 : per_thousand >= 1 ? 1 : 4);
+}
+
+std::string Percentage(const Json& share) {
+  const double percent = 100 * share.get<double>();
+  return Fixed(percent, percent >= 99.95 ? 0 : percent >= 0.1 ? 2 : 5);
+}
+
+std::string Seconds(const Json& seconds) {
+  return Fixed(seconds.get<double>(), seconds.get<double>() < 1 ? 3 : 1);
+}
+
+std::string BitsOfLevel(const Json& level) {
+  return Filled(level["entries"] == 0 ? "-" : "{filter_bits_per_entry:.2}", level);
+}
+
+std::string PolicyTable(const Json& family) {
+  Json rows = Json::array({family["now"]});
+  rows[0]["spec"] = "now";
+  for (const Json& policy : family["policies"]) rows.push_back(policy);
+  if (family["entries"] == 0) {
+    for (Json& row : rows) row["filter_bits_per_entry"] = nullptr;
+  }
+  return ForPeople(
+      {{"spec", "", "policy", Kind::kText},
+       {"filter_bytes", "filter", "bytes", Kind::kFixed, 0},
+       {"filter_bits_per_entry", "bits per", "entry"},
+       {"expected_useless_reads_per_missing_lookup", "useless reads per", "1,000 missing keys",
+        Kind::kFixed, 0, ReadsPerThousand},
+       {"build_seconds", "build,", "s", Kind::kFixed, 0, Seconds},
+       {"probe_nanoseconds_per_missing_lookup", "probes, ns", "per missing key", Kind::kFixed, 0}},
+      rows);
+}
+
+// Bits per entry and rate of some policies, level by level; of the filters that are there, too.
+std::string LevelTable(const Json& family, size_t begin, size_t end) {
+  Json rows = family["now"]["levels"];
+  for (Json& row : rows) row["filters"] = Json::array({row});
+  std::vector<Column> columns = {{"level", "level", "", Kind::kFixed, 0},
+                                 {"files", "files", "", Kind::kFixed, 0},
+                                 {"entries", "entries", "", Kind::kFixed, 0},
+                                 {"files_asked_per_missing_lookup", "asked", "per miss"}};
+  std::deque<std::string> texts;  // of the columns
+  const auto add_columns = [&](const std::string& head, size_t filter) {
+    const std::string field = "/filters/" + std::to_string(filter);
+    columns.push_back({texts.emplace_back(field), texts.emplace_back(head), "bits", Kind::kFixed, 0,
+                       BitsOfLevel});
+    columns.push_back({texts.emplace_back(field + "/false_positive_rate"), "rate", "%",
+                       Kind::kFixed, 0, Percentage});
+  };
+  add_columns("now:", 0);
+  std::string names;
+  for (size_t i = begin; i < end; i++) {
+    const Json& policy = family["policies"][i];
+    for (size_t level = 0; level < rows.size(); level++) {
+      rows[level]["filters"].push_back(policy["levels"][level]);
+    }
+    const std::string number = "(" + std::to_string(i + 1) + ")";
+    add_columns(number, 1 + i - begin);
+    names += number + Filled(" {spec}\n", policy);
+  }
+  return ForPeople(columns, rows) + names;
+}
+
+std::string LevelTables(const Json& family) {
+  constexpr size_t kPoliciesPerTable = 3;
+  const size_t policies = family["policies"].size();
+  std::string text;
+  size_t begin = 0;
+  do {
+    const size_t end = std::min(begin + kPoliciesPerTable, policies);
+    text += (begin == 0 ? "" : "\n") + LevelTable(family, begin, end);
+    begin = end;
+  } while (begin < policies);
+  return text;
+}
+
+std::string BudgetTable(const Json& budgets) {
+  constexpr char kReads[] = "expected_useless_reads_per_missing_lookup";
+  std::vector<Column> columns = {{"filter_bits_per_entry", "bits per", "entry", Kind::kFixed, 0},
+                                 {"filter_bytes", "filter", "bytes", Kind::kFixed, 0}};
+  std::deque<std::string> texts;  // of the columns
+  for (const auto& [family, reads] : budgets[0][kReads].items()) {
+    const size_t cut = std::min(family.find_first_of(" ."), family.size());
+    columns.push_back({texts.emplace_back("/" + std::string(kReads) + "/" + family),
+                       texts.emplace_back(family.substr(0, cut)),
+                       texts.emplace_back(family.substr(cut)), Kind::kFixed, 0, ReadsPerThousand});
+  }
+  return ForPeople(columns, budgets);
+}
+
+std::string Paragraph(const std::string& text) { return Wrapped(text, kWidth) + "\n"; }
+
+std::string Section(bool own_probes, const Chart& chart, const Json& family) {
+  std::string text = Paragraph(
+      Filled("Column family {name}: {entries} entries in {files} files. Each file with the filter "
+             "that the policy would give it at its own level; missing keys ",
+             family) +
+      (own_probes ? "are those of --probes." : "distributed like the data."));
+  for (const Json& warning : family["warnings"]) {
+    text += Paragraph("Warning: " + warning.get<std::string>());
+  }
+  text += "\n" + PolicyTable(family) + "\n" + LevelTables(family) + "\n";
+  text += "Useless reads per 1,000 missing keys, each family in the same memory:\n\n" +
+          BudgetTable(family["budgets"]) + "\n" + TerminalDrawing(chart, kDrawingWidth) + "\n";
+  const Json& advice = family["recommendation"];
+  text +=
+      Paragraph(Filled(advice["spec"].is_null() ? "{reason}" : "Recommended: {reason}", advice));
+  return text + "\n" +
+         Paragraph(
+             "Times were measured in this process just now, on one thread: filters of "
+             "200,000 keys, in memory.");
+}
 
 using rocksdb::Status;
 
@@ -19,7 +142,6 @@ struct Flags {
   WhatIfOptions options;
   std::string bits = "6..20";
   std::string plot;
-  bool json = false;
 };
 
 constexpr int kLeastBits = 1, kMostBits = 32;
@@ -64,21 +186,16 @@ Status Plot(const Flags& flags, const std::vector<Chart>& charts) {
                                  "\nName another file with --plot.");
 }
 
-int Run(Flags* flags) {
-  WhatIfOptions* const options = &flags->options;
-  return RunAndPrint("whatif", flags->json, [&](Progress* progress, Report* report) {
-    std::vector<WhatIfResult> results;
-    Status status = ParseBits(flags->bits, options);
-    if (status.ok()) status = RunWhatIf(*options, progress, &results);
-    if (!status.ok()) return status;
-    std::vector<Chart> charts;
-    for (const WhatIfResult& result : results) charts.push_back(ReadsChart(*options, result));
-    report->document = WhatIfDocument(*options, results);
-    report->words = [options, charts](const Json& document) {
-      return WhatIfInWords(*options, charts, document);
-    };
-    return Plot(*flags, charts);
-  });
+std::string InWords(bool own_probes, const std::vector<Chart>& charts, const Json& document) {
+  if (charts.empty()) {
+    return "The database has no table files, so there is nothing to filter yet.\n";
+  }
+  std::string text;
+  for (size_t i = 0; i < charts.size(); i++) {
+    text +=
+        (text.empty() ? "" : "\n") + Section(own_probes, charts[i], document["column_families"][i]);
+  }
+  return text;
 }
 
 void AddFlags(CLI::App* parser, Flags* flags) {
@@ -99,7 +216,6 @@ void AddFlags(CLI::App* parser, Flags* flags) {
                    "time of a block read, for the advice. Default: 80")
       ->type_name("NUMBER")
       ->check(CLI::PositiveNumber);
-  AddJsonFlag(parser, &flags->json);
 }
 
 }  // namespace
@@ -117,7 +233,16 @@ Command AddWhatIfCommand(CLI::App* parent) {
        .example = "Example:\n"
                   "  rocksieve whatif --db=/data/db --spec=rocksieve.auto:10 --plot=reads.svg"});
   AddFlags(parser, flags.get());
-  return {parser, [flags] { return Run(flags.get()); }};
+  return Reporting(parser, [flags](Progress* progress, Report* report) {
+    std::vector<Chart> charts;
+    Status status = ParseBits(flags->bits, &flags->options);
+    if (status.ok()) status = RunWhatIf(flags->options, progress, &report->document, &charts);
+    if (!status.ok()) return status;
+    report->words = [own_probes = !flags->options.probes.empty(), charts](const Json& document) {
+      return InWords(own_probes, charts, document);
+    };
+    return Plot(*flags, charts);
+  });
 }
 
 }  // namespace rocksieve::tools

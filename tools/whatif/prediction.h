@@ -1,4 +1,7 @@
-// What the filters of a tree add up to.
+// What a policy's filters for the files of a tree would take and do.
+//
+// Ours: lib/FAMILY/model.h and plan.h. RocksDB's: plugin/tables/builtin_model.h. Here is what
+// RocksDB makes of them in a file: partitions and their index, levels and flushes.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +9,6 @@
 #include <vector>
 
 #include "plugin/database/policy_spec.h"
-#include "tools/whatif/filter_model.h"
 #include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
@@ -33,16 +35,7 @@ struct Prediction {
   std::map<Family, double> keys, probes;
 };
 
-// What rocksieve.auto would make of a tree: the allocation that it tends to (lib/budget).
-// REQUIRES: the policy is rocksieve.auto.
-std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const PolicySpec& policy);
-
-// `filters`: one for each file of the tree.
-Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& filters);
-
 // The filters that the policy would build, each file rewritten at its own level.
-std::vector<PredictedFilter> PredictFilters(const PlannedTree& tree, const PolicySpec& policy);
-
 Prediction Predict(const PlannedTree& tree, const PolicySpec& policy);
 
 // The filters that the files have now. Of their families nothing is said.

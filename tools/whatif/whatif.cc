@@ -1,14 +1,19 @@
 #include "tools/whatif/whatif.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <memory>
+#include <utility>
 
 #include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "plugin/probe/block_reads.h"
 #include "plugin/probe/missing_keys.h"
 #include "support/parallel.h"
+#include "support/text.h"
 #include "tools/whatif/calibration.h"
+#include "tools/whatif/recommendation.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -62,130 +67,210 @@ double MeanKeyBytes(const PlannedTree& tree) {
   return bytes / std::max(1.0, static_cast<double>(tree.Entries()));
 }
 
-std::vector<BudgetRow> Budgets(const WhatIfOptions& options, const WhatIfResult& result) {
-  std::vector<BudgetRow> rows;
+// "12.4 MB", in units of a million bytes and so on.
+std::string ShortBytes(double bytes) {
+  const char* units[] = {"B", "kB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  for (; bytes >= 999.5 && unit + 1 < std::size(units); unit++) bytes /= 1000;
+  return Fixed(bytes, bytes < 9.95 && unit > 0 ? 1 : 0) + " " + units[unit];
+}
+
+double BitsPerEntry(double bytes, uint64_t entries) {
+  return entries == 0 ? 0 : 8 * bytes / static_cast<double>(entries);
+}
+
+Json LevelsJson(const Prediction& prediction) {
+  Json levels = Json::array();
+  for (const LevelPrediction& level : prediction.levels) {
+    levels.push_back({{"level", level.level},
+                      {"files", level.files},
+                      {"files_without_filter", level.files_without_filter},
+                      {"entries", level.entries},
+                      {"filter_bytes", std::llround(level.filter_bytes)},
+                      {"filter_bits_per_entry", BitsPerEntry(level.filter_bytes, level.entries)},
+                      {"false_positive_rate", level.rate()},
+                      {"files_asked_per_missing_lookup", level.meets},
+                      {"expected_useless_reads_per_missing_lookup", level.reads}});
+  }
+  return levels;
+}
+
+Json FiltersJson(const Prediction& prediction, uint64_t entries) {
+  return {{"filter_bytes", std::llround(prediction.filter_bytes)},
+          {"filter_bits_per_entry", BitsPerEntry(prediction.filter_bytes, entries)},
+          {"expected_useless_reads_per_missing_lookup", prediction.reads}};
+}
+
+Json BudgetsJson(const WhatIfOptions& options, uint64_t entries, const std::vector<Curve>& curves) {
+  Json budgets = Json::array();
   for (int bits = options.least_bits; bits <= options.most_bits; bits++) {
-    BudgetRow row;
-    row.bits_per_entry = bits;
-    row.filter_bytes = bits * static_cast<double>(result.tree.Entries()) / 8;
-    for (const Curve& curve : result.curves) row.reads.push_back(curve.ReadsAt(row.filter_bytes));
-    rows.push_back(row);
+    const double bytes = bits * static_cast<double>(entries) / 8;
+    Json reads;
+    for (const Curve& curve : curves) reads[curve.name] = NumberOrNull(curve.ReadsAt(bytes));
+    budgets.push_back({{"filter_bits_per_entry", bits},
+                       {"filter_bytes", std::llround(bytes)},
+                       {"expected_useless_reads_per_missing_lookup", reads}});
   }
-  return rows;
+  return budgets;
 }
 
-RecommendationInput MemoryToCompareIn(const WhatIfResult& result) {
-  RecommendationInput input;
-  const double bytes_per_bit = static_cast<double>(result.tree.Entries()) / 8;
-  if (result.now.filter_bytes >= kFewBits * bytes_per_bit) {
-    input.filter_bytes = result.now.filter_bytes;
-    input.memory_words = "in the memory that the filters take now";
-  } else if (!result.policies.empty() && result.policies[0].prediction.filter_bytes > 0) {
-    input.filter_bytes = result.policies[0].prediction.filter_bytes;
-    input.memory_words = "in the memory of " + result.policies[0].spec.text();
-  } else {
-    input.filter_bytes = kUsualBits * bytes_per_bit;
-    input.memory_words = "with 10 bits of memory per entry";
+// Reads per missing key against memory, without curves and marks.
+Chart EmptyChart(const WhatIfOptions& options, const PlannedTree& tree, size_t levels) {
+  constexpr int kMostTicks = 8;
+  const uint64_t entries = tree.Entries();
+  Chart chart;
+  chart.title = "Useless reads against filter memory";
+  chart.subtitle = "column family " + tree.column_family + ": " + Thousands(entries) +
+                   " entries in " + Thousands(tree.files.size()) + " files on " +
+                   Thousands(levels) + " levels";
+  chart.x_label = "filter memory: bits per entry, and in all";
+  chart.y_label = "useless data-block reads per lookup of a missing key";
+  chart.x_min = options.least_bits;
+  chart.x_max = options.most_bits;
+  const int step = (options.most_bits - options.least_bits + kMostTicks - 1) / kMostTicks;
+  for (int at = options.least_bits; at <= options.most_bits; at += step) {
+    chart.ticks.push_back({static_cast<double>(at), std::to_string(at),
+                           ShortBytes(at * static_cast<double>(entries) / 8)});
   }
-  return input;
+  return chart;
 }
 
+ChartSeries SeriesOf(const Curve& curve, uint64_t entries) {
+  ChartSeries series;
+  series.name = curve.name;
+  series.dashed = curve.family.rocksdb() != nullptr;
+  for (const CurvePoint& point : curve.points) {
+    series.points.push_back({BitsPerEntry(point.filter_bytes, entries), point.reads});
+  }
+  return series;
+}
+
+// All policies on the tree, and what is made of them.
 Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& specs,
-               Progress* progress, WhatIfResult* result) {
-  const PlannedTree& tree = result->tree;
+               const PlannedTree& tree, Progress* progress, Json* document, Chart* chart) {
   const std::vector<PolicySpec> families = Families(specs);
+  const uint64_t entries = tree.Entries();
   Calibration calibration(MeanKeyBytes(tree));
-  result->now = PredictNow(tree);
   progress->Begin("predicting for column family " + tree.column_family,
                   specs.size() + families.size());
+  const Prediction now = PredictNow(tree);
+  *chart = EmptyChart(options, tree, now.levels.size());
+  const auto mark = [&](const std::string& name, const Prediction& prediction) {
+    chart->marks.push_back(
+        {name, {BitsPerEntry(prediction.filter_bytes, entries), prediction.reads}});
+  };
+  if (tree.has_filters) mark("now", now);
+  // Recommended is for this memory.
+  double memory = now.filter_bytes;
+  std::string memory_words = "in the memory that the filters take now";
+  const double bytes_per_bit = static_cast<double>(entries) / 8;
+  const bool hardly_any = memory < kFewBits * bytes_per_bit;
+  if (hardly_any) {
+    memory = kUsualBits * bytes_per_bit;
+    memory_words = "with 10 bits of memory per entry";
+  }
+  Json policies = Json::array();
   for (const PolicySpec& spec : specs) {
-    PolicyResult policy;
-    policy.spec = spec;
-    policy.prediction = Predict(tree, spec);
-    policy.build_seconds = calibration.BuildSeconds(spec, policy.prediction);
-    policy.probe_ns = calibration.ProbeNs(spec, policy.prediction);
-    result->policies.push_back(policy);
+    const Prediction prediction = Predict(tree, spec);
+    if (hardly_any && policies.empty() && prediction.filter_bytes > 0) {
+      memory = prediction.filter_bytes;
+      memory_words = "in the memory of " + spec.text();
+    }
+    mark(spec.text(), prediction);
+    Json policy = {{"spec", spec.text()}};
+    policy.update(FiltersJson(prediction, entries));
+    policy["build_seconds"] = calibration.BuildSeconds(spec, prediction);
+    policy["probe_nanoseconds_per_missing_lookup"] = calibration.ProbeNs(spec, prediction);
+    policy["levels"] = LevelsJson(prediction);
+    policies.push_back(policy);
     const Status status = Advanced(progress);
     if (!status.ok()) return status;
   }
+  std::vector<Curve> curves;
   for (const PolicySpec& family : families) {
-    result->curves.push_back(CurveOf(tree, family, options.least_bits, options.most_bits));
+    curves.push_back(CurveOf(tree, family, options.least_bits, options.most_bits));
+    chart->series.push_back(SeriesOf(curves.back(), entries));
     const Status status = Advanced(progress);
     if (!status.ok()) return status;
   }
-  result->budgets = Budgets(options, *result);
-  RecommendationInput input = MemoryToCompareIn(*result);
-  input.tree = &tree;
-  input.now = &result->now;
-  input.curves = &result->curves;
-  input.read_us = options.read_us;
-  result->recommendation = Recommend(input, &calibration);
+  (*document)["now"] = FiltersJson(now, entries);
+  (*document)["now"]["levels"] = LevelsJson(now);
+  (*document)["policies"] = policies;
+  (*document)["budgets"] = BudgetsJson(options, entries, curves);
+  (*document)["recommendation"] =
+      Recommend(tree, now, curves, memory, memory_words, options.read_us, &calibration);
   return Status::OK();
 }
 
-constexpr uint64_t kMissingKeys = 20000;
-
 // Where lookups of missing keys go: of the user's, or of keys like the data.
 Status PlaceLookups(const Database& database, size_t family, const Tree& tree,
-                    std::vector<std::string> keys, Progress* progress, WhatIfResult* result) {
+                    std::vector<std::string> keys, Progress* progress, PlannedTree* planned,
+                    std::vector<std::string>* warnings) {
+  constexpr uint64_t kMissingKeys = 20000;
   if (keys.empty()) {
     MissingKeys made;
     const Status status = MakeMissingKeys(database, family, tree, kMissingKeys, progress, &made);
     if (!status.ok()) return status;
     if (made.from_ranges_only) {
-      result->warnings.push_back("keys could not be read (" + made.why +
-                                 "): lookups are spread evenly over the files");
+      warnings->push_back("keys could not be read (" + made.why +
+                          "): lookups are spread evenly over the files");
     }
     keys = std::move(made.keys);
   }
-  const Status status = PlaceLookups(tree, &keys, progress, &result->tree);
+  const Status status = PlaceLookups(tree, &keys, progress, planned);
   if (!status.ok()) return status;
-  result->tree.blocks_per_search = MeasureBlockReads(database, family, tree, keys).per_pass;
+  planned->blocks_per_search = MeasureBlockReads(database, family, tree, keys).per_pass;
   return status;
 }
 
-Status WhatIfForFamily(const WhatIfOptions& options, const std::vector<PolicySpec>& specs,
-                       const Database& database, size_t family, const Tree& tree,
-                       const std::vector<std::string>& keys, Progress* progress,
-                       WhatIfResult* result) {
-  result->warnings = tree.Problems();
-  if (tree.entries() == 0 && !result->warnings.empty()) {
-    return Status::Corruption(
-        "no file of column family " + tree.family.name +
-        " can be read, so there is nothing to predict from: " + result->warnings[0]);
+Status CompareFor(const WhatIfOptions& options, const std::vector<PolicySpec>& specs,
+                  const Database& database, size_t family, const Tree& tree,
+                  const std::vector<std::string>& keys, Progress* progress, Json* document,
+                  Chart* chart) {
+  std::vector<std::string> warnings = tree.Problems();
+  if (tree.entries() == 0 && !warnings.empty()) {
+    return Status::Corruption("no file of column family " + tree.family.name +
+                              " can be read, so there is nothing to predict from: " + warnings[0]);
   }
   if (!tree.family.comparator_known) {
-    result->warnings.push_back("the comparator " + tree.family.comparator_name +
-                               " is not in this program: as if each lookup met every file");
+    warnings.push_back("the comparator " + tree.family.comparator_name +
+                       " is not in this program: as if each lookup met every file");
   }
-  result->tree = PlanTree(database, tree);
-  const Status status = PlaceLookups(database, family, tree, keys, progress, result);
-  return status.ok() ? Compare(options, specs, progress, result) : status;
+  PlannedTree planned = PlanTree(database, tree);
+  Status status = PlaceLookups(database, family, tree, keys, progress, &planned, &warnings);
+  *document = {{"name", planned.column_family},
+               {"files", planned.files.size()},
+               {"entries", planned.Entries()}};
+  if (status.ok()) status = Compare(options, specs, planned, progress, document, chart);
+  (*document)["warnings"] = warnings;
+  return status;
 }
 
 }  // namespace
 
-Status RunWhatIf(const WhatIfOptions& options, Progress* progress,
-                 std::vector<WhatIfResult>* results) {
+Status RunWhatIf(const WhatIfOptions& options, Progress* progress, Json* document,
+                 std::vector<Chart>* charts) {
   std::vector<PolicySpec> specs;
   Status status = ParseAll(options.specs, &specs);
-  if (!status.ok()) return status;
   std::vector<std::string> keys;
-  if (!options.probes.empty()) {
+  if (status.ok() && !options.probes.empty()) {
     status = ReadProbeKeys(options.probes, options.probes_are_hex, &keys);
-    if (!status.ok()) return status;
   }
   std::unique_ptr<Database> database;
   std::vector<Tree> trees;
-  status = OpenAndReadTrees(options.database, options.column_families, progress, &database, &trees);
-  if (!status.ok()) return status;
-  for (size_t i = 0; i < trees.size(); i++) {
-    if (trees[i].file_count() == 0) continue;
-    WhatIfResult result;
-    status = WhatIfForFamily(options, specs, *database, i, trees[i], keys, progress, &result);
-    if (!status.ok()) return status;
-    results->push_back(std::move(result));
+  if (status.ok()) {
+    status =
+        OpenAndReadTrees(options.database, options.column_families, progress, &database, &trees);
   }
+  Json families = Json::array();
+  for (size_t i = 0; i < trees.size() && status.ok(); i++) {
+    if (trees[i].file_count() == 0) continue;
+    status = CompareFor(options, specs, *database, i, trees[i], keys, progress,
+                        &families.emplace_back(), &charts->emplace_back());
+  }
+  *document = {{"database", options.database},
+               {"microseconds_per_block_read", options.read_us},
+               {"column_families", families}};
   return status;
 }
 
