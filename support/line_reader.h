@@ -31,7 +31,7 @@ class LineReader {
 
   // What is wrong, in words that name the file and the line; empty if nothing is.
   const std::string& error() const { return error_; }
-  // Whether that is Ctrl-C (support/interrupt.h), which ends the waiting for what does not come.
+  // Whether that is Ctrl-C (support/progress.h), which ends the waiting for what does not come.
   bool interrupted() const { return interrupted_; }
 
   uint64_t line_number() const { return line_number_; }  // of the last line returned; from 1
