@@ -15,6 +15,7 @@
 #include "lib/join/rows/memory_source.h"
 #include "lib/join/session/answering_side.h"
 #include "lib/join/session/asking_side.h"
+#include "lib/join/session/messages.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/frame.h"
 
@@ -226,6 +227,21 @@ TEST(Drive, EndsWhenCancelledAndAtTheDeadline) {
   EXPECT_TRUE(absl::IsCancelled(AgainstHostile([](MemoryStream::End*) {}, {}, cancelled)));
   const Cancellation late(Cancellation::Clock::now() + milliseconds(100));
   EXPECT_TRUE(absl::IsDeadlineExceeded(AgainstHostile([](MemoryStream::End*) {}, {}, late)));
+}
+
+TEST(Drive, EndsWhenItIsCancelledWhileItWaits) {
+  Cancellation cancellation;
+  const absl::Status status = AgainstHostile(
+      [&](MemoryStream::End* end) {
+        FrameWriter writer;
+        writer.Add(Encode(Hello()));
+        end->Write(writer.TakePiece());
+        std::string piece;
+        end->Read(&piece);  // its answer: now it waits for two minutes
+        cancellation.Cancel(absl::CancelledError("Ctrl-C"));
+      },
+      {}, cancellation);
+  EXPECT_TRUE(absl::IsCancelled(status)) << status;
 }
 
 TEST(CancellableSource, ScansEnd) {

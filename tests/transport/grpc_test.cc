@@ -1,5 +1,10 @@
 // Joins over real connections, and callers that do not keep the rules of the service.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <functional>
+#include <future>
 #include <map>
 #include <thread>
 
@@ -133,6 +138,49 @@ TEST(Grpc, NobodyThere) {
   EXPECT_TRUE(absl::IsUnavailable(joined.status)) << joined.status;
   EXPECT_THAT(joined.status.message(), HasSubstr("127.0.0.1:" + std::to_string(port)));
   EXPECT_EQ(joined.report.attempts, 2u);
+}
+
+// Neither the greeting nor the pause before another attempt holds up who cancels.
+TEST(Grpc, CancelledWhileItWaits) {
+  const int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(bind(silent, generic, bytes), 0);
+  ASSERT_EQ(getsockname(silent, generic, &bytes), 0);
+  for (const bool listens : {false, true}) {
+    if (listens) {
+      ASSERT_EQ(listen(silent, 10), 0);
+    }
+    MemorySource mine(Numbers(0, 10));
+    MapSink sink;
+    Cancellation cancellation;
+    std::promise<void> pauses;
+    RemoteJoinOptions options;
+    options.first_pause = std::chrono::seconds(10);
+    options.note = [&pauses](const std::string&) { pauses.set_value(); };
+    RemoteJoinReport report;
+    absl::Status status;
+    std::thread join([&] {
+      status = JoinRemotely(Local(ntohs(address.sin_port)), &mine, &sink, options, &cancellation,
+                            &report);
+    });
+    int connection = -1;
+    if (listens) {
+      connection = accept(silent, nullptr, nullptr);
+    } else {
+      pauses.get_future().wait();
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    cancellation.Cancel(absl::CancelledError("Ctrl-C"));
+    join.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+    EXPECT_TRUE(absl::IsCancelled(status)) << status;
+    if (listens) close(connection);
+  }
+  close(silent);
 }
 
 TEST(Grpc, WantsItsToken) {
