@@ -68,39 +68,39 @@ def run(arguments, directory):
     try:
         server.stdout.readline()
         start = time.monotonic()
-        asking = subprocess.Popen(
+        client = subprocess.Popen(
             [ROCKSIEVE, "join", f"--db={here}", f"--remote={socket}", "--insecure",
              f"--op={arguments.op}", "--json",
              *([] if arguments.op == "count" else [f"--output={directory / 'rows'}"])],
             stdout=subprocess.PIPE, text=True)
-        report = asking.stdout.read()
-        _, status, usage = os.wait4(asking.pid, 0)
-        asking.returncode = os.waitstatus_to_exitcode(status)
+        report = client.stdout.read()
+        _, status, usage = os.wait4(client.pid, 0)
+        client.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.monotonic() - start
         server_mb = most_memory_mb(server.pid)
     finally:
         server.terminate()
         server.wait()
-    if asking.returncode != 0:
-        sys.exit(f"the join failed with {asking.returncode}")
+    if client.returncode != 0:
+        sys.exit(f"the join failed with {client.returncode}")
     return json.loads(report), seconds, usage.ru_maxrss * 1024 / 1e6, server_mb
 
 
 def main():
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory(prefix="rocksieve-", dir=arguments.work_dir) as directory:
-        report, seconds, asking_mb, server_mb = run(arguments, pathlib.Path(directory))
+        report, seconds, client_mb, server_mb = run(arguments, pathlib.Path(directory))
     figures = {"keys_per_side": arguments.keys, "operation": arguments.op, "seconds": seconds,
-               "asking_most_memory_mb": asking_mb, "answering_most_memory_mb": server_mb,
+               "asking_most_memory_mb": client_mb, "answering_most_memory_mb": server_mb,
                "report": report}
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(figures, indent=1) + "\n")
     print(f"{arguments.keys:,} x {arguments.keys:,} keys, half in common, {arguments.op}: "
-          f"{seconds:.1f} s\nmost memory: client {asking_mb:.0f} MB, server {server_mb:.0f} MB")
+          f"{seconds:.1f} s\nmost memory: client {client_mb:.0f} MB, server {server_mb:.0f} MB")
     matched = report["matched_keys"]
     if matched != arguments.keys - arguments.keys // 2:
         sys.exit(f"wrong: {matched:,} keys matched")
-    if max(asking_mb, server_mb) > arguments.most_mb:
+    if max(client_mb, server_mb) > arguments.most_mb:
         sys.exit(f"more than {arguments.most_mb:.0f} MB")
 
 

@@ -60,7 +60,7 @@ std::string HostileWire::MadeUp() {
       open.interval.begin = choices_->String();
       if (choices_->Flag()) open.interval.end = std::string(choices_->String());
       if (choices_->Flag()) open.sum.count = AnyNumber();
-      open.answering_side_begins = choices_->Flag();
+      open.server_begins = choices_->Flag();
       return join::Encode(open);
     }
     case 1:

@@ -169,8 +169,8 @@ def sessions():
             case = (bytes([operation, strategy, 3, 9]) + short(40, 2) + short(300, 2)
                     + bytes([60 + strategy, 12, 15, 45 if strategy in (0, 9) else 0,
                              128 if strategy % 3 == 1 else 5]))
-            write("asking_session", f"{operation}_{strategy}", case)
-            write("answering_session", f"{operation}_{strategy}", case + b"\0")
+            write("client_session", f"{operation}_{strategy}", case)
+            write("server_session", f"{operation}_{strategy}", case + b"\0")
     programs = {
         "repeat": b"\2" * 6, "hold": b"\0\3\0\3\0\3\0", "earlier": b"\0\0\5\0\5\1\5\2\4\1",
         "bytes": b"\x08\x02\x05\x01" * 4, "wrong_check": b"\0\x09\x02\x05\x01",
@@ -180,8 +180,8 @@ def sessions():
         for strategy in (0, 2, 7):
             case = (bytes([(strategy + len(name)) % 5, strategy, 3, 9]) + short(40, 2)
                     + short(300, 2) + bytes([60, 12, 15, 45 if strategy == 0 else 0, 5]))
-            write("asking_session", f"{name}_{strategy}", case + program)
-            write("answering_session", f"{name}_{strategy}", case + b"\0" + program)
+            write("client_session", f"{name}_{strategy}", case + program)
+            write("server_session", f"{name}_{strategy}", case + b"\0" + program)
 
 
 def take_varint(data, at):

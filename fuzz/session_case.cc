@@ -93,24 +93,24 @@ std::unique_ptr<join::ReadyFilterReader> CaseSource::ReadyFilters(const join::Ke
 }
 
 SessionCase::SessionCase(Choices* choices) {
-  asking.operation = static_cast<join::Operation>(1 + choices->UpTo(4));
-  asking.planner.strategy = static_cast<join::Strategy>(choices->UpTo(9));
-  asking.planner.most_round_trips = static_cast<int>(1 + choices->UpTo(6));
-  asking.salt = 1 + choices->UpTo(255);
-  asking.keys_per_range = 1 + choices->UpTo(0x3FF);
-  answering.most_keys_per_range = 1 + choices->UpTo(0x3FF);
-  answering.planner = asking.planner;
+  client.operation = static_cast<join::Operation>(1 + choices->UpTo(4));
+  client.planner.strategy = static_cast<join::Strategy>(choices->UpTo(9));
+  client.planner.most_round_trips = static_cast<int>(1 + choices->UpTo(6));
+  client.salt = 1 + choices->UpTo(255);
+  client.keys_per_range = 1 + choices->UpTo(0x3FF);
+  server.most_keys_per_range = 1 + choices->UpTo(0x3FF);
+  server.planner = client.planner;
 
   const uint64_t both = choices->UpTo(kMostKeys), only_here = choices->UpTo(kMostKeys / 4),
                  only_there = choices->UpTo(kMostKeys / 4);
   const uint8_t filters = choices->Byte(), others = choices->Byte();
   // No side has rows without a key then.
-  asking.keys_are_unique = (others & 0x80) != 0;
-  const uint8_t absent = asking.keys_are_unique ? 0 : others % 16;
+  client.keys_are_unique = (others & 0x80) != 0;
+  const uint8_t absent = client.keys_are_unique ? 0 : others % 16;
   Rows rows_here, rows_there;
   for (uint64_t i = 0; i < both + only_here + only_there; i++) {
-    if (i < both + only_here) AddRows(i, "here", asking.keys_are_unique, &rows_here);
-    if (i < both || i >= both + only_here) AddRows(i, "there", asking.keys_are_unique, &rows_there);
+    if (i < both + only_here) AddRows(i, "here", client.keys_are_unique, &rows_here);
+    if (i < both || i >= both + only_here) AddRows(i, "there", client.keys_are_unique, &rows_there);
   }
   here = std::make_unique<CaseSource>(rows_here, AbsentRows(absent % 4, "absent here"),
                                       filters % 8 < 4 ? 0 : filters % 4 + 1);

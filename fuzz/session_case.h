@@ -11,8 +11,8 @@
 #include "fuzz/target.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/memory_source.h"
-#include "lib/join/session/answering_side.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
+#include "lib/join/session/server_session.h"
 
 namespace rocksieve::fuzz {
 
@@ -43,8 +43,8 @@ class CaseSource final : public join::Source {
 struct SessionCase {
   explicit SessionCase(Choices* choices);
 
-  join::AskingOptions asking;
-  join::AnsweringOptions answering;
+  join::ClientSessionOptions client;
+  join::ServerSessionOptions server;
   std::unique_ptr<CaseSource> here, there;
 };
 

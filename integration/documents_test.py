@@ -61,8 +61,8 @@ CODE = ("include", "lib", "plugin", "support", "tools", "bench", "fuzz", "exampl
 STILL_IN_CODE = {
     "missing key", "useless read", "thorough", "future filter", "incomplete filter",
     "foreign filter",  # in JSON keys, specs and metrics
-    "asking side", "asker", "answering side", "attribute", "ready filter", "settle", "settles",
-    "settled", "settling", "doubtful", "in vain",
+    "asker", "attribute", "ready filter", "settle", "settles", "settled", "settling", "doubtful",
+    "in vain",
 }
 
 

@@ -100,7 +100,7 @@ class JoinCommandsTest(JoinSandbox):
             shard = report["remotes"][0]
             self.assertIn("used: the", shard["sst_filters_note"])
             self.assertGreater(shard["sst_filter_bytes"], 1000)
-            lonely = (self.only_right if "asking" in shard["sst_filters_note"]
+            lonely = (self.only_right if "client" in shard["sst_filters_note"]
                       else self.only_left)
             self.assertGreater(shard["sst_filters_pruned_keys"], 0.9 * len(lonely))
             self.assertLessEqual(shard["sst_filters_pruned_keys"], len(lonely))
@@ -109,7 +109,7 @@ class JoinCommandsTest(JoinSandbox):
         report = self.report(self.join([port], "count", "--json", "--strategy=sst-filters",
                                        "--left-on=key.bytes(0)"))
         self.assertEqual(report["matched_keys"], len(self.both))
-        self.assertIn("used: the answering side's", report["remotes"][0]["sst_filters_note"])
+        self.assertIn("used: the server's", report["remotes"][0]["sst_filters_note"])
 
     def test_output_appears_when_it_is_complete(self):
         port = self.serve().port

@@ -72,7 +72,7 @@ class JoinErrorsTest(JoinSandbox):
         self.assertNotIn("the other side", failed.err)
         server.terminate()
         server.reader.join()
-        self.assertIn("the asking side says: ", "".join(server.log))
+        self.assertIn("the client says: ", "".join(server.log))
 
 
 class JoinLinksTest(JoinSandbox):

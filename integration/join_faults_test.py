@@ -172,7 +172,7 @@ class JoinFaultsTest(JoinSandbox):
 
         self.at_each_step(act)
 
-    def test_a_stopped_asking_side_takes_no_place_for_long(self):
+    def test_a_stopped_client_takes_no_place_for_long(self):
         server = self.serve("right", "--silence=1", "--sessions=1")
         process = None
         stopped = threading.Event()

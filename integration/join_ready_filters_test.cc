@@ -273,19 +273,19 @@ struct CountedJoin {
 };
 
 CountedJoin JoinWithSstFilters(Operation operation, Source* here, Source* there, Sink* sink) {
-  AskingOptions asking;
-  asking.operation = operation;
-  asking.salt = 6;
-  asking.keys_per_range = 3000;
-  asking.planner.strategy = Strategy::kSstFilters;
-  asking.ready.decode_builtin = DecodeBuiltinFilter;
-  AnsweringOptions answering;
-  answering.ready = asking.ready;
-  AskingSide asks(here, sink, asking);
-  AnsweringSide answers(there, answering);
+  ClientSessionOptions client_options;
+  client_options.operation = operation;
+  client_options.salt = 6;
+  client_options.keys_per_range = 3000;
+  client_options.planner.strategy = Strategy::kSstFilters;
+  client_options.ready.decode_builtin = DecodeBuiltinFilter;
+  ServerSessionOptions server_options;
+  server_options.ready = client_options.ready;
+  ClientSession client(here, sink, client_options);
+  ServerSession server(there, server_options);
   CountedJoin joined;
-  joined.status = RunSessions(&asks, &answers);
-  joined.statistics = asks.statistics();
+  joined.status = RunSessions(&client, &server);
+  joined.statistics = client.statistics();
   return joined;
 }
 
@@ -319,9 +319,9 @@ TEST(SstFilters, JoinsAreExact) {
     const auto many = RocksDbSource::Open(large.get(), large->DefaultColumnFamily());
     Must(few.status());
     Must(many.status());
-    for (const bool small_asks : {false, true}) {
-      const std::set<std::string>& mine = small_asks ? in_small : in_large;
-      const std::set<std::string>& theirs = small_asks ? in_large : in_small;
+    for (const bool small_is_client : {false, true}) {
+      const std::set<std::string>& mine = small_is_client ? in_small : in_large;
+      const std::set<std::string>& theirs = small_is_client ? in_large : in_small;
       for (const Operation operation : kAllOperations) {
         std::set<std::string> matched, mine_only, theirs_only;
         std::set_intersection(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
@@ -332,8 +332,8 @@ TEST(SstFilters, JoinsAreExact) {
                             std::inserter(theirs_only, theirs_only.end()));
         KeysOfSides sink;
         const CountedJoin joined =
-            JoinWithSstFilters(operation, small_asks ? few->get() : many->get(),
-                               small_asks ? many->get() : few->get(), &sink);
+            JoinWithSstFilters(operation, small_is_client ? few->get() : many->get(),
+                               small_is_client ? many->get() : few->get(), &sink);
         ASSERT_TRUE(joined.status.ok()) << joined.status;
         EXPECT_EQ(joined.statistics.matched_keys, matched.size());
         EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
@@ -344,7 +344,7 @@ TEST(SstFilters, JoinsAreExact) {
         EXPECT_TRUE(sink.mine == (EmitsLocalRows(operation) ? mine_only : std::set<std::string>()));
         if (variant.has_filters) {
           EXPECT_EQ(joined.statistics.ready.choice,
-                    small_asks ? ReadyChoice::kAsking : ReadyChoice::kAnswering);
+                    small_is_client ? ReadyChoice::kClient : ReadyChoice::kServer);
           EXPECT_GT(joined.statistics.ready.pruned_keys, 15000u);
         } else {
           EXPECT_EQ(joined.statistics.ready.choice, ReadyChoice::kNotThere);

@@ -231,9 +231,9 @@ TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
       }
       KeysOfSides keys;
       UnpackingSink sink(&keys, false, on_attribute);
-      Source* const answering = on_attribute ? static_cast<Source*>(by_customer->get())
-                                             : static_cast<Source*>(right->get());
-      Must(Join(operation, left->get(), answering, &sink));
+      Source* const server = on_attribute ? static_cast<Source*>(by_customer->get())
+                                          : static_cast<Source*>(right->get());
+      Must(Join(operation, left->get(), server, &sink));
       EXPECT_TRUE(keys.mine == expected_mine) << NameOf(operation) << ' ' << on_attribute;
       EXPECT_TRUE(keys.theirs == expected_theirs) << NameOf(operation) << ' ' << on_attribute;
     }
@@ -343,10 +343,10 @@ TEST(SstSink, SortsWhatComesInAnotherOrder) {
     Must(sink.status());
     for (int i = 3000; i-- > 0;) {
       model[PresentKey(i)] = std::to_string(i);
-      Must((*sink)->Add({PresentKey(i), std::to_string(i)}, Side::kAnswering));
+      Must((*sink)->Add({PresentKey(i), std::to_string(i)}, Side::kServer));
       if (i % 100 == 0) Must((*sink)->Commit());
     }
-    Must((*sink)->Add({"discarded", ""}, Side::kAnswering));
+    Must((*sink)->Add({"discarded", ""}, Side::kServer));
     Must((*sink)->Discard());
     Must((*sink)->Finish());
   }
@@ -361,10 +361,10 @@ TEST(SstSink, TakesNoRowsOfThisSideAndLeavesNoPartialFile) {
   {
     const auto sink = SstSink::Open(path);
     Must(sink.status());
-    EXPECT_TRUE(absl::IsFailedPrecondition((*sink)->Add({"a", ""}, Side::kAsking)));
-    Must((*sink)->Add({"b", ""}, Side::kAnswering));
+    EXPECT_TRUE(absl::IsFailedPrecondition((*sink)->Add({"a", ""}, Side::kClient)));
+    Must((*sink)->Add({"b", ""}, Side::kServer));
     Must((*sink)->Commit());
-    Must((*sink)->Add({"a", ""}, Side::kAnswering));
+    Must((*sink)->Add({"a", ""}, Side::kServer));
     const absl::Status unsorted = (*sink)->Commit();
     EXPECT_NE(unsorted.message().find(path), absl::string_view::npos) << unsorted;
   }

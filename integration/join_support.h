@@ -14,8 +14,8 @@
 #include <rocksdb/slice_transform.h>
 
 #include "integration/database.h"
-#include "lib/join/session/answering_side.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
+#include "lib/join/session/server_session.h"
 #include "plugin/join/rocksdb_source.h"
 
 namespace rocksieve::join {
@@ -98,7 +98,7 @@ inline void WriteAtRandom(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, 
 struct KeysOfSides final : public Sink {
   absl::Status Add(const Row& row, Side from) override {
     const bool fresh =
-        (from == Side::kAsking ? mine : theirs).emplace(row.key.data(), row.key.size()).second;
+        (from == Side::kClient ? mine : theirs).emplace(row.key.data(), row.key.size()).second;
     return fresh ? absl::OkStatus() : absl::InternalError("a row came twice");
   }
   absl::Status Commit() override { return absl::OkStatus(); }
@@ -106,14 +106,11 @@ struct KeysOfSides final : public Sink {
   std::set<std::string> mine, theirs;
 };
 
-inline absl::Status RunSessions(AskingSide* asking, AnsweringSide* answering) {
-  AskingSide& asks = *asking;
-  AnsweringSide& answers = *answering;
-
+inline absl::Status RunSessions(ClientSession* client, ServerSession* server) {
   for (bool said = true; said;) {
     said = false;
-    for (const auto& [from, to] : {std::pair<Session*, Session*>(&asks, &answers),
-                                   std::pair<Session*, Session*>(&answers, &asks)}) {
+    for (const auto& [from, to] : {std::pair<Session*, Session*>(client, server),
+                                   std::pair<Session*, Session*>(server, client)}) {
       for (;;) {
         const absl::StatusOr<std::string> message = from->Next();
         if (!message.ok()) return message.status();
@@ -124,17 +121,17 @@ inline absl::Status RunSessions(AskingSide* asking, AnsweringSide* answering) {
       }
     }
   }
-  return asks.done() ? absl::OkStatus() : absl::InternalError("they stand still");
+  return client->done() ? absl::OkStatus() : absl::InternalError("they stand still");
 }
 
 inline absl::Status Join(Operation operation, Source* here, Source* there, Sink* sink) {
-  AskingOptions options;
+  ClientSessionOptions options;
   options.operation = operation;
   options.salt = 5;
   options.keys_per_range = 500;
-  AskingSide asks(here, sink, options);
-  AnsweringSide answers(there, {});
-  return RunSessions(&asks, &answers);
+  ClientSession client(here, sink, options);
+  ServerSession server(there, {});
+  return RunSessions(&client, &server);
 }
 
 }  // namespace rocksieve::join

@@ -25,7 +25,7 @@ Table MeasureDifferences(FigureRun* run) {
       {"rateless_round_trips", "round", "trips", Kind::kFixed, 0}};
   for (uint64_t differences = 100; differences <= keys / 10; differences *= 10) {
     Circumstances circumstances;
-    circumstances.asking = circumstances.answering = keys;
+    circumstances.client = circumstances.server = keys;
     circumstances.common = keys - differences / 2;
     circumstances.session.keys_per_range = keys;
     circumstances.session.strategy = run->settings.strategy;

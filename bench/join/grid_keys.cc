@@ -84,21 +84,21 @@ std::string_view NameOf(KeyShape shape) {
 
 std::vector<std::string> GridSets::Common() const {
   std::vector<std::string> common;
-  std::set_intersection(asking.begin(), asking.end(), answering.begin(), answering.end(),
+  std::set_intersection(client.begin(), client.end(), server.begin(), server.end(),
                         std::back_inserter(common));
   return common;
 }
 
-GridSets MakeGridSets(KeyShape shape, uint64_t asking, uint64_t answering, uint64_t common,
+GridSets MakeGridSets(KeyShape shape, uint64_t client, uint64_t server, uint64_t common,
                       uint64_t seed) {
-  const std::vector<std::string> keys = MakeKeys(shape, asking + answering - common, seed);
-  const auto shared = keys.begin() + static_cast<std::ptrdiff_t>(asking - common);
-  const auto end_of_asking = keys.begin() + static_cast<std::ptrdiff_t>(asking);
+  const std::vector<std::string> keys = MakeKeys(shape, client + server - common, seed);
+  const auto shared = keys.begin() + static_cast<std::ptrdiff_t>(client - common);
+  const auto end_of_client = keys.begin() + static_cast<std::ptrdiff_t>(client);
   GridSets sets;
-  sets.asking.assign(keys.begin(), end_of_asking);
-  sets.answering.assign(shared, keys.end());
-  std::sort(sets.asking.begin(), sets.asking.end());
-  std::sort(sets.answering.begin(), sets.answering.end());
+  sets.client.assign(keys.begin(), end_of_client);
+  sets.server.assign(shared, keys.end());
+  std::sort(sets.client.begin(), sets.client.end());
+  std::sort(sets.server.begin(), sets.server.end());
   return sets;
 }
 

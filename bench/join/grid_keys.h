@@ -17,12 +17,12 @@ inline constexpr KeyShape kAllKeyShapes[] = {KeyShape::kRandom, KeyShape::kDense
 std::string_view NameOf(KeyShape shape);
 
 struct GridSets {
-  std::vector<std::string> asking, answering;  // sorted, each key once
-  std::vector<std::string> Common() const;     // by std::set_intersection
+  std::vector<std::string> client, server;  // sorted, each key once
+  std::vector<std::string> Common() const;  // by std::set_intersection
 };
 
 // `common` keys are in both. The same for the same seed.
-GridSets MakeGridSets(KeyShape shape, uint64_t asking, uint64_t answering, uint64_t common,
+GridSets MakeGridSets(KeyShape shape, uint64_t client, uint64_t server, uint64_t common,
                       uint64_t seed);
 
 }  // namespace rocksieve::bench

@@ -16,7 +16,7 @@ namespace rocksieve::bench {
 namespace {
 
 struct Sizes {
-  uint64_t asking, answering;
+  uint64_t client, server;
 };
 
 std::vector<Cell> CellsOf(bool quick, int round_trips, uint64_t seed) {
@@ -31,7 +31,7 @@ std::vector<Cell> CellsOf(bool quick, int round_trips, uint64_t seed) {
   for (const KeyShape shape : kAllKeyShapes) {
     for (const Sizes& size : sizes) {
       for (const double overlap : overlaps) {
-        cells.push_back({shape, size.asking, size.answering, overlap, round_trips, seed});
+        cells.push_back({shape, size.client, size.server, overlap, round_trips, seed});
       }
     }
   }
@@ -45,8 +45,8 @@ nlohmann::ordered_json JsonOf(const Cell& cell, const CellOutcome& outcome) {
     round_trips[std::string(NameOf(run.strategy))] = run.range_round_trips;
   }
   return {{"keys", NameOf(cell.shape)},
-          {"asking_keys", cell.asking},
-          {"answering_keys", cell.answering},
+          {"asking_keys", cell.client},
+          {"answering_keys", cell.server},
           {"overlap_percent", cell.overlap_percent},
           {"most_round_trips", cell.most_round_trips},
           {"bytes", bytes},
@@ -68,8 +68,8 @@ int Main(int argc, char** argv) {
   app.add_option("--json", json_path, "a file for all bytes of all strategies");
   CLI11_PARSE(app, argc, argv);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  std::printf("%-10s %8s %8s %8s %10s %3s  %-10s %10s %7s\n", "keys", "asking", "answers",
-              "overlap", "auto bytes", "RTs", "best", "bytes", "ratio");
+  std::printf("%-10s %8s %8s %8s %10s %3s  %-10s %10s %7s\n", "keys", "client", "server", "overlap",
+              "auto bytes", "RTs", "best", "bytes", "ratio");
   int broken = 0;
   const std::vector<Cell> cells = CellsOf(quick, round_trips, seed);
   for (const Cell& cell : cells) {
@@ -78,8 +78,8 @@ int Main(int argc, char** argv) {
     const std::string shape(NameOf(cell.shape));
     if (!outcome.error.empty()) {
       std::fprintf(stderr, "join_grid: %s, %llu x %llu, %g %%: %s\n", shape.c_str(),
-                   static_cast<unsigned long long>(cell.asking),
-                   static_cast<unsigned long long>(cell.answering), cell.overlap_percent,
+                   static_cast<unsigned long long>(cell.client),
+                   static_cast<unsigned long long>(cell.server), cell.overlap_percent,
                    outcome.error.c_str());
       return 3;
     }
@@ -87,15 +87,14 @@ int Main(int argc, char** argv) {
     const StrategyRun& best = outcome.best_forced();
     const bool kept = outcome.KeepsPromise();
     broken += kept ? 0 : 1;
-    std::printf("%-10s %8llu %8llu %6g %% %10llu %3llu  %-10s %10llu %7.2f%s\n", shape.c_str(),
-                static_cast<unsigned long long>(cell.asking),
-                static_cast<unsigned long long>(cell.answering), cell.overlap_percent,
-                static_cast<unsigned long long>(chosen.bytes),
-                static_cast<unsigned long long>(chosen.range_round_trips),
-                std::string(NameOf(best.strategy)).c_str(),
-                static_cast<unsigned long long>(best.bytes),
-                static_cast<double>(chosen.bytes) / static_cast<double>(best.bytes),
-                kept ? "" : "  BROKEN");
+    std::printf(
+        "%-10s %8llu %8llu %6g %% %10llu %3llu  %-10s %10llu %7.2f%s\n", shape.c_str(),
+        static_cast<unsigned long long>(cell.client), static_cast<unsigned long long>(cell.server),
+        cell.overlap_percent, static_cast<unsigned long long>(chosen.bytes),
+        static_cast<unsigned long long>(chosen.range_round_trips),
+        std::string(NameOf(best.strategy)).c_str(), static_cast<unsigned long long>(best.bytes),
+        static_cast<double>(chosen.bytes) / static_cast<double>(best.bytes),
+        kept ? "" : "  BROKEN");
     std::fflush(stdout);
     rows.push_back(JsonOf(cell, outcome));
   }

@@ -6,8 +6,8 @@
 #include <absl/status/status.h>
 
 #include "lib/join/rows/memory_source.h"
-#include "lib/join/session/answering_side.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
+#include "lib/join/session/server_session.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -35,8 +35,8 @@ join::MemorySource::Rows RowsOf(const std::vector<std::string>& keys) {
   return rows;
 }
 
-absl::Status Exchange(join::Session* asking, join::Session* answering, uint64_t* bytes) {
-  join::Session* const sides[2] = {asking, answering};
+absl::Status Exchange(join::Session* client, join::Session* server, uint64_t* bytes) {
+  join::Session* const sides[2] = {client, server};
   for (bool any = true; any;) {
     any = false;
     for (const int from : {0, 1}) {
@@ -68,11 +68,11 @@ bool CellOutcome::KeepsPromise() const {
 
 CellOutcome RunCell(const Cell& cell) {
   const auto common = static_cast<uint64_t>(std::llround(
-      cell.overlap_percent / 100 * static_cast<double>(std::min(cell.asking, cell.answering))));
-  const GridSets sets = MakeGridSets(cell.shape, cell.asking, cell.answering, common, cell.seed);
+      cell.overlap_percent / 100 * static_cast<double>(std::min(cell.client, cell.server))));
+  const GridSets sets = MakeGridSets(cell.shape, cell.client, cell.server, common, cell.seed);
   const std::vector<std::string> expected = sets.Common();
-  const auto differences = static_cast<double>(cell.asking + cell.answering - 2 * common);
-  join::MemorySource here(RowsOf(sets.asking)), there(RowsOf(sets.answering));
+  const auto differences = static_cast<double>(cell.client + cell.server - 2 * common);
+  join::MemorySource here(RowsOf(sets.client)), there(RowsOf(sets.server));
   CellOutcome outcome;
   for (const join::Strategy strategy : join::kAllStrategies) {
     if (strategy == join::Strategy::kSymbols &&
@@ -80,17 +80,17 @@ CellOutcome RunCell(const Cell& cell) {
       continue;
     }
     KeySink sink;
-    join::AskingOptions asking;
-    asking.operation = join::Operation::kIntersection;
-    asking.salt = cell.seed * 0x9e3779b97f4a7c15;
-    asking.planner.strategy = strategy;
-    asking.planner.most_round_trips = cell.most_round_trips;
-    join::AskingSide asks(&here, &sink, asking);
-    join::AnsweringSide answers(&there, {});
+    join::ClientSessionOptions client_options;
+    client_options.operation = join::Operation::kIntersection;
+    client_options.salt = cell.seed * 0x9e3779b97f4a7c15;
+    client_options.planner.strategy = strategy;
+    client_options.planner.most_round_trips = cell.most_round_trips;
+    join::ClientSession client(&here, &sink, client_options);
+    join::ServerSession server(&there, {});
     StrategyRun run;
     run.strategy = strategy;
-    const absl::Status status = Exchange(&asks, &answers, &run.bytes);
-    const join::Statistics& statistics = asks.statistics();
+    const absl::Status status = Exchange(&client, &server, &run.bytes);
+    const join::Statistics& statistics = client.statistics();
     run.bytes -= statistics.sent.payload + statistics.received.payload;
     run.range_round_trips = statistics.most_range_round_trips;
     if (!status.ok()) outcome.error = status.ToString();

@@ -12,8 +12,8 @@ namespace rocksieve::bench {
 
 struct Cell {
   KeyShape shape = KeyShape::kRandom;
-  uint64_t asking = 0, answering = 0;  // keys
-  double overlap_percent = 0;          // of the smaller side
+  uint64_t client = 0, server = 0;  // keys
+  double overlap_percent = 0;       // of the smaller side
   int most_round_trips = 4;
   uint64_t seed = 1;
 };

@@ -32,7 +32,7 @@ const Key* FirstNotBelow(const Keys& keys, std::string_view bound) {
 
 }  // namespace
 
-KeySets RandomKeySets(uint64_t asking, uint64_t answering, uint64_t common, uint64_t seed) {
+KeySets RandomKeySets(uint64_t client, uint64_t server, uint64_t common, uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto fill = [&random](uint64_t count, Keys* keys) {
     keys->resize(count);
@@ -44,17 +44,17 @@ KeySets RandomKeySets(uint64_t asking, uint64_t answering, uint64_t common, uint
     }
   };
   KeySets sets;
-  fill(asking, &sets.asking);
-  fill(answering, &sets.answering);
-  std::copy_n(sets.asking.begin(), common, sets.answering.begin());
-  std::sort(sets.asking.begin(), sets.asking.end());
-  std::sort(sets.answering.begin(), sets.answering.end());
+  fill(client, &sets.client);
+  fill(server, &sets.server);
+  std::copy_n(sets.client.begin(), common, sets.server.begin());
+  std::sort(sets.client.begin(), sets.client.end());
+  std::sort(sets.server.begin(), sets.server.end());
   return sets;
 }
 
 Keys KeySets::Common() const {
   Keys common;
-  std::set_intersection(asking.begin(), asking.end(), answering.begin(), answering.end(),
+  std::set_intersection(client.begin(), client.end(), server.begin(), server.end(),
                         std::back_inserter(common));
   return common;
 }

@@ -23,13 +23,13 @@ using Keys = std::vector<Key>;  // sorted, each once
 
 // Two sides of a join.
 struct KeySets {
-  Keys asking, answering;
+  Keys client, server;
   // By std::set_intersection.
   Keys Common() const;
 };
 
 // `common` keys are in both. The same for the same seed.
-KeySets RandomKeySets(uint64_t asking, uint64_t answering, uint64_t common, uint64_t seed);
+KeySets RandomKeySets(uint64_t client, uint64_t server, uint64_t common, uint64_t seed);
 
 class KeySource final : public join::Source {
  public:

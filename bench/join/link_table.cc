@@ -31,13 +31,13 @@ Table MeasureLink(FigureRun* run) {
                    {"times_faster", "times", "faster", Kind::kSignificant, 3}};
   for (const double percent : {0., 50., 98., 99.9}) {
     Circumstances circumstances;
-    circumstances.asking = circumstances.answering = keys;
+    circumstances.client = circumstances.server = keys;
     circumstances.common = static_cast<uint64_t>(percent / 100 * static_cast<double>(keys));
     circumstances.session.strategy = run->settings.strategy;
     circumstances.session.link = link;
     const Runs runs = MeasureRuns(circumstances, run);
     const KeySets sets = RandomKeySets(keys, keys, circumstances.common, 1);
-    const auto shipped = static_cast<double>(ShippedBytes(sets.answering));
+    const auto shipped = static_cast<double>(ShippedBytes(sets.server));
     const double shipping_seconds = kRoundTripSeconds + link.SecondsFor(shipped);
     table.rows.push_back({{"overlap_percent", percent},
                           {"keys_per_side", keys},

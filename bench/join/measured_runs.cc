@@ -21,7 +21,7 @@ double WorstOf(const std::vector<double>& values) {
 }  // namespace
 
 std::string NameOf(const Circumstances& circumstances) {
-  return Thousands(circumstances.asking) + " x " + Thousands(circumstances.answering) + " keys";
+  return Thousands(circumstances.client) + " x " + Thousands(circumstances.server) + " keys";
 }
 
 Runs MeasureRuns(const Circumstances& circumstances, FigureRun* run) {
@@ -31,7 +31,7 @@ Runs MeasureRuns(const Circumstances& circumstances, FigureRun* run) {
     run->progress(NameOf(circumstances) + ", " + Thousands(circumstances.common) +
                   " common, seed " + std::to_string(seed));
     const KeySets sets =
-        RandomKeySets(circumstances.asking, circumstances.answering, circumstances.common, seed);
+        RandomKeySets(circumstances.client, circumstances.server, circumstances.common, seed);
     const Keys common = sets.Common();
     SessionSettings settings = circumstances.session;
     settings.seed = seed;

@@ -10,10 +10,10 @@
 namespace rocksieve::bench {
 
 struct Circumstances {
-  uint64_t asking = 0, answering = 0, common = 0;
+  uint64_t client = 0, server = 0, common = 0;
   SessionSettings session;  // its seed is replaced
 
-  uint64_t Differences() const { return asking + answering - 2 * common; }
+  uint64_t Differences() const { return client + server - 2 * common; }
 };
 
 struct Runs {

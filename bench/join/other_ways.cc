@@ -56,9 +56,9 @@ uint64_t ShippedBytes(const Keys& keys) {
 }
 
 BloomJoin RunBloomJoin(const KeySets& sets) {
-  const bool asking_is_smaller = sets.asking.size() <= sets.answering.size();
-  const Keys& sender = asking_is_smaller ? sets.asking : sets.answering;
-  const Keys& receiver = asking_is_smaller ? sets.answering : sets.asking;
+  const bool client_is_smaller = sets.client.size() <= sets.server.size();
+  const Keys& sender = client_is_smaller ? sets.client : sets.server;
+  const Keys& receiver = client_is_smaller ? sets.server : sets.client;
   const TextbookBloom filter(sender);
   Keys passed;
   for (const Key& key : receiver) {

@@ -50,7 +50,7 @@ Table MeasureOverlaps(FigureRun* run) {
                    {"rateless_bits_per_key", "", "RIBLT", Kind::kSignificant, 3}};
   for (const double percent : run->settings.overlap_percents) {
     Circumstances circumstances;
-    circumstances.asking = circumstances.answering = keys;
+    circumstances.client = circumstances.server = keys;
     circumstances.common =
         static_cast<uint64_t>(std::llround(percent / 100 * static_cast<double>(keys)));
     circumstances.session.keys_per_range = keys;
@@ -71,7 +71,7 @@ Table MeasureOverlaps(FigureRun* run) {
     }
     run->progress("other ways, " + Thousands(circumstances.common) + " common");
     const KeySets sets = RandomKeySets(keys, keys, circumstances.common, 1);
-    row["shipped_bits_per_key"] = per_key(static_cast<double>(ShippedBytes(sets.asking)));
+    row["shipped_bits_per_key"] = per_key(static_cast<double>(ShippedBytes(sets.client)));
     row["bloom_join_bits_per_key"] = per_key(static_cast<double>(RunBloomJoin(sets).bytes));
     SessionSettings rateless;
     rateless.keys_per_range = keys;

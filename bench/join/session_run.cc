@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "lib/format/byte_io.h"
-#include "lib/join/session/answering_side.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
+#include "lib/join/session/server_session.h"
 #include "lib/transport/frame.h"
 
 namespace rocksieve::bench {
@@ -21,11 +21,11 @@ double CpuSeconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Takes the keys that only the asking side has, which must be all but the common ones.
+// Takes the keys that only the client has, which must be all but the common ones.
 class UnmatchedKeys final : public join::Sink {
  public:
-  UnmatchedKeys(const Keys& asking, const Keys& common) {
-    std::set_difference(asking.begin(), asking.end(), common.begin(), common.end(),
+  UnmatchedKeys(const Keys& client, const Keys& common) {
+    std::set_difference(client.begin(), client.end(), common.begin(), common.end(),
                         std::back_inserter(expected_));
   }
   absl::Status Add(const join::Row& row, join::Side) override {
@@ -80,11 +80,11 @@ uint64_t FrameBytes(const std::string& message) {
 
 class Simulation {
  public:
-  Simulation(join::Session* asking, join::Session* answering, const Link& link,
+  Simulation(join::Session* client, join::Session* server, const Link& link,
              SessionOutcome* outcome)
       : link_(link), outcome_(outcome) {
-    ends_[0].session = asking;
-    ends_[1].session = answering;
+    ends_[0].session = client;
+    ends_[1].session = server;
   }
 
   absl::Status Run() {
@@ -142,24 +142,24 @@ SessionOutcome RunSession(const KeySets& sets, const Keys& common,
   join::PlannerOptions planner;
   if (settings.most_round_trips) planner.most_round_trips = *settings.most_round_trips;
   planner.strategy = settings.strategy;
-  join::AskingOptions asking;
-  asking.operation = join::Operation::kLocalOnly;
-  asking.salt = settings.seed * 0x9e3779b97f4a7c15;
-  asking.keys_per_range = settings.keys_per_range;
-  asking.planner = planner;
-  join::AnsweringOptions answering;
-  answering.most_keys_per_range =
-      std::max(answering.most_keys_per_range, 2 * settings.keys_per_range);
-  answering.planner = planner;
-  KeySource here(&sets.asking), there(&sets.answering);
-  UnmatchedKeys unmatched(sets.asking, common);
-  join::AskingSide asks(&here, &unmatched, asking);
-  join::AnsweringSide answers(&there, answering);
-  const absl::Status status = Simulation(&asks, &answers, settings.link, &outcome).Run();
-  outcome.statistics = asks.statistics();
+  join::ClientSessionOptions client_options;
+  client_options.operation = join::Operation::kLocalOnly;
+  client_options.salt = settings.seed * 0x9e3779b97f4a7c15;
+  client_options.keys_per_range = settings.keys_per_range;
+  client_options.planner = planner;
+  join::ServerSessionOptions server_options;
+  server_options.most_keys_per_range =
+      std::max(server_options.most_keys_per_range, 2 * settings.keys_per_range);
+  server_options.planner = planner;
+  KeySource here(&sets.client), there(&sets.server);
+  UnmatchedKeys unmatched(sets.client, common);
+  join::ClientSession client(&here, &unmatched, client_options);
+  join::ServerSession server(&there, server_options);
+  const absl::Status status = Simulation(&client, &server, settings.link, &outcome).Run();
+  outcome.statistics = client.statistics();
   if (!status.ok()) {
     outcome.error = status.ToString();
-  } else if (!asks.done() || outcome.statistics.matched_keys != common.size() ||
+  } else if (!client.done() || outcome.statistics.matched_keys != common.size() ||
              !unmatched.IsRight()) {
     outcome.error = "the result is not that of std::set_intersection";
   }

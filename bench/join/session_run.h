@@ -9,7 +9,7 @@
 
 #include "bench/join/key_set.h"
 #include "lib/join/matching/strategy.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
 #include "lib/join/session/range_report.h"
 
 namespace rocksieve::bench {
@@ -24,7 +24,7 @@ struct Link {
 };
 
 struct SessionSettings {
-  uint64_t keys_per_range = join::AskingOptions().keys_per_range;
+  uint64_t keys_per_range = join::ClientSessionOptions().keys_per_range;
   // Of a range, besides the one that opens it; the planner's own limit if there is none.
   std::optional<int> most_round_trips;
   join::Strategy strategy = join::Strategy::kAuto;
@@ -37,7 +37,7 @@ struct SessionOutcome {
   uint64_t bytes = 0;   // of messages and frames, both ways
   int round_trips = 0;  // one after another: how often a side had to wait for the other, halved
   double cpu_seconds = 0;
-  double link_seconds = 0;  // by the link's books, from the first byte to the asking side's result
+  double link_seconds = 0;  // by the link's books, from the first byte to the client's result
   join::Statistics statistics;
 };
 

@@ -26,7 +26,7 @@ Table MeasureSizes(FigureRun* run) {
   if (run->settings.full) sizes.insert(sizes.end(), {5'000'000, 20'000'000});
   for (const uint64_t keys : sizes) {
     Circumstances circumstances;
-    circumstances.asking = circumstances.answering = keys;
+    circumstances.client = circumstances.server = keys;
     circumstances.common = keys / 2;
     circumstances.session.strategy = run->settings.strategy;
     const Runs runs = MeasureRuns(circumstances, run);

@@ -17,9 +17,9 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "lib/join/session/answering_side.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
+#include "lib/join/session/server_session.h"
 #include "plugin/join/rocksdb_source.h"
 #include "plugin/join/sst_filters.h"
 #include "support/work_dir.h"
@@ -108,20 +108,20 @@ struct Outcome {
   Statistics statistics;
 };
 
-Outcome Run(Source* asking, Source* answering, Strategy strategy) {
+Outcome Run(Source* client_rows, Source* server_rows, Strategy strategy) {
   Ignore sink;
-  AskingOptions asking_options;
-  asking_options.operation = Operation::kCount;
-  asking_options.salt = 0x5851f42d4c957f2d;
-  asking_options.planner.strategy = strategy;
-  asking_options.ready.decode_builtin = DecodeBuiltinFilter;
-  AnsweringOptions answering_options;
-  answering_options.ready = asking_options.ready;
+  ClientSessionOptions client_options;
+  client_options.operation = Operation::kCount;
+  client_options.salt = 0x5851f42d4c957f2d;
+  client_options.planner.strategy = strategy;
+  client_options.ready.decode_builtin = DecodeBuiltinFilter;
+  ServerSessionOptions server_options;
+  server_options.ready = client_options.ready;
   Outcome outcome;
   const Clock::time_point begin = Clock::now();
-  AskingSide asks(asking, &sink, asking_options);
-  AnsweringSide answers(answering, answering_options);
-  Session* const sides[2] = {&asks, &answers};
+  ClientSession client(client_rows, &sink, client_options);
+  ServerSession server(server_rows, server_options);
+  Session* const sides[2] = {&client, &server};
   for (bool any = true; any;) {
     any = false;
     for (int from : {0, 1}) {
@@ -143,7 +143,7 @@ Outcome Run(Source* asking, Source* answering, Strategy strategy) {
     }
   }
   outcome.seconds = MillisecondsSince(begin) / 1000;
-  outcome.statistics = asks.statistics();
+  outcome.statistics = client.statistics();
   return outcome;
 }
 
@@ -154,7 +154,8 @@ int Main(int argc, char** argv) {
   std::string json_path, directory;
   bool same_size = false;
   CLI::App app(
-      "Joins that begin with filters in SST files. The small side asks, half of its keys match.");
+      "Joins that begin with filters in SST files. The small side is the client; half of its keys "
+      "match.");
   app.add_option("--keys", keys, "of the large side (1000000)");
   app.add_option("--small-keys", small_keys, "of the small side (100000)");
   app.add_option("--filters", filters, "rocksieve's specs, Bloom, Ribbon")->delimiter(',');
@@ -180,13 +181,13 @@ int Main(int argc, char** argv) {
       const auto small = MakeTree(path + "s", same_size ? "none" : filter, keys - small_keys / 2,
                                   keys + (small_keys + 1) / 2, churned);
       const auto large = MakeTree(path + "l", filter, 0, keys, churned);
-      const auto asking = RocksDbSource::Open(small.get(), small->DefaultColumnFamily());
-      const auto answering = RocksDbSource::Open(large.get(), large->DefaultColumnFamily());
-      Must(asking.status());
-      Must(answering.status());
-      const Outcome with = Run(asking->get(), answering->get(), Strategy::kSstFilters);
-      const Outcome without = Run(asking->get(), answering->get(), Strategy::kPingPong);
-      const Outcome chosen = Run(asking->get(), answering->get(), Strategy::kAuto);
+      const auto client_rows = RocksDbSource::Open(small.get(), small->DefaultColumnFamily());
+      const auto server_rows = RocksDbSource::Open(large.get(), large->DefaultColumnFamily());
+      Must(client_rows.status());
+      Must(server_rows.status());
+      const Outcome with = Run(client_rows->get(), server_rows->get(), Strategy::kSstFilters);
+      const Outcome without = Run(client_rows->get(), server_rows->get(), Strategy::kPingPong);
+      const Outcome chosen = Run(client_rows->get(), server_rows->get(), Strategy::kAuto);
       const uint64_t common = small_keys / 2;
       for (const Outcome* outcome : {&with, &without, &chosen}) {
         if (outcome->statistics.matched_keys == common) continue;
@@ -195,7 +196,7 @@ int Main(int argc, char** argv) {
       }
       const Statistics::ReadyFilters& ready = with.statistics.ready;
       const double foreign = static_cast<double>(
-          ready.choice == ReadyChoice::kAsking ? keys - common : small_keys - common);
+          ready.choice == ReadyChoice::kClient ? keys - common : small_keys - common);
       const double passed = 100 * (1 - static_cast<double>(ready.pruned_keys) / foreign);
       std::printf("%-9s  %-20s  %10.2f  %7llu  %12llu  %6.3f  %9llu  %9llu  %10.1f  %s\n",
                   churned ? "churned" : "compacted", filter.c_str(), with.first_filter_byte_ms,
@@ -209,7 +210,7 @@ int Main(int argc, char** argv) {
                       {"filter", filter},
                       {"asking_keys", small_keys},
                       {"answering_keys", keys},
-                      {"sent_by", ready.choice == ReadyChoice::kAsking ? "asking" : "answering"},
+                      {"sent_by", ready.choice == ReadyChoice::kClient ? "asking" : "answering"},
                       {"first_filter_byte_ms", with.first_filter_byte_ms},
                       {"filters", ready.filters},
                       {"filter_bytes", ready.bytes},

@@ -42,21 +42,21 @@ Table MeasureUnevenSides(FigureRun* run) {
     const auto few = static_cast<double>(shape.few);
     const auto common = static_cast<uint64_t>(shape.matching * few);
     nlohmann::json others;
-    for (const bool asking_is_small : {true, false}) {
+    for (const bool client_is_small : {true, false}) {
       Circumstances circumstances;
-      circumstances.asking = asking_is_small ? shape.few : shape.many;
-      circumstances.answering = asking_is_small ? shape.many : shape.few;
+      circumstances.client = client_is_small ? shape.few : shape.many;
+      circumstances.server = client_is_small ? shape.many : shape.few;
       circumstances.common = common;
       circumstances.session.strategy = run->settings.strategy;
       const Runs runs = MeasureRuns(circumstances, run);
       if (others.is_null()) {
         const KeySets sets = RandomKeySets(shape.few, shape.many, common, 1);
         others = {
-            {"shipped_bits_per_key", 8 * static_cast<double>(ShippedBytes(sets.asking)) / few},
+            {"shipped_bits_per_key", 8 * static_cast<double>(ShippedBytes(sets.client)) / few},
             {"bloom_join_bits_per_key", 8 * static_cast<double>(RunBloomJoin(sets).bytes) / few}};
       }
-      nlohmann::json row = {{"asking_keys", circumstances.asking},
-                            {"answering_keys", circumstances.answering},
+      nlohmann::json row = {{"asking_keys", circumstances.client},
+                            {"answering_keys", circumstances.server},
                             {"matching_percent", 100 * shape.matching},
                             {"seeds", run->settings.seeds},
                             {"median_bits_per_key", 8 * runs.median_bytes / few},

@@ -1,8 +1,8 @@
 // The experiment "set_operations": what is lost if one node sends another a filter of its keys, and
 // the other takes what does not pass for the difference; beside the join, which is exact.
 //
-// Of the keys that only the asking node has, each passes the filter by mistake with its rate f, and
-// is then missing: f |A \ B| of them, binomially distributed. The same keys are what an
+// Of the keys that only the client_options node has, each passes the filter by mistake with its
+// rate f, and is then missing: f |A \ B| of them, binomially distributed. The same keys are what an
 // intersection by filter has too many.
 #include <algorithm>
 #include <cmath>
@@ -19,8 +19,8 @@
 #include "experiments/frame/experiment.h"
 #include "experiments/frame/word_list.h"
 #include "lib/join/rows/memory_source.h"
-#include "lib/join/session/answering_side.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
+#include "lib/join/session/server_session.h"
 #include "support/table.h"
 #include "support/text.h"
 #include "tests/join/pipe.h"
@@ -141,16 +141,16 @@ DifferenceResult DifferenceByBloomFilter(const TwoNodes& nodes, double rate) {
 DifferenceResult DifferenceByJoin(const TwoNodes& nodes, uint64_t seed) {
   join::MemorySource here(RowsOf(nodes.here)), there(RowsOf(nodes.there));
   DifferenceSink sink(nodes);
-  join::AskingOptions asking;
-  asking.operation = join::Operation::kLocalOnly;
-  asking.salt = seed;
-  join::AskingSide asks(&here, &sink, asking);
-  join::AnsweringSide answers(&there, join::AnsweringOptions());
-  const join::Piped piped = join::RunPipe(&asks, &answers);
+  join::ClientSessionOptions client_options;
+  client_options.operation = join::Operation::kLocalOnly;
+  client_options.salt = seed;
+  join::ClientSession client(&here, &sink, client_options);
+  join::ServerSession server(&there, join::ServerSessionOptions());
+  const join::Piped piped = join::RunPipe(&client, &server);
   DifferenceResult result = sink.result();
-  result.bytes = piped.to_answering + piped.to_asking;
+  result.bytes = piped.to_server + piped.to_client;
   if (!piped.status.ok()) result.error = piped.status.ToString();
-  if (result.error.empty() && !asks.done()) result.error = "the join did not come to its end";
+  if (result.error.empty() && !client.done()) result.error = "the join did not come to its end";
   return result;
 }
 

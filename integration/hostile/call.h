@@ -103,8 +103,8 @@ Hello HelloFor(Strategy strategy, Operation operation = Operation::kDifference);
 // A range in which neither side has a key: it is equal on both.
 Open OpenEmpty(uint64_t range, uint32_t attempt = 0);
 // About a twentieth of the server's keys, of which the client says that it has `keys` others.
-Open OpenSome(uint64_t range, uint64_t keys, bool answering_side_begins);
+Open OpenSome(uint64_t range, uint64_t keys, bool server_begins);
 // All of them.
-Open OpenAll(uint64_t range, uint64_t keys, bool answering_side_begins);
+Open OpenAll(uint64_t range, uint64_t keys, bool server_begins);
 
 }  // namespace rocksieve::join

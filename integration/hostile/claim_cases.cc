@@ -115,7 +115,7 @@ void FiltersForever(const Victim& victim, const ReadyFilter& filter) {
   while (filters.piece.size() < 100'000) AppendReadyFilter(filter, &filters.piece);
   auto said = std::make_shared<bool>(false);
   Lie(victim, {Changing<HelloAnswer>([said](HelloAnswer* answer) {
-                 answer->ready_choice = ReadyChoice::kAnswering;
+                 answer->ready_choice = ReadyChoice::kServer;
                  *said = true;
                }),
                {},

@@ -1,7 +1,7 @@
 #include "integration/hostile/liar.h"
 
 #include "integration/hostile/bodies.h"
-#include "lib/join/session/answering_side.h"
+#include "lib/join/session/server_session.h"
 #include "lib/transport/frame.h"
 
 namespace rocksieve::join {
@@ -65,7 +65,7 @@ class Play {
   }
 
   MemorySource source_;
-  AnsweringSide honest_;
+  ServerSession honest_;
   const Lies& lies_;
   ServerStream* const stream_;
   FrameWriter writer_;

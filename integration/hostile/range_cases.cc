@@ -25,7 +25,7 @@ void LargestHello(const Target& target) {
     hello.readable_formats = 0xff;
     hello.most_round_trips = 1000;
     call.Say(hello);
-    call.Say(OpenSome(1, uint64_t{1} << 21, /*answering_side_begins=*/true));
+    call.Say(OpenSome(1, uint64_t{1} << 21, /*server_begins=*/true));
     call.Say(Goodbye());
     call.End();
   }
@@ -39,7 +39,7 @@ void ManyRoundTrips(const Target& target) {
   hello.most_round_trips = 1000;
   call.Say(hello);
   for (uint64_t range = 0; range < 6; range++) {
-    call.Say(OpenSome(range, 100'000, /*answering_side_begins=*/true));
+    call.Say(OpenSome(range, 100'000, /*server_begins=*/true));
   }
   call.End();
 }
@@ -166,7 +166,7 @@ void OpenOneRangeOften(const Target& target, Strategy strategy, int times, uint6
   if (!call.Greet()) return;
   call.Say(HelloFor(strategy));
   for (int i = 0; i < times; i++) {
-    Open open = OpenSome(1, keys, /*answering_side_begins=*/true);
+    Open open = OpenSome(1, keys, /*server_begins=*/true);
     open.interval.end = "5";
     open.attempt = static_cast<uint32_t>(i % 256);
     call.Say(open);
@@ -179,7 +179,7 @@ void OpenManyRanges(const Target& target) {
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kKeys));
   for (uint64_t range = 0; range < 10'000; range++) {
-    call.Say(OpenSome(range, kSomeKeys, /*answering_side_begins=*/true));
+    call.Say(OpenSome(range, kSomeKeys, /*server_begins=*/true));
   }
   call.End();
 }
@@ -214,7 +214,7 @@ void OpenWithLargestCounts(const Target& target) {
     Call call(target.address, target.seconds);
     if (!call.Greet()) return;
     call.Say(HelloFor(Strategy::kAuto));
-    Open open = OpenSome(UINT64_MAX - 1, keys, /*answering_side_begins=*/true);
+    Open open = OpenSome(UINT64_MAX - 1, keys, /*server_begins=*/true);
     open.attempt = 255;
     open.pruning.filters = UINT64_MAX - 1;
     open.pruning.candidates = UINT32_MAX;
@@ -228,7 +228,7 @@ void FetchAndNeverRead(const Target& target) {
   Call call(target.address, target.seconds, /*reads=*/false);
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kKeys));
-  Open open = OpenSome(1, 0, /*answering_side_begins=*/false);
+  Open open = OpenSome(1, 0, /*server_begins=*/false);
   open.sum = {};
   call.Say(open);
   call.Say(TurnWith(1, Part::kList, std::string(10, 0)));  // a list of none
@@ -267,18 +267,18 @@ Open OpenEmpty(uint64_t range, uint32_t attempt) {
   return open;
 }
 
-Open OpenSome(uint64_t range, uint64_t keys, bool answering_side_begins) {
-  Open open = OpenAll(range, keys, answering_side_begins);
+Open OpenSome(uint64_t range, uint64_t keys, bool server_begins) {
+  Open open = OpenAll(range, keys, server_begins);
   open.interval.begin = "0";
   open.interval.end = "05";
   return open;
 }
 
-Open OpenAll(uint64_t range, uint64_t keys, bool answering_side_begins) {
+Open OpenAll(uint64_t range, uint64_t keys, bool server_begins) {
   Open open;
   open.range = range;
   open.sum = {keys, 1, 1};
-  open.answering_side_begins = answering_side_begins;
+  open.server_begins = server_begins;
   return open;
 }
 

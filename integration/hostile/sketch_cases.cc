@@ -17,12 +17,12 @@ constexpr uint64_t kSketchKeys = 1000;
 constexpr uint64_t kMostKeys = kMostKeysOfARange;  // that a range may be said to have
 
 // One range, in which the client says that it has `keys`, and `turn`.
-void SayOneTurn(const Target& target, Strategy strategy, uint64_t keys, bool answering_side_begins,
+void SayOneTurn(const Target& target, Strategy strategy, uint64_t keys, bool server_begins,
                 Part part, const std::string& body) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(strategy));
-  call.Say(OpenSome(kSketchRange, keys, answering_side_begins));
+  call.Say(OpenSome(kSketchRange, keys, server_begins));
   call.Say(TurnWith(kSketchRange, part, body));
   call.End();
 }
@@ -53,7 +53,7 @@ void Symbols(const Target& target, uint64_t message_bytes) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kSymbols));
-  call.Say(OpenSome(kSketchRange, kMostKeys, /*answering_side_begins=*/false));
+  call.Say(OpenSome(kSketchRange, kMostKeys, /*server_begins=*/false));
   constexpr uint64_t kCellBytes = 6;
   const uint64_t count = std::min(4 * kMostKeys, message_bytes / kCellBytes);
   for (uint64_t begin = 0; begin < 8 * kMostKeys; begin += count) {
@@ -68,7 +68,7 @@ void WishForSymbols(const Target& target) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kSymbols));
-  call.Say(OpenSome(kSketchRange, kMostKeys, /*answering_side_begins=*/true));
+  call.Say(OpenSome(kSketchRange, kMostKeys, /*server_begins=*/true));
   for (uint64_t wish = 64; call.Flush() && call.HearA<Turn>(); wish *= 4) {
     call.Say(TurnWith(kSketchRange, Part::kMoreSymbols, Number(wish)));
   }
@@ -80,7 +80,7 @@ void WishForParity(const Target& target) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kSketch));
-  call.Say(OpenSome(kSketchRange, kMostKeys, /*answering_side_begins=*/true));
+  call.Say(OpenSome(kSketchRange, kMostKeys, /*server_begins=*/true));
   std::string wish;
   ByteWriter out(&wish);
   out.Varint(96);
@@ -100,7 +100,7 @@ void ClaimMostKeys(const Target& target, Strategy strategy) {
   if (!call.Greet()) return;
   call.Say(HelloFor(strategy));
   for (uint64_t range = 0; range < 6; range++) {
-    call.Say(OpenSome(range, kMostKeys, /*answering_side_begins=*/true));
+    call.Say(OpenSome(range, kMostKeys, /*server_begins=*/true));
   }
   call.End();
 }
@@ -137,7 +137,7 @@ void Estimators(const Target& target) {
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kAuto));
   for (uint64_t range = 0; range < 6; range++) {
-    Open open = OpenSome(range, kMostKeys, /*answering_side_begins=*/true);
+    Open open = OpenSome(range, kMostKeys, /*server_begins=*/true);
     ByteWriter out(&open.estimator);
     out.Varint(65536);
     out.U8(32);
@@ -175,7 +175,7 @@ void ListOfMoreThanThereAre(const Target& target, uint64_t candidates, size_t by
   Call call(target.address, target.seconds);
   ReadyFilterSet set;
   if (!call.Greet() || !TakeFilters(&call, &set)) return call.End();
-  Open open = OpenSome(kRange, 10, /*answering_side_begins=*/false);
+  Open open = OpenSome(kRange, 10, /*server_begins=*/false);
   open.pruning = {set.size(), set.DigestOf(set.size()), candidates};
   call.Say(open);
   call.Say(TurnWith(kRange, Part::kList, ListOfZeros(bytes)));
@@ -187,7 +187,7 @@ void OpenManyWithFilters(const Target& target) {
   ReadyFilterSet set;
   if (!call.Greet() || !TakeFilters(&call, &set)) return call.End();
   for (uint64_t range = 0; range < 300; range++) {
-    Open open = OpenSome(range % 2, uint64_t{1} << 21, /*answering_side_begins=*/true);
+    Open open = OpenSome(range % 2, uint64_t{1} << 21, /*server_begins=*/true);
     open.pruning = {set.size(), set.DigestOf(set.size()), uint64_t{1} << 21};
     call.Say(open);
   }

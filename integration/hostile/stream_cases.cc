@@ -14,7 +14,7 @@
 #include "integration/hostile/bodies.h"
 #include "integration/hostile/call.h"
 #include "lib/join/rows/memory_source.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
 #include "tests/join/counting_sink.h"
 
 namespace rocksieve::join {
@@ -38,26 +38,26 @@ void PlayOne(const Target& target, uint64_t seed) {
   std::mt19937_64 random(seed);
   MemorySource source(RandomRows(1 + random() % 3000, &random));
   CountingSink sink;
-  AskingOptions options;
+  ClientSessionOptions options;
   options.operation = kOperations[random() % std::size(kOperations)];
   options.salt = seed;
   options.keys_per_range = 1 + random() % 2000;
   options.planner.strategy = static_cast<Strategy>(random() % 10);
   const auto rarity = static_cast<uint32_t>(2 + random() % 30);
-  AskingSide asks(&source, &sink, options);
+  ClientSession client(&source, &sink, options);
   Mutator mutator(seed);
   Call call(target.address, kSessionSeconds);
   if (!call.Greet()) return;
   for (bool goes_on = true; goes_on;) {
-    absl::StatusOr<std::string> message = asks.Next();
+    absl::StatusOr<std::string> message = client.Next();
     while (message.ok() && !message->empty()) {
       for (const std::string& bytes : mutator.Mutated(*message, rarity)) call.SayBytes(bytes);
-      message = asks.Next();
+      message = client.Next();
     }
-    goes_on = call.Flush() && message.ok() && !asks.done();
+    goes_on = call.Flush() && message.ok() && !client.done();
     if (!goes_on) break;
     const std::optional<Message> heard = call.Hear();
-    goes_on = heard && asks.Receive(Encode(*heard)).ok();
+    goes_on = heard && client.Receive(Encode(*heard)).ok();
   }
   call.End();
 }
@@ -158,7 +158,7 @@ void LeaveAtOnce(const Target& target) {
     Call call(target.address, target.seconds);
     if (!call.Greet()) return;
     call.Say(HelloFor(Strategy::kKeys));
-    call.Say(OpenAll(1, 1000, /*answering_side_begins=*/true));
+    call.Say(OpenAll(1, 1000, /*server_begins=*/true));
     if (i % 2 == 0) call.Flush();
   }
 }

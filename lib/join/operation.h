@@ -14,7 +14,7 @@ inline constexpr Operation kAllOperations[] = {Operation::kIntersection, Operati
 // "intersection", "difference", "local-only", "symmetric", "count".
 std::string_view NameOf(Operation operation);
 
-// Which rows go over the wire: those of the answering side that are matched, or that are not.
+// Which rows go over the wire: those of the server that are matched, or that are not.
 inline bool SendsMatched(Operation operation) { return operation == Operation::kIntersection; }
 inline bool SendsUnmatched(Operation operation) {
   return operation == Operation::kDifference || operation == Operation::kSymmetric;
@@ -22,7 +22,7 @@ inline bool SendsUnmatched(Operation operation) {
 inline bool SendsRows(Operation operation) {
   return SendsMatched(operation) || SendsUnmatched(operation);
 }
-// Whether rows of the asking side that are not matched are part of the result.
+// Whether rows of the client that are not matched are part of the result.
 inline bool EmitsLocalRows(Operation operation) {
   return operation == Operation::kLocalOnly || operation == Operation::kSymmetric;
 }

@@ -75,16 +75,16 @@ MemoryShares::Share::~Share() {
   shares_->taken_bytes_ -= bytes_;
 }
 
-void SetLimits(MemoryAccount* share, AnsweringOptions* answering, DriveLimits* limits,
+void SetLimits(MemoryAccount* share, ServerSessionOptions* server_options, DriveLimits* limits,
                ViewTerms* terms) {
   const uint64_t share_bytes = share->limit_bytes();
   *limits = Within(share, *limits);
-  answering->memory = share;
-  answering->most_ranges = kMostRanges;
-  answering->most_keys_per_range =
+  server_options->memory = share;
+  server_options->most_ranges = kMostRanges;
+  server_options->most_keys_per_range =
       std::clamp<uint64_t>(share_bytes / 2 / kMostRanges / kBytesPerKey, 1, kMostKeysPerRange);
-  answering->ready.most_bytes = share_bytes / 4;
-  answering->most_message_bytes = limits->most_message_bytes;
+  server_options->ready.most_bytes = share_bytes / 4;
+  server_options->most_message_bytes = limits->most_message_bytes;
   terms->sort_memory_bytes = share_bytes / 4;
 }
 

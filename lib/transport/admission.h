@@ -12,7 +12,7 @@
 
 #include <grpcpp/server_context.h>
 
-#include "lib/join/session/answering_side.h"
+#include "lib/join/session/server_session.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/view_registry.h"
 
@@ -102,7 +102,7 @@ class MemoryShares::Share {
 // quarter for filters of SST files; sorting has its part before there are any of these. They are
 // bounds of each alone: their sum is bounded by the session's MemoryAccount.
 // The pointers must outlive the session.
-void SetLimits(MemoryAccount* share, AnsweringOptions* answering, DriveLimits* limits,
+void SetLimits(MemoryAccount* share, ServerSessionOptions* server_options, DriveLimits* limits,
                ViewTerms* terms);
 
 }  // namespace rocksieve::join

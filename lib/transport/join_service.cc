@@ -43,7 +43,7 @@ absl::Status CheckToken(const grpc::ServerContextBase& context,
 }
 
 // Why there are no rows to read. Codes of the connection, and that which means "come again", would
-// make the asking side try what cannot succeed.
+// make the client try what cannot succeed.
 absl::Status NoView(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
@@ -269,19 +269,19 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
     const v1::Start& start = frame.start();
     if (!frame.has_start() || start.version() != kTransportVersion) {
       return absl::UnimplementedError(absl::StrCat(
-          "the asking side speaks version ", start.version(), " of the transport, the server ",
+          "the client speaks version ", start.version(), " of the transport, the server ",
           kTransportVersion, ": use the same version of rocksieve on both sides"));
     }
     MemoryAccount memory(share_bytes);
-    AnsweringOptions answering = options_.answering;
+    ServerSessionOptions server_options = options_.server;
     DriveLimits limits = options_.limits;
     ViewTerms terms;
-    SetLimits(&memory, &answering, &limits, &terms);
+    SetLimits(&memory, &server_options, &limits, &terms);
     terms.kept_memory_bytes =
         options_.memory_bytes / kPartOfViews / (shares_.most_sessions() + options_.views.most_kept);
     const absl::StatusOr<Strategy> strategy = StrategyNamed(start.strategy());
     if (!strategy.ok()) return strategy.status();
-    answering.planner.strategy = *strategy;
+    server_options.planner.strategy = *strategy;
 
     Cancellation* const cancellation = stream->cancellation();
     const absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> lease =
@@ -296,16 +296,16 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
     started->set_resumed((*lease)->resumed());
     started->set_database((*lease)->database());
     if (!stream->WriteFrame(std::move(frame))) {
-      return absl::CancelledError("the asking side went away");
+      return absl::CancelledError("the client went away");
     }
 
-    // The server's own report has the whole error, the asking side no directories of ours.
+    // The server's own report has the whole error, the client no directories of ours.
     absl::Status whole;
     CancellableSource source((*lease)->source(), cancellation, [&](const absl::Status& error) {
       whole = error;
       return WithoutDirectories(error, options_.directories);
     });
-    AnsweringSide session(&source, answering);
+    ServerSession session(&source, server_options);
     const absl::Status status = Drive(&session, stream, cancellation, limits, counts);
     if (status.ok()) (*lease)->Finished();
     return status.ok() || whole.ok() ? status : whole;

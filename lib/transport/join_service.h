@@ -15,7 +15,7 @@
 
 #include <grpcpp/impl/codegen/service_type.h>
 
-#include "lib/join/session/answering_side.h"
+#include "lib/join/session/server_session.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/view_registry.h"
 
@@ -43,7 +43,7 @@ struct JoinServiceOptions {
   std::chrono::milliseconds first_frame_time{10'000};
   size_t most_silent_calls = 32;  // that have not said anything; the oldest one is ended
   DriveLimits limits;
-  AnsweringOptions answering;
+  ServerSessionOptions server;
   ViewRegistry::Options views;
   // Of the database and of temporary files: callers are not told of them.
   std::vector<std::string> directories;

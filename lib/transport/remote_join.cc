@@ -71,8 +71,8 @@ class RemoteJoin {
         options_(options),
         cancellation_(cancellation),
         report_(report),
-        rest_(options.asking.interval),
-        shared_(options.asking.shared) {}
+        rest_(options.client.interval),
+        shared_(options.client.shared) {}
 
   absl::Status Run() {
     int failures = 0;  // since something was finished
@@ -122,29 +122,32 @@ class RemoteJoin {
       const absl::Status status = (*remote)->view().resumed ? Resume() : Restart();
       if (!status.ok()) return status;
     }
-    AskingOptions asking = options_.asking;
-    asking.memory = &memory;
-    asking.most_message_bytes = limits.most_message_bytes;
-    asking.ready.most_bytes = std::min(asking.ready.most_bytes, options_.memory_bytes / 4);
-    asking.keys_are_unique = options_.request.on.empty() || options_.request.on == "key";
+    ClientSessionOptions client_options = options_.client;
+    client_options.memory = &memory;
+    client_options.most_message_bytes = limits.most_message_bytes;
+    client_options.ready.most_bytes =
+        std::min(client_options.ready.most_bytes, options_.memory_bytes / 4);
+    client_options.keys_are_unique = options_.request.on.empty() || options_.request.on == "key";
     // What waits for a proof never fills a disk.
-    asking.most_unproven_bytes = std::min(asking.most_unproven_bytes, FreeBytes("") / 2);
-    asking.interval = *rest_;
+    client_options.most_unproven_bytes =
+        std::min(client_options.most_unproven_bytes, FreeBytes("") / 2);
+    client_options.interval = *rest_;
     // What sessions share they share from the start: one that was broken is on its own.
-    asking.shared = std::exchange(shared_, nullptr);
-    asking.salt = asking.shared == nullptr ? RandomSalt() : asking.shared->salt();
-    asking.range_done = [this](const RangeReport& range) {
+    client_options.shared = std::exchange(shared_, nullptr);
+    client_options.salt =
+        client_options.shared == nullptr ? RandomSalt() : client_options.shared->salt();
+    client_options.range_done = [this](const RangeReport& range) {
       if (options_.keep_ranges) report_->ranges.push_back(range);
-      if (options_.asking.range_done) options_.asking.range_done(range);
+      if (options_.client.range_done) options_.client.range_done(range);
     };
     const absl::StatusOr<Strategy> strategy = StrategyNamed(options_.strategy);
     if (!strategy.ok()) return strategy.status();
-    asking.planner.strategy = *strategy;
+    client_options.planner.strategy = *strategy;
     CancellableSink sink(sink_, cancellation_);
-    AskingSide session(&source_, &sink, asking);
+    ClientSession session(&source_, &sink, client_options);
     WireCounts counts;
     const absl::Status status = (*remote)->Run(&session, &counts);
-    if (asking.shared != nullptr) asking.shared->Leave();
+    if (client_options.shared != nullptr) client_options.shared->Leave();
     AddCounts(counts, &report_->wire);
     AddStatistics(session.statistics(), &report_->statistics);
     rest_ = session.Uncommitted();
@@ -160,16 +163,16 @@ class RemoteJoin {
 
   // What was finished was true of another state of the server's data.
   absl::Status Restart() {
-    if (IsSame(*rest_, options_.asking.interval)) return absl::OkStatus();
+    if (IsSame(*rest_, options_.client.interval)) return absl::OkStatus();
     report_->restarted++;
-    rest_ = options_.asking.interval;
+    rest_ = options_.client.interval;
     report_->ranges.clear();
     Statistics* const statistics = &report_->statistics;
     statistics->keys_pruned = statistics->false_positives = 0;
     statistics->shipped_keys_bytes = statistics->textbook_bloom_join_bytes = 0;
-    statistics->matched_keys = statistics->keys_of_asking_side_only = 0;
-    statistics->keys_of_answering_side_only = statistics->rows_received = 0;
-    statistics->absent_rows_of_asking_side = statistics->absent_rows_of_answering_side = 0;
+    statistics->matched_keys = statistics->client_only_keys = 0;
+    statistics->server_only_keys = statistics->rows_received = 0;
+    statistics->client_absent_rows = statistics->server_absent_rows = 0;
     const absl::Status status = sink_->Restart();
     if (status.ok()) return status;
     return absl::Status(status.code(),

@@ -12,14 +12,14 @@
 
 #include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/remote_session.h"
 
 namespace rocksieve::join {
 
 struct RemoteJoinOptions {
-  AskingOptions asking;  // its salt is replaced
+  ClientSessionOptions client;  // its salt is replaced
   ViewRequest request;
   std::string strategy;  // empty: the planner's choice
   DriveLimits limits;

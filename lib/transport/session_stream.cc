@@ -31,7 +31,7 @@ void SessionStream::OnReadDone(bool ok) {
   } else if (ok) {
     on_first_(self);
   } else {
-    End(grpc::Status(grpc::StatusCode::CANCELLED, "the asking side went away before it had asked"));
+    End(grpc::Status(grpc::StatusCode::CANCELLED, "the client went away before it had asked"));
   }
 }
 

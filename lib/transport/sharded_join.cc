@@ -71,12 +71,12 @@ class ShardSpool final : public ResultSink {
   std::unique_ptr<Cursor> cursor_;
   bool any_ = false;
   Row row_;
-  Side from_ = Side::kAsking;
+  Side from_ = Side::kClient;
 };
 
 using Spools = std::vector<std::unique_ptr<ShardSpool>>;
 
-// Rows of the answering side that any shard has; rows of the asking side that all shards gave. In
+// Rows of the server that any shard has; rows of the client that all shards gave. In
 // the order of their keys.
 absl::Status MergeShards(const Spools& shards, Sink* sink) {
   for (const auto& shard : shards) {
@@ -97,7 +97,7 @@ absl::Status MergeShards(const Spools& shards, Sink* sink) {
     for (const auto& shard : shards) {
       bool lacks = false;
       while (shard->any() && shard->row().key == key) {
-        if (shard->from() == Side::kAnswering) {
+        if (shard->from() == Side::kServer) {
           const absl::Status status = sink->Add(shard->row(), shard->from());
           if (!status.ok()) return status;
         } else {
@@ -111,7 +111,7 @@ absl::Status MergeShards(const Spools& shards, Sink* sink) {
     }
     if (lacking < shards.size()) continue;
     for (const std::string& value : own_values) {
-      const absl::Status status = sink->Add({key, value}, Side::kAsking);
+      const absl::Status status = sink->Add({key, value}, Side::kClient);
       if (!status.ok()) return status;
     }
   }
@@ -141,7 +141,7 @@ absl::Status JoinShard(const Remote& remote, Source* source, const ShardedJoinOp
     if (options.expect) options.expect(source->EstimateKeys());
     RemoteJoinOptions mine = options.remote;
     if (options.range_done) {
-      mine.asking.range_done = [&](const RangeReport& range) {
+      mine.client.range_done = [&](const RangeReport& range) {
         options.range_done(remote.address, range);
       };
     }
@@ -154,14 +154,15 @@ absl::Status JoinShard(const Remote& remote, Source* source, const ShardedJoinOp
 // With several shards a key is matched if one of them has it. So each tells which keys it lacks,
 // which costs no byte on the wire more than counting.
 ShardedJoinOptions ForSeveral(ShardedJoinOptions options) {
-  AskingOptions* const asking = &options.remote.asking;
-  asking->own_absent_rows = false;  // once is enough: see EmitOwnAbsentRows()
-  if (asking->operation == Operation::kCount) asking->operation = Operation::kLocalOnly;
+  ClientSessionOptions* const client_options = &options.remote.client;
+  client_options->own_absent_rows = false;  // once is enough: see EmitOwnAbsentRows()
+  if (client_options->operation == Operation::kCount)
+    client_options->operation = Operation::kLocalOnly;
   return options;
 }
 
 // Rows without the attribute match nothing in any shard.
-absl::Status EmitOwnAbsentRows(const AskingOptions& options, Source* source, Sink* sink) {
+absl::Status EmitOwnAbsentRows(const ClientSessionOptions& options, Source* source, Sink* sink) {
   if (!EmitsLocalRows(options.operation) || !options.absent_rows) return absl::OkStatus();
   uint64_t rows = 0;
   const absl::Status status = EmitAbsentRows(source, sink, &rows);
@@ -206,7 +207,7 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
       threads.emplace_back([&, i] {
         const absl::Status status = Guarded([&] {
           ShardedJoinOptions mine = for_shards;
-          mine.remote.asking.shared = members[i].get();
+          mine.remote.client.shared = members[i].get();
           return JoinShard(remotes[i], sources[i].get(), mine, spools[i].get(), cancellation,
                            &report->shards[i]);
         });
@@ -226,20 +227,20 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
   if (!status.ok()) return status;
   const absl::Status different = CheckDifferent(report->shards);
   if (!different.ok()) return different;
-  const AskingOptions& asking = options.remote.asking;
-  if (asking.operation != Operation::kCount) {
+  const ClientSessionOptions& client_options = options.remote.client;
+  if (client_options.operation != Operation::kCount) {
     report->keys_are_known = false;
     const absl::Status merged = MergeShards(spools, sink);
-    return merged.ok() ? EmitOwnAbsentRows(asking, sources.front().get(), sink) : merged;
+    return merged.ok() ? EmitOwnAbsentRows(client_options, sources.front().get(), sink) : merged;
   }
   KeyCounter lacking;
   absl::Status merged = MergeShards(spools, &lacking);
-  if (merged.ok() && asking.absent_rows) {
+  if (merged.ok() && client_options.absent_rows) {
     merged = EmitAbsentRows(sources.front().get(), nullptr, &report->absent_rows_local);
   }
   const Statistics& any = report->shards.front().report.statistics;
   report->local_only_keys = lacking.keys();
-  report->matched_keys = any.matched_keys + any.keys_of_asking_side_only - lacking.keys();
+  report->matched_keys = any.matched_keys + any.client_only_keys - lacking.keys();
   return merged;
 }
 
@@ -256,15 +257,15 @@ absl::Status JoinShards(const std::vector<Remote>& remotes, const Sources& sourc
                        &report->shards.front());
     const Statistics& statistics = report->shards.front().report.statistics;
     report->matched_keys = statistics.matched_keys;
-    report->local_only_keys = statistics.keys_of_asking_side_only;
-    report->absent_rows_local = statistics.absent_rows_of_asking_side;
-    report->absent_rows_remote = statistics.absent_rows_of_answering_side;
+    report->local_only_keys = statistics.client_only_keys;
+    report->absent_rows_local = statistics.client_absent_rows;
+    report->absent_rows_remote = statistics.server_absent_rows;
   } else {
     status =
         Guarded([&] { return JoinSeveral(remotes, sources, options, sink, cancellation, report); });
   }
   for (const ShardReport& shard : report->shards) {
-    report->remote_only_keys += shard.report.statistics.keys_of_answering_side_only;
+    report->remote_only_keys += shard.report.statistics.server_only_keys;
   }
   report->seconds = SecondsSince(begin);
   return status;

@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> ViewRegistry::Acquire(
     std::unique_lock<std::mutex> lock(mutex_);
     auto entry = find();
     if (entry != entries_.end() && entry->holder != nullptr) {
-      entry->holder->Cancel(absl::AbortedError("the asking side has come again"));
+      entry->holder->Cancel(absl::AbortedError("the client has come again"));
       changed_.wait_for(lock, kWaitForBroken, [&] {
         entry = find();
         return entry == entries_.end() || entry->holder == nullptr;

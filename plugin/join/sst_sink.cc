@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<SstSink>> SstSink::Open(const std::string& path,
 SstSink::~SstSink() = default;
 
 absl::Status SstSink::Add(const Row& row, Side from) {
-  if (from == Side::kAsking) {
+  if (from == Side::kClient) {
     return absl::FailedPreconditionError(
         absl::StrCat("an SST file such as ", path_,
                      " takes rows of the other side only, which this side can ingest; the "

@@ -1,4 +1,4 @@
-// Rows of the answering side as an SST file, to be ingested into a database:
+// Rows of the server as an SST file, to be ingested into a database:
 //
 //   rocksieve join --op=difference --format=sst --output=missing.sst ...
 //   ldb --db=DIR ingest_extern_sst missing.sst        (or DB::IngestExternalFile())
@@ -33,7 +33,7 @@ class SstSink final : public Sink {
                                                        const SstSinkOptions& options = {});
   ~SstSink() override;
 
-  // FailedPrecondition for a row of the asking side, which has it already.
+  // FailedPrecondition for a row of the client, which has it already.
   absl::Status Add(const Row& row, Side from) override;
   absl::Status Commit() override;
   absl::Status Discard() override { return pending_.Clear(); }

@@ -56,8 +56,8 @@ ServerReport ReportOf(const ShardReport& shard) {
   report.address = shard.address;
   report.database = joined.database;
   report.matched_keys = s.matched_keys;
-  report.local_only_keys = s.keys_of_asking_side_only;
-  report.remote_only_keys = s.keys_of_answering_side_only;
+  report.local_only_keys = s.client_only_keys;
+  report.remote_only_keys = s.server_only_keys;
   report.rows_received = s.rows_received;
   report.ranges = s.ranges;
   report.equal_ranges = s.equal_ranges;
@@ -97,13 +97,13 @@ RangeSummary SummaryOf(const std::string& address, const RangeReport& range) {
   summary.end = range.interval.end;
   summary.equal = range.equal;
   summary.moves = MovesOf(range);
-  summary.local_keys = range.keys_of_asking_side;
-  summary.remote_keys = range.keys_of_answering_side;
+  summary.local_keys = range.client_keys;
+  summary.remote_keys = range.server_keys;
   summary.matched_keys = range.matched_keys;
   summary.rows_received = range.rows_received;
   summary.keys_pruned = range.keys_pruned;
-  summary.local_false_positives = range.false_positives_of_asking_side;
-  summary.remote_false_positives = range.false_positives_of_answering_side;
+  summary.local_false_positives = range.client_false_positives;
+  summary.remote_false_positives = range.server_false_positives;
   summary.repeats = range.repeats;
   summary.sent = BytesOf(range.sent);
   summary.received = BytesOf(range.received);
@@ -146,15 +146,15 @@ JoinReport ReportOf(const ShardedJoinReport& joined) {
 
 RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const JoinOptions& options) {
   RemoteJoinOptions remote;
-  remote.asking.operation = operation;
-  remote.asking.interval = {options.begin, options.end};
+  remote.client.operation = operation;
+  remote.client.interval = {options.begin, options.end};
   // Rows without the attribute lie in no interval.
-  remote.asking.absent_rows = options.begin.empty() && !options.end;
-  remote.asking.keys_per_range = options.keys_per_range;
-  remote.asking.planner.most_round_trips = options.most_round_trips;
-  remote.asking.most_bytes = options.most_bytes;
-  remote.asking.most_row_bytes = options.most_row_bytes;
-  remote.asking.ready.decode_builtin = DecodeBuiltinFilter;
+  remote.client.absent_rows = options.begin.empty() && !options.end;
+  remote.client.keys_per_range = options.keys_per_range;
+  remote.client.planner.most_round_trips = options.most_round_trips;
+  remote.client.most_bytes = options.most_bytes;
+  remote.client.most_row_bytes = options.most_row_bytes;
+  remote.client.ready.decode_builtin = DecodeBuiltinFilter;
   remote.memory_bytes = options.memory_bytes;
   remote.request = {peer.column_family, peer.on};
   remote.strategy = options.strategy;
@@ -248,10 +248,10 @@ absl::StatusOr<JoinPlan> PlanWith(const Remote& remote, Source* source,
   const absl::StatusOr<std::unique_ptr<RemoteSession>> session = RemoteSession::Start(
       remote, options.request, "", "", cancellation, Within(&memory, options.limits));
   if (!session.ok()) return session.status();
-  AskingOptions asking = options.asking;
-  asking.memory = &memory;
-  asking.salt = std::random_device()();
-  PlanSession plan(source, asking);
+  ClientSessionOptions client_options = options.client;
+  client_options.memory = &memory;
+  client_options.salt = std::random_device()();
+  PlanSession plan(source, client_options);
   WireCounts counts;
   const absl::Status status = (*session)->Run(&plan, &counts);
   if (!status.ok()) return status;

@@ -26,7 +26,7 @@ std::string Words(const Move& move) {
 
 }  // namespace
 
-PlanSession::PlanSession(Source* source, const AskingOptions& options)
+PlanSession::PlanSession(Source* source, const ClientSessionOptions& options)
     : source_(source), options_(options), keys_memory_(options.memory) {
   plan_.local_keys = source->EstimateKeys();
   messages_.push_back(
@@ -74,7 +74,7 @@ absl::Status PlanSession::Open(KeyInterval interval) {
   open.attempt = attempt_;
   open.interval = std::move(interval);
   open.sum = keys_.sum;
-  open.answering_side_begins = false;  // it need not make what will not be used
+  open.server_begins = false;  // it need not make what will not be used
   const size_t counters = CountersFor(plan_.local_keys, plan_.remote_keys);
   if (counters != 0 && !keys_.candidates.empty()) {
     open.estimator = EncodeEstimator(keys_.candidates, counters, salt);
@@ -110,12 +110,12 @@ void PlanSession::Price() {
   standing.common = static_cast<double>(plan_.range_common_keys);
   if (standing.mine == 0 || standing.theirs == 0) return;  // settled without a word
   // As in a join: the smaller side begins.
-  const bool asking_side_begins = plan_.remote_keys > 2 * plan_.local_keys;
-  if (!asking_side_begins) std::swap(standing.mine, standing.theirs);
+  const bool client_begins = plan_.remote_keys > 2 * plan_.local_keys;
+  if (!client_begins) std::swap(standing.mine, standing.theirs);
   PlannerOptions options = options_.planner;
   options.keys = {keys_.bits_per_key, keys_.sparse_bits_per_key,
                   static_cast<double>(plan_.range_local_keys)};
-  const TurnLimit limit{asking_side_begins, TurnsOf(options.most_round_trips, asking_side_begins)};
+  const TurnLimit limit{client_begins, TurnsOf(options.most_round_trips, client_begins)};
   for (const Strategy strategy : kAllStrategies) {
     options.strategy = strategy;
     const Move move = CheapestMove(standing, limit, /*filters=*/0, options);

@@ -11,7 +11,7 @@
 
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/range_keys.h"
 #include "lib/join/session/session.h"
@@ -22,7 +22,7 @@ class PlanSession final : public Session {
  public:
   // Of the options: interval, salt, keys_per_range, round trips and memory. `source` and the
   // account must outlive it.
-  PlanSession(Source* source, const AskingOptions& options);
+  PlanSession(Source* source, const ClientSessionOptions& options);
 
   absl::Status Receive(std::string_view message) override;
   absl::StatusOr<std::string> Next() override;
@@ -41,7 +41,7 @@ class PlanSession final : public Session {
   void Price();
 
   Source* const source_;
-  const AskingOptions options_;
+  const ClientSessionOptions options_;
   Expected expected_ = Expected::kGreeting;
   uint32_t attempt_ = 0;
   KeyInterval interval_;

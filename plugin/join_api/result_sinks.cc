@@ -15,7 +15,7 @@ absl::Status CallbackSink::Commit() {
   const absl::Status status = pending_.Visit([this](const Row& row, Side from) {
     if (!*on_row_) return absl::OkStatus();
     any_given_ = true;
-    status_ = (*on_row_)({row.key, row.value, from == Side::kAsking});
+    status_ = (*on_row_)({row.key, row.value, from == Side::kClient});
     return status_.ok() ? absl::OkStatus() : absl::CancelledError("a callback ended the join");
   });
   return status.ok() ? pending_.Clear() : status;

@@ -57,18 +57,18 @@ Outcome RunJoin(Operation operation, Source* here, Source* there, bool here_pack
                 bool there_packed) {
   Collector collector;
   UnpackingSink sink(&collector, here_packed, there_packed);
-  AskingOptions options;
+  ClientSessionOptions options;
   options.operation = operation;
   options.salt = 99;
   options.keys_per_range = 60;
-  AskingSide asks(here, &sink, options);
-  AnsweringSide answers(there, {});
+  ClientSession client(here, &sink, options);
+  ServerSession server(there, {});
   Outcome outcome;
-  outcome.status = RunPipe(&asks, &answers).status;
+  outcome.status = RunPipe(&client, &server).status;
   outcome.result = collector.result();
   std::sort(outcome.result.begin(), outcome.result.end());
-  outcome.statistics = asks.statistics();
-  EXPECT_EQ(asks.done() && answers.done(), outcome.status.ok());
+  outcome.statistics = client.statistics();
+  EXPECT_EQ(client.done() && server.done(), outcome.status.ok());
   return outcome;
 }
 
@@ -102,12 +102,12 @@ void ExpectAsInSql(const Table& here, const std::string& left_on, const Table& t
     SCOPED_TRACE(testing::Message() << NameOf(operation) << ", " << left_on << " = " << right_on);
     Result expected;
     if (SendsMatched(operation)) {
-      AddWhere(true, there, theirs, mine, Side::kAnswering, &expected);
+      AddWhere(true, there, theirs, mine, Side::kServer, &expected);
     }
     if (SendsUnmatched(operation)) {
-      AddWhere(false, there, theirs, mine, Side::kAnswering, &expected);
+      AddWhere(false, there, theirs, mine, Side::kServer, &expected);
     }
-    if (EmitsLocalRows(operation)) AddWhere(false, here, mine, theirs, Side::kAsking, &expected);
+    if (EmitsLocalRows(operation)) AddWhere(false, here, mine, theirs, Side::kClient, &expected);
     std::sort(expected.begin(), expected.end());
     const Outcome outcome =
         RunJoin(operation, left.get(), right.get(), left_on != "key", right_on != "key");
@@ -125,12 +125,12 @@ void ExpectAsInSql(const Table& here, const std::string& left_on, const Table& t
     uint64_t common = 0;
     for (const std::string& attribute : distinct_mine) common += distinct_theirs.count(attribute);
     EXPECT_EQ(outcome.statistics.matched_keys, common);
-    EXPECT_EQ(outcome.statistics.keys_of_asking_side_only, distinct_mine.size() - common);
-    EXPECT_EQ(outcome.statistics.keys_of_answering_side_only, distinct_theirs.size() - common);
+    EXPECT_EQ(outcome.statistics.client_only_keys, distinct_mine.size() - common);
+    EXPECT_EQ(outcome.statistics.server_only_keys, distinct_theirs.size() - common);
     if (operation == Operation::kCount || operation == Operation::kSymmetric) {
-      EXPECT_EQ(outcome.statistics.absent_rows_of_asking_side,
+      EXPECT_EQ(outcome.statistics.client_absent_rows,
                 static_cast<uint64_t>(std::count(mine.begin(), mine.end(), std::nullopt)));
-      EXPECT_EQ(outcome.statistics.absent_rows_of_answering_side,
+      EXPECT_EQ(outcome.statistics.server_absent_rows,
                 static_cast<uint64_t>(std::count(theirs.begin(), theirs.end(), std::nullopt)));
     }
   }
@@ -202,8 +202,7 @@ TEST(AttributeJoin, ProvesThatAbsentRowsAreComplete) {
       Fickle once({good, lie, good});
       const Outcome repeated = RunJoin(operation, &here, &once, false, false);
       EXPECT_TRUE(repeated.status.ok()) << repeated.status;
-      EXPECT_EQ(repeated.result,
-                (Result{{"", "a", Side::kAnswering}, {"", "b", Side::kAnswering}}));
+      EXPECT_EQ(repeated.result, (Result{{"", "a", Side::kServer}, {"", "b", Side::kServer}}));
       EXPECT_EQ(repeated.statistics.repeated_ranges, 1u);
     }
   }
@@ -214,18 +213,18 @@ TEST(AttributeJoin, LeavesOwnAbsentRowsToTheCallerIfToldSo) {
   const std::unique_ptr<Source> here = SourceOf(table, "value.field(|,2)");
   MemorySource there({});
   Collector collector;
-  AskingOptions options;
+  ClientSessionOptions options;
   options.operation = Operation::kLocalOnly;
   options.own_absent_rows = false;
   UnpackingSink sink(&collector, true, false);
-  AskingSide asks(here.get(), &sink, options);
-  AnsweringSide answers(&there, {});
-  EXPECT_TRUE(RunPipe(&asks, &answers).status.ok());
-  EXPECT_EQ(collector.result(), (Result{{"1", "a|b", Side::kAsking}}));
+  ClientSession client(here.get(), &sink, options);
+  ServerSession server(&there, {});
+  EXPECT_TRUE(RunPipe(&client, &server).status.ok());
+  EXPECT_EQ(collector.result(), (Result{{"1", "a|b", Side::kClient}}));
   uint64_t rows = 0;
   EXPECT_TRUE(EmitAbsentRows(here.get(), &sink, &rows).ok() && sink.Commit().ok());
   EXPECT_EQ(rows, 1u);
-  EXPECT_EQ(collector.result().back(), (Result::value_type{"2", "none", Side::kAsking}));
+  EXPECT_EQ(collector.result().back(), (Result::value_type{"2", "none", Side::kClient}));
 }
 
 TEST(AttributeJoin, SaysThatRowsAreNotPacked) {

@@ -102,9 +102,9 @@ Tamper ChangeRows(
     Operation operation,
     const std::function<void(std::vector<std::pair<std::string, std::string>>*)>& change) {
   auto done = std::make_shared<bool>(false);
-  return [operation, change, done](uint64_t, bool to_asking, std::string* message) {
+  return [operation, change, done](uint64_t, bool to_client, std::string* message) {
     absl::StatusOr<Message> decoded = Decode(*message);
-    join::Rows* rows = to_asking && decoded.ok() ? std::get_if<join::Rows>(&*decoded) : nullptr;
+    join::Rows* rows = to_client && decoded.ok() ? std::get_if<join::Rows>(&*decoded) : nullptr;
     if (rows == nullptr || *done) return true;
     *done = true;
     std::vector<std::pair<std::string, std::string>> changed;
@@ -204,9 +204,9 @@ TEST(JoinFaults, AFlippedHitIsFound) {
 TEST(JoinFaults, AlwaysBrokenRangesEndInAnError) {
   const auto [here, there] = RandomSides(300, 300, 150, 9);
   Settings settings = Forced(Strategy::kList);
-  settings.tamper = [](uint64_t, bool to_asking, std::string* message) {
+  settings.tamper = [](uint64_t, bool to_client, std::string* message) {
     absl::StatusOr<Message> decoded = Decode(*message);
-    join::Rows* rows = to_asking && decoded.ok() ? std::get_if<join::Rows>(&*decoded) : nullptr;
+    join::Rows* rows = to_client && decoded.ok() ? std::get_if<join::Rows>(&*decoded) : nullptr;
     if (rows == nullptr) return true;
     rows->batch.clear();
     RowBatchWriter(true).TakeBatch(&rows->batch);
@@ -222,13 +222,13 @@ TEST(JoinFaults, GarbageIsAnError) {
   std::mt19937_64 random(23);
   for (int i = 0; i < 20000; i++) {
     MemorySource source(Table{{"a", "1"}});
-    AnsweringSide answers(&source, {});
-    ASSERT_TRUE(answers.Receive(Encode(Hello{})).ok());
+    ServerSession server(&source, {});
+    ASSERT_TRUE(server.Receive(Encode(Hello{})).ok());
     std::string garbage(random() % 60, '\0');
     for (char& byte : garbage) byte = static_cast<char>(random());
     if (!garbage.empty()) garbage[0] = static_cast<char>(random() % 10);
-    (void)answers.Receive(garbage);
-    for (int n = 0; n < 10; n++) (void)answers.Next();
+    (void)server.Receive(garbage);
+    for (int n = 0; n < 10; n++) (void)server.Next();
   }
 }
 

@@ -6,22 +6,22 @@ namespace {
 
 TEST(Join, IsExactAtAllSizesAndOverlaps) {
   for (Operation operation : kAllOperations) {
-    for (const auto& [asking, answering] : {std::pair<size_t, size_t>{0, 0},
-                                            {0, 1},
-                                            {1, 0},
-                                            {1, 1},
-                                            {2, 700},
-                                            {700, 2},
-                                            {300, 300},
-                                            {5000, 5000},
-                                            {30, 9000},
-                                            {9000, 30},
-                                            {4000, 12000}}) {
+    for (const auto& [client, server] : {std::pair<size_t, size_t>{0, 0},
+                                         {0, 1},
+                                         {1, 0},
+                                         {1, 1},
+                                         {2, 700},
+                                         {700, 2},
+                                         {300, 300},
+                                         {5000, 5000},
+                                         {30, 9000},
+                                         {9000, 30},
+                                         {4000, 12000}}) {
       for (double overlap : {0.0, 0.1, 0.5, 0.9, 1.0}) {
         const auto common =
-            static_cast<size_t>(overlap * static_cast<double>(std::min(asking, answering)));
-        SCOPED_TRACE(testing::Message() << asking << " x " << answering << ", common " << common);
-        const auto [here, there] = RandomSides(asking, answering, common, 7 + common);
+            static_cast<size_t>(overlap * static_cast<double>(std::min(client, server)));
+        SCOPED_TRACE(testing::Message() << client << " x " << server << ", common " << common);
+        const auto [here, there] = RandomSides(client, server, common, 7 + common);
         ExpectExact(operation, here, there);
       }
     }
@@ -49,7 +49,7 @@ TEST(Join, RefusesToTakeMoreThanItMay) {
   const Joined refused = Join(Operation::kIntersection, here, there, settings);
   EXPECT_TRUE(absl::IsResourceExhausted(refused.piped.status)) << refused.piped.status;
   EXPECT_TRUE(refused.result.empty());
-  EXPECT_LT(refused.piped.to_asking + refused.piped.to_answering, 15000u);
+  EXPECT_LT(refused.piped.to_client + refused.piped.to_server, 15000u);
   settings.most_bytes = 60000;
   ExpectExact(Operation::kIntersection, here, there, settings);
 }
@@ -64,7 +64,7 @@ TEST(Join, FewBytesPerKey) {
     const Joined joined = Join(Operation::kCount, here, there, settings);
     ASSERT_TRUE(joined.piped.status.ok()) << joined.piped.status;
     const double bits =
-        8.0 * static_cast<double>(joined.piped.to_asking + joined.piped.to_answering) / kKeys;
+        8.0 * static_cast<double>(joined.piped.to_client + joined.piped.to_server) / kKeys;
     EXPECT_LE(bits, most_bits) << overlap;
     EXPECT_LE(joined.statistics.most_range_round_trips, 6u) << overlap;
   }

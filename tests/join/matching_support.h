@@ -37,16 +37,16 @@ class VectorKeyReader final : public KeyReader {
 using TamperPart = std::function<void(uint64_t number, Part part, std::string* body)>;
 
 struct MatchingCase {
-  Keys asking, answering;
+  Keys client, server;
   Strategy strategy = Strategy::kAuto;
   int most_round_trips = 4;
-  bool asking_side_begins = false;
+  bool client_begins = false;
   double common_estimate = 0, common_error = 0;
   TamperPart tamper;
 
   Keys Common() const {
     Keys common;
-    std::set_intersection(asking.begin(), asking.end(), answering.begin(), answering.end(),
+    std::set_intersection(client.begin(), client.end(), server.begin(), server.end(),
                           std::back_inserter(common));
     return common;
   }
@@ -54,28 +54,28 @@ struct MatchingCase {
 
 struct MatchingOutcome {
   absl::Status status;                                  // of the side that was not content
-  Matching::State state = Matching::State::kTheirTurn;  // of the asking side
-  Keys asking, answering;                               // what each takes for matched
+  Matching::State state = Matching::State::kTheirTurn;  // of the client
+  Keys client, server;                                  // what each takes for matched
   uint64_t bytes = 0, round_trips = 0, parts = 0;
 };
 
-inline MatchingCase RandomCase(size_t asking, size_t answering, size_t common, uint64_t seed) {
+inline MatchingCase RandomCase(size_t client, size_t server, size_t common, uint64_t seed) {
   std::mt19937_64 random(seed);
   MatchingCase matching;
-  for (size_t i = 0; i < asking + answering - common; i++) {
+  for (size_t i = 0; i < client + server - common; i++) {
     const std::string key = std::to_string(random()) + "/" + std::to_string(i);
-    if (i < asking) matching.asking.push_back(key);
-    if (i >= asking - common) matching.answering.push_back(key);
+    if (i < client) matching.client.push_back(key);
+    if (i >= client - common) matching.server.push_back(key);
   }
-  std::sort(matching.asking.begin(), matching.asking.end());
-  std::sort(matching.answering.begin(), matching.answering.end());
+  std::sort(matching.client.begin(), matching.client.end());
+  std::sort(matching.server.begin(), matching.server.end());
   matching.common_estimate = static_cast<double>(common);
   return matching;
 }
 
 inline MatchingOutcome Match(const MatchingCase& matching) {
   constexpr uint64_t kSalt = 99;
-  const Keys* const keys[2] = {&matching.asking, &matching.answering};
+  const Keys* const keys[2] = {&matching.client, &matching.server};
   VectorKeyReader readers[2] = {VectorKeyReader(keys[0]), VectorKeyReader(keys[1])};
   std::deque<Matching> sides;  // which are not moved
   for (const int side : {0, 1}) {
@@ -85,8 +85,8 @@ inline MatchingOutcome Match(const MatchingCase& matching) {
     }
     Matching::Options options;
     options.salt = kSalt;
-    options.asks = side == 0;
-    options.begins = options.asks == matching.asking_side_begins;
+    options.is_client = side == 0;
+    options.begins = options.is_client == matching.client_begins;
     options.their_count = static_cast<double>(keys[1 - side]->size());
     options.their_count_is_exact = true;
     options.common = matching.common_estimate;
@@ -118,10 +118,10 @@ inline MatchingOutcome Match(const MatchingCase& matching) {
   outcome.state = sides[0].state();
   outcome.round_trips = sides[0].counts().turns / 2;
   for (const Candidate& key : sides[0].matched()) {
-    outcome.asking.push_back(matching.asking[key.ordinal]);
+    outcome.client.push_back(matching.client[key.ordinal]);
   }
   for (const Candidate& key : sides[1].matched()) {
-    outcome.answering.push_back(matching.answering[key.ordinal]);
+    outcome.server.push_back(matching.server[key.ordinal]);
   }
   return outcome;
 }

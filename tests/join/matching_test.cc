@@ -9,18 +9,18 @@ namespace {
 void ExpectSettled(const MatchingCase& matching, const MatchingOutcome& outcome) {
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   ASSERT_EQ(outcome.state, Matching::State::kSettled);
-  EXPECT_TRUE(outcome.asking == matching.Common());
-  EXPECT_TRUE(outcome.answering == matching.Common());
+  EXPECT_TRUE(outcome.client == matching.Common());
+  EXPECT_TRUE(outcome.server == matching.Common());
 }
 
 TEST(Matching, KeepsToItsLimitOnRoundTrips) {
   for (const double overlap : {0.0, 0.1, 0.5, 0.9, 0.98}) {
-    for (const bool asking_side_begins : {false, true}) {
+    for (const bool client_begins : {false, true}) {
       for (const int most : {1, 2, 4}) {
         constexpr size_t kKeys = 30000;
         MatchingCase matching = RandomCase(kKeys, kKeys, static_cast<size_t>(overlap * kKeys), 5);
         matching.most_round_trips = most;
-        matching.asking_side_begins = asking_side_begins;
+        matching.client_begins = client_begins;
         const MatchingOutcome outcome = Match(matching);
         SCOPED_TRACE(testing::Message() << overlap << ", " << most << " round trips");
         ExpectSettled(matching, outcome);
@@ -61,11 +61,11 @@ TEST(Matching, WrongEstimatesCostLittle) {
 
 TEST(Matching, ExactWithEveryStrategyWhoeverBegins) {
   for (const Strategy strategy : kAllStrategies) {
-    for (const bool asking_side_begins : {false, true}) {
+    for (const bool client_begins : {false, true}) {
       for (const size_t common : {size_t{0}, size_t{1}, size_t{500}, size_t{3990}, size_t{4000}}) {
         MatchingCase matching = RandomCase(4000, 5000, common, 3 + common);
         matching.strategy = strategy;
-        matching.asking_side_begins = asking_side_begins;
+        matching.client_begins = client_begins;
         SCOPED_TRACE(testing::Message() << NameOf(strategy) << ", common " << common);
         ExpectSettled(matching, Match(matching));
       }
@@ -77,10 +77,10 @@ TEST(Matching, ExactWithEveryStrategyWhoeverBegins) {
 TEST(Matching, NoChangedBitGivesAWrongAnswer) {
   std::mt19937_64 random(31);
   for (const Strategy strategy : kAllStrategies) {
-    for (const bool asking_side_begins : {false, true}) {
+    for (const bool client_begins : {false, true}) {
       MatchingCase matching = RandomCase(3000, 3000, 2000, 12);
       matching.strategy = strategy;
-      matching.asking_side_begins = asking_side_begins;
+      matching.client_begins = client_begins;
       const uint64_t parts = Match(matching).parts;
       ASSERT_GT(parts, 0u);
       for (uint64_t number = 0; number < parts; number++) {
@@ -97,8 +97,8 @@ TEST(Matching, NoChangedBitGivesAWrongAnswer) {
                        << NameOf(strategy) << ", part " << number << " of the kind "
                        << static_cast<int>(changed) << ", place " << where);
           if (outcome.status.ok() && outcome.state == Matching::State::kSettled) {
-            ASSERT_TRUE(outcome.asking == matching.Common());
-            ASSERT_TRUE(outcome.answering == matching.Common());
+            ASSERT_TRUE(outcome.client == matching.Common());
+            ASSERT_TRUE(outcome.server == matching.Common());
           }
         }
       }
@@ -133,7 +133,7 @@ TEST(Matching, NonsenseIsHarmless) {
         };
         const MatchingOutcome outcome = Match(matching);
         if (outcome.status.ok() && outcome.state == Matching::State::kSettled) {
-          ASSERT_TRUE(outcome.asking == outcome.answering);
+          ASSERT_TRUE(outcome.client == outcome.server);
         }
       }
     }
@@ -143,7 +143,7 @@ TEST(Matching, NonsenseIsHarmless) {
 TEST(Matching, PartsOutOfTurnAreRefused) {
   const MatchingCase matching = RandomCase(300, 300, 200, 14);
   Candidates candidates;
-  for (const std::string& key : matching.asking) {
+  for (const std::string& key : matching.client) {
     candidates.push_back({HashKey128(key, 1), static_cast<uint32_t>(candidates.size())});
   }
   for (int part = 0; part < 256; part++) {

@@ -11,18 +11,18 @@
 namespace rocksieve::join {
 
 struct Piped {
-  absl::Status status;                       // the first error of either side
-  uint64_t to_answering = 0, to_asking = 0;  // bytes
+  absl::Status status;                    // the first error of either side
+  uint64_t to_server = 0, to_client = 0;  // bytes
   uint64_t messages = 0;
-  uint64_t round_trips = 0;  // times that the asking side had to wait for an answer
+  uint64_t round_trips = 0;  // times that the client had to wait for an answer
 };
 
 // May change a message on its way; false stops the pipe there. `number` counts all messages from 0.
-using Tamper = std::function<bool(uint64_t number, bool to_asking, std::string* message)>;
+using Tamper = std::function<bool(uint64_t number, bool to_client, std::string* message)>;
 
-inline Piped RunPipe(Session* asking, Session* answering, const Tamper& tamper = nullptr) {
+inline Piped RunPipe(Session* client, Session* server, const Tamper& tamper = nullptr) {
   Piped piped;
-  Session* const sides[2] = {asking, answering};
+  Session* const sides[2] = {client, server};
   bool cut = false;
   for (uint64_t turn = 0; !cut; turn++) {
     bool any = false;
@@ -35,7 +35,7 @@ inline Piped RunPipe(Session* asking, Session* answering, const Tamper& tamper =
         said = any = true;
         if (tamper && !tamper(piped.messages, from == 1, &*message)) return piped;
         piped.messages++;
-        (from == 0 ? piped.to_answering : piped.to_asking) += message->size();
+        (from == 0 ? piped.to_server : piped.to_client) += message->size();
         piped.status = sides[1 - from]->Receive(*message);
         if (!piped.status.ok()) return piped;
       }

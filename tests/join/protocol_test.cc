@@ -58,10 +58,10 @@ std::map<std::string, std::string> Turns() {
   std::map<std::string, std::string> turns;
   for (const Strategy strategy : {Strategy::kList, Strategy::kSymbols, Strategy::kRibbon}) {
     MatchingCase matching;
-    matching.asking = {"apple", "fig", "pear"};
-    matching.answering = {"fig", "kiwi", "pear"};
+    matching.client = {"apple", "fig", "pear"};
+    matching.server = {"fig", "kiwi", "pear"};
     matching.strategy = strategy;
-    matching.asking_side_begins = true;
+    matching.client_begins = true;
     matching.common_estimate = 2;
     const std::string name(NameOf(strategy));
     matching.tamper = [&turns, &name](uint64_t number, Part part, std::string* body) {
@@ -71,7 +71,7 @@ std::map<std::string, std::string> Turns() {
     };
     const MatchingOutcome outcome = Match(matching);
     EXPECT_TRUE(outcome.status.ok()) << outcome.status;
-    EXPECT_TRUE(outcome.asking == (Keys{"fig", "pear"}));
+    EXPECT_TRUE(outcome.client == (Keys{"fig", "pear"}));
   }
   return turns;
 }

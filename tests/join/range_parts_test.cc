@@ -5,61 +5,61 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/join/session/asking_tasks.h"
+#include "lib/join/session/client_ranges.h"
 #include "lib/join/session/key_reader.h"
 #include "lib/join/session/reconciliation.h"
 
 namespace rocksieve::join {
 namespace {
 
-std::vector<uint64_t> RangeNumbersOf(AskingTasks* tasks) {
+std::vector<uint64_t> RangeNumbersOf(ClientRanges* ranges) {
   std::vector<uint64_t> numbers;
-  for (const AskingTask& task : *tasks) numbers.push_back(task.range);
+  for (const ClientRange& range : *ranges) numbers.push_back(range.number);
   return numbers;
 }
 
-TEST(AskingTasks, AreInKeyOrderWhateverIsCut) {
+TEST(ClientRanges, AreInKeyOrderWhateverIsCut) {
   uint64_t created = 0;
-  AskingTasks tasks({"", std::nullopt}, &created, nullptr);
-  AskingTask* const first = *tasks.AddNext("m");
-  EXPECT_EQ(tasks.rest()->begin, "m");
-  tasks.GiveBack(first, "g");
+  ClientRanges ranges({"", std::nullopt}, &created, nullptr);
+  ClientRange* const first = *ranges.AddNext("m");
+  EXPECT_EQ(ranges.rest()->begin, "m");
+  ranges.GiveBack(first, "g");
   EXPECT_EQ(first->interval.end, "g");
-  EXPECT_EQ(tasks.rest()->begin, "g");
-  ASSERT_TRUE(tasks.AddNext(std::nullopt).ok());
-  EXPECT_FALSE(tasks.rest());
+  EXPECT_EQ(ranges.rest()->begin, "g");
+  ASSERT_TRUE(ranges.AddNext(std::nullopt).ok());
+  EXPECT_FALSE(ranges.rest());
 
-  ASSERT_TRUE(tasks.CutShort(first, "c").ok());
+  ASSERT_TRUE(ranges.CutShort(first, "c").ok());
   EXPECT_EQ(first->interval.end, "c");
   // Ranges that came are even, also for sessions that cut others; what was cut off is odd.
-  EXPECT_EQ(RangeNumbersOf(&tasks), (std::vector<uint64_t>{0, 1, 2}));
-  EXPECT_EQ((*tasks.Find(1))->interval.begin, "c");
-  EXPECT_EQ((*tasks.Find(1))->interval.end, "g");
-  EXPECT_EQ((*tasks.Find(2))->interval.begin, "g");
-  EXPECT_FALSE(tasks.Find(3).ok());
+  EXPECT_EQ(RangeNumbersOf(&ranges), (std::vector<uint64_t>{0, 1, 2}));
+  EXPECT_EQ((*ranges.Find(1))->interval.begin, "c");
+  EXPECT_EQ((*ranges.Find(1))->interval.end, "g");
+  EXPECT_EQ((*ranges.Find(2))->interval.begin, "g");
+  EXPECT_FALSE(ranges.Find(3).ok());
   EXPECT_EQ(created, 3u);
 }
 
-TEST(AskingTasks, WhatIsUnfinishedBeginsWithTheFirst) {
+TEST(ClientRanges, WhatIsUnfinishedBeginsWithTheFirst) {
   uint64_t created = 0;
-  AskingTasks tasks({"b", "y"}, &created, nullptr);
-  EXPECT_EQ(tasks.Unfinished()->begin, "b");
-  ASSERT_TRUE(tasks.AddNext("m").ok());
-  ASSERT_TRUE(tasks.AddNext("y").ok());
-  EXPECT_EQ(tasks.Unfinished()->begin, "b");
-  tasks.PopFront();
-  EXPECT_EQ(tasks.Unfinished()->begin, "m");
-  EXPECT_EQ(tasks.Unfinished()->end, "y");
-  tasks.PopFront();
-  EXPECT_FALSE(tasks.Unfinished());
+  ClientRanges ranges({"b", "y"}, &created, nullptr);
+  EXPECT_EQ(ranges.Unfinished()->begin, "b");
+  ASSERT_TRUE(ranges.AddNext("m").ok());
+  ASSERT_TRUE(ranges.AddNext("y").ok());
+  EXPECT_EQ(ranges.Unfinished()->begin, "b");
+  ranges.PopFront();
+  EXPECT_EQ(ranges.Unfinished()->begin, "m");
+  EXPECT_EQ(ranges.Unfinished()->end, "y");
+  ranges.PopFront();
+  EXPECT_FALSE(ranges.Unfinished());
 }
 
-TEST(AskingTasks, FencesAreTakenFromTheAccount) {
+TEST(ClientRanges, FencesAreTakenFromTheAccount) {
   uint64_t created = 0;
-  MemoryAccount account(sizeof(AskingTask) + 4 * 10);
-  AskingTasks tasks({"", std::nullopt}, &created, &account);
-  ASSERT_TRUE(tasks.AddNext(std::string(10, 'k')).ok());
-  EXPECT_TRUE(absl::IsResourceExhausted(tasks.AddNext("z").status()));
+  MemoryAccount account(sizeof(ClientRange) + 4 * 10);
+  ClientRanges ranges({"", std::nullopt}, &created, &account);
+  ASSERT_TRUE(ranges.AddNext(std::string(10, 'k')).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(ranges.AddNext("z").status()));
 }
 
 RangeKeys RangeKeysOf(uint64_t all, size_t candidates) {
@@ -75,7 +75,7 @@ struct BothSides {
 
   BothSides(RangeKeys clients, RangeKeys servers)
       : client_keys(std::move(clients)), server_keys(std::move(servers)) {
-    client.asks = client.begins = true;
+    client.is_client = client.begins = true;
     client.theirs.count = server_keys.sum.count;
     server.theirs.count = client_keys.sum.count;
   }

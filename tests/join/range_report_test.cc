@@ -18,17 +18,17 @@ Reported JoinReporting(const Table& here_rows, const Table& there_rows,
   MemorySource here(here_rows), there(there_rows);
   Collector collector;
   Reported reported;
-  AskingOptions asking;
-  asking.operation = Operation::kDifference;
-  asking.keys_per_range = 1000;
-  asking.planner = planner;
-  asking.range_done = [&](const RangeReport& report) { reported.ranges.push_back(report); };
-  AnsweringOptions answering;
-  answering.planner = planner;
-  AskingSide asks(&here, &collector, asking);
-  AnsweringSide answers(&there, answering);
-  reported.piped = RunPipe(&asks, &answers);
-  reported.statistics = asks.statistics();
+  ClientSessionOptions client_options;
+  client_options.operation = Operation::kDifference;
+  client_options.keys_per_range = 1000;
+  client_options.planner = planner;
+  client_options.range_done = [&](const RangeReport& report) { reported.ranges.push_back(report); };
+  ServerSessionOptions server_options;
+  server_options.planner = planner;
+  ClientSession client(&here, &collector, client_options);
+  ServerSession server(&there, server_options);
+  reported.piped = RunPipe(&client, &server);
+  reported.statistics = client.statistics();
   return reported;
 }
 
@@ -42,24 +42,24 @@ TEST(RangeReport, RangesAddUpToTheWhole) {
   for (const RangeReport& range : reported.ranges) {
     EXPECT_EQ(range.interval.begin, begin);
     begin = range.interval.end.value_or("");
-    mine += range.keys_of_asking_side;
-    theirs += range.keys_of_answering_side;
+    mine += range.client_keys;
+    theirs += range.server_keys;
     matched += range.matched_keys;
     sent += range.sent.total();
     received += range.received.total();
     EXPECT_GE(range.round_trips, 2u);
     EXPECT_FALSE(range.moves.empty());
-    EXPECT_EQ(range.keys_pruned + range.matched_keys + range.false_positives_of_asking_side <=
-                  range.keys_of_asking_side,
-              true);
+    EXPECT_EQ(
+        range.keys_pruned + range.matched_keys + range.client_false_positives <= range.client_keys,
+        true);
   }
   EXPECT_EQ(begin, "");  // the last one has no end
   EXPECT_EQ(mine, KeysOf(here).size());
   EXPECT_EQ(theirs, KeysOf(there).size());
   EXPECT_EQ(matched, 2500u);
   // All but hello, its answer and goodbye.
-  EXPECT_LT(reported.piped.to_answering - sent, 100u);
-  EXPECT_LT(reported.piped.to_asking - received, 100u);
+  EXPECT_LT(reported.piped.to_server - sent, 100u);
+  EXPECT_LT(reported.piped.to_client - received, 100u);
 }
 
 TEST(RangeReport, CountsWhatPassedAFilterInVain) {
@@ -73,8 +73,8 @@ TEST(RangeReport, CountsWhatPassedAFilterInVain) {
   const RangeReport& range = reported.ranges.front();
   EXPECT_EQ(MovesOf(range), "filter list");
   EXPECT_GT(range.keys_pruned, 0u);
-  EXPECT_EQ(range.keys_pruned + range.false_positives_of_asking_side, 600u);
-  EXPECT_EQ(range.false_positives_of_answering_side, 0u);  // it was sent no filter
+  EXPECT_EQ(range.keys_pruned + range.client_false_positives, 600u);
+  EXPECT_EQ(range.server_false_positives, 0u);  // it was sent no filter
 }
 
 TEST(RangeReport, EqualRanges) {
@@ -88,7 +88,7 @@ TEST(RangeReport, EqualRanges) {
 // The figures of a textbook Bloom join with 10 bits per key and keys of 124 bits, of 1M and 1M.
 TEST(RangeReport, PricesTheAlternatives) {
   RangeReport range;
-  range.keys_of_asking_side = range.keys_of_answering_side = 1'000'000;
+  range.client_keys = range.server_keys = 1'000'000;
   range.bits_per_key = 124;
   for (const auto& [overlap, bits] : {std::pair(0.0, 11.0), {0.1, 23.3}, {0.5, 72.5}, {0.9, 122}}) {
     range.matched_keys = static_cast<uint64_t>(overlap * 1e6);

@@ -17,31 +17,31 @@ void ExpectExactResult(Operation operation, const Table& here, const Table& ther
   uint64_t matched = 0;
   for (const std::string& key : mine) matched += theirs.count(key);
   EXPECT_EQ(joined.statistics.matched_keys, matched);
-  EXPECT_EQ(joined.statistics.keys_of_asking_side_only, mine.size() - matched);
-  EXPECT_EQ(joined.statistics.keys_of_answering_side_only, theirs.size() - matched);
+  EXPECT_EQ(joined.statistics.client_only_keys, mine.size() - matched);
+  EXPECT_EQ(joined.statistics.server_only_keys, theirs.size() - matched);
 }
 
 TEST(ReadyFilters, OfEitherSideGiveTheSameAnswer) {
   for (const uint64_t seed : {1, 2, 3}) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    const size_t asking = 1 + random() % 4000, answering = 1 + random() % 8000;
+    const size_t client_keys = 1 + random() % 4000, server_keys = 1 + random() % 8000;
     const auto [here, there] =
-        RandomSides(asking, answering, random() % std::min(asking, answering), seed);
+        RandomSides(client_keys, server_keys, random() % std::min(client_keys, server_keys), seed);
     for (const Operation operation : kAllOperations) {
-      for (const bool from_asking : {false, true}) {
+      for (const bool from_client : {false, true}) {
         const std::vector<ReadyFilter> none;
-        const Table& owner = from_asking ? here : there;
+        const Table& owner = from_client ? here : there;
         const std::vector<ReadyFilter> filters = FilesOf(owner, kAllKinds, &random);
-        ReadySource asks(here, from_asking ? filters : none);
-        ReadySource answers(there, from_asking ? none : filters);
-        const Joined joined = JoinReady(operation, &asks, &answers);
+        ReadySource client(here, from_client ? filters : none);
+        ReadySource server(there, from_client ? none : filters);
+        const Joined joined = JoinReady(operation, &client, &server);
         ExpectExactResult(operation, here, there, joined);
         EXPECT_EQ(joined.statistics.ready.choice,
-                  from_asking ? ReadyChoice::kAsking : ReadyChoice::kAnswering);
+                  from_client ? ReadyChoice::kClient : ReadyChoice::kServer);
         EXPECT_EQ(joined.statistics.ready.filters, filters.size());
         EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
-        const size_t lonely = (from_asking ? there : here).size();
+        const size_t lonely = (from_client ? there : here).size();
         if (lonely > 2000) {
           EXPECT_GT(joined.statistics.ready.pruned_keys, 0u);
         }
@@ -55,8 +55,8 @@ TEST(ReadyFilters, WhatCannotBeReadDeniesNothing) {
   const auto [here, there] = RandomSides(3000, 3000, 1000, 7);
   for (const std::vector<std::string>& kinds :
        {std::vector<std::string>{"none"}, {"damaged"}, {"none", "rocksieve.bloom:10", "damaged"}}) {
-    ReadySource asks(here, {}), answers(there, FilesOf(there, kinds, &random));
-    const Joined joined = JoinReady(Operation::kSymmetric, &asks, &answers);
+    ReadySource client(here, {}), server(there, FilesOf(there, kinds, &random));
+    const Joined joined = JoinReady(Operation::kSymmetric, &client, &server);
     ExpectExactResult(Operation::kSymmetric, here, there, joined);
     EXPECT_LT(joined.statistics.ready.pruned_keys, 10u);  // outside of all fences
     EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
@@ -82,8 +82,8 @@ TEST(ReadyFilters, ThatLackKeysAreFoundOut) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     const auto [here, there] = RandomSides(2500, 3500, 1500, seed);
-    for (const bool from_asking : {false, true}) {
-      Table known = from_asking ? here : there;
+    for (const bool from_client : {false, true}) {
+      Table known = from_client ? here : there;
       // One key that both have, or half of all.
       if (seed % 2 == 0) {
         const std::string missing = here.front().first;
@@ -94,9 +94,9 @@ TEST(ReadyFilters, ThatLackKeysAreFoundOut) {
       for (const char* kind : {"rocksieve.ribbon:0.01%", "builtin"}) {
         const std::vector<ReadyFilter> filters = FilesOf(known, {kind}, &random), none;
         for (const Operation operation : kAllOperations) {
-          ReadySource asks(here, from_asking ? filters : none);
-          ReadySource answers(there, from_asking ? none : filters);
-          const Joined joined = JoinReady(operation, &asks, &answers);
+          ReadySource client(here, from_client ? filters : none);
+          ReadySource server(there, from_client ? none : filters);
+          const Joined joined = JoinReady(operation, &client, &server);
           ExpectExactResult(operation, here, there, joined);
           // One key in a range of seven may pass by accident.
           if (seed % 2 == 1) {
@@ -116,11 +116,11 @@ TEST(ReadyFilters, ThatChangedOnTheWayAreFoundOut) {
   const std::vector<ReadyFilter> none;
   int withdrawn = 0, refused = 0;
   for (int round = 0; round < 60; round++) {
-    const bool from_asking = round % 2 == 0;
+    const bool from_client = round % 2 == 0;
     const std::vector<ReadyFilter> filters =
-        FilesOf(from_asking ? here : there, {"builtin"}, &random);
-    ReadySource asks(here, from_asking ? filters : none);
-    ReadySource answers(there, from_asking ? none : filters);
+        FilesOf(from_client ? here : there, {"builtin"}, &random);
+    ReadySource client(here, from_client ? filters : none);
+    ReadySource server(there, from_client ? none : filters);
     const Operation operation = kAllOperations[random() % 5];
     const uint64_t place = random(), clear = random() % 2;
     bool changed = false;
@@ -139,7 +139,7 @@ TEST(ReadyFilters, ThatChangedOnTheWayAreFoundOut) {
       changed = true;
       return true;
     };
-    const Joined joined = JoinReady(operation, &asks, &answers, settings);
+    const Joined joined = JoinReady(operation, &client, &server, settings);
     ASSERT_TRUE(changed);
     if (joined.piped.status.ok()) {
       ExpectExactResult(operation, here, there, joined);
@@ -158,14 +158,14 @@ TEST(ReadyFilters, ThatChangedOnTheWayAreFoundOut) {
 TEST(ReadyFilters, AreForgottenWhenTheirSourceFails) {
   std::mt19937_64 random(31);
   const auto [here, there] = RandomSides(2000, 3000, 1000, 31);
-  for (const bool from_asking : {false, true}) {
+  for (const bool from_client : {false, true}) {
     for (const size_t fails_after : {0, 2, 4}) {
       const std::vector<ReadyFilter> filters =
-          FilesOf(from_asking ? here : there, kAllKinds, &random);
-      ReadySource asks(here, from_asking ? filters : std::vector<ReadyFilter>());
-      ReadySource answers(there, from_asking ? std::vector<ReadyFilter>() : filters);
-      asks.fails_after = answers.fails_after = fails_after;
-      const Joined joined = JoinReady(Operation::kIntersection, &asks, &answers);
+          FilesOf(from_client ? here : there, kAllKinds, &random);
+      ReadySource client(here, from_client ? filters : std::vector<ReadyFilter>());
+      ReadySource server(there, from_client ? std::vector<ReadyFilter>() : filters);
+      client.fails_after = server.fails_after = fails_after;
+      const Joined joined = JoinReady(Operation::kIntersection, &client, &server);
       ExpectExactResult(Operation::kIntersection, here, there, joined);
       EXPECT_EQ(joined.statistics.ready.pruned_keys, 0u);
     }
@@ -176,8 +176,8 @@ TEST(ReadyFilters, AreForgottenWhenTheirSourceFails) {
 TEST(ReadyFilters, RangesFollowTheFilters) {
   std::mt19937_64 random(41);
   const auto [here, there] = RandomSides(6000, 6000, 2000, 41);
-  for (const bool from_asking : {false, true}) {
-    const Table& owner = from_asking ? here : there;
+  for (const bool from_client : {false, true}) {
+    const Table& owner = from_client ? here : there;
     std::vector<std::string> keys;
     for (const std::string& key : KeysOf(owner)) keys.push_back(key);
     std::vector<ReadyFilter> filters;
@@ -194,8 +194,8 @@ TEST(ReadyFilters, RangesFollowTheFilters) {
       slow.block.assign(1 << 20, 'x');
       filters.push_back(std::move(slow));
     }
-    ReadySource asks(here, from_asking ? filters : std::vector<ReadyFilter>());
-    ReadySource answers(there, from_asking ? std::vector<ReadyFilter>() : filters);
+    ReadySource client(here, from_client ? filters : std::vector<ReadyFilter>());
+    ReadySource server(there, from_client ? std::vector<ReadyFilter>() : filters);
     bool opened_early = false;
     bool filters_done = false;
     Settings settings;
@@ -207,9 +207,9 @@ TEST(ReadyFilters, RangesFollowTheFilters) {
       opened_early = opened_early || (std::holds_alternative<Open>(decoded) && !filters_done);
       return true;
     };
-    const Joined joined = JoinReady(Operation::kSymmetric, &asks, &answers, settings);
+    const Joined joined = JoinReady(Operation::kSymmetric, &client, &server, settings);
     ExpectExactResult(Operation::kSymmetric, here, there, joined);
-    EXPECT_TRUE(opened_early || !from_asking);  // the pipe gives all of the other way at once
+    EXPECT_TRUE(opened_early || !from_client);  // the pipe gives all of the other way at once
     EXPECT_GT(joined.statistics.ready.pruned_keys, 3900u);
     EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
     EXPECT_LT(joined.statistics.ranges, 40u);
@@ -219,15 +219,15 @@ TEST(ReadyFilters, RangesFollowTheFilters) {
 TEST(ReadyFilters, TakeLessThanKeysOfALargeSide) {
   std::mt19937_64 random(51);
   const auto [here, there] = RandomSides(1000, 60000, 500, 51);
-  ReadySource asks(here, FilesOf(here, {"rocksieve.ribbon:10"}, &random)), answers(there, {});
-  asks.pass_rate = 0.001;
+  ReadySource client(here, FilesOf(here, {"rocksieve.ribbon:10"}, &random)), server(there, {});
+  client.pass_rate = 0.001;
   Settings settings;
   settings.most_keys_per_range = 100000;
-  const Joined joined = JoinReady(Operation::kCount, &asks, &answers, settings, Strategy::kAuto);
+  const Joined joined = JoinReady(Operation::kCount, &client, &server, settings, Strategy::kAuto);
   ExpectExactResult(Operation::kCount, here, there, joined);
-  EXPECT_EQ(joined.statistics.ready.choice, ReadyChoice::kAsking);
+  EXPECT_EQ(joined.statistics.ready.choice, ReadyChoice::kClient);
   EXPECT_GT(joined.statistics.ready.pruned_keys, 59000u);
-  EXPECT_LT(joined.piped.to_answering + joined.piped.to_asking, 4000u);
+  EXPECT_LT(joined.piped.to_server + joined.piped.to_client, 4000u);
 }
 
 TEST(ReadyFilters, SayWhyTheyAreNotUsed) {
@@ -236,15 +236,15 @@ TEST(ReadyFilters, SayWhyTheyAreNotUsed) {
   const std::vector<ReadyFilter> filters = FilesOf(here, {"rocksieve.bloom:10"}, &random), none;
   const auto choice = [&mine = here, &theirs = there](const std::vector<ReadyFilter>& offered,
                                                       Strategy strategy, uint64_t most_bytes) {
-    ReadySource asks(mine, offered), answers(theirs, {});
-    const Joined joined = JoinReady(Operation::kCount, &asks, &answers, {}, strategy, most_bytes);
+    ReadySource client(mine, offered), server(theirs, {});
+    const Joined joined = JoinReady(Operation::kCount, &client, &server, {}, strategy, most_bytes);
     ExpectExactResult(Operation::kCount, mine, theirs, joined);
     return joined.statistics.ready.choice;
   };
   EXPECT_EQ(choice(none, Strategy::kSstFilters, 1 << 20), ReadyChoice::kNotThere);
   EXPECT_EQ(choice(filters, Strategy::kSstFilters, 100), ReadyChoice::kNotThere);
   EXPECT_EQ(choice(filters, Strategy::kList, 1 << 20), ReadyChoice::kNotWanted);
-  EXPECT_EQ(choice(filters, Strategy::kSstFilters, 1 << 20), ReadyChoice::kAsking);
+  EXPECT_EQ(choice(filters, Strategy::kSstFilters, 1 << 20), ReadyChoice::kClient);
 }
 
 }  // namespace

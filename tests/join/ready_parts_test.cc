@@ -166,16 +166,16 @@ TEST(ReadyChoice, IsTheCheapest) {
             ReadyChoice::kTooDear);
   // A small side's good filters against a large side; it does not matter which one asks.
   EXPECT_EQ(ChooseReadyFilters(side(1e5, 10.2, 0.001), side(2e7, 10.2, 0.001), planner),
-            ReadyChoice::kAsking);
+            ReadyChoice::kClient);
   EXPECT_EQ(ChooseReadyFilters(side(2e7, 10.2, 0.001), side(1e5, 10.2, 0.001), planner),
-            ReadyChoice::kAnswering);
+            ReadyChoice::kServer);
   // Filters that pass nearly everything are worth nothing.
   EXPECT_EQ(ChooseReadyFilters(side(1e5, 10, 0.9), side(2e7, 10, 0.9), planner),
             ReadyChoice::kTooDear);
   // Forced: those of the smaller side.
   planner.strategy = Strategy::kSstFilters;
   EXPECT_EQ(ChooseReadyFilters(side(1e6, 10, 0.01), side(2e6, 10, 0.01), planner),
-            ReadyChoice::kAsking);
+            ReadyChoice::kClient);
   ReadySide cannot = side(2e6, 10, 0.01);
   cannot.readable_formats = 0;
   ReadySide other = side(1e6, 10, 0.01);

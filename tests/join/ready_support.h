@@ -140,25 +140,25 @@ inline Joined JoinReady(Operation operation, Source* here, Source* there,
                         const Settings& settings = {}, Strategy strategy = Strategy::kSstFilters,
                         uint64_t most_ready_bytes = uint64_t{64} << 20) {
   Collector collector;
-  AskingOptions asking;
-  asking.operation = operation;
-  asking.salt = 4711;
-  asking.keys_per_range = settings.keys_per_range;
-  asking.planner = settings.planner;
-  asking.planner.strategy = strategy;
-  asking.ready.decode_builtin = DecodeTestBuiltin;
-  asking.ready.most_bytes = most_ready_bytes;
-  AnsweringOptions answering;
-  answering.most_keys_per_range = settings.most_keys_per_range;
-  answering.planner = asking.planner;
-  answering.ready = asking.ready;
-  AskingSide asks(here, &collector, asking);
-  AnsweringSide answers(there, answering);
+  ClientSessionOptions client_options;
+  client_options.operation = operation;
+  client_options.salt = 4711;
+  client_options.keys_per_range = settings.keys_per_range;
+  client_options.planner = settings.planner;
+  client_options.planner.strategy = strategy;
+  client_options.ready.decode_builtin = DecodeTestBuiltin;
+  client_options.ready.most_bytes = most_ready_bytes;
+  ServerSessionOptions server_options;
+  server_options.most_keys_per_range = settings.most_keys_per_range;
+  server_options.planner = client_options.planner;
+  server_options.ready = client_options.ready;
+  ClientSession client(here, &collector, client_options);
+  ServerSession server(there, server_options);
   Joined joined;
-  joined.piped = RunPipe(&asks, &answers, settings.tamper);
+  joined.piped = RunPipe(&client, &server, settings.tamper);
   joined.result = collector.result();
   std::sort(joined.result.begin(), joined.result.end());
-  joined.statistics = asks.statistics();
+  joined.statistics = client.statistics();
   return joined;
 }
 

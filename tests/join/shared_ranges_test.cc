@@ -30,7 +30,7 @@ struct Sharded {
   Statistics statistics;
 };
 
-// Each shard in a thread of its own; `most_keys` of the answering sides.
+// Each shard in a thread of its own; `most_keys` of the servers.
 std::vector<Sharded> JoinShards(Operation operation, const Table& here,
                                 const std::vector<Table>& shards, std::atomic<uint64_t>* scans,
                                 const SharedRanges::Options& options,
@@ -47,19 +47,19 @@ std::vector<Sharded> JoinShards(Operation operation, const Table& here,
       CountedSource mine(here, scans);
       MemorySource theirs(shards[i]);
       Collector collector;
-      AskingOptions asking;
-      asking.operation = operation;
-      asking.salt = options.salt;
-      asking.keys_per_range = 500;
-      asking.shared = members[i].get();
-      AnsweringOptions answering;
-      answering.most_keys_per_range = most_keys;
-      AskingSide asks(&mine, &collector, asking);
-      AnsweringSide answers(&theirs, answering);
-      results[i].piped = RunPipe(&asks, &answers);
+      ClientSessionOptions client_options;
+      client_options.operation = operation;
+      client_options.salt = options.salt;
+      client_options.keys_per_range = 500;
+      client_options.shared = members[i].get();
+      ServerSessionOptions server_options;
+      server_options.most_keys_per_range = most_keys;
+      ClientSession client(&mine, &collector, client_options);
+      ServerSession server(&theirs, server_options);
+      results[i].piped = RunPipe(&client, &server);
       results[i].result = collector.result();
       std::sort(results[i].result.begin(), results[i].result.end());
-      results[i].statistics = asks.statistics();
+      results[i].statistics = client.statistics();
       members[i]->Leave();
     });
   }

@@ -66,7 +66,7 @@ SidedRows Play(Sink* sink, uint64_t seed) {
     std::string key(random() % 20, '\0'), value(random() % 500 == 0 ? 3 << 20 : random() % 90, 'v');
     for (char& byte : key) byte = static_cast<char>(random());
     if (!value.empty()) value[0] = static_cast<char>(random());
-    const Side side = random() % 2 == 0 ? Side::kAsking : Side::kAnswering;
+    const Side side = random() % 2 == 0 ? Side::kClient : Side::kServer;
     EXPECT_TRUE(sink->Add({key, value}, side).ok());
     pending.emplace_back(key, value, side);
   }
@@ -83,7 +83,7 @@ SidedRows ReadTsv(const std::string& text) {
     Row row;
     EXPECT_TRUE(parser.Parse(std::string_view(line).substr(tab + 1), &row));
     rows.emplace_back(row.key, row.value,
-                      line.substr(0, tab) == "local" ? Side::kAsking : Side::kAnswering);
+                      line.substr(0, tab) == "local" ? Side::kClient : Side::kServer);
   }
   return rows;
 }
@@ -128,12 +128,12 @@ TEST(Sinks, CountsWhatIsCommitted) {
   CountingSink sink;
   RowCounts expected;
   for (const auto& [key, value, side] : Play(&sink, 4)) {
-    (side == Side::kAsking ? expected.rows_of_asking_side : expected.rows_of_answering_side)++;
+    (side == Side::kClient ? expected.rows_of_client_session : expected.rows_of_server_session)++;
     expected.key_bytes += key.size();
     expected.value_bytes += value.size();
   }
-  EXPECT_EQ(sink.counts().rows_of_asking_side, expected.rows_of_asking_side);
-  EXPECT_EQ(sink.counts().rows_of_answering_side, expected.rows_of_answering_side);
+  EXPECT_EQ(sink.counts().rows_of_client_session, expected.rows_of_client_session);
+  EXPECT_EQ(sink.counts().rows_of_server_session, expected.rows_of_server_session);
   EXPECT_EQ(sink.counts().key_bytes, expected.key_bytes);
   EXPECT_EQ(sink.counts().value_bytes, expected.value_bytes);
 }
@@ -142,7 +142,7 @@ std::string AsJson(const std::string& key, const std::string& value, ShowSide si
   const std::string path = PathOf("json");
   {
     JsonLinesSink sink(*RevocableFile::Open(path), sides);
-    EXPECT_TRUE(sink.Add({key, value}, Side::kAnswering).ok());
+    EXPECT_TRUE(sink.Add({key, value}, Side::kServer).ok());
     EXPECT_TRUE(sink.Commit().ok());
   }
   const std::string text = Contents(path);

@@ -1,15 +1,15 @@
 // Every sequence of messages that a peer may send, up to a length: no order of them may break a
 // side, and each is accepted or refused as the tables of states say
-// (lib/join/session/answering_ranges.h, asking_tasks.h).
+// (lib/join/session/server_ranges.h, client_ranges.h).
 #include <functional>
 #include <map>
 #include <vector>
 
 #include "lib/join/matching/turn_parts.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/session/answering_side.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
+#include "lib/join/session/server_session.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
@@ -29,7 +29,7 @@ std::string Drained(Session* session) {
   }
 }
 
-// ------------------------------------------------------------------------------ Answering side
+// ------------------------------------------------------------------------------ Server
 
 const Table kTheirs = {{"a1", "1"}, {"a2", "2"}, {"b1", "3"}, {"b2", "4"}, {"b3", "5"},
                        {"c1", "6"}, {"c2", "7"}, {"c3", "8"}, {"c4", "9"}, {"c5", "10"}};
@@ -55,12 +55,12 @@ std::string OpenOf(uint64_t range, uint32_t attempt) {
   open.attempt = attempt;
   open.interval = interval;
   open.sum = SumOf(keys, range, attempt);
-  open.answering_side_begins = false;
+  open.server_begins = false;
   return Encode(open);
 }
 
 // What is sent, and the table's answer to whether it may be: the test's own copy of the states.
-class AnsweringModel {
+class ServerModel {
  public:
   enum class State { kNone, kTooLarge, kReconciling, kSettled };
 
@@ -113,10 +113,10 @@ class AnsweringModel {
 struct Action {
   const char* name;
   std::string message;  // empty: what the side has to say is taken
-  std::function<bool(AnsweringModel*)> expected;
+  std::function<bool(ServerModel*)> expected;
 };
 
-std::vector<Action> AnsweringActions() {
+std::vector<Action> ServerActions() {
   Turn nothing;
   nothing.range = kDiffers;
   std::string body;
@@ -129,7 +129,7 @@ std::vector<Action> AnsweringActions() {
   stray.range = kEqual;
   Filters filters;
   filters.state = Filters::State::kLast;
-  using M = AnsweringModel;
+  using M = ServerModel;
   return {
       {"open equal 0", OpenOf(kEqual, 0), [](M* m) { return m->Open(kEqual, 0); }},
       {"open equal 1", OpenOf(kEqual, 1), [](M* m) { return m->Open(kEqual, 1); }},
@@ -152,7 +152,7 @@ std::vector<Action> AnsweringActions() {
   };
 }
 
-class AnsweringWalk {
+class ServerWalk {
  public:
   // All sequences that go on from this one, as far as the side accepts them.
   void Walk(std::vector<size_t>* sequence) {
@@ -179,11 +179,11 @@ class AnsweringWalk {
     MemoryAccount memory(kModelMemoryBytes);
     bool accepted = true;
     {
-      AnsweringOptions options;
+      ServerSessionOptions options;
       options.most_keys_per_range = kMostKeys;
       options.memory = &memory;
-      AnsweringSide side(&source, options);
-      AnsweringModel model;
+      ServerSession side(&source, options);
+      ServerModel model;
       Hello hello;
       hello.operation = Operation::kDifference;
       hello.salt = kSalt;
@@ -207,18 +207,18 @@ class AnsweringWalk {
     return accepted;
   }
 
-  const std::vector<Action> actions_ = AnsweringActions();
+  const std::vector<Action> actions_ = ServerActions();
   uint64_t runs_ = 0;
 };
 
-TEST(StateModel, AnsweringSideTakesWhatItsTableAllows) {
-  AnsweringWalk walk;
+TEST(StateModel, ServerTakesWhatItsTableAllows) {
+  ServerWalk walk;
   std::vector<size_t> sequence;
   walk.Walk(&sequence);
   EXPECT_GT(walk.runs(), 50'000);
 }
 
-// --------------------------------------------------------------------------------- Asking side
+// --------------------------------------------------------------------------------- Client
 
 const Table kOurs = {{"a1", "x"}, {"a2", "x"}, {"b2", "x"}, {"b9", "x"}, {"c1", "x"}};
 
@@ -228,8 +228,8 @@ std::vector<std::string> AnswersOf(Operation operation, uint64_t keys_per_range)
   Settings settings;
   settings.keys_per_range = keys_per_range;
   settings.planner.strategy = Strategy::kList;
-  settings.tamper = [&answers](uint64_t, bool to_asking, std::string* message) {
-    if (to_asking) answers.push_back(*message);
+  settings.tamper = [&answers](uint64_t, bool to_client, std::string* message) {
+    if (to_client) answers.push_back(*message);
     return true;
   };
   const Joined joined = Join(operation, kOurs, kTheirs, settings);
@@ -249,9 +249,9 @@ std::vector<std::string> AnswersOf(Operation operation, uint64_t keys_per_range)
   return answers;
 }
 
-class AskingWalk {
+class ClientWalk {
  public:
-  explicit AskingWalk(Operation operation, uint64_t keys_per_range)
+  explicit ClientWalk(Operation operation, uint64_t keys_per_range)
       : operation_(operation),
         keys_per_range_(keys_per_range),
         answers_(AnswersOf(operation, keys_per_range)),
@@ -276,13 +276,13 @@ class AskingWalk {
     MemoryAccount memory(kModelMemoryBytes);
     absl::Status status;
     {
-      AskingOptions options;
+      ClientSessionOptions options;
       options.operation = operation_;
       options.salt = kSalt;
       options.keys_per_range = keys_per_range_;
       options.planner.strategy = Strategy::kList;
       options.memory = &memory;
-      AskingSide side(&source, &collector, options);
+      ClientSession side(&source, &collector, options);
       Drained(&side);
       for (const size_t answer : sequence) {
         status = side.Receive(answers_[answer]);
@@ -314,12 +314,12 @@ class AskingWalk {
   uint64_t runs_ = 0, joins_done_ = 0;
 };
 
-TEST(StateModel, AskingSideGivesNoWrongRowInAnyOrder) {
+TEST(StateModel, ClientGivesNoWrongRowInAnyOrder) {
   uint64_t done = 0;
   for (const Operation operation :
        {Operation::kIntersection, Operation::kDifference, Operation::kSymmetric}) {
     for (const uint64_t keys_per_range : {2, 10}) {
-      AskingWalk walk(operation, keys_per_range);
+      ClientWalk walk(operation, keys_per_range);
       std::vector<size_t> sequence;
       walk.Walk(&sequence);
       EXPECT_GT(walk.runs(), 20);

@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "lib/join/rows/memory_source.h"
-#include "lib/join/session/answering_side.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
+#include "lib/join/session/server_session.h"
 #include "tests/join/pipe.h"
 
 namespace rocksieve::join {
@@ -48,18 +48,18 @@ inline std::set<std::string> KeysOf(const Table& rows) {
   return keys;
 }
 
-inline Result Expected(Operation operation, const Table& asking, const Table& answering) {
-  const std::set<std::string> here = KeysOf(asking), there = KeysOf(answering);
+inline Result Expected(Operation operation, const Table& client, const Table& server) {
+  const std::set<std::string> here = KeysOf(client), there = KeysOf(server);
   Result result;
-  for (const auto& [key, value] : answering) {
+  for (const auto& [key, value] : server) {
     const bool matched = here.count(key) != 0;
     if ((SendsMatched(operation) && matched) || (SendsUnmatched(operation) && !matched)) {
-      result.emplace_back(key, value, Side::kAnswering);
+      result.emplace_back(key, value, Side::kServer);
     }
   }
-  for (const auto& [key, value] : asking) {
+  for (const auto& [key, value] : client) {
     const bool local = operation == Operation::kLocalOnly || operation == Operation::kSymmetric;
-    if (local && there.count(key) == 0) result.emplace_back(key, value, Side::kAsking);
+    if (local && there.count(key) == 0) result.emplace_back(key, value, Side::kClient);
   }
   std::sort(result.begin(), result.end());
   return result;
@@ -79,48 +79,48 @@ struct Settings {
   Tamper tamper;
 };
 
-inline Joined Join(Operation operation, const Table& asking_rows, const Table& answering_rows,
+inline Joined Join(Operation operation, const Table& client_rows, const Table& server_rows,
                    const Settings& settings = {}) {
-  MemorySource here(asking_rows), there(answering_rows);
+  MemorySource here(client_rows), there(server_rows);
   Collector collector;
-  AskingOptions asking;
-  asking.operation = operation;
-  asking.salt = 12345;
-  asking.keys_per_range = settings.keys_per_range;
-  asking.planner = settings.planner;
-  asking.most_bytes = settings.most_bytes;
-  AnsweringOptions answering;
-  answering.most_keys_per_range = settings.most_keys_per_range;
-  answering.planner = settings.planner;
-  AskingSide asks(&here, &collector, asking);
-  AnsweringSide answers(&there, answering);
+  ClientSessionOptions client_options;
+  client_options.operation = operation;
+  client_options.salt = 12345;
+  client_options.keys_per_range = settings.keys_per_range;
+  client_options.planner = settings.planner;
+  client_options.most_bytes = settings.most_bytes;
+  ServerSessionOptions server_options;
+  server_options.most_keys_per_range = settings.most_keys_per_range;
+  server_options.planner = settings.planner;
+  ClientSession client(&here, &collector, client_options);
+  ServerSession server(&there, server_options);
   Joined joined;
-  joined.piped = RunPipe(&asks, &answers, settings.tamper);
+  joined.piped = RunPipe(&client, &server, settings.tamper);
   joined.result = collector.result();
-  joined.statistics = asks.statistics();
+  joined.statistics = client.statistics();
   if (joined.piped.status.ok() && !settings.tamper) {
-    EXPECT_TRUE(asks.done() && answers.done());
+    EXPECT_TRUE(client.done() && server.done());
   }
   return joined;
 }
 
-inline void ExpectExact(Operation operation, const Table& asking, const Table& answering,
+inline void ExpectExact(Operation operation, const Table& client, const Table& server,
                         const Settings& settings = {}) {
-  Joined joined = Join(operation, asking, answering, settings);
+  Joined joined = Join(operation, client, server, settings);
   ASSERT_TRUE(joined.piped.status.ok()) << joined.piped.status;
   Result sorted = joined.result;
   std::sort(sorted.begin(), sorted.end());
-  EXPECT_TRUE(sorted == Expected(operation, asking, answering)) << NameOf(operation);
-  const std::set<std::string> here = KeysOf(asking), there = KeysOf(answering);
+  EXPECT_TRUE(sorted == Expected(operation, client, server)) << NameOf(operation);
+  const std::set<std::string> here = KeysOf(client), there = KeysOf(server);
   uint64_t matched = 0;
   for (const std::string& key : here) matched += there.count(key);
   EXPECT_EQ(joined.statistics.matched_keys, matched);
-  EXPECT_EQ(joined.statistics.keys_of_asking_side_only, here.size() - matched);
-  EXPECT_EQ(joined.statistics.keys_of_answering_side_only, there.size() - matched);
+  EXPECT_EQ(joined.statistics.client_only_keys, here.size() - matched);
+  EXPECT_EQ(joined.statistics.server_only_keys, there.size() - matched);
 }
 
 // Rows of random keys: `common` on both sides, the others on one.
-inline std::pair<Table, Table> RandomSides(size_t asking, size_t answering, size_t common,
+inline std::pair<Table, Table> RandomSides(size_t client, size_t server, size_t common,
                                            uint64_t seed) {
   std::mt19937_64 random(seed);
   auto key = [&] {
@@ -135,8 +135,8 @@ inline std::pair<Table, Table> RandomSides(size_t asking, size_t answering, size
     there.emplace_back(shared, "there" + std::to_string(i));
     if (i % 5 == 0) there.emplace_back(shared, "again");
   }
-  for (size_t i = common; i < asking; i++) here.emplace_back(key(), "mine");
-  for (size_t i = common; i < answering; i++) there.emplace_back(key(), "theirs");
+  for (size_t i = common; i < client; i++) here.emplace_back(key(), "mine");
+  for (size_t i = common; i < server; i++) there.emplace_back(key(), "theirs");
   return {here, there};
 }
 

@@ -87,20 +87,20 @@ TEST(MemoryShares, FewerSessionsWhereThereIsTooLittle) {
 // Once the embedded server kept 64 MiB of the other side's filters, whatever it was allowed.
 TEST(SessionLimits, AllFollowFromTheShare) {
   for (const uint64_t share : {kMiB, 8 * kMiB, 300 * kMiB}) {
-    AnsweringOptions answering;
+    ServerSessionOptions server_options;
     DriveLimits limits;
     ViewTerms terms;
     MemoryAccount account(share);
-    SetLimits(&account, &answering, &limits, &terms);
-    EXPECT_EQ(answering.memory, &account);
+    SetLimits(&account, &server_options, &limits, &terms);
+    EXPECT_EQ(server_options.memory, &account);
     EXPECT_EQ(limits.memory, &account);
-    EXPECT_EQ(answering.ready.most_bytes, share / 4);
+    EXPECT_EQ(server_options.ready.most_bytes, share / 4);
     const uint64_t message = std::min(share / 4, 64 * kMiB);  // as the client has it
-    EXPECT_EQ(answering.most_message_bytes, message);
+    EXPECT_EQ(server_options.most_message_bytes, message);
     EXPECT_EQ(limits.most_message_bytes, message);
     EXPECT_LE(limits.most_unanswered_bytes, share);
-    EXPECT_LE(answering.most_ranges * answering.most_keys_per_range * 48, share / 2);
-    EXPECT_GE(answering.most_keys_per_range, 1u);
+    EXPECT_LE(server_options.most_ranges * server_options.most_keys_per_range * 48, share / 2);
+    EXPECT_GE(server_options.most_keys_per_range, 1u);
     EXPECT_LE(limits.exchange.most_arrived_bytes, share / 8);
     EXPECT_LE(limits.exchange.most_pending_bytes, share / 8);
     EXPECT_EQ(terms.sort_memory_bytes, share / 4);

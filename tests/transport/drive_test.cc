@@ -13,9 +13,9 @@
 
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/memory_source.h"
-#include "lib/join/session/answering_side.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
+#include "lib/join/session/server_session.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/frame.h"
 
@@ -104,25 +104,25 @@ MemorySource Numbers(int begin, int end, size_t value_bytes) {
 }
 
 struct Outcome {
-  absl::Status asking, answering;
+  absl::Status client, server;
   uint64_t rows = 0;
   WireCounts counts[2];
 };
 
-Outcome JoinNumbers(const AskingOptions& options, const DriveLimits& limits, int mine, int theirs,
-                    size_t value_bytes) {
+Outcome JoinNumbers(const ClientSessionOptions& options, const DriveLimits& limits, int mine,
+                    int theirs, size_t value_bytes) {
   MemoryStream stream;
-  MemorySource asking_rows = Numbers(0, mine, 1);
-  MemorySource answering_rows = Numbers(mine / 2, mine / 2 + theirs, value_bytes);
+  MemorySource client_rows = Numbers(0, mine, 1);
+  MemorySource server_rows = Numbers(mine / 2, mine / 2 + theirs, value_bytes);
   CountingSink sink;
   Outcome outcome;
   Cancellation never;
   std::thread server([&] {
-    AnsweringSide session(&answering_rows, {});
-    outcome.answering = Drive(&session, stream.end(1), &never, limits, &outcome.counts[1]);
+    ServerSession session(&server_rows, {});
+    outcome.server = Drive(&session, stream.end(1), &never, limits, &outcome.counts[1]);
   });
-  AskingSide session(&asking_rows, &sink, options);
-  outcome.asking = Drive(&session, stream.end(0), &never, limits, &outcome.counts[0]);
+  ClientSession session(&client_rows, &sink, options);
+  outcome.client = Drive(&session, stream.end(0), &never, limits, &outcome.counts[0]);
   server.join();
   outcome.rows = sink.rows;
   return outcome;
@@ -130,12 +130,12 @@ Outcome JoinNumbers(const AskingOptions& options, const DriveLimits& limits, int
 
 TEST(Drive, JoinsOverAStreamThatHoldsLittle) {
   for (const Operation operation : kAllOperations) {
-    AskingOptions options;
+    ClientSessionOptions options;
     options.operation = operation;
     options.keys_per_range = 1000;
     const Outcome outcome = JoinNumbers(options, {}, 10000, 20000, 300);
-    EXPECT_TRUE(outcome.asking.ok()) << outcome.asking;
-    EXPECT_TRUE(outcome.answering.ok()) << outcome.answering;
+    EXPECT_TRUE(outcome.client.ok()) << outcome.client;
+    EXPECT_TRUE(outcome.server.ok()) << outcome.server;
     const uint64_t expected[] = {0, 5000, 15000, 5000, 20000, 0};
     EXPECT_EQ(outcome.rows, expected[static_cast<int>(operation)]) << NameOf(operation);
     EXPECT_EQ(outcome.counts[0].bytes_sent, outcome.counts[1].bytes_received);
@@ -146,9 +146,9 @@ TEST(Drive, JoinsOverAStreamThatHoldsLittle) {
 TEST(Drive, NamesTheLimitThatAMessageExceeds) {
   DriveLimits limits = ShortLimits();
   limits.most_message_bytes = 1000;
-  AskingOptions options;
+  ClientSessionOptions options;
   const Outcome outcome = JoinNumbers(options, limits, 10000, 10000, 1);
-  EXPECT_TRUE(absl::IsResourceExhausted(outcome.asking)) << outcome.asking;
+  EXPECT_TRUE(absl::IsResourceExhausted(outcome.client)) << outcome.client;
 }
 
 // What one side does with a stream while the other one drives a session.
@@ -157,7 +157,7 @@ absl::Status AgainstHostile(const std::function<void(MemoryStream::End*)>& hosti
                             const Cancellation& cancellation = Cancellation()) {
   MemoryStream stream;
   MemorySource rows = Numbers(0, 1000, 10);
-  AnsweringSide session(&rows, {});
+  ServerSession session(&rows, {});
   std::thread other([&] { hostile(stream.end(0)); });
   WireCounts counts;
   const auto begin = std::chrono::steady_clock::now();

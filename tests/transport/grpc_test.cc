@@ -87,7 +87,7 @@ Remote Local(int port, const std::string& token = "") {
 Joined Join(const Remote& remote, MapSink* sink, RemoteJoinOptions options = {}) {
   MemorySource mine(Numbers(0, 20000));
   options.first_pause = milliseconds(50);
-  options.asking.keys_per_range = 1000;
+  options.client.keys_per_range = 1000;
   const Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
   Joined joined;
   joined.status = JoinRemotely(remote, &mine, sink, options, &cancellation, &joined.report);

@@ -21,8 +21,8 @@
 #include "lib/join/matching/turn_parts.h"
 #include "lib/join/rows/compression.h"
 #include "lib/join/rows/memory_source.h"
-#include "lib/join/session/answering_side.h"
 #include "lib/join/session/messages.h"
+#include "lib/join/session/server_session.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/remote_join.h"
@@ -88,13 +88,13 @@ class LyingSide final : public Session {
   bool done() const override { return honest_.done(); }
 
  private:
-  static AnsweringOptions Options(PlannerOptions planner) {
-    AnsweringOptions options;
+  static ServerSessionOptions Options(PlannerOptions planner) {
+    ServerSessionOptions options;
     options.planner = planner;
     return options;
   }
 
-  AnsweringSide honest_;
+  ServerSession honest_;
   const Change change_;
   const bool endless_;  // the first rows come again and again
   std::string rows_;
@@ -200,10 +200,10 @@ class HostileServer : public testing::Test {
     MemorySource mine(Numbers(0, kOurs));
     MapSink sink;
     RemoteJoinOptions options;
-    options.asking.operation = operation;
+    options.client.operation = operation;
     options.strategy = NameOf(planner_.strategy);
     options.request = request_;
-    options.asking.keys_per_range = 5000;
+    options.client.keys_per_range = 5000;
     options.first_pause = std::chrono::milliseconds(10);
     options.limits.exchange.farewell = std::chrono::milliseconds(200);
     options.most_attempts = 2;

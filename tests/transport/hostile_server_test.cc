@@ -43,7 +43,7 @@ TEST_F(HostileServer, EndlessSymbols) {
   ExpectError(
       Server([](grpc::ServerContext*, ServerStream* stream) {
         MemorySource source(WithGaps(Numbers(kTheirsBegin, kTheirsEnd)));
-        AnsweringSide honest(&source, {});
+        ServerSession honest(&source, {});
         FrameReader reader(size_t{64} << 20);
         FrameWriter writer;
         uint64_t wishes = 0;

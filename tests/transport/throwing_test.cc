@@ -153,7 +153,7 @@ TEST(Throwing, WhenAViewIsOpenedIsAnErrorAsWell) {
   EXPECT_GE(server.Reports().size(), 2u);
 }
 
-TEST(Throwing, OnTheAskingSideIsAnErrorOfTheJoin) {
+TEST(Throwing, AtTheClientIsAnErrorOfTheJoin) {
   ThrowingServer server({}, {});
   ThrowingSource poor(kNoMemory), broken(kBroken);
   EXPECT_TRUE(absl::IsResourceExhausted(server.Join(&poor)));
@@ -188,7 +188,7 @@ TEST(Throwing, MoreThanAVectorCanHaveIsMemoryToo) {
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
 }
 
-TEST(Failing, TellsTheAskingSideOfNoDirectoryAndNobodyOfControlCharacters) {
+TEST(Failing, TellsTheClientOfNoDirectoryAndNobodyOfControlCharacters) {
   ThrowingServer server({}, {});
   server.Fail();
   const std::string told(server.Join().message());

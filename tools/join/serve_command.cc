@@ -134,7 +134,7 @@ void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
   number("--session-time", &flags->session_seconds, 1 << 30, "seconds at most. Default: 21600")
       ->group(kRareFlags);
   number("--silence", &flags->silence_seconds, 1 << 20,
-         "seconds until a silent asking side is given up. Default: 120")
+         "seconds until a silent client is given up. Default: 120")
       ->group(kRareFlags);
   number("--keep", &flags->keep_seconds, 1 << 20,
          "seconds that a broken session can be taken up again. Default: 60")

@@ -21,10 +21,10 @@ std::shared_ptr<const FilterBlock> MakeFilter(const FilterSpec& spec, const Cand
 Move FilterStep::NextMove() const {
   const MatchingOptions& options = range_->options;
   const MatchingCounts& counts = range_->counts;
-  const bool asking_side_begins = options.asks == options.begins;
-  const int all_turns = TurnsOf(options.planner.most_round_trips, asking_side_begins);
+  const bool client_begins = options.is_client == options.begins;
+  const int all_turns = TurnsOf(options.planner.most_round_trips, client_begins);
   // This turn is counted already.
-  const TurnLimit left = {options.asks, all_turns - static_cast<int>(counts.turns) + 1};
+  const TurnLimit left = {options.is_client, all_turns - static_cast<int>(counts.turns) + 1};
   const int filters = static_cast<int>(counts.filters_sent + counts.filters_received);
   return CheapestMove(range_->standing(), left, filters, options.planner);
 }

@@ -31,18 +31,18 @@ absl::Status Matching::SendPart(std::string* turn) {
     const absl::Status status = symbols->Send(turn);
     if (!status.ok() || !symbols->done()) return status;
   }
-  SendSumIfAnswering(turn);
+  SendSumIfServer(turn);
   return absl::OkStatus();
 }
 
 absl::Status Matching::SendMove(std::string* turn) {
   if (range_.candidates.empty() || (range_.their_count_is_exact && range_.their_count == 0)) {
     range_.candidates.clear();
-    // That nothing is matched needs no answer if the answering side says it; else a list of none.
-    if (range_.options.asks) {
+    // That nothing is matched needs no answer if the server says it; else a list of none.
+    if (range_.options.is_client) {
       step_.emplace<ListStep>(&range_).SendList(turn);
     } else {
-      SendSumIfAnswering(turn);
+      SendSumIfServer(turn);
     }
     return absl::OkStatus();
   }
@@ -75,9 +75,9 @@ absl::Status Matching::SendSketchPart(SketchStep* sketch, std::string* turn) {
 }
 
 //   sum of the matched keys
-void Matching::SendSumIfAnswering(std::string* turn) {
+void Matching::SendSumIfServer(std::string* turn) {
   step_.emplace<SumStep>();
-  if (range_.options.asks) return;
+  if (range_.options.is_client) return;
   std::string body;
   ByteWriter out(&body);
   SumOfCandidates().Write(&out);
@@ -102,7 +102,7 @@ absl::Status Matching::Receive(std::string_view turn) {
 
 absl::Status Matching::ReceivePart(Part part, std::string_view body) {
   const bool after_the_sum = state_ != State::kMyTurn;
-  if (after_the_sum || (part == Part::kSum && !range_.options.asks)) return OutOfTurn(part);
+  if (after_the_sum || (part == Part::kSum && !range_.options.is_client)) return OutOfTurn(part);
   absl::Status status = range_.HoldForWork(KeptBytes());
   if (!status.ok()) return status;
   turn_goes_on_ = false;
@@ -157,10 +157,10 @@ absl::Status Matching::ReceiveSketchPart(SketchStep* sketch, Part part, std::str
   return status;
 }
 
-// In the same turn, if the answering side has the last word now.
+// In the same turn, if the server has the last word now.
 void Matching::ExpectSum() {
   step_.emplace<SumStep>();
-  turn_goes_on_ = range_.options.asks;
+  turn_goes_on_ = range_.options.is_client;
 }
 
 absl::Status Matching::ReceiveSum(std::string_view body) {

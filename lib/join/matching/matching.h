@@ -9,16 +9,16 @@
 //   sketch               -> (more parity -> parity ->)* marks ->  symbols -> difference
 //                                              or: marks, sketch -> marks, doubtful, symbols ->
 //                                                  difference
-//   ... the answering side: sum
+//   ... the server: sum
 //
 // Each line is a step (FilterStep, ListStep, SymbolsStep, SketchStep), which knows the parts that
 // may come in it; what comes after a step is decided here. Any other part is refused.
 //
 // No part loses a match: filters have no false negatives, and everything else that is dropped is
 // dropped by both. Matches that are none (two keys with the same hash) are found at the end: the
-// answering side sums its matched keys, from its own keys, as soon as it knows them, and the asking
-// side compares that with the sum of its own. If they differ, the range is contradicted, and has to
-// be settled again under another salt.
+// server sums its matched keys, from its own keys, as soon as it knows them, and the client
+// compares that with the sum of its own. If they differ, the range is contradicted, and has to be
+// settled again under another salt.
 //
 // The parts are described in docs/protocol.md. Whatever arrives, nothing outside of it is read, and
 // no more memory is taken than a few times the message and the candidates.
@@ -47,7 +47,7 @@ class Matching {
     kMyTurn,
     kTheirTurn,
     kSettled,       // matched() is the answer
-    kContradicted,  // the asking side: the sums of both sides did not agree
+    kContradicted,  // the client: the sums of both sides did not agree
   };
   using Options = MatchingOptions;
   using Counts = MatchingCounts;
@@ -76,7 +76,7 @@ class Matching {
   MoveKind ending() const { return ending_; }
 
  private:
-  // All steps are done: the answering side says its sum.
+  // All steps are done: the server says its sum.
   struct SumStep {
     uint64_t KeptBytes() const { return 0; }
   };
@@ -87,8 +87,8 @@ class Matching {
   absl::Status SendPart(std::string* turn);
   absl::Status SendMove(std::string* turn);
   absl::Status SendSketchPart(SketchStep* sketch, std::string* turn);
-  // After the last that the asking side needs to tell, or be told.
-  void SendSumIfAnswering(std::string* turn);
+  // After the last that the client needs to tell, or be told.
+  void SendSumIfServer(std::string* turn);
 
   absl::Status ReceivePart(Part part, std::string_view body);
   absl::Status ReceiveMove(Part part, std::string_view body);

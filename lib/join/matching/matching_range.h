@@ -24,7 +24,7 @@ struct MatchingOptions {
   // Of the range and attempt, as that of the candidates; the same on both sides.
   uint64_t salt = 0;
   uint32_t attempt = 0;    // later ones take longer hashes, so that hardly any comes twice
-  bool asks = false;       // one side does, the other answers
+  bool is_client = false;  // one side is, the other is the server
   bool begins = false;     // one of the two
   double their_count = 0;  // keys of the other side
   bool their_count_is_exact = false;

@@ -17,9 +17,9 @@ constexpr double kLaterWidths[] = {1, 2, 3, 4, 5, 6, 8, 10, 13};
 constexpr MoveKind kEndings[] = {MoveKind::kList, MoveKind::kKeys, MoveKind::kSymbols,
                                  MoveKind::kSketch};
 
-// This one and the answers to it, and the answering side's sum.
-int TurnsFor(MoveKind ending, bool asks) {
-  return (ending == MoveKind::kSketch ? 4 : 2) + (asks ? 0 : 1);
+// This one and the answers to it, and the server's sum.
+int TurnsFor(MoveKind ending, bool is_client) {
+  return (ending == MoveKind::kSketch ? 4 : 2) + (is_client ? 0 : 1);
 }
 
 // Strategies that are one filter are called as its family is. Else null.
@@ -70,7 +70,7 @@ class Search {
       limit = std::min(limit, best.cost);
       if (turns.turns_left <= 2) continue;
       const double turn = options_.prices.bits_per_round_trip / 2;
-      Move next = Best(after, {!turns.asks, turns.turns_left - 1}, filters_left - 1, depth + 1,
+      Move next = Best(after, {!turns.is_client, turns.turns_left - 1}, filters_left - 1, depth + 1,
                        limit - cost - turn);
       next.ending.reset();
       Consider(next, filter.bits, cost + turn, 1, width, &best);
@@ -107,7 +107,7 @@ class Search {
   }
 
   void Try(MoveKind ending, const Standing& standing, const TurnLimit& turns, Move* best) const {
-    const int needed = TurnsFor(ending, turns.asks);
+    const int needed = TurnsFor(ending, turns.is_client);
     if (needed > turns.turns_left || !MayEndWith(options_.strategy, ending)) return;
     if (ending != MoveKind::kSketch) return Take(ending, 0, CostOf(ending, standing), needed, best);
     // Six bits are the least that a difference takes.
@@ -179,8 +179,8 @@ Move CheapestMove(const Standing& standing, const TurnLimit& limit, int filters,
   TurnLimit turns = limit;
   const bool mixes = options.strategy == Strategy::kAuto || options.strategy == Strategy::kPingPong;
   // Beyond its limit, a range is settled by the shortest way, a list; others take what they need.
-  turns.turns_left = mixes ? std::max(turns.turns_left, TurnsFor(MoveKind::kList, turns.asks))
-                           : TurnsFor(MoveKind::kSketch, turns.asks);
+  turns.turns_left = mixes ? std::max(turns.turns_left, TurnsFor(MoveKind::kList, turns.is_client))
+                           : TurnsFor(MoveKind::kSketch, turns.is_client);
   const Search search(options);
   const int filters_left = mixes ? kMostFilters - std::min(filters, kMostFilters) : 0;
   Move best = search.Best(known, turns, filters_left, 0, kInfinite);

@@ -45,8 +45,8 @@ struct Move {
 
 // Whose turn it is, and how many there may still be, of both sides.
 struct TurnLimit {
-  // The answering side says the last word, with its sum of the matched keys.
-  bool asks = true;
+  // The server says the last word, with its sum of the matched keys.
+  bool is_client = true;
   int turns_left = 8;  // this one included
 };
 
@@ -63,10 +63,10 @@ struct PlannerOptions {
 Move CheapestMove(const Standing& standing, const TurnLimit& limit, int filters,
                   const PlannerOptions& options);
 
-// Turns that a limit on round trips allows, if the asking side has the first one, or the last one
-// before it comes with the opening of the range.
-inline int TurnsOf(int round_trips, bool asking_side_begins) {
-  return 2 * round_trips + (asking_side_begins ? 0 : 1);
+// Turns that a limit on round trips allows, if the client has the first one, or the last one before
+// it comes with the opening of the range.
+inline int TurnsOf(int round_trips, bool client_begins) {
+  return 2 * round_trips + (client_begins ? 0 : 1);
 }
 
 // Whether shipping the keys is about as cheap as anything else, as with dense ones: a join by

@@ -19,7 +19,7 @@ constexpr double kOverlaps[] = {0.9, 0.05, 0.5};
 
 double BitsToSettle(double mine, double theirs, double common, PlannerOptions options) {
   options.strategy = Strategy::kAuto;
-  const TurnLimit limit{/*asks=*/true, TurnsOf(options.most_round_trips, true)};
+  const TurnLimit limit{/*is_client=*/true, TurnsOf(options.most_round_trips, true)};
   return CheapestMove({mine, theirs, common, /*common_error=*/0}, limit, /*filters=*/0, options)
       .bits;
 }
@@ -32,9 +32,9 @@ double BitsWith(const ReadySide& sender, const ReadySide& receiver, double commo
   return 8 * static_cast<double>(sender.offer.bytes) + BitsToSettle(fewer, more, common, options);
 }
 
-double BitsWithout(const ReadySide& asking, const ReadySide& answering, double common,
+double BitsWithout(const ReadySide& client, const ReadySide& server, double common,
                    const PlannerOptions& options) {
-  const auto [fewer, more] = std::minmax(asking.keys, answering.keys);
+  const auto [fewer, more] = std::minmax(client.keys, server.keys);
   return BitsToSettle(fewer, more, common, options);
 }
 
@@ -64,10 +64,10 @@ std::string_view Describe(ReadyChoice choice) {
   switch (choice) {
     case ReadyChoice::kNotThere:
       return "not used: neither side has filters of whole keys in SST files";
-    case ReadyChoice::kAnswering:
-      return "used: the answering side's";
-    case ReadyChoice::kAsking:
-      return "used: the asking side's";
+    case ReadyChoice::kServer:
+      return "used: the server's";
+    case ReadyChoice::kClient:
+      return "used: the client's";
     case ReadyChoice::kTooDear:
       return "not used: new filters are expected to take fewer bytes";
     case ReadyChoice::kUnusable:
@@ -78,21 +78,20 @@ std::string_view Describe(ReadyChoice choice) {
   return "unknown";
 }
 
-ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answering,
+ReadyChoice ChooseReadyFilters(const ReadySide& client, const ReadySide& server,
                                const PlannerOptions& options) {
   const bool always = options.strategy == Strategy::kSstFilters;
   if (!WantsReadyFilters(options.strategy)) return ReadyChoice::kNotWanted;
-  if (!asking.offer.exists() && !answering.offer.exists()) return ReadyChoice::kNotThere;
-  const bool asking_usable = Usable(asking, answering),
-             answering_usable = Usable(answering, asking);
-  if (!asking_usable && !answering_usable) return ReadyChoice::kUnusable;
+  if (!client.offer.exists() && !server.offer.exists()) return ReadyChoice::kNotThere;
+  const bool client_usable = Usable(client, server), server_usable = Usable(server, client);
+  if (!client_usable && !server_usable) return ReadyChoice::kUnusable;
   // The smaller ones, which drop more keys of the other side as well.
-  const bool from_asking =
-      asking_usable && (!answering_usable || asking.offer.bytes <= answering.offer.bytes);
+  const bool from_client =
+      client_usable && (!server_usable || client.offer.bytes <= server.offer.bytes);
   const bool use =
-      always || (from_asking ? Pays(asking, answering, options) : Pays(answering, asking, options));
+      always || (from_client ? Pays(client, server, options) : Pays(server, client, options));
   if (!use) return ReadyChoice::kTooDear;
-  return from_asking ? ReadyChoice::kAsking : ReadyChoice::kAnswering;
+  return from_client ? ReadyChoice::kClient : ReadyChoice::kServer;
 }
 
 // The rate is an estimate, and may be wrong by so much of it.

@@ -1,4 +1,4 @@
-// Whose ready filters a session begins with, if any: decided once, by the answering side.
+// Whose ready filters a session begins with, if any: decided once, by the server.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace rocksieve::join {
 
 enum class ReadyChoice : uint8_t {
   kNotThere = 0,   // neither side has filters of whole keys
-  kAnswering = 1,  // the answering side's, which follow at once
-  kAsking = 2,     // the asking side's
+  kServer = 1,     // the server's, which follow at once
+  kClient = 2,     // the client's
   kTooDear = 3,    // filters made for the occasion are expected to take fewer bytes
   kUnusable = 4,   // of a format that the other side does not read, or too large for it
-  kNotWanted = 5,  // another strategy is forced, or the asking side takes none
+  kNotWanted = 5,  // another strategy is forced, or the client takes none
 };
 
 constexpr bool UsesReadyFilters(ReadyChoice choice) {
-  return choice == ReadyChoice::kAnswering || choice == ReadyChoice::kAsking;
+  return choice == ReadyChoice::kServer || choice == ReadyChoice::kClient;
 }
 
-// "used: the answering side's", "not used: neither side has filters of whole keys in SST files"
+// "used: the server's", "not used: neither side has filters of whole keys in SST files"
 std::string_view Describe(ReadyChoice choice);
 
 struct ReadySide {
@@ -39,7 +39,7 @@ constexpr bool WantsReadyFilters(Strategy strategy) {
 
 // The smaller ones of those that there are. Unless forced (Strategy::kSstFilters), only if they are
 // expected to take hardly more bytes than without, whatever the overlap, which nobody knows yet.
-ReadyChoice ChooseReadyFilters(const ReadySide& asking, const ReadySide& answering,
+ReadyChoice ChooseReadyFilters(const ReadySide& client, const ReadySide& server,
                                const PlannerOptions& options);
 
 // Keys of the receiver that are the sender's as well, after so many passed its filters.

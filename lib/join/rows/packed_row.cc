@@ -19,7 +19,7 @@ bool UnpackRow(std::string_view packed, Row* row) {
 }
 
 absl::Status UnpackingSink::Add(const Row& row, Side from) {
-  if (!(from == Side::kAsking ? asking_ : answering_)) return sink_->Add(row, from);
+  if (!(from == Side::kClient ? client_ : server_)) return sink_->Add(row, from);
   Row whole;
   if (!UnpackRow(row.value, &whole)) {
     return absl::InvalidArgumentError(

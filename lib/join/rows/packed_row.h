@@ -21,8 +21,8 @@ bool UnpackRow(std::string_view packed, Row* row);
 class UnpackingSink final : public Sink {
  public:
   // Which side's rows come packed: that which is joined on an attribute. `sink` must outlive it.
-  UnpackingSink(Sink* sink, bool asking, bool answering)
-      : sink_(sink), asking_(asking), answering_(answering) {}
+  UnpackingSink(Sink* sink, bool client, bool server)
+      : sink_(sink), client_(client), server_(server) {}
 
   absl::Status Add(const Row& row, Side from) override;
   absl::Status Commit() override { return sink_->Commit(); }
@@ -30,7 +30,7 @@ class UnpackingSink final : public Sink {
 
  private:
   Sink* const sink_;
-  const bool asking_, answering_;
+  const bool client_, server_;
 };
 
 }  // namespace rocksieve::join

@@ -7,7 +7,7 @@
 
 namespace rocksieve::join {
 
-enum class Side { kAsking, kAnswering };
+enum class Side { kClient, kServer };
 
 class Sink {
  public:

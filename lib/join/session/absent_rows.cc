@@ -25,7 +25,7 @@ absl::Status EmitAbsentRows(Source* source, Sink* sink, uint64_t* rows) {
   Row row;
   for (; cursor->Next(&row); ++*rows) {
     if (sink == nullptr) continue;
-    const absl::Status status = sink->Add(row, Side::kAsking);
+    const absl::Status status = sink->Add(row, Side::kClient);
     if (!status.ok()) return status;
   }
   return cursor->status();
@@ -61,7 +61,7 @@ absl::Status AbsentRowsReader::Receive(std::string_view batch) {
     if (received_.count > expected_.count) {
       return absl::AbortedError("the other side sent more rows than it said that it has");
     }
-    return sink_->Add({"", row.value}, Side::kAnswering);
+    return sink_->Add({"", row.value}, Side::kServer);
   });
 }
 

@@ -4,14 +4,14 @@
 // is never true where the attribute is NULL, and NOT EXISTS always is. So
 //
 //   intersection   has none of either side
-//   difference     has those of the answering side
-//   local-only     has those of the asking side
+//   difference     has those of the server
+//   local-only     has those of the client
 //   symmetric      has both
 //   count          counts both, apart from the keys
 //
-// They come after all ranges. The answering side says with its first message how many it has, and
-// their keyed sum; they are asked for like the rows of a range, under the number kAbsentRange, and
-// must add up to that. If sessions share the key space, the one that has its beginning has these.
+// They come after all ranges. The server says with its first message how many it has, and their
+// keyed sum; they are asked for like the rows of a range, under the number kAbsentRange, and must
+// add up to that. If sessions share the key space, the one that has its beginning has these.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ absl::Status SumAbsentRows(Source* source, uint64_t session_salt, SetSum* sum);
 // Gives a side's own rows to the sink, unless that is null, and counts them.
 absl::Status EmitAbsentRows(Source* source, Sink* sink, uint64_t* rows);
 
-// The answering side's, message by message.
+// The server's, message by message.
 class AbsentRowsWriter {
  public:
   AbsentRowsWriter(Source* source, uint32_t attempt);

@@ -3,7 +3,7 @@
 namespace rocksieve::join {
 
 absl::StatusOr<bool> AbsentRowsFetch::Advance() {
-  const AskingOptions& options = context_->options;
+  const ClientSessionOptions& options = context_->options;
   const SetSum& theirs = context_->answer.absent;
   if (reader_ != nullptr) return false;
   if (!options.absent_rows || !WantsAbsentRows(options.operation)) return true;
@@ -20,17 +20,16 @@ absl::StatusOr<bool> AbsentRowsFetch::Advance() {
 }
 
 absl::Status AbsentRowsFetch::GiveOwnRows() {
-  const AskingOptions& options = context_->options;
+  const ClientSessionOptions& options = context_->options;
   Statistics& statistics = context_->statistics;
-  statistics.absent_rows_of_answering_side = context_->answer.absent.count;
+  statistics.server_absent_rows = context_->answer.absent.count;
   Sink* const sink = EmitsLocalRows(options.operation) ? context_->sink : nullptr;
   absl::Status status;
   if (options.own_absent_rows) {
-    status = EmitAbsentRows(context_->source, sink, &statistics.absent_rows_of_asking_side);
+    status = EmitAbsentRows(context_->source, sink, &statistics.client_absent_rows);
   }
   // Those of both sides together, so that a session that breaks has given all of them or none.
-  if (status.ok() &&
-      (received_ || (statistics.absent_rows_of_asking_side > 0 && sink != nullptr))) {
+  if (status.ok() && (received_ || (statistics.client_absent_rows > 0 && sink != nullptr))) {
     status = context_->sink->Commit();
   }
   return status;
@@ -39,7 +38,7 @@ absl::Status AbsentRowsFetch::GiveOwnRows() {
 absl::Status AbsentRowsFetch::Receive(const Rows& rows) {
   if (rows.attempt < attempt_) return absl::OkStatus();  // of one that was given up
   if (reader_ == nullptr || rows.attempt != attempt_) {
-    return absl::InvalidArgumentError("the answering side sent rows that it was not asked for");
+    return absl::InvalidArgumentError("the server sent rows that it was not asked for");
   }
   absl::Status status = reader_->Receive(rows.batch);
   if (status.ok() && !rows.last) return status;

@@ -1,4 +1,4 @@
-// The rows without the attribute of both sides, on their way to the sink of an asking side
+// The rows without the attribute of both sides, on their way to the sink of a client
 // (absent_rows.h).
 #pragma once
 
@@ -9,14 +9,14 @@
 #include <absl/status/statusor.h>
 
 #include "lib/join/session/absent_rows.h"
-#include "lib/join/session/asking_context.h"
+#include "lib/join/session/client_state.h"
 
 namespace rocksieve::join {
 
 class AbsentRowsFetch {
  public:
   // `context` must outlive it.
-  explicit AbsentRowsFetch(AskingContext* context) : context_(context) {}
+  explicit AbsentRowsFetch(ClientState* context) : context_(context) {}
 
   // Once all ranges are done. True when there is no more to do.
   absl::StatusOr<bool> Advance();
@@ -26,7 +26,7 @@ class AbsentRowsFetch {
   absl::Status GiveOwnRows();
   absl::Status Repeat();
 
-  AskingContext* const context_;
+  ClientState* const context_;
   bool received_ = false;
   uint32_t attempt_ = 0;
   std::unique_ptr<AbsentRowsReader> reader_;  // while they are received

@@ -67,7 +67,7 @@ struct Writer {
     out.Varint(m.attempt);
     Interval(m.interval);
     m.sum.Write(&out);
-    out.U8(m.answering_side_begins);
+    out.U8(m.server_begins);
     WritePruning(m.pruning);
     out.Bytes(m.estimator);
   }
@@ -180,7 +180,7 @@ void Read(ByteReader* in, Open* m) {
   m->attempt = static_cast<uint32_t>(in->Varint(kMostAttempts));
   ReadInterval(in, &m->interval);
   m->sum.Read(in);
-  m->answering_side_begins = Flag(in);
+  m->server_begins = Flag(in);
   ReadPruning(in, &m->pruning);
   m->estimator = in->Rest();
 }

@@ -1,6 +1,6 @@
 // What the two sides of a join say to each other (docs/protocol.md has the bytes).
 //
-//   asking side                                answering side
+//   client                                server
 //   Hello                                      HelloAnswer
 //   Filters .. (of either side, if it has any ready and they are of use)
 //   Open range                                 Facts
@@ -38,21 +38,21 @@ struct Hello {
   uint32_t version = kProtocolVersion;
   Operation operation = Operation::kIntersection;
   uint64_t salt = 0;  // of the session
-  uint64_t keys = 0;  // of the asking side, estimated
-  // How the asking side wants ranges to be settled.
+  uint64_t keys = 0;  // of the client, estimated
+  // How the client wants ranges to be settled.
   Strategy strategy = Strategy::kAuto;
   uint32_t most_round_trips = 4;
   KeyInterval interval = {};  // the part of the key space that it will open
   ReadyOffer ready = {};      // filters that it could send at once
-  // Of the answering side's that it would take: how many bytes, of which formats as bits.
+  // Of the server's that it would take: how many bytes, of which formats as bits.
   uint64_t accepted_ready_bytes = 0;
   uint8_t readable_formats = 0;
 };
 
 struct HelloAnswer {
   uint32_t version = kProtocolVersion;
-  uint64_t keys = 0;  // of the answering side, estimated
-  // Of the answering side's rows without the attribute, where the operation wants to know of them.
+  uint64_t keys = 0;  // of the server, estimated
+  // Of the server's rows without the attribute, where the operation wants to know of them.
   SetSum absent;
   // HashCheck() of the hello's salt: that both sides compute the same hashes. Else, nothing would
   // match, and sums of nothing agree.
@@ -60,7 +60,7 @@ struct HelloAnswer {
   // Beyond which it will cut ranges.
   uint64_t most_keys_per_range = 0;
   ReadyChoice ready_choice = ReadyChoice::kNotThere;
-  // If those of the answering side are chosen: how many keys that it does not have pass them.
+  // If those of the server are chosen: how many keys that it does not have pass them.
   double ready_pass_rate = 1;
   uint64_t accepted_ready_bytes = 0;
 };
@@ -79,10 +79,10 @@ struct Open {
   uint64_t range = 0;
   uint32_t attempt = 0;
   KeyInterval interval;
-  SetSum sum;  // of the asking side's keys
-  bool answering_side_begins = true;
-  Pruning pruning;  // by the answering side's filters
-  // A DifferenceEstimator of the asking side's keys; may be empty.
+  SetSum sum;  // of the client's keys
+  bool server_begins = true;
+  Pruning pruning;  // by the server's filters
+  // A DifferenceEstimator of the client's keys; may be empty.
   std::string estimator;
 };
 
@@ -90,17 +90,17 @@ struct Facts {
   enum class Outcome : uint8_t {
     kOpened = 0,
     kEqual = 1,     // both sides have the same keys: the range is settled
-    kTooLarge = 2,  // the answering side has more keys than it can keep: open it up to `next_key`
-    // The asking side dropped keys by filters that are not, or do not have, all of the answering
-    // side's keys: open it again under the next attempt.
+    kTooLarge = 2,  // the server has more keys than it can keep: open it up to `next_key`
+    // The client dropped keys by filters that are not, or do not have, all of the server's keys:
+    // open it again under the next attempt.
     kWithdrawn = 3,
   };
   uint64_t range = 0;
   uint32_t attempt = 0;
   Outcome outcome = Outcome::kOpened;
-  SetSum sum;           // of the answering side's keys
+  SetSum sum;           // of the server's keys
   uint64_t common = 0;  // estimated
-  Pruning pruning;      // by the asking side's filters
+  Pruning pruning;      // by the client's filters
   std::string next_key;
 };
 

@@ -37,176 +37,176 @@ void RangeOpener::Begin() {
 }
 
 absl::Status RangeOpener::OpenNext() {
-  AskingTasks& tasks = context_->tasks;
+  ClientRanges& ranges = context_->ranges;
   size_t under_way = 0;
-  for (AskingTask& task : tasks) {
+  for (ClientRange& range : ranges) {
     if (under_way++ == context_->options.ranges_ahead) return absl::OkStatus();
-    if (task.Is<AskingTask::ToOpen>()) return Open(&task, /*ends_at_rest=*/false);
+    if (range.Is<ClientRange::ToOpen>()) return Open(&range, /*ends_at_rest=*/false);
   }
-  if (under_way == context_->options.ranges_ahead || !tasks.rest()) return absl::OkStatus();
-  std::optional<std::string> end = tasks.rest()->end;
-  if (!context_->ready.MayOpen(tasks.rest()->begin, &end)) return absl::OkStatus();
-  const absl::StatusOr<AskingTask*> task = tasks.AddNext(std::move(end));
-  return task.ok() ? Open(*task, /*ends_at_rest=*/true) : task.status();
+  if (under_way == context_->options.ranges_ahead || !ranges.rest()) return absl::OkStatus();
+  std::optional<std::string> end = ranges.rest()->end;
+  if (!context_->ready.MayOpen(ranges.rest()->begin, &end)) return absl::OkStatus();
+  const absl::StatusOr<ClientRange*> range = ranges.AddNext(std::move(end));
+  return range.ok() ? Open(*range, /*ends_at_rest=*/true) : range.status();
 }
 
-absl::Status RangeOpener::Scan(AskingTask* task, const ReadyUse& ready) {
-  const AskingOptions& options = context_->options;
-  const uint64_t salt = context_->SaltOf(*task);
-  const bool first = !task->opened;
-  if (first) task->opened = std::chrono::steady_clock::now();
+absl::Status RangeOpener::Scan(ClientRange* range, const ReadyUse& ready) {
+  const ClientSessionOptions& options = context_->options;
+  const uint64_t salt = context_->SaltOf(*range);
+  const bool first = !range->opened;
+  if (first) range->opened = std::chrono::steady_clock::now();
   absl::Status status;
   bool scanned = true;
-  if (options.shared != nullptr && first && task->range % 2 == 0) {
-    status = options.shared->Take(context_->source, task->interval, salt, options.keys_per_range,
-                                  &task->keys, &task->filters, &scanned);
+  if (options.shared != nullptr && first && range->number % 2 == 0) {
+    status = options.shared->Take(context_->source, range->interval, salt, options.keys_per_range,
+                                  &range->keys, &range->filters, &scanned);
   } else {
-    task->filters.reset();
+    range->filters.reset();
     // What was scanned before is not cut again.
-    status = ScanKeys(context_->source, task->interval, salt,
-                      first ? keys_per_range_ : options.keys_per_range, &task->keys, ready,
-                      &task->keys_memory);
+    status = ScanKeys(context_->source, range->interval, salt,
+                      first ? keys_per_range_ : options.keys_per_range, &range->keys, ready,
+                      &range->keys_memory);
   }
   if (status.ok()) {
-    status = task->keys_memory.Resize(task->keys.candidates.capacity() * sizeof(Candidate),
-                                      "keys of a range");
+    status = range->keys_memory.Resize(range->keys.candidates.capacity() * sizeof(Candidate),
+                                       "keys of a range");
   }
-  if (scanned) context_->statistics.keys_hashed += task->keys.sum.count;
+  if (scanned) context_->statistics.keys_hashed += range->keys.sum.count;
   return status;
 }
 
 // Only the first attempt relies on ready filters.
-ReadyUse RangeOpener::ReadyUseFor(const AskingTask& task) const {
+ReadyUse RangeOpener::ReadyUseFor(const ClientRange& range) const {
   const ReadyExchange& ready = context_->ready;
-  if (task.attempt > 0 || !ready.usable() || !ready.set()->Covers(task.interval.end)) return {};
+  if (range.attempt > 0 || !ready.usable() || !ready.set()->Covers(range.interval.end)) return {};
   return {ready.set(), ready.role() == ReadyExchange::Role::kReceiver};
 }
 
-absl::Status RangeOpener::Open(AskingTask* task, bool ends_at_rest) {
+absl::Status RangeOpener::Open(ClientRange* range, bool ends_at_rest) {
   ReadyUse ready;
   for (;;) {
-    ready = ReadyUseFor(*task);
-    const absl::Status status = Scan(task, ready);
-    if (!status.ok()) return Naming(task->interval, status);
-    if (!task->keys.uncovered) break;
-    const absl::Status repeated = context_->RepeatWithoutReady(task);
+    ready = ReadyUseFor(*range);
+    const absl::Status status = Scan(range, ready);
+    if (!status.ok()) return Naming(range->interval, status);
+    if (!range->keys.uncovered) break;
+    const absl::Status repeated = context_->RepeatWithoutReady(range);
     if (!repeated.ok()) return repeated;
   }
-  const RangeKeys& keys = task->keys;
+  const RangeKeys& keys = range->keys;
   if (keys.next_key && ends_at_rest) {
-    context_->tasks.GiveBack(task, *keys.next_key);
+    context_->ranges.GiveBack(range, *keys.next_key);
   } else if (keys.next_key) {
-    const absl::Status cut = context_->tasks.CutShort(task, *keys.next_key);
+    const absl::Status cut = context_->ranges.CutShort(range, *keys.next_key);
     if (!cut.ok()) return cut;
   }
   join::Open open;
-  open.range = task->range;
-  open.attempt = task->attempt;
-  open.interval = task->interval;
+  open.range = range->number;
+  open.attempt = range->attempt;
+  open.interval = range->interval;
   open.sum = keys.sum;
-  task->pruned = ready.prunes;
+  range->pruned = ready.prunes;
   if (ready.prunes) {
     open.pruning.filters = ready.set->size();
     open.pruning.digest = ready.set->DigestOf(ready.set->size());
     open.pruning.candidates = keys.candidates.size();
-    task->pruned_keys = keys.sum.count - keys.candidates.size();
-    context_->statistics.ready.pruned_keys += task->pruned_keys;
+    range->pruned_keys = keys.sum.count - keys.candidates.size();
+    context_->statistics.ready.pruned_keys += range->pruned_keys;
   }
-  open.answering_side_begins = AnsweringSideBegins(*task, ready);
+  open.server_begins = ServerBegins(*range, ready);
   const size_t counters = CountersFor(context_->source->EstimateKeys(), context_->answer.keys);
   if (counters != 0 && !keys.candidates.empty() && ready.set == nullptr) {
-    open.estimator = EncodeEstimator(keys.candidates, counters, context_->SaltOf(*task));
+    open.estimator = EncodeEstimator(keys.candidates, counters, context_->SaltOf(*range));
   }
-  task->phase = AskingTask::Opening{open.answering_side_begins};
-  return context_->Send(open, task);
+  range->phase = ClientRange::Opening{open.server_begins};
+  return context_->Send(open, range);
 }
 
 // The smaller side begins: what it says is shorter, and says more. Where this side cannot know how
 // many candidates the other has, it takes what is to be expected.
-bool RangeOpener::AnsweringSideBegins(const AskingTask& task, const ReadyUse& ready) const {
+bool RangeOpener::ServerBegins(const ClientRange& range, const ReadyUse& ready) const {
   const auto own_keys = static_cast<double>(context_->source->EstimateKeys());
   const auto their_keys = static_cast<double>(context_->answer.keys);
   if (ready.set == nullptr || own_keys < 1) return their_keys <= 2 * own_keys;
-  const auto mine = static_cast<double>(task.keys.candidates.size());
-  double theirs = their_keys / own_keys * static_cast<double>(task.keys.sum.count);
+  const auto mine = static_cast<double>(range.keys.candidates.size());
+  double theirs = their_keys / own_keys * static_cast<double>(range.keys.sum.count);
   if (!ready.prunes) theirs = std::min(mine, theirs) / 2 + context_->offer.pass_rate * theirs;
   return theirs <= 2 * mine;
 }
 
-absl::Status RangeOpener::CheckCounts(const AskingTask& task, const Facts& facts) const {
+absl::Status RangeOpener::CheckCounts(const ClientRange& range, const Facts& facts) const {
   if (facts.sum.count > kMostKeysOfARange) {
-    return absl::InvalidArgumentError(absl::StrCat("the answering side says that it has ",
-                                                   facts.sum.count, " keys, where ",
-                                                   kMostKeysOfARange, " are allowed"));
+    return absl::InvalidArgumentError(absl::StrCat("the server says that it has ", facts.sum.count,
+                                                   " keys, where ", kMostKeysOfARange,
+                                                   " are allowed"));
   }
   if (!facts.pruning.filters) return absl::OkStatus();
-  const bool sent = task.attempt == 0 && context_->ready.role() == ReadyExchange::Role::kSender;
+  const bool sent = range.attempt == 0 && context_->ready.role() == ReadyExchange::Role::kSender;
   if (!sent || facts.pruning.candidates > facts.sum.count) {
-    return absl::InvalidArgumentError("the answering side dropped keys for no reason");
+    return absl::InvalidArgumentError("the server dropped keys for no reason");
   }
   return absl::OkStatus();
 }
 
-bool RangeOpener::PrunedRightly(const AskingTask& task, const Pruning& pruning) const {
+bool RangeOpener::PrunedRightly(const ClientRange& range, const Pruning& pruning) const {
   const ReadyFilterSet* const set = context_->ready.set();
-  return set != nullptr && set->IsCoveredBy(*pruning.filters, pruning.digest, task.interval.end);
+  return set != nullptr && set->IsCoveredBy(*pruning.filters, pruning.digest, range.interval.end);
 }
 
 absl::Status RangeOpener::Receive(const Facts& facts) {
-  const absl::StatusOr<AskingTask*> found = context_->tasks.Find(facts.range);
+  const absl::StatusOr<ClientRange*> found = context_->ranges.Find(facts.range);
   if (!found.ok()) return found.status();
-  AskingTask* const task = *found;
-  const auto* const opening = std::get_if<AskingTask::Opening>(&task->phase);
-  if (opening == nullptr || task->attempt != facts.attempt) {
-    return absl::InvalidArgumentError("the answering side opened a range that it was not asked to");
+  ClientRange* const range = *found;
+  const auto* const opening = std::get_if<ClientRange::Opening>(&range->phase);
+  if (opening == nullptr || range->attempt != facts.attempt) {
+    return absl::InvalidArgumentError("the server opened a range that it was not asked to");
   }
-  const absl::Status status = CheckCounts(*task, facts);
+  const absl::Status status = CheckCounts(*range, facts);
   if (!status.ok()) return status;
-  task->theirs = facts.sum;
-  if (facts.pruning.filters && !PrunedRightly(*task, facts.pruning)) {
-    task->ignores_turn = facts.outcome == Facts::Outcome::kOpened && opening->answering_side_begins;
-    return context_->RepeatWithoutReady(task);
+  range->theirs = facts.sum;
+  if (facts.pruning.filters && !PrunedRightly(*range, facts.pruning)) {
+    range->ignores_turn = facts.outcome == Facts::Outcome::kOpened && opening->server_begins;
+    return context_->RepeatWithoutReady(range);
   }
   if (facts.pruning.filters && facts.outcome != Facts::Outcome::kTooLarge) {
     context_->statistics.ready.pruned_keys += facts.sum.count - facts.pruning.candidates;
   }
   switch (facts.outcome) {
     case Facts::Outcome::kTooLarge:
-      return Cut(task, facts.next_key);
+      return Cut(range, facts.next_key);
     case Facts::Outcome::kWithdrawn:
-      if (task->attempt > 0 || context_->ready.role() != ReadyExchange::Role::kReceiver) {
-        return absl::InvalidArgumentError("the answering side withdrew filters that were not used");
+      if (range->attempt > 0 || context_->ready.role() != ReadyExchange::Role::kReceiver) {
+        return absl::InvalidArgumentError("the server withdrew filters that were not used");
       }
-      return context_->RepeatWithoutReady(task);
+      return context_->RepeatWithoutReady(range);
     case Facts::Outcome::kEqual:
-      return SettleEqual(task);
+      return SettleEqual(range);
     case Facts::Outcome::kOpened:
       break;
   }
-  return reconciler_->Begin(task, facts);
+  return reconciler_->Begin(range, facts);
 }
 
-absl::Status RangeOpener::Cut(AskingTask* task, const std::string& next_key) {
-  if (!task->interval.Contains(next_key) || next_key == task->interval.begin) {
-    return absl::InvalidArgumentError("the answering side cut a range outside of it");
+absl::Status RangeOpener::Cut(ClientRange* range, const std::string& next_key) {
+  if (!range->interval.Contains(next_key) || next_key == range->interval.begin) {
+    return absl::InvalidArgumentError("the server cut a range outside of it");
   }
-  if (++task->cuts > kMostCuts) {
+  if (++range->cuts > kMostCuts) {
     return absl::InvalidArgumentError(
-        "the answering side cut a range again that ends where it wanted it to");
+        "the server cut a range again that ends where it wanted it to");
   }
-  context_->statistics.ready.pruned_keys -= std::exchange(task->pruned_keys, 0);  // scanned again
-  task->phase = AskingTask::ToOpen();
-  return context_->tasks.CutShort(task, next_key);
+  context_->statistics.ready.pruned_keys -= std::exchange(range->pruned_keys, 0);  // scanned again
+  range->phase = ClientRange::ToOpen();
+  return context_->ranges.CutShort(range, next_key);
 }
 
-absl::Status RangeOpener::SettleEqual(AskingTask* task) {
-  if (!(task->theirs == task->keys.sum)) {
-    return absl::InvalidArgumentError("the answering side takes different ranges for equal");
+absl::Status RangeOpener::SettleEqual(ClientRange* range) {
+  if (!(range->theirs == range->keys.sum)) {
+    return absl::InvalidArgumentError("the server takes different ranges for equal");
   }
   context_->statistics.equal_ranges++;
-  task->keys.candidates = {};
-  task->keys_memory.Release();
-  task->phase = AskingTask::Settled{{/*all=*/true, {}}, /*equal=*/true, task->theirs.count, {}};
+  range->keys.candidates = {};
+  range->keys_memory.Release();
+  range->phase = ClientRange::Settled{{/*all=*/true, {}}, /*equal=*/true, range->theirs.count, {}};
   return absl::OkStatus();
 }
 

@@ -1,5 +1,5 @@
-// Opens the ranges of an asking side: scans its keys in each, says what they are, and takes the
-// other side's word for its own.
+// Opens the ranges of a client: scans its keys in each, says what they are, and takes the other
+// side's word for its own.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/session/asking_context.h"
+#include "lib/join/session/client_state.h"
 #include "lib/join/session/range_reconciler.h"
 
 namespace rocksieve::join {
@@ -15,7 +15,7 @@ namespace rocksieve::join {
 class RangeOpener {
  public:
   // Both must outlive it.
-  RangeOpener(AskingContext* context, RangeReconciler* reconciler)
+  RangeOpener(ClientState* context, RangeReconciler* reconciler)
       : context_(context), reconciler_(reconciler) {}
 
   // After the answer to the hello, and before anything else.
@@ -26,18 +26,18 @@ class RangeOpener {
   absl::Status Receive(const Facts& facts);
 
  private:
-  absl::Status Open(AskingTask* task, bool ends_at_rest);
-  absl::Status Scan(AskingTask* task, const ReadyUse& ready);
-  ReadyUse ReadyUseFor(const AskingTask& task) const;
-  bool AnsweringSideBegins(const AskingTask& task, const ReadyUse& ready) const;
-  absl::Status CheckCounts(const AskingTask& task, const Facts& facts) const;
-  // The answering side held its keys against the filters that this side says that it sent.
-  bool PrunedRightly(const AskingTask& task, const Pruning& pruning) const;
+  absl::Status Open(ClientRange* range, bool ends_at_rest);
+  absl::Status Scan(ClientRange* range, const ReadyUse& ready);
+  ReadyUse ReadyUseFor(const ClientRange& range) const;
+  bool ServerBegins(const ClientRange& range, const ReadyUse& ready) const;
+  absl::Status CheckCounts(const ClientRange& range, const Facts& facts) const;
+  // The server held its keys against the filters that this side says that it sent.
+  bool PrunedRightly(const ClientRange& range, const Pruning& pruning) const;
   // It has more keys than it can keep.
-  absl::Status Cut(AskingTask* task, const std::string& next_key);
-  absl::Status SettleEqual(AskingTask* task);
+  absl::Status Cut(ClientRange* range, const std::string& next_key);
+  absl::Status SettleEqual(ClientRange* range);
 
-  AskingContext* const context_;
+  ClientState* const context_;
   RangeReconciler* const reconciler_;
   uint64_t keys_per_range_ = 0;
 };

@@ -9,42 +9,42 @@
 
 namespace rocksieve::join {
 
-OpenedRange RangeReconciler::Opened(const AskingTask& task, const Facts& facts) const {
-  const AskingOptions& options = context_->options;
+OpenedRange RangeReconciler::Opened(const ClientRange& range, const Facts& facts) const {
+  const ClientSessionOptions& options = context_->options;
   OpenedRange opened;
   opened.session_salt = options.salt;
-  opened.range = task.range;
-  opened.attempt = task.attempt;
-  opened.asks = true;
-  opened.begins = !std::get<AskingTask::Opening>(task.phase).answering_side_begins;
+  opened.range = range.number;
+  opened.attempt = range.attempt;
+  opened.is_client = true;
+  opened.begins = !std::get<ClientRange::Opening>(range.phase).server_begins;
   opened.theirs = facts.sum;
   opened.pruning = facts.pruning;
-  opened.prunes = task.pruned;
+  opened.prunes = range.pruned;
   opened.own_pass_rate = context_->offer.pass_rate;
   opened.their_pass_rate = context_->answer.ready_pass_rate;
   opened.counters = CountersFor(context_->source->EstimateKeys(), context_->answer.keys);
   opened.common = static_cast<double>(facts.common);
   opened.most_message_bytes = options.most_message_bytes;
   opened.memory = options.memory;
-  opened.filters = task.filters.get();
+  opened.filters = range.filters.get();
   return opened;
 }
 
-absl::Status RangeReconciler::Begin(AskingTask* task, const Facts& facts) {
+absl::Status RangeReconciler::Begin(ClientRange* range, const Facts& facts) {
   const MatchingOptions options =
-      OptionsFor(Opened(*task, facts), task->keys, context_->options.planner);
-  const absl::Status affordable = CheckMostBytes(*task, options);
+      OptionsFor(Opened(*range, facts), range->keys, context_->options.planner);
+  const absl::Status affordable = CheckMostBytes(*range, options);
   if (!affordable.ok()) return affordable;
-  task->keys_memory.Release();  // the Matching holds them from now on
-  task->phase = std::make_unique<Reconciliation>(context_->source, task->interval,
-                                                 std::move(task->keys.candidates), options);
-  return Continue(task);
+  range->keys_memory.Release();  // the Matching holds them from now on
+  range->phase = std::make_unique<Reconciliation>(context_->source, range->interval,
+                                                  std::move(range->keys.candidates), options);
+  return Continue(range);
 }
 
-absl::Status RangeReconciler::CheckMostBytes(const AskingTask& task,
+absl::Status RangeReconciler::CheckMostBytes(const ClientRange& range,
                                              const MatchingOptions& options) const {
   const uint64_t most_bytes = context_->options.most_bytes;
-  Standing first_mover = {static_cast<double>(task.keys.candidates.size()), options.their_count,
+  Standing first_mover = {static_cast<double>(range.keys.candidates.size()), options.their_count,
                           options.common, options.common_error};
   if (!options.begins) std::swap(first_mover.mine, first_mover.theirs);
   if (most_bytes == 0 || first_mover.mine < 1 || first_mover.theirs < 1) return absl::OkStatus();
@@ -69,24 +69,24 @@ absl::Status RangeReconciler::CheckMostBytes(const AskingTask& task,
 }
 
 absl::Status RangeReconciler::Receive(const Turn& turn) {
-  const absl::StatusOr<AskingTask*> task = context_->tasks.Find(turn.range);
-  if (!task.ok()) return task.status();
-  if (std::exchange((*task)->ignores_turn, false)) return absl::OkStatus();
-  auto* const reconciling = std::get_if<AskingTask::Reconciling>(&(*task)->phase);
+  const absl::StatusOr<ClientRange*> range = context_->ranges.Find(turn.range);
+  if (!range.ok()) return range.status();
+  if (std::exchange((*range)->ignores_turn, false)) return absl::OkStatus();
+  auto* const reconciling = std::get_if<ClientRange::Reconciling>(&(*range)->phase);
   if (reconciling == nullptr || (*reconciling)->matching.state() != Matching::State::kTheirTurn) {
-    return absl::InvalidArgumentError("the answering side spoke out of turn");
+    return absl::InvalidArgumentError("the server spoke out of turn");
   }
   const absl::Status status = (*reconciling)->matching.Receive(turn.message);
-  return status.ok() ? Continue(*task) : status;
+  return status.ok() ? Continue(*range) : status;
 }
 
-absl::Status RangeReconciler::Continue(AskingTask* task) {
-  Matching& matching = std::get<AskingTask::Reconciling>(task->phase)->matching;
+absl::Status RangeReconciler::Continue(ClientRange* range) {
+  Matching& matching = std::get<ClientRange::Reconciling>(range->phase)->matching;
   if (matching.state() == Matching::State::kMyTurn) {
     Turn turn;
-    turn.range = task->range;
+    turn.range = range->number;
     absl::Status status = matching.TakeTurn(&turn.message);
-    if (status.ok()) status = context_->Send(turn, task);
+    if (status.ok()) status = context_->Send(turn, range);
     if (!status.ok()) return status;
   }
   const bool contradicted = matching.state() == Matching::State::kContradicted;
@@ -94,23 +94,23 @@ absl::Status RangeReconciler::Continue(AskingTask* task) {
   const Matching::Counts& counts = matching.counts();
   context_->statistics.filters_built += counts.filters_built;
   context_->statistics.filters += counts.filters_sent + counts.filters_received;
-  if (!contradicted) return Settle(task);
-  return context_->Repeat(task, absl::AbortedError("the sums of the matched keys differ"));
+  if (!contradicted) return Settle(range);
+  return context_->Repeat(range, absl::AbortedError("the sums of the matched keys differ"));
 }
 
-absl::Status RangeReconciler::Settle(AskingTask* task) {
-  Matching& matching = std::get<AskingTask::Reconciling>(task->phase)->matching;
+absl::Status RangeReconciler::Settle(ClientRange* range) {
+  Matching& matching = std::get<ClientRange::Reconciling>(range->phase)->matching;
   CountEnding(matching.ending());
-  // The last turn is the answering side's, and its first one comes with the opening.
+  // The last turn is the server's, and its first one comes with the opening.
   uint64_t& most_round_trips = context_->statistics.most_range_round_trips;
   most_round_trips = std::max(most_round_trips, matching.counts().turns / 2);
-  AskingTask::Settled settled;
+  ClientRange::Settled settled;
   settled.matched.some = matching.TakeMatched();
   settled.matched_keys = settled.matched.some.size();
   settled.counts = matching.counts();
   const uint64_t bytes = settled.matched.some.capacity() * sizeof(Candidate);
-  task->phase = std::move(settled);  // with all that the Matching held
-  return task->keys_memory.Resize(bytes, "matched keys");
+  range->phase = std::move(settled);  // with all that the Matching held
+  return range->keys_memory.Resize(bytes, "matched keys");
 }
 
 void RangeReconciler::CountEnding(MoveKind ending) {

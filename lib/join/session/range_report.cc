@@ -34,12 +34,12 @@ std::string MovesOf(const RangeReport& report) {
 }
 
 double ShippedKeysBytes(const RangeReport& report) {
-  const uint64_t fewer = std::min(report.keys_of_asking_side, report.keys_of_answering_side);
+  const uint64_t fewer = std::min(report.client_keys, report.server_keys);
   return static_cast<double>(fewer) * report.bits_per_key / 8;
 }
 
 double TextbookBloomJoinBytes(const RangeReport& report) {
-  const auto [fewer, more] = std::minmax(report.keys_of_asking_side, report.keys_of_answering_side);
+  const auto [fewer, more] = std::minmax(report.client_keys, report.server_keys);
   const double passing =
       static_cast<double>(report.matched_keys) +
       static_cast<double>(more - report.matched_keys) * TextbookFalsePositiveRate();
@@ -48,11 +48,11 @@ double TextbookBloomJoinBytes(const RangeReport& report) {
 
 void AddStatistics(const Statistics& more, Statistics* sum) {
   sum->matched_keys += more.matched_keys;
-  sum->keys_of_asking_side_only += more.keys_of_asking_side_only;
-  sum->keys_of_answering_side_only += more.keys_of_answering_side_only;
+  sum->client_only_keys += more.client_only_keys;
+  sum->server_only_keys += more.server_only_keys;
   sum->rows_received += more.rows_received;
-  sum->absent_rows_of_asking_side += more.absent_rows_of_asking_side;
-  sum->absent_rows_of_answering_side += more.absent_rows_of_answering_side;
+  sum->client_absent_rows += more.client_absent_rows;
+  sum->server_absent_rows += more.server_absent_rows;
   sum->ranges += more.ranges;
   sum->equal_ranges += more.equal_ranges;
   sum->repeated_ranges += more.repeated_ranges;
@@ -78,12 +78,11 @@ void AddStatistics(const Statistics& more, Statistics* sum) {
 
 void AddRange(const RangeReport& range, Statistics* sum) {
   sum->matched_keys += range.matched_keys;
-  sum->keys_of_asking_side_only += range.keys_of_asking_side - range.matched_keys;
-  sum->keys_of_answering_side_only += range.keys_of_answering_side - range.matched_keys;
+  sum->client_only_keys += range.client_keys - range.matched_keys;
+  sum->server_only_keys += range.server_keys - range.matched_keys;
   sum->rows_received += range.rows_received;
   sum->keys_pruned += range.keys_pruned;
-  sum->false_positives +=
-      range.false_positives_of_asking_side + range.false_positives_of_answering_side;
+  sum->false_positives += range.client_false_positives + range.server_false_positives;
   sum->shipped_keys_bytes += ShippedKeysBytes(range);
   sum->textbook_bloom_join_bytes += TextbookBloomJoinBytes(range);
 }

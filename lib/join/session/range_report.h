@@ -1,4 +1,4 @@
-// What happened in one range of a join, and in all of them, seen from the asking side.
+// What happened in one range of a join, and in all of them, seen from the client.
 #pragma once
 
 #include <cstdint>
@@ -29,27 +29,27 @@ struct RangeReport {
   bool equal = false;  // both sides have the same keys: nothing had to be settled
   uint32_t repeats = 0;
 
-  uint64_t keys_of_asking_side = 0, keys_of_answering_side = 0, matched_keys = 0;
+  uint64_t client_keys = 0, server_keys = 0, matched_keys = 0;
   uint64_t rows_received = 0;
-  // Of the last attempt. Pruned: keys of the asking side that filters of the other one dropped.
-  // False positives: keys that passed all filters of the other side, which lacks them; those of the
-  // answering side as far as it told how many it had left.
+  // Of the last attempt. Pruned: keys of the client that filters of the other one dropped. False
+  // positives: keys that passed all filters of the other side, which lacks them; those of the
+  // server as far as it told how many it had left.
   uint64_t keys_pruned = 0;
-  uint64_t false_positives_of_asking_side = 0, false_positives_of_answering_side = 0;
+  uint64_t client_false_positives = 0, server_false_positives = 0;
 
   Traffic sent, received;    // messages about this range
   uint64_t round_trips = 0;  // times that an answer had to be waited for
   double milliseconds = 0;   // from its opening until the result was proven
-  double bits_per_key = 0;   // of the asking side's keys, front-coded and compressed: a sample's
+  double bits_per_key = 0;   // of the client's keys, front-coded and compressed: a sample's
 };
 
 // In a whole session.
 struct Statistics {
   uint64_t matched_keys = 0;
-  uint64_t keys_of_asking_side_only = 0;
-  uint64_t keys_of_answering_side_only = 0;
+  uint64_t client_only_keys = 0;
+  uint64_t server_only_keys = 0;
   // Rows without the attribute, where the operation counts or gives them.
-  uint64_t absent_rows_of_asking_side = 0, absent_rows_of_answering_side = 0;
+  uint64_t client_absent_rows = 0, server_absent_rows = 0;
   uint64_t rows_received = 0;
 
   uint64_t ranges = 0;

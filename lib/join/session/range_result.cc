@@ -66,11 +66,11 @@ absl::Status RangeResult::TakeMatchedRow(const Row& row, bool new_key) {
     } while ((started && own_.ordinal() == passed) || !matched_.IsMatched(own_.ordinal()));
     keys_received_++;
   }
-  return sink_->Add({own_row_.key, row.value}, Side::kAnswering);
+  return sink_->Add({own_row_.key, row.value}, Side::kServer);
 }
 
 absl::Status RangeResult::TakeUnmatchedRow(const Row& row, bool new_key) {
-  if (!new_key) return sink_->Add(row, Side::kAnswering);
+  if (!new_key) return sink_->Add(row, Side::kServer);
   if (!range_.interval.Contains(row.key) || (keys_received_ > 0 && row.key <= last_key_)) {
     return Contradiction("the other side sent rows out of order");
   }
@@ -84,7 +84,7 @@ absl::Status RangeResult::TakeUnmatchedRow(const Row& row, bool new_key) {
   if (has_own_row_ && own_row_.key == row.key) {
     return Contradiction("the other side sent a row of a key that this side has");
   }
-  return sink_->Add(row, Side::kAnswering);
+  return sink_->Add(row, Side::kServer);
 }
 
 // Null: all of them.
@@ -92,7 +92,7 @@ absl::Status RangeResult::EmitLocalRowsBefore(const std::string* key) {
   if (!own_started_) NextOwnRow();
   while (has_own_row_ && (key == nullptr || own_row_.key < *key)) {
     if (EmitsLocalRows(operation_) && !matched_.IsMatched(own_.ordinal())) {
-      const absl::Status status = sink_->Add(own_row_, Side::kAsking);
+      const absl::Status status = sink_->Add(own_row_, Side::kClient);
       if (!status.ok()) return status;
     }
     NextOwnRow();

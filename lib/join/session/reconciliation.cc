@@ -28,7 +28,7 @@ MatchingOptions OptionsFor(const OpenedRange& range, const RangeKeys& keys,
   MatchingOptions options;
   options.salt = RangeSalt(range.session_salt, range.range, range.attempt);
   options.attempt = range.attempt;
-  options.asks = range.asks;
+  options.is_client = range.is_client;
   options.begins = range.begins;
   options.their_count = static_cast<double>(range.their_candidates());
   options.their_count_is_exact = true;

@@ -20,11 +20,11 @@ namespace rocksieve::join {
 struct OpenedRange {
   uint64_t session_salt = 0, range = 0;
   uint32_t attempt = 0;
-  bool asks = false;    // this side does, or answers
-  bool begins = false;  // this side does, or the other one
-  SetSum theirs;        // of all keys of the other side
-  Pruning pruning;      // of the other side's keys, by this side's ready filters
-  bool prunes = false;  // this side's keys were, by those of the other side
+  bool is_client = false;  // this side is, or the server
+  bool begins = false;     // this side does, or the other one
+  SetSum theirs;           // of all keys of the other side
+  Pruning pruning;         // of the other side's keys, by this side's ready filters
+  bool prunes = false;     // this side's keys were, by those of the other side
   // Keys that are not there and pass: the filters of this side, and of the other one.
   double own_pass_rate = 1, their_pass_rate = 1;
   size_t counters = 0;           // of the estimator that was sent; 0 if none was

@@ -14,36 +14,36 @@ constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
 }  // namespace
 
 absl::Status ResultDelivery::Advance() {
-  AskingTasks& tasks = context_->tasks;
+  ClientRanges& ranges = context_->ranges;
   if (!SendsRows(context_->options.operation)) {
-    while (!tasks.empty() && tasks.front().Is<AskingTask::Settled>()) {
+    while (!ranges.empty() && ranges.front().Is<ClientRange::Settled>()) {
       const absl::Status status = FinishFirst();
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
   size_t ahead = 0;
-  for (AskingTask& task : tasks) {
-    const bool settled = task.Is<AskingTask::Settled>();
-    if (ahead++ == kFetchedAhead || (!settled && !task.Is<AskingTask::Fetching>())) break;
+  for (ClientRange& range : ranges) {
+    const bool settled = range.Is<ClientRange::Settled>();
+    if (ahead++ == kFetchedAhead || (!settled && !range.Is<ClientRange::Fetching>())) break;
     if (!settled) continue;
-    BeginFetching(&task);
-    const absl::Status status = context_->Send(Fetch{task.range, task.attempt}, &task);
+    BeginFetching(&range);
+    const absl::Status status = context_->Send(Fetch{range.number, range.attempt}, &range);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 // The result is made from the rows that will come.
-void ResultDelivery::BeginFetching(AskingTask* task) {
-  const AskingOptions& options = context_->options;
-  AskingTask::Fetching fetching{std::get<AskingTask::Settled>(std::move(task->phase)), nullptr};
+void ResultDelivery::BeginFetching(ClientRange* range) {
+  const ClientSessionOptions& options = context_->options;
+  ClientRange::Fetching fetching{std::get<ClientRange::Settled>(std::move(range->phase)), nullptr};
   SettledRange settled;
-  settled.interval = task->interval;
-  settled.salt = context_->SaltOf(*task);
+  settled.interval = range->interval;
+  settled.salt = context_->SaltOf(*range);
   settled.matched = std::move(fetching.settled.matched);
-  settled.mine = task->keys.sum;
-  settled.theirs = task->theirs;
+  settled.mine = range->keys.sum;
+  settled.theirs = range->theirs;
   ResultLimits limits;
   limits.most_row_bytes = options.most_row_bytes;
   limits.most_bytes = options.most_unproven_bytes;
@@ -51,73 +51,72 @@ void ResultDelivery::BeginFetching(AskingTask* task) {
   limits.memory = options.memory;
   fetching.result = std::make_unique<RangeResult>(options.operation, std::move(settled), limits,
                                                   context_->source, context_->sink);
-  task->phase = std::move(fetching);
+  range->phase = std::move(fetching);
 }
 
 absl::Status ResultDelivery::Receive(const Rows& rows) {
-  const absl::StatusOr<AskingTask*> found = context_->tasks.Find(rows.range);
+  const absl::StatusOr<ClientRange*> found = context_->ranges.Find(rows.range);
   if (!found.ok()) return found.status();
-  AskingTask* const task = *found;
-  if (rows.attempt < task->attempt) return IgnoreRows(task, rows);
-  auto* const fetching = std::get_if<AskingTask::Fetching>(&task->phase);
-  if (task != &context_->tasks.front() || rows.attempt != task->attempt || fetching == nullptr) {
-    return absl::InvalidArgumentError("the answering side sent rows that it was not asked for");
+  ClientRange* const range = *found;
+  if (rows.attempt < range->attempt) return IgnoreRows(range, rows);
+  auto* const fetching = std::get_if<ClientRange::Fetching>(&range->phase);
+  if (range != &context_->ranges.front() || rows.attempt != range->attempt || fetching == nullptr) {
+    return absl::InvalidArgumentError("the server sent rows that it was not asked for");
   }
   const absl::Status status = fetching->result->Receive(rows.batch);
-  if (absl::IsAborted(status)) return DiscardAndRepeat(task, status);
+  if (absl::IsAborted(status)) return DiscardAndRepeat(range, status);
   return status.ok() && rows.last ? FinishFirst() : status;
 }
 
 // Of an attempt that was given up: there may be as many of them as of one that was not.
-absl::Status ResultDelivery::IgnoreRows(AskingTask* task, const Rows& rows) const {
-  task->ignored_bytes += rows.batch.size();
-  if (task->ignored_bytes <= context_->options.most_unproven_bytes) return absl::OkStatus();
+absl::Status ResultDelivery::IgnoreRows(ClientRange* range, const Rows& rows) const {
+  range->ignored_bytes += rows.batch.size();
+  if (range->ignored_bytes <= context_->options.most_unproven_bytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat("the answering side sent ", task->ignored_bytes,
+      absl::StrCat("the server sent ", range->ignored_bytes,
                    " bytes of rows of an attempt that was given up, and no end"));
 }
 
-absl::Status ResultDelivery::DiscardAndRepeat(AskingTask* task, const absl::Status& why) {
+absl::Status ResultDelivery::DiscardAndRepeat(ClientRange* range, const absl::Status& why) {
   const absl::Status status = context_->sink->Discard();
-  return status.ok() ? context_->Repeat(task, why) : status;
+  return status.ok() ? context_->Repeat(range, why) : status;
 }
 
 absl::Status ResultDelivery::FinishFirst() {
-  AskingTask& task = context_->tasks.front();
-  if (task.Is<AskingTask::Settled>()) BeginFetching(&task);  // of rows, none
-  absl::Status status = std::get<AskingTask::Fetching>(task.phase).result->Finish();
-  if (absl::IsAborted(status)) return DiscardAndRepeat(&task, status);
+  ClientRange& range = context_->ranges.front();
+  if (range.Is<ClientRange::Settled>()) BeginFetching(&range);  // of rows, none
+  absl::Status status = std::get<ClientRange::Fetching>(range.phase).result->Finish();
+  if (absl::IsAborted(status)) return DiscardAndRepeat(&range, status);
   if (!status.ok()) return status;
   status = context_->sink->Commit();
   if (!status.ok()) return status;
-  Report(&task);
-  context_->tasks.PopFront();
+  Report(&range);
+  context_->ranges.PopFront();
   return absl::OkStatus();
 }
 
-void ResultDelivery::Report(AskingTask* task) {
-  RangeReport* const report = &task->report;
-  const auto& [settled, result] = std::get<AskingTask::Fetching>(task->phase);
-  report->interval = task->interval;
+void ResultDelivery::Report(ClientRange* range) {
+  RangeReport* const report = &range->report;
+  const auto& [settled, result] = std::get<ClientRange::Fetching>(range->phase);
+  report->interval = range->interval;
   report->equal = settled.equal;
-  report->repeats = task->attempt;
-  report->keys_of_asking_side = report->matched_keys = task->keys.sum.count;
-  report->keys_of_answering_side = task->theirs.count;
+  report->repeats = range->attempt;
+  report->client_keys = report->matched_keys = range->keys.sum.count;
+  report->server_keys = range->theirs.count;
   report->rows_received = result->rows_received();
-  report->bits_per_key = task->keys.bits_per_key;
+  report->bits_per_key = range->keys.bits_per_key;
   report->milliseconds =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - *task->opened)
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - *range->opened)
           .count();
   if (!settled.equal) {
     const uint64_t matched = report->matched_keys = settled.matched_keys;
     const Matching::Counts& counts = settled.counts;
-    report->keys_pruned = counts.candidates_pruned + (task->pruned ? task->pruned_keys : 0);
-    if (counts.filters_received > 0 || task->pruned) {
-      report->false_positives_of_asking_side =
-          report->keys_of_asking_side - report->keys_pruned - matched;
+    report->keys_pruned = counts.candidates_pruned + (range->pruned ? range->pruned_keys : 0);
+    if (counts.filters_received > 0 || range->pruned) {
+      report->client_false_positives = report->client_keys - report->keys_pruned - matched;
     }
     if (counts.filters_sent > 0 && counts.their_candidates) {
-      report->false_positives_of_answering_side =
+      report->server_false_positives =
           *counts.their_candidates - std::min(*counts.their_candidates, matched);
     }
   }

@@ -1,17 +1,17 @@
-// Brings the results of settled ranges to the sink of an asking side, in key order: asks for the
-// rows of the other side that belong to them, and proves what comes.
+// Brings the results of settled ranges to the sink of a client, in key order: asks for the rows of
+// the other side that belong to them, and proves what comes.
 #pragma once
 
 #include <absl/status/status.h>
 
-#include "lib/join/session/asking_context.h"
+#include "lib/join/session/client_state.h"
 
 namespace rocksieve::join {
 
 class ResultDelivery {
  public:
   // `context` must outlive it.
-  explicit ResultDelivery(AskingContext* context) : context_(context) {}
+  explicit ResultDelivery(ClientState* context) : context_(context) {}
 
   // Asks for rows of the first settled ranges; makes their results, if no rows are needed.
   absl::Status Advance();
@@ -20,14 +20,14 @@ class ResultDelivery {
   absl::Status Receive(const Rows& rows);
 
  private:
-  void BeginFetching(AskingTask* task);
-  absl::Status IgnoreRows(AskingTask* task, const Rows& rows) const;
+  void BeginFetching(ClientRange* range);
+  absl::Status IgnoreRows(ClientRange* range, const Rows& rows) const;
   // Gives the first range's result to the sink.
   absl::Status FinishFirst();
-  absl::Status DiscardAndRepeat(AskingTask* task, const absl::Status& why);
-  void Report(AskingTask* task);
+  absl::Status DiscardAndRepeat(ClientRange* range, const absl::Status& why);
+  void Report(ClientRange* range);
 
-  AskingContext* const context_;
+  ClientState* const context_;
 };
 
 }  // namespace rocksieve::join

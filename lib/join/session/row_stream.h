@@ -1,5 +1,5 @@
 // The rows of a settled range on their way, from the source (the state "Sending" of a range:
-// answering_ranges.h).
+// server_ranges.h).
 #pragma once
 
 #include <cstdint>

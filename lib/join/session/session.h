@@ -24,9 +24,9 @@ class Session {
   virtual absl::StatusOr<std::string> Next() = 0;
 
   // Whether it must receive what arrives even while nothing of what it says can leave. One of two
-  // sides has to, or both could wait for each other for ever: the asking side, whose questions are
-  // few. The answering side hears the next question when there is room for the answer, so that
-  // answers that nobody takes do not pile up.
+  // sides has to, or both could wait for each other for ever: the client, whose questions are few.
+  // The server hears the next question when there is room for the answer, so that answers that
+  // nobody takes do not pile up.
   virtual bool always_hears() const = 0;
 
   // Nothing more will be said or wants to be heard.

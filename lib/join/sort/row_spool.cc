@@ -8,8 +8,7 @@
 namespace rocksieve::join {
 namespace {
 
-// Before each row: bytes of the key, bytes of the value, twice, plus 1 if it is the answering
-// side's.
+// Before each row: bytes of the key, bytes of the value, twice, plus 1 if it is the server's.
 constexpr size_t kHeadBytes = 16;
 
 }  // namespace
@@ -17,7 +16,7 @@ constexpr size_t kHeadBytes = 16;
 absl::Status RowSpool::Add(const Row& row, Side from) {
   char head[kHeadBytes];
   StoreLittleEndian64(head, row.key.size());
-  StoreLittleEndian64(head + 8, 2 * row.value.size() + (from == Side::kAnswering ? 1 : 0));
+  StoreLittleEndian64(head + 8, 2 * row.value.size() + (from == Side::kServer ? 1 : 0));
   tail_.append(head, sizeof(head)).append(row.key).append(row.value);
   if (tail_.size() <= memory_bytes_) return absl::OkStatus();
   if (file_ == nullptr) {
@@ -61,7 +60,7 @@ absl::Status RowSpool::Visit(
     status = at(offset + kHeadBytes, bytes, &body);
     if (!status.ok()) return status;
     status = visit({body.substr(0, key_bytes), body.substr(key_bytes)},
-                   twice_value_bytes % 2 != 0 ? Side::kAnswering : Side::kAsking);
+                   twice_value_bytes % 2 != 0 ? Side::kServer : Side::kClient);
     if (!status.ok()) return status;
     offset += kHeadBytes + bytes;
   }

@@ -8,7 +8,7 @@
 namespace rocksieve::join {
 namespace {
 
-std::string_view NameOf(Side side) { return side == Side::kAsking ? "local" : "remote"; }
+std::string_view NameOf(Side side) { return side == Side::kClient ? "local" : "remote"; }
 
 // Neither longer forms than needed, nor surrogates, nor beyond U+10FFFF (RFC 3629, section 4).
 bool IsUtf8(std::string_view bytes) {

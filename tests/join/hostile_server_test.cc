@@ -1,13 +1,13 @@
-// Answering sides that do not keep the rules, message by message, and what the asking side makes of
-// them: an error, in the memory and the room for rows that it may take, and no wrong row.
+// Servers that do not keep the rules, message by message, and what the client makes of them: an
+// error, in the memory and the room for rows that it may take, and no wrong row.
 #include <gmock/gmock.h>
 
 #include "lib/join/matching/turn_parts.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/row_batch.h"
-#include "lib/join/session/answering_side.h"
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
+#include "lib/join/session/server_session.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
@@ -18,9 +18,9 @@ using testing::HasSubstr;
 constexpr uint64_t kMemoryBytes = 8 << 20;
 constexpr uint64_t kSalt = 12345;
 
-class HostileAnswering : public testing::Test {
+class SessionWithHostileServer : public testing::Test {
  protected:
-  HostileAnswering() : source_(Keys()) {
+  SessionWithHostileServer() : source_(Keys()) {
     options_.salt = kSalt;
     options_.memory = &memory_;
     options_.most_message_bytes = kMemoryBytes / 4;
@@ -36,7 +36,7 @@ class HostileAnswering : public testing::Test {
   // Up to its first opening.
   Open Begin(Operation operation, const HelloAnswer& changed = {}) {
     options_.operation = operation;
-    side_ = std::make_unique<AskingSide>(&source_, &sink_, options_);
+    side_ = std::make_unique<ClientSession>(&source_, &sink_, options_);
     EXPECT_TRUE(std::holds_alternative<Hello>(Next()));
     HelloAnswer answer = changed;
     answer.keys = 10;
@@ -78,12 +78,12 @@ class HostileAnswering : public testing::Test {
   MemorySource source_;
   Collector sink_;
   MemoryAccount memory_{kMemoryBytes};
-  AskingOptions options_;
-  std::unique_ptr<AskingSide> side_;
+  ClientSessionOptions options_;
+  std::unique_ptr<ClientSession> side_;
   absl::Status begun_;
 };
 
-TEST_F(HostileAnswering, SendsTwoRowsOfOneKey) {
+TEST_F(SessionWithHostileServer, SendsTwoRowsOfOneKey) {
   SettleAsEqual(Begin(Operation::kIntersection));
   const absl::Status status = Hear(BatchOf(2, 5));
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
@@ -91,7 +91,7 @@ TEST_F(HostileAnswering, SendsTwoRowsOfOneKey) {
   EXPECT_TRUE(sink_.result().empty());
 }
 
-TEST_F(HostileAnswering, SendsRowsOfAKeyWithoutEnd) {
+TEST_F(SessionWithHostileServer, SendsRowsOfAKeyWithoutEnd) {
   options_.keys_are_unique = false;  // as with an attribute
   options_.most_unproven_bytes = 1 << 20;
   SettleAsEqual(Begin(Operation::kIntersection));
@@ -109,7 +109,7 @@ TEST_F(HostileAnswering, SendsRowsOfAKeyWithoutEnd) {
   EXPECT_LT(batches, 1000);
 }
 
-TEST_F(HostileAnswering, SendsRowsOfMoreKeysThanItSaid) {
+TEST_F(SessionWithHostileServer, SendsRowsOfMoreKeysThanItSaid) {
   const Open open = Begin(Operation::kDifference);
   SettleAsEqual(open);
   RowBatchWriter batch(/*with_keys=*/true);
@@ -124,14 +124,14 @@ TEST_F(HostileAnswering, SendsRowsOfMoreKeysThanItSaid) {
   EXPECT_EQ(std::get<Open>(Next()).attempt, 1);
 }
 
-TEST_F(HostileAnswering, SendsBatchesOfNothing) {
+TEST_F(SessionWithHostileServer, SendsBatchesOfNothing) {
   SettleAsEqual(Begin(Operation::kIntersection));
   Rows rows;
   RowBatchWriter(/*with_keys=*/false).TakeBatch(&rows.batch);
   EXPECT_TRUE(absl::IsInvalidArgument(Hear(rows)));
 }
 
-TEST_F(HostileAnswering, GoesOnWithAnAttemptThatWasGivenUp) {
+TEST_F(SessionWithHostileServer, GoesOnWithAnAttemptThatWasGivenUp) {
   options_.most_unproven_bytes = 1 << 20;
   const Open open = Begin(Operation::kDifference);
   SettleAsEqual(open);
@@ -147,7 +147,7 @@ TEST_F(HostileAnswering, GoesOnWithAnAttemptThatWasGivenUp) {
   EXPECT_TRUE(sink_.result().empty());
 }
 
-TEST_F(HostileAnswering, CutsARangeAgainAndAgain) {
+TEST_F(SessionWithHostileServer, CutsARangeAgainAndAgain) {
   Open open = Begin(Operation::kIntersection);
   absl::Status status;
   int cuts = 0;
@@ -163,7 +163,7 @@ TEST_F(HostileAnswering, CutsARangeAgainAndAgain) {
   EXPECT_LE(cuts, 3);
 }
 
-TEST_F(HostileAnswering, CutsRangesAtHugeKeys) {
+TEST_F(SessionWithHostileServer, CutsRangesAtHugeKeys) {
   Open open = Begin(Operation::kIntersection);
   Facts facts;
   facts.range = open.range;
@@ -174,21 +174,21 @@ TEST_F(HostileAnswering, CutsRangesAtHugeKeys) {
   ExpectWithinMemory();
 }
 
-TEST_F(HostileAnswering, HasRowsWithoutAKeyWhereWholeKeysAreJoined) {
+TEST_F(SessionWithHostileServer, HasRowsWithoutAKeyWhereWholeKeysAreJoined) {
   HelloAnswer answer;
   answer.absent.count = uint64_t{1} << 40;
   Begin(Operation::kDifference, answer);
   EXPECT_TRUE(absl::IsInvalidArgument(begun_)) << begun_;
 }
 
-TEST_F(HostileAnswering, SaysInMarksThatItHasMoreKeysThanItSaid) {
+TEST_F(SessionWithHostileServer, SaysInMarksThatItHasMoreKeysThanItSaid) {
   options_.planner.strategy = Strategy::kSketch;
   const Open open = Begin(Operation::kIntersection);
   Facts facts;
   facts.range = open.range;
   facts.sum.count = 10;
   ASSERT_TRUE(Hear(facts).ok());
-  // The answering side begins here, with a sketch of more keys than it said.
+  // The server begins here, with a sketch of more keys than it said.
   for (const uint64_t n : {11u, 30'000u, 4'294'967'295u}) {
     std::string body;
     ByteWriter out(&body);
@@ -203,7 +203,7 @@ TEST_F(HostileAnswering, SaysInMarksThatItHasMoreKeysThanItSaid) {
   ExpectWithinMemory();
 }
 
-TEST_F(HostileAnswering, SaysThatAllOfVeryManyKeysDiffer) {
+TEST_F(SessionWithHostileServer, SaysThatAllOfVeryManyKeysDiffer) {
   options_.planner.strategy = Strategy::kSymbols;
   const Open open = Begin(Operation::kIntersection);
   Facts facts;

@@ -1,5 +1,5 @@
 // The side of a join that has what is asked for. Here are the hello, and the order of what it says;
-// AnsweringRanges has the ranges.
+// ServerRanges has the ranges.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,18 @@
 
 #include "lib/join/rows/source.h"
 #include "lib/join/session/absent_rows.h"
-#include "lib/join/session/answering_ranges.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/outbox.h"
 #include "lib/join/session/ready_exchange.h"
+#include "lib/join/session/server_ranges.h"
 #include "lib/join/session/session.h"
 
 namespace rocksieve::join {
 
-class AnsweringSide final : public Session {
+class ServerSession final : public Session {
  public:
   // `source` must outlive it.
-  AnsweringSide(Source* source, const AnsweringOptions& options);
+  ServerSession(Source* source, const ServerSessionOptions& options);
 
   absl::Status Receive(std::string_view message) override;
   absl::StatusOr<std::string> Next() override;
@@ -45,10 +45,10 @@ class AnsweringSide final : public Session {
   absl::Status ChooseReady(const Hello& hello, ReadyOffer* own, HelloAnswer* answer);
 
   Source* const source_;
-  AnsweringOptions options_;
+  ServerSessionOptions options_;
   ReadyExchange ready_;
   Outbox outbox_;
-  std::optional<AnsweringRanges> ranges_;     // since the hello
+  std::optional<ServerRanges> ranges_;        // since the hello
   bool sends_unmatched_ = false;              // rows, and so those without the attribute
   std::unique_ptr<AbsentRowsWriter> absent_;  // while they are sent
   bool done_ = false;

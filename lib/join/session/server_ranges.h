@@ -1,5 +1,5 @@
-// The ranges that the asking side has opened, at the answering side: what is known of each, and the
-// rows of those that were fetched.
+// The ranges that the client has opened, at the server: what is known of each, and the rows of
+// those that were fetched.
 #pragma once
 
 #include <cstddef>
@@ -25,28 +25,27 @@
 
 namespace rocksieve::join {
 
-// A range of a join, as the answering side sees it: from its opening until its rows are asked for.
+// A range of a join, as the server sees it: from its opening until its rows are asked for.
 //
-// Which message of the asking side may come in which state, and what follows from it:
+// Which message of the client may come in which state, and what follows from it:
 //
 //   state         message              next state
 //   (none)        Open                 TooLarge, Reconciling, Settled; or none: the filters that
-//                                      the asking side used are withdrawn, or no rows will be
+//                                      the client used are withdrawn, or no rows will be
 //                                      wanted
 //   TooLarge      Open                 as from none: of the same attempt, up to the end that was
 //                                      told
 //   Reconciling   Turn                 Reconciling, Settled, or none as above
-//                 Open, next attempt   as from none: the asking side gave the attempt up
+//                 Open, next attempt   as from none: the client gave the attempt up
 //   Settled       Fetch, same attempt  Sending
-//                 Open, next attempt   as from none: the asking side's sum differs
+//                 Open, next attempt   as from none: the client's sum differs
 //   Sending       Open, next attempt   as from none; the rows of the old attempt go out all the
 //                                      same
 //
 // Anything else is refused with InvalidArgument, which names the state. Sending is a RowStream
 // (row_stream.h). A "next" attempt is any later one.
-struct AnsweringRange {
-  // Was not kept: the asking side opens it again, to end where this side's keys begin to be too
-  // many.
+struct ServerRange {
+  // Was not kept: the client opens it again, to end where this side's keys begin to be too many.
   struct TooLarge {
     RangeKeys keys;
     bool used_ready = false;  // filters, in the scan
@@ -55,7 +54,7 @@ struct AnsweringRange {
   using Settled = MatchedKeys;
   using State = std::variant<TooLarge, Reconciling, Settled>;
 
-  AnsweringRange(KeyInterval fences, uint32_t the_attempt, MemoryAccount* account)
+  ServerRange(KeyInterval fences, uint32_t the_attempt, MemoryAccount* account)
       : interval(std::move(fences)), attempt(the_attempt), state(TooLarge()), memory(account) {}
 
   const char* StateName() const {
@@ -69,21 +68,20 @@ struct AnsweringRange {
   MemoryHold memory;  // of keys and interval; a Matching has its own
 };
 
-struct AnsweringOptions {
-  // What a range may take: beyond it the asking side is told to open a smaller one.
+struct ServerSessionOptions {
+  // What a range may take: beyond it the client is told to open a smaller one.
   uint64_t most_keys_per_range = uint64_t{1} << 21;
   uint64_t most_message_bytes = UINT64_MAX;  // of those that this side makes
-  // Ranges under way at once; an asking side that opens more is refused.
+  // Ranges under way at once; a client that opens more is refused.
   size_t most_ranges = 8;
-  // Prices are this side's; strategy and round trips those that the asking side wants.
+  // Prices are this side's; strategy and round trips those that the client wants.
   PlannerOptions planner;
   ReadyOptions ready;
-  // What the asking side makes this one keep is taken from it; must outlive the side. Null: no
-  // limit.
+  // What the client makes this one keep is taken from it; must outlive the side. Null: no limit.
   MemoryAccount* memory = nullptr;
 };
 
-class AnsweringRanges {
+class ServerRanges {
  public:
   // What the hello said, or its answer.
   struct Agreement {
@@ -94,8 +92,8 @@ class AnsweringRanges {
   };
 
   // The pointers must outlive it.
-  AnsweringRanges(Source* source, const AnsweringOptions& options, const Agreement& agreement,
-                  ReadyExchange* ready, Outbox* outbox)
+  ServerRanges(Source* source, const ServerSessionOptions& options, const Agreement& agreement,
+               ReadyExchange* ready, Outbox* outbox)
       : source_(source), options_(options), agreement_(agreement), ready_(ready), outbox_(outbox) {}
 
   absl::Status Receive(const Open& open);
@@ -115,23 +113,23 @@ class AnsweringRanges {
   absl::Status CheckOpen(const Open& open) const;
   // How the scan of a range that is opened uses ready filters.
   ReadyUse ReadyUseFor(const Open& open) const;
-  // The asking side dropped keys by filters that it must not rely on.
+  // The client dropped keys by filters that it must not rely on.
   bool PrunedWrongly(const Open& open, const ReadyUse& ready, const RangeKeys& keys) const;
   // The keys of a range that is opened: those of the scan that found it too large, or of a new one.
   absl::Status ScanFor(const Open& open, const ReadyUse& ready, RangeKeys* keys,
                        MemoryHold* memory);
   // Reconciles an opened range, and says how many keys are common, about.
-  absl::Status BeginReconciling(const Open& open, bool prunes, RangeKeys keys,
-                                AnsweringRange* range, Facts* facts);
+  absl::Status BeginReconciling(const Open& open, bool prunes, RangeKeys keys, ServerRange* range,
+                                Facts* facts);
   // Speaks if it is this side's turn, and puts a range away that needs nothing more.
   absl::Status Continue(uint64_t number);
 
   Source* const source_;
-  const AnsweringOptions options_;
+  const ServerSessionOptions options_;
   const Agreement agreement_;
   ReadyExchange* const ready_;
   Outbox* const outbox_;
-  std::map<uint64_t, AnsweringRange> ranges_;
+  std::map<uint64_t, ServerRange> ranges_;
   std::deque<RowStream> streams_;  // of ranges that were fetched; the first one is under way
 };
 

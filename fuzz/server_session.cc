@@ -1,7 +1,7 @@
-// A whole session with a hostile asking side: an honest one on a second set of rows, whose messages
-// are lost, repeated, reordered, changed and joined by others on their way (hostile_wire.h).
+// A whole session with a hostile client: an honest one on a second set of rows, whose messages are
+// lost, repeated, reordered, changed and joined by others on their way (hostile_wire.h).
 //
-// Oracle. Whatever arrives, what the answering side says is true of its rows:
+// Oracle. Whatever arrives, what the server says is true of its rows:
 //   1. Facts have the sum of just its keys in the range that was opened, up to the next key if that
 //      is too large, and say that both sides are equal only of sums that are.
 //   2. Rows with keys are of its keys in a range that was opened under that number, with their
@@ -26,7 +26,7 @@ constexpr uint64_t kAccountBytes = 8 << 20;
 constexpr size_t kSlackBytes = 32 << 20;
 constexpr int kMostMessages = 3000;
 
-// What the answering side was told, and whether what it says fits.
+// What the server was told, and whether what it says fits.
 class Witness {
  public:
   explicit Witness(const SessionCase& session) : session_(session) {}
@@ -112,27 +112,27 @@ class Witness {
 
 void Run(Choices* choices, const SessionCase& session) {
   join::CountingSink sink;
-  join::AskingSide asking(session.here.get(), &sink, session.asking);
-  join::AnsweringSide answering(session.there.get(), session.answering);
+  join::ClientSession client(session.here.get(), &sink, session.client);
+  join::ServerSession server(session.there.get(), session.server);
   HostileWire wire(choices);
   Witness witness(session);
   // The other side may leave what is said where it is, for a while.
   const uint64_t answers_taken = choices->UpTo(3);
-  bool asking_goes_on = true, answering_goes_on = true;
+  bool client_goes_on = true, server_goes_on = true;
   const auto arrive = [&](const std::vector<std::string>& messages) {
     for (const std::string& message : messages) {
-      if (!answering_goes_on) return;
+      if (!server_goes_on) return;
       witness.Arrives(message);
-      const absl::Status status = answering.Receive(message);
+      const absl::Status status = server.Receive(message);
       FUZZ_CHECK(status.ok() || !status.message().empty());
-      answering_goes_on = status.ok();
+      server_goes_on = status.ok();
     }
   };
-  for (int number = 0; number < kMostMessages && answering_goes_on; number++) {
+  for (int number = 0; number < kMostMessages && server_goes_on; number++) {
     bool any = false;
-    for (; asking_goes_on && number < kMostMessages; number++) {
-      const absl::StatusOr<std::string> message = asking.Next();
-      asking_goes_on = message.ok();
+    for (; client_goes_on && number < kMostMessages; number++) {
+      const absl::StatusOr<std::string> message = client.Next();
+      client_goes_on = message.ok();
       if (!message.ok() || message->empty()) break;
       any = true;
       arrive(wire.Deliver(*message));
@@ -142,14 +142,14 @@ void Run(Choices* choices, const SessionCase& session) {
       any = !more.empty();
       arrive(more);
     }
-    for (uint64_t taken = 0; answering_goes_on; taken++) {
+    for (uint64_t taken = 0; server_goes_on; taken++) {
       if (answers_taken > 0 && taken == answers_taken && any) break;
-      const absl::StatusOr<std::string> message = answering.Next();
-      answering_goes_on = message.ok();
+      const absl::StatusOr<std::string> message = server.Next();
+      server_goes_on = message.ok();
       if (!message.ok() || message->empty()) break;
       any = true;
       witness.Says(*message);
-      if (asking_goes_on) asking_goes_on = asking.Receive(*message).ok();
+      if (client_goes_on) client_goes_on = client.Receive(*message).ok();
       if (++number > kMostMessages) break;
     }
     if (!any) break;
@@ -170,7 +170,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Choices choices(data, size);
   SessionCase session(&choices);
   rocksieve::join::MemoryAccount account(kAccountBytes);
-  Charge(&session.answering, &account);
+  Charge(&session.server, &account);
   const MemoryWatch watch(kAccountBytes + kSlackBytes);
   Run(&choices, session);
   return 0;

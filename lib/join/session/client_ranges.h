@@ -1,4 +1,4 @@
-// The ranges of a join, as the asking side sees them: which are under way, and what is left.
+// The ranges of a join, as the client sees them: which are under way, and what is left.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace rocksieve::join {
 
 // A range from its opening until its result is with the sink.
 //
-// Which message of the answering side may come in which phase, and what follows from it:
+// Which message of the server may come in which phase, and what follows from it:
 //
 //   phase         message               next phase
 //   ToOpen                              Opening, once there is a place for it
@@ -38,10 +38,10 @@ namespace rocksieve::join {
 //
 // Anything else is refused with InvalidArgument, apart from what was on its way when an attempt was
 // given up: rows of an earlier attempt, and one turn (ignores_turn).
-struct AskingTask {
+struct ClientRange {
   struct ToOpen {};
   struct Opening {
-    bool answering_side_begins = true;
+    bool server_begins = true;
   };
   using Reconciling = std::unique_ptr<Reconciliation>;
   struct Settled {
@@ -56,19 +56,19 @@ struct AskingTask {
   };
   using Phase = std::variant<ToOpen, Opening, Reconciling, Settled, Fetching>;
 
-  AskingTask(uint64_t number, KeyInterval part, MemoryAccount* account)
-      : range(number), interval(std::move(part)), memory(account), keys_memory(account) {}
+  ClientRange(uint64_t the_number, KeyInterval part, MemoryAccount* account)
+      : number(the_number), interval(std::move(part)), memory(account), keys_memory(account) {}
 
   template <typename T>
   bool Is() const {
     return std::holds_alternative<T>(phase);
   }
 
-  const uint64_t range;
+  const uint64_t number;
   KeyInterval interval;
   uint32_t attempt = 0;
   uint32_t attempts_without_fault = 0;  // given up since ready filters were withdrawn
-  uint32_t cuts = 0;                    // by the answering side, one after another
+  uint32_t cuts = 0;                    // by the server, one after another
   bool pruned = false;                  // its candidates, by ready filters
   uint64_t pruned_keys = 0;             // by these
   uint64_t ignored_bytes = 0;           // of rows of attempts that were given up
@@ -84,44 +84,44 @@ struct AskingTask {
   MemoryHold keys_memory;                // of candidates, then of matched ones
 };
 
-// The tasks in key order, and the part of the key space for which there are none yet.
-class AskingTasks {
+// The ranges in key order, and the part of the key space for which there are none yet.
+class ClientRanges {
  public:
-  // `created`: counts the tasks. Both pointers must outlive it.
-  AskingTasks(const KeyInterval& interval, uint64_t* created, MemoryAccount* account)
+  // `created`: counts the ranges. Both pointers must outlive it.
+  ClientRanges(const KeyInterval& interval, uint64_t* created, MemoryAccount* account)
       : created_(created), account_(account), end_(interval.end), rest_(interval) {}
 
-  bool empty() const { return tasks_.empty(); }
-  auto begin() { return tasks_.begin(); }
-  auto end() { return tasks_.end(); }
-  AskingTask& front() { return tasks_.front(); }
-  void PopFront() { tasks_.pop_front(); }
-  // InvalidArgument if there is none: the answering side is to blame.
-  absl::StatusOr<AskingTask*> Find(uint64_t range);
+  bool empty() const { return ranges_.empty(); }
+  auto begin() { return ranges_.begin(); }
+  auto end() { return ranges_.end(); }
+  ClientRange& front() { return ranges_.front(); }
+  void PopFront() { ranges_.pop_front(); }
+  // InvalidArgument if there is none: the server is to blame.
+  absl::StatusOr<ClientRange*> Find(uint64_t number);
 
   const std::optional<KeyInterval>& rest() const { return rest_; }
-  // Makes a task of the beginning of the rest, up to `end`. REQUIRES: there is a rest, and it has
+  // Makes a range of the beginning of the rest, up to `end`. REQUIRES: there is a rest, and it has
   // `end`, or ends with it.
-  absl::StatusOr<AskingTask*> AddNext(std::optional<std::string> end);
-  // The task ends below `next_key`: what is cut off is the rest again. REQUIRES: it is the last
+  absl::StatusOr<ClientRange*> AddNext(std::optional<std::string> end);
+  // The range ends below `next_key`: what is cut off is the rest again. REQUIRES: it is the last
   // one, and new.
-  void GiveBack(AskingTask* task, const std::string& next_key);
-  // Likewise, but what is cut off is a task of its own, which comes next.
-  absl::Status CutShort(AskingTask* task, const std::string& next_key);
+  void GiveBack(ClientRange* range, const std::string& next_key);
+  // Likewise, but what is cut off is a range of its own, which comes next.
+  absl::Status CutShort(ClientRange* range, const std::string& next_key);
 
-  // From the first task on; nothing if there is no task and no rest.
+  // From the first range on; nothing if there is no range and no rest.
   std::optional<KeyInterval> Unfinished() const;
 
  private:
-  using List = std::list<AskingTask>;
+  using List = std::list<ClientRange>;
 
-  absl::StatusOr<AskingTask*> Add(List::iterator before, uint64_t range, KeyInterval interval);
+  absl::StatusOr<ClientRange*> Add(List::iterator before, uint64_t number, KeyInterval interval);
 
   uint64_t* const created_;
   MemoryAccount* const account_;
   const std::optional<std::string> end_;  // of the key space
   std::optional<KeyInterval> rest_;
-  List tasks_;
+  List ranges_;
   // Numbers of ranges as they come are even, those of what was cut off of a range odd: so sessions
   // that share ranges have the same numbers, and salts, for them.
   uint64_t next_range_ = 0, next_cut_range_ = 1;

@@ -1,4 +1,4 @@
-#include "lib/join/session/asking_context.h"
+#include "lib/join/session/client_state.h"
 
 #include <optional>
 #include <string_view>
@@ -31,7 +31,7 @@ void CountBytes(const Message& message, uint64_t bytes, Traffic* traffic) {
   }
 }
 
-// The range that a message of the answering side is about, if any.
+// The range that a message of the server is about, if any.
 std::optional<uint64_t> RangeOf(const Message& message) {
   if (const Facts* facts = std::get_if<Facts>(&message)) return facts->range;
   if (const Turn* turn = std::get_if<Turn>(&message)) return turn->range;
@@ -55,64 +55,65 @@ void NoteMoves(const Message& message, RangeReport* report) {
 
 }  // namespace
 
-AskingContext::AskingContext(Source* the_source, Sink* the_sink, const AskingOptions& the_options)
+ClientState::ClientState(Source* the_source, Sink* the_sink,
+                         const ClientSessionOptions& the_options)
     : source(the_source),
       sink(the_sink),
       options(the_options),
       ready(source, options.ready, options.memory),
-      tasks(options.interval, &statistics.ranges, options.memory),
+      ranges(options.interval, &statistics.ranges, options.memory),
       outbox(options.memory) {}
 
-absl::Status AskingContext::Send(const Message& message, AskingTask* task) {
+absl::Status ClientState::Send(const Message& message, ClientRange* range) {
   std::string bytes = Encode(message);
   CountBytes(message, bytes.size(), &statistics.sent);
-  if (task != nullptr) {
-    CountBytes(message, bytes.size(), &task->report.sent);
-    NoteMoves(message, &task->report);
-    task->asked = true;
+  if (range != nullptr) {
+    CountBytes(message, bytes.size(), &range->report.sent);
+    NoteMoves(message, &range->report);
+    range->asked = true;
   }
   return outbox.Add(std::move(bytes));
 }
 
-AskingTask* AskingContext::Heard(const Message& message, uint64_t bytes) {
+ClientRange* ClientState::Heard(const Message& message, uint64_t bytes) {
   CountBytes(message, bytes, &statistics.received);
-  const std::optional<uint64_t> range = RangeOf(message);
-  for (AskingTask& task : tasks) {
-    if (range != task.range) continue;
-    CountBytes(message, bytes, &task.report.received);
-    NoteMoves(message, &task.report);
-    task.report.round_trips += std::exchange(task.asked, false);
-    return &task;
+  const std::optional<uint64_t> number = RangeOf(message);
+  for (ClientRange& range : ranges) {
+    if (number != range.number) continue;
+    CountBytes(message, bytes, &range.report.received);
+    NoteMoves(message, &range.report);
+    range.report.round_trips += std::exchange(range.asked, false);
+    return &range;
   }
   return nullptr;
 }
 
-absl::Status AskingContext::Repeat(AskingTask* task, const absl::Status& why) {
+absl::Status ClientState::Repeat(ClientRange* range, const absl::Status& why) {
   statistics.repeated_ranges++;
-  task->attempt++;
-  const uint32_t faults = task->attempt - task->attempts_without_fault;
+  range->attempt++;
+  const uint32_t faults = range->attempt - range->attempts_without_fault;
   if (faults >= static_cast<uint32_t>(options.most_attempts)) {
     return absl::DataLossError(absl::StrCat(
         "the two sides still disagree about a range after ", faults, " attempts (", why.message(),
         "); one of them is broken, or changes its data while it is read. No result was given "
         "for the range"));
   }
-  task->phase = AskingTask::ToOpen();
-  task->keys_memory.Release();
+  range->phase = ClientRange::ToOpen();
+  range->keys_memory.Release();
   return absl::OkStatus();
 }
 
-absl::Status AskingContext::RepeatWithoutReady(AskingTask* task) {
+absl::Status ClientState::RepeatWithoutReady(ClientRange* range) {
   absl::Status status;
   if (ready.usable() && ready.role() == ReadyExchange::Role::kSender) {
     status = Send(Filters{Filters::State::kWithdrawn, ""});
   }
   ready.Withdraw();
   statistics.ready.withdrawn_ranges++;
-  statistics.ready.pruned_keys -= std::exchange(task->pruned_keys, 0);
-  task->attempt++;
-  task->attempts_without_fault++;
-  task->phase = AskingTask::ToOpen();
+  statistics.ready.pruned_keys -= std::exchange(range->pruned_keys, 0);
+  range->attempt++;
+  range->attempts_without_fault++;
+  range->phase = ClientRange::ToOpen();
   return status;
 }
 

@@ -1,4 +1,4 @@
-#include "lib/join/session/asking_side.h"
+#include "lib/join/session/client_session.h"
 
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace rocksieve::join {
 
-AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
+ClientSession::ClientSession(Source* source, Sink* sink, const ClientSessionOptions& options)
     : context_(source, sink, options),
       reconciler_(&context_),
       opener_(&context_, &reconciler_),
@@ -16,8 +16,8 @@ AskingSide::AskingSide(Source* source, Sink* sink, const AskingOptions& options)
       absent_(&context_),
       begun_(SayHello()) {}
 
-absl::Status AskingSide::SayHello() {
-  const AskingOptions& options = context_.options;
+absl::Status ClientSession::SayHello() {
+  const ClientSessionOptions& options = context_.options;
   Hello hello;
   hello.operation = options.operation;
   hello.salt = options.salt;
@@ -34,47 +34,47 @@ absl::Status AskingSide::SayHello() {
   return context_.Send(hello);
 }
 
-absl::Status AskingSide::Receive(std::string_view message) {
+absl::Status ClientSession::Receive(std::string_view message) {
   MemoryHold decoding(context_.options.memory);
   const absl::Status room = decoding.Resize(message.size(), "a message");
   if (!room.ok()) return room;
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
   const auto take = [this](const auto& alternative) { return On(alternative); };
-  const AskingTask* const task = context_.Heard(*decoded, message.size());
-  if (task == nullptr) return std::visit(take, *decoded);
-  const KeyInterval interval = task->interval;  // the task may be done after this
+  const ClientRange* const range = context_.Heard(*decoded, message.size());
+  if (range == nullptr) return std::visit(take, *decoded);
+  const KeyInterval interval = range->interval;  // the range may be done after this
   return Naming(interval, std::visit(take, *decoded));
 }
 
 template <typename Other>
-absl::Status AskingSide::On(const Other&) {
-  return absl::InvalidArgumentError("the answering side sent a message that only askers may send");
+absl::Status ClientSession::On(const Other&) {
+  return absl::InvalidArgumentError("the server sent a message that only clients may send");
 }
 
-absl::Status AskingSide::On(const HelloAnswer& answer) {
-  if (answered_) return absl::InvalidArgumentError("the answering side answered hello twice");
+absl::Status ClientSession::On(const HelloAnswer& answer) {
+  if (answered_) return absl::InvalidArgumentError("the server answered hello twice");
   if (answer.version != kProtocolVersion) {
     return absl::UnimplementedError(absl::StrCat(
-        "the answering side speaks version ", answer.version, " of the join protocol, this side ",
+        "the server speaks version ", answer.version, " of the join protocol, this side ",
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
   if (answer.hash_check != HashCheck(context_.options.salt)) {
     return absl::InvalidArgumentError(
-        "the answering side computes other hashes than this side: use the same version of "
+        "the server computes other hashes than this side: use the same version of "
         "rocksieve on both sides");
   }
   if (context_.options.keys_are_unique && answer.absent.count > 0) {
     return absl::InvalidArgumentError(
-        "the answering side has rows without a key, where whole keys are joined on");
+        "the server has rows without a key, where whole keys are joined on");
   }
   answered_ = true;
   context_.answer = answer;
   context_.statistics.ready.choice = answer.ready_choice;
-  if (answer.ready_choice == ReadyChoice::kAnswering) context_.ready.BeginReceiving();
-  if (answer.ready_choice == ReadyChoice::kAsking) {
+  if (answer.ready_choice == ReadyChoice::kServer) context_.ready.BeginReceiving();
+  if (answer.ready_choice == ReadyChoice::kClient) {
     if (!context_.offer.exists()) {
-      return absl::InvalidArgumentError("the answering side wants filters that were not offered");
+      return absl::InvalidArgumentError("the server wants filters that were not offered");
     }
     context_.ready.BeginSending(answer.accepted_ready_bytes);
   }
@@ -82,21 +82,20 @@ absl::Status AskingSide::On(const HelloAnswer& answer) {
   return absl::OkStatus();
 }
 
-absl::Status AskingSide::On(const Rows& rows) {
+absl::Status ClientSession::On(const Rows& rows) {
   if (!rows.last && RowBatchReader::IsEmpty(rows.batch)) {
-    return absl::InvalidArgumentError(
-        "the answering side sent rows that are none, and not the last");
+    return absl::InvalidArgumentError("the server sent rows that are none, and not the last");
   }
   return rows.range == kAbsentRange ? absent_.Receive(rows) : delivery_.Receive(rows);
 }
 
-absl::Status AskingSide::On(const Failure& failure) {
+absl::Status ClientSession::On(const Failure& failure) {
   done_ = other_side_failed_ = true;
   return absl::Status(failure.status.code(),
                       absl::StrCat("the other side failed: ", failure.status.message()));
 }
 
-absl::StatusOr<std::string> AskingSide::Next() {
+absl::StatusOr<std::string> ClientSession::Next() {
   if (!begun_.ok()) return begun_;
   if (context_.outbox.empty() && answered_ && !done_) {
     const absl::Status status = Advance();
@@ -105,7 +104,7 @@ absl::StatusOr<std::string> AskingSide::Next() {
   return context_.outbox.empty() ? std::string() : context_.outbox.Take();
 }
 
-absl::Status AskingSide::Advance() {
+absl::Status ClientSession::Advance() {
   const Outbox& outbox = context_.outbox;
   ReadyExchange& ready = context_.ready;
   absl::Status status = delivery_.Advance();
@@ -118,7 +117,7 @@ absl::Status AskingSide::Advance() {
   if (outbox.empty() && !ready.finished() && ready.Next(&filters)) status = context_.Send(filters);
   context_.statistics.ready.filters = ready.filters();
   context_.statistics.ready.bytes = ready.bytes();
-  const bool ranges_are_left = !context_.tasks.empty() || context_.tasks.rest();
+  const bool ranges_are_left = !context_.ranges.empty() || context_.ranges.rest();
   if (!status.ok() || !outbox.empty() || ranges_are_left) return status;
   const absl::StatusOr<bool> finished = absent_.Advance();
   if (!finished.ok() || !*finished) return finished.status();
@@ -126,8 +125,8 @@ absl::Status AskingSide::Advance() {
   return context_.Send(Goodbye());
 }
 
-std::optional<KeyInterval> AskingSide::Uncommitted() const {
-  std::optional<KeyInterval> unfinished = context_.tasks.Unfinished();
+std::optional<KeyInterval> ClientSession::Uncommitted() const {
+  std::optional<KeyInterval> unfinished = context_.ranges.Unfinished();
   if (!unfinished && !done_) return KeyInterval{"", ""};
   return unfinished;
 }

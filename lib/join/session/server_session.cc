@@ -1,4 +1,4 @@
-#include "lib/join/session/answering_side.h"
+#include "lib/join/session/server_session.h"
 
 #include <utility>
 
@@ -11,36 +11,36 @@ constexpr uint64_t kSampledKeys = 1000;
 
 }  // namespace
 
-AnsweringSide::AnsweringSide(Source* source, const AnsweringOptions& options)
+ServerSession::ServerSession(Source* source, const ServerSessionOptions& options)
     : source_(source),
       options_(options),
       ready_(source, options.ready, options.memory),
       outbox_(options.memory) {}
 
-absl::Status AnsweringSide::Receive(std::string_view message) {
+absl::Status ServerSession::Receive(std::string_view message) {
   MemoryHold decoding(options_.memory);
   const absl::Status room = decoding.Resize(message.size(), "a message");
   if (!room.ok()) return room;
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
-  if (done_) return absl::InvalidArgumentError("the asking side goes on after its goodbye");
+  if (done_) return absl::InvalidArgumentError("the client goes on after its goodbye");
   if (!ranges_ && !std::holds_alternative<Hello>(*decoded) &&
       !std::holds_alternative<Failure>(*decoded)) {
-    return absl::FailedPreconditionError("the asking side did not say hello");
+    return absl::FailedPreconditionError("the client did not say hello");
   }
   return std::visit([this](const auto& alternative) { return On(alternative); }, *decoded);
 }
 
 template <typename Other>
-absl::Status AnsweringSide::On(const Other&) {
-  return absl::InvalidArgumentError("the asking side sent a message that only answers may have");
+absl::Status ServerSession::On(const Other&) {
+  return absl::InvalidArgumentError("the client sent a message that only answers may have");
 }
 
-absl::Status AnsweringSide::On(const Hello& hello) {
-  if (ranges_) return absl::InvalidArgumentError("the asking side said hello twice");
+absl::Status ServerSession::On(const Hello& hello) {
+  if (ranges_) return absl::InvalidArgumentError("the client said hello twice");
   if (hello.version != kProtocolVersion) {
     return absl::UnimplementedError(absl::StrCat(
-        "the asking side speaks version ", hello.version, " of the join protocol, this side ",
+        "the client speaks version ", hello.version, " of the join protocol, this side ",
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
   options_.planner.strategy = hello.strategy;
@@ -59,21 +59,21 @@ absl::Status AnsweringSide::On(const Hello& hello) {
   if (!status.ok()) return status;
   ranges_.emplace(
       source_, options_,
-      AnsweringRanges::Agreement{hello.operation, hello.salt, own.pass_rate, hello.ready.pass_rate},
+      ServerRanges::Agreement{hello.operation, hello.salt, own.pass_rate, hello.ready.pass_rate},
       &ready_, &outbox_);
   return outbox_.Add(Encode(answer));
 }
 
-absl::Status AnsweringSide::ChooseReady(const Hello& hello, ReadyOffer* own, HelloAnswer* answer) {
+absl::Status ServerSession::ChooseReady(const Hello& hello, ReadyOffer* own, HelloAnswer* answer) {
   if (!WantsReadyFilters(hello.strategy) || hello.accepted_ready_bytes == 0) {
     answer->ready_choice = ReadyChoice::kNotWanted;
     return absl::OkStatus();
   }
   *own = ready_.Offer(hello.interval);
-  const ReadySide asking{static_cast<double>(hello.keys), hello.ready, hello.accepted_ready_bytes,
+  const ReadySide client{static_cast<double>(hello.keys), hello.ready, hello.accepted_ready_bytes,
                          hello.readable_formats};
-  const ReadySide answering{static_cast<double>(answer->keys), *own, options_.ready.most_bytes,
-                            options_.ready.readable_formats()};
+  const ReadySide server{static_cast<double>(answer->keys), *own, options_.ready.most_bytes,
+                         options_.ready.readable_formats()};
   PlannerOptions planner = options_.planner;
   if (hello.strategy == Strategy::kAuto && (hello.ready.exists() || own->exists())) {
     // Keys that take few bits each are better shipped.
@@ -85,38 +85,38 @@ absl::Status AnsweringSide::ChooseReady(const Hello& hello, ReadyOffer* own, Hel
     planner.keys = {sample.bits_per_key, sample.sparse_bits_per_key,
                     static_cast<double>(sample.sum.count)};
   }
-  answer->ready_choice = ChooseReadyFilters(asking, answering, planner);
+  answer->ready_choice = ChooseReadyFilters(client, server, planner);
   answer->ready_pass_rate = own->pass_rate;
   answer->accepted_ready_bytes = options_.ready.most_bytes;
-  if (answer->ready_choice == ReadyChoice::kAnswering) {
+  if (answer->ready_choice == ReadyChoice::kServer) {
     ready_.BeginSending(hello.accepted_ready_bytes);
-  } else if (answer->ready_choice == ReadyChoice::kAsking) {
+  } else if (answer->ready_choice == ReadyChoice::kClient) {
     ready_.BeginReceiving();
   }
   return absl::OkStatus();
 }
 
-absl::Status AnsweringSide::On(const Fetch& fetch) {
+absl::Status ServerSession::On(const Fetch& fetch) {
   if (fetch.range != kAbsentRange) return ranges_->Receive(fetch);
   if (absent_ != nullptr || !sends_unmatched_) {
-    return absl::InvalidArgumentError("the asking side wants rows that are not to be sent");
+    return absl::InvalidArgumentError("the client wants rows that are not to be sent");
   }
   absent_ = std::make_unique<AbsentRowsWriter>(source_, fetch.attempt);
   return absl::OkStatus();
 }
 
-absl::Status AnsweringSide::On(const Goodbye&) {
+absl::Status ServerSession::On(const Goodbye&) {
   done_ = true;
   return absl::OkStatus();
 }
 
-absl::Status AnsweringSide::On(const Failure& failure) {
+absl::Status ServerSession::On(const Failure& failure) {
   done_ = true;
   return absl::Status(failure.status.code(),
-                      absl::StrCat("the asking side says: ", failure.status.message()));
+                      absl::StrCat("the client says: ", failure.status.message()));
 }
 
-absl::StatusOr<std::string> AnsweringSide::Next() {
+absl::StatusOr<std::string> ServerSession::Next() {
   if (!outbox_.empty()) return outbox_.Take();
   Filters filters;
   if (ready_.Next(&filters)) return Encode(filters);

@@ -1,12 +1,12 @@
-// Asking sides that do not keep the rules, message by message, and what the answering side makes of
-// them: an error, in the memory that it may take.
+// Clients that do not keep the rules, message by message, and what the server makes of them: an
+// error, in the memory that it may take.
 #include <gmock/gmock.h>
 
 #include "lib/join/matching/turn_parts.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/compression.h"
-#include "lib/join/session/answering_side.h"
 #include "lib/join/session/messages.h"
+#include "lib/join/session/server_session.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
@@ -14,13 +14,13 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kAskingMemoryBytes = 8 << 20;
+constexpr uint64_t kClientMemoryBytes = 8 << 20;
 
-class HostileAsking : public testing::Test {
+class SessionWithHostileClient : public testing::Test {
  protected:
-  explicit HostileAsking() : source_(Keys()) {
+  explicit SessionWithHostileClient() : source_(Keys()) {
     options_.memory = &memory_;
-    options_.most_message_bytes = kAskingMemoryBytes / 4;
+    options_.most_message_bytes = kClientMemoryBytes / 4;
     options_.most_keys_per_range = 10'000;
   }
 
@@ -31,7 +31,7 @@ class HostileAsking : public testing::Test {
   }
 
   void Begin(Strategy strategy, Operation operation = Operation::kIntersection) {
-    side_ = std::make_unique<AnsweringSide>(&source_, options_);
+    side_ = std::make_unique<ServerSession>(&source_, options_);
     Hello hello;
     hello.operation = operation;
     hello.strategy = strategy;
@@ -49,10 +49,10 @@ class HostileAsking : public testing::Test {
     }
   }
   // A range in which the other side says that it has so many keys.
-  static Open RangeWith(uint64_t keys, bool answering_side_begins) {
+  static Open RangeWith(uint64_t keys, bool server_begins) {
     Open open;
     open.sum.count = keys;
-    open.answering_side_begins = answering_side_begins;
+    open.server_begins = server_begins;
     return open;
   }
   static Open EmptyRange() {
@@ -76,15 +76,15 @@ class HostileAsking : public testing::Test {
     AppendPart(part, body, &turn.message);
     return turn;
   }
-  void ExpectWithinMemory() const { EXPECT_LE(memory_.peak_bytes(), kAskingMemoryBytes); }
+  void ExpectWithinMemory() const { EXPECT_LE(memory_.peak_bytes(), kClientMemoryBytes); }
 
   MemorySource source_;
-  MemoryAccount memory_{kAskingMemoryBytes};
-  AnsweringOptions options_;
-  std::unique_ptr<AnsweringSide> side_;
+  MemoryAccount memory_{kClientMemoryBytes};
+  ServerSessionOptions options_;
+  std::unique_ptr<ServerSession> side_;
 };
 
-TEST_F(HostileAsking, OpensARangeAgainWhoseRowsItHasFetched) {
+TEST_F(SessionWithHostileClient, OpensARangeAgainWhoseRowsItHasFetched) {
   for (const bool in_one_frame : {true, false}) {
     Begin(Strategy::kAuto);
     ASSERT_TRUE(Say(EmptyRange()).ok());
@@ -102,7 +102,7 @@ TEST_F(HostileAsking, OpensARangeAgainWhoseRowsItHasFetched) {
   }
 }
 
-TEST_F(HostileAsking, OpensAFetchedRangeAgainSoThatItIsTooLarge) {
+TEST_F(SessionWithHostileClient, OpensAFetchedRangeAgainSoThatItIsTooLarge) {
   options_.most_keys_per_range = 100;
   Begin(Strategy::kAuto);
   ASSERT_TRUE(Say(EmptyRange()).ok());
@@ -115,7 +115,7 @@ TEST_F(HostileAsking, OpensAFetchedRangeAgainSoThatItIsTooLarge) {
   EXPECT_TRUE(absl::IsInvalidArgument(Say(Fetch{0, 1})));
 }
 
-TEST_F(HostileAsking, OpensAFetchedRangeAgainWithFiltersThatAreNotThere) {
+TEST_F(SessionWithHostileClient, OpensAFetchedRangeAgainWithFiltersThatAreNotThere) {
   Begin(Strategy::kAuto);
   ASSERT_TRUE(Say(EmptyRange()).ok());
   ASSERT_TRUE(Say(Fetch{0, 0}).ok());
@@ -126,17 +126,17 @@ TEST_F(HostileAsking, OpensAFetchedRangeAgainWithFiltersThatAreNotThere) {
   EXPECT_TRUE(Drain().ok());
 }
 
-TEST_F(HostileAsking, FetchesRowsTwice) {
+TEST_F(SessionWithHostileClient, FetchesRowsTwice) {
   Begin(Strategy::kAuto);
   ASSERT_TRUE(Say(EmptyRange()).ok());
   ASSERT_TRUE(Say(Fetch{0, 0}).ok());
   EXPECT_TRUE(absl::IsInvalidArgument(Say(Fetch{0, 0})));
 }
 
-TEST_F(HostileAsking, SaysInMarksThatItHasMoreKeysThanItSaid) {
+TEST_F(SessionWithHostileClient, SaysInMarksThatItHasMoreKeysThanItSaid) {
   for (const uint64_t n : {400'000u, 1'500'000u, 4'294'967'295u}) {
     Begin(Strategy::kSketch);
-    ASSERT_TRUE(Say(RangeWith(300, /*answering_side_begins=*/true)).ok());
+    ASSERT_TRUE(Say(RangeWith(300, /*server_begins=*/true)).ok());
     ASSERT_TRUE(Drain().ok());
     const absl::Status status = Say(TurnOf(Part::kMarks, MarksOf(n)));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
@@ -144,11 +144,11 @@ TEST_F(HostileAsking, SaysInMarksThatItHasMoreKeysThanItSaid) {
   }
 }
 
-TEST_F(HostileAsking, SaysInMarksThatAllOfManyKeysDiffer) {
+TEST_F(SessionWithHostileClient, SaysInMarksThatAllOfManyKeysDiffer) {
   int accepted = 0;
   for (const uint64_t n : {1'000, 30'000, 400'000, 2'000'000}) {
     Begin(Strategy::kSketch);
-    absl::Status status = Say(RangeWith(n, /*answering_side_begins=*/true));
+    absl::Status status = Say(RangeWith(n, /*server_begins=*/true));
     if (absl::IsResourceExhausted(status)) continue;  // for the sketch of so many differences
     ASSERT_TRUE(status.ok()) << status;
     ASSERT_TRUE(Drain().ok());
@@ -165,11 +165,11 @@ TEST_F(HostileAsking, SaysInMarksThatAllOfManyKeysDiffer) {
   EXPECT_GE(accepted, 2);
 }
 
-TEST_F(HostileAsking, SketchesMoreKeysThanItHas) {
+TEST_F(SessionWithHostileClient, SketchesMoreKeysThanItHas) {
   for (const uint64_t said : {300, 2'000'000}) {
     for (const uint64_t n : {30'000, 100'000, 2'000'001}) {
       Begin(Strategy::kSketch);
-      ASSERT_TRUE(Say(RangeWith(said, /*answering_side_begins=*/false)).ok());
+      ASSERT_TRUE(Say(RangeWith(said, /*server_begins=*/false)).ok());
       std::string body;
       ByteWriter out(&body);
       out.Varint(n);
@@ -189,9 +189,9 @@ TEST_F(HostileAsking, SketchesMoreKeysThanItHas) {
   }
 }
 
-TEST_F(HostileAsking, SketchesInMoreGroupsThanThereIsMemoryFor) {
+TEST_F(SessionWithHostileClient, SketchesInMoreGroupsThanThereIsMemoryFor) {
   Begin(Strategy::kSketch);
-  ASSERT_TRUE(Say(RangeWith(2'000'000, /*answering_side_begins=*/false)).ok());
+  ASSERT_TRUE(Say(RangeWith(2'000'000, /*server_begins=*/false)).ok());
   // One sum of six bits for each of very many groups, and room for the sums of 95 levels more.
   pinsketch::Plan plan;
   plan.field_bits = 6;
@@ -208,12 +208,12 @@ TEST_F(HostileAsking, SketchesInMoreGroupsThanThereIsMemoryFor) {
   ExpectWithinMemory();
 }
 
-TEST_F(HostileAsking, OpensOneRangeOverAndOver) {
+TEST_F(SessionWithHostileClient, OpensOneRangeOverAndOver) {
   Begin(Strategy::kKeys);
   uint64_t opened = 0;
   absl::Status status;
   for (int i = 0; i < 300 && status.ok(); i++) {
-    Open open = RangeWith(300, /*answering_side_begins=*/true);
+    Open open = RangeWith(300, /*server_begins=*/true);
     open.attempt = static_cast<uint32_t>(i);
     status = Say(open);
     opened += status.ok();
@@ -224,19 +224,19 @@ TEST_F(HostileAsking, OpensOneRangeOverAndOver) {
   ExpectWithinMemory();
 }
 
-TEST_F(HostileAsking, TakesNoAnswers) {
+TEST_F(SessionWithHostileClient, TakesNoAnswers) {
   Table large;
   for (int i = 0; i < 2000; i++) {
     large.emplace_back(std::to_string(100'000 + i) + std::string(500, static_cast<char>(i)), "");
   }
   MemorySource source(large);
-  AnsweringSide side(&source, options_);
+  ServerSession side(&source, options_);
   Hello hello;
   hello.strategy = Strategy::kSymbols;
   ASSERT_TRUE(side.Receive(Encode(hello)).ok());
   absl::Status status;
   for (uint32_t i = 0; i < 255 && status.ok(); i++) {
-    Open open = RangeWith(300, /*answering_side_begins=*/true);
+    Open open = RangeWith(300, /*server_begins=*/true);
     open.attempt = i;
     status = side.Receive(Encode(open));
   }
@@ -244,19 +244,19 @@ TEST_F(HostileAsking, TakesNoAnswers) {
   ExpectWithinMemory();
 }
 
-TEST_F(HostileAsking, SaysThatFiltersLeftMoreKeysThanItHas) {
+TEST_F(SessionWithHostileClient, SaysThatFiltersLeftMoreKeysThanItHas) {
   Begin(Strategy::kList);
-  Open open = RangeWith(300, /*answering_side_begins=*/true);
+  Open open = RangeWith(300, /*server_begins=*/true);
   open.pruning.filters = 0;
   open.pruning.candidates = UINT32_MAX;
   const absl::Status status = Say(open);
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
 }
 
-TEST_F(HostileAsking, ListsMoreThanThereIsMemoryFor) {
+TEST_F(SessionWithHostileClient, ListsMoreThanThereIsMemoryFor) {
   Begin(Strategy::kList);
   constexpr uint64_t kEntries = 2'000'000;
-  ASSERT_TRUE(Say(RangeWith(kEntries, /*answering_side_begins=*/false)).ok());
+  ASSERT_TRUE(Say(RangeWith(kEntries, /*server_begins=*/false)).ok());
   // A bit for each.
   std::string body;
   ByteWriter out(&body);
@@ -270,9 +270,9 @@ TEST_F(HostileAsking, ListsMoreThanThereIsMemoryFor) {
   ExpectWithinMemory();
 }
 
-TEST_F(HostileAsking, SendsSymbolsForMoreThanThereIsMemoryFor) {
+TEST_F(SessionWithHostileClient, SendsSymbolsForMoreThanThereIsMemoryFor) {
   Begin(Strategy::kSymbols);
-  ASSERT_TRUE(Say(RangeWith(2'000'000, /*answering_side_begins=*/false)).ok());
+  ASSERT_TRUE(Say(RangeWith(2'000'000, /*server_begins=*/false)).ok());
   std::string body;
   ByteWriter out(&body);
   out.U8(32);
@@ -287,10 +287,10 @@ TEST_F(HostileAsking, SendsSymbolsForMoreThanThereIsMemoryFor) {
   ExpectWithinMemory();
 }
 
-TEST_F(HostileAsking, ShipsKeysThatUnpackToMuch) {
+TEST_F(SessionWithHostileClient, ShipsKeysThatUnpackToMuch) {
   for (const uint64_t keys : {300, 2'000'000}) {
     Begin(Strategy::kKeys);
-    ASSERT_TRUE(Say(RangeWith(keys, /*answering_side_begins=*/false)).ok());
+    ASSERT_TRUE(Say(RangeWith(keys, /*server_begins=*/false)).ok());
     // Empty keys: two zeros each.
     std::string body;
     AppendCompressed(std::string(64 << 20, '\0'), &body);
@@ -301,9 +301,9 @@ TEST_F(HostileAsking, ShipsKeysThatUnpackToMuch) {
   }
 }
 
-TEST_F(HostileAsking, AsksForParityWithoutEnd) {
+TEST_F(SessionWithHostileClient, AsksForParityWithoutEnd) {
   Begin(Strategy::kSketch);
-  ASSERT_TRUE(Say(RangeWith(300, /*answering_side_begins=*/true)).ok());
+  ASSERT_TRUE(Say(RangeWith(300, /*server_begins=*/true)).ok());
   ASSERT_TRUE(Drain().ok());
   std::string body;
   ByteWriter out(&body);
@@ -320,13 +320,13 @@ TEST_F(HostileAsking, AsksForParityWithoutEnd) {
   EXPECT_LT(answered, 10);
 }
 
-TEST_F(HostileAsking, GoesOnAfterItsGoodbye) {
+TEST_F(SessionWithHostileClient, GoesOnAfterItsGoodbye) {
   Begin(Strategy::kAuto);
   ASSERT_TRUE(Say(Goodbye()).ok());
   EXPECT_TRUE(absl::IsInvalidArgument(Say(EmptyRange())));
 }
 
-TEST_F(HostileAsking, FencesOfRangesAreInTheAccount) {
+TEST_F(SessionWithHostileClient, FencesOfRangesAreInTheAccount) {
   Begin(Strategy::kList);
   absl::Status status;
   for (uint64_t range = 0; range < 6 && status.ok(); range++) {

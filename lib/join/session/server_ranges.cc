@@ -1,4 +1,4 @@
-#include "lib/join/session/answering_ranges.h"
+#include "lib/join/session/server_ranges.h"
 
 #include <algorithm>
 #include <optional>
@@ -12,9 +12,9 @@
 namespace rocksieve::join {
 namespace {
 
-using TooLarge = AnsweringRange::TooLarge;
-using Reconciling = AnsweringRange::Reconciling;
-using Settled = AnsweringRange::Settled;
+using TooLarge = ServerRange::TooLarge;
+using Reconciling = ServerRange::Reconciling;
+using Settled = ServerRange::Settled;
 
 uint64_t BytesOf(const KeyInterval& interval) {
   return interval.begin.size() + (interval.end ? interval.end->size() : 0);
@@ -23,15 +23,15 @@ uint64_t BytesOf(const KeyInterval& interval) {
 // Counts that no honest side has: what follows from them would be taken for the range's.
 absl::Status CheckCounts(const Open& open) {
   if (open.interval.end && *open.interval.end < open.interval.begin) {
-    return absl::InvalidArgumentError("the asking side opened a range that ends before it begins");
+    return absl::InvalidArgumentError("the client opened a range that ends before it begins");
   }
   if (open.sum.count > kMostKeysOfARange) {
-    return absl::InvalidArgumentError(absl::StrCat("the asking side says that it has ",
-                                                   open.sum.count, " keys in a range, where ",
-                                                   kMostKeysOfARange, " are allowed"));
+    return absl::InvalidArgumentError(absl::StrCat("the client says that it has ", open.sum.count,
+                                                   " keys in a range, where ", kMostKeysOfARange,
+                                                   " are allowed"));
   }
   if (open.pruning.filters && open.pruning.candidates > open.sum.count) {
-    return absl::InvalidArgumentError(absl::StrCat("the asking side says that filters left ",
+    return absl::InvalidArgumentError(absl::StrCat("the client says that filters left ",
                                                    open.pruning.candidates, " of its ",
                                                    open.sum.count, " keys in a range"));
   }
@@ -39,7 +39,7 @@ absl::Status CheckCounts(const Open& open) {
 }
 
 // A range that was too large comes again with the end that it was told: its keys are here.
-bool IsCutAsTold(const AnsweringRange& range, const Open& open, const ReadyUse& ready) {
+bool IsCutAsTold(const ServerRange& range, const Open& open, const ReadyUse& ready) {
   const auto* const kept = std::get_if<TooLarge>(&range.state);
   return kept != nullptr && range.attempt == open.attempt &&
          kept->used_ready == (ready.set != nullptr) &&
@@ -48,7 +48,7 @@ bool IsCutAsTold(const AnsweringRange& range, const Open& open, const ReadyUse& 
 
 }  // namespace
 
-const char* AnsweringRanges::StateOf(uint64_t range) const {
+const char* ServerRanges::StateOf(uint64_t range) const {
   const auto open = ranges_.find(range);
   if (open != ranges_.end()) return open->second.StateName();
   const bool sending =
@@ -57,11 +57,11 @@ const char* AnsweringRanges::StateOf(uint64_t range) const {
   return sending ? "being sent" : "not open";
 }
 
-absl::Status AnsweringRanges::CheckOpen(const Open& open) const {
+absl::Status ServerRanges::CheckOpen(const Open& open) const {
   const auto found = ranges_.find(open.range);
   bool may_be_opened = true;
   if (found != ranges_.end()) {
-    const AnsweringRange& range = found->second;
+    const ServerRange& range = found->second;
     const bool too_large = std::holds_alternative<TooLarge>(range.state);
     may_be_opened = open.attempt > range.attempt || (too_large && open.attempt == range.attempt);
   }
@@ -69,19 +69,19 @@ absl::Status AnsweringRanges::CheckOpen(const Open& open) const {
     if (rows.range() == open.range) may_be_opened &= open.attempt > rows.attempt();
   }
   if (!may_be_opened) {
-    return absl::InvalidArgumentError(absl::StrCat("the asking side opened range ", open.range,
+    return absl::InvalidArgumentError(absl::StrCat("the client opened range ", open.range,
                                                    " in attempt ", open.attempt, ", which is ",
                                                    StateOf(open.range), " already"));
   }
   const size_t others = ranges_.size() - (found != ranges_.end() ? 1 : 0) + streams_.size();
   if (others >= options_.most_ranges) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the asking side opened more than ", options_.most_ranges, " ranges at once"));
+        absl::StrCat("the client opened more than ", options_.most_ranges, " ranges at once"));
   }
   return CheckCounts(open);
 }
 
-ReadyUse AnsweringRanges::ReadyUseFor(const Open& open) const {
+ReadyUse ServerRanges::ReadyUseFor(const Open& open) const {
   if (open.attempt > 0 || !ready_->usable()) return {};
   if (ready_->role() == ReadyExchange::Role::kReceiver) {
     return ready_->set()->Covers(open.interval.end) ? ReadyUse{ready_->set(), true} : ReadyUse{};
@@ -89,19 +89,19 @@ ReadyUse AnsweringRanges::ReadyUseFor(const Open& open) const {
   return open.pruning.filters ? ReadyUse{ready_->set(), false} : ReadyUse{};
 }
 
-bool AnsweringRanges::PrunedWrongly(const Open& open, const ReadyUse& ready,
-                                    const RangeKeys& keys) const {
+bool ServerRanges::PrunedWrongly(const Open& open, const ReadyUse& ready,
+                                 const RangeKeys& keys) const {
   const Pruning& pruning = open.pruning;
   return pruning.filters &&
          (ready.set == nullptr || keys.uncovered ||
           !ready.set->IsCoveredBy(*pruning.filters, pruning.digest, open.interval.end));
 }
 
-absl::Status AnsweringRanges::ScanFor(const Open& open, const ReadyUse& ready, RangeKeys* keys,
-                                      MemoryHold* memory) {
+absl::Status ServerRanges::ScanFor(const Open& open, const ReadyUse& ready, RangeKeys* keys,
+                                   MemoryHold* memory) {
   const auto found = ranges_.find(open.range);
   if (found != ranges_.end()) {
-    AnsweringRange had = std::move(found->second);
+    ServerRange had = std::move(found->second);
     ranges_.erase(found);
     if (IsCutAsTold(had, open, ready)) {
       *keys = std::get<TooLarge>(std::move(had.state)).keys;
@@ -116,12 +116,12 @@ absl::Status AnsweringRanges::ScanFor(const Open& open, const ReadyUse& ready, R
   return Naming(open.interval, status);
 }
 
-absl::Status AnsweringRanges::Receive(const Open& open) {
+absl::Status ServerRanges::Receive(const Open& open) {
   absl::Status status = CheckOpen(open);
   if (!status.ok()) return status;
   const ReadyUse ready = ReadyUseFor(open);
   RangeKeys keys;
-  AnsweringRange range(open.interval, open.attempt, options_.memory);
+  ServerRange range(open.interval, open.attempt, options_.memory);
   status = ScanFor(open, ready, &keys, &range.memory);
   // The reader's and the stream's copies of the interval are in it as well.
   if (status.ok()) status = range.memory.Grow(4 * BytesOf(open.interval), "fences of a range");
@@ -160,13 +160,13 @@ absl::Status AnsweringRanges::Receive(const Open& open) {
   return status.ok() && reconciles ? Continue(open.range) : status;
 }
 
-absl::Status AnsweringRanges::BeginReconciling(const Open& open, bool prunes, RangeKeys keys,
-                                               AnsweringRange* range, Facts* facts) {
+absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, RangeKeys keys,
+                                            ServerRange* range, Facts* facts) {
   OpenedRange opened;
   opened.session_salt = agreement_.salt;
   opened.range = open.range;
   opened.attempt = open.attempt;
-  opened.begins = open.answering_side_begins;
+  opened.begins = open.server_begins;
   opened.theirs = open.sum;
   opened.pruning = open.pruning;
   opened.prunes = prunes;
@@ -192,12 +192,12 @@ absl::Status AnsweringRanges::BeginReconciling(const Open& open, bool prunes, Ra
   return absl::OkStatus();
 }
 
-absl::Status AnsweringRanges::Receive(const Turn& turn) {
+absl::Status ServerRanges::Receive(const Turn& turn) {
   const auto found = ranges_.find(turn.range);
   auto* const reconciling =
       found == ranges_.end() ? nullptr : std::get_if<Reconciling>(&found->second.state);
   if (reconciling == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("the asking side spoke of range ", turn.range,
+    return absl::InvalidArgumentError(absl::StrCat("the client spoke of range ", turn.range,
                                                    ", which is ", StateOf(turn.range),
                                                    ", out of turn"));
   }
@@ -206,8 +206,8 @@ absl::Status AnsweringRanges::Receive(const Turn& turn) {
   return Naming(interval, status.ok() ? Continue(turn.range) : status);
 }
 
-absl::Status AnsweringRanges::Continue(uint64_t number) {
-  AnsweringRange& range = ranges_.at(number);
+absl::Status ServerRanges::Continue(uint64_t number) {
+  ServerRange& range = ranges_.at(number);
   Matching& matching = std::get<Reconciling>(range.state)->matching;
   if (matching.state() == Matching::State::kMyTurn) {
     Turn turn;
@@ -227,15 +227,15 @@ absl::Status AnsweringRanges::Continue(uint64_t number) {
   return range.memory.Grow(bytes, "matched keys");
 }
 
-absl::Status AnsweringRanges::Receive(const Fetch& fetch) {
+absl::Status ServerRanges::Receive(const Fetch& fetch) {
   const auto found = ranges_.find(fetch.range);
   if (found == ranges_.end() || !std::holds_alternative<Settled>(found->second.state) ||
       fetch.attempt != found->second.attempt) {
-    return absl::InvalidArgumentError(absl::StrCat("the asking side wants the rows of range ",
+    return absl::InvalidArgumentError(absl::StrCat("the client wants the rows of range ",
                                                    fetch.range, ", attempt ", fetch.attempt,
                                                    ", which is ", StateOf(fetch.range)));
   }
-  AnsweringRange& range = found->second;
+  ServerRange& range = found->second;
   streams_.emplace_back(source_, fetch, std::move(range.interval),
                         std::get<Settled>(std::move(range.state)), std::move(range.memory),
                         SendsMatched(agreement_.operation));
@@ -243,7 +243,7 @@ absl::Status AnsweringRanges::Receive(const Fetch& fetch) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Rows> AnsweringRanges::NextRows() {
+absl::StatusOr<Rows> ServerRanges::NextRows() {
   absl::StatusOr<Rows> rows = streams_.front().Next();
   if (rows.ok() && rows->last) streams_.pop_front();
   return rows;

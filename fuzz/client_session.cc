@@ -1,6 +1,5 @@
-// A whole session with a hostile answering side: an honest one on a second set of rows, whose
-// messages are lost, repeated, reordered, changed and joined by others on their way
-// (hostile_wire.h).
+// A whole session with a hostile server: an honest one on a second set of rows, whose messages are
+// lost, repeated, reordered, changed and joined by others on their way (hostile_wire.h).
 //
 // Oracle. What docs/protocol.md proves, and no more; let A be this side's keys, B the other's, M
 // what this side takes for matched. Mutations cannot make a sum of keys, but for that of none and
@@ -133,35 +132,35 @@ struct Outcome {
   bool done = false;
 };
 
-// The messages of both sides; those to the asking side over a wire that is hostile.
+// The messages of both sides; those to the client over a wire that is hostile.
 Outcome Run(Choices* choices, const SessionCase& session, Record* record) {
   Collector collector;
-  join::AskingSide asking(session.here.get(), &collector, session.asking);
-  join::AnsweringSide answering(session.there.get(), session.answering);
+  join::ClientSession client(session.here.get(), &collector, session.client);
+  join::ServerSession server(session.there.get(), session.server);
   HostileWire wire(choices);
-  bool asking_goes_on = true, answering_goes_on = true;
+  bool client_goes_on = true, server_goes_on = true;
   const auto arrive = [&](const std::vector<std::string>& messages) {
     for (const std::string& message : messages) {
-      if (!asking_goes_on) return;
+      if (!client_goes_on) return;
       record->Arrived(message);
-      const absl::Status status = asking.Receive(message);
+      const absl::Status status = client.Receive(message);
       FUZZ_CHECK(status.ok() || !status.message().empty());
-      asking_goes_on = status.ok();
+      client_goes_on = status.ok();
     }
   };
-  for (int number = 0; number < kMostMessages && asking_goes_on; number++) {
+  for (int number = 0; number < kMostMessages && client_goes_on; number++) {
     bool any = false;
     for (;;) {
-      const absl::StatusOr<std::string> message = asking.Next();
-      asking_goes_on = message.ok();
+      const absl::StatusOr<std::string> message = client.Next();
+      client_goes_on = message.ok();
       if (!message.ok() || message->empty()) break;
       any = true;
       // An honest side may be asked for nonsense after nonsense arrived here.
-      if (answering_goes_on) answering_goes_on = answering.Receive(*message).ok();
+      if (server_goes_on) server_goes_on = server.Receive(*message).ok();
     }
-    for (; answering_goes_on && asking_goes_on; number++) {
-      const absl::StatusOr<std::string> message = answering.Next();
-      answering_goes_on = message.ok();
+    for (; server_goes_on && client_goes_on; number++) {
+      const absl::StatusOr<std::string> message = server.Next();
+      server_goes_on = message.ok();
       if (!message.ok() || message->empty()) break;
       any = true;
       record->Sent(*message);
@@ -169,26 +168,26 @@ Outcome Run(Choices* choices, const SessionCase& session, Record* record) {
       arrive(wire.Deliver(*message));
       if (number >= kMostMessages) break;
     }
-    if (any || !asking_goes_on) continue;
+    if (any || !client_goes_on) continue;
     const std::vector<std::string> more = wire.DeliverMore();
     if (more.empty()) break;
     arrive(more);
   }
-  return {collector.rows(), asking.Uncommitted(), asking.done() && asking_goes_on};
+  return {collector.rows(), client.Uncommitted(), client.done() && client_goes_on};
 }
 
 // Rows of keys below the first one that is not committed, by side, as key and values in order.
 using Table = std::map<std::string, std::vector<std::string>>;
 
 Table Expected(const SessionCase& session, Side from, const Outcome& outcome) {
-  const Table& own = (from == Side::kAsking ? session.here : session.there)->table();
-  const Table& other = (from == Side::kAsking ? session.there : session.here)->table();
-  const Operation operation = session.asking.operation;
+  const Table& own = (from == Side::kClient ? session.here : session.there)->table();
+  const Table& other = (from == Side::kClient ? session.there : session.here)->table();
+  const Operation operation = session.client.operation;
   Table expected;
   for (const auto& [key, values] : own) {
     if (outcome.uncommitted && outcome.uncommitted->Contains(key)) continue;
     const bool matched = other.count(key) != 0;
-    const bool wanted = from == Side::kAsking ? join::EmitsLocalRows(operation) && !matched
+    const bool wanted = from == Side::kClient ? join::EmitsLocalRows(operation) && !matched
                                               : (join::SendsMatched(operation) && matched) ||
                                                     (join::SendsUnmatched(operation) && !matched);
     if (wanted) expected[key] = values;
@@ -207,23 +206,23 @@ bool HasKeysOf(const Table& a, const Table& part) {
 }
 
 void CheckResult(const SessionCase& session, const Record& record, const Outcome& outcome) {
-  const Operation operation = session.asking.operation;
+  const Operation operation = session.client.operation;
   Table remote, local;
   size_t absent_remote = 0;
   for (const Committed& row : outcome.rows) {
-    if (row.from == Side::kAnswering && row.key.empty()) {
+    if (row.from == Side::kServer && row.key.empty()) {
       absent_remote++;
       continue;
     }
-    (row.from == Side::kAnswering ? remote : local)[row.key].push_back(row.value);
+    (row.from == Side::kServer ? remote : local)[row.key].push_back(row.value);
   }
   local.erase("");
-  const Table remote_expected = Expected(session, Side::kAnswering, outcome);
-  const Table local_expected = Expected(session, Side::kAsking, outcome);
+  const Table remote_expected = Expected(session, Side::kServer, outcome);
+  const Table local_expected = Expected(session, Side::kClient, outcome);
   const bool turns = record.turns_are_right();
   const bool proven = join::SendsUnmatched(operation) && record.sums_are_right();
 
-  if (session.asking.keys_are_unique) {
+  if (session.client.keys_are_unique) {
     FUZZ_CHECK(absent_remote == 0);
     for (const auto& [key, values] : remote) FUZZ_CHECK(values.size() == 1);
   }
@@ -249,7 +248,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Choices choices(data, size);
   SessionCase session(&choices);
   rocksieve::join::MemoryAccount account(kAccountBytes);
-  session.asking.memory = &account;
+  session.client.memory = &account;
   Record record;
   Outcome outcome;
   {

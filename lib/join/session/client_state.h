@@ -1,4 +1,4 @@
-// What the parts of an asking side share, and how they speak.
+// What the parts of a client share, and how they speak.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/asking_tasks.h"
+#include "lib/join/session/client_ranges.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/outbox.h"
 #include "lib/join/session/range_report.h"
@@ -20,7 +20,7 @@
 
 namespace rocksieve::join {
 
-struct AskingOptions {
+struct ClientSessionOptions {
   Operation operation = Operation::kIntersection;
   KeyInterval interval;  // the part of the key space to join
   // Whether rows without the attribute belong to it: of sessions that share the key space, one has
@@ -48,8 +48,7 @@ struct AskingOptions {
   // fails before it does.
   uint64_t most_bytes = 0;
   ReadyOptions ready;
-  // What the answering side makes this one keep is taken from it; must outlive the side. Null: no
-  // limit.
+  // What the server makes this one keep is taken from it; must outlive the side. Null: no limit.
   MemoryAccount* memory = nullptr;
   // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
   // null.
@@ -58,30 +57,30 @@ struct AskingOptions {
   std::function<void(const RangeReport&)> range_done;
 };
 
-struct AskingContext {
+struct ClientState {
   // The pointers must outlive it.
-  AskingContext(Source* the_source, Sink* the_sink, const AskingOptions& the_options);
+  ClientState(Source* the_source, Sink* the_sink, const ClientSessionOptions& the_options);
 
-  // `task`: that which the message is about, if any.
-  absl::Status Send(const Message& message, AskingTask* task = nullptr);
+  // `range`: that which the message is about, if any.
+  absl::Status Send(const Message& message, ClientRange* range = nullptr);
   // Counts a message of the other side, and finds the range that it is about, if any.
-  AskingTask* Heard(const Message& message, uint64_t bytes);
+  ClientRange* Heard(const Message& message, uint64_t bytes);
   // Another attempt, if there is one left.
-  absl::Status Repeat(AskingTask* task, const absl::Status& why);
+  absl::Status Repeat(ClientRange* range, const absl::Status& why);
   // Another attempt, since ready filters turned out not to be what they should.
-  absl::Status RepeatWithoutReady(AskingTask* task);
-  uint64_t SaltOf(const AskingTask& task) const {
-    return RangeSalt(options.salt, task.range, task.attempt);
+  absl::Status RepeatWithoutReady(ClientRange* range);
+  uint64_t SaltOf(const ClientRange& range) const {
+    return RangeSalt(options.salt, range.number, range.attempt);
   }
 
   Source* const source;
   Sink* const sink;
-  const AskingOptions options;
+  const ClientSessionOptions options;
   HelloAnswer answer;  // once it is there
   ReadyExchange ready;
   ReadyOffer offer;  // of this side's
   Statistics statistics;
-  AskingTasks tasks;
+  ClientRanges ranges;
   Outbox outbox;
 };
 

@@ -1,7 +1,7 @@
 // The side of a join that wants to know.
 //
 // RangeOpener opens a range, RangeReconciler finds out which of its keys are matched,
-// ResultDelivery brings the rows to the sink; AskingTask says in which phase of that a range is.
+// ResultDelivery brings the rows to the sink; ClientRange says in which phase of that a range is.
 // Here are the hello, and the order of work.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <absl/status/statusor.h>
 
 #include "lib/join/session/absent_rows_fetch.h"
-#include "lib/join/session/asking_context.h"
+#include "lib/join/session/client_state.h"
 #include "lib/join/session/range_opener.h"
 #include "lib/join/session/range_reconciler.h"
 #include "lib/join/session/result_delivery.h"
@@ -21,10 +21,10 @@
 
 namespace rocksieve::join {
 
-class AskingSide final : public Session {
+class ClientSession final : public Session {
  public:
   // The pointers must outlive it.
-  AskingSide(Source* source, Sink* sink, const AskingOptions& options);
+  ClientSession(Source* source, Sink* sink, const ClientSessionOptions& options);
 
   absl::Status Receive(std::string_view message) override;
   absl::StatusOr<std::string> Next() override;
@@ -54,7 +54,7 @@ class AskingSide final : public Session {
   // Says what there is to be said when nothing has to be heard first.
   absl::Status Advance();
 
-  AskingContext context_;
+  ClientState context_;
   RangeReconciler reconciler_;
   RangeOpener opener_;
   ResultDelivery delivery_;
