@@ -204,8 +204,9 @@ std::string HostileWire::WithOtherField(const std::string& message) {
         if constexpr (std::is_same_v<Kind, join::HelloAnswer>) {
           if (field % 8 == 0) m.keys = number;
           if (field % 8 == 1) m.most_keys_per_range = number;
-          if (field % 8 == 2) m.ready_choice = static_cast<join::ReadyChoice>(number % 6);
-          if (field % 8 == 3) m.accepted_ready_bytes = number;
+          if (field % 8 == 2)
+            m.existing_choice = static_cast<join::ExistingFilterChoice>(number % 6);
+          if (field % 8 == 3) m.accepted_filter_bytes = number;
           if (field % 8 == 4) m.absent.count = number;
         }
         if constexpr (std::is_same_v<Kind, join::Hello>) {
@@ -213,9 +214,9 @@ std::string HostileWire::WithOtherField(const std::string& message) {
           if (field % 8 == 1) m.operation = static_cast<join::Operation>(1 + number % 5);
           if (field % 8 == 2) m.strategy = static_cast<join::Strategy>(number % 10);
           if (field % 8 == 3) m.most_round_trips = static_cast<uint32_t>(number % 1001);
-          if (field % 8 == 4) m.ready.bytes = number;
-          if (field % 8 == 5) m.ready.formats = static_cast<uint8_t>(number);
-          if (field % 8 == 6) m.accepted_ready_bytes = number;
+          if (field % 8 == 4) m.existing.bytes = number;
+          if (field % 8 == 5) m.existing.formats = static_cast<uint8_t>(number);
+          if (field % 8 == 6) m.accepted_filter_bytes = number;
           if (field % 8 == 7) m.readable_formats = static_cast<uint8_t>(number);
         }
       },

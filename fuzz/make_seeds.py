@@ -132,7 +132,7 @@ def sketches():
           + f.difference_estimator(multiples, 8, 3))
 
 
-def ready_filters():
+def existing_filters():
     blocks = golden_blocks()
     stream = b""
     for smallest, largest, kind, block in (
@@ -141,7 +141,7 @@ def ready_filters():
         fields = bytes([kind]) + string(smallest) + string(largest) + block
         stream += f.varint(len(fields)) + fields
     for piece in (0, 6, 255):
-        write("ready_filters", f"by_{piece}", bytes([piece]) + stream)
+        write("existing_filters", f"by_{piece}", bytes([piece]) + stream)
 
 
 def attributes():
@@ -259,5 +259,5 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         databases(sys.argv[1])
     for make in (filter_blocks, filter_builds, specs, toolbox, messages, lists, sketches,
-                 ready_filters, attributes, frames, sessions):
+                 existing_filters, attributes, frames, sessions):
         make()

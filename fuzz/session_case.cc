@@ -19,14 +19,14 @@ std::string BlockOf(const std::vector<std::string>& keys) {
   return std::string(builder.Finish().view());
 }
 
-std::vector<join::ReadyFilter> FiltersOf(
+std::vector<join::ExistingFilter> FiltersOf(
     const std::map<std::string, std::vector<std::string>>& table, size_t count) {
-  std::vector<join::ReadyFilter> filters;
+  std::vector<join::ExistingFilter> filters;
   std::vector<std::string> keys;
   for (const auto& [key, values] : table) {
     keys.push_back(key);
     if (keys.size() < table.size() / count + 1 && key != table.rbegin()->first) continue;
-    join::ReadyFilter filter;
+    join::ExistingFilter filter;
     filter.smallest = keys.front();
     filter.largest = keys.back();
     filter.format = join::FilterFormat::kOurs;
@@ -51,26 +51,26 @@ Rows AbsentRows(uint64_t count, const char* side) {
 
 }  // namespace
 
-class CaseSource::Reader final : public join::ReadyFilterReader {
+class CaseSource::Reader final : public join::ExistingFilterReader {
  public:
-  explicit Reader(const std::vector<join::ReadyFilter>& filters) : filters_(filters) {}
-  join::ReadyOffer Offer() override {
-    join::ReadyOffer offer;
+  explicit Reader(const std::vector<join::ExistingFilter>& filters) : filters_(filters) {}
+  join::ExistingFilterOffer Offer() override {
+    join::ExistingFilterOffer offer;
     offer.pass_rate = 0.01;
-    for (const join::ReadyFilter& filter : filters_) {
+    for (const join::ExistingFilter& filter : filters_) {
       offer.bytes += filter.block.size() + 1;
       offer.formats |= join::BitOf(filter.format);
     }
     return offer;
   }
-  bool Next(join::ReadyFilter* filter) override {
+  bool Next(join::ExistingFilter* filter) override {
     if (next_ == filters_.size()) return false;
     *filter = filters_[next_++];
     return true;
   }
 
  private:
-  const std::vector<join::ReadyFilter>& filters_;
+  const std::vector<join::ExistingFilter>& filters_;
   size_t next_ = 0;
 };
 
@@ -88,7 +88,7 @@ std::unique_ptr<join::Cursor> CaseSource::ScanAbsent() {
   return absent_count_ == 0 ? nullptr : absent_.Scan({});
 }
 
-std::unique_ptr<join::ReadyFilterReader> CaseSource::ReadyFilters(const join::KeyInterval&) {
+std::unique_ptr<join::ExistingFilterReader> CaseSource::ExistingFilters(const join::KeyInterval&) {
   return filters_.empty() ? nullptr : std::make_unique<Reader>(filters_);
 }
 

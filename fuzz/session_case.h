@@ -16,7 +16,7 @@
 
 namespace rocksieve::fuzz {
 
-// Rows in memory, some without the attribute, and with filters that lie ready.
+// Rows in memory, some without the attribute, and with existing filters.
 class CaseSource final : public join::Source {
  public:
   // `filters`: how many filters cover the rows; 0 for none.
@@ -24,7 +24,7 @@ class CaseSource final : public join::Source {
 
   std::unique_ptr<join::Cursor> Scan(const join::KeyInterval& interval) override;
   std::unique_ptr<join::Cursor> ScanAbsent() override;
-  std::unique_ptr<join::ReadyFilterReader> ReadyFilters(const join::KeyInterval&) override;
+  std::unique_ptr<join::ExistingFilterReader> ExistingFilters(const join::KeyInterval&) override;
   uint64_t EstimateKeys() override { return rows_.EstimateKeys(); }
 
   // By key.
@@ -37,7 +37,7 @@ class CaseSource final : public join::Source {
   std::map<std::string, std::vector<std::string>> table_;
   join::MemorySource rows_, absent_;
   const size_t absent_count_;
-  std::vector<join::ReadyFilter> filters_;
+  std::vector<join::ExistingFilter> filters_;
 };
 
 struct SessionCase {

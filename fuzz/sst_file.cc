@@ -1,4 +1,4 @@
-// A table file as explain, inspect, doctor and ready filters read it: footer, meta blocks,
+// A table file as explain, inspect, doctor and existing SST filters read it: footer, meta blocks,
 // properties, filter partitions, filters. With the first byte odd, the checksums of the index of
 // meta blocks and of those that it names are made right; else the file is what it is.
 //

@@ -61,7 +61,7 @@ CODE = ("include", "lib", "plugin", "support", "tools", "bench", "fuzz", "exampl
 STILL_IN_CODE = {
     "missing key", "useless read", "thorough", "future filter", "incomplete filter",
     "foreign filter",  # in JSON keys, specs and metrics
-    "asker", "attribute", "ready filter", "settle", "settles", "settled", "settling", "doubtful",
+    "asker", "attribute", "settle", "settles", "settled", "settling", "doubtful",
     "in vain",
 }
 

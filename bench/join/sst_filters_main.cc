@@ -114,9 +114,9 @@ Outcome Run(Source* client_rows, Source* server_rows, Strategy strategy) {
   client_options.operation = Operation::kCount;
   client_options.salt = 0x5851f42d4c957f2d;
   client_options.planner.strategy = strategy;
-  client_options.ready.decode_builtin = DecodeBuiltinFilter;
+  client_options.existing.decode_builtin = DecodeBuiltinFilter;
   ServerSessionOptions server_options;
-  server_options.ready = client_options.ready;
+  server_options.existing = client_options.existing;
   Outcome outcome;
   const Clock::time_point begin = Clock::now();
   ClientSession client(client_rows, &sink, client_options);
@@ -194,33 +194,34 @@ int Main(int argc, char** argv) {
         std::fprintf(stderr, "join_sst_filters: wrong result\n");
         return 1;
       }
-      const Statistics::ReadyFilters& ready = with.statistics.ready;
+      const Statistics::ExistingFilters& existing = with.statistics.existing;
       const double foreign = static_cast<double>(
-          ready.choice == ReadyChoice::kClient ? keys - common : small_keys - common);
-      const double passed = 100 * (1 - static_cast<double>(ready.pruned_keys) / foreign);
+          existing.choice == ExistingFilterChoice::kClient ? keys - common : small_keys - common);
+      const double passed = 100 * (1 - static_cast<double>(existing.pruned_keys) / foreign);
       std::printf("%-9s  %-20s  %10.2f  %7llu  %12llu  %6.3f  %9llu  %9llu  %10.1f  %s\n",
                   churned ? "churned" : "compacted", filter.c_str(), with.first_filter_byte_ms,
-                  static_cast<unsigned long long>(ready.filters),
-                  static_cast<unsigned long long>(ready.bytes), passed,
+                  static_cast<unsigned long long>(existing.filters),
+                  static_cast<unsigned long long>(existing.bytes), passed,
                   static_cast<unsigned long long>(with.bytes),
                   static_cast<unsigned long long>(without.bytes), without.first_filter_byte_ms,
-                  UsesReadyFilters(chosen.statistics.ready.choice) ? "yes" : "no");
+                  UsesExistingFilters(chosen.statistics.existing.choice) ? "yes" : "no");
       std::fflush(stdout);
-      rows.push_back({{"tree", churned ? "churned" : "compacted"},
-                      {"filter", filter},
-                      {"asking_keys", small_keys},
-                      {"answering_keys", keys},
-                      {"sent_by", ready.choice == ReadyChoice::kClient ? "asking" : "answering"},
-                      {"first_filter_byte_ms", with.first_filter_byte_ms},
-                      {"filters", ready.filters},
-                      {"filter_bytes", ready.bytes},
-                      {"passed_percent", passed},
-                      {"bytes_with", with.bytes},
-                      {"bytes_without", without.bytes},
-                      {"bytes_auto", chosen.bytes},
-                      {"seconds_with", with.seconds},
-                      {"seconds_without", without.seconds},
-                      {"first_filter_byte_without_ms", without.first_filter_byte_ms}});
+      rows.push_back(
+          {{"tree", churned ? "churned" : "compacted"},
+           {"filter", filter},
+           {"asking_keys", small_keys},
+           {"answering_keys", keys},
+           {"sent_by", existing.choice == ExistingFilterChoice::kClient ? "asking" : "answering"},
+           {"first_filter_byte_ms", with.first_filter_byte_ms},
+           {"filters", existing.filters},
+           {"filter_bytes", existing.bytes},
+           {"passed_percent", passed},
+           {"bytes_with", with.bytes},
+           {"bytes_without", without.bytes},
+           {"bytes_auto", chosen.bytes},
+           {"seconds_with", with.seconds},
+           {"seconds_without", without.seconds},
+           {"first_filter_byte_without_ms", without.first_filter_byte_ms}});
     }
   }
   if (!json_path.empty()) {

@@ -3,7 +3,7 @@
 
 #include "integration/hostile/bodies.h"
 #include "integration/hostile/liar.h"
-#include "lib/join/ready/ready_filter_stream.h"
+#include "lib/join/existing/existing_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {
@@ -72,7 +72,7 @@ void MostKeys(const Victim& victim) {
 void LargestAnswer(const Victim& victim) {
   Lie(victim, {Changing<HelloAnswer>([](HelloAnswer* answer) {
                  answer->keys = answer->most_keys_per_range = UINT64_MAX;
-                 answer->accepted_ready_bytes = UINT64_MAX;
+                 answer->accepted_filter_bytes = UINT64_MAX;
                  answer->absent = {UINT64_MAX, 1, 1};
                }),
                {},
@@ -110,12 +110,12 @@ void FallingKeys(const Victim& victim) {
   Lie(victim, {{}, Only<Open>(too_large), {}});
 }
 
-void FiltersForever(const Victim& victim, const ReadyFilter& filter) {
+void FiltersForever(const Victim& victim, const ExistingFilter& filter) {
   Filters filters;
-  while (filters.piece.size() < 100'000) AppendReadyFilter(filter, &filters.piece);
+  while (filters.piece.size() < 100'000) AppendExistingFilter(filter, &filters.piece);
   auto said = std::make_shared<bool>(false);
   Lie(victim, {Changing<HelloAnswer>([said](HelloAnswer* answer) {
-                 answer->ready_choice = ReadyChoice::kServer;
+                 answer->existing_choice = ExistingFilterChoice::kServer;
                  *said = true;
                }),
                {},

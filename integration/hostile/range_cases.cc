@@ -20,8 +20,8 @@ void LargestHello(const Target& target) {
     if (!call.Greet()) return;
     Hello hello = HelloFor(strategy);
     hello.keys = UINT64_MAX;
-    hello.ready = {UINT64_MAX, 0, 0xff};
-    hello.accepted_ready_bytes = UINT64_MAX;
+    hello.existing = {UINT64_MAX, 0, 0xff};
+    hello.accepted_filter_bytes = UINT64_MAX;
     hello.readable_formats = 0xff;
     hello.most_round_trips = 1000;
     call.Say(hello);

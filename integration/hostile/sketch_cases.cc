@@ -5,9 +5,9 @@
 
 #include "integration/hostile/bodies.h"
 #include "integration/hostile/call.h"
+#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filter_stream.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/ready/ready_filter_set.h"
-#include "lib/join/ready/ready_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {
@@ -152,17 +152,17 @@ constexpr uint64_t kRange = 1;
 
 Hello TakesFilters() {
   Hello hello = HelloFor(Strategy::kSstFilters);
-  hello.accepted_ready_bytes = uint64_t{1} << 40;
+  hello.accepted_filter_bytes = uint64_t{1} << 40;
   hello.readable_formats = kAllFormats;
   return hello;
 }
 
 // Says hello, and takes all filters of the server into `set`. False if it sends none.
-bool TakeFilters(Call* call, ReadyFilterSet* set) {
+bool TakeFilters(Call* call, ExistingFilterSet* set) {
   call->Say(TakesFilters());
   if (!call->Flush()) return false;
   MemoryHold memory(nullptr);
-  ReadyFilterAssembler assembler(set, uint64_t{1} << 30, &memory);
+  ExistingFilterAssembler assembler(set, uint64_t{1} << 30, &memory);
   while (std::optional<Filters> filters = call->HearA<Filters>()) {
     if (!assembler.Add(filters->piece).ok() || filters->state == Filters::State::kWithdrawn) break;
     if (filters->state == Filters::State::kLast) return set->Complete(), true;
@@ -173,7 +173,7 @@ bool TakeFilters(Call* call, ReadyFilterSet* set) {
 // So many candidates are said to be left of ten keys, and a list is sent of them.
 void ListOfMoreThanThereAre(const Target& target, uint64_t candidates, size_t bytes) {
   Call call(target.address, target.seconds);
-  ReadyFilterSet set;
+  ExistingFilterSet set;
   if (!call.Greet() || !TakeFilters(&call, &set)) return call.End();
   Open open = OpenSome(kRange, 10, /*server_begins=*/false);
   open.pruning = {set.size(), set.DigestOf(set.size()), candidates};
@@ -184,7 +184,7 @@ void ListOfMoreThanThereAre(const Target& target, uint64_t candidates, size_t by
 
 void OpenManyWithFilters(const Target& target) {
   Call call(target.address, target.seconds);
-  ReadyFilterSet set;
+  ExistingFilterSet set;
   if (!call.Greet() || !TakeFilters(&call, &set)) return call.End();
   for (uint64_t range = 0; range < 300; range++) {
     Open open = OpenSome(range % 2, uint64_t{1} << 21, /*server_begins=*/true);
@@ -197,7 +197,7 @@ void OpenManyWithFilters(const Target& target) {
 Hello SendsFilters(uint64_t bytes) {
   Hello hello = TakesFilters();
   hello.keys = 10;
-  hello.ready = {bytes, 0.01, kAllFormats};
+  hello.existing = {bytes, 0.01, kAllFormats};
   return hello;
 }
 
@@ -226,7 +226,7 @@ void SendOneFilterForever(const Target& target) {
 std::string FilterOf(const std::string& smallest, const std::string& largest,
                      const std::string& block, FilterFormat format) {
   std::string bytes;
-  AppendReadyFilter({smallest, largest, format, block}, &bytes);
+  AppendExistingFilter({smallest, largest, format, block}, &bytes);
   return bytes;
 }
 

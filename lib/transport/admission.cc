@@ -83,7 +83,7 @@ void SetLimits(MemoryAccount* share, ServerSessionOptions* server_options, Drive
   server_options->most_ranges = kMostRanges;
   server_options->most_keys_per_range =
       std::clamp<uint64_t>(share_bytes / 2 / kMostRanges / kBytesPerKey, 1, kMostKeysPerRange);
-  server_options->ready.most_bytes = share_bytes / 4;
+  server_options->existing.most_bytes = share_bytes / 4;
   server_options->most_message_bytes = limits->most_message_bytes;
   terms->sort_memory_bytes = share_bytes / 4;
 }

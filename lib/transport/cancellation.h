@@ -63,8 +63,8 @@ class CancellableSource final : public Source {
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
   std::unique_ptr<Cursor> ScanAbsent() override;
   uint64_t EstimateKeys() override { return source_->EstimateKeys(); }
-  std::unique_ptr<ReadyFilterReader> ReadyFilters(const KeyInterval& interval) override {
-    return source_->ReadyFilters(interval);
+  std::unique_ptr<ExistingFilterReader> ExistingFilters(const KeyInterval& interval) override {
+    return source_->ExistingFilters(interval);
   }
 
  private:

@@ -178,7 +178,7 @@ void RocksDbSource::PinIterators() {
   }
 }
 
-std::unique_ptr<ReadyFilterReader> RocksDbSource::ReadyFilters(const KeyInterval& interval) {
+std::unique_ptr<ExistingFilterReader> RocksDbSource::ExistingFilters(const KeyInterval& interval) {
   if (!tree_is_pinned_) return nullptr;
   return ReadSstFilters(&tree_, Shown(interval));
 }

@@ -74,7 +74,7 @@ class RocksDbSource final : public Source {
   // Cursors must not outlive the source.
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
   uint64_t EstimateKeys() override { return estimated_keys_; }
-  std::unique_ptr<ReadyFilterReader> ReadyFilters(const KeyInterval& interval) override;
+  std::unique_ptr<ExistingFilterReader> ExistingFilters(const KeyInterval& interval) override;
 
  private:
   RocksDbSource(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,

@@ -80,8 +80,8 @@ Share Look(rocksdb::Env* env, const PinnedTree::File& file, uint8_t* formats) {
 
 // What the filters of files will take and do, from what some of the files say of themselves. Reads
 // no filter, and no more than a few files. No offer if none of them has a filter of whole keys.
-ReadyOffer OfferOf(rocksdb::Env* env, const std::vector<const PinnedTree::File*>& files,
-                   uint64_t memtable_entries) {
+ExistingFilterOffer OfferOf(rocksdb::Env* env, const std::vector<const PinnedTree::File*>& files,
+                            uint64_t memtable_entries) {
   // The largest file of each sorted run first, since runs may differ.
   std::vector<const PinnedTree::File*> by_size = files;
   std::sort(by_size.begin(), by_size.end(),
@@ -93,7 +93,7 @@ ReadyOffer OfferOf(rocksdb::Env* env, const std::vector<const PinnedTree::File*>
   for (const PinnedTree::File* file : files) {
     all[run_of(*file)].bytes += static_cast<double>(file->bytes);
   }
-  ReadyOffer offer;
+  ExistingFilterOffer offer;
   Share sum;
   size_t files_read = 0;
   for (const PinnedTree::File* file : by_size) {
@@ -134,7 +134,7 @@ FilterFormat FormatOf(const DecodedFilter& filter) {
   }
 }
 
-class SstFilterReader final : public ReadyFilterReader {
+class SstFilterReader final : public ExistingFilterReader {
  public:
   SstFilterReader(PinnedTree* tree, KeyInterval interval)
       : tree_(tree), interval_(std::move(interval)), memtables_(tree->memtables.get()) {
@@ -144,9 +144,11 @@ class SstFilterReader final : public ReadyFilterReader {
     memtables_->Seek(ToSlice(interval_.begin));
   }
 
-  ReadyOffer Offer() override { return OfferOf(tree_->env, files_, tree_->memtable_entries); }
+  ExistingFilterOffer Offer() override {
+    return OfferOf(tree_->env, files_, tree_->memtable_entries);
+  }
 
-  bool Next(ReadyFilter* filter) override {
+  bool Next(ExistingFilter* filter) override {
     for (;;) {
       const std::string* const file =
           next_file_ < files_.size() ? &files_[next_file_]->smallest : nullptr;
@@ -209,7 +211,7 @@ class SstFilterReader final : public ReadyFilterReader {
     }
   }
 
-  void TakeBlock(ReadyFilter* filter) {
+  void TakeBlock(ExistingFilter* filter) {
     const auto first = blocks_.extract(blocks_.begin());
     const Block& block = first.mapped();
     *filter = {first.key(), block.largest, FilterFormat::kNone, ""};
@@ -220,7 +222,7 @@ class SstFilterReader final : public ReadyFilterReader {
     if (filter->format != FilterFormat::kNone) filter->block = std::move(bytes);
   }
 
-  void TakeMemtableKeys(ReadyFilter* filter) {
+  void TakeMemtableKeys(ExistingFilter* filter) {
     FilterSpec spec;
     FilterSpec::Parse(kMemtableSpec, &spec);
     FilterBuilder builder(spec);
@@ -278,7 +280,8 @@ void PinTree(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
             [](const auto& a, const auto& b) { return a.smallest < b.smallest; });
 }
 
-std::unique_ptr<ReadyFilterReader> ReadSstFilters(PinnedTree* tree, const KeyInterval& interval) {
+std::unique_ptr<ExistingFilterReader> ReadSstFilters(PinnedTree* tree,
+                                                     const KeyInterval& interval) {
   return std::make_unique<SstFilterReader>(tree, interval);
 }
 

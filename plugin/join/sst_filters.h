@@ -8,7 +8,7 @@
 
 #include <rocksdb/db.h>
 
-#include "lib/join/rows/ready_filter.h"
+#include "lib/join/rows/existing_filter.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
@@ -42,7 +42,7 @@ void PinTree(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
              const rocksdb::ReadOptions& options, PinnedTree* tree);
 
 // `tree` must outlive it, and is used by one reader at a time.
-std::unique_ptr<ReadyFilterReader> ReadSstFilters(PinnedTree* tree, const KeyInterval& interval);
+std::unique_ptr<ExistingFilterReader> ReadSstFilters(PinnedTree* tree, const KeyInterval& interval);
 
 // Built-in Bloom and Ribbon filters of RocksDB. Null for a block that RocksDB could not read, or
 // takes for one that all keys may be in.

@@ -67,12 +67,12 @@ ServerReport ReportOf(const ShardReport& shard) {
   report.ranges_by_symbols = s.ranges_by_symbols;
   report.ranges_by_sketch = s.ranges_by_sketch;
   report.filters = s.filters;
-  report.sst_filters_were_used = UsesReadyFilters(s.ready.choice);
-  report.sst_filters_note = Describe(s.ready.choice);
-  report.sst_filters = s.ready.filters;
-  report.sst_filter_bytes = s.ready.bytes;
-  report.sst_filters_pruned_keys = s.ready.pruned_keys;
-  report.sst_filters_withdrawn_ranges = s.ready.withdrawn_ranges;
+  report.sst_filters_were_used = UsesExistingFilters(s.existing.choice);
+  report.sst_filters_note = Describe(s.existing.choice);
+  report.sst_filters = s.existing.filters;
+  report.sst_filter_bytes = s.existing.bytes;
+  report.sst_filters_pruned_keys = s.existing.pruned_keys;
+  report.sst_filters_withdrawn_ranges = s.existing.withdrawn_ranges;
   report.keys_hashed = s.keys_hashed;
   report.filters_built = s.filters_built;
   report.keys_pruned = s.keys_pruned;
@@ -154,7 +154,7 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.client.planner.most_round_trips = options.most_round_trips;
   remote.client.most_bytes = options.most_bytes;
   remote.client.most_row_bytes = options.most_row_bytes;
-  remote.client.ready.decode_builtin = DecodeBuiltinFilter;
+  remote.client.existing.decode_builtin = DecodeBuiltinFilter;
   remote.memory_bytes = options.memory_bytes;
   remote.request = {peer.column_family, peer.on};
   remote.strategy = options.strategy;

@@ -65,7 +65,7 @@ absl::Status PlanSession::Receive(std::string_view message) {
 absl::Status PlanSession::Open(KeyInterval interval) {
   const uint64_t salt = RangeSalt(options_.salt, kRange, attempt_);
   const absl::Status status = ScanKeys(source_, interval, salt, options_.keys_per_range, &keys_,
-                                       /*ready=*/{}, &keys_memory_);
+                                       /*existing=*/{}, &keys_memory_);
   if (!status.ok()) return status;
   if (keys_.next_key) interval.end = *keys_.next_key;
   interval_ = interval;

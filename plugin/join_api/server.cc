@@ -117,7 +117,7 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
 JoinServiceOptions ServiceOptionsOf(const ServedDatabase& served, const ServeOptions& options) {
   JoinServiceOptions service;
   service.directories = DirectoriesOf(served);
-  service.server.ready.decode_builtin = DecodeBuiltinFilter;
+  service.server.existing.decode_builtin = DecodeBuiltinFilter;
   service.most_sessions = options.most_sessions;
   service.most_sessions_per_peer = options.most_sessions_per_peer;
   service.tokens = options.tokens;

@@ -6,7 +6,7 @@
 #include <absl/strings/escaping.h>
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/ready/ready_filter_stream.h"
+#include "lib/join/existing/existing_filter_stream.h"
 #include "lib/join/session/messages.h"
 #include "tests/join/matching_support.h"
 
@@ -47,7 +47,7 @@ std::map<std::string, std::string> Messages() {
   messages["goodbye"] = Encode(Goodbye{});
   Filters filters;
   filters.state = Filters::State::kLast;
-  AppendReadyFilter({"ant", "bee", FilterFormat::kRocksDbBuiltin, "\1\2"}, &filters.piece);
+  AppendExistingFilter({"ant", "bee", FilterFormat::kRocksDbBuiltin, "\1\2"}, &filters.piece);
   messages["filters"] = Encode(filters);
   messages["failure"] = Encode(Failure{absl::AbortedError("no")});
   return messages;

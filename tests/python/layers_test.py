@@ -34,8 +34,8 @@ ALLOWED = {
     "lib/join/attribute": "lib/join/rows lib/join/sort",
     "lib/join/matching": "lib/filter lib/format lib/hash lib/join lib/join/rows lib/sketch "
                          "lib/sketch/pinsketch",
-    "lib/join/ready": "lib/format lib/hash lib/join lib/join/matching lib/join/rows",
-    "lib/join/session": "lib/format lib/hash lib/join lib/join/matching lib/join/ready "
+    "lib/join/existing": "lib/format lib/hash lib/join lib/join/matching lib/join/rows",
+    "lib/join/session": "lib/format lib/hash lib/join lib/join/matching lib/join/existing "
                         "lib/join/rows lib/sketch",
     "lib/transport": "lib/format lib/join lib/join/matching lib/join/rows lib/join/session "
                      "lib/join/sort",

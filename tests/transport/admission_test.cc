@@ -94,7 +94,7 @@ TEST(SessionLimits, AllFollowFromTheShare) {
     SetLimits(&account, &server_options, &limits, &terms);
     EXPECT_EQ(server_options.memory, &account);
     EXPECT_EQ(limits.memory, &account);
-    EXPECT_EQ(server_options.ready.most_bytes, share / 4);
+    EXPECT_EQ(server_options.existing.most_bytes, share / 4);
     const uint64_t message = std::min(share / 4, 64 * kMiB);  // as the client has it
     EXPECT_EQ(server_options.most_message_bytes, message);
     EXPECT_EQ(limits.most_message_bytes, message);

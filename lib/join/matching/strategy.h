@@ -20,7 +20,8 @@ enum class Strategy : uint8_t {
   kPingPong,    // ribbon filters to and fro, then a list or symbols
   kSketch,      // partitioned PinSketch, and symbols for what it leaves
   kSymbols,     // rateless reconciliation
-  kSstFilters,  // kAuto, after filters that one side has already, in its SST files (ready_choice.h)
+  kSstFilters,  // kAuto, after filters that one side has already, in its SST files
+                // (existing_filter_choice.h)
 };
 
 // That settle a range: all but kSstFilters.

@@ -12,7 +12,7 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/rows/ready_filter.h"
+#include "lib/join/rows/existing_filter.h"
 
 namespace rocksieve::join {
 
@@ -51,7 +51,9 @@ class Source {
   virtual std::unique_ptr<Cursor> ScanAbsent() { return nullptr; }
   // Filters that there are already of the keys in the interval, those that a scan would show; null
   // if there are none. One reader at a time.
-  virtual std::unique_ptr<ReadyFilterReader> ReadyFilters(const KeyInterval&) { return nullptr; }
+  virtual std::unique_ptr<ExistingFilterReader> ExistingFilters(const KeyInterval&) {
+    return nullptr;
+  }
   // Of distinct keys, as far as it is known without a scan. Only decides who begins.
   virtual uint64_t EstimateKeys() = 0;
 };

@@ -67,9 +67,9 @@ struct ClientRange {
   const uint64_t number;
   KeyInterval interval;
   uint32_t attempt = 0;
-  uint32_t attempts_without_fault = 0;  // given up since ready filters were withdrawn
+  uint32_t attempts_without_fault = 0;  // given up since existing SST filters were withdrawn
   uint32_t cuts = 0;                    // by the server, one after another
-  bool pruned = false;                  // its candidates, by ready filters
+  bool pruned = false;                  // its candidates, by existing SST filters
   uint64_t pruned_keys = 0;             // by these
   uint64_t ignored_bytes = 0;           // of rows of attempts that were given up
   bool ignores_turn = false;            // the next one, which belongs to such an attempt

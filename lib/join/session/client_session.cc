@@ -25,11 +25,11 @@ absl::Status ClientSession::SayHello() {
   hello.strategy = options.planner.strategy;
   hello.most_round_trips = static_cast<uint32_t>(options.planner.most_round_trips);
   // Sessions that share a scan all need the same of it.
-  if (WantsReadyFilters(options.planner.strategy) && options.shared == nullptr) {
+  if (WantsExistingFilters(options.planner.strategy) && options.shared == nullptr) {
     hello.interval = options.interval;
-    hello.ready = context_.offer = context_.ready.Offer(options.interval);
-    hello.accepted_ready_bytes = options.ready.most_bytes;
-    hello.readable_formats = options.ready.readable_formats();
+    hello.existing = context_.offer = context_.existing.Offer(options.interval);
+    hello.accepted_filter_bytes = options.existing.most_bytes;
+    hello.readable_formats = options.existing.readable_formats();
   }
   return context_.Send(hello);
 }
@@ -70,13 +70,13 @@ absl::Status ClientSession::On(const HelloAnswer& answer) {
   }
   answered_ = true;
   context_.answer = answer;
-  context_.statistics.ready.choice = answer.ready_choice;
-  if (answer.ready_choice == ReadyChoice::kServer) context_.ready.BeginReceiving();
-  if (answer.ready_choice == ReadyChoice::kClient) {
+  context_.statistics.existing.choice = answer.existing_choice;
+  if (answer.existing_choice == ExistingFilterChoice::kServer) context_.existing.BeginReceiving();
+  if (answer.existing_choice == ExistingFilterChoice::kClient) {
     if (!context_.offer.exists()) {
       return absl::InvalidArgumentError("the server wants filters that were not offered");
     }
-    context_.ready.BeginSending(answer.accepted_ready_bytes);
+    context_.existing.BeginSending(answer.accepted_filter_bytes);
   }
   opener_.Begin();
   return absl::OkStatus();
@@ -106,17 +106,18 @@ absl::StatusOr<std::string> ClientSession::Next() {
 
 absl::Status ClientSession::Advance() {
   const Outbox& outbox = context_.outbox;
-  ReadyExchange& ready = context_.ready;
+  ExistingFilterExchange& existing = context_.existing;
   absl::Status status = delivery_.Advance();
   Filters filters;
-  if (status.ok() && outbox.empty() && ready.has_unsent() && ready.Next(&filters)) {
+  if (status.ok() && outbox.empty() && existing.has_unsent() && existing.Next(&filters)) {
     status = context_.Send(filters);
   }
   if (status.ok() && outbox.empty()) status = opener_.OpenNext();
   if (!status.ok()) return status;
-  if (outbox.empty() && !ready.finished() && ready.Next(&filters)) status = context_.Send(filters);
-  context_.statistics.ready.filters = ready.filters();
-  context_.statistics.ready.bytes = ready.bytes();
+  if (outbox.empty() && !existing.finished() && existing.Next(&filters))
+    status = context_.Send(filters);
+  context_.statistics.existing.filters = existing.filters();
+  context_.statistics.existing.bytes = existing.bytes();
   const bool ranges_are_left = !context_.ranges.empty() || context_.ranges.rest();
   if (!status.ok() || !outbox.empty() || ranges_are_left) return status;
   const absl::StatusOr<bool> finished = absent_.Advance();

@@ -42,7 +42,7 @@ class ClientSession final : public Session {
 
  private:
   absl::Status On(const HelloAnswer& answer);
-  absl::Status On(const Filters& filters) { return context_.ready.Receive(filters); }
+  absl::Status On(const Filters& filters) { return context_.existing.Receive(filters); }
   absl::Status On(const Facts& facts) { return opener_.Receive(facts); }
   absl::Status On(const Turn& turn) { return reconciler_.Receive(turn); }
   absl::Status On(const Rows& rows);

@@ -60,7 +60,7 @@ ClientState::ClientState(Source* the_source, Sink* the_sink,
     : source(the_source),
       sink(the_sink),
       options(the_options),
-      ready(source, options.ready, options.memory),
+      existing(source, options.existing, options.memory),
       ranges(options.interval, &statistics.ranges, options.memory),
       outbox(options.memory) {}
 
@@ -103,14 +103,14 @@ absl::Status ClientState::Repeat(ClientRange* range, const absl::Status& why) {
   return absl::OkStatus();
 }
 
-absl::Status ClientState::RepeatWithoutReady(ClientRange* range) {
+absl::Status ClientState::RepeatWithoutExisting(ClientRange* range) {
   absl::Status status;
-  if (ready.usable() && ready.role() == ReadyExchange::Role::kSender) {
+  if (existing.usable() && existing.role() == ExistingFilterExchange::Role::kSender) {
     status = Send(Filters{Filters::State::kWithdrawn, ""});
   }
-  ready.Withdraw();
-  statistics.ready.withdrawn_ranges++;
-  statistics.ready.pruned_keys -= std::exchange(range->pruned_keys, 0);
+  existing.Withdraw();
+  statistics.existing.withdrawn_ranges++;
+  statistics.existing.pruned_keys -= std::exchange(range->pruned_keys, 0);
   range->attempt++;
   range->attempts_without_fault++;
   range->phase = ClientRange::ToOpen();

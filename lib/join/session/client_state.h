@@ -12,10 +12,10 @@
 #include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/client_ranges.h"
+#include "lib/join/session/existing_filter_exchange.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/outbox.h"
 #include "lib/join/session/range_report.h"
-#include "lib/join/session/ready_exchange.h"
 #include "lib/join/session/shared_ranges.h"
 
 namespace rocksieve::join {
@@ -47,7 +47,7 @@ struct ClientSessionOptions {
   // Of messages, rows apart; 0: no limit. A join that would take more, by the plan of a range,
   // fails before it does.
   uint64_t most_bytes = 0;
-  ReadyOptions ready;
+  ExistingFilterOptions existing;
   // What the server makes this one keep is taken from it; must outlive the side. Null: no limit.
   MemoryAccount* memory = nullptr;
   // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
@@ -67,8 +67,8 @@ struct ClientState {
   ClientRange* Heard(const Message& message, uint64_t bytes);
   // Another attempt, if there is one left.
   absl::Status Repeat(ClientRange* range, const absl::Status& why);
-  // Another attempt, since ready filters turned out not to be what they should.
-  absl::Status RepeatWithoutReady(ClientRange* range);
+  // Another attempt, since existing SST filters turned out not to be what they should.
+  absl::Status RepeatWithoutExisting(ClientRange* range);
   uint64_t SaltOf(const ClientRange& range) const {
     return RangeSalt(options.salt, range.number, range.attempt);
   }
@@ -77,8 +77,8 @@ struct ClientState {
   Sink* const sink;
   const ClientSessionOptions options;
   HelloAnswer answer;  // once it is there
-  ReadyExchange ready;
-  ReadyOffer offer;  // of this side's
+  ExistingFilterExchange existing;
+  ExistingFilterOffer offer;  // of this side's
   Statistics statistics;
   ClientRanges ranges;
   Outbox outbox;

@@ -45,10 +45,10 @@ struct Writer {
     out.U8(static_cast<uint8_t>(m.strategy));
     out.Varint(m.most_round_trips);
     Interval(m.interval);
-    out.Varint(m.ready.bytes);
-    out.U8(EncodeRate(m.ready.pass_rate));
-    out.U8(m.ready.formats);
-    out.Varint(m.accepted_ready_bytes);
+    out.Varint(m.existing.bytes);
+    out.U8(EncodeRate(m.existing.pass_rate));
+    out.U8(m.existing.formats);
+    out.Varint(m.accepted_filter_bytes);
     out.U8(m.readable_formats);
   }
   void operator()(const HelloAnswer& m) {
@@ -58,9 +58,9 @@ struct Writer {
     m.absent.Write(&out);
     out.U64(m.hash_check);
     out.Varint(m.most_keys_per_range);
-    out.U8(static_cast<uint8_t>(m.ready_choice));
-    out.U8(EncodeRate(m.ready_pass_rate));
-    out.Varint(m.accepted_ready_bytes);
+    out.U8(static_cast<uint8_t>(m.existing_choice));
+    out.U8(EncodeRate(m.existing_pass_rate));
+    out.Varint(m.accepted_filter_bytes);
   }
   void operator()(const Open& m) {
     out.Varint(m.range);
@@ -154,10 +154,10 @@ void Read(ByteReader* in, Hello* m) {
   m->strategy = static_cast<Strategy>(strategy);
   m->most_round_trips = static_cast<uint32_t>(in->Varint(kMostRoundTrips));
   ReadInterval(in, &m->interval);
-  m->ready.bytes = in->Varint();
-  m->ready.pass_rate = DecodeRate(in->U8());
-  m->ready.formats = in->U8();
-  m->accepted_ready_bytes = in->Varint();
+  m->existing.bytes = in->Varint();
+  m->existing.pass_rate = DecodeRate(in->U8());
+  m->existing.formats = in->U8();
+  m->accepted_filter_bytes = in->Varint();
   m->readable_formats = in->U8();
 }
 
@@ -169,10 +169,10 @@ void Read(ByteReader* in, HelloAnswer* m) {
   m->hash_check = in->U64();
   m->most_keys_per_range = in->Varint();
   const uint8_t choice = in->U8();
-  if (choice > static_cast<uint8_t>(ReadyChoice::kNotWanted)) in->Fail();
-  m->ready_choice = static_cast<ReadyChoice>(choice);
-  m->ready_pass_rate = DecodeRate(in->U8());
-  m->accepted_ready_bytes = in->Varint();
+  if (choice > static_cast<uint8_t>(ExistingFilterChoice::kNotWanted)) in->Fail();
+  m->existing_choice = static_cast<ExistingFilterChoice>(choice);
+  m->existing_pass_rate = DecodeRate(in->U8());
+  m->accepted_filter_bytes = in->Varint();
 }
 
 void Read(ByteReader* in, Open* m) {

@@ -2,7 +2,7 @@
 //
 //   client                                server
 //   Hello                                      HelloAnswer
-//   Filters .. (of either side, if it has any ready and they are of use)
+//   Filters .. (of either side, if it has any already and they are of use)
 //   Open range                                 Facts
 //   Turn .. (what Matching says, either side first, until the range is settled)
 //   Fetch (if rows are wanted)                 Rows ..
@@ -20,10 +20,10 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include "lib/join/existing/existing_filter_choice.h"
 #include "lib/join/matching/strategy.h"
 #include "lib/join/operation.h"
-#include "lib/join/ready/ready_choice.h"
-#include "lib/join/rows/ready_filter.h"
+#include "lib/join/rows/existing_filter.h"
 #include "lib/join/rows/source.h"
 #include "lib/sketch/set_sum.h"
 
@@ -42,10 +42,10 @@ struct Hello {
   // How the client wants ranges to be settled.
   Strategy strategy = Strategy::kAuto;
   uint32_t most_round_trips = 4;
-  KeyInterval interval = {};  // the part of the key space that it will open
-  ReadyOffer ready = {};      // filters that it could send at once
+  KeyInterval interval = {};          // the part of the key space that it will open
+  ExistingFilterOffer existing = {};  // filters that it could send at once
   // Of the server's that it would take: how many bytes, of which formats as bits.
-  uint64_t accepted_ready_bytes = 0;
+  uint64_t accepted_filter_bytes = 0;
   uint8_t readable_formats = 0;
 };
 
@@ -59,13 +59,13 @@ struct HelloAnswer {
   uint64_t hash_check = 0;
   // Beyond which it will cut ranges.
   uint64_t most_keys_per_range = 0;
-  ReadyChoice ready_choice = ReadyChoice::kNotThere;
+  ExistingFilterChoice existing_choice = ExistingFilterChoice::kNotThere;
   // If those of the server are chosen: how many keys that it does not have pass them.
-  double ready_pass_rate = 1;
-  uint64_t accepted_ready_bytes = 0;
+  double existing_pass_rate = 1;
+  uint64_t accepted_filter_bytes = 0;
 };
 
-// What a side that received ready filters has done with them in a range.
+// What a side that received existing SST filters has done with them in a range.
 struct Pruning {
   // How many of the filters were held against its keys; nothing if it dropped none.
   std::optional<uint64_t> filters;
@@ -130,7 +130,7 @@ struct Failure {
   absl::Status status;
 };
 
-// A piece of the ready filters of a side (ready_filter_stream.h).
+// A piece of the existing SST filters of a side (existing_filter_stream.h).
 struct Filters {
   enum class State : uint8_t {
     kMore = 0,

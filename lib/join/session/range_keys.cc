@@ -54,7 +54,7 @@ absl::Status MakeRoom(uint64_t most_candidates, Candidates* candidates, MemoryHo
 }  // namespace
 
 absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt,
-                      uint64_t most_keys, RangeKeys* keys, const ReadyUse& ready,
+                      uint64_t most_keys, RangeKeys* keys, const ExistingFilterUse& existing,
                       MemoryHold* memory) {
   keys->candidates = {};
   if (memory != nullptr) memory->Release();
@@ -63,15 +63,15 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
   keys->longest_key_bytes = 0;
   keys->next_key.reset();
   keys->uncovered = false;
-  std::optional<ReadyFilterSet::Sweep> sweep;
-  if (ready.set != nullptr) sweep.emplace(*ready.set);
+  std::optional<ExistingFilterSet::Sweep> sweep;
+  if (existing.set != nullptr) sweep.emplace(*existing.set);
   const std::unique_ptr<Cursor> cursor = source->Scan(interval);
   Sample sample, sparse;
   std::string last;
   Row row;
   uint64_t scanned = 0;
-  const uint64_t most_scanned =
-      std::min<uint64_t>(ready.prunes ? kMostKeysPerCandidate * most_keys : most_keys, UINT32_MAX);
+  const uint64_t most_scanned = std::min<uint64_t>(
+      existing.prunes ? kMostKeysPerCandidate * most_keys : most_keys, UINT32_MAX);
   while (cursor->Next(&row)) {
     if (scanned > 0 && row.key == last) continue;
     if (keys->candidates.size() == most_keys || scanned == most_scanned) {
@@ -86,7 +86,7 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
     sample.Add(row.key);
     if (hash.low % KeyBits::kSparse == 0) sparse.Add(row.key);
     if (sweep && !sweep->MayContain(row.key)) {
-      if (ready.prunes) continue;
+      if (existing.prunes) continue;
       keys->uncovered = true;
       sweep.reset();
     }

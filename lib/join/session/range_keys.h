@@ -7,16 +7,16 @@
 
 #include <absl/status/status.h>
 
+#include "lib/join/existing/existing_filter_set.h"
 #include "lib/join/matching/candidate.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/ready/ready_filter_set.h"
 #include "lib/join/rows/source.h"
 #include "lib/sketch/set_sum.h"
 
 namespace rocksieve::join {
 
 struct RangeKeys {
-  Candidates candidates;  // all distinct keys but those that ready filters deny
+  Candidates candidates;  // all distinct keys but those that existing SST filters deny
   SetSum sum;             // of all distinct keys
   // What a key takes on the wire, front-coded and compressed, by a sample of the first ones.
   double bits_per_key = 0;
@@ -29,9 +29,9 @@ struct RangeKeys {
   bool uncovered = false;
 };
 
-// How a scan uses filters that lie ready (ready_exchange.h).
-struct ReadyUse {
-  const ReadyFilterSet* set = nullptr;
+// How a scan uses existing filters (existing_filter_exchange.h).
+struct ExistingFilterUse {
+  const ExistingFilterSet* set = nullptr;
   // Keys that do not pass are no candidates, but are in the sum. Else all should pass.
   bool prunes = false;
 };
@@ -40,7 +40,7 @@ struct ReadyUse {
 // 24 bytes per candidate, twice that while their number doubles; `memory` holds them, if it is not
 // null, and what it held before is given back.
 absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt,
-                      uint64_t most_keys, RangeKeys* keys, const ReadyUse& ready = {},
+                      uint64_t most_keys, RangeKeys* keys, const ExistingFilterUse& existing = {},
                       MemoryHold* memory = nullptr);
 
 }  // namespace rocksieve::join

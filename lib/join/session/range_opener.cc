@@ -45,12 +45,12 @@ absl::Status RangeOpener::OpenNext() {
   }
   if (under_way == context_->options.ranges_ahead || !ranges.rest()) return absl::OkStatus();
   std::optional<std::string> end = ranges.rest()->end;
-  if (!context_->ready.MayOpen(ranges.rest()->begin, &end)) return absl::OkStatus();
+  if (!context_->existing.MayOpen(ranges.rest()->begin, &end)) return absl::OkStatus();
   const absl::StatusOr<ClientRange*> range = ranges.AddNext(std::move(end));
   return range.ok() ? Open(*range, /*ends_at_rest=*/true) : range.status();
 }
 
-absl::Status RangeOpener::Scan(ClientRange* range, const ReadyUse& ready) {
+absl::Status RangeOpener::Scan(ClientRange* range, const ExistingFilterUse& existing) {
   const ClientSessionOptions& options = context_->options;
   const uint64_t salt = context_->SaltOf(*range);
   const bool first = !range->opened;
@@ -64,7 +64,7 @@ absl::Status RangeOpener::Scan(ClientRange* range, const ReadyUse& ready) {
     range->filters.reset();
     // What was scanned before is not cut again.
     status = ScanKeys(context_->source, range->interval, salt,
-                      first ? keys_per_range_ : options.keys_per_range, &range->keys, ready,
+                      first ? keys_per_range_ : options.keys_per_range, &range->keys, existing,
                       &range->keys_memory);
   }
   if (status.ok()) {
@@ -75,21 +75,22 @@ absl::Status RangeOpener::Scan(ClientRange* range, const ReadyUse& ready) {
   return status;
 }
 
-// Only the first attempt relies on ready filters.
-ReadyUse RangeOpener::ReadyUseFor(const ClientRange& range) const {
-  const ReadyExchange& ready = context_->ready;
-  if (range.attempt > 0 || !ready.usable() || !ready.set()->Covers(range.interval.end)) return {};
-  return {ready.set(), ready.role() == ReadyExchange::Role::kReceiver};
+// Only the first attempt relies on existing SST filters.
+ExistingFilterUse RangeOpener::ExistingFilterUseFor(const ClientRange& range) const {
+  const ExistingFilterExchange& existing = context_->existing;
+  if (range.attempt > 0 || !existing.usable() || !existing.set()->Covers(range.interval.end))
+    return {};
+  return {existing.set(), existing.role() == ExistingFilterExchange::Role::kReceiver};
 }
 
 absl::Status RangeOpener::Open(ClientRange* range, bool ends_at_rest) {
-  ReadyUse ready;
+  ExistingFilterUse existing;
   for (;;) {
-    ready = ReadyUseFor(*range);
-    const absl::Status status = Scan(range, ready);
+    existing = ExistingFilterUseFor(*range);
+    const absl::Status status = Scan(range, existing);
     if (!status.ok()) return Naming(range->interval, status);
     if (!range->keys.uncovered) break;
-    const absl::Status repeated = context_->RepeatWithoutReady(range);
+    const absl::Status repeated = context_->RepeatWithoutExisting(range);
     if (!repeated.ok()) return repeated;
   }
   const RangeKeys& keys = range->keys;
@@ -104,17 +105,17 @@ absl::Status RangeOpener::Open(ClientRange* range, bool ends_at_rest) {
   open.attempt = range->attempt;
   open.interval = range->interval;
   open.sum = keys.sum;
-  range->pruned = ready.prunes;
-  if (ready.prunes) {
-    open.pruning.filters = ready.set->size();
-    open.pruning.digest = ready.set->DigestOf(ready.set->size());
+  range->pruned = existing.prunes;
+  if (existing.prunes) {
+    open.pruning.filters = existing.set->size();
+    open.pruning.digest = existing.set->DigestOf(existing.set->size());
     open.pruning.candidates = keys.candidates.size();
     range->pruned_keys = keys.sum.count - keys.candidates.size();
-    context_->statistics.ready.pruned_keys += range->pruned_keys;
+    context_->statistics.existing.pruned_keys += range->pruned_keys;
   }
-  open.server_begins = ServerBegins(*range, ready);
+  open.server_begins = ServerBegins(*range, existing);
   const size_t counters = CountersFor(context_->source->EstimateKeys(), context_->answer.keys);
-  if (counters != 0 && !keys.candidates.empty() && ready.set == nullptr) {
+  if (counters != 0 && !keys.candidates.empty() && existing.set == nullptr) {
     open.estimator = EncodeEstimator(keys.candidates, counters, context_->SaltOf(*range));
   }
   range->phase = ClientRange::Opening{open.server_begins};
@@ -123,13 +124,13 @@ absl::Status RangeOpener::Open(ClientRange* range, bool ends_at_rest) {
 
 // The smaller side begins: what it says is shorter, and says more. Where this side cannot know how
 // many candidates the other has, it takes what is to be expected.
-bool RangeOpener::ServerBegins(const ClientRange& range, const ReadyUse& ready) const {
+bool RangeOpener::ServerBegins(const ClientRange& range, const ExistingFilterUse& existing) const {
   const auto own_keys = static_cast<double>(context_->source->EstimateKeys());
   const auto their_keys = static_cast<double>(context_->answer.keys);
-  if (ready.set == nullptr || own_keys < 1) return their_keys <= 2 * own_keys;
+  if (existing.set == nullptr || own_keys < 1) return their_keys <= 2 * own_keys;
   const auto mine = static_cast<double>(range.keys.candidates.size());
   double theirs = their_keys / own_keys * static_cast<double>(range.keys.sum.count);
-  if (!ready.prunes) theirs = std::min(mine, theirs) / 2 + context_->offer.pass_rate * theirs;
+  if (!existing.prunes) theirs = std::min(mine, theirs) / 2 + context_->offer.pass_rate * theirs;
   return theirs <= 2 * mine;
 }
 
@@ -140,7 +141,8 @@ absl::Status RangeOpener::CheckCounts(const ClientRange& range, const Facts& fac
                                                    " are allowed"));
   }
   if (!facts.pruning.filters) return absl::OkStatus();
-  const bool sent = range.attempt == 0 && context_->ready.role() == ReadyExchange::Role::kSender;
+  const bool sent =
+      range.attempt == 0 && context_->existing.role() == ExistingFilterExchange::Role::kSender;
   if (!sent || facts.pruning.candidates > facts.sum.count) {
     return absl::InvalidArgumentError("the server dropped keys for no reason");
   }
@@ -148,7 +150,7 @@ absl::Status RangeOpener::CheckCounts(const ClientRange& range, const Facts& fac
 }
 
 bool RangeOpener::PrunedRightly(const ClientRange& range, const Pruning& pruning) const {
-  const ReadyFilterSet* const set = context_->ready.set();
+  const ExistingFilterSet* const set = context_->existing.set();
   return set != nullptr && set->IsCoveredBy(*pruning.filters, pruning.digest, range.interval.end);
 }
 
@@ -165,19 +167,20 @@ absl::Status RangeOpener::Receive(const Facts& facts) {
   range->theirs = facts.sum;
   if (facts.pruning.filters && !PrunedRightly(*range, facts.pruning)) {
     range->ignores_turn = facts.outcome == Facts::Outcome::kOpened && opening->server_begins;
-    return context_->RepeatWithoutReady(range);
+    return context_->RepeatWithoutExisting(range);
   }
   if (facts.pruning.filters && facts.outcome != Facts::Outcome::kTooLarge) {
-    context_->statistics.ready.pruned_keys += facts.sum.count - facts.pruning.candidates;
+    context_->statistics.existing.pruned_keys += facts.sum.count - facts.pruning.candidates;
   }
   switch (facts.outcome) {
     case Facts::Outcome::kTooLarge:
       return Cut(range, facts.next_key);
     case Facts::Outcome::kWithdrawn:
-      if (range->attempt > 0 || context_->ready.role() != ReadyExchange::Role::kReceiver) {
+      if (range->attempt > 0 ||
+          context_->existing.role() != ExistingFilterExchange::Role::kReceiver) {
         return absl::InvalidArgumentError("the server withdrew filters that were not used");
       }
-      return context_->RepeatWithoutReady(range);
+      return context_->RepeatWithoutExisting(range);
     case Facts::Outcome::kEqual:
       return SettleEqual(range);
     case Facts::Outcome::kOpened:
@@ -194,7 +197,8 @@ absl::Status RangeOpener::Cut(ClientRange* range, const std::string& next_key) {
     return absl::InvalidArgumentError(
         "the server cut a range again that ends where it wanted it to");
   }
-  context_->statistics.ready.pruned_keys -= std::exchange(range->pruned_keys, 0);  // scanned again
+  context_->statistics.existing.pruned_keys -=
+      std::exchange(range->pruned_keys, 0);  // scanned again
   range->phase = ClientRange::ToOpen();
   return context_->ranges.CutShort(range, next_key);
 }

@@ -27,9 +27,9 @@ class RangeOpener {
 
  private:
   absl::Status Open(ClientRange* range, bool ends_at_rest);
-  absl::Status Scan(ClientRange* range, const ReadyUse& ready);
-  ReadyUse ReadyUseFor(const ClientRange& range) const;
-  bool ServerBegins(const ClientRange& range, const ReadyUse& ready) const;
+  absl::Status Scan(ClientRange* range, const ExistingFilterUse& existing);
+  ExistingFilterUse ExistingFilterUseFor(const ClientRange& range) const;
+  bool ServerBegins(const ClientRange& range, const ExistingFilterUse& existing) const;
   absl::Status CheckCounts(const ClientRange& range, const Facts& facts) const;
   // The server held its keys against the filters that this side says that it sent.
   bool PrunedRightly(const ClientRange& range, const Pruning& pruning) const;

@@ -21,7 +21,7 @@ OpenedRange RangeReconciler::Opened(const ClientRange& range, const Facts& facts
   opened.pruning = facts.pruning;
   opened.prunes = range.pruned;
   opened.own_pass_rate = context_->offer.pass_rate;
-  opened.their_pass_rate = context_->answer.ready_pass_rate;
+  opened.their_pass_rate = context_->answer.existing_pass_rate;
   opened.counters = CountersFor(context_->source->EstimateKeys(), context_->answer.keys);
   opened.common = static_cast<double>(facts.common);
   opened.most_message_bytes = options.most_message_bytes;

@@ -63,11 +63,11 @@ void AddStatistics(const Statistics& more, Statistics* sum) {
   sum->filters += more.filters;
   sum->keys_hashed += more.keys_hashed;
   sum->filters_built += more.filters_built;
-  sum->ready.choice = more.ready.choice;
-  sum->ready.filters += more.ready.filters;
-  sum->ready.bytes += more.ready.bytes;
-  sum->ready.pruned_keys += more.ready.pruned_keys;
-  sum->ready.withdrawn_ranges += more.ready.withdrawn_ranges;
+  sum->existing.choice = more.existing.choice;
+  sum->existing.filters += more.existing.filters;
+  sum->existing.bytes += more.existing.bytes;
+  sum->existing.pruned_keys += more.existing.pruned_keys;
+  sum->existing.withdrawn_ranges += more.existing.withdrawn_ranges;
   sum->keys_pruned += more.keys_pruned;
   sum->false_positives += more.false_positives;
   sum->shipped_keys_bytes += more.shipped_keys_bytes;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/join/existing/existing_filter_choice.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/operation.h"
-#include "lib/join/ready/ready_choice.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
@@ -67,13 +67,13 @@ struct Statistics {
   double shipped_keys_bytes = 0, textbook_bloom_join_bytes = 0;
   Traffic sent, received;
 
-  // Filters that lay ready when the session began.
-  struct ReadyFilters {
-    ReadyChoice choice = ReadyChoice::kNotThere;
+  // Filters that were there when the session began.
+  struct ExistingFilters {
+    ExistingFilterChoice choice = ExistingFilterChoice::kNotThere;
     uint64_t filters = 0, bytes = 0;
     uint64_t pruned_keys = 0;       // of the side that received them
     uint64_t withdrawn_ranges = 0;  // begun with them in vain
-  } ready;
+  } existing;
 };
 
 // "filter filter sketch"; "equal" if nothing had to be settled.

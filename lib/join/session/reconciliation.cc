@@ -2,23 +2,23 @@
 
 #include <algorithm>
 
+#include "lib/join/existing/existing_filter_choice.h"
 #include "lib/join/matching/common_estimate.h"
-#include "lib/join/ready/ready_choice.h"
 
 namespace rocksieve::join {
 namespace {
 
-// Nothing if ready filters have dropped no keys of either side.
+// Nothing if existing SST filters have dropped no keys of either side.
 std::optional<CommonKeys> CommonByPruning(const OpenedRange& range, const RangeKeys& keys) {
   if (range.pruning.filters) {
-    return CommonAfterReadyFilters(static_cast<double>(range.theirs.count),
-                                   static_cast<double>(range.pruning.candidates),
-                                   range.own_pass_rate);
+    return CommonAfterExistingFilters(static_cast<double>(range.theirs.count),
+                                      static_cast<double>(range.pruning.candidates),
+                                      range.own_pass_rate);
   }
   if (!range.prunes) return std::nullopt;
-  return CommonAfterReadyFilters(static_cast<double>(keys.sum.count),
-                                 static_cast<double>(keys.candidates.size()),
-                                 range.their_pass_rate);
+  return CommonAfterExistingFilters(static_cast<double>(keys.sum.count),
+                                    static_cast<double>(keys.candidates.size()),
+                                    range.their_pass_rate);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ MatchingOptions OptionsFor(const OpenedRange& range, const RangeKeys& keys,
                                               static_cast<double>(mine), options.their_count);
 
   options.planner = wanted;
-  // With ready filters or without, ranges are settled as is cheapest.
+  // With existing SST filters or without, ranges are settled as is cheapest.
   if (wanted.strategy == Strategy::kSstFilters) options.planner.strategy = Strategy::kAuto;
   options.planner.keys = {keys.bits_per_key, keys.sparse_bits_per_key,
                           static_cast<double>(keys.sum.count)};

@@ -23,7 +23,7 @@ struct OpenedRange {
   bool is_client = false;  // this side is, or the server
   bool begins = false;     // this side does, or the other one
   SetSum theirs;           // of all keys of the other side
-  Pruning pruning;         // of the other side's keys, by this side's ready filters
+  Pruning pruning;         // of the other side's keys, by this side's existing SST filters
   bool prunes = false;     // this side's keys were, by those of the other side
   // Keys that are not there and pass: the filters of this side, and of the other one.
   double own_pass_rate = 1, their_pass_rate = 1;

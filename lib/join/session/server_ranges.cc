@@ -39,10 +39,10 @@ absl::Status CheckCounts(const Open& open) {
 }
 
 // A range that was too large comes again with the end that it was told: its keys are here.
-bool IsCutAsTold(const ServerRange& range, const Open& open, const ReadyUse& ready) {
+bool IsCutAsTold(const ServerRange& range, const Open& open, const ExistingFilterUse& existing) {
   const auto* const kept = std::get_if<TooLarge>(&range.state);
   return kept != nullptr && range.attempt == open.attempt &&
-         kept->used_ready == (ready.set != nullptr) &&
+         kept->used_existing == (existing.set != nullptr) &&
          range.interval.begin == open.interval.begin && kept->keys.next_key == open.interval.end;
 }
 
@@ -81,29 +81,30 @@ absl::Status ServerRanges::CheckOpen(const Open& open) const {
   return CheckCounts(open);
 }
 
-ReadyUse ServerRanges::ReadyUseFor(const Open& open) const {
-  if (open.attempt > 0 || !ready_->usable()) return {};
-  if (ready_->role() == ReadyExchange::Role::kReceiver) {
-    return ready_->set()->Covers(open.interval.end) ? ReadyUse{ready_->set(), true} : ReadyUse{};
+ExistingFilterUse ServerRanges::ExistingFilterUseFor(const Open& open) const {
+  if (open.attempt > 0 || !existing_->usable()) return {};
+  if (existing_->role() == ExistingFilterExchange::Role::kReceiver) {
+    return existing_->set()->Covers(open.interval.end) ? ExistingFilterUse{existing_->set(), true}
+                                                       : ExistingFilterUse{};
   }
-  return open.pruning.filters ? ReadyUse{ready_->set(), false} : ReadyUse{};
+  return open.pruning.filters ? ExistingFilterUse{existing_->set(), false} : ExistingFilterUse{};
 }
 
-bool ServerRanges::PrunedWrongly(const Open& open, const ReadyUse& ready,
+bool ServerRanges::PrunedWrongly(const Open& open, const ExistingFilterUse& existing,
                                  const RangeKeys& keys) const {
   const Pruning& pruning = open.pruning;
   return pruning.filters &&
-         (ready.set == nullptr || keys.uncovered ||
-          !ready.set->IsCoveredBy(*pruning.filters, pruning.digest, open.interval.end));
+         (existing.set == nullptr || keys.uncovered ||
+          !existing.set->IsCoveredBy(*pruning.filters, pruning.digest, open.interval.end));
 }
 
-absl::Status ServerRanges::ScanFor(const Open& open, const ReadyUse& ready, RangeKeys* keys,
-                                   MemoryHold* memory) {
+absl::Status ServerRanges::ScanFor(const Open& open, const ExistingFilterUse& existing,
+                                   RangeKeys* keys, MemoryHold* memory) {
   const auto found = ranges_.find(open.range);
   if (found != ranges_.end()) {
     ServerRange had = std::move(found->second);
     ranges_.erase(found);
-    if (IsCutAsTold(had, open, ready)) {
+    if (IsCutAsTold(had, open, existing)) {
       *keys = std::get<TooLarge>(std::move(had.state)).keys;
       *memory = std::move(had.memory);
       keys->next_key.reset();
@@ -112,17 +113,17 @@ absl::Status ServerRanges::ScanFor(const Open& open, const ReadyUse& ready, Rang
   }
   const absl::Status status =
       ScanKeys(source_, open.interval, RangeSalt(agreement_.salt, open.range, open.attempt),
-               options_.most_keys_per_range, keys, ready, memory);
+               options_.most_keys_per_range, keys, existing, memory);
   return Naming(open.interval, status);
 }
 
 absl::Status ServerRanges::Receive(const Open& open) {
   absl::Status status = CheckOpen(open);
   if (!status.ok()) return status;
-  const ReadyUse ready = ReadyUseFor(open);
+  const ExistingFilterUse existing = ExistingFilterUseFor(open);
   RangeKeys keys;
   ServerRange range(open.interval, open.attempt, options_.memory);
-  status = ScanFor(open, ready, &keys, &range.memory);
+  status = ScanFor(open, existing, &keys, &range.memory);
   // The reader's and the stream's copies of the interval are in it as well.
   if (status.ok()) status = range.memory.Grow(4 * BytesOf(open.interval), "fences of a range");
   if (!status.ok()) return status;
@@ -131,27 +132,27 @@ absl::Status ServerRanges::Receive(const Open& open) {
   facts.range = open.range;
   facts.attempt = open.attempt;
   facts.sum = keys.sum;
-  if (PrunedWrongly(open, ready, keys)) {
-    ready_->Withdraw();
+  if (PrunedWrongly(open, existing, keys)) {
+    existing_->Withdraw();
     facts.outcome = Facts::Outcome::kWithdrawn;
     return outbox_->Add(Encode(facts));
   }
-  if (ready.prunes) {
-    facts.pruning.filters = ready.set->size();
-    facts.pruning.digest = ready.set->DigestOf(ready.set->size());
+  if (existing.prunes) {
+    facts.pruning.filters = existing.set->size();
+    facts.pruning.digest = existing.set->DigestOf(existing.set->size());
     facts.pruning.candidates = keys.candidates.size();
   }
   if (keys.next_key) {
     facts.outcome = Facts::Outcome::kTooLarge;
     facts.next_key = *keys.next_key;
-    range.state = TooLarge{std::move(keys), ready.set != nullptr};
+    range.state = TooLarge{std::move(keys), existing.set != nullptr};
   } else if (keys.sum == open.sum) {
     facts.outcome = Facts::Outcome::kEqual;
     range.memory.Shrink(keys.candidates.capacity() * sizeof(Candidate));
     range.state = Settled{/*all=*/true, {}};
     if (!SendsRows(agreement_.operation)) return outbox_->Add(Encode(facts));
   } else {
-    status = BeginReconciling(open, ready.prunes, std::move(keys), &range, &facts);
+    status = BeginReconciling(open, existing.prunes, std::move(keys), &range, &facts);
     if (!status.ok()) return status;
   }
   const bool reconciles = std::holds_alternative<Reconciling>(range.state);

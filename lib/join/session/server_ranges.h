@@ -16,10 +16,10 @@
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
+#include "lib/join/session/existing_filter_exchange.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/outbox.h"
 #include "lib/join/session/range_keys.h"
-#include "lib/join/session/ready_exchange.h"
 #include "lib/join/session/reconciliation.h"
 #include "lib/join/session/row_stream.h"
 
@@ -48,7 +48,7 @@ struct ServerRange {
   // Was not kept: the client opens it again, to end where this side's keys begin to be too many.
   struct TooLarge {
     RangeKeys keys;
-    bool used_ready = false;  // filters, in the scan
+    bool used_existing = false;  // filters, in the scan
   };
   using Reconciling = std::unique_ptr<Reconciliation>;
   using Settled = MatchedKeys;
@@ -76,7 +76,7 @@ struct ServerSessionOptions {
   size_t most_ranges = 8;
   // Prices are this side's; strategy and round trips those that the client wants.
   PlannerOptions planner;
-  ReadyOptions ready;
+  ExistingFilterOptions existing;
   // What the client makes this one keep is taken from it; must outlive the side. Null: no limit.
   MemoryAccount* memory = nullptr;
 };
@@ -87,14 +87,18 @@ class ServerRanges {
   struct Agreement {
     Operation operation = Operation::kIntersection;
     uint64_t salt = 0;  // of the session
-    // Of the ready filters that each side has.
+    // Of the existing SST filters that each side has.
     double own_pass_rate = 1, their_pass_rate = 1;
   };
 
   // The pointers must outlive it.
   ServerRanges(Source* source, const ServerSessionOptions& options, const Agreement& agreement,
-               ReadyExchange* ready, Outbox* outbox)
-      : source_(source), options_(options), agreement_(agreement), ready_(ready), outbox_(outbox) {}
+               ExistingFilterExchange* existing, Outbox* outbox)
+      : source_(source),
+        options_(options),
+        agreement_(agreement),
+        existing_(existing),
+        outbox_(outbox) {}
 
   absl::Status Receive(const Open& open);
   absl::Status Receive(const Turn& turn);
@@ -111,12 +115,13 @@ class ServerRanges {
   const char* StateOf(uint64_t range) const;
   // Whether the range may be opened now.
   absl::Status CheckOpen(const Open& open) const;
-  // How the scan of a range that is opened uses ready filters.
-  ReadyUse ReadyUseFor(const Open& open) const;
+  // How the scan of a range that is opened uses existing SST filters.
+  ExistingFilterUse ExistingFilterUseFor(const Open& open) const;
   // The client dropped keys by filters that it must not rely on.
-  bool PrunedWrongly(const Open& open, const ReadyUse& ready, const RangeKeys& keys) const;
+  bool PrunedWrongly(const Open& open, const ExistingFilterUse& existing,
+                     const RangeKeys& keys) const;
   // The keys of a range that is opened: those of the scan that found it too large, or of a new one.
-  absl::Status ScanFor(const Open& open, const ReadyUse& ready, RangeKeys* keys,
+  absl::Status ScanFor(const Open& open, const ExistingFilterUse& existing, RangeKeys* keys,
                        MemoryHold* memory);
   // Reconciles an opened range, and says how many keys are common, about.
   absl::Status BeginReconciling(const Open& open, bool prunes, RangeKeys keys, ServerRange* range,
@@ -127,7 +132,7 @@ class ServerRanges {
   Source* const source_;
   const ServerSessionOptions options_;
   const Agreement agreement_;
-  ReadyExchange* const ready_;
+  ExistingFilterExchange* const existing_;
   Outbox* const outbox_;
   std::map<uint64_t, ServerRange> ranges_;
   std::deque<RowStream> streams_;  // of ranges that were fetched; the first one is under way

@@ -14,7 +14,7 @@ constexpr uint64_t kSampledKeys = 1000;
 ServerSession::ServerSession(Source* source, const ServerSessionOptions& options)
     : source_(source),
       options_(options),
-      ready_(source, options.ready, options.memory),
+      existing_(source, options.existing, options.memory),
       outbox_(options.memory) {}
 
 absl::Status ServerSession::Receive(std::string_view message) {
@@ -54,44 +54,46 @@ absl::Status ServerSession::On(const Hello& hello) {
   if (sends_unmatched_ || hello.operation == Operation::kCount) {
     status = SumAbsentRows(source_, hello.salt, &answer.absent);
   }
-  ReadyOffer own;
-  if (status.ok()) status = ChooseReady(hello, &own, &answer);
+  ExistingFilterOffer own;
+  if (status.ok()) status = ChooseFilters(hello, &own, &answer);
   if (!status.ok()) return status;
   ranges_.emplace(
       source_, options_,
-      ServerRanges::Agreement{hello.operation, hello.salt, own.pass_rate, hello.ready.pass_rate},
-      &ready_, &outbox_);
+      ServerRanges::Agreement{hello.operation, hello.salt, own.pass_rate, hello.existing.pass_rate},
+      &existing_, &outbox_);
   return outbox_.Add(Encode(answer));
 }
 
-absl::Status ServerSession::ChooseReady(const Hello& hello, ReadyOffer* own, HelloAnswer* answer) {
-  if (!WantsReadyFilters(hello.strategy) || hello.accepted_ready_bytes == 0) {
-    answer->ready_choice = ReadyChoice::kNotWanted;
+absl::Status ServerSession::ChooseFilters(const Hello& hello, ExistingFilterOffer* own,
+                                          HelloAnswer* answer) {
+  if (!WantsExistingFilters(hello.strategy) || hello.accepted_filter_bytes == 0) {
+    answer->existing_choice = ExistingFilterChoice::kNotWanted;
     return absl::OkStatus();
   }
-  *own = ready_.Offer(hello.interval);
-  const ReadySide client{static_cast<double>(hello.keys), hello.ready, hello.accepted_ready_bytes,
-                         hello.readable_formats};
-  const ReadySide server{static_cast<double>(answer->keys), *own, options_.ready.most_bytes,
-                         options_.ready.readable_formats()};
+  *own = existing_.Offer(hello.interval);
+  const ExistingFilterSide client{static_cast<double>(hello.keys), hello.existing,
+                                  hello.accepted_filter_bytes, hello.readable_formats};
+  const ExistingFilterSide server{static_cast<double>(answer->keys), *own,
+                                  options_.existing.most_bytes,
+                                  options_.existing.readable_formats()};
   PlannerOptions planner = options_.planner;
-  if (hello.strategy == Strategy::kAuto && (hello.ready.exists() || own->exists())) {
+  if (hello.strategy == Strategy::kAuto && (hello.existing.exists() || own->exists())) {
     // Keys that take few bits each are better shipped.
     RangeKeys sample;
     MemoryHold memory(options_.memory);
-    const absl::Status status =
-        ScanKeys(source_, hello.interval, /*salt=*/0, kSampledKeys, &sample, /*ready=*/{}, &memory);
+    const absl::Status status = ScanKeys(source_, hello.interval, /*salt=*/0, kSampledKeys, &sample,
+                                         /*existing=*/{}, &memory);
     if (!status.ok()) return status;
     planner.keys = {sample.bits_per_key, sample.sparse_bits_per_key,
                     static_cast<double>(sample.sum.count)};
   }
-  answer->ready_choice = ChooseReadyFilters(client, server, planner);
-  answer->ready_pass_rate = own->pass_rate;
-  answer->accepted_ready_bytes = options_.ready.most_bytes;
-  if (answer->ready_choice == ReadyChoice::kServer) {
-    ready_.BeginSending(hello.accepted_ready_bytes);
-  } else if (answer->ready_choice == ReadyChoice::kClient) {
-    ready_.BeginReceiving();
+  answer->existing_choice = ChooseExistingFilters(client, server, planner);
+  answer->existing_pass_rate = own->pass_rate;
+  answer->accepted_filter_bytes = options_.existing.most_bytes;
+  if (answer->existing_choice == ExistingFilterChoice::kServer) {
+    existing_.BeginSending(hello.accepted_filter_bytes);
+  } else if (answer->existing_choice == ExistingFilterChoice::kClient) {
+    existing_.BeginReceiving();
   }
   return absl::OkStatus();
 }
@@ -119,7 +121,7 @@ absl::Status ServerSession::On(const Failure& failure) {
 absl::StatusOr<std::string> ServerSession::Next() {
   if (!outbox_.empty()) return outbox_.Take();
   Filters filters;
-  if (ready_.Next(&filters)) return Encode(filters);
+  if (existing_.Next(&filters)) return Encode(filters);
   if (absent_ != nullptr) {
     Rows rows;
     const absl::Status status = absent_->Next(&rows);

@@ -12,9 +12,9 @@
 
 #include "lib/join/rows/source.h"
 #include "lib/join/session/absent_rows.h"
+#include "lib/join/session/existing_filter_exchange.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/outbox.h"
-#include "lib/join/session/ready_exchange.h"
 #include "lib/join/session/server_ranges.h"
 #include "lib/join/session/session.h"
 
@@ -37,16 +37,17 @@ class ServerSession final : public Session {
   absl::Status On(const Fetch& fetch);
   absl::Status On(const Goodbye& goodbye);
   absl::Status On(const Failure& failure);
-  absl::Status On(const Filters& filters) { return ready_.Receive(filters); }
+  absl::Status On(const Filters& filters) { return existing_.Receive(filters); }
   template <typename Other>
   absl::Status On(const Other&);
 
-  // Decides whose ready filters are used, and says so in the answer. `own`: what this side has.
-  absl::Status ChooseReady(const Hello& hello, ReadyOffer* own, HelloAnswer* answer);
+  // Decides whose existing SST filters are used, and says so in the answer. `own`: what this side
+  // has.
+  absl::Status ChooseFilters(const Hello& hello, ExistingFilterOffer* own, HelloAnswer* answer);
 
   Source* const source_;
   ServerSessionOptions options_;
-  ReadyExchange ready_;
+  ExistingFilterExchange existing_;
   Outbox outbox_;
   std::optional<ServerRanges> ranges_;        // since the hello
   bool sends_unmatched_ = false;              // rows, and so those without the attribute

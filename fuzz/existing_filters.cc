@@ -1,13 +1,13 @@
-// Ready filters as they arrive: a stream in pieces, then a sweep of keys that rise. Half of the
-// choices say how to cut it, the rest is the stream; filter blocks in it can be of any format.
+// Existing SST filters as they arrive: a stream in pieces, then a sweep of keys that rise. Half of
+// the choices say how to cut it, the rest is the stream; filter blocks in it can be of any format.
 //
 // Oracle: cut otherwise, the stream is the same filters or the same error; the set stays within its
 // limit; a sweep denies no key that lies in no filter's reach but those that a filter denies.
 #include <vector>
 
 #include "fuzz/target.h"
-#include "lib/join/ready/ready_filter_set.h"
-#include "lib/join/ready/ready_filter_stream.h"
+#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {
@@ -31,8 +31,8 @@ std::unique_ptr<KeyFilter> DecodeFirstBytes(std::string_view block) {
   return std::make_unique<FirstByteFilter>(block);
 }
 
-bool SweepDeniesOnlyWhatFiltersDeny(const ReadyFilterSet& set) {
-  ReadyFilterSet::Sweep sweep(set);
+bool SweepDeniesOnlyWhatFiltersDeny(const ExistingFilterSet& set) {
+  ExistingFilterSet::Sweep sweep(set);
   for (int i = 0; i < 256; i++) {
     const std::string key = {static_cast<char>(i), 'k'};
     fuzz::Use(sweep.MayContain(key));
@@ -48,10 +48,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   rocksieve::fuzz::Choices choices(data, size);
   const size_t piece_bytes = 1 + choices.UpTo(255);
   const std::string_view stream = choices.Rest();
-  ReadyFilterSet whole(DecodeFirstBytes), cut(DecodeFirstBytes);
+  ExistingFilterSet whole(DecodeFirstBytes), cut(DecodeFirstBytes);
   MemoryHold no_limit, no_limit_either;
-  ReadyFilterAssembler at_once(&whole, kMostBytes, &no_limit);
-  ReadyFilterAssembler by_pieces(&cut, kMostBytes, &no_limit_either);
+  ExistingFilterAssembler at_once(&whole, kMostBytes, &no_limit);
+  ExistingFilterAssembler by_pieces(&cut, kMostBytes, &no_limit_either);
   const rocksieve::fuzz::ExactCopy all(stream);
   const absl::Status status = at_once.Add(all.view());
   absl::Status cut_status;

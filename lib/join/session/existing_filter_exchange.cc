@@ -1,4 +1,4 @@
-#include "lib/join/session/ready_exchange.h"
+#include "lib/join/session/existing_filter_exchange.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,46 +11,46 @@ constexpr uint64_t kBytesBetweenRanges = 1 << 20;
 
 }  // namespace
 
-ReadyOffer ReadyExchange::Offer(const KeyInterval& interval) {
-  reader_ = source_->ReadyFilters(interval);
+ExistingFilterOffer ExistingFilterExchange::Offer(const KeyInterval& interval) {
+  reader_ = source_->ExistingFilters(interval);
   if (reader_ == nullptr) return {};
-  const ReadyOffer offer = reader_->Offer();
+  const ExistingFilterOffer offer = reader_->Offer();
   // They are kept here as well, to be held against this side's own keys.
   const bool usable =
       offer.bytes <= options_.most_bytes && (offer.formats & ~options_.readable_formats()) == 0;
-  return usable ? offer : ReadyOffer();
+  return usable ? offer : ExistingFilterOffer();
 }
 
-void ReadyExchange::BeginSending(uint64_t most_bytes) {
+void ExistingFilterExchange::BeginSending(uint64_t most_bytes) {
   role_ = Role::kSender;
   most_bytes_ = std::min(most_bytes, options_.most_bytes);
 }
 
-void ReadyExchange::BeginReceiving() {
+void ExistingFilterExchange::BeginReceiving() {
   role_ = Role::kReceiver;
-  assembler_ = std::make_unique<ReadyFilterAssembler>(&set_, options_.most_bytes, &memory_);
+  assembler_ = std::make_unique<ExistingFilterAssembler>(&set_, options_.most_bytes, &memory_);
 }
 
-void ReadyExchange::Withdraw() {
+void ExistingFilterExchange::Withdraw() {
   withdrawn_ = true;
   reader_.reset();
 }
 
-bool ReadyExchange::Next(Filters* message) {
+bool ExistingFilterExchange::Next(Filters* message) {
   if (role_ != Role::kSender || withdrawn_ || reader_ == nullptr) return false;
   if (!has_unsent()) {
     unsent_.clear();
     sent_ = 0;
   }
   while (sent_ == 0 && unsent_.size() < kPieceBytes && !set_.complete()) {
-    ReadyFilter filter;
+    ExistingFilter filter;
     if (!reader_->Next(&filter)) {
       set_.Complete();
       break;
     }
-    AppendReadyFilter(filter, &unsent_);
+    AppendExistingFilter(filter, &unsent_);
     // An estimate was too low, or the source contradicts itself.
-    const uint64_t bytes = ReadyFilterSet::BytesOf(filter);
+    const uint64_t bytes = ExistingFilterSet::BytesOf(filter);
     const bool fits = set_.bytes() + bytes <= most_bytes_ &&
                       memory_.Resize(set_.bytes() + 2 * bytes, "filters of SST files").ok();
     if (!fits || !set_.Add(std::move(filter))) {
@@ -74,7 +74,7 @@ bool ReadyExchange::Next(Filters* message) {
   return true;
 }
 
-bool ReadyExchange::MayOpen(const std::string& begin, std::optional<std::string>* end) {
+bool ExistingFilterExchange::MayOpen(const std::string& begin, std::optional<std::string>* end) {
   if (finished()) return true;
   if (bytes_ < bytes_when_opened_ + kBytesBetweenRanges || set_.covered_end() <= begin) {
     return false;
@@ -84,7 +84,7 @@ bool ReadyExchange::MayOpen(const std::string& begin, std::optional<std::string>
   return true;
 }
 
-absl::Status ReadyExchange::Receive(const Filters& message) {
+absl::Status ExistingFilterExchange::Receive(const Filters& message) {
   if (role_ == Role::kReceiver && message.state == Filters::State::kWithdrawn) {
     Withdraw();
     return absl::OkStatus();

@@ -1,4 +1,4 @@
-#include "lib/join/ready/ready_filter_stream.h"
+#include "lib/join/existing/existing_filter_stream.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ absl::Status Damaged() {
 
 }  // namespace
 
-std::string FrontOf(const ReadyFilter& filter) {
+std::string FrontOf(const ExistingFilter& filter) {
   std::string front;
   ByteWriter out(&front);
   out.U8(static_cast<uint8_t>(filter.format));
@@ -25,7 +25,7 @@ std::string FrontOf(const ReadyFilter& filter) {
   return front;
 }
 
-void AppendReadyFilter(const ReadyFilter& filter, std::string* out) {
+void AppendExistingFilter(const ExistingFilter& filter, std::string* out) {
   const std::string front = FrontOf(filter);
   ByteWriter writer(out);
   writer.Varint(front.size() + filter.block.size());
@@ -33,11 +33,11 @@ void AppendReadyFilter(const ReadyFilter& filter, std::string* out) {
   writer.Bytes(filter.block);
 }
 
-absl::Status ReadyFilterAssembler::Hold(uint64_t more_bytes) {
+absl::Status ExistingFilterAssembler::Hold(uint64_t more_bytes) {
   return memory_->Resize(set_->bytes() + buffer_.capacity() + more_bytes, "filters of SST files");
 }
 
-absl::Status ReadyFilterAssembler::Add(std::string_view piece) {
+absl::Status ExistingFilterAssembler::Add(std::string_view piece) {
   // A buffer that grows doubles.
   const absl::Status room = Hold(2 * (buffer_.size() + piece.size()));
   if (!room.ok()) return room;
@@ -64,12 +64,12 @@ absl::Status ReadyFilterAssembler::Add(std::string_view piece) {
   return Hold(0);
 }
 
-absl::Status ReadyFilterAssembler::AddFilter(std::string_view bytes) {
+absl::Status ExistingFilterAssembler::AddFilter(std::string_view bytes) {
   ByteReader in(bytes);
-  ReadyFilter filter;
+  ExistingFilter filter;
   filter.format = static_cast<FilterFormat>(in.U8());
   // The filter, beside its bytes.
-  const absl::Status room = Hold(bytes.size() + ReadyFilterSet::BytesOf(filter));
+  const absl::Status room = Hold(bytes.size() + ExistingFilterSet::BytesOf(filter));
   if (!room.ok()) return room;
   filter.smallest = in.String(kMostKeyBytes);
   filter.largest = in.String(kMostKeyBytes);

@@ -11,7 +11,7 @@
 #include <rocksdb/convenience.h>
 
 #include "integration/join_support.h"
-#include "lib/join/ready/ready_filter_set.h"
+#include "lib/join/existing/existing_filter_set.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/sst_filters.h"
 #include "plugin/tables/table_file.h"
@@ -68,18 +68,18 @@ std::vector<std::string> KeysShownBy(Source* source, const KeyInterval& interval
 }
 
 // False if the source has no filters.
-bool Load(Source* source, ReadyFilterSet* set, const KeyInterval& interval = {}) {
-  const std::unique_ptr<ReadyFilterReader> reader = source->ReadyFilters(interval);
+bool Load(Source* source, ExistingFilterSet* set, const KeyInterval& interval = {}) {
+  const std::unique_ptr<ExistingFilterReader> reader = source->ExistingFilters(interval);
   if (reader == nullptr) return false;
-  ReadyFilter filter;
+  ExistingFilter filter;
   while (reader->Next(&filter)) EXPECT_TRUE(set->Add(std::move(filter))) << "fences fall";
   EXPECT_FALSE(reader->failed());
   set->Complete();
   return true;
 }
 
-void ExpectCovers(const ReadyFilterSet& set, const std::vector<std::string>& keys) {
-  ReadyFilterSet::Sweep sweep(set);
+void ExpectCovers(const ExistingFilterSet& set, const std::vector<std::string>& keys) {
+  ExistingFilterSet::Sweep sweep(set);
   for (const std::string& key : keys) {
     ASSERT_TRUE(sweep.MayContain(key)) << "lost: " << testing::PrintToString(key);
   }
@@ -98,14 +98,14 @@ TEST(SstFilters, PassEveryKeyThatIsThere) {
       Must(source.status());
       const std::vector<std::string> keys = KeysShownBy(source->get());
       ASSERT_EQ(keys.size(), model.size());
-      ReadyFilterSet set(DecodeBuiltinFilter);
+      ExistingFilterSet set(DecodeBuiltinFilter);
       ASSERT_TRUE(Load(source->get(), &set));
       ExpectCovers(set, keys);
       for (int i = 0; i < 10; i++) {
         KeyInterval interval{RandomKey(random), std::nullopt};
         if (i % 3 != 0) interval.end = RandomKey(random);
         if (interval.end && *interval.end < interval.begin) continue;
-        ReadyFilterSet part_of_set(DecodeBuiltinFilter);
+        ExistingFilterSet part_of_set(DecodeBuiltinFilter);
         ASSERT_TRUE(Load(source->get(), &part_of_set, interval));
         ExpectCovers(part_of_set, KeysShownBy(source->get(), interval));
       }
@@ -126,11 +126,11 @@ TEST(SstFilters, DenyOthersAtTheRateTheyOffer) {
     }
     const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
     Must(source.status());
-    const ReadyOffer offer = (*source)->ReadyFilters({})->Offer();
-    ReadyFilterSet set(DecodeBuiltinFilter);
+    const ExistingFilterOffer offer = (*source)->ExistingFilters({})->Offer();
+    ExistingFilterSet set(DecodeBuiltinFilter);
     ASSERT_TRUE(Load(source->get(), &set));
     ExpectCovers(set, KeysShownBy(source->get()));
-    ReadyFilterSet::Sweep sweep(set);
+    ExistingFilterSet::Sweep sweep(set);
     uint64_t passed = 0;
     for (uint64_t i = 0; i < kKeys + 99; i++) passed += sweep.MayContain(MissingKey(i));
     const double rate = static_cast<double>(passed) / kKeys;
@@ -183,7 +183,7 @@ TEST(SstFilters, AreThoseOfTheStateWhateverIsWritten) {
     Must(source.status());
     // Let it write, now and then, before the filters are read.
     for (const uint64_t seen = rounds; i % 5 == 0 && rounds < seen + 3;) std::this_thread::yield();
-    ReadyFilterSet set(DecodeBuiltinFilter);
+    ExistingFilterSet set(DecodeBuiltinFilter);
     if (!Load(source->get(), &set)) continue;
     loaded++;
     ExpectCovers(set, KeysShownBy(source->get()));
@@ -212,7 +212,7 @@ TEST(SstFilters, OfAReadOnlySnapshotHaveWhatItsLogsHave) {
   Compact(db.get());  // deletes the files that the view holds
   const auto source = RocksDbSource::Open(view->db(), view->column_family());
   Must(source.status());
-  ReadyFilterSet set(DecodeBuiltinFilter);
+  ExistingFilterSet set(DecodeBuiltinFilter);
   ASSERT_TRUE(Load(source->get(), &set));
   const std::vector<std::string> keys = KeysShownBy(source->get());
   EXPECT_GT(keys.size(), 300u);
@@ -238,9 +238,9 @@ TEST(SstFilters, DamagedOnesDenyNothing) {
   file.close();
   const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
   Must(source.status());
-  ReadyFilterSet set(DecodeBuiltinFilter);
+  ExistingFilterSet set(DecodeBuiltinFilter);
   ASSERT_TRUE(Load(source->get(), &set));
-  ReadyFilterSet::Sweep sweep(set);
+  ExistingFilterSet::Sweep sweep(set);
   for (uint64_t i = 0; i < 2999; i++) ASSERT_TRUE(sweep.MayContain(MissingKey(i)));
 }
 
@@ -278,9 +278,9 @@ CountedJoin JoinWithSstFilters(Operation operation, Source* here, Source* there,
   client_options.salt = 6;
   client_options.keys_per_range = 3000;
   client_options.planner.strategy = Strategy::kSstFilters;
-  client_options.ready.decode_builtin = DecodeBuiltinFilter;
+  client_options.existing.decode_builtin = DecodeBuiltinFilter;
   ServerSessionOptions server_options;
-  server_options.ready = client_options.ready;
+  server_options.existing = client_options.existing;
   ClientSession client(here, sink, client_options);
   ServerSession server(there, server_options);
   CountedJoin joined;
@@ -336,18 +336,19 @@ TEST(SstFilters, JoinsAreExact) {
                                small_is_client ? many->get() : few->get(), &sink);
         ASSERT_TRUE(joined.status.ok()) << joined.status;
         EXPECT_EQ(joined.statistics.matched_keys, matched.size());
-        EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
+        EXPECT_EQ(joined.statistics.existing.withdrawn_ranges, 0u);
         const bool all = operation == Operation::kSymmetric;
         EXPECT_TRUE(sink.theirs == (SendsMatched(operation)            ? matched
                                     : SendsUnmatched(operation) || all ? theirs_only
                                                                        : std::set<std::string>()));
         EXPECT_TRUE(sink.mine == (EmitsLocalRows(operation) ? mine_only : std::set<std::string>()));
         if (variant.has_filters) {
-          EXPECT_EQ(joined.statistics.ready.choice,
-                    small_is_client ? ReadyChoice::kClient : ReadyChoice::kServer);
-          EXPECT_GT(joined.statistics.ready.pruned_keys, 15000u);
+          EXPECT_EQ(joined.statistics.existing.choice, small_is_client
+                                                           ? ExistingFilterChoice::kClient
+                                                           : ExistingFilterChoice::kServer);
+          EXPECT_GT(joined.statistics.existing.pruned_keys, 15000u);
         } else {
-          EXPECT_EQ(joined.statistics.ready.choice, ReadyChoice::kNotThere);
+          EXPECT_EQ(joined.statistics.existing.choice, ExistingFilterChoice::kNotThere);
         }
       }
     }

@@ -1,4 +1,4 @@
-// Sources in memory with filters that lie ready, made by hand.
+// Sources in memory with existing filters, made by hand.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <rocksieve/filter.h>
 
 #include "lib/join/operation.h"
-#include "lib/join/rows/ready_filter.h"
+#include "lib/join/rows/existing_filter.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
@@ -58,8 +58,9 @@ inline std::string TestBuiltinBlockOf(const std::vector<std::string>& keys) {
   return block;
 }
 
-inline ReadyFilter FilterOf(const std::string& kind, const std::vector<std::string>& sorted_keys) {
-  ReadyFilter filter;
+inline ExistingFilter FilterOf(const std::string& kind,
+                               const std::vector<std::string>& sorted_keys) {
+  ExistingFilter filter;
   filter.smallest = sorted_keys.front();
   filter.largest = sorted_keys.back();
   if (kind == "none") return filter;
@@ -70,9 +71,9 @@ inline ReadyFilter FilterOf(const std::string& kind, const std::vector<std::stri
   return filter;
 }
 
-class ReadySource final : public Source {
+class ExistingFilterSource final : public Source {
  public:
-  ReadySource(Table rows, std::vector<ReadyFilter> filters)
+  ExistingFilterSource(Table rows, std::vector<ExistingFilter> filters)
       : rows_(std::move(rows)), filters_(std::move(filters)) {
     std::stable_sort(filters_.begin(), filters_.end(),
                      [](const auto& a, const auto& b) { return a.smallest < b.smallest; });
@@ -82,7 +83,7 @@ class ReadySource final : public Source {
     return rows_.Scan(interval);
   }
   uint64_t EstimateKeys() override { return rows_.EstimateKeys(); }
-  std::unique_ptr<ReadyFilterReader> ReadyFilters(const KeyInterval&) override {
+  std::unique_ptr<ExistingFilterReader> ExistingFilters(const KeyInterval&) override {
     if (filters_.empty()) return nullptr;
     return std::make_unique<Reader>(this);
   }
@@ -91,19 +92,19 @@ class ReadySource final : public Source {
   size_t fails_after = SIZE_MAX;  // filters
 
  private:
-  class Reader final : public ReadyFilterReader {
+  class Reader final : public ExistingFilterReader {
    public:
-    explicit Reader(ReadySource* source) : source_(source) {}
-    ReadyOffer Offer() override {
-      ReadyOffer offer;
+    explicit Reader(ExistingFilterSource* source) : source_(source) {}
+    ExistingFilterOffer Offer() override {
+      ExistingFilterOffer offer;
       offer.pass_rate = source_->pass_rate;
-      for (const ReadyFilter& filter : source_->filters_) {
+      for (const ExistingFilter& filter : source_->filters_) {
         offer.bytes += filter.block.size() + 1;
         offer.formats |= BitOf(filter.format);
       }
       return offer;
     }
-    bool Next(ReadyFilter* filter) override {
+    bool Next(ExistingFilter* filter) override {
       if (failed() || next_ == source_->filters_.size()) return false;
       *filter = source_->filters_[next_++];
       return true;
@@ -111,24 +112,24 @@ class ReadySource final : public Source {
     bool failed() const override { return next_ >= source_->fails_after; }
 
    private:
-    ReadySource* const source_;
+    ExistingFilterSource* const source_;
     size_t next_ = 0;
   };
 
   MemorySource rows_;
-  std::vector<ReadyFilter> filters_;
+  std::vector<ExistingFilter> filters_;
 };
 
 // As many files as there are kinds, each of a random part of the keys, and of keys that are gone.
-inline std::vector<ReadyFilter> FilesOf(const Table& rows, const std::vector<std::string>& kinds,
-                                        std::mt19937_64* random) {
+inline std::vector<ExistingFilter> FilesOf(const Table& rows, const std::vector<std::string>& kinds,
+                                           std::mt19937_64* random) {
   std::vector<std::vector<std::string>> files(kinds.size());
   for (const std::string& key : KeysOf(rows)) {
     files[(*random)() % files.size()].push_back(key);
     if ((*random)() % 4 == 0) files[(*random)() % files.size()].push_back(key);  // an old version
     if ((*random)() % 8 == 0) files[(*random)() % files.size()].push_back(key + "gone");
   }
-  std::vector<ReadyFilter> filters;
+  std::vector<ExistingFilter> filters;
   for (size_t i = 0; i < files.size(); i++) {
     std::sort(files[i].begin(), files[i].end());
     if (!files[i].empty()) filters.push_back(FilterOf(kinds[i], files[i]));
@@ -136,9 +137,10 @@ inline std::vector<ReadyFilter> FilesOf(const Table& rows, const std::vector<std
   return filters;
 }
 
-inline Joined JoinReady(Operation operation, Source* here, Source* there,
-                        const Settings& settings = {}, Strategy strategy = Strategy::kSstFilters,
-                        uint64_t most_ready_bytes = uint64_t{64} << 20) {
+inline Joined JoinWithExistingFilters(Operation operation, Source* here, Source* there,
+                                      const Settings& settings = {},
+                                      Strategy strategy = Strategy::kSstFilters,
+                                      uint64_t most_filter_bytes = uint64_t{64} << 20) {
   Collector collector;
   ClientSessionOptions client_options;
   client_options.operation = operation;
@@ -146,12 +148,12 @@ inline Joined JoinReady(Operation operation, Source* here, Source* there,
   client_options.keys_per_range = settings.keys_per_range;
   client_options.planner = settings.planner;
   client_options.planner.strategy = strategy;
-  client_options.ready.decode_builtin = DecodeTestBuiltin;
-  client_options.ready.most_bytes = most_ready_bytes;
+  client_options.existing.decode_builtin = DecodeTestBuiltin;
+  client_options.existing.most_bytes = most_filter_bytes;
   ServerSessionOptions server_options;
   server_options.most_keys_per_range = settings.most_keys_per_range;
   server_options.planner = client_options.planner;
-  server_options.ready = client_options.ready;
+  server_options.existing = client_options.existing;
   ClientSession client(here, &collector, client_options);
   ServerSession server(there, server_options);
   Joined joined;

@@ -1,5 +1,5 @@
 // Joins that begin with filters which one side has already.
-#include "tests/join/ready_support.h"
+#include "tests/join/existing_filters_support.h"
 
 #include "lib/join/session/messages.h"
 
@@ -21,7 +21,7 @@ void ExpectExactResult(Operation operation, const Table& here, const Table& ther
   EXPECT_EQ(joined.statistics.server_only_keys, theirs.size() - matched);
 }
 
-TEST(ReadyFilters, OfEitherSideGiveTheSameAnswer) {
+TEST(ExistingFilters, OfEitherSideGiveTheSameAnswer) {
   for (const uint64_t seed : {1, 2, 3}) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
@@ -30,54 +30,54 @@ TEST(ReadyFilters, OfEitherSideGiveTheSameAnswer) {
         RandomSides(client_keys, server_keys, random() % std::min(client_keys, server_keys), seed);
     for (const Operation operation : kAllOperations) {
       for (const bool from_client : {false, true}) {
-        const std::vector<ReadyFilter> none;
+        const std::vector<ExistingFilter> none;
         const Table& owner = from_client ? here : there;
-        const std::vector<ReadyFilter> filters = FilesOf(owner, kAllKinds, &random);
-        ReadySource client(here, from_client ? filters : none);
-        ReadySource server(there, from_client ? none : filters);
-        const Joined joined = JoinReady(operation, &client, &server);
+        const std::vector<ExistingFilter> filters = FilesOf(owner, kAllKinds, &random);
+        ExistingFilterSource client(here, from_client ? filters : none);
+        ExistingFilterSource server(there, from_client ? none : filters);
+        const Joined joined = JoinWithExistingFilters(operation, &client, &server);
         ExpectExactResult(operation, here, there, joined);
-        EXPECT_EQ(joined.statistics.ready.choice,
-                  from_client ? ReadyChoice::kClient : ReadyChoice::kServer);
-        EXPECT_EQ(joined.statistics.ready.filters, filters.size());
-        EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
+        EXPECT_EQ(joined.statistics.existing.choice,
+                  from_client ? ExistingFilterChoice::kClient : ExistingFilterChoice::kServer);
+        EXPECT_EQ(joined.statistics.existing.filters, filters.size());
+        EXPECT_EQ(joined.statistics.existing.withdrawn_ranges, 0u);
         const size_t lonely = (from_client ? there : here).size();
         if (lonely > 2000) {
-          EXPECT_GT(joined.statistics.ready.pruned_keys, 0u);
+          EXPECT_GT(joined.statistics.existing.pruned_keys, 0u);
         }
       }
     }
   }
 }
 
-TEST(ReadyFilters, WhatCannotBeReadDeniesNothing) {
+TEST(ExistingFilters, WhatCannotBeReadDeniesNothing) {
   std::mt19937_64 random(7);
   const auto [here, there] = RandomSides(3000, 3000, 1000, 7);
   for (const std::vector<std::string>& kinds :
        {std::vector<std::string>{"none"}, {"damaged"}, {"none", "rocksieve.bloom:10", "damaged"}}) {
-    ReadySource client(here, {}), server(there, FilesOf(there, kinds, &random));
-    const Joined joined = JoinReady(Operation::kSymmetric, &client, &server);
+    ExistingFilterSource client(here, {}), server(there, FilesOf(there, kinds, &random));
+    const Joined joined = JoinWithExistingFilters(Operation::kSymmetric, &client, &server);
     ExpectExactResult(Operation::kSymmetric, here, there, joined);
-    EXPECT_LT(joined.statistics.ready.pruned_keys, 10u);  // outside of all fences
-    EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
+    EXPECT_LT(joined.statistics.existing.pruned_keys, 10u);  // outside of all fences
+    EXPECT_EQ(joined.statistics.existing.withdrawn_ranges, 0u);
   }
 }
 
-TEST(ReadyFilters, EmptySides) {
+TEST(ExistingFilters, EmptySides) {
   std::mt19937_64 random(8);
   const auto [here, there] = RandomSides(100, 100, 50, 8);
-  const std::vector<ReadyFilter> filters = FilesOf(here, kAllKinds, &random);
+  const std::vector<ExistingFilter> filters = FilesOf(here, kAllKinds, &random);
   for (const Operation operation : kAllOperations) {
-    ReadySource some(here, filters), gone({}, filters), empty({}, {});
-    ExpectExactResult(operation, here, {}, JoinReady(operation, &some, &empty));
-    ExpectExactResult(operation, {}, here, JoinReady(operation, &empty, &some));
-    ExpectExactResult(operation, {}, here, JoinReady(operation, &gone, &some));
-    ExpectExactResult(operation, here, {}, JoinReady(operation, &some, &gone));
+    ExistingFilterSource some(here, filters), gone({}, filters), empty({}, {});
+    ExpectExactResult(operation, here, {}, JoinWithExistingFilters(operation, &some, &empty));
+    ExpectExactResult(operation, {}, here, JoinWithExistingFilters(operation, &empty, &some));
+    ExpectExactResult(operation, {}, here, JoinWithExistingFilters(operation, &gone, &some));
+    ExpectExactResult(operation, here, {}, JoinWithExistingFilters(operation, &some, &gone));
   }
 }
 
 // The side that sends them holds them against its keys, so that no operation loses a key.
-TEST(ReadyFilters, ThatLackKeysAreFoundOut) {
+TEST(ExistingFilters, ThatLackKeysAreFoundOut) {
   for (const uint64_t seed : {11, 12, 13, 14}) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
@@ -92,15 +92,15 @@ TEST(ReadyFilters, ThatLackKeysAreFoundOut) {
         std::erase_if(known, [&](const auto&) { return random() % 2 == 0; });
       }
       for (const char* kind : {"rocksieve.ribbon:0.01%", "builtin"}) {
-        const std::vector<ReadyFilter> filters = FilesOf(known, {kind}, &random), none;
+        const std::vector<ExistingFilter> filters = FilesOf(known, {kind}, &random), none;
         for (const Operation operation : kAllOperations) {
-          ReadySource client(here, from_client ? filters : none);
-          ReadySource server(there, from_client ? none : filters);
-          const Joined joined = JoinReady(operation, &client, &server);
+          ExistingFilterSource client(here, from_client ? filters : none);
+          ExistingFilterSource server(there, from_client ? none : filters);
+          const Joined joined = JoinWithExistingFilters(operation, &client, &server);
           ExpectExactResult(operation, here, there, joined);
           // One key in a range of seven may pass by accident.
           if (seed % 2 == 1) {
-            EXPECT_GT(joined.statistics.ready.withdrawn_ranges, 0u);
+            EXPECT_GT(joined.statistics.existing.withdrawn_ranges, 0u);
           }
           EXPECT_EQ(joined.statistics.repeated_ranges, 0u);
         }
@@ -110,17 +110,17 @@ TEST(ReadyFilters, ThatLackKeysAreFoundOut) {
 }
 
 // Even if the message's own check is made to fit.
-TEST(ReadyFilters, ThatChangedOnTheWayAreFoundOut) {
+TEST(ExistingFilters, ThatChangedOnTheWayAreFoundOut) {
   std::mt19937_64 random(21);
   const auto [here, there] = RandomSides(2000, 3000, 1500, 21);
-  const std::vector<ReadyFilter> none;
+  const std::vector<ExistingFilter> none;
   int withdrawn = 0, refused = 0;
   for (int round = 0; round < 60; round++) {
     const bool from_client = round % 2 == 0;
-    const std::vector<ReadyFilter> filters =
+    const std::vector<ExistingFilter> filters =
         FilesOf(from_client ? here : there, {"builtin"}, &random);
-    ReadySource client(here, from_client ? filters : none);
-    ReadySource server(there, from_client ? none : filters);
+    ExistingFilterSource client(here, from_client ? filters : none);
+    ExistingFilterSource server(there, from_client ? none : filters);
     const Operation operation = kAllOperations[random() % 5];
     const uint64_t place = random(), clear = random() % 2;
     bool changed = false;
@@ -139,11 +139,11 @@ TEST(ReadyFilters, ThatChangedOnTheWayAreFoundOut) {
       changed = true;
       return true;
     };
-    const Joined joined = JoinReady(operation, &client, &server, settings);
+    const Joined joined = JoinWithExistingFilters(operation, &client, &server, settings);
     ASSERT_TRUE(changed);
     if (joined.piped.status.ok()) {
       ExpectExactResult(operation, here, there, joined);
-      withdrawn += joined.statistics.ready.withdrawn_ranges > 0;
+      withdrawn += joined.statistics.existing.withdrawn_ranges > 0;
     } else {
       EXPECT_TRUE(absl::IsInvalidArgument(joined.piped.status) ||
                   absl::IsResourceExhausted(joined.piped.status))
@@ -155,32 +155,32 @@ TEST(ReadyFilters, ThatChangedOnTheWayAreFoundOut) {
   EXPECT_LT(refused, 10);
 }
 
-TEST(ReadyFilters, AreForgottenWhenTheirSourceFails) {
+TEST(ExistingFilters, AreForgottenWhenTheirSourceFails) {
   std::mt19937_64 random(31);
   const auto [here, there] = RandomSides(2000, 3000, 1000, 31);
   for (const bool from_client : {false, true}) {
     for (const size_t fails_after : {0, 2, 4}) {
-      const std::vector<ReadyFilter> filters =
+      const std::vector<ExistingFilter> filters =
           FilesOf(from_client ? here : there, kAllKinds, &random);
-      ReadySource client(here, from_client ? filters : std::vector<ReadyFilter>());
-      ReadySource server(there, from_client ? std::vector<ReadyFilter>() : filters);
+      ExistingFilterSource client(here, from_client ? filters : std::vector<ExistingFilter>());
+      ExistingFilterSource server(there, from_client ? std::vector<ExistingFilter>() : filters);
       client.fails_after = server.fails_after = fails_after;
-      const Joined joined = JoinReady(Operation::kIntersection, &client, &server);
+      const Joined joined = JoinWithExistingFilters(Operation::kIntersection, &client, &server);
       ExpectExactResult(Operation::kIntersection, here, there, joined);
-      EXPECT_EQ(joined.statistics.ready.pruned_keys, 0u);
+      EXPECT_EQ(joined.statistics.existing.pruned_keys, 0u);
     }
   }
 }
 
 // Ranges are opened while filters are still on their way, and never before theirs are there.
-TEST(ReadyFilters, RangesFollowTheFilters) {
+TEST(ExistingFilters, RangesFollowTheFilters) {
   std::mt19937_64 random(41);
   const auto [here, there] = RandomSides(6000, 6000, 2000, 41);
   for (const bool from_client : {false, true}) {
     const Table& owner = from_client ? here : there;
     std::vector<std::string> keys;
     for (const std::string& key : KeysOf(owner)) keys.push_back(key);
-    std::vector<ReadyFilter> filters;
+    std::vector<ExistingFilter> filters;
     constexpr size_t kKeysPerFile = 600;
     for (size_t i = 0; i < keys.size(); i += kKeysPerFile) {
       filters.push_back(FilterOf(
@@ -188,14 +188,14 @@ TEST(ReadyFilters, RangesFollowTheFilters) {
           {keys.begin() + static_cast<std::ptrdiff_t>(i),
            keys.begin() + static_cast<std::ptrdiff_t>(std::min(i + kKeysPerFile, keys.size()))}));
       // Takes its time on the way, and passes only the key that it is about.
-      ReadyFilter slow;
+      ExistingFilter slow;
       slow.smallest = slow.largest = filters.back().smallest;
       slow.format = FilterFormat::kOurs;
       slow.block.assign(1 << 20, 'x');
       filters.push_back(std::move(slow));
     }
-    ReadySource client(here, from_client ? filters : std::vector<ReadyFilter>());
-    ReadySource server(there, from_client ? std::vector<ReadyFilter>() : filters);
+    ExistingFilterSource client(here, from_client ? filters : std::vector<ExistingFilter>());
+    ExistingFilterSource server(there, from_client ? std::vector<ExistingFilter>() : filters);
     bool opened_early = false;
     bool filters_done = false;
     Settings settings;
@@ -207,44 +207,48 @@ TEST(ReadyFilters, RangesFollowTheFilters) {
       opened_early = opened_early || (std::holds_alternative<Open>(decoded) && !filters_done);
       return true;
     };
-    const Joined joined = JoinReady(Operation::kSymmetric, &client, &server, settings);
+    const Joined joined =
+        JoinWithExistingFilters(Operation::kSymmetric, &client, &server, settings);
     ExpectExactResult(Operation::kSymmetric, here, there, joined);
     EXPECT_TRUE(opened_early || !from_client);  // the pipe gives all of the other way at once
-    EXPECT_GT(joined.statistics.ready.pruned_keys, 3900u);
-    EXPECT_EQ(joined.statistics.ready.withdrawn_ranges, 0u);
+    EXPECT_GT(joined.statistics.existing.pruned_keys, 3900u);
+    EXPECT_EQ(joined.statistics.existing.withdrawn_ranges, 0u);
     EXPECT_LT(joined.statistics.ranges, 40u);
   }
 }
 
-TEST(ReadyFilters, TakeLessThanKeysOfALargeSide) {
+TEST(ExistingFilters, TakeLessThanKeysOfALargeSide) {
   std::mt19937_64 random(51);
   const auto [here, there] = RandomSides(1000, 60000, 500, 51);
-  ReadySource client(here, FilesOf(here, {"rocksieve.ribbon:10"}, &random)), server(there, {});
+  ExistingFilterSource client(here, FilesOf(here, {"rocksieve.ribbon:10"}, &random)),
+      server(there, {});
   client.pass_rate = 0.001;
   Settings settings;
   settings.most_keys_per_range = 100000;
-  const Joined joined = JoinReady(Operation::kCount, &client, &server, settings, Strategy::kAuto);
+  const Joined joined =
+      JoinWithExistingFilters(Operation::kCount, &client, &server, settings, Strategy::kAuto);
   ExpectExactResult(Operation::kCount, here, there, joined);
-  EXPECT_EQ(joined.statistics.ready.choice, ReadyChoice::kClient);
-  EXPECT_GT(joined.statistics.ready.pruned_keys, 59000u);
+  EXPECT_EQ(joined.statistics.existing.choice, ExistingFilterChoice::kClient);
+  EXPECT_GT(joined.statistics.existing.pruned_keys, 59000u);
   EXPECT_LT(joined.piped.to_server + joined.piped.to_client, 4000u);
 }
 
-TEST(ReadyFilters, SayWhyTheyAreNotUsed) {
+TEST(ExistingFilters, SayWhyTheyAreNotUsed) {
   std::mt19937_64 random(61);
   const auto [here, there] = RandomSides(2000, 2000, 1000, 61);
-  const std::vector<ReadyFilter> filters = FilesOf(here, {"rocksieve.bloom:10"}, &random), none;
-  const auto choice = [&mine = here, &theirs = there](const std::vector<ReadyFilter>& offered,
+  const std::vector<ExistingFilter> filters = FilesOf(here, {"rocksieve.bloom:10"}, &random), none;
+  const auto choice = [&mine = here, &theirs = there](const std::vector<ExistingFilter>& offered,
                                                       Strategy strategy, uint64_t most_bytes) {
-    ReadySource client(mine, offered), server(theirs, {});
-    const Joined joined = JoinReady(Operation::kCount, &client, &server, {}, strategy, most_bytes);
+    ExistingFilterSource client(mine, offered), server(theirs, {});
+    const Joined joined =
+        JoinWithExistingFilters(Operation::kCount, &client, &server, {}, strategy, most_bytes);
     ExpectExactResult(Operation::kCount, mine, theirs, joined);
-    return joined.statistics.ready.choice;
+    return joined.statistics.existing.choice;
   };
-  EXPECT_EQ(choice(none, Strategy::kSstFilters, 1 << 20), ReadyChoice::kNotThere);
-  EXPECT_EQ(choice(filters, Strategy::kSstFilters, 100), ReadyChoice::kNotThere);
-  EXPECT_EQ(choice(filters, Strategy::kList, 1 << 20), ReadyChoice::kNotWanted);
-  EXPECT_EQ(choice(filters, Strategy::kSstFilters, 1 << 20), ReadyChoice::kClient);
+  EXPECT_EQ(choice(none, Strategy::kSstFilters, 1 << 20), ExistingFilterChoice::kNotThere);
+  EXPECT_EQ(choice(filters, Strategy::kSstFilters, 100), ExistingFilterChoice::kNotThere);
+  EXPECT_EQ(choice(filters, Strategy::kList, 1 << 20), ExistingFilterChoice::kNotWanted);
+  EXPECT_EQ(choice(filters, Strategy::kSstFilters, 1 << 20), ExistingFilterChoice::kClient);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// All ready filters of one side, as far as they came, to be asked for keys in order.
+// All existing SST filters of one side, as far as they came, to be asked for keys in order.
 //
 // Whatever a block holds, a key is only dropped if each filter within whose fences it lies can be
 // read and denies it. Blocks that are damaged, or of a format that nobody here reads, deny nothing.
@@ -13,13 +13,13 @@
 
 #include <rocksieve/filter.h>
 
-#include "lib/join/rows/ready_filter.h"
+#include "lib/join/rows/existing_filter.h"
 
 namespace rocksieve::join {
 
-class ReadyFilterSet {
+class ExistingFilterSet {
   struct Member {
-    ReadyFilter filter;
+    ExistingFilter filter;
     uint64_t digest = 0;
     std::unique_ptr<Filter> ours;
     std::unique_ptr<KeyFilter> builtin;
@@ -29,11 +29,11 @@ class ReadyFilterSet {
 
  public:
   // Null: built-in filters of RocksDB deny nothing.
-  explicit ReadyFilterSet(BuiltinFilterDecoder decode_builtin = nullptr)
+  explicit ExistingFilterSet(BuiltinFilterDecoder decode_builtin = nullptr)
       : decode_builtin_(std::move(decode_builtin)) {}
 
   // False, and nothing is added, if `smallest` is below that of the one before, or above `largest`.
-  bool Add(ReadyFilter filter);
+  bool Add(ExistingFilter filter);
 
   // No more will be added.
   void Complete() { complete_ = true; }
@@ -51,7 +51,7 @@ class ReadyFilterSet {
   size_t size() const { return members_.size(); }
   // Memory that it takes, about.
   uint64_t bytes() const { return bytes_; }
-  static uint64_t BytesOf(const ReadyFilter& filter);
+  static uint64_t BytesOf(const ExistingFilter& filter);
   // Of the first `size` filters: sets of equal digests drop the same keys. 0 for none.
   uint64_t DigestOf(size_t size) const { return size == 0 ? 0 : members_[size - 1]->digest; }
   // Whether a copy of the first `size` filters with this digest covers all keys below `end`.
@@ -63,11 +63,11 @@ class ReadyFilterSet {
   // Asks for keys that rise. The set must not change meanwhile.
   class Sweep {
    public:
-    explicit Sweep(const ReadyFilterSet& set) : set_(set) {}
+    explicit Sweep(const ExistingFilterSet& set) : set_(set) {}
     bool MayContain(std::string_view key);
 
    private:
-    const ReadyFilterSet& set_;
+    const ExistingFilterSet& set_;
     size_t next_ = 0;
     std::vector<const Member*> open_;  // within whose fences the last key was
     bool crowded_ = false;

@@ -1,9 +1,9 @@
-#include "lib/join/ready/ready_filter_set.h"
+#include "lib/join/existing/existing_filter_set.h"
 
 #include <utility>
 
 #include "lib/hash/key_hash.h"
-#include "lib/join/ready/ready_filter_stream.h"
+#include "lib/join/existing/existing_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {
@@ -15,16 +15,16 @@ constexpr size_t kMostOpen = 512;
 
 }  // namespace
 
-bool ReadyFilterSet::Member::MayContain(std::string_view key) const {
+bool ExistingFilterSet::Member::MayContain(std::string_view key) const {
   if (ours != nullptr) return ours->MayContain(key);
   return builtin == nullptr || builtin->MayContain(key);
 }
 
-bool ReadyFilterSet::Add(ReadyFilter filter) {
+bool ExistingFilterSet::Add(ExistingFilter filter) {
   if (filter.largest < filter.smallest || filter.smallest < covered_end()) return false;
   auto member = std::make_unique<Member>();
   member->filter = std::move(filter);
-  const ReadyFilter& kept = member->filter;
+  const ExistingFilter& kept = member->filter;
   member->digest = HashKey(kept.block, HashKey(FrontOf(kept), DigestOf(size())));
   if (kept.format == FilterFormat::kOurs) {
     member->ours = OpenFilter(kept.block).filter;
@@ -36,11 +36,11 @@ bool ReadyFilterSet::Add(ReadyFilter filter) {
   return true;
 }
 
-uint64_t ReadyFilterSet::BytesOf(const ReadyFilter& filter) {
+uint64_t ExistingFilterSet::BytesOf(const ExistingFilter& filter) {
   return filter.smallest.size() + filter.largest.size() + filter.block.size() + kBytesPerMember;
 }
 
-bool ReadyFilterSet::Sweep::MayContain(std::string_view key) {
+bool ExistingFilterSet::Sweep::MayContain(std::string_view key) {
   if (crowded_) return true;
   for (; next_ < set_.members_.size() && set_.members_[next_]->filter.smallest <= key; next_++) {
     open_.push_back(set_.members_[next_].get());

@@ -1,4 +1,4 @@
-// One session's ready filters: the side that sends them, or the side that receives them.
+// One session's existing SST filters: the side that sends them, or the side that receives them.
 //
 // The sender keeps what it sent and holds each of its own keys against it while it scans: a key
 // that does not pass would be lost, so then the filters are not used. The receiver drops candidates
@@ -12,15 +12,15 @@
 
 #include <absl/status/status.h>
 
+#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filter_stream.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/ready/ready_filter_set.h"
-#include "lib/join/ready/ready_filter_stream.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"
 
 namespace rocksieve::join {
 
-struct ReadyOptions {
+struct ExistingFilterOptions {
   // Of filters that are kept, of either side's.
   uint64_t most_bytes = uint64_t{64} << 20;
   BuiltinFilterDecoder decode_builtin;  // null: filters of RocksDB's own are not asked for
@@ -31,16 +31,17 @@ struct ReadyOptions {
   }
 };
 
-class ReadyExchange {
+class ExistingFilterExchange {
  public:
   enum class Role { kNone, kSender, kReceiver };
 
   // What is kept of filters is taken from `memory`, unless that is null.
-  ReadyExchange(Source* source, const ReadyOptions& options, MemoryAccount* memory)
+  ExistingFilterExchange(Source* source, const ExistingFilterOptions& options,
+                         MemoryAccount* memory)
       : source_(source), options_(options), set_(options.decode_builtin), memory_(memory) {}
 
   // What this side could send.
-  ReadyOffer Offer(const KeyInterval& interval);
+  ExistingFilterOffer Offer(const KeyInterval& interval);
 
   // The other side takes so many bytes. REQUIRES: Offer() was asked.
   void BeginSending(uint64_t most_bytes);
@@ -59,7 +60,7 @@ class ReadyExchange {
   bool finished() const { return !usable() || set_.complete(); }
 
   // As far as it was sent or has come; null if there is no use in it.
-  const ReadyFilterSet* set() const { return usable() ? &set_ : nullptr; }
+  const ExistingFilterSet* set() const { return usable() ? &set_ : nullptr; }
   // Sender: the rest of a filter that was begun.
   bool has_unsent() const { return sent_ < unsent_.size(); }
 
@@ -72,16 +73,16 @@ class ReadyExchange {
 
  private:
   Source* const source_;
-  const ReadyOptions options_;
+  const ExistingFilterOptions options_;
   Role role_ = Role::kNone;
   bool withdrawn_ = false;
-  std::unique_ptr<ReadyFilterReader> reader_;
+  std::unique_ptr<ExistingFilterReader> reader_;
   uint64_t most_bytes_ = 0;  // that the receiver takes
-  ReadyFilterSet set_;
+  ExistingFilterSet set_;
   MemoryHold memory_;  // of the set, and what is sent or put together
   std::string unsent_;
   size_t sent_ = 0;  // of them
-  std::unique_ptr<ReadyFilterAssembler> assembler_;
+  std::unique_ptr<ExistingFilterAssembler> assembler_;
   uint64_t bytes_ = 0, bytes_when_opened_ = 0;
 };
 

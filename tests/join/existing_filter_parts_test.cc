@@ -1,48 +1,48 @@
-// What ready filters are made of: the stream, the set, and the choice; hostile bytes too.
-#include "tests/join/ready_support.h"
+// What existing SST filters are made of: the stream, the set, and the choice; hostile bytes too.
+#include "tests/join/existing_filters_support.h"
 
-#include "lib/join/ready/ready_choice.h"
-#include "lib/join/ready/ready_filter_set.h"
-#include "lib/join/ready/ready_filter_stream.h"
+#include "lib/join/existing/existing_filter_choice.h"
+#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {
 
-ReadyFilter Fences(std::string smallest, std::string largest) {
+ExistingFilter Fences(std::string smallest, std::string largest) {
   return {std::move(smallest), std::move(largest), FilterFormat::kNone, ""};
 }
 
 // As in docs/protocol.md.
-TEST(ReadyFilterStream, TestVector) {
+TEST(ExistingFilterStream, TestVector) {
   std::string bytes;
-  AppendReadyFilter({"ant", "bee", FilterFormat::kRocksDbBuiltin, "\1\2"}, &bytes);
+  AppendExistingFilter({"ant", "bee", FilterFormat::kRocksDbBuiltin, "\1\2"}, &bytes);
   EXPECT_EQ(bytes, std::string("\x0b\x02\x03"
                                "ant"
                                "\x03"
                                "bee"
                                "\x01\x02"));
-  ReadyFilterSet set;
+  ExistingFilterSet set;
   ASSERT_TRUE(set.Add({"ant", "bee", FilterFormat::kRocksDbBuiltin, "\1\2"}));
   EXPECT_EQ(set.DigestOf(1), 0x91526733542f8621u);
 }
 
-TEST(ReadyFilterStream, IsCutAnywhere) {
+TEST(ExistingFilterStream, IsCutAnywhere) {
   std::mt19937_64 random(1);
   const auto [rows, unused] = RandomSides(2000, 0, 0, 1);
   const std::vector<std::string> kinds(20, "rocksieve.bloom:10");
-  std::vector<ReadyFilter> filters = FilesOf(rows, kinds, &random);
+  std::vector<ExistingFilter> filters = FilesOf(rows, kinds, &random);
   std::sort(filters.begin(), filters.end(),
             [](const auto& a, const auto& b) { return a.smallest < b.smallest; });
   std::string bytes;
-  ReadyFilterSet sent;
-  for (const ReadyFilter& filter : filters) {
-    AppendReadyFilter(filter, &bytes);
+  ExistingFilterSet sent;
+  for (const ExistingFilter& filter : filters) {
+    AppendExistingFilter(filter, &bytes);
     ASSERT_TRUE(sent.Add(filter));
   }
   for (const size_t longest : {1, 7, 100, 5000}) {
-    ReadyFilterSet set;
+    ExistingFilterSet set;
     MemoryHold memory;
-    ReadyFilterAssembler assembler(&set, 1 << 20, &memory);
+    ExistingFilterAssembler assembler(&set, 1 << 20, &memory);
     for (size_t at = 0; at < bytes.size();) {
       const size_t size = std::min<size_t>(1 + random() % longest, bytes.size() - at);
       ASSERT_TRUE(assembler.Add(std::string_view(bytes).substr(at, size)).ok());
@@ -54,19 +54,19 @@ TEST(ReadyFilterStream, IsCutAnywhere) {
   }
 }
 
-TEST(ReadyFilterStream, RefusesWhatItCannotHoldOrRead) {
+TEST(ExistingFilterStream, RefusesWhatItCannotHoldOrRead) {
   const auto add = [](const std::string& bytes, uint64_t most_bytes) {
-    ReadyFilterSet set;
+    ExistingFilterSet set;
     MemoryHold memory;
-    return ReadyFilterAssembler(&set, most_bytes, &memory).Add(bytes);
+    return ExistingFilterAssembler(&set, most_bytes, &memory).Add(bytes);
   };
   std::string two;
-  AppendReadyFilter(Fences("b", "c"), &two);
+  AppendExistingFilter(Fences("b", "c"), &two);
   EXPECT_TRUE(add(two, 10000).ok());
-  AppendReadyFilter(Fences("a", "c"), &two);
+  AppendExistingFilter(Fences("a", "c"), &two);
   EXPECT_TRUE(absl::IsInvalidArgument(add(two, 10000))) << "falls";
   std::string backwards;
-  AppendReadyFilter(Fences("c", "b"), &backwards);
+  AppendExistingFilter(Fences("c", "b"), &backwards);
   EXPECT_TRUE(absl::IsInvalidArgument(add(backwards, 10000)));
   EXPECT_TRUE(absl::IsInvalidArgument(add(std::string(20, '\xff'), 10000)));
   EXPECT_TRUE(absl::IsInvalidArgument(add(std::string("\x03\x01\x7f"
@@ -75,31 +75,31 @@ TEST(ReadyFilterStream, RefusesWhatItCannotHoldOrRead) {
   EXPECT_TRUE(absl::IsResourceExhausted(add("\xff\xff\xff\xff\x7f", 10000)));
   // Many small ones take memory too.
   std::string many;
-  for (int i = 0; i < 1000; i++) AppendReadyFilter(Fences("", ""), &many);
+  for (int i = 0; i < 1000; i++) AppendExistingFilter(Fences("", ""), &many);
   EXPECT_TRUE(absl::IsResourceExhausted(add(many, 10000)));
 }
 
-TEST(ReadyFilterStream, NoBytesDoHarm) {
+TEST(ExistingFilterStream, NoBytesDoHarm) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 3000; round++) {
     std::string bytes;
-    AppendReadyFilter(FilterOf(round % 2 == 0 ? "rocksieve.ribbon:8" : "builtin", {"a", "b", "c"}),
-                      &bytes);
+    AppendExistingFilter(
+        FilterOf(round % 2 == 0 ? "rocksieve.ribbon:8" : "builtin", {"a", "b", "c"}), &bytes);
     for (int flips = 1 + round % 5; flips > 0; flips--) {
       const size_t at = random() % std::min<size_t>(bytes.size(), 60);
       bytes[at] = static_cast<char>(random());
     }
-    ReadyFilterSet set(DecodeTestBuiltin);
+    ExistingFilterSet set(DecodeTestBuiltin);
     MemoryHold memory;
-    ReadyFilterAssembler assembler(&set, 1 << 16, &memory);
+    ExistingFilterAssembler assembler(&set, 1 << 16, &memory);
     if (!assembler.Add(bytes).ok()) continue;
-    ReadyFilterSet::Sweep sweep(set);
+    ExistingFilterSet::Sweep sweep(set);
     for (const char* key : {"", "a", "b", "zzz"}) sweep.MayContain(key);
   }
 }
 
-TEST(ReadyFilterSet, AsksEveryFilterThatHoldsTheKey) {
-  ReadyFilterSet set(DecodeTestBuiltin);
+TEST(ExistingFilterSet, AsksEveryFilterThatHoldsTheKey) {
+  ExistingFilterSet set(DecodeTestBuiltin);
   const std::vector<std::string> kinds = {"rocksieve.ribbon:0.001%", "builtin"};
   ASSERT_TRUE(set.Add(FilterOf("rocksieve.ribbon:0.001%", {"a", "m"})));
   ASSERT_TRUE(set.Add(FilterOf("builtin", {"b", "c"})));
@@ -108,17 +108,17 @@ TEST(ReadyFilterSet, AsksEveryFilterThatHoldsTheKey) {
       {"", false},  {"a", true},  {"aa", false}, {"b", true},  {"bb", false},
       {"c", true},  {"d", false}, {"m", true},   {"n", false}, {"x", true},
       {"xx", true}, {"y", true},  {"yy", false}};
-  ReadyFilterSet::Sweep sweep(set);
+  ExistingFilterSet::Sweep sweep(set);
   for (const auto& [key, may] : keys) EXPECT_EQ(sweep.MayContain(key), may) << key;
   // From anywhere.
   for (size_t i = 0; i < keys.size(); i++) {
-    ReadyFilterSet::Sweep from(set);
+    ExistingFilterSet::Sweep from(set);
     EXPECT_EQ(from.MayContain(keys[i].first), keys[i].second) << keys[i].first;
   }
 }
 
-TEST(ReadyFilterSet, KnowsHowFarItCovers) {
-  ReadyFilterSet set;
+TEST(ExistingFilterSet, KnowsHowFarItCovers) {
+  ExistingFilterSet set;
   EXPECT_FALSE(set.Covers("a"));
   ASSERT_TRUE(set.Add(Fences("b", "z")));
   EXPECT_TRUE(set.Covers("a"));
@@ -140,20 +140,20 @@ TEST(ReadyFilterSet, KnowsHowFarItCovers) {
   EXPECT_TRUE(set.IsCoveredBy(2, set.DigestOf(2), std::nullopt));
 }
 
-TEST(ReadyFilterSet, CrowdsDoNotCostTheirSquare) {
-  ReadyFilterSet set(DecodeTestBuiltin);
+TEST(ExistingFilterSet, CrowdsDoNotCostTheirSquare) {
+  ExistingFilterSet set(DecodeTestBuiltin);
   const std::string nothing = TestBuiltinBlockOf({});
   for (int i = 0; i < 600; i++) {
     ASSERT_TRUE(set.Add({"a", "z", FilterFormat::kRocksDbBuiltin, nothing}));
   }
-  ReadyFilterSet::Sweep sweep(set);
+  ExistingFilterSet::Sweep sweep(set);
   EXPECT_TRUE(sweep.MayContain("b"));
 }
 
-TEST(ReadyChoice, IsTheCheapest) {
+TEST(ExistingFilterChoice, IsTheCheapest) {
   PlannerOptions planner;
   const auto side = [](double keys, double bits_per_key, double rate) {
-    ReadySide result;
+    ExistingFilterSide result;
     result.keys = keys;
     result.offer.bytes = static_cast<uint64_t>(keys * bits_per_key / 8);
     result.offer.pass_rate = rate;
@@ -162,26 +162,26 @@ TEST(ReadyChoice, IsTheCheapest) {
     return result;
   };
   // Replicas: nothing beats reconciling.
-  EXPECT_EQ(ChooseReadyFilters(side(1e6, 10, 0.001), side(1e6, 10, 0.001), planner),
-            ReadyChoice::kTooDear);
+  EXPECT_EQ(ChooseExistingFilters(side(1e6, 10, 0.001), side(1e6, 10, 0.001), planner),
+            ExistingFilterChoice::kTooDear);
   // A small side's good filters against a large side; it does not matter which one asks.
-  EXPECT_EQ(ChooseReadyFilters(side(1e5, 10.2, 0.001), side(2e7, 10.2, 0.001), planner),
-            ReadyChoice::kClient);
-  EXPECT_EQ(ChooseReadyFilters(side(2e7, 10.2, 0.001), side(1e5, 10.2, 0.001), planner),
-            ReadyChoice::kServer);
+  EXPECT_EQ(ChooseExistingFilters(side(1e5, 10.2, 0.001), side(2e7, 10.2, 0.001), planner),
+            ExistingFilterChoice::kClient);
+  EXPECT_EQ(ChooseExistingFilters(side(2e7, 10.2, 0.001), side(1e5, 10.2, 0.001), planner),
+            ExistingFilterChoice::kServer);
   // Filters that pass nearly everything are worth nothing.
-  EXPECT_EQ(ChooseReadyFilters(side(1e5, 10, 0.9), side(2e7, 10, 0.9), planner),
-            ReadyChoice::kTooDear);
+  EXPECT_EQ(ChooseExistingFilters(side(1e5, 10, 0.9), side(2e7, 10, 0.9), planner),
+            ExistingFilterChoice::kTooDear);
   // Forced: those of the smaller side.
   planner.strategy = Strategy::kSstFilters;
-  EXPECT_EQ(ChooseReadyFilters(side(1e6, 10, 0.01), side(2e6, 10, 0.01), planner),
-            ReadyChoice::kClient);
-  ReadySide cannot = side(2e6, 10, 0.01);
+  EXPECT_EQ(ChooseExistingFilters(side(1e6, 10, 0.01), side(2e6, 10, 0.01), planner),
+            ExistingFilterChoice::kClient);
+  ExistingFilterSide cannot = side(2e6, 10, 0.01);
   cannot.readable_formats = 0;
-  ReadySide other = side(1e6, 10, 0.01);
+  ExistingFilterSide other = side(1e6, 10, 0.01);
   other.offer.formats = 4;
   cannot.offer = {};
-  EXPECT_EQ(ChooseReadyFilters(other, cannot, planner), ReadyChoice::kUnusable);
+  EXPECT_EQ(ChooseExistingFilters(other, cannot, planner), ExistingFilterChoice::kUnusable);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "lib/join/ready/ready_choice.h"
+#include "lib/join/existing/existing_filter_choice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ double BitsToSettle(double mine, double theirs, double common, PlannerOptions op
       .bits;
 }
 
-double BitsWith(const ReadySide& sender, const ReadySide& receiver, double common,
+double BitsWith(const ExistingFilterSide& sender, const ExistingFilterSide& receiver, double common,
                 const PlannerOptions& options) {
   const double passed = std::max(1.0, common + sender.offer.pass_rate * (receiver.keys - common));
   // The side with fewer candidates begins.
@@ -32,15 +32,16 @@ double BitsWith(const ReadySide& sender, const ReadySide& receiver, double commo
   return 8 * static_cast<double>(sender.offer.bytes) + BitsToSettle(fewer, more, common, options);
 }
 
-double BitsWithout(const ReadySide& client, const ReadySide& server, double common,
-                   const PlannerOptions& options) {
+double BitsWithout(const ExistingFilterSide& client, const ExistingFilterSide& server,
+                   double common, const PlannerOptions& options) {
   const auto [fewer, more] = std::minmax(client.keys, server.keys);
   return BitsToSettle(fewer, more, common, options);
 }
 
 // Whether they are expected to take hardly more bytes than without, whatever the overlap. Overlaps
 // at which the least is needed without come first, since pricing takes its time.
-bool Pays(const ReadySide& sender, const ReadySide& receiver, const PlannerOptions& options) {
+bool Pays(const ExistingFilterSide& sender, const ExistingFilterSide& receiver,
+          const PlannerOptions& options) {
   const double fewer = std::min(sender.keys, receiver.keys);
   const double more = std::max(sender.keys, receiver.keys);
   if (fewer < 1 || sender.offer.pass_rate >= kUselessPassRate) return false;
@@ -53,49 +54,50 @@ bool Pays(const ReadySide& sender, const ReadySide& receiver, const PlannerOptio
   });
 }
 
-bool Usable(const ReadySide& sender, const ReadySide& receiver) {
+bool Usable(const ExistingFilterSide& sender, const ExistingFilterSide& receiver) {
   return sender.offer.exists() && sender.offer.bytes <= receiver.accepted_bytes &&
          (sender.offer.formats & ~receiver.readable_formats) == 0;
 }
 
 }  // namespace
 
-std::string_view Describe(ReadyChoice choice) {
+std::string_view Describe(ExistingFilterChoice choice) {
   switch (choice) {
-    case ReadyChoice::kNotThere:
+    case ExistingFilterChoice::kNotThere:
       return "not used: neither side has filters of whole keys in SST files";
-    case ReadyChoice::kServer:
+    case ExistingFilterChoice::kServer:
       return "used: the server's";
-    case ReadyChoice::kClient:
+    case ExistingFilterChoice::kClient:
       return "used: the client's";
-    case ReadyChoice::kTooDear:
+    case ExistingFilterChoice::kTooDear:
       return "not used: new filters are expected to take fewer bytes";
-    case ReadyChoice::kUnusable:
+    case ExistingFilterChoice::kUnusable:
       return "not used: too large for the other side, or of a format that it does not read";
-    case ReadyChoice::kNotWanted:
+    case ExistingFilterChoice::kNotWanted:
       return "not used: another strategy is forced, or sessions with several servers share a scan";
   }
   return "unknown";
 }
 
-ReadyChoice ChooseReadyFilters(const ReadySide& client, const ReadySide& server,
-                               const PlannerOptions& options) {
+ExistingFilterChoice ChooseExistingFilters(const ExistingFilterSide& client,
+                                           const ExistingFilterSide& server,
+                                           const PlannerOptions& options) {
   const bool always = options.strategy == Strategy::kSstFilters;
-  if (!WantsReadyFilters(options.strategy)) return ReadyChoice::kNotWanted;
-  if (!client.offer.exists() && !server.offer.exists()) return ReadyChoice::kNotThere;
+  if (!WantsExistingFilters(options.strategy)) return ExistingFilterChoice::kNotWanted;
+  if (!client.offer.exists() && !server.offer.exists()) return ExistingFilterChoice::kNotThere;
   const bool client_usable = Usable(client, server), server_usable = Usable(server, client);
-  if (!client_usable && !server_usable) return ReadyChoice::kUnusable;
+  if (!client_usable && !server_usable) return ExistingFilterChoice::kUnusable;
   // The smaller ones, which drop more keys of the other side as well.
   const bool from_client =
       client_usable && (!server_usable || client.offer.bytes <= server.offer.bytes);
   const bool use =
       always || (from_client ? Pays(client, server, options) : Pays(server, client, options));
-  if (!use) return ReadyChoice::kTooDear;
-  return from_client ? ReadyChoice::kClient : ReadyChoice::kServer;
+  if (!use) return ExistingFilterChoice::kTooDear;
+  return from_client ? ExistingFilterChoice::kClient : ExistingFilterChoice::kServer;
 }
 
 // The rate is an estimate, and may be wrong by so much of it.
-CommonKeys CommonAfterReadyFilters(double before, double passed, double pass_rate) {
+CommonKeys CommonAfterExistingFilters(double before, double passed, double pass_rate) {
   constexpr double kRateError = 0.3;
   if (pass_rate >= kUselessPassRate) return {passed / 2, passed / 4};
   return {std::clamp((passed - before * pass_rate) / (1 - pass_rate), 0.0, passed),

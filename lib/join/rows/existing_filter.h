@@ -21,14 +21,14 @@ enum class FilterFormat : uint8_t {
   kRocksDbBuiltin = 2,  // of RocksDB's own Bloom and Ribbon filters
 };
 
-struct ReadyFilter {
+struct ExistingFilter {
   std::string smallest, largest;  // both belong to it
   FilterFormat format = FilterFormat::kNone;
   std::string block;
 };
 
 // What a side says of its filters before it sends them.
-struct ReadyOffer {
+struct ExistingFilterOffer {
   uint64_t bytes = 0;    // about; 0 if it has none
   double pass_rate = 1;  // share of the keys that the side does not have which pass, about
   uint8_t formats = 0;   // that are among them, as bits: 1 << FilterFormat
@@ -41,13 +41,13 @@ constexpr uint8_t BitOf(FilterFormat format) {
 }
 
 // Reads each filter only when it is asked for. Must not outlive its source.
-class ReadyFilterReader {
+class ExistingFilterReader {
  public:
-  virtual ~ReadyFilterReader() = default;
+  virtual ~ExistingFilterReader() = default;
   // Quick, whatever the number of filters.
-  virtual ReadyOffer Offer() = 0;
+  virtual ExistingFilterOffer Offer() = 0;
   // By rising `smallest`. False at the end; what cannot be read is given as kNone.
-  virtual bool Next(ReadyFilter* filter) = 0;
+  virtual bool Next(ExistingFilter* filter) = 0;
   // Not all could be given: what came is of no use.
   virtual bool failed() const { return false; }
 };

@@ -1,4 +1,4 @@
-// Whose ready filters a session begins with, if any: decided once, by the server.
+// Whose existing SST filters a session begins with, if any: decided once, by the server.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 #include "lib/join/matching/planner.h"
 #include "lib/join/matching/strategy.h"
-#include "lib/join/rows/ready_filter.h"
+#include "lib/join/rows/existing_filter.h"
 
 namespace rocksieve::join {
 
-enum class ReadyChoice : uint8_t {
+enum class ExistingFilterChoice : uint8_t {
   kNotThere = 0,   // neither side has filters of whole keys
   kServer = 1,     // the server's, which follow at once
   kClient = 2,     // the client's
@@ -19,34 +19,35 @@ enum class ReadyChoice : uint8_t {
   kNotWanted = 5,  // another strategy is forced, or the client takes none
 };
 
-constexpr bool UsesReadyFilters(ReadyChoice choice) {
-  return choice == ReadyChoice::kServer || choice == ReadyChoice::kClient;
+constexpr bool UsesExistingFilters(ExistingFilterChoice choice) {
+  return choice == ExistingFilterChoice::kServer || choice == ExistingFilterChoice::kClient;
 }
 
 // "used: the server's", "not used: neither side has filters of whole keys in SST files"
-std::string_view Describe(ReadyChoice choice);
+std::string_view Describe(ExistingFilterChoice choice);
 
-struct ReadySide {
+struct ExistingFilterSide {
   double keys = 0;
-  ReadyOffer offer;
+  ExistingFilterOffer offer;
   uint64_t accepted_bytes = 0;  // of the other side's filters; 0 for none
   uint8_t readable_formats = 0;
 };
 
-constexpr bool WantsReadyFilters(Strategy strategy) {
+constexpr bool WantsExistingFilters(Strategy strategy) {
   return strategy == Strategy::kAuto || strategy == Strategy::kSstFilters;
 }
 
 // The smaller ones of those that there are. Unless forced (Strategy::kSstFilters), only if they are
 // expected to take hardly more bytes than without, whatever the overlap, which nobody knows yet.
-ReadyChoice ChooseReadyFilters(const ReadySide& client, const ReadySide& server,
-                               const PlannerOptions& options);
+ExistingFilterChoice ChooseExistingFilters(const ExistingFilterSide& client,
+                                           const ExistingFilterSide& server,
+                                           const PlannerOptions& options);
 
 // Keys of the receiver that are the sender's as well, after so many passed its filters.
 struct CommonKeys {
   double keys = 0;
   double standard_error = 0;
 };
-CommonKeys CommonAfterReadyFilters(double before, double passed, double pass_rate);
+CommonKeys CommonAfterExistingFilters(double before, double passed, double pass_rate);
 
 }  // namespace rocksieve::join

@@ -1,4 +1,5 @@
-// Ready filters as bytes: one after another, each preceded by its length, cut into pieces anywhere.
+// Existing SST filters as bytes: one after another, each preceded by its length, cut into pieces
+// anywhere.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +8,23 @@
 
 #include <absl/status/status.h>
 
+#include "lib/join/existing/existing_filter_set.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/ready/ready_filter_set.h"
-#include "lib/join/rows/ready_filter.h"
+#include "lib/join/rows/existing_filter.h"
 
 namespace rocksieve::join {
 
 // All of a filter but its block: u8 format | string smallest | string largest.
-std::string FrontOf(const ReadyFilter& filter);
+std::string FrontOf(const ExistingFilter& filter);
 
-void AppendReadyFilter(const ReadyFilter& filter, std::string* out);
+void AppendExistingFilter(const ExistingFilter& filter, std::string* out);
 
 // Puts pieces together.
-class ReadyFilterAssembler {
+class ExistingFilterAssembler {
  public:
   // The pointers must outlive it. Takes no more memory than `most_bytes` and a piece, and asks for
   // it first: `memory` holds what the set and this keep.
-  ReadyFilterAssembler(ReadyFilterSet* set, uint64_t most_bytes, MemoryHold* memory)
+  ExistingFilterAssembler(ExistingFilterSet* set, uint64_t most_bytes, MemoryHold* memory)
       : set_(set), most_bytes_(most_bytes), memory_(memory) {}
 
   absl::Status Add(std::string_view piece);
@@ -35,7 +36,7 @@ class ReadyFilterAssembler {
   // Beside what is kept already.
   absl::Status Hold(uint64_t more_bytes);
 
-  ReadyFilterSet* const set_;
+  ExistingFilterSet* const set_;
   const uint64_t most_bytes_;
   MemoryHold* const memory_;
   std::string buffer_;
