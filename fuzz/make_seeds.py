@@ -144,17 +144,17 @@ def existing_filters():
         write("existing_filters", f"by_{piece}", bytes([piece]) + stream)
 
 
-def attributes():
+def join_key_expressions():
     document = (b'{"a": {"b": [1, -2.50e3, "text", true, null, {"c~/": 1e400}]}, "a": {"b": [7]},'
                 b' "u": "\\u00e9\\ud83d\\ude00", "": 18446744073709551615}')
     for i, pointer in enumerate((b"/a/b/0", b"/a/b/5/c~0~1", b"/u", b"/", b"", b"/a/b/01", b"x")):
-        write("attribute", f"json_{i}", b"\1" + string(pointer) + document)
+        write("join_key_expression", f"json_{i}", b"\1" + string(pointer) + document)
     for i, text in enumerate((b"key", b"value.json(/a/b/0)", b"value.field(|,3)", b"key.bytes(2,8)",
                               b"key.bytes(-4,4).uint_be()", b"@name", b"value.json(/u).bytes(0,2)")):
-        write("attribute", f"expression_{i}", b"\0" + string(text) + string(b"a key of bytes")
+        write("join_key_expression", f"expression_{i}", b"\0" + string(text) + string(b"a key of bytes")
               + (document if b"json" in text else b"one|two|three"))
-    write("attribute", "line_plain", b"\2\0key\tvalue")
-    write("attribute", "line_escaped", b"\2\1k\\\\e\\ty\\0\tval\\nue\\r")
+    write("join_key_expression", "line_plain", b"\2\0key\tvalue")
+    write("join_key_expression", "line_escaped", b"\2\1k\\\\e\\ty\\0\tval\\nue\\r")
 
 
 def frames():
@@ -259,5 +259,5 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         databases(sys.argv[1])
     for make in (filter_blocks, filter_builds, specs, toolbox, messages, lists, sketches,
-                 existing_filters, attributes, frames, sessions):
+                 existing_filters, join_key_expressions, frames, sessions):
         make()

@@ -16,7 +16,7 @@
 
 namespace rocksieve::fuzz {
 
-// Rows in memory, some without the attribute, and with existing filters.
+// Rows in memory, some with a NULL key, and with existing filters.
 class CaseSource final : public join::Source {
  public:
   // `filters`: how many filters cover the rows; 0 for none.

@@ -104,8 +104,8 @@ TEST_F(JoinApi, APartOfTheKeySpace) {
 
 TEST_F(JoinApi, ExtractorsOfBothSides) {
   // On the last two digits here, and on the same there, under another name.
-  const auto last_two = [](std::string_view key, std::string_view, std::string* attribute) {
-    attribute->assign(key.substr(key.size() - 2));
+  const auto last_two = [](std::string_view key, std::string_view, std::string* join_key) {
+    join_key->assign(key.substr(key.size() - 2));
     return true;
   };
   Peer peer = Serve({}, {{"tail", last_two}});

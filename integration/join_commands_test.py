@@ -67,7 +67,7 @@ class JoinCommandsTest(JoinSandbox):
         self.assertIn("for rows", refused.err)
         self.assertEqual(target.read_text(), rows)
 
-    def test_rows_without_the_attribute_are_counted(self):
+    def test_rows_with_a_null_key_are_counted(self):
         counted = self.join([self.serve().port], "count", "--left-on=key.bytes(-1,50)")
         self.assertIn(f"match nothing: {len(self.left):,} here, 0 there", counted.out)
 
@@ -105,7 +105,7 @@ class JoinCommandsTest(JoinSandbox):
             self.assertGreater(shard["sst_filters_pruned_keys"], 0.9 * len(lonely))
             self.assertLessEqual(shard["sst_filters_pruned_keys"], len(lonely))
             self.assertEqual(shard["sst_filters_withdrawn_ranges"], 0)
-        # By an attribute they say nothing.
+        # By an expression they say nothing.
         report = self.report(self.join([port], "count", "--json", "--strategy=sst-filters",
                                        "--left-on=key.bytes(0)"))
         self.assertEqual(report["matched_keys"], len(self.both))
@@ -178,14 +178,14 @@ class JoinCommandsTest(JoinSandbox):
         self.assertEqual(server.wait(timeout=20), 0)
         self.assertEqual(state(), before)
 
-    def test_unknown_column_family_and_attribute(self):
+    def test_unknown_column_family_and_expression(self):
         port = self.serve().port
         for flag in ["--remote-column-family=orders", "--right-on=nonsense("]:
             failed = self.join([port], "count", flag)
             self.assertEqual(failed.code, 2, str(failed))
             self.assertIn(f"127.0.0.1:{port}", failed.err)
 
-    def test_attributes(self):
+    def test_expressions(self):
         """Orders there, customers here: the orders whose customer is here."""
         customers = write_lines(self.directory / "customers", (f"c{i:04d}\tname {i}"
                                                               for i in range(0, 1000, 3)))

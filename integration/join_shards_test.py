@@ -127,7 +127,7 @@ class JoinShardsTest(JoinSandbox):
         self.assertEqual(sum(r["filters_built"] for r in report["remotes"]), 1 + repeats)
 
     def test_orders_by_customer(self):
-        """Customers here, orders on two servers, by an attribute; rows without it come once."""
+        """Customers here, orders on two servers, by an expression; rows with a NULL key come once."""
         customers = [f"c{i:04d}\tname {i}" for i in range(0, 1000, 3)]
         orders = [(f"o{i:05d}", f"c{self.random.randrange(1000):04d}") for i in range(6000)]
         load(self.class_directory / "customers", customers)

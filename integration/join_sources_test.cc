@@ -15,7 +15,7 @@
 #include <rocksdb/convenience.h>
 
 #include "integration/join_support.h"
-#include "lib/join/attribute/attribute_source.h"
+#include "lib/join/join_key/join_key_source.h"
 #include "lib/join/rows/packed_row.h"
 #include "plugin/join/rocksdb_source.h"
 #include "plugin/join/sst_sink.h"
@@ -146,7 +146,7 @@ TEST(RocksDbSource, RefusesOtherOrdersUnlessTheyAreSortedAnew) {
   any.any_order = true;
   const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily(), any);
   Must(source.status());
-  const auto sorted = AttributeSource::Sort(source->get(), *Attribute::Parse("key.bytes(0)"));
+  const auto sorted = JoinKeySource::Sort(source->get(), *JoinKeyExpression::Parse("key.bytes(0)"));
   Must(sorted.status());
   const std::unique_ptr<Cursor> cursor = (*sorted)->Scan({});
   Row row;
@@ -178,7 +178,7 @@ TEST(RocksDbSource, SaysThatAFileIsDamaged) {
   EXPECT_NE(cursor->status().message().find("\"default\""), absl::string_view::npos);
 }
 
-// Two live databases, on whole keys and on an attribute, in every operation, while both change.
+// Two live databases, on whole keys and on an expression, in every operation, while both change.
 TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
   TemporaryDirectory directory;
   Random random = SeededRandom(8);
@@ -197,8 +197,8 @@ TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
   const auto right = RocksDbSource::Open(orders.get(), orders->DefaultColumnFamily());
   Must(left.status());
   Must(right.status());
-  const Attribute customer = *Attribute::Parse("value.field(|,2)");
-  const auto by_customer = AttributeSource::Sort(right->get(), customer);
+  const JoinKeyExpression customer = *JoinKeyExpression::Parse("value.field(|,2)");
+  const auto by_customer = JoinKeySource::Sort(right->get(), customer);
   Must(by_customer.status());
   std::atomic<bool> stop = false;
   std::thread writer([&] {
@@ -209,33 +209,33 @@ TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
       WriteAtRandom(orders.get(), orders->DefaultColumnFamily(), 50, other, &unused);
     }
   });
-  for (const bool on_attribute : {false, true}) {
-    std::map<std::string, std::set<std::string>> attributes;  // and the orders that have them
+  for (const bool on_expression : {false, true}) {
+    std::map<std::string, std::set<std::string>> join_keys;  // and the orders that have them
     std::set<std::string> absent;
     for (const auto& [key, value] : there) {
-      std::string attribute = key;
-      const bool present = !on_attribute || customer.Extract({key, value}, &attribute);
-      (present ? attributes[attribute] : absent).insert(key);
+      std::string join_key = key;
+      const bool present = !on_expression || customer.Extract({key, value}, &join_key);
+      (present ? join_keys[join_key] : absent).insert(key);
     }
     for (Operation operation : kAllOperations) {
       std::set<std::string> expected_mine, expected_theirs;
-      for (const auto& [attribute, keys] : attributes) {
-        const bool found = here.count(attribute) != 0;
+      for (const auto& [join_key, keys] : join_keys) {
+        const bool found = here.count(join_key) != 0;
         if (found ? SendsMatched(operation) : SendsUnmatched(operation)) {
           expected_theirs.insert(keys.begin(), keys.end());
         }
       }
       if (SendsUnmatched(operation)) expected_theirs.insert(absent.begin(), absent.end());
       for (const auto& [key, value] : here) {
-        if (EmitsLocalRows(operation) && attributes.count(key) == 0) expected_mine.insert(key);
+        if (EmitsLocalRows(operation) && join_keys.count(key) == 0) expected_mine.insert(key);
       }
       KeysOfSides keys;
-      UnpackingSink sink(&keys, false, on_attribute);
-      Source* const server = on_attribute ? static_cast<Source*>(by_customer->get())
-                                          : static_cast<Source*>(right->get());
+      UnpackingSink sink(&keys, false, on_expression);
+      Source* const server = on_expression ? static_cast<Source*>(by_customer->get())
+                                           : static_cast<Source*>(right->get());
       Must(Join(operation, left->get(), server, &sink));
-      EXPECT_TRUE(keys.mine == expected_mine) << NameOf(operation) << ' ' << on_attribute;
-      EXPECT_TRUE(keys.theirs == expected_theirs) << NameOf(operation) << ' ' << on_attribute;
+      EXPECT_TRUE(keys.mine == expected_mine) << NameOf(operation) << ' ' << on_expression;
+      EXPECT_TRUE(keys.theirs == expected_theirs) << NameOf(operation) << ' ' << on_expression;
     }
   }
   stop = true;

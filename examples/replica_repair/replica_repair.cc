@@ -44,8 +44,8 @@ void Fill(rocksdb::DB* primary, rocksdb::DB* replica) {
 
 // What rows are compared by: key and value together, unambiguously. Joins on keys alone, which is
 // what there is without it, find lost rows, but not old values.
-bool WholeRow(std::string_view key, std::string_view value, std::string* attribute) {
-  attribute->assign(std::to_string(key.size())).append(":").append(key).append(value);
+bool WholeRow(std::string_view key, std::string_view value, std::string* join_key) {
+  join_key->assign(std::to_string(key.size())).append(":").append(key).append(value);
   return true;
 }
 

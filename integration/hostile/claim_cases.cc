@@ -217,7 +217,7 @@ void TwoRowsOfOneKey(const Victim& victim) {
                {}});
 }
 
-// Rows without the attribute, though whole keys are joined.
+// Rows with a NULL key, though whole keys are joined.
 void AbsentRows(const Victim& victim) {
   auto asked = std::make_shared<bool>(false);
   Rows rows;

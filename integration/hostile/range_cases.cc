@@ -105,7 +105,7 @@ void WrongOrder(const Target& target) {
   }
 }
 
-// Rows sorted by an attribute for clients that are gone.
+// Rows sorted by an expression for clients that are gone.
 void LeaveWhileItSorts(const Target& target) {
   v1::Start start = Greeting();
   start.set_on("value.json(/id)");
@@ -147,7 +147,7 @@ void OpenAgainWithdrawn(const Target& target) {
 
 void OpenAgainAtTheNextAttempt(const Target& target) { FetchAndOpenAgain(target, OpenEmpty(1, 1)); }
 
-// Also of the largest range number, which stands for rows without the attribute.
+// Also of the largest range number, which stands for rows with a NULL key.
 void OpenRangeOfAbsentRows(const Target& target) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;

@@ -161,7 +161,7 @@ ShardedJoinOptions ForSeveral(ShardedJoinOptions options) {
   return options;
 }
 
-// Rows without the attribute match nothing in any shard.
+// Rows with a NULL key match nothing in any shard.
 absl::Status EmitOwnAbsentRows(const ClientSessionOptions& options, Source* source, Sink* sink) {
   if (!EmitsLocalRows(options.operation) || !options.absent_rows) return absl::OkStatus();
   uint64_t rows = 0;

@@ -33,8 +33,8 @@ struct ShardedJoinReport {
   // shards only `count` gives the others.
   bool keys_are_known = true;
   uint64_t matched_keys = 0, local_only_keys = 0, remote_only_keys = 0;
-  // Rows without the attribute, where the operation counts or gives them; of several shards only
-  // this side's, and only by `count`.
+  // Rows with a NULL key, where the operation counts or gives them; of several shards only this
+  // side's, and only by `count`.
   uint64_t absent_rows_local = 0, absent_rows_remote = 0;
   double seconds = 0;
 };

@@ -57,7 +57,7 @@ struct RocksDbSourceOptions {
   size_t pinned_iterators = 6;
   size_t readahead_bytes = 1 << 20;
   bool verify_checksums = true;
-  // Takes any comparator: for the rows an AttributeSource sorts, not for a join on the keys. The
+  // Takes any comparator: for the rows a JoinKeySource sorts, not for a join on the keys. The
   // interval must be that of all keys, and so must be those that are scanned.
   bool any_order = false;
 };

@@ -21,7 +21,7 @@ namespace rocksieve::join {
 
 struct SstSinkOptions {
   rocksdb::Options rocksdb;  // table format, compression, filter policy
-  // For joins on an attribute, which do not give rows in the order of their keys.
+  // For joins on an expression, which do not give rows in the order of their keys.
   bool sort = false;
   SortOptions sorting;
 };

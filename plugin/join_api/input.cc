@@ -5,8 +5,8 @@
 #include <absl/strings/str_cat.h>
 #include <rocksdb/snapshot.h>
 
-#include "lib/join/attribute/attribute_source.h"
-#include "lib/join/attribute/key_prefix_source.h"
+#include "lib/join/join_key/join_key_source.h"
+#include "lib/join/join_key/key_prefix_source.h"
 #include "lib/join/text/text_source.h"
 #include "plugin/database/open_errors.h"
 #include "plugin/database/read_only_snapshot.h"
@@ -34,23 +34,23 @@ class PrefixesOfRows final : public Source {
   KeyPrefixSource prefixes_;
 };
 
-// The same rows by an attribute of theirs, sorted anew if they do not come in its order. May take
+// The same rows by their join keys, sorted anew if they do not come in its order. May take
 // its time, unless it is cancelled.
-absl::StatusOr<std::unique_ptr<Source>> ByAttribute(std::unique_ptr<Source> rows,
-                                                    const Attribute& attribute,
-                                                    const SortOptions& sort,
-                                                    const Cancellation* cancellation) {
-  if (attribute.is_whole_key()) return rows;
-  if (attribute.key_prefix_bytes() > 0) {
-    return std::make_unique<PrefixesOfRows>(std::move(rows), attribute.key_prefix_bytes());
+absl::StatusOr<std::unique_ptr<Source>> ByJoinKey(std::unique_ptr<Source> rows,
+                                                  const JoinKeyExpression& expression,
+                                                  const SortOptions& sort,
+                                                  const Cancellation* cancellation) {
+  if (expression.is_whole_key()) return rows;
+  if (expression.key_prefix_bytes() > 0) {
+    return std::make_unique<PrefixesOfRows>(std::move(rows), expression.key_prefix_bytes());
   }
   const Cancellation never;
   if (cancellation == nullptr) cancellation = &never;
   CancellableSource cancellable(rows.get(), cancellation);
   SortOptions until_cancelled = sort;
   until_cancelled.check = [cancellation] { return cancellation->Check(); };
-  absl::StatusOr<std::unique_ptr<AttributeSource>> sorted =
-      AttributeSource::Sort(&cancellable, attribute, until_cancelled);
+  absl::StatusOr<std::unique_ptr<JoinKeySource>> sorted =
+      JoinKeySource::Sort(&cancellable, expression, until_cancelled);
   if (!sorted.ok()) return sorted.status();
   return *std::move(sorted);
 }
@@ -70,53 +70,55 @@ KeyInterval IntervalOf(const rocksdb::ReadOptions& read) {
   return interval;
 }
 
-// The rows of a file, by an attribute; `open` gives an absl::StatusOr of a unique_ptr to a source.
+// The rows of a file, by their join keys; `open` gives an absl::StatusOr of a unique_ptr to a
+// source.
 template <typename OpenFile>
-Input::Impl::TakeSnapshot OpeningFile(OpenFile open, const Attribute& attribute,
+Input::Impl::TakeSnapshot OpeningFile(OpenFile open, const JoinKeyExpression& expression,
                                       const SortOptions& sort) {
   const OpenRows rows_of_file =
       [=](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
     auto rows = open();
     if (!rows.ok()) return rows.status();
-    return ByAttribute(*std::move(rows), attribute, sort, cancellation);
+    return ByJoinKey(*std::move(rows), expression, sort, cancellation);
   };
   return [rows_of_file] { return rows_of_file; };  // files do not change
 }
 
 }  // namespace
 
-absl::StatusOr<Attribute> AttributeOf(const std::string& on, const Extractors& extractors) {
-  if (on.empty()) return Attribute();
+absl::StatusOr<JoinKeyExpression> JoinKeyExpressionOf(const std::string& on,
+                                                      const Extractors& extractors) {
+  if (on.empty()) return JoinKeyExpression();
   NamedExtractors named;
   for (const auto& [name, extract] : extractors) {
-    named[name] = [extract](const Row& row, std::string* attribute) {
-      return extract(row.key, row.value, attribute);
+    named[name] = [extract](const Row& row, std::string* join_key) {
+      return extract(row.key, row.value, join_key);
     };
   }
-  return Attribute::Parse(on, named);
+  return JoinKeyExpression::Parse(on, named);
 }
 
-bool IsAttribute(const std::string& on) { return !on.empty() && on != "key"; }
+bool IsExpression(const std::string& on) { return !on.empty() && on != "key"; }
 
 absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const rocksdb::ReadOptions& read,
-    const KeyInterval& interval, const Attribute& attribute, const SortOptions& sort,
+    const KeyInterval& interval, const JoinKeyExpression& expression, const SortOptions& sort,
     const Cancellation* cancellation) {
   RocksDbSourceOptions options;
   options.interval = interval;
   options.snapshot = read.snapshot;
   options.verify_checksums = read.verify_checksums;
   if (read.readahead_size > 0) options.readahead_bytes = read.readahead_size;
-  const bool sorted_anew = !attribute.is_whole_key() && attribute.key_prefix_bytes() == 0;
+  const bool sorted_anew = !expression.is_whole_key() && expression.key_prefix_bytes() == 0;
   options.any_order = sorted_anew && interval.begin.empty() && !interval.end;
   absl::StatusOr<std::unique_ptr<RocksDbSource>> rows = RocksDbSource::Open(db, family, options);
   if (!rows.ok()) return rows.status();
-  return ByAttribute(*std::move(rows), attribute, sort, cancellation);
+  return ByJoinKey(*std::move(rows), expression, sort, cancellation);
 }
 
 absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
                                                  const std::string& column_family,
-                                                 const Attribute& attribute,
+                                                 const JoinKeyExpression& expression,
                                                  const SortOptions& sort) {
   std::unique_ptr<ReadOnlySnapshot> view;
   const rocksdb::Status status = ReadOnlySnapshot::Open(
@@ -124,10 +126,10 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
   if (!status.ok()) return absl::FailedPreconditionError(MessageOf(status));
   RowsSnapshot snapshot;
   view->db()->GetDbIdentity(snapshot.database).PermitUncheckedError();  // only for messages
-  snapshot.open = [view = std::shared_ptr<ReadOnlySnapshot>(std::move(view)), attribute,
+  snapshot.open = [view = std::shared_ptr<ReadOnlySnapshot>(std::move(view)), expression,
                    sort](const Cancellation* cancellation) {
     return OpenDatabase(view->db(), view->column_family(), rocksdb::ReadOptions(), KeyInterval(),
-                        attribute, sort, cancellation);
+                        expression, sort, cancellation);
   };
   return snapshot;
 }
@@ -162,9 +164,11 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
   if (db == nullptr)
     return rocksdb::Status::InvalidArgument("a join needs a database that is open");
   if (family == nullptr) family = db->DefaultColumnFamily();
-  const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
-  if (!attribute.ok()) return ToRocksDb(attribute.status());
-  const auto take_snapshot = [db, family, read, interval = IntervalOf(read), attribute = *attribute,
+  const absl::StatusOr<JoinKeyExpression> expression =
+      JoinKeyExpressionOf(options.on, options.extractors);
+  if (!expression.ok()) return ToRocksDb(expression.status());
+  const auto take_snapshot = [db, family, read, interval = IntervalOf(read),
+                              expression = *expression,
                               sort = SortingOf(options)]() -> absl::StatusOr<OpenRows> {
     std::shared_ptr<rocksdb::ManagedSnapshot> own;
     rocksdb::ReadOptions frozen = read;
@@ -174,45 +178,48 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
     }
     return [=](const Cancellation* cancellation) {
       static_cast<void>(own);  // held as long as this is
-      return OpenDatabase(db, family, frozen, interval, attribute, sort, cancellation);
+      return OpenDatabase(db, family, frozen, interval, expression, sort, cancellation);
     };
   };
-  input->impl_ = std::make_shared<Impl>(take_snapshot, *attribute);
+  input->impl_ = std::make_shared<Impl>(take_snapshot, *expression);
   return rocksdb::Status::OK();
 }
 
 rocksdb::Status Input::OfDirectory(const std::string& directory, const std::string& column_family,
                                    const InputOptions& options, Input* input) {
-  const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
-  if (!attribute.ok()) return ToRocksDb(attribute.status());
-  const auto take_snapshot = [directory, column_family, attribute = *attribute,
+  const absl::StatusOr<JoinKeyExpression> expression =
+      JoinKeyExpressionOf(options.on, options.extractors);
+  if (!expression.ok()) return ToRocksDb(expression.status());
+  const auto take_snapshot = [directory, column_family, expression = *expression,
                               sort = SortingOf(options)]() -> absl::StatusOr<OpenRows> {
     absl::StatusOr<RowsSnapshot> snapshot =
-        SnapshotOfDirectory(directory, column_family, attribute, sort);
+        SnapshotOfDirectory(directory, column_family, expression, sort);
     if (!snapshot.ok()) return snapshot.status();
     return std::move(snapshot->open);
   };
-  input->impl_ = std::make_shared<Impl>(take_snapshot, *attribute);
+  input->impl_ = std::make_shared<Impl>(take_snapshot, *expression);
   return rocksdb::Status::OK();
 }
 
 rocksdb::Status Input::OfSst(const std::string& path, const rocksdb::Options& rocksdb_options,
                              const InputOptions& options, Input* input) {
-  const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
-  if (!attribute.ok()) return ToRocksDb(attribute.status());
+  const absl::StatusOr<JoinKeyExpression> expression =
+      JoinKeyExpressionOf(options.on, options.extractors);
+  if (!expression.ok()) return ToRocksDb(expression.status());
   const auto open = [path, rocksdb_options] { return SstSource::Open(path, rocksdb_options); };
   input->impl_ =
-      std::make_shared<Impl>(OpeningFile(open, *attribute, SortingOf(options)), *attribute);
+      std::make_shared<Impl>(OpeningFile(open, *expression, SortingOf(options)), *expression);
   return rocksdb::Status::OK();
 }
 
 rocksdb::Status Input::OfSortedText(const std::string& path, const InputOptions& options,
                                     Input* input) {
-  const absl::StatusOr<Attribute> attribute = AttributeOf(options.on, options.extractors);
-  if (!attribute.ok()) return ToRocksDb(attribute.status());
+  const absl::StatusOr<JoinKeyExpression> expression =
+      JoinKeyExpressionOf(options.on, options.extractors);
+  if (!expression.ok()) return ToRocksDb(expression.status());
   const auto open = [path] { return SortedTextSource::Open(path); };
   input->impl_ =
-      std::make_shared<Impl>(OpeningFile(open, *attribute, SortingOf(options)), *attribute);
+      std::make_shared<Impl>(OpeningFile(open, *expression, SortingOf(options)), *expression);
   return rocksdb::Status::OK();
 }
 

@@ -11,7 +11,7 @@
 #include <absl/status/statusor.h>
 #include <rocksieve/join/input.h>
 
-#include "lib/join/attribute/attribute.h"
+#include "lib/join/join_key/join_key_expression.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
@@ -19,16 +19,17 @@
 namespace rocksieve::join {
 
 // What is joined on, with the caller's extractors.
-absl::StatusOr<Attribute> AttributeOf(const std::string& on, const Extractors& extractors);
+absl::StatusOr<JoinKeyExpression> JoinKeyExpressionOf(const std::string& on,
+                                                      const Extractors& extractors);
 
 // Whether a side that joins on this sends whole rows in the values of others. The text may name an
 // extractor that only the other side has.
-bool IsAttribute(const std::string& on);
+bool IsExpression(const std::string& on);
 
-// Rows of a column family, by an attribute.
+// Rows of a column family, by their join keys.
 absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const rocksdb::ReadOptions& read,
-    const KeyInterval& interval, const Attribute& attribute, const SortOptions& sort,
+    const KeyInterval& interval, const JoinKeyExpression& expression, const SortOptions& sort,
     const Cancellation* cancellation);
 
 // Opens the rows of one state, which it holds: the sources need it as long as they live.
@@ -44,7 +45,7 @@ struct RowsSnapshot {
 // Of a database that another process may have open. An empty name is the default column family's.
 absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
                                                  const std::string& column_family,
-                                                 const Attribute& attribute,
+                                                 const JoinKeyExpression& expression,
                                                  const SortOptions& sort);
 
 // Sources of the same state of the same rows, each for a thread of its own.
@@ -58,18 +59,18 @@ class Input::Impl {
   // Takes the state of this moment.
   using TakeSnapshot = std::function<absl::StatusOr<OpenRows>()>;
 
-  Impl(TakeSnapshot take_snapshot, const Attribute& attribute)
+  Impl(TakeSnapshot take_snapshot, const JoinKeyExpression& expression)
       : take_snapshot_(std::move(take_snapshot)),
-        on_attribute_(!attribute.is_whole_key()),
-        sorted_(on_attribute_ && attribute.key_prefix_bytes() == 0) {}
+        on_expression_(!expression.is_whole_key()),
+        sorted_(on_expression_ && expression.key_prefix_bytes() == 0) {}
 
   absl::StatusOr<OpenedInput> OpenSources(size_t count, const Cancellation* cancellation) const;
   // Rows come packed (join/packed_row.h).
-  bool on_attribute() const { return on_attribute_; }
+  bool on_expression() const { return on_expression_; }
 
  private:
   const TakeSnapshot take_snapshot_;
-  const bool on_attribute_;
+  const bool on_expression_;
   const bool sorted_;  // anew
 };
 

@@ -148,7 +148,7 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   RemoteJoinOptions remote;
   remote.client.operation = operation;
   remote.client.interval = {options.begin, options.end};
-  // Rows without the attribute lie in no interval.
+  // Rows with a NULL key lie in no interval.
   remote.client.absent_rows = options.begin.empty() && !options.end;
   remote.client.keys_per_range = options.keys_per_range;
   remote.client.planner.most_round_trips = options.most_round_trips;
@@ -229,8 +229,8 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
       options.range_done(SummaryOf(address, range));
     };
   }
-  UnpackingResultSink sink(whole_rows, input.impl() != nullptr && input.impl()->on_attribute(),
-                           IsAttribute(peer.on));
+  UnpackingResultSink sink(whole_rows, input.impl() != nullptr && input.impl()->on_expression(),
+                           IsExpression(peer.on));
   return WithSources(input, peer, options, /*each_server=*/true,
                      [&](const auto& remotes, const auto& opened, auto* cancellation) {
                        ShardedJoinReport joined;
@@ -297,7 +297,7 @@ rocksdb::Status JoinToFile(Operation operation, const Input& input, const Peer& 
   }
   const absl::Status status = Guarded([&] {
     absl::StatusOr<std::unique_ptr<ResultFileSink>> sink =
-        ResultFileSink::Open(file, operation, /*sort=*/IsAttribute(peer.on));
+        ResultFileSink::Open(file, operation, /*sort=*/IsExpression(peer.on));
     if (!sink.ok()) return sink.status();
     const absl::Status joined = JoinTo(operation, input, peer, options, sink->get(), report);
     if (rows != nullptr) *rows = (*sink)->rows();

@@ -21,7 +21,7 @@ namespace rocksieve::join {
 namespace {
 
 // Opens a column family's rows, as they are when it is called, and says which database that is.
-using OpenFamily = std::function<absl::StatusOr<RowsSnapshot>(const Attribute& attribute,
+using OpenFamily = std::function<absl::StatusOr<RowsSnapshot>(const JoinKeyExpression& expression,
                                                               const SortOptions& sort)>;
 
 // In the order in which they are served: the first is what is asked for without a name.
@@ -35,11 +35,11 @@ Families FamiliesOfOpen(const ServedDatabase& served) {
   Families families;
   for (rocksdb::ColumnFamilyHandle* family : handles) {
     families.emplace_back(
-        family->GetName(),
-        [db = served.db, family, identity](const Attribute& attribute, const SortOptions& sort) {
+        family->GetName(), [db = served.db, family, identity](const JoinKeyExpression& expression,
+                                                              const SortOptions& sort) {
           return RowsSnapshot{[=](const Cancellation* cancellation) {
                                 return OpenDatabase(db, family, rocksdb::ReadOptions(),
-                                                    KeyInterval(), attribute, sort, cancellation);
+                                                    KeyInterval(), expression, sort, cancellation);
                               },
                               identity};
         });
@@ -52,12 +52,12 @@ absl::StatusOr<Families> FamiliesOfDirectory(const ServedDatabase& served) {
   if (names.empty()) names.push_back(rocksdb::kDefaultColumnFamilyName);
   Families families;
   for (const std::string& name : names) {
-    families.emplace_back(name, [directory = served.directory, name](const Attribute& attribute,
-                                                                     const SortOptions& sort) {
-      return SnapshotOfDirectory(directory, name, attribute, sort);
+    families.emplace_back(name, [directory = served.directory, name](
+                                    const JoinKeyExpression& expression, const SortOptions& sort) {
+      return SnapshotOfDirectory(directory, name, expression, sort);
     });
     // Better now than at the first join.
-    const absl::Status there = families.back().second(Attribute(), SortOptions()).status();
+    const absl::Status there = families.back().second(JoinKeyExpression(), SortOptions()).status();
     if (!there.ok()) return there;
   }
   return families;
@@ -97,13 +97,14 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
                                                   const ViewTerms& terms) -> absl::StatusOr<View> {
     const absl::StatusOr<OpenFamily> family = FamilyNamed(families, request.column_family);
     if (!family.ok()) return family.status();
-    const absl::StatusOr<Attribute> attribute = AttributeOf(request.on, extractors);
-    if (!attribute.ok()) return attribute.status();
+    const absl::StatusOr<JoinKeyExpression> expression =
+        JoinKeyExpressionOf(request.on, extractors);
+    if (!expression.ok()) return expression.status();
     SortOptions sort;
     sort.memory_bytes = terms.sort_memory_bytes;
     sort.kept_memory_bytes = terms.kept_memory_bytes;
     sort.directory = directory;
-    absl::StatusOr<RowsSnapshot> state = (*family)(*attribute, sort);
+    absl::StatusOr<RowsSnapshot> state = (*family)(*expression, sort);
     if (!state.ok()) return state.status();
     absl::StatusOr<std::unique_ptr<Source>> source = state->open(terms.cancellation);
     if (!source.ok()) return source.status();

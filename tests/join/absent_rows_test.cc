@@ -1,5 +1,5 @@
-// Joins on attributes, with duplicates and rows that lack them, against the two loops that SQL's
-// EXISTS and NOT EXISTS stand for.
+// Joins on expressions, with duplicates and NULL keys, against the two loops that SQL's EXISTS and
+// NOT EXISTS stand for.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -9,29 +9,29 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/join/attribute/attribute.h"
-#include "lib/join/attribute/attribute_source.h"
+#include "lib/join/join_key/join_key_expression.h"
+#include "lib/join/join_key/join_key_source.h"
 #include "lib/join/rows/packed_row.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {
 
-using Attributes = std::vector<std::optional<std::string>>;  // of a table's rows
+using JoinKeys = std::vector<std::optional<std::string>>;  // of a table's rows
 
-Attributes Extracted(const Table& table, const std::string& on) {
-  const Attribute attribute = *Attribute::Parse(on);
-  Attributes attributes;
+JoinKeys Extracted(const Table& table, const std::string& on) {
+  const JoinKeyExpression expression = *JoinKeyExpression::Parse(on);
+  JoinKeys join_keys;
   for (const auto& [key, value] : table) {
     std::string extracted;
-    const bool present = attribute.Extract({key, value}, &extracted);
-    attributes.push_back(present ? std::optional(extracted) : std::nullopt);
+    const bool present = expression.Extract({key, value}, &extracted);
+    join_keys.push_back(present ? std::optional(extracted) : std::nullopt);
   }
-  return attributes;
+  return join_keys;
 }
 
-// WHERE [NOT] EXISTS (SELECT * FROM there WHERE there.attribute = here.attribute)
-void AddWhere(bool exists, const Table& here, const Attributes& mine, const Attributes& theirs,
+// WHERE [NOT] EXISTS (SELECT * FROM there WHERE there.key = here.key)
+void AddWhere(bool exists, const Table& here, const JoinKeys& mine, const JoinKeys& theirs,
               Side side, Result* result) {
   for (size_t i = 0; i < here.size(); i++) {
     const bool found = mine[i] && std::find(theirs.begin(), theirs.end(), mine[i]) != theirs.end();
@@ -42,7 +42,7 @@ void AddWhere(bool exists, const Table& here, const Attributes& mine, const Attr
 std::unique_ptr<Source> SourceOf(const Table& table, const std::string& on) {
   if (on == "key") return std::make_unique<MemorySource>(table);
   MemorySource rows(table);
-  auto source = AttributeSource::Sort(&rows, *Attribute::Parse(on));
+  auto source = JoinKeySource::Sort(&rows, *JoinKeyExpression::Parse(on));
   EXPECT_TRUE(source.ok()) << source.status();
   return *std::move(source);
 }
@@ -96,7 +96,7 @@ Table Customers(size_t begin, size_t end) {
 
 void ExpectAsInSql(const Table& here, const std::string& left_on, const Table& there,
                    const std::string& right_on) {
-  const Attributes mine = Extracted(here, left_on), theirs = Extracted(there, right_on);
+  const JoinKeys mine = Extracted(here, left_on), theirs = Extracted(there, right_on);
   const std::unique_ptr<Source> left = SourceOf(here, left_on), right = SourceOf(there, right_on);
   for (Operation operation : kAllOperations) {
     SCOPED_TRACE(testing::Message() << NameOf(operation) << ", " << left_on << " = " << right_on);
@@ -116,14 +116,14 @@ void ExpectAsInSql(const Table& here, const std::string& left_on, const Table& t
         << outcome.result.size() << " rows, expected are " << expected.size();
 
     std::set<std::string> distinct_mine, distinct_theirs;
-    for (const auto& attribute : mine) {
-      if (attribute) distinct_mine.insert(*attribute);
+    for (const auto& join_key : mine) {
+      if (join_key) distinct_mine.insert(*join_key);
     }
-    for (const auto& attribute : theirs) {
-      if (attribute) distinct_theirs.insert(*attribute);
+    for (const auto& join_key : theirs) {
+      if (join_key) distinct_theirs.insert(*join_key);
     }
     uint64_t common = 0;
-    for (const std::string& attribute : distinct_mine) common += distinct_theirs.count(attribute);
+    for (const std::string& join_key : distinct_mine) common += distinct_theirs.count(join_key);
     EXPECT_EQ(outcome.statistics.matched_keys, common);
     EXPECT_EQ(outcome.statistics.client_only_keys, distinct_mine.size() - common);
     EXPECT_EQ(outcome.statistics.server_only_keys, distinct_theirs.size() - common);
@@ -136,7 +136,7 @@ void ExpectAsInSql(const Table& here, const std::string& left_on, const Table& t
   }
 }
 
-TEST(AttributeJoin, IsWhatSqlSays) {
+TEST(JoinOnExpression, IsWhatSqlSays) {
   const std::string customer = "value.json(/customer)", id = "value.field(|,1)";
   for (double absent : {0.0, 0.3, 1.0}) {
     const Table orders = Orders(700, 150, absent, 1), more = Orders(500, 200, absent, 2);
@@ -150,14 +150,14 @@ TEST(AttributeJoin, IsWhatSqlSays) {
   }
 }
 
-// An empty attribute is one, and matches another empty one.
-TEST(AttributeJoin, EmptyIsNotAbsent) {
+// An empty join key is one, and matches another empty one.
+TEST(JoinOnExpression, EmptyIsNotAbsent) {
   const Table here = {{"1", "a|"}, {"2", "a"}, {"3", "|b"}}, there = {{"x", "b|"}, {"y", "b"}};
   ExpectAsInSql(here, "value.field(|,2)", there, "value.field(|,2)");
   ExpectAsInSql(here, "value.field(|,1)", there, "value.field(|,2)");
 }
 
-TEST(AttributeJoin, SendsManyAndLargeAbsentRows) {
+TEST(JoinOnExpression, SendsManyAndLargeAbsentRows) {
   Table there;
   for (int i = 0; i < 3000; i++) there.emplace_back(std::to_string(i), std::string(200, 'v'));
   there.emplace_back("huge", std::string(16 << 20, 'h'));
@@ -185,7 +185,7 @@ class Fickle final : public Source {
   size_t scans_ = 0;
 };
 
-TEST(AttributeJoin, ProvesThatAbsentRowsAreComplete) {
+TEST(JoinOnExpression, ProvesThatAbsentRowsAreComplete) {
   const Table good = {{"", "a"}, {"", "b"}};
   const Table wrong[] = {{{"", "a"}},
                          {{"", "a"}, {"", "b"}, {"", "c"}},
@@ -208,7 +208,7 @@ TEST(AttributeJoin, ProvesThatAbsentRowsAreComplete) {
   }
 }
 
-TEST(AttributeJoin, LeavesOwnAbsentRowsToTheCallerIfToldSo) {
+TEST(JoinOnExpression, LeavesOwnAbsentRowsToTheCallerIfToldSo) {
   const Table table = {{"1", "a|b"}, {"2", "none"}};
   const std::unique_ptr<Source> here = SourceOf(table, "value.field(|,2)");
   MemorySource there({});
@@ -227,7 +227,7 @@ TEST(AttributeJoin, LeavesOwnAbsentRowsToTheCallerIfToldSo) {
   EXPECT_EQ(collector.result().back(), (Result::value_type{"2", "none", Side::kClient}));
 }
 
-TEST(AttributeJoin, SaysThatRowsAreNotPacked) {
+TEST(JoinOnExpression, SaysThatRowsAreNotPacked) {
   MemorySource here({}), there({{"a", std::string("\xff\xff")}});
   const Outcome outcome = RunJoin(Operation::kDifference, &here, &there, false, true);
   EXPECT_TRUE(absl::IsInvalidArgument(outcome.status)) << outcome.status;

@@ -92,7 +92,7 @@ TEST_F(SessionWithHostileServer, SendsTwoRowsOfOneKey) {
 }
 
 TEST_F(SessionWithHostileServer, SendsRowsOfAKeyWithoutEnd) {
-  options_.keys_are_unique = false;  // as with an attribute
+  options_.keys_are_unique = false;  // as with an expression
   options_.most_unproven_bytes = 1 << 20;
   SettleAsEqual(Begin(Operation::kIntersection));
   absl::Status status;

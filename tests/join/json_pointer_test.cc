@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/join/attribute/decimal.h"
-#include "lib/join/attribute/json_pointer.h"
+#include "lib/join/join_key/decimal.h"
+#include "lib/join/join_key/json_pointer.h"
 
 namespace rocksieve::join {
 namespace {

@@ -31,7 +31,7 @@ ALLOWED = {
     "lib/join/rows": "lib/format lib/join",
     "lib/join/sort": "lib/format lib/join/rows",
     "lib/join/text": "lib/join/rows lib/join/sort support",
-    "lib/join/attribute": "lib/join/rows lib/join/sort",
+    "lib/join/join_key": "lib/join/rows lib/join/sort",
     "lib/join/matching": "lib/filter lib/format lib/hash lib/join lib/join/rows lib/sketch "
                          "lib/sketch/pinsketch",
     "lib/join/existing": "lib/format lib/hash lib/join lib/join/matching lib/join/rows",
@@ -46,7 +46,7 @@ ALLOWED = {
     "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/probe": "plugin/database plugin/tables support",
     "plugin/join": "lib/join/rows lib/join/sort plugin/tables",
-    "plugin/join_api": "lib/join lib/join/attribute lib/join/matching lib/join/rows "
+    "plugin/join_api": "lib/join lib/join/join_key lib/join/matching lib/join/rows "
                        "lib/join/session lib/join/sort lib/join/text lib/transport "
                        "plugin/database plugin/join",
     # The command: a subcommand knows no other one; joins are made by the public API alone.

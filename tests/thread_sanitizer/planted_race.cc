@@ -66,10 +66,9 @@ void RaceWithASession(rocksdb::DB* db) {
   using namespace rocksieve::join;
   ServedDatabase served;
   served.db = db;
-  served.extractors["planted"] = [](std::string_view key, std::string_view,
-                                    std::string* attribute) {
+  served.extractors["planted"] = [](std::string_view key, std::string_view, std::string* join_key) {
     PlantedRaceOfTheLibrarysThread();
-    attribute->assign(key);
+    join_key->assign(key);
     return true;
   };
   Peer peer;

@@ -199,7 +199,7 @@ TEST(Grpc, WantsItsToken) {
 TEST(Grpc, PassesErrorsOn) {
   const auto server = JoinServer::Start(
       [](const ViewRequest& request, const ViewTerms&) -> absl::StatusOr<View> {
-        return absl::InvalidArgumentError("no attribute " + request.on);
+        return absl::InvalidArgumentError("no join key expression " + request.on);
       },
       InsecureOptions());
   ASSERT_TRUE(server.ok());
@@ -208,7 +208,7 @@ TEST(Grpc, PassesErrorsOn) {
   options.request.on = "nonsense";
   const Joined joined = Join(Local((*server)->port()), &sink, options);
   EXPECT_TRUE(absl::IsInvalidArgument(joined.status)) << joined.status;
-  EXPECT_THAT(joined.status.message(), HasSubstr("no attribute nonsense"));
+  EXPECT_THAT(joined.status.message(), HasSubstr("no join key expression nonsense"));
 }
 
 TEST(Grpc, InsecureOnlyOnThisMachine) {

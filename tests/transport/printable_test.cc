@@ -71,9 +71,9 @@ TEST(WithoutDirectories, KnowsThoseThatItIsTold) {
             "cannot open CURRENT in a directory");
 }
 
-TEST(WithoutDirectories, KnowsAttributesAndFractions) {
-  for (const std::string text :
-       {"no attribute value.json(/id/name)", "3/4 of the keys", "serve, and/or join", "bytes/s"}) {
+TEST(WithoutDirectories, KnowsExpressionsAndFractions) {
+  for (const std::string text : {"no join key expression value.json(/id/name)", "3/4 of the keys",
+                                 "serve, and/or join", "bytes/s"}) {
     EXPECT_EQ(WithoutDirectories(text), text);
   }
 }

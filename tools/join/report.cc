@@ -307,7 +307,7 @@ std::string JoinInWords(const Json& document, bool analyze) {
   }
   if (document["local_absent_rows"] != 0 || document["remote_absent_rows"] != 0) {
     text += Filled(
-        "Rows without the attribute, which match nothing: {local_absent_rows} here, "
+        "Rows with a NULL key, which match nothing: {local_absent_rows} here, "
         "{remote_absent_rows} there.\n",
         document);
   }

@@ -18,21 +18,21 @@
 
 namespace rocksieve::join {
 
-// Puts what a row is joined on into *attribute; false if the row has none: it then matches nothing,
-// like NULL in SQL. Equal rows must give the same. Called by one thread at a time for each join.
+// Puts what a row is joined on into *join_key; false if that is NULL: it then matches nothing, as
+// in SQL. Equal rows must give the same. Called by one thread at a time for each join.
 using Extractor =
-    std::function<bool(std::string_view key, std::string_view value, std::string* attribute)>;
+    std::function<bool(std::string_view key, std::string_view value, std::string* join_key)>;
 
 // By the name under which they are asked for: "customer" for "@customer".
 using Extractors = std::map<std::string, Extractor, std::less<>>;
 
 struct InputOptions {
   // What rows are joined on, such as "value.json(/customer/id)", "key.bytes(0,8)" or "@customer"
-  // (docs/join_attributes.md). Empty: the whole key.
+  // (docs/join_keys.md). Empty: the whole key.
   std::string on;
   Extractors extractors;
-  // An attribute that does not come in the order of the keys is sorted when a join begins: in so
-  // much memory, the rest in files without names in the directory ($TMPDIR, else /tmp, if empty).
+  // Join keys that do not come in the order of the keys are sorted when a join begins: in so much
+  // memory, the rest in files without names in the directory ($TMPDIR, else /tmp, if empty).
   size_t sort_memory_bytes = size_t{64} << 20;
   std::string temporary_directory;
 };

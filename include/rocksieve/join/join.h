@@ -177,11 +177,11 @@ struct ServerReport {
 };
 
 struct JoinReport {
-  // Distinct keys, or attributes; a key that several shards have counts for each among the remote
-  // ones. Of several shards only kCount knows the first two.
+  // Distinct join keys; a key that several shards have counts for each among the remote ones. Of
+  // several shards only kCount knows the first two.
   bool keys_are_known = true;
   uint64_t matched_keys = 0, local_only_keys = 0, remote_only_keys = 0;
-  // Rows without the attribute; of an operation that gives or counts them.
+  // Rows with a NULL key; of an operation that gives or counts them.
   uint64_t absent_rows_local = 0, absent_rows_remote = 0;
   uint64_t rows_received = 0;
 

@@ -21,7 +21,7 @@ std::string Quoted(std::string_view key) {
 }  // namespace
 
 std::string TextOf(const KeyInterval& interval) {
-  if (interval.end && interval.end->empty()) return "of rows without the attribute";
+  if (interval.end && interval.end->empty()) return "of rows with a NULL key";
   if (!interval.end) {
     return interval.begin.empty() ? "of all keys" : absl::StrCat("from ", Quoted(interval.begin));
   }

@@ -10,7 +10,7 @@
 namespace rocksieve::join {
 
 // "from \"apple\" up to \"pear\"", "of all keys"; unprintable bytes as \xHH, long keys cut short.
-// An interval without keys stands for the rows without the attribute, which come after all others.
+// An interval without keys stands for the rows with a NULL key, which come after all others.
 std::string TextOf(const KeyInterval& interval);
 
 // An error of work on a range, with the range's name.

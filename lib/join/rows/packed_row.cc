@@ -23,7 +23,7 @@ absl::Status UnpackingSink::Add(const Row& row, Side from) {
   Row whole;
   if (!UnpackRow(row.value, &whole)) {
     return absl::InvalidArgumentError(
-        "the other side sent a row without its key: it does not join on an attribute as it was "
+        "the other side sent a row without its key: it does not join on an expression as it was "
         "asked to");
   }
   return sink_->Add(whole, from);

@@ -1,4 +1,4 @@
-// A whole row in the value of another one, whose key is an attribute of it:
+// A whole row in the value of another one, whose key is the join key of it:
 //
 //   varint length of the key | key | value
 #pragma once
@@ -17,10 +17,10 @@ void PackRow(const Row& row, std::string* packed);
 // The views point into `packed`. False if it is no packed row.
 bool UnpackRow(std::string_view packed, Row* row);
 
-// Gives on whole rows, where a join was on an attribute and rows came packed.
+// Gives on whole rows, where a join was on an expression and rows came packed.
 class UnpackingSink final : public Sink {
  public:
-  // Which side's rows come packed: that which is joined on an attribute. `sink` must outlive it.
+  // Which side's rows come packed: that which is joined on an expression. `sink` must outlive it.
   UnpackingSink(Sink* sink, bool client, bool server)
       : sink_(sink), client_(client), server_(server) {}
 

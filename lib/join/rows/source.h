@@ -46,8 +46,8 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual std::unique_ptr<Cursor> Scan(const KeyInterval& interval) = 0;
-  // Rows without the attribute that is joined on, with an empty key, which match nothing on the
-  // other side: like NULL in SQL's EXISTS. Null if there are none.
+  // Rows with a NULL key, given with an empty one, which match nothing on the other side: like NULL
+  // in SQL's EXISTS. Null if there are none.
   virtual std::unique_ptr<Cursor> ScanAbsent() { return nullptr; }
   // Filters that there are already of the keys in the interval, those that a scan would show; null
   // if there are none. One reader at a time.

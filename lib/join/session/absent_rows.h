@@ -1,7 +1,7 @@
-// Rows that lack the attribute which is joined on.
+// Rows with a NULL key: those for which the join key expression gives nothing.
 //
-// They match nothing, as in SQL: WHERE EXISTS (SELECT ... WHERE theirs.attribute = mine.attribute)
-// is never true where the attribute is NULL, and NOT EXISTS always is. So
+// They match nothing, as in SQL: WHERE EXISTS (SELECT ... WHERE theirs.key = mine.key) is never
+// true where the key is NULL, and NOT EXISTS always is. So
 //
 //   intersection   has none of either side
 //   difference     has those of the server

@@ -57,8 +57,8 @@ absl::Status AbsentRowsFetch::Repeat() {
   attempt_++;
   if (attempt_ >= static_cast<uint32_t>(context_->options.most_attempts)) {
     return absl::DataLossError(
-        "the rows of the other side that have no such attribute do not add up to what it said that "
-        "it has; it is broken, or changes its data while it is read. None of them was given");
+        "the other side's rows with a NULL key do not add up to what it said that it has; it is "
+        "broken, or changes its data while it is read. None of them was given");
   }
   return context_->sink->Discard();
 }

@@ -1,5 +1,4 @@
-// The rows without the attribute of both sides, on their way to the sink of a client
-// (absent_rows.h).
+// The rows with a NULL key of both sides, on their way to the sink of a client (absent_rows.h).
 #pragma once
 
 #include <cstdint>

@@ -36,8 +36,8 @@ class ClientSession final : public Session {
   bool other_side_failed() const { return other_side_failed_; }
 
   // The part of the key space whose results were not yet committed to the sink: where another
-  // session with the same data goes on after this one broke. An empty interval if only rows without
-  // the attribute are left; nothing if nothing is.
+  // session with the same data goes on after this one broke. An empty interval if only rows with a
+  // NULL key are left; nothing if nothing is.
   std::optional<KeyInterval> Uncommitted() const;
 
  private:

@@ -23,8 +23,7 @@ namespace rocksieve::join {
 struct ClientSessionOptions {
   Operation operation = Operation::kIntersection;
   KeyInterval interval;  // the part of the key space to join
-  // Whether rows without the attribute belong to it: of sessions that share the key space, one has
-  // them.
+  // Whether rows with a NULL key belong to it: of sessions that share the key space, one has them.
   bool absent_rows = true;
   // Fresh and random for each session: whoever knows it can choose keys whose hashes collide.
   uint64_t salt = 0;
@@ -40,8 +39,8 @@ struct ClientSessionOptions {
   // The whole key is joined on: no two rows of the other side have the same one, and each has one.
   bool keys_are_unique = false;
   uint64_t most_message_bytes = UINT64_MAX;  // of those that this side makes
-  // Whether rows of this side without the attribute are given to the sink and counted. Whoever
-  // joins with several sides at once does so himself, and once: EmitAbsentRows().
+  // Whether rows of this side with a NULL key are given to the sink and counted. Whoever joins with
+  // several sides at once does so himself, and once: EmitAbsentRows().
   bool own_absent_rows = true;
   PlannerOptions planner;
   // Of messages, rows apart; 0: no limit. A join that would take more, by the plan of a range,

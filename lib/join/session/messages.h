@@ -52,7 +52,7 @@ struct Hello {
 struct HelloAnswer {
   uint32_t version = kProtocolVersion;
   uint64_t keys = 0;  // of the server, estimated
-  // Of the server's rows without the attribute, where the operation wants to know of them.
+  // Of the server's rows with a NULL key, where the operation wants to know of them.
   SetSum absent;
   // HashCheck() of the hello's salt: that both sides compute the same hashes. Else, nothing would
   // match, and sums of nothing agree.
@@ -109,7 +109,7 @@ struct Turn {
   std::string message;  // of Matching
 };
 
-// The range number that stands for the rows without the attribute (absent_rows.h).
+// The range number that stands for the rows with a NULL key (absent_rows.h).
 inline constexpr uint64_t kAbsentRange = UINT64_MAX;
 
 struct Fetch {

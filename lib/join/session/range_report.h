@@ -48,7 +48,7 @@ struct Statistics {
   uint64_t matched_keys = 0;
   uint64_t client_only_keys = 0;
   uint64_t server_only_keys = 0;
-  // Rows without the attribute, where the operation counts or gives them.
+  // Rows with a NULL key, where the operation counts or gives them.
   uint64_t client_absent_rows = 0, server_absent_rows = 0;
   uint64_t rows_received = 0;
 

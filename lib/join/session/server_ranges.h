@@ -102,7 +102,7 @@ class ServerRanges {
 
   absl::Status Receive(const Open& open);
   absl::Status Receive(const Turn& turn);
-  // Not of the rows without the attribute.
+  // Not of the rows with a NULL key.
   absl::Status Receive(const Fetch& fetch);
 
   // Whether rows were fetched and are not sent yet.

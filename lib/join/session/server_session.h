@@ -50,7 +50,7 @@ class ServerSession final : public Session {
   ExistingFilterExchange existing_;
   Outbox outbox_;
   std::optional<ServerRanges> ranges_;        // since the hello
-  bool sends_unmatched_ = false;              // rows, and so those without the attribute
+  bool sends_unmatched_ = false;              // rows, and so those with a NULL key
   std::unique_ptr<AbsentRowsWriter> absent_;  // while they are sent
   bool done_ = false;
 };

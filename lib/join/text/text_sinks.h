@@ -1,4 +1,4 @@
-// Results as text, row by row (docs/join_attributes.md).
+// Results as text, row by row (docs/join_keys.md).
 #pragma once
 
 #include <memory>

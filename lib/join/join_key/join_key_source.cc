@@ -1,4 +1,4 @@
-#include "lib/join/attribute/attribute_source.h"
+#include "lib/join/join_key/join_key_source.h"
 
 #include <string>
 #include <utility>
@@ -8,8 +8,8 @@
 namespace rocksieve::join {
 namespace {
 
-// All rows are sorted together: the key of one without the attribute is this byte, that of another
-// one the other byte and its attribute.
+// All rows are sorted together: the key of one with a NULL key is this byte, that of another one
+// the other byte and its join key.
 constexpr char kAbsent = 0, kPresent = 1;
 
 class WithoutFirstByte final : public Cursor {
@@ -28,16 +28,15 @@ class WithoutFirstByte final : public Cursor {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<AttributeSource>> AttributeSource::Sort(Source* rows,
-                                                                       const Attribute& attribute,
-                                                                       const SortOptions& options) {
+absl::StatusOr<std::unique_ptr<JoinKeySource>> JoinKeySource::Sort(
+    Source* rows, const JoinKeyExpression& expression, const SortOptions& options) {
   RowSorter sorter(options);
   bool any_absent = false;
   const std::unique_ptr<Cursor> cursor = rows->Scan({});
   Row row;
   std::string extracted, key, packed;
   while (cursor->Next(&row)) {
-    const bool present = attribute.Extract(row, &extracted);
+    const bool present = expression.Extract(row, &extracted);
     key.assign(1, present ? kPresent : kAbsent);
     if (present) key.append(extracted);
     any_absent |= !present;
@@ -48,21 +47,21 @@ absl::StatusOr<std::unique_ptr<AttributeSource>> AttributeSource::Sort(Source* r
   if (!cursor->status().ok()) return cursor->status();
   absl::StatusOr<std::unique_ptr<Source>> sorted = sorter.Finish();
   if (!sorted.ok()) return sorted.status();
-  return std::unique_ptr<AttributeSource>(new AttributeSource(*std::move(sorted), any_absent));
+  return std::unique_ptr<JoinKeySource>(new JoinKeySource(*std::move(sorted), any_absent));
 }
 
-AttributeSource::AttributeSource(std::unique_ptr<Source> sorted, bool any_absent)
+JoinKeySource::JoinKeySource(std::unique_ptr<Source> sorted, bool any_absent)
     : sorted_(std::move(sorted)),
       any_absent_(any_absent),
       keys_(sorted_->EstimateKeys() - (any_absent ? 1 : 0)) {}
 
-std::unique_ptr<Cursor> AttributeSource::Scan(const KeyInterval& interval) {
+std::unique_ptr<Cursor> JoinKeySource::Scan(const KeyInterval& interval) {
   KeyInterval present{kPresent + interval.begin, std::nullopt};
   if (interval.end) present.end = kPresent + *interval.end;
   return std::make_unique<WithoutFirstByte>(sorted_->Scan(present));
 }
 
-std::unique_ptr<Cursor> AttributeSource::ScanAbsent() {
+std::unique_ptr<Cursor> JoinKeySource::ScanAbsent() {
   if (!any_absent_) return nullptr;
   return std::make_unique<WithoutFirstByte>(sorted_->Scan({"", std::string(1, kPresent)}));
 }

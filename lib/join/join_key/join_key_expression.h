@@ -1,6 +1,6 @@
 // What rows are joined on, if not their whole keys: a value that is extracted from key or value.
 //
-// As text, for --left-on and --right-on (docs/join_attributes.md):
+// As text, for --left-on and --right-on (docs/join_keys.md):
 //
 //   key                          the whole key
 //   value.json(/customer/id)     a JSON pointer (RFC 6901) into the value
@@ -9,7 +9,7 @@
 //   key.bytes(0,8).uint_be()     a binary number as decimal text, as JSON would have it
 //   @name                        a function that the program registered
 //
-// Steps follow one another, each on what the one before gave. A row has no attribute if a step
+// Steps follow one another, each on what the one before gave. A row's join key is NULL if a step
 // finds nothing: it then matches nothing, like NULL in SQL.
 #pragma once
 
@@ -28,36 +28,37 @@
 
 namespace rocksieve::join {
 
-// Puts the attribute of a row into *attribute; false if it has none.
-using ExtractFunction = std::function<bool(const Row& row, std::string* attribute)>;
+// Puts the join key of a row into *join_key; false if it is NULL.
+using ExtractFunction = std::function<bool(const Row& row, std::string* join_key)>;
 using NamedExtractors = std::map<std::string, ExtractFunction, std::less<>>;
 
-class Attribute {
+class JoinKeyExpression {
  public:
   // The whole key.
-  Attribute() = default;
+  JoinKeyExpression() = default;
   // `name` is how it is written: "@name".
-  Attribute(std::string name, ExtractFunction function);
+  JoinKeyExpression(std::string name, ExtractFunction function);
 
   // InvalidArgument with what is wrong, where, and what there is instead.
-  static absl::StatusOr<Attribute> Parse(std::string_view text, const NamedExtractors& named = {});
+  static absl::StatusOr<JoinKeyExpression> Parse(std::string_view text,
+                                                 const NamedExtractors& named = {});
 
-  // Equal for equal attributes; Parse() reads it.
+  // Equal for equal expressions; Parse() reads it.
   const std::string& text() const { return text_; }
   // Rows are joined by their keys as they are.
   bool is_whole_key() const { return text_ == "key"; }
 
-  // Of the key, if that is all: "key.bytes(0,8)". Such attributes come in the order of the keys
+  // Of the key, if that is all: "key.bytes(0,8)". Such join keys come in the order of the keys
   // (key_prefix_source.h). 0 otherwise.
   size_t key_prefix_bytes() const { return key_prefix_bytes_; }
 
-  bool Extract(const Row& row, std::string* attribute) const { return extract_(row, attribute); }
+  bool Extract(const Row& row, std::string* join_key) const { return extract_(row, join_key); }
 
  private:
   std::string text_ = "key";
   size_t key_prefix_bytes_ = 0;
-  ExtractFunction extract_ = [](const Row& row, std::string* attribute) {
-    attribute->assign(row.key);
+  ExtractFunction extract_ = [](const Row& row, std::string* join_key) {
+    join_key->assign(row.key);
     return true;
   };
 };

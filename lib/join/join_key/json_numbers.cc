@@ -1,8 +1,8 @@
-#include "lib/join/attribute/json_numbers.h"
+#include "lib/join/join_key/json_numbers.h"
 
 #include <algorithm>
 
-#include "lib/join/attribute/decimal.h"
+#include "lib/join/join_key/decimal.h"
 
 namespace rocksieve::join {
 namespace {

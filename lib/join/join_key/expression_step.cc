@@ -1,4 +1,4 @@
-#include "lib/join/attribute/attribute_step.h"
+#include "lib/join/join_key/expression_step.h"
 
 #include <charconv>
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/attribute/decimal.h"
-#include "lib/join/attribute/json_pointer.h"
+#include "lib/join/join_key/decimal.h"
+#include "lib/join/join_key/json_pointer.h"
 
 namespace rocksieve::join {
 namespace {

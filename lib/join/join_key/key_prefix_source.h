@@ -1,7 +1,7 @@
 // The rows of another source by the first bytes of their keys, which come in order already: nothing
 // needs to be sorted, and the join can begin at once.
 //
-// Rows are as AttributeSource has them. Keys that are too short lack the attribute.
+// Rows are as JoinKeySource has them. Keys that are too short are NULL.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The steps that an attribute is made of, by name.
+// The steps that an expression is made of, by name.
 #pragma once
 
 #include <functional>

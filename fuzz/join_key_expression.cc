@@ -3,12 +3,12 @@
 //
 // Oracle: an expression's text is read as the same expression; a JSON scalar is that which another
 // parser finds; an escaped line gives back its row.
-#include "lib/join/attribute/attribute.h"
+#include "lib/join/join_key/join_key_expression.h"
 
 #include <nlohmann/json.hpp>
 
 #include "fuzz/target.h"
-#include "lib/join/attribute/json_pointer.h"
+#include "lib/join/join_key/json_pointer.h"
 #include "lib/join/text/tsv.h"
 
 namespace rocksieve::join {
@@ -19,12 +19,12 @@ using Json = nlohmann::json;
 
 void ParseExpression(Choices* choices) {
   const fuzz::ExactCopy text(choices->String()), key(choices->String()), value(choices->Rest());
-  const absl::StatusOr<Attribute> attribute = Attribute::Parse(text.view());
-  if (!attribute.ok()) return FUZZ_CHECK(!attribute.status().message().empty());
-  const absl::StatusOr<Attribute> again = Attribute::Parse(attribute->text());
-  FUZZ_CHECK(again.ok() && again->text() == attribute->text());
+  const absl::StatusOr<JoinKeyExpression> expression = JoinKeyExpression::Parse(text.view());
+  if (!expression.ok()) return FUZZ_CHECK(!expression.status().message().empty());
+  const absl::StatusOr<JoinKeyExpression> again = JoinKeyExpression::Parse(expression->text());
+  FUZZ_CHECK(again.ok() && again->text() == expression->text());
   std::string first, second;
-  const bool has = attribute->Extract({key.view(), value.view()}, &first);
+  const bool has = expression->Extract({key.view(), value.view()}, &first);
   FUZZ_CHECK(has == again->Extract({key.view(), value.view()}, &second));
   FUZZ_CHECK(!has || first == second);
 }

@@ -1,4 +1,4 @@
-#include "lib/join/attribute/key_prefix_source.h"
+#include "lib/join/join_key/key_prefix_source.h"
 
 #include <string>
 #include <utility>

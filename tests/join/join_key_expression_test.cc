@@ -1,4 +1,4 @@
-// What attributes are extracted, how they are written, and what is said about mistakes.
+// What join keys are extracted, how expressions are written, and what is said about mistakes.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/join/attribute/attribute.h"
-#include "lib/join/attribute/attribute_source.h"
-#include "lib/join/attribute/key_prefix_source.h"
+#include "lib/join/join_key/join_key_expression.h"
+#include "lib/join/join_key/join_key_source.h"
+#include "lib/join/join_key/key_prefix_source.h"
 #include "lib/join/rows/memory_source.h"
 #include "lib/join/rows/packed_row.h"
 
@@ -21,14 +21,14 @@ namespace {
 using Found = std::optional<std::string>;
 
 Found Extract(const std::string& text, const Row& row) {
-  const absl::StatusOr<Attribute> attribute = Attribute::Parse(text);
-  EXPECT_TRUE(attribute.ok()) << attribute.status();
+  const absl::StatusOr<JoinKeyExpression> expression = JoinKeyExpression::Parse(text);
+  EXPECT_TRUE(expression.ok()) << expression.status();
   std::string found;
-  if (!attribute.ok() || !attribute->Extract(row, &found)) return std::nullopt;
+  if (!expression.ok() || !expression->Extract(row, &found)) return std::nullopt;
   return found;
 }
 
-TEST(Attribute, TakesPartsOfKeyAndValue) {
+TEST(JoinKeyExpression, TakesPartsOfKeyAndValue) {
   const Row row{"user:0042|x", "a|bc||d"};
   EXPECT_EQ(Extract("key", row), "user:0042|x");
   EXPECT_EQ(Extract("value", row), "a|bc||d");
@@ -52,7 +52,7 @@ TEST(Attribute, TakesPartsOfKeyAndValue) {
   EXPECT_EQ(Extract("value.field(\\t,2)", {"", "a\tb"}), "b");
 }
 
-TEST(Attribute, ReadsBinaryNumbersAsDecimalText) {
+TEST(JoinKeyExpression, ReadsBinaryNumbersAsDecimalText) {
   const std::string bytes("\0\0\1\2", 4);
   EXPECT_EQ(Extract("key.uint_be()", {bytes, ""}), "258");
   EXPECT_EQ(Extract("key.uint_le()", {bytes, ""}), "33619968");
@@ -61,7 +61,7 @@ TEST(Attribute, ReadsBinaryNumbersAsDecimalText) {
   EXPECT_EQ(Extract("key.uint_be()", {"", ""}), std::nullopt);
 }
 
-TEST(Attribute, HasACanonicalForm) {
+TEST(JoinKeyExpression, HasACanonicalForm) {
   for (const auto& [text, canonical] : std::map<std::string, std::string>{
            {"key", "key"},
            {"value", "value"},
@@ -74,17 +74,17 @@ TEST(Attribute, HasACanonicalForm) {
            {"value.json(/a\\,b)", "value.json(/a\\,b)"},
            {"value.json()", "value.json()"},
            {"key.bytes(0,8).uint_be()", "key.bytes(0,8).uint_be()"}}) {
-    const absl::StatusOr<Attribute> parsed = Attribute::Parse(text);
+    const absl::StatusOr<JoinKeyExpression> parsed = JoinKeyExpression::Parse(text);
     ASSERT_TRUE(parsed.ok()) << parsed.status();
     EXPECT_EQ(parsed->text(), canonical);
-    const absl::StatusOr<Attribute> again = Attribute::Parse(canonical);
+    const absl::StatusOr<JoinKeyExpression> again = JoinKeyExpression::Parse(canonical);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(again->text(), canonical);
     EXPECT_EQ(parsed->is_whole_key(), text == "key");
   }
 }
 
-TEST(Attribute, SaysWhatIsWrong) {
+TEST(JoinKeyExpression, SaysWhatIsWrong) {
   for (const auto& [text, says] :
        std::map<std::string, std::string>{{"", "It is key or value"},
                                           {"kye", "It is key or value"},
@@ -109,7 +109,7 @@ TEST(Attribute, SaysWhatIsWrong) {
                                           {"value.field(\\q,1)", "after a backslash"},
                                           {"value.field(\\x7,1)", "after a backslash"},
                                           {"@customer", "no function @customer is registered"}}) {
-    const absl::StatusOr<Attribute> parsed = Attribute::Parse(text);
+    const absl::StatusOr<JoinKeyExpression> parsed = JoinKeyExpression::Parse(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_NE(parsed.status().message().find(says), absl::string_view::npos)
         << text << ": " << parsed.status();
@@ -117,23 +117,23 @@ TEST(Attribute, SaysWhatIsWrong) {
   }
 }
 
-TEST(Attribute, MayBeAFunction) {
-  const NamedExtractors named = {{"length", [](const Row& row, std::string* attribute) {
-                                    *attribute = std::to_string(row.value.size());
+TEST(JoinKeyExpression, MayBeAFunction) {
+  const NamedExtractors named = {{"length", [](const Row& row, std::string* join_key) {
+                                    *join_key = std::to_string(row.value.size());
                                     return !row.value.empty();
                                   }}};
-  const absl::StatusOr<Attribute> attribute = Attribute::Parse("@length", named);
-  ASSERT_TRUE(attribute.ok()) << attribute.status();
-  EXPECT_EQ(attribute->text(), "@length");
+  const absl::StatusOr<JoinKeyExpression> expression = JoinKeyExpression::Parse("@length", named);
+  ASSERT_TRUE(expression.ok()) << expression.status();
+  EXPECT_EQ(expression->text(), "@length");
   std::string found;
-  EXPECT_TRUE(attribute->Extract({"", "four"}, &found));
+  EXPECT_TRUE(expression->Extract({"", "four"}, &found));
   EXPECT_EQ(found, "4");
-  EXPECT_FALSE(attribute->Extract({"", ""}, &found));
-  EXPECT_FALSE(Attribute::Parse("@size", named).ok());
+  EXPECT_FALSE(expression->Extract({"", ""}, &found));
+  EXPECT_FALSE(JoinKeyExpression::Parse("@size", named).ok());
 }
 
 // What sorting gives, without sorting.
-TEST(KeyPrefixSource, IsAnAttributeSource) {
+TEST(KeyPrefixSource, IsAJoinKeySource) {
   std::mt19937_64 random(4);
   auto random_key = [&random] {
     std::string key(random() % 7, '\0');
@@ -150,9 +150,10 @@ TEST(KeyPrefixSource, IsAnAttributeSource) {
     return found;
   };
   for (size_t bytes : {1, 3, 6}) {
-    const Attribute attribute = *Attribute::Parse("key.bytes(0," + std::to_string(bytes) + ")");
-    ASSERT_EQ(attribute.key_prefix_bytes(), bytes);
-    const auto sorted = AttributeSource::Sort(&base, attribute);
+    const JoinKeyExpression expression =
+        *JoinKeyExpression::Parse("key.bytes(0," + std::to_string(bytes) + ")");
+    ASSERT_EQ(expression.key_prefix_bytes(), bytes);
+    const auto sorted = JoinKeySource::Sort(&base, expression);
     ASSERT_TRUE(sorted.ok());
     KeyPrefixSource prefixes(&base, bytes);
     EXPECT_TRUE(read(prefixes.ScanAbsent()) == read((*sorted)->ScanAbsent()));
@@ -164,11 +165,11 @@ TEST(KeyPrefixSource, IsAnAttributeSource) {
   }
   for (const char* text : {"key", "key.bytes(1,3)", "key.bytes(0)", "value.bytes(0,3)",
                            "key.bytes(0,3).number()", "key.bytes(-3,3)"}) {
-    EXPECT_EQ(Attribute::Parse(text)->key_prefix_bytes(), 0u) << text;
+    EXPECT_EQ(JoinKeyExpression::Parse(text)->key_prefix_bytes(), 0u) << text;
   }
 }
 
-TEST(AttributeSource, SortsByTheAttributeAndKeepsTheRest) {
+TEST(JoinKeySource, SortsByTheJoinKeyAndKeepsTheRest) {
   MemorySource::Rows rows;
   std::multimap<std::string, std::pair<std::string, std::string>> expected;
   std::set<std::pair<std::string, std::string>> absent;
@@ -179,7 +180,7 @@ TEST(AttributeSource, SortsByTheAttributeAndKeepsTheRest) {
         random() % 4 == 0 ? "none" : "x|" + std::to_string(random() % 700) + (i % 2 ? "|tail" : "");
     rows.emplace_back(key, value);
   }
-  const Attribute attribute = *Attribute::Parse("value.field(|,2)");
+  const JoinKeyExpression expression = *JoinKeyExpression::Parse("value.field(|,2)");
   MemorySource base(rows);
   std::unique_ptr<Cursor> all = base.Scan({});
   Row row;
@@ -198,7 +199,7 @@ TEST(AttributeSource, SortsByTheAttributeAndKeepsTheRest) {
   for (size_t memory : {size_t{5000}, size_t{1} << 30}) {
     SortOptions options;
     options.memory_bytes = memory;
-    const auto source = AttributeSource::Sort(&base, attribute, options);
+    const auto source = JoinKeySource::Sort(&base, expression, options);
     ASSERT_TRUE(source.ok()) << source.status();
     EXPECT_EQ((*source)->EstimateKeys(), distinct.size());
     for (const KeyInterval& interval :

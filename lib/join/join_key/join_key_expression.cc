@@ -1,10 +1,10 @@
-#include "lib/join/attribute/attribute.h"
+#include "lib/join/join_key/join_key_expression.h"
 
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/attribute/attribute_step.h"
+#include "lib/join/join_key/expression_step.h"
 
 namespace rocksieve::join {
 namespace {
@@ -62,7 +62,7 @@ class Parser {
 
   absl::Status Error(std::string_view what) const {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", std::string(text_), "\" is no attribute, from byte ",
+        absl::StrCat("\"", std::string(text_), "\" is no join key expression, from byte ",
                      text_.size() - rest_.size(), " on: ", std::string(what)));
   }
 
@@ -117,16 +117,16 @@ void AppendStep(std::string_view name, const ParsedStep& step, std::string* text
 }
 
 ExtractFunction InOrder(bool of_value, std::vector<Step> steps) {
-  return [of_value, steps = std::move(steps)](const Row& row, std::string* attribute) {
+  return [of_value, steps = std::move(steps)](const Row& row, std::string* join_key) {
     const std::string_view whole = of_value ? row.value : row.key;
     if (steps.empty()) {
-      attribute->assign(whole);
+      join_key->assign(whole);
       return true;
     }
-    if (!steps.front()(whole, attribute)) return false;
+    if (!steps.front()(whole, join_key)) return false;
     for (size_t i = 1; i < steps.size(); i++) {
-      const std::string before = std::exchange(*attribute, std::string());
-      if (!steps[i](before, attribute)) return false;
+      const std::string before = std::exchange(*join_key, std::string());
+      if (!steps[i](before, join_key)) return false;
     }
     return true;
   };
@@ -134,13 +134,14 @@ ExtractFunction InOrder(bool of_value, std::vector<Step> steps) {
 
 }  // namespace
 
-Attribute::Attribute(std::string name, ExtractFunction function)
+JoinKeyExpression::JoinKeyExpression(std::string name, ExtractFunction function)
     : text_(std::move(name)), extract_(std::move(function)) {}
 
-absl::StatusOr<Attribute> Attribute::Parse(std::string_view text, const NamedExtractors& named) {
+absl::StatusOr<JoinKeyExpression> JoinKeyExpression::Parse(std::string_view text,
+                                                           const NamedExtractors& named) {
   if (!text.empty() && text.front() == '@') {
     const auto function = named.find(text.substr(1));
-    if (function != named.end()) return Attribute(std::string(text), function->second);
+    if (function != named.end()) return JoinKeyExpression(std::string(text), function->second);
     std::string known;
     for (const auto& [name, unused] : named) {
       absl::StrAppend(&known, known.empty() ? "@" : ", @", name);
@@ -178,9 +179,9 @@ absl::StatusOr<Attribute> Attribute::Parse(std::string_view text, const NamedExt
     AppendStep(name, *step, &canonical);
     steps.push_back(std::move(step->apply));
   }
-  Attribute attribute(std::move(canonical), InOrder(whole == "value", std::move(steps)));
-  attribute.key_prefix_bytes_ = key_prefix_bytes;
-  return attribute;
+  JoinKeyExpression expression(std::move(canonical), InOrder(whole == "value", std::move(steps)));
+  expression.key_prefix_bytes_ = key_prefix_bytes;
+  return expression;
 }
 
 }  // namespace rocksieve::join

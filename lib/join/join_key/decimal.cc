@@ -1,4 +1,4 @@
-#include "lib/join/attribute/decimal.h"
+#include "lib/join/join_key/decimal.h"
 
 #include <charconv>
 #include <cstdint>

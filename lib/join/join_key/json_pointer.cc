@@ -1,10 +1,10 @@
-#include "lib/join/attribute/json_pointer.h"
+#include "lib/join/join_key/json_pointer.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "lib/join/attribute/decimal.h"
-#include "lib/join/attribute/json_numbers.h"
+#include "lib/join/join_key/decimal.h"
+#include "lib/join/join_key/json_numbers.h"
 
 namespace rocksieve::join {
 namespace {
