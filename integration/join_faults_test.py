@@ -20,7 +20,7 @@ STRATEGIES = ["auto", "list", "keys", "symbols", "sketch", "ping-pong"]
 BEFORE_THE_FIRST_RANGE = ["start", "started", "hello", "hello answer"]
 MAYBE_BEFORE_IT = ["filters"]  # those that lie in SST files
 ALWAYS = BEFORE_THE_FIRST_RANGE + [
-    "open", "facts", "turn: list", "turn: hits", "turn: keys", "turn: symbols", "turn: sketch",
+    "open", "facts", "turn: list", "turn: match bitmap", "turn: keys", "turn: symbols", "turn: sketch",
     "turn: filter", "turn: sum", "fetch", "rows", "goodbye", "end"]  # others depend on the salt
 AT_ONCE = 6  # joins; they mostly wait
 

@@ -19,8 +19,8 @@ SLACK = 64 * MIB  # beside --memory: the program itself, and what it reads of th
 # Cases by the limits at which they are played: what takes little, whatever the limit, is played at
 # the smallest one only. `./run stress --serve` plays all that there are.
 AT_ALL_LIMITS = [
-    "marks-of-400000", "marks-of-1500000", "sketch-of-30000", "sketch-of-100000",
-    "opened-300-times-symbols-of-many", "symbols-in-60MB", "wishes-for-symbols",
+    "bitmap-of-400000", "bitmap-of-1500000", "sketch-of-30000", "sketch-of-100000",
+    "opened-300-times-symbols-of-many", "symbols-in-60MB", "requests-for-symbols",
     "most-keys-symbols", "pruned-to-more-list-of-15MB", "pruned-to-more-list-of-63MB",
     "eight-times-symbols-in-2MB", "eight-times-half-message-2MB", "eight-times-most-keys-symbols",
     "eight-times-builtin-filters-forever", "eight-different-at-once",
@@ -29,12 +29,12 @@ AT_THE_SMALLEST = [
     "says-nothing", "frames-of-nothing", "huge-names", "largest-hello", "many-round-trips",
     "wrong-order", "forged-log-lines", "symbols-in-2MB", "filter-of-a-terabyte", "garbage-forever",
     "leaves-while-it-sorts", "leaves-at-once",
-    "opened-again-too-large", "opened-again-withdrawn", "opened-again-unsettled",
+    "opened-again-too-large", "opened-again-withdrawn", "opened-again-unreconciled",
     "opened-again-next-attempt", "opened-again-counting", "opened-range-of-absent-rows",
     "opened-300-times-keys", "many-ranges", "equal-ranges-forever-unread", "huge-keys-30MB",
     "largest-counts", "rows-never-read", "list-of-2MB", "long-key", "estimators",
-    "marks-of-30000", "marks-of-100000", "marks-of-4294967295", "marks-in-nine-sessions",
-    "sketch-of-400000", "sketch-of-1500000", "sketch-of-4294967295", "wishes-for-parity",
+    "bitmap-of-30000", "bitmap-of-100000", "bitmap-of-4294967295", "bitmaps-in-nine-sessions",
+    "sketch-of-400000", "sketch-of-1500000", "sketch-of-4294967295", "requests-for-parity",
     "sketches-of-all-fields", "most-keys-auto", "most-keys-sketch", "pruned-to-more-list-of-2MB",
     "pruned-ranges-opened-often", "mutated", "byte-by-byte", "empty-pieces-forever",
     "silent-reflection-streams", "silent-health-streams", "silent-streams-of-no-method",

@@ -24,12 +24,12 @@ LIMITS = (8, 64, 256)
 ROWS = ["difference", "intersection"]
 # Case: the strategy and the operations with which it is met.
 AT_ALL_LIMITS = {
-    "marks-of-400000": ("sketch", ["difference"]),
-    "marks-of-1500000": ("sketch", ["difference"]),
+    "bitmap-of-400000": ("sketch", ["difference"]),
+    "bitmap-of-1500000": ("sketch", ["difference"]),
     "sketch-of-30000": ("sketch", ["difference"]),
     "sketch-of-100000": ("sketch", ["difference"]),
     "symbols-of-many": ("symbols", ["difference"]),
-    "wishes-for-symbols": ("symbols", ["difference"]),
+    "requests-for-symbols": ("symbols", ["difference"]),
     "list-of-60MB": ("list", ["difference"]),
     "most-keys": ("sketch", ["difference"]),
     "falling-keys": ("auto", ["difference"]),
@@ -48,9 +48,9 @@ AT_THE_SMALLEST = {
     "facts-forever": ("auto", ["difference"]),
     "small-filters-forever": ("sst-filters", ["difference"]),
     "builtin-filters-forever": ("sst-filters", ["difference"]),
-    "marks-of-30000": ("sketch", ["difference"]),
-    "marks-of-100000": ("sketch", ["difference"]),
-    "marks-of-4294967295": ("sketch", ["difference"]),
+    "bitmap-of-30000": ("sketch", ["difference"]),
+    "bitmap-of-100000": ("sketch", ["difference"]),
+    "bitmap-of-4294967295": ("sketch", ["difference"]),
     "sketch-of-400000": ("sketch", ["difference"]),
     "sketch-of-1500000": ("sketch", ["difference"]),
     "sketch-of-4294967295": ("sketch", ["difference"]),

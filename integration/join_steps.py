@@ -9,9 +9,9 @@ from relay import Relay
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 MESSAGES = {1: "hello", 2: "hello answer", 3: "open", 4: "facts", 5: "turn", 6: "fetch", 7: "rows",
             8: "goodbye", 9: "failure", 10: "filters"}
-PARTS = {1: "filter", 2: "list", 3: "keys", 4: "symbols", 5: "sketch", 16: "hits", 17: "sum",
-         18: "difference", 19: "more symbols", 20: "marks", 21: "more parity", 22: "parity",
-         23: "doubtful"}
+PARTS = {1: "filter", 2: "list", 3: "keys", 4: "symbols", 5: "sketch", 16: "match bitmap", 17: "sum",
+         18: "difference", 19: "more symbols", 20: "empty-cell bitmap", 21: "more parity", 22: "parity",
+         23: "deferred keys"}
 
 
 def varint(data, at):

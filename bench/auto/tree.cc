@@ -82,7 +82,7 @@ bool HasGap(rocksdb::DB* db) {
 }
 
 // Flushes until so many files lie in level 0, and no level is empty.
-void Settle(const Shape& shape, Writer* writer, rocksdb::DB* db) {
+void FlushUntilShaped(const Shape& shape, Writer* writer, rocksdb::DB* db) {
   if (shape.l0_files == 0) {
     Must(db->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
   }
@@ -112,7 +112,7 @@ Tree BuildTree(const Shape& shape, const PolicyPtr& policy, bool listener,
     Must(db->CompactRange(everything, nullptr, nullptr));
   } else {
     while (tree.keys < shape.keys) writer.Flush(shape.keys_per_flush);
-    if (!shape.universal) Settle(shape, &writer, db);
+    if (!shape.universal) FlushUntilShaped(shape, &writer, db);
   }
   WaitForCompactions(db);
   tree.files_per_level = ShapeOf(db);

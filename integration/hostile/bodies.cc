@@ -22,7 +22,7 @@ constexpr uint64_t kHugeNumbers[] = {0,       1,          127,        1 << 14,
 
 }  // namespace
 
-std::string MarksOfMany(uint64_t keys) {
+std::string EmptyCellBitmapOfMany(uint64_t keys) {
   std::string body;
   ByteWriter out(&body);
   out.Varint(keys);

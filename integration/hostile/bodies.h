@@ -18,7 +18,7 @@ namespace rocksieve::join {
 // The parts' bodies, without kind and length.
 
 // Kind 20: that the sender has `keys` candidates, and that so many cells differ.
-std::string MarksOfMany(uint64_t keys);
+std::string EmptyCellBitmapOfMany(uint64_t keys);
 // Kind 5: a sketch of one group, which says that it is of `keys` candidates.
 std::string SketchOfMany(uint64_t keys, int field_bits = 6);
 // Kind 4: the symbols begin .. begin + count - 1 of `keys` candidates, random.

@@ -92,7 +92,7 @@ struct Case {
 
 // Each of these adds the cases about one thing.
 void AddRangeCases(std::vector<Case>* cases);   // ranges, opened and fetched out of order
-void AddSketchCases(std::vector<Case>* cases);  // sketches, marks, symbols, lists, keys
+void AddSketchCases(std::vector<Case>* cases);  // sketches, bitmaps, symbols, lists, keys
 void AddFilterCases(std::vector<Case>* cases);  // filters of SST files
 void AddStreamCases(std::vector<Case>* cases);  // connections, streams and frames
 void AddGreetingCases(std::vector<Case>* cases);

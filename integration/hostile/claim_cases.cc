@@ -28,8 +28,10 @@ Say TurnsOf(Part part, const std::string& body) {
       [part, body](const Turn& turn) { return Bytes{Encode(TurnWith(turn.range, part, body))}; });
 }
 
-void Marks(const Victim& victim, uint64_t keys) {
-  Lie(victim, {Either(ClientBegins(), TurnsOf(Part::kMarks, MarksOfMany(keys))), {}, {}});
+void EmptyCellBitmap(const Victim& victim, uint64_t keys) {
+  Lie(victim, {Either(ClientBegins(), TurnsOf(Part::kEmptyCellBitmap, EmptyCellBitmapOfMany(keys))),
+               {},
+               {}});
 }
 
 void Sketch(const Victim& victim, uint64_t keys) {
@@ -50,11 +52,11 @@ void Symbols(const Victim& victim) {
                {}});
 }
 
-void WishForSymbols(const Victim& victim) {
-  auto wish = std::make_shared<uint64_t>(64);
-  const auto more = [wish](const Turn& turn) -> std::optional<Bytes> {
-    *wish *= 4;
-    return Bytes{Encode(TurnWith(turn.range, Part::kMoreSymbols, Number(*wish)))};
+void RequestForSymbols(const Victim& victim) {
+  auto request = std::make_shared<uint64_t>(64);
+  const auto more = [request](const Turn& turn) -> std::optional<Bytes> {
+    *request *= 4;
+    return Bytes{Encode(TurnWith(turn.range, Part::kMoreSymbols, Number(*request)))};
   };
   Lie(victim, {Either(ClientBegins(), EachRangeHas(kMostKeys)), Only<Turn>(more), {}});
 }
@@ -255,11 +257,12 @@ void AddClaimCases(std::vector<ServerCase>* cases) {
   for (const uint64_t keys : {uint64_t{30'000}, uint64_t{100'000}, uint64_t{400'000},
                               uint64_t{1'500'000}, uint64_t{UINT32_MAX}}) {
     const std::string of = "-of-" + std::to_string(keys);
-    cases->push_back({"marks" + of, [keys](const Victim& victim) { Marks(victim, keys); }});
+    cases->push_back(
+        {"bitmap" + of, [keys](const Victim& victim) { EmptyCellBitmap(victim, keys); }});
     cases->push_back({"sketch" + of, [keys](const Victim& victim) { Sketch(victim, keys); }});
   }
   cases->push_back({"symbols-of-many", Symbols});
-  cases->push_back({"wishes-for-symbols", WishForSymbols});
+  cases->push_back({"requests-for-symbols", RequestForSymbols});
   cases->push_back({"list-of-60MB", [](const Victim& victim) {
                       OneTurn(victim, Part::kList, ListOfZeros(60'000'000));
                     }});

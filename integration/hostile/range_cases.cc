@@ -87,7 +87,7 @@ void WrongOrder(const Target& target) {
                            HelloAnswer(),
                            OpenEmpty(1),
                            Facts(),
-                           TurnWith(1, Part::kHits, "\x01"),
+                           TurnWith(1, Part::kMatchBitmap, "\x01"),
                            Fetch{1, 0},
                            Rows(),
                            Goodbye(),
@@ -287,7 +287,7 @@ void AddRangeCases(std::vector<Case>* cases) {
                       FetchAndOpenAgain(target, OpenAll(1, kSomeKeys, true));
                     }});
   cases->push_back({"opened-again-withdrawn", OpenAgainWithdrawn});
-  cases->push_back({"opened-again-unsettled", [](const Target& target) {
+  cases->push_back({"opened-again-unreconciled", [](const Target& target) {
                       FetchAndOpenAgain(target, OpenSome(1, kSomeKeys, true));
                       FetchAndOpenAgain(target, OpenSome(1, kSomeKeys, false));
                     }});

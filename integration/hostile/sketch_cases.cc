@@ -27,8 +27,9 @@ void SayOneTurn(const Target& target, Strategy strategy, uint64_t keys, bool ser
   call.End();
 }
 
-void Marks(const Target& target, uint64_t keys) {
-  SayOneTurn(target, Strategy::kSketch, kSketchKeys, true, Part::kMarks, MarksOfMany(keys));
+void EmptyCellBitmap(const Target& target, uint64_t keys) {
+  SayOneTurn(target, Strategy::kSketch, kSketchKeys, true, Part::kEmptyCellBitmap,
+             EmptyCellBitmapOfMany(keys));
 }
 
 void Sketch(const Target& target, uint64_t keys) {
@@ -44,8 +45,8 @@ void SketchesOfAllFields(const Target& target) {
 }
 
 // As many sessions as the server has places for, and one more.
-void MarksInNineSessions(const Target& target) {
-  for (int i = 0; i < 9; i++) Marks(target, UINT32_MAX);
+void EmptyCellBitmapsInNineSessions(const Target& target) {
+  for (int i = 0; i < 9; i++) EmptyCellBitmap(target, UINT32_MAX);
 }
 
 // In messages of `bytes`, as often as the server asks for more.
@@ -63,33 +64,33 @@ void Symbols(const Target& target, uint64_t message_bytes) {
   call.End();
 }
 
-// The server begins: a wish for four times as many symbols as there are, again and again.
-void WishForSymbols(const Target& target) {
+// The server begins: a request for four times as many symbols as there are, again and again.
+void RequestForSymbols(const Target& target) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kSymbols));
   call.Say(OpenSome(kSketchRange, kMostKeys, /*server_begins=*/true));
-  for (uint64_t wish = 64; call.Flush() && call.HearA<Turn>(); wish *= 4) {
-    call.Say(TurnWith(kSketchRange, Part::kMoreSymbols, Number(wish)));
+  for (uint64_t request = 64; call.Flush() && call.HearA<Turn>(); request *= 4) {
+    call.Say(TurnWith(kSketchRange, Part::kMoreSymbols, Number(request)));
   }
   call.End();
 }
 
 // The same for the parity of a sketch: as much of each level as there are groups.
-void WishForParity(const Target& target) {
+void RequestForParity(const Target& target) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kSketch));
   call.Say(OpenSome(kSketchRange, kMostKeys, /*server_begins=*/true));
-  std::string wish;
-  ByteWriter out(&wish);
+  std::string request;
+  ByteWriter out(&request);
   out.Varint(96);
   for (uint64_t level = 1; level <= 96; level++) {
     out.Varint(level);
     out.Varint(1);
   }
   while (call.Flush() && call.HearA<Turn>()) {
-    call.Say(TurnWith(kSketchRange, Part::kMoreParity, wish));
+    call.Say(TurnWith(kSketchRange, Part::kMoreParity, request));
   }
   call.End();
 }
@@ -126,10 +127,10 @@ void LongKey(const Target& target) {
 void OddParts(const Target& target) {
   std::string body = Number(UINT32_MAX) + std::string("\x8aRK\1\0\2\3", 7) + std::string(1000, 0);
   SayOneTurn(target, Strategy::kRibbon, kMostKeys, false, Part::kFilter, body);
-  SayOneTurn(target, Strategy::kList, kMostKeys, true, Part::kHits, Number(UINT64_MAX));
+  SayOneTurn(target, Strategy::kList, kMostKeys, true, Part::kMatchBitmap, Number(UINT64_MAX));
   SayOneTurn(target, Strategy::kSymbols, kMostKeys, true, Part::kDifference, Number(UINT64_MAX));
   SayOneTurn(target, Strategy::kSketch, kMostKeys, true, Part::kMoreParity, Number(UINT64_MAX));
-  SayOneTurn(target, Strategy::kAuto, kMostKeys, false, Part::kDoubtful, ListOfZeros(100));
+  SayOneTurn(target, Strategy::kAuto, kMostKeys, false, Part::kDeferredKeys, ListOfZeros(100));
 }
 
 void Estimators(const Target& target) {
@@ -255,15 +256,16 @@ void AddSketchCases(std::vector<Case>* cases) {
   for (const uint64_t keys : {uint64_t{30'000}, uint64_t{100'000}, uint64_t{400'000},
                               uint64_t{1'500'000}, uint64_t{UINT32_MAX}}) {
     const std::string of = "-of-" + std::to_string(keys);
-    cases->push_back({"marks" + of, [keys](const Target& target) { Marks(target, keys); }});
+    cases->push_back(
+        {"bitmap" + of, [keys](const Target& target) { EmptyCellBitmap(target, keys); }});
     cases->push_back({"sketch" + of, [keys](const Target& target) { Sketch(target, keys); }});
   }
   cases->push_back({"sketches-of-all-fields", SketchesOfAllFields});
-  cases->push_back({"marks-in-nine-sessions", MarksInNineSessions});
+  cases->push_back({"bitmaps-in-nine-sessions", EmptyCellBitmapsInNineSessions});
   cases->push_back({"symbols-in-2MB", [](const Target& target) { Symbols(target, 1'900'000); }});
   cases->push_back({"symbols-in-60MB", [](const Target& target) { Symbols(target, 60'000'000); }});
-  cases->push_back({"wishes-for-symbols", WishForSymbols});
-  cases->push_back({"wishes-for-parity", WishForParity});
+  cases->push_back({"requests-for-symbols", RequestForSymbols});
+  cases->push_back({"requests-for-parity", RequestForParity});
   for (const Strategy strategy : kAllStrategies) {
     cases->push_back({"most-keys-" + std::string(NameOf(strategy)),
                       [strategy](const Target& target) { ClaimMostKeys(target, strategy); }});

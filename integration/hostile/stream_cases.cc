@@ -209,7 +209,7 @@ void AddStreamCases(std::vector<Case>* cases) {
   cases->push_back({"filters-unasked-forever",
                     [](const Target& target) { SendSmallMessagesForever(target, Filters{}); }});
   cases->push_back({"leaves-at-once", LeaveAtOnce});
-  for (const char* name : {"marks-of-400000", "sketch-of-100000", "symbols-in-2MB", "list-of-2MB",
+  for (const char* name : {"bitmap-of-400000", "sketch-of-100000", "symbols-in-2MB", "list-of-2MB",
                            "half-message-2MB", "opened-300-times-keys", "rows-never-read",
                            "most-keys-symbols", "builtin-filters-forever", "estimators"}) {
     cases->push_back(
@@ -217,7 +217,7 @@ void AddStreamCases(std::vector<Case>* cases) {
          [play = Named(*cases, name)](const Target& target) { EightAtOnce({play}, target); }});
   }
   std::vector<std::function<void(const Target&)>> all;
-  for (const char* name : {"marks-of-1500000", "sketch-of-400000", "symbols-in-60MB",
+  for (const char* name : {"bitmap-of-1500000", "sketch-of-400000", "symbols-in-60MB",
                            "pruned-to-more-list-of-63MB", "half-message-60MB",
                            "opened-300-times-list", "most-keys-sketch", "small-filters-forever"}) {
     all.push_back(Named(*cases, name));

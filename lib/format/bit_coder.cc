@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kCodeBits = 56;
 constexpr uint64_t kCodeMask = (uint64_t{1} << kCodeBits) - 1;
-constexpr uint64_t kSettled = uint64_t{1} << (kCodeBits - 8);
+constexpr uint64_t kRangeOfAKnownByte = uint64_t{1} << (kCodeBits - 8);
 
 uint64_t PartOfOne(uint64_t range, FlagProbability probability) {
   return (range >> 32) * probability;
@@ -30,7 +30,7 @@ void FlagEncoder::Put(bool flag, FlagProbability probability_of_one) {
     low_ += part;
     range_ -= part;
   }
-  while (range_ < kSettled) {
+  while (range_ < kRangeOfAKnownByte) {
     range_ <<= 8;
     ShiftOut();
   }
@@ -89,7 +89,7 @@ bool FlagDecoder::Take(FlagProbability probability_of_one) {
     offset_ -= part;
     range_ -= part;
   }
-  while (range_ < kSettled) {
+  while (range_ < kRangeOfAKnownByte) {
     range_ <<= 8;
     offset_ = (offset_ << 8 | NextByte()) & kCodeMask;
   }

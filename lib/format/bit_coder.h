@@ -7,8 +7,8 @@
 // IMPLEMENTATION. A binary range coder with carry (G. N. N. Martin, "Range encoding", 1979, in the
 // form that LZMA gave it, with 56 instead of 32 bits, so that shares as small as 2^-32 are exact).
 // The interval [low, low + range) of 56-bit fractions is cut in two for each flag, the lower part,
-// range / 2^32 * probability, for a one; when range < 2^48, its top byte is settled and goes out.
-// The last bytes are the shortest that lie in the interval, if zeros follow.
+// range / 2^32 * probability, for a one; when range < 2^48, its top byte is known and goes out. The
+// last bytes are the shortest that lie in the interval, if zeros follow.
 #pragma once
 
 #include <cstddef>

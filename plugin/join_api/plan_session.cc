@@ -108,7 +108,7 @@ void PlanSession::Price() {
   standing.mine = static_cast<double>(plan_.range_local_keys);
   standing.theirs = static_cast<double>(plan_.range_remote_keys);
   standing.common = static_cast<double>(plan_.range_common_keys);
-  if (standing.mine == 0 || standing.theirs == 0) return;  // settled without a word
+  if (standing.mine == 0 || standing.theirs == 0) return;  // reconciled without a word
   // As in a join: the smaller side begins.
   const bool client_begins = plan_.remote_keys > 2 * plan_.local_keys;
   if (!client_begins) std::swap(standing.mine, standing.theirs);

@@ -166,16 +166,16 @@ Tamper FlipOneHit(size_t entries) {
     if (turn == nullptr || *done) return true;
     std::string changed;
     VisitParts(turn->message, [&](Part part, std::string_view body) {
-      std::string hits;
-      if (part == Part::kHits && !*done) {
+      std::string bitmap;
+      if (part == Part::kMatchBitmap && !*done) {
         *done = true;
         ByteReader in(body);
         std::vector<uint8_t> flags;
         EXPECT_TRUE(DecodeFlags(&in, entries, &flags) && in.Finished());
         flags[flags.size() / 2] ^= 1;
-        ByteWriter out(&hits);
+        ByteWriter out(&bitmap);
         EncodeFlags(flags, &out);
-        body = hits;
+        body = bitmap;
       }
       AppendPart(part, body, &changed);
     });

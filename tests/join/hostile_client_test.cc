@@ -61,7 +61,7 @@ class SessionWithHostileClient : public testing::Test {
     return open;
   }
   // Of a side that has n keys left, and found n differing cells in groups that it could not decode.
-  static std::string MarksOf(uint64_t n) {
+  static std::string EmptyCellBitmapOf(uint64_t n) {
     std::string body;
     ByteWriter out(&body);
     out.Varint(n);
@@ -133,18 +133,18 @@ TEST_F(SessionWithHostileClient, FetchesRowsTwice) {
   EXPECT_TRUE(absl::IsInvalidArgument(Say(Fetch{0, 0})));
 }
 
-TEST_F(SessionWithHostileClient, SaysInMarksThatItHasMoreKeysThanItSaid) {
+TEST_F(SessionWithHostileClient, SaysInAnEmptyCellBitmapThatItHasMoreKeysThanItSaid) {
   for (const uint64_t n : {400'000u, 1'500'000u, 4'294'967'295u}) {
     Begin(Strategy::kSketch);
     ASSERT_TRUE(Say(RangeWith(300, /*server_begins=*/true)).ok());
     ASSERT_TRUE(Drain().ok());
-    const absl::Status status = Say(TurnOf(Part::kMarks, MarksOf(n)));
+    const absl::Status status = Say(TurnOf(Part::kEmptyCellBitmap, EmptyCellBitmapOf(n)));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     ExpectWithinMemory();
   }
 }
 
-TEST_F(SessionWithHostileClient, SaysInMarksThatAllOfManyKeysDiffer) {
+TEST_F(SessionWithHostileClient, SaysInAnEmptyCellBitmapThatAllOfManyKeysDiffer) {
   int accepted = 0;
   for (const uint64_t n : {1'000, 30'000, 400'000, 2'000'000}) {
     Begin(Strategy::kSketch);
@@ -153,7 +153,7 @@ TEST_F(SessionWithHostileClient, SaysInMarksThatAllOfManyKeysDiffer) {
     ASSERT_TRUE(status.ok()) << status;
     ASSERT_TRUE(Drain().ok());
     accepted++;
-    status = Say(TurnOf(Part::kMarks, MarksOf(n)));
+    status = Say(TurnOf(Part::kEmptyCellBitmap, EmptyCellBitmapOf(n)));
     EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
     if (status.ok()) {
       const absl::StatusOr<uint64_t> said = Drain();

@@ -56,7 +56,7 @@ class SessionWithHostileServer : public testing::Test {
   absl::Status Hear(const Message& message) { return side_->Receive(Encode(message)); }
 
   // The range is the same on both sides, and its rows are asked for.
-  void SettleAsEqual(const Open& open) {
+  void AnswerEqual(const Open& open) {
     Facts facts;
     facts.range = open.range;
     facts.outcome = Facts::Outcome::kEqual;
@@ -84,7 +84,7 @@ class SessionWithHostileServer : public testing::Test {
 };
 
 TEST_F(SessionWithHostileServer, SendsTwoRowsOfOneKey) {
-  SettleAsEqual(Begin(Operation::kIntersection));
+  AnswerEqual(Begin(Operation::kIntersection));
   const absl::Status status = Hear(BatchOf(2, 5));
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("two rows of one key"));
@@ -94,7 +94,7 @@ TEST_F(SessionWithHostileServer, SendsTwoRowsOfOneKey) {
 TEST_F(SessionWithHostileServer, SendsRowsOfAKeyWithoutEnd) {
   options_.keys_are_unique = false;  // as with an expression
   options_.most_unproven_bytes = 1 << 20;
-  SettleAsEqual(Begin(Operation::kIntersection));
+  AnswerEqual(Begin(Operation::kIntersection));
   absl::Status status;
   uint64_t batches = 0;
   RowBatchWriter writer(/*with_keys=*/false);
@@ -111,7 +111,7 @@ TEST_F(SessionWithHostileServer, SendsRowsOfAKeyWithoutEnd) {
 
 TEST_F(SessionWithHostileServer, SendsRowsOfMoreKeysThanItSaid) {
   const Open open = Begin(Operation::kDifference);
-  SettleAsEqual(open);
+  AnswerEqual(open);
   RowBatchWriter batch(/*with_keys=*/true);
   std::vector<std::string> keys;
   for (int i = 0; i < 20; i++) keys.push_back("key0" + std::to_string(100 + i));
@@ -125,7 +125,7 @@ TEST_F(SessionWithHostileServer, SendsRowsOfMoreKeysThanItSaid) {
 }
 
 TEST_F(SessionWithHostileServer, SendsBatchesOfNothing) {
-  SettleAsEqual(Begin(Operation::kIntersection));
+  AnswerEqual(Begin(Operation::kIntersection));
   Rows rows;
   RowBatchWriter(/*with_keys=*/false).TakeBatch(&rows.batch);
   EXPECT_TRUE(absl::IsInvalidArgument(Hear(rows)));
@@ -134,12 +134,12 @@ TEST_F(SessionWithHostileServer, SendsBatchesOfNothing) {
 TEST_F(SessionWithHostileServer, GoesOnWithAnAttemptThatWasGivenUp) {
   options_.most_unproven_bytes = 1 << 20;
   const Open open = Begin(Operation::kDifference);
-  SettleAsEqual(open);
+  AnswerEqual(open);
   RowBatchWriter batch(/*with_keys=*/true);
   batch.Add({"key105", "a row of a key that this side has"});
   Rows rows;
   batch.TakeBatch(&rows.batch);
-  ASSERT_TRUE(Hear(rows).ok());  // contradicts what was settled
+  ASSERT_TRUE(Hear(rows).ok());  // contradicts what was reconciled
   absl::Status status;
   uint64_t heard = 0;
   for (; heard < 1'000'000 && status.ok(); heard++) status = Hear(rows);
@@ -181,7 +181,7 @@ TEST_F(SessionWithHostileServer, HasRowsWithoutAKeyWhereWholeKeysAreJoined) {
   EXPECT_TRUE(absl::IsInvalidArgument(begun_)) << begun_;
 }
 
-TEST_F(SessionWithHostileServer, SaysInMarksThatItHasMoreKeysThanItSaid) {
+TEST_F(SessionWithHostileServer, SaysInAnEmptyCellBitmapThatItHasMoreKeysThanItSaid) {
   options_.planner.strategy = Strategy::kSketch;
   const Open open = Begin(Operation::kIntersection);
   Facts facts;

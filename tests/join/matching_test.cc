@@ -1,4 +1,4 @@
-// Settling a range, part by part: what wrong estimates and wrong bytes do to it.
+// Reconciling a range, part by part: what wrong estimates and wrong bytes do to it.
 #include <cmath>
 
 #include "tests/join/matching_support.h"
@@ -6,9 +6,9 @@
 namespace rocksieve::join {
 namespace {
 
-void ExpectSettled(const MatchingCase& matching, const MatchingOutcome& outcome) {
+void ExpectReconciled(const MatchingCase& matching, const MatchingOutcome& outcome) {
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
-  ASSERT_EQ(outcome.state, Matching::State::kSettled);
+  ASSERT_EQ(outcome.state, Matching::State::kReconciled);
   EXPECT_TRUE(outcome.client == matching.Common());
   EXPECT_TRUE(outcome.server == matching.Common());
 }
@@ -23,7 +23,7 @@ TEST(Matching, KeepsToItsLimitOnRoundTrips) {
         matching.client_begins = client_begins;
         const MatchingOutcome outcome = Match(matching);
         SCOPED_TRACE(testing::Message() << overlap << ", " << most << " round trips");
-        ExpectSettled(matching, outcome);
+        ExpectReconciled(matching, outcome);
         EXPECT_LE(outcome.round_trips, static_cast<uint64_t>(most + 2));
       }
     }
@@ -36,7 +36,7 @@ TEST(Matching, WrongEstimatesCostLittle) {
   for (const double overlap : {0.1, 0.5, 0.9, 0.98}) {
     MatchingCase matching = RandomCase(kKeys, kKeys, static_cast<size_t>(overlap * kKeys), 8);
     const MatchingOutcome right = Match(matching);
-    ExpectSettled(matching, right);
+    ExpectReconciled(matching, right);
     const double differences = 2 * kKeys * (1 - overlap);
     for (const double wrong_by :
          {0.2 * kKeys, -0.2 * kKeys, 0.15 * differences, -0.15 * differences}) {
@@ -45,7 +45,7 @@ TEST(Matching, WrongEstimatesCostLittle) {
       SCOPED_TRACE(testing::Message()
                    << "overlap " << overlap << " taken for " << matching.common_estimate / kKeys);
       const MatchingOutcome wrong = Match(matching);
-      ExpectSettled(matching, wrong);
+      ExpectReconciled(matching, wrong);
       // A difference that is taken for next to nothing makes for symbols alone, ever more of them.
       const bool far_off = matching.common_estimate > (1 + overlap) / 2 * kKeys;
       EXPECT_LE(wrong.round_trips, far_off ? 10u : 6u);
@@ -67,7 +67,7 @@ TEST(Matching, ExactWithEveryStrategyWhoeverBegins) {
         matching.strategy = strategy;
         matching.client_begins = client_begins;
         SCOPED_TRACE(testing::Message() << NameOf(strategy) << ", common " << common);
-        ExpectSettled(matching, Match(matching));
+        ExpectReconciled(matching, Match(matching));
       }
     }
   }
@@ -96,7 +96,7 @@ TEST(Matching, NoChangedBitGivesAWrongAnswer) {
           SCOPED_TRACE(testing::Message()
                        << NameOf(strategy) << ", part " << number << " of the kind "
                        << static_cast<int>(changed) << ", place " << where);
-          if (outcome.status.ok() && outcome.state == Matching::State::kSettled) {
+          if (outcome.status.ok() && outcome.state == Matching::State::kReconciled) {
             ASSERT_TRUE(outcome.client == matching.Common());
             ASSERT_TRUE(outcome.server == matching.Common());
           }
@@ -132,7 +132,7 @@ TEST(Matching, NonsenseIsHarmless) {
           }
         };
         const MatchingOutcome outcome = Match(matching);
-        if (outcome.status.ok() && outcome.state == Matching::State::kSettled) {
+        if (outcome.status.ok() && outcome.state == Matching::State::kReconciled) {
           ASSERT_TRUE(outcome.client == outcome.server);
         }
       }

@@ -53,7 +53,7 @@ std::map<std::string, std::string> Messages() {
   return messages;
 }
 
-// The turns of a small range, settled by each of some strategies.
+// The turns of a small range, reconciled by each of some strategies.
 std::map<std::string, std::string> Turns() {
   std::map<std::string, std::string> turns;
   for (const Strategy strategy : {Strategy::kList, Strategy::kSymbols, Strategy::kRibbon}) {

@@ -62,7 +62,7 @@ std::string OpenOf(uint64_t range, uint32_t attempt) {
 // What is sent, and the table's answer to whether it may be: the test's own copy of the states.
 class ServerModel {
  public:
-  enum class State { kNone, kTooLarge, kReconciling, kSettled };
+  enum class State { kNone, kTooLarge, kReconciling, kReconciled };
 
   bool Open(uint64_t range, uint32_t attempt) {
     const auto found = ranges_.find(range);
@@ -73,7 +73,7 @@ class ServerModel {
     for (const auto& [sent, had] : sending_) {
       if (sent == range && attempt <= had) return false;
     }
-    const State next = range == kEqual     ? State::kSettled
+    const State next = range == kEqual     ? State::kReconciled
                        : range == kDiffers ? State::kReconciling
                                            : State::kTooLarge;
     ranges_[range] = {next, attempt};
@@ -83,12 +83,12 @@ class ServerModel {
   bool Turn(uint64_t range) {
     const auto found = ranges_.find(range);
     if (found == ranges_.end() || found->second.first != State::kReconciling) return false;
-    found->second.first = State::kSettled;
+    found->second.first = State::kReconciled;
     return true;
   }
   bool Fetch(uint64_t range, uint32_t attempt) {
     const auto found = ranges_.find(range);
-    if (found == ranges_.end() || found->second != std::pair(State::kSettled, attempt)) {
+    if (found == ranges_.end() || found->second != std::pair(State::kReconciled, attempt)) {
       return false;
     }
     sending_.emplace_back(range, attempt);

@@ -39,28 +39,28 @@ TEST_F(HostileServer, RangesThatAreCutWithoutEnd) {
 
 TEST_F(HostileServer, EndlessSymbols) {
   planner_.strategy = Strategy::kSymbols;
-  // A wish for more and more of ours: this side begins, since the server says that it is large.
+  // A request for more and more of ours: this side begins, since the server says that it is large.
   ExpectError(
       Server([](grpc::ServerContext*, ServerStream* stream) {
         MemorySource source(WithGaps(Numbers(kTheirsBegin, kTheirsEnd)));
         ServerSession honest(&source, {});
         FrameReader reader(size_t{64} << 20);
         FrameWriter writer;
-        uint64_t wishes = 0;
+        uint64_t requests = 0;
         v1::Frame frame;
         while (stream->Read(&frame)) {
           const absl::Status status =
               VisitMessages(&reader, frame.piece(), [&](std::string_view said) {
                 absl::StatusOr<Message> heard = Decode(said);
                 Turn* turn = heard.ok() ? std::get_if<Turn>(&*heard) : nullptr;
-                // In ranges where it has no keys there is nothing to wish for.
+                // In ranges where it has no keys there is nothing to ask for.
                 if (turn != nullptr && turn->message[0] == static_cast<char>(Part::kSymbols)) {
-                  Turn wish;
-                  wish.range = turn->range;
+                  Turn request;
+                  request.range = turn->range;
                   std::string body;
-                  ByteWriter(&body).Varint(uint64_t{60} << std::min<uint64_t>(wishes++ / 9, 9));
-                  AppendPart(Part::kMoreSymbols, body, &wish.message);
-                  writer.Add(Encode(wish));
+                  ByteWriter(&body).Varint(uint64_t{60} << std::min<uint64_t>(requests++ / 9, 9));
+                  AppendPart(Part::kMoreSymbols, body, &request.message);
+                  writer.Add(Encode(request));
                   return absl::OkStatus();
                 }
                 return honest.Receive(said);
@@ -78,7 +78,7 @@ TEST_F(HostileServer, EndlessSymbols) {
           }
         }
       }),
-      "a wish for too many symbols");
+      "a request for too many symbols");
 }
 
 // Its hashes have another salt, so that nothing would match.

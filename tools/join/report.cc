@@ -155,7 +155,7 @@ std::string RangeTable(Json ranges) {
     sum.update({{"first_key", "all"}, {"equal", false}, {"strategies", nullptr}});
     ranges.push_back(sum);
   }
-  const auto in_vain = [](const Json& range) {
+  const auto false_positives = [](const Json& range) {
     return Filled("{local_false_positives}/{remote_false_positives}", range);
   };
   return ForPeople({{"first_key", "", "range from", Kind::kText, 0, ShortKey},
@@ -167,7 +167,7 @@ std::string RangeTable(Json ranges) {
                     {"", "", kParts[2], Kind::kFixed, 0, BothWays<2>},
                     {"", "", kParts[3], Kind::kFixed, 0, BothWays<3>},
                     {"keys_pruned", "", "pruned", Kind::kFixed, 0},
-                    {"", "", "passed in vain", Kind::kFixed, 0, in_vain},
+                    {"", "", "false positives", Kind::kFixed, 0, false_positives},
                     {"repeats", "", "repeats", Kind::kFixed, 0},
                     {"round_trips", "", "trips", Kind::kFixed, 0},
                     {"milliseconds", "", "ms", Kind::kFixed, 1},

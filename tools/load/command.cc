@@ -104,7 +104,7 @@ Status WriteLines(LineReader* reader, const Target& target, Progress* progress, 
 
 // RocksDB 7.8 has no call that waits for compactions, and in universal style a compaction may be
 // "pending" for ever: nothing must have been running for a while.
-Status WaitUntilSettled(rocksdb::DB* db, Progress* progress) {
+Status WaitForCompactions(rocksdb::DB* db, Progress* progress) {
   constexpr auto kLook = std::chrono::milliseconds(10);
   constexpr int kQuietLooks = 10;
   progress->Begin("waiting for compactions");
@@ -154,7 +154,7 @@ Status Load(const LoadOptions& options, Progress* progress, Json* document) {
   if (!status.ok()) return status;
 
   if (options.compact) status = Compact(*target, progress);
-  if (status.ok()) status = WaitUntilSettled(target->db(), progress);
+  if (status.ok()) status = WaitForCompactions(target->db(), progress);
   rocksdb::TablePropertiesCollection tables;
   if (status.ok()) status = target->db()->GetPropertiesOfAllTables(target->family(), &tables);
   if (status.IsAborted()) {

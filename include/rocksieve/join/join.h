@@ -186,7 +186,7 @@ struct JoinReport {
   uint64_t rows_received = 0;
 
   uint64_t ranges = 0;
-  uint64_t equal_ranges = 0;     // settled by comparing sums
+  uint64_t equal_ranges = 0;     // equal by their sums alone
   uint64_t repeated_ranges = 0;  // a proof failed, and the range was joined anew
   WireBytes sent, received;
   uint64_t wire_bytes_sent = 0, wire_bytes_received = 0;  // of gRPC messages: all of the above

@@ -17,7 +17,7 @@ constexpr double kMostTimesAsDear = 1.05;
 constexpr double kUselessPassRate = 0.5;
 constexpr double kOverlaps[] = {0.9, 0.05, 0.5};
 
-double BitsToSettle(double mine, double theirs, double common, PlannerOptions options) {
+double BitsToReconcile(double mine, double theirs, double common, PlannerOptions options) {
   options.strategy = Strategy::kAuto;
   const TurnLimit limit{/*is_client=*/true, TurnsOf(options.most_round_trips, true)};
   return CheapestMove({mine, theirs, common, /*common_error=*/0}, limit, /*filters=*/0, options)
@@ -29,13 +29,14 @@ double BitsWith(const ExistingFilterSide& sender, const ExistingFilterSide& rece
   const double passed = std::max(1.0, common + sender.offer.pass_rate * (receiver.keys - common));
   // The side with fewer candidates begins.
   const auto [fewer, more] = std::minmax(passed, sender.keys);
-  return 8 * static_cast<double>(sender.offer.bytes) + BitsToSettle(fewer, more, common, options);
+  return 8 * static_cast<double>(sender.offer.bytes) +
+         BitsToReconcile(fewer, more, common, options);
 }
 
 double BitsWithout(const ExistingFilterSide& client, const ExistingFilterSide& server,
                    double common, const PlannerOptions& options) {
   const auto [fewer, more] = std::minmax(client.keys, server.keys);
-  return BitsToSettle(fewer, more, common, options);
+  return BitsToReconcile(fewer, more, common, options);
 }
 
 // Whether they are expected to take hardly more bytes than without, whatever the overlap. Overlaps

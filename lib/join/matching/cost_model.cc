@@ -33,7 +33,8 @@ double SymbolBits(double keys_of_both, double differences, double named) {
          named * (id_bits + 1.5 - std::log2(std::max(1.0, named))) + kSumBits;
 }
 
-// Of one layer, and its marks at the receiver, of whose answer `marked` name a key of the sender.
+// Of one layer, and its empty-cell bitmap at the receiver, of whose answer `marked` name a key of
+// the sender.
 std::optional<double> LayerBits(double keys, double differences, int cells_log2,
                                 double senders_keys, double marked) {
   if (differences < kFewestSketched) return std::nullopt;

@@ -4,7 +4,7 @@
 //
 //   bits  +  round trips * bits_per_round_trip  +  nanoseconds * bits_per_cpu_ns
 //
-// over all that follows until a range is settled. All prices are in bits, so that a link's
+// over all that follows until a range is reconciled. All prices are in bits, so that a link's
 // bandwidth turns a delay or a computation into what could have been sent meanwhile. The two sides
 // may have different prices: each prices only its own moves, and answers whatever comes.
 #pragma once
@@ -68,7 +68,7 @@ struct KeyBits {
 Cost KeysCost(const Standing& standing, const KeyBits& keys, const Prices& prices);
 
 // A Golomb-coded list (lib/format/golomb.h: 1.5 bits above the logarithm of the mean gap), and its
-// hits, at their entropy.
+// bitmap, at their entropy.
 Cost ListCost(const Standing& standing, const Prices& prices);
 
 // A filter of `width` = log2(1 / false-positive rate).
@@ -84,9 +84,9 @@ double BestSingleWidth(Family family, const Standing& standing, double bits_per_
 // Rateless symbols (lib/sketch/rateless_iblt.h), and the ids of what only the sender has.
 Cost SymbolsCost(const Standing& standing, const Prices& prices);
 
-// A partitioned PinSketch with 2^cells_log2 cells per key, its marks, then a second layer or not,
-// and symbols for the rest (lib/sketch/pinsketch). Nothing if there are too few differences, or ids
-// of cells would be too long.
+// A partitioned PinSketch with 2^cells_log2 cells per key, its empty-cell bitmap, then a second
+// layer or not, and symbols for the rest (lib/sketch/pinsketch). Nothing if there are too few
+// differences, or ids of cells would be too long.
 std::optional<Cost> SketchCost(const Standing& standing, int cells_log2, const Prices& prices);
 
 inline constexpr int kMostCellsLog2 = 9;
@@ -104,7 +104,7 @@ double LeftBySketch(const Standing& standing, double cells);
 double SketchedDifferences(double expected, double standard_error);
 
 // A list has so many bits per entry beyond what tells n entries apart, so that one list in a
-// hundred has a false hit, which the certificate finds.
+// hundred has a false match, which the set checksum finds.
 int ListBitsFor(double receivers_candidates);
 
 // Bits of an id in symbols: one time in a thousand one of the differences is taken for another key.

@@ -44,13 +44,13 @@ absl::Status ListStep::ReceiveList(std::string_view body) {
     mine.emplace_back(list.ValueOf(candidates[i]), i);
   }
   std::sort(mine.begin(), mine.end());
-  hits_.assign(list.values.size(), 0);
+  matched_.assign(list.values.size(), 0);
   std::vector<uint8_t> keep(candidates.size());
   size_t next = 0;
   for (const auto& [value, candidate] : mine) {
     while (next < list.values.size() && list.values[next] < value) next++;
     for (size_t i = next; i < list.values.size() && list.values[i] == value; i++) {
-      hits_[i] = keep[candidate] = 1;
+      matched_[i] = keep[candidate] = 1;
     }
   }
   range_->Keep(keep);
@@ -88,15 +88,15 @@ absl::Status ListStep::ReceiveKeys(std::string_view body) {
   const auto find = [&](std::string_view key) {
     const KeyHash128 theirs = HashKey128(key, options.salt);
     const auto found = by_low.find(theirs.low);
-    const bool hit = found != by_low.end() && candidates[found->second].hash == theirs;
-    if (hit) keep[found->second] = 1;
-    return hit;
+    const bool is_matched = found != by_low.end() && candidates[found->second].hash == theirs;
+    if (is_matched) keep[found->second] = 1;
+    return is_matched;
   };
-  const absl::Status status =
-      ReadKeyList(body, options.most_list_entries, options.longest_key_bytes,
-                  [&](std::optional<std::string_view> key) { hits_.push_back(key && find(*key)); });
+  const absl::Status status = ReadKeyList(
+      body, options.most_list_entries, options.longest_key_bytes,
+      [&](std::optional<std::string_view> key) { matched_.push_back(key && find(*key)); });
   range_->Keep(keep);
-  range_->counts.their_candidates = hits_.size();
+  range_->counts.their_candidates = matched_.size();
   return status;
 }
 
@@ -104,17 +104,18 @@ absl::Status ListStep::ReceiveKeys(std::string_view body) {
 void ListStep::Send(std::string* turn) {
   std::string body;
   ByteWriter out(&body);
-  EncodeFlags(hits_, &out);
-  range_->Append(Part::kHits, body, turn);
+  EncodeFlags(matched_, &out);
+  range_->Append(Part::kMatchBitmap, body, turn);
 }
 
 absl::Status ListStep::Receive(Part part, std::string_view body) {
-  if (part != Part::kHits || !sent_list_) return OutOfTurn(part);
+  if (part != Part::kMatchBitmap || !sent_list_) return OutOfTurn(part);
   ByteReader in(body);
-  std::vector<uint8_t> hits;
-  if (!DecodeFlags(&in, order_.size(), &hits) || !in.Finished()) return Nonsense("damaged hits");
+  std::vector<uint8_t> bitmap;
+  if (!DecodeFlags(&in, order_.size(), &bitmap) || !in.Finished())
+    return Nonsense("a damaged match bitmap");
   std::vector<uint8_t> keep(range_->candidates.size());
-  for (size_t i = 0; i < hits.size(); i++) keep[order_[i]] = hits[i];
+  for (size_t i = 0; i < bitmap.size(); i++) keep[order_[i]] = bitmap[i];
   range_->Keep(keep);
   return absl::OkStatus();
 }

@@ -29,7 +29,7 @@ class ListStep {
  public:
   // `range` must outlive it.
   explicit ListStep(MatchingRange* range) : range_(range) {}
-  uint64_t KeptBytes() const { return VectorBytes(order_) + VectorBytes(hits_); }
+  uint64_t KeptBytes() const { return VectorBytes(order_) + VectorBytes(matched_); }
 
   void SendList(std::string* turn);
   absl::Status SendKeys(KeyReader* reader, std::string* turn);
@@ -42,8 +42,8 @@ class ListStep {
  private:
   MatchingRange* const range_;
   bool sent_list_ = false;
-  std::vector<uint32_t> order_;  // candidates in the order of the list that was sent
-  std::vector<uint8_t> hits_;    // entries of a list that was received
+  std::vector<uint32_t> order_;   // candidates in the order of the list that was sent
+  std::vector<uint8_t> matched_;  // entries of a list that was received
 };
 
 }  // namespace rocksieve::join

@@ -82,7 +82,7 @@ void Matching::SendSumIfServer(std::string* turn) {
   ByteWriter out(&body);
   SumOfCandidates().Write(&out);
   range_.Append(Part::kSum, body, turn);
-  state_ = State::kSettled;
+  state_ = State::kReconciled;
 }
 
 absl::Status Matching::Receive(std::string_view turn) {
@@ -117,7 +117,7 @@ absl::Status Matching::ReceivePart(Part part, std::string_view body) {
   }
   if (auto* const symbols = std::get_if<SymbolsStep>(&step_)) {
     status = symbols->Receive(part, body);
-    turn_goes_on_ = !symbols->has_symbols();  // after doubtful keys
+    turn_goes_on_ = !symbols->has_symbols();  // after deferred keys
     if (status.ok() && symbols->done()) ExpectSum();
     return status;
   }
@@ -172,7 +172,7 @@ absl::Status Matching::ReceiveSum(std::string_view body) {
     if (theirs.count != 0) return Nonsense("a sum before all is known");
     range_.candidates.clear();
   }
-  state_ = SumOfCandidates() == theirs ? State::kSettled : State::kContradicted;
+  state_ = SumOfCandidates() == theirs ? State::kReconciled : State::kContradicted;
   return absl::OkStatus();
 }
 

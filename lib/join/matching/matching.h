@@ -1,24 +1,25 @@
-// One side's part in settling which keys of a range both sides have.
+// One side's part in reconciling a range: finding which of its keys both sides have.
 //
 // Both sides begin with candidates, all of their keys in the range, and take turns until each knows
-// which of its keys are matched, that is, are among the other's too. A turn is one or more parts:
+// which of its keys are matched, that is, are among the other's too. What a side sends in its turn
+// is a step, of one part or more:
 //
-//   filter*                                         to and fro, each may be followed by
-//   list | keys          -> hits                    and that is all; or by
-//   symbols              -> (more symbols ->)* difference
-//   sketch               -> (more parity -> parity ->)* marks ->  symbols -> difference
-//                                              or: marks, sketch -> marks, doubtful, symbols ->
-//                                                  difference
+//   filter*         to and fro, each may be followed by
+//   list | keys  -> match bitmap     and that is all; or by
+//   symbols      -> (more symbols ->)* difference
+//   sketch       -> (more parity -> parity ->)* empty-cell bitmap -> symbols -> difference
+//                   or: empty-cell bitmap, sketch
+//                       -> empty-cell bitmap, deferred keys, symbols -> difference
 //   ... the server: sum
 //
-// Each line is a step (FilterStep, ListStep, SymbolsStep, SketchStep), which knows the parts that
-// may come in it; what comes after a step is decided here. Any other part is refused.
+// Each line is a class (FilterStep, ListStep, SymbolsStep, SketchStep), which knows the parts that
+// may come in it; which one comes next is decided here. Any other part is refused.
 //
 // No part loses a match: filters have no false negatives, and everything else that is dropped is
 // dropped by both. Matches that are none (two keys with the same hash) are found at the end: the
 // server sums its matched keys, from its own keys, as soon as it knows them, and the client
 // compares that with the sum of its own. If they differ, the range is contradicted, and has to be
-// settled again under another salt.
+// reconciled again under another salt.
 //
 // The parts are described in docs/protocol.md. Whatever arrives, nothing outside of it is read, and
 // no more memory is taken than a few times the message and the candidates.
@@ -46,7 +47,7 @@ class Matching {
   enum class State {
     kMyTurn,
     kTheirTurn,
-    kSettled,       // matched() is the answer
+    kReconciled,    // matched() is the answer
     kContradicted,  // the client: the sums of both sides did not agree
   };
   using Options = MatchingOptions;
@@ -66,7 +67,7 @@ class Matching {
   // point: the other side is broken or hostile. REQUIRES: kTheirTurn.
   absl::Status Receive(std::string_view turn);
 
-  // The matched keys, by rising ordinal. REQUIRES: kSettled.
+  // The matched keys, by rising ordinal. REQUIRES: kReconciled.
   const Candidates& matched() const { return range_.candidates; }
   // The same, when nothing more of this is needed.
   Candidates TakeMatched() { return std::move(range_.candidates); }

@@ -20,12 +20,12 @@ MatchingRange::MatchingRange(Candidates own_candidates, const MatchingOptions& t
       memory(options.memory) {}
 
 absl::Status MatchingRange::Hold(uint64_t step_bytes) {
-  return memory.Resize(VectorBytes(candidates) + VectorBytes(doubtful) + step_bytes,
+  return memory.Resize(VectorBytes(candidates) + VectorBytes(deferred) + step_bytes,
                        "reconciling a range");
 }
 
 absl::Status MatchingRange::HoldForWork(uint64_t step_bytes) {
-  return Hold(step_bytes + kWorkBytesPerCandidate * (candidates.size() + doubtful.size()));
+  return Hold(step_bytes + kWorkBytesPerCandidate * (candidates.size() + deferred.size()));
 }
 
 Standing MatchingRange::standing() const {

@@ -86,7 +86,7 @@ struct MatchingRange {
   const MatchingOptions options;
   Candidates candidates;
   // Taken off the candidates because of a sketch: not matched, unless the end brings them back.
-  Candidates doubtful;
+  Candidates deferred;
   double their_count, common, common_error;
   bool their_count_is_exact;
   uint32_t parts = 0;  // so far, of both sides

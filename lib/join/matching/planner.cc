@@ -178,7 +178,8 @@ Move CheapestMove(const Standing& standing, const TurnLimit& limit, int filters,
   if (FamilyOf(options.strategy) != nullptr && filters == 0) return SingleFilter(known, options);
   TurnLimit turns = limit;
   const bool mixes = options.strategy == Strategy::kAuto || options.strategy == Strategy::kPingPong;
-  // Beyond its limit, a range is settled by the shortest way, a list; others take what they need.
+  // Beyond its limit, a range is reconciled by the shortest way, a list; others take what they
+  // need.
   turns.turns_left = mixes ? std::max(turns.turns_left, TurnsFor(MoveKind::kList, turns.is_client))
                            : TurnsFor(MoveKind::kSketch, turns.is_client);
   const Search search(options);

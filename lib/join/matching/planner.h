@@ -37,7 +37,7 @@ struct Move {
   Family family = Family::kRibbon;
   std::optional<MoveKind> ending;  // none: the other side goes on
   int cells_log2 = 0;              // of a sketch: 2^cells_log2 cells per key
-  // Expected, of this turn and all that follows it until the range is settled.
+  // Expected, of this turn and all that follows it until the range is reconciled.
   double bits = 0;
   double cost = 0;  // the same with round trips and computation, in bits
   int turns = 0;    // this one included

@@ -25,7 +25,7 @@ uint64_t RequestedSymbols(std::string_view request) {
   return in.ok() ? symbols : 0;
 }
 
-// Of an odd cell of the receiver of the marks, and of what they say of it.
+// Of an odd cell of the receiver of the bitmap, and of what it says of it.
 uint64_t DigestOf(uint32_t group, uint32_t id, bool empty) {
   return Mix64(Mix64(uint64_t{group} << 32 | id) + (empty ? 1 : 0));
 }
@@ -59,10 +59,10 @@ void SketchStep::Send(std::string* turn) {
   switch (expected_) {
     case Expected::kParity:
       range_->Append(Part::kParity, parity_, turn);
-      expected_ = Expected::kMarks;
+      expected_ = Expected::kEmptyCellBitmap;
       break;
-    case Expected::kMarks:
-      SendMarks(turn);
+    case Expected::kEmptyCellBitmap:
+      SendEmptyCellBitmap(turn);
       break;
     default:
       expected_ = Expected::kNothing;  // the other side sent no second layer
@@ -76,9 +76,9 @@ absl::Status SketchStep::Receive(Part part, std::string_view body) {
     case Expected::kSecondLayer:
       if (part == Part::kSketch) return ReceiveSketch(body);
       break;
-    case Expected::kMarks:
+    case Expected::kEmptyCellBitmap:
       if (part == Part::kMoreParity && is_sender) return ReceiveParityRequest(body);
-      if (part == Part::kMarks && is_sender) return ReceiveMarks(body);
+      if (part == Part::kEmptyCellBitmap && is_sender) return ReceiveEmptyCellBitmap(body);
       break;
     case Expected::kParity:
       if (part == Part::kParity && !is_sender) return ReceiveParity(body);
@@ -89,8 +89,8 @@ absl::Status SketchStep::Receive(Part part, std::string_view body) {
   return OutOfTurn(part);
 }
 
-// The receiver of the first layer sends it with its marks, of the candidates that it did not set
-// aside. Where there is no room for it, symbols settle all that the first layer left.
+// The receiver of the first layer sends it with its bitmap, of the candidates that it did not set
+// aside. Where there is no room for it, symbols reconcile all that the first layer left.
 bool SketchStep::SendSecondLayer(std::string* turn) {
   const int cells_log2 = BestSecondLayer(left_, range_->options.planner.prices);
   if (cells_log2 == 0) return false;
@@ -119,7 +119,7 @@ bool SketchStep::WriteSketch(double keys, double differences, int cells_log2, st
   plan_.Write(&out);
   encoder_->WriteSketch(&out);
   range_->Append(Part::kSketch, body, turn);
-  expected_ = Expected::kMarks;
+  expected_ = Expected::kEmptyCellBitmap;
   return true;
 }
 
@@ -135,14 +135,14 @@ absl::Status SketchStep::ReceiveSketch(std::string_view body) {
   if (!room.ok()) return room;
   if (expected_ == Expected::kSecondLayer) {
     outcome_.second_layer = true;
-    outcome_.their_doubtful_count = std::max(0.0, range_->their_count - their_candidates);
+    outcome_.their_deferred_count = std::max(0.0, range_->their_count - their_candidates);
   }
   range_->their_count = their_candidates;
   range_->their_count_is_exact = true;
   hashes_ = range_->PartHashes(range_->PartSalt());
   decoder_ = std::make_unique<pinsketch::PartitionedDecoder>(plan_, hashes_);
   if (!decoder_->ReadSketch(&in) || !in.Finished()) return Nonsense("a damaged sketch");
-  expected_ = Expected::kMarks;
+  expected_ = Expected::kEmptyCellBitmap;
   return absl::OkStatus();
 }
 
@@ -172,16 +172,16 @@ absl::Status SketchStep::ReceiveParity(std::string_view body) {
   if (!room.ok()) return room;
   ByteReader in(body);
   if (!decoder_->ReadMore(&in) || !in.Finished()) return Nonsense("damaged parity");
-  expected_ = Expected::kMarks;
+  expected_ = Expected::kEmptyCellBitmap;
   return absl::OkStatus();
 }
 
-// Either a request for more parity, as in partitioned_pinsketch.h, or marks:
-//   varint candidates of the sender of the marks | varint differing cells | flags, one per 64
+// Either a request for more parity, as in partitioned_pinsketch.h, or an empty-cell bitmap:
+//   varint candidates of the sender of the bitmap | varint differing cells | flags, one per 64
 //   groups: known | u64 digest of the receiver's odd cells, as the sender believes them to be, and
 //   of the flags that follow | flags, one for each of these cells: the sender has no key there
 // And right after them a second layer, or, after that, what the symbols are about.
-void SketchStep::SendMarks(std::string* turn) {
+void SketchStep::SendEmptyCellBitmap(std::string* turn) {
   std::string body;
   ByteWriter out(&body);
   if (decoder_->WantsMore()) {
@@ -226,12 +226,12 @@ void SketchStep::SendMarks(std::string* turn) {
   EncodeFlags(decoder_->known_blocks(), &out);
   out.U64(digest);
   EncodeFlags(empty_here, &out);
-  range_->Append(Part::kMarks, body, turn);
+  range_->Append(Part::kEmptyCellBitmap, body, turn);
   CountLeft(static_cast<double>(differing_cells),
             static_cast<double>(unknown_groups) / plan_.groups, range_->their_count,
             static_cast<double>(candidates.size()));
   for (size_t i = 0; i < candidates.size(); i++) {
-    if (keep[i] == 0) range_->doubtful.push_back(candidates[i]);
+    if (keep[i] == 0) range_->deferred.push_back(candidates[i]);
   }
   range_->Keep(keep);
   decoder_.reset();
@@ -240,12 +240,12 @@ void SketchStep::SendMarks(std::string* turn) {
   if (!outcome_.second_layer) outcome_.second_layer = SendSecondLayer(turn);
 }
 
-absl::Status SketchStep::ReceiveMarks(std::string_view body) {
+absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
   ByteReader in(body);
   range_->their_count = static_cast<double>(range_->ReadTheirCandidates(&in));
   const uint64_t differing_cells = in.Varint(UINT32_MAX);
   std::vector<uint8_t> known, empty_there;
-  if (!DecodeFlags(&in, plan_.Checks(), &known)) return Nonsense("damaged marks");
+  if (!DecodeFlags(&in, plan_.Checks(), &known)) return Nonsense("a damaged empty-cell bitmap");
   const uint64_t their_digest = in.U64();
   const pinsketch::CellTable mine(hashes_, plan_.groups, plan_.field_bits);
   std::vector<pinsketch::Cell> odd_cells;
@@ -263,7 +263,7 @@ absl::Status SketchStep::ReceiveMarks(std::string_view body) {
             static_cast<double>(unknown_groups) / plan_.groups,
             static_cast<double>(range_->candidates.size()), range_->their_count);
   // What the other side made of the sketch may be wrong, hardly ever. Then nothing follows from it,
-  // and symbols settle everything.
+  // and symbols reconcile everything.
   uint64_t digest = 0;
   bool agrees = DecodeFlags(&in, odd_cells.size(), &empty_there) && in.Finished();
   for (size_t i = 0; agrees && i < odd_cells.size(); i++) {
@@ -284,7 +284,7 @@ absl::Status SketchStep::ReceiveMarks(std::string_view body) {
   }
   encoder_.reset();
   outcome_.sends_symbols = !outcome_.second_layer;
-  // Of a second layer, the sender of the marks says more in the same turn.
+  // Of a second layer, the sender of the bitmap says more in the same turn.
   expected_ = outcome_.second_layer ? Expected::kNothing : Expected::kSecondLayer;
   return absl::OkStatus();
 }

@@ -1,9 +1,9 @@
 // A step before the ending: a side sends a sketch of its candidates, which names the cells in which
-// the two sides differ, and the other one answers with marks, which let the sender drop candidates
-// too. Symbols settle what that leaves.
+// the two sides differ, and the other one answers with an empty-cell bitmap, which lets the sender
+// drop candidates too. Symbols reconcile what that leaves.
 //
 // The receiver sets candidates aside that stand alone in a differing cell. Where these are many, it
-// sends a second layer right after its marks, of the rest of its candidates; then the sides change
+// sends a second layer right after its bitmap, of the rest of its candidates; then the sides change
 // their parts.
 #pragma once
 
@@ -25,7 +25,7 @@ struct SketchOutcome {
   bool sends_symbols = false;  // this side does, or the other one
   bool second_layer = false;
   double differences = 0;           // that are left, about
-  double their_doubtful_count = 0;  // candidates that the other side set aside
+  double their_deferred_count = 0;  // candidates that the other side set aside
 };
 
 // Calls: SendFirst() or a Receive() of a sketch; then Send() and Receive() by turns until done().
@@ -45,16 +45,16 @@ class SketchStep {
 
  private:
   // What the next part is about, whichever side sends it.
-  enum class Expected { kSketch, kMarks, kParity, kSecondLayer, kNothing };
+  enum class Expected { kSketch, kEmptyCellBitmap, kParity, kSecondLayer, kNothing };
 
   // False, and nothing is sent, if there is no room for it.
   bool WriteSketch(double keys, double differences, int cells_log2, std::string* turn);
   bool SendSecondLayer(std::string* turn);
-  void SendMarks(std::string* turn);
+  void SendEmptyCellBitmap(std::string* turn);
   absl::Status ReceiveSketch(std::string_view body);
   absl::Status ReceiveParityRequest(std::string_view body);
   absl::Status ReceiveParity(std::string_view body);
-  absl::Status ReceiveMarks(std::string_view body);
+  absl::Status ReceiveEmptyCellBitmap(std::string_view body);
   // What the sketch left, by the keys that both sides had.
   void CountLeft(double differing_cells, double unknown_share, double senders, double receivers);
 

@@ -1,5 +1,6 @@
-// Ways to settle a range. The planner prices them all and mixes them (kAuto); each can be forced,
-// for comparisons. Whatever the strategy, ranges that are equal end with their first digests.
+// Ways to reconcile a range. The planner prices them all and mixes them (kAuto); each can be
+// forced, for comparisons. Whatever the strategy, ranges that are equal end with their first
+// digests.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ enum class Strategy : uint8_t {
                 // (existing_filter_choice.h)
 };
 
-// That settle a range: all but kSstFilters.
+// That reconcile a range: all but kSstFilters.
 inline constexpr Strategy kAllStrategies[] = {
     Strategy::kAuto,   Strategy::kKeys,     Strategy::kList,   Strategy::kBloom,  Strategy::kCuckoo,
     Strategy::kRibbon, Strategy::kPingPong, Strategy::kSketch, Strategy::kSymbols};

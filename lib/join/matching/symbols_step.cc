@@ -25,10 +25,10 @@ uint64_t SymbolsIn(std::string_view cells) {
 SymbolsStep::SymbolsStep(MatchingRange* range, std::optional<SketchOutcome> sketch)
     : range_(range),
       sketch_(sketch),
-      expected_(sketch && sketch->second_layer ? Expected::kDoubtful : Expected::kSymbols) {}
+      expected_(sketch && sketch->second_layer ? Expected::kDeferredKeys : Expected::kSymbols) {}
 
 uint64_t SymbolsStep::KeptBytes() const {
-  return VectorBytes(listed_) + VectorBytes(their_doubtful_.values) + VectorBytes(cells_) +
+  return VectorBytes(listed_) + VectorBytes(their_deferred_.values) + VectorBytes(cells_) +
          rateless_bytes_;
 }
 
@@ -38,7 +38,7 @@ absl::Status SymbolsStep::SendFirst(std::string* turn) {
     return SendSymbols(static_cast<size_t>(SymbolsFor(now.differences() + 2.6 * now.common_error)),
                        turn);
   }
-  if (sketch_->second_layer) SendDoubtful(turn);
+  if (sketch_->second_layer) SendDeferredKeys(turn);
   return SendSymbols(static_cast<size_t>(SymbolsForRest(sketch_->differences)), turn);
 }
 
@@ -51,8 +51,8 @@ absl::Status SymbolsStep::Send(std::string* turn) {
 absl::Status SymbolsStep::Receive(Part part, std::string_view body) {
   const bool is_sender = encoder_ != nullptr;
   switch (expected_) {
-    case Expected::kDoubtful:
-      if (part == Part::kDoubtful) return ReceiveDoubtful(body);
+    case Expected::kDeferredKeys:
+      if (part == Part::kDeferredKeys) return ReceiveDeferredKeys(body);
       break;
     case Expected::kSymbols:
       if (part == Part::kSymbols) return ReceiveSymbols(body);
@@ -71,22 +71,22 @@ absl::Status SymbolsStep::Receive(Part part, std::string_view body) {
 }
 
 //   what was set aside because of the second layer, as in hash_list.h
-void SymbolsStep::SendDoubtful(std::string* turn) {
+void SymbolsStep::SendDeferredKeys(std::string* turn) {
   std::string body;
   ByteWriter out(&body);
-  const double may_be_asked_for = sketch_->their_doubtful_count + sketch_->differences + 1;
-  WriteHashList(range_->doubtful, ListBitsFor(10 * may_be_asked_for) + range_->MoreHashBits(),
+  const double may_be_asked_for = sketch_->their_deferred_count + sketch_->differences + 1;
+  WriteHashList(range_->deferred, ListBitsFor(10 * may_be_asked_for) + range_->MoreHashBits(),
                 range_->PartSalt(), &out, &listed_);
-  range_->Append(Part::kDoubtful, body, turn);
+  range_->Append(Part::kDeferredKeys, body, turn);
 }
 
-absl::Status SymbolsStep::ReceiveDoubtful(std::string_view body) {
+absl::Status SymbolsStep::ReceiveDeferredKeys(std::string_view body) {
   const absl::Status room = range_->HoldForWork(KeptBytes() + HashListMemoryBytes(body));
   if (!room.ok()) return room;
   ByteReader in(body);
-  if (!ReadHashList(&in, range_->options.most_list_entries, range_->PartSalt(), &their_doubtful_) ||
+  if (!ReadHashList(&in, range_->options.most_list_entries, range_->PartSalt(), &their_deferred_) ||
       !in.Finished()) {
-    return Nonsense("a damaged list of doubtful keys");
+    return Nonsense("a damaged list of deferred keys");
   }
   expected_ = Expected::kSymbols;
   return absl::OkStatus();
@@ -165,7 +165,7 @@ absl::Status SymbolsStep::ReceiveSymbols(std::string_view body) {
 // knows how much.
 size_t SymbolsStep::SymbolsWanted() {
   const size_t had = decoder_->symbols();
-  switch (wishes_++) {
+  switch (requests_++) {
     case 0:
       return had / 8 + 8;
     case 1:
@@ -175,10 +175,10 @@ size_t SymbolsStep::SymbolsWanted() {
   }
 }
 
-// Either a wish for more symbols:
+// Either a request for more symbols:
 //   varint how many
 // or what the sender of the symbols alone has:
-//   the ids, sorted and Golomb-coded | flags, one for each of its doubtful keys: it is matched
+//   the ids, sorted and Golomb-coded | flags, one for each of its deferred keys: it is matched
 void SymbolsStep::SendDifference(std::string* turn) {
   std::string body;
   ByteWriter out(&body);
@@ -191,9 +191,9 @@ void SymbolsStep::SendDifference(std::string* turn) {
   // If nothing can be decoded, an empty difference, which the sums contradict.
   SetDifference difference = decoder_->done() ? decoder_->Difference() : SetDifference();
   BringBack(&difference.only_remote);
-  const std::vector<uint8_t> hits = DropOwnUnlessDoubted(difference.only_local);
+  const std::vector<uint8_t> bitmap = DropOwnUnlessDeferred(difference.only_local);
   EncodeSorted(difference.only_remote, {}, 0, &out);
-  EncodeFlags(hits, &out);
+  EncodeFlags(bitmap, &out);
   range_->Append(Part::kDifference, body, turn);
   expected_ = Expected::kNothing;
 }
@@ -205,7 +205,7 @@ absl::Status SymbolsStep::ReceiveMore(std::string_view body) {
   const double keys_of_both = range_->options.planner.keys.all_keys + range_->options.their_count;
   const double most = 3 * keys_of_both + 1000;
   if (!in.Finished() || static_cast<double>(cells_.size()) > most) {
-    return Nonsense("a wish for too many symbols");
+    return Nonsense("a request for too many symbols");
   }
   expected_ = Expected::kMoreSymbols;
   return absl::OkStatus();
@@ -214,32 +214,32 @@ absl::Status SymbolsStep::ReceiveMore(std::string_view body) {
 absl::Status SymbolsStep::ReceiveDifference(std::string_view body) {
   ByteReader in(body);
   SortedValues named;
-  std::vector<uint8_t> hits;
+  std::vector<uint8_t> bitmap;
   if (!DecodeSorted(&in, UINT64_MAX, 0, range_->candidates.size(), &named) ||
-      !DecodeFlags(&in, listed_.size(), &hits) || !in.Finished()) {
+      !DecodeFlags(&in, listed_.size(), &bitmap) || !in.Finished()) {
     return Nonsense("a damaged difference");
   }
   DropNamed(named.values);
   Candidates matched;
-  for (size_t i = 0; i < hits.size(); i++) {
-    if (hits[i] != 0) matched.push_back(range_->doubtful[listed_[i]]);
+  for (size_t i = 0; i < bitmap.size(); i++) {
+    if (bitmap[i] != 0) matched.push_back(range_->deferred[listed_[i]]);
   }
   range_->Return(matched);
   expected_ = Expected::kNothing;
   return absl::OkStatus();
 }
 
-// Doubtful candidates that the other side has, and takes them off its list.
+// Deferred candidates that the other side has, and takes them off its list.
 void SymbolsStep::BringBack(std::vector<uint64_t>* only_remote) {
   std::vector<uint64_t> brought_back;
-  Candidates matched, still_doubtful;
-  for (const Candidate& candidate : range_->doubtful) {
+  Candidates matched, still_deferred;
+  for (const Candidate& candidate : range_->deferred) {
     const uint64_t id = IdOf(candidate);
     const bool theirs = std::binary_search(only_remote->begin(), only_remote->end(), id);
-    (theirs ? matched : still_doubtful).push_back(candidate);
+    (theirs ? matched : still_deferred).push_back(candidate);
     if (theirs) brought_back.push_back(id);
   }
-  range_->doubtful = std::move(still_doubtful);
+  range_->deferred = std::move(still_deferred);
   range_->Return(matched);
   std::sort(brought_back.begin(), brought_back.end());
   std::erase_if(*only_remote, [&brought_back](uint64_t id) {
@@ -247,15 +247,15 @@ void SymbolsStep::BringBack(std::vector<uint64_t>* only_remote) {
   });
 }
 
-std::vector<uint8_t> SymbolsStep::DropOwnUnlessDoubted(const std::vector<uint64_t>& only_local) {
-  const std::vector<uint64_t>& listed = their_doubtful_.values;
-  std::vector<uint8_t> hits(listed.size());
+std::vector<uint8_t> SymbolsStep::DropOwnUnlessDeferred(const std::vector<uint64_t>& only_local) {
+  const std::vector<uint64_t>& listed = their_deferred_.values;
+  std::vector<uint8_t> bitmap(listed.size());
   auto is_listed = [&](const Candidate& candidate) {
     if (listed.empty()) return false;
-    const uint64_t value = their_doubtful_.ValueOf(candidate);
+    const uint64_t value = their_deferred_.ValueOf(candidate);
     const auto found = std::lower_bound(listed.begin(), listed.end(), value);
     if (found == listed.end() || *found != value) return false;
-    hits[static_cast<size_t>(found - listed.begin())] = 1;
+    bitmap[static_cast<size_t>(found - listed.begin())] = 1;
     return true;
   };
   const Candidates& candidates = range_->candidates;
@@ -267,11 +267,11 @@ std::vector<uint8_t> SymbolsStep::DropOwnUnlessDoubted(const std::vector<uint64_
   }
   range_->Keep(keep);
   Candidates matched;
-  for (const Candidate& candidate : range_->doubtful) {
+  for (const Candidate& candidate : range_->deferred) {
     if (is_listed(candidate)) matched.push_back(candidate);
   }
   range_->Return(matched);
-  return hits;
+  return bitmap;
 }
 
 // Candidates whose ids are among these, which are sorted.

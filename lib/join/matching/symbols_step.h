@@ -38,10 +38,10 @@ class SymbolsStep {
 
  private:
   // What the next part is about, whichever side sends it.
-  enum class Expected { kDoubtful, kSymbols, kDifference, kMoreSymbols, kNothing };
+  enum class Expected { kDeferredKeys, kSymbols, kDifference, kMoreSymbols, kNothing };
 
-  void SendDoubtful(std::string* turn);
-  absl::Status ReceiveDoubtful(std::string_view body);
+  void SendDeferredKeys(std::string* turn);
+  absl::Status ReceiveDeferredKeys(std::string_view body);
   // At most so many as a message and the memory have room for.
   absl::Status SendSymbols(size_t symbols, std::string* turn);
   absl::Status ReceiveSymbols(std::string_view body);
@@ -51,9 +51,9 @@ class SymbolsStep {
   size_t SymbolsWanted();
 
   uint64_t IdOf(const Candidate& candidate) const;
-  // The candidates that are not among the symbols' sender's, but for those that it doubts: a flag
+  // The candidates that are not among the symbols' sender's, but for those that it deferred: a flag
   // for each of these that is matched.
-  std::vector<uint8_t> DropOwnUnlessDoubted(const std::vector<uint64_t>& only_local);
+  std::vector<uint8_t> DropOwnUnlessDeferred(const std::vector<uint64_t>& only_local);
   void BringBack(std::vector<uint64_t>* only_remote);
   void DropNamed(const std::vector<uint64_t>& ids);
 
@@ -64,15 +64,15 @@ class SymbolsStep {
   RatelessFormat format_;
   uint64_t rateless_bytes_ = 0;  // of the encoder's, or the decoder's, keys and symbols
   // The sender's.
-  std::vector<uint32_t> listed_;  // doubtful candidates, in the order in which they were listed
+  std::vector<uint32_t> listed_;  // deferred candidates, in the order in which they were listed
   std::unique_ptr<RatelessEncoder> encoder_;
   std::vector<RatelessCell> cells_;
   size_t symbols_wanted_ = 0;
   // The receiver's.
-  ShortHashes their_doubtful_;
+  ShortHashes their_deferred_;
   std::unique_ptr<RatelessDecoder> decoder_;
   size_t enough_symbols_ = 0;
-  int wishes_ = 0;  // for more of them
+  int requests_ = 0;  // for more of them
 };
 
 }  // namespace rocksieve::join

@@ -20,14 +20,14 @@ enum class Part : uint8_t {
   kKeys = static_cast<uint8_t>(MoveKind::kKeys),
   kSymbols = static_cast<uint8_t>(MoveKind::kSymbols),
   kSketch = static_cast<uint8_t>(MoveKind::kSketch),
-  kHits = 16,
+  kMatchBitmap = 16,
   kSum = 17,
   kDifference = 18,
   kMoreSymbols = 19,
-  kMarks = 20,
+  kEmptyCellBitmap = 20,
   kMoreParity = 21,
   kParity = 22,
-  kDoubtful = 23,
+  kDeferredKeys = 23,
 };
 
 inline void AppendPart(Part part, std::string_view body, std::string* turn) {

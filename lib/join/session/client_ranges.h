@@ -28,13 +28,13 @@ namespace rocksieve::join {
 //
 //   phase         message               next phase
 //   ToOpen                              Opening, once there is a place for it
-//   Opening       Facts, same attempt   Reconciling; Settled, if the sides are equal; ToOpen, if
+//   Opening       Facts, same attempt   Reconciling; Reconciled, if the sides are equal; ToOpen, if
 //                                       the range is cut, or filters are withdrawn
-//   Reconciling   Turn                  Reconciling, Settled; ToOpen with the next attempt, if the
-//                                       sums contradict each other
-//   Settled                             Fetching, if rows are wanted; else the range is done
+//   Reconciling   Turn                  Reconciling, Reconciled; ToOpen with the next attempt,
+//                                       if the sums contradict each other
+//   Reconciled                          Fetching, if rows are wanted; else the range is done
 //   Fetching      Rows, same attempt    Fetching; done after the last ones; ToOpen with the next
-//                                       attempt, if they contradict what was settled
+//                                       attempt, if they contradict what was reconciled
 //
 // Anything else is refused with InvalidArgument, apart from what was on its way when an attempt was
 // given up: rows of an earlier attempt, and one turn (ignores_turn).
@@ -44,17 +44,17 @@ struct ClientRange {
     bool server_begins = true;
   };
   using Reconciling = std::unique_ptr<Reconciliation>;
-  struct Settled {
+  struct Reconciled {
     MatchedKeys matched;  // given away when rows are fetched
     bool equal = false;   // all of either side were
     uint64_t matched_keys = 0;
     Matching::Counts counts;
   };
   struct Fetching {
-    Settled settled;
+    Reconciled reconciled;
     std::unique_ptr<RangeResult> result;
   };
-  using Phase = std::variant<ToOpen, Opening, Reconciling, Settled, Fetching>;
+  using Phase = std::variant<ToOpen, Opening, Reconciling, Reconciled, Fetching>;
 
   ClientRange(uint64_t the_number, KeyInterval part, MemoryAccount* account)
       : number(the_number), interval(std::move(part)), memory(account), keys_memory(account) {}

@@ -4,7 +4,7 @@
 //   Hello                                      HelloAnswer
 //   Filters .. (of either side, if it has any already and they are of use)
 //   Open range                                 Facts
-//   Turn .. (what Matching says, either side first, until the range is settled)
+//   Turn .. (what Matching says, either side first, until the range is reconciled)
 //   Fetch (if rows are wanted)                 Rows ..
 //   Goodbye
 //
@@ -39,7 +39,7 @@ struct Hello {
   Operation operation = Operation::kIntersection;
   uint64_t salt = 0;  // of the session
   uint64_t keys = 0;  // of the client, estimated
-  // How the client wants ranges to be settled.
+  // How the client wants ranges to be reconciled.
   Strategy strategy = Strategy::kAuto;
   uint32_t most_round_trips = 4;
   KeyInterval interval = {};          // the part of the key space that it will open
@@ -73,8 +73,8 @@ struct Pruning {
   uint64_t candidates = 0;  // keys that passed
 };
 
-// A part of the key space, to be settled by itself. The salt of its hashes follows from that of the
-// session, the range, and the attempt.
+// A part of the key space, to be reconciled by itself. The salt of its hashes follows from that of
+// the session, the range, and the attempt.
 struct Open {
   uint64_t range = 0;
   uint32_t attempt = 0;
@@ -89,7 +89,7 @@ struct Open {
 struct Facts {
   enum class Outcome : uint8_t {
     kOpened = 0,
-    kEqual = 1,     // both sides have the same keys: the range is settled
+    kEqual = 1,     // both sides have the same keys: the range is reconciled
     kTooLarge = 2,  // the server has more keys than it can keep: open it up to `next_key`
     // The client dropped keys by filters that are not, or do not have, all of the server's keys:
     // open it again under the next attempt.

@@ -182,7 +182,7 @@ absl::Status RangeOpener::Receive(const Facts& facts) {
       }
       return context_->RepeatWithoutExisting(range);
     case Facts::Outcome::kEqual:
-      return SettleEqual(range);
+      return TakeAsEqual(range);
     case Facts::Outcome::kOpened:
       break;
   }
@@ -203,14 +203,15 @@ absl::Status RangeOpener::Cut(ClientRange* range, const std::string& next_key) {
   return context_->ranges.CutShort(range, next_key);
 }
 
-absl::Status RangeOpener::SettleEqual(ClientRange* range) {
+absl::Status RangeOpener::TakeAsEqual(ClientRange* range) {
   if (!(range->theirs == range->keys.sum)) {
     return absl::InvalidArgumentError("the server takes different ranges for equal");
   }
   context_->statistics.equal_ranges++;
   range->keys.candidates = {};
   range->keys_memory.Release();
-  range->phase = ClientRange::Settled{{/*all=*/true, {}}, /*equal=*/true, range->theirs.count, {}};
+  range->phase =
+      ClientRange::Reconciled{{/*all=*/true, {}}, /*equal=*/true, range->theirs.count, {}};
   return absl::OkStatus();
 }
 

@@ -22,7 +22,7 @@ class RangeOpener {
   void Begin();
   // Opens a range, if there is one to open and a place for it.
   absl::Status OpenNext();
-  // The answer: the range is reconciled from now on, settled, or opened again.
+  // The answer: the range is reconciled from now on, is equal, or opened again.
   absl::Status Receive(const Facts& facts);
 
  private:
@@ -35,7 +35,7 @@ class RangeOpener {
   bool PrunedRightly(const ClientRange& range, const Pruning& pruning) const;
   // It has more keys than it can keep.
   absl::Status Cut(ClientRange* range, const std::string& next_key);
-  absl::Status SettleEqual(ClientRange* range);
+  absl::Status TakeAsEqual(ClientRange* range);
 
   ClientState* const context_;
   RangeReconciler* const reconciler_;

@@ -90,26 +90,26 @@ absl::Status RangeReconciler::Continue(ClientRange* range) {
     if (!status.ok()) return status;
   }
   const bool contradicted = matching.state() == Matching::State::kContradicted;
-  if (!contradicted && matching.state() != Matching::State::kSettled) return absl::OkStatus();
+  if (!contradicted && matching.state() != Matching::State::kReconciled) return absl::OkStatus();
   const Matching::Counts& counts = matching.counts();
   context_->statistics.filters_built += counts.filters_built;
   context_->statistics.filters += counts.filters_sent + counts.filters_received;
-  if (!contradicted) return Settle(range);
+  if (!contradicted) return Finish(range);
   return context_->Repeat(range, absl::AbortedError("the sums of the matched keys differ"));
 }
 
-absl::Status RangeReconciler::Settle(ClientRange* range) {
+absl::Status RangeReconciler::Finish(ClientRange* range) {
   Matching& matching = std::get<ClientRange::Reconciling>(range->phase)->matching;
   CountEnding(matching.ending());
   // The last turn is the server's, and its first one comes with the opening.
   uint64_t& most_round_trips = context_->statistics.most_range_round_trips;
   most_round_trips = std::max(most_round_trips, matching.counts().turns / 2);
-  ClientRange::Settled settled;
-  settled.matched.some = matching.TakeMatched();
-  settled.matched_keys = settled.matched.some.size();
-  settled.counts = matching.counts();
-  const uint64_t bytes = settled.matched.some.capacity() * sizeof(Candidate);
-  range->phase = std::move(settled);  // with all that the Matching held
+  ClientRange::Reconciled reconciled;
+  reconciled.matched.some = matching.TakeMatched();
+  reconciled.matched_keys = reconciled.matched.some.size();
+  reconciled.counts = matching.counts();
+  const uint64_t bytes = reconciled.matched.some.capacity() * sizeof(Candidate);
+  range->phase = std::move(reconciled);  // with all that the Matching held
   return range->keys_memory.Resize(bytes, "matched keys");
 }
 

@@ -1,4 +1,4 @@
-// Reconciles the opened ranges of a client, turn by turn, until they are settled.
+// Reconciles the opened ranges of a client, turn by turn, until they are reconciled.
 #pragma once
 
 #include <absl/status/status.h>
@@ -20,9 +20,9 @@ class RangeReconciler {
   OpenedRange Opened(const ClientRange& range, const Facts& facts) const;
   // Whether all ranges are expected to take no more bytes than are allowed.
   absl::Status CheckMostBytes(const ClientRange& range, const MatchingOptions& options) const;
-  // Speaks if it is this side's turn, and settles the range if nothing is left to be said.
+  // Speaks if it is this side's turn, and reconciles the range if nothing is left to be said.
   absl::Status Continue(ClientRange* range);
-  absl::Status Settle(ClientRange* range);
+  absl::Status Finish(ClientRange* range);
   void CountEnding(MoveKind ending);
 
   ClientState* const context_;

@@ -26,7 +26,7 @@ struct RangeReport {
   KeyInterval interval;
   // Strategies in the order in which they went over the wire, of both sides and all attempts.
   std::vector<MoveKind> moves;
-  bool equal = false;  // both sides have the same keys: nothing had to be settled
+  bool equal = false;  // both sides have the same keys: nothing had to be reconciled
   uint32_t repeats = 0;
 
   uint64_t client_keys = 0, server_keys = 0, matched_keys = 0;
@@ -72,11 +72,11 @@ struct Statistics {
     ExistingFilterChoice choice = ExistingFilterChoice::kNotThere;
     uint64_t filters = 0, bytes = 0;
     uint64_t pruned_keys = 0;       // of the side that received them
-    uint64_t withdrawn_ranges = 0;  // begun with them in vain
+    uint64_t withdrawn_ranges = 0;  // begun with them and given up
   } existing;
 };
 
-// "filter filter sketch"; "equal" if nothing had to be settled.
+// "filter filter sketch"; "equal" if nothing had to be reconciled.
 std::string MovesOf(const RangeReport& report);
 
 // Bytes on the wire, rows apart, if the side with fewer keys sent all of them, front-coded and

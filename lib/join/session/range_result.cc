@@ -11,7 +11,7 @@ absl::Status Contradiction(const char* what) { return absl::AbortedError(what); 
 
 }  // namespace
 
-RangeResult::RangeResult(Operation operation, SettledRange range, const ResultLimits& limits,
+RangeResult::RangeResult(Operation operation, ReconciledRange range, const ResultLimits& limits,
                          Source* source, Sink* sink)
     : operation_(operation),
       range_(std::move(range)),

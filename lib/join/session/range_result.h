@@ -1,4 +1,4 @@
-// Makes the result of a settled range from this side's rows and what the other side sends, and
+// Makes the result of a reconciled range from this side's rows and what the other side sends, and
 // proves that nothing is missing.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace rocksieve::join {
 
-struct SettledRange {
+struct ReconciledRange {
   KeyInterval interval;
   uint64_t salt = 0;
   MatchedKeys matched;
@@ -33,12 +33,12 @@ struct ResultLimits {
   MemoryAccount* memory = nullptr;
 };
 
-// Errors of the kind kAborted mean that the other side's rows contradict what was settled.
+// Errors of the kind kAborted mean that the other side's rows contradict what was reconciled.
 class RangeResult {
  public:
   // The pointers must outlive it.
-  RangeResult(Operation operation, SettledRange range, const ResultLimits& limits, Source* source,
-              Sink* sink);
+  RangeResult(Operation operation, ReconciledRange range, const ResultLimits& limits,
+              Source* source, Sink* sink);
 
   // Takes a batch of the other side's rows.
   absl::Status Receive(std::string_view batch);
@@ -58,7 +58,7 @@ class RangeResult {
   bool NextOwnRow();
 
   const Operation operation_;
-  const SettledRange range_;
+  const ReconciledRange range_;
   const ResultLimits limits_;
   Sink* const sink_;
   const SetSummer summer_;

@@ -48,7 +48,7 @@ MatchingOptions OptionsFor(const OpenedRange& range, const RangeKeys& keys,
                                               static_cast<double>(mine), options.their_count);
 
   options.planner = wanted;
-  // With existing SST filters or without, ranges are settled as is cheapest.
+  // With existing SST filters or without, ranges are reconciled as is cheapest.
   if (wanted.strategy == Strategy::kSstFilters) options.planner.strategy = Strategy::kAuto;
   options.planner.keys = {keys.bits_per_key, keys.sparse_bits_per_key,
                           static_cast<double>(keys.sum.count)};

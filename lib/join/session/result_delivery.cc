@@ -16,7 +16,7 @@ constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
 absl::Status ResultDelivery::Advance() {
   ClientRanges& ranges = context_->ranges;
   if (!SendsRows(context_->options.operation)) {
-    while (!ranges.empty() && ranges.front().Is<ClientRange::Settled>()) {
+    while (!ranges.empty() && ranges.front().Is<ClientRange::Reconciled>()) {
       const absl::Status status = FinishFirst();
       if (!status.ok()) return status;
     }
@@ -24,9 +24,9 @@ absl::Status ResultDelivery::Advance() {
   }
   size_t ahead = 0;
   for (ClientRange& range : ranges) {
-    const bool settled = range.Is<ClientRange::Settled>();
-    if (ahead++ == kFetchedAhead || (!settled && !range.Is<ClientRange::Fetching>())) break;
-    if (!settled) continue;
+    const bool reconciled = range.Is<ClientRange::Reconciled>();
+    if (ahead++ == kFetchedAhead || (!reconciled && !range.Is<ClientRange::Fetching>())) break;
+    if (!reconciled) continue;
     BeginFetching(&range);
     const absl::Status status = context_->Send(Fetch{range.number, range.attempt}, &range);
     if (!status.ok()) return status;
@@ -37,19 +37,20 @@ absl::Status ResultDelivery::Advance() {
 // The result is made from the rows that will come.
 void ResultDelivery::BeginFetching(ClientRange* range) {
   const ClientSessionOptions& options = context_->options;
-  ClientRange::Fetching fetching{std::get<ClientRange::Settled>(std::move(range->phase)), nullptr};
-  SettledRange settled;
-  settled.interval = range->interval;
-  settled.salt = context_->SaltOf(*range);
-  settled.matched = std::move(fetching.settled.matched);
-  settled.mine = range->keys.sum;
-  settled.theirs = range->theirs;
+  ClientRange::Fetching fetching{std::get<ClientRange::Reconciled>(std::move(range->phase)),
+                                 nullptr};
+  ReconciledRange reconciled;
+  reconciled.interval = range->interval;
+  reconciled.salt = context_->SaltOf(*range);
+  reconciled.matched = std::move(fetching.reconciled.matched);
+  reconciled.mine = range->keys.sum;
+  reconciled.theirs = range->theirs;
   ResultLimits limits;
   limits.most_row_bytes = options.most_row_bytes;
   limits.most_bytes = options.most_unproven_bytes;
   limits.keys_are_unique = options.keys_are_unique;
   limits.memory = options.memory;
-  fetching.result = std::make_unique<RangeResult>(options.operation, std::move(settled), limits,
+  fetching.result = std::make_unique<RangeResult>(options.operation, std::move(reconciled), limits,
                                                   context_->source, context_->sink);
   range->phase = std::move(fetching);
 }
@@ -84,7 +85,7 @@ absl::Status ResultDelivery::DiscardAndRepeat(ClientRange* range, const absl::St
 
 absl::Status ResultDelivery::FinishFirst() {
   ClientRange& range = context_->ranges.front();
-  if (range.Is<ClientRange::Settled>()) BeginFetching(&range);  // of rows, none
+  if (range.Is<ClientRange::Reconciled>()) BeginFetching(&range);  // of rows, none
   absl::Status status = std::get<ClientRange::Fetching>(range.phase).result->Finish();
   if (absl::IsAborted(status)) return DiscardAndRepeat(&range, status);
   if (!status.ok()) return status;
@@ -97,9 +98,9 @@ absl::Status ResultDelivery::FinishFirst() {
 
 void ResultDelivery::Report(ClientRange* range) {
   RangeReport* const report = &range->report;
-  const auto& [settled, result] = std::get<ClientRange::Fetching>(range->phase);
+  const auto& [reconciled, result] = std::get<ClientRange::Fetching>(range->phase);
   report->interval = range->interval;
-  report->equal = settled.equal;
+  report->equal = reconciled.equal;
   report->repeats = range->attempt;
   report->client_keys = report->matched_keys = range->keys.sum.count;
   report->server_keys = range->theirs.count;
@@ -108,9 +109,9 @@ void ResultDelivery::Report(ClientRange* range) {
   report->milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - *range->opened)
           .count();
-  if (!settled.equal) {
-    const uint64_t matched = report->matched_keys = settled.matched_keys;
-    const Matching::Counts& counts = settled.counts;
+  if (!reconciled.equal) {
+    const uint64_t matched = report->matched_keys = reconciled.matched_keys;
+    const Matching::Counts& counts = reconciled.counts;
     report->keys_pruned = counts.candidates_pruned + (range->pruned ? range->pruned_keys : 0);
     if (counts.filters_received > 0 || range->pruned) {
       report->client_false_positives = report->client_keys - report->keys_pruned - matched;

@@ -1,5 +1,5 @@
-// Brings the results of settled ranges to the sink of a client, in key order: asks for the rows of
-// the other side that belong to them, and proves what comes.
+// Brings the results of reconciled ranges to the sink of a client, in key order: asks for the rows
+// of the other side that belong to them, and proves what comes.
 #pragma once
 
 #include <absl/status/status.h>
@@ -13,10 +13,10 @@ class ResultDelivery {
   // `context` must outlive it.
   explicit ResultDelivery(ClientState* context) : context_(context) {}
 
-  // Asks for rows of the first settled ranges; makes their results, if no rows are needed.
+  // Asks for rows of the first reconciled ranges; makes their results, if no rows are needed.
   absl::Status Advance();
   // Rows of a range. The range is done with the last ones, or repeated if they contradict what was
-  // settled.
+  // reconciled.
   absl::Status Receive(const Rows& rows);
 
  private:

@@ -1,4 +1,4 @@
-// The rows of a settled range on their way, from the source (the state "Sending" of a range:
+// The rows of a reconciled range on their way, from the source (the state "Sending" of a range:
 // server_ranges.h).
 #pragma once
 

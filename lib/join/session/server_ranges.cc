@@ -14,7 +14,7 @@ namespace {
 
 using TooLarge = ServerRange::TooLarge;
 using Reconciling = ServerRange::Reconciling;
-using Settled = ServerRange::Settled;
+using Reconciled = ServerRange::Reconciled;
 
 uint64_t BytesOf(const KeyInterval& interval) {
   return interval.begin.size() + (interval.end ? interval.end->size() : 0);
@@ -149,7 +149,7 @@ absl::Status ServerRanges::Receive(const Open& open) {
   } else if (keys.sum == open.sum) {
     facts.outcome = Facts::Outcome::kEqual;
     range.memory.Shrink(keys.candidates.capacity() * sizeof(Candidate));
-    range.state = Settled{/*all=*/true, {}};
+    range.state = Reconciled{/*all=*/true, {}};
     if (!SendsRows(agreement_.operation)) return outbox_->Add(Encode(facts));
   } else {
     status = BeginReconciling(open, existing.prunes, std::move(keys), &range, &facts);
@@ -217,20 +217,20 @@ absl::Status ServerRanges::Continue(uint64_t number) {
     if (status.ok()) status = outbox_->Add(Encode(turn));
     if (!status.ok()) return status;
   }
-  if (matching.state() != Matching::State::kSettled) return absl::OkStatus();
+  if (matching.state() != Matching::State::kReconciled) return absl::OkStatus();
   if (!SendsRows(agreement_.operation)) {
     ranges_.erase(number);
     return absl::OkStatus();
   }
-  Settled settled{/*all=*/false, matching.TakeMatched()};
-  const uint64_t bytes = settled.some.capacity() * sizeof(Candidate);
-  range.state = std::move(settled);  // with all that the Matching held
+  Reconciled reconciled{/*all=*/false, matching.TakeMatched()};
+  const uint64_t bytes = reconciled.some.capacity() * sizeof(Candidate);
+  range.state = std::move(reconciled);  // with all that the Matching held
   return range.memory.Grow(bytes, "matched keys");
 }
 
 absl::Status ServerRanges::Receive(const Fetch& fetch) {
   const auto found = ranges_.find(fetch.range);
-  if (found == ranges_.end() || !std::holds_alternative<Settled>(found->second.state) ||
+  if (found == ranges_.end() || !std::holds_alternative<Reconciled>(found->second.state) ||
       fetch.attempt != found->second.attempt) {
     return absl::InvalidArgumentError(absl::StrCat("the client wants the rows of range ",
                                                    fetch.range, ", attempt ", fetch.attempt,
@@ -238,7 +238,7 @@ absl::Status ServerRanges::Receive(const Fetch& fetch) {
   }
   ServerRange& range = found->second;
   streams_.emplace_back(source_, fetch, std::move(range.interval),
-                        std::get<Settled>(std::move(range.state)), std::move(range.memory),
+                        std::get<Reconciled>(std::move(range.state)), std::move(range.memory),
                         SendsMatched(agreement_.operation));
   ranges_.erase(found);
   return absl::OkStatus();

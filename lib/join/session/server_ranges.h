@@ -30,14 +30,14 @@ namespace rocksieve::join {
 // Which message of the client may come in which state, and what follows from it:
 //
 //   state         message              next state
-//   (none)        Open                 TooLarge, Reconciling, Settled; or none: the filters that
-//                                      the client used are withdrawn, or no rows will be
+//   (none)        Open                 TooLarge, Reconciling, Reconciled; or none: the filters
+//                                      that the client used are withdrawn, or no rows will be
 //                                      wanted
 //   TooLarge      Open                 as from none: of the same attempt, up to the end that was
 //                                      told
-//   Reconciling   Turn                 Reconciling, Settled, or none as above
+//   Reconciling   Turn                 Reconciling, Reconciled, or none as above
 //                 Open, next attempt   as from none: the client gave the attempt up
-//   Settled       Fetch, same attempt  Sending
+//   Reconciled    Fetch, same attempt  Sending
 //                 Open, next attempt   as from none: the client's sum differs
 //   Sending       Open, next attempt   as from none; the rows of the old attempt go out all the
 //                                      same
@@ -51,14 +51,14 @@ struct ServerRange {
     bool used_existing = false;  // filters, in the scan
   };
   using Reconciling = std::unique_ptr<Reconciliation>;
-  using Settled = MatchedKeys;
-  using State = std::variant<TooLarge, Reconciling, Settled>;
+  using Reconciled = MatchedKeys;
+  using State = std::variant<TooLarge, Reconciling, Reconciled>;
 
   ServerRange(KeyInterval fences, uint32_t the_attempt, MemoryAccount* account)
       : interval(std::move(fences)), attempt(the_attempt), state(TooLarge()), memory(account) {}
 
   const char* StateName() const {
-    constexpr const char* kNames[] = {"too large", "being reconciled", "settled"};
+    constexpr const char* kNames[] = {"too large", "being reconciled", "reconciled"};
     return kNames[state.index()];
   }
 
