@@ -111,7 +111,7 @@ class Record {
   static void Keep(const std::string& message, const join::Message& decoded, Messages* turns,
                    Messages* rows) {
     if (std::holds_alternative<join::Facts>(decoded) ||
-        std::holds_alternative<join::Turn>(decoded)) {
+        std::holds_alternative<join::Step>(decoded)) {
       turns->push_back(message);
     }
     if (std::holds_alternative<join::Rows>(decoded)) rows->push_back(message);

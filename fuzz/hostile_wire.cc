@@ -6,7 +6,7 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
-#include "lib/join/matching/turn_parts.h"
+#include "lib/join/matching/parts.h"
 
 namespace rocksieve::fuzz {
 namespace {
@@ -66,10 +66,10 @@ std::string HostileWire::MadeUp() {
     case 1:
       return join::Encode(join::Fetch{range, attempt});
     case 2: {
-      join::Turn turn;
-      turn.range = range;
-      turn.message = WithOtherPart("");
-      return join::Encode(turn);
+      join::Step step;
+      step.range = range;
+      step.message = WithOtherPart("");
+      return join::Encode(step);
     }
     case 3: {
       join::Facts facts;
@@ -138,7 +138,7 @@ std::string HostileWire::WithOtherPart(const std::string& turn) {
   const uint8_t victim = choices_->Byte(), what = choices_->Byte();
   std::string changed;
   uint8_t number = 0;
-  join::VisitParts(turn, [&](join::Part part, std::string_view body) {
+  join::VisitParts(step, [&](join::Part part, std::string_view body) {
     if (number++ != victim % 4) return join::AppendPart(part, body, &changed);
     switch (what % 5) {
       case 0:  // gone
@@ -192,7 +192,7 @@ std::string HostileWire::WithOtherField(const std::string& message) {
           if (field % 8 == 6) m.next_key = choices_->String();
           if (field % 8 == 7) m.common = number;
         }
-        if constexpr (std::is_same_v<Kind, join::Turn>) m.message = WithOtherBody(m.message);
+        if constexpr (std::is_same_v<Kind, join::Step>) m.message = WithOtherBody(m.message);
         if constexpr (std::is_same_v<Kind, join::Rows>) {
           if (field % 8 == 2) m.last = !m.last;
           if (field % 8 > 2) m.batch = WithOtherBody(m.batch);
@@ -262,9 +262,9 @@ std::vector<std::string> HostileWire::Deliver(const std::string& message) {
       break;
     case kOtherPart: {
       absl::StatusOr<join::Message> decoded = join::Decode(message);
-      join::Turn* turn = decoded.ok() ? std::get_if<join::Turn>(&*decoded) : nullptr;
-      if (turn != nullptr) turn->message = WithOtherPart(turn->message);
-      now = {turn != nullptr ? join::Encode(*decoded) : message};
+      join::Step* step = decoded.ok() ? std::get_if<join::Step>(&*decoded) : nullptr;
+      if (step != nullptr) step->message = WithOtherPart(step->message);
+      now = {step != nullptr ? join::Encode(*decoded) : message};
       break;
     }
     default:

@@ -20,8 +20,8 @@ STRATEGIES = ["auto", "list", "keys", "symbols", "sketch", "ping-pong"]
 BEFORE_THE_FIRST_RANGE = ["start", "started", "hello", "hello answer"]
 MAYBE_BEFORE_IT = ["filters"]  # those that lie in SST files
 ALWAYS = BEFORE_THE_FIRST_RANGE + [
-    "open", "facts", "turn: list", "turn: match bitmap", "turn: keys", "turn: symbols", "turn: sketch",
-    "turn: filter", "turn: sum", "fetch", "rows", "goodbye", "end"]  # others depend on the salt
+    "open", "facts", "step: list", "step: match bitmap", "step: keys", "step: symbols", "step: sketch",
+    "step: filter", "step: sum", "fetch", "rows", "goodbye", "end"]  # others depend on the salt
 AT_ONCE = 6  # joins; they mostly wait
 
 
@@ -178,7 +178,7 @@ class JoinFaultsTest(JoinSandbox):
         stopped = threading.Event()
 
         def stop(connection, name):
-            if name == "turn: filter" and not stopped.is_set():
+            if name == "step: filter" and not stopped.is_set():
                 process.send_signal(signal.SIGSTOP)
                 stopped.set()
 

@@ -7,7 +7,7 @@ import threading
 from relay import Relay
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-MESSAGES = {1: "hello", 2: "hello answer", 3: "open", 4: "facts", 5: "turn", 6: "fetch", 7: "rows",
+MESSAGES = {1: "hello", 2: "hello answer", 3: "open", 4: "facts", 5: "step", 6: "fetch", 7: "rows",
             8: "goodbye", 9: "failure", 10: "filters"}
 PARTS = {1: "filter", 2: "list", 3: "keys", 4: "symbols", 5: "sketch", 16: "match bitmap", 17: "sum",
          18: "difference", 19: "more symbols", 20: "empty-cell bitmap", 21: "more parity", 22: "parity",
@@ -84,17 +84,17 @@ class Direction:
             message = bytes(self.pieces[begin:begin + length])
             del self.pieces[:begin + length]
             name = MESSAGES.get(message[0], "unknown")
-            if name == "turn":
-                yield from (f"turn: {part}" for part in self._parts(message[1:-4]))
+            if name == "step":
+                yield from (f"step: {part}" for part in self._parts(message[1:-4]))
             else:
                 yield name
 
     @staticmethod
-    def _parts(turn):
-        _, at = varint(turn, 0)
-        while at < len(turn):
-            part = turn[at]
-            length, begin = varint(turn, at + 1)
+    def _parts(step):
+        _, at = varint(step, 0)
+        while at < len(step):
+            part = step[at]
+            length, begin = varint(step, at + 1)
             at = begin + length
             yield PARTS.get(part, "unknown")
 

@@ -133,9 +133,9 @@ Outcome Run(Source* client_rows, Source* server_rows, Strategy strategy) {
         outcome.bytes += message->size();
         if (outcome.first_filter_byte_ms < 0) {
           const absl::StatusOr<Message> decoded = Decode(*message);
-          const Turn* turn = std::get_if<Turn>(&*decoded);
+          const Step* step = std::get_if<Step>(&*decoded);
           const bool filter = std::holds_alternative<Filters>(*decoded) ||
-                              (turn != nullptr && !turn->message.empty());
+                              (step != nullptr && !step->message.empty());
           if (filter) outcome.first_filter_byte_ms = MillisecondsSince(begin);
         }
         Must(sides[1 - from]->Receive(*message));

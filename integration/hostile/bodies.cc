@@ -85,11 +85,11 @@ std::string Number(uint64_t value) {
   return body;
 }
 
-Turn TurnWith(uint64_t range, Part part, std::string_view body) {
-  Turn turn;
-  turn.range = range;
-  AppendPart(part, body, &turn.message);
-  return turn;
+Step StepWith(uint64_t range, Part part, std::string_view body) {
+  Step step;
+  step.range = range;
+  AppendPart(part, body, &step.message);
+  return step;
 }
 
 std::string BatchOf(std::string_view raw) {

@@ -1,4 +1,4 @@
-// Messages and parts of turns that claim more than is behind them, for hostile clients and servers
+// Messages and parts of steps that claim more than is behind them, for hostile clients and servers
 // alike (docs/protocol.md has the bytes).
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
-#include "lib/join/matching/turn_parts.h"
+#include "lib/join/matching/parts.h"
 #include "lib/join/session/messages.h"
 
 namespace rocksieve::join {
@@ -30,8 +30,8 @@ std::string KeysThatUnpackTo(size_t bytes);
 // Kind 19, 18: one number.
 std::string Number(uint64_t value);
 
-// A turn of one part.
-Turn TurnWith(uint64_t range, Part part, std::string_view body);
+// A step of one part.
+Step StepWith(uint64_t range, Part part, std::string_view body);
 
 // A batch of rows that unpacks to what `raw` has.
 std::string BatchOf(std::string_view raw);

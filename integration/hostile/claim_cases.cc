@@ -23,47 +23,47 @@ Say EachRangeHas(uint64_t keys) {
 }
 
 // In place of each of the honest server's.
-Say TurnsOf(Part part, const std::string& body) {
-  return Only<Turn>(
-      [part, body](const Turn& turn) { return Bytes{Encode(TurnWith(turn.range, part, body))}; });
+Say StepsOf(Part part, const std::string& body) {
+  return Only<Step>(
+      [part, body](const Step& step) { return Bytes{Encode(StepWith(step.range, part, body))}; });
 }
 
 void EmptyCellBitmap(const Victim& victim, uint64_t keys) {
-  Lie(victim, {Either(ClientBegins(), TurnsOf(Part::kEmptyCellBitmap, EmptyCellBitmapOfMany(keys))),
+  Lie(victim, {Either(ClientBegins(), StepsOf(Part::kEmptyCellBitmap, EmptyCellBitmapOfMany(keys))),
                {},
                {}});
 }
 
 void Sketch(const Victim& victim, uint64_t keys) {
-  Lie(victim, {Either(ServerBegins(), TurnsOf(Part::kSketch, SketchOfMany(keys))), {}, {}});
+  Lie(victim, {Either(ServerBegins(), StepsOf(Part::kSketch, SketchOfMany(keys))), {}, {}});
 }
 
 // As many as the client asks for, in messages of 2 MB.
 void Symbols(const Victim& victim) {
   constexpr uint64_t kCount = 300'000;
   auto begin = std::make_shared<uint64_t>(0);
-  const auto more = [begin](const Turn& turn) -> std::optional<Bytes> {
+  const auto more = [begin](const Step& step) -> std::optional<Bytes> {
     const std::string body = RandomSymbols(kMostKeys, *begin, kCount);
     *begin += kCount;
-    return Bytes{Encode(TurnWith(turn.range, Part::kSymbols, body))};
+    return Bytes{Encode(StepWith(step.range, Part::kSymbols, body))};
   };
-  Lie(victim, {Either(ServerBegins(), Either(EachRangeHas(kMostKeys), Only<Turn>(more))),
-               Only<Turn>(more),
+  Lie(victim, {Either(ServerBegins(), Either(EachRangeHas(kMostKeys), Only<Step>(more))),
+               Only<Step>(more),
                {}});
 }
 
 void RequestForSymbols(const Victim& victim) {
   auto request = std::make_shared<uint64_t>(64);
-  const auto more = [request](const Turn& turn) -> std::optional<Bytes> {
+  const auto more = [request](const Step& step) -> std::optional<Bytes> {
     *request *= 4;
-    return Bytes{Encode(TurnWith(turn.range, Part::kMoreSymbols, Number(*request)))};
+    return Bytes{Encode(StepWith(step.range, Part::kMoreSymbols, Number(*request)))};
   };
-  Lie(victim, {Either(ClientBegins(), EachRangeHas(kMostKeys)), Only<Turn>(more), {}});
+  Lie(victim, {Either(ClientBegins(), EachRangeHas(kMostKeys)), Only<Step>(more), {}});
 }
 
-void OneTurn(const Victim& victim, Part part, const std::string& body) {
+void OneStep(const Victim& victim, Part part, const std::string& body) {
   Lie(victim,
-      {Either(ServerBegins(), Either(EachRangeHas(kMostKeys), TurnsOf(part, body))), {}, {}});
+      {Either(ServerBegins(), Either(EachRangeHas(kMostKeys), StepsOf(part, body))), {}, {}});
 }
 
 // The client begins with what it makes for as many keys.
@@ -264,10 +264,10 @@ void AddClaimCases(std::vector<ServerCase>* cases) {
   cases->push_back({"symbols-of-many", Symbols});
   cases->push_back({"requests-for-symbols", RequestForSymbols});
   cases->push_back({"list-of-60MB", [](const Victim& victim) {
-                      OneTurn(victim, Part::kList, ListOfZeros(60'000'000));
+                      OneStep(victim, Part::kList, ListOfZeros(60'000'000));
                     }});
   cases->push_back({"keys-bomb", [](const Victim& victim) {
-                      OneTurn(victim, Part::kKeys, KeysThatUnpackTo(200 << 20));
+                      OneStep(victim, Part::kKeys, KeysThatUnpackTo(200 << 20));
                     }});
   cases->push_back({"most-keys", MostKeys});
   cases->push_back({"largest-answer", LargestAnswer});

@@ -87,7 +87,7 @@ void WrongOrder(const Target& target) {
                            HelloAnswer(),
                            OpenEmpty(1),
                            Facts(),
-                           TurnWith(1, Part::kMatchBitmap, "\x01"),
+                           StepWith(1, Part::kMatchBitmap, "\x01"),
                            Fetch{1, 0},
                            Rows(),
                            Goodbye(),
@@ -231,7 +231,7 @@ void FetchAndNeverRead(const Target& target) {
   Open open = OpenSome(1, 0, /*server_begins=*/false);
   open.sum = {};
   call.Say(open);
-  call.Say(TurnWith(1, Part::kList, std::string(10, 0)));  // a list of none
+  call.Say(StepWith(1, Part::kList, std::string(10, 0)));  // a list of none
   call.Say(Fetch{1, 0});
   call.End();
 }

@@ -1,4 +1,4 @@
-// Turns that claim more than they hold; what a side may claim about filters of SST files that it
+// Steps that claim more than they hold; what a side may claim about filters of SST files that it
 // received, or sends.
 #include <algorithm>
 #include <string>
@@ -16,30 +16,30 @@ constexpr uint64_t kSketchRange = 1;
 constexpr uint64_t kSketchKeys = 1000;
 constexpr uint64_t kMostKeys = kMostKeysOfARange;  // that a range may be said to have
 
-// One range, in which the client says that it has `keys`, and `turn`.
-void SayOneTurn(const Target& target, Strategy strategy, uint64_t keys, bool server_begins,
+// One range, in which the client says that it has `keys`, and a step.
+void SayOneStep(const Target& target, Strategy strategy, uint64_t keys, bool server_begins,
                 Part part, const std::string& body) {
   Call call(target.address, target.seconds);
   if (!call.Greet()) return;
   call.Say(HelloFor(strategy));
   call.Say(OpenSome(kSketchRange, keys, server_begins));
-  call.Say(TurnWith(kSketchRange, part, body));
+  call.Say(StepWith(kSketchRange, part, body));
   call.End();
 }
 
 void EmptyCellBitmap(const Target& target, uint64_t keys) {
-  SayOneTurn(target, Strategy::kSketch, kSketchKeys, true, Part::kEmptyCellBitmap,
+  SayOneStep(target, Strategy::kSketch, kSketchKeys, true, Part::kEmptyCellBitmap,
              EmptyCellBitmapOfMany(keys));
 }
 
 void Sketch(const Target& target, uint64_t keys) {
-  SayOneTurn(target, Strategy::kSketch, kSketchKeys, false, Part::kSketch, SketchOfMany(keys));
+  SayOneStep(target, Strategy::kSketch, kSketchKeys, false, Part::kSketch, SketchOfMany(keys));
 }
 
 // The tables of each field, which a process makes at its first use, and keeps.
 void SketchesOfAllFields(const Target& target) {
   for (int bits = 6; bits <= 20; bits++) {
-    SayOneTurn(target, Strategy::kSketch, kSketchKeys, false, Part::kSketch,
+    SayOneStep(target, Strategy::kSketch, kSketchKeys, false, Part::kSketch,
                SketchOfMany(kSketchKeys, bits));
   }
 }
@@ -58,8 +58,8 @@ void Symbols(const Target& target, uint64_t message_bytes) {
   constexpr uint64_t kCellBytes = 6;
   const uint64_t count = std::min(4 * kMostKeys, message_bytes / kCellBytes);
   for (uint64_t begin = 0; begin < 8 * kMostKeys; begin += count) {
-    call.Say(TurnWith(kSketchRange, Part::kSymbols, RandomSymbols(kMostKeys, begin, count)));
-    if (!call.Flush() || !call.HearA<Turn>()) break;
+    call.Say(StepWith(kSketchRange, Part::kSymbols, RandomSymbols(kMostKeys, begin, count)));
+    if (!call.Flush() || !call.HearA<Step>()) break;
   }
   call.End();
 }
@@ -70,8 +70,8 @@ void RequestForSymbols(const Target& target) {
   if (!call.Greet()) return;
   call.Say(HelloFor(Strategy::kSymbols));
   call.Say(OpenSome(kSketchRange, kMostKeys, /*server_begins=*/true));
-  for (uint64_t request = 64; call.Flush() && call.HearA<Turn>(); request *= 4) {
-    call.Say(TurnWith(kSketchRange, Part::kMoreSymbols, Number(request)));
+  for (uint64_t request = 64; call.Flush() && call.HearA<Step>(); request *= 4) {
+    call.Say(StepWith(kSketchRange, Part::kMoreSymbols, Number(request)));
   }
   call.End();
 }
@@ -89,8 +89,8 @@ void RequestForParity(const Target& target) {
     out.Varint(level);
     out.Varint(1);
   }
-  while (call.Flush() && call.HearA<Turn>()) {
-    call.Say(TurnWith(kSketchRange, Part::kMoreParity, request));
+  while (call.Flush() && call.HearA<Step>()) {
+    call.Say(StepWith(kSketchRange, Part::kMoreParity, request));
   }
   call.End();
 }
@@ -107,11 +107,11 @@ void ClaimMostKeys(const Target& target, Strategy strategy) {
 }
 
 void List(const Target& target, size_t bytes) {
-  SayOneTurn(target, Strategy::kList, kMostKeys, false, Part::kList, ListOfZeros(bytes));
+  SayOneStep(target, Strategy::kList, kMostKeys, false, Part::kList, ListOfZeros(bytes));
 }
 
 void KeysBomb(const Target& target, uint64_t keys) {
-  SayOneTurn(target, Strategy::kKeys, keys, false, Part::kKeys, KeysThatUnpackTo(200 << 20));
+  SayOneStep(target, Strategy::kKeys, keys, false, Part::kKeys, KeysThatUnpackTo(200 << 20));
 }
 
 // One key of a list that would be very long.
@@ -120,17 +120,17 @@ void LongKey(const Target& target) {
   ByteWriter out(&raw);
   out.Varint(0);
   out.String(std::string(100 << 20, 'k'));
-  SayOneTurn(target, Strategy::kKeys, kMostKeys, false, Part::kKeys, BatchOf(raw));
+  SayOneStep(target, Strategy::kKeys, kMostKeys, false, Part::kKeys, BatchOf(raw));
 }
 
 // A filter that says it is of so many keys, and whose block is damaged; flags without end.
 void OddParts(const Target& target) {
   std::string body = Number(UINT32_MAX) + std::string("\x8aRK\1\0\2\3", 7) + std::string(1000, 0);
-  SayOneTurn(target, Strategy::kRibbon, kMostKeys, false, Part::kFilter, body);
-  SayOneTurn(target, Strategy::kList, kMostKeys, true, Part::kMatchBitmap, Number(UINT64_MAX));
-  SayOneTurn(target, Strategy::kSymbols, kMostKeys, true, Part::kDifference, Number(UINT64_MAX));
-  SayOneTurn(target, Strategy::kSketch, kMostKeys, true, Part::kMoreParity, Number(UINT64_MAX));
-  SayOneTurn(target, Strategy::kAuto, kMostKeys, false, Part::kDeferredKeys, ListOfZeros(100));
+  SayOneStep(target, Strategy::kRibbon, kMostKeys, false, Part::kFilter, body);
+  SayOneStep(target, Strategy::kList, kMostKeys, true, Part::kMatchBitmap, Number(UINT64_MAX));
+  SayOneStep(target, Strategy::kSymbols, kMostKeys, true, Part::kDifference, Number(UINT64_MAX));
+  SayOneStep(target, Strategy::kSketch, kMostKeys, true, Part::kMoreParity, Number(UINT64_MAX));
+  SayOneStep(target, Strategy::kAuto, kMostKeys, false, Part::kDeferredKeys, ListOfZeros(100));
 }
 
 void Estimators(const Target& target) {
@@ -179,7 +179,7 @@ void ListOfMoreThanThereAre(const Target& target, uint64_t candidates, size_t by
   Open open = OpenSome(kRange, 10, /*server_begins=*/false);
   open.pruning = {set.size(), set.DigestOf(set.size()), candidates};
   call.Say(open);
-  call.Say(TurnWith(kRange, Part::kList, ListOfZeros(bytes)));
+  call.Say(StepWith(kRange, Part::kList, ListOfZeros(bytes)));
   call.End();
 }
 

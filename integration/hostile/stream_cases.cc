@@ -146,7 +146,7 @@ void SendPiecesForever(const Target& target, const std::string& piece) {
   call.End();
 }
 
-// Turns about a range that is open, one byte each; the greeting again and again.
+// Steps about a range that is open, one byte each; the greeting again and again.
 void SendSmallMessagesForever(const Target& target, const Message& message) {
   FrameWriter writer;
   while (writer.pending_bytes() < 100'000) writer.Add(Encode(message));

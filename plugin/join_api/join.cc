@@ -96,7 +96,7 @@ RangeSummary SummaryOf(const std::string& address, const RangeReport& range) {
   summary.begin = range.interval.begin;
   summary.end = range.interval.end;
   summary.equal = range.equal;
-  summary.moves = MovesOf(range);
+  summary.moves = PartsOf(range);
   summary.local_keys = range.client_keys;
   summary.remote_keys = range.server_keys;
   summary.matched_keys = range.matched_keys;

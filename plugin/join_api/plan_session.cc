@@ -17,10 +17,11 @@ constexpr uint64_t kRange = 0;  // the only one
 constexpr uint32_t kMostAttempts = 5;
 
 // "filter of 4.5 bits, list"
-std::string Words(const Move& move) {
+std::string Words(const PlannedStep& planned) {
   std::string words;
-  if (move.filter_width > 0) words = absl::StrFormat("filter of %.1f bits", move.filter_width);
-  if (move.ending) words.append(words.empty() ? "" : ", ").append(NameOf(*move.ending));
+  if (planned.filter_width > 0)
+    words = absl::StrFormat("filter of %.1f bits", planned.filter_width);
+  if (planned.ending) words.append(words.empty() ? "" : ", ").append(NameOf(*planned.ending));
   return words;
 }
 
@@ -97,33 +98,33 @@ absl::Status PlanSession::On(const Facts& facts) {
   plan_.range_common_keys =  // an estimate, which may be more than there can be
       plan_.range_is_equal ? keys_.sum.count
                            : std::min({facts.common, keys_.sum.count, facts.sum.count});
-  if (!plan_.range_is_equal) Price();
+  if (!plan_.range_is_equal) Weigh();
   messages_.push_back(Encode(Goodbye()));
   done_ = true;
   return absl::OkStatus();
 }
 
-void PlanSession::Price() {
-  Standing standing;
-  standing.mine = static_cast<double>(plan_.range_local_keys);
-  standing.theirs = static_cast<double>(plan_.range_remote_keys);
-  standing.common = static_cast<double>(plan_.range_common_keys);
-  if (standing.mine == 0 || standing.theirs == 0) return;  // reconciled without a word
+void PlanSession::Weigh() {
+  RangeEstimate estimate;
+  estimate.mine = static_cast<double>(plan_.range_local_keys);
+  estimate.theirs = static_cast<double>(plan_.range_remote_keys);
+  estimate.common = static_cast<double>(plan_.range_common_keys);
+  if (estimate.mine == 0 || estimate.theirs == 0) return;  // reconciled without a word
   // As in a join: the smaller side begins.
   const bool client_begins = plan_.remote_keys > 2 * plan_.local_keys;
-  if (!client_begins) std::swap(standing.mine, standing.theirs);
+  if (!client_begins) std::swap(estimate.mine, estimate.theirs);
   PlannerOptions options = options_.planner;
   options.keys = {keys_.bits_per_key, keys_.sparse_bits_per_key,
                   static_cast<double>(plan_.range_local_keys)};
   const TurnLimit limit{client_begins, TurnsOf(options.most_round_trips, client_begins)};
   for (const Strategy strategy : kAllStrategies) {
     options.strategy = strategy;
-    const Move move = CheapestMove(standing, limit, /*filters=*/0, options);
-    if (strategy == Strategy::kAuto) plan_.first_move = Words(move);
-    plan_.strategies.push_back({std::string(NameOf(strategy)), move.bits});
+    const PlannedStep planned = CheapestStep(estimate, limit, /*filters=*/0, options);
+    if (strategy == Strategy::kAuto) plan_.first_move = Words(planned);
+    plan_.strategies.push_back({std::string(NameOf(strategy)), planned.bits});
   }
   options.strategy = Strategy::kAuto;
-  plan_.keys_are_as_cheap = KeysAreAsCheap(standing, limit, options);
+  plan_.keys_are_as_cheap = KeysAreAsCheap(estimate, limit, options);
   std::stable_sort(
       plan_.strategies.begin(), plan_.strategies.end(),
       [](const JoinPlan::Strategy& a, const JoinPlan::Strategy& b) { return a.bits < b.bits; });

@@ -38,7 +38,7 @@ class PlanSession final : public Session {
 
   absl::Status Open(KeyInterval interval);
   absl::Status On(const Facts& facts);
-  void Price();
+  void Weigh();
 
   Source* const source_;
   const ClientSessionOptions options_;

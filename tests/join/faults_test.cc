@@ -162,10 +162,10 @@ Tamper FlipOneHit(size_t entries) {
   auto done = std::make_shared<bool>(false);
   return [done, entries](uint64_t, bool, std::string* message) {
     absl::StatusOr<Message> decoded = Decode(*message);
-    Turn* turn = decoded.ok() ? std::get_if<Turn>(&*decoded) : nullptr;
-    if (turn == nullptr || *done) return true;
+    Step* step = decoded.ok() ? std::get_if<Step>(&*decoded) : nullptr;
+    if (step == nullptr || *done) return true;
     std::string changed;
-    VisitParts(turn->message, [&](Part part, std::string_view body) {
+    VisitParts(step->message, [&](Part part, std::string_view body) {
       std::string bitmap;
       if (part == Part::kMatchBitmap && !*done) {
         *done = true;
@@ -179,7 +179,7 @@ Tamper FlipOneHit(size_t entries) {
       }
       AppendPart(part, body, &changed);
     });
-    turn->message = changed;
+    step->message = changed;
     *message = Encode(*decoded);
     return true;
   };

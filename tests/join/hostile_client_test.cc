@@ -2,7 +2,7 @@
 // error, in the memory that it may take.
 #include <gmock/gmock.h>
 
-#include "lib/join/matching/turn_parts.h"
+#include "lib/join/matching/parts.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/compression.h"
 #include "lib/join/session/messages.h"
@@ -71,10 +71,10 @@ class SessionWithHostileClient : public testing::Test {
     out.Varint(0);
     return body;
   }
-  static Turn TurnOf(Part part, const std::string& body) {
-    Turn turn;
-    AppendPart(part, body, &turn.message);
-    return turn;
+  static Step StepOf(Part part, const std::string& body) {
+    Step step;
+    AppendPart(part, body, &step.message);
+    return step;
   }
   void ExpectWithinMemory() const { EXPECT_LE(memory_.peak_bytes(), kClientMemoryBytes); }
 
@@ -138,7 +138,7 @@ TEST_F(SessionWithHostileClient, SaysInAnEmptyCellBitmapThatItHasMoreKeysThanItS
     Begin(Strategy::kSketch);
     ASSERT_TRUE(Say(RangeWith(300, /*server_begins=*/true)).ok());
     ASSERT_TRUE(Drain().ok());
-    const absl::Status status = Say(TurnOf(Part::kEmptyCellBitmap, EmptyCellBitmapOf(n)));
+    const absl::Status status = Say(StepOf(Part::kEmptyCellBitmap, EmptyCellBitmapOf(n)));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     ExpectWithinMemory();
   }
@@ -153,7 +153,7 @@ TEST_F(SessionWithHostileClient, SaysInAnEmptyCellBitmapThatAllOfManyKeysDiffer)
     ASSERT_TRUE(status.ok()) << status;
     ASSERT_TRUE(Drain().ok());
     accepted++;
-    status = Say(TurnOf(Part::kEmptyCellBitmap, EmptyCellBitmapOf(n)));
+    status = Say(StepOf(Part::kEmptyCellBitmap, EmptyCellBitmapOf(n)));
     EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
     if (status.ok()) {
       const absl::StatusOr<uint64_t> said = Drain();
@@ -174,7 +174,7 @@ TEST_F(SessionWithHostileClient, SketchesMoreKeysThanItHas) {
       ByteWriter out(&body);
       out.Varint(n);
       out.Bytes(std::string("\x06\x01\x01\x00\x00\x00\x00\x00\x00", 9));
-      const absl::Status status = Say(TurnOf(Part::kSketch, body));
+      const absl::Status status = Say(StepOf(Part::kSketch, body));
       if (n > said) {
         EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
       } else {
@@ -203,7 +203,7 @@ TEST_F(SessionWithHostileClient, SketchesInMoreGroupsThanThereIsMemoryFor) {
   out.Varint(2'000'000);
   plan.Write(&out);
   out.Bytes(std::string(plan.SketchBytes(), '\0'));
-  const absl::Status status = Say(TurnOf(Part::kSketch, body));
+  const absl::Status status = Say(StepOf(Part::kSketch, body));
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   ExpectWithinMemory();
 }
@@ -265,7 +265,7 @@ TEST_F(SessionWithHostileClient, ListsMoreThanThereIsMemoryFor) {
   out.U8(0);
   out.Bytes(std::string(kEntries / 8 + 1, '\0'));
   out.U64(0);
-  const absl::Status status = Say(TurnOf(Part::kList, body));
+  const absl::Status status = Say(StepOf(Part::kList, body));
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   ExpectWithinMemory();
 }
@@ -282,7 +282,7 @@ TEST_F(SessionWithHostileClient, SendsSymbolsForMoreThanThereIsMemoryFor) {
   format.id_bits = 32;
   for (RatelessCell& cell : cells) cell.ids = cell.checks = cell.count = 3;
   WriteCells(cells, 0, format, &out);
-  const absl::Status status = Say(TurnOf(Part::kSymbols, body));
+  const absl::Status status = Say(StepOf(Part::kSymbols, body));
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   ExpectWithinMemory();
 }
@@ -295,7 +295,7 @@ TEST_F(SessionWithHostileClient, ShipsKeysThatUnpackToMuch) {
     std::string body;
     AppendCompressed(std::string(64 << 20, '\0'), &body);
     ASSERT_LT(body.size(), 10'000);
-    const absl::Status status = Say(TurnOf(Part::kKeys, body));
+    const absl::Status status = Say(StepOf(Part::kKeys, body));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     ExpectWithinMemory();
   }
@@ -311,7 +311,7 @@ TEST_F(SessionWithHostileClient, AsksForParityWithoutEnd) {
   absl::Status status;
   int answered = 0;
   for (; answered < 100 && status.ok(); answered++) {
-    status = Say(TurnOf(Part::kMoreParity, body));
+    status = Say(StepOf(Part::kMoreParity, body));
     if (status.ok()) {
       ASSERT_TRUE(Drain().ok());
     }

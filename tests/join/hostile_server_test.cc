@@ -2,7 +2,7 @@
 // error, in the memory and the room for rows that it may take, and no wrong row.
 #include <gmock/gmock.h>
 
-#include "lib/join/matching/turn_parts.h"
+#include "lib/join/matching/parts.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/session/client_session.h"
@@ -194,10 +194,10 @@ TEST_F(SessionWithHostileServer, SaysInAnEmptyCellBitmapThatItHasMoreKeysThanItS
     ByteWriter out(&body);
     out.Varint(n);
     out.Bytes(std::string("\x06\x01\x01\x00\x00\x00\x00\x00\x00", 9));
-    Turn turn;
-    turn.range = open.range;
-    AppendPart(Part::kSketch, body, &turn.message);
-    const absl::Status status = Hear(turn);
+    Step step;
+    step.range = open.range;
+    AppendPart(Part::kSketch, body, &step.message);
+    const absl::Status status = Hear(step);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   }
   ExpectWithinMemory();
@@ -217,10 +217,10 @@ TEST_F(SessionWithHostileServer, SaysThatAllOfVeryManyKeysDiffer) {
   RatelessFormat format;
   format.id_bits = 32;
   WriteCells(std::vector<RatelessCell>(300'000, {3, 3, 3}), 0, format, &out);
-  Turn turn;
-  turn.range = open.range;
-  AppendPart(Part::kSymbols, body, &turn.message);
-  const absl::Status status = Hear(turn);
+  Step step;
+  step.range = open.range;
+  AppendPart(Part::kSymbols, body, &step.message);
+  const absl::Status status = Hear(step);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   ExpectWithinMemory();
 }

@@ -1,4 +1,4 @@
-// Two Matchings in memory, without messages around their turns: nothing checks the bytes.
+// Two Matchings in memory, without messages around their steps: nothing checks the bytes.
 #pragma once
 
 #include <algorithm>
@@ -101,7 +101,7 @@ inline MatchingOutcome Match(const MatchingCase& matching) {
     const int from = sides[0].state() == Matching::State::kMyTurn ? 0 : 1;
     if (sides[static_cast<size_t>(from)].state() != Matching::State::kMyTurn) break;
     std::string bytes, sent;
-    outcome.status = sides[static_cast<size_t>(from)].TakeTurn(&bytes);
+    outcome.status = sides[static_cast<size_t>(from)].NextStep(&bytes);
     if (!outcome.status.ok()) break;
     VisitParts(bytes, [&](Part part, std::string_view body) {
       std::string changed(body);

@@ -153,9 +153,9 @@ TEST(Matching, PartsOutOfTurnAreRefused) {
       options.their_count = 300;
       options.common = 100;
       Matching side(candidates, options, nullptr);
-      std::string turn;
-      AppendPart(static_cast<Part>(part), body, &turn);
-      EXPECT_FALSE(side.Receive(turn).ok()) << part;
+      std::string step;
+      AppendPart(static_cast<Part>(part), body, &step);
+      EXPECT_FALSE(side.Receive(step).ok()) << part;
     }
   }
 }

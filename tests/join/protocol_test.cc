@@ -53,9 +53,9 @@ std::map<std::string, std::string> Messages() {
   return messages;
 }
 
-// The turns of a small range, reconciled by each of some strategies.
-std::map<std::string, std::string> Turns() {
-  std::map<std::string, std::string> turns;
+// The steps of a small range, reconciled by each of some strategies.
+std::map<std::string, std::string> Steps() {
+  std::map<std::string, std::string> steps;
   for (const Strategy strategy : {Strategy::kList, Strategy::kSymbols, Strategy::kRibbon}) {
     MatchingCase matching;
     matching.client = {"apple", "fig", "pear"};
@@ -64,16 +64,16 @@ std::map<std::string, std::string> Turns() {
     matching.client_begins = true;
     matching.common_estimate = 2;
     const std::string name(NameOf(strategy));
-    matching.tamper = [&turns, &name](uint64_t number, Part part, std::string* body) {
+    matching.tamper = [&steps, &name](uint64_t number, Part part, std::string* body) {
       std::string bytes;
       AppendPart(part, *body, &bytes);
-      turns[absl::StrCat(name, " ", number + 1)] = bytes;
+      steps[absl::StrCat(name, " ", number + 1)] = bytes;
     };
     const MatchingOutcome outcome = Match(matching);
     EXPECT_TRUE(outcome.status.ok()) << outcome.status;
     EXPECT_TRUE(outcome.client == (Keys{"fig", "pear"}));
   }
-  return turns;
+  return steps;
 }
 
 TEST(Protocol, PageHasTheExamples) {
@@ -81,7 +81,7 @@ TEST(Protocol, PageHasTheExamples) {
   std::stringstream page;
   page << file.rdbuf();
   ASSERT_TRUE(file.good());
-  for (const auto& examples : {Messages(), Turns()}) {
+  for (const auto& examples : {Messages(), Steps()}) {
     for (const auto& [name, bytes] : examples) {
       const std::string line = "| " + name + " | `" + Hex(bytes) + "` |";
       EXPECT_NE(page.str().find(line), std::string::npos) << line;

@@ -48,7 +48,7 @@ TEST(RangeReport, RangesAddUpToTheWhole) {
     sent += range.sent.total();
     received += range.received.total();
     EXPECT_GE(range.round_trips, 2u);
-    EXPECT_FALSE(range.moves.empty());
+    EXPECT_FALSE(range.parts.empty());
     EXPECT_EQ(
         range.keys_pruned + range.matched_keys + range.client_false_positives <= range.client_keys,
         true);
@@ -71,7 +71,7 @@ TEST(RangeReport, CountsWhatPassedAFilterInVain) {
   ASSERT_TRUE(reported.piped.status.ok()) << reported.piped.status;
   ASSERT_EQ(reported.ranges.size(), 1u);
   const RangeReport& range = reported.ranges.front();
-  EXPECT_EQ(MovesOf(range), "filter list");
+  EXPECT_EQ(PartsOf(range), "filter list");
   EXPECT_GT(range.keys_pruned, 0u);
   EXPECT_EQ(range.keys_pruned + range.client_false_positives, 600u);
   EXPECT_EQ(range.server_false_positives, 0u);  // it was sent no filter
@@ -81,7 +81,7 @@ TEST(RangeReport, EqualRanges) {
   const auto [here, there] = RandomSides(500, 500, 500, 43);
   const Reported reported = JoinReporting(here, there);
   ASSERT_EQ(reported.ranges.size(), 1u);
-  EXPECT_EQ(MovesOf(reported.ranges.front()), "equal");
+  EXPECT_EQ(PartsOf(reported.ranges.front()), "equal");
   EXPECT_EQ(reported.ranges.front().matched_keys, 500u);
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "lib/join/matching/turn_parts.h"
+#include "lib/join/matching/parts.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
@@ -80,7 +80,7 @@ class ServerModel {
     return true;
   }
   // A list of none: nothing is matched.
-  bool Turn(uint64_t range) {
+  bool Step(uint64_t range) {
     const auto found = ranges_.find(range);
     if (found == ranges_.end() || found->second.first != State::kReconciling) return false;
     found->second.first = State::kReconciled;
@@ -117,7 +117,7 @@ struct Action {
 };
 
 std::vector<Action> ServerActions() {
-  Turn nothing;
+  Step nothing;
   nothing.range = kDiffers;
   std::string body;
   ByteWriter out(&body);
@@ -125,7 +125,7 @@ std::vector<Action> ServerActions() {
   out.Varint(0);
   out.U64(0);
   AppendPart(Part::kList, body, &nothing.message);
-  Turn stray = nothing;
+  Step stray = nothing;
   stray.range = kEqual;
   Filters filters;
   filters.state = Filters::State::kLast;
@@ -136,8 +136,8 @@ std::vector<Action> ServerActions() {
       {"open differing 0", OpenOf(kDiffers, 0), [](M* m) { return m->Open(kDiffers, 0); }},
       {"open differing 1", OpenOf(kDiffers, 1), [](M* m) { return m->Open(kDiffers, 1); }},
       {"open large 0", OpenOf(kLarge, 0), [](M* m) { return m->Open(kLarge, 0); }},
-      {"turn", Encode(nothing), [](M* m) { return m->Turn(kDiffers); }},
-      {"turn about equal", Encode(stray), [](M* m) { return m->Turn(kEqual); }},
+      {"step", Encode(nothing), [](M* m) { return m->Step(kDiffers); }},
+      {"step about equal", Encode(stray), [](M* m) { return m->Step(kEqual); }},
       {"fetch equal 0", Encode(Fetch{kEqual, 0}), [](M* m) { return m->Fetch(kEqual, 0); }},
       {"fetch equal 1", Encode(Fetch{kEqual, 1}), [](M* m) { return m->Fetch(kEqual, 1); }},
       {"fetch differing", Encode(Fetch{kDiffers, 0}), [](M* m) { return m->Fetch(kDiffers, 0); }},

@@ -18,7 +18,7 @@
 
 #include "join.grpc.pb.h"
 #include "lib/format/byte_io.h"
-#include "lib/join/matching/turn_parts.h"
+#include "lib/join/matching/parts.h"
 #include "lib/join/rows/compression.h"
 #include "lib/join/rows/memory_source.h"
 #include "lib/join/session/messages.h"
@@ -242,15 +242,15 @@ class HostileServer : public testing::Test {
   // Changes the first part of that kind in a turn.
   static Change ChangePart(Part wanted, std::function<void(std::string* body)> change) {
     return [wanted, change](Message* message) {
-      Turn* turn = std::get_if<Turn>(message);
-      if (turn == nullptr) return;
+      Step* step = std::get_if<Step>(message);
+      if (step == nullptr) return;
       std::string changed;
-      VisitParts(turn->message, [&](Part part, std::string_view body) {
+      VisitParts(step->message, [&](Part part, std::string_view body) {
         std::string bytes(body);
         if (part == wanted) change(&bytes);
         AppendPart(part, bytes, &changed);
       });
-      turn->message = changed;
+      step->message = changed;
     };
   }
 

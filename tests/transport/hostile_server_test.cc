@@ -52,11 +52,11 @@ TEST_F(HostileServer, EndlessSymbols) {
           const absl::Status status =
               VisitMessages(&reader, frame.piece(), [&](std::string_view said) {
                 absl::StatusOr<Message> heard = Decode(said);
-                Turn* turn = heard.ok() ? std::get_if<Turn>(&*heard) : nullptr;
+                Step* step = heard.ok() ? std::get_if<Step>(&*heard) : nullptr;
                 // In ranges where it has no keys there is nothing to ask for.
-                if (turn != nullptr && turn->message[0] == static_cast<char>(Part::kSymbols)) {
-                  Turn request;
-                  request.range = turn->range;
+                if (step != nullptr && step->message[0] == static_cast<char>(Part::kSymbols)) {
+                  Step request;
+                  request.range = step->range;
                   std::string body;
                   ByteWriter(&body).Varint(uint64_t{60} << std::min<uint64_t>(requests++ / 9, 9));
                   AppendPart(Part::kMoreSymbols, body, &request.message);
@@ -98,10 +98,10 @@ TEST_F(HostileServer, DamagedParts) {
     // Cut off, and with something behind.
     for (const int kind : {0, 1}) {
       ExpectError(*Lying([kind](Message* message) {
-        Turn* turn = std::get_if<Turn>(message);
-        if (turn == nullptr) return;
-        if (kind == 0) turn->message.resize(turn->message.size() / 2);
-        if (kind == 1) turn->message.append(3, '\x7f');
+        Step* step = std::get_if<Step>(message);
+        if (step == nullptr) return;
+        if (kind == 0) step->message.resize(step->message.size() / 2);
+        if (kind == 1) step->message.append(3, '\x7f');
       }),
                   "in the range ");
     }

@@ -7,8 +7,8 @@
 namespace rocksieve::join {
 namespace {
 
-// What may be paid for a first byte that no scan is waited for: its price in bits is what a link of
-// 20 Mbit/s carries in the meantime, but never more than this, since bytes are what a join is
+// What may be paid for a first byte that no scan is waited for: its weight in bits is what a link
+// of 20 Mbit/s carries in the meantime, but never more than this, since bytes are what a join is
 // about.
 constexpr double kLinkBitsPerSecond = 20e6;
 constexpr double kScannedKeysPerSecond = 2e6;
@@ -20,7 +20,7 @@ constexpr double kOverlaps[] = {0.9, 0.05, 0.5};
 double BitsToReconcile(double mine, double theirs, double common, PlannerOptions options) {
   options.strategy = Strategy::kAuto;
   const TurnLimit limit{/*is_client=*/true, TurnsOf(options.most_round_trips, true)};
-  return CheapestMove({mine, theirs, common, /*common_error=*/0}, limit, /*filters=*/0, options)
+  return CheapestStep({mine, theirs, common, /*common_error=*/0}, limit, /*filters=*/0, options)
       .bits;
 }
 

@@ -95,7 +95,7 @@ bool ReadUint(std::string_view in, std::string* out) {
   return true;
 }
 
-absl::StatusOr<ParsedStep> MakeWithoutArguments(const Arguments& arguments, Step apply) {
+absl::StatusOr<ParsedStep> MakeWithoutArguments(const Arguments& arguments, StepFunction apply) {
   // "()" is parsed as one empty argument.
   if (arguments.size() > 1 || (arguments.size() == 1 && !arguments[0].empty())) {
     return absl::InvalidArgumentError("takes nothing between its parentheses");

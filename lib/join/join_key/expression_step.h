@@ -11,10 +11,10 @@
 namespace rocksieve::join {
 
 // Gives `out`, which is not `in`; false if there is nothing.
-using Step = std::function<bool(std::string_view in, std::string* out)>;
+using StepFunction = std::function<bool(std::string_view in, std::string* out)>;
 
 struct ParsedStep {
-  Step apply;
+  StepFunction apply;
   std::vector<std::string> arguments;  // in their canonical form
 };
 

@@ -116,7 +116,7 @@ void AppendStep(std::string_view name, const ParsedStep& step, std::string* text
   text->push_back(')');
 }
 
-ExtractFunction InOrder(bool of_value, std::vector<Step> steps) {
+ExtractFunction InOrder(bool of_value, std::vector<StepFunction> steps) {
   return [of_value, steps = std::move(steps)](const Row& row, std::string* join_key) {
     const std::string_view whole = of_value ? row.value : row.key;
     if (steps.empty()) {
@@ -154,7 +154,7 @@ absl::StatusOr<JoinKeyExpression> JoinKeyExpression::Parse(std::string_view text
   const std::string_view whole = parser.TakeName();
   if (whole != "key" && whole != "value") return Parser(text).Error(kForms);
   std::string canonical(whole);
-  std::vector<Step> steps;
+  std::vector<StepFunction> steps;
   size_t key_prefix_bytes = 0;
   while (!parser.done()) {
     if (parser.next() == '[') {

@@ -10,7 +10,7 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr double kFrameBits = 8 * 50;  // of a filter block and its part of a turn
+constexpr double kFrameBits = 8 * 50;  // of a filter block and its part of a step
 constexpr double kSumBits = 8 * 24;    // a count and a sum
 constexpr double kFewestSketched = 60;
 constexpr double kMostIdBits = 21;  // of a cell in a group
@@ -22,8 +22,8 @@ double Entropy(double share) {
   return -(share * std::log2(share) + (1 - share) * std::log2(1 - share));
 }
 
-double HitBits(const Standing& standing) {
-  return standing.mine * Entropy(standing.common / std::max(standing.mine, 1.0)) + kSumBits;
+double MatchBitmapBits(const RangeEstimate& estimate) {
+  return estimate.mine * Entropy(estimate.common / std::max(estimate.mine, 1.0)) + kSumBits;
 }
 
 // Of symbols for so many differences, of which a part must be named.
@@ -47,21 +47,21 @@ std::optional<double> LayerBits(double keys, double differences, int cells_log2,
 }
 
 // A layer sent by the other side than the first one, between what that left, and symbols.
-std::optional<double> SecondLayerBits(const Standing& standing, int cells_log2) {
-  const double differences = standing.differences();
-  const double keys = std::max(standing.mine, standing.theirs);
+std::optional<double> SecondLayerBits(const RangeEstimate& estimate, int cells_log2) {
+  const double differences = estimate.differences();
+  const double keys = std::max(estimate.mine, estimate.theirs);
   const std::optional<double> layer = LayerBits(keys, SketchedDifferences(differences, 0),
-                                                cells_log2, standing.mine, standing.mine_only());
+                                                cells_log2, estimate.mine, estimate.mine_only());
   if (!layer) return std::nullopt;
-  const double left = LeftBySketch(standing, std::ldexp(keys, cells_log2));
+  const double left = LeftBySketch(estimate, std::ldexp(keys, cells_log2));
   // What the receiver sets aside, it lists.
-  const double listed = standing.theirs_only() + standing.mine_only() / std::exp2(cells_log2);
+  const double listed = estimate.theirs_only() + estimate.mine_only() / std::exp2(cells_log2);
   return *layer + listed * (ListBitsFor(10 * keys / 4) + 2.6) +
          SymbolBits(2 * keys, left, 0.3 * left);
 }
 
 // What a first layer leaves, as the sender of a second one, the first one's receiver, sees it.
-Standing SecondStanding(const Standing& first, double left) {
+RangeEstimate SecondEstimate(const RangeEstimate& first, double left) {
   const double all = 2 * first.mine_only() + first.theirs_only();
   const double share = all == 0 ? 0.5 : first.theirs_only() / all;
   return {first.common + share * left, first.common + (1 - share) * left, first.common, 0};
@@ -69,8 +69,8 @@ Standing SecondStanding(const Standing& first, double left) {
 
 }  // namespace
 
-double Standing::mine_only() const { return std::max(0.0, mine - common); }
-double Standing::theirs_only() const { return std::max(0.0, theirs - common); }
+double RangeEstimate::mine_only() const { return std::max(0.0, mine - common); }
+double RangeEstimate::theirs_only() const { return std::max(0.0, theirs - common); }
 
 double KeyBits::Each(double shipped) const {
   const double doublings = std::log2(std::max(1.0, all_keys / std::max(1.0, shipped)));
@@ -79,69 +79,72 @@ double KeyBits::Each(double shipped) const {
   return each + (each_sparse - each) * doublings / sparse_doublings;
 }
 
-Cost KeysCost(const Standing& standing, const KeyBits& keys, const Prices& prices) {
-  return {standing.mine * keys.Each(standing.mine) + HitBits(standing),
-          prices.keys_ns * (standing.mine + standing.theirs)};
+Cost KeysCost(const RangeEstimate& estimate, const KeyBits& keys, const CostWeights& weights) {
+  return {estimate.mine * keys.Each(estimate.mine) + MatchBitmapBits(estimate),
+          weights.keys_ns * (estimate.mine + estimate.theirs)};
 }
 
-Cost ListCost(const Standing& standing, const Prices& prices) {
-  return {standing.mine * (ListBitsFor(standing.theirs) + 1.53) + HitBits(standing),
-          prices.list_ns * (standing.mine + standing.theirs)};
+Cost ListCost(const RangeEstimate& estimate, const CostWeights& weights) {
+  return {estimate.mine * (ListBitsFor(estimate.theirs) + 1.53) + MatchBitmapBits(estimate),
+          weights.list_ns * (estimate.mine + estimate.theirs)};
 }
 
-Cost FilterCost(Family family, const Standing& standing, double width, const Prices& prices) {
+Cost FilterCost(Family family, const RangeEstimate& estimate, double width,
+                const CostWeights& weights) {
   const FamilyEntry& filter = *FindFamily(family);
   const double per_key =
       filter.bits_per_halving * width + filter.extra_bits + (width == std::floor(width) ? 0 : 0.01);
-  return {standing.mine * per_key + 15 * width + kFrameBits,
-          prices.filter_build_ns * standing.mine + prices.filter_query_ns * standing.theirs};
+  return {estimate.mine * per_key + 15 * width + kFrameBits,
+          weights.filter_build_ns * estimate.mine + weights.filter_query_ns * estimate.theirs};
 }
 
-Standing AfterFilter(const Standing& standing, double width) {
+RangeEstimate AfterFilter(const RangeEstimate& estimate, double width) {
   const double rate = std::exp2(-width);
-  const double passed = rate * standing.theirs_only();
+  const double passed = rate * estimate.theirs_only();
   // The receiver counts what passes, and so knows better than before what both have.
-  const double counted = std::sqrt(standing.theirs_only() * rate * (1 - rate)) / (1 - rate);
-  return {standing.common + passed, standing.mine, standing.common,
-          std::min(standing.common_error, counted)};
+  const double counted = std::sqrt(estimate.theirs_only() * rate * (1 - rate)) / (1 - rate);
+  return {estimate.common + passed, estimate.mine, estimate.common,
+          std::min(estimate.common_error, counted)};
 }
 
-double BestSingleWidth(Family family, const Standing& standing, double bits_per_false_positive) {
-  const double gained = std::numbers::ln2 * standing.theirs_only() * bits_per_false_positive;
+double BestSingleWidth(Family family, const RangeEstimate& estimate,
+                       double bits_per_false_positive) {
+  const double gained = std::numbers::ln2 * estimate.theirs_only() * bits_per_false_positive;
   if (gained <= 0) return 1;
-  const double rate = FindFamily(family)->bits_per_halving * standing.mine / gained;
+  const double rate = FindFamily(family)->bits_per_halving * estimate.mine / gained;
   return std::clamp(-std::log2(rate), 1.0, 24.0);
 }
 
-Cost SymbolsCost(const Standing& standing, const Prices& prices) {
-  const double both = standing.mine + standing.theirs;
-  const double differences = standing.differences() + 2 * standing.common_error;
-  return {SymbolBits(both, differences, standing.mine_only() + standing.common_error),
-          prices.symbols_key_ns * both + prices.symbols_difference_ns * differences};
+Cost SymbolsCost(const RangeEstimate& estimate, const CostWeights& weights) {
+  const double both = estimate.mine + estimate.theirs;
+  const double differences = estimate.differences() + 2 * estimate.common_error;
+  return {SymbolBits(both, differences, estimate.mine_only() + estimate.common_error),
+          weights.symbols_key_ns * both + weights.symbols_difference_ns * differences};
 }
 
-std::optional<Cost> SketchCost(const Standing& standing, int cells_log2, const Prices& prices) {
-  const double differences = SketchedDifferences(standing.differences(), 2 * standing.common_error);
-  const double keys = std::max(standing.mine, standing.theirs);
+std::optional<Cost> SketchCost(const RangeEstimate& estimate, int cells_log2,
+                               const CostWeights& weights) {
+  const double differences = SketchedDifferences(estimate.differences(), 2 * estimate.common_error);
+  const double keys = std::max(estimate.mine, estimate.theirs);
   const std::optional<double> layer =
-      LayerBits(keys, differences, cells_log2, standing.mine, standing.mine_only());
+      LayerBits(keys, differences, cells_log2, estimate.mine, estimate.mine_only());
   if (!layer) return std::nullopt;
-  const double left = LeftBySketch(standing, std::ldexp(keys, cells_log2));
+  const double left = LeftBySketch(estimate, std::ldexp(keys, cells_log2));
   double rest = SymbolBits(2 * keys, left, 0.3 * left);
-  const Standing second = SecondStanding(standing, left);
+  const RangeEstimate second = SecondEstimate(estimate, left);
   for (int second_cells_log2 : {3, 5, 7}) {
     rest = std::min(rest, SecondLayerBits(second, second_cells_log2).value_or(rest));
   }
-  return Cost{*layer + rest, prices.sketch_key_ns * (standing.mine + standing.theirs) +
-                                 prices.sketch_difference_ns * differences +
-                                 prices.symbols_key_ns * (standing.mine + standing.theirs)};
+  return Cost{*layer + rest, weights.sketch_key_ns * (estimate.mine + estimate.theirs) +
+                                 weights.sketch_difference_ns * differences +
+                                 weights.symbols_key_ns * (estimate.mine + estimate.theirs)};
 }
 
-int BestSecondLayer(const Standing& standing, const Prices& prices) {
-  double best = SymbolsCost(standing, prices).bits;
+int BestSecondLayer(const RangeEstimate& estimate, const CostWeights& weights) {
+  double best = SymbolsCost(estimate, weights).bits;
   int best_cells_log2 = 0;
   for (int cells_log2 = 1; cells_log2 <= kMostCellsLog2; cells_log2++) {
-    const std::optional<double> bits = SecondLayerBits(standing, cells_log2);
+    const std::optional<double> bits = SecondLayerBits(estimate, cells_log2);
     if (!bits || *bits >= best) continue;
     best = *bits;
     best_cells_log2 = cells_log2;
@@ -152,9 +155,9 @@ int BestSecondLayer(const Standing& standing, const Prices& prices) {
 // Keys that only one side has stay if their cell has a key of the receiver, or two of the sender's
 // only, which cancel out; keys of the receiver that stand alone in a differing cell are set aside,
 // even if the difference is another key's.
-double LeftBySketch(const Standing& standing, double cells) {
-  const double mine_only = standing.mine_only();
-  return ((2 * mine_only + standing.theirs_only()) * standing.theirs + mine_only * mine_only) /
+double LeftBySketch(const RangeEstimate& estimate, double cells) {
+  const double mine_only = estimate.mine_only();
+  return ((2 * mine_only + estimate.theirs_only()) * estimate.theirs + mine_only * mine_only) /
          cells;
 }
 

@@ -1,12 +1,12 @@
-// What each move of a join costs: bits on the wire, and time on both sides.
+// What each step of a join costs: bits on the wire, and time on both sides.
 //
 // The planner minimises
 //
 //   bits  +  round trips * bits_per_round_trip  +  nanoseconds * bits_per_cpu_ns
 //
-// over all that follows until a range is reconciled. All prices are in bits, so that a link's
+// over all that follows until a range is reconciled. All weights are in bits, so that a link's
 // bandwidth turns a delay or a computation into what could have been sent meanwhile. The two sides
-// may have different prices: each prices only its own moves, and answers whatever comes.
+// may have different weights: each weighs only its own steps, and answers whatever comes.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace rocksieve::join {
 
-struct Prices {
+struct CostWeights {
   double bits_per_round_trip = 800;  // the frames around its messages, if delays do not matter
   // Of either side. Almost nothing: bytes are what counts, unless the caller says otherwise. For a
   // link of b bits per second it is up to b / 1e9.
@@ -33,8 +33,8 @@ struct Prices {
   double sketch_difference_ns = 600;
 };
 
-// What is known of a range: candidates of the side that moves, of the other, and of both.
-struct Standing {
+// What is known of a range: candidates of the side whose turn it is, of the other, and of both.
+struct RangeEstimate {
   double mine = 0;
   double theirs = 0;
   double common = 0;
@@ -65,39 +65,42 @@ struct KeyBits {
 };
 
 // The keys themselves.
-Cost KeysCost(const Standing& standing, const KeyBits& keys, const Prices& prices);
+Cost KeysCost(const RangeEstimate& estimate, const KeyBits& keys, const CostWeights& weights);
 
 // A Golomb-coded list (lib/format/golomb.h: 1.5 bits above the logarithm of the mean gap), and its
 // bitmap, at their entropy.
-Cost ListCost(const Standing& standing, const Prices& prices);
+Cost ListCost(const RangeEstimate& estimate, const CostWeights& weights);
 
 // A filter of `width` = log2(1 / false-positive rate).
-Cost FilterCost(Family family, const Standing& standing, double width, const Prices& prices);
+Cost FilterCost(Family family, const RangeEstimate& estimate, double width,
+                const CostWeights& weights);
 // After the filter, from the receiver's side.
-Standing AfterFilter(const Standing& standing, double width);
+RangeEstimate AfterFilter(const RangeEstimate& estimate, double width);
 
 // The width at which one filter, and what its false positives cost, are least:
 // e = factor mine / (ln 2 theirs_only bits_per_false_positive). Setting the derivative of
 // factor mine lg(1 / e) + theirs_only e bits_per_false_positive to zero. At least 1.
-double BestSingleWidth(Family family, const Standing& standing, double bits_per_false_positive);
+double BestSingleWidth(Family family, const RangeEstimate& estimate,
+                       double bits_per_false_positive);
 
 // Rateless symbols (lib/sketch/rateless_iblt.h), and the ids of what only the sender has.
-Cost SymbolsCost(const Standing& standing, const Prices& prices);
+Cost SymbolsCost(const RangeEstimate& estimate, const CostWeights& weights);
 
 // A partitioned PinSketch with 2^cells_log2 cells per key, its empty-cell bitmap, then a second
 // layer or not, and symbols for the rest (lib/sketch/pinsketch). Nothing if there are too few
 // differences, or ids of cells would be too long.
-std::optional<Cost> SketchCost(const Standing& standing, int cells_log2, const Prices& prices);
+std::optional<Cost> SketchCost(const RangeEstimate& estimate, int cells_log2,
+                               const CostWeights& weights);
 
 inline constexpr int kMostCellsLog2 = 9;
 
-// The best second layer for `standing`, that of the side that would send it, or 0: symbols at once
+// The best second layer for `estimate`, that of the side that would send it, or 0: symbols at once
 // are as good.
-int BestSecondLayer(const Standing& standing, const Prices& prices);
+int BestSecondLayer(const RangeEstimate& estimate, const CostWeights& weights);
 
 // Keys in which the two sides still differ after a sketch with so many cells, from the view of the
 // sender of the sketch: those that share a cell with a difference.
-double LeftBySketch(const Standing& standing, double cells);
+double LeftBySketch(const RangeEstimate& estimate, double cells);
 
 // The differences for which a sketch is made: a little more than expected, since parity that was
 // missing costs another round trip.

@@ -18,7 +18,7 @@ std::shared_ptr<const FilterBlock> MakeFilter(const FilterSpec& spec, const Cand
   return std::make_shared<FilterBlock>(BuildFilterOfHashes(spec, std::move(hashes)));
 }
 
-Move FilterStep::NextMove() const {
+PlannedStep FilterStep::Planned() const {
   const MatchingOptions& options = range_->options;
   const MatchingCounts& counts = range_->counts;
   const bool client_begins = options.is_client == options.begins;
@@ -26,15 +26,15 @@ Move FilterStep::NextMove() const {
   // This turn is counted already.
   const TurnLimit left = {options.is_client, all_turns - static_cast<int>(counts.turns) + 1};
   const int filters = static_cast<int>(counts.filters_sent + counts.filters_received);
-  return CheapestMove(range_->standing(), left, filters, options.planner);
+  return CheapestStep(range_->estimate(), left, filters, options.planner);
 }
 
 //   varint candidates of the sender | filter block over their part hashes
-void FilterStep::Send(const Move& move, std::string* turn) {
+void FilterStep::Send(const PlannedStep& planned, std::string* step) {
   FilterSpec spec;
-  spec.family = move.family;
+  spec.family = planned.family;
   spec.unit = FilterSpec::Unit::kFalsePositiveRate;
-  spec.amount = std::exp2(-move.filter_width);
+  spec.amount = std::exp2(-planned.filter_width);
   const Candidates& candidates = range_->candidates;
   FilterMaker* const maker = range_->options.filters;
   bool built = true;
@@ -45,12 +45,12 @@ void FilterStep::Send(const Move& move, std::string* turn) {
   ByteWriter out(&body);
   out.Varint(candidates.size());
   out.Bytes(block->view());
-  range_->Append(Part::kFilter, body, turn);
+  range_->Append(Part::kFilter, body, step);
   range_->counts.filters_sent++;
   range_->counts.filters_built += built;
   range_->counts.their_candidates.reset();  // not yet told what passed
   // What the other side will have left.
-  range_->their_count = AfterFilter(range_->standing(), -std::log2(spec.amount)).mine;
+  range_->their_count = AfterFilter(range_->estimate(), -std::log2(spec.amount)).mine;
   range_->their_count_is_exact = false;
 }
 

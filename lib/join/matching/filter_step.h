@@ -37,8 +37,8 @@ class FilterStep {
   uint64_t KeptBytes() const { return 0; }
 
   // What this side should send now: a filter, an ending, or both.
-  Move NextMove() const;
-  void Send(const Move& move, std::string* turn);
+  PlannedStep Planned() const;
+  void Send(const PlannedStep& planned, std::string* step);
   absl::Status Receive(std::string_view body);
 
  private:

@@ -19,12 +19,12 @@ constexpr uint64_t kBytesPerFlag = 2;  // of a vector that grows
 }  // namespace
 
 //   the candidates, as in hash_list.h
-void ListStep::SendList(std::string* turn) {
+void ListStep::SendList(std::string* step) {
   std::string body;
   ByteWriter out(&body);
   WriteHashList(range_->candidates, ListBitsFor(range_->their_count) + range_->MoreHashBits(),
                 range_->PartSalt(), &out, &order_);
-  range_->Append(Part::kList, body, turn);
+  range_->Append(Part::kList, body, step);
   sent_list_ = true;
 }
 
@@ -59,7 +59,7 @@ absl::Status ListStep::ReceiveList(std::string_view body) {
 }
 
 //   the keys of the candidates, as in key_list.h
-absl::Status ListStep::SendKeys(KeyReader* reader, std::string* turn) {
+absl::Status ListStep::SendKeys(KeyReader* reader, std::string* step) {
   const Candidates& candidates = range_->candidates;
   std::vector<uint32_t> ordinals(candidates.size());
   order_.resize(candidates.size());
@@ -68,7 +68,7 @@ absl::Status ListStep::SendKeys(KeyReader* reader, std::string* turn) {
   std::string body;
   const absl::Status status =
       reader->AppendKeys(ordinals, range_->options.most_message_bytes, &body);
-  range_->Append(Part::kKeys, body, turn);
+  range_->Append(Part::kKeys, body, step);
   sent_list_ = true;
   return status;
 }
@@ -101,11 +101,11 @@ absl::Status ListStep::ReceiveKeys(std::string_view body) {
 }
 
 //   flags, one per entry of the list
-void ListStep::Send(std::string* turn) {
+void ListStep::Send(std::string* step) {
   std::string body;
   ByteWriter out(&body);
   EncodeFlags(matched_, &out);
-  range_->Append(Part::kMatchBitmap, body, turn);
+  range_->Append(Part::kMatchBitmap, body, step);
 }
 
 absl::Status ListStep::Receive(Part part, std::string_view body) {

@@ -31,12 +31,12 @@ class ListStep {
   explicit ListStep(MatchingRange* range) : range_(range) {}
   uint64_t KeptBytes() const { return VectorBytes(order_) + VectorBytes(matched_); }
 
-  void SendList(std::string* turn);
-  absl::Status SendKeys(KeyReader* reader, std::string* turn);
+  void SendList(std::string* step);
+  absl::Status SendKeys(KeyReader* reader, std::string* step);
   absl::Status ReceiveList(std::string_view body);
   absl::Status ReceiveKeys(std::string_view body);
 
-  void Send(std::string* turn);
+  void Send(std::string* step);
   absl::Status Receive(Part part, std::string_view body);
 
  private:

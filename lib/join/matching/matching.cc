@@ -13,90 +13,90 @@ uint64_t Matching::KeptBytes() const {
   return std::visit([](const auto& step) { return step.KeptBytes(); }, step_);
 }
 
-absl::Status Matching::TakeTurn(std::string* turn) {
+absl::Status Matching::NextStep(std::string* step) {
   absl::Status status = range_.HoldForWork(KeptBytes());
   if (!status.ok()) return status;
   state_ = State::kTheirTurn;
   range_.counts.turns++;
-  status = SendPart(turn);
+  status = SendPart(step);
   return status.ok() ? range_.Hold(KeptBytes()) : status;
 }
 
-absl::Status Matching::SendPart(std::string* turn) {
-  if (std::holds_alternative<FilterStep>(step_)) return SendMove(turn);
-  if (auto* const sketch = std::get_if<SketchStep>(&step_)) return SendSketchPart(sketch, turn);
+absl::Status Matching::SendPart(std::string* step) {
+  if (std::holds_alternative<FilterStep>(step_)) return SendPlanned(step);
+  if (auto* const sketch = std::get_if<SketchStep>(&step_)) return SendSketchPart(sketch, step);
   if (auto* const list = std::get_if<ListStep>(&step_)) {
-    list->Send(turn);
+    list->Send(step);
   } else if (auto* const symbols = std::get_if<SymbolsStep>(&step_)) {
-    const absl::Status status = symbols->Send(turn);
+    const absl::Status status = symbols->Send(step);
     if (!status.ok() || !symbols->done()) return status;
   }
-  SendSumIfServer(turn);
+  SendSumIfServer(step);
   return absl::OkStatus();
 }
 
-absl::Status Matching::SendMove(std::string* turn) {
+absl::Status Matching::SendPlanned(std::string* step) {
   if (range_.candidates.empty() || (range_.their_count_is_exact && range_.their_count == 0)) {
     range_.candidates.clear();
     // That nothing is matched needs no answer if the server says it; else a list of none.
     if (range_.options.is_client) {
-      step_.emplace<ListStep>(&range_).SendList(turn);
+      step_.emplace<ListStep>(&range_).SendList(step);
     } else {
-      SendSumIfServer(turn);
+      SendSumIfServer(step);
     }
     return absl::OkStatus();
   }
   FilterStep& filter = std::get<FilterStep>(step_);
-  const Move move = filter.NextMove();
-  if (move.filter_width > 0) {
-    filter.Send(move, turn);
-    if (!move.ending) return absl::OkStatus();
+  const PlannedStep planned = filter.Planned();
+  if (planned.filter_width > 0) {
+    filter.Send(planned, step);
+    if (!planned.ending) return absl::OkStatus();
   }
-  ending_ = *move.ending;
+  ending_ = *planned.ending;
   switch (ending_) {
-    case MoveKind::kKeys:
-      return step_.emplace<ListStep>(&range_).SendKeys(reader_, turn);
-    case MoveKind::kSymbols:
-      return step_.emplace<SymbolsStep>(&range_).SendFirst(turn);
-    case MoveKind::kSketch:
-      return step_.emplace<SketchStep>(&range_).SendFirst(move.cells_log2, turn);
+    case Part::kKeys:
+      return step_.emplace<ListStep>(&range_).SendKeys(reader_, step);
+    case Part::kSymbols:
+      return step_.emplace<SymbolsStep>(&range_).SendFirst(step);
+    case Part::kSketch:
+      return step_.emplace<SketchStep>(&range_).SendFirst(planned.cells_log2, step);
     default:
-      step_.emplace<ListStep>(&range_).SendList(turn);
+      step_.emplace<ListStep>(&range_).SendList(step);
       return absl::OkStatus();
   }
 }
 
-absl::Status Matching::SendSketchPart(SketchStep* sketch, std::string* turn) {
-  sketch->Send(turn);
+absl::Status Matching::SendSketchPart(SketchStep* sketch, std::string* step) {
+  sketch->Send(step);
   if (!sketch->done()) return absl::OkStatus();
   const SketchOutcome outcome = sketch->outcome();
   SymbolsStep& symbols = step_.emplace<SymbolsStep>(&range_, outcome);
-  return outcome.sends_symbols ? symbols.SendFirst(turn) : absl::OkStatus();
+  return outcome.sends_symbols ? symbols.SendFirst(step) : absl::OkStatus();
 }
 
 //   sum of the matched keys
-void Matching::SendSumIfServer(std::string* turn) {
+void Matching::SendSumIfServer(std::string* step) {
   step_.emplace<SumStep>();
   if (range_.options.is_client) return;
   std::string body;
   ByteWriter out(&body);
   SumOfCandidates().Write(&out);
-  range_.Append(Part::kSum, body, turn);
+  range_.Append(Part::kSum, body, step);
   state_ = State::kReconciled;
 }
 
-absl::Status Matching::Receive(std::string_view turn) {
+absl::Status Matching::Receive(std::string_view step) {
   state_ = State::kMyTurn;
   range_.counts.turns++;
   turn_goes_on_ = true;
   absl::Status status;
-  const bool read = VisitParts(turn, [this, &status](Part part, std::string_view body) {
+  const bool read = VisitParts(step, [this, &status](Part part, std::string_view body) {
     if (!status.ok()) return;
     status = ReceivePart(part, body);
     range_.parts++;
   });
   if (!status.ok()) return status;
-  if (!read || turn_goes_on_) return Nonsense("half a turn");
+  if (!read || turn_goes_on_) return Nonsense("half a step");
   return range_.Hold(KeptBytes());
 }
 
@@ -106,7 +106,7 @@ absl::Status Matching::ReceivePart(Part part, std::string_view body) {
   absl::Status status = range_.HoldForWork(KeptBytes());
   if (!status.ok()) return status;
   turn_goes_on_ = false;
-  if (std::holds_alternative<FilterStep>(step_)) return ReceiveMove(part, body);
+  if (std::holds_alternative<FilterStep>(step_)) return ReceiveFilterOrEnding(part, body);
   if (auto* const sketch = std::get_if<SketchStep>(&step_)) {
     return ReceiveSketchPart(sketch, part, body);
   }
@@ -124,21 +124,21 @@ absl::Status Matching::ReceivePart(Part part, std::string_view body) {
   return part == Part::kSum ? ReceiveSum(body) : OutOfTurn(part);
 }
 
-absl::Status Matching::ReceiveMove(Part part, std::string_view body) {
+absl::Status Matching::ReceiveFilterOrEnding(Part part, std::string_view body) {
   switch (part) {
     case Part::kFilter:
       return std::get<FilterStep>(step_).Receive(body);
     case Part::kList:
-      ending_ = MoveKind::kList;
+      ending_ = Part::kList;
       return step_.emplace<ListStep>(&range_).ReceiveList(body);
     case Part::kKeys:
-      ending_ = MoveKind::kKeys;
+      ending_ = Part::kKeys;
       return step_.emplace<ListStep>(&range_).ReceiveKeys(body);
     case Part::kSymbols:
-      ending_ = MoveKind::kSymbols;
+      ending_ = Part::kSymbols;
       return step_.emplace<SymbolsStep>(&range_).Receive(part, body);
     case Part::kSketch:
-      ending_ = MoveKind::kSketch;
+      ending_ = Part::kSketch;
       return step_.emplace<SketchStep>(&range_).Receive(part, body);
     case Part::kSum:
       return ReceiveSum(body);
@@ -157,7 +157,7 @@ absl::Status Matching::ReceiveSketchPart(SketchStep* sketch, Part part, std::str
   return status;
 }
 
-// In the same turn, if the server has the last word now.
+// In the same step, if the server has the last word now.
 void Matching::ExpectSum() {
   step_.emplace<SumStep>();
   turn_goes_on_ = range_.options.is_client;

@@ -53,19 +53,19 @@ class Matching {
   using Options = MatchingOptions;
   using Counts = MatchingCounts;
 
-  // `reader` is for the move kKeys only and must outlive the Matching.
+  // `reader` is for the part kKeys only and must outlive the Matching.
   Matching(Candidates candidates, const Options& options, KeyReader* reader);
   Matching(const Matching&) = delete;
   Matching& operator=(const Matching&) = delete;
 
   State state() const { return state_; }
 
-  // Appends this side's next turn. REQUIRES: kMyTurn.
-  absl::Status TakeTurn(std::string* turn);
+  // Appends this side's next step. REQUIRES: kMyTurn.
+  absl::Status NextStep(std::string* step);
 
-  // Takes the other side's turn. Fails, and is of no use any more, if it makes no sense at this
+  // Takes the other side's step. Fails, and is of no use any more, if it makes no sense at this
   // point: the other side is broken or hostile. REQUIRES: kTheirTurn.
-  absl::Status Receive(std::string_view turn);
+  absl::Status Receive(std::string_view step);
 
   // The matched keys, by rising ordinal. REQUIRES: kReconciled.
   const Candidates& matched() const { return range_.candidates; }
@@ -73,26 +73,26 @@ class Matching {
   Candidates TakeMatched() { return std::move(range_.candidates); }
 
   const Counts& counts() const { return range_.counts; }
-  // The move with which the range was ended, by either side.
-  MoveKind ending() const { return ending_; }
+  // The part with which the range was ended, by either side.
+  Part ending() const { return ending_; }
 
  private:
   // All steps are done: the server says its sum.
   struct SumStep {
     uint64_t KeptBytes() const { return 0; }
   };
-  using Step = std::variant<FilterStep, ListStep, SketchStep, SymbolsStep, SumStep>;
+  using AnyStep = std::variant<FilterStep, ListStep, SketchStep, SymbolsStep, SumStep>;
 
   uint64_t KeptBytes() const;
 
-  absl::Status SendPart(std::string* turn);
-  absl::Status SendMove(std::string* turn);
-  absl::Status SendSketchPart(SketchStep* sketch, std::string* turn);
+  absl::Status SendPart(std::string* step);
+  absl::Status SendPlanned(std::string* step);
+  absl::Status SendSketchPart(SketchStep* sketch, std::string* step);
   // After the last that the client needs to tell, or be told.
-  void SendSumIfServer(std::string* turn);
+  void SendSumIfServer(std::string* step);
 
   absl::Status ReceivePart(Part part, std::string_view body);
-  absl::Status ReceiveMove(Part part, std::string_view body);
+  absl::Status ReceiveFilterOrEnding(Part part, std::string_view body);
   absl::Status ReceiveSketchPart(SketchStep* sketch, Part part, std::string_view body);
   void ExpectSum();
   absl::Status ReceiveSum(std::string_view body);
@@ -101,10 +101,10 @@ class Matching {
   const SetSummer summer_;
   KeyReader* const reader_;
   MatchingRange range_;
-  Step step_;
+  AnyStep step_;
   State state_;
   bool turn_goes_on_ = false;  // the other side's, after the part that was read
-  MoveKind ending_ = MoveKind::kList;
+  Part ending_ = Part::kList;
 };
 
 }  // namespace rocksieve::join

@@ -28,7 +28,7 @@ absl::Status MatchingRange::HoldForWork(uint64_t step_bytes) {
   return Hold(step_bytes + kWorkBytesPerCandidate * (candidates.size() + deferred.size()));
 }
 
-Standing MatchingRange::standing() const {
+RangeEstimate MatchingRange::estimate() const {
   const auto mine = static_cast<double>(candidates.size());
   const double theirs = std::max(1.0, their_count);
   return {mine, theirs, std::clamp(common, 0.0, std::min(mine, theirs)), common_error};
@@ -43,8 +43,8 @@ std::vector<uint64_t> MatchingRange::PartHashes(uint64_t salt) const {
   return hashes;
 }
 
-void MatchingRange::Append(Part part, std::string_view body, std::string* turn) {
-  AppendPart(part, body, turn);
+void MatchingRange::Append(Part part, std::string_view body, std::string* step) {
+  AppendPart(part, body, step);
   parts++;
 }
 

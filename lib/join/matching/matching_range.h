@@ -12,8 +12,8 @@
 #include <absl/status/status.h>
 
 #include "lib/join/matching/candidate.h"
+#include "lib/join/matching/parts.h"
 #include "lib/join/matching/planner.h"
-#include "lib/join/matching/turn_parts.h"
 #include "lib/join/memory_account.h"
 
 namespace rocksieve::join {
@@ -59,13 +59,13 @@ uint64_t VectorBytes(const std::vector<T>& vector) {
 struct MatchingRange {
   MatchingRange(Candidates own_candidates, const MatchingOptions& the_options);
 
-  // Takes from the account what the range and a step keep from one turn to the next.
+  // Takes from the account what the range and a step keep from one step to the next.
   absl::Status Hold(uint64_t step_bytes);
   // The same with what work on a part needs for each candidate: hashes, flags, tables.
   absl::Status HoldForWork(uint64_t step_bytes);
 
   // As the planner sees it.
-  Standing standing() const;
+  RangeEstimate estimate() const;
   // Of short hashes, beyond those that are right for a first attempt.
   int MoreHashBits() const { return 8 * static_cast<int>(std::min(options.attempt, 3u)); }
   // Of the part that is made or read.
@@ -76,7 +76,7 @@ struct MatchingRange {
   uint64_t ReadTheirCandidates(ByteReader* in) const {
     return in->Varint(static_cast<uint64_t>(options.their_count));
   }
-  void Append(Part part, std::string_view body, std::string* turn);
+  void Append(Part part, std::string_view body, std::string* step);
 
   // Keeps the candidates whose flag is set.
   void Keep(const std::vector<uint8_t>& keep);

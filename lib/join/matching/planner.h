@@ -2,10 +2,10 @@
 //
 // Two sides have candidates for a match in a range of the key space: at first all of their keys.
 // They take turns. A filter removes, without error, most of the receiver's candidates that are not
-// in the sender's set; one of the other moves ends the range, since both sides know the matched
-// keys after it and the answers to it. A turn is a filter, or an ending, or a filter and right
+// in the sender's set; one of the other parts ends the range, since both sides know the matched
+// keys after it and the answers to it. A step is a filter, or an ending, or a filter and right
 // after it an ending. The planner looks ahead over all sequences of some filters and an ending that
-// keep to the limit on round trips, by the cost model, anew at each turn: on what was measured by
+// keep to the limit on round trips, by the cost model, anew at each step: on what was measured by
 // then.
 #pragma once
 
@@ -16,28 +16,18 @@
 #include <rocksieve/filter_spec.h>
 
 #include "lib/join/matching/cost_model.h"
+#include "lib/join/matching/parts.h"
 #include "lib/join/matching/strategy.h"
 
 namespace rocksieve::join {
 
-enum class MoveKind : uint8_t {
-  kFilter = 1,   // a filter of the sender's candidates
-  kList = 2,     // their hashes, Golomb-coded; answered with a bitmap of those that are matched
-  kKeys = 3,     // the keys themselves, compressed; answered likewise
-  kSymbols = 4,  // rateless set reconciliation; answered with the hashes of what differs
-  kSketch = 5,   // a partitioned PinSketch, which names differing cells; symbols for what is left
-};
-
-// "filter", "list", "keys", "symbols", "sketch".
-std::string_view NameOf(MoveKind kind);
-
-// One turn.
-struct Move {
+// One step, as it is planned.
+struct PlannedStep {
   double filter_width = 0;  // log2(1 / rate) of a filter that comes first; 0: none
   Family family = Family::kRibbon;
-  std::optional<MoveKind> ending;  // none: the other side goes on
-  int cells_log2 = 0;              // of a sketch: 2^cells_log2 cells per key
-  // Expected, of this turn and all that follows it until the range is reconciled.
+  std::optional<Part> ending;  // none: the other side goes on
+  int cells_log2 = 0;          // of a sketch: 2^cells_log2 cells per key
+  // Expected, of this step and all that follows it until the range is reconciled.
   double bits = 0;
   double cost = 0;  // the same with round trips and computation, in bits
   int turns = 0;    // this one included
@@ -55,13 +45,13 @@ struct PlannerOptions {
   // Of a range, beyond that with which it is opened. What wrong estimates or an accident need may
   // take two more; forced strategies take what they need.
   int most_round_trips = 4;
-  Prices prices;
+  CostWeights weights;
   KeyBits keys;  // of this side; the other's are taken for alike
 };
 
 // REQUIRES: mine > 0 and theirs > 0. `filters` were sent so far, by both sides.
-Move CheapestMove(const Standing& standing, const TurnLimit& limit, int filters,
-                  const PlannerOptions& options);
+PlannedStep CheapestStep(const RangeEstimate& estimate, const TurnLimit& limit, int filters,
+                         const PlannerOptions& options);
 
 // Turns that a limit on round trips allows, if the client has the first one, or the last one before
 // it comes with the opening of the range.
@@ -71,7 +61,7 @@ inline int TurnsOf(int round_trips, bool client_begins) {
 
 // Whether shipping the keys is about as cheap as anything else, as with dense ones: a join by
 // other means than this protocol has nothing to lose then.
-bool KeysAreAsCheap(const Standing& standing, const TurnLimit& limit,
+bool KeysAreAsCheap(const RangeEstimate& estimate, const TurnLimit& limit,
                     const PlannerOptions& options);
 
 }  // namespace rocksieve::join

@@ -44,10 +44,10 @@ uint64_t SketchStep::KeptBytes() const {
   return bytes;
 }
 
-absl::Status SketchStep::SendFirst(int cells_log2, std::string* turn) {
-  const Standing now = range_->standing();
+absl::Status SketchStep::SendFirst(int cells_log2, std::string* step) {
+  const RangeEstimate now = range_->estimate();
   if (WriteSketch(std::max(now.mine, now.theirs),
-                  SketchedDifferences(now.differences(), 2 * now.common_error), cells_log2, turn)) {
+                  SketchedDifferences(now.differences(), 2 * now.common_error), cells_log2, step)) {
     return absl::OkStatus();
   }
   return absl::ResourceExhaustedError(
@@ -55,14 +55,14 @@ absl::Status SketchStep::SendFirst(int cells_log2, std::string* turn) {
       "smaller ranges");
 }
 
-void SketchStep::Send(std::string* turn) {
+void SketchStep::Send(std::string* step) {
   switch (expected_) {
     case Expected::kParity:
-      range_->Append(Part::kParity, parity_, turn);
+      range_->Append(Part::kParity, parity_, step);
       expected_ = Expected::kEmptyCellBitmap;
       break;
     case Expected::kEmptyCellBitmap:
-      SendEmptyCellBitmap(turn);
+      SendEmptyCellBitmap(step);
       break;
     default:
       expected_ = Expected::kNothing;  // the other side sent no second layer
@@ -91,18 +91,18 @@ absl::Status SketchStep::Receive(Part part, std::string_view body) {
 
 // The receiver of the first layer sends it with its bitmap, of the candidates that it did not set
 // aside. Where there is no room for it, symbols reconcile all that the first layer left.
-bool SketchStep::SendSecondLayer(std::string* turn) {
-  const int cells_log2 = BestSecondLayer(left_, range_->options.planner.prices);
+bool SketchStep::SendSecondLayer(std::string* step) {
+  const int cells_log2 = BestSecondLayer(left_, range_->options.planner.weights);
   if (cells_log2 == 0) return false;
   // Many of these come in pairs, which makes their number vary more.
   const double differences =
       SketchedDifferences(left_.differences(), std::sqrt(left_.differences()));
-  return WriteSketch(std::max(left_.mine, left_.theirs), differences, cells_log2, turn);
+  return WriteSketch(std::max(left_.mine, left_.theirs), differences, cells_log2, step);
 }
 
 //   varint candidates of the sender | plan and sketch, as in partitioned_pinsketch.h, of their part
 //   hashes
-bool SketchStep::WriteSketch(double keys, double differences, int cells_log2, std::string* turn) {
+bool SketchStep::WriteSketch(double keys, double differences, int cells_log2, std::string* step) {
   const size_t candidates = range_->candidates.size();
   const pinsketch::Plan plan = pinsketch::MakePlan(keys, differences, cells_log2);
   const uint64_t bytes = pinsketch::PartitionedEncoder::MemoryFor(plan, candidates);
@@ -118,7 +118,7 @@ bool SketchStep::WriteSketch(double keys, double differences, int cells_log2, st
   out.Varint(candidates);
   plan_.Write(&out);
   encoder_->WriteSketch(&out);
-  range_->Append(Part::kSketch, body, turn);
+  range_->Append(Part::kSketch, body, step);
   expected_ = Expected::kEmptyCellBitmap;
   return true;
 }
@@ -181,12 +181,12 @@ absl::Status SketchStep::ReceiveParity(std::string_view body) {
 //   groups: known | u64 digest of the receiver's odd cells, as the sender believes them to be, and
 //   of the flags that follow | flags, one for each of these cells: the sender has no key there
 // And right after them a second layer, or, after that, what the symbols are about.
-void SketchStep::SendEmptyCellBitmap(std::string* turn) {
+void SketchStep::SendEmptyCellBitmap(std::string* step) {
   std::string body;
   ByteWriter out(&body);
   if (decoder_->WantsMore()) {
     decoder_->WriteRequest(&out);
-    range_->Append(Part::kMoreParity, body, turn);
+    range_->Append(Part::kMoreParity, body, step);
     expected_ = Expected::kParity;
     return;
   }
@@ -226,7 +226,7 @@ void SketchStep::SendEmptyCellBitmap(std::string* turn) {
   EncodeFlags(decoder_->known_blocks(), &out);
   out.U64(digest);
   EncodeFlags(empty_here, &out);
-  range_->Append(Part::kEmptyCellBitmap, body, turn);
+  range_->Append(Part::kEmptyCellBitmap, body, step);
   CountLeft(static_cast<double>(differing_cells),
             static_cast<double>(unknown_groups) / plan_.groups, range_->their_count,
             static_cast<double>(candidates.size()));
@@ -237,7 +237,7 @@ void SketchStep::SendEmptyCellBitmap(std::string* turn) {
   decoder_.reset();
   expected_ = Expected::kNothing;
   outcome_.sends_symbols = outcome_.second_layer;
-  if (!outcome_.second_layer) outcome_.second_layer = SendSecondLayer(turn);
+  if (!outcome_.second_layer) outcome_.second_layer = SendSecondLayer(step);
 }
 
 absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
@@ -280,11 +280,11 @@ absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
     }
     range_->Keep(keep);
   } else {
-    outcome_.differences = range_->standing().differences();
+    outcome_.differences = range_->estimate().differences();
   }
   encoder_.reset();
   outcome_.sends_symbols = !outcome_.second_layer;
-  // Of a second layer, the sender of the bitmap says more in the same turn.
+  // Of a second layer, the sender of the bitmap says more in the same step.
   expected_ = outcome_.second_layer ? Expected::kNothing : Expected::kSecondLayer;
   return absl::OkStatus();
 }
@@ -295,7 +295,7 @@ void SketchStep::CountLeft(double differing_cells, double unknown_share, double 
   const double all = std::min(differing_cells / known_share, senders + receivers);
   const double senders_only = std::clamp((all + senders - receivers) / 2, 0.0, senders);
   const double common = std::min(senders - senders_only, receivers);
-  const Standing before = {senders, receivers, common, 0};
+  const RangeEstimate before = {senders, receivers, common, 0};
   const double cells = std::ldexp(plan_.groups, plan_.field_bits);
   const double left = LeftBySketch(before, cells);
   const double all_only = 2 * before.mine_only() + before.theirs_only();

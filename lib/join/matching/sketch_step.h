@@ -36,8 +36,8 @@ class SketchStep {
   uint64_t KeptBytes() const;
 
   // ResourceExhausted if there is no room for the sketch.
-  absl::Status SendFirst(int cells_log2, std::string* turn);
-  void Send(std::string* turn);
+  absl::Status SendFirst(int cells_log2, std::string* step);
+  void Send(std::string* step);
   absl::Status Receive(Part part, std::string_view body);
 
   bool done() const { return expected_ == Expected::kNothing; }
@@ -48,9 +48,9 @@ class SketchStep {
   enum class Expected { kSketch, kEmptyCellBitmap, kParity, kSecondLayer, kNothing };
 
   // False, and nothing is sent, if there is no room for it.
-  bool WriteSketch(double keys, double differences, int cells_log2, std::string* turn);
-  bool SendSecondLayer(std::string* turn);
-  void SendEmptyCellBitmap(std::string* turn);
+  bool WriteSketch(double keys, double differences, int cells_log2, std::string* step);
+  bool SendSecondLayer(std::string* step);
+  void SendEmptyCellBitmap(std::string* step);
   absl::Status ReceiveSketch(std::string_view body);
   absl::Status ReceiveParityRequest(std::string_view body);
   absl::Status ReceiveParity(std::string_view body);
@@ -68,7 +68,7 @@ class SketchStep {
   int parity_requests_ = 0;         // that were answered, about this layer
   uint64_t more_parity_bytes_ = 0;  // that were received
   std::string parity_;              // asked for, to be sent
-  Standing left_;                   // as the receiver of the sketch sees it
+  RangeEstimate left_;              // as the receiver of the sketch sees it
   SketchOutcome outcome_;
 };
 

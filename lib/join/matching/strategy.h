@@ -1,4 +1,4 @@
-// Ways to reconcile a range. The planner prices them all and mixes them (kAuto); each can be
+// Ways to reconcile a range. The planner weighs them all and mixes them (kAuto); each can be
 // forced, for comparisons. Whatever the strategy, ranges that are equal end with their first
 // digests.
 #pragma once

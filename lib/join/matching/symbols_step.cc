@@ -32,19 +32,19 @@ uint64_t SymbolsStep::KeptBytes() const {
          rateless_bytes_;
 }
 
-absl::Status SymbolsStep::SendFirst(std::string* turn) {
+absl::Status SymbolsStep::SendFirst(std::string* step) {
   if (!sketch_) {
-    const Standing now = range_->standing();
+    const RangeEstimate now = range_->estimate();
     return SendSymbols(static_cast<size_t>(SymbolsFor(now.differences() + 2.6 * now.common_error)),
-                       turn);
+                       step);
   }
-  if (sketch_->second_layer) SendDeferredKeys(turn);
-  return SendSymbols(static_cast<size_t>(SymbolsForRest(sketch_->differences)), turn);
+  if (sketch_->second_layer) SendDeferredKeys(step);
+  return SendSymbols(static_cast<size_t>(SymbolsForRest(sketch_->differences)), step);
 }
 
-absl::Status SymbolsStep::Send(std::string* turn) {
-  if (encoder_ != nullptr) return SendSymbols(cells_.size() + symbols_wanted_, turn);
-  SendDifference(turn);
+absl::Status SymbolsStep::Send(std::string* step) {
+  if (encoder_ != nullptr) return SendSymbols(cells_.size() + symbols_wanted_, step);
+  SendDifference(step);
   return absl::OkStatus();
 }
 
@@ -71,13 +71,13 @@ absl::Status SymbolsStep::Receive(Part part, std::string_view body) {
 }
 
 //   what was set aside because of the second layer, as in hash_list.h
-void SymbolsStep::SendDeferredKeys(std::string* turn) {
+void SymbolsStep::SendDeferredKeys(std::string* step) {
   std::string body;
   ByteWriter out(&body);
   const double may_be_asked_for = sketch_->their_deferred_count + sketch_->differences + 1;
   WriteHashList(range_->deferred, ListBitsFor(10 * may_be_asked_for) + range_->MoreHashBits(),
                 range_->PartSalt(), &out, &listed_);
-  range_->Append(Part::kDeferredKeys, body, turn);
+  range_->Append(Part::kDeferredKeys, body, step);
 }
 
 absl::Status SymbolsStep::ReceiveDeferredKeys(std::string_view body) {
@@ -98,7 +98,7 @@ uint64_t SymbolsStep::IdOf(const Candidate& candidate) const {
 
 //   u8 bits of an id | varint candidates of the sender | symbols of the candidates' part hashes, as
 //   in rateless_iblt.h
-absl::Status SymbolsStep::SendSymbols(size_t symbols, std::string* turn) {
+absl::Status SymbolsStep::SendSymbols(size_t symbols, std::string* step) {
   const size_t candidates = range_->candidates.size();
   if (encoder_ == nullptr) {
     salt_ = range_->PartSalt();
@@ -126,7 +126,7 @@ absl::Status SymbolsStep::SendSymbols(size_t symbols, std::string* turn) {
   out.U8(static_cast<uint8_t>(format_.id_bits));
   out.Varint(candidates);
   WriteCells(cells_, sent, format_, &out);
-  range_->Append(Part::kSymbols, body, turn);
+  range_->Append(Part::kSymbols, body, step);
   expected_ = Expected::kDifference;
   return absl::OkStatus();
 }
@@ -179,12 +179,12 @@ size_t SymbolsStep::SymbolsWanted() {
 //   varint how many
 // or what the sender of the symbols alone has:
 //   the ids, sorted and Golomb-coded | flags, one for each of its deferred keys: it is matched
-void SymbolsStep::SendDifference(std::string* turn) {
+void SymbolsStep::SendDifference(std::string* step) {
   std::string body;
   ByteWriter out(&body);
   if (!decoder_->done() && decoder_->symbols() < enough_symbols_) {
     out.Varint(SymbolsWanted());
-    range_->Append(Part::kMoreSymbols, body, turn);
+    range_->Append(Part::kMoreSymbols, body, step);
     expected_ = Expected::kMoreSymbols;
     return;
   }
@@ -194,7 +194,7 @@ void SymbolsStep::SendDifference(std::string* turn) {
   const std::vector<uint8_t> bitmap = DropOwnUnlessDeferred(difference.only_local);
   EncodeSorted(difference.only_remote, {}, 0, &out);
   EncodeFlags(bitmap, &out);
-  range_->Append(Part::kDifference, body, turn);
+  range_->Append(Part::kDifference, body, step);
   expected_ = Expected::kNothing;
 }
 

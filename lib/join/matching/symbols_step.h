@@ -29,8 +29,8 @@ class SymbolsStep {
   explicit SymbolsStep(MatchingRange* range, std::optional<SketchOutcome> sketch = {});
   uint64_t KeptBytes() const;
 
-  absl::Status SendFirst(std::string* turn);
-  absl::Status Send(std::string* turn);
+  absl::Status SendFirst(std::string* step);
+  absl::Status Send(std::string* step);
   absl::Status Receive(Part part, std::string_view body);
 
   bool has_symbols() const { return encoder_ != nullptr || decoder_ != nullptr; }
@@ -40,12 +40,12 @@ class SymbolsStep {
   // What the next part is about, whichever side sends it.
   enum class Expected { kDeferredKeys, kSymbols, kDifference, kMoreSymbols, kNothing };
 
-  void SendDeferredKeys(std::string* turn);
+  void SendDeferredKeys(std::string* step);
   absl::Status ReceiveDeferredKeys(std::string_view body);
   // At most so many as a message and the memory have room for.
-  absl::Status SendSymbols(size_t symbols, std::string* turn);
+  absl::Status SendSymbols(size_t symbols, std::string* step);
   absl::Status ReceiveSymbols(std::string_view body);
-  void SendDifference(std::string* turn);
+  void SendDifference(std::string* step);
   absl::Status ReceiveMore(std::string_view body);
   absl::Status ReceiveDifference(std::string_view body);
   size_t SymbolsWanted();

@@ -30,14 +30,14 @@ namespace rocksieve::join {
 //   ToOpen                              Opening, once there is a place for it
 //   Opening       Facts, same attempt   Reconciling; Reconciled, if the sides are equal; ToOpen, if
 //                                       the range is cut, or filters are withdrawn
-//   Reconciling   Turn                  Reconciling, Reconciled; ToOpen with the next attempt,
+//   Reconciling   Step                  Reconciling, Reconciled; ToOpen with the next attempt,
 //                                       if the sums contradict each other
 //   Reconciled                          Fetching, if rows are wanted; else the range is done
 //   Fetching      Rows, same attempt    Fetching; done after the last ones; ToOpen with the next
 //                                       attempt, if they contradict what was reconciled
 //
 // Anything else is refused with InvalidArgument, apart from what was on its way when an attempt was
-// given up: rows of an earlier attempt, and one turn (ignores_turn).
+// given up: rows of an earlier attempt, and one step (ignores_step).
 struct ClientRange {
   struct ToOpen {};
   struct Opening {
@@ -72,7 +72,7 @@ struct ClientRange {
   bool pruned = false;                  // its candidates, by existing SST filters
   uint64_t pruned_keys = 0;             // by these
   uint64_t ignored_bytes = 0;           // of rows of attempts that were given up
-  bool ignores_turn = false;            // the next one, which belongs to such an attempt
+  bool ignores_step = false;            // the next one, which belongs to such an attempt
   Phase phase;
   RangeKeys keys;  // the candidates are given away when they are reconciled
   SetSum theirs;

@@ -6,12 +6,12 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/matching/turn_parts.h"
+#include "lib/join/matching/parts.h"
 
 namespace rocksieve::join {
 namespace {
 
-constexpr size_t kMostMoves = 1000;  // that a report has, whatever comes
+constexpr size_t kMostParts = 1000;  // that a report has, whatever comes
 
 // By what they are for. `bytes`: of the message.
 void CountBytes(const Message& message, uint64_t bytes, Traffic* traffic) {
@@ -19,9 +19,9 @@ void CountBytes(const Message& message, uint64_t bytes, Traffic* traffic) {
     traffic->payload += bytes;
   } else if (std::holds_alternative<Filters>(message)) {
     traffic->filters += bytes;
-  } else if (const Turn* turn = std::get_if<Turn>(&message)) {
+  } else if (const Step* step = std::get_if<Step>(&message)) {
     uint64_t filters = 0;
-    VisitParts(turn->message, [&filters](Part part, std::string_view body) {
+    VisitParts(step->message, [&filters](Part part, std::string_view body) {
       if (part == Part::kFilter) filters += body.size();
     });
     traffic->filters += filters;
@@ -34,22 +34,21 @@ void CountBytes(const Message& message, uint64_t bytes, Traffic* traffic) {
 // The range that a message of the server is about, if any.
 std::optional<uint64_t> RangeOf(const Message& message) {
   if (const Facts* facts = std::get_if<Facts>(&message)) return facts->range;
-  if (const Turn* turn = std::get_if<Turn>(&message)) return turn->range;
+  if (const Step* step = std::get_if<Step>(&message)) return step->range;
   if (const Rows* rows = std::get_if<Rows>(&message)) return rows->range;
   return std::nullopt;
 }
 
-// Adds the moves that the message consists of.
-void NoteMoves(const Message& message, RangeReport* report) {
-  const Turn* turn = std::get_if<Turn>(&message);
-  if (turn == nullptr) return;
-  VisitParts(turn->message, [report](Part part, std::string_view) {
-    if (part > Part::kSketch) return;  // an answer
-    const auto move = static_cast<MoveKind>(part);
-    // More symbols of the same are no move of their own.
-    const bool again = move == MoveKind::kSymbols && !report->moves.empty() &&
-                       report->moves.back() == MoveKind::kSymbols;
-    if (!again && report->moves.size() < kMostMoves) report->moves.push_back(move);
+// Adds what the step begins, if the message is one.
+void NoteParts(const Message& message, RangeReport* report) {
+  const Step* step = std::get_if<Step>(&message);
+  if (step == nullptr) return;
+  VisitParts(step->message, [report](Part part, std::string_view) {
+    if (!BeginsSomething(part)) return;
+    // More symbols of the same begin nothing new.
+    const bool again =
+        part == Part::kSymbols && !report->parts.empty() && report->parts.back() == Part::kSymbols;
+    if (!again && report->parts.size() < kMostParts) report->parts.push_back(part);
   });
 }
 
@@ -69,7 +68,7 @@ absl::Status ClientState::Send(const Message& message, ClientRange* range) {
   CountBytes(message, bytes.size(), &statistics.sent);
   if (range != nullptr) {
     CountBytes(message, bytes.size(), &range->report.sent);
-    NoteMoves(message, &range->report);
+    NoteParts(message, &range->report);
     range->asked = true;
   }
   return outbox.Add(std::move(bytes));
@@ -81,7 +80,7 @@ ClientRange* ClientState::Heard(const Message& message, uint64_t bytes) {
   for (ClientRange& range : ranges) {
     if (number != range.number) continue;
     CountBytes(message, bytes, &range.report.received);
-    NoteMoves(message, &range.report);
+    NoteParts(message, &range.report);
     range.report.round_trips += std::exchange(range.asked, false);
     return &range;
   }

@@ -80,7 +80,7 @@ struct Writer {
     WritePruning(m.pruning);
     out.Bytes(m.next_key);
   }
-  void operator()(const Turn& m) {
+  void operator()(const Step& m) {
     out.Varint(m.range);
     out.Bytes(m.message);
   }
@@ -197,7 +197,7 @@ void Read(ByteReader* in, Facts* m) {
   m->next_key = in->Rest();
 }
 
-void Read(ByteReader* in, Turn* m) {
+void Read(ByteReader* in, Step* m) {
   m->range = in->Varint();
   m->message = in->Rest();
 }

@@ -4,7 +4,7 @@
 //   Hello                                      HelloAnswer
 //   Filters .. (of either side, if it has any already and they are of use)
 //   Open range                                 Facts
-//   Turn .. (what Matching says, either side first, until the range is reconciled)
+//   Step .. (what Matching says, either side first, until the range is reconciled)
 //   Fetch (if rows are wanted)                 Rows ..
 //   Goodbye
 //
@@ -104,7 +104,7 @@ struct Facts {
   std::string next_key;
 };
 
-struct Turn {
+struct Step {
   uint64_t range = 0;
   std::string message;  // of Matching
 };
@@ -142,7 +142,7 @@ struct Filters {
 };
 
 using Message =
-    std::variant<Hello, HelloAnswer, Open, Facts, Turn, Fetch, Rows, Goodbye, Failure, Filters>;
+    std::variant<Hello, HelloAnswer, Open, Facts, Step, Fetch, Rows, Goodbye, Failure, Filters>;
 
 // Ends in a check of all that stands before it: what a wire, or a bug, makes of a message is never
 // taken for one.

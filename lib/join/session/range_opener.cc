@@ -166,7 +166,7 @@ absl::Status RangeOpener::Receive(const Facts& facts) {
   if (!status.ok()) return status;
   range->theirs = facts.sum;
   if (facts.pruning.filters && !PrunedRightly(*range, facts.pruning)) {
-    range->ignores_turn = facts.outcome == Facts::Outcome::kOpened && opening->server_begins;
+    range->ignores_step = facts.outcome == Facts::Outcome::kOpened && opening->server_begins;
     return context_->RepeatWithoutExisting(range);
   }
   if (facts.pruning.filters && facts.outcome != Facts::Outcome::kTooLarge) {

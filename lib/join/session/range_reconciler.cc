@@ -44,15 +44,14 @@ absl::Status RangeReconciler::Begin(ClientRange* range, const Facts& facts) {
 absl::Status RangeReconciler::CheckMostBytes(const ClientRange& range,
                                              const MatchingOptions& options) const {
   const uint64_t most_bytes = context_->options.most_bytes;
-  Standing first_mover = {static_cast<double>(range.keys.candidates.size()), options.their_count,
-                          options.common, options.common_error};
-  if (!options.begins) std::swap(first_mover.mine, first_mover.theirs);
-  if (most_bytes == 0 || first_mover.mine < 1 || first_mover.theirs < 1) return absl::OkStatus();
+  RangeEstimate first_side = {static_cast<double>(range.keys.candidates.size()),
+                              options.their_count, options.common, options.common_error};
+  if (!options.begins) std::swap(first_side.mine, first_side.theirs);
+  if (most_bytes == 0 || first_side.mine < 1 || first_side.theirs < 1) return absl::OkStatus();
   const TurnLimit turns = {options.begins,
                            TurnsOf(options.planner.most_round_trips, options.begins)};
-  const double range_bytes = CheapestMove(first_mover, turns, 0, options.planner).bits / 8;
-  const double keys_of_range =
-      std::max(1.0, options.begins ? first_mover.mine : first_mover.theirs);
+  const double range_bytes = CheapestStep(first_side, turns, 0, options.planner).bits / 8;
+  const double keys_of_range = std::max(1.0, options.begins ? first_side.mine : first_side.theirs);
   const double ranges =
       std::max(1.0, static_cast<double>(context_->source->EstimateKeys()) / keys_of_range);
   const Traffic& sent = context_->statistics.sent;
@@ -68,25 +67,25 @@ absl::Status RangeReconciler::CheckMostBytes(const ClientRange& range,
       "the ranges that are open"));
 }
 
-absl::Status RangeReconciler::Receive(const Turn& turn) {
-  const absl::StatusOr<ClientRange*> range = context_->ranges.Find(turn.range);
+absl::Status RangeReconciler::Receive(const Step& step) {
+  const absl::StatusOr<ClientRange*> range = context_->ranges.Find(step.range);
   if (!range.ok()) return range.status();
-  if (std::exchange((*range)->ignores_turn, false)) return absl::OkStatus();
+  if (std::exchange((*range)->ignores_step, false)) return absl::OkStatus();
   auto* const reconciling = std::get_if<ClientRange::Reconciling>(&(*range)->phase);
   if (reconciling == nullptr || (*reconciling)->matching.state() != Matching::State::kTheirTurn) {
     return absl::InvalidArgumentError("the server spoke out of turn");
   }
-  const absl::Status status = (*reconciling)->matching.Receive(turn.message);
+  const absl::Status status = (*reconciling)->matching.Receive(step.message);
   return status.ok() ? Continue(*range) : status;
 }
 
 absl::Status RangeReconciler::Continue(ClientRange* range) {
   Matching& matching = std::get<ClientRange::Reconciling>(range->phase)->matching;
   if (matching.state() == Matching::State::kMyTurn) {
-    Turn turn;
-    turn.range = range->number;
-    absl::Status status = matching.TakeTurn(&turn.message);
-    if (status.ok()) status = context_->Send(turn, range);
+    Step step;
+    step.range = range->number;
+    absl::Status status = matching.NextStep(&step.message);
+    if (status.ok()) status = context_->Send(step, range);
     if (!status.ok()) return status;
   }
   const bool contradicted = matching.state() == Matching::State::kContradicted;
@@ -101,7 +100,7 @@ absl::Status RangeReconciler::Continue(ClientRange* range) {
 absl::Status RangeReconciler::Finish(ClientRange* range) {
   Matching& matching = std::get<ClientRange::Reconciling>(range->phase)->matching;
   CountEnding(matching.ending());
-  // The last turn is the server's, and its first one comes with the opening.
+  // The last step is the server's, and its first one comes with the opening.
   uint64_t& most_round_trips = context_->statistics.most_range_round_trips;
   most_round_trips = std::max(most_round_trips, matching.counts().turns / 2);
   ClientRange::Reconciled reconciled;
@@ -113,16 +112,16 @@ absl::Status RangeReconciler::Finish(ClientRange* range) {
   return range->keys_memory.Resize(bytes, "matched keys");
 }
 
-void RangeReconciler::CountEnding(MoveKind ending) {
+void RangeReconciler::CountEnding(Part ending) {
   Statistics& statistics = context_->statistics;
   switch (ending) {
-    case MoveKind::kKeys:
+    case Part::kKeys:
       statistics.ranges_by_keys++;
       break;
-    case MoveKind::kSymbols:
+    case Part::kSymbols:
       statistics.ranges_by_symbols++;
       break;
-    case MoveKind::kSketch:
+    case Part::kSketch:
       statistics.ranges_by_sketch++;
       break;
     default:

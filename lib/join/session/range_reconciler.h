@@ -1,4 +1,4 @@
-// Reconciles the opened ranges of a client, turn by turn, until they are reconciled.
+// Reconciles the opened ranges of a client, step by step, until they are reconciled.
 #pragma once
 
 #include <absl/status/status.h>
@@ -14,7 +14,7 @@ class RangeReconciler {
 
   // Of a range that is Opening: the sides differ.
   absl::Status Begin(ClientRange* range, const Facts& facts);
-  absl::Status Receive(const Turn& turn);
+  absl::Status Receive(const Step& step);
 
  private:
   OpenedRange Opened(const ClientRange& range, const Facts& facts) const;
@@ -23,7 +23,7 @@ class RangeReconciler {
   // Speaks if it is this side's turn, and reconciles the range if nothing is left to be said.
   absl::Status Continue(ClientRange* range);
   absl::Status Finish(ClientRange* range);
-  void CountEnding(MoveKind ending);
+  void CountEnding(Part ending);
 
   ClientState* const context_;
 };

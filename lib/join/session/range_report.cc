@@ -23,12 +23,12 @@ void AddTraffic(const Traffic& more, Traffic* sum) {
 
 }  // namespace
 
-std::string MovesOf(const RangeReport& report) {
-  if (report.moves.empty()) return report.equal ? "equal" : "none";
+std::string PartsOf(const RangeReport& report) {
+  if (report.parts.empty()) return report.equal ? "equal" : "none";
   std::string text;
-  for (const MoveKind move : report.moves) {
+  for (const Part part : report.parts) {
     if (!text.empty()) text += ' ';
-    text += NameOf(move);
+    text += NameOf(part);
   }
   return text;
 }

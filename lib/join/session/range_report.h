@@ -25,7 +25,7 @@ struct Traffic {
 struct RangeReport {
   KeyInterval interval;
   // Strategies in the order in which they went over the wire, of both sides and all attempts.
-  std::vector<MoveKind> moves;
+  std::vector<Part> parts;
   bool equal = false;  // both sides have the same keys: nothing had to be reconciled
   uint32_t repeats = 0;
 
@@ -77,7 +77,7 @@ struct Statistics {
 };
 
 // "filter filter sketch"; "equal" if nothing had to be reconciled.
-std::string MovesOf(const RangeReport& report);
+std::string PartsOf(const RangeReport& report);
 
 // Bytes on the wire, rows apart, if the side with fewer keys sent all of them, front-coded and
 // compressed.

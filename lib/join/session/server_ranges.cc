@@ -193,28 +193,28 @@ absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, Range
   return absl::OkStatus();
 }
 
-absl::Status ServerRanges::Receive(const Turn& turn) {
-  const auto found = ranges_.find(turn.range);
+absl::Status ServerRanges::Receive(const Step& step) {
+  const auto found = ranges_.find(step.range);
   auto* const reconciling =
       found == ranges_.end() ? nullptr : std::get_if<Reconciling>(&found->second.state);
   if (reconciling == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("the client spoke of range ", turn.range,
-                                                   ", which is ", StateOf(turn.range),
+    return absl::InvalidArgumentError(absl::StrCat("the client spoke of range ", step.range,
+                                                   ", which is ", StateOf(step.range),
                                                    ", out of turn"));
   }
   const KeyInterval interval = found->second.interval;  // the range may be gone after this
-  const absl::Status status = (*reconciling)->matching.Receive(turn.message);
-  return Naming(interval, status.ok() ? Continue(turn.range) : status);
+  const absl::Status status = (*reconciling)->matching.Receive(step.message);
+  return Naming(interval, status.ok() ? Continue(step.range) : status);
 }
 
 absl::Status ServerRanges::Continue(uint64_t number) {
   ServerRange& range = ranges_.at(number);
   Matching& matching = std::get<Reconciling>(range.state)->matching;
   if (matching.state() == Matching::State::kMyTurn) {
-    Turn turn;
-    turn.range = number;
-    absl::Status status = matching.TakeTurn(&turn.message);
-    if (status.ok()) status = outbox_->Add(Encode(turn));
+    Step step;
+    step.range = number;
+    absl::Status status = matching.NextStep(&step.message);
+    if (status.ok()) status = outbox_->Add(Encode(step));
     if (!status.ok()) return status;
   }
   if (matching.state() != Matching::State::kReconciled) return absl::OkStatus();

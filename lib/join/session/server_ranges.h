@@ -35,7 +35,7 @@ namespace rocksieve::join {
 //                                      wanted
 //   TooLarge      Open                 as from none: of the same attempt, up to the end that was
 //                                      told
-//   Reconciling   Turn                 Reconciling, Reconciled, or none as above
+//   Reconciling   Step                 Reconciling, Reconciled, or none as above
 //                 Open, next attempt   as from none: the client gave the attempt up
 //   Reconciled    Fetch, same attempt  Sending
 //                 Open, next attempt   as from none: the client's sum differs
@@ -74,7 +74,7 @@ struct ServerSessionOptions {
   uint64_t most_message_bytes = UINT64_MAX;  // of those that this side makes
   // Ranges under way at once; a client that opens more is refused.
   size_t most_ranges = 8;
-  // Prices are this side's; strategy and round trips those that the client wants.
+  // Weights are this side's; strategy and round trips those that the client wants.
   PlannerOptions planner;
   ExistingFilterOptions existing;
   // What the client makes this one keep is taken from it; must outlive the side. Null: no limit.
@@ -101,7 +101,7 @@ class ServerRanges {
         outbox_(outbox) {}
 
   absl::Status Receive(const Open& open);
-  absl::Status Receive(const Turn& turn);
+  absl::Status Receive(const Step& step);
   // Not of the rows with a NULL key.
   absl::Status Receive(const Fetch& fetch);
 

@@ -33,7 +33,7 @@ class ServerSession final : public Session {
  private:
   absl::Status On(const Hello& hello);
   absl::Status On(const Open& open) { return ranges_->Receive(open); }
-  absl::Status On(const Turn& turn) { return ranges_->Receive(turn); }
+  absl::Status On(const Step& step) { return ranges_->Receive(step); }
   absl::Status On(const Fetch& fetch);
   absl::Status On(const Goodbye& goodbye);
   absl::Status On(const Failure& failure);
