@@ -71,7 +71,7 @@ class JoinApi : public testing::Test {
     Credentials credentials;
     credentials.insecure = true;
     const rocksdb::Status status =
-        AnsweringServer::Start(served, "127.0.0.1:0", credentials, options, &server_);
+        JoinServer::Start(served, "127.0.0.1:0", credentials, options, &server_);
     EXPECT_TRUE(status.ok()) << status.ToString();
     Peer peer;
     peer.addresses = {"127.0.0.1:" + std::to_string(server_->port())};
@@ -115,7 +115,7 @@ class JoinApi : public testing::Test {
   std::string directory_;
   Rows here_, there_;
   std::unique_ptr<rocksdb::DB> here_db_, there_db_;
-  std::unique_ptr<AnsweringServer> server_;
+  std::unique_ptr<JoinServer> server_;
 };
 
 }  // namespace rocksieve::join

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <rocksdb/filter_policy.h>
@@ -17,6 +18,10 @@
 
 namespace rocksieve::join {
 namespace {
+
+// Programs that were written with the names before still compile.
+static_assert(std::is_same_v<AnsweringServer, JoinServer>);
+static_assert(std::is_same_v<AnsweringService, JoinService>);
 
 TEST_F(JoinApi, AllOperationsAreExact) {
   const Peer peer = Serve();
@@ -137,13 +142,13 @@ TEST_F(JoinApi, ShardsAreJoinedTogether) {
   Peer peer;
   peer.credentials.insecure = true;
   std::vector<std::unique_ptr<rocksdb::DB>> dbs;
-  std::vector<std::unique_ptr<AnsweringServer>> servers(2);
+  std::vector<std::unique_ptr<JoinServer>> servers(2);
   for (int i = 0; i < 2; i++) {
     dbs.push_back(Make("shard" + std::to_string(i), parts[i]));
     ServedDatabase served;
     served.db = dbs.back().get();
     const rocksdb::Status status =
-        AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &servers[i]);
+        JoinServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &servers[i]);
     ASSERT_TRUE(status.ok()) << status.ToString();
     peer.addresses.push_back("127.0.0.1:" + std::to_string(servers[i]->port()));
   }
@@ -175,9 +180,8 @@ TEST_F(JoinApi, DatabasesOfOtherProcessesAreInputsAndServed) {
   served.directory = directory_ + "/there";
   Peer peer;
   peer.credentials.insecure = true;
-  std::unique_ptr<AnsweringServer> server;
-  rocksdb::Status status =
-      AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server);
+  std::unique_ptr<JoinServer> server;
+  rocksdb::Status status = JoinServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server);
   ASSERT_TRUE(status.ok()) << status.ToString();
   peer.addresses = {"127.0.0.1:" + std::to_string(server->port())};
   EXPECT_EQ(Joined(Operation::kIntersection, here, peer), RowsOf(there_, here_, true));
@@ -186,10 +190,10 @@ TEST_F(JoinApi, DatabasesOfOtherProcessesAreInputsAndServed) {
   EXPECT_EQ(Joined(Operation::kDifference, here, peer), RowsOf(there_, here_, false));
 
   served.column_family_names = {"no such family"};
-  status = AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server);
+  status = JoinServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server);
   EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
   served.db = there_db_.get();  // both
-  status = AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server);
+  status = JoinServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server);
   EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
   ASSERT_TRUE(Input::OfDirectory(directory_ + "/nowhere", "", {}, &here).ok());
   EXPECT_FALSE(Join(Operation::kCount, here, peer, {}, nullptr, nullptr).ok());

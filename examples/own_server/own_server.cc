@@ -37,10 +37,10 @@ int main(int argc, char** argv) {
     Check(db->Put(rocksdb::WriteOptions(), "key" + std::to_string(i), "value"));
   }
 
-  std::unique_ptr<AnsweringService> joins;
+  std::unique_ptr<JoinService> joins;
   ServeOptions serving;
   serving.tokens = {"a secret of 16 characters or more"};
-  Check(AnsweringService::Create({db.get()}, serving, &joins));
+  Check(JoinService::Create({db.get()}, serving, &joins));
   grpc::EnableDefaultHealthCheckService(true);  // stands for the services that there are anyway
   grpc::ServerBuilder builder;
   int port = 0;

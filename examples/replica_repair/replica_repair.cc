@@ -75,8 +75,8 @@ int main(int argc, char** argv) {
   served.extractors["row"] = WholeRow;
   Credentials credentials;
   credentials.insecure = true;  // an example, on one machine; else files with certificates
-  std::unique_ptr<AnsweringServer> server;
-  Check(AnsweringServer::Start(served, "127.0.0.1:0", credentials, ServeOptions(), &server));
+  std::unique_ptr<JoinServer> server;
+  Check(JoinServer::Start(served, "127.0.0.1:0", credentials, ServeOptions(), &server));
 
   // At the replica: rows that are not here as they are there, as a file to be ingested.
   Peer peer;

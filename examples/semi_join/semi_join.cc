@@ -42,8 +42,8 @@ int AnswerForOrders(const std::string& directory) {
   }
   Credentials credentials;
   credentials.insecure = true;  // an example, on one machine; else files with certificates
-  std::unique_ptr<AnsweringServer> server;
-  Check(AnsweringServer::Start({db.get()}, "127.0.0.1:0", credentials, ServeOptions(), &server));
+  std::unique_ptr<JoinServer> server;
+  Check(JoinServer::Start({db.get()}, "127.0.0.1:0", credentials, ServeOptions(), &server));
   std::printf("127.0.0.1:%d\n", server->port());
   std::fflush(stdout);
   while (std::getchar() != EOF) {

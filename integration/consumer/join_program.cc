@@ -29,9 +29,8 @@ int main(int argc, char** argv) {
   served.db = db.get();
   rocksieve::join::Peer peer;
   peer.credentials.insecure = true;
-  std::unique_ptr<rocksieve::join::AnsweringServer> server;
-  Check(rocksieve::join::AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {},
-                                                &server));
+  std::unique_ptr<rocksieve::join::JoinServer> server;
+  Check(rocksieve::join::JoinServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server));
   peer.addresses = {"127.0.0.1:" + std::to_string(server->port())};
   rocksieve::join::Input rows;
   Check(rocksieve::join::Input::OfDatabase(db.get(), nullptr, rocksdb::ReadOptions(), {}, &rows));

@@ -26,7 +26,7 @@ int Serve(const char* directory, size_t memory_mib) {
   rocksdb::DB* opened = nullptr;
   rocksdb::Status status = rocksdb::DB::Open(rocksdb::Options(), directory, &opened);
   const std::unique_ptr<rocksdb::DB> db(opened);
-  std::unique_ptr<AnsweringServer> server;
+  std::unique_ptr<JoinServer> server;
   if (status.ok()) {
     ServedDatabase served;
     served.db = db.get();
@@ -37,7 +37,7 @@ int Serve(const char* directory, size_t memory_mib) {
     options.silence = std::chrono::seconds(2);
     options.most_sessions_per_peer = options.most_sessions;
     options.report = Print;
-    status = AnsweringServer::Start(served, "127.0.0.1:0", credentials, options, &server);
+    status = JoinServer::Start(served, "127.0.0.1:0", credentials, options, &server);
   }
   if (!status.ok()) {
     std::cerr << status.ToString() << "\n";

@@ -150,7 +150,7 @@ struct Admitted {
   SessionReport report;
 };
 
-class JoinServiceImpl final : public JoinService, public v1::Join::CallbackService {
+class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackService {
  public:
   JoinServiceImpl(OpenView open, JoinServiceOptions options)
       : options_(std::move(options)),
@@ -325,7 +325,7 @@ class JoinServiceImpl final : public JoinService, public v1::Join::CallbackServi
 
 }  // namespace
 
-std::unique_ptr<JoinService> MakeJoinService(OpenView open, JoinServiceOptions options) {
+std::unique_ptr<GrpcJoinService> MakeGrpcJoinService(OpenView open, JoinServiceOptions options) {
   return std::make_unique<JoinServiceImpl>(std::move(open), std::move(options));
 }
 

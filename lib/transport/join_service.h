@@ -1,9 +1,9 @@
 // The gRPC service that answers joins: for a program's own server, as in
 //
-//   std::unique_ptr<JoinService> joins = MakeJoinService(OpenViewsOf(db), {});
+//   std::unique_ptr<GrpcJoinService> joins = MakeGrpcJoinService(OpenViewsOf(db), {});
 //   builder.RegisterService(joins->service());
 //
-// JoinServer (server.h) is a server with nothing else in it.
+// GrpcJoinServer (server.h) is a server with nothing else in it.
 #pragma once
 
 #include <chrono>
@@ -52,10 +52,10 @@ struct JoinServiceOptions {
 
 // Thread-safe. A call costs a thread from its first frame on, if it is admitted then, and none of
 // gRPC's: calls that say nothing keep no others out.
-class JoinService {
+class GrpcJoinService {
  public:
   // Waits for what is under way. REQUIRES: its server has been shut down.
-  virtual ~JoinService() = default;
+  virtual ~GrpcJoinService() = default;
 
   virtual grpc::Service* service() = 0;
   // From now on, new sessions are told UNAVAILABLE. Waits for those that are under way, as long as
@@ -63,6 +63,6 @@ class JoinService {
   virtual void EndSessions(std::chrono::milliseconds grace) = 0;
 };
 
-std::unique_ptr<JoinService> MakeJoinService(OpenView open, JoinServiceOptions options);
+std::unique_ptr<GrpcJoinService> MakeGrpcJoinService(OpenView open, JoinServiceOptions options);
 
 }  // namespace rocksieve::join

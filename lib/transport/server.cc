@@ -154,8 +154,8 @@ absl::Status WhyNotListening(const std::string& address) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<JoinServer>> JoinServer::Start(OpenView open,
-                                                              const ServerOptions& options) {
+absl::StatusOr<std::unique_ptr<GrpcJoinServer>> GrpcJoinServer::Start(
+    OpenView open, const ServerOptions& options) {
   absl::Status status = CheckAddress(options.address, AddressUse::kListen);
   if (status.ok()) status = CheckSocketIsFree(options.address);
   if (!status.ok()) return status;
@@ -163,8 +163,8 @@ absl::StatusOr<std::unique_ptr<JoinServer>> JoinServer::Start(OpenView open,
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials =
       ServerCredentialsFor(options.address, options.security);
   if (!credentials.ok()) return credentials.status();
-  std::unique_ptr<JoinServer> server(new JoinServer);
-  server->service_ = MakeJoinService(std::move(open), options.service);
+  std::unique_ptr<GrpcJoinServer> server(new GrpcJoinServer);
+  server->service_ = MakeGrpcJoinService(std::move(open), options.service);
   grpc::ServerBuilder builder;
   Limit(options, &builder);
   builder.AddListeningPort(options.address, *credentials, &server->port_);
@@ -176,7 +176,7 @@ absl::StatusOr<std::unique_ptr<JoinServer>> JoinServer::Start(OpenView open,
   return server;
 }
 
-void JoinServer::Shutdown(std::chrono::milliseconds grace) {
+void GrpcJoinServer::Shutdown(std::chrono::milliseconds grace) {
   if (server_ == nullptr) return;
   if (server_->GetHealthCheckService() != nullptr) {
     server_->GetHealthCheckService()->SetServingStatus(false);
@@ -188,6 +188,6 @@ void JoinServer::Shutdown(std::chrono::milliseconds grace) {
   server_.reset();
 }
 
-JoinServer::~JoinServer() { Shutdown(std::chrono::milliseconds(0)); }
+GrpcJoinServer::~GrpcJoinServer() { Shutdown(std::chrono::milliseconds(0)); }
 
 }  // namespace rocksieve::join

@@ -24,12 +24,12 @@ struct ServerOptions {
   JoinServiceOptions service;
 };
 
-class JoinServer {
+class GrpcJoinServer {
  public:
-  static absl::StatusOr<std::unique_ptr<JoinServer>> Start(OpenView open,
-                                                           const ServerOptions& options);
+  static absl::StatusOr<std::unique_ptr<GrpcJoinServer>> Start(OpenView open,
+                                                               const ServerOptions& options);
   // Ends what is under way after a while.
-  ~JoinServer();
+  ~GrpcJoinServer();
 
   int port() const { return port_; }
   // No new sessions. Those that are not done by then are told UNAVAILABLE, so that who asks comes
@@ -37,9 +37,9 @@ class JoinServer {
   void Shutdown(std::chrono::milliseconds grace);
 
  private:
-  JoinServer() = default;
+  GrpcJoinServer() = default;
 
-  std::unique_ptr<JoinService> service_;
+  std::unique_ptr<GrpcJoinService> service_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };

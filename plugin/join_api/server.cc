@@ -137,40 +137,40 @@ JoinServiceOptions ServiceOptionsOf(const ServedDatabase& served, const ServeOpt
 
 }  // namespace
 
-class AnsweringService::Impl {
+class JoinService::Impl {
  public:
-  explicit Impl(std::unique_ptr<JoinService> join_service) : service(std::move(join_service)) {}
-  const std::unique_ptr<JoinService> service;
+  explicit Impl(std::unique_ptr<GrpcJoinService> join_service) : service(std::move(join_service)) {}
+  const std::unique_ptr<GrpcJoinService> service;
 };
 
-AnsweringService::AnsweringService(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-AnsweringService::~AnsweringService() = default;
-grpc::Service* AnsweringService::service() const { return impl_->service->service(); }
+JoinService::JoinService(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+JoinService::~JoinService() = default;
+grpc::Service* JoinService::service() const { return impl_->service->service(); }
 
-rocksdb::Status AnsweringService::Create(const ServedDatabase& served, const ServeOptions& options,
-                                         std::unique_ptr<AnsweringService>* service) {
+rocksdb::Status JoinService::Create(const ServedDatabase& served, const ServeOptions& options,
+                                    std::unique_ptr<JoinService>* service) {
   absl::StatusOr<OpenView> views = ViewsOf(served);
   if (!views.ok()) return ToRocksDb(views.status());
-  auto impl =
-      std::make_unique<Impl>(MakeJoinService(*std::move(views), ServiceOptionsOf(served, options)));
-  service->reset(new AnsweringService(std::move(impl)));
+  auto impl = std::make_unique<Impl>(
+      MakeGrpcJoinService(*std::move(views), ServiceOptionsOf(served, options)));
+  service->reset(new JoinService(std::move(impl)));
   return rocksdb::Status::OK();
 }
 
-class AnsweringServer::Impl {
+class JoinServer::Impl {
  public:
-  explicit Impl(std::unique_ptr<JoinServer> join_server) : server(std::move(join_server)) {}
-  const std::unique_ptr<JoinServer> server;
+  explicit Impl(std::unique_ptr<GrpcJoinServer> join_server) : server(std::move(join_server)) {}
+  const std::unique_ptr<GrpcJoinServer> server;
 };
 
-AnsweringServer::AnsweringServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-AnsweringServer::~AnsweringServer() = default;
-int AnsweringServer::port() const { return impl_->server->port(); }
-void AnsweringServer::Shutdown(std::chrono::milliseconds grace) { impl_->server->Shutdown(grace); }
+JoinServer::JoinServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+JoinServer::~JoinServer() = default;
+int JoinServer::port() const { return impl_->server->port(); }
+void JoinServer::Shutdown(std::chrono::milliseconds grace) { impl_->server->Shutdown(grace); }
 
-rocksdb::Status AnsweringServer::Start(const ServedDatabase& served, const std::string& address,
-                                       const Credentials& credentials, const ServeOptions& options,
-                                       std::unique_ptr<AnsweringServer>* server) {
+rocksdb::Status JoinServer::Start(const ServedDatabase& served, const std::string& address,
+                                  const Credentials& credentials, const ServeOptions& options,
+                                  std::unique_ptr<JoinServer>* server) {
   absl::StatusOr<OpenView> views = ViewsOf(served);
   if (!views.ok()) return ToRocksDb(views.status());
   ServerOptions server_options;
@@ -178,10 +178,10 @@ rocksdb::Status AnsweringServer::Start(const ServedDatabase& served, const std::
   server_options.security = SecurityOf(credentials, "");
   server_options.service = ServiceOptionsOf(served, options);
   server_options.reflection = options.reflection;
-  absl::StatusOr<std::unique_ptr<JoinServer>> started =
-      JoinServer::Start(*std::move(views), server_options);
+  absl::StatusOr<std::unique_ptr<GrpcJoinServer>> started =
+      GrpcJoinServer::Start(*std::move(views), server_options);
   if (!started.ok()) return ToRocksDb(started.status());
-  server->reset(new AnsweringServer(std::make_unique<Impl>(*std::move(started))));
+  server->reset(new JoinServer(std::make_unique<Impl>(*std::move(started))));
   return rocksdb::Status::OK();
 }
 

@@ -73,8 +73,8 @@ void RaceWithASession(rocksdb::DB* db) {
   };
   Peer peer;
   peer.credentials.insecure = true;
-  std::unique_ptr<AnsweringServer> server;
-  Must(AnsweringServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server));
+  std::unique_ptr<JoinServer> server;
+  Must(JoinServer::Start(served, "127.0.0.1:0", peer.credentials, {}, &server));
   peer.addresses = {"127.0.0.1:" + std::to_string(server->port())};
   peer.on = "@planted";
   Input input;

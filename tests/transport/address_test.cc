@@ -72,11 +72,11 @@ TEST(Address, SaysWhatIsWrong) {
   EXPECT_THAT(fault("a:0", AddressUse::kConnect), HasSubstr("only for listening"));
 }
 
-absl::StatusOr<std::unique_ptr<JoinServer>> Start(const std::string& address) {
+absl::StatusOr<std::unique_ptr<GrpcJoinServer>> Start(const std::string& address) {
   ServerOptions options;
   options.address = address;
   options.security.insecure = true;
-  return JoinServer::Start(
+  return GrpcJoinServer::Start(
       [](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
         return View{std::make_unique<MemorySource>(MemorySource::Rows()), "test"};
       },

@@ -129,7 +129,7 @@ TEST(MemoryShares, AreEnoughForHonestJoins) {
     options.service.memory_bytes = limit;
     options.service.most_sessions = 8;
     const auto rows = Numbers(10'000, 40'000);
-    const auto server = JoinServer::Start(
+    const auto server = GrpcJoinServer::Start(
         [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
           return View{std::make_unique<MemorySource>(rows), "test"};
         },

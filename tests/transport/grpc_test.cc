@@ -47,8 +47,8 @@ ServerOptions InsecureOptions() {
   return options;
 }
 
-std::unique_ptr<JoinServer> Started(MemorySource::Rows rows, const ServerOptions& options) {
-  auto server = JoinServer::Start(Serving(std::move(rows)), options);
+std::unique_ptr<GrpcJoinServer> Started(MemorySource::Rows rows, const ServerOptions& options) {
+  auto server = GrpcJoinServer::Start(Serving(std::move(rows)), options);
   EXPECT_TRUE(server.ok()) << server.status();
   return *std::move(server);
 }
@@ -197,7 +197,7 @@ TEST(Grpc, WantsItsToken) {
 }
 
 TEST(Grpc, PassesErrorsOn) {
-  const auto server = JoinServer::Start(
+  const auto server = GrpcJoinServer::Start(
       [](const ViewRequest& request, const ViewTerms&) -> absl::StatusOr<View> {
         return absl::InvalidArgumentError("no join key expression " + request.on);
       },
@@ -214,13 +214,13 @@ TEST(Grpc, PassesErrorsOn) {
 TEST(Grpc, InsecureOnlyOnThisMachine) {
   ServerOptions options = InsecureOptions();
   options.address = "0.0.0.0:0";
-  const auto refused = JoinServer::Start(Serving({}), options);
+  const auto refused = GrpcJoinServer::Start(Serving({}), options);
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
   EXPECT_THAT(refused.status().message(), HasSubstr("--insecure-network"));
   options.security.insecure_network = true;
-  EXPECT_TRUE(JoinServer::Start(Serving({}), options).ok());
+  EXPECT_TRUE(GrpcJoinServer::Start(Serving({}), options).ok());
   options.security = {};
-  EXPECT_FALSE(JoinServer::Start(Serving({}), options).ok());  // no certificates
+  EXPECT_FALSE(GrpcJoinServer::Start(Serving({}), options).ok());  // no certificates
 }
 
 // A caller that sends what it likes.

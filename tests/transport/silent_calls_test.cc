@@ -43,14 +43,14 @@ class CountingResults final : public ResultSink {
   int rows = 0;
 };
 
-std::unique_ptr<JoinServer> Started(bool reflection = false) {
+std::unique_ptr<GrpcJoinServer> Started(bool reflection = false) {
   ServerOptions options;
   options.security.insecure = true;
   options.service.most_sessions = 2;
   options.service.first_frame_time = std::chrono::seconds(60);  // as long as the test at least
   options.reflection = reflection;
   const auto rows = Numbers(50, 150);
-  auto server = JoinServer::Start(
+  auto server = GrpcJoinServer::Start(
       [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
         return View{std::make_unique<MemorySource>(rows), "test"};
       },
@@ -59,7 +59,7 @@ std::unique_ptr<JoinServer> Started(bool reflection = false) {
   return *std::move(server);
 }
 
-std::shared_ptr<grpc::Channel> Connected(const JoinServer& server) {
+std::shared_ptr<grpc::Channel> Connected(const GrpcJoinServer& server) {
   grpc::ChannelArguments alone;
   alone.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(server.port()),
@@ -69,7 +69,7 @@ std::shared_ptr<grpc::Channel> Connected(const JoinServer& server) {
 // Streams that have begun, and say nothing.
 class SilentCalls {
  public:
-  SilentCalls(const JoinServer& server, const std::string& method) {
+  SilentCalls(const GrpcJoinServer& server, const std::string& method) {
     for (int i = 0; i < kConnections; i++) {
       grpc::GenericStub stub(Connected(server));
       for (int call = 0; call < kCallsPerConnection; call++) {
@@ -101,7 +101,7 @@ class SilentCalls {
 };
 
 // At the first attempt: a server that is busy would have it come again.
-void ExpectJoin(const JoinServer& server) {
+void ExpectJoin(const GrpcJoinServer& server) {
   MemorySource mine(Numbers(0, 100));
   CountingResults sink;
   RemoteJoinOptions options;
@@ -146,7 +146,7 @@ TEST(SilentConnections, KeepNoJoinOut) {
   for (const int socket : sockets) close(socket);
 }
 
-grpc::StatusCode AnswerOfReflection(const JoinServer& server) {
+grpc::StatusCode AnswerOfReflection(const GrpcJoinServer& server) {
   grpc::GenericStub stub(Connected(server));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));

@@ -83,8 +83,8 @@ class ThrowingServer {
       const std::lock_guard<std::mutex> lock(mutex_);
       reports_.push_back(report.status);
     };
-    auto server =
-        JoinServer::Start([this](const ViewRequest&, const ViewTerms&) { return Open(); }, options);
+    auto server = GrpcJoinServer::Start(
+        [this](const ViewRequest&, const ViewTerms&) { return Open(); }, options);
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -129,7 +129,7 @@ class ThrowingServer {
   bool fails_ = false;
   std::mutex mutex_;
   std::vector<absl::Status> reports_;
-  std::unique_ptr<JoinServer> server_;
+  std::unique_ptr<GrpcJoinServer> server_;
 };
 
 TEST(Throwing, InASessionEndsThatSessionAndGivesItsPlaceBack) {

@@ -68,15 +68,15 @@ Status OptionsOf(const ServeFlags& flags, join::ServeOptions* options) {
   return ReadTokensOf(flags.security, &options->tokens);
 }
 
-Status Start(const ServeFlags& flags, std::unique_ptr<join::AnsweringServer>* server) {
+Status Start(const ServeFlags& flags, std::unique_ptr<join::JoinServer>* server) {
   join::ServeOptions options;
   const Status status = OptionsOf(flags, &options);
   if (!status.ok()) return status;
   join::ServedDatabase served;
   served.directory = flags.directory;
   served.column_family_names = flags.column_families;
-  return join::AnsweringServer::Start(served, flags.address,
-                                      CredentialsOf(flags.security, "server"), options, server);
+  return join::JoinServer::Start(served, flags.address, CredentialsOf(flags.security, "server"),
+                                 options, server);
 }
 
 // "127.0.0.1:0" -> "127.0.0.1:40123".
@@ -101,7 +101,7 @@ int RunServe(const ServeFlags& flags) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // failed handshakes of others would fill the log
   {
     InterruptGuard guard;
-    std::unique_ptr<join::AnsweringServer> server;
+    std::unique_ptr<join::JoinServer> server;
     const Status status = Start(flags, &server);
     if (!status.ok()) {
       std::cerr << "rocksieve serve: " << status.getState() << "\n";

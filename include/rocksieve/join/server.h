@@ -58,45 +58,45 @@ struct ServeOptions {
   // files and a snapshot.
   std::chrono::milliseconds keep = std::chrono::seconds(60);
   std::function<void(const SessionSummary&)> report;  // from several threads at once; may be empty
-  // Of AnsweringServer: gRPC's reflection service as well, if the program is linked with it. It
+  // Of JoinServer: gRPC's reflection service as well, if the program is linked with it. It
   // answers without a token.
   bool reflection = false;
 };
 
 // The service, for a grpc::ServerBuilder of the program:
 //
-//   std::unique_ptr<AnsweringService> joins;
-//   status = AnsweringService::Create({db}, ServeOptions(), &joins);
+//   std::unique_ptr<JoinService> joins;
+//   status = JoinService::Create({db}, ServeOptions(), &joins);
 //   builder.RegisterService(joins->service());
 //
 // Who may connect is then the program's concern: its server's credentials, and
 // ServeOptions::tokens. Sessions have threads of their own, and take none of the server's. Must
 // outlive the server; the database must outlive it.
-class ROCKSIEVE_EXPORT AnsweringService {
+class ROCKSIEVE_EXPORT JoinService {
  public:
   // InvalidArgument if there is no database, or not the column families that are named.
   static rocksdb::Status Create(const ServedDatabase& served, const ServeOptions& options,
-                                std::unique_ptr<AnsweringService>* service);
-  ~AnsweringService();
+                                std::unique_ptr<JoinService>* service);
+  ~JoinService();
 
   grpc::Service* service() const;
 
  private:
   class Impl;
-  explicit AnsweringService(std::unique_ptr<Impl> impl);
+  explicit JoinService(std::unique_ptr<Impl> impl);
   const std::unique_ptr<Impl> impl_;
 };
 
 // A server with nothing else in it than this service, and gRPC's own for health.
-class ROCKSIEVE_EXPORT AnsweringServer {
+class ROCKSIEVE_EXPORT JoinServer {
  public:
   // `address` as in "0.0.0.0:7420"; with port 0, any that is free. InvalidArgument if the
   // credentials do not fit or cannot be read, or the port is taken.
   static rocksdb::Status Start(const ServedDatabase& served, const std::string& address,
                                const Credentials& credentials, const ServeOptions& options,
-                               std::unique_ptr<AnsweringServer>* server);
+                               std::unique_ptr<JoinServer>* server);
   // Cuts off what is under way.
-  ~AnsweringServer();
+  ~JoinServer();
 
   int port() const;
   // Takes no new sessions; those that are not done by then are told to come again, and are cut off
@@ -105,8 +105,12 @@ class ROCKSIEVE_EXPORT AnsweringServer {
 
  private:
   class Impl;
-  explicit AnsweringServer(std::unique_ptr<Impl> impl);
+  explicit JoinServer(std::unique_ptr<Impl> impl);
   const std::unique_ptr<Impl> impl_;
 };
+
+// What these were called before.
+using AnsweringService = JoinService;
+using AnsweringServer = JoinServer;
 
 }  // namespace rocksieve::join
