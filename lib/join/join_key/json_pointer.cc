@@ -1,10 +1,10 @@
 #include "lib/join/join_key/json_pointer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "lib/join/join_key/decimal.h"
-#include "lib/join/join_key/json_numbers.h"
 
 namespace rocksieve::join {
 namespace {
@@ -13,13 +13,82 @@ using Json = nlohmann::json;
 
 constexpr int kNumberOverflow = 406;  // the parser's id of the error
 
-// Follows a pointer through the events of the parser, which hands over the text of numbers: as
-// doubles, different ones would become equal.
+// The numbers in a JSON text, in their order, as they are written: the parser makes doubles of
+// them, in which different ones would become equal, and refuses those beyond doubles. Of text that
+// is no JSON it gives what looks like numbers.
+class JsonNumbers {
+ public:
+  // The text must outlive it.
+  explicit JsonNumbers(std::string_view text) : text_(text) {}
+
+  // Empty if there are no more.
+  std::string_view Next() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '"') {
+        SkipString();
+      } else if (c == '-' || IsDigit(c)) {
+        const size_t end = std::min(text_.find_first_not_of("0123456789+-.eE", at_), text_.size());
+        const std::string_view number = text_.substr(at_, end - at_);
+        at_ = end;
+        return number;
+      } else {
+        at_++;
+      }
+    }
+    return {};
+  }
+
+ private:
+  void SkipString() {
+    for (at_++; at_ < text_.size() && text_[at_] != '"'; at_++) {
+      if (text_[at_] == '\\') at_++;
+    }
+    at_++;
+  }
+
+  const std::string_view text_;
+  size_t at_ = 0;
+};
+
+bool TakeOneOf(std::string_view characters, std::string_view* text) {
+  if (text->empty() || characters.find(text->front()) == std::string_view::npos) return false;
+  text->remove_prefix(1);
+  return true;
+}
+
+// By the grammar of RFC 8259: no leading zeros, digits on both sides of a point.
+bool IsNumber(std::string_view text) {
+  TakeOneOf("-", &text);
+  if (!TakeOneOf("0", &text) && TakeDigits(&text).empty()) return false;
+  if (TakeOneOf(".", &text) && TakeDigits(&text).empty()) return false;
+  if (TakeOneOf("eE", &text)) {
+    TakeOneOf("+-", &text);
+    if (TakeDigits(&text).empty()) return false;
+  }
+  return text.empty();
+}
+
+// The same text with a 0 in the place of each number, and spaces behind it. What is no JSON stays
+// none.
+std::string WithoutNumbers(std::string_view json) {
+  std::string without(json);
+  JsonNumbers numbers(json);
+  for (std::string_view number = numbers.Next(); !number.empty(); number = numbers.Next()) {
+    if (!IsNumber(number)) continue;
+    const auto begin = without.begin() + (number.data() - json.data());
+    *begin = '0';
+    std::fill(begin + 1, begin + static_cast<ptrdiff_t>(number.size()), ' ');
+  }
+  return without;
+}
+
+// Follows a pointer through the events of the parser.
 class Finder final : public nlohmann::json_sax<Json> {
  public:
-  // With `numbers`, a number is what comes next there, and not what the parser says.
-  Finder(const std::vector<std::string>& names, std::string* scalar, JsonNumbers* numbers = nullptr)
-      : names_(names), scalar_(scalar), numbers_(numbers) {}
+  // The numbers are those of `json`, whatever the parser says. All must outlive it.
+  Finder(const std::vector<std::string>& names, std::string_view json, std::string* scalar)
+      : names_(names), scalar_(scalar), numbers_(json) {}
   bool found() const { return found_; }
   // Whether the parser gave up at a number that is no finite double.
   bool overflowed() const { return overflowed_; }
@@ -30,15 +99,9 @@ class Finder final : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override {
     return Value([&] { return Found(value ? "true" : "false"); });
   }
-  bool number_integer(number_integer_t value) override {
-    return Number([&] { return Found(std::to_string(value)); });
-  }
-  bool number_unsigned(number_unsigned_t value) override {
-    return Number([&] { return Found(std::to_string(value)); });
-  }
-  bool number_float(number_float_t, const std::string& text) override {
-    return Number([&] { return CanonicalDecimal(text, scalar_); });
-  }
+  bool number_integer(number_integer_t) override { return Number(); }
+  bool number_unsigned(number_unsigned_t) override { return Number(); }
+  bool number_float(number_float_t, const std::string&) override { return Number(); }
   bool string(std::string& value) override {
     return Value([&] { return Found(value); });
   }
@@ -87,10 +150,8 @@ class Finder final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  template <typename Take>
-  bool Number(const Take& take) {
-    if (numbers_ == nullptr) return Value(take);
-    const std::string_view text = numbers_->Next();
+  bool Number() {
+    const std::string_view text = numbers_.Next();
     return Value([&] { return CanonicalDecimal(text, scalar_); });
   }
 
@@ -111,7 +172,7 @@ class Finder final : public nlohmann::json_sax<Json> {
 
   const std::vector<std::string>& names_;
   std::string* const scalar_;
-  JsonNumbers* const numbers_;
+  JsonNumbers numbers_;
   bool found_ = false, overflowed_ = false;
   size_t depth_ = 0;  // of all objects and arrays that are open
   std::vector<Level> path_;
@@ -142,13 +203,12 @@ absl::StatusOr<JsonPointer> JsonPointer::Parse(std::string_view text) {
 }
 
 bool JsonPointer::Find(std::string_view json, std::string* scalar) const {
-  Finder finder(names_, scalar);
+  Finder finder(names_, json, scalar);
   if (Json::sax_parse(json.begin(), json.end(), &finder)) return finder.found();
   if (!finder.overflowed()) return false;
   // The parser has no way around a number beyond doubles, so it gets the text without numbers.
   const std::string without = WithoutNumbers(json);
-  JsonNumbers numbers(json);
-  Finder again(names_, scalar, &numbers);
+  Finder again(names_, json, scalar);
   return Json::sax_parse(without.begin(), without.end(), &again) && again.found();
 }
 
