@@ -153,8 +153,7 @@ def join_key_expressions():
                               b"key.bytes(-4,4).uint_be()", b"@name", b"value.json(/u).bytes(0,2)")):
         write("join_key_expression", f"expression_{i}", b"\0" + string(text) + string(b"a key of bytes")
               + (document if b"json" in text else b"one|two|three"))
-    write("join_key_expression", "line_plain", b"\2\0key\tvalue")
-    write("join_key_expression", "line_escaped", b"\2\1k\\\\e\\ty\\0\tval\\nue\\r")
+    write("join_key_expression", "line", b"\2k\\e\ty\0val\nue\r")
 
 
 def frames():

@@ -1,12 +1,16 @@
 #include "lib/join/text/text_sinks.h"
 
+#include <algorithm>
+
 #include <absl/strings/escaping.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/join/text/tsv.h"
-
 namespace rocksieve::join {
 namespace {
+
+// What stands behind a backslash for a byte, and the bytes in the same order.
+constexpr std::string_view kLetters = "\\tnr0";
+constexpr std::string_view kBytes("\\\t\n\r\0", 5);
 
 std::string_view NameOf(Side side) { return side == Side::kClient ? "local" : "remote"; }
 
@@ -41,6 +45,18 @@ void AppendMember(const char* name, std::string_view bytes, std::string* line) {
 }
 
 }  // namespace
+
+void AppendEscapedForTsv(std::string_view bytes, std::string* out) {
+  while (!bytes.empty()) {
+    const size_t plain = std::min(bytes.find_first_of(kBytes), bytes.size());
+    out->append(bytes.substr(0, plain));
+    bytes.remove_prefix(plain);
+    if (bytes.empty()) break;
+    out->push_back('\\');
+    out->push_back(kLetters[kBytes.find(bytes.front())]);
+    bytes.remove_prefix(1);
+  }
+}
 
 absl::Status TextSink::Add(const Row& row, Side from) {
   line_.clear();

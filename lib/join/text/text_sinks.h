@@ -3,12 +3,17 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "lib/join/rows/sink.h"
 #include "lib/join/sort/revocable_file.h"
 
 namespace rocksieve::join {
+
+// Backslash, TAB, line feed, carriage return and zero byte as \\ \t \n \r \0, all other bytes as
+// they are: so that a row stays one line, and can be had back.
+void AppendEscapedForTsv(std::string_view bytes, std::string* out);
 
 // Whose row it is: a word before each row, where a result has rows of both sides.
 enum class ShowSide { kNo, kYes };
@@ -34,7 +39,7 @@ class TextSink : public Sink {
   std::string line_;
 };
 
-// key TAB value, escaped (tsv.h); with sides "local" or "remote" and a TAB before that.
+// key TAB value, escaped; with sides "local" or "remote" and a TAB before that.
 class TsvSink final : public TextSink {
  public:
   explicit TsvSink(std::unique_ptr<RevocableFile> file, ShowSide sides = ShowSide::kNo)

@@ -18,54 +18,38 @@ namespace {
 
 constexpr uint64_t kMarkBytes = 256 << 10;
 
-absl::StatusOr<int> OpenForReading(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor >= 0) return descriptor;
-  return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
-}
-
 // What the reader says, at the end and after an error.
 absl::Status StatusOf(const LineReader& lines) {
   if (lines.interrupted()) return absl::CancelledError(lines.error());
   return lines.error().empty() ? absl::OkStatus() : absl::DataLossError(lines.error());
 }
 
-absl::Status BadEscape(const std::string& path, uint64_t line) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ", line ", line,
-                   ": a backslash has none of \\ t n r 0 behind it; is it text without escapes?"));
+// The views point into the line.
+Row RowOf(std::string_view line) {
+  const size_t tab = line.find('\t');
+  return {line.substr(0, tab), tab == std::string_view::npos ? "" : line.substr(tab + 1)};
 }
-
-class Closer {
- public:
-  explicit Closer(int descriptor) : descriptor_(descriptor) {}
-  ~Closer() { close(descriptor_); }
-  Closer(const Closer&) = delete;
-  Closer& operator=(const Closer&) = delete;
-
- private:
-  const int descriptor_;
-};
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SortedTextSource>> SortedTextSource::Open(const std::string& path,
-                                                                         TextFormat format) {
-  const absl::StatusOr<int> descriptor = OpenForReading(path);
-  if (!descriptor.ok()) return descriptor.status();
-  std::unique_ptr<SortedTextSource> source(new SortedTextSource(path, format, *descriptor));
+absl::StatusOr<std::unique_ptr<SortedTextSource>> SortedTextSource::Open(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
+  }
+  std::unique_ptr<SortedTextSource> source(new SortedTextSource(path, descriptor));
   struct stat file {};
-  if (fstat(*descriptor, &file) != 0 || !S_ISREG(file.st_mode)) {
+  if (fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        path, " is no regular file, and cannot be read more than once; have it sorted instead"));
+        path, " is no regular file, and cannot be read more than once; join a copy of it"));
   }
   const absl::Status status = source->CheckLines();
   if (!status.ok()) return status;
   return source;
 }
 
-SortedTextSource::SortedTextSource(std::string path, TextFormat format, int descriptor)
-    : path_(std::move(path)), format_(format), descriptor_(descriptor), state_(StateOfFile()) {}
+SortedTextSource::SortedTextSource(std::string path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor), state_(StateOfFile()) {}
 
 SortedTextSource::~SortedTextSource() { close(descriptor_); }
 
@@ -77,20 +61,18 @@ std::string SortedTextSource::StateOfFile() const {
 
 absl::Status SortedTextSource::CheckLines() {
   LineReader lines(descriptor_, path_);
-  LineParser parser(format_);
   std::string_view line;
   std::string last_key;
-  Row row;
   uint64_t number = 0, offset = 0;
   for (; lines.Next(&line); offset = lines.offset()) {
     number++;
-    if (!parser.Parse(line, &row)) return BadEscape(path_, number);
+    const Row row = RowOf(line);
     const int order = number == 1 ? 1 : row.key.compare(last_key);
     if (order < 0) {
       return absl::FailedPreconditionError(
           absl::StrCat(path_, ", line ", number, ": its key is below that of line ", number - 1,
                        ", so the keys are not sorted bytewise. Sort it with LC_ALL=C sort "
-                       "(-t $'\\t' -k1,1 if there are values), or have it sorted here"));
+                       "(-t $'\\t' -k1,1 if there are values)"));
     }
     if (order > 0) keys_++;
     if (marks_.empty() || offset >= marks_.back().offset + kMarkBytes) {
@@ -104,22 +86,18 @@ absl::Status SortedTextSource::CheckLines() {
 class SortedTextSource::LineCursor final : public Cursor {
  public:
   LineCursor(const SortedTextSource* source, const KeyInterval& interval, uint64_t offset)
-      : source_(source),
-        interval_(interval),
-        lines_(source->descriptor_, source->path_, offset),
-        parser_(source->format_) {}
+      : source_(source), interval_(interval), lines_(source->descriptor_, source->path_, offset) {}
 
   bool Next(Row* row) override {
     std::string_view line;
     while (!ended_ && lines_.Next(&line)) {
-      changed_ = !parser_.Parse(line, row);  // it was fine before
-      if (changed_) break;
+      *row = RowOf(line);
       ended_ = interval_.end && row->key >= *interval_.end;
       if (!ended_ && row->key >= interval_.begin) return true;
     }
     ended_ = true;
     status_ = StatusOf(lines_);
-    if (status_.ok() && (changed_ || source_->StateOfFile() != source_->state_)) {
+    if (status_.ok() && source_->StateOfFile() != source_->state_) {
       status_ = absl::AbortedError(
           absl::StrCat(source_->path_, " was changed while it was read. Join a copy of it"));
     }
@@ -131,8 +109,7 @@ class SortedTextSource::LineCursor final : public Cursor {
   const SortedTextSource* const source_;
   const KeyInterval interval_;
   LineReader lines_;
-  LineParser parser_;
-  bool ended_ = false, changed_ = false;
+  bool ended_ = false;
   absl::Status status_;
 };
 
@@ -143,28 +120,6 @@ std::unique_ptr<Cursor> SortedTextSource::Scan(const KeyInterval& interval) {
       [](const Mark& candidate, const std::string& key) { return candidate.key < key; });
   if (mark != marks_.begin()) --mark;
   return std::make_unique<LineCursor>(this, interval, mark == marks_.end() ? 0 : mark->offset);
-}
-
-absl::StatusOr<std::unique_ptr<Source>> SortText(const std::string& path, TextFormat format,
-                                                 const SortOptions& options) {
-  const absl::StatusOr<int> descriptor =
-      path == "-" ? absl::StatusOr<int>(dup(STDIN_FILENO)) : OpenForReading(path);
-  if (!descriptor.ok()) return descriptor.status();
-  const Closer closer(*descriptor);
-  const std::string name = path == "-" ? "the standard input" : path;
-  LineReader lines(*descriptor, name);
-  LineParser parser(format);
-  RowSorter sorter(options);
-  std::string_view line;
-  Row row;
-  for (uint64_t number = 1; lines.Next(&line); number++) {
-    if (!parser.Parse(line, &row)) return BadEscape(name, number);
-    const absl::Status status = sorter.Add(row);
-    if (!status.ok()) return status;
-  }
-  const absl::Status read = StatusOf(lines);
-  if (!read.ok()) return read;
-  return sorter.Finish();
 }
 
 }  // namespace rocksieve::join

@@ -1,4 +1,4 @@
-// Rows from text: one in a line, key or key TAB value (tsv.h).
+// Rows from text: one in a line, key TAB value, or the key alone. Bytes are taken as they are.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,6 @@
 #include <absl/status/statusor.h>
 
 #include "lib/join/rows/source.h"
-#include "lib/join/sort/row_sorter.h"
-#include "lib/join/text/tsv.h"
 
 namespace rocksieve::join {
 
@@ -19,8 +17,7 @@ namespace rocksieve::join {
 class SortedTextSource final : public Source {
  public:
   // FailedPrecondition, with the number of the line, if it is not sorted.
-  static absl::StatusOr<std::unique_ptr<SortedTextSource>> Open(
-      const std::string& path, TextFormat format = TextFormat::kPlain);
+  static absl::StatusOr<std::unique_ptr<SortedTextSource>> Open(const std::string& path);
   ~SortedTextSource() override;
 
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
@@ -33,21 +30,16 @@ class SortedTextSource final : public Source {
     uint64_t offset;
   };
 
-  SortedTextSource(std::string path, TextFormat format, int descriptor);
+  SortedTextSource(std::string path, int descriptor);
   absl::Status CheckLines();
   // Size and time of the last change, as text.
   std::string StateOfFile() const;
 
   const std::string path_;
-  const TextFormat format_;
   const int descriptor_;
   const std::string state_;
   std::vector<Mark> marks_;
   uint64_t keys_ = 0;
 };
-
-// Sorts the lines of a file, or of the standard input if it is "-".
-absl::StatusOr<std::unique_ptr<Source>> SortText(const std::string& path, TextFormat format,
-                                                 const SortOptions& options = {});
 
 }  // namespace rocksieve::join
