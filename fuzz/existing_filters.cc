@@ -7,7 +7,6 @@
 
 #include "fuzz/target.h"
 #include "lib/join/existing/existing_filter_set.h"
-#include "lib/join/existing/existing_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {

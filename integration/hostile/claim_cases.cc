@@ -3,7 +3,7 @@
 
 #include "integration/hostile/bodies.h"
 #include "integration/hostile/liar.h"
-#include "lib/join/existing/existing_filter_stream.h"
+#include "lib/join/existing/existing_filter_set.h"
 
 namespace rocksieve::join {
 namespace {

@@ -6,7 +6,6 @@
 #include "integration/hostile/bodies.h"
 #include "integration/hostile/call.h"
 #include "lib/join/existing/existing_filter_set.h"
-#include "lib/join/existing/existing_filter_stream.h"
 #include "lib/join/memory_account.h"
 
 namespace rocksieve::join {

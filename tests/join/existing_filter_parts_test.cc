@@ -3,7 +3,6 @@
 
 #include "lib/join/existing/existing_filter_choice.h"
 #include "lib/join/existing/existing_filter_set.h"
-#include "lib/join/existing/existing_filter_stream.h"
 
 namespace rocksieve::join {
 namespace {

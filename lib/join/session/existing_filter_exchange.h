@@ -13,7 +13,6 @@
 #include <absl/status/status.h>
 
 #include "lib/join/existing/existing_filter_set.h"
-#include "lib/join/existing/existing_filter_stream.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"

@@ -130,7 +130,7 @@ struct Failure {
   absl::Status status;
 };
 
-// A piece of the existing SST filters of a side (existing_filter_stream.h).
+// A piece of the existing SST filters of a side (existing_filter_set.h).
 struct Filters {
   enum class State : uint8_t {
     kMore = 0,
