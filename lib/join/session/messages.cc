@@ -32,203 +32,189 @@ uint8_t EncodeRate(double rate) {
 }
 double DecodeRate(uint8_t eighths) { return std::exp2(-eighths / 8.0); }
 
-// The first byte is the alternative's index in Message, plus 1.
-struct Writer {
-  ByteWriter out;
+// Takes the fields of a message that is sent.
+class Writer {
+ public:
+  template <typename Message>
+  using Arg = const Message&;
 
-  void operator()(const Hello& m) {
-    out.U32(kMagic);
-    out.Varint(m.version);
-    out.U8(static_cast<uint8_t>(m.operation));
-    out.U64(m.salt);
-    out.Varint(m.keys);
-    out.U8(static_cast<uint8_t>(m.strategy));
-    out.Varint(m.most_round_trips);
-    Interval(m.interval);
-    out.Varint(m.existing.bytes);
-    out.U8(EncodeRate(m.existing.pass_rate));
-    out.U8(m.existing.formats);
-    out.Varint(m.accepted_filter_bytes);
-    out.U8(m.readable_formats);
-  }
-  void operator()(const HelloAnswer& m) {
-    out.U32(kMagic);
-    out.Varint(m.version);
-    out.Varint(m.keys);
-    m.absent.Write(&out);
-    out.U64(m.hash_check);
-    out.Varint(m.most_keys_per_range);
-    out.U8(static_cast<uint8_t>(m.existing_choice));
-    out.U8(EncodeRate(m.existing_pass_rate));
-    out.Varint(m.accepted_filter_bytes);
-  }
-  void operator()(const Open& m) {
-    out.Varint(m.range);
-    out.Varint(m.attempt);
-    Interval(m.interval);
-    m.sum.Write(&out);
-    out.U8(m.server_begins);
-    WritePruning(m.pruning);
-    out.Bytes(m.estimator);
-  }
-  void operator()(const Facts& m) {
-    out.Varint(m.range);
-    out.Varint(m.attempt);
-    out.U8(static_cast<uint8_t>(m.outcome));
-    m.sum.Write(&out);
-    out.Varint(m.common);
-    WritePruning(m.pruning);
-    out.Bytes(m.next_key);
-  }
-  void operator()(const Step& m) {
-    out.Varint(m.range);
-    out.Bytes(m.message);
-  }
-  void operator()(const Fetch& m) {
-    out.Varint(m.range);
-    out.Varint(m.attempt);
-  }
-  void operator()(const Rows& m) {
-    out.Varint(m.range);
-    out.Varint(m.attempt);
-    out.U8(m.last);
-    out.Bytes(m.batch);
-  }
-  void operator()(const Goodbye&) {}
-  void operator()(const Failure& m) {
-    out.Varint(static_cast<uint64_t>(m.status.code()));
-    out.Bytes(std::string_view(m.status.message().data(), m.status.message().size())
-                  .substr(0, kMostFailureBytes));
-  }
-  void operator()(const Filters& m) {
-    out.U8(static_cast<uint8_t>(m.state));
-    out.Bytes(m.piece);
-  }
+  explicit Writer(std::string* bytes) : out_(bytes) {}
 
+  void Magic() { out_.U32(kMagic); }
+  void U8(uint8_t value) { out_.U8(value); }
+  void U64(uint64_t value) { out_.U64(value); }
+  void Varint(uint64_t value, uint64_t = 0) { out_.Varint(value); }
+  void Flag(bool value) { out_.U8(value); }
+  void Rate(double rate) { out_.U8(EncodeRate(rate)); }
+  void Sum(const SetSum& sum) { sum.Write(&out_); }
+  template <typename Enumeration>
+  void Enum(Enumeration value, Enumeration, Enumeration) {
+    out_.U8(static_cast<uint8_t>(value));
+  }
   void Interval(const KeyInterval& interval) {
-    out.String(interval.begin);
-    out.U8(interval.end.has_value());
-    if (interval.end) out.String(*interval.end);
+    out_.String(interval.begin);
+    Flag(interval.end.has_value());
+    if (interval.end) out_.String(*interval.end);
   }
-  void WritePruning(const Pruning& pruning) {
-    out.Varint(pruning.filters ? *pruning.filters + 1 : 0);
+  void PruningOf(const Pruning& pruning) {
+    Varint(pruning.filters ? *pruning.filters + 1 : 0);
     if (!pruning.filters) return;
-    out.U64(pruning.digest);
-    out.Varint(pruning.candidates);
+    U64(pruning.digest);
+    Varint(pruning.candidates);
   }
+  void Error(const absl::Status& status) {
+    Varint(static_cast<uint64_t>(status.code()));
+    out_.Bytes(std::string_view(status.message().data(), status.message().size())
+                   .substr(0, kMostFailureBytes));
+  }
+  void Rest(std::string_view bytes) { out_.Bytes(bytes); }
+  void Check(uint32_t check) { out_.U32(check); }
+
+ private:
+  ByteWriter out_;
 };
 
-bool Flag(ByteReader* in) {
-  const uint8_t value = in->U8();
-  if (value > 1) in->Fail();
-  return value == 1;
+// Sets the fields of a message that has arrived. What may not be there fails `in`.
+class Reader {
+ public:
+  template <typename Message>
+  using Arg = Message&;
+
+  explicit Reader(ByteReader* in) : in_(in) {}
+
+  void Magic() {
+    if (in_->U32() != kMagic) in_->Fail();
+  }
+  void U8(uint8_t& value) { value = in_->U8(); }
+  void U64(uint64_t& value) { value = in_->U64(); }
+  template <typename Number>
+  void Varint(Number& value, uint64_t most = UINT64_MAX) {
+    value = static_cast<Number>(in_->Varint(most));
+  }
+  void Flag(bool& value) {
+    const uint8_t byte = in_->U8();
+    if (byte > 1) in_->Fail();
+    value = byte == 1;
+  }
+  void Rate(double& rate) { rate = DecodeRate(in_->U8()); }
+  void Sum(SetSum& sum) { sum.Read(in_); }
+  template <typename Enumeration>
+  void Enum(Enumeration& value, Enumeration first, Enumeration last) {
+    const uint8_t byte = in_->U8();
+    if (byte < static_cast<uint8_t>(first) || byte > static_cast<uint8_t>(last)) in_->Fail();
+    value = static_cast<Enumeration>(byte);
+  }
+  void Interval(KeyInterval& interval) {
+    interval.begin = in_->String(kMostKeyBytes);
+    bool ends = false;
+    Flag(ends);
+    if (ends) interval.end = std::string(in_->String(kMostKeyBytes));
+  }
+  void PruningOf(Pruning& pruning) {
+    const uint64_t filters = in_->Varint();
+    if (filters == 0) return;
+    pruning.filters = filters - 1;
+    U64(pruning.digest);
+    Varint(pruning.candidates, UINT32_MAX);
+  }
+  void Error(absl::Status& status) {
+    const uint64_t code = in_->Varint(static_cast<uint64_t>(absl::StatusCode::kUnauthenticated));
+    const std::string_view text = in_->Rest().substr(0, kMostFailureBytes);
+    status =
+        absl::Status(code == 0 ? absl::StatusCode::kUnknown : static_cast<absl::StatusCode>(code),
+                     absl::string_view(text.data(), text.size()));
+  }
+  void Rest(std::string& bytes) { bytes = in_->Rest(); }
+
+ private:
+  ByteReader* const in_;
+};
+
+// The fields of each message, once for both: docs/protocol.md has them as a table.
+template <typename Io>
+void Fields(Io& io, typename Io::template Arg<Hello> m) {
+  io.Magic();
+  io.Varint(m.version, UINT32_MAX);
+  io.Enum(m.operation, Operation::kIntersection, Operation::kCount);
+  io.U64(m.salt);
+  io.Varint(m.keys);
+  io.Enum(m.strategy, Strategy::kAuto, Strategy::kSstFilters);
+  io.Varint(m.most_round_trips, kMostRoundTrips);
+  io.Interval(m.interval);
+  io.Varint(m.existing.bytes);
+  io.Rate(m.existing.pass_rate);
+  io.U8(m.existing.formats);
+  io.Varint(m.accepted_filter_bytes);
+  io.U8(m.readable_formats);
 }
 
-void CheckMagic(ByteReader* in) {
-  if (in->U32() != kMagic) in->Fail();
+template <typename Io>
+void Fields(Io& io, typename Io::template Arg<HelloAnswer> m) {
+  io.Magic();
+  io.Varint(m.version, UINT32_MAX);
+  io.Varint(m.keys);
+  io.Sum(m.absent);
+  io.U64(m.hash_check);
+  io.Varint(m.most_keys_per_range);
+  io.Enum(m.existing_choice, ExistingFilterChoice::kNotThere, ExistingFilterChoice::kNotWanted);
+  io.Rate(m.existing_pass_rate);
+  io.Varint(m.accepted_filter_bytes);
 }
 
-void ReadInterval(ByteReader* in, KeyInterval* interval) {
-  interval->begin = in->String(kMostKeyBytes);
-  if (Flag(in)) interval->end = std::string(in->String(kMostKeyBytes));
+template <typename Io>
+void Fields(Io& io, typename Io::template Arg<Open> m) {
+  io.Varint(m.range);
+  io.Varint(m.attempt, kMostAttempts);
+  io.Interval(m.interval);
+  io.Sum(m.sum);
+  io.Flag(m.server_begins);
+  io.PruningOf(m.pruning);
+  io.Rest(m.estimator);
 }
 
-void ReadPruning(ByteReader* in, Pruning* pruning) {
-  const uint64_t filters = in->Varint();
-  if (filters == 0) return;
-  pruning->filters = filters - 1;
-  pruning->digest = in->U64();
-  pruning->candidates = in->Varint(UINT32_MAX);
+template <typename Io>
+void Fields(Io& io, typename Io::template Arg<Facts> m) {
+  io.Varint(m.range);
+  io.Varint(m.attempt, kMostAttempts);
+  io.Enum(m.outcome, Facts::Outcome::kOpened, Facts::Outcome::kWithdrawn);
+  io.Sum(m.sum);
+  io.Varint(m.common);
+  io.PruningOf(m.pruning);
+  io.Rest(m.next_key);
 }
 
-void Read(ByteReader* in, Hello* m) {
-  CheckMagic(in);
-  m->version = static_cast<uint32_t>(in->Varint(UINT32_MAX));
-  const uint8_t operation = in->U8();
-  if (operation < 1 || operation > static_cast<uint8_t>(Operation::kCount)) in->Fail();
-  m->operation = static_cast<Operation>(operation);
-  m->salt = in->U64();
-  m->keys = in->Varint();
-  const uint8_t strategy = in->U8();
-  if (strategy > static_cast<uint8_t>(Strategy::kSstFilters)) in->Fail();
-  m->strategy = static_cast<Strategy>(strategy);
-  m->most_round_trips = static_cast<uint32_t>(in->Varint(kMostRoundTrips));
-  ReadInterval(in, &m->interval);
-  m->existing.bytes = in->Varint();
-  m->existing.pass_rate = DecodeRate(in->U8());
-  m->existing.formats = in->U8();
-  m->accepted_filter_bytes = in->Varint();
-  m->readable_formats = in->U8();
+template <typename Io>
+void Fields(Io& io, typename Io::template Arg<Step> m) {
+  io.Varint(m.range);
+  io.Rest(m.message);
 }
 
-void Read(ByteReader* in, HelloAnswer* m) {
-  CheckMagic(in);
-  m->version = static_cast<uint32_t>(in->Varint(UINT32_MAX));
-  m->keys = in->Varint();
-  m->absent.Read(in);
-  m->hash_check = in->U64();
-  m->most_keys_per_range = in->Varint();
-  const uint8_t choice = in->U8();
-  if (choice > static_cast<uint8_t>(ExistingFilterChoice::kNotWanted)) in->Fail();
-  m->existing_choice = static_cast<ExistingFilterChoice>(choice);
-  m->existing_pass_rate = DecodeRate(in->U8());
-  m->accepted_filter_bytes = in->Varint();
+template <typename Io>
+void Fields(Io& io, typename Io::template Arg<Fetch> m) {
+  io.Varint(m.range);
+  io.Varint(m.attempt, kMostAttempts);
 }
 
-void Read(ByteReader* in, Open* m) {
-  m->range = in->Varint();
-  m->attempt = static_cast<uint32_t>(in->Varint(kMostAttempts));
-  ReadInterval(in, &m->interval);
-  m->sum.Read(in);
-  m->server_begins = Flag(in);
-  ReadPruning(in, &m->pruning);
-  m->estimator = in->Rest();
+template <typename Io>
+void Fields(Io& io, typename Io::template Arg<Rows> m) {
+  io.Varint(m.range);
+  io.Varint(m.attempt, kMostAttempts);
+  io.Flag(m.last);
+  io.Rest(m.batch);
 }
 
-void Read(ByteReader* in, Facts* m) {
-  m->range = in->Varint();
-  m->attempt = static_cast<uint32_t>(in->Varint(kMostAttempts));
-  const uint8_t outcome = in->U8();
-  if (outcome > static_cast<uint8_t>(Facts::Outcome::kWithdrawn)) in->Fail();
-  m->outcome = static_cast<Facts::Outcome>(outcome);
-  m->sum.Read(in);
-  m->common = in->Varint();
-  ReadPruning(in, &m->pruning);
-  m->next_key = in->Rest();
+template <typename Io>
+void Fields(Io&, typename Io::template Arg<Goodbye>) {}
+
+template <typename Io>
+void Fields(Io& io, typename Io::template Arg<Failure> m) {
+  io.Error(m.status);
 }
 
-void Read(ByteReader* in, Step* m) {
-  m->range = in->Varint();
-  m->message = in->Rest();
-}
-
-void Read(ByteReader* in, Fetch* m) {
-  m->range = in->Varint();
-  m->attempt = static_cast<uint32_t>(in->Varint(kMostAttempts));
-}
-
-void Read(ByteReader* in, Rows* m) {
-  m->range = in->Varint();
-  m->attempt = static_cast<uint32_t>(in->Varint(kMostAttempts));
-  m->last = Flag(in);
-  m->batch = in->Rest();
-}
-
-void Read(ByteReader*, Goodbye*) {}
-
-void Read(ByteReader* in, Failure* m) {
-  const uint64_t code = in->Varint(static_cast<uint64_t>(absl::StatusCode::kUnauthenticated));
-  const std::string_view text = in->Rest().substr(0, kMostFailureBytes);
-  m->status =
-      absl::Status(code == 0 ? absl::StatusCode::kUnknown : static_cast<absl::StatusCode>(code),
-                   absl::string_view(text.data(), text.size()));
-}
-
-void Read(ByteReader* in, Filters* m) {
-  const uint8_t state = in->U8();
-  if (state > static_cast<uint8_t>(Filters::State::kWithdrawn)) in->Fail();
-  m->state = static_cast<Filters::State>(state);
-  m->piece = in->Rest();
+template <typename Io>
+void Fields(Io& io, typename Io::template Arg<Filters> m) {
+  io.Enum(m.state, Filters::State::kMore, Filters::State::kWithdrawn);
+  io.Rest(m.piece);
 }
 
 template <size_t kIndex = 0>
@@ -237,7 +223,8 @@ bool ReadAlternative(size_t index, ByteReader* in, Message* message) {
     return false;
   } else {
     if (index != kIndex) return ReadAlternative<kIndex + 1>(index, in, message);
-    Read(in, &message->emplace<kIndex>());
+    Reader reader(in);
+    Fields(reader, message->emplace<kIndex>());
     return in->Finished();
   }
 }
@@ -246,10 +233,10 @@ bool ReadAlternative(size_t index, ByteReader* in, Message* message) {
 
 std::string Encode(const Message& message) {
   std::string bytes;
-  Writer writer{ByteWriter(&bytes)};
-  writer.out.U8(static_cast<uint8_t>(message.index() + 1));
-  std::visit(writer, message);
-  writer.out.U32(CheckOf(bytes));
+  Writer writer(&bytes);
+  writer.U8(static_cast<uint8_t>(message.index() + 1));  // the kind
+  std::visit([&writer](const auto& alternative) { Fields(writer, alternative); }, message);
+  writer.Check(CheckOf(bytes));
   return bytes;
 }
 
