@@ -1,6 +1,7 @@
 // Names and properties of what a join finds.
 #pragma once
 
+#include <iterator>
 #include <string_view>
 
 #include <rocksieve/join/operation.h>
@@ -12,7 +13,12 @@ inline constexpr Operation kAllOperations[] = {Operation::kIntersection, Operati
                                                Operation::kCount};
 
 // "intersection", "difference", "local-only", "symmetric", "count".
-std::string_view NameOf(Operation operation);
+constexpr std::string_view NameOf(Operation operation) {
+  constexpr std::string_view kNames[] = {"unknown",    "intersection", "difference",
+                                         "local-only", "symmetric",    "count"};
+  const auto index = static_cast<size_t>(operation);
+  return index < std::size(kNames) ? kNames[index] : kNames[0];
+}
 
 // Which rows go over the wire: those of the server that are matched, or that are not.
 inline bool SendsMatched(Operation operation) { return operation == Operation::kIntersection; }

@@ -1,53 +1,35 @@
 #include "lib/join/matching/strategy.h"
 
+#include <iterator>
+
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 
 namespace rocksieve::join {
+namespace {
+
+// In the order of the enumeration.
+constexpr absl::string_view kNames[] = {"auto",   "keys",      "list",   "bloom",   "cuckoo",
+                                        "ribbon", "ping-pong", "sketch", "symbols", "sst-filters"};
+
+}  // namespace
 
 std::string_view NameOf(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::kAuto:
-      return "auto";
-    case Strategy::kKeys:
-      return "keys";
-    case Strategy::kList:
-      return "list";
-    case Strategy::kBloom:
-      return "bloom";
-    case Strategy::kCuckoo:
-      return "cuckoo";
-    case Strategy::kRibbon:
-      return "ribbon";
-    case Strategy::kPingPong:
-      return "ping-pong";
-    case Strategy::kSketch:
-      return "sketch";
-    case Strategy::kSymbols:
-      return "symbols";
-    case Strategy::kSstFilters:
-      return "sst-filters";
-  }
-  return "unknown";
+  const auto index = static_cast<size_t>(strategy);
+  if (index >= std::size(kNames)) return "unknown";
+  return {kNames[index].data(), kNames[index].size()};
 }
 
-std::string StrategyNames() {
-  std::string names;
-  for (const Strategy strategy : kAllStrategies) {
-    if (!names.empty()) names += ", ";
-    names += NameOf(strategy);
-  }
-  return names + ", " + std::string(NameOf(Strategy::kSstFilters));
-}
+std::string StrategyNames() { return absl::StrJoin(kNames, ", "); }
 
 absl::StatusOr<Strategy> StrategyNamed(std::string_view name) {
-  if (name.empty()) return Strategy::kAuto;
-  for (const Strategy strategy : kAllStrategies) {
-    if (NameOf(strategy) == name) return strategy;
+  const absl::string_view wanted(name.data(), name.size());
+  if (wanted.empty()) return Strategy::kAuto;
+  for (size_t i = 0; i < std::size(kNames); i++) {
+    if (kNames[i] == wanted) return static_cast<Strategy>(i);
   }
-  if (name == NameOf(Strategy::kSstFilters)) return Strategy::kSstFilters;
-  return absl::InvalidArgumentError(absl::StrCat("there is no strategy \"",
-                                                 absl::string_view(name.data(), name.size()),
-                                                 "\": ", StrategyNames()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no strategy \"", wanted, "\": ", StrategyNames()));
 }
 
 }  // namespace rocksieve::join

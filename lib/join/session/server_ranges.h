@@ -15,13 +15,14 @@
 
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
+#include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/existing_filter_exchange.h"
+#include "lib/join/session/key_reader.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/outbox.h"
 #include "lib/join/session/range_keys.h"
 #include "lib/join/session/reconciliation.h"
-#include "lib/join/session/row_stream.h"
 
 namespace rocksieve::join {
 
@@ -42,8 +43,8 @@ namespace rocksieve::join {
 //   Sending       Open, next attempt   as from none; the rows of the old attempt go out all the
 //                                      same
 //
-// Anything else is refused with InvalidArgument, which names the state. Sending is a RowStream
-// (row_stream.h). A "next" attempt is any later one.
+// Anything else is refused with InvalidArgument, which names the state. Sending is a RowStream. A
+// "next" attempt is any later one.
 struct ServerRange {
   // Was not kept: the client opens it again, to end where this side's keys begin to be too many.
   struct TooLarge {
@@ -66,6 +67,34 @@ struct ServerRange {
   uint32_t attempt;
   State state;
   MemoryHold memory;  // of keys and interval; a Matching has its own
+};
+
+// The rows of a reconciled range on their way, from the source.
+class RowStream {
+ public:
+  // `source` must outlive it. `memory`: what interval and keys take. `matched`: the rows of matched
+  // keys are wanted, without these; else those of the others, with them.
+  RowStream(Source* source, const Fetch& fetch, KeyInterval interval, MatchedKeys keys,
+            MemoryHold memory, bool matched);
+  RowStream(const RowStream&) = delete;
+  RowStream& operator=(const RowStream&) = delete;
+
+  uint64_t range() const { return fetch_.range; }
+  uint32_t attempt() const { return fetch_.attempt; }
+
+  // The next batch. The one that says that it is the last is.
+  absl::StatusOr<Rows> Next();
+
+ private:
+  const Fetch fetch_;
+  const KeyInterval interval_;
+  const MatchedKeys keys_;
+  const MemoryHold memory_;
+  const bool matched_;
+  OrdinalCursor cursor_;
+  MatchedSweep sweep_;
+  RowBatchWriter batch_;
+  bool ended_ = false;  // the cursor
 };
 
 struct ServerSessionOptions {
