@@ -9,7 +9,7 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/join/rows/memory_source.h"
-#include "lib/join/session/key_reader.h"
+#include "lib/join/session/range_keys.h"
 
 namespace rocksieve::join {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/join/session/client_ranges.h"
-#include "lib/join/session/key_reader.h"
+#include "lib/join/session/range_keys.h"
 #include "lib/join/session/reconciliation.h"
 
 namespace rocksieve::join {

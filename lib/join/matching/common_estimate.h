@@ -6,7 +6,7 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/matching/candidate.h"
+#include "lib/join/matching/candidates.h"
 
 namespace rocksieve::join {
 

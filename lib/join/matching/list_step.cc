@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lib/format/bit_coder.h"
-#include "lib/join/matching/hash_list.h"
+#include "lib/join/matching/candidates.h"
 #include "lib/join/rows/compression.h"
 #include "lib/join/rows/key_list.h"
 
@@ -18,7 +18,7 @@ constexpr uint64_t kBytesPerFlag = 2;  // of a vector that grows
 
 }  // namespace
 
-//   the candidates, as in hash_list.h
+//   the candidates, as in candidates.h
 void ListStep::SendList(std::string* step) {
   std::string body;
   ByteWriter out(&body);

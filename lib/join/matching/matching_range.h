@@ -11,7 +11,7 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/matching/candidate.h"
+#include "lib/join/matching/candidates.h"
 #include "lib/join/matching/parts.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"

@@ -70,7 +70,7 @@ absl::Status SymbolsStep::Receive(Part part, std::string_view body) {
   return OutOfTurn(part);
 }
 
-//   what was set aside because of the second layer, as in hash_list.h
+//   what was set aside because of the second layer, as in candidates.h
 void SymbolsStep::SendDeferredKeys(std::string* step) {
   std::string body;
   ByteWriter out(&body);

@@ -14,7 +14,7 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/matching/hash_list.h"
+#include "lib/join/matching/candidates.h"
 #include "lib/join/matching/matching_range.h"
 #include "lib/join/matching/sketch_step.h"
 #include "lib/sketch/rateless_iblt.h"

@@ -14,7 +14,7 @@
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/key_reader.h"
+#include "lib/join/session/range_keys.h"
 #include "lib/sketch/set_sum.h"
 
 namespace rocksieve::join {

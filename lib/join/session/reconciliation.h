@@ -9,7 +9,6 @@
 #include "lib/join/matching/matching.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/key_reader.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/range_keys.h"
 #include "lib/sketch/set_sum.h"

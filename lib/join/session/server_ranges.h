@@ -18,7 +18,6 @@
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/existing_filter_exchange.h"
-#include "lib/join/session/key_reader.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/outbox.h"
 #include "lib/join/session/range_keys.h"

@@ -1,4 +1,4 @@
-#include "lib/join/matching/hash_list.h"
+#include "lib/join/matching/candidates.h"
 
 #include <algorithm>
 #include <utility>

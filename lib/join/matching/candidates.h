@@ -1,11 +1,8 @@
-// Candidates by short hashes: sorted and Golomb-coded.
+// A key of a range that may still be common to both sides, by its hash.
 //
-//   u8 bits | values below entries * 2^bits, as in lib/format/golomb.h | u64 sum of Mix64(salt ^
-//   value)
-//
-// The sum is there because a value that changes on the way is a match that both sides lose, which
-// their sums of the matched keys do not see. A key that is not in the list has the value of one
-// that is with a chance of 2^-bits.
+// Keys are hashed once per range and attempt, to 128 bits under a salt that both sides know; each
+// message then hashes these anew under a salt of its own, so that an accident in one message does
+// not repeat itself in the next.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +10,26 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
+#include "lib/hash/key_hash128.h"
 #include "lib/hash/mix.h"
-#include "lib/join/matching/candidate.h"
 
 namespace rocksieve::join {
 
+struct Candidate {
+  KeyHash128 hash;
+  uint32_t ordinal;  // of the key among the side's distinct keys in the range
+};
+
+using Candidates = std::vector<Candidate>;  // by rising ordinal
+
+// Candidates by short hashes, sorted and Golomb-coded:
+//
+//   u8 bits | values below entries * 2^bits, as in lib/format/golomb.h | u64 sum of Mix64(salt ^
+//   value)
+//
+// The sum is there because a value that changes on the way is a match that both sides lose, which
+// their sums of the matched keys do not see. A key that is not in the list has the value of one
+// that is with a chance of 2^-bits.
 struct ShortHashes {
   std::vector<uint64_t> values;  // ascending
   uint64_t salt = 0, universe = 0;
