@@ -16,10 +16,10 @@
 namespace rocksieve::join {
 namespace {
 
-using Rows = std::vector<std::pair<std::string, std::string>>;
+using SortedRows = std::vector<std::pair<std::string, std::string>>;
 
-Rows Read(Source* source, const KeyInterval& interval = {}) {
-  Rows rows;
+SortedRows Read(Source* source, const KeyInterval& interval = {}) {
+  SortedRows rows;
   const std::unique_ptr<Cursor> cursor = source->Scan(interval);
   Row row;
   while (cursor->Next(&row)) rows.emplace_back(row.key, row.value);
@@ -29,9 +29,9 @@ Rows Read(Source* source, const KeyInterval& interval = {}) {
 }
 
 // Few distinct keys of all lengths, empty ones and prefixes of one another included.
-Rows RandomRows(size_t count, uint64_t seed) {
+SortedRows RandomRows(size_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
-  Rows rows;
+  SortedRows rows;
   for (size_t i = 0; i < count; i++) {
     std::string key(random() % 12, '\0');
     for (char& byte : key) byte = "\0\1a\xff"[random() % 4];
@@ -40,7 +40,7 @@ Rows RandomRows(size_t count, uint64_t seed) {
   return rows;
 }
 
-std::unique_ptr<Source> Sorted(const Rows& rows, size_t memory_bytes, uint64_t* runs) {
+std::unique_ptr<Source> Sorted(const SortedRows& rows, size_t memory_bytes, uint64_t* runs) {
   SortOptions options;
   options.memory_bytes = memory_bytes;
   RowSorter sorter(options);
@@ -51,12 +51,14 @@ std::unique_ptr<Source> Sorted(const Rows& rows, size_t memory_bytes, uint64_t* 
   return *std::move(sorted);
 }
 
-bool ByKey(const Rows::value_type& a, const Rows::value_type& b) { return a.first < b.first; }
+bool ByKey(const SortedRows::value_type& a, const SortedRows::value_type& b) {
+  return a.first < b.first;
+}
 
 TEST(RowSorter, SortsStablyHoweverLittleMemoryThereIs) {
   for (size_t count : {0, 1, 2, 1000, 20000}) {
-    Rows rows = RandomRows(count, 17 + count);
-    Rows expected = rows;
+    SortedRows rows = RandomRows(count, 17 + count);
+    SortedRows expected = rows;
     std::stable_sort(expected.begin(), expected.end(), ByKey);
     uint64_t distinct = 0;
     for (size_t i = 0; i < count; i++) {
@@ -76,8 +78,8 @@ TEST(RowSorter, SortsStablyHoweverLittleMemoryThereIs) {
 }
 
 TEST(RowSorter, ScansAnyInterval) {
-  const Rows rows = RandomRows(5000, 5);
-  Rows expected = rows;
+  const SortedRows rows = RandomRows(5000, 5);
+  SortedRows expected = rows;
   std::stable_sort(expected.begin(), expected.end(), ByKey);
   for (size_t memory : {size_t{20000}, size_t{1} << 30}) {
     uint64_t runs = 0;
@@ -86,7 +88,7 @@ TEST(RowSorter, ScansAnyInterval) {
     for (int i = 0; i < 300; i++) {
       KeyInterval interval{RandomRows(1, random())[0].first, std::nullopt};
       if (i % 3 != 0) interval.end = RandomRows(1, random())[0].first;
-      Rows part;
+      SortedRows part;
       for (const auto& row : expected) {
         if (interval.Contains(row.first)) part.push_back(row);
       }
@@ -96,11 +98,11 @@ TEST(RowSorter, ScansAnyInterval) {
 }
 
 TEST(RowSorter, TakesRowsLargerThanItsMemory) {
-  Rows rows = {{"b", std::string(16 << 20, 'b')},
-               {"a", ""},
-               {"", std::string(3 << 20, 'e')},
-               {"b", "second"},
-               {"", ""}};
+  SortedRows rows = {{"b", std::string(16 << 20, 'b')},
+                     {"a", ""},
+                     {"", std::string(3 << 20, 'e')},
+                     {"b", "second"},
+                     {"", ""}};
   uint64_t runs = 0;
   const std::unique_ptr<Source> sorted = Sorted(rows, 1 << 20, &runs);
   std::stable_sort(rows.begin(), rows.end(), ByKey);
@@ -148,7 +150,7 @@ TEST(RowSorter, NamesADirectoryThatIsNotThere) {
 }
 
 TEST(RowSorter, EndsSoonAfterItIsToldToWhereverItIs) {
-  const Rows rows = RandomRows(20000, 5);
+  const SortedRows rows = RandomRows(20000, 5);
   for (const int checks : {0, 3, 19, 25, 45}) {  // of some 60: while rows come, spill, are merged
     int left = checks;
     SortOptions options;
@@ -169,8 +171,8 @@ TEST(RowSorter, EndsSoonAfterItIsToldToWhereverItIs) {
 }
 
 TEST(RowSorter, KeepsNoMoreInMemoryThanItMay) {
-  const Rows rows = RandomRows(1000, 6);
-  Rows expected = rows;
+  const SortedRows rows = RandomRows(1000, 6);
+  SortedRows expected = rows;
   std::stable_sort(expected.begin(), expected.end(), ByKey);
   for (const uint64_t kept : {uint64_t{0}, uint64_t{100'000}, uint64_t{10'000'000}}) {
     SortOptions options;

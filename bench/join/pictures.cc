@@ -1,0 +1,84 @@
+// The pictures of `./run bench join --pictures`.
+#include <cmath>
+
+#include "bench/join/figures.h"
+#include "support/chart.h"
+#include "support/text.h"
+
+namespace rocksieve::bench {
+namespace {
+
+// A line of a picture, from the rows of a table.
+template <typename XOfRow>
+ChartSeries RowsAsSeries(const Table& table, const std::string& name, XOfRow x, const char* y_field,
+                         bool dashed) {
+  ChartSeries series;
+  series.name = name;
+  series.dashed = dashed;
+  for (const nlohmann::json& row : table.rows) {
+    series.points.push_back({x(row), row[y_field].get<double>()});
+  }
+  return series;
+}
+
+ChartSeries OverlapSeries(const Table& table, const std::string& name, const char* field,
+                          bool dashed) {
+  const auto overlap = [](const nlohmann::json& row) {
+    return row["overlap_percent"].get<double>();
+  };
+  return RowsAsSeries(table, name, overlap, field, dashed);
+}
+
+ChartSeries DifferencesSeries(const Table& table, const std::string& name, const char* field,
+                              bool dashed) {
+  const auto power_of_ten = [](const nlohmann::json& row) {
+    return std::log10(row["differences"].get<double>());
+  };
+  return RowsAsSeries(table, name, power_of_ten, field, dashed);
+}
+
+}  // namespace
+
+std::string OverlapPicture(const Table& overlaps) {
+  const auto keys = overlaps.rows.at(0)["keys_per_side"].get<uint64_t>();
+  Chart chart;
+  chart.title = "Bits on the wire against overlap";
+  chart.subtitle = Thousands(keys) + " x " + Thousands(keys) +
+                   " random keys of 16 bytes, exact result, rows apart";
+  chart.x_label = "keys of one side that the other has too, percent";
+  chart.y_label = "bits on the wire per key of one side";
+  chart.x_min = 0;
+  chart.x_max = 100;
+  for (int percent = 0; percent <= 100; percent += 10) {
+    chart.ticks.push_back({static_cast<double>(percent), std::to_string(percent), ""});
+  }
+  chart.series = {
+      OverlapSeries(overlaps, "rocksieve, 2 round trips", "two_median_bits_per_key", false),
+      OverlapSeries(overlaps, "rocksieve, 4 round trips", "four_median_bits_per_key", false),
+      OverlapSeries(overlaps, "keys shipped, zstd", "shipped_bits_per_key", true),
+      OverlapSeries(overlaps, "Bloom join, 10 bits", "bloom_join_bits_per_key", true),
+      OverlapSeries(overlaps, "RIBLT alone", "rateless_bits_per_key", true)};
+  return SvgDrawing(chart);
+}
+
+std::string DifferencePicture(const Table& differences) {
+  const auto keys = differences.rows.at(0)["keys_per_side"].get<uint64_t>();
+  Chart chart;
+  chart.title = "Bytes per difference between replicas";
+  chart.subtitle =
+      "replicas of " + Thousands(keys) + " random keys of 16 bytes, exact result, rows apart";
+  chart.x_label = "keys that only one of them has";
+  chart.y_label = "bytes on the wire per difference";
+  for (const nlohmann::json& row : differences.rows) {
+    const auto count = row["differences"].get<uint64_t>();
+    chart.ticks.push_back({std::log10(static_cast<double>(count)), Thousands(count), ""});
+  }
+  chart.x_min = chart.ticks.front().x;
+  chart.x_max = chart.ticks.back().x;
+  chart.series = {
+      DifferencesSeries(differences, "rocksieve", "median_bytes_per_difference", false),
+      DifferencesSeries(differences, "RIBLT alone", "rateless_bytes_per_difference", true)};
+  return SvgDrawing(chart);
+}
+
+}  // namespace rocksieve::bench
