@@ -10,9 +10,9 @@
 
 #include "fuzz/target.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/rows/memory_source.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::fuzz {
 

@@ -18,9 +18,9 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/join/matching/strategy.h"
-#include "lib/join/rows/memory_source.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::bench {
 namespace {

@@ -18,11 +18,11 @@
 
 #include "experiments/frame/experiment.h"
 #include "experiments/frame/word_list.h"
-#include "lib/join/rows/memory_source.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
 #include "support/table.h"
 #include "support/text.h"
+#include "tests/join/memory_source.h"
 #include "tests/join/pipe.h"
 
 namespace rocksieve::experiments {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "join.grpc.pb.h"
-#include "lib/join/rows/memory_source.h"
 #include "lib/join/session/messages.h"
 #include "lib/transport/session_stream.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 

@@ -13,9 +13,9 @@
 
 #include "integration/hostile/bodies.h"
 #include "integration/hostile/call.h"
-#include "lib/join/rows/memory_source.h"
 #include "lib/join/session/client_session.h"
 #include "tests/join/counting_sink.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 namespace {

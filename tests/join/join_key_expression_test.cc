@@ -12,8 +12,8 @@
 #include "lib/join/join_key/join_key_expression.h"
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/join_key/key_prefix_source.h"
-#include "lib/join/rows/memory_source.h"
 #include "lib/join/rows/packed_row.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 namespace {

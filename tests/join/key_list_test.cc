@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "lib/format/byte_io.h"
-#include "lib/join/rows/memory_source.h"
 #include "lib/join/session/range_keys.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 namespace {

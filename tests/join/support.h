@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/join/rows/memory_source.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
+#include "tests/join/memory_source.h"
 #include "tests/join/pipe.h"
 
 namespace rocksieve::join {

@@ -13,8 +13,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/join/rows/memory_source.h"
 #include "lib/transport/server.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 namespace {

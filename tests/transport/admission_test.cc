@@ -9,9 +9,9 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
-#include "lib/join/rows/memory_source.h"
 #include "lib/transport/remote_join.h"
 #include "lib/transport/server.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 namespace {

@@ -12,12 +12,12 @@
 #include <gtest/gtest.h>
 
 #include "lib/join/memory_account.h"
-#include "lib/join/rows/memory_source.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/server_session.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/frame.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 namespace {

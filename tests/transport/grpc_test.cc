@@ -15,10 +15,10 @@
 #include <gtest/gtest.h>
 
 #include "join.grpc.pb.h"
-#include "lib/join/rows/memory_source.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/remote_join.h"
 #include "lib/transport/server.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 namespace {

@@ -20,13 +20,13 @@
 #include "lib/format/byte_io.h"
 #include "lib/join/matching/parts.h"
 #include "lib/join/rows/compression.h"
-#include "lib/join/rows/memory_source.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/server_session.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/remote_join.h"
 #include "lib/transport/session_stream.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 

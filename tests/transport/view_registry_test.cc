@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/join/rows/memory_source.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 namespace {
