@@ -88,6 +88,19 @@ class Commands(Sandbox):
                     if kib >= 150_000 and name != "join":
                         self.assertNotEqual(2, finished.code, finished)
 
+    def test_memory_that_runs_out_in_a_write(self):
+        """RocksDB, out of whose write an exception came, waits without end where it is closed."""
+        keys = write_lines(self.directory / "keys", [f"key{i:06}" for i in range(40_000)])
+        rows = write_lines(self.directory / "rows",
+                           [f"key{i:06}\t{'v' * 100}" for i in range(40_000)])
+        for kib in range(74_000, 94_000, 4000):
+            before = limit(resource.RLIMIT_AS, kib * 1024)
+            with self.subTest(command="demo", kib=kib):
+                self.run_hostile(["demo", f"--keys={keys}"], before=before)
+            with self.subTest(command="load", kib=kib):
+                self.run_hostile(["load", f"--db={self.directory}/{kib}", f"--input={rows}",
+                                  "--spec=rocksieve.ribbon:10"], before=before)
+
     def test_few_file_descriptors(self):
         demo = ["demo", f"--keys={self.keys}"]
         for count in (32, 8):

@@ -81,8 +81,11 @@ void WorkDir::Remove(std::error_code* error) const {
 }
 
 void WorkDir::RemoveAtTermination() noexcept {
-  constexpr int kAttempts = 10;  // what is made meanwhile goes with the next
+  // What other threads make meanwhile goes with the next attempt, once they can make no more.
+  constexpr int kAttempts = 100;
+  constexpr useconds_t kPauseMicroseconds = 20'000;
   for (int attempt = 0; attempt < kAttempts; attempt++) {
+    if (attempt > 0) usleep(kPauseMicroseconds);
     const WorkDir* const directory = latest;
     if (directory == nullptr || directory->keep_) return;
     try {

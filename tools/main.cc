@@ -7,6 +7,7 @@
 #include <malloc.h>
 #endif
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -86,7 +87,17 @@ void PrintCurrentException() {
   }
 }
 
+// Other threads hold any lock, and may be here as well: the first one ends the process, in limited
+// time.
+void TakeTheEnd() {
+  static std::atomic_flag taken;
+  constexpr unsigned kSeconds = 10;
+  alarm(kSeconds);
+  while (taken.test_and_set()) pause();
+}
+
 [[noreturn]] void Terminate() {
+  TakeTheEnd();
   reserve.reset();
   if (std::current_exception() != nullptr) {
     PrintCurrentException();
@@ -99,10 +110,9 @@ void PrintCurrentException() {
 }
 
 // Of an assertion, which has printed itself: Debian's RocksDB has them, and one fails where a file
-// cannot be written. The thread may hold any lock, so that the time is limited.
+// cannot be written.
 void AfterAbort(int) {
-  constexpr unsigned kSeconds = 10;
-  alarm(kSeconds);
+  TakeTheEnd();
   constexpr char kText[] =
       "rocksieve: a check inside of it or RocksDB failed. If the disk is full, or files may not "
       "grow (ulimit -f), give it more room; else please report it with what is printed above.\n";

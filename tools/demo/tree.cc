@@ -174,7 +174,9 @@ Status BuildTree(const std::filesystem::path& directory, const Variant& variant,
   rocksdb::DB* opened = nullptr;
   Status status = rocksdb::DB::Open(MakeOptions(variant.policy), directory.string(), &opened);
   const std::unique_ptr<rocksdb::DB> db(opened);
-  if (status.ok()) status = TreeBuilder(db.get(), keys, progress).Build();
+  if (status.ok()) {
+    status = WithoutException([&] { return TreeBuilder(db.get(), keys, progress).Build(); });
+  }
   return Explained(status, Task("build", variant, directory));
 }
 

@@ -83,7 +83,7 @@ Status WriteLines(LineReader* reader, const Target& target, Progress* progress, 
     input = done ? StatusOf(*reader) : Split(*reader, line, &key, &value);
     if (input.ok() && !done) output = batch.Put(target.family(), key, value);
     if (!output.ok() || (input.ok() && !done && batch.GetDataSize() < kBatchBytes)) continue;
-    output = target.db()->Write(without_log, &batch);
+    output = WithoutException([&] { return target.db()->Write(without_log, &batch); });
     if (!output.ok()) break;
     result->lines += batch.Count();
     batch.Clear();
@@ -92,7 +92,10 @@ Status WriteLines(LineReader* reader, const Target& target, Progress* progress, 
     const Status interrupted = Advanced(progress, bytes);
     if (input.ok()) input = interrupted;
   }
-  if (output.ok()) output = target.db()->Flush(rocksdb::FlushOptions(), target.family());
+  if (output.ok()) {
+    output = WithoutException(
+        [&] { return target.db()->Flush(rocksdb::FlushOptions(), target.family()); });
+  }
   if (!output.ok()) return CannotWrite(target, output);
   if (input.ok()) return input;
   const std::string kept = "The database " + target.db()->GetName() + " holds the " +
