@@ -15,7 +15,7 @@
 //   3. If all facts and turns that arrived are those that were sent, in their order, then M is all
 //      of A and B, and each operation exact in its keys; if all rows are, then also in its values.
 //      Filters, hello and its answer, and rows may be changed: they decide about costs, or are
-//      proven. Changed turns, however, can leave keys out of both sides' M: "a side that leaves
+//      proven. Changed steps, however, can leave keys out of both sides' M: "a side that leaves
 //      keys out of everything it says" is not found, and the page says so.
 // A join that is done has committed everything, and one on whole keys has no key twice. And memory:
 // what is allocated stays below the account's limit and a slack for what is no matter of the other

@@ -134,7 +134,7 @@ std::string HostileWire::WithOtherBody(std::string_view body) {
   return changed;
 }
 
-std::string HostileWire::WithOtherPart(const std::string& turn) {
+std::string HostileWire::WithOtherPart(const std::string& step) {
   const uint8_t victim = choices_->Byte(), what = choices_->Byte();
   std::string changed;
   uint8_t number = 0;

@@ -27,7 +27,7 @@ class HostileWire {
   std::string Earlier();
   std::string WithOtherBytes(std::string message);
   std::string WithOtherField(const std::string& message);
-  std::string WithOtherPart(const std::string& turn);
+  std::string WithOtherPart(const std::string& step);
   std::string WithOtherBody(std::string_view body);
   uint64_t AnyNumber();
 
