@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <string>
 
-#include <rocksieve/filter.h>
 #include <CLI/CLI.hpp>
 
+#include "lib/filter/builder.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::bench {
@@ -36,7 +36,7 @@ class Soak {
                              (random_() % 8 == 0 ? ":thorough" : "");
     const std::string error = FilterSpec::Parse(text, &spec);
     if (!error.empty()) throw std::invalid_argument(error);
-    FilterBuilder builder(spec);
+    BlockBuilder builder(spec);
     builder.KeepKeysForVerification();
     for (uint64_t i = 0; i < keys; i++) {
       char key[8];

@@ -1,11 +1,10 @@
 // Keys and a spec from elsewhere: what a filter is built of by whoever chooses the keys.
 //
 // Oracle: no false negative, Verify() is content, and the block opens.
-#include <rocksieve/filter.h>
-
 #include <vector>
 
 #include "fuzz/target.h"
+#include "lib/filter/builder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;
@@ -21,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!FilterSpec::Parse(spec.ToString(), &allowed).empty()) return 0;
   const double factor = 0.5 + static_cast<double>(choices.UpTo(255)) / 170;
 
-  FilterBuilder builder(allowed);
+  BlockBuilder builder(allowed);
   builder.KeepKeysForVerification();
   // Some keys as they stand there, and runs of similar ones.
   std::vector<std::string> keys;

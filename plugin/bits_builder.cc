@@ -16,11 +16,12 @@ namespace {
 // RocksDB loads a block together with its checksum and compression type.
 constexpr size_t kBlockTrailerBytes = 5;
 
-// The factor for FilterBuilder::Finish() with which the block, loaded into memory, fills what the
+// The factor for BlockBuilder::Finish() with which the block, loaded into memory, fills what the
 // allocator hands out for it, and no more. An allocator that wastes more than a third, which none
 // in use does, is not followed.
-double FactorThatFillsAllocation(const FilterBuilder& builder) {
-  const size_t requested = builder.EstimateBlockBytes(builder.key_count()) + kBlockTrailerBytes;
+double FactorThatFillsAllocation(const BlockBuilder& builder) {
+  const size_t requested =
+      EstimateBlockBytes(builder.spec(), builder.key_count()) + kBlockTrailerBytes;
   const std::unique_ptr<char[]> probe(new char[requested]);
   const size_t usable = malloc_usable_size(probe.get());
   if (usable < requested || usable - usable / 4 > requested) return 1;
@@ -93,7 +94,7 @@ rocksdb::Status BitsBuilder::MaybePostVerify(const rocksdb::Slice& filter_conten
 
 size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
   // At least one: RocksDB would search on in a loop.
-  return std::max<size_t>(1, builder_.EstimateKeyCount(bytes));
+  return std::max<size_t>(1, EstimateKeyCount(builder_.spec(), bytes));
 }
 
 }  // namespace rocksieve

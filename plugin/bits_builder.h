@@ -5,8 +5,7 @@
 
 #include <rocksdb/filter_policy.h>
 
-#include <rocksieve/filter.h>
-
+#include "lib/filter/builder.h"
 #include "plugin/auto/spec_decider.h"
 #include "plugin/counters.h"
 #include "plugin/rocksdb_abi.h"
@@ -31,7 +30,7 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   size_t ApproximateNumEntries(size_t bytes) override;
 
  private:
-  FilterBuilder builder_;
+  BlockBuilder builder_;
   const bool verify_;
   const bool fit_allocator_;
   const int level_;

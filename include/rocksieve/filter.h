@@ -102,7 +102,7 @@ struct FilterBlock {
 // Collects keys, in any order and with duplicates, and builds one filter after another.
 // The same keys with the same number of repetitions (but for adjacent ones, which do not count)
 // give equal blocks, unless the spec asks for a salt. Memory, beyond the filter itself: 8 bytes
-// per key, inside Finish() up to 21; 8 more once KeepKeysForVerification() was called.
+// per key, inside Finish() up to 21.
 // Thread safety: none.
 class FilterBuilder {
  public:
@@ -117,34 +117,7 @@ class FilterBuilder {
   size_t key_count() const;
 
   // Builds the filter and starts afresh. Never fails but for lack of memory (std::bad_alloc).
-  FilterBlock Finish() { return Finish(1.0); }
-
-  // The same with `budget_factor` times the memory (0.5 to 2), for callers who fit blocks to the
-  // size classes of an allocator.
-  FilterBlock Finish(double budget_factor);
-
-  // From now on keeps the keys' hashes beyond Finish(), until the next AddKey(), for Verify().
-  void KeepKeysForVerification();
-
-  // From now on builds under another spec, for callers who decide family and amount only when they
-  // have seen the keys: those added so far stay. Throws like the constructor, and if `salted` is
-  // not the same as before, since it is part of the keys' hashes.
-  void SetSpec(const FilterSpec& spec);
-
-  // Checks a block that the last Finish() returned: that memory did not change the collected
-  // hashes, and that the block answers every one of them. Empty if all is well, else what is wrong.
-  // REQUIRES: KeepKeysForVerification() was called before the first AddKey().
-  std::string Verify(std::string_view block) const;
-
-  // The largest factor for Finish() at which the block is expected to fit into block_bytes, its
-  // range keys included; 0.5 to 2.
-  double FactorWithin(size_t block_bytes) const;
-
-  // The expected size of a block of `key_count` keys, but for the range keys (at most 64 bytes).
-  size_t EstimateBlockBytes(size_t key_count) const;
-
-  // The largest number of keys whose block is estimated at no more than block_bytes.
-  size_t EstimateKeyCount(size_t block_bytes) const;
+  FilterBlock Finish();
 
   const FilterSpec& spec() const { return spec_; }
 

@@ -1,17 +1,13 @@
 // Builds blocks of any family.
+#include "lib/filter/builder.h"
+
 #include <random>
 #include <stdexcept>
 #include <utility>
 
-#include <rocksieve/filter.h>
-
-#include "lib/filter/build_block.h"
 #include "lib/filter/family.h"
 #include "lib/filter/spec_text.h"
 #include "lib/format/block.h"
-#include "lib/format/key_range.h"
-#include "lib/hash/hash_set.h"
-#include "lib/hash/key_hash.h"
 
 namespace rocksieve {
 namespace {
@@ -22,9 +18,10 @@ uint64_t FreshSalt(const FilterSpec& spec) {
   return uint64_t{device()} << 32 | device();
 }
 
-void ThrowUnlessValid(const FilterSpec& spec) {
+const FilterSpec& Valid(const FilterSpec& spec) {
   const std::string error = SpecError(spec);
   if (!error.empty()) throw std::invalid_argument(error);
+  return spec;
 }
 
 uint64_t Checksum(const HashList& hashes) {
@@ -33,83 +30,86 @@ uint64_t Checksum(const HashList& hashes) {
   return checksum;
 }
 
-}  // namespace
-
-struct FilterBuilder::State {
-  uint64_t salt = kDefaultSalt;
-  HashList hashes;
-  KeyRange range;
-  bool keep_for_verification = false;
-  // What the hashes add up to as they came in, and those of the last block.
-  uint64_t checksum = 0;
-  HashList finished_hashes;
-  uint64_t finished_checksum = 0;
-};
-
-FilterBuilder::FilterBuilder(const FilterSpec& spec)
-    : spec_(spec), state_(std::make_unique<State>()) {
-  ThrowUnlessValid(spec);
-  state_->salt = FreshSalt(spec_);
+// What the spec allows the filter, times `factor`.
+Budget BudgetOf(const FilterSpec& spec, double factor = 1) {
+  Budget budget;
+  budget.is_rate = spec.unit == FilterSpec::Unit::kFalsePositiveRate;
+  budget.amount = spec.amount;
+  budget.factor = factor;
+  budget.frame_bits = 8.0 * static_cast<double>(FrameBytesWithoutRange(spec.salted));
+  budget.thorough = spec.thorough;
+  return budget;
 }
 
-FilterBuilder::~FilterBuilder() = default;
+FilterBlock BuildBlock(const FilterSpec& spec, double factor, HashList hashes, uint64_t salt,
+                       const KeyRange& range) {
+  const FamilyEntry& family = *FindFamily(spec.family);
+  FilterBlockInfo info;
+  info.family = spec.family;
+  info.key_count = hashes.size();
+  info.salted = spec.salted;
+  info.salt = salt;
+  const size_t tail_bytes = FrameBytes(spec.salted, range) - kBlockHeaderBytes;
+  size_t payload_bytes = 0;
+  FilterBlock block;
+  block.data = family.build(std::move(hashes), BudgetOf(spec, factor), kBlockHeaderBytes,
+                            tail_bytes, &payload_bytes, &info.parameter);
+  info.payload = {block.data.get() + kBlockHeaderBytes, payload_bytes};
+  block.saturated_fraction = family.saturated_fraction(info);
+  block.size = SealBlock(info, payload_bytes, range, block.data.get());
+  return block;
+}
 
-void FilterBuilder::SetSpec(const FilterSpec& spec) {
-  ThrowUnlessValid(spec);
-  if (spec.salted != spec_.salted) {
+}  // namespace
+
+BlockBuilder::BlockBuilder(const FilterSpec& spec) : spec_(Valid(spec)), salt_(FreshSalt(spec)) {}
+
+void BlockBuilder::SetSpec(const FilterSpec& spec) {
+  if (Valid(spec).salted != spec_.salted) {
     throw std::invalid_argument("a builder cannot change whether its filters are salted, from " +
                                 spec_.ToString() + " to " + spec.ToString());
   }
   spec_ = spec;
 }
 
-void FilterBuilder::AddKey(std::string_view key) {
-  State& state = *state_;
-  const uint64_t hash = HashKey(key, state.salt);
-  state.range.Cover(key);
-  const size_t size = state.hashes.size();
+void BlockBuilder::AddKey(std::string_view key) {
+  const uint64_t hash = HashKey(key, salt_);
+  range_.Cover(key);
+  const size_t size = hashes_.size();
   // Keys come sorted and prefixes repeat, so most duplicates are adjacent.
-  if (size != 0 && state.hashes.back() == hash) return;
-  state.hashes.push_back(hash);
-  if (state.keep_for_verification) {
-    state.checksum ^= hash;
-    if (size == 0) state.finished_hashes.clear();
+  if (size != 0 && hashes_.back() == hash) return;
+  hashes_.push_back(hash);
+  if (keep_for_verification_) {
+    checksum_ ^= hash;
+    if (size == 0) finished_hashes_.clear();
   }
 }
 
-size_t FilterBuilder::key_count() const { return state_->hashes.size(); }
-
-FilterBlock FilterBuilder::Finish(double budget_factor) {
-  State& state = *state_;
-  if (state.keep_for_verification) state.finished_hashes = state.hashes;
-  FilterBlock block =
-      BuildBlock(spec_, budget_factor, std::move(state.hashes), state.salt, state.range);
-
-  state.finished_checksum = std::exchange(state.checksum, 0);
-  state.hashes = HashList();
-  state.range = KeyRange();
-  state.salt = FreshSalt(spec_);
+FilterBlock BlockBuilder::Finish(double budget_factor) {
+  if (keep_for_verification_) finished_hashes_ = hashes_;
+  FilterBlock block = BuildBlock(spec_, budget_factor, std::move(hashes_), salt_, range_);
+  finished_checksum_ = std::exchange(checksum_, 0);
+  hashes_ = HashList();
+  range_ = KeyRange();
+  salt_ = FreshSalt(spec_);
   return block;
 }
 
-void FilterBuilder::KeepKeysForVerification() { state_->keep_for_verification = true; }
-
-std::string FilterBuilder::Verify(std::string_view block) const {
-  const State& state = *state_;
-  if (Checksum(state.finished_hashes) != state.finished_checksum) {
+std::string BlockBuilder::Verify(std::string_view block) const {
+  if (Checksum(finished_hashes_) != finished_checksum_) {
     return "the keys' hashes changed in memory while the filter was built";
   }
   const OpenedFilter opened = OpenFilter(block);
   if (opened.filter == nullptr) return "the filter block is not what was built";
-  for (uint64_t hash : state.finished_hashes) {
+  for (uint64_t hash : finished_hashes_) {
     if (!opened.filter->MayContainHash(hash)) return "the filter block misses a key";
   }
   return "";
 }
 
-double FilterBuilder::FactorWithin(size_t block_bytes) const {
+double BlockBuilder::FactorWithin(size_t block_bytes) const {
   const FamilyEntry& family = *FindFamily(spec_.family);
-  const auto frame = static_cast<double>(FrameBytes(spec_.salted, state_->range));
+  const auto frame = static_cast<double>(FrameBytes(spec_.salted, range_));
   auto fits = [&](double factor) {
     const double bits = family.expected_payload_bits(key_count(), BudgetOf(spec_, factor));
     return frame + family.most_size_factor * bits / 8 <= static_cast<double>(block_bytes);
@@ -122,23 +122,38 @@ double FilterBuilder::FactorWithin(size_t block_bytes) const {
   return fitting;
 }
 
-size_t FilterBuilder::EstimateBlockBytes(size_t keys) const {
-  const double bits = FindFamily(spec_.family)->expected_payload_bits(keys, BudgetOf(spec_, 1));
-  return FrameBytesWithoutRange(spec_.salted) + static_cast<size_t>(bits / 8 + 1);
+size_t EstimateBlockBytes(const FilterSpec& spec, size_t keys) {
+  const double bits = FindFamily(spec.family)->expected_payload_bits(keys, BudgetOf(spec));
+  return FrameBytesWithoutRange(spec.salted) + static_cast<size_t>(bits / 8 + 1);
 }
 
-size_t FilterBuilder::EstimateKeyCount(size_t block_bytes) const {
+size_t EstimateKeyCount(const FilterSpec& spec, size_t block_bytes) {
   size_t fits = 0;
   size_t too_many = 16 * block_bytes + 2;  // no family serves as little as half a bit per key
   while (too_many - fits > 1) {
     const size_t middle = fits + (too_many - fits) / 2;
-    (EstimateBlockBytes(middle) <= block_bytes ? fits : too_many) = middle;
+    (EstimateBlockBytes(spec, middle) <= block_bytes ? fits : too_many) = middle;
   }
   return fits;
 }
 
+FilterBlock BuildFilterOfHashes(const FilterSpec& spec, HashList hashes) {
+  return BuildBlock(spec, 1, std::move(hashes), kDefaultSalt, KeyRange());
+}
+
+struct FilterBuilder::State {
+  BlockBuilder builder;
+};
+
+FilterBuilder::FilterBuilder(const FilterSpec& spec)
+    : spec_(spec), state_(new State{BlockBuilder(spec)}) {}
+FilterBuilder::~FilterBuilder() = default;
+void FilterBuilder::AddKey(std::string_view key) { state_->builder.AddKey(key); }
+size_t FilterBuilder::key_count() const { return state_->builder.key_count(); }
+FilterBlock FilterBuilder::Finish() { return state_->builder.Finish(); }
+
 double ExpectedFalsePositiveRate(const FilterSpec& spec, uint64_t keys) {
-  return FindFamily(spec.family)->expected_rate(keys, BudgetOf(spec, 1));
+  return FindFamily(spec.family)->expected_rate(keys, BudgetOf(spec));
 }
 
 }  // namespace rocksieve

@@ -59,7 +59,7 @@ ALLOWED = {
                      "tools/command",
     "tools/join": "support tools/command",
     "tools/load": "plugin/database support tools/command",
-    "tools/whatif": "lib/budget plugin plugin/database plugin/probe plugin/tables support "
+    "tools/whatif": "lib/budget lib/filter plugin plugin/database plugin/probe plugin/tables support "
                     "tools/command",
     "tools": "support tools/command",
 }

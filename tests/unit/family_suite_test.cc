@@ -9,8 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <rocksieve/filter.h>
-
+#include "lib/filter/builder.h"
 #include "tests/support.h"
 
 namespace rocksieve {
@@ -124,33 +123,28 @@ TEST_P(EveryFamily, KeepsToTheBudget) {
 }
 
 TEST_P(EveryFamily, EstimatesTheSizeOfABlock) {
-  const FilterBuilder builder(spec());
   for (size_t keys : {0, 1, 100, 3000, 100000}) {
     const FilterBlock block = BuildFilter(spec(), NumberedKeys(keys));
     const FilterBlockInfo info = OpenFilter(block.view()).info;
     const double bytes =
         static_cast<double>(block.size - info.smallest.size() - info.largest.size());
-    EXPECT_NEAR(builder.EstimateBlockBytes(keys), bytes, 8 + 0.01 * bytes) << keys << " keys";
+    EXPECT_NEAR(EstimateBlockBytes(spec(), keys), bytes, 8 + 0.01 * bytes) << keys << " keys";
   }
   for (size_t bytes : {0, 36, 100, 4096, 100000}) {
-    const size_t keys = builder.EstimateKeyCount(bytes);
+    const size_t keys = EstimateKeyCount(spec(), bytes);
     if (keys > 0) {
-      EXPECT_LE(builder.EstimateBlockBytes(keys), bytes);
+      EXPECT_LE(EstimateBlockBytes(spec(), keys), bytes);
     }
-    EXPECT_GT(builder.EstimateBlockBytes(keys + 1), bytes);
+    EXPECT_GT(EstimateBlockBytes(spec(), keys + 1), bytes);
   }
 }
 
 TEST_P(EveryFamily, FitsIntoTheSpaceThatItIsGiven) {
   for (size_t keys : {300, 3000, 30000}) {
-    FilterBuilder builder(spec());
-    for (const std::string& key : NumberedKeys(keys, "a rather long prefix of every key ")) {
-      builder.AddKey(key);
-    }
     for (double share : {0.8, 1.0, 1.25}) {
       const auto space =
-          static_cast<size_t>(100 + share * static_cast<double>(builder.EstimateBlockBytes(keys)));
-      FilterBuilder fitted(spec());
+          static_cast<size_t>(100 + share * static_cast<double>(EstimateBlockBytes(spec(), keys)));
+      BlockBuilder fitted(spec());
       for (const std::string& key : NumberedKeys(keys, "a rather long prefix of every key ")) {
         fitted.AddKey(key);
       }
@@ -176,7 +170,7 @@ TEST_P(EveryFamily, RefusesSpecsThatNoTextStandsFor) {
 }
 
 TEST_P(EveryFamily, MoreMemoryMeansFewerFalsePositives) {
-  FilterBuilder builder(spec());
+  BlockBuilder builder(spec());
   double rates[2];
   size_t sizes[2];
   for (int larger : {0, 1}) {
@@ -190,7 +184,7 @@ TEST_P(EveryFamily, MoreMemoryMeansFewerFalsePositives) {
 }
 
 TEST_P(EveryFamily, VerifiesWhatItBuilt) {
-  FilterBuilder builder(spec());
+  BlockBuilder builder(spec());
   builder.KeepKeysForVerification();
   for (size_t keys : {0, 1, 2000}) {
     for (const std::string& key : NumberedKeys(keys)) builder.AddKey(key);

@@ -8,6 +8,7 @@
 #include <rocksieve/filter_spec.h>
 
 #include "lib/budget/auto_spec.h"
+#include "lib/filter/builder.h"
 #include "tests/support.h"
 
 namespace rocksieve {
@@ -213,15 +214,14 @@ TEST(AutoSpec, BuildsWhatWasChosen) {
     EXPECT_TRUE(filter.verified);
     FilterSpec again;
     EXPECT_EQ(FilterSpec::Parse(filter.ToString(), &again), "");
-    FilterBuilder builder(again);
-    EXPECT_NEAR(8.0 * static_cast<double>(builder.EstimateBlockBytes(10000)) / 10000,
+    EXPECT_NEAR(8.0 * static_cast<double>(EstimateBlockBytes(again, 10000)) / 10000,
                 choice.bits_per_key, 0.1);
   }
 }
 
 TEST(Builder, ChangesItsSpecWhenItHasTheKeys) {
   const std::vector<std::string> keys = NumberedKeys(3000);
-  FilterBuilder builder(Spec("rocksieve.bloom:10"));
+  BlockBuilder builder(Spec("rocksieve.bloom:10"));
   for (const std::string& key : keys) builder.AddKey(key);
   builder.SetSpec(Spec("rocksieve.ribbon:0.1%"));
   const FilterBlock block = builder.Finish();

@@ -9,9 +9,9 @@
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
-#include <rocksieve/filter.h>
 
 #include "lib/budget/allocation.h"
+#include "lib/filter/builder.h"
 #include "plugin/rocksdb_abi.h"
 #include "plugin/tables/builtin_model.h"
 
@@ -129,7 +129,7 @@ class FilterModel {
 
   Block NewBlock(uint64_t keys, bool bloom_instead) const {
     if (const FilterSpec* ours = spec_.ours()) {
-      const auto bytes = static_cast<double>(FilterBuilder(*ours).EstimateBlockBytes(keys));
+      const auto bytes = static_cast<double>(EstimateBlockBytes(*ours, keys));
       return {ours->family, bytes, ExpectedFalsePositiveRate(*ours, keys)};
     }
     const Family family = bloom_instead ? Family::kRocksDbBloom : spec_.family();
@@ -249,8 +249,7 @@ class AutoModel {
 
   double BlockBytes(const FilterChoice& choice, uint64_t keys, const PlannedFile& file) const {
     if (choice.family == Family::kNone) return 0;
-    return file.range_bytes +
-           static_cast<double>(FilterBuilder(spec_.SpecFor(choice)).EstimateBlockBytes(keys));
+    return file.range_bytes + static_cast<double>(EstimateBlockBytes(spec_.SpecFor(choice), keys));
   }
 
   const PlannedTree& tree_;

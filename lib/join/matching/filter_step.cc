@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/filter/build_block.h"
+#include "lib/filter/builder.h"
 
 namespace rocksieve::join {
 

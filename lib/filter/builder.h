@@ -1,0 +1,73 @@
+// What FilterBuilder stands on, for callers with more wishes than a program has: RocksDB's builder,
+// and sets of hashes that never were keys.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <rocksieve/filter.h>
+
+#include "lib/format/key_range.h"
+#include "lib/hash/hash_set.h"
+#include "lib/hash/key_hash.h"
+
+namespace rocksieve {
+
+// Keys, blocks and memory are as FilterBuilder has them; 8 bytes per key more once
+// KeepKeysForVerification() was called. Thread safety: none.
+class BlockBuilder {
+ public:
+  // Throws like FilterBuilder.
+  explicit BlockBuilder(const FilterSpec& spec);
+
+  void AddKey(std::string_view key);
+  size_t key_count() const { return hashes_.size(); }
+
+  // Builds the filter with `budget_factor` times the memory that the spec gives it (0.5 to 2), so
+  // that blocks fit the size classes of an allocator, and starts afresh.
+  FilterBlock Finish(double budget_factor = 1);
+
+  // The largest factor at which the block is expected to fit into block_bytes, its range keys
+  // included; 0.5 to 2.
+  double FactorWithin(size_t block_bytes) const;
+
+  // From now on builds under another spec, for callers who decide family and amount only when they
+  // have seen the keys: those added so far stay. Throws like the constructor, and if `salted` is
+  // not the same as before, since it is part of the keys' hashes.
+  void SetSpec(const FilterSpec& spec);
+  const FilterSpec& spec() const { return spec_; }
+
+  // From now on keeps the keys' hashes beyond Finish(), until the next AddKey(), for Verify().
+  void KeepKeysForVerification() { keep_for_verification_ = true; }
+
+  // Checks a block that the last Finish() returned: that memory did not change the collected
+  // hashes, and that the block answers every one of them. Empty if all is well, else what is wrong.
+  // REQUIRES: KeepKeysForVerification() was called before the first AddKey().
+  std::string Verify(std::string_view block) const;
+
+ private:
+  FilterSpec spec_;
+  uint64_t salt_ = kDefaultSalt;
+  HashList hashes_;
+  KeyRange range_;
+  bool keep_for_verification_ = false;
+  // What the hashes add up to as they came in, and those of the last block.
+  uint64_t checksum_ = 0;
+  HashList finished_hashes_;
+  uint64_t finished_checksum_ = 0;
+};
+
+// The expected size of a block of `keys` keys, but for the range keys (at most 64 bytes).
+// REQUIRES: the spec is valid, here and below.
+size_t EstimateBlockBytes(const FilterSpec& spec, size_t keys);
+
+// The largest number of keys whose block is estimated at no more than block_bytes.
+size_t EstimateKeyCount(const FilterSpec& spec, size_t block_bytes);
+
+// The block of hashes that the caller has made, instead of keys; it has no range keys. Ask it with
+// Filter::MayContainHash. The spec must not be salted.
+FilterBlock BuildFilterOfHashes(const FilterSpec& spec, HashList hashes);
+
+}  // namespace rocksieve
