@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lib/filter/family.h"
-#include "lib/filter/spec_text.h"
+#include "lib/filter/spec.h"
 
 namespace rocksieve {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lib/filter/family.h"
-#include "lib/filter/spec_text.h"
+#include "lib/filter/spec.h"
 #include "lib/format/block.h"
 
 namespace rocksieve {

@@ -13,11 +13,30 @@
 
 #include <rocksieve/filter.h>
 
-#include "lib/filter/description.h"
 #include "lib/format/budget.h"
 #include "lib/hash/hash_set.h"
 
 namespace rocksieve {
+
+// The one number that tells how strong filters of a kind are.
+struct FilterSetting {
+  std::string unit;  // "probes", "columns", "fingerprint bits"; empty if there is none
+  double value = 0;  // the mean, where a part of the filter has one more than the others
+};
+
+// What a filter says of itself to people.
+struct FilterDescription {
+  std::string parameters;  // "8 probes, 157 lines of 64 bytes"
+  FilterSetting setting;
+  std::string place;  // where a key may be: "line", "slot"; empty if there is nothing to say
+  double places = 0;  // so many of them
+};
+
+// The part of a filter that is in use, counted.
+struct FilterFill {
+  std::string of;  // "probe bits set", "slots used"; empty if nothing can be counted
+  double share = 0;
+};
 
 struct FamilyEntry {
   Family family;

@@ -8,7 +8,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksieve/filter_policy.h>
 
-#include "lib/filter/spec_text.h"
+#include "lib/filter/spec.h"
 #include "plugin/tables/builtin_model.h"
 
 namespace rocksieve {

@@ -8,7 +8,7 @@
 
 #include <rocksdb/status.h>
 
-#include "lib/filter/description.h"
+#include "lib/filter/family.h"
 #include "plugin/database/column_family.h"
 #include "plugin/database/database.h"
 #include "plugin/database/file_filter.h"

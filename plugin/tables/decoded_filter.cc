@@ -7,7 +7,6 @@
 
 #include <rocksdb/filter_policy.h>
 
-#include "lib/filter/family.h"
 #include "lib/format/coding.h"
 #include "plugin/rocksdb_abi.h"
 #include "plugin/tables/builtin_model.h"

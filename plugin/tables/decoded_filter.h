@@ -9,7 +9,7 @@
 #include <rocksdb/rocksdb_namespace.h>
 #include <rocksieve/filter.h>
 
-#include "lib/filter/description.h"
+#include "lib/filter/family.h"
 
 namespace ROCKSDB_NAMESPACE {
 class FilterBitsReader;
@@ -32,6 +32,14 @@ enum class BlockKind {
 // ours with the option own-name.
 inline constexpr std::string_view kBuiltinStoredName = "rocksdb.BuiltinBloomFilter";
 inline constexpr std::string_view kOwnStoredName = "rocksieve";
+
+// How full a filter is.
+struct FilterLoad {
+  std::string unit;     // "keys per line", "keys per slot"; empty if there is nothing to say
+  double load = 0;      // of so many entries
+  std::string fill_of;  // "probe bits set", "slots used"; empty if nothing can be counted
+  double fill = 0;      // the share of them, counted
+};
 
 class DecodedFilter {
  public:

@@ -55,7 +55,7 @@ ALLOWED = {
     "tools/doctor": "plugin/database support tools/command",
     "tools/doctor/checks": "support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",
-    "tools/inspect": "lib/filter lib/format lib/hash plugin/database plugin/tables support "
+    "tools/inspect": "lib/format lib/hash plugin/database plugin/tables support "
                      "tools/command",
     "tools/join": "support tools/command",
     "tools/load": "plugin/database support tools/command",

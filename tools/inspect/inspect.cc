@@ -8,7 +8,6 @@
 
 #include <rocksdb/version.h>
 
-#include "lib/filter/description.h"
 #include "lib/format/block.h"
 #include "lib/format/coding.h"
 #include "lib/hash/key_hash.h"
