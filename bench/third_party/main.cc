@@ -16,7 +16,7 @@ namespace rocksieve::bench {
 namespace {
 
 struct Built {
-  std::unique_ptr<char[]> payload;
+  Payload payload;
   std::unique_ptr<Filter> filter;
 };
 
@@ -32,14 +32,14 @@ ComparedFilter Own(const char* name) {
             budget.amount = 1.0 / static_cast<double>(uint64_t{1} << kBits);
             constexpr size_t kTailBytes = 32;  // readers may look past the payload
             auto built = std::make_shared<Built>();
-            size_t bytes = 0;
+            built->payload = family.build(list, budget, 0, kTailBytes);
             FilterBlockInfo info;
             info.family = kFamily;
             info.key_count = keys.size();
-            built->payload = family.build(list, budget, 0, kTailBytes, &bytes, &info.parameter);
-            info.payload = {built->payload.get(), bytes};
+            info.parameter = built->payload.parameter;
+            info.payload = {built->payload.data.get(), built->payload.size};
             built->filter = family.open(info);
-            *bits = 8 * bytes;
+            *bits = 8 * built->payload.size;
             *filter = built;
           },
           [](const void* filter, const Hashes& asked) {

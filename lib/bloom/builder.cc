@@ -21,8 +21,14 @@ int LinesPerRunLog2(uint64_t lines) {
 
 }  // namespace
 
-void Build(HashList hashes, const Plan& plan, uint8_t* payload, const Kernel& kernel) {
-  if (plan.lines == 0) return;
+Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_room,
+              const Kernel& kernel) {
+  Payload built;
+  built.size = PayloadBytes(plan);
+  built.parameter = static_cast<uint8_t>(plan.probes | (plan.thorough ? kThoroughFlag : 0));
+  built.data.reset(new char[head_room + built.size + tail_room]);
+  if (plan.lines == 0) return built;
+  auto* const payload = reinterpret_cast<uint8_t*>(built.data.get() + head_room);
   const int log2 = LinesPerRunLog2(plan.lines);
   const uint64_t lines_per_run = uint64_t{1} << log2;
   const size_t runs = (plan.lines + lines_per_run - 1) >> log2;
@@ -43,6 +49,7 @@ void Build(HashList hashes, const Plan& plan, uint8_t* payload, const Kernel& ke
       choose_seeds(masks[i], payload + (first_line + i) * kLineBytes);
     }
   }
+  return built;
 }
 
 }  // namespace rocksieve::bloom

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "lib/bloom/kernel.h"
 #include "lib/bloom/plan.h"
@@ -10,9 +9,8 @@
 
 namespace rocksieve::bloom {
 
-// Writes PayloadBytes(plan) bytes to `payload`. They depend on the set of hashes and the plan only.
-// Memory: 8 bytes per key, and up to 256 KiB.
-void Build(HashList hashes, const Plan& plan, uint8_t* payload,
-           const Kernel& kernel = ActiveKernel());
+// Depends on the set of hashes and the plan only. Memory: 8 bytes per key, and up to 256 KiB.
+Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_room,
+              const Kernel& kernel = ActiveKernel());
 
 }  // namespace rocksieve::bloom

@@ -72,6 +72,12 @@ void ForEachProbe(uint64_t hash, int probes, Probe probe) {
   }
 }
 
+// The block's parameter byte: the number of probes, and whether the build was thorough, which
+// queries need not know, but the expected rate does.
+inline constexpr uint8_t kThoroughFlag = 0x80;
+inline int ProbesOf(uint8_t parameter) { return parameter & ~kThoroughFlag; }
+inline bool IsThorough(uint8_t parameter) { return (parameter & kThoroughFlag) != 0; }
+
 inline bool IsProbeCount(int probes) {
   return (probes >= 1 && probes <= 6) || probes == 8 || probes == 12 || probes == 16;
 }

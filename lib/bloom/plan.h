@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "lib/bloom/layout.h"
-#include "lib/format/budget.h"
+#include "lib/format/payload.h"
 
 namespace rocksieve::bloom {
 

@@ -9,7 +9,8 @@ class BloomFilter final : public LineArray {
  public:
   BloomFilter(const FilterBlockInfo& info, const Kernel& kernel)
       : LineArray(reinterpret_cast<const uint8_t*>(info.payload.data()),
-                  info.payload.size() / kLineBytes, info.salt, kernel.query_for(ProbesOf(info))) {}
+                  info.payload.size() / kLineBytes, info.salt,
+                  kernel.query_for(ProbesOf(info.parameter))) {}
 
   void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
     constexpr size_t kAhead = 32;  // lines on their way at once; more than a core can have open
@@ -30,7 +31,7 @@ class BloomFilter final : public LineArray {
 std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel) {
   const uint64_t lines = info.payload.size() / kLineBytes;
   if (info.payload.size() % kLineBytes != 0 || lines == 0 || lines > UINT32_MAX) return nullptr;
-  if (!IsProbeCount(ProbesOf(info))) return nullptr;
+  if (!IsProbeCount(ProbesOf(info.parameter))) return nullptr;
   return std::make_unique<BloomFilter>(info, kernel);
 }
 

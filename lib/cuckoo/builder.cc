@@ -13,8 +13,14 @@
 #include "lib/cuckoo/slot_writer.h"
 
 namespace rocksieve::cuckoo {
+
 Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_room) {
-  if (hashes.empty()) return {std::unique_ptr<char[]>(new char[head_room + tail_room]()), 0};
+  Payload built;
+  built.parameter = static_cast<uint8_t>(plan.fingerprint_bits);
+  if (hashes.empty()) {
+    built.data.reset(new char[head_room + tail_room]());
+    return built;
+  }
 
   PartitionedHashes parts = PartitionHashes(std::move(hashes), plan.shards, [&plan](uint64_t hash) {
     return static_cast<size_t>(ShardIndex(hash, plan.shards));
@@ -70,7 +76,9 @@ Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_r
   for (size_t i = 0; i < offsets.size(); i++) {
     StoreLittleEndian32(directory + kPayloadHeadBytes + kOffsetBytes * i, offsets[i]);
   }
-  return {writer.Release(), directory_bytes + slot_bytes};
+  built.data = writer.Release();
+  built.size = directory_bytes + slot_bytes;
+  return built;
 }
 
 }  // namespace rocksieve::cuckoo

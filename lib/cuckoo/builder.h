@@ -3,18 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "lib/cuckoo/plan.h"
 #include "lib/hash/hash_set.h"
 
 namespace rocksieve::cuckoo {
-
-struct Payload {
-  // The payload begins `head_room` bytes into `data`, and `tail_room` bytes follow it.
-  std::unique_ptr<char[]> data;
-  size_t size = 0;
-};
 
 // Depends on the set of hashes and the plan only. Never fails: a shard that cannot be filled grows
 // by 1/4, 1/2, 1 .. percent and tries again, and after kMaxRetries is stored as "may contain every

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "lib/format/budget.h"
+#include "lib/format/payload.h"
 
 namespace rocksieve::cuckoo {
 

@@ -20,21 +20,16 @@ double ExpectedRate(uint64_t keys, const Budget& budget) {
   return bloom::FalsePositiveRate(bloom::PlanFor(keys, budget), keys);
 }
 
-std::unique_ptr<char[]> Build(HashList hashes, const Budget& budget, size_t head_room,
-                              size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
+Payload Build(HashList hashes, const Budget& budget, size_t head_room, size_t tail_room) {
   const bloom::Plan plan = bloom::PlanFor(hashes.size(), budget);
-  *payload_bytes = bloom::PayloadBytes(plan);
-  *parameter = static_cast<uint8_t>(plan.probes | (plan.thorough ? bloom::kThoroughFlag : 0));
-  std::unique_ptr<char[]> data(new char[head_room + *payload_bytes + tail_room]);
-  bloom::Build(std::move(hashes), plan, reinterpret_cast<uint8_t*>(data.get() + head_room));
-  return data;
+  return bloom::Build(std::move(hashes), plan, head_room, tail_room);
 }
 
 std::unique_ptr<Filter> Open(const FilterBlockInfo& info) { return bloom::Open(info); }
 
 double RateOfBlock(const FilterBlockInfo& info) {
-  const bloom::Plan plan = {info.payload.size() / bloom::kLineBytes, bloom::ProbesOf(info),
-                            bloom::IsThorough(info)};
+  const bloom::Plan plan = {info.payload.size() / bloom::kLineBytes,
+                            bloom::ProbesOf(info.parameter), bloom::IsThorough(info.parameter)};
   return bloom::FalsePositiveRate(plan, info.key_count);
 }
 
@@ -48,11 +43,11 @@ double SaturatedFraction(const FilterBlockInfo&) { return 0; }
 FilterDescription Describe(const FilterBlockInfo& info) {
   const size_t lines = info.payload.size() / bloom::kLineBytes;
   FilterDescription description;
-  description.parameters = std::to_string(bloom::ProbesOf(info)) + " probes" +
-                           (bloom::IsThorough(info) ? " (thorough)" : "") + ", " +
+  description.parameters = std::to_string(bloom::ProbesOf(info.parameter)) + " probes" +
+                           (bloom::IsThorough(info.parameter) ? " (thorough)" : "") + ", " +
                            std::to_string(lines) + " lines of 64 bytes";
   description.setting.unit = "probes";
-  description.setting.value = bloom::ProbesOf(info);
+  description.setting.value = bloom::ProbesOf(info.parameter);
   description.place = "line";
   description.places = static_cast<double>(lines);
   return description;
@@ -66,7 +61,7 @@ FilterFill CountFill(const FilterBlockInfo& info) {
       set += std::popcount(LoadLittleEndian64(info.payload.data() + at + 8 * lane));
       bits += 64;
     }
-    if (bloom::ProbesOf(info) < 8) continue;  // leaves the eighth word alone
+    if (bloom::ProbesOf(info.parameter) < 8) continue;  // leaves the eighth word alone
     set += std::popcount(LoadLittleEndian64(info.payload.data() + at + 56) & ~bloom::kNotProbeBits);
     bits += 8;
   }

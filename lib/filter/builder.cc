@@ -50,13 +50,14 @@ FilterBlock BuildBlock(const FilterSpec& spec, double factor, HashList hashes, u
   info.salted = spec.salted;
   info.salt = salt;
   const size_t tail_bytes = FrameBytes(spec.salted, range) - kBlockHeaderBytes;
-  size_t payload_bytes = 0;
+  Payload payload =
+      family.build(std::move(hashes), BudgetOf(spec, factor), kBlockHeaderBytes, tail_bytes);
+  info.parameter = payload.parameter;
+  info.payload = {payload.data.get() + kBlockHeaderBytes, payload.size};
   FilterBlock block;
-  block.data = family.build(std::move(hashes), BudgetOf(spec, factor), kBlockHeaderBytes,
-                            tail_bytes, &payload_bytes, &info.parameter);
-  info.payload = {block.data.get() + kBlockHeaderBytes, payload_bytes};
   block.saturated_fraction = family.saturated_fraction(info);
-  block.size = SealBlock(info, payload_bytes, range, block.data.get());
+  block.size = SealBlock(info, range, payload.data.get());
+  block.data = std::move(payload.data);
   return block;
 }
 

@@ -22,13 +22,9 @@ double ExpectedRate(uint64_t keys, const Budget& budget) {
   return cuckoo::FalsePositiveRate(plan.fingerprint_bits, plan.wide_share, load);
 }
 
-std::unique_ptr<char[]> Build(HashList hashes, const Budget& budget, size_t head_room,
-                              size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
+Payload Build(HashList hashes, const Budget& budget, size_t head_room, size_t tail_room) {
   const cuckoo::Plan plan = cuckoo::PlanFor(hashes.size(), budget);
-  cuckoo::Payload payload = cuckoo::Build(std::move(hashes), plan, head_room, tail_room);
-  *payload_bytes = payload.size;
-  *parameter = static_cast<uint8_t>(plan.fingerprint_bits);
-  return std::move(payload.data);
+  return cuckoo::Build(std::move(hashes), plan, head_room, tail_room);
 }
 
 std::unique_ptr<Filter> Open(const FilterBlockInfo& info) { return cuckoo::Open(info); }

@@ -13,7 +13,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "lib/format/budget.h"
+#include "lib/format/payload.h"
 #include "lib/hash/hash_set.h"
 
 namespace rocksieve {
@@ -64,10 +64,7 @@ struct FamilyEntry {
   // Null, or a quick substitute for expected_rate: that of large filters of so many bits per key.
   double (*rate_of_large)(double bits_per_key, bool thorough) = nullptr;
 
-  // Builds a payload between head_room and tail_room bytes; returns its size, and the parameter
-  // byte.
-  std::unique_ptr<char[]> (*build)(HashList hashes, const Budget& budget, size_t head_room,
-                                   size_t tail_room, size_t* payload_bytes, uint8_t* parameter);
+  Payload (*build)(HashList hashes, const Budget& budget, size_t head_room, size_t tail_room);
 
   // Null if the payload cannot be what it says.
   std::unique_ptr<Filter> (*open)(const FilterBlockInfo& info);

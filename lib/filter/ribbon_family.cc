@@ -19,13 +19,9 @@ double ExpectedRate(uint64_t keys, const Budget& budget) {
   return keys == 0 ? 0 : ribbon::ExpectedRate(keys, ribbon::PlanFor(keys, budget));
 }
 
-std::unique_ptr<char[]> Build(HashList hashes, const Budget& budget, size_t head_room,
-                              size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
+Payload Build(HashList hashes, const Budget& budget, size_t head_room, size_t tail_room) {
   const ribbon::Plan plan = ribbon::PlanFor(hashes.size(), budget);
-  ribbon::Payload payload = ribbon::Build(std::move(hashes), plan, head_room, tail_room);
-  *payload_bytes = payload.size;
-  *parameter = payload.parameter;
-  return std::move(payload.data);
+  return ribbon::Build(std::move(hashes), plan, head_room, tail_room);
 }
 
 std::unique_ptr<Filter> Open(const FilterBlockInfo& info) { return ribbon::Open(info); }

@@ -87,8 +87,7 @@ size_t FrameBytes(bool salted, const KeyRange& range) {
   return FrameBytesWithoutRange(salted) + range.smallest().size() + range.largest().size();
 }
 
-size_t SealBlock(const FilterBlockInfo& info, size_t payload_bytes, const KeyRange& range,
-                 char* block) {
+size_t SealBlock(const FilterBlockInfo& info, const KeyRange& range, char* block) {
   std::memcpy(block, kHeadMagic.data(), kHeadMagic.size());
   block[4] = static_cast<char>(kFormatVersion);
   block[5] = static_cast<char>(info.family);
@@ -96,7 +95,7 @@ size_t SealBlock(const FilterBlockInfo& info, size_t payload_bytes, const KeyRan
   block[7] = static_cast<char>(info.parameter);
   StoreLittleEndian64(block + 8, info.key_count);
 
-  char* at = block + kBlockHeaderBytes + payload_bytes;
+  char* at = block + kBlockHeaderBytes + info.payload.size();
   if (info.salted) {
     StoreLittleEndian64(at, info.salt);
     at += kBlockSaltBytes;

@@ -48,7 +48,6 @@ size_t FrameBytes(bool salted, const KeyRange& range);
 // Writes everything around a payload that already stands at block + kBlockHeaderBytes.
 // REQUIRES: `block` has room for info.payload.size() + FrameBytes(info.salted, range) bytes.
 // Of `info`, the range fields are ignored: `range` is written. Returns the block's size.
-size_t SealBlock(const FilterBlockInfo& info, size_t payload_bytes, const KeyRange& range,
-                 char* block);
+size_t SealBlock(const FilterBlockInfo& info, const KeyRange& range, char* block);
 
 }  // namespace rocksieve

@@ -3,20 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "lib/hash/hash_set.h"
 #include "lib/ribbon/kernel.h"
 #include "lib/ribbon/plan.h"
 
 namespace rocksieve::ribbon {
-
-struct Payload {
-  // The payload begins `head_room` bytes into `data`, and `tail_room` bytes follow it.
-  std::unique_ptr<char[]> data;
-  size_t size = 0;
-  uint8_t parameter = 0;
-};
 
 // Depends on the set of hashes and the plan only. Never fails: if the hashes, which somebody must
 // have chosen then, cannot be solved under any of the reseeds, the payload is the one that means

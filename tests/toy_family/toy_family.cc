@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 namespace rocksieve {
 namespace {
@@ -51,17 +50,15 @@ double ExpectedRate(uint64_t keys, const Budget& budget) {
   return RateOf(static_cast<double>(keys), static_cast<double>(BytesFor(keys, budget)));
 }
 
-std::unique_ptr<char[]> Build(HashList hashes, const Budget& budget, size_t head_room,
-                              size_t tail_room, size_t* payload_bytes, uint8_t* parameter) {
-  *parameter = 0;
-  *payload_bytes = BytesFor(hashes.size(), budget);
-  std::unique_ptr<char[]> data(new char[head_room + *payload_bytes + tail_room]);
-  std::memset(data.get() + head_room, 0, *payload_bytes);
+Payload Build(HashList hashes, const Budget& budget, size_t head_room, size_t tail_room) {
+  Payload payload;
+  payload.size = BytesFor(hashes.size(), budget);
+  payload.data.reset(new char[head_room + payload.size + tail_room]());
   for (const uint64_t hash : hashes) {
-    const uint64_t bit = BitOf(hash, *payload_bytes);
-    data[head_room + bit / 8] |= static_cast<char>(1 << (bit % 8));
+    const uint64_t bit = BitOf(hash, payload.size);
+    payload.data[head_room + bit / 8] |= static_cast<char>(1 << (bit % 8));
   }
-  return data;
+  return payload;
 }
 
 std::unique_ptr<Filter> Open(const FilterBlockInfo& info) {

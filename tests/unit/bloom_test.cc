@@ -131,6 +131,11 @@ TEST(BloomKernel, ChoosesTheSeedsThatTheFormatDefines) {
   }
 }
 
+std::vector<uint8_t> BytesBuilt(const HashList& hashes, const Plan& plan, const Kernel& kernel) {
+  const Payload built = Build(hashes, plan, 0, 0, kernel);
+  return {built.data.get(), built.data.get() + built.size};
+}
+
 TEST(BloomKernel, FindsEveryKeyAtEveryProbeCountAndSize) {
   std::mt19937_64 random(13);
   for (int probes : kProbeCounts) {
@@ -138,11 +143,9 @@ TEST(BloomKernel, FindsEveryKeyAtEveryProbeCountAndSize) {
     for (uint64_t lines : {1, 2, 31, 32, 33, 3000, 33000}) {
       HashList hashes;
       for (uint64_t i = 0; i < lines * 20; i++) hashes.push_back(random());
-      std::vector<uint8_t> portable(lines * kLineBytes);
-      Build(hashes, {lines, probes}, portable.data(), kPortableKernel);
+      const std::vector<uint8_t> portable = BytesBuilt(hashes, {lines, probes}, kPortableKernel);
       for (const Kernel* kernel : Kernels()) {
-        std::vector<uint8_t> payload(lines * kLineBytes);
-        Build(hashes, {lines, probes}, payload.data(), *kernel);
+        const std::vector<uint8_t> payload = BytesBuilt(hashes, {lines, probes}, *kernel);
         ASSERT_EQ(payload, portable) << kernel->name << ", " << probes << " probes";
         const QueryFunction query = kernel->query_for(probes);
         const Lines built(payload);

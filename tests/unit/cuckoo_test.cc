@@ -89,7 +89,7 @@ TEST(CuckooBuilder, AShardThatCannotBeFilledMayContainEverything) {
   FilterBlockInfo info;
   info.family = Family::kCuckoo;
   info.key_count = hashes.size();
-  info.parameter = static_cast<uint8_t>(plan.fingerprint_bits);
+  info.parameter = built.parameter;
   info.payload = {built.data.get(), built.size};
   Table table;
   ASSERT_TRUE(ParseTable(info, &table));

@@ -1,8 +1,10 @@
-// What a filter may cost: the amount of a spec, as the families see it.
+// What a family is asked for, the amount of a spec, and what it makes of it.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace rocksieve {
 
@@ -27,6 +29,13 @@ struct Budget {
     const double bits = factor * amount * static_cast<double>(keys);
     return bits - std::min(frame_bits, kLargestOverheadShare * bits);
   }
+};
+
+struct Payload {
+  // The payload begins `head_room` bytes into `data`, and `tail_room` bytes follow it.
+  std::unique_ptr<char[]> data;
+  size_t size = 0;
+  uint8_t parameter = 0;  // of the block
 };
 
 }  // namespace rocksieve
