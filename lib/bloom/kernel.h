@@ -36,11 +36,32 @@ class LineArray : public Filter {
 // The filter given must be a LineArray.
 using QueryFunction = bool (*)(const Filter& line_array, uint64_t hash);
 
+// The query for a number of probes (IsProbeCount), in plain C++.
+QueryFunction PortableQueryFor(int probes);
+// Sets the unturned bits of `count` keys, which all fall into the lines from first_line on.
+void PortableAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
+                     uint64_t first_line, LineMasks* masks);
+
+// The same with code for some numbers of probes. Fewer than 8 are left to the portable code: few
+// bits are tested, in lanes that vary.
+template <QueryFunction kQuery8, QueryFunction kQuery12, QueryFunction kQuery16>
+QueryFunction WideQueryFor(int probes) {
+  if (probes < 8) return PortableQueryFor(probes);
+  return probes == 8 ? kQuery8 : probes == 12 ? kQuery12 : kQuery16;
+}
+using AddKeysFunction = void (*)(const uint64_t* hashes, size_t count, uint64_t line_count,
+                                 uint64_t first_line, LineMasks* masks);
+template <AddKeysFunction kAdd8, AddKeysFunction kAdd12, AddKeysFunction kAdd16>
+void WideAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
+                 uint64_t first_line, LineMasks* masks) {
+  if (probes < 8) return PortableAddKeys(hashes, count, probes, line_count, first_line, masks);
+  const AddKeysFunction add = probes == 8 ? kAdd8 : probes == 12 ? kAdd12 : kAdd16;
+  add(hashes, count, line_count, first_line, masks);
+}
+
 struct Kernel {
   const char* name;
-  // The query for a number of probes (IsProbeCount).
   QueryFunction (*query_for)(int probes);
-  // Sets the unturned bits of `count` keys, which all fall into the lines from first_line on.
   void (*add_keys)(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
                    uint64_t first_line, LineMasks* masks);
   // Picks the seeds of a line's lanes and writes its 64 bytes. Per lane: the kUsualBeam first seeds

@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "lib/bloom/query_parts.h"
+#include "lib/bloom/kernel.h"
 #include "lib/cpu/target.h"
 
 ROCKSIEVE_TARGET_BEGIN("avx2,bmi,bmi2")
@@ -91,8 +91,6 @@ void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64
   }
 }
 
-#include "lib/bloom/probe_dispatch.h"
-
 struct Vector {
   static constexpr int kLanes = 4;
   __m256i v;
@@ -131,8 +129,9 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kAvx2Kernel = {"avx2", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
-                            ChooseSeeds<kThoroughBeam>};
+const Kernel kAvx2Kernel = {"avx2", WideQueryFor<Query<8>, Query<12>, Query<16>>,
+                            WideAddKeys<AddKeysOf<8>, AddKeysOf<12>, AddKeysOf<16>>,
+                            ChooseSeeds<kUsualBeam>, ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 ROCKSIEVE_TARGET_END

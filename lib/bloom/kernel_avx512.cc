@@ -3,7 +3,7 @@
 
 #include <immintrin.h>
 
-#include "lib/bloom/query_parts.h"
+#include "lib/bloom/kernel.h"
 #include "lib/cpu/target.h"
 
 ROCKSIEVE_TARGET_BEGIN(
@@ -71,8 +71,6 @@ void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64
   }
 }
 
-#include "lib/bloom/probe_dispatch.h"
-
 struct Vector {
   static constexpr int kLanes = 8;
   __m512i v;
@@ -98,8 +96,9 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kAvx512Kernel = {"avx512", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
-                              ChooseSeeds<kThoroughBeam>};
+const Kernel kAvx512Kernel = {"avx512", WideQueryFor<Query<8>, Query<12>, Query<16>>,
+                              WideAddKeys<AddKeysOf<8>, AddKeysOf<12>, AddKeysOf<16>>,
+                              ChooseSeeds<kUsualBeam>, ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 ROCKSIEVE_TARGET_END

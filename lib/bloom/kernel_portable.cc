@@ -1,7 +1,7 @@
-// The kernel for any machine: plain C++, either byte order.
+// The kernel for any machine: plain C++, either byte order. And the choice among all of them.
 #include <bit>
 
-#include "lib/bloom/query_parts.h"
+#include "lib/bloom/kernel.h"
 
 namespace rocksieve::bloom {
 namespace {
@@ -53,38 +53,6 @@ bool Query(const Filter& filter, uint64_t hash) {
   }
 }
 
-QueryFunction QueryFor(int probes) {
-  switch (probes) {
-    case 1:
-      return Query<1>;
-    case 2:
-      return Query<2>;
-    case 3:
-      return Query<3>;
-    case 4:
-      return Query<4>;
-    case 5:
-      return Query<5>;
-    case 6:
-      return Query<6>;
-    case 8:
-      return Query<8>;
-    case 12:
-      return Query<12>;
-    default:
-      return Query<16>;
-  }
-}
-
-void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
-             uint64_t first_line, LineMasks* masks) {
-  for (size_t i = 0; i < count; i++) {
-    uint64_t* words = masks[LineIndex(hashes[i], line_count) - first_line][Group(hashes[i])];
-    ForEachProbe(hashes[i], probes,
-                 [words](int lane, int position) { words[lane] |= uint64_t{1} << position; });
-  }
-}
-
 struct Vector {
   static constexpr int kLanes = 1;
   uint64_t v;
@@ -116,7 +84,46 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kPortableKernel = {"portable", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
-                                ChooseSeeds<kThoroughBeam>};
+QueryFunction PortableQueryFor(int probes) {
+  constexpr QueryFunction kFewProbes[] = {Query<1>, Query<2>, Query<3>,
+                                          Query<4>, Query<5>, Query<6>};
+  if (probes < 8) return kFewProbes[probes - 1];
+  return probes == 8 ? Query<8> : probes == 12 ? Query<12> : Query<16>;
+}
+
+void PortableAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
+                     uint64_t first_line, LineMasks* masks) {
+  for (size_t i = 0; i < count; i++) {
+    uint64_t* words = masks[LineIndex(hashes[i], line_count) - first_line][Group(hashes[i])];
+    ForEachProbe(hashes[i], probes,
+                 [words](int lane, int position) { words[lane] |= uint64_t{1} << position; });
+  }
+}
+
+const Kernel kPortableKernel = {"portable", PortableQueryFor, PortableAddKeys,
+                                ChooseSeeds<kUsualBeam>, ChooseSeeds<kThoroughBeam>};
+
+const Kernel& KernelFor(Isa isa) {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::kSse2:
+      return kSse2Kernel;
+    case Isa::kAvx2:
+      return kAvx2Kernel;
+    case Isa::kAvx512:
+      return kAvx512Kernel;
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return kNeonKernel;
+#endif
+    default:
+      return kPortableKernel;
+  }
+}
+
+const Kernel& ActiveKernel() {
+  static const Kernel& kernel = KernelFor(ActiveIsa());
+  return kernel;
+}
 
 }  // namespace rocksieve::bloom

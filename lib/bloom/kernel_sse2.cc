@@ -4,7 +4,7 @@
 
 #include <emmintrin.h>
 
-#include "lib/bloom/query_parts.h"
+#include "lib/bloom/kernel.h"
 
 namespace rocksieve::bloom {
 namespace {
@@ -43,16 +43,9 @@ struct Vector {
 
 #include "lib/bloom/choose_seeds.h"
 
-QueryFunction QueryFor(int probes) { return kPortableKernel.query_for(probes); }
-
-void AddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
-             uint64_t first_line, LineMasks* masks) {
-  kPortableKernel.add_keys(hashes, count, probes, line_count, first_line, masks);
-}
-
 }  // namespace
 
-const Kernel kSse2Kernel = {"sse2", QueryFor, AddKeys, ChooseSeeds<kUsualBeam>,
+const Kernel kSse2Kernel = {"sse2", PortableQueryFor, PortableAddKeys, ChooseSeeds<kUsualBeam>,
                             ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom

@@ -1,4 +1,12 @@
-// How large a Bloom filter becomes, and how many probes it uses, under a budget.
+// How large a Bloom filter becomes, and how many probes it uses, under a budget; and the
+// false-positive rate of the family as a function.
+//
+// A missing key passes a line if all of its probes hit set bits. Given the number of keys in the
+// line, lanes are nearly independent, and the fill of a lane depends only on the number of bits
+// that were thrown at it; seeds make it lower than the 1 - (63/64)^m of a plain Bloom filter. That
+// function has no closed form: fill_table.inc holds it, simulated by bench/bloom_fill_table.cc. The
+// number of keys per line is binomial, and the rate is the mean over it, as for any blocked Bloom
+// filter (Putze, Sanders, Singler 2007, section 3).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +32,22 @@ Plan PlanFor(uint64_t keys, const Budget& budget);
 
 inline uint64_t PayloadBytes(const Plan& plan) { return plan.lines * kLineBytes; }
 
-// The probes with the lowest rate at so many bits per key (model.h); where two are within a few
+// The probes with the lowest rate at so many bits per key; where two are within a few
 // percent, the fewer.
 int ProbesFor(double bits_per_key);
+
+// Expected share of a seeded lane's 64 bits that are set after `bits` throws, if the builder tries
+// its usual few pairs of seeds, or thoroughly all of them.
+double LaneFill(int bits, bool thorough);
+
+// Probability that a missing key passes a line that holds `keys_in_line` keys.
+double LinePassRate(int probes, bool thorough, int keys_in_line);
+
+// Expected rate of a filter of plan.lines lines that holds `keys` keys; 0 for no keys.
+// Cost: about a millisecond.
+double FalsePositiveRate(const Plan& plan, uint64_t keys);
+
+// The limit of the above for ever more lines, at `keys_per_line` keys per line on average.
+double FalsePositiveRateOfManyLines(int probes, bool thorough, double keys_per_line);
 
 }  // namespace rocksieve::bloom

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lib/bloom/builder.h"
-#include "lib/bloom/model.h"
 #include "lib/bloom/reader.h"
 #include "lib/filter/family.h"
 #include "lib/format/coding.h"

@@ -9,7 +9,6 @@
 
 #include "lib/bloom/builder.h"
 #include "lib/bloom/kernel.h"
-#include "lib/bloom/model.h"
 #include "lib/bloom/plan.h"
 
 namespace rocksieve::bloom {
