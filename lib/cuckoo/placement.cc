@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "lib/cuckoo/layout.h"
-#include "lib/cuckoo/scratch.h"
 
 namespace rocksieve::cuckoo {
 namespace {

@@ -7,11 +7,23 @@
 // once; in rounds, the next key never waits for the last one, which is twice as fast.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace rocksieve::cuckoo {
+
+// Resizes a vector whose contents need not survive: a longer one never takes the memory of two, as
+// it would with resize(), and has some room for shards that are a little larger still.
+template <typename T>
+void ResizeScratch(size_t size, std::vector<T>* scratch) {
+  if (scratch->capacity() < size) {
+    *scratch = {};
+    scratch->reserve(size + size / 16);
+  }
+  scratch->resize(size);
+}
 
 class Placement {
  public:

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "lib/cuckoo/layout.h"
-#include "lib/cuckoo/model.h"
 
 namespace rocksieve::cuckoo {
 namespace {
@@ -41,6 +40,10 @@ double WidthForBits(uint64_t keys, const Budget& budget, const Plan& plan) {
   return (bits - overhead) / slots;
 }
 
+double RateOfWidth(int bits, double load) {
+  return 1 - std::pow(1 - load * FingerprintMatchRate(bits), 4);
+}
+
 }  // namespace
 
 Plan PlanFor(uint64_t keys, const Budget& budget) {
@@ -73,6 +76,16 @@ double ExpectedPayloadBits(uint64_t keys, const Plan& plan) {
   if (keys == 0) return 0;
   return DirectoryBits(plan) +
          ExpectedSlots(keys, plan) * (plan.fingerprint_bits + plan.wide_share);
+}
+
+double FingerprintMatchRate(int bits) {
+  const double values = std::ldexp(1.0, bits);
+  return (values + 2) / (values * values);  // 1 with 2 / values, each other one with 1 / values
+}
+
+double FalsePositiveRate(int fingerprint_bits, double wide_share, double load) {
+  return (1 - wide_share) * RateOfWidth(fingerprint_bits, load) +
+         wide_share * RateOfWidth(fingerprint_bits + 1, load);
 }
 
 }  // namespace rocksieve::cuckoo

@@ -11,10 +11,41 @@ Zone ZoneOf(int bits) {
   return {LowBits(bits), both, both << (bits - 1)};
 }
 
-class CuckooFilter final : public TableFilter {
+bool SlotHas(const Table& table, uint64_t slot, uint64_t fingerprint) {
+  const uint64_t bit = SlotBit(slot, table.fingerprint_bits, table.first_wide_slot);
+  const uint8_t* from = table.slots + bit / 8;
+  const unsigned __int128 both =
+      static_cast<unsigned __int128>(from[8]) << 64 | LoadLittleEndian64(from);
+  const int width = table.fingerprint_bits + (slot >= table.first_wide_slot);
+  return (static_cast<uint64_t>(both >> (bit % 8)) & LowBits(width)) ==
+         StoredFingerprint(fingerprint, width);
+}
+
+bool WindowHasAnyWidth(const Table& table, uint64_t slot, uint64_t fingerprint) {
+  return SlotHas(table, slot, fingerprint) | SlotHas(table, slot + 1, fingerprint);
+}
+
+// Whether one of the two slots from `slot` on holds the fingerprint. Without a branch that depends
+// on the answer, since that is a coin toss for present keys.
+bool WindowHasOneLoad(const Table& table, uint64_t slot, uint64_t fingerprint) {
+  if (slot + 1 == table.first_wide_slot) return WindowHasAnyWidth(table, slot, fingerprint);
+  const Zone& zone = table.zones[slot >= table.first_wide_slot];
+  const uint64_t bit = SlotBit(slot, table.fingerprint_bits, table.first_wide_slot);
+  const uint64_t slots = LoadLittleEndian64(table.slots + bit / 8) >> (bit % 8);
+  const uint64_t low = fingerprint & zone.mask;
+  // A slot that holds the fingerprint is 0 in `difference`. Subtracting 1 from a 0 sets its highest
+  // bit, which was not set before; it also borrows from the next slot, but then the answer is
+  // known.
+  const uint64_t difference = slots ^ ((low + (low == 0)) * zone.low_bits);
+  return ((difference - zone.low_bits) & ~difference & zone.high_bits) != 0;
+}
+
+class CuckooFilter final : public Filter {
  public:
-  CuckooFilter(const FilterBlockInfo& info, const Table& table, const Kernel& kernel)
-      : TableFilter(table, info.salt, kernel.query_for(table.fingerprint_bits)) {}
+  CuckooFilter(const FilterBlockInfo& info, const Table& table)
+      : Filter(info.salt, table.fingerprint_bits <= kMaxOneLoadBits ? Ask<WindowHasOneLoad>
+                                                                    : Ask<WindowHasAnyWidth>),
+        table_(table) {}
 
   void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
     constexpr size_t kAhead = 32;  // keys on their way at once
@@ -26,22 +57,38 @@ class CuckooFilter final : public TableFilter {
   }
 
  private:
+  template <bool (*kWindowHas)(const Table&, uint64_t, uint64_t)>
+  static bool Ask(const Filter& filter, uint64_t hash) {
+    const Table& table = static_cast<const CuckooFilter&>(filter).table_;
+    const uint64_t shard = ShardIndex(hash, table.shards);
+    const uint32_t begin = table.Offset(shard);
+    const uint32_t slots = table.Offset(shard + 1) - begin;
+    if (slots < kWindowSlots) return slots != 0;  // an empty shard, or one that holds everything
+    const KeyBits key = KeyBitsOf(hash);
+    return kWindowHas(table, uint64_t{begin} + WindowAt(key.first_position, slots),
+                      key.fingerprint) |
+           kWindowHas(table, uint64_t{begin} + WindowAt(key.second_position, slots),
+                      key.fingerprint);
+  }
+
   // Always inline: g++ 12 takes a function that does nothing but prefetch for one without effects,
   // and leaves out the call.
   [[gnu::always_inline]] void PrefetchWindows(std::span<const uint64_t> hashes) const {
     for (uint64_t hash : hashes) {
-      const uint64_t shard = ShardIndex(hash, table().shards);
-      const uint32_t begin = table().Offset(shard);
-      const uint32_t slots = table().Offset(shard + 1) - begin;
+      const uint64_t shard = ShardIndex(hash, table_.shards);
+      const uint32_t begin = table_.Offset(shard);
+      const uint32_t slots = table_.Offset(shard + 1) - begin;
       if (slots < kWindowSlots) continue;
       const KeyBits key = KeyBitsOf(hash);
       for (uint32_t position : {key.first_position, key.second_position}) {
         const uint64_t slot = uint64_t{begin} + WindowAt(position, slots);
-        __builtin_prefetch(table().slots +
-                           SlotBit(slot, table().fingerprint_bits, table().first_wide_slot) / 8);
+        __builtin_prefetch(table_.slots +
+                           SlotBit(slot, table_.fingerprint_bits, table_.first_wide_slot) / 8);
       }
     }
   }
+
+  const Table table_;
 };
 
 }  // namespace
@@ -80,10 +127,10 @@ double SaturatedFraction(const Table& table) {
   return static_cast<double>(unfiltered) / static_cast<double>(table.shards);
 }
 
-std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel) {
+std::unique_ptr<Filter> Open(const FilterBlockInfo& info) {
   Table table;
   if (!ParseTable(info, &table)) return nullptr;
-  return std::make_unique<CuckooFilter>(info, table, kernel);
+  return std::make_unique<CuckooFilter>(info, table);
 }
 
 }  // namespace rocksieve::cuckoo

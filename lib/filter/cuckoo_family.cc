@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lib/cuckoo/builder.h"
-#include "lib/cuckoo/model.h"
 #include "lib/cuckoo/reader.h"
 #include "lib/filter/family.h"
 

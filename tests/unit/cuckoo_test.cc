@@ -8,7 +8,6 @@
 
 #include "lib/cuckoo/builder.h"
 #include "lib/cuckoo/layout.h"
-#include "lib/cuckoo/model.h"
 #include "lib/cuckoo/placement.h"
 #include "lib/cuckoo/plan.h"
 #include "lib/cuckoo/reader.h"

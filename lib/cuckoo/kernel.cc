@@ -1,7 +1,0 @@
-#include "lib/cuckoo/kernel.h"
-
-namespace rocksieve::cuckoo {
-
-const Kernel& ActiveKernel() { return kPortableKernel; }
-
-}  // namespace rocksieve::cuckoo
