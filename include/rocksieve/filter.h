@@ -129,7 +129,7 @@ class FilterBuilder {
 };
 
 // The rate that the documentation of the spec's family promises for a filter of `key_count` keys
-// (sources: lib/FAMILY/model.h). 0 for no keys.
+// (sources: lib/FAMILY/plan.h). 0 for no keys.
 double ExpectedFalsePositiveRate(const FilterSpec& spec, uint64_t key_count);
 
 // The same for a block that exists: what its size and parameters promise.

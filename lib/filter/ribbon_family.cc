@@ -5,7 +5,6 @@
 
 #include "lib/filter/family.h"
 #include "lib/ribbon/builder.h"
-#include "lib/ribbon/model.h"
 #include "lib/ribbon/reader.h"
 
 namespace rocksieve {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "lib/cpu/target.h"
-#include "lib/ribbon/query_parts.h"
+#include "lib/ribbon/kernel.h"
 
 ROCKSIEVE_TARGET_BEGIN("gfni,avx")
 namespace rocksieve::ribbon {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lib/ribbon/query_parts.h"
+#include "lib/ribbon/kernel.h"
 
 namespace rocksieve::ribbon {
 namespace {

@@ -1,8 +1,8 @@
-// The kernel for any machine: plain C++, either byte order.
+// The kernel for any machine: plain C++, either byte order. And the choice among all of them.
 #include <algorithm>
 #include <cstring>
 
-#include "lib/ribbon/query_parts.h"
+#include "lib/ribbon/kernel.h"
 
 namespace rocksieve::ribbon {
 namespace {
@@ -62,6 +62,23 @@ struct Columns {
 
 #include "lib/ribbon/back_substitution.h"
 
+const Kernel& KernelFor(Isa isa) {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::kSse2:
+      return kSse2Kernel;
+    case Isa::kAvx2:
+    case Isa::kAvx512:
+      return CpuHasGfni() ? kGfniKernel : kSse2Kernel;
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return kNeonKernel;
+#endif
+    default:
+      return kPortableKernel;
+  }
+}
+
 }  // namespace
 
 bool QueryAnyRow(const Table& table, const Row& row, int64_t first_group, uint32_t fingerprint) {
@@ -79,5 +96,19 @@ bool QueryAnyRow(const Table& table, const Row& row, int64_t first_group, uint32
 }
 
 const Kernel kPortableKernel = {"portable", QueriesFor, BackSubstitute};
+
+std::vector<const Kernel*> UsableKernels() {
+  std::vector<const Kernel*> kernels;
+  for (Isa isa : UsableIsas()) {
+    const Kernel* kernel = &KernelFor(isa);
+    if (kernels.empty() || kernels.back() != kernel) kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+const Kernel& ActiveKernel() {
+  static const Kernel& kernel = KernelFor(ActiveIsa());
+  return kernel;
+}
 
 }  // namespace rocksieve::ribbon

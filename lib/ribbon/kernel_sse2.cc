@@ -3,7 +3,7 @@
 
 #include <emmintrin.h>
 
-#include "lib/ribbon/query_parts.h"
+#include "lib/ribbon/kernel.h"
 
 namespace rocksieve::ribbon {
 namespace {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "lib/ribbon/directory.h"
-#include "lib/ribbon/model.h"
 
 namespace rocksieve::ribbon {
 namespace {
@@ -88,6 +87,16 @@ double ExpectedRate(uint64_t keys, const Plan& plan) {
   if (IsSmall(keys)) return FalsePositiveRate(SmallColumnsFor(plan, keys), 0);
   const Width width = WidthFor(plan, static_cast<uint64_t>(ExpectedSlots(keys)));
   return FalsePositiveRate(width.columns, width.wide_share);
+}
+
+double FalsePositiveRate(int columns, double wide_share) {
+  return std::ldexp(1 - wide_share / 2, -columns);
+}
+
+double WidthForRate(double rate) {
+  // The inverse of the above: rate * 2^columns = 1 - share / 2 lies between 1/2 and 1.
+  const double columns = std::floor(-std::log2(rate));
+  return columns + 2 * (1 - std::ldexp(rate, static_cast<int>(columns)));
 }
 
 }  // namespace rocksieve::ribbon

@@ -1,4 +1,10 @@
-// How many buckets a ribbon filter gets, and how many columns its slots have, under a budget.
+// How many buckets a ribbon filter gets, and how many columns its slots have, under a budget; and
+// the false-positive rate of the family as a function.
+//
+// The slots that a missing key selects give a value that has nothing to do with its fingerprint, so
+// each column agrees with probability 1/2: the rate is 2^-F exactly, whatever the number of keys
+// (Dillinger, Huebschle-Schneider, Sanders, Walzer 2022, section 2). Where a share of the keys is
+// asked one column more, it is the mean of the two rates.
 #pragma once
 
 #include <cstdint>
@@ -48,5 +54,11 @@ double ExpectedSlots(uint64_t keys);
 double ExpectedPayloadBits(uint64_t keys, const Plan& plan);
 // Expected false-positive rate.
 double ExpectedRate(uint64_t keys, const Plan& plan);
+
+// REQUIRES: 0 <= wide_share <= 1.
+double FalsePositiveRate(int columns, double wide_share);
+
+// Columns per slot on average at which the rate is `rate`. REQUIRES: 0 < rate <= 1.
+double WidthForRate(double rate);
 
 }  // namespace rocksieve::ribbon

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "lib/ribbon/query_parts.h"
 #include "lib/ribbon/small_form.h"
 
 namespace rocksieve::ribbon {

@@ -10,7 +10,6 @@
 #include "lib/format/block.h"
 #include "lib/ribbon/builder.h"
 #include "lib/ribbon/directory.h"
-#include "lib/ribbon/model.h"
 #include "lib/ribbon/plan.h"
 #include "lib/ribbon/reader.h"
 #include "lib/ribbon/small_form.h"

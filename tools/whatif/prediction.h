@@ -1,6 +1,6 @@
 // What a policy's filters for the files of a tree would take and do.
 //
-// Ours: lib/FAMILY/model.h and plan.h. RocksDB's: plugin/tables/builtin_model.h. Here is what
+// Ours: lib/FAMILY/plan.h. RocksDB's: plugin/tables/builtin_model.h. Here is what
 // RocksDB makes of them in a file: partitions and their index, levels and flushes.
 #pragma once
 
