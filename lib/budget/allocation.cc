@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "lib/budget/lookup_weights.h"
-
 namespace rocksieve {
 namespace {
 
@@ -19,15 +17,6 @@ struct Demand {
   const Hull* hull;
 };
 
-std::vector<double> SharesOf(const std::vector<BudgetedFile>& files) {
-  std::vector<FileRange> ranges;
-  ranges.reserve(files.size());
-  for (const BudgetedFile& file : files) {
-    ranges.push_back({file.smallest, file.largest, static_cast<double>(file.entries)});
-  }
-  return LookupWeights(ranges);
-}
-
 double BudgetedEntries(const std::vector<BudgetedFile>& files) {
   double entries = 0;
   for (const BudgetedFile& file : files) {
@@ -37,7 +26,7 @@ double BudgetedEntries(const std::vector<BudgetedFile>& files) {
 }
 
 std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<BudgetedFile>& files) {
-  const std::vector<double> shares = SharesOf(files);
+  const std::vector<double> shares = LookupWeights(files);
   double all_keys = 0;
   for (const BudgetedFile& file : files) all_keys += static_cast<double>(file.filter_keys);
   std::vector<Demand> demands;
@@ -148,7 +137,7 @@ double Allocator::DecideBits(const std::vector<BudgetedFile>& files, size_t next
 
 double Allocator::CostOf(const std::vector<BudgetedFile>& files,
                          const std::vector<double>& bits_per_key) const {
-  const std::vector<double> shares = SharesOf(files);
+  const std::vector<double> shares = LookupWeights(files);
   double cost = 0;
   for (size_t i = 0; i < files.size(); i++) {
     cost += shares[i] * HullFor(files[i].filter_keys).CostAt(bits_per_key[i]);

@@ -10,24 +10,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "lib/budget/hull.h"
+#include "lib/budget/lookup_weights.h"
 
 namespace rocksieve {
-
-// A file of a tree, real or to come.
-struct BudgetedFile {
-  std::string_view smallest, largest;
-  uint64_t entries = 0;      // that count towards the budget: tombstones and old versions included
-  uint64_t filter_keys = 0;  // distinct keys and prefixes of its filter
-  // Bits of the filter that it has; negative if its bits are still to be decided.
-  double filter_bits = -1;
-  // Whether its entries bring memory to the budget, and its filter takes of it. Others, whose
-  // filters somebody else made, only say where the keys are.
-  bool budgeted = true;
-};
 
 struct AllocatorOptions {
   double bits_per_entry = 10;  // the budget

@@ -3,7 +3,7 @@
 //   rocksieve.auto:10                   10 bits per live entry, all filters of the tree together
 //   rocksieve.auto:10:bloom+cuckoo      of these families only
 //   rocksieve.auto:10:salted            options as in filter_spec.h, for each filter
-//   rocksieve.auto:10:read-ns-200000    what things cost, in nanoseconds (cost_model.h): read-ns,
+//   rocksieve.auto:10:read-ns-200000    what things cost, in nanoseconds (CostModel): read-ns,
 //                                       and FAMILY-ns of each family
 #pragma once
 
@@ -15,7 +15,6 @@
 #include <rocksieve/filter_spec.h>
 
 #include "lib/budget/allocation.h"
-#include "lib/budget/cost_model.h"
 
 namespace rocksieve {
 

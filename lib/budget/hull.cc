@@ -57,6 +57,13 @@ bool PointAt(const std::vector<RatePoint>& curve, double bits, RatePoint* point)
 
 }  // namespace
 
+double CostModel::ProbeNs(Family family) const {
+  const auto found = probe_ns.find(family);
+  if (found != probe_ns.end()) return found->second;
+  const FamilyEntry* const entry = FindFamily(family);
+  return entry == nullptr ? 0 : entry->probe_ns;
+}
+
 Hull::Hull(const std::vector<Family>& families, uint64_t keys, const CostModel& cost_model,
            bool thorough) {
   const auto count = static_cast<double>(std::max<uint64_t>(keys, 1));

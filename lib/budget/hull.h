@@ -1,7 +1,7 @@
 // The best that a set of families can do with so many bits per key.
 //
 // The cost of b bits is what a missing key pays at a file with such a filter, in units of a block
-// read: the false-positive rate plus the charge of the probe (cost_model.h). The lower convex hull
+// read: the false-positive rate plus the charge of the probe. The lower convex hull
 // of the points of all families (rate_curve.h), "no filter" among them, holds all that an optimal
 // allocation uses: if a bit per key is worth `price`, the best is the vertex where the hull's slope
 // passes it.
@@ -11,14 +11,28 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include <rocksieve/filter_spec.h>
 
-#include "lib/budget/cost_model.h"
 #include "lib/budget/rate_curve.h"
 
 namespace rocksieve {
+
+// What a false-positive read and a probe of a filter cost, in one unit. A filter saves reads and
+// costs probes: a missing key that meets a file pays the probe for certain and a read with the
+// filter's rate. Only their proportion matters, so a charge is in reads.
+struct CostModel {
+  // A 4 KiB read of an NVMe drive with its way through the kernel.
+  double read_ns = 80000;
+  // Where it is not what the family says of itself (lib/filter/family.h).
+  std::map<Family, double> probe_ns;
+
+  double ProbeNs(Family family) const;  // 0 without a filter
+  // Of one probe, in units of a read.
+  double ProbeCharge(Family family) const { return ProbeNs(family) / read_ns; }
+};
 
 // A filter that can be built.
 struct FilterChoice {

@@ -19,7 +19,7 @@ struct CellRange {
 // The cells between the ends of the files' ranges, in order.
 class Cells {
  public:
-  explicit Cells(const std::vector<FileRange>& files) : ranges_(files.size()) {
+  explicit Cells(const std::vector<BudgetedFile>& files) : ranges_(files.size()) {
     struct End {
       std::string_view key;
       size_t file;
@@ -69,18 +69,19 @@ class Cells {
 };
 
 // Entries in all cells before each.
-std::vector<double> EntriesBefore(const Cells& cells, const std::vector<FileRange>& files) {
+std::vector<double> EntriesBefore(const Cells& cells, const std::vector<BudgetedFile>& files) {
   // How the sums over the files that cover a cell change from one to the next.
   std::vector<double> per_cell(cells.count() + 1), per_width(cells.count() + 1);
   for (size_t i = 0; i < files.size(); i++) {
     const CellRange range = cells.RangeOf(i);
     const double width = cells.WidthOf(range);
-    const double even = files[i].entries * (width > 0 ? kEvenShare : 1) /
-                        static_cast<double>(range.last - range.first);
+    const auto entries = static_cast<double>(files[i].entries);
+    const double even =
+        entries * (width > 0 ? kEvenShare : 1) / static_cast<double>(range.last - range.first);
     per_cell[range.first] += even;
     per_cell[range.last] -= even;
     if (width <= 0) continue;
-    const double by_width = files[i].entries * (1 - kEvenShare) / width;
+    const double by_width = entries * (1 - kEvenShare) / width;
     per_width[range.first] += by_width;
     per_width[range.last] -= by_width;
   }
@@ -96,7 +97,7 @@ std::vector<double> EntriesBefore(const Cells& cells, const std::vector<FileRang
 
 }  // namespace
 
-std::vector<double> LookupWeights(const std::vector<FileRange>& files) {
+std::vector<double> LookupWeights(const std::vector<BudgetedFile>& files) {
   const Cells cells(files);
   const std::vector<double> before = EntriesBefore(cells, files);
   const double total = before.back();
@@ -105,7 +106,8 @@ std::vector<double> LookupWeights(const std::vector<FileRange>& files) {
   for (size_t i = 0; i < files.size(); i++) {
     const CellRange range = cells.RangeOf(i);
     const double inside = before[range.last] - before[range.first];
-    shares.push_back(total > 0 ? std::min(std::max(inside, files[i].entries) / total, 1.0) : 0);
+    const auto own = static_cast<double>(files[i].entries);
+    shares.push_back(total > 0 ? std::min(std::max(inside, own) / total, 1.0) : 0);
   }
   return shares;
 }

@@ -16,13 +16,20 @@
 
 namespace rocksieve {
 
-struct FileRange {
+// A file of a tree, real or to come.
+struct BudgetedFile {
   std::string_view smallest, largest;  // in either order
-  double entries = 0;
+  uint64_t entries = 0;      // that count towards the budget: tombstones and old versions included
+  uint64_t filter_keys = 0;  // distinct keys and prefixes of its filter
+  // Bits of the filter that it has; negative if its bits are still to be decided.
+  double filter_bits = -1;
+  // Whether its entries bring memory to the budget, and its filter takes of it. Others, whose
+  // filters somebody else made, only say where the keys are.
+  bool budgeted = true;
 };
 
 // The lookup weight of each file, 0 to 1; at least its share of the entries. Files without entries
 // have the share of their range. Cost: some 0.3 us per file and doubling of their number.
-std::vector<double> LookupWeights(const std::vector<FileRange>& files);
+std::vector<double> LookupWeights(const std::vector<BudgetedFile>& files);
 
 }  // namespace rocksieve

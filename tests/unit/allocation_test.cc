@@ -132,13 +132,9 @@ TEST(Allocation, CannotBeImprovedByMovingBits) {
 // Reads per missing key, probes included, if all files have the same filter.
 double UniformCost(const std::vector<BudgetedFile>& files, Family family, double bits,
                    const CostModel& costs) {
-  std::vector<FileRange> ranges;
-  for (const BudgetedFile& file : files) {
-    ranges.push_back({file.smallest, file.largest, static_cast<double>(file.entries)});
-  }
   const Hull hull({family}, files[0].filter_keys, costs);  // all have as many
   double met = 0;
-  for (const double share : LookupWeights(ranges)) met += share;
+  for (const double share : LookupWeights(files)) met += share;
   return met * (hull.Choose(bits).rate + costs.ProbeCharge(family));
 }
 

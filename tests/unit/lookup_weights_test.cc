@@ -32,10 +32,8 @@ class TreeOfKeys {
 
   void ExpectSharesWithin(double relative, double absolute) {
     std::sort(keys_.begin(), keys_.end());
-    std::vector<FileRange> ranges;
-    for (const auto& [first, last, count] : ends_) {
-      ranges.push_back({first, last, static_cast<double>(count)});
-    }
+    std::vector<BudgetedFile> ranges;
+    for (const auto& [first, last, count] : ends_) ranges.push_back({first, last, count});
     const std::vector<double> shares = LookupWeights(ranges);
     ASSERT_EQ(shares.size(), ranges.size());
     for (size_t i = 0; i < ranges.size(); i++) {
