@@ -12,7 +12,7 @@
 #include "lib/format/golomb.h"
 #include "lib/hash/key_hash128.h"
 #include "lib/sketch/difference_estimator.h"
-#include "lib/sketch/pinsketch/field.h"
+#include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/partitioned_pinsketch.h"
 #include "lib/sketch/rateless_iblt.h"
 #include "lib/sketch/set_sum.h"

@@ -14,7 +14,7 @@
 #include "lib/sketch/difference_estimator.h"
 #include "lib/sketch/iblt.h"
 #include "lib/sketch/kmv.h"
-#include "lib/sketch/pinsketch/field.h"
+#include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/partitioned_pinsketch.h"
 #include "lib/sketch/rateless_iblt.h"
 #include "lib/sketch/set_sum.h"

@@ -7,11 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/cells.h"
-#include "lib/sketch/pinsketch/decoder.h"
 #include "lib/sketch/pinsketch/parity.h"
 #include "lib/sketch/pinsketch/plan.h"
-#include "lib/sketch/pinsketch/syndromes.h"
 
 namespace rocksieve::pinsketch {
 namespace {
@@ -43,8 +42,6 @@ TEST(PinSketchField, MultipliesLikePolynomials) {
     for (int round = 0; round < 3000; round++) {
       const uint32_t a = random() & field.order(), b = random() & field.order();
       ASSERT_EQ(field.Multiply(a, b), SlowMultiply(a, b, bits)) << bits;
-      ASSERT_EQ(field.Square(a), SlowMultiply(a, a, bits));
-      ASSERT_TRUE(a == 0 || field.Multiply(a, field.Inverse(a)) == 1);
     }
   }
 }
@@ -117,6 +114,12 @@ TEST(PinSketchPolynomial, DivisionAndGcd) {
                 Product(field, common));
     }
   }
+}
+
+uint32_t Evaluate(const Field& field, const Polynomial& p, uint32_t x) {
+  uint32_t value = 0;
+  for (size_t i = p.size(); i-- > 0;) value = field.Multiply(value, x) ^ p[i];
+  return value;
 }
 
 // Every polynomial x^2 + b x + c and x^3 + ... over the smallest field, by trying all elements.

@@ -3,11 +3,10 @@
 //
 // DESCRIPTION. The hashes of both sides fall into groups of cells (cells.h), expected to hold 5 to
 // 20 of the D differing cells each. The sender's message has, per group, the sums of the odd powers
-// of its cells' ids (syndromes.h): the first raw_levels of them as they are, higher ones only as
+// of its cells' ids (algebra.h): the first raw_levels of them as they are, higher ones only as
 // parity symbols across all groups (parity.h), for few groups need them; and per 64 groups a check.
-// The receiver subtracts its own sums, decodes groups one after another (decoder.h), turns what it
-// knows into equations for the higher sums of those that it cannot decode yet, and goes up level by
-// level.
+// The receiver subtracts its own sums, decodes groups one after another, turns what it knows into
+// equations for the higher sums of those that it cannot decode yet, and goes up level by level.
 //
 //   sender                                    receiver
 //   plan = MakePlan(...)                      plan.Read(...)
@@ -43,7 +42,7 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
-#include "lib/sketch/pinsketch/group_sums.h"
+#include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/parity.h"
 #include "lib/sketch/pinsketch/plan.h"
 

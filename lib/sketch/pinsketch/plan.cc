@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "lib/sketch/pinsketch/field.h"
+#include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/parity.h"
 
 namespace rocksieve::pinsketch {

@@ -1,0 +1,165 @@
+// The algebra of PinSketch: finite fields, polynomials over them and their roots; sums of powers,
+// and the way back from these to a set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace rocksieve::pinsketch {
+
+// The finite fields GF(2^k), k = 6 .. 20.
+//
+// An element is a polynomial over GF(2), bit i the coefficient of x^i, modulo a primitive
+// polynomial (algebra.cc). Addition is XOR. Multiplication goes by tables of logarithms to the base
+// x: 4 * 2^k bytes of logarithms, and 16 * 2^k of powers: twice over, so that sums of two
+// logarithms need no reduction, and then zeros, for the logarithm of 0 is a number so large that
+// every sum with it lies there. No product needs a branch. The zeros, which are never written, take
+// no memory of a machine with virtual memory: the tables of all fields have 24 MiB, not 40.
+class Field {
+ public:
+  static constexpr int kLeastBits = 6, kMostBits = 20;
+
+  // Made at the first call for each k, and never freed. Any thread. REQUIRES: kLeastBits <= bits
+  // <= kMostBits.
+  static const Field& OfBits(int bits);
+
+  int bits() const { return bits_; }
+  // Elements other than 0: 2^k - 1, and x^order() = 1.
+  uint32_t order() const { return order_; }
+
+  // Below order(); of 0: 2 * order().
+  uint32_t Log(uint32_t a) const { return log_[a]; }
+  // Of the sum of two logarithms.
+  uint32_t Exp(uint32_t power) const { return exp_[power]; }
+  // Any product of a logarithm and an exponent modulo order(). REQUIRES: power < 2^40.
+  uint32_t ReduceLog(uint64_t power) const {
+    while (power > order_) power = (power & order_) + (power >> bits_);
+    return power == order_ ? 0 : static_cast<uint32_t>(power);
+  }
+
+  // The same for the sum of two logarithms of elements other than 0.
+  uint32_t ReduceOnce(uint32_t power) const { return power >= order_ ? power - order_ : power; }
+
+  uint32_t Multiply(uint32_t a, uint32_t b) const { return exp_[log_[a] + log_[b]]; }
+  // b given by its logarithm.
+  uint32_t MultiplyByExp(uint32_t a, uint32_t log_b) const { return exp_[log_[a] + log_b]; }
+
+  explicit Field(int bits);
+
+ private:
+  struct Free {
+    void operator()(uint32_t* table) const { std::free(table); }
+  };
+  using Table = std::unique_ptr<uint32_t[], Free>;
+  static Table Zeros(size_t count);
+
+  const int bits_;
+  const uint32_t order_;
+  const Table exp_, log_;
+};
+
+// Polynomials over GF(2^k), of small degree. The coefficient of x^i at index i; the last one is not
+// 0. No coefficients: the polynomial 0.
+using Polynomial = std::vector<uint32_t>;
+
+// Drops leading zeros.
+void Trim(Polynomial* p);
+// Divides by the leading coefficient. REQUIRES: *p is not 0.
+void MakeMonic(const Field& field, Polynomial* p);
+// *a modulo m. REQUIRES: m is monic.
+void Reduce(const Field& field, const Polynomial& m, Polynomial* a);
+// Leaves the quotient of *a by m in *a, and forgets the rest. REQUIRES: m is monic, of at most the
+// degree of *a.
+void DivideBy(const Field& field, const Polynomial& m, Polynomial* a);
+// The monic greatest common divisor. Destroys both.
+Polynomial TakeGcd(const Field& field, Polynomial&& a, Polynomial&& b);
+
+// The roots of a polynomial over GF(2^k), if all of them are distinct and lie in the field.
+//
+// Source: E. Berlekamp, "Factoring polynomials over large finite fields", 1970: the trace Tr(b x) =
+// sum of (b x)^(2^i), i < k, takes each root to 0 or 1, so the greatest common divisor with it
+// parts the roots in two; b runs through the basis 1, x, x^2 ..., in which any two roots differ
+// somewhere. First of all x^(2^k) = x modulo the polynomial is checked: it holds just if all roots
+// are distinct and in the field. About k d^2 multiplications for degree d.
+//
+// Keeps its memory from call to call. Not for two threads at a time.
+class RootFinder {
+ public:
+  explicit RootFinder(const Field& field) : field_(field) {}
+
+  // False, and nothing useful in *roots, unless there are as many roots as the degree.
+  // REQUIRES: p is monic, its degree at least 1, p[0] != 0.
+  bool Find(const Polynomial& p, std::vector<uint32_t>* roots);
+
+ private:
+  bool MakeFrobeniusPowers(const Polynomial& p);
+  const Polynomial& TraceOf(int basis_element);
+  void Split(const Polynomial& p, int basis_element, std::vector<uint32_t>* roots);
+
+  const Field& field_;
+  size_t degree_ = 0;
+  // Logarithms of coefficients, row by row.
+  std::vector<uint32_t> log_p_;
+  std::vector<uint32_t> log_reduction_;  // degree rows: x^(degree + i) modulo p
+  std::vector<uint32_t> log_powers_;     // bits rows: x^(2^i) modulo p
+  std::vector<uint32_t> row_, square_;   // coefficients
+  std::vector<Polynomial> traces_;       // of b = x^i; those that were needed
+};
+
+// The sums that PinSketch sends: S(j) = sum of id^(2 j - 1) over a set of ids, j = 1 .. t.
+//
+// Level j stands for the odd power 2 j - 1 throughout. The even ones follow: S of power 2 p is the
+// square of S of power p. An id is a field element other than 0; adding it again takes it out, so
+// the XOR of two sets' sums are the sums of their symmetric difference.
+
+// id^(2 level - 1). REQUIRES: level >= 1.
+inline uint32_t PowerAtLevel(const Field& field, uint32_t id, int level) {
+  return field.Exp(field.ReduceLog(uint64_t{field.Log(id)} * static_cast<uint64_t>(2 * level - 1)));
+}
+
+// Adds one id to the sums of the levels 1 .. sums.size().
+inline void AddToSums(const Field& field, uint32_t id, std::span<uint32_t> sums) {
+  const uint32_t order = field.order();
+  uint32_t log = field.Log(id), step = 2 * log;
+  if (step >= order) step -= order;
+  for (uint32_t& sum : sums) {
+    sum ^= field.Exp(log);
+    log += step;
+    if (log >= order) log -= order;
+  }
+}
+
+// From the sums of a set's odd powers back to the set: t sums give up to t ids.
+//
+// Sources: Y. Dodis, R. Ostrovsky, L. Reyzin, A. Smith, "Fuzzy extractors", 2008 (PinSketch); J.
+// Massey, "Shift-register synthesis and BCH decoding", 1969, without every other step, whose
+// discrepancy is always 0 for sums of powers in characteristic 2 (Berlekamp).
+//
+// More than t ids are mistaken for another set of at most t with a chance of about 1 / t! (a random
+// polynomial of degree t has all its roots in the field that often); whoever cannot bear this must
+// check. What is returned always has the sums that were given.
+//
+// Keeps its memory from call to call. Not for two threads at a time.
+class Decoder {
+ public:
+  explicit Decoder(const Field& field) : field_(field), roots_(field) {}
+
+  // sums[j - 1] is the sum at level j. Fills *ids, ascending; false if there is no set of at most
+  // sums.size() ids with these sums.
+  bool Decode(std::span<const uint32_t> sums, std::vector<uint32_t>* ids);
+
+ private:
+  int ShortestRegister(std::span<const uint32_t> sums);
+
+  const Field& field_;
+  RootFinder roots_;
+  std::vector<uint32_t> log_sums_;  // logarithms of those of the powers 0, 1, .. 2 t
+  std::vector<uint32_t> locator_, previous_, saved_;
+  Polynomial reversed_;
+};
+
+}  // namespace rocksieve::pinsketch
