@@ -13,7 +13,7 @@
 // 2 ln(m) of them; so let m grow by a quarter at least, not one by one. 24 bytes of memory a key.
 //
 // IMPLEMENTATION. Symbol i is the sum of the ids, checks (hashes of ids) and the number of the keys
-// that rateless_mapping.h assigns to it. After subtraction of the receiver's own symbol, what both
+// that RatelessMapping assigns to it. After subtraction of the receiver's own symbol, what both
 // have is gone; a cell whose count is +-1 and whose check fits holds one key alone, which is then
 // subtracted from its other symbols, and so on. All three sums are modular, in 64 + 8 + 4 bits by
 // default: a receiver only needs to tell +1 from -1, so a few bits of the count are enough, and
@@ -25,16 +25,59 @@
 // Source: Yang, Gilad, Alizadeh, "Practical rateless set reconciliation", SIGCOMM 2024.
 #pragma once
 
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "lib/format/byte_io.h"
-#include "lib/sketch/rateless_mapping.h"
+#include "lib/hash/mix.h"
 #include "lib/sketch/set_difference.h"
 
 namespace rocksieve {
+
+// The jumps are IEEE double arithmetic without any expression that could become a fused
+// multiply-add: equal on all machines that do not compute in longer registers.
+static_assert(FLT_EVAL_METHOD == 0, "rateless symbols need IEEE double arithmetic");
+
+// Which symbols of the endless sequence of a rateless IBLT a key takes part in.
+//
+// Symbol i has each key with probability 1 / (1 + i / 2), symbol 0 has all. Rather than drawing for
+// each symbol, the mapping jumps: from i, the next index exceeds m with probability
+// (i + 1)(i + 2) / ((m + 1)(m + 2)), the product of the chances to be left out. So with u uniform
+// in (0, 1] the next index is the smallest m > i with (m + 1)(m + 2) >= (i + 1)(i + 2) / u, that is
+// sqrt((i + 1)(i + 2) / u + 1 / 4) - 3 / 2, rounded up. About 2 ln(m) jumps up to symbol m.
+// Source: Yang, Gilad, Alizadeh, "Practical rateless set reconciliation", SIGCOMM 2024, with
+// alpha = 1/2; the generator, the rounding and the exact root are ours: part of the wire format.
+class RatelessMapping {
+ public:
+  explicit RatelessMapping(uint64_t id) : state_(Mix64(id ^ kSeed) | 1) {}
+
+  // Starts at 0.
+  uint64_t index() const { return index_; }
+
+  void Advance() {
+    state_ *= kMultiplier;
+    const double u = static_cast<double>((state_ >> 32) + 1);  // in units of 2^-32
+    const double i = static_cast<double>(index_);
+    const double quotient = (i + 1) * (i + 2) * 0x1p32 / u;
+    const double next = std::ceil(std::sqrt(quotient + 0.25) - 1.5);
+    // Beyond 2^48, where nobody goes, the sequence only counts on.
+    index_ = next < 0x1p48 ? std::max(static_cast<uint64_t>(next), index_ + 1) : index_ + kFar;
+  }
+
+ private:
+  static constexpr uint64_t kSeed = 0x5eed0f7ab1e55e75;
+  // Steele, Vigna, "Computationally easy, spectrally good multipliers", 2021.
+  static constexpr uint64_t kMultiplier = 0xda942042e4dd58b5;
+  static constexpr uint64_t kFar = uint64_t{1} << 48;
+
+  uint64_t state_;
+  uint64_t index_ = 0;
+};
 
 struct RatelessFormat {
   int id_bits = 64;    // 32 .. 64
