@@ -6,7 +6,16 @@
 namespace rocksieve {
 
 void Counters::CountBuilt(const FiltersBuilt& built, double saturated_fraction) {
-  built_.Add(built);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    FiltersBuilt& row = built_[{built.family, built.level}];
+    row.family = built.family;
+    row.level = built.level;
+    row.filters += built.filters;
+    row.keys += built.keys;
+    row.bytes += built.bytes;
+    row.build_seconds += built.build_seconds;
+  }
   if (saturated_fraction == 0) return;
   if (incomplete_.fetch_add(1, std::memory_order_relaxed) != 0) return;
   ReportOnce("rocksieve: some of " + std::to_string(built.keys) +
@@ -39,7 +48,10 @@ void Counters::ReportOnce(const std::string& message) {
 
 FilterStats Counters::stats() const {
   FilterStats stats;
-  stats.built = built_.rows();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [place, row] : built_) stats.built.push_back(row);
+  }
   for (const FiltersBuilt& row : stats.built) {
     stats.filters_built += row.filters;
     stats.keys_added += row.keys;

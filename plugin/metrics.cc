@@ -1,13 +1,77 @@
 #include <rocksieve/metrics.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
+#include <string_view>
 #include <utility>
-
-#include "plugin/prometheus.h"
 
 namespace rocksieve {
 namespace {
+
+using MetricLabels = std::map<std::string, std::string>;
+
+// Label values are quoted, help is not: it keeps its quotes.
+std::string Escaped(std::string_view text, bool quoted) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\n') {
+      escaped += "\\n";
+      continue;
+    }
+    if (c == '\\' || (quoted && c == '"')) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+// The shortest text that reads back as the same number, in every locale. Counts are exact up to
+// 2^53, as they are in Prometheus.
+std::string Number(double value) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+  return {text, end};
+}
+
+// Letters, digits and underscores, no digit first; names that begin with two underscores are
+// Prometheus' own.
+bool IsLabelName(std::string_view name) {
+  constexpr std::string_view kDigits = "0123456789",
+                             kAllowed =
+                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  return !name.empty() && name.find_first_not_of(kAllowed) == std::string_view::npos &&
+         kDigits.find(name[0]) == std::string_view::npos && name.substr(0, 2) != "__";
+}
+
+// Prometheus' text exposition format, version 0.0.4, as far as counters need it
+// (https://prometheus.io/docs/instrumenting/exposition_formats/). One metric after another, each
+// with all its samples: the format has them together.
+class PrometheusWriter {
+ public:
+  // Begins a metric; `type` is "counter" or "gauge".
+  void Metric(std::string_view name, std::string_view type, std::string_view help) {
+    name_ = name;
+    text_ += "# HELP " + name_ + " " + Escaped(help, /*quoted=*/false) + "\n";
+    text_ += "# TYPE " + name_ + " " + std::string(type) + "\n";
+  }
+
+  // A value of the metric that was begun last.
+  void Sample(const MetricLabels& labels, double value) {
+    text_ += name_;
+    char separator = '{';
+    for (const auto& [label, label_value] : labels) {
+      text_ += separator + label + "=\"" + Escaped(label_value, /*quoted=*/true) + "\"";
+      separator = ',';
+    }
+    if (!labels.empty()) text_ += "}";
+    text_ += " " + Number(value) + "\n";
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string name_, text_;
+};
 
 // What a policy counts by family and level.
 struct BuiltMetric {

@@ -8,16 +8,30 @@
 #include <variant>
 
 #include <rocksdb/utilities/object_registry.h>
+#include <rocksdb/version.h>
 
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/listener.h>
 
 #include "plugin/auto/listener.h"
 #include "plugin/policy.h"
-#include "plugin/rocksdb_version.h"
 
 namespace rocksieve {
 namespace {
+
+// Empty if the RocksDB in this process is the one that the plugin was built for; else a sentence
+// that names both releases and the remedy.
+std::string RocksDbVersionMismatch() {
+  const std::string built_for =
+      std::to_string(ROCKSDB_MAJOR) + "." + std::to_string(ROCKSDB_MINOR) + ".";
+  const std::string loaded = rocksdb::GetRocksVersionAsString(/*with_patch=*/true);
+  if (loaded.compare(0, built_for.size(), built_for) == 0) return "";
+  return "rocksieve: this plugin was built for RocksDB " + built_for +
+         "x, but the RocksDB in this process is " + loaded +
+         ". It registers nothing, since the two might not fit together; build rocksieve against "
+         "RocksDB " +
+         loaded + ", or run the program with RocksDB " + built_for + "x.";
+}
 
 // Null, and why, for a spec that cannot be honoured.
 std::unique_ptr<const Policy> PolicyFor(std::string_view spec_text, std::string* error) {
