@@ -99,7 +99,7 @@ TEST_F(LiveFiles, IsReplacedByWhatTheDatabaseLists) {
   // Meanwhile a file comes and one goes.
   FlushFile(3, 13);
   registry_.Remove(12);
-  registry_.Replace("session", {{kFamily, File(12, "a", "z")}, {kFamily, File(20, "a", "z")}});
+  registry_.Replace("session", {{kFamily, {File(12, "a", "z"), File(20, "a", "z")}}});
   EXPECT_EQ(Others(), (std::vector<uint64_t>{13, 20}));
   EXPECT_FALSE(registry_.NeedsResync("session", kFamily));
   EXPECT_TRUE(registry_.NeedsResync("another session", kFamily));
@@ -110,7 +110,7 @@ TEST_F(LiveFiles, IsReplacedByWhatTheDatabaseLists) {
 TEST_F(LiveFiles, IgnoresColumnFamiliesOfOtherPolicies) {
   registry_.BeginJob("other", 1, {});
   EXPECT_TRUE(registry_.NeedsResync("session", "other"));
-  registry_.Complete("other", 11, 100, 100, 1000, /*is_auto=*/false);
+  registry_.Complete("other", File(11, "a", "z"), /*is_auto=*/false);
   EXPECT_FALSE(registry_.NeedsResync("session", "other"));
   EXPECT_EQ(registry_.file_count(), 0u);
 }

@@ -41,7 +41,7 @@ FilterBlock AlwaysTrueBlock() {
 }  // namespace
 
 BitsBuilder::BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
-                         std::shared_ptr<Counters> counters, std::unique_ptr<SpecDecider> decider)
+                         std::shared_ptr<Counters> counters, std::unique_ptr<AutoDecider> decider)
     : builder_(spec),
       verify_(spec.verified || context.table_options.detect_filter_construct_corruption),
       fit_allocator_(context.table_options.optimize_filters_for_memory),

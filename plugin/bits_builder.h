@@ -6,7 +6,7 @@
 #include <rocksdb/filter_policy.h>
 
 #include "lib/filter/builder.h"
-#include "plugin/auto/spec_decider.h"
+#include "plugin/auto/decider.h"
 #include "plugin/counters.h"
 #include "plugin/rocksdb_abi.h"
 
@@ -19,7 +19,7 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
  public:
   // With a decider, which may be null, `spec` is only what is assumed until it decides.
   BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
-              std::shared_ptr<Counters> counters, std::unique_ptr<SpecDecider> decider = nullptr);
+              std::shared_ptr<Counters> counters, std::unique_ptr<AutoDecider> decider = nullptr);
   ~BitsBuilder() override;
 
   void AddKey(const rocksdb::Slice& key) override;
@@ -36,7 +36,7 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   const int level_;
   rocksdb::Logger* const log_;
   const std::shared_ptr<Counters> counters_;
-  const std::unique_ptr<SpecDecider> decider_;
+  const std::unique_ptr<AutoDecider> decider_;
   bool no_filter_ = false;  // the last Finish() made none
 };
 

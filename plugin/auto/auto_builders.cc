@@ -3,8 +3,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/table.h>
 
-#include "plugin/auto/decider.h"
-#include "plugin/auto/file_context.h"
+#include "plugin/auto/live_file_registry.h"
 
 namespace rocksieve {
 namespace {
@@ -48,7 +47,7 @@ AutoBuilders::AutoBuilders(const AutoSpec& spec)
   }
 }
 
-std::unique_ptr<SpecDecider> AutoBuilders::NewDecider(
+std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(
     const rocksdb::FilterBuildingContext& context) {
   FileContext file_context = TakeFileContext();
   std::unique_ptr<FileTracker> tracker;

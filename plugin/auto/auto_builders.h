@@ -12,8 +12,8 @@
 
 #include "lib/budget/allocation.h"
 #include "lib/budget/auto_spec.h"
+#include "plugin/auto/decider.h"
 #include "plugin/auto/history.h"
-#include "plugin/auto/spec_decider.h"
 
 namespace rocksieve {
 
@@ -25,7 +25,7 @@ class AutoBuilders {
   // What a builder assumes until its decider says otherwise.
   const FilterSpec& usual_spec() const { return usual_spec_; }
 
-  std::unique_ptr<SpecDecider> NewDecider(const rocksdb::FilterBuildingContext& context);
+  std::unique_ptr<AutoDecider> NewDecider(const rocksdb::FilterBuildingContext& context);
 
   // A database is about to be opened: its log is to say again how it is followed.
   void ForgetWhatWasLogged();

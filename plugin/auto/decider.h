@@ -5,24 +5,32 @@
 #include <memory>
 #include <string>
 
+#include <rocksdb/slice.h>
+
 #include "lib/budget/allocation.h"
 #include "lib/budget/auto_spec.h"
-#include "plugin/auto/file_tracker.h"
-#include "plugin/auto/spec_decider.h"
+#include "plugin/auto/registered_file.h"
 
 namespace rocksieve {
 
-class AutoDecider final : public SpecDecider {
+// Belongs to one builder, and so to one table file.
+class AutoDecider {
  public:
   // `tracker` may be null: nothing is known but the file itself. `spec` and `allocator` must live
   // longer. `partitioned`: the file has many filters, one after the other.
   AutoDecider(const AutoSpec& spec, const Allocator& allocator, uint64_t policy_id,
               bool partitioned, std::unique_ptr<FileTracker> tracker);
-  ~AutoDecider() override;
+  ~AutoDecider();
 
-  void AddKey(const rocksdb::Slice& key) override;
-  bool Decide(uint64_t keys, FilterSpec* spec) override;
-  void Built(uint64_t keys, uint64_t bytes) override;
+  // Sees every key of the filter.
+  void AddKey(const rocksdb::Slice& key);
+
+  // The filter of `keys` distinct keys is due. False if there should be none; else sets all of
+  // *spec but `salted`.
+  bool Decide(uint64_t keys, FilterSpec* spec);
+
+  // It was built, and takes so many bytes.
+  void Built(uint64_t keys, uint64_t bytes);
 
  private:
   RegisteredFile SelfWith(uint64_t keys) const;

@@ -20,7 +20,6 @@
 
 #include <rocksdb/filter_policy.h>
 
-#include "plugin/auto/file_tracker.h"
 #include "plugin/auto/registered_file.h"
 
 namespace rocksieve {

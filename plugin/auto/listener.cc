@@ -1,22 +1,142 @@
 #include "plugin/auto/listener.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
+#include <rocksdb/metadata.h>
+#include <rocksdb/options.h>
+#include <rocksdb/sst_file_reader.h>
+#include <rocksdb/table.h>
+#include <rocksdb/table_properties.h>
+
 #include "lib/budget/auto_spec.h"
-#include "plugin/auto/file_context.h"
-#include "plugin/auto/live_files.h"
 
 namespace rocksieve {
 namespace {
 
 constexpr size_t kMaxDatabases = 1024;
 
+// From ".../000012.sst"; 0 if there is none.
+uint64_t FileNumberOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return std::strtoull(path.c_str() + (slash == std::string::npos ? 0 : slash + 1), nullptr, 10);
+}
+
 std::vector<uint64_t> NumbersOf(const std::vector<rocksdb::CompactionFileInfo>& files) {
   std::vector<uint64_t> numbers;
   for (const rocksdb::CompactionFileInfo& file : files) numbers.push_back(file.file_number);
   return numbers;
+}
+
+// What a table says of itself and of its filter.
+void Describe(const rocksdb::TableProperties& properties, RegisteredFile* file) {
+  file->entries = properties.num_entries;
+  file->filter_keys =
+      properties.num_filter_entries != 0 ? properties.num_filter_entries : properties.num_entries;
+  file->filter_bits = 8.0 * static_cast<double>(properties.filter_size);
+  file->policy_id = properties.filter_size == 0 ? 0 : PolicyId(properties.filter_policy_name);
+}
+
+// A file takes some 0.2 ms, of a thread that is about to flush or compact.
+constexpr size_t kMaxFilesRead = 1000;
+
+// Opens files by itself: of the database's own, only those of column families whose handle is at
+// hand could be asked for.
+class PropertyReader {
+ public:
+  explicit PropertyReader(rocksdb::DB* db) {
+    rocksdb::BlockBasedTableOptions table;
+    table.cache_index_and_filter_blocks = true;  // else the index would be read
+    options_.env = db->GetEnv();
+    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  }
+
+  // False once it has read enough, or if the file cannot be read.
+  bool Read(const rocksdb::LiveFileMetaData& metadata, RegisteredFile* file) {
+    if (files_read_ == kMaxFilesRead) return false;
+    files_read_++;
+    rocksdb::SstFileReader reader(options_);
+    if (!reader.Open(metadata.directory + "/" + metadata.relative_filename).ok()) return false;
+    Describe(*reader.GetTableProperties(), file);
+    return true;
+  }
+
+ private:
+  rocksdb::Options options_;
+  size_t files_read_ = 0;
+};
+
+// What is known of the files of a column family on average, for those that were not read.
+struct Average {
+  double bytes = 0, entries = 0, keys = 0, bits = 0;
+  uint64_t policy_id = 0;  // of the last
+
+  void Add(const RegisteredFile& file, uint64_t file_bytes) {
+    bytes += static_cast<double>(file_bytes);
+    entries += static_cast<double>(file.entries);
+    keys += static_cast<double>(file.filter_keys);
+    bits += file.filter_bits;
+    policy_id = file.policy_id;
+  }
+  void Describe(uint64_t file_bytes, RegisteredFile* file) const {
+    if (bytes == 0) return;
+    const double share = static_cast<double>(file_bytes) / bytes;
+    file->entries = static_cast<uint64_t>(share * entries);
+    file->filter_keys = static_cast<uint64_t>(share * keys);
+    file->filter_bits = share * bits;
+    file->policy_id = policy_id;
+  }
+};
+
+// The files of the column families that are followed, with what is known or can be read of them.
+FilesByColumnFamily Describe(rocksdb::DB* db, const std::vector<rocksdb::LiveFileMetaData>& listed,
+                             const LiveFileRegistry& registry) {
+  std::vector<uint64_t> numbers;
+  for (const rocksdb::LiveFileMetaData& metadata : listed) numbers.push_back(metadata.file_number);
+  const std::unordered_map<uint64_t, RegisteredFile> known = registry.Known(numbers);
+  PropertyReader reader(db);
+  FilesByColumnFamily live;
+  std::unordered_map<std::string, Average> averages;
+  std::vector<std::pair<const rocksdb::LiveFileMetaData*, RegisteredFile>> not_read;
+  for (const rocksdb::LiveFileMetaData& metadata : listed) {
+    const std::string& column_family = metadata.column_family_name;
+    if (!registry.Follows(column_family)) continue;
+    RegisteredFile file;
+    const auto it = known.find(metadata.file_number);
+    const bool is_known = it != known.end() && it->second.filter_bits >= 0;
+    if (is_known) file = it->second;
+    file.number = metadata.file_number;
+    file.range = std::make_shared<const UserKeyRange>(
+        UserKeyRange{metadata.smallestkey, metadata.largestkey});
+    if (is_known || reader.Read(metadata, &file)) {
+      averages[column_family].Add(file, metadata.size);
+      live[column_family].push_back(std::move(file));
+    } else {
+      not_read.emplace_back(&metadata, std::move(file));
+    }
+  }
+  for (auto& [metadata, file] : not_read) {
+    averages[metadata->column_family_name].Describe(metadata->size, &file);
+    live[metadata->column_family_name].push_back(std::move(file));
+  }
+  return live;
+}
+
+// Brings the registry in accord with the database. Must be called where RocksDB allows calls, which
+// it does in the events that bring a DB*, and without any lock. Reads the properties of files that
+// are not known yet, of at most some thousand of them; the others are taken to be like these.
+void Resync(rocksdb::DB* db, LiveFileRegistry* registry) {
+  if (!registry->BeginResync()) return;
+  std::string session;
+  if (!db->GetDbSessionId(session).ok()) {
+    registry->CancelResync();
+    return;
+  }
+  std::vector<rocksdb::LiveFileMetaData> listed;
+  db->GetLiveFilesMetaData(&listed);
+  registry->Replace(session, Describe(db, listed, *registry));
 }
 
 }  // namespace
@@ -76,12 +196,11 @@ void Listener::OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) {
     registry->Remove(number);
     return;
   }
-  const rocksdb::TableProperties& properties = info.table_properties;
-  registry->Complete(
-      info.cf_name, number, properties.num_entries,
-      properties.num_filter_entries != 0 ? properties.num_filter_entries : properties.num_entries,
-      8.0 * static_cast<double>(properties.filter_size),
-      AutoSpec::IsMeant(properties.filter_policy_name));
+  RegisteredFile file;
+  file.number = number;
+  Describe(info.table_properties, &file);
+  registry->Complete(info.cf_name, file,
+                     AutoSpec::IsMeant(info.table_properties.filter_policy_name));
 }
 
 void Listener::OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) {

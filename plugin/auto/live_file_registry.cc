@@ -1,9 +1,10 @@
 #include "plugin/auto/live_file_registry.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "plugin/auto/pending_output.h"
+#include "lib/budget/key_scale.h"
 
 namespace rocksieve {
 namespace {
@@ -14,7 +15,59 @@ constexpr int kJobsBetweenResyncs = 64;
 // Jobs that never end by an event, since they failed or were cancelled, are forgotten some day.
 constexpr size_t kMaxJobs = 256;
 
+// Estimates the entries that a job with these inputs will write beyond `self`, and adds them to
+// around->others as one file without a filter; or, if `self` is not complete, as what is to come
+// of it. `written`: entries that the job has written so far, `self` included.
+void AddPendingOutput(const std::vector<RegisteredFile>& inputs, uint64_t written,
+                      const RegisteredFile& self, bool complete, Surroundings* around) {
+  if (inputs.empty()) return;
+  const std::string& reached = self.range->largest;
+  std::vector<std::string_view> keys = {reached};
+  for (const RegisteredFile& input : inputs) {
+    keys.insert(keys.end(), {input.range->smallest, input.range->largest});
+  }
+  const KeyScale scale(keys);
+  const double here = scale.PositionOf(reached);
+  double total = 0, beyond = 0;
+  std::string_view end;
+  for (const RegisteredFile& input : inputs) {
+    const auto entries = static_cast<double>(input.entries);
+    total += entries;
+    end = std::max(end, std::string_view(input.range->largest));
+    if (input.range->largest <= reached) continue;
+    const double from = scale.PositionOf(input.range->smallest);
+    const double to = scale.PositionOf(input.range->largest);
+    const double share = input.range->smallest > reached ? 1
+                         : to > from ? std::clamp((to - here) / (to - from), 0.0, 1.0)
+                                     : 0.5;
+    beyond += share * entries;
+  }
+  // Overwritten and deleted entries do not come out again. At the beginning little is known of how
+  // many there are.
+  const double consumed = total - beyond;
+  const double surviving =
+      consumed > 0.05 * total ? std::clamp(static_cast<double>(written) / consumed, 0.2, 1.0) : 1;
+  const auto rest = static_cast<uint64_t>(surviving * beyond);
+  if (rest == 0 || end <= reached) return;
+  if (!complete) {
+    around->entries_to_come = rest;
+    around->largest_to_come = end;
+    return;
+  }
+  RegisteredFile file;
+  file.range = std::make_shared<const UserKeyRange>(UserKeyRange{reached + '\0', std::string(end)});
+  file.entries = file.filter_keys = rest;
+  file.policy_id = self.policy_id;
+  around->others.push_back(std::move(file));
+}
+
+thread_local FileContext last_announced;
+
 }  // namespace
+
+void SetFileContext(FileContext file_context) { last_announced = std::move(file_context); }
+
+FileContext TakeFileContext() { return std::exchange(last_announced, FileContext()); }
 
 void LiveFileRegistry::BeginJob(const std::string& column_family, int job,
                                 const std::vector<uint64_t>& inputs) {
@@ -39,18 +92,17 @@ void LiveFileRegistry::EndJob(const std::string& column_family, int job,
       RemoveLocked(&family, input);
     }
   }
-  for (auto it = family.files.begin(); it != family.files.end();) {
-    Entry& entry = it->second;
-    const bool is_output = std::find(outputs.begin(), outputs.end(), it->first) != outputs.end();
-    if (is_output) entry.job = 0;
-    // An output that came to nothing.
-    if (!is_output && job != 0 && entry.job == job) {
-      it = family.files.erase(it);
-    } else {
-      ++it;
-    }
+  for (const uint64_t output : outputs) {
+    const auto it = family.files.find(output);
+    if (it != family.files.end()) it->second.job = 0;
   }
+  // Outputs that came to nothing.
+  if (job != 0) EraseFilesOf(job, &family.files);
   family.jobs.erase(job);
+}
+
+void LiveFileRegistry::EraseFilesOf(int job, std::unordered_map<uint64_t, Entry>* files) {
+  std::erase_if(*files, [job](const auto& file) { return file.second.job == job; });
 }
 
 void LiveFileRegistry::FailJob(const std::string& column_family, int job) {
@@ -58,9 +110,7 @@ void LiveFileRegistry::FailJob(const std::string& column_family, int job) {
   resync_requested_ = true;
   ColumnFamily& family = families_[column_family];
   family.jobs.erase(job);
-  for (auto it = family.files.begin(); it != family.files.end();) {
-    it = it->second.job == job ? family.files.erase(it) : std::next(it);
-  }
+  EraseFilesOf(job, &family.files);
 }
 
 void LiveFileRegistry::Register(const std::string& column_family, int job,
@@ -71,8 +121,8 @@ void LiveFileRegistry::Register(const std::string& column_family, int job,
   family.files[file.number] = {file, job, ++clock_};
 }
 
-void LiveFileRegistry::Complete(const std::string& column_family, uint64_t number, uint64_t entries,
-                                uint64_t filter_keys, double filter_bits, bool is_auto) {
+void LiveFileRegistry::Complete(const std::string& column_family, const RegisteredFile& file,
+                                bool is_auto) {
   std::lock_guard<std::mutex> lock(mutex_);
   ColumnFamily& family = families_[column_family];
   if (!is_auto) {
@@ -80,15 +130,15 @@ void LiveFileRegistry::Complete(const std::string& column_family, uint64_t numbe
     family.ignored = true;
     return;
   }
-  const auto it = family.files.find(number);
+  const auto it = family.files.find(file.number);
   if (it == family.files.end()) {
     // Made without our builder, as for the last level under optimize_filters_for_hits.
     resync_requested_ = true;
     return;
   }
-  it->second.file.entries = entries;
-  it->second.file.filter_keys = filter_keys;
-  it->second.file.filter_bits = filter_bits;
+  it->second.file.entries = file.entries;
+  it->second.file.filter_keys = file.filter_keys;
+  it->second.file.filter_bits = file.filter_bits;
 }
 
 void LiveFileRegistry::Remove(uint64_t number) {
@@ -177,41 +227,39 @@ std::unordered_map<uint64_t, RegisteredFile> LiveFileRegistry::Known(
   return known;
 }
 
-void LiveFileRegistry::Replace(const std::string& session, std::vector<LiveFile> live) {
+void LiveFileRegistry::Replace(const std::string& session, FilesByColumnFamily live) {
   std::lock_guard<std::mutex> lock(mutex_);
   const bool reopened = session != session_;
   for (auto& [name, family] : families_) {
     family.synced = true;
-    for (auto it = family.files.begin(); it != family.files.end();) {
-      const Entry& entry = it->second;
-      // Outputs of running jobs are not listed yet.
-      const bool keep = entry.clock > resync_clock_ ||
-                        (entry.job != 0 && !reopened && family.jobs.count(entry.job) != 0);
-      it = keep ? std::next(it) : family.files.erase(it);
-    }
+    // Outputs of running jobs are not listed yet.
+    std::erase_if(family.files, [&, &jobs = family.jobs](const auto& file) {
+      const Entry& entry = file.second;
+      const bool running = entry.job != 0 && !reopened && jobs.count(entry.job) != 0;
+      return entry.clock <= resync_clock_ && !running;
+    });
     if (!reopened) continue;
-    for (auto it = family.jobs.begin(); it != family.jobs.end();) {
-      it = it->second.clock > resync_clock_ ? std::next(it) : family.jobs.erase(it);
-    }
+    std::erase_if(family.jobs, [&](const auto& job) { return job.second.clock <= resync_clock_; });
   }
-  for (LiveFile& listed : live) {
-    const uint64_t number = listed.file.number;
-    if (removed_while_resyncing_.count(number) != 0) continue;
-    const auto found = families_.find(listed.column_family);
+  for (auto& [name, files] : live) {
+    const auto found = families_.find(name);
     if (found == families_.end() || found->second.ignored) continue;
     ColumnFamily& family = found->second;
-    const auto it = family.files.find(number);
-    if (it != family.files.end()) {
-      it->second.job = 0;
-    } else {
-      family.files[number] = {std::move(listed.file), 0, resync_clock_};
+    for (RegisteredFile& file : files) {
+      const uint64_t number = file.number;
+      if (removed_while_resyncing_.count(number) != 0) continue;
+      const auto it = family.files.find(number);
+      if (it != family.files.end()) {
+        it->second.job = 0;
+      } else {
+        family.files[number] = {std::move(file), 0, resync_clock_};
+      }
     }
   }
-  for (auto it = families_.begin(); it != families_.end();) {
-    const ColumnFamily& family = it->second;
-    const bool empty = family.files.empty() && family.jobs.empty() && !family.ignored;
-    it = empty ? families_.erase(it) : std::next(it);
-  }
+  std::erase_if(families_, [](const auto& entry) {
+    const ColumnFamily& family = entry.second;
+    return family.files.empty() && family.jobs.empty() && !family.ignored;
+  });
   session_ = session;
   jobs_since_resync_ = 0;
   resyncing_ = false;

@@ -25,11 +25,8 @@
 
 namespace rocksieve {
 
-// A file as the database lists it, and its column family.
-struct LiveFile {
-  std::string column_family;
-  RegisteredFile file;
-};
+// Files as the database lists them, by column family.
+using FilesByColumnFamily = std::unordered_map<std::string, std::vector<RegisteredFile>>;
 
 class LiveFileRegistry {
  public:
@@ -42,9 +39,9 @@ class LiveFileRegistry {
 
   // A builder has made a filter, or one more partition of it.
   void Register(const std::string& column_family, int job, const RegisteredFile& file);
-  // The table is complete: what it really has. `is_auto`: an auto policy was in force.
-  void Complete(const std::string& column_family, uint64_t number, uint64_t entries,
-                uint64_t filter_keys, double filter_bits, bool is_auto);
+  // The table is complete: what it really has, but for the range. `is_auto`: an auto policy was in
+  // force.
+  void Complete(const std::string& column_family, const RegisteredFile& file, bool is_auto);
   void Remove(uint64_t number);
 
   Surroundings Look(const std::string& column_family, int job, const RegisteredFile& self,
@@ -62,7 +59,7 @@ class LiveFileRegistry {
   bool Follows(const std::string& column_family) const;
   // Which of these numbers are known, with all that can be known.
   std::unordered_map<uint64_t, RegisteredFile> Known(const std::vector<uint64_t>& numbers) const;
-  void Replace(const std::string& session, std::vector<LiveFile> live);
+  void Replace(const std::string& session, FilesByColumnFamily live);
 
   size_t file_count() const;
 
@@ -83,6 +80,7 @@ class LiveFileRegistry {
     std::map<int, Job> jobs;
   };
 
+  static void EraseFilesOf(int job, std::unordered_map<uint64_t, Entry>* files);
   void RemoveLocked(ColumnFamily* family, uint64_t number);
 
   mutable std::mutex mutex_;
@@ -95,5 +93,23 @@ class LiveFileRegistry {
   uint64_t resync_clock_ = 0;
   std::unordered_set<uint64_t> removed_while_resyncing_;
 };
+
+// A listener announces the table file that the same thread is about to build.
+//
+// RocksDB calls OnTableFileCreationStarted() on the thread that then asks the policy for a builder,
+// and tells the listener what it does not tell the policy: database, file and job.
+struct FileContext {
+  std::shared_ptr<LiveFileRegistry> registry;  // null: nothing was announced
+  std::string column_family;
+  int job = 0;
+  uint64_t file_number = 0;
+};
+
+// Replaces what this thread announced before.
+void SetFileContext(FileContext file_context);
+
+// What this thread announced last, which is forgotten thereby: an SstFileWriter, which announces
+// nothing, must not be taken for the file before.
+FileContext TakeFileContext();
 
 }  // namespace rocksieve

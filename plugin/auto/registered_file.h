@@ -1,4 +1,4 @@
-// What is known of one table file.
+// What is known of one table file, and of those around it.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,19 @@ struct Surroundings {
   // How its own file will go on, if it is not complete yet (a partition of its filter is due).
   uint64_t entries_to_come = 0;
   std::string largest_to_come;
+};
+
+// Where a builder learns which other files there are, and tells what it made: one for each table
+// file that is being built.
+class FileTracker {
+ public:
+  virtual ~FileTracker() = default;
+
+  // `self` is the file as far as it was built, `complete` whether that is all of it.
+  virtual Surroundings Look(const RegisteredFile& self, bool complete) = 0;
+
+  // The file has got a filter, or one more partition of it.
+  virtual void Update(const RegisteredFile& self) = 0;
 };
 
 }  // namespace rocksieve
