@@ -4,7 +4,7 @@
 #include "plugin/tables/sst_block.h"
 
 #include "fuzz/target.h"
-#include "plugin/tables/table_properties.h"
+#include "plugin/tables/table_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;

@@ -1,6 +1,11 @@
 #include "plugin/tables/sst_block.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "lib/format/coding.h"
 
@@ -17,9 +22,8 @@ constexpr uint64_t kLegacyFooterBytes = 48, kFooterBytes = 53;
 constexpr size_t kPlacesBytes = 40;
 
 std::string Hex(uint64_t number) {
-  static const char kDigits[] = "0123456789abcdef";
-  std::string text = "0x";
-  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[number >> shift & 15];
+  char text[24];
+  std::snprintf(text, sizeof(text), "0x%016llx", static_cast<unsigned long long>(number));
   return text;
 }
 
@@ -80,6 +84,30 @@ bool TakeKey(std::string_view* rest, bool has_value_size, bool* shares, std::str
 }
 
 Status BadEntry() { return Status::Corruption("its entries cannot be taken apart"); }
+
+// CRC-32C (Castagnoli), one byte at a time: fast enough for filters.
+constexpr std::array<uint32_t, 256> MakeCrcTable() {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t i = 0; i < 256; i++) {
+    uint32_t crc = i;
+    for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0x82F63B78 : 0);
+    table[i] = crc;
+  }
+  return table;
+}
+constexpr std::array<uint32_t, 256> kCrcTable = MakeCrcTable();
+
+uint32_t CrcStep(uint32_t crc, char byte) {
+  return crc >> 8 ^ kCrcTable[(crc ^ static_cast<uint8_t>(byte)) & 0xFF];
+}
+
+// RocksDB stores CRCs rotated and offset, so that a CRC of bytes that hold CRCs is no problem.
+uint32_t MaskedCrc(std::string_view bytes) {
+  uint32_t crc = ~uint32_t{0};
+  for (char byte : bytes) crc = CrcStep(crc, byte);
+  crc = ~crc;
+  return (crc >> 15 | crc << 17) + 0xA282EAD8;
+}
 
 }  // namespace
 
@@ -190,6 +218,23 @@ Status ForEachIndexEntry(std::string_view block, bool delta_values,
     if (!entry(key, place)) break;
   }
   return Status::OK();
+}
+
+uint32_t BlockChecksum(rocksdb::ChecksumType type, std::string_view bytes) {
+  switch (type) {
+    case rocksdb::kCRC32c:
+      return MaskedCrc(bytes);
+    case rocksdb::kxxHash:
+      return XXH32(bytes.data(), bytes.size(), /*seed=*/0);
+    case rocksdb::kxxHash64:
+      return static_cast<uint32_t>(XXH64(bytes.data(), bytes.size(), /*seed=*/0));
+    case rocksdb::kXXH3:
+      return static_cast<uint32_t>(XXH3_64bits(bytes.data(), bytes.size() - 1)) ^
+             static_cast<uint8_t>(bytes.back()) * 0x6B9083D9u;
+    case rocksdb::kNoChecksum:
+      break;
+  }
+  return 0;
 }
 
 }  // namespace rocksieve

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rocksdb/env.h>
@@ -37,6 +38,9 @@ struct TableProperties {
   std::string comparator_name;
   std::string compression_name;
 };
+
+// Reads them from the block in which a file describes itself.
+rocksdb::Status ParseProperties(std::string_view block, TableProperties* properties);
 
 enum class FilterLayout {
   kNone,
