@@ -8,6 +8,7 @@
 #include "lib/hash/key_hash.h"
 #include "plugin/database/policy_spec.h"
 #include "plugin/tables/builtin_model.h"
+#include "plugin/tables/decoded_filter.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -123,8 +124,7 @@ BuiltFilter Candidate::Build(const KeySet& keys) const {
 }
 
 double Candidate::ModelRate(std::string_view block, uint64_t keys) const {
-  if (!is_ours()) return BuiltinRate(block, keys);
-  return ExpectedFalsePositiveRate(OpenFilter(block).info);
+  return DecodedFilter::Decode(block, kBuiltinStoredName).PredictedRate(keys);
 }
 
 size_t Candidate::RangeBytes(std::string_view block) const {

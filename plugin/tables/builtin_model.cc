@@ -42,21 +42,6 @@ double Binomial(double trials, double hits, double p) {
                   hits * std::log(p) + (trials - hits) * std::log1p(-p));
 }
 
-double BloomRate(int probes, double lines, double keys) {
-  const double mean = keys / lines;
-  // With so many keys each bit is set, as far as a double can tell; the sum would have no end.
-  constexpr double kFull = 40;
-  if (probes * mean > kFull * kLineBits) return 1;
-  if (lines <= 1) return std::min(1.0, LineRate(probes, keys));
-  const double reach = 10 * std::sqrt(mean) + 10;
-  double rate = 0;
-  for (double in_line = std::max(0.0, std::floor(mean - reach));
-       in_line <= std::min(keys, mean + reach); in_line++) {
-    rate += Binomial(keys, in_line, 1 / lines) * LineRate(probes, in_line);
-  }
-  return std::min(1.0, rate);
-}
-
 // BloomMath::StandardFpRate()
 double SimpleLineRate(int probes, double keys_in_line) {
   return std::pow(1 - std::exp(-probes * keys_in_line / kLineBits), probes);
@@ -76,7 +61,7 @@ double RateAsRocksDbEstimates(double bits_per_key) {
 
 double RateOfManyLines(double bits_per_key) {
   constexpr double kLines = 1e6;
-  return BloomRate(ProbesFor(bits_per_key), kLines, kLines * kLineBits / bits_per_key);
+  return RocksDbBloomRate(ProbesFor(bits_per_key), kLines, kLines * kLineBits / bits_per_key);
 }
 
 template <typename RateOf>
@@ -115,23 +100,6 @@ double RibbonSlots(double keys) {
   return kBuiltinRibbonBlockSlots * std::ceil(slots / kBuiltinRibbonBlockSlots);
 }
 
-// Of a filter whose first `lower` blocks have one column less than the others. Keys begin at all
-// slots but the last 127, so that these blocks serve a little more than their share.
-double RibbonRateOf(double columns, double blocks, double lower) {
-  const double starts = kBuiltinRibbonBlockSlots * blocks - (kBuiltinRibbonBlockSlots - 1);
-  const double lower_share = std::min(1.0, lower * kBuiltinRibbonBlockSlots / starts);
-  return std::exp2(-columns) * (1 + lower_share);
-}
-
-double RibbonRate(std::string_view trailer, size_t payload_bytes) {
-  const size_t blocks = ByteAt(trailer, 2) | ByteAt(trailer, 3) << 8 | ByteAt(trailer, 4) << 16;
-  if (blocks == 0) return -1;
-  const size_t segments = payload_bytes / 16;
-  const size_t columns = (segments + blocks - 1) / blocks;
-  return RibbonRateOf(static_cast<double>(columns), static_cast<double>(blocks),
-                      static_cast<double>(columns * blocks - segments));
-}
-
 }  // namespace
 
 std::string_view BuiltinFamilyName(Family family) {
@@ -140,16 +108,27 @@ std::string_view BuiltinFamilyName(Family family) {
   return family == Family::kRocksDbRibbon ? "RocksDB Ribbon" : "";
 }
 
-double BuiltinRate(std::string_view block, uint64_t keys) {
-  if (keys == 0) return 0;
-  if (block.size() <= kBuiltinTrailerBytes) return 1;  // an always-true filter
-  const size_t payload_bytes = block.size() - kBuiltinTrailerBytes;
-  const std::string_view trailer = block.substr(payload_bytes);
-  const auto marker = static_cast<int8_t>(ByteAt(trailer, 0));
-  if (marker == -2) return RibbonRate(trailer, payload_bytes);
-  const int probes = ByteAt(trailer, 2) & 31;
-  if (marker != -1 || ByteAt(trailer, 1) != 0 || probes == 0) return -1;
-  return BloomRate(probes, static_cast<double>(payload_bytes / 64), static_cast<double>(keys));
+double RocksDbBloomRate(int probes, double lines, double keys) {
+  const double mean = keys / lines;
+  // With so many keys each bit is set, as far as a double can tell; the sum would have no end.
+  constexpr double kFull = 40;
+  if (probes * mean > kFull * kLineBits) return 1;
+  if (lines <= 1) return std::min(1.0, LineRate(probes, keys));
+  const double reach = 10 * std::sqrt(mean) + 10;
+  double rate = 0;
+  for (double in_line = std::max(0.0, std::floor(mean - reach));
+       in_line <= std::min(keys, mean + reach); in_line++) {
+    rate += Binomial(keys, in_line, 1 / lines) * LineRate(probes, in_line);
+  }
+  return std::min(1.0, rate);
+}
+
+// Keys begin at all slots but the last 127, so that the blocks with one column less serve a little
+// more than their share.
+double RocksDbRibbonRate(double columns, double blocks, double lower) {
+  const double starts = kBuiltinRibbonBlockSlots * blocks - (kBuiltinRibbonBlockSlots - 1);
+  const double lower_share = std::min(1.0, lower * kBuiltinRibbonBlockSlots / starts);
+  return std::exp2(-columns) * (1 + lower_share);
 }
 
 double BuiltinBloomBitsForRate(double rate) { return BitsForRate(rate, RateOfManyLines); }
@@ -162,7 +141,7 @@ BuiltinFilter BuiltinBloom(uint64_t keys, double bits_per_key) {
   const double lines = std::ceil(bits_per_key * count / kLineBits);
   // The probes follow from the setting, whatever the size was rounded up to.
   return {lines * kLineBits / 8 + kBuiltinTrailerBytes,
-          BloomRate(ProbesFor(bits_per_key), lines, count)};
+          RocksDbBloomRate(ProbesFor(bits_per_key), lines, count)};
 }
 
 BuiltinFilter BuiltinRibbon(uint64_t keys, double bloom_equivalent_bits_per_key) {
@@ -177,7 +156,7 @@ BuiltinFilter BuiltinRibbon(uint64_t keys, double bloom_equivalent_bits_per_key)
   const double starts = slots - (kBuiltinRibbonBlockSlots - 1);
   const double lower = std::floor((wanted_share * starts + 0.5) / kBuiltinRibbonBlockSlots);
   const BuiltinFilter ribbon = {16 * (columns * blocks - lower) + kBuiltinTrailerBytes,
-                                RibbonRateOf(columns, blocks, lower)};
+                                RocksDbRibbonRate(columns, blocks, lower)};
   constexpr double kFewSlots = 1024;
   if (slots >= kFewSlots) return ribbon;
   const BuiltinFilter bloom = BuiltinBloom(keys, bloom_equivalent_bits_per_key);
@@ -214,7 +193,7 @@ double BuiltinBloomLineRate(double bits_per_key, double keys_in_line) {
 }
 
 double BuiltinBloomRateOfLines(double bits_per_key, double lines, double keys) {
-  return BloomRate(ProbesFor(bits_per_key), lines, keys);
+  return RocksDbBloomRate(ProbesFor(bits_per_key), lines, keys);
 }
 
 }  // namespace rocksieve

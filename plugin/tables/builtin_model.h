@@ -21,10 +21,12 @@ inline constexpr uint64_t kBuiltinBloomLineBytes = 64;
 // "RocksDB Bloom"; empty if the family is none of RocksDB's.
 std::string_view BuiltinFamilyName(Family family);
 
-// The rate that a block of `keys` keys, made by either built-in policy, should have: the mean over
-// the number of keys in a line for a Bloom filter; 2^-columns for a Ribbon filter. -1 if the block
-// is neither.
-double BuiltinRate(std::string_view block, uint64_t keys);
+// The rate of a Bloom filter of format_version 5 and later: the mean over the number of keys in a
+// line.
+double RocksDbBloomRate(int probes, double lines, double keys);
+
+// The rate of a Ribbon filter, 2^-columns, whose first `lower` blocks have one column less.
+double RocksDbRibbonRate(double columns, double blocks, double lower);
 
 // The bits per key that NewBloomFilterPolicy() takes for this rate.
 double BuiltinBloomBitsForRate(double rate);

@@ -113,7 +113,14 @@ double DecodedFilter::PredictedRate(uint64_t keys) const {
     case BlockKind::kOurs:
       return ExpectedFalsePositiveRate(info);
     case BlockKind::kRocksDb:
-      if (family != rocksieve::Family::kRocksDbLegacyBloom) return BuiltinRate(block, keys);
+      if (keys == 0) return 0;
+      if (family == rocksieve::Family::kRocksDbBloom) {
+        return RocksDbBloomRate(probes, static_cast<double>(lines), static_cast<double>(keys));
+      }
+      if (family == rocksieve::Family::kRocksDbRibbon) {
+        return RocksDbRibbonRate(columns, static_cast<double>(ribbon_blocks),
+                                 static_cast<double>(blocks_with_fewer_columns));
+      }
       return LegacyBloomRate(static_cast<double>(keys), static_cast<double>(lines * line_bytes),
                              probes);
     case BlockKind::kEmpty:

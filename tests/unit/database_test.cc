@@ -8,6 +8,7 @@
 #include "plugin/database/options_file.h"
 #include "plugin/probe/key_shape.h"
 #include "plugin/tables/builtin_model.h"
+#include "plugin/tables/decoded_filter.h"
 #include "plugin/tables/sst_block.h"
 
 namespace rocksieve::tools {
@@ -225,8 +226,9 @@ TEST(BuiltinModel, IsDoneWithAnyNumberOfKeys) {
     std::string block(lines * 64, '\0');
     block += std::string("\xff\0\6\0\0", 5);
     if (lines == 0) block.insert(0, "x");
+    const DecodedFilter filter = DecodedFilter::Decode(block, kBuiltinStoredName);
     for (const uint64_t keys : {uint64_t{1} << 20, uint64_t{1} << 40, UINT64_MAX}) {
-      EXPECT_EQ(BuiltinRate(block, keys), 1) << lines << " lines, " << keys << " keys";
+      EXPECT_EQ(filter.PredictedRate(keys), 1) << lines << " lines, " << keys << " keys";
     }
   }
 }
