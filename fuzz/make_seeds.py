@@ -123,12 +123,11 @@ def sketches():
     write("sketches", "rateless_equal", bytes([2, 32, 0]) + string(f.rateless_cells([], 2)))
     narrow = f.rateless_cells([h & (1 << 40) - 1 for h in own[1:]], 8, 40)
     write("sketches", "rateless_narrow", bytes([2, 8, 100]) + string(narrow))
-    write("sketches", "iblt", bytes([3, 3, 100]) + f.iblt(own[2:] + multiples[:1], 16))
-    write("sketches", "kmv", b"\4" + short(1000, 2) + bytes([64, 100])
+    write("sketches", "kmv", b"\3" + short(1000, 2) + bytes([64, 100])
           + f.k_minimum_values(multiples, 64, 0, 58))
-    write("sketches", "kmv_rounded", b"\4" + short(1000, 2) + bytes([64, 100])
+    write("sketches", "kmv_rounded", b"\3" + short(1000, 2) + bytes([64, 100])
           + f.k_minimum_values(multiples, 16, 0x35, 7))
-    write("sketches", "estimator", b"\5" + short(7, 2) + bytes([100])
+    write("sketches", "estimator", b"\4" + short(7, 2) + bytes([100])
           + f.difference_estimator(multiples, 8, 3))
 
 

@@ -1,6 +1,6 @@
 // Sketches from the other side: a PinSketch with its plan, requests for parity and answers; symbols
-// of a rateless IBLT; an IBLT; k minimum values; a difference estimator. The first byte chooses
-// which, the second how many keys this side has.
+// of a rateless IBLT; k minimum values; a difference estimator. The first byte chooses which, the
+// second how many keys this side has.
 //
 // Oracle: memory stays within what a plan says and the symbols' limit; a sketch of the very same
 // keys, changed or not, leaves differing cells only where this side has or could have keys.
@@ -12,7 +12,6 @@
 #include "fuzz/target.h"
 #include "lib/hash/mix.h"
 #include "lib/sketch/difference_estimator.h"
-#include "lib/sketch/iblt.h"
 #include "lib/sketch/kmv.h"
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/partitioned_pinsketch.h"
@@ -107,15 +106,6 @@ void ReceiveSymbols(Choices* choices) {
   }
 }
 
-void ReceiveIblt(Choices* choices) {
-  const Iblt own(static_cast<uint32_t>(1 + choices->UpTo(255)) * Iblt::kParts, Hashes(choices));
-  const fuzz::ExactCopy message(choices->Rest());
-  ByteReader in(message.view());
-  SetDifference difference;
-  if (own.Decode(&in, &difference) != Iblt::Result::kDecoded) return;
-  FUZZ_CHECK(difference.only_remote.size() + difference.only_local.size() <= own.Bytes() * 2);
-}
-
 void ReceiveKmv(Choices* choices) {
   const size_t most_k = KmvSketch::kLeastK + choices->UpTo(2000);
   KmvSketch own(std::max<size_t>(choices->UpTo(255), KmvSketch::kLeastK));
@@ -154,7 +144,7 @@ void ReceiveEstimator(Choices* choices) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;
   fuzz::Choices choices(data, size);
-  switch (choices.UpTo(5)) {
+  switch (choices.UpTo(4)) {
     case 0:
       ReceivePinSketch(&choices);
       break;
@@ -165,9 +155,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       ReceiveSymbols(&choices);
       break;
     case 3:
-      ReceiveIblt(&choices);
-      break;
-    case 4:
       ReceiveKmv(&choices);
       break;
     default:

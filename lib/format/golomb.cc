@@ -1,8 +1,6 @@
 #include "lib/format/golomb.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "lib/format/bit_io.h"
 
@@ -93,18 +91,6 @@ bool DecodeSorted(ByteReader* in, uint64_t largest, int extra_bits, uint64_t mos
   out->extras.clear();
   in->Fail();
   return false;
-}
-
-double ExpectedSortedBits(double count, double universe) {
-  if (count < 1) return 8;
-  if (universe <= 0) universe = 0x1p64;
-  // Gaps are close to geometric: a Rice code of parameter r costs r + 1 / (1 - exp(-2^r / mean)).
-  const double mean_gap = std::max(universe / count, 1.0);
-  double best = 1e300;
-  for (int r = 0; r <= kLargestParameter; r++) {
-    best = std::min(best, r + 1 / (1 - std::exp(-std::ldexp(1, r) / mean_gap)));
-  }
-  return count * best + 40;
 }
 
 }  // namespace rocksieve

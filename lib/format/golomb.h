@@ -36,7 +36,4 @@ void EncodeSorted(std::span<const uint64_t> values, std::span<const uint64_t> ex
 bool DecodeSorted(ByteReader* in, uint64_t largest, int extra_bits, uint64_t most_values,
                   SortedValues* out);
 
-// What `count` random numbers below `universe` (0: 2^64) will cost, extra bits apart; for planning.
-double ExpectedSortedBits(double count, double universe);
-
 }  // namespace rocksieve

@@ -30,12 +30,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/mix.h"
-#include "lib/sketch/set_difference.h"
 
 namespace rocksieve {
 
@@ -79,15 +80,29 @@ class RatelessMapping {
   uint64_t index_ = 0;
 };
 
+// The ids of keys that only one of two sides has.
+struct SetDifference {
+  std::vector<uint64_t> only_remote, only_local;  // ascending
+
+  // Sorts both, and strikes out what stands on either side: a wrong key, found by chance in the sum
+  // of several and taken back later.
+  void StrikeOut() {
+    std::sort(only_remote.begin(), only_remote.end());
+    std::sort(only_local.begin(), only_local.end());
+    SetDifference net;
+    std::set_difference(only_remote.begin(), only_remote.end(), only_local.begin(),
+                        only_local.end(), std::back_inserter(net.only_remote));
+    std::set_difference(only_local.begin(), only_local.end(), only_remote.begin(),
+                        only_remote.end(), std::back_inserter(net.only_local));
+    *this = std::move(net);
+  }
+};
+
 struct RatelessFormat {
   int id_bits = 64;    // 32 .. 64
   int check_bits = 8;  // 0 .. 24
   int count_bits = 4;  // 2 .. 32
 
-  bool IsValid() const {
-    return id_bits >= 32 && id_bits <= 64 && check_bits >= 0 && check_bits <= 24 &&
-           count_bits >= 2 && count_bits <= 32;
-  }
   // The early symbols decide about small differences, and hold so many keys of large ones that
   // they look like a single one most often: their checks are longer.
   static constexpr size_t kEarlySymbols = 128;
@@ -119,7 +134,7 @@ struct RatelessKey {
 
 class RatelessEncoder {
  public:
-  // REQUIRES: format.IsValid(), the same on both sides.
+  // REQUIRES: the same format on both sides, within the limits above.
   RatelessEncoder(std::span<const uint64_t> hashes, const RatelessFormat& format);
 
   // Appends the symbols number cells->size() .. symbols - 1. REQUIRES: *cells has what the calls
@@ -185,7 +200,7 @@ class RatelessDecoder {
   size_t nonzero_cells_ = 0;
 };
 
-// Symbols that `differences` need in the mean, for planning; from a simulation (iblt_test).
+// Symbols that `differences` need in the mean, for planning; simulated by rateless_iblt_test.
 double ExpectedRatelessSymbols(double differences);
 
 }  // namespace rocksieve

@@ -132,18 +132,6 @@ def rateless_cells(hashes, count, id_bits=64, check_bits=8, count_bits=4):
         for pair in zip(cell, (id_bits, check_bits + 8 * (i < 128), count_bits)))
 
 
-def iblt(hashes, count):
-    cells, s = [[0, 0, 0] for _ in range(count)], count // 4
-    for h in hashes:
-        identity = h & (1 << 48) - 1
-        for t in range(4):
-            cell = cells[t * s + (splitmix64(identity, t) * s >> 64)]
-            cell[0] += identity
-            cell[1] += splitmix64(identity, 4) >> 52
-            cell[2] += 1
-    return bits(pair for cell in cells for pair in zip(cell, (48, 12, 4)))
-
-
 def field_multiply(a, b, k):
     product = 0
     for i in range(k):

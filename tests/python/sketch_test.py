@@ -59,12 +59,6 @@ class Examples(unittest.TestCase):
             self.assertTrue(f"{{{', '.join(map(str, symbols))}}}" in UNIT, f"not in UNIT: " + f"{{{', '.join(map(str, symbols))}}}")
         self.expect(f.rateless_cells([1, 2, 3, 0xFEDCBA9876543210], 3))
 
-    def test_iblt(self):
-        cells = f.iblt([1, 0x123456789ABCDEF0], 4)
-        self.assertEqual(cells, cells[:8] * 4)
-        self.assertTrue(f"four times `{cells[:8].hex(' ').upper()}`" in PAGE, f"not in PAGE: " + f"four times `{cells[:8].hex(' ').upper()}`")
-        self.assertTrue(cells.hex() in UNIT, f"not in UNIT: " + cells.hex())
-
     def test_pinsketch(self):
         sketch = f.PinSketch(HASHES, 10, 5, 1, [3, 5])
         for data in (sketch.plan(), sketch.sketch(), sketch.answer([(2, 1), (4, 2)])):

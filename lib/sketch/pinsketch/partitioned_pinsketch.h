@@ -95,8 +95,6 @@ class PartitionedDecoder {
   // The ids of the cells that are odd on one side and not on the other, ascending.
   // REQUIRES: IsKnown(group).
   const std::vector<uint32_t>& DifferingCells(uint32_t group) const { return differing_[group]; }
-  // A wrong decoding was noticed: some groups stay unknown, however many symbols come.
-  bool contradiction() const { return contradiction_; }
   // Memory that one takes at most, about, apart from what ReadMore() brings: 12 times its bytes.
   static uint64_t MemoryFor(const Plan& plan, size_t own_hashes) {
     return GroupSums::MemoryFor(plan, own_hashes) + plan.MemoryBytes();
@@ -114,6 +112,7 @@ class PartitionedDecoder {
   std::unique_ptr<Work> work_;
   std::vector<std::vector<uint32_t>> differing_;
   std::vector<uint8_t> known_;
+  // A wrong decoding was noticed: some groups stay unknown, however many symbols come.
   bool contradiction_ = false;
 };
 
