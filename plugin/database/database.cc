@@ -63,14 +63,6 @@ rocksdb::ColumnFamilyOptions LookOnlyOptions(const ColumnFamily& family,
   return options;
 }
 
-uint64_t CountTableFiles(const std::string& directory) {
-  std::vector<std::string> names;
-  if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return 0;
-  return static_cast<uint64_t>(std::count_if(names.begin(), names.end(), [](const auto& name) {
-    return fs::path(name).extension() == ".sst";
-  }));
-}
-
 struct ComparatorMismatch {
   std::string ours, theirs;
 };
@@ -87,15 +79,13 @@ ComparatorMismatch MismatchIn(const Status& status) {
 
 }  // namespace
 
-Database::~Database() { Close(); }
-
-void Database::Close() {
-  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
-    if (db_ != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+void OpenHandles::Close() {
+  for (rocksdb::ColumnFamilyHandle* handle : handles) {
+    if (db != nullptr) db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
-  handles_.clear();
-  db_.reset();
-  families_.clear();
+  handles.clear();
+  db.reset();
+  families.clear();
 }
 
 Status Database::Open(const std::string& directory, const std::vector<std::string>& wanted,
@@ -108,12 +98,12 @@ Status Database::Open(const std::string& directory, const std::vector<std::strin
   database->files_ = std::make_shared<SnapshotFiles>(directory, WriteAheadLogs::kLookEmpty,
                                                      database->holds_files_);
   status = database->files_->Look([&](bool* explained) {
-    database->Close();
+    database->open_.Close();
     return database->OpenOnce(wanted, explained);
   });
   if (!status.ok()) return status;
   if (!wanted.empty()) database->KeepOnly(wanted);
-  database->files_->HoldOnlyFilesOf(database->db_.get(), database->handles_);
+  database->files_->HoldOnlyFilesOf(database->open_.db.get(), database->open_.handles);
   database->MeasureWriteAheadLogs();
   *result = std::move(database);
   return status;
@@ -130,26 +120,27 @@ Status Database::OpenOnce(const std::vector<std::string>& wanted, bool* explaine
     return NoSuchColumnFamily(directory_, name, names);
   }
   // Without an OPTIONS file, defaults: an old database, or a copy of the table files and MANIFEST.
-  for (const std::string& name : names) families_.push_back(DescribeColumnFamily(name, options()));
+  for (const std::string& name : names)
+    open_.families.push_back(DescribeColumnFamily(name, options()));
   return OpenFiles();
 }
 
 Status Database::OpenFiles() {
   Status status;
-  for (size_t tries = 0; tries <= families_.size(); tries++) {
+  for (size_t tries = 0; tries <= open_.families.size(); tries++) {
     std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
     const auto cache = rocksdb::NewLRUCache(kCacheBytes);
-    for (const ColumnFamily& family : families_) {
+    for (const ColumnFamily& family : open_.families) {
       descriptors.emplace_back(family.name, LookOnlyOptions(family, cache));
     }
     rocksdb::DB* opened = nullptr;
     status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(files_->env(), holds_files_), directory_,
-                                          descriptors, &handles_, &opened);
-    db_.reset(opened);
+                                          descriptors, &open_.handles, &opened);
+    open_.db.reset(opened);
     // The OPTIONS file is lost, or not of this database: the MANIFEST knows better.
     const ComparatorMismatch mismatch = MismatchIn(status);
     if (mismatch.theirs.empty()) break;
-    for (ColumnFamily& family : families_) {
+    for (ColumnFamily& family : open_.families) {
       if (family.comparator_name == mismatch.ours) SetComparator(mismatch.theirs, &family);
     }
   }
@@ -157,11 +148,11 @@ Status Database::OpenFiles() {
 }
 
 void Database::KeepOnly(const std::vector<std::string>& wanted) {
-  for (size_t i = families_.size(); i-- > 0;) {
-    if (std::count(wanted.begin(), wanted.end(), families_[i].name) > 0) continue;
-    db_->DestroyColumnFamilyHandle(handles_[i]).PermitUncheckedError();
-    handles_.erase(handles_.begin() + static_cast<ptrdiff_t>(i));
-    families_.erase(families_.begin() + static_cast<ptrdiff_t>(i));
+  for (size_t i = open_.families.size(); i-- > 0;) {
+    if (std::count(wanted.begin(), wanted.end(), open_.families[i].name) > 0) continue;
+    open_.db->DestroyColumnFamilyHandle(open_.handles[i]).PermitUncheckedError();
+    open_.handles.erase(open_.handles.begin() + static_cast<ptrdiff_t>(i));
+    open_.families.erase(open_.families.begin() + static_cast<ptrdiff_t>(i));
   }
 }
 

@@ -16,19 +16,28 @@
 
 namespace rocksieve {
 
+// RocksDB's objects of a database that is open, which go in their order.
+struct OpenHandles {
+  std::vector<ColumnFamily> families;  // own comparators that the database uses
+  std::unique_ptr<rocksdb::DB> db;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;  // of the families
+
+  ~OpenHandles() { Close(); }
+  void Close();
+};
+
 class Database {
  public:
   // `wanted`: names of column families, all if empty. Every error is a sentence that names the
   // thing and the remedy.
   static rocksdb::Status Open(const std::string& directory, const std::vector<std::string>& wanted,
                               std::unique_ptr<Database>* database);
-  ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   const std::string& directory() const { return directory_; }
   const OptionsFile& options() const { return files_->options(); }
-  const std::vector<ColumnFamily>& column_families() const { return families_; }
+  const std::vector<ColumnFamily>& column_families() const { return open_.families; }
 
   // The files as they were when it was opened.
   const std::shared_ptr<SnapshotFiles>& files() const { return files_; }
@@ -38,8 +47,8 @@ class Database {
   bool holds_files() const { return holds_files_; }
 
   // For reading keys. Has no filters and no data of write-ahead logs.
-  rocksdb::DB* db() const { return db_.get(); }
-  rocksdb::ColumnFamilyHandle* handle(size_t family) const { return handles_[family]; }
+  rocksdb::DB* db() const { return open_.db.get(); }
+  rocksdb::ColumnFamilyHandle* handle(size_t family) const { return open_.handles[family]; }
 
   // Of the logs that may hold data that is in no file yet.
   uint64_t write_ahead_log_bytes() const { return write_ahead_log_bytes_; }
@@ -48,16 +57,13 @@ class Database {
   Database() = default;
   rocksdb::Status OpenOnce(const std::vector<std::string>& wanted, bool* explained);
   rocksdb::Status OpenFiles();
-  void Close();
   void KeepOnly(const std::vector<std::string>& wanted);
   void MeasureWriteAheadLogs();
 
   std::string directory_;
   bool holds_files_ = false;
   std::shared_ptr<SnapshotFiles> files_;  // the database stands on it
-  std::vector<ColumnFamily> families_;
-  std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  OpenHandles open_;
   uint64_t write_ahead_log_bytes_ = 0;
 };
 

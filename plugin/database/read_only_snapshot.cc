@@ -1,7 +1,6 @@
 #include "plugin/database/read_only_snapshot.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
@@ -11,14 +10,12 @@
 
 #include "plugin/database/open_errors.h"
 #include "plugin/database/options_file.h"
-#include "plugin/database/read_only_env.h"
 
 namespace rocksieve {
 namespace {
 
 constexpr size_t kViewCacheBytes = 8 << 20;
 
-namespace fs = std::filesystem;
 using rocksdb::Status;
 
 // Fails each merge, where RocksDB without any operator would end the process.
@@ -71,12 +68,7 @@ rocksdb::ColumnFamilyOptions SnapshotOptions(const ColumnFamily& family, const O
 }
 
 Status CheckOpenFilesLimit(const std::string& directory) {
-  std::vector<std::string> names;
-  if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return Status::OK();
-  const auto tables =
-      static_cast<uint64_t>(std::count_if(names.begin(), names.end(), [](const std::string& name) {
-        return fs::path(name).extension() == ".sst" || fs::path(name).extension() == ".blob";
-      }));
+  const uint64_t tables = CountTableFiles(directory, /*with_blobs=*/true);
   const uint64_t limit = RaiseOpenFilesLimit();
   if (tables + kOtherOpenFiles < limit) return Status::OK();
   return Status::InvalidArgument(
@@ -95,17 +87,6 @@ Status UnknownMerges(const std::string& directory, const std::string& merge_oper
 
 }  // namespace
 
-ReadOnlySnapshot::~ReadOnlySnapshot() { Close(); }
-
-void ReadOnlySnapshot::Close() {
-  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
-    if (db_ != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
-  }
-  handles_.clear();
-  db_.reset();
-  families_.clear();
-}
-
 Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& column_family,
                               std::unique_ptr<ReadOnlySnapshot>* view) {
   Status status = CheckIsDatabase(directory);
@@ -115,12 +96,12 @@ Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& c
   opened->files_ =
       std::make_unique<SnapshotFiles>(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
   status = opened->files_->Look([&](bool* explained) {
-    opened->Close();
+    opened->open_.Close();
     return opened->OpenOnce(directory, column_family, explained);
   });
   if (!status.ok()) return status;
   // Of blobs too, which RocksDB opens only when they are read.
-  opened->files_->HoldOnlyFilesOf(opened->db_.get(), opened->handles_);
+  opened->files_->HoldOnlyFilesOf(opened->open_.db.get(), opened->open_.handles);
   *view = std::move(opened);
   return status;
 }
@@ -140,17 +121,17 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
   for (const std::string& name : {std::string("default"), column_family}) {
     if (!descriptors.empty() && descriptors.back().name == name) continue;
     unknown_merge_operator.clear();
-    families_.push_back(DescribeColumnFamily(name, file));
+    open_.families.push_back(DescribeColumnFamily(name, file));
     descriptors.emplace_back(name,
-                             SnapshotOptions(families_.back(), file, &unknown_merge_operator));
+                             SnapshotOptions(open_.families.back(), file, &unknown_merge_operator));
   }
   rocksdb::DB* opened = nullptr;
-  status = rocksdb::DB::OpenForReadOnly(SnapshotOptions(*files_), directory, descriptors, &handles_,
-                                        &opened);
-  db_.reset(opened);
+  status = rocksdb::DB::OpenForReadOnly(SnapshotOptions(*files_), directory, descriptors,
+                                        &open_.handles, &opened);
+  open_.db.reset(opened);
   if (!status.ok() || unknown_merge_operator.empty()) return status;
   rocksdb::TablePropertiesCollection tables;
-  status = db_->GetPropertiesOfAllTables(handles_.back(), &tables);
+  status = open_.db->GetPropertiesOfAllTables(open_.handles.back(), &tables);
   for (const auto& [path, properties] : tables) {
     if (properties->num_merge_operands == 0) continue;
     *explained = true;

@@ -14,8 +14,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/status.h>
 
-#include "plugin/database/column_family.h"
-#include "plugin/database/snapshot_files.h"
+#include "plugin/database/database.h"
 
 namespace rocksieve {
 
@@ -25,24 +24,20 @@ class ReadOnlySnapshot {
   // thing and the remedy.
   static rocksdb::Status Open(const std::string& directory, const std::string& column_family,
                               std::unique_ptr<ReadOnlySnapshot>* view);
-  ~ReadOnlySnapshot();
   ReadOnlySnapshot(const ReadOnlySnapshot&) = delete;
   ReadOnlySnapshot& operator=(const ReadOnlySnapshot&) = delete;
 
-  rocksdb::DB* db() const { return db_.get(); }
-  rocksdb::ColumnFamilyHandle* column_family() const { return handles_.back(); }
+  rocksdb::DB* db() const { return open_.db.get(); }
+  rocksdb::ColumnFamilyHandle* column_family() const { return open_.handles.back(); }
 
  private:
   ReadOnlySnapshot() = default;
   rocksdb::Status OpenOnce(const std::string& directory, const std::string& column_family,
                            bool* explained);
-  void Close();
 
   // In the order in which they stand on one another.
   std::unique_ptr<SnapshotFiles> files_;
-  std::vector<ColumnFamily> families_;  // own comparators that the database uses
-  std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  OpenHandles open_;
 };
 
 }  // namespace rocksieve

@@ -289,6 +289,15 @@ void SnapshotFiles::HoldOnlyFilesOf(rocksdb::DB* db,
   files_->HoldOnly(names);
 }
 
+uint64_t CountTableFiles(const std::string& directory, bool with_blobs) {
+  std::vector<std::string> names;
+  if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return 0;
+  return static_cast<uint64_t>(std::count_if(names.begin(), names.end(), [&](const auto& name) {
+    const std::string extension = fs::path(name).extension();
+    return extension == ".sst" || (with_blobs && extension == ".blob");
+  }));
+}
+
 uint64_t RaiseOpenFilesLimit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;

@@ -30,6 +30,9 @@ namespace rocksieve {
 // That a process may have open beside the tables of a database that it looks at.
 inline constexpr uint64_t kOtherOpenFiles = 100;
 
+// The table files in a directory, and its blob files if wanted; 0 if it cannot be read.
+uint64_t CountTableFiles(const std::string& directory, bool with_blobs = false);
+
 // Raises the limit as far as it goes without privileges (the hard limit), and returns it.
 uint64_t RaiseOpenFilesLimit();
 

@@ -5,7 +5,6 @@
 #include <rocksdb/metadata.h>
 
 #include "plugin/database/open_errors.h"
-#include "plugin/database/read_only_env.h"
 #include "support/parallel.h"
 
 namespace rocksieve {
@@ -57,13 +56,9 @@ Status Describe(TreeFile* file, bool hold) {
 // Table files in the directory that are in no tree: old ones not yet deleted, new ones not yet
 // finished; or the end of the MANIFEST is lost, which RocksDB does not notice.
 uint64_t CountUnlisted(const std::string& directory, const std::vector<Tree>& trees) {
-  uint64_t listed = 0, found = 0;
+  uint64_t listed = 0;
   for (const Tree& tree : trees) listed += tree.file_count();
-  std::vector<std::string> names;
-  if (!ReadOnlyEnv()->GetChildren(directory, &names).ok()) return 0;
-  for (const std::string& name : names) {
-    found += name.size() > 4 && name.substr(name.size() - 4) == ".sst" ? 1 : 0;
-  }
+  const uint64_t found = CountTableFiles(directory);
   return found > listed ? found - listed : 0;
 }
 

@@ -30,13 +30,6 @@ class SmallRandom {
 
 }  // namespace
 
-size_t CommonBytes(std::string_view a, std::string_view b) {
-  const size_t most = std::min(a.size(), b.size());
-  size_t common = 0;
-  while (common < most && a[common] == b[common]) common++;
-  return common;
-}
-
 void KeyShape::Learn(std::string_view before, std::string_view key, std::string_view after) {
   Learn(key);
   const auto [fewer, more] = std::minmax({CommonBytes(before, key), CommonBytes(key, after)});

@@ -18,9 +18,6 @@
 
 namespace rocksieve {
 
-// How many bytes two keys have in common at their fronts.
-size_t CommonBytes(std::string_view a, std::string_view b);
-
 class KeyShape {
  public:
   // Three keys that follow each other in the database.

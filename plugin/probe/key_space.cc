@@ -53,10 +53,14 @@ std::vector<std::string> Boundaries(const Tree& tree) {
 
 }  // namespace
 
+size_t CommonBytes(std::string_view a, std::string_view b) {
+  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
+                             a.begin());
+}
+
 std::string KeyBetween(std::string_view low, std::string_view high, Random* random) {
   if (high < low) std::swap(low, high);  // a comparator that orders backwards
-  size_t common = 0;
-  while (common < low.size() && common < high.size() && low[common] == high[common]) common++;
+  const size_t common = CommonBytes(low, high);
   const uint64_t from = EightBytes(low, common), to = EightBytes(high, common);
   if (to - from < 2) return std::string(low);
   const uint64_t between = std::uniform_int_distribution<uint64_t>(from + 1, to - 1)(*random);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugin/database/database.h"
@@ -12,6 +13,9 @@
 namespace rocksieve {
 
 using Random = std::mt19937_64;
+
+// How many bytes two keys have in common at their fronts.
+size_t CommonBytes(std::string_view a, std::string_view b);
 
 // A key between two others, at random; `low` if there is none that differs from both. Bytewise.
 std::string KeyBetween(std::string_view low, std::string_view high, Random* random);
