@@ -19,24 +19,15 @@ constexpr size_t kSmallestBuiltinBlock = 6;
 
 }  // namespace
 
-Policy::Policy(const FilterSpec& spec)
-    : spec_(spec),
-      spec_text_(spec.ToString()),
-      builtin_(rocksdb::NewBloomFilterPolicy(10)),
-      counters_(std::make_shared<Counters>()) {}
+Policy::Policy(const FilterSpec& spec) : spec_(spec), spec_text_(spec.ToString()) {}
 
 Policy::Policy(const AutoSpec& spec)
     : spec_(spec.options),
       spec_text_(spec.ToString()),
-      builtin_(rocksdb::NewBloomFilterPolicy(10)),
-      counters_(std::make_shared<Counters>()),
       auto_(std::make_unique<AutoBuilders>(spec)) {}
 
 Policy::Policy(std::string spec_text, std::string error)
-    : spec_text_(std::move(spec_text)),
-      error_(std::move(error)),
-      builtin_(rocksdb::NewBloomFilterPolicy(10)),
-      counters_(std::make_shared<Counters>()) {}
+    : spec_text_(std::move(spec_text)), error_(std::move(error)) {}
 
 bool Policy::IsInstanceOf(const std::string& name) const {
   return name == kClassName || name == spec_text_ || rocksdb::FilterPolicy::IsInstanceOf(name);

@@ -63,8 +63,8 @@ class Policy final : public rocksdb::FilterPolicy {
   // Set once databases may rely on the policy: from then on nothing about it changes.
   mutable std::atomic<bool> in_use_{false};
   std::string error_;  // empty, or why this policy must not be used
-  const std::unique_ptr<const rocksdb::FilterPolicy> builtin_;
-  const std::shared_ptr<Counters> counters_;
+  const std::unique_ptr<const rocksdb::FilterPolicy> builtin_{rocksdb::NewBloomFilterPolicy(10)};
+  const std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
   const std::unique_ptr<AutoBuilders> auto_;  // null unless the spec is rocksieve.auto
 };
 
