@@ -4,7 +4,10 @@
 #include <cmath>
 #include <memory>
 
+#include <rocksdb/perf_context.h>
+
 #include "plugin/database/file_filter.h"
+#include "plugin/database/open_errors.h"
 #include "plugin/tables/table_file.h"
 #include "support/parallel.h"
 
@@ -39,6 +42,8 @@ Status ProbeFile(const ColumnFamily& family, const TreeFile& file, const Keys& k
   }
   return status;
 }
+
+constexpr uint64_t kKeys = 2000;
 
 }  // namespace
 
@@ -97,6 +102,48 @@ Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* p
   probes->passes_low_95 = std::max(0.0, passes - deviation) / count;
   probes->passes_high_95 = (passes + deviation) / count;
   return status;
+}
+
+BlockReads MeasureBlockReads(const Database& database, size_t family, const Tree& tree,
+                             const std::vector<std::string>& keys) {
+  BlockReads result;
+  if (!tree.family.comparator_known) {
+    result.error = "the order of its keys is unknown here";
+    return result;
+  }
+  const std::string latest(tree.family.comparator->timestamp_size(), '\xFF');
+  const rocksdb::Slice timestamp(latest);
+  rocksdb::ReadOptions read;
+  read.fill_cache = false;
+  if (!latest.empty()) read.timestamp = &timestamp;
+  uint64_t met = 0, blocks = 0;
+  const std::vector<const TreeFile*> files = tree.files();
+  const rocksdb::PerfContext& perf = *rocksdb::get_perf_context();
+  const size_t step = keys.size() / kKeys + 1;
+  for (size_t i = 0; i < keys.size(); i += step) {
+    rocksdb::Status status;
+    // The first time also opens files, whose blocks do not count.
+    for (int round = 0; round < 2; round++) {
+      rocksdb::get_perf_context()->Reset();
+      rocksdb::PinnableSlice value;
+      status = database.db()->Get(read, database.handle(family), keys[i], &value);
+    }
+    if (!status.ok() && !status.IsNotFound()) {
+      result.error = MessageOf(status);
+      continue;
+    }
+    result.keys_tried++;
+    if (status.ok()) {
+      result.keys_found++;
+      continue;
+    }
+    met += static_cast<uint64_t>(std::count_if(files.begin(), files.end(), [&](const auto* file) {
+      return tree.LookupComesTo(*file, keys[i]);
+    }));
+    blocks += perf.block_read_count - perf.index_block_read_count - perf.filter_block_read_count;
+  }
+  if (met > 0) result.per_pass = static_cast<double>(blocks) / static_cast<double>(met);
+  return result;
 }
 
 }  // namespace rocksieve

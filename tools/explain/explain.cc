@@ -7,7 +7,6 @@
 #include <rocksdb/version.h>
 
 #include "plugin/database/tree.h"
-#include "plugin/probe/block_reads.h"
 #include "plugin/probe/missing_keys.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/text.h"

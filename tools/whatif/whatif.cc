@@ -8,8 +8,8 @@
 
 #include "plugin/database/database.h"
 #include "plugin/database/tree.h"
-#include "plugin/probe/block_reads.h"
 #include "plugin/probe/missing_keys.h"
+#include "plugin/probe/probe_tree.h"
 #include "support/parallel.h"
 #include "support/text.h"
 #include "tools/whatif/calibration.h"
