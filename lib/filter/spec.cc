@@ -150,10 +150,9 @@ std::string FilterSpec::ToString() const {
 }
 
 std::string DecimalText(double value) {
-  char text[64];
+  char text[512];  // the smallest numbers have 323 zeros before their digits
   const auto result = std::to_chars(text, text + sizeof(text), value, std::chars_format::fixed);
-  // Only numbers that no spec may have are that long.
-  return result.ec == std::errc() ? std::string(text, result.ptr) : "?";
+  return std::string(text, result.ptr);
 }
 
 std::string QuotedSpec(std::string_view text) {

@@ -151,6 +151,8 @@ TEST(AutoSpec, HasOneCanonicalForm) {
             "rocksieve.auto:10:own-name:salted:thorough:verified");
   EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:ribbon-ns-0:read-ns-80000:bloom-ns-7.5"),
             "rocksieve.auto:10:bloom-ns-7.5:ribbon-ns-0");
+  const std::string tiny = "rocksieve.auto:10:ribbon-ns-0." + std::string(300, '0') + "8";
+  EXPECT_EQ(CanonicalAuto(tiny), tiny);
   for (const char* text : {"rocksieve.auto:10:bloom+cuckoo:salted:read-ns-123"}) {
     EXPECT_EQ(CanonicalAuto(CanonicalAuto(text)), CanonicalAuto(text));
   }

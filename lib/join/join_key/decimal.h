@@ -13,7 +13,8 @@ inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 std::string_view TakeDigits(std::string_view* text);
 
 // "1", "1.0", "+01", "10e-1" and "1E0" all give "1". False if the text is no number: an optional
-// sign, digits with at most one point among, before or behind them, an optional exponent.
+// sign, digits with at most one point among, before or behind them, an optional exponent of at most
+// 2^40 either way.
 //
 // Written with digits and a point where that takes no more than 20 zeros that the number does not
 // have as digits, else as 1.5e+300. No number has leading zeros, zeros at the end of a fraction, or
