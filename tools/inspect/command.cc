@@ -191,9 +191,9 @@ Command AddInspectCommand(CLI::App* parent) {
        .example = "Example:\n  rocksieve inspect /var/lib/app/db/000123.sst"});
   parser->add_option("FILE", *path, "the table file")->type_name("FILE.sst")->required();
   parser->add_flag("--hex", *hex, "the bytes of the filter blocks as well");
-  return Reporting(parser, [=](Progress*, Report* report) {
+  return Reporting(parser, [=](Progress* progress, Report* report) {
     report->words = InWords;
-    return Inspect(*path, *hex, &report->document);
+    return Inspect(*path, *hex, progress, &report->document);
   });
 }
 

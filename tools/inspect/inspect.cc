@@ -129,7 +129,10 @@ Json BlockJson(const FilterBlockOfFile& block, bool partitioned, uint64_t probes
 }
 
 // The blocks, each probed; and the rate of all, weighted by keys; null if nothing can be probed.
-Json BlocksJson(const FileFilter& filter, bool hex, uint64_t* all_probes, Json* all_rate) {
+// Ends early when the user interrupts.
+Json BlocksJson(const FileFilter& filter, bool hex, Progress* progress, uint64_t* all_probes,
+                Json* all_rate) {
+  progress->Begin("asking filter blocks for random keys", filter.blocks().size());
   const bool partitioned = filter.layout() == FilterLayout::kPartitioned;
   std::mt19937_64 random(kSeed);
   double weights = 0, weighted_passes = 0;
@@ -145,6 +148,7 @@ Json BlocksJson(const FileFilter& filter, bool hex, uint64_t* all_probes, Json* 
       *all_probes += probes;
     }
     json.push_back(BlockJson(*block, partitioned, probes, passes, hex));
+    if (!progress->Advance()) break;
   }
   if (weights > 0 && filter.CanBeAsked()) *all_rate = weighted_passes / weights;
   return json;
@@ -187,7 +191,7 @@ Status CannotRead(const std::string& path, const Status& status) {
 
 }  // namespace
 
-Status Inspect(const std::string& path, bool hex, Json* inspection) {
+Status Inspect(const std::string& path, bool hex, Progress* progress, Json* inspection) {
   std::unique_ptr<TableFile> file;
   const Status status = TableFile::Open(ReadOnlyEnv(), path, &file);
   if (!status.ok()) return CannotRead(path, status);
@@ -196,7 +200,8 @@ Status Inspect(const std::string& path, bool hex, Json* inspection) {
   const bool intact = filter.problems().empty();
   uint64_t probes = 0;
   Json probed_rate;
-  const Json blocks = BlocksJson(filter, hex, &probes, &probed_rate);
+  const Json blocks = BlocksJson(filter, hex, progress, &probes, &probed_rate);
+  if (InterruptSignal() != 0) return Status::Aborted("interrupted");
   *inspection = FileJson(*file);
   inspection->update(
       {{"ok", intact},
