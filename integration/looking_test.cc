@@ -333,6 +333,34 @@ TEST_F(Looking, NothingThere) {
   ExpectSays(ExplainFails(), "is no directory");
 }
 
+// What CURRENT says is anybody's word: of an encrypted database, it is random bytes.
+TEST_F(Looking, CurrentNamesWhatCannotBeRead) {
+  FillAndClose(DbConfig("rocksieve.bloom:10"), Path(), 100, 1);
+  fs::create_directory(Path() + "/MANIFEST-000098");
+  ASSERT_EQ(mkfifo((Path() + "/MANIFEST-000099").c_str(), 0600), 0);
+  using namespace std::string_literals;
+  for (const std::string& name : {"MANIFEST-"s + std::string(100, '7'), std::string(255, 'x'),
+                                  std::string(5000, 'x'), "MANIFEST-000098"s, "MANIFEST-000099"s,
+                                  "MANIFEST-000001/CURRENT"s, "a\0b"s, "/dev/zero"s, ""s}) {
+    for (const char* end : {"\n", ""}) {
+      std::ofstream(Path() + "/CURRENT") << name << end;
+      ExpectSays(ExplainFails(), "cannot read the list of files of the database in " + Path());
+    }
+  }
+}
+
+TEST_F(Looking, PipesInThePlaceOfFiles) {
+  FillAndClose(DbConfig("rocksieve.bloom:10"), Path(), 100, 1);
+  const std::string table = SomeTable();
+  fs::remove(table);
+  ASSERT_EQ(mkfifo(table.c_str(), 0600), 0);
+  ExpectSays(RunCommand("inspect " + table).output, "it is no regular file");
+  ExpectSays(Explain("", 1).dump(), "it is no regular file");
+  fs::remove(Path() + "/CURRENT");
+  ASSERT_EQ(mkfifo((Path() + "/CURRENT").c_str(), 0600), 0);
+  ExpectSays(ExplainFails(), "it is no regular file");
+}
+
 TEST_F(Looking, OnlyDeletions) {
   DbConfig config("rocksieve.bloom:10");
   {

@@ -75,10 +75,14 @@ class SequentialAccess final : public rocksdb::FSSequentialFile {
 IOStatus HeldFile::Open(const std::string& path, std::shared_ptr<const HeldFile>* file) {
   int descriptor;
   do {
-    descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // no pipe is waited for
   } while (descriptor < 0 && errno == EINTR);
   if (descriptor < 0) return Failed("opening", path, errno);
-  file->reset(new HeldFile(path, descriptor));
+  const std::shared_ptr<const HeldFile> opened(new HeldFile(path, descriptor));
+  struct stat state {};
+  if (fstat(descriptor, &state) != 0) return Failed("looking at", path, errno);
+  if (!S_ISREG(state.st_mode)) return IOStatus::IOError(path, "it is no regular file");
+  *file = opened;
   return IOStatus::OK();
 }
 

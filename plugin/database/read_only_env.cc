@@ -1,5 +1,7 @@
 #include "plugin/database/read_only_env.h"
 
+#include <sys/stat.h>
+
 #include <string>
 
 #include <rocksdb/file_system.h>
@@ -32,6 +34,13 @@ IOStatus Refused(const std::string& path) {
   return IOStatus::NotSupported("the database is only looked at: nothing is written to " + path);
 }
 
+// A pipe in the place of a file would be waited for without end.
+IOStatus CheckIsRegular(const std::string& path) {
+  struct stat state {};
+  if (stat(path.c_str(), &state) != 0 || S_ISREG(state.st_mode)) return IOStatus::OK();
+  return IOStatus::IOError(path, "it is no regular file");
+}
+
 class ReadOnlyFileSystem final : public FileSystemWrapper {
  public:
   ReadOnlyFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base, WriteAheadLogs logs)
@@ -42,10 +51,17 @@ class ReadOnlyFileSystem final : public FileSystemWrapper {
                              std::unique_ptr<rocksdb::FSSequentialFile>* file,
                              IODebugContext* debug) override {
     if (logs_ == WriteAheadLogs::kAreRead || !IsWriteAheadLog(path)) {
-      return target()->NewSequentialFile(path, options, file, debug);
+      const IOStatus status = CheckIsRegular(path);
+      return status.ok() ? target()->NewSequentialFile(path, options, file, debug) : status;
     }
     *file = std::make_unique<EmptyFile>();
     return IOStatus::OK();
+  }
+  IOStatus NewRandomAccessFile(const std::string& path, const FileOptions& options,
+                               std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                               IODebugContext* debug) override {
+    const IOStatus status = CheckIsRegular(path);
+    return status.ok() ? target()->NewRandomAccessFile(path, options, file, debug) : status;
   }
 
   IOStatus NewWritableFile(const std::string& path, const FileOptions&,

@@ -116,9 +116,11 @@ class SnapshotFiles::Files final : public rocksdb::FileSystemWrapper {
     const std::string manifest = Normal(directory + "/" + name);
     const std::lock_guard<std::mutex> lock(mutex_);
     held_[current] = {file, kNoLimit};
+    HoldLocked(manifest);
+    const auto held = held_.find(manifest);
     uint64_t bytes = 0;
-    if (!HoldLocked(manifest) || !held_[manifest].file->Size(&bytes).ok()) return name;
-    held_[manifest].end = bytes;
+    if (held == held_.end() || !held->second.file->Size(&bytes).ok()) return name;
+    held->second.end = bytes;
     if (manifest != manifest_) held_.erase(manifest_);
     manifest_ = manifest;
     return name + " " + std::to_string(bytes);
