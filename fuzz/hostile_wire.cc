@@ -262,9 +262,9 @@ std::vector<std::string> HostileWire::Deliver(const std::string& message) {
       break;
     case kOtherPart: {
       absl::StatusOr<join::Message> decoded = join::Decode(message);
-      join::Step* step = decoded.ok() ? std::get_if<join::Step>(&*decoded) : nullptr;
-      if (step != nullptr) step->message = WithOtherPart(step->message);
-      now = {step != nullptr ? join::Encode(*decoded) : message};
+      join::Step* changed = decoded.ok() ? std::get_if<join::Step>(&*decoded) : nullptr;
+      if (changed != nullptr) changed->message = WithOtherPart(changed->message);
+      now = {changed != nullptr ? join::Encode(*decoded) : message};
       break;
     }
     default:

@@ -156,12 +156,6 @@ void Run(Choices* choices, const SessionCase& session) {
   }
 }
 
-// Both sides' options have it once all is charged.
-template <typename Options>
-void Charge(Options* options, join::MemoryAccount* account) {
-  if constexpr (requires { options->memory; }) options->memory = account;
-}
-
 }  // namespace
 }  // namespace rocksieve::fuzz
 
@@ -170,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Choices choices(data, size);
   SessionCase session(&choices);
   rocksieve::join::MemoryAccount account(kAccountBytes);
-  Charge(&session.server, &account);
+  session.server.memory = &account;
   const MemoryWatch watch(kAccountBytes + kSlackBytes);
   Run(&choices, session);
   return 0;

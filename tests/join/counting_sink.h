@@ -8,14 +8,14 @@
 namespace rocksieve::join {
 
 struct RowCounts {
-  uint64_t rows_of_client_session = 0, rows_of_server_session = 0;
+  uint64_t rows_of_client = 0, rows_of_server = 0;
   uint64_t key_bytes = 0, value_bytes = 0;
 };
 
 class CountingSink final : public Sink {
  public:
   absl::Status Add(const Row& row, Side from) override {
-    (from == Side::kClient ? pending_.rows_of_client_session : pending_.rows_of_server_session)++;
+    (from == Side::kClient ? pending_.rows_of_client : pending_.rows_of_server)++;
     pending_.key_bytes += row.key.size();
     pending_.value_bytes += row.value.size();
     return absl::OkStatus();

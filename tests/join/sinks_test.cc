@@ -149,12 +149,12 @@ TEST(Sinks, CountsWhatIsCommitted) {
   CountingSink sink;
   RowCounts expected;
   for (const auto& [key, value, side] : Play(&sink, 4)) {
-    (side == Side::kClient ? expected.rows_of_client_session : expected.rows_of_server_session)++;
+    (side == Side::kClient ? expected.rows_of_client : expected.rows_of_server)++;
     expected.key_bytes += key.size();
     expected.value_bytes += value.size();
   }
-  EXPECT_EQ(sink.counts().rows_of_client_session, expected.rows_of_client_session);
-  EXPECT_EQ(sink.counts().rows_of_server_session, expected.rows_of_server_session);
+  EXPECT_EQ(sink.counts().rows_of_client, expected.rows_of_client);
+  EXPECT_EQ(sink.counts().rows_of_server, expected.rows_of_server);
   EXPECT_EQ(sink.counts().key_bytes, expected.key_bytes);
   EXPECT_EQ(sink.counts().value_bytes, expected.value_bytes);
 }

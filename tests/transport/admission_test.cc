@@ -12,6 +12,7 @@
 #include "lib/transport/remote_join.h"
 #include "lib/transport/server.h"
 #include "tests/join/memory_source.h"
+#include "tests/transport/counting_results.h"
 
 namespace rocksieve::join {
 namespace {
@@ -106,15 +107,6 @@ TEST(SessionLimits, AllFollowFromTheShare) {
     EXPECT_EQ(terms.sort_memory_bytes, share / 4);
   }
 }
-
-class CountingResults final : public ResultSink {
- public:
-  absl::Status Add(const Row&, Side) override { return rows++, absl::OkStatus(); }
-  absl::Status Commit() override { return absl::OkStatus(); }
-  absl::Status Discard() override { return absl::OkStatus(); }
-  absl::Status Restart() override { return rows = 0, absl::OkStatus(); }
-  int rows = 0;
-};
 
 MemorySource::Rows Numbers(int begin, int end) {
   MemorySource::Rows rows;

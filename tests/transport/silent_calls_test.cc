@@ -18,6 +18,7 @@
 #include "lib/transport/remote_join.h"
 #include "lib/transport/server.h"
 #include "tests/join/memory_source.h"
+#include "tests/transport/counting_results.h"
 
 namespace rocksieve::join {
 namespace {
@@ -33,15 +34,6 @@ MemorySource::Rows Numbers(int begin, int end) {
   for (int i = begin; i < end; i++) rows.push_back({std::to_string(1'000'000 + i), "value"});
   return rows;
 }
-
-class CountingResults final : public ResultSink {
- public:
-  absl::Status Add(const Row&, Side) override { return rows++, absl::OkStatus(); }
-  absl::Status Commit() override { return absl::OkStatus(); }
-  absl::Status Discard() override { return absl::OkStatus(); }
-  absl::Status Restart() override { return rows = 0, absl::OkStatus(); }
-  int rows = 0;
-};
 
 std::unique_ptr<GrpcJoinServer> Started(bool reflection = false) {
   ServerOptions options;
