@@ -9,6 +9,9 @@ namespace {
 // For telling a side that is silent that it is given up.
 constexpr std::chrono::milliseconds kLastWord(200);
 
+// What a piece takes in a queue: short ones take more than their bytes.
+size_t MemoryBytes(const std::string& piece) { return sizeof(piece) + piece.size(); }
+
 // Of a message of protobuf with one field of bytes.
 uint64_t WireBytes(const std::string& piece) {
   uint64_t bytes = 2 + piece.size();
@@ -66,7 +69,7 @@ void Exchange::ReadAll() {
     read_progress_ = Clock::now();
     counts_.frames_received++;
     counts_.bytes_received += WireBytes(piece);
-    arrived_bytes_ += piece.size();
+    arrived_bytes_ += MemoryBytes(piece);
     arrived_.push_back(std::move(piece));
     piece.clear();
     changed_.notify_all();
@@ -117,7 +120,7 @@ bool Exchange::TakeArrived(std::string* piece) {
   if (arrived_.empty()) return false;
   *piece = std::move(arrived_.front());
   arrived_.pop_front();
-  arrived_bytes_ -= piece->size();
+  arrived_bytes_ -= MemoryBytes(*piece);
   changed_.notify_all();
   return true;
 }

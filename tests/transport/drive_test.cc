@@ -201,6 +201,45 @@ TEST(Drive, RefusesEmptyFrames) {
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
 }
 
+// A stream of pieces of one byte, as many as are read.
+class TinyPieces final : public FrameChannel {
+ public:
+  bool Read(std::string* piece) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    piece->assign("x");
+    reads_++;
+    changed_.notify_all();
+    return !cancelled_;
+  }
+  bool Write(const std::string&) override { return true; }
+  void CloseWriting() override {}
+  void Cancel() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    cancelled_ = true;
+  }
+  bool AreReadWithin(size_t pieces, milliseconds time) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_for(lock, time, [&] { return reads_ >= pieces; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t reads_ = 0;
+  bool cancelled_ = false;
+};
+
+TEST(Drive, TinyFramesTakeNoMoreMemoryThanLargeOnes) {
+  TinyPieces pieces;
+  const Cancellation never;
+  Exchange::Limits limits;
+  limits.most_arrived_bytes = 64 << 10;
+  const size_t most_pieces = limits.most_arrived_bytes / sizeof(std::string);
+  const Exchange exchange(&pieces, &never, limits);
+  ASSERT_TRUE(pieces.AreReadWithin(most_pieces / 2, std::chrono::seconds(60)));
+  EXPECT_FALSE(pieces.AreReadWithin(most_pieces + 1, milliseconds(200)));
+}
+
 TEST(Drive, EndlessMessagesEnd) {
   DriveLimits limits = ShortLimits();
   limits.most_message_bytes = 1 << 20;
