@@ -11,8 +11,10 @@ install(EXPORT rocksieveTargets NAMESPACE rocksieve:: DESTINATION ${package_dire
 # An export set of its own: it names targets of RocksDB, and whoever only wants rocksieve::core need
 # not have RocksDB.
 if(TARGET rocksieve_plugin)
-  list(APPEND public_headers include/rocksieve/filter_policy.h include/rocksieve/listener.h
-       include/rocksieve/metrics.h)
+  list(APPEND public_headers include/rocksieve/c.h include/rocksieve/filter_policy.h
+       include/rocksieve/listener.h include/rocksieve/metrics.h)
+  # Builds for several releases of RocksDB have one librocksieve.so beside them all.
+  install(TARGETS rocksieve_loader)
   install(TARGETS rocksieve_plugin EXPORT rocksievePluginTargets
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT rocksievePluginTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
@@ -34,8 +36,6 @@ install(DIRECTORY include/rocksieve/dynamic include/rocksieve/estimate include/r
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# 7.8.3 -> 7.8: the plugin serves the release series that it was built for, and no other.
-string(REGEX REPLACE "^([0-9]+\\.[0-9]+).*" "\\1" rocksdb_series "${RocksDB_VERSION}")
 configure_package_config_file(cmake/rocksieveConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/rocksieveConfig.cmake INSTALL_DESTINATION ${package_directory}
   NO_SET_AND_CHECK_MACRO)

@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from doctor import BUILT_IN, COMMAND, OURS, Examined
-from environment import PLUGIN, ROOT, compile_program, preloadable, run, run_ok
+from environment import PLUGIN, RELEASE_PLUGIN, ROOT, SERIES, compile_program, preloadable, run, run_ok
 
 
 # A program with a RocksDB of its own inside, such as Rust, Go and Java packages bring: opens a
@@ -117,7 +117,7 @@ class Processes(Examined):
                     found = self.assert_found("static-rocksdb", "policy-lost", flags=[pid])
                 self.assert_evidence(found, f"{host} has RocksDB's code inside")
                 if variables:
-                    self.assert_evidence(found, "librocksieve.so.* is loaded", "a second copy")
+                    self.assert_evidence(found, "librocksieve.so.* is loaded", "no librocksdb.so")
 
     def test_no_policy_as_the_process_cannot_know_ours(self):
         self.load("none")
@@ -134,19 +134,28 @@ class Processes(Examined):
 
     def test_another_rocksdb_than_the_plugin_is_for(self):
         self.load()
-        library = run_ok("ldd", PLUGIN).out
+        library = run_ok("ldd", shutil.which("ldb")).out
         [installed] = re.findall(r"librocksdb\.so\S* => (\S+)", library)
         other = self.directory / "librocksdb.so.8.9.1"
         shutil.copy(installed, other)
         with self.ldb(LD_PRELOAD=f"{other}:{preloadable(PLUGIN)}") as pid:
             self.assert_evidence(self.assert_found("plugin-wrong-version", flags=[pid]),
-                                 r"needs librocksdb\.so\.7\.8", r"librocksdb\.so\.8\.9\.1")
+                                 f"is for RocksDB {SERIES}", r"librocksdb\.so\.8\.9\.1")
+
+    def test_no_build_for_the_rocksdb(self):
+        self.load()
+        alone = self.directory / "librocksieve.so"
+        shutil.copy(PLUGIN, alone)
+        with self.ldb(LD_PRELOAD=str(alone)) as pid:
+            self.assert_evidence(
+                self.assert_found("plugin-wrong-version", "policy-lost", flags=[pid]),
+                f"{alone} has loaded no librocksieve-MAJOR.MINOR.so")
 
     def test_a_plugin_that_was_replaced(self):
         self.load()
-        copy = self.directory / "librocksieve.so"
-        shutil.copy(PLUGIN, copy)
-        with self.ldb(LD_PRELOAD=str(copy)) as pid:
+        shutil.copy(PLUGIN, self.directory)
+        copy = pathlib.Path(shutil.copy(RELEASE_PLUGIN, self.directory))
+        with self.ldb(LD_PRELOAD=str(self.directory / PLUGIN.name)) as pid:
             copy.unlink()
             self.assert_evidence(self.assert_found("plugin-replaced", flags=[pid]), "deleted")
 

@@ -24,6 +24,9 @@ CORE = BUILD / "lib" / "librocksieve_core.a"
 # Builds without RocksDB have no plugin, and of these tests only those that need none.
 if not CORE.exists():
     sys.exit(f"{CORE} is missing: set ROCKSIEVE_BUILD to the directory of a finished build")
+# What librocksieve.so loads, and the RocksDB that it is for: "7.8".
+RELEASE_PLUGIN = next(BUILD.glob("lib/librocksieve-*.so"), None)
+SERIES = RELEASE_PLUGIN and RELEASE_PLUGIN.stem.split("-")[1]
 
 # db_bench takes a seed of 0 for "none".
 SEED = int(os.environ.get("ROCKSIEVE_SEED") or random.SystemRandom().randrange(1, 2**31))

@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from environment import BUILD, PLUGIN, ROOT, Sandbox, run, run_ok
+from environment import BUILD, PLUGIN, RELEASE_PLUGIN, ROOT, Sandbox, run, run_ok
 
 CONSUMER = ROOT / "integration" / "consumer"
 HAS_JOIN = (BUILD / "lib" / "librocksieve_join.so").exists()
@@ -55,7 +55,8 @@ class Layout(Installed):
                                if file.endswith("librocksieve.so")}
         package = f"{library_directory}/cmake/rocksieve"
         for file in (f"{library_directory}/librocksieve_core.a",
-                     f"{library_directory}/librocksieve.so.0", f"{package}/rocksieveConfig.cmake",
+                     f"{library_directory}/librocksieve.so.0",
+                     f"{library_directory}/{RELEASE_PLUGIN.name}", f"{package}/rocksieveConfig.cmake",
                      f"{package}/rocksieveConfigVersion.cmake"):
             self.assertIn(file, files)
         self.assertTrue(any(file.endswith("/LICENSE") for file in files), files)
@@ -65,7 +66,7 @@ class Layout(Installed):
         for path in self.prefix.rglob("*.cmake"):
             for place in places:
                 self.assertNotIn(place, path.read_bytes(), path)
-        for path in self.prefix.rglob("librocksieve.so.*"):
+        for path in self.prefix.rglob("librocksieve[.-]*.so*"):
             self.assertNotRegex(run_ok("readelf", "-dW", path).out, r"\((RPATH|RUNPATH)\)")
 
     def test_the_installed_plugin_can_be_preloaded(self):

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import Report
-from environment import BUILD, CORE, PLUGIN, ROOT, Sandbox, compile_program, run_ok
+from environment import BUILD, CORE, PLUGIN, ROOT, SERIES, Sandbox, compile_program, run_ok
 
 README = pathlib.Path(os.environ.get("ROCKSIEVE_README") or ROOT / "README.md")
 # Seen from the directory of the blocks, as from the root of the repository.
@@ -88,11 +88,11 @@ class Checks(Sandbox):
     """One method per kind of block, with dashes as underscores."""
 
     def compile_cpp(self, text):
-        self._compile_and_run(text, "program.cc", "g++", CORE)
+        self._compile_and_run(text, "program.cc", "g++", CORE, f"-lrocksieve-{SERIES}")
 
     def compile_c(self, text):
         # Where the linker drops libraries that nothing calls, the plugin must not be dropped.
-        self._compile_and_run(text, "program.c", "gcc", "-Wl,--no-as-needed")
+        self._compile_and_run(text, "program.c", "gcc", "-Wl,--no-as-needed", "-lrocksieve")
 
     def shell(self, text):
         finished = run_ok("bash", "-eu", "-o", "pipefail", "-c", text, cwd=self.class_directory,
@@ -114,8 +114,8 @@ class Checks(Sandbox):
     def _compile_and_run(self, text, name, compiler, *libraries):
         source = self.directory / name
         source.write_text(text)
-        program = compile_program(source, self.directory / "program", *libraries, "-lrocksieve",
-                                  "-lrocksdb", compiler=compiler)
+        program = compile_program(source, self.directory / "program", *libraries, "-lrocksdb",
+                                  compiler=compiler)
         run_ok(program, cwd=self.class_directory, variables=self._variables())
 
     def _variables(self):

@@ -1,6 +1,8 @@
 // Makes filter_policy=rocksieve... known to RocksDB's option parser as soon as the library is
 // loaded.
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include <rocksdb/utilities/object_registry.h>
 #include <rocksdb/version.h>
 
+#include <rocksieve/c.h>
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/listener.h>
 
@@ -97,3 +100,30 @@ const bool registered = Register();
 
 }  // namespace
 }  // namespace rocksieve
+
+#define ROCKSIEVE_STRING_OF(value) #value
+#define ROCKSIEVE_SERIES(major, minor) ROCKSIEVE_STRING_OF(major) "." ROCKSIEVE_STRING_OF(minor)
+
+// By this librocksieve.so knows that a build is in the process, and `rocksieve doctor` for what.
+extern "C" ROCKSIEVE_EXPORT const char rocksieve_built_for[];
+const char rocksieve_built_for[] =
+    "rocksieve_built_for:" ROCKSIEVE_SERIES(ROCKSDB_MAJOR, ROCKSDB_MINOR);
+
+rocksdb_filterpolicy_t* rocksieve_filterpolicy_create(const char* spec, char** error) {
+  std::string problem = rocksieve::RocksDbVersionMismatch();
+  try {
+    std::unique_ptr<const rocksieve::Policy> policy;
+    if (problem.empty()) policy = rocksieve::PolicyFor(spec == nullptr ? "" : spec, &problem);
+    // A rocksdb_filterpolicy_t is a FilterPolicy (db/c.cc, all releases), and is used as no more.
+    if (problem.empty()) {
+      const rocksdb::FilterPolicy* const made = policy.release();
+      return reinterpret_cast<rocksdb_filterpolicy_t*>(const_cast<rocksdb::FilterPolicy*>(made));
+    }
+  } catch (const std::exception& exception) {
+    problem = exception.what();
+  }
+  if (error == nullptr) return nullptr;
+  std::free(*error);
+  *error = strdup(problem.c_str());
+  return nullptr;
+}

@@ -81,13 +81,15 @@ constexpr char kNotes[] =
 medians, with all files in the system's cache; where a read has to wait for a disk, it costs more.
 )";
 
-// The path of the librocksieve.so in this process; its bare name if the system does not tell.
+// The path of librocksieve.so beside the build in this process; its bare name if the system does
+// not tell.
 std::string PluginLibraryPath() {
+  constexpr char kName[] = "librocksieve.so";
   Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&NewFilterPolicy), &info) == 0) return "librocksieve.so";
+  if (dladdr(reinterpret_cast<void*>(&NewFilterPolicy), &info) == 0) return kName;
   std::error_code error;
-  const auto path = std::filesystem::canonical(info.dli_fname, error);
-  return error ? info.dli_fname : path.string();
+  const auto build = std::filesystem::canonical(info.dli_fname, error);
+  return error ? kName : build.parent_path() / kName;
 }
 
 std::string HowToTurnOn() {

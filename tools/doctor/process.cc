@@ -20,7 +20,9 @@ using rocksdb::Status;
 constexpr char kDeleted[] = " (deleted)";
 // In every RocksDB, stripped or not (util/build_version.cc), and in nothing that only uses one.
 constexpr char kRocksDbMark[] = "rocksdb_build_git_sha:";
-constexpr char kRocksDbSoname[] = "librocksdb.so.";
+constexpr std::string_view kRocksDbSoname = "librocksdb.so.";
+constexpr std::string_view kPluginBuild =
+    "librocksieve-";  // the rest is what librocksieve.so loads
 
 // Files below /proc do not tell their size.
 std::string ReadAll(const fs::path& path) {
@@ -35,13 +37,16 @@ bool IsSharedRocksDb(const std::string& path) {
   return BaseName(path).rfind("librocksdb.so", 0) == 0;
 }
 
-bool IsPlugin(const std::string& path) { return BaseName(path).rfind("librocksieve.so", 0) == 0; }
+bool IsPlugin(const std::string& path) {
+  const std::string name = BaseName(path);
+  return name.rfind("librocksieve.so", 0) == 0 || name.rfind(kPluginBuild, 0) == 0;
+}
 
-// "librocksdb.so.7.8.3" -> "7.8"
-std::string SeriesIn(std::string_view text) {
-  const size_t at = text.find(kRocksDbSoname);
+// "librocksdb.so.7.8.3", with what comes before the version -> "7.8"
+std::string SeriesIn(std::string_view text, std::string_view before) {
+  const size_t at = text.find(before);
   if (at == std::string_view::npos) return "";
-  std::string_view version = text.substr(at + sizeof(kRocksDbSoname) - 1);
+  std::string_view version = text.substr(at + before.size());
   version = version.substr(0, version.find_first_not_of("0123456789."));
   const size_t second_dot = version.find('.', version.find('.') + 1);
   return std::string(version.substr(0, second_dot));
@@ -124,7 +129,7 @@ const LoadedFile* ProcessFacts::FindCopy(bool shared) const {
 }
 
 std::string ProcessFacts::shared_rocksdb_series() const {
-  return shared_rocksdb() == nullptr ? "" : SeriesIn(shared_rocksdb()->path);
+  return shared_rocksdb() == nullptr ? "" : SeriesIn(shared_rocksdb()->path, kRocksDbSoname);
 }
 
 Status ReadProcess(int pid, const std::string& database_directory, ProcessFacts* facts) {
@@ -146,7 +151,8 @@ Status ReadProcess(int pid, const std::string& database_directory, ProcessFacts*
       facts->rocksdb_copies.push_back(mapping.file);
     } else if (IsPlugin(path)) {
       facts->plugins.push_back(mapping.file);
-      facts->plugin_built_for = SeriesIn(Contents(process, mapping));
+      const std::string series = SeriesIn(BaseName(path), kPluginBuild);
+      if (!series.empty()) facts->plugin_built_for = series;
     } else if (const std::string bytes = Contents(process, mapping);
                bytes.find(kRocksDbMark) != std::string::npos) {
       facts->rocksdb_copies.push_back(mapping.file);

@@ -19,9 +19,9 @@ struct ProcessFacts {
   std::string program;  // path of the executable
   // Every copy of RocksDB's code in it: librocksdb.so, or a program or library that contains one.
   std::vector<LoadedFile> rocksdb_copies;
-  std::vector<LoadedFile> plugins;
-  std::string plugin_built_for;  // "7.8"; empty if there is no plugin or it does not tell
-  std::string preload;           // LD_PRELOAD, as the process was started with
+  std::vector<LoadedFile> plugins;  // librocksieve.so, and the build for a release that it loaded
+  std::string plugin_built_for;     // "7.8"; empty if no build is loaded
+  std::string preload;              // LD_PRELOAD, as the process was started with
   bool jemalloc = false;
 
   // Where plugins register: the shared RocksDB. Null if there is none.

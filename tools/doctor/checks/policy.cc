@@ -234,20 +234,22 @@ void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings
          "load it."});
   }
   const std::string series = process.shared_rocksdb_series();
+  if (!process.plugins.empty() && (process.plugin_built_for.empty() ||
+                                   (!series.empty() && process.plugin_built_for != series))) {
+    findings->push_back(
+        {"plugin-wrong-version",
+         Severity::kError,
+         "",
+         "the plugin is for another RocksDB",
+         {Maps(process) + process.plugins.front().path +
+              (process.plugin_built_for.empty() ? " has loaded no librocksieve-MAJOR.MINOR.so"
+                                                : " is for RocksDB " + process.plugin_built_for),
+          Maps(process) + rocksdb},
+         "It registers nothing, and said so on stderr when it was loaded.",
+         "Build rocksieve against RocksDB " + (series.empty() ? "of the program" : series) +
+             ", and install it beside librocksieve.so."});
+  }
   for (const LoadedFile& plugin : process.plugins) {
-    if (!series.empty() && !process.plugin_built_for.empty() &&
-        process.plugin_built_for != series) {
-      findings->push_back(
-          {"plugin-wrong-version",
-           Severity::kError,
-           "",
-           "the plugin is for another RocksDB",
-           {Maps(process) + plugin.path + " needs librocksdb.so." + process.plugin_built_for,
-            Maps(process) + rocksdb},
-           "It registers nothing, and said so on stderr when it was loaded.",
-           "Build rocksieve against RocksDB " + series + ", or run the program with RocksDB " +
-               process.plugin_built_for + "."});
-    }
     if (plugin.replaced) {
       findings->push_back({"plugin-replaced",
                            Severity::kWarning,

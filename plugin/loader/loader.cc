@@ -1,0 +1,367 @@
+#include "plugin/loader/loader.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include <rocksieve/c.h>
+
+namespace rocksieve::loader {
+namespace {
+
+// std::string rocksdb::GetRocksVersionAsString(bool), with libstdc++'s strings of today, and with
+// those from before GCC 5.
+constexpr char kVersion[] = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
+constexpr char kVersionOfOldStrings[] = "_ZN7rocksdb23GetRocksVersionAsStringEb";
+// Where the build registers; releases before it can load no plugin.
+constexpr char kRegistry[] = "_ZN7rocksdb14ObjectRegistry11NewInstanceEv";
+constexpr char kBuildMark[] = "rocksieve_built_for";
+constexpr char kBuildPrefix[] = "librocksieve-";
+
+std::atomic<void*> build{nullptr};  // the handle of dlopen
+std::atomic<bool> said{false};
+
+// A std::string as libstdc++ has it, without its runtime. Functions return one in memory that the
+// caller gives, as they do any structure of this size.
+struct CppString {
+  const char* data;
+  size_t size;
+  char local[16];  // the text itself, if it fits: where `data` points, unless we were copied
+};
+
+// "9.10.0", and its parts.
+struct Version {
+  char text[32] = "";
+  char series[16] = "";  // "9.10"; empty if the text is no version
+};
+
+Version VersionOf(void* function) {
+  Version version;
+  const CppString text = reinterpret_cast<CppString (*)(bool)>(function)(/*with_patch=*/true);
+  const char* const data = text.size < sizeof(text.local) ? text.local : text.data;
+  snprintf(version.text, sizeof(version.text), "%.*s", static_cast<int>(text.size & 0xff), data);
+  constexpr char kDigits[] = "0123456789";
+  const size_t major = strspn(version.text, kDigits);
+  if (major == 0 || major > 4 || version.text[major] != '.') return version;
+  const size_t minor = strspn(version.text + major + 1, kDigits), end = major + 1 + minor;
+  if (minor == 0 || minor > 4 || (version.text[end] != '.' && version.text[end] != '\0')) {
+    return version;
+  }
+  memcpy(version.series, version.text, end);
+  return version;
+}
+
+const link_map* MapOf(void* address) {
+  Dl_info info;
+  void* map = nullptr;
+  return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 ? nullptr
+                                                             : static_cast<link_map*>(map);
+}
+
+const char* NameOf(const link_map* map) {
+  return map != nullptr && map->l_name[0] != '\0' ? map->l_name : "the program itself";
+}
+
+// The files of the process, apart from the program. Copied, since nothing may be loaded while they
+// are being listed.
+class LoadedFiles {
+ public:
+  LoadedFiles() { dl_iterate_phdr(&Add, this); }
+  ~LoadedFiles() {
+    for (size_t i = 0; i < size_; ++i) free(paths_[i]);
+    free(paths_);
+  }
+  LoadedFiles(const LoadedFiles&) = delete;
+  LoadedFiles& operator=(const LoadedFiles&) = delete;
+
+  size_t size() const { return size_; }
+  const char* path(size_t i) const { return paths_[i]; }
+
+ private:
+  static int Add(dl_phdr_info* info, size_t, void* files) {
+    auto* const self = static_cast<LoadedFiles*>(files);
+    if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
+    void* const larger = realloc(self->paths_, (self->size_ + 1) * sizeof(char*));
+    if (larger == nullptr) return 1;
+    self->paths_ = static_cast<char**>(larger);
+    char* const copy = strdup(info->dlpi_name);
+    if (copy == nullptr) return 1;
+    self->paths_[self->size_++] = copy;
+    return 0;
+  }
+
+  char** paths_ = nullptr;
+  size_t size_ = 0;
+};
+
+void* Loaded(const char* path, int more_flags = 0) {
+  return dlopen(path, RTLD_NOLOAD | RTLD_LAZY | more_flags);
+}
+
+void* HandleOf(const link_map* map) {
+  if (map == nullptr) return nullptr;
+  return map->l_name[0] == '\0' ? dlopen(nullptr, RTLD_LAZY) : Loaded(map->l_name);
+}
+
+// A RocksDB that a program opened for itself alone becomes one that every library sees: the build
+// has no other way to its symbols.
+void ShowToAll(const char* path) { Loaded(path, RTLD_GLOBAL); }
+
+// Of the files with a RocksDB that libraries do not see, the one wanted, or the only one.
+void ShowRocksDb(const char* wanted, Sentence* why) {
+  Sentence found;
+  size_t copies = 0;
+  const char* copy = nullptr;
+  const LoadedFiles files;
+  for (size_t i = 0; i < files.size(); ++i) {
+    void* const handle = Loaded(files.path(i));
+    if (handle == nullptr) continue;
+    if (OwnSymbol(handle, kVersion) != nullptr && OwnSymbol(handle, kRegistry) != nullptr &&
+        (wanted == nullptr || Loaded(wanted) == handle)) {
+      found.Append("%s%s", ++copies == 1 ? "" : ", ", files.path(i));
+      copy = files.path(i);
+    }
+    dlclose(handle);
+  }
+  if (copies == 1) ShowToAll(copy);
+  if (copies > 1) {
+    why->Format(
+        "rocksieve: there are %zu RocksDBs in this process: %s. rocksieve is used by none of "
+        "them; rocksieve_load(PATH) says which it shall serve.",
+        copies, found.text);
+  }
+}
+
+// The build that is in the process already, linked or loaded by another copy of this library.
+void* BuildInProcess() {
+  if (void* const mark = dlsym(RTLD_DEFAULT, kBuildMark)) return HandleOf(MapOf(mark));
+  const LoadedFiles files;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (strstr(files.path(i), kBuildPrefix) == nullptr) continue;
+    void* const handle = Loaded(files.path(i));
+    if (handle != nullptr && OwnSymbol(handle, kBuildMark) != nullptr) return handle;
+  }
+  return nullptr;
+}
+
+// Where this library is: as it was named, or with all links followed. False if nobody knows.
+bool OwnDirectory(bool follow_links, char directory[PATH_MAX]) {
+  static const char inside = 0;
+  const link_map* const self = MapOf(const_cast<char*>(&inside));
+  char path[PATH_MAX];
+  if (self == nullptr || strlen(self->l_name) >= sizeof(path)) return false;
+  strcpy(path, self->l_name);
+  if (follow_links && realpath(self->l_name, path) == nullptr) return false;
+  char* const slash = strrchr(path, '/');
+  if (slash == nullptr) return false;
+  slash[1] = '\0';
+  return realpath(path, directory) != nullptr;
+}
+
+// The builds that are in the directory: "7.8, 9.10".
+void ListBuilds(const char* directory, Sentence* list) {
+  DIR* const entries = opendir(directory);
+  while (const dirent* const entry = entries == nullptr ? nullptr : readdir(entries)) {
+    const char* const series = entry->d_name + strlen(kBuildPrefix);
+    if (strncmp(entry->d_name, kBuildPrefix, strlen(kBuildPrefix)) != 0) continue;
+    const size_t length = strspn(series, "0123456789.");
+    if (length < 2 || strcmp(series + length - 1, ".so") != 0) continue;
+    list->Append("%s%.*s", list->text[0] == '\0' ? "" : ", ", static_cast<int>(length - 1), series);
+  }
+  if (entries != nullptr) closedir(entries);
+}
+
+// Null, and why, if there is no build for the release, or it cannot be loaded.
+void* LoadBuild(const Version& version, const char* rocksdb, Sentence* why) {
+  char directory[PATH_MAX], path[PATH_MAX + 64];
+  for (const bool follow_links : {false, true}) {
+    if (!OwnDirectory(follow_links, directory)) continue;
+    snprintf(path, sizeof(path), "%s/%s%s.so", directory, kBuildPrefix, version.series);
+    if (access(path, R_OK) != 0) continue;
+    // At once: what is missing is an error here, and no crash later.
+    void* const handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      why->Format(
+          "rocksieve: the RocksDB in this process is %s (%s), but its build of rocksieve cannot "
+          "be loaded, and the program runs without: %s",
+          version.text, rocksdb, dlerror());
+    }
+    return handle;
+  }
+  Sentence builds;
+  if (!OwnDirectory(/*follow_links=*/true, directory)) strcpy(directory, "?");
+  ListBuilds(directory, &builds);
+  why->Format(
+      "rocksieve: the RocksDB in this process is %s (%s), and the builds of rocksieve in %s are "
+      "for "
+      "%s. The program runs without rocksieve; build rocksieve against RocksDB %s.",
+      version.text, rocksdb, directory, builds.text[0] == '\0' ? "no release" : builds.text,
+      version.series);
+  return nullptr;
+}
+
+// Releases that share their MAJOR.MINOR with one that is served.
+const char* WhyRefused(const Version& version) {
+  if (strcmp(version.text, "7.0.1") == 0 || strcmp(version.text, "7.0.2") == 0) {
+    return "which hands plugins another interface than 7.0.3";
+  }
+  if (strcmp(version.text, "10.1.0") == 0) {
+    return "the number that the withdrawn 9.11.1 bears by mistake (9.11.2 replaces it)";
+  }
+  return nullptr;
+}
+
+// What must hold before a build may be loaded beside the RocksDB that every library sees.
+bool MayServe(const char* wanted, void* version_function, const Version& version, Sentence* why) {
+  const char* const path = NameOf(MapOf(version_function));
+  if (wanted != nullptr) {
+    void* const handle = Loaded(wanted);
+    if (handle == nullptr || OwnSymbol(handle, kVersion) != version_function) {
+      why->Format(
+          "rocksieve: every library in this process sees the RocksDB in %s, and rocksieve "
+          "can serve no other; %s is not it.",
+          path, wanted);
+      return false;
+    }
+  }
+  if (version.series[0] == '\0') {
+    why->Format(
+        "rocksieve: the RocksDB in this process (%s) says that it is release \"%s\", and "
+        "there is no such. The program runs without rocksieve.",
+        path, version.text);
+    return false;
+  }
+  if (const char* const refused = WhyRefused(version)) {
+    why->Format(
+        "rocksieve: the RocksDB in this process is %s (%s), %s. No rocksieve fits it, and "
+        "the program runs without.",
+        version.text, path, refused);
+    return false;
+  }
+  void* const registry = dlsym(RTLD_DEFAULT, kRegistry);
+  if (registry == nullptr) return true;  // the loader will say what is missing
+  const link_map* const other = MapOf(registry);
+  if (other == MapOf(version_function)) return true;
+  void* const handle = HandleOf(other);
+  void* const its_function = handle == nullptr ? nullptr : OwnSymbol(handle, kVersion);
+  const Version its = its_function == nullptr ? Version() : VersionOf(its_function);
+  if (handle != nullptr) dlclose(handle);
+  if (strcmp(its.series, version.series) == 0) return true;
+  why->Format(
+      "rocksieve: there are two RocksDBs in this process, %s (%s) and %s (%s), whose symbols "
+      "are mixed. The program runs without rocksieve.",
+      version.text, path, its.text, NameOf(other));
+  return false;
+}
+
+void DescribeOldRocksDb(Sentence* why) {
+  if (void* const old = dlsym(RTLD_DEFAULT, kVersionOfOldStrings)) {
+    why->Format(
+        "rocksieve: the RocksDB in this process (%s) was compiled with the std::string from "
+        "before GCC 5 (_GLIBCXX_USE_CXX11_ABI=0), which no build of rocksieve is. The "
+        "program runs without rocksieve.",
+        NameOf(MapOf(old)));
+  } else if (void* const open = dlsym(RTLD_DEFAULT, "rocksdb_open")) {
+    why->Format(
+        "rocksieve: the RocksDB in this process (%s) does not tell its release, as those "
+        "before 6.15. They can load no filter policies, and the program runs without "
+        "rocksieve.",
+        NameOf(MapOf(open)));
+  }
+}
+
+__attribute__((constructor)) void LoadAtStart() {
+  Sentence why;
+  if (!Load(nullptr, &why)) SayOnce(why);
+}
+
+}  // namespace
+
+void Sentence::Format(const char* format, ...) {
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof(text), format, values);
+  va_end(values);
+}
+
+void Sentence::Append(const char* format, ...) {
+  const size_t used = strlen(text);
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text + used, sizeof(text) - used, format, values);
+  va_end(values);
+}
+
+void SayOnce(const Sentence& sentence) {
+  if (sentence.text[0] != '\0' && !said.exchange(true)) fprintf(stderr, "%s\n", sentence.text);
+}
+
+void* OwnSymbol(void* object, const char* name) {
+  void* const symbol = dlsym(object, name);
+  link_map* map = nullptr;
+  if (symbol == nullptr || dlinfo(object, RTLD_DI_LINKMAP, &map) != 0) return nullptr;
+  return MapOf(symbol) == map ? symbol : nullptr;
+}
+
+bool Load(const char* rocksdb, Sentence* why) {
+  if (build.load() != nullptr) return true;
+  void* loaded = BuildInProcess();
+  if (loaded == nullptr) {
+    if (dlsym(RTLD_DEFAULT, kVersion) == nullptr) ShowRocksDb(rocksdb, why);
+    void* const version_function = dlsym(RTLD_DEFAULT, kVersion);
+    if (version_function == nullptr) {
+      if (why->text[0] == '\0') DescribeOldRocksDb(why);
+      return false;
+    }
+    const Version version = VersionOf(version_function);
+    if (!MayServe(rocksdb, version_function, version, why)) return false;
+    loaded = LoadBuild(version, NameOf(MapOf(version_function)), why);
+    if (loaded == nullptr) return false;
+  }
+  build = loaded;
+  return true;
+}
+
+void* BuildSymbol(const char* name) {
+  void* const handle = build.load();
+  return handle == nullptr ? nullptr : OwnSymbol(handle, name);
+}
+
+namespace {
+
+// As RocksDB's C functions do: what was there before is replaced.
+void SetError(const char* text, char** error) {
+  if (error == nullptr) return;
+  free(*error);
+  *error = strdup(text);
+}
+
+constexpr char kNoRocksDb[] = "rocksieve: there is no RocksDB in this process";
+
+}  // namespace
+}  // namespace rocksieve::loader
+
+unsigned char rocksieve_load(const char* rocksdb, char** error) {
+  rocksieve::loader::Sentence why;
+  if (rocksieve::loader::Load(rocksdb, &why)) return 1;
+  rocksieve::loader::SetError(why.text[0] != '\0' ? why.text : rocksieve::loader::kNoRocksDb,
+                              error);
+  return 0;
+}
+
+rocksdb_filterpolicy_t* rocksieve_filterpolicy_create(const char* spec, char** error) {
+  if (!rocksieve_load(nullptr, error)) return nullptr;
+  const auto create = reinterpret_cast<decltype(&rocksieve_filterpolicy_create)>(
+      rocksieve::loader::BuildSymbol("rocksieve_filterpolicy_create"));
+  if (create != nullptr) return create(spec, error);
+  rocksieve::loader::SetError("rocksieve: the build for this RocksDB is an older one", error);
+  return nullptr;
+}

@@ -1,0 +1,36 @@
+// librocksieve.so: finds the RocksDB in its process, and loads the build of rocksieve that fits it,
+// the librocksieve-MAJOR.MINOR.so beside it.
+//
+// It may be preloaded into any program at all, so it needs libc and nothing else, says nothing
+// where there is no RocksDB, and leaves RocksDB alone where no build fits: then it says so in one
+// sentence. Everything here may be called by several threads at once.
+#pragma once
+
+#include <stddef.h>
+
+namespace rocksieve::loader {
+
+// One sentence, cut where it does not fit.
+struct Sentence {
+  char text[1024] = "";
+
+  __attribute__((format(printf, 2, 3))) void Format(const char* format, ...);
+  // Behind what is there.
+  __attribute__((format(printf, 2, 3))) void Append(const char* format, ...);
+};
+
+// The symbol `name` that the object (a handle of dlopen) defines itself; null if it does not.
+void* OwnSymbol(void* object, const char* name);
+
+// Loads the build for the RocksDB in the process. `rocksdb` is the path of the file to which its
+// code belongs; null for any: the one that every library sees, or the only one there is. True if
+// a build is loaded, now or before. If not, `why` says why; it is empty if there is no RocksDB.
+bool Load(const char* rocksdb, Sentence* why);
+
+// A function of the build that Load() found; null before.
+void* BuildSymbol(const char* name);
+
+// Says on stderr what is in the way, once in the life of the process; an empty sentence not at all.
+void SayOnce(const Sentence& sentence);
+
+}  // namespace rocksieve::loader
