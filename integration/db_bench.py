@@ -5,8 +5,8 @@ import re
 
 from environment import PLUGIN, SEED, run, run_ok
 
-KEYS = 100_000
-READS = 32_000  # a multiple of the batch size of multireadrandom
+KEYS = 50_000
+READS = 16_000  # a multiple of the batch size of multireadrandom
 BATCH = 32
 
 # Small buffers and files, so that little data makes several files.

@@ -22,7 +22,7 @@ MAYBE_BEFORE_IT = ["filters"]  # those that lie in SST files
 ALWAYS = BEFORE_THE_FIRST_RANGE + [
     "open", "facts", "step: list", "step: match bitmap", "step: keys", "step: symbols", "step: sketch",
     "step: filter", "step: sum", "fetch", "rows", "goodbye", "end"]  # others depend on the salt
-AT_ONCE = 6  # joins; they mostly wait
+AT_ONCE = 16  # joins; they mostly wait
 
 
 class Trap:

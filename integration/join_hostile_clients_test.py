@@ -109,6 +109,13 @@ class Plays(JoinSandbox):
             wrong.append(f"--memory={memory}: SIGTERM took {time.monotonic() - begin:.1f} s")
         return wrong
 
+    def play_on_servers(self, plan):
+        """Pairs of a limit and cases, a server for each, at once: a case takes its second however
+        few there are, and all of the processor in it."""
+        with concurrent.futures.ThreadPoolExecutor(len(plan)) as pool:
+            wrong = list(pool.map(lambda part: self.play_all(*part), plan))
+        self.assertEqual([], [line for lines in wrong for line in lines])
+
 
 class JoinHostileClientsTest(Plays):
     def start(self, memory):
@@ -116,10 +123,8 @@ class JoinHostileClientsTest(Plays):
                           "--sessions-per-peer=8")
 
     def test_each_case(self):
-        plan = {8: AT_THE_SMALLEST + AT_ALL_LIMITS, 64: AT_ALL_LIMITS, 256: AT_ALL_LIMITS}
-        with concurrent.futures.ThreadPoolExecutor(len(plan)) as pool:
-            wrong = list(pool.map(self.play_all, plan.keys(), plan.values()))
-        self.assertEqual([], [line for lines in wrong for line in lines])
+        self.play_on_servers([(8, AT_THE_SMALLEST[part::3]) for part in range(3)] +
+                             [(memory, AT_ALL_LIMITS) for memory in (8, 64, 256)])
 
     def test_all_cases_are_known(self):
         known = run_ok(HOSTILE_CLIENT, "--list").out.split()
@@ -136,8 +141,7 @@ class EmbeddedServerTest(Plays):
         server.stdin.close()
 
     def test_keeps_to_its_memory(self):
-        for memory in (8, 64):
-            self.assertEqual([], self.play_all(memory, EMBEDDED))
+        self.play_on_servers([(memory, EMBEDDED) for memory in (8, 64)])
 
 
 if __name__ == "__main__":

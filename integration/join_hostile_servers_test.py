@@ -75,7 +75,7 @@ PLANNED = ["honest", "silent", "half-message-60MB", "garbage-forever", "hello-fo
            "forged-failure", "empty-pieces-forever"]
 SILENT = ["silent", "half-message-2MB", "half-message-60MB", "byte-by-byte"]
 RANDOM_SESSIONS = 16
-AT_ONCE = 2
+AT_ONCE = 8  # joins; most wait some seconds for a server that never closes, or floods them meanwhile
 MOST_SECONDS = 30  # on a loaded machine; what never ends by itself would take 60
 
 
