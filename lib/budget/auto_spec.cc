@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "lib/filter/builder.h"
 #include "lib/filter/family.h"
 #include "lib/filter/spec.h"
 
@@ -174,6 +175,18 @@ FilterSpec AutoSpec::SpecFor(const FilterChoice& choice) const {
     spec.amount = std::clamp(choice.setting, family.min_bits_per_key, family.max_bits_per_key);
   }
   return spec;
+}
+
+size_t AutoSpec::MostBlockBytes(size_t keys) const {
+  size_t most = 0;
+  for (const Family family : families) {
+    FilterSpec spec = options;
+    spec.family = family;
+    spec.amount = std::min(kMostCurveBits, FindFamily(family)->max_bits_per_key);
+    most = std::max(most, rocksieve::MostBlockBytes(spec, keys));
+  }
+  // Bits per key include the frame, whole columns do not.
+  return most + static_cast<size_t>(kLargestOverheadShare * static_cast<double>(most));
 }
 
 std::string ParseOwnSpec(std::string_view text, OwnSpec* spec) {

@@ -40,6 +40,10 @@ struct AutoSpec {
 
   // The spec to build a filter with that the allocator chose. REQUIRES: IsOurs(choice.family).
   FilterSpec SpecFor(const FilterChoice& choice) const;
+
+  // No block of so many keys is larger, whatever the allocator chooses for it. Quick, as
+  // rocksieve::MostBlockBytes() is.
+  size_t MostBlockBytes(size_t keys) const;
 };
 
 // What a policy of ours is made of.

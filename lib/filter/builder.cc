@@ -1,6 +1,7 @@
 // Builds blocks of any family.
 #include "lib/filter/builder.h"
 
+#include <algorithm>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -41,6 +42,22 @@ Budget BudgetOf(const FilterSpec& spec, double factor = 1) {
   return budget;
 }
 
+// See BlockBuilder::FactorWithin().
+double FactorFor(const FilterSpec& spec, size_t keys, size_t frame_bytes, size_t block_bytes) {
+  const FamilyEntry& family = *FindFamily(spec.family);
+  auto fits = [&](double factor) {
+    const double bits = family.expected_payload_bits(keys, BudgetOf(spec, factor));
+    return static_cast<double>(frame_bytes) + family.most_size_factor * bits / 8 <=
+           static_cast<double>(block_bytes);
+  };
+  double fitting = 0.5, too_large = 2;
+  for (int step = 0; step < 16; step++) {
+    const double middle = (fitting + too_large) / 2;
+    (fits(middle) ? fitting : too_large) = middle;
+  }
+  return fitting;
+}
+
 FilterBlock BuildBlock(const FilterSpec& spec, double factor, HashList hashes, uint64_t salt,
                        const KeyRange& range) {
   const FamilyEntry& family = *FindFamily(spec.family);
@@ -76,14 +93,29 @@ void BlockBuilder::SetSpec(const FilterSpec& spec) {
 void BlockBuilder::AddKey(std::string_view key) {
   const uint64_t hash = HashKey(key, salt_);
   range_.Cover(key);
-  const size_t size = hashes_.size();
   // Keys come sorted and prefixes repeat, so most duplicates are adjacent.
-  if (size != 0 && hashes_.back() == hash) return;
-  hashes_.push_back(hash);
+  if (!hashes_.empty() && hashes_.back() == hash) return;
+  AddHash(hash);
+}
+
+void BlockBuilder::AddKeyAndAlt(std::string_view key, std::string_view alt) {
+  const uint64_t hash = HashKey(key, salt_), alt_hash = HashKey(alt, salt_);
+  range_.Cover(alt);
+  range_.Cover(key);
+  std::optional<uint64_t> last_key;
+  if (!hashes_.empty()) last_key = hashes_.back();
+  const std::optional<uint64_t> last_alt = std::exchange(last_alt_, alt_hash);
+  // The key comes second, to be found at the end of the list by the next call.
+  if (alt_hash != last_alt && alt_hash != last_key && alt_hash != hash) AddHash(alt_hash);
+  if (hash != last_key && hash != last_alt) AddHash(hash);
+}
+
+void BlockBuilder::AddHash(uint64_t hash) {
   if (keep_for_verification_) {
     checksum_ ^= hash;
-    if (size == 0) finished_hashes_.clear();
+    if (hashes_.empty()) finished_hashes_.clear();
   }
+  hashes_.push_back(hash);
 }
 
 FilterBlock BlockBuilder::Finish(double budget_factor) {
@@ -91,6 +123,7 @@ FilterBlock BlockBuilder::Finish(double budget_factor) {
   FilterBlock block = BuildBlock(spec_, budget_factor, std::move(hashes_), salt_, range_);
   finished_checksum_ = std::exchange(checksum_, 0);
   hashes_ = HashList();
+  last_alt_.reset();
   range_ = KeyRange();
   salt_ = FreshSalt(spec_);
   return block;
@@ -109,23 +142,27 @@ std::string BlockBuilder::Verify(std::string_view block) const {
 }
 
 double BlockBuilder::FactorWithin(size_t block_bytes) const {
-  const FamilyEntry& family = *FindFamily(spec_.family);
-  const auto frame = static_cast<double>(FrameBytes(spec_.salted, range_));
-  auto fits = [&](double factor) {
-    const double bits = family.expected_payload_bits(key_count(), BudgetOf(spec_, factor));
-    return frame + family.most_size_factor * bits / 8 <= static_cast<double>(block_bytes);
-  };
-  double fitting = 0.5, too_large = 2;
-  for (int step = 0; step < 16; step++) {
-    const double middle = (fitting + too_large) / 2;
-    (fits(middle) ? fitting : too_large) = middle;
-  }
-  return fitting;
+  return FactorFor(spec_, key_count(), FrameBytes(spec_.salted, range_), block_bytes);
 }
 
 size_t EstimateBlockBytes(const FilterSpec& spec, size_t keys) {
   const double bits = FindFamily(spec.family)->expected_payload_bits(keys, BudgetOf(spec));
   return FrameBytesWithoutRange(spec.salted) + static_cast<size_t>(bits / 8 + 1);
+}
+
+size_t MostBlockBytes(const FilterSpec& spec, size_t keys) {
+  const FamilyEntry& family = *FindFamily(spec.family);
+  const double expected = family.expected_payload_bits(keys, BudgetOf(spec)) / 8;
+  const double part_share = std::min(1.0, family.part_keys / static_cast<double>(keys + 1));
+  // What is constant is for filters of a few keys.
+  const double growth = family.most_part_growth * (part_share * expected + 128) + 16;
+  return FrameBytesWithoutRange(spec.salted) + 2 * kMaxRangeKeyBytes +
+         static_cast<size_t>(1.01 * family.most_size_factor * expected + growth);
+}
+
+double EstimateRate(const FilterSpec& spec, size_t keys, size_t block_bytes) {
+  const double factor = FactorFor(spec, keys, FrameBytesWithoutRange(spec.salted), block_bytes);
+  return FindFamily(spec.family)->expected_rate(keys, BudgetOf(spec, factor));
 }
 
 size_t EstimateKeyCount(const FilterSpec& spec, size_t block_bytes) {

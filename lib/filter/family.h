@@ -50,6 +50,10 @@ struct FamilyEntry {
   double bits_per_halving, extra_bits;
   // A filter may become larger than expected by this factor.
   double most_size_factor = 1;
+  // Apart from that, a part of it, a shard or a few groups, may grow by this share. Keys that were
+  // chosen for it can make it grow more, and other parts as well.
+  double most_part_growth = 0;
+  double part_keys = 0;  // of such a part
   // The rate is 2^-n with n whole columns, a straight line between two such rates at sizes between,
   // and queries are quickest at whole columns.
   bool has_columns = false;

@@ -178,6 +178,10 @@ TEST_P(EveryFamily, MoreMemoryMeansFewerFalsePositives) {
     const FilterBlock block = builder.Finish(larger ? 1.25 : 0.9);
     sizes[larger] = block.size;
     rates[larger] = ExpectedFalsePositiveRate(OpenFilter(block.view()).info);
+    // Lines and whole columns of small blocks are coarse.
+    const double estimated = EstimateRate(spec(), 5000, block.size);
+    EXPECT_LE(estimated, 1.3 * rates[larger]);
+    EXPECT_GE(estimated, rates[larger] / 1.3);
   }
   EXPECT_LE(sizes[0], sizes[1]);
   EXPECT_GE(rates[0], rates[1]);
