@@ -306,6 +306,12 @@ class OtherReleasesOfRocksDb(Sandbox):
                 self.assertIn(version, finished.out)
                 self.assertIn("policy: none\n", finished.out)
 
+    def test_releases_that_are_not_what_they_say_are_refused_by_name(self):
+        for version in ("7.0.1", "7.0.2", "10.1.0"):
+            finished = self.with_version(version, self.program, "rocksieve.bloom:10")
+            self.assertRegex(finished.err, rf"^rocksieve: .*RocksDB {version} .*next patch release")
+            self.assertIn("policy: none\n", finished.out)
+
     def test_nothing_is_registered_with_another_release(self):
         database = Database(self.directory)
         options = self.directory / "OPTIONS"

@@ -60,6 +60,13 @@ void BitsBuilder::AddKey(const rocksdb::Slice& key) {
   if (decider_ != nullptr) decider_->AddKey(key);
 }
 
+#if ROCKSIEVE_ROCKSDB >= 90600
+void BitsBuilder::AddKeyAndAlt(const rocksdb::Slice& key, const rocksdb::Slice& alt) {
+  builder_.AddKeyAndAlt({key.data(), key.size()}, {alt.data(), alt.size()});
+  if (decider_ != nullptr) decider_->AddKey(key);
+}
+#endif
+
 size_t BitsBuilder::EstimateEntriesAdded() { return builder_.key_count(); }
 
 rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
@@ -96,5 +103,17 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
   // At least one: RocksDB would search on in a loop.
   return std::max<size_t>(1, EstimateKeyCount(builder_.spec(), bytes));
 }
+
+size_t BitsBuilder::MostBytes(size_t keys) const {
+  const size_t most =
+      decider_ != nullptr ? decider_->MostBlockBytes(keys) : MostBlockBytes(builder_.spec(), keys);
+  return fit_allocator_ ? most + most / 3 : most;
+}
+
+#if ROCKSIEVE_ROCKSDB >= 100900
+double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
+  return EstimateRate(builder_.spec(), num_entries, bytes);
+}
+#endif
 
 }  // namespace rocksieve

@@ -23,11 +23,22 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   ~BitsBuilder() override;
 
   void AddKey(const rocksdb::Slice& key) override;
+#if ROCKSIEVE_ROCKSDB >= 90600
+  void AddKeyAndAlt(const rocksdb::Slice& key, const rocksdb::Slice& alt) override;
+#endif
   size_t EstimateEntriesAdded() override;
   using rocksdb::FilterBitsBuilder::Finish;
   rocksdb::Slice Finish(std::unique_ptr<const char[]>* buf) override;
   rocksdb::Status MaybePostVerify(const rocksdb::Slice& filter_content) override;
   size_t ApproximateNumEntries(size_t bytes) override;
+#if ROCKSIEVE_ROCKSDB >= 100900
+  size_t CalculateSpace(size_t num_entries) override { return MostBytes(num_entries); }
+  double EstimatedFpRate(size_t num_entries, size_t bytes) override;
+#endif
+
+  // No block of so many keys is larger. With optimize_filters_for_memory that is a third more than
+  // the usual block, since allocators that round up by so much are followed.
+  size_t MostBytes(size_t keys) const;
 
  private:
   BlockBuilder builder_;

@@ -28,6 +28,12 @@ std::string RocksDbVersionMismatch() {
   const std::string built_for =
       std::to_string(ROCKSDB_MAJOR) + "." + std::to_string(ROCKSDB_MINOR) + ".";
   const std::string loaded = rocksdb::GetRocksVersionAsString(/*with_patch=*/true);
+  // Releases that are not what their number says: rocksdb_abi.h.
+  for (const char* refused : {"7.0.1", "7.0.2", "10.1.0"}) {
+    if (loaded != refused) continue;
+    return "rocksieve: it registers nothing in this process, since RocksDB " + loaded +
+           " differs from all others in what plugins need; take the next patch release.";
+  }
   if (loaded.compare(0, built_for.size(), built_for) == 0) return "";
   return "rocksieve: this plugin was built for RocksDB " + built_for +
          "x, but the RocksDB in this process is " + loaded +

@@ -25,6 +25,9 @@ class AutoDecider {
   // Sees every key of the filter.
   void AddKey(const rocksdb::Slice& key);
 
+  // No filter block of so many keys is larger, whatever will be decided.
+  size_t MostBlockBytes(uint64_t keys) const { return spec_.MostBlockBytes(keys); }
+
   // The filter of `keys` distinct keys is due. False if there should be none; else sets all of
   // *spec but `salted`.
   bool Decide(uint64_t keys, FilterSpec* spec);
