@@ -28,6 +28,8 @@ constexpr char kBuildPrefix[] = "librocksieve-";
 
 std::atomic<void*> build{nullptr};  // the handle of dlopen
 std::atomic<bool> said{false};
+// RocksDB's own static objects call us before that.
+std::atomic<bool> started{false};
 
 // A std::string as libstdc++ has it, without its runtime. Functions return one in memory that the
 // caller gives, as they do any structure of this size.
@@ -111,33 +113,30 @@ void* HandleOf(const link_map* map) {
   return map->l_name[0] == '\0' ? dlopen(nullptr, RTLD_LAZY) : Loaded(map->l_name);
 }
 
-// A RocksDB that a program opened for itself alone becomes one that every library sees: the build
-// has no other way to its symbols.
-void ShowToAll(const char* path) { Loaded(path, RTLD_GLOBAL); }
-
-// Of the files with a RocksDB that libraries do not see, the one wanted, or the only one.
-void ShowRocksDb(const char* wanted, Sentence* why) {
+// Of the RocksDBs that libraries do not see, since a program opened them for itself, the one wanted
+// or the only one: its kVersion. Null if there is none, or, and why, too many.
+void* PrivateRocksDb(const char* wanted, Sentence* why) {
   Sentence found;
   size_t copies = 0;
-  const char* copy = nullptr;
+  void* version_function = nullptr;
   const LoadedFiles files;
   for (size_t i = 0; i < files.size(); ++i) {
     void* const handle = Loaded(files.path(i));
     if (handle == nullptr) continue;
-    if (OwnSymbol(handle, kVersion) != nullptr && OwnSymbol(handle, kRegistry) != nullptr &&
+    void* const function = OwnSymbol(handle, kVersion);
+    if (function != nullptr && OwnSymbol(handle, kRegistry) != nullptr &&
         (wanted == nullptr || Loaded(wanted) == handle)) {
       found.Append("%s%s", ++copies == 1 ? "" : ", ", files.path(i));
-      copy = files.path(i);
+      version_function = function;
     }
     dlclose(handle);
   }
-  if (copies == 1) ShowToAll(copy);
-  if (copies > 1) {
-    why->Format(
-        "rocksieve: there are %zu RocksDBs in this process: %s. rocksieve is used by none of "
-        "them; rocksieve_load(PATH) says which it shall serve.",
-        copies, found.text);
-  }
+  if (copies <= 1) return version_function;
+  why->Format(
+      "rocksieve: there are %zu RocksDBs in this process: %s. rocksieve is used by none of "
+      "them; rocksieve_load(PATH) says which it shall serve.",
+      copies, found.text);
+  return nullptr;
 }
 
 // The build that is in the process already, linked or loaded by another copy of this library.
@@ -180,12 +179,16 @@ void ListBuilds(const char* directory, Sentence* list) {
 }
 
 // Null, and why, if there is no build for the release, or it cannot be loaded.
-void* LoadBuild(const Version& version, const char* rocksdb, Sentence* why) {
+void* LoadBuild(const Version& version, void* version_function, Sentence* why) {
+  const link_map* const map = MapOf(version_function);
+  const char* const rocksdb = NameOf(map);
   char directory[PATH_MAX], path[PATH_MAX + 64];
   for (const bool follow_links : {false, true}) {
     if (!OwnDirectory(follow_links, directory)) continue;
     snprintf(path, sizeof(path), "%s/%s%s.so", directory, kBuildPrefix, version.series);
     if (access(path, R_OK) != 0) continue;
+    // The build has no other way to the symbols of a RocksDB that is private.
+    if (map != nullptr && map->l_name[0] != '\0') Loaded(map->l_name, RTLD_GLOBAL);
     // At once: what is missing is an error here, and no crash later.
     void* const handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
@@ -262,14 +265,15 @@ bool MayServe(const char* wanted, void* version_function, const Version& version
   return false;
 }
 
-void DescribeOldRocksDb(Sentence* why) {
-  if (void* const old = dlsym(RTLD_DEFAULT, kVersionOfOldStrings)) {
+void DescribeOldRocksDb(const char* wanted, Sentence* why) {
+  void* const where = wanted == nullptr ? RTLD_DEFAULT : Loaded(wanted);
+  if (void* const old = dlsym(where, kVersionOfOldStrings)) {
     why->Format(
         "rocksieve: the RocksDB in this process (%s) was compiled with the std::string from "
         "before GCC 5 (_GLIBCXX_USE_CXX11_ABI=0), which no build of rocksieve is. The "
         "program runs without rocksieve.",
         NameOf(MapOf(old)));
-  } else if (void* const open = dlsym(RTLD_DEFAULT, "rocksdb_open")) {
+  } else if (void* const open = dlsym(where, "rocksdb_open")) {
     why->Format(
         "rocksieve: the RocksDB in this process (%s) does not tell its release, as those "
         "before 6.15. They can load no filter policies, and the program runs without "
@@ -281,6 +285,7 @@ void DescribeOldRocksDb(Sentence* why) {
 __attribute__((constructor)) void LoadAtStart() {
   Sentence why;
   if (!Load(nullptr, &why)) SayOnce(why);
+  started = true;
 }
 
 }  // namespace
@@ -311,19 +316,50 @@ void* OwnSymbol(void* object, const char* name) {
   return MapOf(symbol) == map ? symbol : nullptr;
 }
 
+void* RealFunction(void* caller, const char* name) {
+  const link_map* const self = MapOf(&build);
+  if (void* const handle = HandleOf(MapOf(caller))) {
+    void* const function = dlsym(handle, name);
+    dlclose(handle);
+    if (function != nullptr && MapOf(function) != self) return function;
+  }
+  if (void* const function = dlsym(RTLD_NEXT, name)) return function;
+  // The build's own calls, where RocksDB came later than we.
+  void* const version_function = dlsym(RTLD_DEFAULT, kVersion);
+  void* const handle = version_function == nullptr ? nullptr : HandleOf(MapOf(version_function));
+  return handle == nullptr ? nullptr : OwnSymbol(handle, name);
+}
+
+bool IsInBuild(void* address) {
+  link_map* map = nullptr;
+  void* const handle = build.load();
+  return handle != nullptr && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && MapOf(address) == map;
+}
+
+bool IsServed(void* function) { return MapOf(function) == MapOf(dlsym(RTLD_DEFAULT, kVersion)); }
+
+bool LoadFor(void* function) {
+  if (!started) return build.load() != nullptr;
+  const link_map* const map = MapOf(function);
+  Sentence why;
+  if (Load(map == nullptr || map->l_name[0] == '\0' ? nullptr : map->l_name, &why)) return true;
+  SayOnce(why);
+  return false;
+}
+
 bool Load(const char* rocksdb, Sentence* why) {
   if (build.load() != nullptr) return true;
   void* loaded = BuildInProcess();
   if (loaded == nullptr) {
-    if (dlsym(RTLD_DEFAULT, kVersion) == nullptr) ShowRocksDb(rocksdb, why);
-    void* const version_function = dlsym(RTLD_DEFAULT, kVersion);
+    void* version_function = dlsym(RTLD_DEFAULT, kVersion);
+    if (version_function == nullptr) version_function = PrivateRocksDb(rocksdb, why);
     if (version_function == nullptr) {
-      if (why->text[0] == '\0') DescribeOldRocksDb(why);
+      if (why->text[0] == '\0') DescribeOldRocksDb(rocksdb, why);
       return false;
     }
     const Version version = VersionOf(version_function);
     if (!MayServe(rocksdb, version_function, version, why)) return false;
-    loaded = LoadBuild(version, NameOf(MapOf(version_function)), why);
+    loaded = LoadBuild(version, version_function, why);
     if (loaded == nullptr) return false;
   }
   build = loaded;

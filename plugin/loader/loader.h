@@ -30,6 +30,21 @@ bool Load(const char* rocksdb, Sentence* why);
 // A function of the build that Load() found; null before.
 void* BuildSymbol(const char* name);
 
+// Whether the code at the address is the build's.
+bool IsInBuild(void* address);
+
+// Whether the function is of the RocksDB that the build serves, or would.
+bool IsServed(void* function);
+
+// Of a function that this library has as well, the one that the code at `caller` would call without
+// us: its own, or that of the libraries that it needs; else the next in the process. Null if there
+// is none.
+void* RealFunction(void* caller, const char* name);
+
+// Load() for the RocksDB that the function is of, which may have been loaded after us. Says what is
+// in the way.
+bool LoadFor(void* function);
+
 // Says on stderr what is in the way, once in the life of the process; an empty sentence not at all.
 void SayOnce(const Sentence& sentence);
 

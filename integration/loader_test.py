@@ -1,0 +1,442 @@
+"""librocksieve.so in all kinds of processes: it loads the build for the RocksDB that it finds there,
+leaves all others alone, and with ROCKSIEVE_INSTEAD_OF answers for RocksDB's own policies."""
+
+import pathlib
+import re
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from db_bench import Database, Report, options_text
+from environment import PLUGIN, ROOT, SERIES, Sandbox, compile_program, run, run_ok
+
+# This makes librocksdb pass for another release, the one in STUB_ROCKSDB_VERSION; or a process that
+# has none for one that has.
+STUB = r"""
+#include <cstdlib>
+#include <string>
+
+namespace rocksdb {
+
+std::string GetRocksVersionAsString(bool /*with_patch*/) {
+  const char* version = std::getenv("STUB_ROCKSDB_VERSION");
+  return version != nullptr ? version : "the variable STUB_ROCKSDB_VERSION is not set";
+}
+
+#ifdef WITH_REGISTRY
+struct ObjectRegistry {
+  static void NewInstance();
+};
+void ObjectRegistry::NewInstance() {}
+#endif
+
+}  // namespace rocksdb
+"""
+
+# Opens a database with a wrong spec: an error if the plugin is known, else a database without filters.
+C_PROGRAM = r"""
+#include <rocksdb/c.h>
+#include <stdio.h>
+
+int main(void) {
+  char* error = NULL;
+  rocksdb_options_t* base = rocksdb_options_create();
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_get_options_from_string(base, "create_if_missing=true;"
+      "block_based_table_factory={filter_policy=rocksieve.blom:10}", options, &error);
+  rocksdb_open(options, "db", &error);
+  puts(error == NULL ? "opened" : error);
+  return 0;
+}
+"""
+
+# The same by ctypes; `rocksdb` and `rocksieve` are libraries.
+PYTHON_PROGRAM = """
+import ctypes, os, sys
+def text_of(function, *arguments):
+    error = ctypes.c_char_p()
+    result = function(*arguments, ctypes.byref(error))
+    return result, (error.value or b"").decode()
+def known(rocksdb):
+    rocksdb.rocksdb_options_create.restype = ctypes.c_void_p
+    base, options = (ctypes.c_void_p(rocksdb.rocksdb_options_create()) for _ in range(2))
+    text_of(rocksdb.rocksdb_get_options_from_string, base, b"create_if_missing=true;"
+            b"block_based_table_factory={filter_policy=rocksieve.blom:10}", options)
+    rocksdb.rocksdb_open.restype = ctypes.c_void_p
+    return "blom" in text_of(rocksdb.rocksdb_open, options, b"db")[1]
+def create(rocksieve, spec):
+    rocksieve.rocksieve_filterpolicy_create.restype = ctypes.c_void_p
+    policy, error = text_of(rocksieve.rocksieve_filterpolicy_create, spec)
+    return policy is not None, error
+PLUGIN = sys.argv[1]
+"""
+
+
+class Loading(Sandbox):
+    """librocksieve.so finds the RocksDB in its process, whichever came first."""
+
+    def python(self, program, *arguments, **settings):
+        finished = run_ok(sys.executable, "-c", PYTHON_PROGRAM + program, PLUGIN, *arguments,
+                          cwd=self.directory, **settings)
+        return finished.out.rstrip("\n"), finished.err
+
+    def test_linked_in_any_order(self):
+        source = self.directory / "program.c"
+        source.write_text(C_PROGRAM)
+        for libraries in (("-lrocksieve", "-lrocksdb"), ("-lrocksdb", "-lrocksieve"),
+                          (f"-lrocksieve-{SERIES}", "-lrocksdb"),
+                          ("-lrocksdb", f"-lrocksieve-{SERIES}")):
+            with self.subTest(libraries=libraries):
+                program = compile_program(source, self.directory / "program",
+                                          "-Wl,--no-as-needed", *libraries, compiler="gcc")
+                for preload in ((), (PLUGIN,)):
+                    finished = run_ok(program, cwd=self.directory, preload=preload)
+                    self.assertRegex(finished.out, "^Invalid argument: .*blom")
+                    self.assertEqual("", finished.err)
+
+    def test_opened_after_rocksdb(self):
+        for mode in ("RTLD_LOCAL", "RTLD_GLOBAL"):
+            with self.subTest(mode=mode):
+                self.assertEqual(("True (True, '') (0, '')", ""), self.python(f"""
+rocksdb = ctypes.CDLL("librocksdb.so", ctypes.{mode})
+rocksieve = ctypes.CDLL(PLUGIN)
+print(known(rocksdb), create(rocksieve, b"rocksieve.ribbon:10"),
+      (text_of(rocksieve.rocksieve_load, None)[0] - 1, ""))
+"""))
+
+    def test_opened_before_rocksdb(self):
+        self.assertEqual(
+            ("(0, 'rocksieve: there is no RocksDB in this process') (1, '') True", ""),
+            self.python("""
+rocksieve = ctypes.CDLL(PLUGIN)
+before = text_of(rocksieve.rocksieve_load, None)
+rocksdb = ctypes.CDLL("librocksdb.so")
+print(before, text_of(rocksieve.rocksieve_load, None), known(rocksdb))
+"""))
+
+    def test_preloaded_and_rocksdb_opened_later(self):
+        self.assertEqual(("True", ""), self.python("""
+print(known(ctypes.CDLL("librocksdb.so")))
+""", preload=[PLUGIN]))
+
+    def test_without_rocksdb(self):
+        self.assertEqual(("(False, 'rocksieve: there is no RocksDB in this process')", ""),
+                         self.python("""
+print(create(ctypes.CDLL(PLUGIN), b"rocksieve.ribbon:10"))
+"""))
+
+    def test_hostile_callers(self):
+        self.assertEqual(("0 True 0 True True True", ""), self.python("""
+rocksdb, rocksieve = ctypes.CDLL("librocksdb.so"), ctypes.CDLL(PLUGIN)
+create = rocksieve.rocksieve_filterpolicy_create
+create.restype = ctypes.c_void_p
+libc = ctypes.CDLL(None)
+libc.strdup.restype = ctypes.c_void_p
+error = ctypes.c_char_p(libc.strdup(b"an error from before, which is freed"))
+no_spec = create(None, ctypes.byref(error))
+said = error.value.startswith(b"")
+no_error = create(b"rocksieve.ribbon:0", None)
+long = create(b"rocksieve.ribbon:" + b"9" * 1000000, ctypes.byref(error))
+policy = create(b"rocksieve.auto:10", ctypes.byref(error))
+rocksdb.rocksdb_filterpolicy_destroy(ctypes.c_void_p(policy))
+print(no_spec or 0, said, no_error or 0, long is None, len(error.value) > 0, policy is not None)
+"""))
+
+    def test_two_that_only_their_users_see(self):
+        other = compile_program(STUB, self.directory / "other.so", "-shared", "-fPIC",
+                                "-DWITH_REGISTRY")
+        out, err = self.python("""
+rocksdb, other = ctypes.CDLL("librocksdb.so"), ctypes.CDLL(sys.argv[2])
+rocksieve = ctypes.CDLL(PLUGIN)
+print(create(rocksieve, b"rocksieve.ribbon:10")[0], known(rocksdb))
+print(text_of(rocksieve.rocksieve_load, b"/nowhere")[0])
+print(text_of(rocksieve.rocksieve_load, b"librocksdb.so"), known(rocksdb))
+""", other)
+        self.assertEqual("False False\n0\n(1, '') True", out)
+        self.assertRegex(err, "^rocksieve: there are 2 RocksDBs in this process: .*librocksdb.*"
+                              f"{other}.*\n$")
+
+    def test_another_than_the_one_that_all_libraries_see(self):
+        other = compile_program(STUB, self.directory / "other.so", "-shared", "-fPIC",
+                                "-DWITH_REGISTRY")
+        self.assertRegex(self.python("""
+rocksieve = ctypes.CDLL(PLUGIN)
+ctypes.CDLL("librocksdb.so", ctypes.RTLD_GLOBAL), ctypes.CDLL(sys.argv[2])
+print(text_of(rocksieve.rocksieve_load, sys.argv[2].encode()))
+""", other)[0], f"^\\(0, 'rocksieve: .*librocksdb.* can serve no other; {other} is not it")
+
+    def test_found_by_a_link_in_another_directory(self):
+        (self.directory / "l.so").symlink_to(PLUGIN)
+        self.assertEqual("", run_ok("ldb", "--version", preload=[self.directory / "l.so"]).err)
+
+    def test_a_loader_without_builds(self):
+        alone = self.directory / "librocksieve.so"
+        shutil.copy(PLUGIN, alone)
+        for name in ("librocksieve-.so", "librocksieve-x.so", "librocksieve-7..so.1"):
+            (self.directory / name).touch()
+        finished = run_ok("ldb", "--version", preload=[alone])
+        self.assertRegex(finished.err, rf"^rocksieve: the RocksDB in this process is {SERIES}\..*"
+                                       rf"{self.directory} are for no release.*\n$")
+        (self.directory / f"librocksieve-{SERIES}.so").write_text("not a library")
+        finished = run_ok("ldb", "--version", preload=[alone])
+        self.assertRegex(finished.err, "^rocksieve: .*cannot be loaded.*too short.*\n$")
+
+
+# Prints what rocksieve::NewFilterPolicy(SPEC) returns, and the name of the policy if there is one.
+NEW_FILTER_POLICY = r"""
+#include <cstdio>
+#include <memory>
+
+#include <rocksieve/filter_policy.h>
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;
+  const rocksdb::Status status = rocksieve::NewFilterPolicy(argv[1], &policy);
+  std::printf("%s\n", status.ToString().c_str());
+  std::printf("policy: %s\n", policy ? policy->Name() : "none");
+}
+"""
+
+
+class OtherReleasesOfRocksDb(Sandbox):
+    """A stub makes librocksdb pass for another release."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.stub = compile_program(STUB, cls.class_directory / "stub.so", "-shared", "-fPIC")
+        cls.program = compile_program(NEW_FILTER_POLICY, cls.class_directory / "new_filter_policy",
+                                      f"-lrocksieve-{SERIES}", "-lrocksdb")
+
+    def with_version(self, version, *command, **settings):
+        return run(*command, preload=[self.stub, PLUGIN],
+                   variables={"STUB_ROCKSDB_VERSION": version}, **settings)
+
+    def test_the_program_works_with_the_right_release(self):
+        self.assertEqual("OK\npolicy: rocksieve.bloom:10\n",
+                         run_ok(self.program, "rocksieve.bloom:10").out)
+        wrong = run_ok(self.program, "rocksieve.blom:10").out
+        self.assertRegex(wrong, r'^Invalid argument: .*"blom".*for example .*\npolicy: none\n$')
+
+    def test_another_patch_release_is_accepted(self):
+        finished = self.with_version(f"{SERIES}.17", self.program, "rocksieve.bloom:10")
+        self.assertEqual(("OK\npolicy: rocksieve.bloom:10\n", ""), (finished.out, finished.err))
+
+    def test_another_release_is_refused(self):
+        for version in ("8.9.1", "7.9.2", f"{SERIES}0.0", f"1{SERIES}.3"):
+            with self.subTest(version=version):
+                finished = self.with_version(version, self.program, "rocksieve.bloom:10")
+                refusal = rf"rocksieve: .*built for RocksDB {re.escape(SERIES)}\b"
+                self.assertRegex(finished.err, f"^{refusal}")
+                self.assertIn(f"RocksDB in this process is {version}", finished.err)
+                self.assertEqual(1, finished.err.count("\n"), "one line, once")
+                self.assertRegex(finished.out, f"^Not implemented: {refusal}")
+                self.assertIn(version, finished.out)
+                self.assertIn("policy: none\n", finished.out)
+
+    def test_releases_that_are_not_what_they_say_are_refused_by_name(self):
+        for version in ("7.0.1", "7.0.2", "10.1.0"):
+            finished = self.with_version(version, self.program, "rocksieve.bloom:10")
+            self.assertRegex(finished.err, rf"^rocksieve: .*RocksDB {version} .*next patch release")
+            self.assertIn("policy: none\n", finished.out)
+
+    def test_nothing_is_registered_with_another_release(self):
+        database = Database(self.directory)
+        options = self.directory / "OPTIONS"
+        # A policy that is registered would stop db_bench at the second of these specs.
+        for spec in ("rocksieve.bloom:10", "rocksieve.blom:10"):
+            with self.subTest(spec=spec):
+                options.write_text(options_text(spec))
+                finished = self.with_version(
+                    "8.9.1", "db_bench", f"--db={database.path}", f"--options_file={options}",
+                    "--benchmarks=fillrandom,compact,readmissing", "--num=10000", "--statistics")
+                self.assertEqual(0, finished.code, finished)
+                self.assertRegex(finished.err, rf"two RocksDBs .*8\.9\.1 .*{SERIES}\.")
+                # RocksDB does not know the policy, says nothing, and works without filters.
+                report = Report(finished)
+                self.assertEqual([("readmissing", 0, 10000)], report.found)
+                self.assertEqual(0, report.useful + report.positive)
+                self.assertEqual({"N/A"}, {table["filter policy name"]
+                                        for table in database.table_properties()})
+
+    def loader_says(self, version, stub=None):
+        """What it says in a process where nothing else is of RocksDB; never more than a line."""
+        finished = run_ok("/bin/true", preload=[stub or self.stub, PLUGIN],
+                          variables={"STUB_ROCKSDB_VERSION": version})
+        self.assertRegex(finished.err, r"\Arocksieve: the RocksDB in this process .*\n\Z")
+        return finished.err
+
+    def test_a_release_without_a_build(self):
+        for version, series in (("8.9.1", "8.9"), ("11.80.1", "11.80"), ("6.20.3", "6.20"),
+                                (f"{SERIES}0.1", f"{SERIES}0"), ("12.0", "12.0")):
+            with self.subTest(version=version):
+                said = self.loader_says(version)
+                self.assertIn(f"is {version} (", said)
+                self.assertIn(f"builds of rocksieve in {PLUGIN.parent} are for {SERIES}. ", said)
+                self.assertTrue(said.endswith(f"build rocksieve against RocksDB {series}.\n"), said)
+
+    def test_releases_that_are_refused_by_name(self):
+        for version in ("7.0.1", "7.0.2", "10.1.0"):
+            self.assertRegex(self.loader_says(version), f"is {version} .* No rocksieve fits it")
+
+    def test_what_is_no_release(self):
+        for version in ("", "x", "7", "7.", "../7.8", "7.8/../7.8", "-7.8", "7.-8", "%s.%n",
+                        "9" * 500):
+            with self.subTest(version=version):
+                self.assertIn("and there is no such", self.loader_says(version))
+
+    def test_a_rocksdb_that_lacks_what_the_build_needs(self):
+        self.assertRegex(self.loader_says(f"{SERIES}.9"), "cannot be loaded.*undefined symbol")
+
+    def test_a_rocksdb_of_other_strings_or_before_releases_were_told(self):
+        old = compile_program(STUB, self.class_directory / "old.so", "-shared", "-fPIC",
+                              "-D_GLIBCXX_USE_CXX11_ABI=0")
+        self.assertIn("_GLIBCXX_USE_CXX11_ABI=0", self.loader_says(f"{SERIES}.3", old))
+        older = compile_program('extern "C" void rocksdb_open() {}\n',
+                                self.class_directory / "older.so", "-shared", "-fPIC")
+        self.assertIn("before 6.15", self.loader_says("", older))
+
+
+# A program that knows nothing of us: KIND BITS DIRECTORY.
+UNAWARE = r"""
+#include <rocksdb/c.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char** argv) {
+  char* error = NULL;
+  int found = 0;
+  if (argc != 4) return 2;
+  const double bits = atof(argv[2]);
+  for (int i = 0; i < 2; ++i)  /* as many programs make them for several column families */
+    rocksdb_filterpolicy_destroy(rocksdb_filterpolicy_create_bloom(10));
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_options_set_create_if_missing(options, 1);
+  rocksdb_options_enable_statistics(options);
+  rocksdb_block_based_table_options_t* table = rocksdb_block_based_options_create();
+  rocksdb_block_based_options_set_filter_policy(table,
+      !strcmp(argv[1], "bloom") ? rocksdb_filterpolicy_create_bloom_full(bits)
+                                : rocksdb_filterpolicy_create_ribbon_hybrid(bits, 1));
+  rocksdb_options_set_block_based_table_factory(options, table);
+  rocksdb_t* db = rocksdb_open(options, argv[3], &error);
+  rocksdb_readoptions_t* reading = rocksdb_readoptions_create();
+  rocksdb_writeoptions_t* writing = rocksdb_writeoptions_create();
+  if (error != NULL) puts(error);
+  size_t length = 0;
+  char key[32];
+  free(rocksdb_get(db, reading, "key0", 4, &length, &error));
+  if (length == 0) {
+    for (int i = 0; i < 20000; i += 2) {
+      const int size = sprintf(key, "key%d", i);
+      rocksdb_put(db, writing, key, size, key, size, &error);
+    }
+    rocksdb_flush(db, rocksdb_flushoptions_create(), &error);
+  }
+  for (int i = 0; i < 20000; ++i) {
+    const int size = sprintf(key, "key%d", i);
+    char* value = rocksdb_get(db, reading, key, size, &length, &error);
+    found += value != NULL && length == (size_t)size && !memcmp(value, key, length);
+    free(value);
+  }
+  if (error != NULL) puts(error);
+  const char* useful = strstr(rocksdb_options_statistics_get_string(options),
+                              "rocksdb.bloom.filter.useful COUNT : ");
+  printf("%d %d\n", found, atoi(strchr(useful, ':') + 2));
+  rocksdb_close(db);
+  return 0;
+}
+"""
+
+
+class CPrograms(Sandbox):
+    def test_the_example(self):
+        source = ROOT / "examples" / "c_policy" / "c_policy.c"
+        for library in ("-lrocksieve", f"-lrocksieve-{SERIES}"):
+            program = compile_program(source, self.directory / "c_policy", "-pedantic", "-Werror",
+                                      library, "-lrocksdb", compiler="gcc")
+            for family, least in (("ribbon", 9970), ("auto", 9900)):
+                with self.subTest(library=library, family=family):
+                    database = self.directory / f"{family}{library}"
+                    finished = run_ok(program, f"rocksieve.{family}:10", database)
+                    present, of, absent, saved = map(int, re.fullmatch(
+                        r"(\d+) of (\d+) keys found, (\d+) that are not there; (\d+) reads saved\n",
+                        finished.out).groups())
+                    self.assertEqual((10000, 10000, 0, ""), (present, of, absent, finished.err))
+                    self.assertGreater(saved, least)
+                    self.assertIn(f"filter_policy=rocksieve.{family}:10\n",
+                                  max(database.glob("OPTIONS-*")).read_text())
+            wrong = run(program, "rocksieve.ribbon:0", self.directory / "none")
+            self.assertEqual((1, ""), (wrong.code, wrong.out))
+            self.assertIn("rocksieve.ribbon:0", wrong.err)
+
+
+class InsteadOf(Sandbox):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        source = cls.class_directory / "unaware.c"
+        source.write_text(UNAWARE)
+        cls.program = compile_program(source, cls.class_directory / "unaware", "-lrocksdb",
+                                      compiler="gcc")
+
+    def run_program(self, spec, kind="bloom", bits="10", preload=(PLUGIN,), database="db"):
+        """What it found, how often filters helped, what it said, and the policies of its OPTIONS and
+        of its first table."""
+        variables = {} if spec is None else {"ROCKSIEVE_INSTEAD_OF": spec}
+        path = self.directory / database
+        finished = run_ok(self.program, kind, bits, path, preload=preload, variables=variables)
+        found, useful = map(int, finished.out.split())
+        options = max(path.glob("OPTIONS-*")).read_text()
+        [table] = path.glob("*.sst")
+        properties = run_ok("sst_dump", f"--file={table}", "--show_properties").out
+        return (found, useful, finished.err,
+                re.search(r"(?m)^ +filter_policy=(.*)$", options)[1],
+                re.search(r"filter policy name: (.*)", properties)[1])
+
+    def test_ours_instead_of_both(self):
+        for kind, of in (("bloom", "RocksDB's Bloom filter"), ("ribbon", "RocksDB's")):
+            with self.subTest(kind=kind):
+                plain = self.run_program(None, kind, preload=(), database=f"{kind}-plain")
+                self.assertEqual((10000, ""), (plain[0], plain[2]))
+                for spec in ("rocksieve.ribbon:16", "rocksieve.bloom:16"):
+                    ours = self.run_program(spec, kind, database=f"{kind}-{spec}")
+                    self.assertEqual((10000, spec, spec), (ours[0], *ours[3:]))
+                    self.assertGreater(ours[1], 9990)  # of 10,000; RocksDB's has 100 wrong
+                    self.assertRegex(ours[2], f"^rocksieve: ROCKSIEVE_INSTEAD_OF: {spec} instead of "
+                                              f"{of}.* of 10 bits per key\n$")
+
+    def test_off_unless_asked_for(self):
+        plain = self.run_program(None, preload=())
+        for spec in (None, ""):
+            self.assertEqual(plain, self.run_program(spec))
+
+    def test_filters_that_are_there_are_still_read(self):
+        plain = self.run_program(None, preload=())
+        ours = self.run_program("rocksieve.ribbon:10")
+        self.assertEqual(plain[:2], ours[:2])  # by the same filter
+        self.assertEqual(("rocksieve.ribbon:10", plain[4]), ours[3:])
+
+    def test_a_wrong_spec_is_said_once(self):
+        plain = self.run_program(None, preload=(), database="plain")
+        wrong = self.run_program("rocksieve.blom:10")
+        self.assertEqual((plain[:2], plain[3:]), (wrong[:2], wrong[3:]))
+        self.assertRegex(wrong[2], r"^rocksieve: ROCKSIEVE_INSTEAD_OF: RocksDB's own filters are "
+                                   r"used: .*blom.*for example.*\n$")
+
+    def test_no_filter_stays_none(self):
+        self.assertEqual((10000, 0), self.run_program("rocksieve.ribbon:10", bits="0")[:2])
+
+    def test_without_a_build(self):
+        alone = shutil.copy(PLUGIN, self.directory)
+        plain = self.run_program(None, preload=(), database="plain")
+        ours = self.run_program("rocksieve.ribbon:10", preload=(alone,))
+        self.assertEqual((plain[:2], plain[3:]), (ours[:2], ours[3:]))
+        self.assertRegex(ours[2], "^rocksieve: the RocksDB in this process is .*\n$")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,88 @@
+// Functions of RocksDB that librocksieve.so has as well. Preloaded, it is asked first.
+//
+// ObjectLibrary::Default is where plugins register: by it a RocksDB is noticed that was loaded
+// later than we. The two that make policies give SPEC instead, if ROCKSIEVE_INSTEAD_OF=SPEC. All
+// three take and return what C has, so that they are written without RocksDB's headers.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <atomic>
+
+#include <rocksieve/c.h>
+
+#include "plugin/loader/loader.h"
+
+namespace rocksieve::loader {
+namespace {
+
+constexpr char kDefault[] = "_ZN7rocksdb13ObjectLibrary7DefaultEv";
+constexpr char kNewBloom[] = "_ZN7rocksdb20NewBloomFilterPolicyEdb";
+constexpr char kNewRibbon[] = "_ZN7rocksdb21NewRibbonFilterPolicyEdi";
+
+// RocksDB takes less for "no filter".
+constexpr double kLeastBitsPerKey = 0.5;
+
+std::atomic<bool> told{false};
+
+// Null: RocksDB's own policy is wanted, or has to do.
+void* PolicyInstead(const char* kind, double bits_per_key, void* caller, void* real) {
+  const char* const spec = secure_getenv("ROCKSIEVE_INSTEAD_OF");
+  // The build needs RocksDB's own to read filters that are there.
+  if (spec == nullptr || spec[0] == '\0' || IsInBuild(caller)) return nullptr;
+  if (!(bits_per_key >= kLeastBitsPerKey)) return nullptr;
+  if (!LoadFor(real) || !IsServed(real)) return nullptr;
+  char* error = nullptr;
+  void* const policy = rocksieve_filterpolicy_create(spec, &error);
+  if (!told.exchange(true)) {
+    if (policy != nullptr) {
+      fprintf(stderr,
+              "rocksieve: ROCKSIEVE_INSTEAD_OF: %s instead of RocksDB's %s of %g bits per key\n",
+              spec, kind, bits_per_key);
+    } else {
+      fprintf(stderr, "rocksieve: ROCKSIEVE_INSTEAD_OF: RocksDB's own filters are used: %s\n",
+              error != nullptr ? error : "no memory");
+    }
+  }
+  free(error);
+  return policy;
+}
+
+}  // namespace
+}  // namespace rocksieve::loader
+
+#define ROCKSIEVE_ROCKSDB_FUNCTION extern "C" __attribute__((visibility("default")))
+
+// std::shared_ptr<rocksdb::ObjectLibrary>& rocksdb::ObjectLibrary::Default()
+ROCKSIEVE_ROCKSDB_FUNCTION void* _ZN7rocksdb13ObjectLibrary7DefaultEv() {
+  using namespace rocksieve::loader;
+  void* const caller = __builtin_return_address(0);
+  void* const real = RealFunction(caller, kDefault);
+  if (real == nullptr) abort();  // nobody has what somebody calls
+  if (!IsInBuild(caller)) LoadFor(real);
+  return reinterpret_cast<void* (*)()>(real)();
+}
+
+// const rocksdb::FilterPolicy* rocksdb::NewBloomFilterPolicy(double, bool)
+ROCKSIEVE_ROCKSDB_FUNCTION void* _ZN7rocksdb20NewBloomFilterPolicyEdb(double bits_per_key,
+                                                                      bool ignored) {
+  using namespace rocksieve::loader;
+  void* const caller = __builtin_return_address(0);
+  void* const real = RealFunction(caller, kNewBloom);
+  if (real == nullptr) abort();
+  void* const policy = PolicyInstead("Bloom filter", bits_per_key, caller, real);
+  return policy != nullptr ? policy
+                           : reinterpret_cast<void* (*)(double, bool)>(real)(bits_per_key, ignored);
+}
+
+// const rocksdb::FilterPolicy* rocksdb::NewRibbonFilterPolicy(double, int)
+ROCKSIEVE_ROCKSDB_FUNCTION void* _ZN7rocksdb21NewRibbonFilterPolicyEdi(double bits_per_key,
+                                                                       int bloom_before_level) {
+  using namespace rocksieve::loader;
+  void* const caller = __builtin_return_address(0);
+  void* const real = RealFunction(caller, kNewRibbon);
+  if (real == nullptr) abort();
+  void* const policy = PolicyInstead("Ribbon filter", bits_per_key, caller, real);
+  return policy != nullptr
+             ? policy
+             : reinterpret_cast<void* (*)(double, int)>(real)(bits_per_key, bloom_before_level);
+}
