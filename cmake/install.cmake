@@ -15,7 +15,11 @@ if(TARGET rocksieve_plugin)
        include/rocksieve/listener.h include/rocksieve/metrics.h)
   # Builds for several releases of RocksDB have one librocksieve.so beside them all.
   install(TARGETS rocksieve_loader)
-  install(TARGETS rocksieve_plugin EXPORT rocksievePluginTargets
+  set(plugin_targets rocksieve_plugin)
+  if(TARGET rocksieve_plugin_static)
+    list(APPEND plugin_targets rocksieve_plugin_static)
+  endif()
+  install(TARGETS ${plugin_targets} EXPORT rocksievePluginTargets
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT rocksievePluginTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
 endif()

@@ -99,6 +99,12 @@ class Consumer(Installed):
         self.assertEqual(5000, found)
         self.assertGreater(useful, 4900)
 
+        self.assertEqual((found, useful), tuple(map(int, re.fullmatch(
+            r"(\d+) keys found, rocksdb.bloom.filter.useful COUNT : (\d+)\n",
+            self.run_consumer("static_program", self.directory / "static_db")).groups())))
+        needed = run_ok("readelf", "-dW", self.directory / "build" / "static_program").out
+        self.assertNotRegex(needed, "librocks(db|ieve)")
+
     @unittest.skipUnless(HAS_JOIN, "built without the join")
     def test_join(self):
         self.build_consumer()

@@ -87,18 +87,32 @@ rocksdb::EventListener* MakeListener(const std::string& /*name*/,
   return guard->get();
 }
 
+}  // namespace
+}  // namespace rocksieve
+
+// Makes a library of objects know ours; returns how many kinds. The name is RocksDB's convention
+// for plugins; what is linked statically is kept by it (-u rocksieve_reg), as nothing else names
+// us.
+extern "C" int rocksieve_reg(rocksdb::ObjectLibrary& library, const std::string& /*argument*/) {
+  // Everything that begins with our name, so that what cannot be honoured becomes an error:
+  // RocksDB ignores the name of a policy that nobody claims, and works on without a filter.
+  library.AddFactory<const rocksdb::FilterPolicy>(
+      rocksdb::ObjectLibrary::PatternEntry("rocksieve", true).AddSeparator("", false),
+      rocksieve::MakePolicy);
+  library.AddFactory<rocksdb::EventListener>(rocksieve::kListenerName, rocksieve::MakeListener);
+  return 2;
+}
+
+namespace rocksieve {
+namespace {
+
 bool Register() {
   const std::string mismatch = RocksDbVersionMismatch();
   if (!mismatch.empty()) {
     std::fprintf(stderr, "%s\n", mismatch.c_str());
     return false;
   }
-  // Everything that begins with our name, so that what cannot be honoured becomes an error:
-  // RocksDB ignores the name of a policy that nobody claims, and works on without a filter.
-  rocksdb::ObjectLibrary::Default()->AddFactory<const rocksdb::FilterPolicy>(
-      rocksdb::ObjectLibrary::PatternEntry("rocksieve", true).AddSeparator("", false), MakePolicy);
-  rocksdb::ObjectLibrary::Default()->AddFactory<rocksdb::EventListener>(kListenerName,
-                                                                        MakeListener);
+  rocksieve_reg(*rocksdb::ObjectLibrary::Default(), "");
   return true;
 }
 
