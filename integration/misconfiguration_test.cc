@@ -1,12 +1,14 @@
 // A spec that cannot be honoured is an error on every way into RocksDB. Without care it would not
 // be: RocksDB's option parser swallows the errors of filter policies, and works on without a
 // filter.
+#include <gmock/gmock.h>
 #include <rocksdb/c.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/utilities/options_util.h>
 
 #include "integration/sst_file.h"
+#include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
 namespace {
@@ -285,6 +287,54 @@ TEST_F(Misconfiguration, OfANewColumnFamilyIsInTheLog) {
   ExpectHelps(rocksdb::DB::Open(base, path, families, &handles, &db), kTypo, "opened again");
 }
 
+// What SetOptions() of RocksDB 9.8 and later does to the policy that it then gives to the database:
+// live_policy_test.cc sees it there.
+TEST_F(Misconfiguration, OfALiveDatabaseLeavesItWithRocksDbsFilters) {
+  const std::string path = directory_ / "live";
+  for (const std::string& spec : {kTypo.spec, std::string("{id=rocksieve.bloom:10;x=1}")}) {
+    SCOPED_TRACE(spec);
+    rocksdb::Options base = OptionsWith("rocksieve.bloom:10");
+    base.info_log.reset();
+    rocksdb::ConfigOptions by_set_options;
+    by_set_options.mutable_options_only = true;
+    PolicyPtr policy;
+    testing::internal::CaptureStderr();
+    const Status status = rocksdb::FilterPolicy::CreateFromString(by_set_options, spec, &policy);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::AllOf(testing::HasSubstr("SetOptions() got a wrong filter_policy"),
+                               testing::HasSubstr(spec == kTypo.spec ? "\"blom\"" : "\"x=1\"")));
+    EXPECT_FALSE(status.ok());
+    ASSERT_NE(policy, nullptr);
+    rocksdb::Options wrong = base;
+    rocksdb::BlockBasedTableOptions table;
+    table.filter_policy = policy;
+    wrong.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    {
+      const DbPtr db = Open(base, path);
+      rocksdb::ColumnFamilyHandle* handle = nullptr;
+      Must(db->CreateColumnFamily(wrong, "other", &handle));  // which does not validate
+      for (const auto& [key, value] : oracle_) {
+        Must(db->Put(rocksdb::WriteOptions(), handle, key, value));
+      }
+      Must(db->Flush(rocksdb::FlushOptions(), handle));
+      rocksdb::TablePropertiesCollection tables;
+      Must(db->GetPropertiesOfAllTables(handle, &tables));
+      ASSERT_EQ(tables.size(), 1u);
+      EXPECT_EQ(tables.begin()->second->filter_policy_name, "bloomfilter");
+      EXPECT_EQ(tables.begin()->second->num_filter_entries, oracle_.size());
+      delete handle;
+    }
+    EXPECT_THAT(ReadBytes(path + "/LOG"), testing::HasSubstr("got a wrong filter_policy"));
+    // The next open by the options file works, with what was used.
+    rocksdb::DBOptions db_options;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    Must(rocksdb::LoadLatestOptions(rocksdb::ConfigOptions(), path, &db_options, &families));
+    EXPECT_FALSE(TryOpen(wrong, directory_ / "refused").ok());
+    Must(rocksdb::DestroyDB(path, base, families));
+  }
+}
+
+#if ROCKSIEVE_ROCKSDB < 90800
 // And leaves the policy that the database uses alone: the next file has a filter again.
 TEST_F(Misconfiguration, OfALiveDatabaseIsRefused) {
   DbConfig config("rocksieve.bloom:10");
@@ -300,6 +350,7 @@ TEST_F(Misconfiguration, OfALiveDatabaseIsRefused) {
     EXPECT_GT(StatsOf(config.table.filter_policy).filters_built, built) << spec;
   }
 }
+#endif
 
 // "{id=SPEC;name=value}" sets properties, of which we have none.
 TEST_F(Misconfiguration, Properties) {
