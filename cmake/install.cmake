@@ -2,17 +2,20 @@
 include(CMakePackageConfigHelpers)
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/rocksieve)
-set(public_headers include/rocksieve/filter.h include/rocksieve/filter_spec.h)
+set(public_headers include/rocksieve/c.h include/rocksieve/filter.h include/rocksieve/filter_spec.h)
 
 install(TARGETS rocksieve_core rocksieve_toolbox EXPORT rocksieveTargets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET rocksieve_filters)
+  install(TARGETS rocksieve_filters)
+endif()
 install(EXPORT rocksieveTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
 
 # An export set of its own: it names targets of RocksDB, and whoever only wants rocksieve::core need
 # not have RocksDB.
 if(TARGET rocksieve_plugin)
-  list(APPEND public_headers include/rocksieve/c.h include/rocksieve/filter_policy.h
-       include/rocksieve/listener.h include/rocksieve/metrics.h)
+  list(APPEND public_headers include/rocksieve/filter_policy.h include/rocksieve/listener.h
+       include/rocksieve/metrics.h)
   # Builds for several releases of RocksDB have one librocksieve.so beside them all.
   install(TARGETS rocksieve_loader)
   set(plugin_targets rocksieve_plugin)

@@ -55,6 +55,7 @@ class Layout(Installed):
                                if file.endswith("librocksieve.so")}
         package = f"{library_directory}/cmake/rocksieve"
         for file in (f"{library_directory}/librocksieve_core.a",
+                     f"{library_directory}/librocksieve_filters.so.0",
                      f"{library_directory}/librocksieve.so.0",
                      f"{library_directory}/{RELEASE_PLUGIN.name}", f"{package}/rocksieveConfig.cmake",
                      f"{package}/rocksieveConfigVersion.cmake"):
