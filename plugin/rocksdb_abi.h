@@ -31,7 +31,7 @@ the same order. Then raise this limit"
 #endif
 
 #ifdef ROCKSIEVE_IN_TREE
-#include "table/block_based/filter_policy_internal.h"
+#include <table/block_based/filter_policy_internal.h>
 #else
 
 namespace ROCKSDB_NAMESPACE {
