@@ -1,6 +1,6 @@
 // A table file as explain, inspect, doctor and existing SST filters read it: footer, meta blocks,
-// properties, filter partitions, filters. With the first byte odd, the checksums of the index of
-// meta blocks and of those that it names are made right; else the file is what it is.
+// properties, filter partitions, filters. With the first byte odd, the checksums of the footer, of
+// the index of meta blocks and of those that it names are made right; else the file is what it is.
 //
 // Oracle: whatever is wrong is said; memory is a few times the file's size.
 #include <cmath>
@@ -56,25 +56,39 @@ class OneFileEnv final : public rocksdb::EnvWrapper {
   const std::string_view bytes_;
 };
 
-void MakeChecksumRight(uint64_t offset, uint64_t bytes, rocksdb::ChecksumType type,
+constexpr size_t kFooterBytes = 53;
+
+void MakeChecksumRight(uint64_t offset, uint64_t bytes, const TableFooter& footer,
                        std::string* file) {
   if (offset > file->size() || bytes > file->size() - offset ||
       file->size() - offset - bytes < kBlockTrailerBytes) {
     return;
   }
   const std::string_view covered = std::string_view(*file).substr(offset, bytes + 1);
-  StoreLittleEndian32(file->data() + offset + bytes + 1, BlockChecksum(type, covered));
+  StoreLittleEndian32(file->data() + offset + bytes + 1, BlockChecksum(footer, offset, covered));
+}
+
+// That of a footer of format_version 6 and later, whatever it covers.
+void MakeFooterRight(std::string* bytes) {
+  char* const text = bytes->data() + bytes->size() - kFooterBytes;
+  TableFooter footer;
+  footer.checksum = static_cast<rocksdb::ChecksumType>(text[0]);
+  footer.base_context_checksum = LoadLittleEndian32(text + 9);
+  if (LoadLittleEndian32(text + 41) < kContextFormatVersion) return;
+  StoreLittleEndian32(text + 5, 0);
+  StoreLittleEndian32(text + 5, BlockChecksum(footer, bytes->size() - kFooterBytes,
+                                              std::string_view(text, kFooterBytes)));
 }
 
 // As those who read it would find it.
 void MakeChecksumsRight(std::string* bytes) {
-  constexpr size_t kFooterBytes = 53;
   if (bytes->size() < kFooterBytes) return;
+  MakeFooterRight(bytes);
   BytesFile file(*bytes);
   TableFooter footer;
   if (!ReadFooter(&file, bytes->size(), &footer).ok()) return;
   const auto right = [&](BlockPlace place) {
-    MakeChecksumRight(place.offset, place.size, footer.checksum, bytes);
+    MakeChecksumRight(place.offset, place.size, footer, bytes);
   };
   right(footer.meta_index);
   std::string meta_index;

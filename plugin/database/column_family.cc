@@ -23,6 +23,24 @@ class NameOfComparator final : public rocksdb::Comparator {
   const std::string name_;
 };
 
+// Orders keys as another comparator does those that have timestamps, and has its name. With it any
+// release of RocksDB reads keys that were stripped of their timestamps: those before 8.5 would cut
+// off the ends of keys in their place, and later ones want the option too.
+class WithoutTimestamps final : public rocksdb::Comparator {
+ public:
+  explicit WithoutTimestamps(std::shared_ptr<const rocksdb::Comparator> base)
+      : base_(std::move(base)) {}
+  const char* Name() const override { return base_->Name(); }
+  int Compare(const Slice& a, const Slice& b) const override {
+    return base_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b, /*b_has_ts=*/false);
+  }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  const std::shared_ptr<const rocksdb::Comparator> base_;
+};
+
 std::shared_ptr<const rocksdb::Comparator> Unowned(const rocksdb::Comparator* comparator) {
   return {comparator, [](const rocksdb::Comparator*) {}};
 }
@@ -43,12 +61,19 @@ void SetComparator(const std::string& comparator_name, ColumnFamily* family) {
   family->comparator = family->comparator_known
                            ? Unowned(found)
                            : std::make_shared<NameOfComparator>(comparator_name);
+  family->timestamps_stripped =
+      !family->persist_timestamps && family->comparator->timestamp_size() > 0;
+  if (family->timestamps_stripped) {
+    family->comparator = std::make_shared<WithoutTimestamps>(std::move(family->comparator));
+  }
 }
 
 ColumnFamily DescribeColumnFamily(const std::string& name, const OptionsFile& options) {
   ColumnFamily family;
   family.name = name;
   const std::string comparator = options.ColumnFamilyValue(name, "comparator");
+  family.persist_timestamps =
+      !IsFalse(options.ColumnFamilyValue(name, "persist_user_defined_timestamps"));
   SetComparator(comparator.empty() ? rocksdb::BytewiseComparator()->Name() : comparator, &family);
 
   const std::string extractor = options.ColumnFamilyValue(name, "prefix_extractor");

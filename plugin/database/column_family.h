@@ -25,6 +25,10 @@ struct ColumnFamily {
   // False if this process does not have it: `comparator` then orders bytewise, and nothing that
   // depends on the order of keys can be believed.
   bool comparator_known = true;
+  bool persist_timestamps = true;  // persist_user_defined_timestamps, RocksDB 8.5
+  // True if keys have timestamps in memory, but not in files: `comparator` then knows nothing of
+  // them.
+  bool timestamps_stripped = false;
 
   std::string prefix_extractor_name;                                // empty if none
   std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor;  // null if none, or unknown

@@ -106,7 +106,10 @@ const FilterBlockOfFile& FileFilter::BlockFor(const ColumnFamily& family,
                                               std::string_view key) const {
   const auto found = std::lower_bound(
       blocks_.begin(), blocks_.end() - 1, key, [&](const auto& block, std::string_view wanted) {
-        return family.Compare(family.WithoutTimestamp(block->partition.last_key), wanted) < 0;
+        const std::string_view last_key = block->partition.last_key;
+        return family.Compare(
+                   properties_.timestamps_persisted ? family.WithoutTimestamp(last_key) : last_key,
+                   wanted) < 0;
       });
   return **found;
 }

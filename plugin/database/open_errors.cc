@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include <rocksdb/version.h>
+
 namespace rocksieve {
 namespace {
 
@@ -88,6 +90,12 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
     return Sentence("cannot open " + directory + ": " + text +
                     "\nAllow more open files, for example: ulimit -n 4096");
   }
+  if (says("newer version of RocksDB") || says("unsupported Footer")) {
+    return Sentence("cannot read the rows of the database in " + directory + ": " + text +
+                    "\nA later RocksDB wrote it than " + rocksdb::GetRocksVersionAsString() +
+                    ", which is in this program: use the rocksieve that was built with that "
+                    "release, or serve its rows from inside its own process, by a library call.");
+  }
   const std::string what = "cannot read the list of files of the database in " + directory + ": ";
   if (says("CURRENT") || status.IsPathNotFound() || says("No such file")) {
     return Sentence(
@@ -110,7 +118,10 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
   if (status.IsCorruption()) {
     return Sentence(what + text +
                     "\nThe MANIFEST is damaged, or encrypted by the file system (Env) of its "
-                    "program. Restore it, or repair a copy: ldb repair --db=COPY");
+                    "program, or of a later RocksDB than " +
+                    rocksdb::GetRocksVersionAsString() +
+                    ", which is in this program. Restore it, or repair a copy: ldb repair "
+                    "--db=COPY");
   }
   return Sentence(what + text);
 }

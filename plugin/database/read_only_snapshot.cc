@@ -77,6 +77,14 @@ Status CheckOpenFilesLimit(const std::string& directory) {
       " open.\nA frozen view holds all of them: raise the limit with ulimit -n.");
 }
 
+// Their logs have keys with timestamps, their files keys without.
+Status StrippedTimestamps(const std::string& directory, const std::string& column_family) {
+  return Status::NotSupported("the column family " + column_family + " in " + directory +
+                              " keeps user-defined timestamps in memory only "
+                              "(persist_user_defined_timestamps=false), which "
+                              "a join does not understand.\nExport its rows, and join those.");
+}
+
 Status UnknownMerges(const std::string& directory, const std::string& merge_operator) {
   return Status::NotSupported(
       "the database in " + directory + " holds merges, which need its merge operator (" +
@@ -122,6 +130,10 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
     if (!descriptors.empty() && descriptors.back().name == name) continue;
     unknown_merge_operator.clear();
     open_.families.push_back(DescribeColumnFamily(name, file));
+    if (name == column_family && open_.families.back().timestamps_stripped) {
+      *explained = true;
+      return StrippedTimestamps(directory, column_family);
+    }
     descriptors.emplace_back(name,
                              SnapshotOptions(open_.families.back(), file, &unknown_merge_operator));
   }

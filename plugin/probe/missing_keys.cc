@@ -4,6 +4,8 @@
 #include <memory>
 #include <unordered_set>
 
+#include <rocksdb/version.h>
+
 #include "plugin/database/open_errors.h"
 #include "plugin/probe/key_shape.h"
 #include "plugin/probe/key_space.h"
@@ -175,6 +177,10 @@ Status MakeMissingKeys(const Database& database, size_t family, const Tree& tree
   if (!found.ok() || maker.empty()) {
     missing->from_ranges_only = true;
     missing->why = found.ok() ? "it has fewer than two live keys" : MessageOf(found);
+    if (missing->why.find("format_version") != std::string::npos) {
+      missing->why += "; RocksDB " + rocksdb::GetRocksVersionAsString() +
+                      ", which is in this program, is too old to read it";
+    }
     maker.TakeRangesOfFiles();
   }
   return maker.MakeKeys(count, progress, &missing->keys);

@@ -20,6 +20,10 @@ constexpr uint64_t kPlainMagics[] = {0x8242229663BF9564, 0x4F3418EB7A8F13B8};
 constexpr uint64_t kCuckooMagic = 0x926789D0C5F17873;
 constexpr uint64_t kLegacyFooterBytes = 48, kFooterBytes = 53;
 constexpr size_t kPlacesBytes = 40;
+// From format_version 6 on the footer has no places, but this mark and its own checksum.
+constexpr std::string_view kExtendedMagic("\x3E\0\x7A\0", 4);
+constexpr size_t kFooterChecksumAt = 5, kBaseContextAt = 9, kMetaIndexSizeAt = 13;
+constexpr size_t kReservedAt = 33;  // eight bytes, 0 unless a later release says otherwise
 
 std::string Hex(uint64_t number) {
   char text[24];
@@ -59,13 +63,29 @@ std::string At(BlockPlace place) {
          " bytes)";
 }
 
-// How many bytes at the end of a block say where its restart points are; 0 if it has no such end.
-size_t RestartBytes(std::string_view block) {
-  constexpr uint32_t kHashIndexFlag = uint32_t{1} << 31;
-  if (block.size() < 4) return 0;
-  const uint32_t footer = LoadLittleEndian32(block.data() + block.size() - 4);
-  const uint64_t bytes = 4 + uint64_t{4} * (footer & ~kHashIndexFlag);
-  return bytes <= block.size() ? static_cast<size_t>(bytes) : 0;
+Status BadEntry() { return Status::Corruption("its entries cannot be taken apart"); }
+
+Status OfLater(const std::string& what) {
+  return Status::NotSupported(what +
+                              ": damaged, or from a RocksDB later than 11.8, for which a "
+                              "later rocksieve is needed");
+}
+
+// The entries of a block, without what says at its end where its restart points are.
+Status EntriesOf(std::string_view block, std::string_view* entries) {
+  // "The keys are uniformly distributed": a hint for searches (RocksDB 11.1).
+  constexpr uint32_t kUniformKeysFlag = uint32_t{1} << 29;
+  constexpr uint32_t kMostRestarts = (uint32_t{1} << 28) - 1;
+  if (block.size() < 4) return BadEntry();
+  const uint32_t footer = LoadLittleEndian32(block.data() + block.size() - 4) & ~kUniformKeysFlag;
+  // 31 and 28 are of data blocks only: a hash index, and values apart from the keys (11.0).
+  if (footer > kMostRestarts) {
+    return OfLater("its last bytes, " + Hex(footer) + ", name a feature that it cannot have");
+  }
+  const uint64_t bytes = 4 + uint64_t{4} * footer;
+  if (bytes > block.size()) return BadEntry();
+  *entries = block.substr(0, block.size() - bytes);
+  return Status::OK();
 }
 
 // The front of an entry: how much of its key it shares with the one before.
@@ -82,8 +102,6 @@ bool TakeKey(std::string_view* rest, bool has_value_size, bool* shares, std::str
   *shares = shared != 0;
   return *value_bytes <= rest->size();
 }
-
-Status BadEntry() { return Status::Corruption("its entries cannot be taken apart"); }
 
 // CRC-32C (Castagnoli), one byte at a time: fast enough for filters.
 constexpr std::array<uint32_t, 256> MakeCrcTable() {
@@ -107,6 +125,37 @@ uint32_t MaskedCrc(std::string_view bytes) {
   for (char byte : bytes) crc = CrcStep(crc, byte);
   crc = ~crc;
   return (crc >> 15 | crc << 17) + 0xA282EAD8;
+}
+
+// What is added to each checksum; 0 before format_version 6.
+uint32_t ContextOf(const TableFooter& footer, uint64_t offset) {
+  if (footer.base_context_checksum == 0) return 0;
+  return footer.base_context_checksum ^
+         (static_cast<uint32_t>(offset) + static_cast<uint32_t>(offset >> 32));
+}
+
+// Where the meta blocks are, from format_version 6 on; checks the footer's own checksum.
+Status ReadExtendedPart(std::string text, uint64_t footer_offset, TableFooter* footer) {
+  if (text.compare(1, kExtendedMagic.size(), kExtendedMagic) != 0) {
+    return Status::Corruption("the footer is damaged: it has no mark of format_version " +
+                              std::to_string(footer->format_version));
+  }
+  const uint32_t stored = LoadLittleEndian32(text.data() + kFooterChecksumAt);
+  footer->base_context_checksum = LoadLittleEndian32(text.data() + kBaseContextAt);
+  StoreLittleEndian32(text.data() + kFooterChecksumAt, 0);
+  if (footer->base_context_checksum == 0 || stored != BlockChecksum(*footer, footer_offset, text)) {
+    return Status::Corruption("the footer is damaged: it does not match its checksum");
+  }
+  if (LoadLittleEndian64(text.data() + kReservedAt) != 0) {
+    return OfLater("its footer names a feature that is unknown");
+  }
+  const uint64_t size = LoadLittleEndian32(text.data() + kMetaIndexSizeAt);
+  if (size + kBlockTrailerBytes > footer_offset) {
+    return Status::Corruption("the footer is damaged: it names " + std::to_string(size) +
+                              " bytes before it, and there are " + std::to_string(footer_offset));
+  }
+  footer->meta_index = {footer_offset - kBlockTrailerBytes - size, size};
+  return Status::OK();
 }
 
 }  // namespace
@@ -134,6 +183,7 @@ Status ReadFooter(rocksdb::RandomAccessFile* file, uint64_t file_bytes, TableFoo
   const Status status = ReadExactly(file, file_bytes - bytes, bytes, &text);
   if (!status.ok()) return status;
   std::string_view rest = text;
+  *footer = TableFooter();
   const uint64_t magic = LoadLittleEndian64(text.data() + text.size() - 8);
   if (magic == kLegacyMagic) {
     rest.remove_prefix(rest.size() - kLegacyFooterBytes);
@@ -142,18 +192,21 @@ Status ReadFooter(rocksdb::RandomAccessFile* file, uint64_t file_bytes, TableFoo
     footer->format_version = LoadLittleEndian32(text.data() + text.size() - 12);
     rest.remove_prefix(1);
     if (footer->checksum < rocksdb::kNoChecksum || footer->checksum > rocksdb::kXXH3) {
-      return Status::Corruption("its checksum type " + std::to_string(footer->checksum) +
-                                " is unknown: damaged, or from a later RocksDB");
+      return OfLater("its checksum type " + std::to_string(footer->checksum) + " is unknown");
     }
-    if (footer->format_version > 5) {
-      return Status::Corruption("its format_version " + std::to_string(footer->format_version) +
-                                " is unknown: damaged, or from a RocksDB later than 7.8");
+    if (footer->format_version > kLatestFormatVersion) {
+      return OfLater("its format_version " + std::to_string(footer->format_version) +
+                     " is unknown");
+    }
+    if (footer->format_version >= kContextFormatVersion) {
+      return ReadExtendedPart(text, file_bytes - bytes, footer);
     }
   } else {
     return WrongMagic(magic);
   }
   rest = rest.substr(0, kPlacesBytes);
-  if (!TakePlace(&rest, &footer->meta_index) || !TakePlace(&rest, &footer->index)) {
+  BlockPlace index;
+  if (!TakePlace(&rest, &footer->meta_index) || !TakePlace(&rest, &index)) {
     return Status::Corruption("the footer is damaged");
   }
   return status;
@@ -170,8 +223,11 @@ Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes, const Tab
   if (!status.ok()) return status;
   const uint32_t stored = LoadLittleEndian32(contents->data() + place.size + 1);
   const std::string_view covered(contents->data(), place.size + 1);
-  const bool matches = !check || footer.checksum == rocksdb::kNoChecksum ||
-                       stored == BlockChecksum(footer.checksum, covered);
+  // Without checksums, files of format_version 6 and later still have the place in it.
+  const bool has_check =
+      footer.checksum != rocksdb::kNoChecksum || footer.base_context_checksum != 0;
+  const bool matches =
+      !check || !has_check || stored == BlockChecksum(footer, place.offset, covered);
   const char compression = covered.back();
   contents->resize(place.size);
   if (!matches) return Status::Corruption(At(place) + " does not match its checksum");
@@ -181,9 +237,9 @@ Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes, const Tab
 
 Status ForEachEntry(std::string_view block,
                     const std::function<bool(std::string_view, std::string_view)>& entry) {
-  const size_t restart_bytes = RestartBytes(block);
-  if (restart_bytes == 0) return BadEntry();
-  std::string_view rest = block.substr(0, block.size() - restart_bytes);
+  std::string_view rest;
+  const Status status = EntriesOf(block, &rest);
+  if (!status.ok()) return status;
   std::string key;
   while (!rest.empty()) {
     bool shares = false;
@@ -192,14 +248,14 @@ Status ForEachEntry(std::string_view block,
     if (!entry(key, rest.substr(0, value_bytes))) break;
     rest.remove_prefix(value_bytes);
   }
-  return Status::OK();
+  return status;
 }
 
 Status ForEachIndexEntry(std::string_view block, bool delta_values,
                          const std::function<bool(std::string_view, BlockPlace)>& entry) {
-  const size_t restart_bytes = RestartBytes(block);
-  if (restart_bytes == 0) return BadEntry();
-  std::string_view rest = block.substr(0, block.size() - restart_bytes);
+  std::string_view rest;
+  const Status status = EntriesOf(block, &rest);
+  if (!status.ok()) return status;
   std::string key;
   BlockPlace place;
   while (!rest.empty()) {
@@ -217,24 +273,25 @@ Status ForEachIndexEntry(std::string_view block, bool delta_values,
     }
     if (!entry(key, place)) break;
   }
-  return Status::OK();
+  return status;
 }
 
-uint32_t BlockChecksum(rocksdb::ChecksumType type, std::string_view bytes) {
-  switch (type) {
+uint32_t BlockChecksum(const TableFooter& footer, uint64_t offset, std::string_view bytes) {
+  const uint32_t context = ContextOf(footer, offset);
+  switch (footer.checksum) {
     case rocksdb::kCRC32c:
-      return MaskedCrc(bytes);
+      return context + MaskedCrc(bytes);
     case rocksdb::kxxHash:
-      return XXH32(bytes.data(), bytes.size(), /*seed=*/0);
+      return context + XXH32(bytes.data(), bytes.size(), /*seed=*/0);
     case rocksdb::kxxHash64:
-      return static_cast<uint32_t>(XXH64(bytes.data(), bytes.size(), /*seed=*/0));
+      return context + static_cast<uint32_t>(XXH64(bytes.data(), bytes.size(), /*seed=*/0));
     case rocksdb::kXXH3:
-      return static_cast<uint32_t>(XXH3_64bits(bytes.data(), bytes.size() - 1)) ^
-             static_cast<uint8_t>(bytes.back()) * 0x6B9083D9u;
+      return context + (static_cast<uint32_t>(XXH3_64bits(bytes.data(), bytes.size() - 1)) ^
+                        static_cast<uint8_t>(bytes.back()) * 0x6B9083D9u);
     case rocksdb::kNoChecksum:
       break;
   }
-  return 0;
+  return context;
 }
 
 }  // namespace rocksieve

@@ -1,10 +1,12 @@
 // Blocks of RocksDB's block-based table files, read without RocksDB.
 //
 // RocksDB's public interface gives neither the names of a file's meta blocks nor the key ranges of
-// its filter partitions nor the place of a damaged block. The format is documented and frozen: a
-// block is followed by one byte that names its compression, and a checksum of four bytes.
-// Sources: RocksDB 7.8, table/format.cc, table/block_based/block_builder.cc, and the wiki page
-// "Rocksdb BlockBasedTable Format".
+// its filter partitions nor the place of a damaged block, and an older release refuses the files of
+// a later one. The format is documented: a block is followed by one byte that names its
+// compression, and a checksum of four bytes. format_version 0 to 7 are read, whatever release this
+// is built with; a later one, or a feature that is not known, is said and never guessed at.
+// Sources: RocksDB 7.8 and 11.8, table/format.cc, table/block_based/{block_builder,
+// data_block_footer}.cc, and the wiki page "Rocksdb BlockBasedTable Format".
 #pragma once
 
 #include <cstdint>
@@ -31,10 +33,17 @@ struct TableFooter {
   uint32_t format_version = 0;
   rocksdb::ChecksumType checksum = rocksdb::kCRC32c;
   BlockPlace meta_index;
-  BlockPlace index;
+  // From format_version 6 on: never 0, and the checksum of each block depends on it and on the
+  // place of the block, so that a block that stands elsewhere does not match.
+  uint32_t base_context_checksum = 0;
 };
 
+// The latest that is known: RocksDB 10.4 to 11.8.
+inline constexpr uint32_t kLatestFormatVersion = 7;
+inline constexpr uint32_t kContextFormatVersion = 6;  // the first with base_context_checksum
+
 // Corruption if the file does not end as a block-based table does: other formats are named.
+// NotSupported if it may be intact, but of a RocksDB later than those that are known.
 rocksdb::Status ReadFooter(rocksdb::RandomAccessFile* file, uint64_t file_bytes,
                            TableFooter* footer);
 
@@ -44,12 +53,14 @@ rocksdb::Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes,
                           const TableFooter& footer, BlockPlace place, bool check,
                           std::string* contents);
 
-// The checksum that RocksDB stores behind a block: of its bytes and of the one that follows them
-// and names the compression.
-uint32_t BlockChecksum(rocksdb::ChecksumType type, std::string_view block_and_compression);
+// The checksum that RocksDB stores behind a block at this offset: of its bytes and of the one that
+// follows them and names the compression.
+uint32_t BlockChecksum(const TableFooter& footer, uint64_t offset,
+                       std::string_view block_and_compression);
 
 // Calls entry(key, value) for each entry of a block of keys and values, until it returns false.
-// Corruption if the block cannot be taken apart.
+// Corruption if the block cannot be taken apart, NotSupported if its last bytes name a feature that
+// blocks of its kind do not have in the releases that are known.
 rocksdb::Status ForEachEntry(
     std::string_view block,
     const std::function<bool(std::string_view key, std::string_view value)>& entry);

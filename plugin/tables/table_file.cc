@@ -1,6 +1,8 @@
 #include "plugin/tables/table_file.h"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,20 +28,28 @@ constexpr struct {
 
 constexpr size_t kInternalKeySuffixBytes = 8;  // sequence number and type
 
+// Not among TablePropertiesNames before RocksDB 8.5.
+constexpr char kTimestampsPersisted[] = "rocksdb.user.defined.timestamps.persisted";
+
+// By rocksdb::CompressionType.
+constexpr const char* kCompressions[] = {"NoCompression", "Snappy", "Zlib",   "BZip2",
+                                         "LZ4",           "LZ4HC",  "Xpress", "ZSTD"};
+
 Status About(const std::string& what, const Status& status) {
   const char* const state = status.getState();
-  return Status::Corruption(what + ": " + (state != nullptr ? state : status.ToString()));
+  const std::string text = what + ": " + (state != nullptr ? state : status.ToString());
+  return status.IsNotSupported() ? Status::NotSupported(text) : Status::Corruption(text);
 }
 
 using Names = rocksdb::TablePropertiesNames;
 using Texts = std::map<std::string, std::string, std::less<>>;
 
-uint64_t Number(const Texts& texts, const std::string& name) {
+uint64_t Number(const Texts& texts, const std::string& name, uint64_t if_unsaid = 0) {
   const auto found = texts.find(name);
-  if (found == texts.end()) return 0;
+  if (found == texts.end()) return if_unsaid;
   std::string_view bytes = found->second;
   uint64_t number = 0;
-  return TakeVarint(&bytes, &number) ? number : 0;
+  return TakeVarint(&bytes, &number) ? number : if_unsaid;
 }
 
 // RocksDB writes "nullptr" for what is not there, earlier releases an empty string.
@@ -159,12 +169,31 @@ rocksdb::Status ParseProperties(std::string_view block, TableProperties* propert
   using Builtin = rocksdb::BlockBasedTablePropertyNames;
   properties->whole_keys_filtered = Feature(texts, Builtin::kWholeKeyFiltering, true);
   properties->prefixes_filtered = Feature(texts, Builtin::kPrefixFiltering, true);
+  properties->timestamps_persisted = Number(texts, kTimestampsPersisted, 1) != 0;
   properties->column_family_name = Text(texts, Names::kColumnFamilyName);
   properties->filter_policy_name = Text(texts, Names::kFilterPolicy);
   properties->prefix_extractor_name = Text(texts, Names::kPrefixExtractorName);
   properties->comparator_name = Text(texts, Names::kComparator);
   properties->compression_name = Text(texts, Names::kCompression);
   return status;
+}
+
+std::string CompressionInWords(const std::string& compression_name) {
+  const size_t types_at = compression_name.find(';') + 1;
+  if (types_at == 0) return compression_name;
+  const std::string types =
+      compression_name.substr(types_at, compression_name.find(';', types_at) - types_at);
+  std::string words;
+  for (size_t i = 0; i < types.size(); i += 2) {
+    const std::string digits = types.substr(i, 2);
+    size_t number = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+    const bool known = error == std::errc() && digits.size() == 2 && end == digits.data() + 2 &&
+                       number < std::size(kCompressions);
+    words += (words.empty() ? "" : ", ") + (known ? kCompressions[number] : "type " + digits);
+  }
+  return words.empty() ? kCompressions[0] : words;
 }
 
 }  // namespace rocksieve

@@ -32,12 +32,18 @@ struct TableProperties {
   bool index_value_is_delta_encoded = false;
   bool whole_keys_filtered = true;
   bool prefixes_filtered = false;
+  // False: the comparator knows timestamps, but keys are in the file without them (RocksDB 8.5).
+  bool timestamps_persisted = true;
   std::string column_family_name;
   std::string filter_policy_name;  // as options name the policy; empty if none
   std::string prefix_extractor_name;
   std::string comparator_name;
-  std::string compression_name;
+  std::string compression_name;  // as stored: from format_version 7 on "MANAGER;TYPES IN HEX;"
 };
+
+// The compression of blocks, in RocksDB's words: "ZSTD", "LZ4, ZSTD", "NoCompression"; empty if the
+// file does not say. A type that is not known is named by its number.
+std::string CompressionInWords(const std::string& compression_name);
 
 // Reads them from the block in which a file describes itself.
 rocksdb::Status ParseProperties(std::string_view block, TableProperties* properties);

@@ -98,9 +98,19 @@ TEST(SstBlock, StaysInsideOfDamagedOnes) {
 TEST(SstBlock, ChecksumsAsRocksDbMakesThem) {
   // CRC-32C of these is E3069283 (RFC 3720's check value), which RocksDB rotates and offsets.
   const uint32_t crc = 0xE3069283;
-  EXPECT_EQ(BlockChecksum(rocksdb::kCRC32c, "123456789"), (crc >> 15 | crc << 17) + 0xA282EAD8);
-  EXPECT_EQ(BlockChecksum(rocksdb::kxxHash, "123456789"), 0x937BAD67u);
-  EXPECT_EQ(BlockChecksum(rocksdb::kxxHash64, "123456789"), 0x40E6AE83u);
+  const auto checksum = [](rocksdb::ChecksumType type, uint32_t base = 0, uint64_t offset = 0) {
+    TableFooter footer;
+    footer.checksum = type;
+    footer.base_context_checksum = base;
+    return BlockChecksum(footer, offset, "123456789");
+  };
+  EXPECT_EQ(checksum(rocksdb::kCRC32c), (crc >> 15 | crc << 17) + 0xA282EAD8);
+  EXPECT_EQ(checksum(rocksdb::kxxHash), 0x937BAD67u);
+  EXPECT_EQ(checksum(rocksdb::kxxHash64), 0x40E6AE83u);
+  // From format_version 6 on, the place in the file is added.
+  EXPECT_EQ(checksum(rocksdb::kxxHash, 0, 5), 0x937BAD67u);
+  EXPECT_EQ(checksum(rocksdb::kxxHash, 0x100, (uint64_t{3} << 32) + 5), 0x937BAD67u + 0x108);
+  EXPECT_EQ(checksum(rocksdb::kNoChecksum, 0x100, 5), 0x105u);
 }
 
 // Keys that look like others.

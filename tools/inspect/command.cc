@@ -46,10 +46,10 @@ std::string FileLines(const Json& file) {
   return Filled("{file}: {file_bytes} bytes, {keys} keys ({deletions} deletions), column family ",
                 file) +
          NameOr(file["column_family"], "unknown") +
-         Filled("\nTable format {format_version}, checksum {checksum}, comparator {comparator}\n",
-                file) +
-         "Filter policy " + NameOr(file["filter_policy"], "none") +
-         (filters.empty() ? "" : ", of " + filters) + "\n";
+         Filled("\nTable format {format_version}, checksum {checksum}, ", file) +
+         (file["compression"].is_null() ? "" : Filled("compression {compression}, ", file)) +
+         Filled("comparator {comparator}\n", file) + "Filter policy " +
+         NameOr(file["filter_policy"], "none") + (filters.empty() ? "" : ", of " + filters) + "\n";
 }
 
 using Labelled = std::vector<std::pair<std::string, std::string>>;

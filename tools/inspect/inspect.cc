@@ -162,6 +162,7 @@ Json FileJson(const TableFile& file) {
           {"file_bytes", file.bytes()},
           {"format_version", file.footer().format_version},
           {"checksum", kChecksums[static_cast<size_t>(file.footer().checksum)]},
+          {"compression", TextOrNull(CompressionInWords(properties.compression_name))},
           {"keys", properties.entries},
           {"deletions", properties.deletions},
           {"column_family", TextOrNull(properties.column_family_name)},
