@@ -20,7 +20,11 @@ namespace {
 using Json = nlohmann::json;
 using KeyMaker = std::function<std::string(Random*)>;
 
-constexpr uint64_t kKeys = 30000, kMissing = 25000;
+struct Sizes {
+  uint64_t keys, missing;
+};
+// Many for all kinds of filters, decisions of rocksieve.auto, and prefixes that few keys have.
+constexpr Sizes kFew{12000, 12000}, kMany{30000, 25000};
 
 // RocksDB's own policies from their options' words, ours by our function.
 PolicyPtr AnyPolicy(const std::string& spec) {
@@ -42,7 +46,7 @@ struct Case {
   KeyMaker make_key = Binary;
   std::vector<LevelPart> parts = kGrownTree;
   size_t value_bytes = 40;
-  uint64_t keys = kKeys;
+  Sizes sizes = kFew;
   // Tell whatif which keys are missing: with filters of prefixes it matters how near to the others
   // they are.
   bool tell_missing_keys = false;
@@ -53,9 +57,9 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 KeySet MakeKeys(const Case& c) {
   Random random = SeededRandom(29);
   std::vector<std::string> keys;
-  while (keys.size() < 2 * (c.keys + kMissing)) keys.push_back(c.make_key(&random));
-  KeySet set = SplitKeys(std::move(keys), c.keys, &random);
-  set.missing.resize(std::min<size_t>(set.missing.size(), kMissing));
+  while (keys.size() < 2 * (c.sizes.keys + c.sizes.missing)) keys.push_back(c.make_key(&random));
+  KeySet set = SplitKeys(std::move(keys), c.sizes.keys, &random);
+  set.missing.resize(std::min<size_t>(set.missing.size(), c.sizes.missing));
   return set;
 }
 
@@ -200,7 +204,7 @@ TEST(WhatIfOfALivingTree, ComesTrue) {
   KeySet keys;
   for (uint64_t i = 0; i < 60000; i++) {
     keys.present.push_back(PresentKey(i));
-    if (i < kMissing) keys.missing.push_back(MissingKey(i * 60000 / kMissing));
+    if (i < kMany.missing) keys.missing.push_back(MissingKey(i * 60000 / kMany.missing));
   }
   {
     DbConfig config = config_for("bloomfilter:10:false");
@@ -273,12 +277,14 @@ void PrefixOnly(DbConfig* config) {
 }
 
 const Case kCases[] = {
-    {"Grown", kAllSpecs},
-    {"Auto", kAutoSpecs},
-    {"AutoRatio10", kAutoSpecs, "bloomfilter:10:false", [](DbConfig*) {}, Uuid, kRatio10},
-    {"AutoRatio4", kAutoSpecs, "none", [](DbConfig*) {}, Path, kRatio4},
-    {"AutoPartitioned", kAutoSpecs, "none", Partitioned<2048>},
-    {"AutoPrefixAndWhole", kAutoSpecs, "bloomfilter:10:false", PrefixAndWhole, Decimal},
+    {"Grown", kAllSpecs, "none", [](DbConfig*) {}, Binary, kGrownTree, 40, kMany},
+    {"Auto", kAutoSpecs, "none", [](DbConfig*) {}, Binary, kGrownTree, 40, kMany},
+    {"AutoRatio10", kAutoSpecs, "bloomfilter:10:false", [](DbConfig*) {}, Uuid, kRatio10, 40,
+     kMany},
+    {"AutoRatio4", kAutoSpecs, "none", [](DbConfig*) {}, Path, kRatio4, 40, kMany},
+    {"AutoPartitioned", kAutoSpecs, "none", Partitioned<2048>, Binary, kGrownTree, 40, kMany},
+    {"AutoPrefixAndWhole", kAutoSpecs, "bloomfilter:10:false", PrefixAndWhole, Decimal, kGrownTree,
+     40, kMany},
     {"GrownFromBloom", kFewSpecs, "bloomfilter:10:false"},
     {"Ratio10", kFewSpecs, "none", [](DbConfig*) {}, Uuid, kRatio10},
     {"Ratio4", kFewSpecs, "rocksieve.ribbon:10", [](DbConfig*) {}, Path, kRatio4},
@@ -305,9 +311,9 @@ const Case kCases[] = {
     {"Partitioned1024LargeValues", kFewSpecs, "none", Partitioned<1024>, Uuid, kGrownTree, 500},
     {"PrefixAndWhole", kFewSpecs, "none", PrefixAndWhole, Decimal},
     {"PrefixAndWholePaths", kFewSpecs, "bloomfilter:10:false", PrefixAndWhole, Path},
-    {"PrefixOnly", kFewSpecs, "none", PrefixOnly, Decimal, kGrownTree, 40, kKeys, true},
+    {"PrefixOnly", kFewSpecs, "none", PrefixOnly, Decimal, kGrownTree, 40, kMany, true},
     {"PrefixOnlyFiltered", kFewSpecs, "bloomfilter:10:false", PrefixOnly, Decimal, kGrownTree, 40,
-     kKeys, true},
+     kMany, true},
     {"FiltersForHits", kFewSpecs, "none",
      [](DbConfig* config) { config->options.optimize_filters_for_hits = true; }},
     {"LegacyBloom", kFewSpecs, "bloomfilter:10:false",
@@ -319,7 +325,7 @@ const Case kCases[] = {
      Binary,
      {{3, 0.8, 40}, {2, 0.15, 10}, {0, 0.05, 5}},
      40,
-     6000},
+     {6000, 12000}},
     {"ReverseOrder", kFewSpecs, "none",
      [](DbConfig* config) { config->options.comparator = rocksdb::ReverseBytewiseComparator(); },
      Uuid},
