@@ -72,8 +72,8 @@ class Processes(Examined):
             process.kill()
             process.communicate()
 
-    def static_host(self):
-        return compile_program(STATIC_HOST, self.directory / "static_host",
+    def static_host(self, *flags):
+        return compile_program(STATIC_HOST, self.directory / "static_host", *flags,
                                "-Wl,-Bstatic", "-lrocksdb", "-Wl,-Bdynamic", "-lsnappy", "-llz4",
                                "-lzstd", "-lbz2", "-lz", "-lpthread", "-ldl")
 
@@ -115,9 +115,19 @@ class Processes(Examined):
                     run_ok("strip", host)
                 with self.process(host, self.database, variables=variables) as pid:
                     found = self.assert_found("static-rocksdb", "policy-lost", flags=[pid])
-                self.assert_evidence(found, f"{host} has RocksDB's code inside")
+                self.assert_evidence(found, f"{host} has RocksDB's code inside",
+                                     f"{host} exports none of RocksDB's functions")
                 if variables:
                     self.assert_evidence(found, "librocksieve.so.* is loaded", "no librocksdb.so")
+
+    def test_static_and_exported(self):
+        """As in an extension of Node: a plugin could register, and has not."""
+        self.load()
+        host = self.static_host("-Wl,--export-dynamic")
+        with self.process(host, self.database) as pid:
+            found = self.assert_found("static-rocksdb", "policy-lost", flags=[pid])
+        self.assert_evidence(found, f"{host} exports RocksDB's functions")
+        self.assertIn("rocksieve_load", found["remedy"])
 
     def test_no_policy_as_the_process_cannot_know_ours(self):
         self.load("none")

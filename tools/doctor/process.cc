@@ -1,5 +1,6 @@
 #include "tools/doctor/process.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@ using rocksdb::Status;
 constexpr char kDeleted[] = " (deleted)";
 // In every RocksDB, stripped or not (util/build_version.cc), and in nothing that only uses one.
 constexpr char kRocksDbMark[] = "rocksdb_build_git_sha:";
+// What the plugin asks for the release: rocksdb::GetRocksVersionAsString(bool).
+constexpr std::string_view kAskedByPlugins = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
 constexpr std::string_view kRocksDbSoname = "librocksdb.so.";
 constexpr std::string_view kPluginBuild =
     "librocksieve-";  // the rest is what librocksieve.so loads
@@ -50,6 +53,45 @@ std::string SeriesIn(std::string_view text, std::string_view before) {
   version = version.substr(0, version.find_first_not_of("0123456789."));
   const size_t second_dot = version.find('.', version.find('.') + 1);
   return std::string(version.substr(0, second_dot));
+}
+
+// A record of an ELF file; zeros where the file ends before it.
+template <typename Record>
+Record RecordAt(std::string_view file, uint64_t offset) {
+  Record record = {};
+  if (offset <= file.size() && file.size() - offset >= sizeof(record)) {
+    std::memcpy(&record, file.data() + offset, sizeof(record));
+  }
+  return record;
+}
+
+// Whether programs can be linked to the function by this (mangled) name, which is in .dynsym then
+// (System V ABI, generic: "Symbol Table"). Not found in what is no ELF file of 64 bits.
+bool Exports(std::string_view file, std::string_view function) {
+  const auto header = RecordAt<Elf64_Ehdr>(file, 0);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) {
+    return false;
+  }
+  const auto section = [&](uint64_t index) {
+    return RecordAt<Elf64_Shdr>(file, header.e_shoff + index * sizeof(Elf64_Shdr));
+  };
+  for (uint64_t i = 0; i < header.e_shnum; i++) {
+    const Elf64_Shdr symbols = section(i);
+    if (symbols.sh_type != SHT_DYNSYM) continue;
+    const uint64_t names = section(symbols.sh_link).sh_offset;
+    const uint64_t end = symbols.sh_offset + std::min<uint64_t>(symbols.sh_size, file.size());
+    for (uint64_t at = symbols.sh_offset; at < end; at += sizeof(Elf64_Sym)) {
+      const auto symbol = RecordAt<Elf64_Sym>(file, at);
+      const uint64_t name = names + symbol.st_name;
+      if (symbol.st_shndx != SHN_UNDEF && name < file.size() &&
+          file.substr(name, function.size()) == function &&
+          RecordAt<char>(file, name + function.size()) == 0) {
+        return true;
+      }
+    }
+    break;  // there is one such section
+  }
+  return false;
 }
 
 struct Mapping {
@@ -156,6 +198,7 @@ Status ReadProcess(int pid, const std::string& database_directory, ProcessFacts*
     } else if (const std::string bytes = Contents(process, mapping);
                bytes.find(kRocksDbMark) != std::string::npos) {
       facts->rocksdb_copies.push_back(mapping.file);
+      facts->rocksdb_copies.back().exports_rocksdb = Exports(bytes, kAskedByPlugins);
       // Linked into the program, or not as a file of its own.
       if (bytes.find("jemalloc") != std::string::npos) facts->jemalloc = true;
     }

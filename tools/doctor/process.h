@@ -11,7 +11,8 @@ namespace rocksieve::tools {
 // A file of machine code that the process has mapped.
 struct LoadedFile {
   std::string path;
-  bool replaced = false;  // on disk since it was loaded
+  bool replaced = false;         // on disk since it was loaded
+  bool exports_rocksdb = false;  // so that a plugin can find RocksDB in it
 };
 
 struct ProcessFacts {
@@ -26,7 +27,8 @@ struct ProcessFacts {
 
   // Where plugins register: the shared RocksDB. Null if there is none.
   const LoadedFile* shared_rocksdb() const { return FindCopy(/*shared=*/true); }
-  // What else has RocksDB's code inside. Null if nothing has.
+  // What else has RocksDB's code inside: a program, or an extension of a language's runtime. Null
+  // if nothing has.
   const LoadedFile* static_rocksdb() const { return FindCopy(/*shared=*/false); }
   // "7.8" of .../librocksdb.so.7.8.3; empty if the name does not tell, or there is none.
   std::string shared_rocksdb_series() const;

@@ -211,13 +211,22 @@ void CheckStatic(const Facts& facts, const std::string& need, Findings* findings
   }
   if (!process.preload.empty()) evidence.push_back(Preload(process));
   if (!need.empty()) evidence.push_back(need);
+  const bool plugin_finds_it = copy->exports_rocksdb && shared == nullptr;
+  evidence.push_back(copy->path + (copy->exports_rocksdb ? " exports RocksDB's functions"
+                                                         : " exports none of RocksDB's functions"));
   findings->push_back(
       {"static-rocksdb", Severity::kError, "", "the program has a RocksDB of its own inside",
        evidence,
-       "A plugin cannot register with it: policies of rocksieve are unknown to it and silently "
-       "taken for none.",
-       "Build or install the program with the shared librocksdb 7.8, or use RocksDB's own filters "
-       "in it."});
+       plugin_finds_it ? "The plugin has not registered with it: policies of rocksieve are unknown "
+                         "to it and silently taken for none."
+                       : "No plugin can register with it: policies of rocksieve are unknown to it "
+                         "and silently taken for none.",
+       plugin_finds_it
+           ? "Load the plugin into it before the database is opened: rocksieve_load(\"" +
+                 copy->path + "\"), in Node two lines of process.dlopen (docs/compatibility.md)."
+           : "Build its RocksDB with rocksieve inside (ROCKSDB_PLUGINS=rocksieve, "
+             "docs/compatibility.md), link the program to the shared librocksdb, or use RocksDB's "
+             "own filters in it."});
 }
 
 void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings* findings) {
