@@ -103,6 +103,7 @@ extern "C" int rocksieve_reg(rocksdb::ObjectLibrary& library, const std::string&
   return 2;
 }
 
+#ifndef ROCKSIEVE_IN_TREE  // where rocksieve.mk names the function above
 namespace rocksieve {
 namespace {
 
@@ -120,6 +121,7 @@ const bool registered = Register();
 
 }  // namespace
 }  // namespace rocksieve
+#endif
 
 #define ROCKSIEVE_STRING_OF(value) #value
 #define ROCKSIEVE_SERIES(major, minor) ROCKSIEVE_STRING_OF(major) "." ROCKSIEVE_STRING_OF(minor)

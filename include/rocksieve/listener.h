@@ -14,7 +14,7 @@
 #include <memory>
 
 #include <rocksdb/listener.h>
-#include <rocksieve/filter_policy.h>
+#include "filter_policy.h"  // RocksDB installs both under another name
 
 namespace rocksieve {
 

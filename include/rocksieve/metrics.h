@@ -16,7 +16,7 @@
 
 #include <rocksdb/statistics.h>
 
-#include <rocksieve/filter_policy.h>
+#include "filter_policy.h"  // RocksDB installs both under another name
 
 namespace rocksieve {
 

@@ -77,7 +77,9 @@ def includes(source):
     """Those of our own headers, as paths from the root; and those of others, as they are written."""
     ours, others = [], []
     for quoted, angled in INCLUDE.findall((ROOT / source).read_text(encoding="utf-8")):
-        if quoted:
+        if quoted and source.parts[0] == "include":  # RocksDB installs them under another name
+            ours.append(str(source.parent / quoted))
+        elif quoted:
             ours.append(quoted)
         elif angled.startswith("rocksieve/"):
             ours.append("include/" + angled)
@@ -141,6 +143,33 @@ class LayersTest(unittest.TestCase):
         wrong = [f"{source} includes <{path}>" for source in sources() if source.parts[0] == "lib"
                  for path in includes(source)[1] if path.startswith("rocksdb/")]
         self.assertEqual([], wrong)
+
+
+class InsideOfRocksDbTest(unittest.TestCase):
+    """rocksieve.mk says to RocksDB's own build what the plugin consists of."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.assignments = dict(re.findall(r"^rocksieve_(\w+) = (.*)$",
+                                          (ROOT / "rocksieve.mk").read_text(encoding="utf-8"),
+                                          re.MULTILINE))
+
+    def sources_in(self, cmake_lists, target):
+        text = (ROOT / cmake_lists).read_text(encoding="utf-8")
+        listed = re.search(rf"add_library\({target} [A-Z]+([^)]*)\)", text)[1].split()
+        folder = pathlib.PurePosixPath(cmake_lists).parent
+        return {str(folder / source) for source in listed}
+
+    def test_it_has_the_sources_of_the_plugin_and_of_its_filters(self):
+        unused = {"lib/format/bit_coder.cc", "lib/format/golomb.cc"}  # of the join's lists
+        core = {source for source in self.sources_in("lib/CMakeLists.txt", "rocksieve_core")
+                if not source.startswith("lib/sketch/")} - unused
+        plugin = self.sources_in("plugin/CMakeLists.txt", "rocksieve_plugin_objects")
+        self.assertEqual(core | plugin, set(self.assignments["SOURCES"].split()))
+
+    def test_its_headers_are_there(self):
+        for header in self.assignments["HEADERS"].split():
+            self.assertTrue((ROOT / header).is_file(), header)
 
 
 if __name__ == "__main__":

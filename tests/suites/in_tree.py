@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""./run test --in-tree=SOURCE: rocksieve built inside of RocksDB, and used by its db_bench.
+
+  in_tree.py SOURCE [--build=cmake|make]
+
+SOURCE is a source tree of RocksDB 7.2 or later; it is only read: what is built, and the plugin, go into
+a tree of links to it below build/in_tree. There db_bench is built with ROCKSDB_PLUGINS=rocksieve, with
+RocksDB's own flags and warnings, but little optimized; then it fills a database whose OPTIONS say
+filter_policy=rocksieve.ribbon:10, and reads it: all keys must be found, the filters must be ours, and
+keep off the lookups of absent keys; built by CMake, integration/oracle.cc also looks for lost keys. Takes an hour of processor time for a first build, 2 GB of disk.
+
+Exit codes: 0 all is well, 1 something failed, 2 bad usage or not the source of a RocksDB.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "integration"), str(ROOT / "stress" / "rocksdb")]
+
+import db_bench
+import environment
+from source_tree import version_of
+
+OLDEST = (7, 2)
+KEYS = 200_000
+# A quarter of what 10 bits a key cost RocksDB's Bloom filter in false positives, at most.
+MOST_FALSE_POSITIVES = 0.0025
+
+
+def fail(code, what):
+    print(f"in-tree: {what}", file=sys.stderr)
+    sys.exit(code)
+
+
+def must(log, *command, directory=None):
+    with open(log, "a", encoding="utf-8") as output:
+        code = subprocess.run([str(word) for word in command], cwd=directory, stdout=output,
+                              stderr=subprocess.STDOUT).returncode
+    if code != 0:
+        tail = log.read_text(encoding="utf-8", errors="replace")[-4000:]
+        fail(1, f"{command[0]} failed; the end of {log}:\n{tail}")
+
+
+def tree_of_links(source, version):
+    """Of the sources, with this repository in its folder plugin/."""
+    tree = ROOT / "build" / "in_tree" / version
+    if not tree.is_dir():
+        tree.parent.mkdir(parents=True, exist_ok=True)
+        made = pathlib.Path(tempfile.mkdtemp(prefix="tree-", dir=tree.parent))
+        shutil.copytree(source, made, dirs_exist_ok=True, symlinks=True, copy_function=os.symlink,
+                        ignore=shutil.ignore_patterns(".git", "*.o", "*.a", "build"))
+        (made / "plugin" / "rocksieve").symlink_to(ROOT)
+        made.rename(tree)
+    return tree
+
+
+def build_by_cmake(tree, log):
+    build = tree / "build"
+    must(log, "cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DROCKSDB_PLUGINS=rocksieve",
+         "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DPORTABLE=1",
+         "-DWITH_TESTS=OFF", "-DWITH_ALL_TESTS=OFF", "-DWITH_GFLAGS=ON",
+         "-DWITH_BENCHMARK_TOOLS=ON", "-DROCKSDB_BUILD_SHARED=OFF", "-DWITH_LIBURING=OFF")
+    must(log, "cmake", "--build", build, "--target", "db_bench")
+    return build / "db_bench"
+
+
+def build_by_make(tree, log):
+    must(log, "make", f"-j{os.cpu_count()}", "ROCKSDB_PLUGINS=rocksieve", "DEBUG_LEVEL=0",
+         "OPTIMIZE_LEVEL=-O1", "PORTABLE=1", "DISABLE_WARNING_AS_ERROR=0", "db_bench", directory=tree)
+    return tree / "db_bench"
+
+
+def run(program, directory, options, benchmarks, *flags):
+    options_file = directory / "options"
+    options_file.write_text(options)
+    command = [program, f"--db={directory / 'db'}", f"--options_file={options_file}",
+               f"--benchmarks={benchmarks}", f"--num={KEYS}", "--statistics", *flags]
+    finished = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                              timeout=1200)
+    if finished.returncode != 0:
+        fail(1, f"db_bench failed: {finished.stdout[-3000:]}{finished.stderr[-3000:]}")
+    return re.sub(r"\r", "\n", finished.stdout)
+
+
+def counted(output, ticker):
+    return int(re.search(rf"^rocksdb\.{re.escape(ticker)} COUNT : (\d+)$", output, re.MULTILINE)[1])
+
+
+def check(program):
+    with tempfile.TemporaryDirectory(prefix="rocksieve-in-tree-") as name:
+        directory = pathlib.Path(name)
+        options = db_bench.options_text("rocksieve.ribbon:10")
+        run(program, directory, options, "fillseq,compact", "--use_existing_db=false")
+        written = (directory / "db").glob("OPTIONS-*")
+        if not any("filter_policy=rocksieve.ribbon:10" in one.read_text() for one in written):
+            fail(1, "the OPTIONS file does not name rocksieve.ribbon:10")
+        tables = list((directory / "db").glob("*.sst"))
+        if not tables:
+            fail(1, "db_bench left no table file")
+        for table in tables:
+            shown = environment.run(environment.BUILD / "bin" / "rocksieve", "inspect", table)
+            if shown.code != 0 or "ribbon" not in shown.out:
+                fail(1, f"the filter of a table file is not an intact ribbon filter: {shown}")
+        found = run(program, directory, options, "readrandom", "--use_existing_db=true")
+        hits = re.search(r"\((\d+) of (\d+) found\)", found)
+        if hits[1] != hits[2]:
+            fail(1, f"keys were lost: only {hits[1]} of {hits[2]} were found")
+        absent = run(program, directory, options, "readmissing", "--use_existing_db=true")
+        useful = counted(absent, "bloom.filter.useful")
+        passed = counted(absent, "bloom.filter.full.positive")
+        rate = passed / (useful + passed)
+        print(f"in-tree: {hits[2]} of {hits[2]} present keys found; of {useful + passed} questions of "
+              f"absent keys the filters let {passed} pass ({100 * rate:.3f} %)")
+        if useful < KEYS / 2 or rate > MOST_FALSE_POSITIVES:
+            fail(1, "that is not what rocksieve.ribbon:10 does")
+
+
+def look_for_lost_keys(tree, log):
+    program = tree / "oracle"
+    must(log, "g++", "-std=c++20", "-O1", f"-I{ROOT}", f"-I{tree / 'include'}",
+         ROOT / "integration" / "oracle.cc", "-o", program, tree / "build" / "librocksdb.a",
+         "-ldl", "-lpthread")
+    finished = environment.run(program, timeout=1200)
+    if finished.code != 0:
+        fail(1, f"keys were lost: {finished}")
+    print(f"in-tree: {len(finished.out.splitlines()) - 1} cases, no key lost")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./run test --in-tree=SOURCE", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=pathlib.Path)
+    parser.add_argument("--build", choices=("cmake", "make"), default="cmake")
+    arguments = parser.parse_args()
+    source = arguments.source.resolve()
+    version = version_of(source) if (source / "include/rocksdb/version.h").is_file() else None
+    if version is None:
+        fail(2, f"{source} is not RocksDB's source tree: it has no include/rocksdb/version.h with a "
+                "version")
+    if tuple(map(int, version.split(".")[:2])) < OLDEST:
+        fail(2, f"RocksDB {version} has no ROCKSDB_PLUGINS for filter policies: 7.2 and later have")
+    tree = tree_of_links(source, version)
+    log = tree / "in_tree.log"
+    print(f"in-tree: building RocksDB {version} with rocksieve by {arguments.build}, in {tree}",
+          file=sys.stderr)
+    if arguments.build == "make":
+        check(build_by_make(tree, log))
+    else:
+        check(build_by_cmake(tree, log))
+        look_for_lost_keys(tree, log)
+    print(f"in-tree: RocksDB {version}, {arguments.build}: passed")
+
+
+if __name__ == "__main__":
+    main()
