@@ -39,6 +39,29 @@ void Describe(const rocksdb::TableProperties& properties, RegisteredFile* file) 
   file->policy_id = properties.filter_size == 0 ? 0 : PolicyId(properties.filter_policy_name);
 }
 
+// A RocksDB that is linked statically into a program, or into an extension of Node, may be without
+// what nothing there uses, and without SstFileReader first of all. References that are weak let the
+// plugin be loaded even so; auto then knows of the files that were there before only their sizes.
+#ifndef ROCKSIEVE_IN_TREE
+extern "C" {
+#define ROCKSIEVE_WEAK(name, symbol) \
+  extern const char name __asm__(symbol) __attribute__((weak, visibility("default")))
+ROCKSIEVE_WEAK(constructor, "_ZN7rocksdb13SstFileReaderC1ERKNS_7OptionsE");
+ROCKSIEVE_WEAK(destructor, "_ZN7rocksdb13SstFileReaderD1Ev");
+ROCKSIEVE_WEAK(open_file,
+               "_ZN7rocksdb13SstFileReader4OpenERKNSt7__cxx1112basic_string"
+               "IcSt11char_traitsIcESaIcEEE");
+ROCKSIEVE_WEAK(get_properties, "_ZNK7rocksdb13SstFileReader18GetTablePropertiesEv");
+#undef ROCKSIEVE_WEAK
+}
+bool HasSstFileReader() {
+  return &constructor != nullptr && &destructor != nullptr && &open_file != nullptr &&
+         &get_properties != nullptr;
+}
+#else
+bool HasSstFileReader() { return true; }
+#endif
+
 // A file takes some 0.2 ms, of a thread that is about to flush or compact.
 constexpr size_t kMaxFilesRead = 1000;
 
@@ -53,9 +76,9 @@ class PropertyReader {
     options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   }
 
-  // False once it has read enough, or if the file cannot be read.
+  // False once it has read enough, or if files cannot be read here.
   bool Read(const rocksdb::LiveFileMetaData& metadata, RegisteredFile* file) {
-    if (files_read_ == kMaxFilesRead) return false;
+    if (files_read_ == kMaxFilesRead || !HasSstFileReader()) return false;
     files_read_++;
     rocksdb::SstFileReader reader(options_);
     if (!reader.Open(metadata.directory + "/" + metadata.relative_filename).ok()) return false;

@@ -402,3 +402,9 @@ rocksdb_filterpolicy_t* rocksieve_filterpolicy_create(const char* spec, char** e
   rocksieve::loader::SetError("rocksieve: the build for this RocksDB is an older one", error);
   return nullptr;
 }
+
+// Node's process.dlopen() takes a library that has it for an extension, and gives what it returns to
+// the program: here the object that it was called with.
+extern "C" ROCKSIEVE_C_EXPORT void* napi_register_module_v1(void* /*environment*/, void* exports) {
+  return exports;
+}
