@@ -15,6 +15,7 @@ Exit codes: 0 all passed, 1 something failed, 2 bad usage or something is missin
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -96,14 +97,27 @@ def build(package, headers):
     return directory / "lib"
 
 
+def under_its_own_name(package):
+    """Extensions are found by their path; a program that is linked to one looks for its SONAME."""
+    named = re.search(r"\(SONAME\).*\[(.+)\]",
+                      must("readelf.log", "readelf", "-dW", package.extension))
+    directory = WORK / f"link-{package.rocksdb}"
+    directory.mkdir(exist_ok=True)
+    link = directory / (named[1] if named else package.extension.name)
+    link.unlink(missing_ok=True)
+    link.symlink_to(package.extension)
+    return link
+
+
 def look_for_lost_keys(package, headers, libraries):
+    extension = under_its_own_name(package)
     program = WORK / f"oracle-{package.rocksdb}"
     log = f"oracle-{package.rocksdb}.log"
     # Node's own functions, which the extension calls, are in no library: nothing here calls them.
     must(log, "g++", "-std=c++20", "-O1", f"-I{ROOT}", f"-I{headers}",
-         ROOT / "integration" / "oracle.cc", "-o", program, package.extension,
+         "-DROCKSIEVE_ORACLE_WITHOUT_OPTIONS_FILE", ROOT / "integration" / "oracle.cc", "-o", program, extension,
          "-Wl,--unresolved-symbols=ignore-in-shared-libs", "-Wl,-z,lazy",
-         f"-Wl,-rpath,{package.extension.parent}")
+         f"-Wl,-rpath,{extension.parent}")
     out = must(log, program, variables={"LD_PRELOAD": str(libraries / "librocksieve.so")})
     if f"RocksDB {package.rocksdb};" not in out:
         fail(1, f"{package.name} has another RocksDB than {package.rocksdb}: {out}")
