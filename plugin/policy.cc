@@ -1,8 +1,10 @@
 #include "plugin/policy.h"
 
+#include <cstdio>
 #include <utility>
 
 #include <rocksdb/convenience.h>
+#include <rocksdb/env.h>
 #include <rocksieve/filter.h>
 
 #include "plugin/bits_builder.h"
@@ -42,20 +44,7 @@ rocksdb::Status Policy::ErrorStatus() const {
 }
 
 rocksdb::Status Policy::PrepareOptions(const rocksdb::ConfigOptions& options) {
-  if (error_.empty()) return rocksdb::FilterPolicy::PrepareOptions(options);
-  StandInIfLive(options);
-  return ErrorStatus();
-}
-
-// From RocksDB 9.8 on, SetOptions() changes the policy of a running database. Nobody else asks for
-// mutable options only, and earlier releases refuse the whole call.
-void Policy::StandInIfLive(const rocksdb::ConfigOptions& options) {
-  if (!options.mutable_options_only || stands_in_) return;
-  stands_in_ = true;
-  counters_->ReportOnce(
-      "rocksieve: SetOptions() got a wrong filter_policy; until it is set again, "
-      "files get RocksDB's own Bloom filters of 10 bits per key: " +
-      error_);
+  return error_.empty() ? rocksdb::FilterPolicy::PrepareOptions(options) : ErrorStatus();
 }
 
 rocksdb::Status Policy::ValidateOptions(const rocksdb::DBOptions& db_options,
@@ -79,24 +68,24 @@ rocksdb::Status Policy::ConfigureOptions(
     // error would turn its filters off.
     if (in_use_) return rocksdb::Status::InvalidArgument(error);
     if (error_.empty()) error_ = error;
-    StandInIfLive(options);
   }
   return rocksdb::FilterPolicy::ConfigureOptions(options, properties, unused);
 }
 
 rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
     const rocksdb::FilterBuildingContext& context) const {
-  if (stands_in_) {
-    counters_->AddLog(context.info_log);  // which has not heard of it yet
-    counters_->RemoveLog(context.info_log);
-    return builtin_->GetBuilderWithContext(context);
-  }
   if (!error_.empty()) {
-    // Only what does not validate its options comes here, such as an SstFileWriter.
-    counters_->AddLog(context.info_log);
-    counters_->ReportOnce("rocksieve: files are written without filters: " + error_);
-    counters_->RemoveLog(context.info_log);
-    return nullptr;
+    // Only what did not listen comes here: SetOptions(), SstFileWriter.
+    if (!error_told_.exchange(true)) {
+      const std::string told =
+          "rocksieve: a wrong filter_policy was taken. Until it is set again, files get RocksDB's "
+          "own "
+          "Bloom filters of 10 bits per key instead: " +
+          error_;
+      std::fprintf(stderr, "%s\n", told.c_str());
+      if (context.info_log != nullptr) rocksdb::Warn(context.info_log, "%s", told.c_str());
+    }
+    return builtin_->GetBuilderWithContext(context);
   }
   in_use_ = true;
   if (auto_ != nullptr) {

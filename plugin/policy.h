@@ -27,21 +27,24 @@ class Policy final : public rocksdb::FilterPolicy {
   // A policy that stands for a spec that cannot be honoured, and says so when options are prepared
   // or a database is opened with it. RocksDB's option parser swallows the error of a factory and
   // goes on without a filter (BlockBasedTableFactory::ParseOption), so there must be an object that
-  // is still there when somebody listens.
+  // is still there when somebody listens. Some never do, such as SetOptions() since RocksDB 9.8:
+  // who asks such a policy for a builder gets RocksDB's own Bloom filters of 10 bits per key, under
+  // their name, and is told so in the log and on stderr.
   Policy(std::string spec_text, std::string error);
 
-  // The spec, which is what options print and what builds the same policy again.
-  const char* Name() const override { return stands_in_ ? builtin_->Name() : spec_text_.c_str(); }
-  std::string GetId() const override { return stands_in_ ? builtin_->GetId() : spec_text_; }
+  // The spec, which is what options print and what builds the same policy again; of a wrong one
+  // RocksDB's, so that the options file of a database names what is used and can be opened again.
+  const char* Name() const override {
+    return error_.empty() ? spec_text_.c_str() : builtin_->Name();
+  }
+  std::string GetId() const override { return error_.empty() ? spec_text_ : builtin_->GetId(); }
   bool IsInstanceOf(const std::string& name) const override;
 
   // The built-in one: an SST stores its filter under this name, and the filters that a database
   // already has would be lost under any other. With the option own-name, "rocksieve".
   const char* CompatibilityName() const override;
 
-  // InvalidArgument if the spec, or a property that came with it, cannot be honoured. If it came by
-  // SetOptions(), which swallows that and gives the policy to the open database, this one builds
-  // RocksDB's Bloom filters from then on, under their name, and says so in the log and on stderr.
+  // InvalidArgument if the spec, or a property that came with it, cannot be honoured.
   rocksdb::Status PrepareOptions(const rocksdb::ConfigOptions& options) override;
   rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
                                   const rocksdb::ColumnFamilyOptions& cf_options) const override;
@@ -59,15 +62,13 @@ class Policy final : public rocksdb::FilterPolicy {
 
  private:
   rocksdb::Status ErrorStatus() const;
-  // If `options` are those of SetOptions(). REQUIRES: there is an error.
-  void StandInIfLive(const rocksdb::ConfigOptions& options);
 
   const FilterSpec spec_;
   const std::string spec_text_;
   // Set once databases may rely on the policy: from then on nothing about it changes.
   mutable std::atomic<bool> in_use_{false};
-  std::string error_;       // empty, or why this policy must not be used
-  bool stands_in_ = false;  // builds what builtin_ builds
+  std::string error_;  // empty, or why this policy must not be used
+  mutable std::atomic<bool> error_told_{false};
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_{rocksdb::NewBloomFilterPolicy(10)};
   const std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
   const std::unique_ptr<AutoBuilders> auto_;  // null unless the spec is rocksieve.auto

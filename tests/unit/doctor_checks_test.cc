@@ -125,16 +125,15 @@ TEST(Checks, PolicyLost) {
   EXPECT_EQ(findings[0].severity, Severity::kError);
 }
 
-// CreateColumnFamily() does not ask whether the spec can be honoured.
-TEST(Checks, BadSpecOfANewColumnFamily) {
-  FactsBuilder builder("rocksieve.blom:10");
-  TreeFile& file = builder.AddFile(0, 1, 0);
-  file.filter = FilterSummary();
-  builder.log.plugin_reports = {{77, "rocksieve: files are written without filters: ..."}};
+// CreateColumnFamily() and SetOptions() do not ask whether the spec can be honoured.
+TEST(Checks, AWrongSpecThatWasTaken) {
+  FactsBuilder builder("bloomfilter:10:false");
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  builder.log.plugin_reports = {{77, "rocksieve: a wrong filter_policy was taken. ..."}};
   const Findings findings = RunChecks(builder.Build());
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].id, "bad-spec");
-  EXPECT_THAT(findings[0].evidence, testing::Contains(testing::HasSubstr("LOG, line 77")));
+  EXPECT_THAT(findings[0].evidence, ElementsAre(testing::HasSubstr("LOG, line 77")));
 }
 
 TEST(Checks, PolicyOfAnotherProgram) {

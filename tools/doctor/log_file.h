@@ -16,6 +16,9 @@
 
 namespace rocksieve::tools {
 
+// In the plugin's report of a policy that nobody refused.
+inline constexpr const char* kWrongPolicyTaken = "a wrong filter_policy was taken";
+
 // Options of a column family that its OPTIONS file does not have, or had differently then.
 struct LoggedFamily {
   std::string filter_policy;       // its Name(): the spec if it is ours, without bits if RocksDB's

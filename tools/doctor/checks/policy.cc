@@ -123,7 +123,26 @@ std::string Meant(const std::string& spec) {
 
 }  // namespace
 
+// The plugin says so in the log, and the options name what is used instead.
+void CheckNoWrongPolicyWasTaken(const Facts& facts, Findings* findings) {
+  if (facts.log() == nullptr) return;
+  std::vector<std::string> evidence;
+  for (const LoggedLine& report : facts.log()->plugin_reports) {
+    if (report.text.find(kWrongPolicyTaken) == std::string::npos) continue;
+    evidence.push_back(facts.log()->name + ", line " + std::to_string(report.line) + ": " +
+                       report.text);
+  }
+  if (evidence.empty()) return;
+  findings->push_back({"bad-spec", Severity::kError, "", "a wrong filter policy was taken",
+                       evidence,
+                       "Files get RocksDB's own Bloom filters of 10 bits per key instead.",
+                       "Correct what SetOptions(), CreateColumnFamily() or an SstFileWriter was "
+                       "given, and give it to the database by SetOptions() or by opening it again; "
+                       "files that are compacted from then on get its filters."});
+}
+
 void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
+  CheckNoWrongPolicyWasTaken(facts, findings);
   for (const FamilyFacts& family : facts.families) {
     const PolicyFacts& policy = family.policy;
     if (!policy.is_unknown()) continue;
@@ -131,18 +150,10 @@ void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
     const bool has_our_name = policy.spec.rfind("rocksieve", 0) == 0;
     const std::string meant = Meant(policy.spec);
     if (!meant.empty()) {
-      if (facts.log() != nullptr) {
-        for (const LoggedLine& report : facts.log()->plugin_reports) {
-          if (report.text.find("without filters") == std::string::npos) continue;
-          evidence.push_back(facts.log()->name + ", line " + std::to_string(report.line) + ": " +
-                             report.text);
-        }
-      }
       findings->push_back(
           {"bad-spec", Severity::kError, family.name(), "the filter policy's spec is wrong",
            evidence,
-           has_our_name ? "Files are written without filters, and the database will not open with "
-                          "these options again."
+           has_our_name ? "The database will not open with these options."
                         : "RocksDB takes a policy that it does not know for none, without a word: "
                           "no filter is built or read.",
            has_our_name ? policy.error
