@@ -13,6 +13,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -21,6 +22,7 @@ sys.path.insert(0, str(ROOT / "tests/python"))
 import corpus  # noqa: E402
 import sketch_format as f  # noqa: E402
 from golden_files import FAMILIES, read_golden  # noqa: E402
+from table_format import read_table  # noqa: E402
 
 MOST_BYTES = 6000  # of one input: larger ones take long and find no more
 
@@ -182,33 +184,21 @@ def sessions():
             write("server_session", f"{name}_{strategy}", case + b"\0" + program)
 
 
-def take_varint(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
-
-
-def places(file):
-    """Names of a table file's meta blocks, and their bytes."""
-    footer = file[-53:]
-    offset, at = take_varint(footer, 1)
-    size, at = take_varint(footer, at)
-    index, at, key, found = file[offset:offset + size], 0, b"", {"meta_index": file[offset:offset + size]}
-    restarts = 4 + 4 * int.from_bytes(index[-4:], "little")
-    while at < len(index) - restarts:
-        shared, at = take_varint(index, at)
-        own, at = take_varint(index, at)
-        value_bytes, at = take_varint(index, at)
-        key = key[:shared] + index[at:at + own]
-        begin, after = take_varint(index, at + own)
-        length, after = take_varint(index, after)
-        at += own + value_bytes
-        found[key.decode()] = file[begin:begin + length]
-    return found
+def table_files():
+    """What later releases of RocksDB wrote: footers that check themselves, other checksums."""
+    for release in ("9.10.0", "11.8.1"):
+        with tarfile.open(ROOT / f"tests/databases/rocksdb-{release}.tar.gz") as files:
+            tables = [files.extractfile(member).read() for member in files
+                      if member.name.endswith(".sst")]
+        for file in tables:
+            table = read_table(file)
+            family = table.properties["rocksdb.column.family.name"].decode()
+            if family in ("compressed", "partitioned", "unchecked"):
+                write("sst_file", f"{release}_{family}", b"\1" + file)
+            if family == "partitioned":
+                write("sst_file", f"as_is_{release}", b"\0" + file)
+                for block in ("meta_index", "rocksdb.properties", table.filter_name):
+                    write("sst_block", f"{release}_{block.split('.')[0]}", table.meta[block])
 
 
 def databases(command):
@@ -226,7 +216,7 @@ def databases(command):
                 kind = name + "_partitioned" * partitioned
                 table = next(database.glob("*.sst")).read_bytes()
                 write("sst_file", kind, b"\1" + table)
-                for block, data in places(table).items():
+                for block, data in read_table(table).meta.items():
                     if block.startswith("fullfilter.") and name.startswith("builtin"):
                         write("builtin_filter", kind, b"\0" + short(40, 8) + data)
                     if block in ("meta_index", "rocksdb.properties") or block.startswith("part"):
@@ -257,5 +247,5 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         databases(sys.argv[1])
     for make in (filter_blocks, filter_builds, specs, toolbox, messages, lists, sketches,
-                 existing_filters, join_key_expressions, frames, sessions):
+                 existing_filters, join_key_expressions, frames, sessions, table_files):
         make()
