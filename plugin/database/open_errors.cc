@@ -90,11 +90,14 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
     return Sentence("cannot open " + directory + ": " + text +
                     "\nAllow more open files, for example: ulimit -n 4096");
   }
-  if (says("newer version of RocksDB") || says("unsupported Footer")) {
-    return Sentence("cannot read the rows of the database in " + directory + ": " + text +
-                    "\nA later RocksDB wrote it than " + rocksdb::GetRocksVersionAsString() +
+  // Of a table file, though RocksDB names the MANIFEST.
+  if (says("unsupported format_version")) {
+    return Sentence("cannot read the rows of the database in " + directory + ": " +
+                    text.substr(0, text.find(" in file ")) +
+                    "\nA later RocksDB wrote its table files than " +
+                    rocksdb::GetRocksVersionAsString() +
                     ", which is in this program: use the rocksieve that was built with that "
-                    "release, or serve its rows from inside its own process, by a library call.");
+                    "release, or serve the rows from inside its own process, by a library call.");
   }
   const std::string what = "cannot read the list of files of the database in " + directory + ": ";
   if (says("CURRENT") || status.IsPathNotFound() || says("No such file")) {
