@@ -1,5 +1,5 @@
 """librocksieve.so in all kinds of processes: it loads the build for the RocksDB that it finds there,
-leaves all others alone, and with ROCKSIEVE_INSTEAD_OF answers for RocksDB's own policies."""
+and leaves all others alone."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import Database, Report, options_text
-from environment import PLUGIN, ROOT, SERIES, Sandbox, compile_program, run, run_ok
+from environment import PLUGIN, SERIES, Sandbox, compile_program, run, run_ok
 
 # This makes librocksdb pass for another release, the one in STUB_ROCKSDB_VERSION; or a process that
 # has none for one that has.
@@ -30,6 +30,11 @@ struct ObjectRegistry {
   static void NewInstance();
 };
 void ObjectRegistry::NewInstance() {}
+struct ObjectLibrary {
+  static void* Default();
+};
+void* ObjectLibrary::Default() { return nullptr; }
+extern "C" void open_database() { ObjectLibrary::Default(); }
 #endif
 
 }  // namespace rocksdb
@@ -120,6 +125,17 @@ print(before, text_of(rocksieve.rocksieve_load, None), known(rocksdb))
         self.assertEqual(("True", ""), self.python("""
 print(known(ctypes.CDLL("librocksdb.so")))
 """, preload=[PLUGIN]))
+
+    def test_preloaded_and_a_library_with_a_rocksdb_of_its_own_opened_later(self):
+        other = compile_program(STUB, self.directory / "addon.so", "-shared", "-fPIC",
+                                "-DWITH_REGISTRY")
+        out, err = self.python("""
+other = ctypes.CDLL(sys.argv[2])
+other.open_database(), other.open_database()
+print(hasattr(ctypes.CDLL(None), "open_database"))
+""", other, preload=[PLUGIN])
+        self.assertEqual("False", out)
+        self.assertRegex(err, f"^rocksieve: the RocksDB inside of {other} is visible to nobody.*\n$")
 
     def test_without_rocksdb(self):
         self.assertEqual(("(False, 'rocksieve: there is no RocksDB in this process')", ""),
@@ -298,144 +314,6 @@ class OtherReleasesOfRocksDb(Sandbox):
         older = compile_program('extern "C" void rocksdb_open() {}\n',
                                 self.class_directory / "older.so", "-shared", "-fPIC")
         self.assertIn("before 6.15", self.loader_says("", older))
-
-
-# A program that knows nothing of us: KIND BITS DIRECTORY.
-UNAWARE = r"""
-#include <rocksdb/c.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-int main(int argc, char** argv) {
-  char* error = NULL;
-  int found = 0;
-  if (argc != 4) return 2;
-  const double bits = atof(argv[2]);
-  for (int i = 0; i < 2; ++i)  /* as many programs make them for several column families */
-    rocksdb_filterpolicy_destroy(rocksdb_filterpolicy_create_bloom(10));
-  rocksdb_options_t* options = rocksdb_options_create();
-  rocksdb_options_set_create_if_missing(options, 1);
-  rocksdb_options_enable_statistics(options);
-  rocksdb_block_based_table_options_t* table = rocksdb_block_based_options_create();
-  rocksdb_block_based_options_set_filter_policy(table,
-      !strcmp(argv[1], "bloom") ? rocksdb_filterpolicy_create_bloom_full(bits)
-                                : rocksdb_filterpolicy_create_ribbon_hybrid(bits, 1));
-  rocksdb_options_set_block_based_table_factory(options, table);
-  rocksdb_t* db = rocksdb_open(options, argv[3], &error);
-  rocksdb_readoptions_t* reading = rocksdb_readoptions_create();
-  rocksdb_writeoptions_t* writing = rocksdb_writeoptions_create();
-  if (error != NULL) puts(error);
-  size_t length = 0;
-  char key[32];
-  free(rocksdb_get(db, reading, "key0", 4, &length, &error));
-  if (length == 0) {
-    for (int i = 0; i < 20000; i += 2) {
-      const int size = sprintf(key, "key%d", i);
-      rocksdb_put(db, writing, key, size, key, size, &error);
-    }
-    rocksdb_flush(db, rocksdb_flushoptions_create(), &error);
-  }
-  for (int i = 0; i < 20000; ++i) {
-    const int size = sprintf(key, "key%d", i);
-    char* value = rocksdb_get(db, reading, key, size, &length, &error);
-    found += value != NULL && length == (size_t)size && !memcmp(value, key, length);
-    free(value);
-  }
-  if (error != NULL) puts(error);
-  const char* useful = strstr(rocksdb_options_statistics_get_string(options),
-                              "rocksdb.bloom.filter.useful COUNT : ");
-  printf("%d %d\n", found, atoi(strchr(useful, ':') + 2));
-  rocksdb_close(db);
-  return 0;
-}
-"""
-
-
-class CPrograms(Sandbox):
-    def test_the_example(self):
-        source = ROOT / "examples" / "c_policy" / "c_policy.c"
-        for library in ("-lrocksieve", f"-lrocksieve-{SERIES}"):
-            program = compile_program(source, self.directory / "c_policy", "-pedantic", "-Werror",
-                                      library, "-lrocksdb", compiler="gcc")
-            for family, least in (("ribbon", 9970), ("auto", 9900)):
-                with self.subTest(library=library, family=family):
-                    database = self.directory / f"{family}{library}"
-                    finished = run_ok(program, f"rocksieve.{family}:10", database)
-                    present, of, absent, saved = map(int, re.fullmatch(
-                        r"(\d+) of (\d+) keys found, (\d+) that are not there; (\d+) reads saved\n",
-                        finished.out).groups())
-                    self.assertEqual((10000, 10000, 0, ""), (present, of, absent, finished.err))
-                    self.assertGreater(saved, least)
-                    self.assertIn(f"filter_policy=rocksieve.{family}:10\n",
-                                  max(database.glob("OPTIONS-*")).read_text())
-            wrong = run(program, "rocksieve.ribbon:0", self.directory / "none")
-            self.assertEqual((1, ""), (wrong.code, wrong.out))
-            self.assertIn("rocksieve.ribbon:0", wrong.err)
-
-
-class InsteadOf(Sandbox):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        source = cls.class_directory / "unaware.c"
-        source.write_text(UNAWARE)
-        cls.program = compile_program(source, cls.class_directory / "unaware", "-lrocksdb",
-                                      compiler="gcc")
-
-    def run_program(self, spec, kind="bloom", bits="10", preload=(PLUGIN,), database="db"):
-        """What it found, how often filters helped, what it said, and the policies of its OPTIONS and
-        of its first table."""
-        variables = {} if spec is None else {"ROCKSIEVE_INSTEAD_OF": spec}
-        path = self.directory / database
-        finished = run_ok(self.program, kind, bits, path, preload=preload, variables=variables)
-        found, useful = map(int, finished.out.split())
-        options = max(path.glob("OPTIONS-*")).read_text()
-        [table] = path.glob("*.sst")
-        properties = run_ok("sst_dump", f"--file={table}", "--show_properties").out
-        return (found, useful, finished.err,
-                re.search(r"(?m)^ +filter_policy=(.*)$", options)[1],
-                re.search(r"filter policy name: (.*)", properties)[1])
-
-    def test_ours_instead_of_both(self):
-        for kind, of in (("bloom", "RocksDB's Bloom filter"), ("ribbon", "RocksDB's")):
-            with self.subTest(kind=kind):
-                plain = self.run_program(None, kind, preload=(), database=f"{kind}-plain")
-                self.assertEqual((10000, ""), (plain[0], plain[2]))
-                for spec in ("rocksieve.ribbon:16", "rocksieve.bloom:16"):
-                    ours = self.run_program(spec, kind, database=f"{kind}-{spec}")
-                    self.assertEqual((10000, spec, spec), (ours[0], *ours[3:]))
-                    self.assertGreater(ours[1], 9990)  # of 10,000; RocksDB's has 100 wrong
-                    self.assertRegex(ours[2], f"^rocksieve: ROCKSIEVE_INSTEAD_OF: {spec} instead of "
-                                              f"{of}.* of 10 bits per key\n$")
-
-    def test_off_unless_asked_for(self):
-        plain = self.run_program(None, preload=())
-        for spec in (None, ""):
-            self.assertEqual(plain, self.run_program(spec))
-
-    def test_filters_that_are_there_are_still_read(self):
-        plain = self.run_program(None, preload=())
-        ours = self.run_program("rocksieve.ribbon:10")
-        self.assertEqual(plain[:2], ours[:2])  # by the same filter
-        self.assertEqual(("rocksieve.ribbon:10", plain[4]), ours[3:])
-
-    def test_a_wrong_spec_is_said_once(self):
-        plain = self.run_program(None, preload=(), database="plain")
-        wrong = self.run_program("rocksieve.blom:10")
-        self.assertEqual((plain[:2], plain[3:]), (wrong[:2], wrong[3:]))
-        self.assertRegex(wrong[2], r"^rocksieve: ROCKSIEVE_INSTEAD_OF: RocksDB's own filters are "
-                                   r"used: .*blom.*for example.*\n$")
-
-    def test_no_filter_stays_none(self):
-        self.assertEqual((10000, 0), self.run_program("rocksieve.ribbon:10", bits="0")[:2])
-
-    def test_without_a_build(self):
-        alone = shutil.copy(PLUGIN, self.directory)
-        plain = self.run_program(None, preload=(), database="plain")
-        ours = self.run_program("rocksieve.ribbon:10", preload=(alone,))
-        self.assertEqual((plain[:2], plain[3:]), (ours[:2], ours[3:]))
-        self.assertRegex(ours[2], "^rocksieve: the RocksDB in this process is .*\n$")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,8 @@
 #include <initializer_list>
 
 #include <rocksieve/c.h>
+
+#include "plugin/loader/symbols.h"
 
 namespace rocksieve::loader {
 namespace {
@@ -60,58 +61,6 @@ Version VersionOf(void* function) {
   }
   memcpy(version.series, version.text, end);
   return version;
-}
-
-const link_map* MapOf(void* address) {
-  Dl_info info;
-  void* map = nullptr;
-  return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 ? nullptr
-                                                             : static_cast<link_map*>(map);
-}
-
-const char* NameOf(const link_map* map) {
-  return map != nullptr && map->l_name[0] != '\0' ? map->l_name : "the program itself";
-}
-
-// The files of the process, apart from the program. Copied, since nothing may be loaded while they
-// are being listed.
-class LoadedFiles {
- public:
-  LoadedFiles() { dl_iterate_phdr(&Add, this); }
-  ~LoadedFiles() {
-    for (size_t i = 0; i < size_; ++i) free(paths_[i]);
-    free(paths_);
-  }
-  LoadedFiles(const LoadedFiles&) = delete;
-  LoadedFiles& operator=(const LoadedFiles&) = delete;
-
-  size_t size() const { return size_; }
-  const char* path(size_t i) const { return paths_[i]; }
-
- private:
-  static int Add(dl_phdr_info* info, size_t, void* files) {
-    auto* const self = static_cast<LoadedFiles*>(files);
-    if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
-    void* const larger = realloc(self->paths_, (self->size_ + 1) * sizeof(char*));
-    if (larger == nullptr) return 1;
-    self->paths_ = static_cast<char**>(larger);
-    char* const copy = strdup(info->dlpi_name);
-    if (copy == nullptr) return 1;
-    self->paths_[self->size_++] = copy;
-    return 0;
-  }
-
-  char** paths_ = nullptr;
-  size_t size_ = 0;
-};
-
-void* Loaded(const char* path, int more_flags = 0) {
-  return dlopen(path, RTLD_NOLOAD | RTLD_LAZY | more_flags);
-}
-
-void* HandleOf(const link_map* map) {
-  if (map == nullptr) return nullptr;
-  return map->l_name[0] == '\0' ? dlopen(nullptr, RTLD_LAZY) : Loaded(map->l_name);
 }
 
 // Of the RocksDBs that libraries do not see, since a program opened them for itself, the one wanted
@@ -266,6 +215,18 @@ bool MayServe(const char* wanted, void* version_function, const Version& version
   return false;
 }
 
+// Whether a RocksDB is part of a library that was opened for its user alone: such as that have one
+// of their own. Shown to all, it would be used by the next of them, which may have another release.
+// The shared librocksdb is one for all.
+bool IsPrivateCopy(const char* path) {
+  if (path == nullptr || dlsym(RTLD_DEFAULT, kVersion) != nullptr) return false;
+  void* const handle = Loaded(path);
+  if (handle == nullptr || OwnSymbol(handle, kVersion) == nullptr) return false;
+  const char* const slash = strrchr(path, '/');
+  constexpr char kShared[] = "librocksdb.so";
+  return strncmp(slash == nullptr ? path : slash + 1, kShared, strlen(kShared)) != 0;
+}
+
 void DescribeOldRocksDb(const char* wanted, Sentence* why) {
   void* const where = wanted == nullptr ? RTLD_DEFAULT : Loaded(wanted);
   if (void* const old = dlsym(where, kVersionOfOldStrings)) {
@@ -310,13 +271,6 @@ void SayOnce(const Sentence& sentence) {
   if (sentence.text[0] != '\0' && !said.exchange(true)) fprintf(stderr, "%s\n", sentence.text);
 }
 
-void* OwnSymbol(void* object, const char* name) {
-  void* const symbol = dlsym(object, name);
-  link_map* map = nullptr;
-  if (symbol == nullptr || dlinfo(object, RTLD_DI_LINKMAP, &map) != 0) return nullptr;
-  return MapOf(symbol) == map ? symbol : nullptr;
-}
-
 void* RealFunction(void* caller, const char* name) {
   const link_map* const self = MapOf(&build);
   if (void* const handle = HandleOf(MapOf(caller))) {
@@ -342,8 +296,16 @@ bool IsServed(void* function) { return MapOf(function) == MapOf(dlsym(RTLD_DEFAU
 bool LoadFor(void* function) {
   if (!started) return build.load() != nullptr;
   const link_map* const map = MapOf(function);
+  const char* const path = map == nullptr || map->l_name[0] == '\0' ? nullptr : map->l_name;
   Sentence why;
-  if (Load(map == nullptr || map->l_name[0] == '\0' ? nullptr : map->l_name, &why)) return true;
+  if (IsPrivateCopy(path)) {
+    why.Format(
+        "rocksieve: the RocksDB inside of %s is visible to nobody else, and rocksieve cannot serve "
+        "it; rocksieve_load() with that path makes it visible.",
+        path);
+  } else if (Load(path, &why)) {
+    return true;
+  }
   SayOnce(why);
   return false;
 }
@@ -403,8 +365,8 @@ rocksdb_filterpolicy_t* rocksieve_filterpolicy_create(const char* spec, char** e
   return nullptr;
 }
 
-// Node's process.dlopen() takes a library that has it for an extension, and gives what it returns to
-// the program: here the object that it was called with.
+// Node's process.dlopen() takes a library that has it for an extension, and gives what it returns
+// to the program: here the object that it was called with.
 extern "C" ROCKSIEVE_C_EXPORT void* napi_register_module_v1(void* /*environment*/, void* exports) {
   return exports;
 }

@@ -19,9 +19,6 @@ struct Sentence {
   __attribute__((format(printf, 2, 3))) void Append(const char* format, ...);
 };
 
-// The symbol `name` that the object (a handle of dlopen) defines itself; null if it does not.
-void* OwnSymbol(void* object, const char* name);
-
 // Loads the build for the RocksDB in the process. `rocksdb` is the path of the file to which its
 // code belongs; null for any: the one that every library sees, or the only one there is. True if
 // a build is loaded, now or before. If not, `why` says why; it is empty if there is no RocksDB.
@@ -41,8 +38,8 @@ bool IsServed(void* function);
 // is none.
 void* RealFunction(void* caller, const char* name);
 
-// Load() for the RocksDB that the function is of, which may have been loaded after us. Says what is
-// in the way.
+// Load() for the RocksDB that the function is of, which may have been loaded after us; not if that
+// is part of a library that nobody else sees. Says what is in the way.
 bool LoadFor(void* function);
 
 // Says on stderr what is in the way, once in the life of the process; an empty sentence not at all.
