@@ -15,13 +15,15 @@
 #include <vector>
 
 #include <grpcpp/client_context.h>
+#include <grpcpp/support/sync_stream.h>
 
 #include "join.grpc.pb.h"
 #include "lib/join/session/messages.h"
 #include "lib/transport/frame.h"
-#include "lib/transport/session_stream.h"
 
 namespace rocksieve::join {
+
+using ClientStream = grpc::ClientReaderWriter<v1::Frame, v1::Frame>;
 
 // What an honest client sends first.
 v1::Start Greeting();

@@ -9,13 +9,15 @@
 #include <variant>
 #include <vector>
 
+#include <grpcpp/support/sync_stream.h>
+
 #include "join.grpc.pb.h"
 #include "lib/join/session/messages.h"
-#include "lib/transport/session_stream.h"
 #include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
 
+using ServerStream = grpc::ServerReaderWriter<v1::Frame, v1::Frame>;
 using Bytes = std::vector<std::string>;  // messages
 
 struct Lies {

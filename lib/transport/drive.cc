@@ -152,14 +152,14 @@ DriveLimits Within(MemoryAccount* memory, DriveLimits limits) {
   return limits;
 }
 
-absl::Status Drive(Session* session, FrameChannel* channel, const Cancellation* cancellation,
+absl::Status Drive(Session* session, Exchange* exchange, const Cancellation* cancellation,
                    const DriveLimits& limits, WireCounts* counts) {
-  Exchange exchange(channel, cancellation, limits.exchange);
-  Driver driver(session, &exchange, cancellation, limits);
+  exchange->Begin(limits.exchange, cancellation);
+  Driver driver(session, exchange, cancellation, limits);
   const absl::Status status = Guarded([&driver] { return driver.Run(); });
   if (!status.ok()) driver.Tell(status);
-  const bool closed = exchange.Finish();
-  *counts = exchange.counts();
+  const bool closed = exchange->Close();
+  *counts = exchange->counts();
   if (!status.ok() || closed) return status;
   return absl::UnavailableError("the stream broke when the join was done");
 }

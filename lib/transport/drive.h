@@ -29,7 +29,7 @@ DriveLimits Within(MemoryAccount* memory, DriveLimits limits);
 // OK if the session is done and both sides have closed the stream in order. Unavailable if it
 // broke; DeadlineExceeded if the other side was silent; what `cancellation` says; else what the
 // session says, which the other side is told if it is still there.
-absl::Status Drive(Session* session, FrameChannel* channel, const Cancellation* cancellation,
+absl::Status Drive(Session* session, Exchange* exchange, const Cancellation* cancellation,
                    const DriveLimits& limits, WireCounts* counts);
 
 }  // namespace rocksieve::join

@@ -12,116 +12,113 @@ constexpr std::chrono::milliseconds kLastWord(200);
 // What a piece takes in a queue: short ones take more than their bytes.
 size_t MemoryBytes(const std::string& piece) { return sizeof(piece) + piece.size(); }
 
-// Of a message of protobuf with one field of bytes.
-uint64_t WireBytes(const std::string& piece) {
-  uint64_t bytes = 2 + piece.size();
-  for (size_t length = piece.size(); length >= 0x80; length >>= 7) bytes++;
-  return bytes;
+// Of a message of protobuf with one field of bytes; a greeting does not count.
+void Count(const std::string& piece, uint64_t* bytes, uint64_t* frames) {
+  if (piece.empty()) return;
+  *bytes += 2 + piece.size();
+  for (size_t length = piece.size(); length >= 0x80; length >>= 7) ++*bytes;
+  ++*frames;
 }
 
 }  // namespace
 
-Exchange::Exchange(FrameChannel* channel, const Cancellation* cancellation, const Limits& limits)
-    : channel_(channel), cancellation_(cancellation), limits_(limits) {
-  try {
-    reader_ = std::thread([this] { Run(&Exchange::ReadAll, &read_ended_); });
-    writer_ = std::thread([this] { Run(&Exchange::WriteAll, &write_ended_); });
-  } catch (...) {  // of threads there are no more
-    GiveUp();
-    if (reader_.joinable()) reader_.join();
-    throw;
-  }
-}
+// No lock is held while an operation is started: it may end before it returns.
 
-// What throws in a thread of a stream, for want of memory, ends the stream and nothing else.
-void Exchange::Run(void (Exchange::*work)(), bool* ended) {
-  try {
-    (this->*work)();
-  } catch (...) {
-    channel_->Cancel();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    write_failed_ = *ended = true;
-    changed_.notify_all();
-  }
-}
-
-Exchange::~Exchange() {
-  GiveUp();
-  if (reader_.joinable()) reader_.join();
-  if (writer_.joinable()) writer_.join();
-}
-
-void Exchange::GiveUp() {
-  bool cancel = false;
+void Exchange::Begin(const Limits& limits, const Cancellation* cancellation) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    cancel = !read_ended_ || !write_ended_;
-    given_up_ = true;
+    limits_ = limits;
+    cancellation_ = cancellation;
   }
-  if (cancel) channel_->Cancel();
-  changed_.notify_all();
+  ReadOn();
 }
 
-void Exchange::ReadAll() {
+void Exchange::ReadOn() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (reading_ || read_ended_ || given_up_) return;
+    if (arrived_bytes_ >= limits_.most_arrived_bytes && !closing_) return;
+    reading_ = true;
+  }
+  StartReading();
+}
+
+// What throws here, for want of memory, ends the stream and nothing else.
+void Exchange::OnRead(bool ok, std::string piece) noexcept {
+  bool lost = false;
+  try {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    reading_ = false;
+    read_ended_ = !ok;
+    if (ok) {
+      read_progress_ = Clock::now();
+      Count(piece, &counts_.bytes_received, &counts_.frames_received);
+    }
+    if (ok && !closing_) {  // else nobody will look at it
+      const size_t bytes = MemoryBytes(piece);
+      arrived_.push_back(std::move(piece));
+      arrived_bytes_ += bytes;
+    }
+  } catch (...) {
+    lost = true;
+  }
+  if (lost) GiveUp();
+  changed_.notify_all();
+  ReadOn();
+}
+
+void Exchange::WriteOn() {
   std::string piece;
-  while (channel_->Read(&piece)) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    read_progress_ = Clock::now();
-    counts_.frames_received++;
-    counts_.bytes_received += WireBytes(piece);
-    arrived_bytes_ += MemoryBytes(piece);
-    arrived_.push_back(std::move(piece));
-    piece.clear();
-    changed_.notify_all();
-    changed_.wait(lock, [this] {
-      return given_up_ || closing_ || arrived_bytes_ < limits_.most_arrived_bytes;
-    });
-    if (given_up_) break;
-    if (closing_) {  // nobody will look at it
-      arrived_.clear();
-      arrived_bytes_ = 0;
+  bool close = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (writing_ || write_ended_ || given_up_) return;
+    close = closing_ && pending_.empty();
+    if (!close && pending_.empty()) return;
+    if (!close) {
+      piece = std::move(pending_.front());
+      pending_.pop_front();
+      written_bytes_ = MemoryBytes(piece);
+      Count(piece, &counts_.bytes_sent, &counts_.frames_sent);
     }
+    close_sent_ = close;
+    writing_ = true;
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  read_ended_ = true;
-  changed_.notify_all();
+  try {
+    close ? StartClosing() : StartWriting(std::move(piece));
+  } catch (...) {
+    OnWritten(false);
+  }
 }
 
-void Exchange::WriteAll() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return given_up_ || closing_ || !pending_.empty(); });
-    if (given_up_ || pending_.empty()) break;
-    const std::string piece = std::move(pending_.front());
-    pending_.pop_front();
-    lock.unlock();
-    const bool written = channel_->Write(piece);
-    lock.lock();
-    pending_bytes_ -= piece.size();
-    if (!written) {
-      write_failed_ = true;
-      break;
-    }
-    write_progress_ = Clock::now();
-    counts_.frames_sent++;
-    counts_.bytes_sent += WireBytes(piece);
-    changed_.notify_all();
+void Exchange::OnWritten(bool ok) noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    writing_ = false;
+    pending_bytes_ -= std::exchange(written_bytes_, 0);
+    if (!ok && !close_sent_) write_failed_ = true;
+    if (ok) write_progress_ = Clock::now();
+    write_ended_ = !ok || close_sent_;
   }
-  const bool close = closing_ && !given_up_ && !write_failed_;
-  lock.unlock();
-  if (close) channel_->CloseWriting();
-  lock.lock();
-  write_ended_ = true;
   changed_.notify_all();
+  WriteOn();
+}
+
+bool Exchange::Stop(Clock::time_point until) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  given_up_ = true;
+  return changed_.wait_until(lock, until, [this] { return !writing_; });
 }
 
 bool Exchange::TakeArrived(std::string* piece) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (arrived_.empty()) return false;
-  *piece = std::move(arrived_.front());
-  arrived_.pop_front();
-  arrived_bytes_ -= MemoryBytes(*piece);
-  changed_.notify_all();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (arrived_.empty()) return false;
+    *piece = std::move(arrived_.front());
+    arrived_.pop_front();
+    arrived_bytes_ -= MemoryBytes(*piece);
+  }
+  ReadOn();
   return true;
 }
 
@@ -131,10 +128,13 @@ bool Exchange::HasRoom() {
 }
 
 void Exchange::Send(std::string piece) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  pending_bytes_ += piece.size();
-  pending_.push_back(std::move(piece));
-  changed_.notify_all();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const size_t bytes = MemoryBytes(piece);
+    pending_.push_back(std::move(piece));
+    pending_bytes_ += bytes;
+  }
+  WriteOn();
 }
 
 void Exchange::WaitForChange(std::unique_lock<std::mutex>* lock, Clock::time_point until) {
@@ -148,7 +148,9 @@ Exchange::Event Exchange::Wait(bool for_arrival, bool for_room) {
   for (;;) {
     if (!cancellation_->Check().ok()) return Event::kCancelled;
     if (for_arrival && !arrived_.empty()) return Event::kArrived;
-    if ((read_ended_ && (for_arrival || arrived_.empty())) || write_failed_) return Event::kEnded;
+    if ((read_ended_ && (for_arrival || arrived_.empty())) || write_failed_ || given_up_) {
+      return Event::kEnded;
+    }
     if (for_room && pending_bytes_ < limits_.most_pending_bytes) return Event::kRoom;
     // What this side does before it waits is no silence of the other one.
     const Clock::time_point heard = std::max({begin, read_progress_, write_progress_});
@@ -160,12 +162,17 @@ Exchange::Event Exchange::Wait(bool for_arrival, bool for_room) {
   }
 }
 
-bool Exchange::Finish() {
+bool Exchange::Close() {
   std::unique_lock<std::mutex> lock(mutex_);
   closing_ = true;
-  changed_.notify_all();
+  arrived_.clear();
+  arrived_bytes_ = 0;
+  lock.unlock();
+  ReadOn();
+  WriteOn();
+  lock.lock();
   const Clock::time_point begin = Clock::now();
-  while (!read_ended_ || !write_ended_) {
+  while (!(read_ended_ && write_ended_) && !given_up_) {
     // What still arrives is no reason to stay: it might be endless.
     const auto limit = was_silent_    ? std::min(kLastWord, limits_.farewell)
                        : write_ended_ ? limits_.farewell
@@ -175,12 +182,21 @@ bool Exchange::Finish() {
     if (Clock::now() >= until) break;
     WaitForChange(&lock, until);
   }
-  const bool ended = read_ended_ && write_ended_ && !write_failed_;
+  const bool ended = read_ended_ && write_ended_ && !write_failed_ && !given_up_;
   lock.unlock();
   if (!ended) GiveUp();
-  reader_.join();
-  writer_.join();
   return ended;
+}
+
+void Exchange::GiveUp() {
+  bool cancel = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    cancel = !given_up_ && !(read_ended_ && write_ended_);
+    given_up_ = true;
+  }
+  if (cancel) Cancel();
+  changed_.notify_all();
 }
 
 WireCounts Exchange::counts() {

@@ -1,6 +1,6 @@
-// Both directions of a stream at once: one thread reads, one writes, and the session between them
-// is never blocked by either, so that two sides that both have much to say cannot wait for each
-// other for ever. Both queues are bounded.
+// Both directions of a stream at once, by callbacks: the session between them is never blocked by
+// either, so that two sides that both have much to say cannot wait for each other for ever. Both
+// queues are bounded.
 #pragma once
 
 #include <chrono>
@@ -10,25 +10,10 @@
 #include <deque>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "lib/transport/cancellation.h"
 
 namespace rocksieve::join {
-
-// One stream, seen from one end. One thread may read while another writes.
-class FrameChannel {
- public:
-  virtual ~FrameChannel() = default;
-  // Blocks. False when nothing more will come. A frame that is no piece arrives as an empty one.
-  virtual bool Read(std::string* piece) = 0;
-  // Blocks as long as the other side takes nothing. False when nothing more can be sent.
-  virtual bool Write(const std::string& piece) = 0;
-  // Tells the other side that nothing more will be written.
-  virtual void CloseWriting() = 0;
-  // Read and Write return false soon, in whatever threads they are.
-  virtual void Cancel() = 0;
-};
 
 // Bytes of gRPC messages.
 struct WireCounts {
@@ -36,6 +21,11 @@ struct WireCounts {
   uint64_t frames_sent = 0, frames_received = 0;
 };
 
+// One stream, seen from one end; its kind is a class that derives from this one.
+//
+//   Begin() (TakeArrived() | HasRoom() | Send() | Wait())* Close()
+//
+// An empty piece stands for the greeting, which only that class knows. Thread-safe.
 class Exchange {
  public:
   struct Limits {
@@ -46,12 +36,13 @@ class Exchange {
   };
   enum class Event { kArrived, kRoom, kEnded, kSilence, kCancelled };
 
-  // The pointers must outlive it.
-  Exchange(FrameChannel* channel, const Cancellation* cancellation, const Limits& limits);
-  // Gives the stream up if it has not ended.
-  ~Exchange();
+  Exchange() = default;
+  virtual ~Exchange() = default;
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
+
+  // Reads from now on. May be called again, for other limits. The cancellation must outlive it.
+  void Begin(const Limits& limits, const Cancellation* cancellation);
 
   // False if nothing has arrived.
   bool TakeArrived(std::string* piece);
@@ -62,34 +53,49 @@ class Exchange {
   Event Wait(bool for_arrival, bool for_room);
 
   // Writes what is pending, and closes; a side that was silent is not waited for. False if the
-  // other side did not take it all and close too.
-  bool Finish();
+  // other side did not take it all and close too: the stream is given up then.
+  bool Close();
+  // Cancels the stream if it has not ended. Nothing is started any more.
+  void GiveUp();
 
   WireCounts counts();
 
- private:
-  using Clock = std::chrono::steady_clock;
+ protected:
+  // What a kind of stream does, one of each at a time. Each ends by a call of OnRead() or
+  // OnWritten(), maybe of another thread, maybe before it returns; after Cancel() soon.
+  virtual void StartReading() = 0;
+  virtual void StartWriting(std::string piece) = 0;
+  // Tells the other side that nothing more will be written. Ends by OnWritten().
+  virtual void StartClosing() = 0;
+  virtual void Cancel() = 0;
 
-  void Run(void (Exchange::*work)(), bool* ended);
-  void ReadAll();
-  void WriteAll();
-  void GiveUp();
+  // A frame that is no piece arrives as an empty one.
+  void OnRead(bool ok, std::string piece) noexcept;
+  void OnWritten(bool ok) noexcept;
+  // Nothing is started any more. False if something is still being written then.
+  bool Stop(Cancellation::Clock::time_point until);
+
+ private:
+  using Clock = Cancellation::Clock;
+
+  void ReadOn();
+  void WriteOn();
   // Until something changes, or `until`; no longer than the cancellation allows.
   void WaitForChange(std::unique_lock<std::mutex>* lock, Clock::time_point until);
 
-  FrameChannel* const channel_;
-  const Cancellation* const cancellation_;
-  const Limits limits_;
+  const Cancellation* cancellation_ = nullptr;
+  Limits limits_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::string> arrived_, pending_;
-  size_t arrived_bytes_ = 0, pending_bytes_ = 0;
+  size_t arrived_bytes_ = 0, pending_bytes_ = 0;  // of memory
+  size_t written_bytes_ = 0;                      // of pending_bytes_, what is being written
+  bool reading_ = false, writing_ = false;        // started, and not yet ended
   bool read_ended_ = false, write_failed_ = false, write_ended_ = false;
-  bool closing_ = false, given_up_ = false;
+  bool closing_ = false, close_sent_ = false, given_up_ = false;
   bool was_silent_ = false;  // the other side, for too long
   Clock::time_point read_progress_, write_progress_;
   WireCounts counts_;
-  std::thread reader_, writer_;
 };
 
 }  // namespace rocksieve::join

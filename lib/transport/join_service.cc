@@ -178,7 +178,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
         context, Clock::now() + options_.session_time,
         [this](std::shared_ptr<SessionStream> spoken) { Admit(std::move(spoken)); });
     waiting_.Add(stream);
-    stream->Begin();
+    stream->Open();
     return stream.get();
   }
 
@@ -265,9 +265,8 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
   }
 
   absl::Status Serve(SessionStream* stream, uint64_t share_bytes, WireCounts* counts) {
-    v1::Frame frame = stream->first();
-    const v1::Start& start = frame.start();
-    if (!frame.has_start() || start.version() != kTransportVersion) {
+    const v1::Start start = stream->first().start();
+    if (!stream->first().has_start() || start.version() != kTransportVersion) {
       return absl::UnimplementedError(absl::StrCat(
           "the client speaks version ", start.version(), " of the transport, the server ",
           kTransportVersion, ": use the same version of rocksieve on both sides"));
@@ -290,14 +289,12 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
       const absl::Status cancelled = cancellation->Check();
       return cancelled.ok() ? NoView(lease.status()) : cancelled;
     }
-    v1::Started* const started = frame.mutable_started();
-    started->set_version(kTransportVersion);
-    started->set_view((*lease)->name());
-    started->set_resumed((*lease)->resumed());
-    started->set_database((*lease)->database());
-    if (!stream->WriteFrame(std::move(frame))) {
-      return absl::CancelledError("the client went away");
-    }
+    v1::Started started;
+    started.set_version(kTransportVersion);
+    started.set_view((*lease)->name());
+    started.set_resumed((*lease)->resumed());
+    started.set_database((*lease)->database());
+    stream->Answer(started);
 
     // The server's own report has the whole error, the client no directories of ours.
     absl::Status whole;

@@ -1,14 +1,16 @@
 #include "lib/transport/remote_session.h"
 
-#include <algorithm>
-#include <atomic>
-#include <thread>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <grpc/support/time.h>
+#include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/support/client_callback.h>
 
 #include "join.grpc.pb.h"
 #include "lib/transport/address.h"
@@ -62,32 +64,52 @@ absl::Status SaidByServer(const absl::Status& status) {
   }
 }
 
-// Gives a call up after a while, or when work is cancelled, unless it is destroyed in time: calls
-// of gRPC block.
-class Alarm {
+// The client's end of a stream of gRPC.
+class CallStream final : public FrameStream<grpc::ClientBidiReactor<v1::Frame, v1::Frame>> {
  public:
-  Alarm(std::chrono::milliseconds after, const Cancellation* cancellation,
-        grpc::ClientContext* context)
-      : give_up_{context},
-        when_cancelled_(cancellation->token(), give_up_),
-        thread_([this, until = std::min(Cancellation::Clock::now() + after,
-                                        cancellation->deadline())](std::stop_token in_time) {
-          SleepUntil(until, in_time);
-          if (in_time.stop_requested()) return;
-          rang_ = true;
-          give_up_();
-        }) {}
-  bool rang() const { return rang_; }
+  explicit CallStream(grpc::ClientContext* context) : context_(context) {}
+
+  // With a greeting. REQUIRES: Begin() comes next, and End() at last.
+  void Open(v1::Join::Stub* stub, const v1::Start& start) {
+    *out_.mutable_start() = start;
+    stub->async()->Session(context_, this);
+    AddHold();
+    StartCall();
+    Send("");
+  }
+  // What the server said first. REQUIRES: something has arrived.
+  const v1::Frame& greeting() const { return greeting_; }
+
+  // How the call ended, which it does now. Once, after Open().
+  grpc::Status End() {
+    GiveUp();
+    RemoveHold();
+    std::unique_lock<std::mutex> lock(mutex_);
+    over_.wait(lock, [this] { return status_.has_value(); });
+    return *status_;
+  }
 
  private:
-  struct GiveUp {
-    grpc::ClientContext* context;
-    void operator()() const { context->TryCancel(); }
-  };
-  const GiveUp give_up_;
-  const std::stop_callback<GiveUp> when_cancelled_;
-  std::atomic<bool> rang_ = false;
-  std::jthread thread_;
+  void StartClosing() override { StartWritesDone(); }
+  void Cancel() override { context_->TryCancel(); }
+
+  void OnReadDone(bool ok) override {
+    if (ok && !std::exchange(greeted_, true)) greeting_.Swap(&in_);
+    OnRead(ok, TakePiece());
+  }
+  void OnWritesDoneDone(bool ok) override { OnWritten(ok); }
+  void OnDone(const grpc::Status& status) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    status_ = status;
+    over_.notify_all();  // under the lock: this may be gone behind it
+  }
+
+  grpc::ClientContext* const context_;
+  v1::Frame greeting_;
+  bool greeted_ = false;
+  std::mutex mutex_;
+  std::condition_variable over_;
+  std::optional<grpc::Status> status_;
 };
 
 constexpr char kNobody[] = "start rocksieve serve there, or name the address that it says";
@@ -121,12 +143,12 @@ struct RemoteSession::Call {
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::Join::Stub> stub;
   grpc::ClientContext context;
-  std::unique_ptr<ClientStream> stream;
-  bool finished = false;
+  CallStream stream{&context};
+  bool finished = true;
 
   absl::Status Finish() {
     finished = true;
-    return FromGrpc(stream->Finish());
+    return FromGrpc(stream.End());
   }
 };
 
@@ -135,9 +157,7 @@ RemoteSession::RemoteSession(std::unique_ptr<Call> call, const Cancellation* can
     : call_(std::move(call)), cancellation_(cancellation), limits_(limits) {}
 
 RemoteSession::~RemoteSession() {
-  if (call_->finished) return;
-  call_->context.TryCancel();
-  call_->Finish().IgnoreError();
+  if (!call_->finished) call_->Finish().IgnoreError();
 }
 
 absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
@@ -167,30 +187,25 @@ absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
 
 absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& request,
                                   const std::string& view, const std::string& strategy) {
-  v1::Frame frame;
-  v1::Start* const start = frame.mutable_start();
-  start->set_version(kTransportVersion);
-  start->set_column_family(request.column_family);
-  start->set_on(request.on);
-  start->set_view(view);
-  start->set_strategy(strategy);
-  bool answered = false, rang = false;
-  {
-    const Alarm alarm(limits_.exchange.silence, cancellation_, &call_->context);
-    call_->stream = call_->stub->Session(&call_->context);
-    answered = call_->stream->Write(frame) && call_->stream->Read(&frame);
+  v1::Start start;
+  start.set_version(kTransportVersion);
+  start.set_column_family(request.column_family);
+  start.set_on(request.on);
+  start.set_view(view);
+  start.set_strategy(strategy);
+  CallStream* const stream = &call_->stream;
+  call_->finished = false;
+  stream->Open(call_->stub.get(), start);
+  stream->Begin(limits_.exchange, cancellation_);
+  const Exchange::Event event = stream->Wait(/*for_arrival=*/true, /*for_room=*/false);
+  std::string none;
+  if (!stream->TakeArrived(&none)) {
     // gRPC has no status for a stream of which something is unread.
-    if (!answered) {
-      while (call_->stream->Read(&frame)) {
-      }
-    }
-    rang = alarm.rang();
-  }
-  if (!answered) {
+    if (event == Exchange::Event::kEnded) stream->Close();
     const absl::Status status = call_->Finish();
     const absl::Status cancelled = cancellation_->Check();
     if (!cancelled.ok()) return cancelled;
-    if (rang) {
+    if (event == Exchange::Event::kSilence) {
       return absl::DeadlineExceededError(
           absl::StrCat("no answer to the greeting within ",
                        static_cast<double>(limits_.exchange.silence.count()) / 1000,
@@ -200,21 +215,21 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
     if (absl::IsUnavailable(status)) return ConnectError(remote.address, remote.insecure, status);
     return SaidByServer(status);
   }
-  if (!frame.has_started() || frame.started().version() != kTransportVersion) {
+  const v1::Started& started = stream->greeting().started();
+  if (!stream->greeting().has_started() || started.version() != kTransportVersion) {
     return absl::UnimplementedError(absl::StrCat(
-        "the server speaks version ", frame.started().version(), " of the transport, this side ",
+        "the server speaks version ", started.version(), " of the transport, this side ",
         kTransportVersion, ": use the same version of rocksieve on both sides"));
   }
-  view_.name = frame.started().view();
-  view_.resumed = frame.started().resumed();
-  view_.database = Printable(frame.started().database(), kMostIdentityBytes);
+  view_.name = started.view();
+  view_.resumed = started.resumed();
+  view_.database = Printable(started.database(), kMostIdentityBytes);
   return absl::OkStatus();
 }
 
 absl::Status RemoteSession::Run(Session* session, WireCounts* counts) {
-  GrpcChannel channel(call_->stream.get(), &call_->context);
   const absl::Status status =
-      Guarded([&] { return Drive(session, &channel, cancellation_, limits_, counts); });
+      Guarded([&] { return Drive(session, &call_->stream, cancellation_, limits_, counts); });
   const absl::Status ended = call_->Finish();
   // A stream that broke may have an end that says why.
   if (absl::IsUnavailable(status) && !ended.ok() && !absl::IsCancelled(ended)) return ended;

@@ -18,6 +18,7 @@
 #include "lib/transport/cancellation.h"
 #include "lib/transport/frame.h"
 #include "tests/join/memory_source.h"
+#include "tests/transport/blocking_stream.h"
 
 namespace rocksieve::join {
 namespace {
@@ -119,10 +120,12 @@ Outcome JoinNumbers(const ClientSessionOptions& options, const DriveLimits& limi
   Cancellation never;
   std::thread server([&] {
     ServerSession session(&server_rows, {});
-    outcome.server = Drive(&session, stream.end(1), &never, limits, &outcome.counts[1]);
+    BlockingStream end(stream.end(1));
+    outcome.server = Drive(&session, &end, &never, limits, &outcome.counts[1]);
   });
   ClientSession session(&client_rows, &sink, options);
-  outcome.client = Drive(&session, stream.end(0), &never, limits, &outcome.counts[0]);
+  BlockingStream end(stream.end(0));
+  outcome.client = Drive(&session, &end, &never, limits, &outcome.counts[0]);
   server.join();
   outcome.rows = sink.rows;
   return outcome;
@@ -161,7 +164,8 @@ absl::Status AgainstHostile(const std::function<void(MemoryStream::End*)>& hosti
   std::thread other([&] { hostile(stream.end(0)); });
   WireCounts counts;
   const auto begin = std::chrono::steady_clock::now();
-  const absl::Status status = Drive(&session, stream.end(1), &cancellation, limits, &counts);
+  BlockingStream end(stream.end(1));
+  const absl::Status status = Drive(&session, &end, &cancellation, limits, &counts);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
   stream.Break();
   other.join();
@@ -212,7 +216,6 @@ class TinyPieces final : public FrameChannel {
     return !cancelled_;
   }
   bool Write(const std::string&) override { return true; }
-  void CloseWriting() override {}
   void Cancel() override {
     const std::lock_guard<std::mutex> lock(mutex_);
     cancelled_ = true;
@@ -235,7 +238,8 @@ TEST(Drive, TinyFramesTakeNoMoreMemoryThanLargeOnes) {
   Exchange::Limits limits;
   limits.most_arrived_bytes = 64 << 10;
   const size_t most_pieces = limits.most_arrived_bytes / sizeof(std::string);
-  const Exchange exchange(&pieces, &never, limits);
+  BlockingStream exchange(&pieces);
+  exchange.Begin(limits, &never);
   ASSERT_TRUE(pieces.AreReadWithin(most_pieces / 2, std::chrono::seconds(60)));
   EXPECT_FALSE(pieces.AreReadWithin(most_pieces + 1, milliseconds(200)));
 }

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/support/sync_stream.h>
 #include <gtest/gtest.h>
 
 #include "join.grpc.pb.h"
@@ -25,8 +26,8 @@
 #include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/remote_join.h"
-#include "lib/transport/session_stream.h"
 #include "tests/join/memory_source.h"
+#include "tests/transport/blocking_stream.h"
 
 namespace rocksieve::join {
 
@@ -98,6 +99,32 @@ class LyingSide final : public Session {
   const Change change_;
   const bool endless_;  // the first rows come again and again
   std::string rows_;
+};
+
+using ServerStream = grpc::ServerReaderWriter<v1::Frame, v1::Frame>;
+
+// The pieces of a stream that blocks, without their envelope.
+class GrpcChannel final : public FrameChannel {
+ public:
+  GrpcChannel(ServerStream* stream, grpc::ServerContext* context)
+      : stream_(stream), context_(context) {}
+
+  bool Read(std::string* piece) override {
+    v1::Frame frame;
+    if (!stream_->Read(&frame)) return false;
+    piece->swap(*frame.mutable_piece());
+    return true;
+  }
+  bool Write(const std::string& piece) override {
+    v1::Frame frame;
+    frame.set_piece(piece);
+    return stream_->Write(frame);
+  }
+  void Cancel() override { context_->TryCancel(); }
+
+ private:
+  ServerStream* const stream_;
+  grpc::ServerContext* const context_;
 };
 
 // What one session of the server does after the greeting.
@@ -230,12 +257,13 @@ class HostileServer : public testing::Test {
       MemorySource source(WithGaps(Numbers(kTheirsBegin, kTheirsEnd)));
       LyingSide session(&source, planner_, change, endless);
       GrpcChannel channel(stream, context);
+      BlockingStream exchange(&channel);
       DriveLimits limits;
       limits.exchange.silence = std::chrono::milliseconds(5000);
       limits.exchange.farewell = std::chrono::milliseconds(200);
       const Cancellation never;
       WireCounts counts;
-      Drive(&session, &channel, &never, limits, &counts).IgnoreError();
+      Drive(&session, &exchange, &never, limits, &counts).IgnoreError();
     });
   }
 
