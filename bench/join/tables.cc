@@ -4,8 +4,8 @@
 #include <ctime>
 #include <vector>
 
-#include "bench/join/measured_runs.h"
 #include "bench/join/other_ways.h"
+#include "bench/join/session_run.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {

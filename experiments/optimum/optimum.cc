@@ -7,15 +7,69 @@
 #include <vector>
 
 #include <rocksieve/dynamic/bloom_filter.h>
+#include <rocksieve/filter.h>
 
 #include "experiments/frame/experiment.h"
 #include "experiments/frame/word_list.h"
-#include "experiments/optimum/rates.h"
+#include "lib/hash/mix.h"
 #include "support/chart.h"
 #include "support/text.h"
 
 namespace rocksieve::experiments {
 namespace {
+
+// A false-positive rate, counted.
+struct CountedRate {
+  uint64_t hits = 0, asked = 0;
+
+  double Rate() const { return static_cast<double>(hits) / static_cast<double>(asked); }
+  // Half the width of the 95 % score interval of a binomial share, which has a width even where
+  // there was no hit. E. B. Wilson, "Probable inference, the law of succession, and statistical
+  // inference", 1927.
+  double HalfWidth95() const;
+  // How many standard errors it is away from a rate; 0 if that is 0.
+  double ScoreAgainst(double rate) const;
+};
+
+double CountedRate::HalfWidth95() const {
+  constexpr double kNormal = 1.959963984540054;
+  const double n = static_cast<double>(asked), z2_per_n = kNormal * kNormal / n;
+  return kNormal / (1 + z2_per_n) * std::sqrt(Rate() * (1 - Rate()) / n + z2_per_n / (4 * n));
+}
+
+double CountedRate::ScoreAgainst(double rate) const {
+  if (rate <= 0) return 0;
+  return (Rate() - rate) / std::sqrt(rate * (1 - rate) / static_cast<double>(asked));
+}
+
+// Other numbers than those from which the filters derive positions.
+constexpr uint64_t kSeed = 0x5EED0F97661ULL;
+
+// Missing keys: the other words of the list, and as many random hashes as asked for, which stand
+// for the hashes of keys.
+struct MissingKeys {
+  std::vector<std::string> words;
+  uint64_t random_hashes = 0;
+};
+
+template <typename AnyFilter>
+CountedRate CountWords(const AnyFilter& filter, const MissingKeys& missing) {
+  CountedRate rate;
+  rate.asked = missing.words.size();
+  for (const std::string& word : missing.words) rate.hits += filter.MayContain(word);
+  return rate;
+}
+
+// BloomFilter and Filter, by their MayContainHash().
+template <typename AnyFilter>
+CountedRate CountRandom(const AnyFilter& filter, const MissingKeys& missing) {
+  CountedRate rate;
+  rate.asked = missing.random_hashes;
+  for (uint64_t i = 0; i < rate.asked; i++) {
+    rate.hits += filter.MayContainHash(SplitMix64(kSeed, i));
+  }
+  return rate;
+}
 
 using Kind = Column::Kind;
 
@@ -310,3 +364,6 @@ Outcome MeasureOptimum(Run* run) {
 }
 
 }  // namespace rocksieve::experiments
+#include <rocksieve/filter.h>
+#include <cstdint>
+#include "lib/hash/mix.h"
