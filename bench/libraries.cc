@@ -27,7 +27,6 @@
 #define ROCKSIEVE_SIMDJSON
 #endif
 
-#include "lib/join/join_key/decimal.h"
 #include "lib/join/join_key/json_pointer.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/sort/row_sorter.h"

@@ -6,7 +6,6 @@
 #include <rocksdb/snapshot.h>
 
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/join_key/key_prefix_source.h"
 #include "lib/join/text/text_source.h"
 #include "plugin/database/open_errors.h"
 #include "plugin/database/read_only_snapshot.h"

@@ -11,7 +11,6 @@
 
 #include "lib/join/join_key/join_key_expression.h"
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/join_key/key_prefix_source.h"
 #include "lib/join/rows/packed_row.h"
 #include "tests/join/memory_source.h"
 

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/join/join_key/decimal.h"
 #include "lib/join/join_key/json_pointer.h"
 
 namespace rocksieve::join {

@@ -7,7 +7,6 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/join_key/decimal.h"
 #include "lib/join/join_key/json_pointer.h"
 
 namespace rocksieve::join {

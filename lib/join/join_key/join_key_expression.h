@@ -49,7 +49,7 @@ class JoinKeyExpression {
   bool is_whole_key() const { return text_ == "key"; }
 
   // Of the key, if that is all: "key.bytes(0,8)". Such join keys come in the order of the keys
-  // (key_prefix_source.h). 0 otherwise.
+  // (join_key_source.h). 0 otherwise.
   size_t key_prefix_bytes() const { return key_prefix_bytes_; }
 
   bool Extract(const Row& row, std::string* join_key) const { return extract_(row, join_key); }

@@ -4,6 +4,7 @@
 // one. Those with a NULL key are no part of any interval, but are there: ScanAbsent().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -33,6 +34,23 @@ class JoinKeySource final : public Source {
   const std::unique_ptr<Source> sorted_;
   const bool any_absent_;
   const uint64_t keys_;
+};
+
+// The same by the first bytes of their keys, which come in order already: nothing needs to be
+// sorted, and the join can begin at once. Keys that are too short are NULL.
+class KeyPrefixSource final : public Source {
+ public:
+  // `rows` must outlive it.
+  KeyPrefixSource(Source* rows, size_t prefix_bytes) : rows_(rows), prefix_bytes_(prefix_bytes) {}
+
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
+  std::unique_ptr<Cursor> ScanAbsent() override;
+  // Of rows, which may be more than there are prefixes.
+  uint64_t EstimateKeys() override { return rows_->EstimateKeys(); }
+
+ private:
+  Source* const rows_;
+  const size_t prefix_bytes_;
 };
 
 }  // namespace rocksieve::join

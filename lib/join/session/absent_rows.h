@@ -20,6 +20,7 @@
 #include <string>
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
 #include "lib/join/memory_account.h"
 #include "lib/join/operation.h"
@@ -30,6 +31,8 @@
 #include "lib/sketch/set_sum.h"
 
 namespace rocksieve::join {
+
+struct ClientState;
 
 inline bool WantsAbsentRows(Operation operation) { return operation != Operation::kIntersection; }
 
@@ -68,6 +71,26 @@ class AbsentRowsReader {
   Sink* const sink_;
   RowBatchReader reader_;
   SetSum received_;
+};
+
+// Those of both sides, on their way to the sink of a client.
+class AbsentRowsFetch {
+ public:
+  // `context` must outlive it.
+  explicit AbsentRowsFetch(ClientState* context) : context_(context) {}
+
+  // Once all ranges are done. True when there is no more to do.
+  absl::StatusOr<bool> Advance();
+  absl::Status Receive(const Rows& rows);
+
+ private:
+  absl::Status GiveOwnRows();
+  absl::Status Repeat();
+
+  ClientState* const context_;
+  bool received_ = false;
+  uint32_t attempt_ = 0;
+  std::unique_ptr<AbsentRowsReader> reader_;  // while they are received
 };
 
 }  // namespace rocksieve::join

@@ -12,7 +12,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "lib/join/session/absent_rows_fetch.h"
+#include "lib/join/session/absent_rows.h"
 #include "lib/join/session/client_state.h"
 #include "lib/join/session/range_opener.h"
 #include "lib/join/session/range_reconciler.h"
