@@ -1,6 +1,12 @@
 // The kernel for AVX-512: a line is one vector.
 #if defined(__x86_64__)
 
+// GCC takes the deliberately undefined values in its own AVX-512 header for mistakes (bug 105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #include <immintrin.h>
 
 #include "lib/bloom/kernel.h"
