@@ -111,6 +111,21 @@ print(known(rocksdb), create(rocksieve, b"rocksieve.ribbon:10"),
       (text_of(rocksieve.rocksieve_load, None)[0] - 1, ""))
 """))
 
+    def test_by_many_threads_at_once(self):
+        self.assertEqual(("{(True, '')}", ""), self.python("""
+import threading
+rocksieve, results = ctypes.CDLL(PLUGIN), []
+rocksdb = ctypes.CDLL("librocksdb.so")
+start = threading.Barrier(8)
+def run():
+    start.wait()
+    results.extend(create(rocksieve, b"rocksieve.ribbon:10") for _ in range(100))
+threads = [threading.Thread(target=run) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(set(results) if len(results) == 800 else results)
+"""))
+
     def test_opened_before_rocksdb(self):
         self.assertEqual(
             ("(0, 'rocksieve: there is no RocksDB in this process') (1, '') True", ""),
@@ -169,8 +184,9 @@ rocksieve = ctypes.CDLL(PLUGIN)
 print(create(rocksieve, b"rocksieve.ribbon:10")[0], known(rocksdb))
 print(text_of(rocksieve.rocksieve_load, b"/nowhere")[0])
 print(text_of(rocksieve.rocksieve_load, b"librocksdb.so"), known(rocksdb))
+print(text_of(rocksieve.rocksieve_load, sys.argv[2].encode())[0])
 """, other)
-        self.assertEqual("False False\n0\n(1, '') True", out)
+        self.assertEqual("False False\n0\n(1, '') True\n0", out)
         self.assertRegex(err, "^rocksieve: there are 2 RocksDBs in this process: .*librocksdb.*"
                               f"{other}.*\n$")
 

@@ -172,19 +172,22 @@ const char* WhyRefused(const Version& version) {
   return nullptr;
 }
 
+// Whether the RocksDB that is wanted, null for any, is the one that every library sees.
+bool IsSeenByAll(const char* wanted, void* version_function, Sentence* why) {
+  if (wanted == nullptr) return true;
+  void* const handle = Loaded(wanted);
+  if (handle != nullptr && OwnSymbol(handle, kVersion) == version_function) return true;
+  why->Format(
+      "rocksieve: every library in this process sees the RocksDB in %s, and rocksieve can serve no "
+      "other; %s is not it.",
+      NameOf(MapOf(version_function)), wanted);
+  return false;
+}
+
 // What must hold before a build may be loaded beside the RocksDB that every library sees.
 bool MayServe(const char* wanted, void* version_function, const Version& version, Sentence* why) {
   const char* const path = NameOf(MapOf(version_function));
-  if (wanted != nullptr) {
-    void* const handle = Loaded(wanted);
-    if (handle == nullptr || OwnSymbol(handle, kVersion) != version_function) {
-      why->Format(
-          "rocksieve: every library in this process sees the RocksDB in %s, and rocksieve "
-          "can serve no other; %s is not it.",
-          path, wanted);
-      return false;
-    }
-  }
+  if (!IsSeenByAll(wanted, version_function, why)) return false;
   if (version.series[0] == '\0') {
     why->Format(
         "rocksieve: the RocksDB in this process (%s) says that it is release \"%s\", and "
@@ -294,7 +297,7 @@ bool IsInBuild(void* address) {
 bool IsServed(void* function) { return MapOf(function) == MapOf(dlsym(RTLD_DEFAULT, kVersion)); }
 
 bool LoadFor(void* function) {
-  if (!started) return build.load() != nullptr;
+  if (!started || build.load() != nullptr) return build.load() != nullptr;
   const link_map* const map = MapOf(function);
   const char* const path = map == nullptr || map->l_name[0] == '\0' ? nullptr : map->l_name;
   Sentence why;
@@ -311,7 +314,7 @@ bool LoadFor(void* function) {
 }
 
 bool Load(const char* rocksdb, Sentence* why) {
-  if (build.load() != nullptr) return true;
+  if (build.load() != nullptr) return IsSeenByAll(rocksdb, dlsym(RTLD_DEFAULT, kVersion), why);
   void* loaded = BuildInProcess();
   if (loaded == nullptr) {
     void* version_function = dlsym(RTLD_DEFAULT, kVersion);
