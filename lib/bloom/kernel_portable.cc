@@ -1,5 +1,4 @@
 // The kernel for any machine: plain C++, either byte order. And the choice among all of them.
-#include <bit>
 
 #include "lib/bloom/kernel.h"
 
@@ -66,7 +65,7 @@ struct Vector {
   Vector ShiftLeft() const {
     return {v << kBits};
   }
-  static Vector RotateLeft(Vector a, int n) { return {std::rotl(a.v, n)}; }
+  static Vector RotateLeft(Vector a, int n) { return {a.v << n | a.v >> (-n & 63)}; }
   // Bits of pairs, of nibbles, of bytes; the product adds the bytes. Baseline x86-64 has no
   // instruction for it.
   static Vector PopCount(Vector a) {

@@ -14,7 +14,6 @@
 // depend on the set of hashes that fall into it only.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "lib/format/coding.h"
@@ -44,7 +43,7 @@ inline uint32_t FirstLane(uint64_t hash) {
 inline uint64_t Positions(uint64_t hash) { return hash * kPositionFactor; }
 inline uint64_t ExtraPositions12(uint64_t hash) { return (hash * kExtraPositionFactor) >> 32; }
 inline uint64_t ExtraPositions16(uint64_t hash) {
-  return std::rotl(hash, 32) * kExtraPositionFactor;
+  return (hash << 32 | hash >> 32) * kExtraPositionFactor;
 }
 
 // Calls probe(lane, unturned position) for each probe of the key, lane 7 being the special word.

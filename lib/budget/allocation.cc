@@ -1,7 +1,6 @@
 #include "lib/budget/allocation.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace rocksieve {
@@ -94,7 +93,7 @@ Allocator::Allocator(const AllocatorOptions& options) : options_(options) {
 }
 
 const Hull& Allocator::HullFor(uint64_t keys) const {
-  const int log2 = keys <= 1 ? 0 : std::bit_width(keys + keys / 2) - 1;  // the nearest power
+  const int log2 = keys <= 1 ? 0 : 63 - __builtin_clzll(keys + keys / 2);  // the nearest power
   return *hulls_[std::min(log2, kLastHull)];
 }
 

@@ -5,13 +5,13 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "lib/cuckoo/layout.h"
 #include "lib/cuckoo/placement.h"
 #include "lib/format/coding.h"
+#include "lib/format/span.h"
 
 namespace rocksieve::cuckoo {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 class ShardSorter {
  public:
   // Sorts in place, ascending. REQUIRES: ShardIndex(hash, shards) is the same for all.
-  void Sort(std::span<uint64_t> hashes, uint64_t shards) {
+  void Sort(Span<uint64_t> hashes, uint64_t shards) {
     constexpr size_t kWorthwhile = 64;
     constexpr uint32_t kCrowded = 32;
     const size_t count = hashes.size();
@@ -129,12 +129,12 @@ Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_r
   });
   // Sorted sets: the order of keys must not depend on the order in which they came, and many equal
   // fingerprints could not be placed.
-  std::vector<std::span<const uint64_t>> shards(plan.shards);
+  std::vector<Span<const uint64_t>> shards(plan.shards);
   uint64_t planned_slots = 0;
   std::optional<ShardSorter> sorter(std::in_place);
   for (size_t i = 0; i < plan.shards; i++) {
-    const std::span<uint64_t> shard(parts.hashes.data() + parts.begin_of_part[i],
-                                    parts.hashes.data() + parts.begin_of_part[i + 1]);
+    const Span<uint64_t> shard(parts.hashes.data() + parts.begin_of_part[i],
+                               parts.hashes.data() + parts.begin_of_part[i + 1]);
     sorter->Sort(shard, plan.shards);
     shards[i] = {shard.begin(), std::unique(shard.begin(), shard.end())};
     planned_slots += SlotsForKeys(shards[i].size(), plan);

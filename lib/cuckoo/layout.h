@@ -14,7 +14,6 @@
 // the builder's last resort against sets of keys made to be unplaceable.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "lib/format/coding.h"

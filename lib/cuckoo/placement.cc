@@ -15,7 +15,7 @@ uint32_t Max(uint32_t a, uint32_t b) { return a < b ? b : a; }
 
 }  // namespace
 
-bool Placement::Place(std::span<const uint64_t> hashes, uint32_t slots) {
+bool Placement::Place(Span<const uint64_t> hashes, uint32_t slots) {
   // A shard that can be filled takes two or three moves per key, and hardly ever four; the bound
   // ends hopeless searches, which would go on until labels reach the number of slots.
   const size_t most_moves = 4 * hashes.size() + 100;
@@ -26,7 +26,7 @@ bool Placement::Place(std::span<const uint64_t> hashes, uint32_t slots) {
 }
 
 template <typename Index>
-bool Placement::Arrays<Index>::Place(std::span<const uint64_t> hashes, uint32_t slots,
+bool Placement::Arrays<Index>::Place(Span<const uint64_t> hashes, uint32_t slots,
                                      size_t most_moves) {
   constexpr Index kNoKey = std::numeric_limits<Index>::max();
   ResizeScratch(slots, &key_in_slot);

@@ -9,8 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
+
+#include "lib/format/span.h"
 
 namespace rocksieve::cuckoo {
 
@@ -33,7 +34,7 @@ class Placement {
   // REQUIRES: slots >= kWindowSlots; fewer than 2^26 keys.
   // Cost: some 10 ns per key, while the shard fits into the inner caches; 10 bytes per key, in
   // shards that chosen keys have made large 20.
-  bool Place(std::span<const uint64_t> hashes, uint32_t slots);
+  bool Place(Span<const uint64_t> hashes, uint32_t slots);
 
   // The index of the key in a slot, or kEmpty; valid after a Place() that returned true.
   uint32_t KeyInSlot(uint32_t slot) const {
@@ -52,7 +53,7 @@ class Placement {
     std::vector<Index> key_in_slot, label, waiting;
     std::vector<Windows> windows;  // of each key
 
-    bool Place(std::span<const uint64_t> hashes, uint32_t slots, size_t most_moves);
+    bool Place(Span<const uint64_t> hashes, uint32_t slots, size_t most_moves);
   };
 
   bool is_large_ = false;

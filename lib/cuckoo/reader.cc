@@ -1,7 +1,7 @@
 #include "lib/cuckoo/reader.h"
+#include "lib/format/span.h"
 
 #include <algorithm>
-#include <span>
 
 namespace rocksieve::cuckoo {
 namespace {
@@ -73,7 +73,7 @@ class CuckooFilter final : public Filter {
 
   // Always inline: g++ 12 takes a function that does nothing but prefetch for one without effects,
   // and leaves out the call.
-  [[gnu::always_inline]] void PrefetchWindows(std::span<const uint64_t> hashes) const {
+  [[gnu::always_inline]] void PrefetchWindows(Span<const uint64_t> hashes) const {
     for (uint64_t hash : hashes) {
       const uint64_t shard = ShardIndex(hash, table_.shards);
       const uint32_t begin = table_.Offset(shard);

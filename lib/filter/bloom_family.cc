@@ -1,5 +1,4 @@
 // The bloom family behind the common door.
-#include <bit>
 #include <string>
 #include <utility>
 
@@ -57,11 +56,12 @@ FilterFill CountFill(const FilterBlockInfo& info) {
   uint64_t set = 0, bits = 0;
   for (size_t at = 0; at + bloom::kLineBytes <= info.payload.size(); at += bloom::kLineBytes) {
     for (int lane = 0; lane < bloom::kLanes; lane++) {
-      set += std::popcount(LoadLittleEndian64(info.payload.data() + at + 8 * lane));
+      set += __builtin_popcountll(LoadLittleEndian64(info.payload.data() + at + 8 * lane));
       bits += 64;
     }
     if (bloom::ProbesOf(info.parameter) < 8) continue;  // leaves the eighth word alone
-    set += std::popcount(LoadLittleEndian64(info.payload.data() + at + 56) & ~bloom::kNotProbeBits);
+    set += __builtin_popcountll(LoadLittleEndian64(info.payload.data() + at + 56) &
+                                ~bloom::kNotProbeBits);
     bits += 8;
   }
   return {"probe bits set", bits == 0 ? 0 : static_cast<double>(set) / static_cast<double>(bits)};

@@ -12,7 +12,7 @@ struct Surplus {
   int64_t most = std::numeric_limits<int64_t>::min();
 };
 
-Surplus SurplusUnder(size_t anchor, std::span<const uint32_t> offsets) {
+Surplus SurplusUnder(size_t anchor, Span<const uint32_t> offsets) {
   Surplus surplus;
   const size_t end = std::min((anchor + 1) * kBucketsPerAnchor, offsets.size() - 1);
   for (size_t bucket = anchor * kBucketsPerAnchor; bucket < end; bucket++) {
@@ -35,7 +35,7 @@ uint64_t CountGroups(const Directory& directory, uint64_t buckets) {
   return static_cast<uint64_t>(groups);
 }
 
-bool DirectoryHolds(std::span<const uint32_t> offsets) {
+bool DirectoryHolds(Span<const uint32_t> offsets) {
   for (size_t bucket = 0; bucket + 1 < offsets.size(); bucket++) {
     if (offsets[bucket + 1] <= offsets[bucket]) return false;
     if (offsets[bucket + 1] - offsets[bucket] > UINT8_MAX) return false;
@@ -47,7 +47,7 @@ bool DirectoryHolds(std::span<const uint32_t> offsets) {
   return true;
 }
 
-void WriteDirectory(std::span<const uint32_t> offsets, uint8_t* to) {
+void WriteDirectory(Span<const uint32_t> offsets, uint8_t* to) {
   for (size_t anchor = 0; anchor < AnchorCount(offsets.size() - 1); anchor++, to += kAnchorBytes) {
     StoreLittleEndian32(to, static_cast<uint32_t>(SurplusUnder(anchor, offsets).least));
   }

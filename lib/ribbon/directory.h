@@ -8,9 +8,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "lib/format/coding.h"
+#include "lib/format/span.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
@@ -60,9 +60,9 @@ uint64_t CountGroups(const Directory& directory, uint64_t buckets);
 
 // `offsets` are the first groups of all buckets, and the number of groups. False if a directory
 // cannot hold them: lengths are 1 to 255 groups, and may not stray far from the nominal one.
-bool DirectoryHolds(std::span<const uint32_t> offsets);
+bool DirectoryHolds(Span<const uint32_t> offsets);
 
 // REQUIRES: DirectoryHolds(offsets). Writes DirectoryBytes(offsets.size() - 1).
-void WriteDirectory(std::span<const uint32_t> offsets, uint8_t* to);
+void WriteDirectory(Span<const uint32_t> offsets, uint8_t* to);
 
 }  // namespace rocksieve::ribbon

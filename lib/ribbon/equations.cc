@@ -1,7 +1,5 @@
 #include "lib/ribbon/equations.h"
 
-#include <bit>
-
 namespace rocksieve::ribbon {
 namespace {
 
@@ -16,7 +14,7 @@ struct Chain {
 // already, the new one is added to it, which moves its leftmost slot to the right.
 class Elimination {
  public:
-  Elimination(std::span<const Equation> equations, uint64_t* coefficients, uint32_t* results,
+  Elimination(Span<const Equation> equations, uint64_t* coefficients, uint32_t* results,
               uint32_t* added)
       : next_(equations.data()),
         end_(next_ + equations.size()),
@@ -78,7 +76,7 @@ class Elimination {
   }
 
   [[gnu::always_inline]] static void MoveToLeftmost(Chain* chain) {
-    const int zeros = std::countr_zero(chain->coefficients);
+    const int zeros = __builtin_ctzll(chain->coefficients);
     chain->coefficients >>= zeros;
     chain->slot += static_cast<uint32_t>(zeros);
   }
@@ -93,7 +91,7 @@ class Elimination {
 
 }  // namespace
 
-bool Equations::Add(std::span<const Equation> equations, size_t base_slot, Added* added) {
+bool Equations::Add(Span<const Equation> equations, size_t base_slot, Added* added) {
   if (added->slots.size() < equations.size()) added->slots.resize(equations.size());
   Elimination elimination(equations, coefficients_.data() + base_slot, results_.data() + base_slot,
                           added->slots.data());

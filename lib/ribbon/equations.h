@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
+
+#include "lib/format/span.h"
 
 namespace rocksieve::ribbon {
 
@@ -40,7 +41,7 @@ class Equations {
 
   // Adds all of them; or none, and returns false, if they and what is there depend on each other.
   // REQUIRES: base_slot + first_slot + 64 <= slots().
-  bool Add(std::span<const Equation> equations, size_t base_slot, Added* added);
+  bool Add(Span<const Equation> equations, size_t base_slot, Added* added);
 
   // REQUIRES: what was added later has been taken back.
   void TakeBack(const Added& added);

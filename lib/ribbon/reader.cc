@@ -1,7 +1,6 @@
 #include "lib/ribbon/reader.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "lib/ribbon/small_form.h"
 
@@ -47,7 +46,7 @@ class SmallFilter final : public Filter {
     const uint32_t fingerprint = Fingerprint(hash);
     for (int column = 0; column < self.column_count_; column++) {
       const uint64_t selected = SmallColumn(self.columns_, column, self.slots_) & row;
-      if ((static_cast<uint32_t>(std::popcount(selected)) ^ (fingerprint >> column)) & 1) {
+      if ((static_cast<uint32_t>(__builtin_popcountll(selected)) ^ (fingerprint >> column)) & 1) {
         return false;
       }
     }

@@ -1,7 +1,6 @@
 #include "lib/ribbon/small_form.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace rocksieve::ribbon {
 namespace {
@@ -9,14 +8,14 @@ namespace {
 constexpr int kSeeds = 256;
 
 // Brings the system into echelon form with the row of pivot s in rows[s]. False if it is singular.
-bool Eliminate(std::span<const uint64_t> hashes, int seed, uint64_t* rows, uint32_t* results) {
+bool Eliminate(Span<const uint64_t> hashes, int seed, uint64_t* rows, uint32_t* results) {
   const int slots = static_cast<int>(hashes.size());
   std::fill(rows, rows + slots, 0);
   for (uint64_t hash : hashes) {
     uint64_t row = SmallRow(hash, seed, slots);
     uint32_t result = Fingerprint(hash);
     while (row != 0) {
-      const int pivot = std::countr_zero(row);
+      const int pivot = __builtin_ctzll(row);
       if (rows[pivot] == 0) {
         rows[pivot] = row;
         results[pivot] = result;
@@ -32,7 +31,7 @@ bool Eliminate(std::span<const uint64_t> hashes, int seed, uint64_t* rows, uint3
 
 }  // namespace
 
-std::optional<SmallSystem> SolveSmall(std::span<const uint64_t> hashes) {
+std::optional<SmallSystem> SolveSmall(Span<const uint64_t> hashes) {
   const int slots = static_cast<int>(hashes.size());
   uint64_t rows[64];
   uint32_t results[64];
@@ -44,7 +43,7 @@ std::optional<SmallSystem> SolveSmall(std::span<const uint64_t> hashes) {
     for (int slot = slots - 1; slot >= 0; slot--) {
       uint32_t value = results[slot];
       for (uint64_t others = rows[slot] & (rows[slot] - 1); others != 0; others &= others - 1) {
-        value ^= system.values[static_cast<size_t>(std::countr_zero(others))];
+        value ^= system.values[static_cast<size_t>(__builtin_ctzll(others))];
       }
       system.values[static_cast<size_t>(slot)] = value;
     }

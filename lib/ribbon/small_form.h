@@ -7,10 +7,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "lib/format/coding.h"
+#include "lib/format/span.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
@@ -44,7 +44,7 @@ struct SmallSystem {
 };
 
 // One slot per hash. Nothing if no seed can solve them. REQUIRES: 1 to 64 distinct hashes.
-std::optional<SmallSystem> SolveSmall(std::span<const uint64_t> hashes);
+std::optional<SmallSystem> SolveSmall(Span<const uint64_t> hashes);
 
 void WriteSmall(const SmallSystem& system, int columns, uint8_t* payload);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/format/span.h"
 #include "lib/ribbon/directory.h"
 #include "lib/ribbon/layout.h"
 
@@ -43,7 +44,7 @@ int64_t TriedLength(int64_t aimed, int attempt) {
   return attempt == 2 ? aimed - 1 : aimed + attempt - 1;
 }
 
-bool SortAndFindDuplicates(std::span<uint64_t> hashes) {
+bool SortAndFindDuplicates(Span<uint64_t> hashes) {
   std::sort(hashes.begin(), hashes.end());
   return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
 }
@@ -76,7 +77,7 @@ class Steering {
   // The next bucket is the one whose first group is the last of the offsets.
   size_t next_bucket() const { return offsets_.size() - 1; }
 
-  std::span<uint64_t> HashesOf(size_t bucket) {
+  Span<uint64_t> HashesOf(size_t bucket) {
     return {partition_.hashes.data() + partition_.begin_of_part[bucket],
             partition_.hashes.data() + partition_.begin_of_part[bucket + 1]};
   }
@@ -164,7 +165,7 @@ class Steering {
 
   // Adds the equations of the next bucket if they can be solved with so many groups.
   bool Add(int64_t groups, Equations::Added* added) {
-    const std::span<const uint64_t> hashes = HashesOf(next_bucket());
+    const Span<const uint64_t> hashes = HashesOf(next_bucket());
     const size_t base = size_t{offsets_.back()} * kSlotsPerGroup;
     const size_t needed = base + static_cast<size_t>(groups + 2 * kGroupsPerRow) * kSlotsPerGroup;
     if (needed > equations_.slots()) equations_.GrowTo(needed + needed / 8);
@@ -187,7 +188,7 @@ class Steering {
   }
 
   // By first group: from left to right, elimination takes the fewest steps.
-  void SortIntoEquations(std::span<const uint64_t> hashes, uint64_t groups, bool last) {
+  void SortIntoEquations(Span<const uint64_t> hashes, uint64_t groups, bool last) {
     if (sorted_.size() < hashes.size()) sorted_.resize(hashes.size());
     begin_of_group_.assign(groups + 1, 0);
     for (uint64_t hash : hashes) begin_of_group_[Row(hash, groups).FirstGroup(groups) + 1]++;
