@@ -47,8 +47,8 @@ TEST(AutoPolicy, NamesMistakes) {
       "create_if_missing=true;block_based_table_factory={filter_policy=rocksieve.auto:99}",
       &options));
   const TemporaryDirectory directory;
-  rocksdb::DB* db = nullptr;
-  EXPECT_TRUE(rocksdb::DB::Open(options, directory / "db", &db).IsInvalidArgument());
+  DbPtr db;
+  EXPECT_TRUE(rocksdb::DB::Open(options, directory / "db", Into(&db)).IsInvalidArgument());
 }
 
 // All by one option string, as from an OPTIONS file.
@@ -192,10 +192,9 @@ TEST_P(Sharing, ColumnFamiliesHaveABudgetEach) {
       {"other", other.db.Build()}};
   rocksdb::DBOptions options(config.db.Build());
   options.create_missing_column_families = true;
-  rocksdb::DB* opened = nullptr;
+  DbPtr db;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  Must(rocksdb::DB::Open(options, directory / "db", descriptors, &handles, &opened));
-  DbPtr db(opened);
+  Must(rocksdb::DB::Open(options, directory / "db", descriptors, &handles, Into(&db)));
   std::mutex writing;
   std::vector<Oracle> oracles(handles.size());
   std::vector<std::thread> threads;

@@ -27,6 +27,8 @@
 #include <rocksieve/filter_policy.h>
 #include <unistd.h>
 
+#include "plugin/database/rocksdb_open.h"
+
 namespace rocksieve {
 
 using PolicyPtr = std::shared_ptr<const rocksdb::FilterPolicy>;
@@ -172,15 +174,15 @@ struct DbConfig {
 };
 
 inline DbPtr Open(const rocksdb::Options& options, const std::string& path) {
-  rocksdb::DB* db = nullptr;
-  Must(rocksdb::DB::Open(options, path, &db));
-  return DbPtr(db);
+  DbPtr db;
+  Must(rocksdb::DB::Open(options, path, Into(&db)));
+  return db;
 }
 
 inline DbPtr OpenReadOnly(const rocksdb::Options& options, const std::string& path) {
-  rocksdb::DB* db = nullptr;
-  Must(rocksdb::DB::OpenForReadOnly(options, path, &db));
-  return DbPtr(db);
+  DbPtr db;
+  Must(rocksdb::DB::OpenForReadOnly(options, path, Into(&db)));
+  return db;
 }
 
 // Even numbers are written and odd ones are not, so that every missing key lies within the range of

@@ -49,9 +49,9 @@ TEST_P(Instances, SecondaryCatchesUp) {
   DbConfig config = Config();
   const PolicyPtr policy = config.table.filter_policy;
   config.options.max_open_files = -1;
-  rocksdb::DB* opened = nullptr;
-  Must(rocksdb::DB::OpenAsSecondary(config.Build(), path_, directory_ / "secondary", &opened));
-  const DbPtr secondary(opened);
+  DbPtr secondary;
+  Must(rocksdb::DB::OpenAsSecondary(config.Build(), path_, directory_ / "secondary",
+                                    Into(&secondary)));
   ExpectHolds(secondary.get(), oracle, missing_);
   ExpectFiltered(secondary.get(), kFiles);
 
@@ -177,9 +177,7 @@ class ColumnFamilies : public testing::Test {
     options.create_if_missing = true;
     options.create_missing_column_families = true;
     options.env = UnsyncedEnv();
-    rocksdb::DB* db = nullptr;
-    Must(rocksdb::DB::Open(options, directory_ / "db", descriptors_, &handles_, &db));
-    db_.reset(db);
+    Must(rocksdb::DB::Open(options, directory_ / "db", descriptors_, &handles_, Into(&db_)));
   }
   void Close() {
     for (rocksdb::ColumnFamilyHandle* handle : handles_) delete handle;

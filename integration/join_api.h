@@ -14,6 +14,8 @@
 #include <rocksieve/join/join.h>
 #include <rocksieve/join/server.h>
 
+#include "plugin/database/rocksdb_open.h"
+
 namespace rocksieve::join {
 
 using Rows = std::map<std::string, std::string>;
@@ -55,12 +57,12 @@ class JoinApi : public testing::Test {
   std::unique_ptr<rocksdb::DB> Make(const std::string& name, const Rows& rows) {
     rocksdb::Options options;
     options.create_if_missing = true;
-    rocksdb::DB* db = nullptr;
-    EXPECT_TRUE(rocksdb::DB::Open(options, directory_ + "/" + name, &db).ok());
+    std::unique_ptr<rocksdb::DB> db;
+    EXPECT_TRUE(rocksdb::DB::Open(options, directory_ + "/" + name, Into(&db)).ok());
     for (const auto& [key, value] : rows) {
       EXPECT_TRUE(db->Put(rocksdb::WriteOptions(), key, value).ok());
     }
-    return std::unique_ptr<rocksdb::DB>(db);
+    return db;
   }
 
   // Serves the rows there.

@@ -208,10 +208,8 @@ TEST_F(JoinApi, FiltersOfRocksDbsOwnPoliciesGoFirst) {
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     const std::string name = (*db)->GetName();
     db->reset();
-    rocksdb::DB* opened = nullptr;
-    ASSERT_TRUE(rocksdb::DB::Open(options, name, &opened).ok());
-    db->reset(opened);
-    ASSERT_TRUE(opened->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr).ok());
+    ASSERT_TRUE(rocksdb::DB::Open(options, name, Into(db)).ok());
+    ASSERT_TRUE((*db)->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr).ok());
   }
   JoinOptions options;
   options.strategy = "sst-filters";

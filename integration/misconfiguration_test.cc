@@ -89,10 +89,8 @@ void ExpectHelps(const rocksdb::Status& status, const Mistake& mistake, const ch
 
 // Without a database of its own: most ways fail before they make one.
 Status TryOpen(const rocksdb::Options& options, const std::string& path) {
-  rocksdb::DB* db = nullptr;
-  const Status status = rocksdb::DB::Open(options, path, &db);
-  delete db;
-  return status;
+  DbPtr db;
+  return rocksdb::DB::Open(options, path, Into(&db));
 }
 
 rocksdb::Options QuietOptions() {
@@ -159,14 +157,13 @@ TEST_F(Misconfiguration, ThroughOptionStrings) {
 
 TEST_F(Misconfiguration, ThroughTableOptionStrings) {
   for (const Mistake& mistake : Mistakes()) {
-    for (const bool with_config : {false, true}) {
+    // Not prepared, as by the overload without ConfigOptions, which 8.0 dropped.
+    for (const bool prepared : {false, true}) {
       rocksdb::BlockBasedTableOptions table;
-      const std::string text = "filter_policy=" + mistake.spec;
-      Status status = with_config ? rocksdb::GetBlockBasedTableOptionsFromString(
-                                        rocksdb::ConfigOptions(), rocksdb::BlockBasedTableOptions(),
-                                        text, &table)
-                                  : rocksdb::GetBlockBasedTableOptionsFromString(
-                                        rocksdb::BlockBasedTableOptions(), text, &table);
+      rocksdb::ConfigOptions config;
+      config.input_strings_escaped = config.invoke_prepare_options = prepared;
+      Status status = rocksdb::GetBlockBasedTableOptionsFromString(
+          config, rocksdb::BlockBasedTableOptions(), "filter_policy=" + mistake.spec, &table);
       rocksdb::Options options = QuietOptions();
       options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
       if (status.ok()) status = TryOpen(options, path_);
@@ -241,19 +238,18 @@ TEST_F(Misconfiguration, OfOneColumnFamilyAmongRightOnes) {
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {"default", OptionsWith("rocksieve.bloom:10")}, {"other", OptionsWith(kTypo.spec)}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  rocksdb::DB* db = nullptr;
-  ExpectHelps(rocksdb::DB::Open(creating, path_, families, &handles, &db), kTypo, "families");
+  DbPtr db;
+  ExpectHelps(rocksdb::DB::Open(creating, path_, families, &handles, Into(&db)), kTypo, "families");
 }
 
 // RocksDB 7.8 asks nobody whether these options can be honoured. Those who only read are served by
 // the filters that are there, so a wrong spec costs them nothing.
 TEST_F(Misconfiguration, OfReadersIsHarmless) {
   const rocksdb::Options options = OptionsWith(kTypo.spec);
-  rocksdb::DB* opened = nullptr;
-  Must(rocksdb::DB::OpenAsSecondary(options, path_, directory_ / "secondary", &opened));
-  const DbPtr secondary(opened);
-  for (rocksdb::DB* db : {OpenReadOnly(options, path_).release(), opened}) {
-    const DbPtr owner(db == opened ? nullptr : db);
+  DbPtr secondary;
+  Must(rocksdb::DB::OpenAsSecondary(options, path_, directory_ / "secondary", Into(&secondary)));
+  const DbPtr reader = OpenReadOnly(options, path_);
+  for (rocksdb::DB* db : {reader.get(), secondary.get()}) {
     ExpectHolds(db, oracle_, MissingKeys(100));
     EXPECT_GT(LookUp(db, MissingKeys(100)).filters_rejected, 80u);
   }
@@ -296,9 +292,10 @@ TEST_F(Misconfiguration, OfANewColumnFamilyLeavesItWithRocksDbsFilters) {
         families.back().options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
     EXPECT_EQ(table->filter_policy->GetId(), "bloomfilter:10:false");
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    rocksdb::DB* db = nullptr;
+    DbPtr db;
     families = {{"default", base}, {"other", wrong}};
-    ExpectHelps(rocksdb::DB::Open(base, path, families, &handles, &db), {spec, offending}, "again");
+    ExpectHelps(rocksdb::DB::Open(base, path, families, &handles, Into(&db)), {spec, offending},
+                "again");
     Must(rocksdb::DestroyDB(path, base, families));
   }
 }

@@ -3,6 +3,9 @@
 #include <cctype>
 #include <ostream>
 
+#if __has_include(<rocksdb/advanced_cache.h>)  // since 8.1
+#include <rocksdb/advanced_cache.h>
+#endif
 #include <rocksdb/c.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>

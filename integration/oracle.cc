@@ -31,7 +31,7 @@
 #include <rocksdb/utilities/options_util.h>
 #include <rocksdb/version.h>
 
-#include "plugin/rocksdb_open.h"
+#include "plugin/database/rocksdb_open.h"
 
 namespace {
 

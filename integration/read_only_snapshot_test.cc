@@ -86,7 +86,7 @@ TEST(ReadOnlySnapshot, ShowsFilesAndLogsAndLeavesNoTrace) {
   EXPECT_EQ(StateOf(path), before);
 
   // The owner goes on; the view does not.
-  Must(db->EnableFileDeletions(/*force=*/true));
+  Must(db->EnableFileDeletions());
   for (int i = 0; i < 3000; i++) Must(db->Delete(rocksdb::WriteOptions(), PresentKey(i)));
   Flush(db.get());
   Compact(db.get());

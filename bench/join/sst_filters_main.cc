@@ -20,6 +20,7 @@
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/server_session.h"
+#include "plugin/database/rocksdb_open.h"
 #include "plugin/join/rocksdb_source.h"
 #include "plugin/join/sst_filters.h"
 #include "support/work_dir.h"
@@ -75,9 +76,8 @@ rocksdb::Options OptionsWith(const std::string& filter) {
 // end.
 std::unique_ptr<rocksdb::DB> MakeTree(const std::string& path, const std::string& filter,
                                       uint64_t begin, uint64_t end, bool churned) {
-  rocksdb::DB* db = nullptr;
-  Must(rocksdb::DB::Open(OptionsWith(filter), path, &db));
-  std::unique_ptr<rocksdb::DB> owner(db);
+  std::unique_ptr<rocksdb::DB> db;
+  Must(rocksdb::DB::Open(OptionsWith(filter), path, Into(&db)));
   rocksdb::WriteOptions write;
   write.disableWAL = true;
   for (uint64_t i = begin; i < end; i++) Must(db->Put(write, KeyOf(i), "v"));
@@ -92,7 +92,7 @@ std::unique_ptr<rocksdb::DB> MakeTree(const std::string& path, const std::string
   } else {
     Must(db->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr));
   }
-  return owner;
+  return db;
 }
 
 class Ignore final : public Sink {

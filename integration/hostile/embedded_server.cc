@@ -13,6 +13,8 @@
 #include <mutex>
 #include <string>
 
+#include "plugin/database/rocksdb_open.h"
+
 namespace rocksieve::join {
 namespace {
 
@@ -23,9 +25,8 @@ void Print(const SessionSummary& session) {
 }
 
 int Serve(const char* directory, size_t memory_mib) {
-  rocksdb::DB* opened = nullptr;
-  rocksdb::Status status = rocksdb::DB::Open(rocksdb::Options(), directory, &opened);
-  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::unique_ptr<rocksdb::DB> db;
+  rocksdb::Status status = rocksdb::DB::Open(rocksdb::Options(), directory, Into(&db));
   std::unique_ptr<JoinServer> server;
   if (status.ok()) {
     ServedDatabase served;

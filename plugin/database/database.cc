@@ -10,6 +10,7 @@
 
 #include "plugin/database/open_errors.h"
 #include "plugin/database/read_only_env.h"
+#include "plugin/database/rocksdb_open.h"
 
 namespace rocksieve {
 namespace {
@@ -38,7 +39,9 @@ rocksdb::DBOptions LookOnlyOptions(rocksdb::Env* env, bool hold_files = false) {
   // Errors of table files are for those who read them: the list of files is wanted anyhow.
   options.paranoid_checks = false;
   options.skip_stats_update_on_db_open = true;
+#if ROCKSDB_MAJOR < 11  // later ones look at no sizes without paranoid_checks
   options.skip_checking_sst_file_sizes_on_db_open = true;
+#endif
   options.max_open_files = hold_files ? -1 : kFewOpenFiles;
   // Else RocksDB 7.8.3 wants to record in the MANIFEST that it has forgotten the logs tracked
   // there, and crashes since a read-only database cannot (DBImpl::Recover).
@@ -133,10 +136,8 @@ Status Database::OpenFiles() {
     for (const ColumnFamily& family : open_.families) {
       descriptors.emplace_back(family.name, LookOnlyOptions(family, cache));
     }
-    rocksdb::DB* opened = nullptr;
     status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(files_->env(), holds_files_), directory_,
-                                          descriptors, &open_.handles, &opened);
-    open_.db.reset(opened);
+                                          descriptors, &open_.handles, Into(&open_.db));
     // The OPTIONS file is lost, or not of this database: the MANIFEST knows better.
     const ComparatorMismatch mismatch = MismatchIn(status);
     if (mismatch.theirs.empty()) break;

@@ -10,6 +10,7 @@
 
 #include "plugin/database/open_errors.h"
 #include "plugin/database/options_file.h"
+#include "plugin/database/rocksdb_open.h"
 
 namespace rocksieve {
 namespace {
@@ -137,10 +138,8 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
     descriptors.emplace_back(name,
                              SnapshotOptions(open_.families.back(), file, &unknown_merge_operator));
   }
-  rocksdb::DB* opened = nullptr;
   status = rocksdb::DB::OpenForReadOnly(SnapshotOptions(*files_), directory, descriptors,
-                                        &open_.handles, &opened);
-  open_.db.reset(opened);
+                                        &open_.handles, Into(&open_.db));
   if (!status.ok() || unknown_merge_operator.empty()) return status;
   rocksdb::TablePropertiesCollection tables;
   status = open_.db->GetPropertiesOfAllTables(open_.handles.back(), &tables);

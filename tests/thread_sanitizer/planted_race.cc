@@ -50,10 +50,10 @@ class PlantedListener final : public rocksdb::EventListener {
 
 DbPtr MakeDatabase(const std::string& path, rocksdb::Options options) {
   options.create_if_missing = true;
-  rocksdb::DB* db = nullptr;
-  Must(rocksdb::DB::Open(options, path, &db));
+  DbPtr db;
+  Must(rocksdb::DB::Open(options, path, Into(&db)));
   Must(db->Put(rocksdb::WriteOptions(), "key", "value"));
-  return DbPtr(db);
+  return db;
 }
 
 void RaceWithAListener(rocksdb::DB* db) {

@@ -11,6 +11,7 @@
 #include <rocksdb/metadata.h>
 #include <rocksdb/table.h>
 
+#include "plugin/database/rocksdb_open.h"
 #include "support/parallel.h"
 #include "tools/demo/lookups.h"
 
@@ -52,12 +53,13 @@ rocksdb::Options MakeOptions(std::shared_ptr<const rocksdb::FilterPolicy> policy
   options.compression = rocksdb::kNoCompression;
   options.num_levels = kLevels;
   options.disable_auto_compactions = true;
+  // In the style of levels, the sizes of the files of the level below, filters included, would tell
+  // where to cut.
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
   options.level0_slowdown_writes_trigger = kNever;
   options.level0_stop_writes_trigger = kNever;
   options.soft_pending_compaction_bytes_limit = 0;
   options.hard_pending_compaction_bytes_limit = 0;
-  // Else the sizes of the files of the level below, filters included, would tell where to cut.
-  options.level_compaction_dynamic_file_size = false;
   options.max_compaction_bytes = std::numeric_limits<uint64_t>::max() / 2;
   options.write_buffer_size = 16 << 20;
   options.allow_concurrent_memtable_write = false;
@@ -171,9 +173,8 @@ Status Explained(const Status& status, const std::string& task) {
 
 Status BuildTree(const std::filesystem::path& directory, const Variant& variant,
                  const std::vector<std::string_view>& keys, Progress* progress) {
-  rocksdb::DB* opened = nullptr;
-  Status status = rocksdb::DB::Open(MakeOptions(variant.policy), directory.string(), &opened);
-  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::unique_ptr<rocksdb::DB> db;
+  Status status = rocksdb::DB::Open(MakeOptions(variant.policy), directory.string(), Into(&db));
   if (status.ok()) {
     status = WithoutException([&] { return TreeBuilder(db.get(), keys, progress).Build(); });
   }
@@ -182,10 +183,8 @@ Status BuildTree(const std::filesystem::path& directory, const Variant& variant,
 
 Status OpenTree(const std::filesystem::path& directory, const Variant& variant,
                 std::unique_ptr<rocksdb::DB>* db) {
-  rocksdb::DB* opened = nullptr;
   const Status status =
-      rocksdb::DB::OpenForReadOnly(MakeOptions(variant.policy), directory.string(), &opened);
-  db->reset(opened);
+      rocksdb::DB::OpenForReadOnly(MakeOptions(variant.policy), directory.string(), Into(db));
   return Explained(status, Task("open", variant, directory));
 }
 

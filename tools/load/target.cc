@@ -11,6 +11,7 @@
 #include <rocksieve/listener.h>
 
 #include "plugin/database/policy_spec.h"
+#include "plugin/database/rocksdb_open.h"
 #include "support/work_dir.h"
 
 namespace rocksieve::tools {
@@ -130,9 +131,8 @@ Status Target::OpenNew(const TargetOptions& wanted) {
   std::error_code error;
   const bool is_new = !fs::exists(wanted.directory, error);
   const auto announced = is_new ? WorkDir::Announce(wanted.directory) : nullptr;
-  rocksdb::DB* db = nullptr;
-  status = rocksdb::DB::Open(options, wanted.directory, {{"default", options}}, &handles_, &db);
-  db_.reset(db);
+  status =
+      rocksdb::DB::Open(options, wanted.directory, {{"default", options}}, &handles_, Into(&db_));
   if (status.ok()) status = FindOrMakeFamily(wanted.column_family, options);
   if (status.ok()) return status;
   Destroy(wanted.directory, is_new);
@@ -160,9 +160,7 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
   }
   options.error_if_exists = false;
   AddListener(wanted.spec, &options);
-  rocksdb::DB* db = nullptr;
-  status = rocksdb::DB::Open(options, wanted.directory, families, &handles_, &db);
-  db_.reset(db);
+  status = rocksdb::DB::Open(options, wanted.directory, families, &handles_, Into(&db_));
   if (!status.ok()) return CannotOpen(wanted.directory, status);
   status = SetPolicy(wanted.spec, wanted.partitioned, &of_new_family);
   return status.ok() ? FindOrMakeFamily(wanted.column_family, of_new_family) : status;
