@@ -268,6 +268,12 @@ template <uint64_t bytes>
 void Partitioned(DbConfig* config) {
   config->Partitioned(bytes);
 }
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 906
+void Decoupled(DbConfig* config) {
+  config->Partitioned(1024);
+  config->table.decouple_partitioned_filters = true;
+}
+#endif
 void PrefixAndWhole(DbConfig* config) {
   config->options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
 }
@@ -309,6 +315,9 @@ const Case kCases[] = {
     {"Partitioned4096", kFewSpecs, "none", Partitioned<4096>},
     {"Partitioned512", kFewSpecs, "bloomfilter:10:false", Partitioned<512>, Uuid},
     {"Partitioned1024LargeValues", kFewSpecs, "none", Partitioned<1024>, Uuid, kGrownTree, 500},
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 906
+    {"PartitionedDecoupled", kFewSpecs, "none", Decoupled, Uuid},
+#endif
     {"PrefixAndWhole", kFewSpecs, "none", PrefixAndWhole, Decimal},
     {"PrefixAndWholePaths", kFewSpecs, "bloomfilter:10:false", PrefixAndWhole, Path},
     {"PrefixOnly", kFewSpecs, "none", PrefixOnly, Decimal, kGrownTree, 40, kMany, true},

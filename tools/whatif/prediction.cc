@@ -24,12 +24,16 @@ struct PredictedFilter {
   double rate = 1;   // of a key that is not in the file
 };
 
+// What the policy reckons for the entry of a partition in the index, beside its key
+// (plugin/auto/decider.cc).
+constexpr double kReckonedIndexEntryBytes = 14;
+
 // How RocksDB cuts the filter of a file into partitions.
 //
-// Source: RocksDB 7.8, PartitionedFilterBlockBuilder and PartitionedIndexBuilder. A partition ends
-// with the data block in which it reaches the number of keys that the filter's builder names for
-// metadata_block_size; or earlier, since filter and index are cut together, where the index's
-// partition is full.
+// Source: RocksDB 7.8 and 9.10, PartitionedFilterBlockBuilder and PartitionedIndexBuilder. A
+// partition ends with the data block in which it reaches the number of keys that the filter's
+// builder names for metadata_block_size; or earlier, since filter and index are cut together, where
+// the index's partition is full. Decoupled, it ends with the key that reaches the number.
 struct Partitions {
   uint64_t full = 0;       // so many partitions ..
   uint64_t keys_full = 0;  // .. of so many keys,
@@ -51,8 +55,9 @@ Partitions PartitionsOf(const PlannedFile& file, const FilterOptions& options,
   const double keys_per_data_block =
       keys / std::max(1.0, static_cast<double>(file.properties.data_blocks));
   // The key that reaches the number stands somewhere in its data block.
-  double keys_per_partition = static_cast<double>(wanted_keys) + keys_per_data_block / 2;
-  if (file.index_entry_bytes > 0) {
+  double keys_per_partition =
+      static_cast<double>(wanted_keys) + (options.decoupled ? 0 : keys_per_data_block / 2);
+  if (file.index_entry_bytes > 0 && !options.decoupled) {
     const double data_blocks =
         std::ceil(static_cast<double>(options.partition_bytes) / file.index_entry_bytes);
     keys_per_partition = std::min(keys_per_partition, data_blocks * keys_per_data_block);
@@ -63,8 +68,11 @@ Partitions PartitionsOf(const PlannedFile& file, const FilterOptions& options,
   partitions.full = file.filter_keys / keys_full;
   partitions.keys_last = file.filter_keys % keys_full;
   const uint64_t count = partitions.full + (partitions.keys_last != 0 ? 1 : 0);
-  // Its entries look like those of the index: a shortened key, and the place of a block.
-  partitions.index_bytes = static_cast<double>(count) * file.index_entry_bytes;
+  // Its entries look like those of the index: a shortened key, and the place of a block. Decoupled,
+  // they have the last key as it is.
+  partitions.index_bytes =
+      static_cast<double>(count) *
+      (options.decoupled ? kReckonedIndexEntryBytes + file.key_bytes : file.index_entry_bytes);
   return partitions;
 }
 
@@ -177,10 +185,6 @@ class FilterModel {
   std::map<std::pair<uint64_t, bool>, Block> blocks_;  // by key count
   std::map<bool, uint64_t> keys_per_partition_;
 };
-
-// What the policy reckons for the entry of a partition in the index, beside its key
-// (plugin/auto/decider.cc).
-constexpr double kReckonedIndexEntryBytes = 14;
 
 // RocksDB asks for this before the first decision, so it is the same for all files.
 uint64_t KeysPerPartition(const PolicySpec& spec, const FilterOptions& options) {

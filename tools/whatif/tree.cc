@@ -58,6 +58,7 @@ FilterOptions FilterOptionsOf(const OptionsFile& options, const ColumnFamily& fa
       NumberOr(options.TableValue(family.name, "metadata_block_size"), result.partition_bytes);
   result.partition_deviation_percent =
       static_cast<int>(NumberOr(options.TableValue(family.name, "block_size_deviation"), 10));
+  result.decoupled = options.TableValue(family.name, "decouple_partitioned_filters") == "true";
   result.legacy_bloom = NumberOr(options.TableValue(family.name, "format_version"), 5) < 5;
   result.skip_bottommost = family.optimize_filters_for_hits;
   result.fifo =
