@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # ./run test --suite=SUITE: whether what README says first works on a machine that has nothing.
 #
-#   debian.sh SUITE [--filter=REGEX]
+#   debian.sh SUITE [--filter=REGEX] [--system=DIRECTORY]
 #
-# Makes a bare Debian with debootstrap, clones the committed HEAD into root's home there (which no
-# other user may enter, at a path with spaces), and runs ./run demo and ./run test in it. REGEX is
-# for ./run test. Prints times; ends with 0 if both passed, with 1 if one did not, with 2 if it
-# could not run. The logs stay in build/suites/SUITE.
+# Makes a bare Debian (bookworm, trixie or sid) with debootstrap, clones the committed HEAD into
+# root's home there (which no other user may enter, at a path with spaces), and runs ./run demo and
+# ./run test in it. REGEX is for ./run test. Prints times; ends with 0 if both passed, with 1 if one
+# did not, with 2 if it could not run. The logs stay in build/suites/SUITE.
+#
+# With --system the new system is DIRECTORY/root, which stays; if it is there already it is used as
+# it was left, with all packages that it has got: quicker, but no longer bare.
 #
 # All of it happens in mount and process namespaces of its own: what is mounted for it is mounted
 # nowhere else, and whatever ends this script ends all that runs in there. The directory of the new
@@ -43,7 +46,13 @@ timed() {
 
 # In the namespaces: process 1 of one, and the only one who sees the mounts.
 make_system() {
-  debootstrap --variant=minbase "$suite" "$root" "$mirror" &&
+  # debootstrap leaves a directory of its own where it did not come to its end.
+  if [ -x "$root/usr/bin/apt-get" ] && [ ! -e "$root/debootstrap" ]; then
+    echo "suite: $root is used again"
+    rm -rf "$root$clone"
+  else
+    debootstrap --variant=minbase "$suite" "$root" "$mirror"
+  fi &&
     echo 'exit 101' >"$root/usr/sbin/policy-rc.d" &&  # packages must not start services
     chmod 0755 "$root/usr/sbin/policy-rc.d" &&
     apt_connections >"$root/etc/apt/apt.conf.d/10suite" &&
@@ -71,7 +80,13 @@ run_suite() {
 }
 
 suite=${1:?which suite?}
-filter=${2:-}
+filter='' system=''
+for argument in "${@:2}"; do
+  case $argument in
+    --filter=*) filter=$argument ;;
+    --system=*) system=${argument#*=} ;;
+  esac
+done
 if [ -n "${ROCKSIEVE_SUITE_WORK:-}" ]; then  # called by itself, see below
   work=$ROCKSIEVE_SUITE_WORK logs=$ROCKSIEVE_SUITE_LOGS mirror=$ROCKSIEVE_SUITE_MIRROR
   root=$work/root clone='/root/a clone of rocksieve'
@@ -79,8 +94,8 @@ if [ -n "${ROCKSIEVE_SUITE_WORK:-}" ]; then  # called by itself, see below
 fi
 
 case $suite in
-  bookworm) ;;
-  *) fail "--suite takes bookworm, not $suite" ;;
+  bookworm | trixie | sid) ;;
+  *) fail "--suite takes bookworm, trixie or sid, not $suite" ;;
 esac
 [ "$(id -u)" -eq 0 ] || fail "a system of its own takes root: sudo ./run test --suite=$suite"
 for program in debootstrap git unshare; do
@@ -92,7 +107,12 @@ mirror=${ROCKSIEVE_DEBIAN_MIRROR:-$(mirror_of_this_system)} || exit
 logs=$PWD/build/suites/$suite
 rm -rf "$logs"
 mkdir -p "$logs"
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/rocksieve-$suite.XXXXXX")
+if [ -n "$system" ]; then
+  mkdir -p "$system"
+  work=$(realpath "$system")
+else
+  work=$(mktemp -d "${TMPDIR:-/var/tmp}/rocksieve-$suite.XXXXXX")
+fi
 
 # The first process of the namespace ends with all others in it; it is the child of unshare.
 clean_up() {
@@ -103,7 +123,7 @@ clean_up() {
     if [ -n "$first" ]; then kill -KILL "$first" 2>/dev/null || true; fi
     wait "$namespaces" 2>/dev/null || true
   fi
-  rm -rf --one-file-system "$work"
+  if [ -n "$system" ]; then rm -f "$work/head.bundle"; else rm -rf --one-file-system "$work"; fi
   exit "$code"
 }
 trap clean_up EXIT
