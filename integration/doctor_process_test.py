@@ -101,7 +101,7 @@ class Processes(Examined):
         self.load()
         with self.ldb(LD_PRELOAD="/nonexistent/librocksieve.so") as pid:
             self.assert_evidence(self.assert_found("plugin-not-loaded", "policy-lost", flags=[pid]),
-                                 r"librocksdb\.so\.7\.8.*no librocksieve\.so",
+                                 rf"librocksdb\.so\.{SERIES}.*no librocksieve\.so",
                                  "LD_PRELOAD=/nonexistent/librocksieve.so")
 
     def test_static(self):

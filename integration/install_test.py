@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from environment import BUILD, PLUGIN, RELEASE_PLUGIN, ROOT, Sandbox, run, run_ok
+from environment import BUILD, PLUGIN, RELEASE_PLUGIN, ROOT, SERIES, Sandbox, run, run_ok
 
 CONSUMER = ROOT / "integration" / "consumer"
 HAS_JOIN = (BUILD / "lib" / "librocksieve_join.so").exists()
@@ -126,7 +126,7 @@ class Consumer(Installed):
 
     def test_core_needs_no_rocksdb(self):
         configured = self.build_consumer("-DCMAKE_DISABLE_FIND_PACKAGE_RocksDB=ON")
-        self.assertIn("rocksieve::plugin needs RocksDB 7.8, which was not found", configured.out)
+        self.assertIn(f"rocksieve::plugin needs RocksDB {SERIES}, which was not found", configured.out)
         self.assert_core_program_works()
         needed = run_ok("readelf", "-dW", self.directory / "build" / "core_program").out
         self.assertNotIn("rocksdb", needed)
@@ -165,9 +165,9 @@ class Package(Installed):
 
     def test_what_cannot_be_had_is_an_error(self):
         for arguments, reason in (
-                ("REQUIRED COMPONENTS plugin", "rocksieve::plugin needs RocksDB 7.8"),
+                ("REQUIRED COMPONENTS plugin", f"rocksieve::plugin needs RocksDB {SERIES}"),
                 ("REQUIRED COMPONENTS join",
-                 "rocksieve::join needs RocksDB 7.8" if HAS_JOIN else
+                 f"rocksieve::join needs RocksDB {SERIES}" if HAS_JOIN else
                  "this rocksieve was built without rocksieve::join"),
                 ("REQUIRED COMPONENTS core jon", "rocksieve has no component jon"),
                 ("99 REQUIRED", 'compatible with requested version "99"')):
