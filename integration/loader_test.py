@@ -310,6 +310,25 @@ class OtherReleasesOfRocksDb(Sandbox):
                 self.assertIn(f"builds of rocksieve in {PLUGIN.parent} are for {SERIES}. ", said)
                 self.assertTrue(said.endswith(f"build rocksieve against RocksDB {series}.\n"), said)
 
+    def test_of_several_builds_the_one_that_fits_is_loaded(self):
+        shutil.copy(PLUGIN, self.directory)
+        releases = ("8.9", "8.90", "18.9", "10.1", "7.0")
+        for series in releases:
+            compile_program(f"""#include <cstdio>
+                extern "C" const char rocksieve_built_for[] = "rocksieve_built_for:{series}";
+                const int loaded = std::printf("{series}\\n");
+                """, self.directory / f"librocksieve-{series}.so", "-shared", "-fPIC")
+        for version, series in (*((f"{series}.5", series) for series in releases), ("8.9", "8.9"),
+                                ("8.91.0", None), ("7.0.2", None), ("10.1.0", None)):
+            with self.subTest(version=version):
+                finished = run_ok("/bin/true", preload=[self.stub, self.directory / PLUGIN.name],
+                                  variables={"STUB_ROCKSDB_VERSION": version})
+                self.assertEqual(f"{series}\n" if series else "", finished.out)
+                self.assertEqual(0 if series else 1, finished.err.count("\n"), finished.err)
+                if version == "8.91.0":
+                    named = re.search(r"are for (.*)\. The", finished.err)[1].split(", ")
+                    self.assertEqual(sorted(releases), sorted(named))
+
     def test_releases_that_are_refused_by_name(self):
         for version in ("7.0.1", "7.0.2", "10.1.0"):
             self.assertRegex(self.loader_says(version), f"is {version} .* No rocksieve fits it")
