@@ -25,7 +25,7 @@ struct ColumnFamily {
   // False if this process does not have it: `comparator` then orders bytewise, and nothing that
   // depends on the order of keys can be believed.
   bool comparator_known = true;
-  bool persist_timestamps = true;  // persist_user_defined_timestamps, RocksDB 8.5
+  bool persist_timestamps = true;  // persist_user_defined_timestamps, since RocksDB 8.5
   // True if keys have timestamps in memory, but not in files: `comparator` then knows nothing of
   // them.
   bool timestamps_stripped = false;

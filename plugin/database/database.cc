@@ -20,6 +20,7 @@ using rocksdb::Status;
 
 constexpr int kFewOpenFiles = 500;
 constexpr size_t kCacheBytes = 32 << 20;
+constexpr size_t kMostTablesLearnedFrom = 1000;
 
 // Keys are wanted, not values: any merge operator will do, but without one RocksDB ends the
 // process.
@@ -80,6 +81,27 @@ ComparatorMismatch MismatchIn(const Status& status) {
   return {text.substr(0, at), text.substr(at + kWords.size())};
 }
 
+// Without an OPTIONS file: comparators by the names in tables, which know as well whether their
+// keys have timestamps. The MANIFEST has the last word on names (OpenFiles()).
+void LearnFromTables(const std::string& directory, rocksdb::Env* env,
+                     std::vector<ColumnFamily>* families) {
+  std::vector<std::string> names;
+  if (!env->GetChildren(directory, &names).ok()) return;
+  size_t left = kMostTablesLearnedFrom;
+  for (const std::string& name : names) {
+    if (fs::path(name).extension() != ".sst" || left == 0) continue;
+    left--;
+    std::unique_ptr<TableFile> table;
+    if (!TableFile::Open(env, directory + "/" + name, &table).ok()) continue;
+    const TableProperties& learned = table->properties();
+    for (ColumnFamily& family : *families) {
+      if (family.name != learned.column_family_name || learned.comparator_name.empty()) continue;
+      family.persist_timestamps = learned.timestamps_persisted;
+      SetComparator(learned.comparator_name, &family);
+    }
+  }
+}
+
 }  // namespace
 
 void OpenHandles::Close() {
@@ -125,6 +147,7 @@ Status Database::OpenOnce(const std::vector<std::string>& wanted, bool* explaine
   // Without an OPTIONS file, defaults: an old database, or a copy of the table files and MANIFEST.
   for (const std::string& name : names)
     open_.families.push_back(DescribeColumnFamily(name, options()));
+  if (options().file_name().empty()) LearnFromTables(directory_, files_->env(), &open_.families);
   return OpenFiles();
 }
 
