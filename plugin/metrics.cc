@@ -1,10 +1,13 @@
 #include <rocksieve/metrics.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <set>
 #include <string_view>
 #include <utility>
+
+#include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
 namespace {
@@ -118,11 +121,45 @@ constexpr PolicyMetric kPolicyMetrics[] = {
      &FilterStats::future_filters},
 };
 
+// Tickers that are added up. Their numbers differ from release to release.
+struct Tickers {
+  static constexpr uint32_t kNone = rocksdb::TICKER_ENUM_MAX;
+
+  constexpr Tickers(uint32_t one) : numbers{one, kNone, kNone, kNone, kNone} {}  // NOLINT: implicit
+  constexpr explicit Tickers(const std::array<uint32_t, 5>& several) : numbers(several) {}
+
+  uint64_t CountIn(const rocksdb::Statistics& statistics) const {
+    uint64_t count = 0;
+    for (const uint32_t number : numbers) {
+      if (number != kNone) count += statistics.getTickerCount(number);
+    }
+    return count;
+  }
+
+  std::array<uint32_t, 5> numbers;
+};
+
+// From 8.3 on RocksDB counts what iterators ask apart.
+#if ROCKSIEVE_ROCKSDB >= 80300
+constexpr Tickers kPrefixesChecked({rocksdb::BLOOM_FILTER_PREFIX_CHECKED,
+                                    rocksdb::LAST_LEVEL_SEEK_FILTERED,
+                                    rocksdb::LAST_LEVEL_SEEK_FILTER_MATCH,
+                                    rocksdb::NON_LAST_LEVEL_SEEK_FILTERED,
+                                    rocksdb::NON_LAST_LEVEL_SEEK_FILTER_MATCH});
+constexpr Tickers kPrefixNegatives({rocksdb::BLOOM_FILTER_PREFIX_USEFUL,
+                                    rocksdb::LAST_LEVEL_SEEK_FILTERED,
+                                    rocksdb::NON_LAST_LEVEL_SEEK_FILTERED, Tickers::kNone,
+                                    Tickers::kNone});
+#else
+constexpr Tickers kPrefixesChecked = rocksdb::BLOOM_FILTER_PREFIX_CHECKED;
+constexpr Tickers kPrefixNegatives = rocksdb::BLOOM_FILTER_PREFIX_USEFUL;
+#endif
+
 // What RocksDB counts. Its own names for tickers have changed between releases, these will not.
 struct TickerMetric {
   const char* name;
   const char* help;
-  uint32_t ticker;
+  Tickers tickers;
 };
 
 constexpr TickerMetric kTickerMetrics[] = {
@@ -136,11 +173,11 @@ constexpr TickerMetric kTickerMetrics[] = {
      "Those among them that found something (RocksDB: BLOOM_FILTER_FULL_TRUE_POSITIVE).",
      rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE},
     {"rocksieve_rocksdb_filter_prefixes_checked_total",
-     "Prefixes that filters were asked for (RocksDB: BLOOM_FILTER_PREFIX_CHECKED).",
-     rocksdb::BLOOM_FILTER_PREFIX_CHECKED},
+     "Prefixes that filters were asked for (RocksDB: BLOOM_FILTER_PREFIX_CHECKED, *_LEVEL_SEEK_*).",
+     kPrefixesChecked},
     {"rocksieve_rocksdb_filter_prefix_negatives_total",
-     "Those among them that spared a file (RocksDB: BLOOM_FILTER_PREFIX_USEFUL).",
-     rocksdb::BLOOM_FILTER_PREFIX_USEFUL},
+     "Those among them that spared a file (RocksDB: BLOOM_FILTER_PREFIX_USEFUL, *_SEEK_FILTERED).",
+     kPrefixNegatives},
     {"rocksieve_rocksdb_filter_cache_hits_total",
      "Filter blocks found in the block cache (RocksDB: BLOCK_CACHE_FILTER_HIT).",
      rocksdb::BLOCK_CACHE_FILTER_HIT},
@@ -192,7 +229,7 @@ void WriteTickers(const std::vector<MetricsSource>& sources, PrometheusWriter* w
     for (const MetricsSource& source : sources) {
       if (source.statistics == nullptr) continue;
       writer->Sample(source.labels,
-                     static_cast<double>(source.statistics->getTickerCount(metric.ticker)));
+                     static_cast<double>(metric.tickers.CountIn(*source.statistics)));
     }
   }
 }

@@ -22,8 +22,9 @@ namespace rocksieve {
 
 // What filters answered to lookups of whole keys: those of all column families of the databases
 // that share the statistics, and of all kinds, RocksDB's own too. One lookup asks several files.
-// RocksDB does not count the positives of filters that hold prefixes only (whole_key_filtering
-// off): with such column families the rate is too low.
+// Of filters that hold prefixes only (whole_key_filtering off), RocksDB before 8.3 counts the
+// negatives and not the positives: with such column families the rate is too low. Later releases
+// count neither here.
 struct FilterQueries {
   uint64_t negatives = 0;       // the file was spared
   uint64_t positives = 0;       // the file was searched
