@@ -141,6 +141,18 @@ print(before, text_of(rocksieve.rocksieve_load, None), known(rocksdb))
 print(known(ctypes.CDLL("librocksdb.so")))
 """, preload=[PLUGIN]))
 
+    def test_preloaded_and_called_by_code_that_does_not_need_rocksdb(self):
+        """The caller tells nothing of the function that it would have found without us."""
+        self.assertEqual(("False True", ""), self.python("""
+new_bloom = ctypes.CDLL(None)._ZN7rocksdb20NewBloomFilterPolicyEdb
+new_bloom.restype, new_bloom.argtypes = ctypes.c_void_p, [ctypes.c_double, ctypes.c_bool]
+before = new_bloom(10, False)
+rocksdb = ctypes.CDLL("librocksdb.so")
+policy = new_bloom(10, False)
+rocksdb.rocksdb_filterpolicy_destroy(ctypes.c_void_p(policy))
+print(before is not None, policy is not None)
+""", preload=[PLUGIN]))
+
     def test_preloaded_and_a_library_with_a_rocksdb_of_its_own_opened_later(self):
         other = compile_program(STUB, self.directory / "addon.so", "-shared", "-fPIC",
                                 "-DWITH_REGISTRY")

@@ -68,7 +68,7 @@ ROCKSIEVE_ROCKSDB_FUNCTION void* _ZN7rocksdb20NewBloomFilterPolicyEdb(double bit
   using namespace rocksieve::loader;
   void* const caller = __builtin_return_address(0);
   void* const real = RealFunction(caller, kNewBloom);
-  if (real == nullptr) abort();
+  if (real == nullptr) return nullptr;  // no filter, as there is no RocksDB
   void* const policy = PolicyInstead("Bloom filter", bits_per_key, caller, real);
   return policy != nullptr ? policy
                            : reinterpret_cast<void* (*)(double, bool)>(real)(bits_per_key, ignored);
@@ -80,7 +80,7 @@ ROCKSIEVE_ROCKSDB_FUNCTION void* _ZN7rocksdb21NewRibbonFilterPolicyEdi(double bi
   using namespace rocksieve::loader;
   void* const caller = __builtin_return_address(0);
   void* const real = RealFunction(caller, kNewRibbon);
-  if (real == nullptr) abort();
+  if (real == nullptr) return nullptr;  // no filter, as there is no RocksDB
   void* const policy = PolicyInstead("Ribbon filter", bits_per_key, caller, real);
   return policy != nullptr
              ? policy

@@ -285,7 +285,17 @@ void* RealFunction(void* caller, const char* name) {
   // The build's own calls, where RocksDB came later than we.
   void* const version_function = dlsym(RTLD_DEFAULT, kVersion);
   void* const handle = version_function == nullptr ? nullptr : HandleOf(MapOf(version_function));
-  return handle == nullptr ? nullptr : OwnSymbol(handle, name);
+  if (handle != nullptr) return OwnSymbol(handle, name);
+  // Code that belongs to no file, such as a compiler makes at run time, and a RocksDB that only its
+  // user sees.
+  const LoadedFiles files;
+  for (size_t i = 0; i < files.size(); ++i) {
+    void* const file = Loaded(files.path(i));
+    void* const function = file == nullptr ? nullptr : OwnSymbol(file, name);
+    if (function != nullptr && MapOf(function) != self) return function;
+    if (file != nullptr) dlclose(file);
+  }
+  return nullptr;
 }
 
 bool IsInBuild(void* address) {
