@@ -234,7 +234,7 @@ void CheckStatic(const Facts& facts, const std::string& need, Findings* findings
                          "and silently taken for none.",
        plugin_finds_it
            ? "Load the plugin into it before the database is opened: rocksieve_load(\"" +
-                 copy->path + "\"), in Node two lines of process.dlopen (docs/compatibility.md)."
+                 copy->path + "\"), in Node a line of process.dlopen (docs/compatibility.md)."
            : "Build its RocksDB with rocksieve inside (ROCKSDB_PLUGINS=rocksieve, "
              "docs/compatibility.md), link the program to the shared librocksdb, or use RocksDB's "
              "own filters in it."});
