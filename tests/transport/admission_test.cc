@@ -11,8 +11,7 @@
 
 #include "lib/transport/remote_join.h"
 #include "lib/transport/server.h"
-#include "tests/join/memory_source.h"
-#include "tests/transport/counting_results.h"
+#include "tests/transport/support.h"
 
 namespace rocksieve::join {
 namespace {
@@ -106,12 +105,6 @@ TEST(SessionLimits, AllFollowFromTheShare) {
     EXPECT_LE(limits.exchange.most_pending_bytes, share / 8);
     EXPECT_EQ(terms.sort_memory_bytes, share / 4);
   }
-}
-
-MemorySource::Rows Numbers(int begin, int end) {
-  MemorySource::Rows rows;
-  for (int i = begin; i < end; i++) rows.push_back({std::to_string(1'000'000 + i), "value"});
-  return rows;
 }
 
 TEST(MemoryShares, AreEnoughForHonestJoins) {

@@ -17,8 +17,7 @@
 #include "lib/join/session/server_session.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/frame.h"
-#include "tests/join/memory_source.h"
-#include "tests/transport/blocking_stream.h"
+#include "tests/transport/support.h"
 
 namespace rocksieve::join {
 namespace {
@@ -81,14 +80,6 @@ class MemoryStream {
   End ends_[2] = {End(this, 0), End(this, 1)};
 };
 
-class CountingSink final : public Sink {
- public:
-  absl::Status Add(const Row&, Side) override { return rows++, absl::OkStatus(); }
-  absl::Status Commit() override { return absl::OkStatus(); }
-  absl::Status Discard() override { return absl::OkStatus(); }
-  uint64_t rows = 0;
-};
-
 DriveLimits ShortLimits() {
   DriveLimits limits;
   limits.exchange.silence = milliseconds(300);
@@ -115,7 +106,7 @@ Outcome JoinNumbers(const ClientSessionOptions& options, const DriveLimits& limi
   MemoryStream stream;
   MemorySource client_rows = Numbers(0, mine, 1);
   MemorySource server_rows = Numbers(mine / 2, mine / 2 + theirs, value_bytes);
-  CountingSink sink;
+  CountingResults sink;
   Outcome outcome;
   Cancellation never;
   std::thread server([&] {

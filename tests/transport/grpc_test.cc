@@ -18,19 +18,13 @@
 #include "lib/transport/frame.h"
 #include "lib/transport/remote_join.h"
 #include "lib/transport/server.h"
-#include "tests/join/memory_source.h"
+#include "tests/transport/support.h"
 
 namespace rocksieve::join {
 namespace {
 
 using std::chrono::milliseconds;
 using testing::HasSubstr;
-
-MemorySource::Rows Numbers(int begin, int end) {
-  MemorySource::Rows rows;
-  for (int i = begin; i < end; i++) rows.push_back({std::to_string(i), "v" + std::to_string(i)});
-  return rows;
-}
 
 OpenView Serving(MemorySource::Rows rows) {
   return [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
@@ -53,28 +47,6 @@ std::unique_ptr<GrpcJoinServer> Started(MemorySource::Rows rows, const ServerOpt
   return *std::move(server);
 }
 
-class MapSink final : public ResultSink {
- public:
-  absl::Status Add(const Row& row, Side) override {
-    pending_.emplace_back(row.key, row.value);
-    return absl::OkStatus();
-  }
-  absl::Status Commit() override {
-    for (auto& row : pending_) EXPECT_TRUE(rows.insert(row).second) << "twice: " << row.first;
-    pending_.clear();
-    if (on_commit) on_commit();
-    return absl::OkStatus();
-  }
-  absl::Status Discard() override { return pending_.clear(), absl::OkStatus(); }
-  absl::Status Restart() override { return pending_.clear(), rows.clear(), absl::OkStatus(); }
-
-  std::map<std::string, std::string> rows;
-  std::function<void()> on_commit;
-
- private:
-  MemorySource::Rows pending_;
-};
-
 struct Joined {
   absl::Status status;
   RemoteJoinReport report;
@@ -91,6 +63,7 @@ Joined Join(const Remote& remote, MapSink* sink, RemoteJoinOptions options = {})
   const Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
   Joined joined;
   joined.status = JoinRemotely(remote, &mine, sink, options, &cancellation, &joined.report);
+  EXPECT_EQ(sink->twice, 0);
   return joined;
 }
 

@@ -26,18 +26,9 @@
 #include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/remote_join.h"
-#include "tests/join/memory_source.h"
-#include "tests/transport/blocking_stream.h"
+#include "tests/transport/support.h"
 
 namespace rocksieve::join {
-
-inline MemorySource::Rows Numbers(int begin, int end) {
-  MemorySource::Rows rows;
-  for (int i = begin; i < end; i++) {
-    rows.push_back({std::to_string(1'000'000 + i), "v" + std::to_string(i)});
-  }
-  return rows;
-}
 
 // Changes what an honest side says, or hears.
 using Change = std::function<void(Message* message)>;
@@ -163,26 +154,6 @@ class Server final : public v1::Join::Service {
   const bool hears_greeting_;  // before it answers it
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
-};
-
-class MapSink final : public ResultSink {
- public:
-  absl::Status Add(const Row& row, Side) override {
-    pending_.emplace(row.key, row.value);
-    return absl::OkStatus();
-  }
-  absl::Status Commit() override {
-    rows.merge(pending_);
-    pending_.clear();
-    return absl::OkStatus();
-  }
-  absl::Status Discard() override { return pending_.clear(), absl::OkStatus(); }
-  absl::Status Restart() override { return pending_.clear(), rows.clear(), absl::OkStatus(); }
-
-  std::map<std::string, std::string> rows;
-
- private:
-  std::map<std::string, std::string> pending_;
 };
 
 // The most memory that this process had since the last Forget().

@@ -17,8 +17,7 @@
 
 #include "lib/transport/remote_join.h"
 #include "lib/transport/server.h"
-#include "tests/join/memory_source.h"
-#include "tests/transport/counting_results.h"
+#include "tests/transport/support.h"
 
 namespace rocksieve::join {
 namespace {
@@ -28,12 +27,6 @@ constexpr char kSession[] = "/rocksieve.join.v1.Join/Session";
 constexpr char kWatch[] = "/grpc.health.v1.Health/Watch";
 constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 constexpr char kUnknown[] = "/no.such.Service/Method";
-
-MemorySource::Rows Numbers(int begin, int end) {
-  MemorySource::Rows rows;
-  for (int i = begin; i < end; i++) rows.push_back({std::to_string(1'000'000 + i), "value"});
-  return rows;
-}
 
 std::unique_ptr<GrpcJoinServer> Started(bool reflection = false) {
   ServerOptions options;

@@ -13,7 +13,7 @@
 #include "lib/transport/server.h"
 #include "lib/transport/sharded_join.h"
 #include "lib/transport/status.h"
-#include "tests/join/memory_source.h"
+#include "tests/transport/support.h"
 
 namespace rocksieve::join {
 namespace {
@@ -22,12 +22,6 @@ using Throw = std::function<void()>;
 
 const Throw kNoMemory = [] { throw std::bad_alloc(); };
 const Throw kBroken = [] { throw std::runtime_error("a source that breaks"); };
-
-MemorySource::Rows Numbers(int begin, int end) {
-  MemorySource::Rows rows;
-  for (int i = begin; i < end; i++) rows.push_back({std::to_string(1'000'000 + i), "value"});
-  return rows;
-}
 
 class ThrowingSource final : public Source {
  public:
@@ -61,15 +55,6 @@ class FailingSource final : public Source {
   uint64_t EstimateKeys() override { return 10; }
 };
 
-class Forgetting final : public ResultSink {
- public:
-  absl::Status Add(const Row&, Side) override { return rows++, absl::OkStatus(); }
-  absl::Status Commit() override { return absl::OkStatus(); }
-  absl::Status Discard() override { return absl::OkStatus(); }
-  absl::Status Restart() override { return absl::OkStatus(); }
-  int rows = 0;
-};
-
 // Throws in one session after another, and then no more.
 class ThrowingServer {
  public:
@@ -90,7 +75,7 @@ class ThrowingServer {
   }
 
   absl::Status Join(Source* mine, int attempts = 1) {
-    Forgetting sink;
+    CountingResults sink;
     RemoteJoinOptions options;
     options.most_attempts = attempts;
     options.first_pause = std::chrono::milliseconds(20);
@@ -168,7 +153,7 @@ TEST(Throwing, InOneShardEndsTheJoinWithAll) {
     return Remote{"127.0.0.1:" + std::to_string(server.port()), grpc::InsecureChannelCredentials(),
                   "", ""};
   };
-  Forgetting sink;
+  CountingResults sink;
   Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
   ShardedJoinReport report;
   const absl::Status status = JoinShards({remote(one), remote(other)},

@@ -1,16 +1,63 @@
-// A stream that blocks, as an Exchange.
+// What the tests of the transport share: rows, sinks, and streams that block.
 #pragma once
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include <absl/status/status.h>
+
 #include "lib/transport/exchange.h"
+#include "lib/transport/remote_join.h"
+#include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
+
+inline MemorySource::Rows Numbers(int begin, int end) {
+  MemorySource::Rows rows;
+  for (int i = begin; i < end; i++) {
+    rows.push_back({std::to_string(1'000'000 + i), "v" + std::to_string(i)});
+  }
+  return rows;
+}
+
+// Counts the rows of a result since it last began anew.
+class CountingResults final : public ResultSink {
+ public:
+  absl::Status Add(const Row&, Side) override { return rows++, absl::OkStatus(); }
+  absl::Status Commit() override { return absl::OkStatus(); }
+  absl::Status Discard() override { return absl::OkStatus(); }
+  absl::Status Restart() override { return rows = 0, absl::OkStatus(); }
+  uint64_t rows = 0;
+};
+
+// The rows that were committed since it last began anew.
+class MapSink final : public ResultSink {
+ public:
+  absl::Status Add(const Row& row, Side) override {
+    pending_.emplace_back(row.key, row.value);
+    return absl::OkStatus();
+  }
+  absl::Status Commit() override {
+    for (auto& row : pending_) twice += rows.insert(row).second ? 0 : 1;
+    pending_.clear();
+    if (on_commit) on_commit();
+    return absl::OkStatus();
+  }
+  absl::Status Discard() override { return pending_.clear(), absl::OkStatus(); }
+  absl::Status Restart() override { return pending_.clear(), rows.clear(), absl::OkStatus(); }
+
+  std::map<std::string, std::string> rows;
+  int twice = 0;  // keys that were given more than once
+  std::function<void()> on_commit;
+
+ private:
+  MemorySource::Rows pending_;
+};
 
 // One stream, seen from one end. One thread may read while another writes.
 class FrameChannel {
