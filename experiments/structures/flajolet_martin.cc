@@ -9,7 +9,6 @@
 #include "lib/hash/key_hash.h"
 #include "lib/toolbox/bits.h"
 #include "lib/toolbox/envelope.h"
-#include "lib/toolbox/linear_counting.h"
 
 namespace rocksieve {
 namespace {

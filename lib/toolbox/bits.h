@@ -1,14 +1,17 @@
 // Words and arrays of bits: as bytes that are the same on every machine, with small numbers packed
-// into them, and shared by threads.
+// into them, and shared by threads; and what empty ones say.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <rocksieve/estimate/estimate.h>
 
 #include "lib/format/byte_io.h"
 
@@ -91,6 +94,15 @@ inline std::string ReadSlots(ByteReader* in, uint64_t count, int bits, Slots* sl
   *slots = MakeSlots(count, bits);
   std::copy(bytes.begin(), bytes.end(), slots->begin());
   return (*slots)[all_bits / 8] >> all_bits % 8 == 0 ? "" : "bits after the last slot";
+}
+
+// How many keys were thrown into cells, from the number of cells that stayed empty. Source: Whang,
+// Vander-Zanden, Taylor, "A linear-time probabilistic counting algorithm for database
+// applications", 1990: n = m ln(m / empty), error sqrt(m (e^t - t - 1)) with t = n / m.
+// REQUIRES: 0 < empty <= cells.
+inline Estimate LinearCount(double cells, double empty) {
+  const double load = std::log(cells / empty);
+  return {cells * load, std::sqrt(cells * (cells / empty - load - 1))};
 }
 
 }  // namespace rocksieve

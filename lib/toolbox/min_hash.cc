@@ -29,7 +29,7 @@ Estimate SimilarityFrom(double equal, double places, double variance_factor) {
 
 // By which a sample without replacement, of so many of the union's keys, varies less than one with:
 // (n - N) / (n - 1). The number of keys n comes from the places that have none (see
-// linear_counting.h, here exactly).
+// LinearCount(), here exactly).
 double WithoutReplacement(double used, double places) {
   if (used == places) return 1;
   const double keys = std::max(used, std::log1p(-used / places) / std::log1p(-1 / places));
