@@ -138,8 +138,9 @@ std::vector<uint8_t> BytesBuilt(const HashList& hashes, const Plan& plan, const 
 TEST(BloomKernel, FindsEveryKeyAtEveryProbeCountAndSize) {
   std::mt19937_64 random(13);
   for (int probes : kProbeCounts) {
-    // 32 lines are a run of the builder; above 32,768 lines, runs grow.
+    // 32 lines are a run of the builder; above 32,768 lines, runs grow, whatever the kernel does.
     for (uint64_t lines : {1, 2, 31, 32, 33, 3000, 33000}) {
+      if (lines == 33000 && probes % 5 != 1) continue;
       HashList hashes;
       for (uint64_t i = 0; i < lines * 20; i++) hashes.push_back(random());
       const std::vector<uint8_t> portable = BytesBuilt(hashes, {lines, probes}, kPortableKernel);
