@@ -126,6 +126,8 @@ def main():
         sources = re.search(r"^rocksieve_SOURCES = (.*)$", (ROOT / "rocksieve.mk").read_text(),
                             re.MULTILINE)[1].split()
         for path in sources:
+            if not path.startswith("plugin/"):
+                continue  # knows nothing of RocksDB
             done = compile_(ROOT / path, standard, "-Wall", "-Wextra", "-Werror", include=include)
             check(done.returncode == 0, f"{path}: {done.stderr[-2000:]}")
     if not failures:
