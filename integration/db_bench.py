@@ -3,7 +3,7 @@
 import pathlib
 import re
 
-from environment import PLUGIN, SEED, run, run_ok
+from environment import PLUGIN, SEED, SERIES, run, run_ok
 
 KEYS = 50_000
 READS = 16_000  # a multiple of the batch size of multireadrandom
@@ -36,6 +36,12 @@ PARTITIONED = {
 }
 
 
+# From 9.6 on, a filter that fills its partition cuts twice, the second time after a single data block,
+# unless it is cut by itself.
+CUTS_TWICE = tuple(map(int, SERIES.split("."))) >= (9, 6)
+DECOUPLED = {**PARTITIONED, "decouple_partitioned_filters": "true"}
+
+
 def options_text(filter_policy, column_family=None, table=None):
     def lines(options):
         return "".join(f"  {name}={value}\n" for name, value in (options or {}).items())
@@ -57,6 +63,22 @@ class Report:
 
     def ticker(self, name):
         return self._tickers[name]
+
+    def _prefixes(self, of_keys, of_iterators):
+        # Iterators count in tickers of their own from RocksDB 8.3 on.
+        return sum(self._tickers.get(name, 0) for name in (
+            f"bloom.filter.prefix.{of_keys}",
+            *(f"{level}.level.seek.{of_iterators}" for level in ("last", "non.last"))))
+
+    @property
+    def prefix_useful(self):
+        return self._prefixes("useful", "filtered")
+
+    @property
+    def prefix_passed(self):
+        """Prefixes that filters did not rule out."""
+        return (self._prefixes("checked", "filter.match")
+                - self.ticker("bloom.filter.prefix.useful"))
 
     @property
     def useful(self):
