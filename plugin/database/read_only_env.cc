@@ -38,7 +38,8 @@ IOStatus Refused(const std::string& path) {
 IOStatus CheckIsRegular(const std::string& path) {
   struct stat state {};
   if (stat(path.c_str(), &state) != 0 || S_ISREG(state.st_mode)) return IOStatus::OK();
-  return IOStatus::IOError(path, "it is no regular file");
+  return IOStatus::IOError(path,
+                           S_ISDIR(state.st_mode) ? "it is a directory" : "it is no regular file");
 }
 
 class ReadOnlyFileSystem final : public FileSystemWrapper {
