@@ -33,10 +33,13 @@ constexpr double kReckonedIndexEntryBytes = 14;
 // Source: RocksDB 7.8 and 9.10, PartitionedFilterBlockBuilder and PartitionedIndexBuilder. A
 // partition ends with the data block in which it reaches the number of keys that the filter's
 // builder names for metadata_block_size; or earlier, since filter and index are cut together, where
-// the index's partition is full. Decoupled, it ends with the key that reaches the number.
+// the index's partition is full. Decoupled, it ends with the key that reaches the number. Coupled,
+// releases since 9.6 ask once more for the cut while they make it (DecideCutAFilterBlock): after a
+// partition that reached the number comes one of a single data block.
 struct Partitions {
   uint64_t full = 0;       // so many partitions ..
   uint64_t keys_full = 0;  // .. of so many keys,
+  uint64_t keys_more = 0;  // after each another one of so many keys,
   uint64_t keys_last = 0;  // and a last one of the rest; 0 if nothing is left
   double index_bytes = 0;  // of the index that leads to them
 };
@@ -57,17 +60,23 @@ Partitions PartitionsOf(const PlannedFile& file, const FilterOptions& options,
   // The key that reaches the number stands somewhere in its data block.
   double keys_per_partition =
       static_cast<double>(wanted_keys) + (options.decoupled ? 0 : keys_per_data_block / 2);
+  bool full_by_keys = true;
   if (file.index_entry_bytes > 0 && !options.decoupled) {
     const double data_blocks =
         std::ceil(static_cast<double>(options.partition_bytes) / file.index_entry_bytes);
-    keys_per_partition = std::min(keys_per_partition, data_blocks * keys_per_data_block);
+    full_by_keys = keys_per_partition < data_blocks * keys_per_data_block;
+    if (!full_by_keys) keys_per_partition = data_blocks * keys_per_data_block;
   }
   const auto keys_full = static_cast<uint64_t>(std::max(1.0, std::round(keys_per_partition)));
   Partitions partitions;
   partitions.keys_full = keys_full;
-  partitions.full = file.filter_keys / keys_full;
-  partitions.keys_last = file.filter_keys % keys_full;
-  const uint64_t count = partitions.full + (partitions.keys_last != 0 ? 1 : 0);
+  if (options.cut_twice && full_by_keys) {
+    partitions.keys_more = static_cast<uint64_t>(std::max(1.0, std::round(keys_per_data_block)));
+  }
+  partitions.full = file.filter_keys / (keys_full + partitions.keys_more);
+  partitions.keys_last = file.filter_keys % (keys_full + partitions.keys_more);
+  const uint64_t count =
+      partitions.full * (partitions.keys_more != 0 ? 2 : 1) + (partitions.keys_last != 0 ? 1 : 0);
   // Its entries look like those of the index: a shortened key, and the place of a block. Decoupled,
   // they have the last key as it is.
   partitions.index_bytes =
@@ -125,6 +134,7 @@ class FilterModel {
       filter.rate += share * block.rate;
     };
     add(partitions.full, partitions.keys_full);
+    add(partitions.full, partitions.keys_more);
     add(1, partitions.keys_last);
     return filter;
   }
@@ -243,11 +253,13 @@ class AutoModel {
     const FilterChoice of_partition = allocator.HullFor(keys).Choose(
         choice.bits_per_key - index_bits / static_cast<double>(keys));
     PredictedFilter filter = {of_partition.family, partitions.index_bytes, of_partition.rate};
-    filter.bytes +=
-        static_cast<double>(partitions.full) * BlockBytes(of_partition, partitions.keys_full, file);
-    if (partitions.keys_last != 0) {
-      filter.bytes += BlockBytes(of_partition, partitions.keys_last, file);
-    }
+    const auto add = [&](uint64_t count, uint64_t of_keys) {
+      if (of_keys == 0) return;
+      filter.bytes += static_cast<double>(count) * BlockBytes(of_partition, of_keys, file);
+    };
+    add(partitions.full, partitions.keys_full);
+    add(partitions.full, partitions.keys_more);
+    add(1, partitions.keys_last);
     return filter;
   }
 

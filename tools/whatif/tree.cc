@@ -58,7 +58,10 @@ FilterOptions FilterOptionsOf(const OptionsFile& options, const ColumnFamily& fa
       NumberOr(options.TableValue(family.name, "metadata_block_size"), result.partition_bytes);
   result.partition_deviation_percent =
       static_cast<int>(NumberOr(options.TableValue(family.name, "block_size_deviation"), 10));
-  result.decoupled = options.TableValue(family.name, "decouple_partitioned_filters") == "true";
+  // Of a RocksDB before 9.6 the file does not have it.
+  const std::string decoupled = options.TableValue(family.name, "decouple_partitioned_filters");
+  result.decoupled = decoupled == "true";
+  result.cut_twice = decoupled == "false";
   result.legacy_bloom = NumberOr(options.TableValue(family.name, "format_version"), 5) < 5;
   result.skip_bottommost = family.optimize_filters_for_hits;
   result.fifo =

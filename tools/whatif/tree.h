@@ -41,6 +41,7 @@ struct FilterOptions {
   uint64_t partition_bytes = 4096;       // metadata_block_size
   int partition_deviation_percent = 10;  // block_size_deviation
   bool decoupled = false;                // decouple_partitioned_filters, since 9.6
+  bool cut_twice = false;                // since 9.6, unless decoupled: see prediction.cc
   bool legacy_bloom = false;             // format_version is less than 5
   bool skip_bottommost = false;          // optimize_filters_for_hits
   bool fifo = false;                     // RocksDB's Ribbon policy then treats flushes like others
