@@ -147,6 +147,8 @@ struct DbConfig {
   explicit DbConfig(PolicyPtr policy) {
     table.filter_policy = std::move(policy);
     table.block_cache = rocksdb::NewLRUCache(8 << 20);
+    // On by default since 9.2: filters would have the sizes that the allocator happens to hand out.
+    table.optimize_filters_for_memory = false;
     options.create_if_missing = true;
     options.env = UnsyncedEnv();
     options.compression = rocksdb::kNoCompression;
@@ -160,6 +162,10 @@ struct DbConfig {
     table.partition_filters = true;
     table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
     table.metadata_block_size = partition_bytes;
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 906
+    // Else each full partition is followed by one of a single data block.
+    table.decouple_partitioned_filters = true;
+#endif
     return *this;
   }
 
