@@ -6,6 +6,7 @@ right after and in the meantime.
 The cases are those of integration/hostile: build/bin/hostile_client --list."""
 
 import concurrent.futures
+import shutil
 import subprocess
 import time
 import unittest
@@ -134,8 +135,11 @@ class JoinHostileClientsTest(Plays):
 
 class EmbeddedServerTest(Plays):
     def start(self, memory):
-        return self.started([BUILD / "bin" / "embedded_server", self.class_directory / "right",
-                             str(memory)], stdin=subprocess.PIPE)
+        database = self.class_directory / f"right-{memory}"  # a database has one owner
+        if not database.exists():
+            shutil.copytree(self.class_directory / "right", database)
+        return self.started([BUILD / "bin" / "embedded_server", database, str(memory)],
+                            stdin=subprocess.PIPE)
 
     def stop(self, server):
         server.stdin.close()

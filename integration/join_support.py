@@ -128,6 +128,8 @@ class JoinSandbox(Sandbox):
         server.reader = threading.Thread(target=lambda: server.log.extend(server.stderr))
         server.reader.start()
         self.addCleanup(stop)
+        if not line:  # it has ended, and said why
+            server.reader.join()
         self.assertIn("listening on 127.0.0.1:", line, f"{line}{''.join(server.log)}")
         server.port = int(line.rsplit(":", 1)[1])
         return server
