@@ -38,7 +38,7 @@ PARTITIONED = {
 
 # From 9.6 on, a filter that fills its partition cuts twice, the second time after a single data block,
 # unless it is cut by itself.
-CUTS_TWICE = tuple(map(int, SERIES.split("."))) >= (9, 6)
+CUTS_TWICE = tuple(map(int, (SERIES or "0").split("."))) >= (9, 6)
 DECOUPLED = {**PARTITIONED, "decouple_partitioned_filters": "true"}
 
 
