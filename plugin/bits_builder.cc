@@ -16,15 +16,15 @@ namespace {
 // RocksDB loads a block together with its checksum and compression type.
 constexpr size_t kBlockTrailerBytes = 5;
 
-// The factor for BlockBuilder::Finish() with which the block, loaded into memory, fills what the
-// allocator hands out for it, and no more. An allocator that wastes more than a third, which none
-// in use does, is not followed.
+// The factor for BlockBuilder::Finish(), at least 1, with which the block, loaded into memory,
+// fills what the allocator hands out for it, and no more. An allocator that rounds up by less than
+// a 32nd (glibc's) is not followed, so that the bytes of filters do not depend on the state of the
+// heap, nor one that wastes more than a third, which none in use does.
 double FactorThatFillsAllocation(const BlockBuilder& builder) {
-  const size_t requested =
-      EstimateBlockBytes(builder.spec(), builder.key_count()) + kBlockTrailerBytes;
+  const size_t requested = builder.FittingBlockBytes() + kBlockTrailerBytes;
   const std::unique_ptr<char[]> probe(new char[requested]);
   const size_t usable = malloc_usable_size(probe.get());
-  if (usable < requested || usable - usable / 4 > requested) return 1;
+  if (usable < requested + requested / 32 || usable - usable / 4 > requested) return 1;
   return builder.FactorWithin(usable - kBlockTrailerBytes);
 }
 

@@ -2,6 +2,7 @@
 #include "lib/filter/builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -42,12 +43,16 @@ Budget BudgetOf(const FilterSpec& spec, double factor = 1) {
   return budget;
 }
 
+// The payload of a block that got `factor` times the memory of its spec; a few blocks have more.
+double FittingPayloadBytes(const FilterSpec& spec, size_t keys, double factor) {
+  const FamilyEntry& family = *FindFamily(spec.family);
+  return family.most_size_factor * family.expected_payload_bits(keys, BudgetOf(spec, factor)) / 8;
+}
+
 // See BlockBuilder::FactorWithin().
 double FactorFor(const FilterSpec& spec, size_t keys, size_t frame_bytes, size_t block_bytes) {
-  const FamilyEntry& family = *FindFamily(spec.family);
   auto fits = [&](double factor) {
-    const double bits = family.expected_payload_bits(keys, BudgetOf(spec, factor));
-    return static_cast<double>(frame_bytes) + family.most_size_factor * bits / 8 <=
+    return static_cast<double>(frame_bytes) + FittingPayloadBytes(spec, keys, factor) <=
            static_cast<double>(block_bytes);
   };
   double fitting = 0.5, too_large = 2;
@@ -139,6 +144,11 @@ std::string BlockBuilder::Verify(std::string_view block) const {
     if (!opened.filter->MayContainHash(hash)) return "the filter block misses a key";
   }
   return "";
+}
+
+size_t BlockBuilder::FittingBlockBytes() const {
+  return FrameBytes(spec_.salted, range_) +
+         static_cast<size_t>(std::ceil(FittingPayloadBytes(spec_, key_count(), 1)));
 }
 
 double BlockBuilder::FactorWithin(size_t block_bytes) const {

@@ -37,6 +37,9 @@ class BlockBuilder {
   // that blocks fit the size classes of an allocator, and starts afresh.
   FilterBlock Finish(double budget_factor = 1);
 
+  // The space at which FactorWithin() is 1: a block of the spec's own size is expected to fit.
+  size_t FittingBlockBytes() const;
+
   // The largest factor at which the block is expected to fit into block_bytes, its range keys
   // included; 0.5 to 2.
   double FactorWithin(size_t block_bytes) const;

@@ -139,6 +139,20 @@ TEST_P(EveryFamily, EstimatesTheSizeOfABlock) {
   }
 }
 
+TEST_P(EveryFamily, KeepsTheMemoryOfItsSpecInTheSpaceOfItsOwnSize) {
+  for (size_t keys : {50, 300, 3000, 5000, 20000}) {
+    BlockBuilder builder(spec());
+    for (const std::string& key : NumberedKeys(keys, "a rather long prefix of every key ")) {
+      builder.AddKey(key);
+    }
+    const size_t space = builder.FittingBlockBytes();
+    const double factor = builder.FactorWithin(space);
+    EXPECT_GE(factor, 0.9999) << keys << " keys";
+    // Few shards of a cuckoo filter grow by more than is expected of them.
+    EXPECT_LE(builder.Finish(factor).size, space + space / 100) << keys << " keys";
+  }
+}
+
 TEST_P(EveryFamily, FitsIntoTheSpaceThatItIsGiven) {
   for (size_t keys : {300, 3000, 30000}) {
     for (double share : {0.8, 1.0, 1.25}) {
