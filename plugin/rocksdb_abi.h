@@ -17,13 +17,19 @@
 // The release of the headers, to compare with: 9.10.0 is 91000.
 #define ROCKSIEVE_ROCKSDB (ROCKSDB_MAJOR * 10000 + ROCKSDB_MINOR * 100 + ROCKSDB_PATCH)
 
+// Releases that a build can be for: from the first of these on and before the last, but the one
+// between.
+#define ROCKSIEVE_OLDEST_ROCKSDB 70003
+#define ROCKSIEVE_MISNUMBERED_ROCKSDB 100100
+#define ROCKSIEVE_UNKNOWN_ROCKSDB 110900
+
 #if ROCKSIEVE_ROCKSDB < 70000
 #error "rocksieve needs RocksDB 7.0.3 or later: earlier ones have no registry for filter policies"
-#elif ROCKSIEVE_ROCKSDB < 70003
+#elif ROCKSIEVE_ROCKSDB < ROCKSIEVE_OLDEST_ROCKSDB
 #error "RocksDB 7.0.1 and 7.0.2 write filters that no other release reads: use 7.0.3 or later"
-#elif ROCKSIEVE_ROCKSDB == 100100
+#elif ROCKSIEVE_ROCKSDB == ROCKSIEVE_MISNUMBERED_ROCKSDB
 #error "RocksDB 10.1.0 is 9.11.1 with a wrong number: use 9.11.2, or 10.1.3 or later"
-#elif ROCKSIEVE_ROCKSDB >= 110900
+#elif ROCKSIEVE_ROCKSDB >= ROCKSIEVE_UNKNOWN_ROCKSDB
 #error \
     "This RocksDB was not compared: its FilterBitsBuilder and FilterBitsReader in \
 table/block_based/filter_policy_internal.h must have the virtual functions of rocksdb_abi.h, in \

@@ -242,10 +242,16 @@ TEST(Checks, AutoListener) {
 
 TEST(Checks, RocksDbVersion) {
   FactsBuilder builder = WithFiles();
-  builder.log.rocksdb_version = "8.1.1";
-  EXPECT_THAT(builder.Ids(), ElementsAre("unsupported-rocksdb"));
+  for (const char* version : {"6.29.5", "7.0.2", "10.1.0", "11.9.0", "12.0.0", "2147483647.9.9"}) {
+    builder.log.rocksdb_version = version;
+    EXPECT_THAT(builder.Ids(), ElementsAre("unsupported-rocksdb")) << version;
+  }
+  for (const char* version : {"7.0.3", "9.10.0", "10.1.3", "11.8.1", "", "unknown"}) {
+    builder.log.rocksdb_version = version;
+    EXPECT_THAT(builder.Ids(), IsEmpty()) << version;
+  }
   builder = WithFiles("ribbonfilter:10:0");
-  builder.log.rocksdb_version = "8.1.1";
+  builder.log.rocksdb_version = "6.29.5";
   EXPECT_THAT(builder.Ids(), IsEmpty());
 }
 

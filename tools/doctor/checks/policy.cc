@@ -1,11 +1,12 @@
 // Is there a policy, and does the process that has the database open know it?
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <numeric>
 #include <string_view>
 #include <vector>
 
-#include <rocksdb/version.h>
-
+#include "plugin/rocksdb_abi.h"
 #include "tools/doctor/checks.h"
 
 namespace rocksieve::tools {
@@ -300,11 +301,15 @@ void CheckHost(const Facts& facts, Findings* findings) {
 // Findings: unsupported-rocksdb.
 void CheckRocksDbVersion(const Facts& facts, Findings* findings) {
   const std::string need = SignOfNeed(facts);
-  if (need.empty() || facts.log() == nullptr || facts.log()->rocksdb_version.empty()) return;
-  const std::string supported =
-      std::to_string(ROCKSDB_MAJOR) + "." + std::to_string(ROCKSDB_MINOR) + ".";
+  if (need.empty() || facts.log() == nullptr) return;
   const std::string& version = facts.log()->rocksdb_version;
-  if (version.rfind(supported, 0) == 0) return;
+  int major = 0, minor = 0, patch = 0;
+  if (std::sscanf(version.c_str(), "%d.%d.%d", &major, &minor, &patch) != 3) return;
+  const int64_t number = int64_t{10000} * major + int64_t{100} * minor + patch;
+  if (number >= ROCKSIEVE_OLDEST_ROCKSDB && number < ROCKSIEVE_UNKNOWN_ROCKSDB &&
+      number != ROCKSIEVE_MISNUMBERED_ROCKSDB) {
+    return;
+  }
   findings->push_back(
       {"unsupported-rocksdb",
        Severity::kError,
@@ -312,8 +317,8 @@ void CheckRocksDbVersion(const Facts& facts, Findings* findings) {
        "the database was last opened by a RocksDB that the plugin does not work with",
        {facts.log()->name + ": RocksDB version: " + version, need},
        "The plugin registers nothing there: policies of rocksieve are silently taken for none.",
-       "Run the program with RocksDB " + supported + "x, or build rocksieve for RocksDB " +
-           version + "."});
+       "Run the program with a RocksDB from 7.0.3 to 11.8 for which rocksieve was built "
+       "(docs/compatibility.md), or with a later rocksieve."});
 }
 
 // Findings: auto-without-listener.
