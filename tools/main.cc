@@ -136,8 +136,8 @@ void PrepareForTheWorst() {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGABRT, AfterAbort);
   SaveAddressSpace();
-  reserve = std::make_unique<char[]>(kReserveBytes);
   std::set_terminate(Terminate);
+  reserve = std::make_unique<char[]>(kReserveBytes);
 }
 
 std::string Version() {
@@ -196,8 +196,8 @@ int Main(int argc, char** argv) {
 }  // namespace rocksieve::tools
 
 int main(int argc, char** argv) {
-  rocksieve::tools::PrepareForTheWorst();
   try {
+    rocksieve::tools::PrepareForTheWorst();
     return rocksieve::tools::Main(argc, argv);
   } catch (...) {
     rocksieve::tools::PrintCurrentException();
