@@ -12,8 +12,10 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 #include "examples/spell_checker/dictionary.h"
@@ -73,13 +75,14 @@ bool HasInSomeSpelling(const WordSet& words, const std::wstring& word) {
 }
 
 // Asks for everything at distance 1 of about 200 words of the list that is not in the list.
-void MeasureRate(const Dictionary& dictionary, const std::string& path, const WordSet& words) {
-  std::ifstream file(path);
+void MeasureRate(const Dictionary& dictionary, const WordSet& words) {
   std::unordered_set<std::wstring> asked;
-  std::string word;
+  // In an order that does not depend on that of the file.
+  const std::set<std::string_view> sorted(words.begin(), words.end());
   const size_t step = words.size() / 200 + 1;
-  for (size_t number = 0; std::getline(file, word); number++) {
-    if (number % step != 0) continue;
+  size_t number = 0;
+  for (const std::string_view word : sorted) {
+    if (number++ % step != 0) continue;
     for (const std::wstring& edit : EditsOf(FromUtf8(word), dictionary.letters())) {
       // Capitals are asked for in several spellings, and would count as often.
       if (!IsCapitalised(edit) && words.count(ToUtf8(edit)) == 0) asked.insert(edit);
@@ -125,7 +128,7 @@ int Measure(const std::string& path, const std::string& words_path, const std::s
               list_bytes, dictionary.block_bytes(),
               8.0 * static_cast<double>(dictionary.block_bytes()) /
                   static_cast<double>(dictionary.words()));
-  MeasureRate(dictionary, words_path, words);
+  MeasureRate(dictionary, words);
   MeasureMistakes(dictionary, mistakes, words);
   return 0;
 }
