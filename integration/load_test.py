@@ -3,6 +3,7 @@
 import json
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -43,7 +44,8 @@ class Loading(Sandbox):
     def stored(self, *flags):
         """What the stock ldb finds."""
         out = run_ok("ldb", f"--db={self.database}", "scan", *flags, preload=[PLUGIN]).out
-        return dict(line.split(" : ", 1) for line in out.split("\n") if line)
+        # "==>" since RocksDB 8.
+        return dict(re.split(r" (?::|==>) ", line, maxsplit=1) for line in out.split("\n") if line)
 
 
 class Contents(Loading):

@@ -43,6 +43,13 @@ class HashOnlyReader final : public rocksdb::FilterBitsReader {
 class HashOnlyBuilder final : public rocksdb::FilterBitsBuilder {
  public:
   void AddKey(const rocksdb::Slice&) override {}
+#if ROCKSIEVE_ROCKSDB >= 90600
+  void AddKeyAndAlt(const rocksdb::Slice&, const rocksdb::Slice&) override {}
+#endif
+#if ROCKSIEVE_ROCKSDB >= 100900
+  size_t CalculateSpace(size_t) override { return 1; }
+  double EstimatedFpRate(size_t, size_t) override { return 1; }
+#endif
   size_t EstimateEntriesAdded() override { return 0; }
   using rocksdb::FilterBitsBuilder::Finish;
   rocksdb::Slice Finish(std::unique_ptr<const char[]>* buf) override {
