@@ -18,7 +18,8 @@ class BusyOwner {
  public:
   static constexpr int kSlots = 50;
 
-  BusyOwner(const rocksdb::Options& options, const std::string& path) : db_(Open(options, path)) {
+  BusyOwner(const rocksdb::Options& options, const std::string& path, int batches_per_flush = 97)
+      : batches_per_flush_(batches_per_flush), db_(Open(options, path)) {
     thread_ = std::thread([this] { Work(); });
     while (written_ < kSlots) std::this_thread::yield();
   }
@@ -55,10 +56,11 @@ class BusyOwner {
       Must(batch.Put("slot" + std::to_string(i % kSlots), std::to_string(i)));
       Must(db_->Write(rocksdb::WriteOptions(), &batch));
       written_ = i;
-      if (i % 97 == 0) Flush(db_.get());
+      if (i % batches_per_flush_ == 0) Flush(db_.get());
     }
   }
 
+  const int batches_per_flush_;
   const DbPtr db_;
   std::atomic<bool> stop_ = false;
   std::atomic<int> written_ = 0;

@@ -71,6 +71,10 @@ class SnapshotFiles::Files final : public rocksdb::FileSystemWrapper {
       return target()->NewSequentialFile(path, options, file, debug);
     }
     *file = SequentialAccessTo(held.file, held.end);
+    if (IsLog(path)) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      logs_read_.insert(Normal(path));
+    }
     return IOStatus::OK();
   }
   IOStatus NewRandomAccessFile(const std::string& path, const FileOptions& options,
@@ -148,10 +152,17 @@ class SnapshotFiles::Files final : public rocksdb::FileSystemWrapper {
     listings_[Normal(directory)] = std::move(left);
   }
 
+  void ForgetWhichLogsWereRead() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    logs_read_.clear();
+  }
+
+  // Those that were read: RocksDB skips what is flushed, and that is what is overwritten first.
   bool LogsAreInPlace() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return std::all_of(held_.begin(), held_.end(), [](const auto& entry) {
-      return !IsLog(entry.first) || entry.second.file->IsAt(entry.first);
+    return std::all_of(logs_read_.begin(), logs_read_.end(), [&](const std::string& path) {
+      const auto held = held_.find(path);
+      return held != held_.end() && held->second.file->IsAt(path);
     });
   }
 
@@ -190,6 +201,7 @@ class SnapshotFiles::Files final : public rocksdb::FileSystemWrapper {
   mutable std::mutex mutex_;  // guards what follows: RocksDB opens tables in several threads
   std::map<std::string, Held> held_;
   std::map<std::string, std::vector<std::string>> listings_;
+  std::set<std::string> logs_read_;
   std::string manifest_;
 };
 
@@ -230,6 +242,7 @@ Status SnapshotFiles::Look(const std::function<Status(bool* explained)>& look) {
 // what it says is older than each log that is held: what logs of a later moment would add is later
 // than all that is there.
 Status SnapshotFiles::Refresh(Time deadline) {
+  files_->ForgetWhichLogsWereRead();
   std::string before = files_->HoldManifest(directory_);
   for (;;) {
     HoldDirectories();
