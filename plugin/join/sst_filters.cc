@@ -8,6 +8,7 @@
 #include <rocksdb/metadata.h>
 #include <rocksieve/filter.h>
 
+#include "lib/format/block.h"
 #include "plugin/join/status.h"
 #include "plugin/tables/decoded_filter.h"
 #include "plugin/tables/table_file.h"
@@ -59,6 +60,15 @@ double RateFor(const std::string& policy_name, double bits) {
   return std::min(1.0, rate);
 }
 
+// Of each of our filters, beside what answers: docs/formats/block.md.
+double ReckonedFrameBytes(const TableProperties& properties) {
+  constexpr double kSequenceBytes = 8;
+  const double key_bytes = static_cast<double>(properties.raw_key_bytes) /
+                           static_cast<double>(std::max<uint64_t>(1, properties.entries));
+  return static_cast<double>(FrameBytesWithoutRange(/*salted=*/false)) +
+         2 * std::max(0.0, key_bytes - kSequenceBytes);
+}
+
 Share Look(rocksdb::Env* env, const PinnedTree::File& file, uint8_t* formats) {
   Share share;
   share.bytes = share.passes = static_cast<double>(file.bytes);
@@ -71,9 +81,13 @@ Share Look(rocksdb::Env* env, const PinnedTree::File& file, uint8_t* formats) {
   }
   const uint64_t entries = std::max<uint64_t>(
       1, properties.filter_entries > 0 ? properties.filter_entries : properties.entries);
-  share.passes *=
-      RateFor(properties.filter_policy_name, 8 * share.filter_bytes / static_cast<double>(entries));
   const bool builtin = properties.filter_policy_name.find("rocksieve") == std::string::npos;
+  double answering_bytes = share.filter_bytes;
+  if (!builtin)
+    answering_bytes -=
+        static_cast<double>(places.partitions.size()) * ReckonedFrameBytes(properties);
+  share.passes *= RateFor(properties.filter_policy_name,
+                          8 * std::max(0.0, answering_bytes) / static_cast<double>(entries));
   *formats |= BitOf(builtin ? FilterFormat::kRocksDbBuiltin : FilterFormat::kOurs);
   return share;
 }
