@@ -46,6 +46,8 @@ rocksdb::Options MakeOptions(std::shared_ptr<const rocksdb::FilterPolicy> policy
   table.filter_policy = std::move(policy);
   table.no_block_cache = true;
   table.cache_index_and_filter_blocks = false;
+  // RocksDB's filters get the bits that they are named after, with every release.
+  table.optimize_filters_for_memory = false;
 
   rocksdb::Options options;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
