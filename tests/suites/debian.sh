@@ -32,7 +32,11 @@ mirror_of_this_system() {
 }
 
 # What apt needs to reach the archive (a proxy, say), for the new system's apt too.
-apt_connections() { apt-config dump 2>/dev/null | grep -E '^Acquire::(http|https)::' || true; }
+apt_connections() {
+  apt-config dump 2>/dev/null | grep -E '^Acquire::(http|https)::' || true
+  # A mirror that is not followed day by day will do: sid's says that it is valid for a week.
+  echo 'Acquire::Check-Valid-Until "false";'
+}
 
 # Runs a command, its output here and in a log, and prints how long it took.
 timed() {
