@@ -8,7 +8,6 @@
 #include <rocksdb/metadata.h>
 #include <rocksieve/filter.h>
 
-#include "lib/format/block.h"
 #include "plugin/join/status.h"
 #include "plugin/tables/decoded_filter.h"
 #include "plugin/tables/table_file.h"
@@ -60,15 +59,6 @@ double RateFor(const std::string& policy_name, double bits) {
   return std::min(1.0, rate);
 }
 
-// Of each of our filters, beside what answers: docs/formats/block.md.
-double ReckonedFrameBytes(const TableProperties& properties) {
-  constexpr double kSequenceBytes = 8;
-  const double key_bytes = static_cast<double>(properties.raw_key_bytes) /
-                           static_cast<double>(std::max<uint64_t>(1, properties.entries));
-  return static_cast<double>(FrameBytesWithoutRange(/*salted=*/false)) +
-         2 * std::max(0.0, key_bytes - kSequenceBytes);
-}
-
 Share Look(rocksdb::Env* env, const PinnedTree::File& file, uint8_t* formats) {
   Share share;
   share.bytes = share.passes = static_cast<double>(file.bytes);
@@ -83,9 +73,14 @@ Share Look(rocksdb::Env* env, const PinnedTree::File& file, uint8_t* formats) {
       1, properties.filter_entries > 0 ? properties.filter_entries : properties.entries);
   const bool builtin = properties.filter_policy_name.find("rocksieve") == std::string::npos;
   double answering_bytes = share.filter_bytes;
-  if (!builtin)
-    answering_bytes -=
-        static_cast<double>(places.partitions.size()) * ReckonedFrameBytes(properties);
+  if (!builtin) {
+    // Keys have a sequence number of 8 bytes in files, and none in filters.
+    const double key_bytes = static_cast<double>(properties.raw_key_bytes) /
+                                 static_cast<double>(std::max<uint64_t>(1, properties.entries)) -
+                             8;
+    answering_bytes -= static_cast<double>(places.partitions.size()) *
+                       ReckonedFrameBytes(std::max(0.0, key_bytes));
+  }
   share.passes *= RateFor(properties.filter_policy_name,
                           8 * std::max(0.0, answering_bytes) / static_cast<double>(entries));
   *formats |= BitOf(builtin ? FilterFormat::kRocksDbBuiltin : FilterFormat::kOurs);

@@ -7,6 +7,7 @@
 
 #include <rocksdb/filter_policy.h>
 
+#include "lib/format/block.h"
 #include "lib/format/coding.h"
 #include "plugin/rocksdb_abi.h"
 #include "plugin/tables/builtin_model.h"
@@ -206,6 +207,10 @@ FilterLoad DecodedFilter::Load(uint64_t entries) const {
   const FilterFill fill = CountFill();
   return {"keys per " + description.place, description.places == 0 ? 0 : keys / description.places,
           fill.of, fill.share};
+}
+
+double ReckonedFrameBytes(double key_bytes) {
+  return static_cast<double>(FrameBytesWithoutRange(/*salted=*/false)) + 2 * key_bytes;
 }
 
 }  // namespace rocksieve

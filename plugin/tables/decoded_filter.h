@@ -88,4 +88,8 @@ class DecodedFilter {
   std::shared_ptr<ROCKSDB_NAMESPACE::FilterBitsReader> builtin_;
 };
 
+// Bytes that do not answer, of each of our filters in a file whose keys have so many bytes on
+// average: docs/formats/block.md.
+double ReckonedFrameBytes(double key_bytes);
+
 }  // namespace rocksieve

@@ -53,7 +53,7 @@ ALLOWED = {
     "tools/command": "plugin/database support",
     "tools/demo": "lib/filter lib/hash plugin/database plugin/tables support tools/command",
     "tools/doctor": "plugin/database support tools/command",
-    "tools/doctor/checks": "support tools/doctor",
+    "tools/doctor/checks": "plugin support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",
     "tools/inspect": "lib/format lib/hash plugin/database plugin/tables support "
                      "tools/command",
