@@ -15,13 +15,21 @@
      rocksieve_filter_t* filter = rocksieve_filter_open(bytes, size, &error);
      if (!rocksieve_filter_may_contain(filter, "pear", 4)) ...   // "pear" was never added
 
+   Joins with a server (rocksieve serve), from librocksieve_join.so:
+
+     rocksieve_join_t* join = rocksieve_join_create("intersection", &error);
+     if (rocksieve_join_set(join, "db", "/data/orders", &error) &&
+         rocksieve_join_set(join, "remote", "customers.example:7420", &error) && ... &&
+         rocksieve_join_run(join, on_row, state, &counts, &error)) ...
+
    Errors are RocksDB's: *error must be NULL or allocated by malloc; it is set if something fails, and
    is the caller's to free(). error may be NULL. Nothing throws. Everything is thread-safe, but that a
-   builder is for one thread at a time. Specs are those of filter_spec.h. */
+   builder and a join are for one thread at a time. Specs are those of filter_spec.h. */
 #ifndef ROCKSIEVE_C_H_
 #define ROCKSIEVE_C_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__GNUC__)
 #define ROCKSIEVE_C_EXPORT __attribute__((visibility("default")))
@@ -70,6 +78,41 @@ ROCKSIEVE_C_EXPORT rocksieve_filter_t* rocksieve_filter_open(const char* bytes, 
 ROCKSIEVE_C_EXPORT unsigned char rocksieve_filter_may_contain(const rocksieve_filter_t* filter,
                                                               const char* key, size_t length);
 ROCKSIEVE_C_EXPORT void rocksieve_filter_destroy(rocksieve_filter_t* filter);
+
+/* An exact join of the rows of a database here with those of a server: rocksieve/join/join.h says
+   what it does and promises. */
+typedef struct rocksieve_join_t rocksieve_join_t;
+
+/* Distinct keys, rows that were received, and bytes of messages. */
+typedef struct rocksieve_join_counts_t {
+  uint64_t matched_keys, local_only_keys, remote_only_keys;
+  uint64_t rows_received, bytes_sent, bytes_received;
+} rocksieve_join_counts_t;
+
+/* Gets each row of the result, in the order of what is joined on, from the thread that called
+   rocksieve_join_run(). The bytes are valid until it returns. Anything but 0 ends the join. */
+typedef int (*rocksieve_join_row_t)(void* state, unsigned char is_local, const char* key,
+                                    size_t key_length, const char* value, size_t value_length);
+
+/* operation: "intersection", "difference", "local-only", "symmetric" or "count". Else NULL and an
+   error. Destroy what is not NULL. */
+ROCKSIEVE_C_EXPORT rocksieve_join_t* rocksieve_join_create(const char* operation, char** error);
+/* Sets what the flag of that name sets in `rocksieve join`, without its dashes; "db" and "remote" must
+   be. Further: "sorted-text" instead of "db", a file of sorted keys, or keys, TAB and value; "begin" and
+   "end", the part of the keys that is joined. The database may be open elsewhere, and is only read.
+   0 and an error for a name that is unknown, which lists those that are known, or for a value that is
+   none of it. */
+ROCKSIEVE_C_EXPORT unsigned char rocksieve_join_set(rocksieve_join_t* join, const char* name,
+                                                    const char* value, char** error);
+/* Blocks. on_row may be NULL; counts may be NULL, and is filled as far as the join came if there is an
+   error. 0 and an error if it is not complete. May be called again. */
+ROCKSIEVE_C_EXPORT unsigned char rocksieve_join_run(rocksieve_join_t* join,
+                                                    rocksieve_join_row_t on_row, void* state,
+                                                    rocksieve_join_counts_t* counts, char** error);
+/* Ends the join that runs, and all that are run after it, from any thread. */
+ROCKSIEVE_C_EXPORT void rocksieve_join_cancel(rocksieve_join_t* join);
+/* REQUIRES: it does not run. */
+ROCKSIEVE_C_EXPORT void rocksieve_join_destroy(rocksieve_join_t* join);
 
 #ifdef __cplusplus
 }
