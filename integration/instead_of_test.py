@@ -1,6 +1,7 @@
 """Programs that name no filter of ours: RocksDB's C API with our handle, and ROCKSIEVE_INSTEAD_OF."""
 
 import pathlib
+import random
 import re
 import shutil
 import sys
@@ -8,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from environment import PLUGIN, ROOT, SERIES, Sandbox, compile_program, run, run_ok
+from environment import PLUGIN, ROOT, SEED, SERIES, Sandbox, compile_program, run, run_ok
 
 
 def policies(database):
@@ -156,6 +157,7 @@ class RealPrograms(Sandbox):
     """Of Debian's archive, as they are."""
 
     SPEC = "rocksieve.ribbon:10"
+    random = random.Random(SEED)
 
     def compare(self, *steps):
         """Runs the steps, of which the last prints what is in the database "db", without us and with
@@ -199,6 +201,27 @@ class RealPrograms(Sandbox):
                      oxigraph("optimize"),
                      oxigraph("query", "--results-format", "csv", "--query",
                               "SELECT ?s ?o WHERE { ?s <http://e.org/p3> ?o }"))
+
+    @unittest.skipUnless(shutil.which("sortmerna"), "is not installed")
+    def test_sortmerna(self):
+        """It wants no filter, and stays without."""
+        genome = "".join(self.random.choice("ACGT") for _ in range(3000))
+        reads = [genome[50 * i:50 * i + 120] for i in range(50)]
+        (self.directory / "genome").write_text(f">genome\n{genome}\n")
+        (self.directory / "reads").write_text("".join(f">{i}\n{read}\n"
+                                                      for i, read in enumerate(reads)))
+        found = {}
+        for spec in (None, self.SPEC):
+            settings = {"preload": [PLUGIN], "variables": {"ROCKSIEVE_INSTEAD_OF": spec}}
+            finished = run_ok("sortmerna", "--ref", self.directory / "genome", "--reads",
+                              self.directory / "reads", "--workdir", self.directory / str(spec),
+                              "--blast", "1", "--threads", "1", **(settings if spec else {}))
+            self.assertNotIn("rocksieve", finished.err)
+            found[spec] = (self.directory / str(spec) / "out" / "aligned.blast").read_text()
+            options = next((self.directory / str(spec) / "kvdb").glob("OPTIONS-*")).read_text()
+            self.assertIn("filter_policy=nullptr", options)
+        self.assertEqual(found[None], found[self.SPEC])
+        self.assertEqual(len(reads), len(found[None].splitlines()))
 
 
 if __name__ == "__main__":
