@@ -75,13 +75,32 @@ class Help(unittest.TestCase):
                 self.assertNotIn(flag + " ", finished.err + " ")
 
     def test_bad_usage(self):
-        for words, said in (((), "which command?"), (("nonsense",), "nonsense"),
-                            (("demo", "--nonsense"), "--nonsense"),
+        for words, said in ((("nonsense",), "no command nonsense\n"),
+                            (("explian",), "no command explian; did you mean explain?"),
+                            (("help", "exlain"), "did you mean explain?"),
+                            (("demo", "--nonsense"), "no flag --nonsense\n"),
+                            (("demo", "--kyes=x"), "no flag --kyes; did you mean --keys?"),
+                            (("explain", "db", "--db=db"), "--db"),
                             (("completion", "tcsh"), "none of bash, zsh, fish")):
             finished = run(COMMAND, *words)
             self.assertEqual((2, ""), (finished.code, finished.out), finished)
             self.assertIn(said, finished.err)
             self.assertIn("--help says what there is", finished.err)
+
+    def test_without_a_command_it_lists_them(self):
+        finished = run(COMMAND)
+        self.assertEqual((2, "", run_ok(COMMAND, "--help").out),
+                         (finished.code, finished.out, finished.err))
+
+    def test_other_spellings(self):
+        for words, means in ((("-h",), ("--help",)), (("help",), ("--help",)),
+                             (("explain", "-h"), ("explain", "--help")),
+                             (("help", "explain"), ("explain", "--help")),
+                             (("explain", "no-db", "--json"), ("explain", "--json", "--db=no-db")),
+                             (("inspect", "no-file"), ("inspect", "./no-file"))):
+            short, long = run(COMMAND, *words), run(COMMAND, *means)
+            self.assertEqual((long.code, long.out, long.err.replace("./no-file", "no-file")),
+                             (short.code, short.out, short.err))
 
 
 class ManPages(Sandbox):

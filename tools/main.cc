@@ -26,6 +26,7 @@
 
 #include "support/work_dir.h"
 #include "tools/command/command.h"
+#include "tools/command/usage.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -155,7 +156,7 @@ int Main(int argc, char** argv) {
   CLI::App app;
   DescribeParser(&app, {.name = "rocksieve",
                         .summary = "filters for RocksDB that save disk reads for missing keys",
-                        .description = "",
+                        .description = "COMMAND DIR is short for COMMAND --db=DIR.",
                         .exit_codes = "0 done; 1 it found something wrong; 2 could not run, or "
                                       "bad usage",
                         .example = "Example, and rocksieve COMMAND --help has more:\n"
@@ -174,13 +175,19 @@ int Main(int argc, char** argv) {
   commands.push_back(AddManPagesCommand(&app));
 
   std::string error;
+  const std::vector<std::string> words =
+      InParsersWords(app, std::vector<std::string>(argv + 1, argv + argc));
   try {
-    app.parse(argc, argv);
-    if (app.get_subcommands().empty()) error = "which command?";
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last first
+    if (app.get_subcommands().empty()) {
+      std::cerr << app.help();
+      return kCannotRun;
+    }
   } catch (const CLI::Success& asked) {  // --help, --version
     return AfterPrinting(app.exit(asked));
   } catch (const CLI::ParseError& bad_usage) {
-    error = bad_usage.what();
+    error = MisspeltWord(app, words);
+    if (error.empty()) error = bad_usage.what();
   }
   std::string name = "rocksieve";
   for (const Command& command : commands) {

@@ -197,8 +197,11 @@ std::string ParseOwnSpec(std::string_view text, OwnSpec* spec) {
     if (error.empty()) *spec = automatic;
     return error;
   }
-  const std::string error = FilterSpec::Parse(text, &filter);
+  std::string error = FilterSpec::Parse(text, &filter);
   if (error.empty()) *spec = filter;
+  if (error.find("families") != std::string::npos) {
+    error += "; or rocksieve.auto:10, which decides for each file";
+  }
   return error;
 }
 
