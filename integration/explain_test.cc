@@ -209,5 +209,25 @@ const Case kCases[] = {
 INSTANTIATE_TEST_SUITE_P(Trees, Explain, testing::ValuesIn(kCases),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
+// 200,000 lookups that all were rejected, or that no filter could reject.
+TEST(ExplainsIntervals, AreHonestWhereNoneOrAllPass) {
+  for (const bool filtered : {true, false}) {
+    TemporaryDirectory directory;
+    const DbConfig config(filtered ? PolicyFor("rocksieve.ribbon:32") : PolicyPtr());
+    WriteOverlappingFiles(Open(config.Build(), directory / "db").get(), 5000, 1);
+    const Json family = Explained(directory / "db");
+    const Json& interval = family["expected_useless_reads_95"];
+    EXPECT_NEAR(ExpectedReads(family), filtered ? 0 : 1, 0.02);
+    EXPECT_EQ(interval[0], ExpectedReads(family));
+    if (filtered) {
+      // Three in 200,000 would have been seen but once in twenty times.
+      EXPECT_GT(interval[1], 1.5e-5);
+      EXPECT_LT(interval[1], 2.5e-5);
+    } else {
+      EXPECT_EQ(interval[1], ExpectedReads(family));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rocksieve

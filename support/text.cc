@@ -33,6 +33,10 @@ int HexDigit(char c) {
 
 std::string Thousands(uint64_t number) { return WithCommas(std::to_string(number)); }
 
+std::string Counted(uint64_t number, const std::string& noun) {
+  return Thousands(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
 std::string Fixed(double number, int digits) {
   char text[400];  // the largest double has 309 digits before the point
   std::snprintf(text, sizeof(text), "%.*f", digits, number);

@@ -12,6 +12,9 @@ namespace rocksieve {
 // 331612 -> "331,612".
 std::string Thousands(uint64_t number);
 
+// "1 file", "1,234 files".
+std::string Counted(uint64_t number, const std::string& noun);
+
 // With so many digits after the point: Fixed(6712.25, 1) -> "6,712.2".
 std::string Fixed(double number, int digits);
 

@@ -87,6 +87,7 @@ Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* p
   if (!status.ok() || keys->empty()) return status;
 
   double lookups = 0, passes = 0, variance = 0;
+  bool some_rejected = false;
   for (const Task& task : tasks) {
     const auto met = static_cast<double>(task.result->lookups);
     const auto passed = static_cast<double>(task.result->passes);
@@ -94,13 +95,19 @@ Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* p
     passes += passed;
     // Files without filters pass all, which is no matter of chance.
     if (met > 0) variance += passed * (1 - passed / met);
+    some_rejected |= passed < met;
   }
   const auto count = static_cast<double>(keys->size());
-  const double deviation = 1.96 * std::sqrt(variance);
+  // The score interval of a Poisson distribution's mean, which Wilson's is for few passes: it is
+  // sound for none of them too.
+  constexpr double kZ = 1.959964;  // 97.5 % of a normal distribution lie below
+  const double middle = some_rejected ? passes + kZ * kZ / 2 : passes;
+  const double reach = some_rejected ? kZ * std::sqrt(variance + kZ * kZ / 4) : 0;
   probes->files_met = lookups / count;
   probes->passes = passes / count;
-  probes->passes_low_95 = std::max(0.0, passes - deviation) / count;
-  probes->passes_high_95 = (passes + deviation) / count;
+  // No rounding at none.
+  probes->passes_low_95 = passes == 0 ? 0 : std::max(0.0, middle - reach) / count;
+  probes->passes_high_95 = std::min(lookups, middle + reach) / count;
   return status;
 }
 

@@ -61,8 +61,8 @@ std::string FiltersList(const Json& family) {
   for (const Json& level : family["levels"]) {
     for (const Json& group : level["filters"]) {
       text += "  " + LevelName(level["level"]) + Filled("  {family}", group) + SettingText(group) +
-              (group["partitioned_files"] > 0 ? ", partitioned" : "") +
-              Filled(group["files"] == 1 ? ": {files} file\n" : ": {files} files\n", group);
+              (group["partitioned_files"] > 0 ? ", partitioned" : "") + ": " +
+              Counted(group["files"], "file") + "\n";
     }
   }
   return text;
@@ -100,8 +100,9 @@ std::string FamilyInWords(const Json& family) {
   if (family["levels"].empty()) {
     text += "no files, so no filters, and lookups read nothing.\n";
   } else {
-    text += Filled("{files} files, {keys} keys, {filter_bytes} bytes of filters\n\n", family) +
-            RatesTable(family) + "\nFilters:\n" + FiltersList(family) + "\n" + Sum(family);
+    text += Counted(family["files"], "file") + ", " + Counted(family["keys"], "key") +
+            Filled(", {filter_bytes} bytes of filters\n\n", family) + RatesTable(family) +
+            "\nFilters:\n" + FiltersList(family) + "\n" + Sum(family);
   }
   for (const Json& note : family["notes"]) {
     text += Paragraph("Note: " + note.get<std::string>() + ".");

@@ -117,9 +117,9 @@ std::string Paragraph(const std::string& text) { return Wrapped(text, kWidth) + 
 
 std::string Section(bool own_probes, const Chart& chart, const Json& family) {
   std::string text = Paragraph(
-      Filled("Column family {name}: {entries} entries in {files} files. Each file with the filter "
-             "that the policy would give it at its own level; missing keys ",
-             family) +
+      Filled("Column family {name}: {entries} entries in ", family) +
+      Counted(family["files"], "file") +
+      ". Each file with the filter that the policy would give it at its own level; missing keys " +
       (own_probes ? "are those of --probes." : "distributed like the data."));
   for (const Json& warning : family["warnings"]) {
     text += Paragraph("Warning: " + warning.get<std::string>());
