@@ -71,6 +71,8 @@ class Commands(Sandbox):
         temporary = self.directory / "tmp"
         temporary.mkdir(exist_ok=True)
         finished = run(ROCKSIEVE, *arguments, variables={"TMPDIR": str(temporary)}, **settings)
+        if "while loading shared libraries" in finished.err:
+            return finished  # nothing of the command has run
         self.assertIn(finished.code, (0, 1, 2), finished)
         self.assertNotIn("terminate called", finished.err)
         if finished.code == 2:
@@ -80,7 +82,7 @@ class Commands(Sandbox):
 
     def test_little_memory(self):
         demo = ["demo", f"--keys={self.keys}"]
-        for kib in (150_000, 50_000):
+        for kib in (150_000, 80_000, 65_000, 50_000):
             for name, arguments in {**self.looking(), "demo": demo}.items():
                 with self.subTest(command=name, kib=kib):
                     finished = self.run_hostile(arguments,

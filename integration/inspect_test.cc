@@ -223,5 +223,12 @@ TEST(InspectErrors, SayWhatIsWrong) {
   }
 }
 
+TEST(InspectsADirectory, SaysWhatDoes) {
+  TemporaryDirectory directory;
+  const CommandResult result = RunCommand("inspect " + directory / "");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.output, testing::HasSubstr("rocksieve explain"));
+}
+
 }  // namespace
 }  // namespace rocksieve

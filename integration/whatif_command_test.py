@@ -209,6 +209,7 @@ class Refusals(WhatIf):
             "two whole numbers": ["--bits=20..6"],
             "1 to 32": ["--bits=6..99"],
             "as in --bits=6..20": ["--bits=6-20"],
+            "--plot: draws SVG": [f"--plot={self.directory}/picture.png"],
             "--read-us": ["--read-us=0"],
             "no column family": ["--column-family=nowhere"],
             "nowhere.txt": ["--probes=nowhere.txt"],

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <string_view>
@@ -177,7 +178,10 @@ Json FileJson(const TableFile& file) {
 Status CannotRead(const std::string& path, const Status& status) {
   const std::string what = "cannot inspect " + path + ": " + MessageOf(status);
   const char* remedy = "";
-  if (status.IsNotFound() || status.IsPathNotFound()) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
+    remedy = "\nName one of its table files (*.sst), or ask rocksieve explain about all of them.";
+  } else if (status.IsNotFound() || status.IsPathNotFound()) {
     remedy = "\nName a table file (*.sst) of a RocksDB database.";
   } else if (status.IsCorruption()) {
     remedy =

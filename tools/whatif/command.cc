@@ -204,7 +204,14 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   AddText(parser, "--spec", &options->specs, "SPEC",
           "a policy, ours or RocksDB's; may be repeated");
   AddText(parser, "--bits", &flags->bits, "FROM..TO", "budgets, in bits per entry. Default: 6..20");
-  AddText(parser, "--plot", &flags->plot, "FILE", "write the picture there, as SVG");
+  const auto is_drawn = [](const std::string& path) {
+    const std::string extension = std::filesystem::path(path).extension();
+    return extension.empty() || extension == ".svg"
+               ? ""
+               : "draws SVG, which programs do not look for in *" + extension + "; name a *.svg";
+  };
+  AddText(parser, "--plot", &flags->plot, "FILE", "write the picture there, as SVG")
+      ->check(CLI::Validator(is_drawn, ""));
   AddText(parser, "--column-family", &options->column_families, "NAME",
           "only this one; may be repeated. Default: all");
   CLI::Option* const probes = AddText(parser, "--probes", &options->probes, "FILE",
