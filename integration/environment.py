@@ -98,6 +98,11 @@ def run_ok(*command, **settings):
     return finished
 
 
+def pairs_of_scan(printed):
+    """The pairs that `ldb scan` printed: "key : value", and since RocksDB 9 "key ==> value"."""
+    return [tuple(re.split(" (?::|==>) ", line, maxsplit=1)) for line in printed.split("\n") if line]
+
+
 def text_of(output):
     return output.decode("utf-8", "backslashreplace")
 

@@ -11,7 +11,7 @@ import unittest
 
 from environment import run_ok
 from join_steps import StepProxy
-from join_support import JoinSandbox, load, memory_high_water_mark
+from join_support import ROCKSIEVE, JoinSandbox, load, memory_high_water_mark
 
 MIB = 1 << 20
 OPERATIONS = ["intersection", "difference", "local-only", "symmetric", "count"]
@@ -52,6 +52,37 @@ class JoinDataTest(JoinSandbox):
         self.assertEqual([r["strategies"] for r in report["range_reports"]],
                          [[]] * report["ranges"])
         self.assertEqual((self.directory / "none").read_bytes(), b"")
+
+    def test_any_bytes_go_through_a_pipe_into_load(self):
+        def escaped(data):
+            for byte, letter in ((b"\\", b"\\\\"), (b"\t", b"\\t"), (b"\n", b"\\n"), (b"\r", b"\\r"),
+                                 (b"\0", b"\\0")):
+                data = data.replace(byte, letter)
+            return data
+
+        alphabet = bytes(range(256)) + b"\\\t\n\r\0tnr0" * 20
+        rows = {bytes(self.random.choices(alphabet, k=self.random.randint(1, 12))):
+                bytes(self.random.choices(alphabet, k=self.random.randint(0, 12)))
+                for _ in range(2000)}
+        text = b"".join(escaped(key) + b"\t" + escaped(rows[key]) + b"\n" for key in sorted(rows))
+
+        def loaded(name, lines):
+            command = [ROCKSIEVE, "load", f"--db={self.class_directory / name}",
+                       "--spec=rocksieve.bloom:10", "--input=-", "--escaped"]
+            finished = subprocess.run(command, input=lines, capture_output=True, timeout=60)
+            self.assertEqual((0, b""), (finished.returncode, finished.stderr))
+            return self.serve(name)
+
+        load(self.class_directory / "no-bytes", [])
+        answers = []
+        for name in ("bytes", "copied-bytes"):
+            server = loaded(name, answers[-1] if answers else text)
+            finished = subprocess.run(self.join_command([server.port], "difference", left="no-bytes"),
+                                      capture_output=True, timeout=60)
+            self.assertEqual(0, finished.returncode, finished.stderr)
+            answers.append(finished.stdout)
+        self.assertEqual(text, answers[0])
+        self.assertEqual(text, answers[1])
 
     def test_a_giant_value(self):
         """Larger than any frame or message; memory is some times the value, on either side."""

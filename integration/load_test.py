@@ -3,7 +3,6 @@
 import json
 import pathlib
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import table_properties
-from environment import BUILD, PLUGIN, SEED, Sandbox, run, run_ok
+from environment import BUILD, PLUGIN, SEED, Sandbox, pairs_of_scan, run, run_ok
 
 COMMAND = BUILD / "bin" / "rocksieve"
 MANY = 200_000
@@ -44,8 +43,7 @@ class Loading(Sandbox):
     def stored(self, *flags):
         """What the stock ldb finds."""
         out = run_ok("ldb", f"--db={self.database}", "scan", *flags, preload=[PLUGIN]).out
-        # "==>" since RocksDB 8.
-        return dict(re.split(r" (?::|==>) ", line, maxsplit=1) for line in out.split("\n") if line)
+        return dict(pairs_of_scan(out))
 
 
 class Contents(Loading):
@@ -103,6 +101,14 @@ class Contents(Loading):
                 self.database = self.directory / spec.replace(":", "_")
                 report = self.load_ok(spec=spec, stdin="a\nb\n")
                 self.assertEqual(has_filter, report["filter_bytes"] > 0)
+
+
+    def test_escapes_of_joins(self):
+        self.load_ok("--escaped", stdin="a\\\\b\tc\\td\nx\n")
+        self.assertEqual({"a\\b": "c\td", "x": ""}, self.stored())
+        for wrong in ("a\\x", "a\\", "a\tb\\q"):
+            self.assert_refused("line 2: with --escaped, after a backslash stands one of",
+                                "--escaped", "--add", stdin=f"b\n{wrong}\n")
 
 
 class Refusing(Loading):

@@ -117,6 +117,21 @@ std::string HexNumber(uint64_t number) {
   return text;
 }
 
+bool FromEscapedText(std::string_view escaped, std::string* bytes) {
+  constexpr std::string_view kLetters = "\\tnr0", kBytes("\\\t\n\r\0", 5);
+  bytes->clear();
+  for (size_t i = 0; i < escaped.size(); i++) {
+    if (escaped[i] != '\\') {
+      *bytes += escaped[i];
+      continue;
+    }
+    const size_t which = ++i < escaped.size() ? kLetters.find(escaped[i]) : std::string_view::npos;
+    if (which == std::string_view::npos) return false;
+    *bytes += kBytes[which];
+  }
+  return true;
+}
+
 std::string PrintableKey(std::string_view key) {
   if (std::all_of(key.begin(), key.end(), CanBePrinted)) return std::string(key);
   return "0x" + HexBytes(key);

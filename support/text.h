@@ -29,6 +29,10 @@ std::string Wrapped(const std::string& text, size_t width);
 // With some characters replaced: Escaped("a<b", {{'<', "&lt;"}}) is "a&lt;b".
 std::string Escaped(std::string_view text, const std::map<char, std::string_view>& by);
 
+// Undoes what joins do to bytes in their lines: \\, \t, \n, \r and \0 (docs/join_keys.md). False if
+// something else follows a backslash.
+bool FromEscapedText(std::string_view escaped, std::string* bytes);
+
 // As it is if all of it can be printed, else in hexadecimal digits with 0x before them.
 std::string PrintableKey(std::string_view key);
 

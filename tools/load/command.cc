@@ -26,6 +26,7 @@ using rocksdb::Status;
 struct LoadOptions {
   TargetOptions target;
   std::string input;  // a path, or "-"
+  bool escaped = false;
   bool compact = false;
 };
 
@@ -69,18 +70,33 @@ Status Split(const LineReader& reader, std::string_view line, std::string_view* 
       ", so there is no key. A line is a key, or a key, a TAB and a value.");
 }
 
+// In `*bytes`, to which `*part` then points.
+Status UndoEscapes(const LineReader& reader, std::string_view* part, std::string* bytes) {
+  if (!FromEscapedText(*part, bytes)) {
+    return Status::InvalidArgument(reader.name() + ", line " +
+                                   std::to_string(reader.line_number()) +
+                                   ": with --escaped, after a backslash stands one of \\ t n r 0.");
+  }
+  *part = *bytes;
+  return Status::OK();
+}
+
 // Writes whole batches, so that what is left after an error ends with a line. The log is off, as
 // the whole can be repeated; what a crash leaves is the beginning of the input.
-Status WriteLines(LineReader* reader, const Target& target, Progress* progress, Loaded* result) {
+Status WriteLines(LineReader* reader, const Target& target, bool escaped, Progress* progress,
+                  Loaded* result) {
   rocksdb::WriteOptions without_log;
   without_log.disableWAL = true;
   rocksdb::WriteBatch batch;
   Status input, output;
+  std::string key_bytes, value_bytes;
   bool done = false;
   while (input.ok() && output.ok() && !done) {
     std::string_view line, key, value;
     done = !reader->Next(&line);
     input = done ? StatusOf(*reader) : Split(*reader, line, &key, &value);
+    if (input.ok() && !done && escaped) input = UndoEscapes(*reader, &key, &key_bytes);
+    if (input.ok() && !done && escaped) input = UndoEscapes(*reader, &value, &value_bytes);
     if (input.ok() && !done) output = batch.Put(target.family(), key, value);
     if (!output.ok() || (input.ok() && !done && batch.GetDataSize() < kBatchBytes)) continue;
     output = WithoutException([&] { return target.db()->Write(without_log, &batch); });
@@ -153,7 +169,7 @@ Status Load(const LoadOptions& options, Progress* progress, Json* document) {
 
   progress->Begin(reader.total_bytes() > 0 ? "loading" : "loading, bytes:", reader.total_bytes());
   Loaded loaded;
-  status = WriteLines(&reader, *target, progress, &loaded);
+  status = WriteLines(&reader, *target, options.escaped, progress, &loaded);
   if (!status.ok()) return status;
 
   if (options.compact) status = Compact(*target, progress);
@@ -211,6 +227,9 @@ void AddFlags(CLI::App* parser, LoadOptions* options) {
       ->excludes(add);
   parser->add_flag("--partitioned", target->partitioned,
                    "files with partitioned filters and indexes");
+  parser->add_flag(
+      "--escaped", options->escaped,
+      "the lines are as rocksieve join writes them: \\\\ \\t \\n \\r \\0 are single bytes");
   parser->add_flag("--compact", options->compact, "compact everything at the end");
 }
 
