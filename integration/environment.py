@@ -6,14 +6,19 @@ ROCKSIEVE_SEED repeats a run: every test file prints the seed that it used.
 """
 
 import atexit
+import fcntl
 import os
 import pathlib
+import pty
 import random
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -96,6 +101,35 @@ def run_ok(*command, **settings):
     if finished.code != 0:
         raise AssertionError(f"failed: {finished}")
     return finished
+
+
+def lines_on_terminal(columns, *command, cwd=None, timeout=60):
+    """What a program that must succeed draws on stderr, if that is a terminal so wide: line by line,
+    each as it was before the next took its place."""
+    terminal, stderr = pty.openpty()
+    fcntl.ioctl(stderr, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    drawn = bytearray()
+
+    def read():
+        while True:
+            try:
+                some = os.read(terminal, 65536)
+            except OSError:  # nobody has it open any more
+                return
+            drawn.extend(some)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        finished = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=stderr, cwd=cwd, timeout=timeout)
+    finally:
+        os.close(stderr)
+        reader.join()
+        os.close(terminal)
+    if finished.returncode != 0:
+        raise AssertionError(f"{command}: {finished.returncode}: {text_of(drawn)}")
+    return [line.replace("\x1b[K", "") for line in re.split("[\r\n]+", text_of(drawn))]
 
 
 def pairs_of_scan(printed):

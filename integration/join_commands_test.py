@@ -6,12 +6,13 @@ Every result is compared with what `comm` says of the sorted keys.
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import unittest
 
-from environment import PLUGIN, run, run_ok
+from environment import PLUGIN, lines_on_terminal, run, run_ok
 from join_support import ROCKSIEVE, JoinSandbox, write_lines
 
 
@@ -201,6 +202,14 @@ class JoinCommandsTest(JoinSandbox):
                     "--right-on=value.json(/customer)")
         self.assertEqual(sorted(row[0] for row in self.rows(found)),
                          sorted(order for order, customer in orders if int(customer[1:]) % 3 == 0))
+
+    def test_progress_fits_the_terminal(self):
+        proxy = self.proxy(self.serve())
+        proxy.bytes_per_second = 60_000  # some seconds: it says nothing in the first two
+        lines = lines_on_terminal(40, *self.join_command([proxy.port], "symmetric"))
+        self.assertLess(max(map(len, lines)), 40)
+        self.assertTrue(any(re.match("rocksieve join: (reading this side|joining)", line)
+                            for line in lines), lines)
 
 
 if __name__ == "__main__":

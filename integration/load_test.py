@@ -3,6 +3,7 @@
 import json
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import table_properties
-from environment import BUILD, PLUGIN, SEED, Sandbox, pairs_of_scan, run, run_ok
+from environment import (BUILD, PLUGIN, SEED, Sandbox, lines_on_terminal, pairs_of_scan, run,
+                         run_ok)
 
 COMMAND = BUILD / "bin" / "rocksieve"
 MANY = 200_000
@@ -109,6 +111,24 @@ class Contents(Loading):
         for wrong in ("a\\x", "a\\", "a\tb\\q"):
             self.assert_refused("line 2: with --escaped, after a backslash stands one of",
                                 "--escaped", "--add", stdin=f"b\n{wrong}\n")
+
+
+class OnATerminal(Loading):
+    def test_lines_fit_and_say_how_far_it_is(self):
+        rows = self.directory / "rows"
+        rows.write_text("".join(f"key{i:08}\t{'v' * 50}\n" for i in range(400_000)))
+        for columns in (40, 80, 200):
+            with self.subTest(columns=columns):
+                lines = lines_on_terminal(
+                    columns, COMMAND, "load", f"--db={self.directory / str(columns)}",
+                    "--spec=rocksieve.bloom:10", f"--input={rows}", "--compact")
+                self.assertLess(max(map(len, lines)), columns)
+                self.assertTrue(any(re.match(r"rocksieve load: loading +\d+ %", line)
+                                    for line in lines), lines)
+                self.assertEqual("", lines[-1])
+                if columns > 40:
+                    self.assertTrue(any(re.search(r" % +\d+(\.\d)? MB", line) for line in lines),
+                                    lines)
 
 
 class Refusing(Loading):

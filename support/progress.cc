@@ -1,7 +1,10 @@
 #include "support/progress.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <iterator>
@@ -21,16 +24,59 @@ struct sigaction previous[std::size(kSignals)];
 
 void Remember(int signal) { arrived = signal; }
 
+// Of the terminal, which may have been resized since.
+size_t ColumnsOfStderr() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string ShortTime(double seconds) {
+  if (seconds < 100) return Fixed(std::ceil(seconds), 0) + " s";
+  if (seconds < 6000) return Fixed(seconds / 60, 0) + " min";
+  return Fixed(seconds / 3600, 0) + " h";
+}
+
 }  // namespace
+
+std::string ProgressLine(const std::string& command, const ProgressState& state, size_t columns) {
+  constexpr double kFirstSeconds = 1;  // too short a time to tell how long the rest will take
+  const auto done = static_cast<double>(state.done), units = static_cast<double>(state.units);
+  const double bytes = state.units_are_bytes ? done : static_cast<double>(state.bytes);
+  const bool lasts = state.seconds >= kFirstSeconds;
+  std::string percent, amount, rate, left;
+  if (units > 0) percent = "  " + Fixed(std::floor(100 * std::min(1.0, done / units)), 0) + " %";
+  if (bytes > 0) {
+    amount = "  " + ShortBytes(bytes);
+    if (lasts) rate = "  " + ShortBytes(bytes / state.seconds) + "/s";
+  } else if (units == 0 && done > 0) {
+    amount = "  " + Thousands(state.done);
+  }
+  if (lasts && done > 0 && done < units) {
+    left = "  " + ShortTime(state.seconds * (units - done) / done) + " left";
+  }
+  std::string head = command + ": " + state.step;
+  const auto width = [&] {
+    return head.size() + percent.size() + amount.size() + rate.size() + left.size();
+  };
+  for (std::string* const part : {&rate, &amount, &left}) {
+    if (width() > columns) part->clear();
+  }
+  head.resize(head.size() - std::min(head.size(), width() - std::min(width(), columns)));
+  return head + percent + amount + rate + left;
+}
 
 Progress::Progress(std::string command)
     : command_(std::move(command)), terminal_(isatty(STDERR_FILENO) == 1) {}
 
-void Progress::Begin(const std::string& step, uint64_t units) {
-  step_ = step;
-  units_ = units;
+void Progress::Begin(const std::string& step, uint64_t units, bool units_are_bytes) {
+  state_ = {step, 0, units, units_are_bytes};
+  begin_ = std::chrono::steady_clock::now();
   done_ = 0;
-  if (terminal_) Draw();
+  if (terminal_) Draw(state_);
+}
+
+void Progress::Show(const ProgressState& state) {
+  if (terminal_) Draw(state);
 }
 
 bool Progress::Advance(uint64_t units) {
@@ -38,7 +84,12 @@ bool Progress::Advance(uint64_t units) {
   if (InterruptSignal() != 0) return false;
   if (!terminal_) return true;
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock() && std::chrono::steady_clock::now() - last_draw_ >= kDrawEvery) Draw();
+  const auto now = std::chrono::steady_clock::now();
+  if (lock.owns_lock() && now - last_draw_ >= kDrawEvery) {
+    state_.done = done_;
+    state_.seconds = std::chrono::duration<double>(now - begin_).count();
+    Draw(state_);
+  }
   return true;
 }
 
@@ -47,14 +98,9 @@ void Progress::Clear() {
   drawn_ = false;
 }
 
-void Progress::Draw() {
-  std::fprintf(stderr, "\r\033[K%s: %s", command_.c_str(), step_.c_str());
-  if (units_ > 0) {
-    std::fprintf(stderr, " %3.0f %%",
-                 100 * static_cast<double>(done_) / static_cast<double>(units_));
-  } else if (done_ > 0) {
-    std::fprintf(stderr, " %s", Thousands(done_).c_str());
-  }
+void Progress::Draw(const ProgressState& state) {
+  // Not into the last column, after which some terminals begin a new line.
+  std::fprintf(stderr, "\r\033[K%s", ProgressLine(command_, state, ColumnsOfStderr() - 1).c_str());
   std::fflush(stderr);
   drawn_ = true;
   last_draw_ = std::chrono::steady_clock::now();

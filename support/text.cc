@@ -43,6 +43,13 @@ std::string Fixed(double number, int digits) {
   return WithCommas(text);
 }
 
+std::string ShortBytes(double bytes) {
+  const char* units[] = {"B", "kB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  for (; bytes >= 999.5 && unit + 1 < std::size(units); unit++) bytes /= 1000;
+  return Fixed(bytes, bytes < 9.95 && unit > 0 ? 1 : 0) + " " + units[unit];
+}
+
 std::string AlignedTable(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {

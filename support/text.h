@@ -18,6 +18,9 @@ std::string Counted(uint64_t number, const std::string& noun);
 // With so many digits after the point: Fixed(6712.25, 1) -> "6,712.2".
 std::string Fixed(double number, int digits);
 
+// "12.4 MB", in units of a million bytes and so on.
+std::string ShortBytes(double bytes);
+
 // Columns as wide as their widest cell, the first one aligned left, the others right, two spaces
 // apart. Every row ends in a newline; rows may be shorter than others. Bytes are counted as
 // columns: ASCII only.

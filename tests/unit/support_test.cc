@@ -6,13 +6,17 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "support/chart.h"
 #include "support/line_reader.h"
+#include "support/progress.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -220,6 +224,53 @@ TEST_F(LineReaderTest, SaysWhyAFileCannotBeRead) {
   EXPECT_EQ(nothing.error(), "cannot read /nowhere/at/all: No such file or directory");
   EXPECT_EQ(All(&nothing), Lines{});
   EXPECT_EQ(LineReader("/").error(), "cannot read /: Is a directory");
+}
+
+// As terminals are wide: what matters least goes first.
+TEST(ProgressLines, FitTheTerminal) {
+  const ProgressState loading = {"loading", 2'700'000, 4'300'000, /*units_are_bytes=*/true, 0, 2.5};
+  const std::map<size_t, std::string> lines = {
+      {200, "rocksieve load: loading  62 %  2.7 MB  1.1 MB/s  2 s left"},
+      {57, "rocksieve load: loading  62 %  2.7 MB  1.1 MB/s  2 s left"},
+      {56, "rocksieve load: loading  62 %  2.7 MB  2 s left"},
+      {46, "rocksieve load: loading  62 %  2 s left"},
+      {38, "rocksieve load: loading  62 %"},
+      {28, "rocksieve load: loadin  62 %"},
+      {8, "ro  62 %"},
+      {5, "  62 %"},
+  };
+  for (const auto& [columns, line] : lines) {
+    EXPECT_EQ(ProgressLine("rocksieve load", loading, columns), line) << columns;
+  }
+  for (size_t columns = 6; columns < 100; columns++) {
+    EXPECT_LE(ProgressLine("rocksieve load", loading, columns).size(), columns);
+  }
+}
+
+TEST(ProgressLines, SayWhatIsKnown) {
+  const auto line = [](const ProgressState& state) { return ProgressLine("join", state, 80); };
+  EXPECT_EQ(line({"compacting"}), "join: compacting");
+  EXPECT_EQ(line({"reading", 1234567}), "join: reading  1,234,567");
+  EXPECT_EQ(line({"reading", 5'000'000, 0, true, 0, 2}), "join: reading  5.0 MB  2.5 MB/s");
+  EXPECT_EQ(line({"reading", 50, 100, true, 0, 0.5}), "join: reading  50 %  50 B");
+  EXPECT_EQ(line({"joining", 10, 1000, false, 2000, 10}),
+            "join: joining  1 %  2.0 kB  200 B/s  16 min left");
+  EXPECT_EQ(line({"joining", 1, 1000, false, 0, 36}), "join: joining  0 %  10 h left");
+  EXPECT_EQ(line({"joining", 1000, 1000, false, 0, 36}), "join: joining  100 %");
+}
+
+TEST(ShortBytes, HaveTwoOrThreeDigits) {
+  for (const auto& [bytes, text] : std::map<double, std::string>{{0, "0 B"},
+                                                                 {999, "999 B"},
+                                                                 {1000, "1.0 kB"},
+                                                                 {9949, "9.9 kB"},
+                                                                 {9950, "10 kB"},
+                                                                 {999'499, "999 kB"},
+                                                                 {999'500, "1.0 MB"},
+                                                                 {1e13, "10 TB"},
+                                                                 {1e17, "100,000 TB"}}) {
+    EXPECT_EQ(ShortBytes(bytes), text);
+  }
 }
 
 }  // namespace

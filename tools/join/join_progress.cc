@@ -61,7 +61,10 @@ void JoinProgress::Run(const std::stop_token& over) {
   while (!end_.wait_until(lock, over, next, [&over] { return over.stop_requested(); })) {
     next = Clock::now() + (terminal ? kDrawEvery : kLineEvery);
     if (terminal) {
-      line_.Begin(Text());
+      const std::chrono::duration<double> passed = Clock::now() - begin_;
+      const bool known = expected_keys_ > 0 || ranges_ > 0;
+      line_.Show({known ? "joining" : "reading this side", keys_, std::max(keys_, expected_keys_),
+                  /*units_are_bytes=*/false, bytes_, passed.count()});
     } else {
       std::cerr << kCommand << ": " + Text() + "\n";
     }

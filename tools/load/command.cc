@@ -167,7 +167,7 @@ Status Load(const LoadOptions& options, Progress* progress, Json* document) {
   if (status.ok()) status = Target::Open(options.target, &target);
   if (!status.ok()) return status;
 
-  progress->Begin(reader.total_bytes() > 0 ? "loading" : "loading, bytes:", reader.total_bytes());
+  progress->Begin("loading", reader.total_bytes(), /*units_are_bytes=*/true);
   Loaded loaded;
   status = WriteLines(&reader, *target, options.escaped, progress, &loaded);
   if (!status.ok()) return status;

@@ -67,14 +67,6 @@ double MeanKeyBytes(const PlannedTree& tree) {
   return bytes / std::max(1.0, static_cast<double>(tree.Entries()));
 }
 
-// "12.4 MB", in units of a million bytes and so on.
-std::string ShortBytes(double bytes) {
-  const char* units[] = {"B", "kB", "MB", "GB", "TB"};
-  size_t unit = 0;
-  for (; bytes >= 999.5 && unit + 1 < std::size(units); unit++) bytes /= 1000;
-  return Fixed(bytes, bytes < 9.95 && unit > 0 ? 1 : 0) + " " + units[unit];
-}
-
 double BitsPerEntry(double bytes, uint64_t entries) {
   return entries == 0 ? 0 : 8 * bytes / static_cast<double>(entries);
 }
