@@ -25,6 +25,12 @@ const std::vector<Mistake>& Mistakes() {
   static const std::vector<Mistake> mistakes = {
       {"rocksieve", "\"rocksieve\""},
       {"rocksieve.", "\"\""},
+      {"rocksive.bloom:10", "\"rocksive.bloom:10\""},
+      {"rockseive.ribbon:10", "\"rockseive.ribbon:10\""},
+      {"rocksievve.auto:10", "\"rocksievve.auto:10\""},
+      {"ocksieve.bloom:10", "\"ocksieve.bloom:10\""},
+      {"bloom:10", "\"bloom:10\""},
+      {"ribbon:0.1%:salted", "\"ribbon:0.1%:salted\""},
       {"rocksieve.bloom", "\"\""},
       {"rocksieve.bloom:", "\"\""},
       {"rocksieve:10", "\"rocksieve:10\""},
@@ -124,8 +130,7 @@ TEST_F(Misconfiguration, ThroughNewFilterPolicy) {
   // What an option string cannot carry, but a caller can.
   using namespace std::string_literals;
   mistakes.push_back({"", "\"\""});
-  mistakes.push_back({"bloom:10", "\"bloom:10\""});
-  mistakes.push_back({"rocksive.bloom:10", "\"rocksive.bloom:10\""});
+  mistakes.push_back({"rocksift.bloom:10", "\"rocksift.bloom:10\""});
   mistakes.push_back({" rocksieve.bloom:10", "\" rocksieve.bloom:10\""});
   mistakes.push_back({"rocksieve.bloom:10 ", "\"10 \""});
   mistakes.push_back({"rocksieve.bloom:10\n", "\"10\n\""});

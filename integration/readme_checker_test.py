@@ -85,7 +85,7 @@ class ReadmeTest(Sandbox):
                 (GOOD_C.replace("rocksieve.x", "rocksieve.bloom:10"), "exit code 1"),
                 ("<!-- test: shell -->\n```sh\nfalse | true\necho after\n```\n", "exit code 1"),
                 (options_file("rocksieve.blom:10"), '"blom" is not one of the families'),
-                (options_file("rocksive.bloom:10"), "the filters did not work")):
+                (options_file("rocksift.bloom:10"), "the filters did not work")):
             with self.subTest(readme=readme):
                 finished = self.check(readme)
                 self.assertEqual(1, finished.code, finished)

@@ -80,6 +80,27 @@ const rocksdb::FilterPolicy* MakePolicy(const std::string& spec_text,
   return guard->get();
 }
 
+// Our name with a character too few or too many, or two exchanged; and families without it. RocksDB
+// would ignore them, as it does every name that nobody claims.
+void ClaimNearMisses(rocksdb::ObjectLibrary* library) {
+  using Pattern = rocksdb::ObjectLibrary::PatternEntry;
+  const auto claim = [&](const std::string& name, const std::string& separator) {
+    library->AddFactory<const rocksdb::FilterPolicy>(
+        Pattern(name, false).AddSeparator(separator, /*at_least_one=*/false), MakePolicy);
+  };
+  const std::string name = "rocksieve";
+  for (size_t i = 0; i < name.size(); i++) {
+    std::string miss = name;
+    claim(miss.erase(i, 1), ".");
+    miss = name;
+    claim(miss.insert(i, 1, name[i]), ".");
+    miss = name;
+    if (i > 0) std::swap(miss[i - 1], miss[i]);
+    if (i > 0) claim(miss, ".");
+  }
+  for (const char* family : {"bloom", "cuckoo", "ribbon"}) claim(family, ":");
+}
+
 rocksdb::EventListener* MakeListener(const std::string& /*name*/,
                                      std::unique_ptr<rocksdb::EventListener>* guard,
                                      std::string* /*error*/) {
@@ -99,6 +120,7 @@ extern "C" int rocksieve_reg(rocksdb::ObjectLibrary& library, const std::string&
   library.AddFactory<const rocksdb::FilterPolicy>(
       rocksdb::ObjectLibrary::PatternEntry("rocksieve", true).AddSeparator("", false),
       rocksieve::MakePolicy);
+  rocksieve::ClaimNearMisses(&library);
   library.AddFactory<rocksdb::EventListener>(rocksieve::kListenerName, rocksieve::MakeListener);
   return 2;
 }
