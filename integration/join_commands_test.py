@@ -12,7 +12,7 @@ import signal
 import subprocess
 import unittest
 
-from environment import PLUGIN, lines_on_terminal, run, run_ok
+from environment import lines_on_terminal, run, run_ok
 from join_support import ROCKSIEVE, JoinSandbox, write_lines
 
 
@@ -150,7 +150,17 @@ class JoinCommandsTest(JoinSandbox):
                                    "--format=sst").code, 0)
         replica = self.directory / "replica"
         shutil.copytree(self.class_directory / "left", replica)
-        run_ok("ldb", f"--db={replica}", "ingest_extern_sst", output, preload=[PLUGIN])
+        # With the filters of the database that it is for, which keeps its policy.
+        self.assertIn("rocksieve.ribbon:10", run_ok(ROCKSIEVE, "inspect", output).out)
+        for wrong, message in (((self.directory / "none.sst",), "No such file"),
+                               ((self.class_directory / "left.keys",), "Nothing was ingested"),
+                               ((output, "--column-family=other"), "no column family other")):
+            refused = run(ROCKSIEVE, "ingest", f"--db={replica}", *wrong)
+            self.assertEqual((2, ""), (refused.code, refused.out), refused)
+            self.assertIn(message, refused.err)
+        run_ok(ROCKSIEVE, "ingest", f"--db={replica}", output)
+        healthy = run_ok(ROCKSIEVE, "doctor", f"--db={replica}").out
+        self.assertRegex(healthy, "healthy(.|\n)*rocksieve.ribbon:10")
         counts = self.report(run(ROCKSIEVE, "join", f"--db={replica}", "--op=count", "--insecure",
                                  f"--remote=127.0.0.1:{port}", "--json"))
         self.assertEqual((counts["remote_only_keys"], counts["matched_keys"]),

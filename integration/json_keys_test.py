@@ -4,6 +4,7 @@ it. (`doctor` is in doctor_process_test.py, where there is a process to look int
 import json
 import pathlib
 import re
+import shutil
 import sys
 import unittest
 
@@ -56,6 +57,13 @@ class JsonKeys(JoinSandbox):
         self.assert_documented("inspect", self.command("inspect", table, "--hex"), "bytes_hex")
         self.assert_documented("whatif", self.command(
             "whatif", f"--db={database}", "--spec=rocksieve.bloom:10", "--bits=10..11"), "reason")
+
+    def test_ingest(self):
+        table, database = self.directory / "there.sst", self.directory / "db"
+        run_ok(*self.join_command([self.serve().port], "difference", "--format=sst",
+                                  f"--output={table}"))
+        shutil.copytree(self.class_directory / "left", database)
+        self.assert_documented("ingest", self.command("ingest", f"--db={database}", table), "files")
 
     def test_load(self):
         self.assert_documented("load", self.command(

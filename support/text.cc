@@ -34,7 +34,9 @@ int HexDigit(char c) {
 std::string Thousands(uint64_t number) { return WithCommas(std::to_string(number)); }
 
 std::string Counted(uint64_t number, const std::string& noun) {
-  return Thousands(number) + " " + noun + (number == 1 ? "" : "s");
+  const bool in_y = !noun.empty() && noun.back() == 'y' && noun != "key";
+  const std::string plural = in_y ? noun.substr(0, noun.size() - 1) + "ies" : noun + "s";
+  return Thousands(number) + " " + (number == 1 ? noun : plural);
 }
 
 std::string Fixed(double number, int digits) {

@@ -12,7 +12,7 @@ namespace rocksieve {
 // 331612 -> "331,612".
 std::string Thousands(uint64_t number);
 
-// "1 file", "1,234 files".
+// "1 file", "1,234 files", "2 entries".
 std::string Counted(uint64_t number, const std::string& noun);
 
 // With so many digits after the point: Fixed(6712.25, 1) -> "6,712.2".

@@ -164,8 +164,9 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", Version(), "print the versions of rocksieve and RocksDB");
   app.require_subcommand(0, 1);  // none: see below, with a better message
   std::vector<Command> commands = {AddDemoCommand(&app),    AddDoctorCommand(&app),
-                                   AddExplainCommand(&app), AddInspectCommand(&app),
-                                   AddLoadCommand(&app),    AddWhatIfCommand(&app)};
+                                   AddExplainCommand(&app), AddIngestCommand(&app),
+                                   AddInspectCommand(&app), AddLoadCommand(&app),
+                                   AddWhatIfCommand(&app)};
 #ifdef ROCKSIEVE_JOIN
   for (auto add : {AddCertsCommand, AddJoinCommand, AddServeCommand}) {
     commands.push_back(add(&app));

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <rocksdb/convenience.h>
+#include <rocksdb/utilities/options_util.h>
 #include <rocksieve/join/join.h>
 
 #include "support/progress.h"
@@ -99,8 +101,26 @@ size_t SortMemoryBytes(const Flags& flags) {
   return std::min<size_t>(kSortMemoryBytes, flags.options.memory_bytes / 2);
 }
 
+// Those of the column family that SST files are for, so that its filters and compression are
+// theirs; what its OPTIONS file does not have is RocksDB's default.
+rocksdb::Options OptionsOfFiles(const Flags& flags) {
+  rocksdb::DBOptions database;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  rocksdb::ConfigOptions tolerant;
+  tolerant.ignore_unknown_options = true;
+  rocksdb::LoadLatestOptions(tolerant, flags.directory, &database, &families)
+      .PermitUncheckedError();
+  rocksdb::Options options;
+  const std::string wanted = flags.column_family.empty() ? "default" : flags.column_family;
+  for (const rocksdb::ColumnFamilyDescriptor& family : families) {
+    if (family.name == wanted) options = rocksdb::Options(rocksdb::DBOptions(), family.options);
+  }
+  return options;
+}
+
 join::ResultFile OutputOf(const Flags& flags) {
   join::ResultFile file;
+  if (flags.format == "sst") file.rocksdb_options = OptionsOfFiles(flags);
   file.path = flags.output;
   file.format = flags.format == "sst"    ? join::RowFormat::kSst
                 : flags.format == "json" ? join::RowFormat::kJson

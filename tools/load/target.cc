@@ -54,6 +54,12 @@ Status SetPolicy(const std::string& spec, bool partitioned, rocksdb::ColumnFamil
   return status;
 }
 
+// "" if it has none.
+std::string PolicyName(const rocksdb::ColumnFamilyOptions& options) {
+  const auto* table = options.table_factory->GetOptions<BlockBasedTableOptions>();
+  return table == nullptr || table->filter_policy == nullptr ? "" : table->filter_policy->Name();
+}
+
 // Makes rocksieve.auto exact; other policies take no notice of it.
 void AddListener(const std::string& spec, rocksdb::DBOptions* options) {
   const bool is_auto = spec.rfind("rocksieve.auto", 0) == 0;
@@ -83,7 +89,8 @@ Status CannotOpen(const std::string& directory, const Status& status) {
 
 Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* result) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  Status status = NewPolicy(options.spec, &policy);
+  const bool as_it_is = options.add && options.spec.empty();
+  Status status = as_it_is ? Status::OK() : NewPolicy(options.spec, &policy);
   if (!status.ok()) return status;
   std::error_code error;
   const fs::path path = options.directory;
@@ -93,8 +100,8 @@ Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* resul
                                    " already: add to it with --add, or name another directory");
   }
   if (!is_database && options.add) {
-    return Status::InvalidArgument("there is no database in " + options.directory +
-                                   " to add to: without --add one is made");
+    return Status::InvalidArgument("there is no database in " + options.directory + " to add to" +
+                                   (as_it_is ? "" : ": without --add one is made"));
   }
   if (!is_database && fs::exists(path, error) &&
       !(fs::is_directory(path, error) && fs::is_empty(path, error))) {
@@ -148,21 +155,34 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
   strict.ignore_unsupported_options = false;
   Status status = rocksdb::LoadLatestOptions(strict, wanted.directory, &options, &families);
   if (!status.ok()) {
-    return Status::InvalidArgument("cannot open " + wanted.directory + " with its options: " +
-                                   status.ToString() + "\nLoad into a new database instead.");
+    return Status::InvalidArgument(
+        "cannot open " + wanted.directory + " with its options: " + status.ToString() +
+        (wanted.spec.empty() ? "" : "\nLoad into a new database instead."));
   }
   rocksdb::ColumnFamilyOptions of_new_family;
+  std::string names, policy = wanted.spec;
+  bool is_there = false;
   for (auto& family : families) {
+    names += (names.empty() ? "" : ", ") + family.name;
     if (family.name == "default") of_new_family = family.options;
     if (family.name != wanted.column_family) continue;
+    is_there = true;
+    if (wanted.spec.empty()) {
+      policy = PolicyName(family.options);
+      continue;
+    }
     status = SetPolicy(wanted.spec, wanted.partitioned, &family.options);
     if (!status.ok()) return status;
   }
+  if (!is_there && wanted.spec.empty()) {
+    return Status::InvalidArgument("there is no column family " + wanted.column_family + " in " +
+                                   wanted.directory + ", but " + names);
+  }
   options.error_if_exists = false;
-  AddListener(wanted.spec, &options);
+  AddListener(policy, &options);
   status = rocksdb::DB::Open(options, wanted.directory, families, &handles_, Into(&db_));
   if (!status.ok()) return CannotOpen(wanted.directory, status);
-  status = SetPolicy(wanted.spec, wanted.partitioned, &of_new_family);
+  if (!is_there) status = SetPolicy(wanted.spec, wanted.partitioned, &of_new_family);
   return status.ok() ? FindOrMakeFamily(wanted.column_family, of_new_family) : status;
 }
 

@@ -1,4 +1,4 @@
-// The database that `load` writes: how it is opened, and what may stand in the way.
+// The database that `load` and `ingest` write: how it is opened, and what may stand in the way.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace rocksieve::tools {
 
 struct TargetOptions {
   std::string directory;
-  std::string spec;                       // see policy_spec.h
-  std::string column_family = "default";  // made if it is not there
+  std::string spec;                       // see policy_spec.h; empty with `add`: as it has
+  std::string column_family = "default";  // made if it is not there, with the spec
   std::string option_string;              // RocksDB's, on top of ours, for a new database
   bool partitioned = false;               // index and filters
   bool add = false;                       // to a database that exists, with the options that it has
