@@ -213,6 +213,17 @@ class JoinCommandsTest(JoinSandbox):
         self.assertEqual(sorted(row[0] for row in self.rows(found)),
                          sorted(order for order, customer in orders if int(customer[1:]) % 3 == 0))
 
+    def test_options_that_cannot_be_read(self):
+        replica = self.directory / "replica"
+        shutil.copytree(self.class_directory / "left", replica)
+        for options in replica.glob("OPTIONS-*"):
+            options.write_text("[Version]\n  rocksdb_version=x\n")
+        refused = self.join([self.serve().port], "difference", "--format=sst",
+                            f"--output={self.directory / 'rows.sst'}", left=replica)
+        self.assertEqual(2, refused.code, refused)
+        self.assertIn("cannot read the options of", refused.err)
+        self.assertFalse((self.directory / "rows.sst").exists())
+
     def test_progress_fits_the_terminal(self):
         proxy = self.proxy(self.serve())
         proxy.bytes_per_second = 60_000  # some seconds: it says nothing in the first two

@@ -57,7 +57,7 @@ ALLOWED = {
     "tools/explain": "plugin/database plugin/probe support tools/command",
     "tools/inspect": "lib/format lib/hash plugin/database plugin/tables support "
                      "tools/command",
-    "tools/join": "support tools/command",
+    "tools/join": "plugin/database support tools/command",
     "tools/load": "plugin/database support tools/command",
     "tools/whatif": "lib/budget lib/filter plugin plugin/database plugin/probe plugin/tables support "
                     "tools/command",

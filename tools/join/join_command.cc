@@ -18,6 +18,7 @@
 #include <rocksdb/utilities/options_util.h>
 #include <rocksieve/join/join.h>
 
+#include "plugin/database/read_only_env.h"
 #include "support/progress.h"
 #include "tools/join/join_progress.h"
 #include "tools/join/report.h"
@@ -102,25 +103,28 @@ size_t SortMemoryBytes(const Flags& flags) {
 }
 
 // Those of the column family that SST files are for, so that its filters and compression are
-// theirs; what its OPTIONS file does not have is RocksDB's default.
-rocksdb::Options OptionsOfFiles(const Flags& flags) {
+// theirs; RocksDB's defaults where the database has no OPTIONS file.
+Status OptionsOfFiles(const Flags& flags, rocksdb::Options* options) {
   rocksdb::DBOptions database;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   rocksdb::ConfigOptions tolerant;
   tolerant.ignore_unknown_options = true;
-  rocksdb::LoadLatestOptions(tolerant, flags.directory, &database, &families)
-      .PermitUncheckedError();
-  rocksdb::Options options;
+  tolerant.env = ReadOnlyEnv();
+  const Status status = rocksdb::LoadLatestOptions(tolerant, flags.directory, &database, &families);
+  if (status.IsNotFound() || status.IsPathNotFound()) return Status::OK();
+  if (!status.ok()) {
+    return Status::InvalidArgument("cannot read the options of " + flags.directory +
+                                   ", which its SST files have: " + status.ToString());
+  }
   const std::string wanted = flags.column_family.empty() ? "default" : flags.column_family;
   for (const rocksdb::ColumnFamilyDescriptor& family : families) {
-    if (family.name == wanted) options = rocksdb::Options(rocksdb::DBOptions(), family.options);
+    if (family.name == wanted) *options = rocksdb::Options(rocksdb::DBOptions(), family.options);
   }
-  return options;
+  return status;
 }
 
 join::ResultFile OutputOf(const Flags& flags) {
   join::ResultFile file;
-  if (flags.format == "sst") file.rocksdb_options = OptionsOfFiles(flags);
   file.path = flags.output;
   file.format = flags.format == "sst"    ? join::RowFormat::kSst
                 : flags.format == "json" ? join::RowFormat::kJson
@@ -148,8 +152,13 @@ Status Join(const join::Input& input, Flags* flags, JoinOutcome* outcome) {
   if (operation == Operation::kCount) {
     return join::Join(operation, input, flags->peer, flags->options, nullptr, &outcome->report);
   }
-  return join::JoinToFile(operation, input, flags->peer, flags->options, OutputOf(*flags),
-                          &outcome->rows, &outcome->report);
+  join::ResultFile file = OutputOf(*flags);
+  if (flags->format == "sst") {
+    const Status status = OptionsOfFiles(*flags, &file.rocksdb_options);
+    if (!status.ok()) return status;
+  }
+  return join::JoinToFile(operation, input, flags->peer, flags->options, file, &outcome->rows,
+                          &outcome->report);
 }
 
 Status JoinOrPlan(Flags* flags, JoinOutcome* outcome, std::vector<join::JoinPlan>* plans) {
