@@ -1,5 +1,6 @@
 """Joins by the C interface: examples/python/join.py, and callers that pass nonsense."""
 
+import ctypes
 import pathlib
 import sys
 import unittest
@@ -13,7 +14,7 @@ EXAMPLE = ROOT / "examples" / "python" / "join.py"
 LIBRARY = BUILD / "lib" / "librocksieve_join.so"
 sys.path.insert(0, str(EXAMPLE.parent))
 
-from join import Joins
+from join import Joins, OnRow
 
 
 class Python(JoinSandbox):
@@ -91,6 +92,18 @@ class Python(JoinSandbox):
             with self.subTest(settings=settings), self.assertRaises(RuntimeError) as failed:
                 self.rows_of(operation, **settings)
             self.assertIn(message, str(failed.exception))
+
+    def test_nothing_instead_of_text(self):
+        error = ctypes.c_void_p()
+        self.assertFalse(self.joins.c.rocksieve_join_create(None, ctypes.byref(error)))
+        self.assertFalse(self.joins.c.rocksieve_join_create(b"", None))
+        join = self.joins.c.rocksieve_join_create(b"count", None)
+        self.assertFalse(self.joins.c.rocksieve_join_set(join, None, None, ctypes.byref(error)))
+        self.assertFalse(self.joins.c.rocksieve_join_run(join, ctypes.cast(None, OnRow), None, None,
+                                                         ctypes.byref(error)))
+        self.assertEqual(b"set remote, the server", ctypes.string_at(error.value))
+        self.joins.free(error)
+        self.joins.c.rocksieve_join_destroy(join)
 
     def test_the_example_as_a_program(self):
         further = [f"{name}={self.settings[name]}" for name in ("ca", "cert", "key")]

@@ -22,7 +22,7 @@ class Counts(ctypes.Structure):
         "bytes_received")]
 
 
-_OnRow = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_ubyte, ctypes.c_void_p,
+OnRow = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_ubyte, ctypes.c_void_p,
                           ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t)
 
 
@@ -35,7 +35,7 @@ class Joins:
         for name, result, *arguments in (
                 ("create", pointer, text, pointer),
                 ("set", ctypes.c_ubyte, pointer, text, text, pointer),
-                ("run", ctypes.c_ubyte, pointer, _OnRow, pointer, pointer, pointer),
+                ("run", ctypes.c_ubyte, pointer, OnRow, pointer, pointer, pointer),
                 ("cancel", None, pointer),
                 ("destroy", None, pointer)):
             function = getattr(self.c, f"rocksieve_join_{name}")
@@ -65,7 +65,7 @@ class Joins:
                               str(value).encode())
             counts = Counts()
             try:
-                self._checked(self.c.rocksieve_join_run, join, _OnRow(give), None,
+                self._checked(self.c.rocksieve_join_run, join, OnRow(give), None,
                               ctypes.byref(counts))
             except RuntimeError:
                 if raised:

@@ -196,24 +196,27 @@ struct rocksieve_join_t : rocksieve::join::CJoin {};
 rocksieve_join_t* rocksieve_join_create(const char* operation, char** error) {
   rocksieve_join_t* join = nullptr;
   rocksieve::join::Succeeds(error, [&] {
+    const std::string wanted = operation == nullptr ? "" : operation;
     std::string known;
     for (const rocksieve::join::Operation each : rocksieve::join::kAllOperations) {
       const std::string name(rocksieve::join::NameOf(each));
       known += (known.empty() ? "" : ", ") + name;
-      if (name != operation) continue;
+      if (name != wanted) continue;
       join = new rocksieve_join_t;
       join->operation = each;
       return rocksdb::Status::OK();
     }
-    return rocksdb::Status::InvalidArgument("there is no join \"" + std::string(operation) +
-                                            "\"; there are " + known);
+    return rocksdb::Status::InvalidArgument("there is no join \"" + wanted + "\"; there are " +
+                                            known);
   });
   return join;
 }
 
 unsigned char rocksieve_join_set(rocksieve_join_t* join, const char* name, const char* value,
                                  char** error) {
-  return rocksieve::join::Succeeds(error, [&] { return rocksieve::join::Set(join, name, value); });
+  return rocksieve::join::Succeeds(error, [&] {
+    return rocksieve::join::Set(join, name == nullptr ? "" : name, value == nullptr ? "" : value);
+  });
 }
 
 unsigned char rocksieve_join_run(rocksieve_join_t* join, rocksieve_join_row_t on_row, void* state,
