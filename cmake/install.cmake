@@ -1,5 +1,6 @@
 # What `cmake --install` puts where, and the package that find_package(rocksieve) then finds.
 include(CMakePackageConfigHelpers)
+include(cmake/pkgconfig.cmake)
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/rocksieve)
 set(public_headers include/rocksieve/c.h include/rocksieve/filter.h include/rocksieve/filter_spec.h)
@@ -47,7 +48,7 @@ configure_package_config_file(cmake/rocksieveConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/rocksieveConfig.cmake INSTALL_DESTINATION ${package_directory}
   NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/rocksieveConfigVersion.cmake
-  COMPATIBILITY SameMinorVersion)  # before version 1.0, anything may change with the minor version
+  COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rocksieveConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/rocksieveConfigVersion.cmake
         DESTINATION ${package_directory})

@@ -55,8 +55,8 @@ class Layout(Installed):
                                if file.endswith("librocksieve.so")}
         package = f"{library_directory}/cmake/rocksieve"
         for file in (f"{library_directory}/librocksieve_core.a",
-                     f"{library_directory}/librocksieve_filters.so.0",
-                     f"{library_directory}/librocksieve.so.0",
+                     f"{library_directory}/librocksieve_filters.so.1",
+                     f"{library_directory}/librocksieve.so.1",
                      f"{library_directory}/{RELEASE_PLUGIN.name}", f"{package}/rocksieveConfig.cmake",
                      f"{package}/rocksieveConfigVersion.cmake"):
             self.assertIn(file, files)
@@ -153,7 +153,7 @@ class Package(Installed):
         return finished
 
     def test_core(self):
-        for arguments in ("REQUIRED", "0.1 REQUIRED", "REQUIRED COMPONENTS core",
+        for arguments in ("REQUIRED", "1.0 REQUIRED", "REQUIRED COMPONENTS core",
                           "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS plugin"):
             with self.subTest(arguments=arguments):
                 self.assert_core_is_found(arguments)

@@ -218,12 +218,13 @@ print(text_of(rocksieve.rocksieve_load, sys.argv[2].encode()))
     def test_a_loader_without_builds(self):
         alone = self.directory / "librocksieve.so"
         shutil.copy(PLUGIN, alone)
-        for name in ("librocksieve-.so", "librocksieve-x.so", "librocksieve-7..so.1"):
+        for name in ("librocksieve-.so", "librocksieve-x.so", "librocksieve-7..so.2",
+                     f"librocksieve-{SERIES}.so", f"librocksieve-{SERIES}.so.2"):
             (self.directory / name).touch()
         finished = run_ok("ldb", "--version", preload=[alone])
         self.assertRegex(finished.err, rf"^rocksieve: the RocksDB in this process is {SERIES}\..*"
                                        rf"{self.directory} are for no release.*\n$")
-        (self.directory / f"librocksieve-{SERIES}.so").write_text("not a library")
+        (self.directory / f"librocksieve-{SERIES}.so.1").write_text("not a library")
         finished = run_ok("ldb", "--version", preload=[alone])
         self.assertRegex(finished.err, "^rocksieve: .*cannot be loaded.*too short.*\n$")
 
@@ -329,7 +330,7 @@ class OtherReleasesOfRocksDb(Sandbox):
             compile_program(f"""#include <cstdio>
                 extern "C" const char rocksieve_built_for[] = "rocksieve_built_for:{series}";
                 const int loaded = std::printf("{series}\\n");
-                """, self.directory / f"librocksieve-{series}.so", "-shared", "-fPIC")
+                """, self.directory / f"librocksieve-{series}.so.1", "-shared", "-fPIC")
         for version, series in (*((f"{series}.5", series) for series in releases), ("8.9", "8.9"),
                                 ("8.91.0", None), ("7.0.2", None), ("10.1.0", None)):
             with self.subTest(version=version):

@@ -54,7 +54,8 @@ struct OpenedInput {
   std::vector<std::shared_ptr<Source>> sources;
 };
 
-class Input::Impl {
+// Hidden: inside of a class that is exported, it would be, too.
+class __attribute__((visibility("hidden"))) Input::Impl {
  public:
   // Takes the state of this moment.
   using TakeSnapshot = std::function<absl::StatusOr<OpenRows>()>;

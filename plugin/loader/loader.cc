@@ -26,7 +26,9 @@ constexpr char kVersionOfOldStrings[] = "_ZN7rocksdb23GetRocksVersionAsStringEb"
 // Where the build registers; releases before it can load no plugin.
 constexpr char kRegistry[] = "_ZN7rocksdb14ObjectRegistry11NewInstanceEv";
 constexpr char kBuildMark[] = "rocksieve_built_for";
+// "librocksieve-9.10.so.1": by the SONAME, so that no loader takes the build of another interface.
 constexpr char kBuildPrefix[] = "librocksieve-";
+constexpr char kBuildSuffix[] = ROCKSIEVE_BUILD_SUFFIX;
 
 std::atomic<void*> build{nullptr};  // the handle of dlopen
 std::atomic<bool> said{false};
@@ -122,7 +124,7 @@ void ListBuilds(const char* directory, Sentence* list) {
     const char* const series = entry->d_name + strlen(kBuildPrefix);
     if (strncmp(entry->d_name, kBuildPrefix, strlen(kBuildPrefix)) != 0) continue;
     const size_t length = strspn(series, "0123456789.");
-    if (length < 2 || strcmp(series + length - 1, ".so") != 0) continue;
+    if (length < 2 || strcmp(series + length - 1, kBuildSuffix) != 0) continue;
     list->Append("%s%.*s", list->text[0] == '\0' ? "" : ", ", static_cast<int>(length - 1), series);
   }
   if (entries != nullptr) closedir(entries);
@@ -135,7 +137,8 @@ void* LoadBuild(const Version& version, void* version_function, Sentence* why) {
   char directory[PATH_MAX], path[PATH_MAX + 64];
   for (const bool follow_links : {false, true}) {
     if (!OwnDirectory(follow_links, directory)) continue;
-    snprintf(path, sizeof(path), "%s/%s%s.so", directory, kBuildPrefix, version.series);
+    snprintf(path, sizeof(path), "%s/%s%s%s", directory, kBuildPrefix, version.series,
+             kBuildSuffix);
     if (access(path, R_OK) != 0) continue;
     // The build has no other way to the symbols of a RocksDB that is private.
     if (map != nullptr && map->l_name[0] != '\0') Loaded(map->l_name, RTLD_GLOBAL);

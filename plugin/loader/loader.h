@@ -1,5 +1,5 @@
 // librocksieve.so: finds the RocksDB in its process, and loads the build of rocksieve that fits it,
-// the librocksieve-MAJOR.MINOR.so beside it.
+// the librocksieve-MAJOR.MINOR.so.1 beside it.
 //
 // It may be preloaded into any program at all, so it needs libc and nothing else, says nothing
 // where there is no RocksDB, and leaves RocksDB alone where no build fits: then it says so in one

@@ -261,7 +261,7 @@ TEST(Checks, Processes) {
   process.pid = 42;
   process.rocksdb_copies = {{"/usr/lib/librocksdb.so.7.8.3", false}};
   EXPECT_THAT(builder.Ids(), ElementsAre("plugin-not-loaded"));
-  process.plugins = {{"/opt/librocksieve.so.0.1.0", false}};
+  process.plugins = {{"/opt/librocksieve.so.1.0.0", false}};
   EXPECT_THAT(builder.Ids(), ElementsAre("plugin-wrong-version"));  // it found no build
   process.plugin_built_for = "7.8";
   EXPECT_THAT(builder.Ids(), IsEmpty());
