@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulates how full a seeded lane becomes: prints lib/bloom/fill_table.inc.
 //
 // Usage: bloom_fill_table [LINES] > lib/bloom/fill_table.inc

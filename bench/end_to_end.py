@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lookups of RocksDB's own db_bench, with its built-in filters and with rocksieve's.
 
 Every filter gets a database of its own with the same keys: one sorted run, and a few files of level

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Memory and time of a join of large databases, in two processes over gRPC.
 
 Makes two databases of random keys, half of them in common (about a minute for 10 million keys each),

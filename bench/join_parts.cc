@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // join_parts: what the building blocks of the join cost, in nanoseconds per key and bytes on the
 // wire, on two sets of random hashes. Usage: join_parts [KEYS], 1,000,000 by default. One thread.
 #include <algorithm>

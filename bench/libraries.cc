@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Libraries that could stand in the place of code of our own, and what they cost:
 // docs/decisions/libraries.md.
 //

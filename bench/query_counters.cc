@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a counter costs a query: why FilterStats has none (docs/decisions/plugin.md).
 //
 // Prints nanoseconds per query of a Bloom filter that is in the processor's caches, by one thread

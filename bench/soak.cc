@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // soak: builds many filters of random sets, and counts what should never or hardly ever happen.
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Puts the tables of benchmark runs into Markdown pages.
 
 Usage: update_performance_page.py PAGE... NAME=REPORT...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Toolchain for ./run test --arch=ARCH: Debian's cross compilers, and qemu-user to run the tests.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${ROCKSIEVE_ARCH})

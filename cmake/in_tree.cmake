@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What RocksDB's CMake asks of a plugin that lies in its folder plugin/ (RocksDB's plugin/README.md).
 # The sources and headers are those of rocksieve.mk, which RocksDB reads too.
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../rocksieve.mk assignments REGEX "^rocksieve_[A-Z]+ = ")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where, and the package that find_package(rocksieve) then finds.
 include(CMakePackageConfigHelpers)
 include(cmake/pkgconfig.cmake)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # With ROCKSIEVE_ROCKSDB_INCLUDE: the plugin for a RocksDB that is not installed, of which only the headers
 # are at hand, and nothing else. RocksDB's symbols are taken from the process, so no library is needed.
 set(version_header ${ROCKSIEVE_ROCKSDB_INCLUDE}/rocksdb/version.h)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The files of pkg-config, one for each library that programs link; the names are those of the CMake
 # package with a dash: rocksieve::core is rocksieve-core.
 file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Headers of others that most sources of a target include, read once for all of them: without, half
 # of the time of a build goes into reading them again. Sources include what they use all the same;
 # -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON shows whether they do.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What tests need to run under the thread sanitizer beside libraries that are not built for it:
 #   rocksieve_test_environment   properties of tests: the sanitizer's settings
 #   rocksieve_abseil_locks       to link into every program that uses gRPC

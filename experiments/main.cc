@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `./run experiments`: what the literature has published, measured again.
 #include <algorithm>
 #include <chrono>

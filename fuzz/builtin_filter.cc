@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A filter block of RocksDB's own, from an SST file or from the other side of a join, under any
 // stored name. The first byte chooses the name.
 //

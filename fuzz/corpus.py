@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The corpora of the fuzz targets: fuzz/corpus/TARGET has an input in each line, "NAME HEX".
 
     fuzz/corpus.py unpack TARGET DIRECTORY   writes each input into a file NAME

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target without libFuzzer, so that any compiler's build has it among its tests:
 //
 //   fuzz_TARGET [--seconds=N] [--seed=N] [--corpus=FILE] FILE|DIRECTORY...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Existing SST filters as they arrive: a stream in pieces, then a sweep of keys that rise. Half of
 // the choices say how to cut it, the rest is the stream; filter blocks in it can be of any format.
 //

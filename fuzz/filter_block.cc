@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A filter block from elsewhere: opened and asked, one by one and in batches, at any instruction
 // set's kernel. The first byte chooses whether frame and check word are made right, so that a
 // changed payload comes to the families' readers.

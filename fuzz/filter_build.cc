@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys and a spec from elsewhere: what a filter is built of by whoever chooses the keys.
 //
 // Oracle: no false negative, Verify() is content, and the block opens.

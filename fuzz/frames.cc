@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The frames of the transport: one direction's messages as a row of bytes, in pieces.
 //
 // Oracle: cut otherwise, the bytes are the same messages or the same error; what a writer makes of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "fuzz/hostile_wire.h"
 
 #include <type_traits>

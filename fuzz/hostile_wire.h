@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What becomes of one side's honest messages on their way to the side that is tested, by a program
 // in the input: passed, lost, repeated, held back, replaced by earlier ones, changed in a byte, a
 // field or a part of a turn, or joined by messages that nobody sent; with checks made right, so

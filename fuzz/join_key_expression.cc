@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What rows are joined on: expressions from a command line, JSON values of rows; and rows as lines
 // of text. The first byte chooses which.
 //

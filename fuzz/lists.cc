@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What messages are made of: sorted numbers, flags, short hashes, key lists, row batches, packed
 // rows, zstd streams. The first byte chooses which; where bytes come compressed, the second whether
 // they are compressed here, so that changed ones come to what reads the raw bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RocksDB's info log, as doctor reads it.
 #include "tools/doctor/log_file.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the first inputs of each target into fuzz/corpus: from the golden files, from the examples
 of docs/protocol.md and from the encoders in tests/python. What libFuzzer added to a corpus
 (`./run fuzz --minimize`) and what was found stays where it is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heap memory as the allocator has it, held to a limit while something runs.
 //
 // The limit is checked in each allocation, so that the stack of the one that broke it is in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A message of the join from the other side. The first byte chooses whether its check is made
 // right, so that changed fields get in.
 //

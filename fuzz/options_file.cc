@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An OPTIONS file and its words for filter policies, as doctor and the other commands read them.
 #include "plugin/database/options_file.h"
 

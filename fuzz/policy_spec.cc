@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filter policies as users write them for whatif and load, ours and RocksDB's.
 //
 // Oracle: what is taken for a spec, a policy can be made of, or refuses with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole session with a hostile client: an honest one on a second set of rows, whose messages are
 // lost, repeated, reordered, changed and joined by others on their way (hostile_wire.h).
 //

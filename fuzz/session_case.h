@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a session fuzzer begins with: two small sets of rows and the options of both sides, from the
 // front of an input.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sketches from the other side: a PinSketch with its plan, requests for parity and answers; symbols
 // of a rateless IBLT; k minimum values; a difference estimator. The first byte chooses which, the
 // second how many keys this side has.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Specs as text, from an OPTIONS file or a command line.
 //
 // Oracle: what is taken has a canonical form, which is taken again and means the same; what is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A block of an SST file without its file: entries, an index of places, properties.
 //
 // Oracle: entries lie in the block, and what the two readers of an index say of keys is the same.

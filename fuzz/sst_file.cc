@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table file as explain, inspect, doctor and existing SST filters read it: footer, meta blocks,
 // properties, filter partitions, filters. With the first byte odd, the checksums of the footer, of
 // the index of meta blocks and of those that it names are made right; else the file is what it is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What fuzz targets share: how a finding is told, and how the bytes of an input become choices.
 //
 // A target is a file with one function, LLVMFuzzerTestOneInput: libFuzzer calls it (`./run fuzz`),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The toolbox's types as bytes from elsewhere. The first byte chooses the type, the second whether
 // envelope and check are made right around the rest, so that changed payloads get in.
 //

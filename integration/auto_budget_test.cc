@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The budget of rocksieve.auto: it is kept, no key is lost by it, and it gains what it should.
 #include <rocksdb/convenience.h>
 #include <rocksdb/slice_transform.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happens to trees beside flushes and compactions: failed jobs, FIFO deletion, a log that is
 // replayed, filters of prefixes, a last level without filters, cancelled compactions.
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policy of rocksieve.auto, and several databases and column families that share one.
 #include <fstream>
 #include <mutex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The owner of a database who never pauses: it writes, flushes and compacts in threads of its own
 // as fast as it can, so that files come and go all the time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the rocksieve command that was built along with the tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged filter blocks, given to a policy as RocksDB would: no key of the set may ever be
 // rejected, and nothing outside of the block may be read.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged filter blocks in the SST files of real databases: every key is still found.
 //
 // RocksDB's own checksum usually sees damage first, and RocksDB then goes without the filter. What

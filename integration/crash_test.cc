@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process that writes is killed at random moments; the database opens again and holds exactly
 // what was written.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damage is told to people once per policy: to the info log of a database that is writing a table,
 // else to stderr and later to such a log. The counters count everything.
 #include <mutex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the integration tests share: databases in temporary directories, policies from specs, an
 // exact oracle, and the counters that tell how many disk reads the filters saved.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs RocksDB's own db_bench on an OPTIONS file, and reads what it reports."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The unmodified db_bench with the plugin preloaded: answers, false-positive rates, sizes, and
 specs that cannot be honoured."""
 

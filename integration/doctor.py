@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Databases that `rocksieve doctor` examines, and what it finds."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Databases that are ill in all the ways that `rocksieve doctor` knows, where it must find what is
 wrong and nothing else; and healthy ones of many kinds, where it must find nothing."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rocksieve doctor --pid=N`: programs with the plugin, without it, with another RocksDB and with
 one of their own; what cannot be looked at; and what docs/command.md and docs/json.md say."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What all documents keep to: links and paths that lead somewhere, a place on the map, and the words
 of docs/glossary.md. Names in the code keep to those words, too, but for what users may have typed."""
 

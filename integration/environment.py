@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every integration test needs: the build under test, temporary directories, and programs that
 run with a time limit.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rocksieve explain` beside RocksDB's own counters: the reads in vain that it expects are those
 // that lookups of missing keys make, whatever the tree, the filters, the keys and the options.
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A strict reader of Prometheus' text exposition format 0.0.4, written from its description alone:
 // https://prometheus.io/docs/instrumenting/exposition_formats/
 #pragma once

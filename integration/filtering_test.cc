@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the filters are for: every key found, few disk reads for missing ones, at the rate and the
 // size that the spec promises.
 #include <algorithm>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Filters by the C interface: examples/python, and callers that pass nonsense."""
 
 import ctypes

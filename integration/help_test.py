@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command's help, manual pages and shell completion: of every command, whatever there is."""
 
 import pathlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random histories of a tree: overwrites, merges, deletes of keys and ranges, snapshots, with
 // flushes and compactions in between, against an exact oracle.
 #include <algorithm>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every command where its environment gives it less than it wants: no memory, no file descriptors,
 no room, no permission, nobody who listens. It must say so and end with an exit code that --help
 documents; no signal, no core, and nothing half-written."""

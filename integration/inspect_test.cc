@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rocksieve inspect` on table files with filters of every family, intact and damaged.
 #include <cmath>
 #include <fstream>

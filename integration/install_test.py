@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `cmake --install` makes, used by a project outside of this one (integration/consumer)."""
 
 import pathlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Databases opened in other ways, column families, and threads.
 #include <atomic>
 #include <thread>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that name no filter of ours: RocksDB's C API with our handle, and ROCKSIEVE_INSTEAD_OF."""
 
 import pathlib

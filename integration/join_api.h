@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two databases with some keys in common, a server for one of them, and what sets say of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins by the public API that end early, and what they say.
 #include <string>
 

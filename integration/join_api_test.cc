@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins by the public API alone, between databases, files and servers in this process; results are
 // compared with those of maps.
 #include <algorithm>

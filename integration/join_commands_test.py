@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`serve` and `join` between real processes: operations, strategies, output, reports.
 
 Every result is compared with what `comm` says of the sorted keys.

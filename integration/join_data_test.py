@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Joins of unusual data: none, one key, equal sides, a giant value, damaged files, rows that change
 while they are joined."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Errors say on which side they are; what will not go away is not tried again, and what breaks is."""
 
 import json

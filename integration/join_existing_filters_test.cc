@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters of SST files as the first move of a join, held against what the databases show.
 #include <atomic>
 #include <cstdio>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What goes wrong at each step of a join: the server is killed or stopped, the connection is cut, a
 message is changed. The result is the exact answer, or an error that names peer, range and remedy.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Clients that keep no rules, against `rocksieve serve` with little memory and with more: it survives
 each, never has more than its limit in memory, logs the sessions, and serves honest clients exactly,
 right after and in the meantime.

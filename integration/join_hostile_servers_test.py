@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`rocksieve join` against servers that keep no rules: it ends by itself with a clear error, or is
 right; it never has more than its limit in memory, writes no row that is not proven, and leaves
 nothing on the disk.

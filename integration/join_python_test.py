@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joins by the C interface: examples/python/join.py, and callers that pass nonsense."""
 
 import ctypes

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Joins of one side with two and four servers, on real data: words, paths of files, orders.
 
 This side is read once for all of them. Results are compared with `comm` and `join` of sets.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Column families and SST files as sources of a join, held against what is written to them; SST
 // files as sinks.
 #include <unistd.h>

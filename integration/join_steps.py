@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A proxy that reads along: it knows at which step of the join protocol two processes are, and can do
 something to them just then. It takes HTTP/2 without TLS, as docs/transport.md and docs/protocol.md
 describe what is in it."""

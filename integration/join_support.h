@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of sources and sinks share: databases written at random in step with a map, and a
 // join in memory.
 #pragma once

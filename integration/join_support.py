@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of joins between processes need: databases of known keys, servers, proxies."""
 
 import json

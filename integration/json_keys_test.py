@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That docs/json.md has every key of the JSON documents, in the section of the command that prints
 it. (`doctor` is in doctor_process_test.py, where there is a process to look into.)"""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What only later releases of RocksDB ask of a filter policy: keys together with their prefixes
 // (9.6), other policies for a running database (9.8), the size that a filter will have (10.9).
 #include <atomic>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The unmodified ldb and sst_dump on databases with our filters, with the plugin preloaded and
 without it, and on a database from before the plugin."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shared libraries: what they need and export, how they treat programs that have nothing to do with
 them, and that installing them on an existing database and removing them loses no key and no filter."""
 

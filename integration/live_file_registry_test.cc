@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registry of live files and the history, fed by hand, and the listener's memory.
 #include "plugin/auto/live_file_registry.h"
 #include "integration/tree.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rocksieve load`: lines into a database that the stock tools read back."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """librocksieve.so in all kinds of processes: it loads the build for the RocksDB that it finds there,
 and leaves all others alone."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rocksieve explain` and `inspect` on databases of all kinds: they look, and leave no trace.
 #include <sys/stat.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What GetFilterStats and PrometheusText say, beside what RocksDB says of the same files.
 #include <atomic>
 #include <chrono>

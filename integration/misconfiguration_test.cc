@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A spec that cannot be honoured is an error on every way into RocksDB. Without care it would not
 // be: RocksDB's option parser swallows the errors of filter policies, and works on without a
 // filter.

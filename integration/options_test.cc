@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options: specs in option strings and OPTIONS files, and the table options with which filters
 // work.
 #include <cctype>

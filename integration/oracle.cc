@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a RocksDB of any release, with rocksieve loaded into it, ever loses a key.
 //
 //   oracle [SPEC...]

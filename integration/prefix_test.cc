@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefixes in the filters: iterators that stay within one, and lookups by prefix alone.
 #include <ostream>
 

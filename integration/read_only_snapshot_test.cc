@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A read-only snapshot beside a living database: complete, of one moment, and without a trace.
 #include <sys/stat.h>
 

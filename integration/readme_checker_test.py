@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That readme_test.py finds what is wrong with a README, run on samples; and that the table of
 README.md after `<!-- demo: table -->` is what `rocksieve demo` prints. Its counts are the same on
 every machine and compared as they stand; the times, which are not, need only be there."""

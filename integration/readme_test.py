@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the code blocks of README.md that are marked for testing, so that the documentation cannot rot.
 ROCKSIEVE_README names another file: those of the examples are tested likewise.
 

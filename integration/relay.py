@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Connections to a server on this machine that pass through the test."""
 
 import socket

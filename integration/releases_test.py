@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command on databases that other releases of RocksDB wrote (tests/databases), whatever release it
 was built with: `inspect` says what an independent decoder finds, the others look at all of it, and
 what only RocksDB could read is refused by name."""

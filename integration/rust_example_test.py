@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """examples/rust, built without a network from Debian's own crates: a Rust program with our filters."""
 
 import pathlib

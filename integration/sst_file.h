@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filter blocks of ours in the bytes of SST files: found, changed, and sealed again.
 // The format: docs/formats/block.md.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `./run stress --rocksdb` says where there is no source tree of the installed RocksDB, and that it
 takes no run for a good one in which the filters were not the policy's. db_stress itself is not here: it
 is built from that tree."""

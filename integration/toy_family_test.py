@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A family of filters that exists only in tests/toy_family, in RocksDB and in the command: the
 program is the command, linked with that one file more."""
 

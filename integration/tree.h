@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trees of several levels, and keys of several shapes: trees of many small files that grow by
 // themselves and what their filters take, and trees that are built level by level.
 #pragma once

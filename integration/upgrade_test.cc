@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Safe to install and safe to remove: databases that pass between RocksDB's own filters and ours.
 #include <rocksdb/filter_policy.h>
 

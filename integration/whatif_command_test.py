@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`rocksieve whatif`: its report, its JSON document, its picture, and what it refuses.
 Whether its predictions come true is whatif_test.cc's concern."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rocksieve whatif` beside what comes true: the same tree, built with the policy that it was asked
 // about, has as many bytes of filters, and lookups of missing keys read as many blocks.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The builder that RocksDB feeds with the keys of a table file.
 #pragma once
 

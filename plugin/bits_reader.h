@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader that RocksDB asks about keys.
 #pragma once
 

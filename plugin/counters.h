@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a policy, its builders and its readers count, and how damage is reported once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes filter_policy=rocksieve... known to RocksDB's option parser as soon as the library is
 // loaded.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two classes that RocksDB 7.0 hid from its public headers, declared again; inside of RocksDB's
 // own tree (ROCKSIEVE_IN_TREE), its own declarations.
 //

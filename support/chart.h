@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chart of curves: a line for each series over a linear axis to the right, on a logarithmic axis
 // upwards, in an SVG file on a linear one as well. Drawn as an SVG file or with characters.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of a file or of the standard input, one after another; of memory it takes the longest line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Independent tasks on all processors.
 #pragma once
 

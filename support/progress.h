@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a long command tells its user, and Ctrl-C without traces: long loops ask whether the user
 // has had enough, and unwind.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program has to say, defined once: a JSON document, and tables and sentences that print
 // what is in it for people.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A directory for what a command writes, removed again whatever happens.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The golden bytes of tests/golden, which tests/python made from the format documents alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What several tests need: keys, filters, and a fixed source of randomness.
 #pragma once
 

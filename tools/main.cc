@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rocksieve command: reads the arguments and hands over to a subcommand.
 #include <fcntl.h>
 #include <pthread.h>

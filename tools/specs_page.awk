@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What docs/choosing.md says of specs, as the manual page rocksieve-specs(7):
 #   awk -v version=1.0.0 -f specs_page.awk docs/choosing.md
 # Rows of tables become items: what the first cell names, and the others after their headings.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One row of the table: rocksieve.auto beside uniform filters of the same memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // auto_gains: what rocksieve.auto saves in real trees, beside uniform filters of RocksDB that take
 // the same memory.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trees on which rocksieve.auto is compared with uniform filters, and building them under some
 // filter policy.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts what operator new hands out, in this program and in the libraries that it uses: the
 // dynamic linker gives them the program's operators, which this module defines.
 #pragma once

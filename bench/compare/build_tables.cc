@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times of building, and the memory that it takes.
 #include <algorithm>
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filters that are compared, all seen through the interfaces that RocksDB itself uses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two clocks, what it costs to read them, and what the rounds of a measurement come to.
 #pragma once
 

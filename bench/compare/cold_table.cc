@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches against single queries when the filter is not in the caches of the core.
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times for each instruction set. A process chooses its kernels once, so each set gets a child
 // process: this program again, with ROCKSIEVE_ISA in its environment.
 #include <fcntl.h>

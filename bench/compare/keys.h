@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys that cost next to nothing to make, so that no array of them has to be kept.
 //
 // A set has `count` present keys, sorted by their index as those of a table are, and 2^63 missing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compare: measures rocksieve's filters and RocksDB's in turns, through the interfaces that RocksDB
 // itself calls, prints tables and writes all figures to a file.
 #include <chrono>

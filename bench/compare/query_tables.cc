@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of query times: filters in the caches, asked in turns.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of false-positive rates and sizes: how often a filter passes keys that it does not
 // have, and whether that is what it should.
 #include <rocksieve/filter.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much is measured: three levels of effort, and what the command line changes of them.
 #pragma once
 

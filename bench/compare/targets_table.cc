@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the design promises, and whether this run has found it so. Targets on times are shown, and
 // do not fail the program: times depend on the machine and on what else it does.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a join puts on the wire, beside other ways to the same answer. `./run bench join`.
 #include <chrono>
 #include <cstdlib>

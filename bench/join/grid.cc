@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The promise of the planner over a grid of sizes, overlaps and key shapes: never more than 1.10
 // times the bytes of the best forced strategy, plus 20 KB, within the same limit on round trips.
 // Every run is compared with std::set_intersection. Exits with 1 when the promise is broken, 3 when

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets of random keys of 16 bytes, and what sets say of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What else could be done, run beside the join on the same keys.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/join/session_run.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs both sides of a join in this thread, with a link between them that only takes time in the
 // books: what is sent leaves when its sender has computed it and the link has sent all before it,
 // and arrives half of a round trip later. Computing takes the CPU time that it took here.

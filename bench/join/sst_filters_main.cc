@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A join that begins with the filters that lie in SST files: when its first byte leaves, how many
 // bytes they are, what they drop, and what the whole join takes with and without. Every run is
 // compared with the sets that were written.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of `./run bench join`, by what varies in them.
 #include <algorithm>
 #include <cmath>

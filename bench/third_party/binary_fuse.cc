@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graf and Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor Filters" (2022), in their
 // single-header form.
 #include <binaryfusefilter.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dillinger, Huebschle-Schneider, Sanders, Walzer, "Fast Succinct Retrieval and Approximate
 // Membership Using Ribbon" (2022), in the authors' implementation, with their presets for filters.
 #include <ribbon.hpp>

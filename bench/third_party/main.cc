@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // third_party: filters of other authors beside ours, over the same hashes, in turns.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters of other authors beside ours, all over the same 64-bit hashes: bits, rates, times.
 #pragma once
 

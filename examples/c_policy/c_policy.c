@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A database with a filter of rocksieve, in C: c_policy SPEC DIRECTORY
 
      gcc c_policy.c -lrocksieve -lrocksdb -o c_policy && ./c_policy rocksieve.ribbon:10 db

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two caching proxies that tell each other what they hold by a filter, instead of asking each other
 // about everything that they lack.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node of a tree of machines that find keys by each other's Bloom filters; one process for each.
 //
 //   filter_tree DIRECTORY PARENTS NODE [--siblings]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An allow-list for mail: what comes from somebody to whom our users write is delivered at once,
 // the rest is looked at by a slow scanner first.
 //

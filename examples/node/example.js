@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rocksieve in Node, with the RocksDB that @nxtedition/rocksdb has inside:
 //
 //   npm install @nxtedition/rocksdb

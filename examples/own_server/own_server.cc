@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins as one of the services of a program's own gRPC server.
 //
 //   own_server DIRECTORY

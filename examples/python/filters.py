@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Filters in Python, by rocksieve's C interface and ctypes: no build step, no package.
 
     filters.py LIBRARY SPEC FILE < KEYS

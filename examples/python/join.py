@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A join in Python, by rocksieve's C interface and ctypes: no build step, no package.
 
     join.py LIBRARY OPERATION DATABASE REMOTE [NAME=VALUE]...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A replica that lost rows, has old values, and kept what was deleted: made equal again, with bytes
 // for what differs only.
 //

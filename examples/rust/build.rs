@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // librocksieve.so from ROCKSIEVE_LIB_DIR, and where programs find it when they run.
 fn main() {
     println!("cargo:rerun-if-env-changed=ROCKSIEVE_LIB_DIR");

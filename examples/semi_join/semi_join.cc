@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Orders on one node, customers on another: which orders are of our customers?
 //
 //   semi_join orders DIRECTORY               the node with the orders; answers until its input ends

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "examples/spell_checker/dictionary.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A word list as a filter: all that a spell checker must ask of it is whether a word is in it.
 //
 // A word of the list is never called a mistake. Of the mistakes, the filter's rate is taken for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A spell checker whose dictionary is a filter.
 //
 //   spell_checker build WORDS DICTIONARY [SPEC]     makes a dictionary of a word list

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests and replies between processes of one machine, for the examples: each a length of 4
 // bytes, little-endian, and so many bytes. Over a Unix socket ("unix:PATH") or TCP
 // ("127.0.0.1:PORT"; port 0: a free one). No encryption and no names: programs that join nodes use

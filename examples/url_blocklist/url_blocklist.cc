@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A browser that asks whether URLs are dangerous without telling anybody which it visits.
 //
 //   url_blocklist server LIST ADDRESS [SPEC]   LIST: expressions, one a line; until its input ends

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Means of repeated measurements, and how far they can be trusted.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `./run experiments` is made of: functions that measure something which the literature has
 // published, and return tables and pictures.
 #pragma once

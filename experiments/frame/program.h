@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Another program as a step of an experiment.
 #pragma once
 

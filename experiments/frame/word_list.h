@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Real keys: the words of Debian's wamerican-insane.
 #pragma once
 

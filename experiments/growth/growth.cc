@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The experiment "growth": a scalable Bloom filter that was made for too few keys, beside a Bloom
 // filter that knew how many would come. P. Almeida, C. Baquero, N. Preguica, D. Hutchison,
 // "Scalable Bloom filters", 2007.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The experiment "hyphenation". Sources: D. E. Knuth's use case of exceptions beside patterns
 // ("The TeXbook", 1984, appendix H), which Bloom gave as the example of his filter: most words can
 // be hyphenated by rules, the others are in a dictionary on disk ("Space/Time Trade-offs in Hash

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exceptions and patterns of the hyphenation experiment.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The measurements of the hyphenation experiment, without their presentation.
 #pragma once
 

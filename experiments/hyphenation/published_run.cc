@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "experiments/hyphenation/published_run.h"
 
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The npm packages of the published run, on our lists, beside our figures.
 #pragma once
 

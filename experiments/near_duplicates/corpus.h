@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets of real data: what Debian's packages say of themselves, and which files they have.
 #pragma once
 

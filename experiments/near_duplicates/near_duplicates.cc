@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The experiment "near_duplicates": which of many sets are similar? MinHash signatures and
 // locality-sensitive hashing against the comparison of all pairs; what theory says of errors,
 // recall and precision against what is seen. Source: Leskovec, Rajaraman, Ullman, "Mining of

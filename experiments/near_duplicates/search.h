@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Searches for similar pairs of a corpus by MinHash and LSH, under several seeds, with both kinds
 // of signatures.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The experiment "optimum": the number of probes that is best, and the number of keys that a Bloom
 // filter holds at its rate, on 97,661 keys. Source of the formulas:
 // rocksieve/dynamic/bloom_filter.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The experiment "quality": are the places that filters choose for keys uniform and independent, as
 // every formula for their rates assumes? A hash that is bad on purpose must fail the same tests.
 #include "experiments/frame/experiment.h"

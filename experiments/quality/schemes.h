@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ways from a key to the places where a filter keeps it, taken apart into coordinates.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of hypotheses on large samples, and what they say of one scheme on one set of keys.
 //
 // All give standard scores: under the hypothesis, about the standard normal distribution, so that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The experiment "set_operations": what is lost if one node sends another a filter of its keys, and
 // the other takes what does not pass for the difference; beside the join, which is exact.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An exact set of keys in memory: a cuckoo hash table. What filters are to be measured against.
 //
 //   CuckooTable table;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "experiments/structures/flajolet_martin.h"
 
 #include <algorithm>

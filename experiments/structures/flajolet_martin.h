@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many distinct keys does a stream have? The first of all such counters, of 1985.
 //
 //   FlajoletMartin visitors(FlajoletMartinOptions{});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A set of keys as a hash table of short hashes: hash compaction.
 //
 //   HashCompaction visited(HashCompactionOptions::ForKeys(1000000, 0.001));

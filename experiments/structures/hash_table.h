@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An exact set of keys in memory: std::unordered_set, with the verbs of the other types. The plain
 // answer that everything else is measured against.
 //

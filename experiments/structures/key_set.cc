@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "experiments/structures/key_set.h"
 
 #include <rocksieve/dynamic/bloom_filter.h>

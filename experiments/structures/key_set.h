@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One interface for every type that holds a set of keys, for programs that compare them.
 //
 //   for (KeySetKind kind : kKeySetKinds) {

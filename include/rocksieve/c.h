@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rocksieve in C, and in whatever calls C: Go, Rust, C#, Python.
 
    Beside RocksDB's own C API, from librocksieve.so:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Static filters over sets of keys: built once from all keys, then only asked.
 //
 //   FilterBuilder builder(spec);              // spec: see filter_spec.h

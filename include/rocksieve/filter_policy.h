@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rocksieve as a RocksDB filter policy.
 //
 //   rocksdb::BlockBasedTableOptions table_options;

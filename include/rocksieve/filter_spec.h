@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What to build: the spec "rocksieve.FAMILY:AMOUNT[:OPTION]..." as a value.
 //
 //   rocksieve.bloom:10          10 bits per key

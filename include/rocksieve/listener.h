@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The listener that makes rocksieve.auto exact.
 //
 //   options.listeners.push_back(rocksieve::NewListener());

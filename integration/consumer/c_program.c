@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A database with our filters, in plain C: c_program DIRECTORY
    The plugin needs no function of its own in C: an option string names the filter. */
 #include <rocksdb/c.h>

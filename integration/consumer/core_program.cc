@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters without RocksDB: builds one and asks it.
 #include <cstdio>
 #include <string>

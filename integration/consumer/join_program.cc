@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database that is joined with itself: join_program DIRECTORY
 #include <cstdio>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A database with our filters: plugin_program DIRECTORY
 #include <cstdio>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages and parts of steps that claim more than is behind them, for hostile clients and servers
 // alike (docs/protocol.md has the bytes).
 #pragma once

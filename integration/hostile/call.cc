@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "integration/hostile/call.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One session of a client that keeps no rules but those of gRPC, and what it can do, case by case.
 #pragma once
 

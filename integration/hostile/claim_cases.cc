@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Servers that claim more than they have, and send rows of which they said nothing.
 #include <memory>
 

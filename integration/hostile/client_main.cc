@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client that attacks a server: plays one case, and says how the server ended each
 // session, and how many there were.
 // `hostile_client --list` names the cases. Exit code 0 when the case was played, whatever came of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program with a database of its own that answers joins by the public API:
 //
 //   embedded_server DIR MIB

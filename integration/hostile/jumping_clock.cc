@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A clock of the day that jumps each half second, or as often as JUMP_MICROSECONDS says: two hours
 // ahead, a day back, right again. For LD_PRELOAD. Clocks that only run, as those for measuring
 // time, stay as they are.

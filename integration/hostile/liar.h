@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions of a server that begin as those of an honest one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What comes before ranges, and instead of them; ranges that are opened, fetched and opened again,
 // in every wrong order.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server that attacks its clients: each names the case by the column family that it asks for, and
 // may add a seed, as in `rocksieve join --remote-column-family=mutated/17`.
 // `hostile_server --list` names the cases; `hostile_server ROWS` serves until it is killed, and has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps that claim more than they hold; what a side may claim about filters of SST files that it
 // received, or sends.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams and frames: silent, slow, endless, half of them, many at once; sessions of an honest
 // client, whose messages are changed at random on their way.
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice of seeds, for one lane or several at once; included by the kernels, inside of their
 // target region and anonymous namespace, after they defined Vector:
 //

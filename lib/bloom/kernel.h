@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inner loops of the Bloom family, one implementation per instruction set, each in a file of
 // its own (kernel_NAME.cc). All of them give the same answers and the same bytes.
 #pragma once

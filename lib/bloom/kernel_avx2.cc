@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel for AVX2: the eight words of a line are two vectors.
 #if defined(__x86_64__)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel for AVX-512: a line is one vector.
 #if defined(__x86_64__)
 

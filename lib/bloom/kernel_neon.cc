@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel for arm64: NEON for the choice of seeds; the query is the portable one, whose scalar
 // bit tests are what these machines are good at.
 #if defined(__aarch64__)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel for any machine: plain C++, either byte order. And the choice among all of them.
 
 #include "lib/bloom/kernel.h"

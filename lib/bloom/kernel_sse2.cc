@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel for baseline x86-64: SSE2 for the choice of seeds. The query is the portable one:
 // loading the line into vectors gains nothing without the variable shifts of AVX2.
 #if defined(__x86_64__)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the bits of a key stand: the lane-seeded split block Bloom filter (LSB).
 //
 // The payload is an array of lines of 64 bytes, each of eight little-endian words L[0..7]. All

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/bloom/plan.h"
 
 #include <algorithm>

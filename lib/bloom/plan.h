@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large a Bloom filter becomes, and how many probes it uses, under a budget; and the
 // false-positive rate of the family as a function.
 //

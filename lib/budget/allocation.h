@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which filter each file of a tree should have, so that missing keys cost least in a given memory.
 //
 // A missing key meets file f with probability w(f), its lookup weight, and pays there the cost c(b)

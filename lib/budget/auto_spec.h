@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The spec "rocksieve.auto:BITS[:FAMILIES][:OPTION]..." as a value: one budget for a whole tree.
 //
 //   rocksieve.auto:10                   10 bits per live entry, all filters of the tree together

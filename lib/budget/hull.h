@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best that a set of families can do with so many bits per key.
 //
 // The cost of b bits is what a missing key pays at a file with such a filter, in units of a block

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/budget/key_scale.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys as numbers, so that one can say how far apart they are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the keys of a tree are distributed, as far as the ranges of its files tell.
 //
 // A lookup of a missing key meets a file if the key lies between the file's smallest and largest.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/budget/rate_curve.h"
 
 #include <algorithm>

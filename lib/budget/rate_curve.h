@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each family makes of its memory: false-positive rate as a function of bits per key.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which instruction set the kernels use: chosen once per process, at run time, so that the binary
 // needs no more than the baseline of its architecture.
 #pragma once

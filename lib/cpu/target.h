@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiles a region of a file for another instruction set than the rest of the program.
 //
 //   #include <everything>            // compiled for the baseline, whatever is included

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the payload of a cuckoo filter block.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a key stands: the sharded windowed cuckoo filter (SWC).
 //
 //   payload: u32 shard count | u32 first wide slot | u32 offset x (shards + 1) | slots, bit-packed

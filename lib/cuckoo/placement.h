@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds a slot for every key of one shard.
 //
 // Local search allocation (Khosla, "Balls into Bins Made Faster", 2013): every slot has a label, a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many slots a cuckoo filter gets, and how wide they are, under a budget; and the
 // false-positive rate of the family as a function.
 //

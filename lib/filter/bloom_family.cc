@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bloom family behind the common door.
 #include <string>
 #include <utility>

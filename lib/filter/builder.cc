@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds blocks of any family.
 #include "lib/filter/builder.h"
 

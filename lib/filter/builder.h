@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What FilterBuilder stands on, for callers with more wishes than a program has: RocksDB's builder,
 // and sets of hashes that never were keys.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // librocksieve_filters.so: filters for C, the part of rocksieve/c.h that needs no RocksDB.
 #include <cstdlib>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cuckoo family behind the common door.
 #include <algorithm>
 #include <string>

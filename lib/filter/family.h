@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All that is known of a family outside of its folder; each has a NAME_family.cc.
 //
 // A new family is a folder, a FamilyEntry, and its line in family.cc. Nothing else asks which

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens blocks of any family.
 #include <rocksieve/filter.h>
 

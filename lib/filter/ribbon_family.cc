@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ribbon family behind the common door.
 #include <cstdio>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts that the texts of all kinds of specs are made of.
 #pragma once
 

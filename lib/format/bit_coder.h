@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sequence of flags in as many bits as their entropy: 1 flag in 100 set costs 0.081 bits a flag.
 //
 // DESCRIPTION. EncodeFlags and DecodeFlags are for whole sequences with one share of ones.

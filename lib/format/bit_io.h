@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers of any width from 0 to 64 bits, one after another: the first bit is the lowest of the
 // first byte. The last byte is filled up with zeros, and a reader insists on that.
 #pragma once

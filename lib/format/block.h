@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The frame that every filter block of ours has around its family's payload.
 //
 //        0  magic            8A 52 4B 53

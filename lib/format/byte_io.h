@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages as bytes, for what goes over a wire: numbers little-endian, lengths as varints.
 //
 // A ByteReader remembers that something was wrong. Read on as if nothing had happened (what fails

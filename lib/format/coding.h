@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Little-endian loads and stores at any alignment, on machines of either byte order.
 #pragma once
 

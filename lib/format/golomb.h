@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorted numbers below a bound, as Rice-coded gaps: random ones cost log2(universe / count) + 1.5
 // bits each, 0.06 more than the entropy. Duplicates are kept. Each may carry a few bits of its own.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The smallest and the largest entry of a filter, each cut to kMaxRangeKeyBytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a family is asked for, the amount of a spec, and what it makes of it.
 #pragma once
 

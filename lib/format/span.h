@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A view of elements that lie in a row: std::span, which C++17 lacks.
 //
 // All that RocksDB loads is C++17, since RocksDB up to 10.6 compiles it as that inside of its own

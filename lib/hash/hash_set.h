@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hashes that a builder has collected, and their division into parts that fit a cache.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one key hash: XXH3-64 seeded with the filter's salt. It is part of the block format.
 //
 // Source: the xxHash specification 0.1.1 and libxxhash >= 0.8.0, where XXH3 is stable. The same

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands for a key in a join: 128 bits under its range's salt, and from them a fresh 64-bit
 // hash for every step of the protocol, so that keys which collide in one step part in the next.
 #pragma once

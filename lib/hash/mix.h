@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small mixing functions of 64-bit words, the same on every machine. Parts of wire formats.
 #pragma once
 

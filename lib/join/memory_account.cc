@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/join/memory_account.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes that a session keeps because of what the other side sends or asks for.
 //
 // Whatever a peer's bytes would make this side keep is taken from an account before it is

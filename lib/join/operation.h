@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names and properties of what a join finds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Back substitution, 16 columns at a time; included by the kernels, inside of their target region
 // and anonymous namespace, after they defined
 //

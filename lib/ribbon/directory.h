@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where each bucket begins: one byte per bucket, and four bytes per 128 of them.
 //
 //   i32 anchor x ceil(buckets / 128) | u8 low byte x (buckets + 1)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The linear equations of a filter over GF(2), kept in echelon form: one per slot, or none.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel for processors with GFNI (Intel since Ice Lake, AMD since Zen 4): a product of 8x8 bit
 // matrices takes the place of an AND and the folding of parities.
 #if defined(__x86_64__)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel for arm64: NEON, 16 columns at once.
 #if defined(__aarch64__)
 

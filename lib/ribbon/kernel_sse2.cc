@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel for baseline x86-64: SSE2, 16 columns at once.
 #if defined(__x86_64__)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a key's bits stand: the steered ribbon filter (STR).
 //
 //   payload, general form: u32 buckets | u32 first wide group | directory | groups

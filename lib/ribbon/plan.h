@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many buckets a ribbon filter gets, and how many columns its slots have, under a budget; and
 // the false-positive rate of the family as a function.
 //

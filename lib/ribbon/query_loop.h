@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The query, around the comparison that each instruction set does in its own way; included by the
 // kernels, inside of their target region and anonymous namespace, after they defined
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queries the payload of a ribbon filter block in place.
 #pragma once
 

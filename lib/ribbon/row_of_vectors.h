@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The comparison of 16 columns at once, for kernels with vectors of 16 bytes; included by them,
 // inside of their target region and anonymous namespace, after they defined
 //

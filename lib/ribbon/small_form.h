@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The small form: up to 64 keys, one dense system of as many equations as there are keys.
 //
 // All slots stand in one word per column, so a row is any choice of slots and a column of the value

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the length of every bucket, one after another, so that all equations can be solved.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In how many keys do two sets differ? A few hundred bytes of each give D = |A - B| + |B - A|.
 //
 // DESCRIPTION. Each side adds its keys, one of them sends its counters, the other subtracts its

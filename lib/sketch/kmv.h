@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large are two sets, and how much do they share? From the k smallest hashes of each.
 //
 // DESCRIPTION. Add the keys' hashes, in any order and as often as you like: duplicates count once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rateless set reconciliation: one side sends symbols of its set, one after another, until the
 // other knows every key in which the two differ. For D differences that takes 1.36 D symbols when D
 // is large, in the mean 1.9 D at worst (D = 4), and 3 for a single one, whatever the sizes of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The certificate: how many keys a set has, and a keyed 128-bit sum of them.
 //
 // DESCRIPTION. Two sets with equal sums under the same salt are equal but for a chance of about

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words and arrays of bits: as bytes that are the same on every machine, with small numbers packed
 // into them, and shared by threads; and what empty ones say.
 #pragma once

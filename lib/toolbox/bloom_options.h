@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kinds of Bloom filters have in common: their options, and the positions that a key's
 // hash has in an array by them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <rocksieve/estimate/count_min_sketch.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The buckets of cuckoo filters and tables: which two a fingerprint has, and how room is found.
 #pragma once
 

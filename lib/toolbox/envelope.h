@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The envelope of every serialised type of the toolbox (docs/formats/toolbox.md), little-endian:
 //
 //   magic      "RSTB"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <rocksieve/estimate/hyper_log_log.h>
 
 #include <algorithm>

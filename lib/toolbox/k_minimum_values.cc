@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <rocksieve/estimate/k_minimum_values.h>
 
 #include <stdexcept>

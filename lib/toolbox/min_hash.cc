@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <rocksieve/estimate/min_hash.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options and the places of MinHash signatures as bytes: alone in an envelope, or in an LSH
 // index.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 
 #include <algorithm>

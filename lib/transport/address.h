@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What addresses look like, and what they say about who can hear us.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a session must have to be admitted: a place among those of its peer, and a share of the
 // server's memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ends work of other threads: at once, or at a deadline.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who may talk to whom: TLS on both sides, or, if asked for, nothing; and tokens beside that.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Both directions of a stream at once, by callbacks: the session between them is never blocked by
 // either, so that two sides that both have much to say cannot wait for each other for ever. Both
 // queues are bounded.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages of one direction as one row of bytes, cut into pieces that fit into frames.
 //
 // A message is preceded by its length, a varint. Small messages share a frame, large ones take

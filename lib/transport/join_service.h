@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gRPC service that answers joins: for a program's own server, as in
 //
 //   std::unique_ptr<GrpcJoinService> joins = MakeGrpcJoinService(OpenViewsOf(db), {});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the other side says, for logs, terminals and messages: it must not be able to forge a line
 // of a log, or to tell a terminal what to do.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A join with a server, whose stream may break: then it goes on from the last finished range if the
 // server still has the same view, else from the start.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A gRPC server that answers joins, with gRPC's health service beside them.
 #pragma once
 

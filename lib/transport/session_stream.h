@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams of gRPC as Exchanges: what both ends have, and the server's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A join with one server or with several, which have a part each of the other side's rows.
 //
 // Several are joined with at once, each by a thread of its own with a temporary file for what it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors on their way between what we call, gRPC and the peer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a server shows of its data: one unchanging state of it for each session. Those of sessions
 // that broke are kept for a while: whoever comes back with a view's name goes on with the same
 // state.

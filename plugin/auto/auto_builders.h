@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a policy rocksieve.auto:.. makes its builders with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides on the filter of one table file, from the tree around it.
 #pragma once
 

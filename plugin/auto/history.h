@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a policy believes of a tree that nobody tells it about.
 //
 // Without a listener, a builder knows its column family, its level and why it is built, and the

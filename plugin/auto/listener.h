@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The EventListener through which `auto` follows databases: include/rocksieve/listener.h.
 #pragma once
 

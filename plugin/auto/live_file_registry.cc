@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plugin/auto/live_file_registry.h"
 
 #include <algorithm>

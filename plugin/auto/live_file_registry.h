@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The live files of one database, as its events tell.
 //
 // Only column families whose filters `auto` makes are followed: each that has a job is taken for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of one table file, and of those around it.
 #pragma once
 

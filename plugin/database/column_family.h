@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What decides how the filters of a column family are asked, as its OPTIONS have it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A RocksDB database, opened only to look: ours or not, of a living process or not.
 //
 // Nothing is written, locked or replayed (read_only_env.h). What is seen is the state that the

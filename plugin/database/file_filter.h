@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filter of one table file, in memory: all its blocks, to be described and asked.
 #pragma once
 

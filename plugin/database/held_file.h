@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that is open: it stays readable when its owner deletes it.
 #pragma once
 

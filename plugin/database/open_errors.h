@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a database cannot be looked at, for people: what is in the way, and what to do about it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The OPTIONS file of a database, as text.
 //
 // RocksDB's own parser makes objects, and silently leaves out those that this process does not

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A filter policy, as --spec= or an OPTIONS file names it: the one parser for all of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An Env that cannot write, whatever it is asked: the guarantee that looking leaves no trace.
 //
 // RocksDB writes even when it opens a database read-only: it deletes the *.trash files that it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One column family of a database as it was at one moment, its write-ahead logs included: for
 // reading rows beside the process that owns it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where rocksdb::DB::Open() and its like put a database, whatever the release.
 //
 // Until 10.10 they take a DB** and the caller owns what comes; from 11.0 on they take a unique_ptr

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plugin/database/snapshot_files.h"
 
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of a database as they were at one moment, whatever its owner does meanwhile.
 //
 //   SnapshotFiles files(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree of a column family: its files by level, with what is known of each and of its filter.
 #pragma once
 

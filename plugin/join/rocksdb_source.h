@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of a column family, as a snapshot shows them, for a join.
 //
 // What a Get() under the snapshot would answer is what a scan gives: merges are applied, deleted

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filters of a column family's SST files, for a join that begins before any key was scanned.
 #pragma once
 

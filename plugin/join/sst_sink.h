@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of the server as an SST file, to be ingested into a database:
 //
 //   rocksieve join --op=difference --format=sst --output=missing.sst ...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of one SST file, for a join: what a database would show that has only this file.
 #pragma once
 

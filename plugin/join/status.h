@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RocksDB's statuses and bytes as Abseil's, and back: the public headers speak RocksDB's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins for C: the part of rocksieve/c.h that is in librocksieve_join.so.
 #include <charconv>
 #include <chrono>

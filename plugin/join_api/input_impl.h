@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of databases and files, by what they are joined on, as one moment has them; and how those of
 // an Input are opened.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks a server what the first range of a join looks like, and computes what each strategy would
 // cost there. Nothing is joined.
 #pragma once

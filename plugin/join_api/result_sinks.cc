@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plugin/join_api/result_sinks.h"
 
 #include <sys/stat.h>

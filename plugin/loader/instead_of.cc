@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of RocksDB that librocksieve.so has as well. Preloaded, it is asked first.
 //
 // ObjectLibrary::Default is where plugins register: by it a RocksDB is noticed that was loaded

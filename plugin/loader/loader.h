@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // librocksieve.so: finds the RocksDB in its process, and loads the build of rocksieve that fits it,
 // the librocksieve-MAJOR.MINOR.so.1 beside it.
 //

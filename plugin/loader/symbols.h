@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of machine code in this process, and the symbols that they define.
 #pragma once
 

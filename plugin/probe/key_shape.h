@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes keys that look like those of a database.
 //
 // Two things are learned of them. Which bytes they have at which place: digits stay digits, dashes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the data of a column family lies among all possible keys.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys that are not in a column family, where its data is and like its keys.
 //
 // A filter of whole keys cannot tell one missing key from another; what matters is where it lies

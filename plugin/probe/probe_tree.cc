@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plugin/probe/probe_tree.h"
 
 #include <algorithm>

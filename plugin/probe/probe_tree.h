@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lookups of missing keys meet in a tree: its filters, asked without reading data, and the
 // data blocks that are read where a filter lets them pass.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes and false-positive rates of RocksDB's built-in filters.
 //
 // Source: RocksDB 7.8, util/bloom_impl.h (FastLocalBloomImpl, LegacyLocalityBloomImpl, BloomMath),

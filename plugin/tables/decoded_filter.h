@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A filter block of any origin: what it is, what rate it promises, and a reader to ask.
 #pragma once
 

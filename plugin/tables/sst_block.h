@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks of RocksDB's block-based table files, read without RocksDB.
 //
 // RocksDB's public interface gives neither the names of a file's meta blocks nor the key ranges of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One SST file: its properties, and where its filter is. Reads no keys and no data.
 #pragma once
 

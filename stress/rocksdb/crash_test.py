@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """RocksDB's own blackbox crash test with rocksieve's filters.
 
 Usage: ./run stress --rocksdb=SOURCE [--seconds=N] [--round-seconds=N] [--policies=POLICY,...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """One round of the crash test: the filter policies that are tortured, what rounds leave in their record
 (rounds.jsonl, and a log of each round's db_stress), and what db_crashtest.py starts as db_stress.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gives db_stress filters of rocksieve, without a change to its source: the linker sends its calls
 // of three functions of RocksDB here (--wrap in CMakeLists.txt). ROCKSIEVE_STRESS_SPEC names the
 // filter policy; without it they are RocksDB's own, as db_stress's flags say. If

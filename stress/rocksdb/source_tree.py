@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Says whether a directory is the source tree of the RocksDB that is installed.
 
 Usage: source_tree.py SOURCE

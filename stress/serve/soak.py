@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A server of joins under clients of which half are hostile.
 
 Serves one of two databases with `rocksieve serve`. Half of --clients join, again and again, with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a database of many small column families, each with a table file of another format: the
 // golden files rocksdb-RELEASE.tar.gz beside it, each written by that release of RocksDB.
 //

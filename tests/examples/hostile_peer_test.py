@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples of two processes with a peer that says what it should not: nobody crashes, and the
 error says what was wrong."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hash compaction: its rate, its size and its omission probability beside the formulas; its bytes.
 #include "experiments/structures/hash_compaction.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every type that holds a set of keys, through one interface; then the hash tables by themselves.
 #include "experiments/structures/key_set.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins on expressions, with duplicates and NULL keys, against the two loops that SQL's EXISTS and
 // NOT EXISTS stand for.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts rows, and otherwise forgets them.
 #pragma once
 

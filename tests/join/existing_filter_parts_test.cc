@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What existing SST filters are made of: the stream, the set, and the choice; hostile bytes too.
 #include "tests/join/existing_filters_support.h"
 

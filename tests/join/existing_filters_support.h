@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sources in memory with existing filters, made by hand.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins that begin with filters which one side has already.
 #include "tests/join/existing_filters_support.h"
 

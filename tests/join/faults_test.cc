@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a broken or hostile other side, or wire, can do: the result is right, or there is none.
 #include <functional>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clients that do not keep the rules, message by message, and what the server makes of them: an
 // error, in the memory that it may take.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Servers that do not keep the rules, message by message, and what the client makes of them: an
 // error, in the memory and the room for rows that it may take, and no wrong row.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What join keys are extracted, how expressions are written, and what is said about mistakes.
 #include <algorithm>
 #include <map>

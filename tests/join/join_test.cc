@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Both sides of a join, over a pipe, against what sets say.
 #include "tests/join/support.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scalars in JSON documents, and decimal numbers as text.
 #include <functional>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of keys: what is written is read, in bounded memory, and nothing else is.
 #include "lib/join/rows/key_list.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two Matchings in memory, without messages around their steps: nothing checks the bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reconciling a range, part by part: what wrong estimates and wrong bytes do to it.
 #include <cmath>
 

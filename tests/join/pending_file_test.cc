@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that appear when they are complete, and links that somebody planted.
 #include "lib/join/sort/pending_file.h"
 

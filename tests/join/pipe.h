@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Carries the messages of two sessions in memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of docs/protocol.md: its lines "name: `bytes`" are what Encode() writes.
 #include <fstream>
 #include <map>

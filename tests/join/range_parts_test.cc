@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What both sides of a session know of their ranges: which there are, how they begin to reconcile
 // one, which of its keys are matched.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a join says about each of its ranges.
 #include "lib/join/session/range_report.h"
 

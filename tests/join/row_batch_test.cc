@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows in batches: giant ones, and batches that want more memory than they may.
 #include "lib/join/rows/row_batch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // External sorting against std::stable_sort, and what happens when the disk is full.
 #include <sys/resource.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins with several shards at once, which scan this side's ranges together.
 #include "lib/join/session/shared_ranges.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What sinks write, and that discarded rows leave no trace.
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every sequence of messages that a peer may send, up to a length: no order of them may break a
 // side, and each is accepted or refused as the tables of states say
 // (lib/join/session/server_ranges.h, client_ranges.h).

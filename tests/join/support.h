@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins in memory, and what they should give.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The frame that all filter blocks share, written from docs/formats/block.md alone."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The payload of the Bloom family, written from docs/formats/bloom.md alone."""
 
 import math

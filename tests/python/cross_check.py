@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the C++ code with the Python reading of docs/formats/, on random filters.
 
     cross_check.py FILTER_TOOL [--seed=N] [--filters=N] [--seconds=N]

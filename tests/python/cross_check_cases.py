@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What to build, random amounts for specs and random keys, and ways to damage what was built."""
 
 import rocksieve_format as fmt

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The payload of the cuckoo family, written from docs/formats/cuckoo.md alone."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The golden blocks of tests/golden/: how they are read, and what they must be (golden_test.py)."""
 
 import functools

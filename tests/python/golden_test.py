@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Golden filter blocks: the bytes that the format documents demand, once and for all.
 
     golden_test.py            tests (also: python3 -m unittest)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The payload of the ribbon family, written from docs/formats/ribbon.md alone."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The filter block format, written from docs/formats/ alone and not from the C++ code.
 
 Encodes, parses and queries blocks: small, slow and obvious, so that it can be checked against the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sketches of the join, written from docs/formats/sketches.md alone and not from the C++ code."""
 
 import math

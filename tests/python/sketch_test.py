@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The examples of docs/formats/sketches.md, which are the unit tests' golden bytes as well: made
 here from the document alone, and looked up in its text and in tests/unit."""
 

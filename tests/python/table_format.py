@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RocksDB's block-based table files of format_version 2 to 7, read after its own description of them
 (the wiki page "Rocksdb BlockBasedTable Format", the comment above FooterBuilder in table/format.cc)
 and not after rocksieve's reader, which is held to this one: slow and obvious.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """XXH3-64 with a seed, in plain Python: the key hash and the check word of filter blocks.
 
 Written after the published algorithm (xxHash 0.8.1), to be read beside it: slow and obvious.

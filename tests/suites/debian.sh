@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # ./run test --suite=SUITE: whether what README says first works on a machine that has nothing.
 #
 #   debian.sh SUITE [--filter=REGEX] [--system=DIRECTORY]

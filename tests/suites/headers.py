@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """./run test --headers=SOURCE: does the plugin fit the headers of a RocksDB?
 
   headers.py [SOURCE]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """./run test --in-tree=SOURCE: rocksieve built inside of RocksDB, and used by its db_bench.
 
   in_tree.py SOURCE [--build=cmake|make]

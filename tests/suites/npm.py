@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """./run test --npm: rocksieve beside the RocksDBs that three packages of npm bring.
 
   npm.py [--rocksdb=REPOSITORY]

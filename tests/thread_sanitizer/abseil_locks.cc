@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells the thread sanitizer of Abseil's locks, by which gRPC orders its threads. The
 // distribution's Abseil is not built for the sanitizer, which then takes everything that one thread
 // hands to another by gRPC for a race. What is defined here comes before the library's, whoever

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells the thread sanitizer what gRPC's queues order: what a thread wrote before it began an
 // operation is there for the thread that takes its completion off a queue. The distribution's gRPC
 // is not built for the sanitizer, and the queue has no locks that it could see. What is defined here

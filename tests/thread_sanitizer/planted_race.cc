@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two races that are there on purpose, in threads that only RocksDB or gRPC knows: what makes the
 // thread sanitizer quiet beside these libraries (cmake/thread_sanitizer.cmake) must not hide them.
 //

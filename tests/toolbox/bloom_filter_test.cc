@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Bloom filter of one key after the other: what it promises, and what it does not.
 #include <rocksieve/dynamic/bloom_filter.h>
 

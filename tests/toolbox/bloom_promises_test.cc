@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Bloom filters promise: rates, sizes, and what the bits tell of the keys.
 #include <cmath>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The envelope, and all types as bytes but those whose tests have them: beside the golden ones, and
 // damaged in every way.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counters instead of bits: beside a multiset that does the same.
 #include <rocksieve/dynamic/counting_bloom_filter.h>
 

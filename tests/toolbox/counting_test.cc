@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Count-min sketch and top-k: what they promise of each count, on random and on real streams.
 #include <algorithm>
 #include <cmath>

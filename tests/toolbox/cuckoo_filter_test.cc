@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cuckoo filter: nothing lost at any load, the load and the rate that it promises, its bytes.
 #include <rocksieve/dynamic/cuckoo_filter.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three counters of distinct keys, and KMV's overlaps: measured beside what they state.
 #include <cmath>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trees of nodes that find keys by each other's filters: nothing is missed, false forwards are as
 // many as expected, updates travel no further than they must. And one node: what it tells, whom it
 // asks, whom it refuses; and as bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LSH: the S-curve measured, and what an index finds.
 #include <cmath>
 #include <cstdio>

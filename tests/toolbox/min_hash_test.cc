@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shingles and MinHash: what is stated of their errors, beside what they do.
 #include <cmath>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers of Bloom filters for nobody knows how many keys: the rate is kept, at what price?
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 

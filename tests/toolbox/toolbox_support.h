@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of all types of the toolbox need: golden bytes, and bytes that are not as they
 // were; hashes, texts, and pairs of sets.
 #pragma once

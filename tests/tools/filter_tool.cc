@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lets another program build and ask filters: the C++ side of tests/python/cross_check.py.
 //
 // Reads requests from standard input, one per line, and answers each with one line:

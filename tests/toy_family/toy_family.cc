@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/toy_family/toy_family.h"
 
 #include <algorithm>

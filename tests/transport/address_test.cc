@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which addresses are of this machine only, what lists of them are, and servers that cannot listen
 // where they are told to.
 #include "lib/transport/address.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places of peers, and shares of memory.
 #include "lib/transport/admission.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Certificates and keys that cannot be used, or not together; tokens.
 #include "lib/transport/credentials.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages in frames, and sessions over channels in memory: with each other, and with sides that do
 // not keep the rules.
 #include "lib/transport/drive.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins over real connections, and callers that do not keep the rules of the service.
 #include <arpa/inet.h>
 #include <sys/socket.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Servers that say what an honest one does, changed, or anything else; and joins with them, which
 // must end with a clear error, in bounded time and memory, and give no row that is not proven.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Servers that contradict themselves, exaggerate, or never come to an end.
 #include "tests/transport/hostile_server.h"
 #include "lib/transport/frame.h"

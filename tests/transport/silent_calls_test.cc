@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Callers that open streams and connections and say nothing: joins are served all the same.
 #include <arpa/inet.h>
 #include <sys/socket.h>

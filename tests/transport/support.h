@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the transport share: rows, sinks, and streams that block.
 #pragma once
 

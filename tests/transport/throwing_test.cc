@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sources and callbacks that throw: a session ends with an error, and nothing else does.
 #include <functional>
 #include <mutex>

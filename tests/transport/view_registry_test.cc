@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views: one session each, kept for a while when the session broke, not for ever.
 #include "lib/transport/view_registry.h"
 

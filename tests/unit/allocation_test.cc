@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocation of bits to the files of a tree, beside a search of all allocations, and beside the
 // conditions that every optimum meets.
 #include <algorithm>

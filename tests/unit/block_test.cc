@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The frame around a payload, and the range of its keys.
 #include <algorithm>
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Bloom family: its kernels against slow, obvious code, its mathematics against simulation.
 #include <bit>
 #include <cmath>

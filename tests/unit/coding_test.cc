@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes, bits and the codes of numbers.
 #include <cmath>
 #include <random>

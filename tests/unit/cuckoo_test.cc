@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cuckoo family: placing keys into a shard, and its mathematics.
 #include <cmath>
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What reads the files of any database.
 #include <random>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each check beside its threshold. Real databases are in integration/doctor_findings_test.py.
 #include <unistd.h>
 

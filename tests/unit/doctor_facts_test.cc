@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What doctor reads in LOG files and policies.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What two sides estimate of their sets: the number of differences, sizes and overlaps.
 #include <cmath>
 #include <random>

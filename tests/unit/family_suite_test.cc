@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every family promises, to all keys and to keys that an attacker chose.
 #include <algorithm>
 #include <cmath>

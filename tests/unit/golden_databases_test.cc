@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Databases that several releases of RocksDB wrote (tests/databases), read with the release at
 // hand.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks made by the independent encoder (tests/python), byte for byte.
 #include <string>
 #include <vector>

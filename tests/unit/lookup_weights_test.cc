@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Key shares of files, beside trees whose keys are all known.
 #include <algorithm>
 #include <cmath>

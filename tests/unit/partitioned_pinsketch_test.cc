@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole sketches: right and wrong estimates of the differences, and hostile peers.
 #include "lib/sketch/pinsketch/partitioned_pinsketch.h"
 

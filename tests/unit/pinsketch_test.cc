@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PinSketch and what a partitioned one is made of.
 #include <algorithm>
 #include <map>

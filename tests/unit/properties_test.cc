@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What holds for any keys, any spec and any bytes, on random ones.
 #include <algorithm>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The curves of all families, and the hull of several.
 #include <algorithm>
 #include <cmath>

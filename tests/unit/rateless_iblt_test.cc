@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rateless reconciliation beside set operations, its overhead, and peers that lie.
 #include <algorithm>
 #include <cmath>

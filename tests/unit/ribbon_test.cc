@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ribbon family: solving its equations, the directory of its buckets, and its mathematics.
 #include <algorithm>
 #include <cmath>

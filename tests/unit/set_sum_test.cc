@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The certificate of a range.
 #include "lib/sketch/set_sum.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Specs of a filter and of a whole tree's budget.
 #include <string>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A subcommand adds itself to the command's parser: its flags, its help, its exit codes.
 //
 //   CLI::App* parser = AddParser(parent, {.name = "demo", .summary = ..., ...});

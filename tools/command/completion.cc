@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completion scripts for shells, made from the tree of parsers.
 #include <algorithm>
 #include <iostream>

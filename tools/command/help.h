@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree of parsers as --help, man pages and completion see it.
 #pragma once
 

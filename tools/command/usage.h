@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What users type, before and after the parser has seen it: spellings that mean the same, and what
 // a misspelt word may have meant.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The demonstration: one tree of real keys, built with each filter, and what lookups cost.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys of the demonstration, of which half are stored and the other half is missing, and
 // lookups of all: of the present ones to see that none is lost, of the missing ones to see what
 // they cost, and of both to see how long they take, so that noise hits all databases alike.

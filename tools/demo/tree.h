@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the tree of the demonstration in a database, the same one for every filter.
 #pragma once
 

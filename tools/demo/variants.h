@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is compared, one tree with no filter and with each of five, and the false-positive rates
 // that the filters promise.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checks: from facts to findings, and nothing else. A healthy database gives none, whatever its
 // kind.
 #pragma once

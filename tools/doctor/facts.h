@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All that `doctor` looks at. The checks see nothing else, so that each can be tested by itself.
 #pragma once
 

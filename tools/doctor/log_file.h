@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What RocksDB's info log tells: with which options a database was opened, what the plugin
 // complained about, and the statistics that are dumped from time to time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process that uses RocksDB has loaded, as far as Linux tells: /proc/N needs no symbols.
 #pragma once
 

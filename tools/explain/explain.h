@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `rocksieve explain` finds out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `rocksieve inspect` finds out about one table file.
 #pragma once
 

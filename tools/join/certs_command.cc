@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Certificates for trying things out: an authority of our own, and what it signs.
 #include <cerrno>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a join is, on stderr: a line that changes, on a terminal and once it has taken two
 // seconds; or one line after another, if they are wanted in any case.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a join found and what it cost, or would: documents (docs/json.md), and words made of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flags by which serve and join say how they are protected.
 #pragma once
 

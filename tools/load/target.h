@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The database that `load` and `ingest` write: how it is opened, and what may stand in the way.
 #pragma once
 

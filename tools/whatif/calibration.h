@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What filters cost in this process, on this machine, now: measured, since constants of another
 // machine would be wrong.
 #pragma once

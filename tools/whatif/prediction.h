@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a policy's filters for the files of a tree would take and do.
 //
 // Ours: lib/FAMILY/plan.h. RocksDB's: plugin/tables/builtin_model.h. Here is what

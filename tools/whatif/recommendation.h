@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a family of filters does with more and less memory, on one tree, and which policy to take.
 #pragma once
 

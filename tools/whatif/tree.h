@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tree of a column family, as far as predictions need it.
 #pragma once
 

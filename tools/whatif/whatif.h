@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What other filter policies would do on the tree that a database has.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Draws the pictures of ../ribbon.md, beside this file. Takes some seconds; always the same.
 
 ribbon_row.svg      what a key selects (drawn)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! rocksieve in a Rust program, by rust-rocksdb with the shared librocksdb:
 //!
 //!   ROCKSIEVE_LIB_DIR=/usr/local/lib cargo run -- DATABASE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The published run of the hyphenation experiment: the same packages, on the lists of ours.
 //
 //   node measure.js PACKAGES WORDS EXCEPTIONS RATES REPEATS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Bloom filter that takes its keys one by one: is this key perhaps in the set, surely not?
 //
 //   BloomFilter filter(BloomFilterOptions::ForKeys(1000000, 0.01));   // 1.2 MB

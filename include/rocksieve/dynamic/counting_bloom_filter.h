@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Bloom filter that keys can be removed from, and that tells how often a key was added.
 //
 //   CountingBloomFilter filter(CountingBloomFilterOptions::ForKeys(1000000, 0.01));   // 4.8 MB

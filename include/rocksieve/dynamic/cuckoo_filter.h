@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A set that takes keys and gives them back, in memory: a cuckoo filter with partial keys.
 //
 //   CuckooFilter filter(CuckooFilterOptions::ForKeys(100000, 0.001));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Bloom filter for a number of keys that nobody knows beforehand.
 //
 //   ScalableBloomFilterOptions options;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How often did each key occur in a stream? Never too few, and rarely many too many.
 //
 //   CountMinSketch counts(CountMinOptions::ForError(0.001, 0.01));   // 0.1 % of all, 99 % sure

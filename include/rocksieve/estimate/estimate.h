@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an estimator answers: a number and how far it is likely to be off.
 #pragma once
 

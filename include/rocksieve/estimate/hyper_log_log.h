@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many distinct keys does a stream have? Within 1.6 %, in 4 KB, however many there are.
 //
 //   HyperLogLog visitors(HyperLogLogOptions{});

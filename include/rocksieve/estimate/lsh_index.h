@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of many sets are similar to this one, or to each other? Without comparing all pairs.
 //
 //   LshOptions options;

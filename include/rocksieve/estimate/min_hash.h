@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How similar are two sets? From signatures of a fixed number of places.
 //
 //   MinHash a(MinHashOptions{}), b(MinHashOptions{});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A text as a set of short pieces, so that texts can be compared as sets: two that share most of
 // their shingles are nearly the same, wherever their paragraphs stand.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which keys are the most frequent of a stream, and how often did each occur?
 //
 //   TopK words(TopKOptions{});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What librocksieve_join.so exports.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One side's rows for a join: part of a database, an SST file, or text.
 //
 // An Input only describes them. They are opened when a join begins, which then sees one unchanging

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An exact join of rows here with rows of another process, in few bytes on the wire.
 //
 //   Input orders;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a join finds. One side asks, the other answers; both have sets of keys, each with rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who is joined with, and how the two prove to each other who they are.
 #pragma once
 

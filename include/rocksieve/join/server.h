@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers joins with the rows of a database that this program has open: as a service in the
 // program's own gRPC server, or with a server of its own.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node of a tree of machines that find keys by each other's Bloom filters: who has this key?
 //
 // DESCRIPTION. Every node holds keys of its own, and knows a filter of each child's whole subtree.

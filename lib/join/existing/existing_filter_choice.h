@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose existing SST filters a session begins with, if any: decided once, by the server.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All existing SST filters of one side, as far as they came, to be asked for keys in order.
 //
 // Whatever a block holds, a key is only dropped if each filter within whose fences it lies can be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What rows are joined on, if not their whole keys: a value that is extracted from key or value.
 //
 // As text, for --left-on and --right-on (docs/join_keys.md):

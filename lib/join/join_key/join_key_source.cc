@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/join/join_key/join_key_source.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of another source by their join keys.
 //
 // A row's key is the join key, its value the whole row (packed_row.h). Many rows may have the same

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/join/join_key/json_pointer.h"
 
 #include <algorithm>

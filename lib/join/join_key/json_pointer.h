@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scalar at a place in a JSON document, as text that can be joined on; and decimal numbers so
 // that equal ones are equal text: exactly, however many digits they have.
 #pragma once

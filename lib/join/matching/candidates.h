@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A key of a range that may still be common to both sides, by its hash.
 //
 // Keys are hashed once per range and attempt, to 128 bits under a salt that both sides know; each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many keys of a range both sides have, before anything else is known.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each step of a join costs: bits on the wire, and time on both sides.
 //
 // The planner minimises

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first step of a range, and the only one that may be repeated: a side sends a filter of its
 // candidates, and the other one drops those of its own that do not pass.
 #pragma once

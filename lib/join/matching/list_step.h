@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ending: a side sends a list of its candidates, as short hashes or as the keys themselves, and
 // the other one answers with flags, one per entry: it is matched.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One side's part in reconciling a range: finding which of its keys both sides have.
 //
 // Both sides begin with candidates, all of their keys in the range, and take turns until each knows

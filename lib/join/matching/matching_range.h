@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all steps of a Matching share: a side's candidates in the range, what it knows of the other
 // side's, and the memory that both take.
 #pragma once

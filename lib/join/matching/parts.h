@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step is one part after another: u8 kind, a string with its body (docs/protocol.md).
 #pragma once
 

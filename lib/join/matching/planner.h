@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the side whose turn it is should send next.
 //
 // Two sides have candidates for a match in a range of the key space: at first all of their keys.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/join/matching/sketch_step.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step before the ending: a side sends a sketch of its candidates, which names the cells in which
 // the two sides differ, and the other one answers with an empty-cell bitmap, which lets the sender
 // drop candidates too. Symbols reconcile what that leaves.

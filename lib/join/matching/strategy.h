@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ways to reconcile a range. The planner weighs them all and mixes them (kAuto); each can be
 // forced, for comparisons. Whatever the strategy, ranges that are equal end with their first
 // digests.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ending: a side sends rateless symbols of its candidates, and the other one asks for more of
 // them until it knows the difference, and says which of the sender's candidates are not matched.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // zstd, with limits and a checksum.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters that a side has already, such as those in a database's SST files: they can be sent at
 // once, where a filter of this protocol's own needs a scan of the keys first.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys in order, front-coded: each says how many bytes it shares with the one before. Then zstd,
 // which sees what front coding cannot: (docs/protocol.md has the bytes).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/join/rows/packed_row.h"
 
 #include "lib/format/byte_io.h"

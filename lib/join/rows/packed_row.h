@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole row in the value of another one, whose key is the join key of it:
 //
 //   varint length of the key | key | value

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes what a join finds, range by range in key order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where one side's keys come from: a database, a file, a list.
 //
 // A source shows one unchanging state of its data for as long as it lives: it is scanned more than

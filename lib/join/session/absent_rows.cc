@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/join/session/absent_rows.h"
 
 #include "lib/join/session/client_state.h"

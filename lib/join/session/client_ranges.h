@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ranges of a join, as the client sees them: which are under way, and what is left.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The side of a join that wants to know.
 //
 // RangeOpener opens a range, RangeReconciler finds out which of its keys are matched,

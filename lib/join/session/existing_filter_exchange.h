@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One session's existing SST filters: the side that sends them, or the side that receives them.
 //
 // The sender keeps what it sent and holds each of its own keys against it while it scans: a key

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the two sides of a join say to each other (docs/protocol.md has the bytes).
 //
 //   client                                server

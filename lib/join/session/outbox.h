@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages that a side has made and that are not on their way yet, in the account of its memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys that one side has in a range: scanned, and gone through again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens the ranges of a client: scans its keys in each, says what they are, and takes the other
 // side's word for its own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reconciles the opened ranges of a client, step by step, until they are reconciled.
 #pragma once
 

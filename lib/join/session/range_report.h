@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happened in one range of a join, and in all of them, seen from the client.
 #pragma once
 

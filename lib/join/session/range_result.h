@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the result of a reconciled range from this side's rows and what the other side sends, and
 // proves that nothing is missing.
 #pragma once

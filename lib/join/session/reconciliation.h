@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a side begins to reconcile a range that both sides have opened.
 #pragma once
 

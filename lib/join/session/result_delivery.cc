@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/join/session/result_delivery.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Brings the results of reconciled ranges to the sink of a client, in key order: asks for the rows
 // of the other side that belong to them, and proves what comes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One side of a join, as a machine that takes messages and gives messages, without a network.
 //
 // The transport calls Next() as long as it can send, and Receive() for whatever arrives, in any

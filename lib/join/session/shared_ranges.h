@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranges that several sessions of one join open, one session for each shard of the other side: each
 // range is scanned and hashed once, by the session that comes first, and so is the filter made with
 // which this side begins. A session that has to repeat a range, under another salt, scans it for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that gets its name when it is complete, and until then has none: nothing is left behind
 // however the process ends, and nobody can plant a link where it is written.
 #pragma once

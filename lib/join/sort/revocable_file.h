@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes that go to a file or a pipe, and can be taken back until they are committed.
 #pragma once
 

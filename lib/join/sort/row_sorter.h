@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorts rows by their keys, as many as there are, in a bounded amount of memory.
 //
 //   RowSorter sorter(options);

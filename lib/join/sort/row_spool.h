@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps rows until it is known what becomes of them: in memory while they are few, else in a
 // temporary file.
 #pragma once

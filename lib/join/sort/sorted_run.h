@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows in order in a temporary file, in compressed blocks with an index of them in memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that has no name, so that nothing is left behind however the process ends.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results as text, row by row (docs/join_keys.md).
 #pragma once
 

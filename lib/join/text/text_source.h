@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows from text: one in a line, key TAB value, or the key alone. Bytes are taken as they are.
 #pragma once
 

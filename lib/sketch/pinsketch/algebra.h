@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The algebra of PinSketch: finite fields, polynomials over them and their roots; sums of powers,
 // and the way back from these to a set.
 #pragma once

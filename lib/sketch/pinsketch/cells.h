@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a key stands in a partitioned PinSketch: groups of cells, and the id of a cell in its
 // group; and what a group's cells add up to.
 //

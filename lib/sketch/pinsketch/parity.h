@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parity symbols: one level's sums of all groups, of which the receiver knows most, in R symbols
 // instead of one per group.
 //

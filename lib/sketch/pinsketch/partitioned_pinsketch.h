@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Set reconciliation near the bound: D differences among sets of any size in D k (1.09 .. 1.21)
 // bits one way, where k bits name one cell of a group. The layer 1 (and 2) of the join.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a partitioned PinSketch is laid out: field, groups, how many sums of each group are sent as
 // they are, and how many parity symbols for each level above.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bloom filters of all kinds of docs/formats/toolbox.md, written from the document alone."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Count-min sketches and top-k summaries of docs/formats/toolbox.md, written from the document
 alone."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The counters of distinct keys of docs/formats/toolbox.md, written from the document alone."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What all types of docs/formats/toolbox.md share, written from the document alone."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes of filter trees of docs/formats/toolbox.md, written from the document alone."""
 
 import bloom

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MinHash signatures and LSH indexes of docs/formats/toolbox.md, written from the document alone."""
 
 from envelope import (M64, Reader, key_hash, mix64, read_envelope, split_mix64, upper, varint,

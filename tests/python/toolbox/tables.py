@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cuckoo filters, cuckoo hash tables and hash compaction of docs/formats/toolbox.md, written from
 the document alone."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That goldens, and the examples of docs/formats/toolbox.md, are as the decoders beside this say."""
 
 import unittest

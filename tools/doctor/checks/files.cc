@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do files have filters, and do lookups ask them?
 #include <algorithm>
 

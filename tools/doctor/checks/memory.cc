@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Do filters stay in memory, and is what they take worth it?
 #include <bit>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Is there a policy, and does the process that has the database open know it?
 #include <algorithm>
 #include <cstdint>
