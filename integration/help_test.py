@@ -127,6 +127,39 @@ class ManPages(Sandbox):
             self.assertIn("EXAMPLES", re.sub(".\b", "", finished.out))
 
 
+class SpecsPage(Sandbox):
+    """rocksieve-specs(7), made of docs/choosing.md: it has all that the parsers take."""
+
+    def refusal(self, spec):
+        finished = run(COMMAND, "load", f"--db={self.directory / 'db'}", f"--spec={spec}", "--input=-")
+        self.assertEqual(2, finished.code, finished)
+        return finished.err
+
+    def test_it_has_all_families_ranges_and_options(self):
+        page = (SHARE / "man" / "man7" / "rocksieve-specs.7").read_text().replace("\\-", "-")
+        bold = set(re.findall(r"\\fB(.+?)(?:\\fR|$)", page, re.MULTILINE))
+        options = re.search(r"one of the options ([\w, -]+);", self.refusal("rocksieve.bloom:10:x"))[1]
+        self.assertLessEqual({"salted", *options.split(", ")}, bold)
+        costs = re.findall(r"([\w-]+-ns)-N", self.refusal("rocksieve.auto:10:x"))
+        self.assertIn("read-ns", costs)
+        for cost in costs:
+            self.assertTrue(any(re.fullmatch(rf"{cost}-\d+", word) for word in bold), cost)
+        families = re.search(r"one of the families ([\w, ]+);", self.refusal("rocksieve.x:10"))[1]
+        for family in re.split(r", (?:or )?| or ", families):
+            refusal = self.refusal(f"rocksieve.{family}:0")
+            bits, rate = re.search(r"allowed are ([\d.]+ to [\d.]+) bits per key, .* to ([\d.]+%);",
+                                   refusal).groups()
+            item = re.search(rf"\.TP\n\\fB{family}\\fR\n(.*)", page)[1]
+            self.assertIn(f"bits per key: {bits};", item)
+            self.assertIn(f"to \\fB{rate}\\fR.", item)
+
+    @unittest.skipUnless(shutil.which("man") and shutil.which("groff"), "there is no man")
+    def test_it_can_be_formatted(self):
+        finished = run_ok("man", "--warnings", "--local-file",
+                          SHARE / "man" / "man7" / "rocksieve-specs.7", variables={"MANWIDTH": "80"})
+        self.assertEqual("", finished.err)
+
+
 class Completion(Sandbox):
     def complete(self, line):
         """What bash would offer with the cursor at the end of the line."""

@@ -4,7 +4,7 @@
 //   npm install @nxtedition/rocksdb
 //   node example.js /usr/local/lib/librocksieve.so
 //
-// Beside librocksieve.so must lie the build for that RocksDB, librocksieve-9.7.so:
+// Beside librocksieve.so must lie the build for that RocksDB, librocksieve-9.7.so.1:
 // docs/compatibility.md says how to make it.
 'use strict';
 const fs = require('fs');

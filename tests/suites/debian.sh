@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./run test --suite=SUITE: whether what README says first works on a machine that has nothing.
 #
-#   debian.sh SUITE [--filter=REGEX] [--system=DIRECTORY]
+#   debian.sh SUITE [--filter=REGEX] [--system=DIRECTORY] [--packages[=DIRECTORY]]
 #
 # Makes a bare Debian (bookworm, trixie or sid) with debootstrap, clones the committed HEAD into
 # root's home there (which no other user may enter, at a path with spaces), and runs ./run demo and
@@ -11,6 +11,9 @@
 #
 # With --system the new system is DIRECTORY/root, which stays; if it is there already it is used as
 # it was left, with all packages that it has got: quicker, but no longer bare.
+#
+# With --packages it runs ./run package there instead, unless DIRECTORY has packages of that Debian and,
+# in DIRECTORY/next, of a later version; then use_packages.sh in a second bare Debian, with those.
 #
 # All of it happens in mount and process namespaces of its own: what is mounted for it is mounted
 # nowhere else, and whatever ends this script ends all that runs in there. The directory of the new
@@ -50,11 +53,13 @@ timed() {
 }
 
 # In the namespaces: process 1 of one, and the only one who sees the mounts.
-make_system() {
+#
+# bare_system ROOT: a new one, or what was left of it.
+bare_system() {
+  local root=$1
   # debootstrap leaves a directory of its own where it did not come to its end.
   if [ -x "$root/usr/bin/apt-get" ] && [ ! -e "$root/debootstrap" ]; then
     echo "suite: $root is used again"
-    rm -rf "$root$clone"
   else
     debootstrap --variant=minbase "$suite" "$root" "$mirror"
   fi &&
@@ -65,19 +70,51 @@ make_system() {
     { mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"; } &&
     mkdir -p "$root/dev/shm" "$root/dev/pts" &&
     mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$root/dev/shm" &&
-    mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" &&
+    mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+}
+
+# The new system with a clone in it.
+make_system() {
+  bare_system "$root" &&
+    rm -rf "$root$clone" &&
     # By way of a file: git wants the owner of a repository to be who reads it.
     git clone --quiet "$work/head.bundle" "$root$clone" &&
     git -C "$root$clone" log -1 --format='suite: commit %h, %s'
 }
 
-inside() {
+# in_system ROOT FOLDER COMMAND...
+in_system() {
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-    chroot "$root" /bin/bash -c 'cd "$0" && exec "$@"' "$clone" "$@"
+    chroot "$1" /bin/bash -c 'cd "$0" && exec "$@"' "${@:2}"
+}
+
+inside() { in_system "$root" "$clone" "$@"; }
+
+# A second bare system, with packages, programs that use them, and who tries them.
+make_user() {
+  bare_system "$work/user" &&
+    mkdir -p "$work/user/packages" &&
+    cp -r "$1"/*.deb "$1/next" "$work/user/packages" &&
+    git archive HEAD integration/consumer tests/suites/use_packages.sh | tar -C "$work/user/packages" -x
+}
+
+run_packages() {
+  local built=$packages
+  if [ "$built" = - ]; then
+    timed "a bare Debian ($suite)" debootstrap make_system || exit 2
+    timed './run package --next' package inside ./run package --next || exit 1
+    built=$root$clone/build/packages
+  fi
+  rm -rf --one-file-system "$work/user"
+  timed "a bare Debian ($suite) for the packages" user make_user "$built" || exit 2
+  timed 'install, use, upgrade, remove' packages in_system "$work/user" /packages \
+    tests/suites/use_packages.sh || exit 1
+  exit 0
 }
 
 run_suite() {
   local failed=0
+  if [ -n "$packages" ]; then run_packages; fi
   timed "a bare Debian ($suite)" debootstrap make_system || exit 2
   timed './run demo' demo inside ./run demo || failed=1
   timed "./run test${filter:+ $filter}" test inside ./run test ${filter:+"$filter"} || failed=1
@@ -85,11 +122,13 @@ run_suite() {
 }
 
 suite=${1:?which suite?}
-filter='' system=''
+filter='' system='' packages=''
 for argument in "${@:2}"; do
   case $argument in
     --filter=*) filter=$argument ;;
     --system=*) system=${argument#*=} ;;
+    --packages) packages=- ;;
+    --packages=*) packages=$(realpath "${argument#*=}") ;;
   esac
 done
 if [ -n "${ROCKSIEVE_SUITE_WORK:-}" ]; then  # called by itself, see below
