@@ -134,8 +134,8 @@ Command AddDemoCommand(CLI::App* parent) {
                       "key is lost; compares memory, disk reads, false positives, and times. "
                       "Takes half a minute and 600 MB of disk.",
        .exit_codes = "0 done; 1 a check failed (a lost key); 2 could not run, or bad usage",
-       .example = "Example, with the paths of all installed files as keys:\n"
-                  "  cat /var/lib/dpkg/info/*.list | rocksieve demo --keys=-"});
+       .example = "Example, with the paths of files as keys:\n"
+                  "  find /usr | rocksieve demo --keys=-"});
   AddText(parser, "--keys", &options->keys, "FILE",
           "one key per line, - for standard input. All bytes but newlines count "
           "(carriage returns too); empty and repeated lines do not. A random half is "
