@@ -95,7 +95,8 @@ make_user() {
   bare_system "$work/user" &&
     mkdir -p "$work/user/packages" &&
     cp -r "$1"/*.deb "$1/next" "$work/user/packages" &&
-    git archive HEAD integration/consumer tests/suites/use_packages.sh | tar -C "$work/user/packages" -x
+    git -c safe.directory='*' archive HEAD integration/consumer tests/suites/use_packages.sh |
+      tar -C "$work/user/packages" -x
 }
 
 run_packages() {
@@ -167,7 +168,11 @@ clean_up() {
     if [ -n "$first" ]; then kill -KILL "$first" 2>/dev/null || true; fi
     wait "$namespaces" 2>/dev/null || true
   fi
-  if [ -n "$system" ]; then rm -f "$work/head.bundle"; else rm -rf --one-file-system "$work"; fi
+  if [ -n "$system" ]; then
+    rm -rf --one-file-system "$work/head.bundle" "$work/user"
+  else
+    rm -rf --one-file-system "$work"
+  fi
   exit "$code"
 }
 trap clean_up EXIT

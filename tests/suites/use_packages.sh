@@ -99,7 +99,7 @@ serve() {
   servers+=($!)
   local tries
   for tries in {1..100}; do
-    grep -q listening "$work/$1.port" && break
+    grep -qs listening "$work/$1.port" && break
     sleep 0.1
   done
   [ "$tries" -lt 100 ] || fail "no server: $(cat "$work/$1.log")"
