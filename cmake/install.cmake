@@ -43,7 +43,7 @@ endif()
 install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve)
 install(DIRECTORY include/rocksieve/dynamic include/rocksieve/estimate include/rocksieve/routing
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve FILES_MATCHING PATTERN "*.h")
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/rocksieveConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/rocksieveConfig.cmake INSTALL_DESTINATION ${package_directory}
