@@ -33,9 +33,14 @@ class Filter {
   Filter& operator=(const Filter&) = delete;
 
   // False only if the key was not added. Cost: some 10 ns and one or two cache lines.
-  bool MayContain(std::string_view key) const;
+  virtual bool MayContain(std::string_view key) const;
 
-  // The same for a key that is already hashed, with KeyHash(key).
+  // False only if no key was added that lies in [begin, end), in bytewise order. Only filters of
+  // rocksieve.range ever say so; the others always answer with true. Cost: some 100 ns.
+  virtual bool MayContainRange(std::string_view begin, std::string_view end) const;
+
+  // The same for a key that is already hashed, with KeyHash(key). Of rocksieve.range, often true
+  // where MayContain() is false.
   bool MayContainHash(uint64_t key_hash) const { return query_(*this, key_hash); }
 
   // Answers `count` hashes at once: the memory accesses overlap, which is what makes it faster than
@@ -62,6 +67,7 @@ struct FilterBlockInfo {
   Family family = Family::kBloom;
   // Bloom: probes per key, plus 128 if the build was thorough. Cuckoo: bits of narrow fingerprints.
   // Ribbon: columns of narrow groups, plus 64 times the reseed; 0 for "may contain every key".
+  // Range: the number of its parts.
   uint8_t parameter = 0;
   uint64_t key_count = 0;
   bool salted = false;

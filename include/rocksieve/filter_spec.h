@@ -5,6 +5,7 @@
 //   rocksieve.cuckoo:12.5       fractions are allowed
 //   rocksieve.cuckoo:0.1%       as many bits as a false-positive rate of 0.1 % needs
 //   rocksieve.bloom:10:salted   options follow, in any order
+//   rocksieve.range:12          answers for ranges and prefixes too (range.h)
 //
 // Options:
 //   salted     a fresh random salt per filter, against attackers who choose keys; equal keys no
@@ -14,10 +15,13 @@
 //              one is an error of the job that writes the file
 //   own-name   RocksDB: a compatibility name of the policy's own. Filters that the database already
 //              has are ignored, and a RocksDB without rocksieve does not even look at ours
+//   prefixes-N-..  of rocksieve.range: lengths in bytes of prefixes that are asked for, up to four
+//   order-N    of rocksieve.range: the order of keys is kept up to N bytes, 0 to 255
 //
 // A spec never holds '=', ';' or a brace: RocksDB's option parser would cut it apart.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,6 +35,7 @@ enum class Family : uint8_t {
   kBloom = 1,
   kCuckoo = 2,
   kRibbon = 3,
+  kRange = 4,
   // RocksDB's own, which rocksieve reads, describes and compares, but does not build.
   kRocksDbBloom = 0xF0,
   kRocksDbLegacyBloom = 0xF1,  // of format_version 4 and earlier
@@ -48,6 +53,12 @@ struct FilterSpec {
   bool salted = false;
   bool thorough = false;
   bool verified = false;
+  // Of rocksieve.range: the lengths in bytes of prefixes that are asked for, ascending, with zeros
+  // behind; none: chosen from the keys.
+  std::array<uint8_t, 4> prefix_lengths{};
+  // Of rocksieve.range: the order of keys is kept up to so many bytes, 0 (not at all) to 255; -1:
+  // chosen from the keys.
+  int order_bytes = -1;
 
   // Returns an empty string and fills *spec; or says what is wrong, what is allowed, and gives an
   // example, and leaves *spec alone. Never throws.

@@ -20,7 +20,7 @@ constexpr std::string_view kReadNs = "read-ns";
 // What the spec may say of costs: the names of its options, sorted.
 std::vector<std::pair<std::string, Family>> Costs() {
   std::vector<std::pair<std::string, Family>> costs = {{std::string(kReadNs), Family::kNone}};
-  for (const FamilyEntry* family : AllFamilies()) {
+  for (const FamilyEntry* family : HashedFamilies()) {
     costs.emplace_back(std::string(family->name) + "-ns", family->family);
   }
   std::sort(costs.begin(), costs.end());
@@ -33,7 +33,7 @@ double CostOf(const CostModel& model, Family family) {
 
 std::vector<Family> EveryFamily() {
   std::vector<Family> families;
-  for (const FamilyEntry* entry : AllFamilies()) families.push_back(entry->family);
+  for (const FamilyEntry* entry : HashedFamilies()) families.push_back(entry->family);
   return families;
 }
 
@@ -56,8 +56,8 @@ std::string ParseFamilies(std::string_view text, std::vector<Family>* families) 
     const std::string_view name = text.substr(0, plus);
     if (more) text.remove_prefix(plus + 1);
     const FamilyEntry* family = FindFamily(name);
-    if (family == nullptr) {
-      return QuotedSpec(name) + " is not one of the families " + FamilyNames() + "; ";
+    if (family == nullptr || family->build_of_keys != nullptr) {
+      return QuotedSpec(name) + " is not one of the families " + NamesOf(HashedFamilies()) + "; ";
     }
     if (std::find(families->begin(), families->end(), family->family) != families->end()) {
       return QuotedSpec(name) + " is there twice; ";

@@ -64,17 +64,18 @@ double FactorFor(const FilterSpec& spec, size_t keys, size_t frame_bytes, size_t
   return fitting;
 }
 
-FilterBlock BuildBlock(const FilterSpec& spec, double factor, HashList hashes, uint64_t salt,
-                       const KeyRange& range) {
+// `build(head_room, tail_room)` makes the payload.
+template <typename Build>
+FilterBlock BuildBlock(const FilterSpec& spec, uint64_t keys, uint64_t salt, const KeyRange& range,
+                       Build build) {
   const FamilyEntry& family = *FindFamily(spec.family);
   FilterBlockInfo info;
   info.family = spec.family;
-  info.key_count = hashes.size();
+  info.key_count = keys;
   info.salted = spec.salted;
   info.salt = salt;
   const size_t tail_bytes = FrameBytes(spec.salted, range) - kBlockHeaderBytes;
-  Payload payload =
-      family.build(std::move(hashes), BudgetOf(spec, factor), kBlockHeaderBytes, tail_bytes);
+  Payload payload = build(kBlockHeaderBytes, tail_bytes);
   info.parameter = payload.parameter;
   info.payload = {payload.data.get() + kBlockHeaderBytes, payload.size};
   FilterBlock block;
@@ -84,19 +85,36 @@ FilterBlock BuildBlock(const FilterSpec& spec, double factor, HashList hashes, u
   return block;
 }
 
+FilterBlock BuildBlockOfHashes(const FilterSpec& spec, double factor, HashList hashes,
+                               uint64_t salt, const KeyRange& range) {
+  const uint64_t count = hashes.size();
+  return BuildBlock(spec, count, salt, range, [&](size_t head_room, size_t tail_room) {
+    return FindFamily(spec.family)
+        ->build(std::move(hashes), BudgetOf(spec, factor), head_room, tail_room);
+  });
+}
+
+bool IsKeyed(const FilterSpec& spec) { return FindFamily(spec.family)->build_of_keys != nullptr; }
+
 }  // namespace
 
-BlockBuilder::BlockBuilder(const FilterSpec& spec) : spec_(Valid(spec)), salt_(FreshSalt(spec)) {}
+BlockBuilder::BlockBuilder(const FilterSpec& spec)
+    : spec_(Valid(spec)), salt_(FreshSalt(spec)), is_keyed_(IsKeyed(spec)) {}
 
 void BlockBuilder::SetSpec(const FilterSpec& spec) {
   if (Valid(spec).salted != spec_.salted) {
     throw std::invalid_argument("a builder cannot change whether its filters are salted, from " +
                                 spec_.ToString() + " to " + spec.ToString());
   }
+  if (IsKeyed(spec) != is_keyed_) {
+    throw std::invalid_argument("a builder cannot change between keys and hashes, from " +
+                                spec_.ToString() + " to " + spec.ToString());
+  }
   spec_ = spec;
 }
 
 void BlockBuilder::AddKey(std::string_view key) {
+  if (is_keyed_) return AddToKeys(key);
   const uint64_t hash = HashKey(key, salt_);
   range_.Cover(key);
   // Keys come sorted and prefixes repeat, so most duplicates are adjacent.
@@ -104,7 +122,22 @@ void BlockBuilder::AddKey(std::string_view key) {
   AddHash(hash);
 }
 
+void BlockBuilder::AddToKeys(std::string_view key) {
+  range_.Cover(key);
+  const uint64_t before = keys_.size();
+  keys_.Add(key);
+  if (keep_for_verification_ && keys_.size() > before) {
+    checksum_ ^= HashKey(key, salt_);
+    if (before == 0) finished_keys_.Clear();
+  }
+}
+
 void BlockBuilder::AddKeyAndAlt(std::string_view key, std::string_view alt) {
+  if (is_keyed_) {
+    AddToKeys(alt);
+    AddToKeys(key);
+    return;
+  }
   const uint64_t hash = HashKey(key, salt_), alt_hash = HashKey(alt, salt_);
   range_.Cover(alt);
   range_.Cover(key);
@@ -124,9 +157,25 @@ void BlockBuilder::AddHash(uint64_t hash) {
   hashes_.push_back(hash);
 }
 
+FilterBlock BlockBuilder::BuildOfKeys(double budget_factor) {
+  if (keys_.size() == 0) return BuildBlockOfHashes(spec_, budget_factor, {}, salt_, range_);
+  finished_salt_ = salt_;
+  // Before they are sorted, which drops what was added twice.
+  if (keep_for_verification_) finished_keys_ = keys_;
+  keys_.Sort();
+  const KeyedFilter filter{spec_, is_partition_, answers_ranges_, salt_};
+  return BuildBlock(spec_, keys_.size(), salt_, range_, [&](size_t head_room, size_t tail_room) {
+    return FindFamily(spec_.family)
+        ->build_of_keys(keys_, BudgetOf(spec_, budget_factor), filter, head_room, tail_room);
+  });
+}
+
 FilterBlock BlockBuilder::Finish(double budget_factor) {
   if (keep_for_verification_) finished_hashes_ = hashes_;
-  FilterBlock block = BuildBlock(spec_, budget_factor, std::move(hashes_), salt_, range_);
+  FilterBlock block =
+      is_keyed_ ? BuildOfKeys(budget_factor)
+                : BuildBlockOfHashes(spec_, budget_factor, std::move(hashes_), salt_, range_);
+  keys_.Clear();
   finished_checksum_ = std::exchange(checksum_, 0);
   hashes_ = HashList();
   last_alt_.reset();
@@ -135,7 +184,25 @@ FilterBlock BlockBuilder::Finish(double budget_factor) {
   return block;
 }
 
+std::string BlockBuilder::VerifyKeys(std::string_view block) const {
+  const OpenedFilter opened = OpenFilter(block);
+  if (opened.filter == nullptr) return "the filter block is not what was built";
+  uint64_t checksum = 0;
+  bool has_all = true;
+  std::string end;
+  finished_keys_.ForEach([&](std::string_view key, size_t) {
+    checksum ^= HashKey(key, finished_salt_);
+    end.assign(key).push_back('\0');
+    has_all = has_all && opened.filter->MayContain(key) && opened.filter->MayContainRange(key, end);
+  });
+  if (checksum != finished_checksum_) {
+    return "the keys changed in memory while the filter was built";
+  }
+  return has_all ? "" : "the filter block misses a key";
+}
+
 std::string BlockBuilder::Verify(std::string_view block) const {
+  if (is_keyed_) return VerifyKeys(block);
   if (Checksum(finished_hashes_) != finished_checksum_) {
     return "the keys' hashes changed in memory while the filter was built";
   }
@@ -187,7 +254,7 @@ size_t EstimateKeyCount(const FilterSpec& spec, size_t block_bytes) {
 }
 
 FilterBlock BuildFilterOfHashes(const FilterSpec& spec, HashList hashes) {
-  return BuildBlock(spec, 1, std::move(hashes), kDefaultSalt, KeyRange());
+  return BuildBlockOfHashes(spec, 1, std::move(hashes), kDefaultSalt, KeyRange());
 }
 
 struct FilterBuilder::State {

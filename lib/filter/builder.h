@@ -14,6 +14,7 @@
 #include "lib/format/key_range.h"
 #include "lib/hash/hash_set.h"
 #include "lib/hash/key_hash.h"
+#include "lib/range/key_list.h"
 
 namespace rocksieve {
 
@@ -31,8 +32,18 @@ class BlockBuilder {
   // of RocksDB count since 9.6, so that filters of prefixes and keys keep the same size.
   void AddKeyAndAlt(std::string_view key, std::string_view alt);
 
+  // The file has other filters beside this one. To be said before Finish(); holds for all.
+  void SetIsPartition() { is_partition_ = true; }
+
+  // Filters of keys answer no ranges, since the keys' order is not known to be bytewise. To be said
+  // before Finish(); holds for all.
+  void SetAnswersNoRanges() { answers_ranges_ = false; }
+
+  // Whether filters are built of the keys themselves, not of their hashes.
+  bool is_keyed() const { return is_keyed_; }
+
   // 0 if and only if nothing was added since the start or the last Finish().
-  size_t key_count() const { return hashes_.size(); }
+  size_t key_count() const { return is_keyed_ ? keys_.size() : hashes_.size(); }
 
   // Builds the filter with `budget_factor` times the memory that the spec gives it (0.5 to 2), so
   // that blocks fit the size classes of an allocator, and starts afresh.
@@ -61,17 +72,23 @@ class BlockBuilder {
 
  private:
   void AddHash(uint64_t hash);
+  void AddToKeys(std::string_view key);
+  FilterBlock BuildOfKeys(double budget_factor);
+  std::string VerifyKeys(std::string_view block) const;
 
   FilterSpec spec_;
   uint64_t salt_ = kDefaultSalt;
   HashList hashes_;
+  // Of families that are built of keys, these instead of their hashes.
+  bool is_keyed_ = false, is_partition_ = false, answers_ranges_ = true;
+  range::KeyList keys_, finished_keys_;
   std::optional<uint64_t> last_alt_;  // hash of the last `alt`, which this filter has
   KeyRange range_;
   bool keep_for_verification_ = false;
   // What the hashes add up to as they came in, and those of the last block.
   uint64_t checksum_ = 0;
   HashList finished_hashes_;
-  uint64_t finished_checksum_ = 0;
+  uint64_t finished_checksum_ = 0, finished_salt_ = kDefaultSalt;
 };
 
 // The expected size of a block of `keys` keys, but for the range keys (at most 64 bytes).

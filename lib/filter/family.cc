@@ -12,6 +12,7 @@ std::vector<const FamilyEntry*>& Families() {
       &kBloomFamily,
       &kCuckooFamily,
       &kRibbonFamily,
+      &kRangeFamily,
   };
   return families;
 }
@@ -19,6 +20,14 @@ std::vector<const FamilyEntry*>& Families() {
 }  // namespace
 
 const std::vector<const FamilyEntry*>& AllFamilies() { return Families(); }
+
+std::vector<const FamilyEntry*> HashedFamilies() {
+  std::vector<const FamilyEntry*> hashed;
+  for (const FamilyEntry* entry : Families()) {
+    if (entry->build_of_keys == nullptr) hashed.push_back(entry);
+  }
+  return hashed;
+}
 
 const FamilyEntry* FindFamily(std::string_view name) {
   for (const FamilyEntry* entry : Families()) {
@@ -42,12 +51,14 @@ ScopedFamily::~ScopedFamily() {
   Families().erase(std::remove(Families().begin(), Families().end(), entry_), Families().end());
 }
 
-std::string FamilyNames() {
+std::string NamesOf(const std::vector<const FamilyEntry*>& families) {
   std::string names;
-  for (const FamilyEntry* entry : Families()) {
+  for (const FamilyEntry* entry : families) {
     names += (names.empty() ? "" : ", ") + std::string(entry->name);
   }
   return names;
 }
+
+std::string FamilyNames() { return NamesOf(Families()); }
 
 }  // namespace rocksieve

@@ -16,6 +16,7 @@
 
 #include "lib/format/payload.h"
 #include "lib/hash/hash_set.h"
+#include "lib/range/key_list.h"
 
 namespace rocksieve {
 
@@ -37,6 +38,14 @@ struct FilterDescription {
 struct FilterFill {
   std::string of;  // "probe bits set", "slots used"; empty if nothing can be counted
   double share = 0;
+};
+
+// What a filter of keys, not of their hashes, is built for, beside its budget.
+struct KeyedFilter {
+  FilterSpec spec;
+  bool is_partition = false;   // keys of the same file are in other filters
+  bool answers_ranges = true;  // false: whole keys alone
+  uint64_t salt = 0;
 };
 
 struct FamilyEntry {
@@ -70,6 +79,10 @@ struct FamilyEntry {
   double (*rate_of_large)(double bits_per_key, bool thorough) = nullptr;
 
   Payload (*build)(HashList hashes, const Budget& budget, size_t head_room, size_t tail_room);
+  // Null, or what filters of keys are built with: `build` makes one that answers less. REQUIRES:
+  // the keys are sorted and not empty.
+  Payload (*build_of_keys)(const range::KeyList& keys, const Budget& budget,
+                           const KeyedFilter& filter, size_t head_room, size_t tail_room) = nullptr;
 
   // Null if the payload cannot be what it says.
   std::unique_ptr<Filter> (*open)(const FilterBlockInfo& info);
@@ -83,7 +96,7 @@ struct FamilyEntry {
   FilterFill (*count_fill)(const FilterBlockInfo& info) = nullptr;
 };
 
-extern const FamilyEntry kBloomFamily, kCuckooFamily, kRibbonFamily;
+extern const FamilyEntry kBloomFamily, kCuckooFamily, kRangeFamily, kRibbonFamily;
 
 // Null if there is none.
 const FamilyEntry* FindFamily(std::string_view name);
@@ -91,6 +104,9 @@ const FamilyEntry* FindFamily(Family family);
 
 // In the order of their numbers in blocks.
 const std::vector<const FamilyEntry*>& AllFamilies();
+
+// Those whose filters are built of hashes alone, so that one can take the place of another.
+std::vector<const FamilyEntry*> HashedFamilies();
 
 // Adds a family to those of family.cc for as long as it lives: for tests. Not while filters are
 // built or opened. REQUIRES: number and name are not in use.
@@ -106,6 +122,7 @@ class ScopedFamily {
 };
 
 // "bloom, cuckoo, .."
-std::string FamilyNames();
+std::string NamesOf(const std::vector<const FamilyEntry*>& families);
+std::string FamilyNames();  // of all
 
 }  // namespace rocksieve

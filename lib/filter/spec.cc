@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <rocksieve/filter_spec.h>
 
@@ -75,16 +76,84 @@ std::string ErrorPrefix(std::string_view text) {
   return QuotedSpec(text) + " is not a rocksieve filter spec: ";
 }
 
+constexpr std::string_view kPrefixes = "prefixes", kOrder = "order";
+constexpr size_t kMostDepth = 255;
+
+// "8-24" as numbers from `least` to 255, ascending; false if they are not.
+bool ParseLengths(std::string_view text, size_t least, std::vector<uint8_t>* lengths) {
+  for (bool more = true; more;) {
+    const size_t dash = text.find('-');
+    more = dash != std::string_view::npos;
+    const std::string_view digits = text.substr(0, dash);
+    if (more) text.remove_prefix(dash + 1);
+    size_t length = 0;
+    const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+    if (digits.empty() || result.ec != std::errc() || result.ptr != digits.data() + digits.size() ||
+        length < least || length > kMostDepth || (!lengths->empty() && length <= lengths->back())) {
+      return false;
+    }
+    lengths->push_back(static_cast<uint8_t>(length));
+  }
+  return true;
+}
+
+// "prefixes-8-24", "order-16". False if it is not meant as either; else *error says what is wrong,
+// or is empty.
+bool ParseDepths(std::string_view text, FilterSpec* spec, std::string* error) {
+  const std::string_view name = text.substr(0, text.find('-'));
+  if (name != kPrefixes && name != kOrder) return false;
+  const std::string_view rest = text.substr(std::min(text.size(), name.size() + 1));
+  std::vector<uint8_t> lengths;
+  const bool is_order = name == kOrder;
+  if (is_order ? spec->order_bytes >= 0 : spec->prefix_lengths[0] != 0) {
+    *error = QuotedSpec(text) + " is there twice";
+  } else if (is_order) {
+    if (!ParseLengths(rest, 0, &lengths) || lengths.size() != 1) {
+      *error = QuotedSpec(text) + " does not say up to how many bytes the order of keys is kept: " +
+               "0 to 255, for example order-16";
+      return true;
+    }
+    spec->order_bytes = lengths[0];
+  } else {
+    if (!ParseLengths(rest, 1, &lengths) || lengths.size() > spec->prefix_lengths.size()) {
+      *error = QuotedSpec(text) + " does not name lengths of prefixes: one to four, ascending, " +
+               "each 1 to 255 bytes, for example prefixes-8-24";
+      return true;
+    }
+    std::copy(lengths.begin(), lengths.end(), spec->prefix_lengths.begin());
+  }
+  return true;
+}
+
+std::string DepthsText(const FilterSpec& spec) {
+  std::string text;
+  for (const uint8_t length : spec.prefix_lengths) {
+    if (length == 0) break;
+    if (text.empty()) text = ":" + std::string(kPrefixes);
+    text += "-" + std::to_string(length);
+  }
+  if (spec.order_bytes >= 0)
+    text += ":" + std::string(kOrder) + "-" + std::to_string(spec.order_bytes);
+  return text;
+}
+
 // `text` is what follows the amount, without its colon.
-std::string ParseOptions(std::string_view text, FilterSpec* spec) {
+std::string ParseOptions(std::string_view text, const FamilyEntry& family, FilterSpec* spec) {
+  const bool is_keyed = family.build_of_keys != nullptr;
   for (bool more = true; more;) {
     more = text.find(':') != std::string_view::npos;
     const std::string_view name = NextSpecPart(&text);
+    std::string error;
+    if (is_keyed && ParseDepths(name, spec, &error)) {
+      if (!error.empty()) return error;
+      continue;
+    }
     switch (SetSpecOption(name, spec)) {
       case OptionState::kSet:
         break;
       case OptionState::kUnknown:
-        return QuotedSpec(name) + " is not one of the options " + std::string(SpecOptionNames());
+        return QuotedSpec(name) + " is not one of the options " + std::string(SpecOptionNames()) +
+               (is_keyed ? ", prefixes-N-.., order-N" : "");
       case OptionState::kTwice:
         return QuotedSpec(name) + " is there twice";
     }
@@ -128,7 +197,7 @@ std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
   std::string error = ParseAmount(NextSpecPart(&rest), *family, &parsed);
   if (!error.empty()) return prefix + error;
   if (has_options) {
-    error = ParseOptions(rest, &parsed);
+    error = ParseOptions(rest, *family, &parsed);
     if (!error.empty())
       return prefix + error + "; for example rocksieve." + std::string(name) + ":10:salted";
   }
@@ -139,7 +208,7 @@ std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
 std::string SpecError(const FilterSpec& spec) {
   const FamilyEntry* const family = FindFamily(spec.family);
   if (family == nullptr) return ErrorPrefix(spec.ToString()) + FamilyError("?");
-  if (IsAllowed(spec, *family)) return "";
+  if (IsAllowed(spec, *family) && spec.order_bytes <= static_cast<int>(kMostDepth)) return "";
   return ErrorPrefix(spec.ToString()) + AmountError(AmountText(spec), *family);
 }
 
@@ -147,7 +216,7 @@ std::string FilterSpec::ToString() const {
   std::string text(kSpecPrefix);
   const FamilyEntry* entry = FindFamily(family);
   text += entry == nullptr ? "?" : entry->name;
-  return text + ":" + AmountText(*this) + SpecOptionsText(*this);
+  return text + ":" + AmountText(*this) + SpecOptionsText(*this) + DepthsText(*this);
 }
 
 std::string DecimalText(double value) {

@@ -23,10 +23,11 @@ bool ParseDecimal(std::string_view text, double* value);
 // Cuts off and returns what stands before the first colon.
 std::string_view NextSpecPart(std::string_view* text);
 
-// "own-name, salted, .."
+// "own-name, salted, ..": options of every family.
 std::string_view SpecOptionNames();
 
 enum class OptionState { kSet, kUnknown, kTwice };
+// One of SpecOptionNames().
 OptionState SetSpecOption(std::string_view name, FilterSpec* spec);
 
 // What is wrong with a spec that Parse() would not have made, in its words; else empty.

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -84,7 +83,8 @@ class BitReader {
     for (;;) {
       const uint64_t available = std::min<uint64_t>(remaining_bits(), 64 - (position_ & 7));
       const uint64_t word = WordAt(position_ / 8) >> (position_ & 7);
-      const uint64_t run = std::min<uint64_t>(std::countr_one(word), available);
+      const uint64_t ones_here = ~word == 0 ? 64 : static_cast<uint64_t>(__builtin_ctzll(~word));
+      const uint64_t run = std::min(ones_here, available);
       ones += run;
       if (available == 0 || ones > most) {
         Fail();

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The range family behind the common door.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "lib/filter/family.h"
+#include "lib/range/builder.h"
+#include "lib/range/reader.h"
+#include "lib/ribbon/reader.h"
+
+namespace rocksieve {
+namespace {
+
+// What a filter knows of order and prefixes costs lookups no more than so many bits per key, of
+// numbers; of text, prefixes that many keys differ in cost more.
+constexpr double kBitsBesideLookups = 2;
+
+double BitsPerKey(const Budget& budget, uint64_t keys) {
+  if (!budget.is_rate) return budget.PayloadBits(keys) / static_cast<double>(keys);
+  return budget.factor * (std::log2(1 / budget.amount) + kBitsBesideLookups);
+}
+
+double ExpectedPayloadBits(uint64_t keys, const Budget& budget) {
+  return keys == 0 ? 0 : BitsPerKey(budget, keys) * static_cast<double>(keys);
+}
+
+double ExpectedRate(uint64_t keys, const Budget& budget) {
+  return keys == 0 ? 0 : std::exp2(std::min(0.0, kBitsBesideLookups - BitsPerKey(budget, keys)));
+}
+
+range::Request RequestOf(uint64_t keys, const Budget& budget) {
+  range::Request request;
+  request.thorough = budget.thorough;
+  request.bits = ExpectedPayloadBits(keys, budget);
+  return request;
+}
+
+Payload Build(HashList hashes, const Budget& budget, size_t head_room, size_t tail_room) {
+  if (hashes.empty()) {
+    Payload payload;
+    payload.data.reset(new char[head_room + tail_room]());
+    return payload;
+  }
+  const range::Request request = RequestOf(hashes.size(), budget);
+  return range::BuildOfHashes(std::move(hashes), request, head_room, tail_room);
+}
+
+Payload BuildOfKeys(const range::KeyList& keys, const Budget& budget, const KeyedFilter& filter,
+                    size_t head_room, size_t tail_room) {
+  range::Request request = RequestOf(keys.size(), budget);
+  request.options = {filter.spec.prefix_lengths, filter.spec.order_bytes};
+  request.is_partition = filter.is_partition;
+  request.answers_ranges = filter.answers_ranges;
+  request.salt = filter.salt;
+  return range::Build(keys, request, head_room, tail_room);
+}
+
+double RateOfPart(const range::PartInfo& part, const FilterBlockInfo& info) {
+  if (part.kind != range::PartKind::kOrder) {
+    return kRibbonFamily.rate_of_block(range::RibbonOf(part, info));
+  }
+  range::CodeSet codes;
+  if (!range::ParseCodes(part, &codes)) return 1;
+  return static_cast<double>(codes.codes()) / static_cast<double>(codes.universe());
+}
+
+// Of lookups of keys whose prefixes are there.
+double RateOfBlock(const FilterBlockInfo& info) {
+  range::Parts parts;
+  if (!range::ParseParts(info, &parts)) return 0;
+  double rate = 1;
+  for (const range::PartInfo& part : parts.parts) {
+    if (part.kind != range::PartKind::kPrefixes) rate *= RateOfPart(part, info);
+  }
+  return rate;
+}
+
+double SaturatedFraction(const FilterBlockInfo& info) {
+  range::Parts parts;
+  if (info.key_count == 0 || !range::ParseParts(info, &parts)) return 0;
+  double fraction = 0;
+  for (const range::PartInfo& part : parts.parts) {
+    if (part.kind == range::PartKind::kOrder) return 0;
+    fraction = kRibbonFamily.saturated_fraction(range::RibbonOf(part, info));
+  }
+  return fraction;
+}
+
+FilterDescription Describe(const FilterBlockInfo& info) {
+  FilterDescription description;
+  range::Parts parts;
+  if (!range::ParseParts(info, &parts)) return description;
+  for (const range::PartInfo& part : parts.parts) {
+    const double bits = 8.0 * static_cast<double>(part.payload.size()) /
+                        static_cast<double>(std::max<uint64_t>(1, part.entries));
+    char text[96];
+    switch (part.kind) {
+      case range::PartKind::kPrefixes:
+        std::snprintf(text, sizeof(text), "%llu prefixes of %zu bytes at %.1f bits",
+                      static_cast<unsigned long long>(part.entries), part.depth, bits);
+        break;
+      case range::PartKind::kOrder: {
+        range::CodeSet codes;
+        const bool exact = range::ParseCodes(part, &codes) && part.payload[0] == 0;
+        std::snprintf(text, sizeof(text), "%s order of %zu bytes at %.1f bits",
+                      exact ? "exact" : "hashed", part.depth, bits);
+        break;
+      }
+      case range::PartKind::kKeys:
+        std::snprintf(text, sizeof(text), "whole keys at %.1f bits", bits);
+        break;
+    }
+    description.parameters += (description.parameters.empty() ? "" : ", ") + std::string(text);
+  }
+  return description;
+}
+
+}  // namespace
+
+const FamilyEntry kRangeFamily = {
+    .family = Family::kRange,
+    .name = "range",
+    .min_bits_per_key = 6,
+    .max_bits_per_key = 32,
+    .min_rate = 1e-8,
+    .probe_ns = 50,
+    .bits_per_halving = 1,
+    .extra_bits = kBitsBesideLookups,
+    .most_part_growth = 6,
+    .part_keys = 64,
+    .expected_payload_bits = ExpectedPayloadBits,
+    .expected_rate = ExpectedRate,
+    .build = Build,
+    .build_of_keys = BuildOfKeys,
+    .open = range::Open,
+    .rate_of_block = RateOfBlock,
+    .saturated_fraction = SaturatedFraction,
+    .describe = Describe,
+};
+
+}  // namespace rocksieve

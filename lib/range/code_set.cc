@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/range/code_set.h"
+
+#include <algorithm>
+
+#include "lib/format/coding.h"
+
+namespace rocksieve::range {
+namespace {
+
+constexpr int kMostEntryBits = 25;  // two of them lie in one load
+constexpr int kMostLowBits = 50;
+
+uint64_t Mask(int bits) { return (uint64_t{1} << bits) - 1; }
+
+uint64_t BitsAt(const uint8_t* from, uint64_t bit, int bits) {  // up to 57
+  return LoadLittleEndian64(from + bit / 8) >> (bit % 8) & Mask(bits);
+}
+
+}  // namespace
+
+bool CodeSet::Parse(std::string_view payload, CodeSet* set) {
+  if (payload.size() < kCodeSetHeadBytes) return false;
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(payload.data());
+  CodeSet parsed;
+  parsed.buckets_ = LoadLittleEndian32(bytes);
+  parsed.codes_ = LoadLittleEndian32(bytes + 4);
+  parsed.units_ = uint64_t{bytes[8]} | uint64_t{bytes[9]} << 8;
+  parsed.low_bits_ = bytes[10];
+  parsed.entry_bits_ = bytes[11];
+  parsed.least_deviation_ = static_cast<int32_t>(LoadLittleEndian32(bytes + 12));
+  if (parsed.buckets_ == 0 || parsed.units_ < 2 || parsed.low_bits_ > kMostLowBits ||
+      parsed.entry_bits_ > kMostEntryBits) {
+    return false;
+  }
+  const uint64_t groups = (parsed.buckets_ + kBucketsPerGroup - 1) / kBucketsPerGroup;
+  const uint64_t deviations_at = kCodeSetHeadBytes + 4 * (groups + 1);
+  const uint64_t entries_bytes =
+      ((parsed.buckets_ + 1) * static_cast<uint64_t>(parsed.entry_bits_) + 7) / 8;
+  if (deviations_at + entries_bytes > payload.size()) return false;
+  const uint64_t units = parsed.buckets_ * parsed.units_;
+  if (units > kMaxUniverse >> parsed.low_bits_) return false;
+  parsed.universe_ = units << parsed.low_bits_;
+  parsed.reciprocal_ = UINT64_MAX / parsed.units_ + 1;
+  parsed.last_group_at_ = (groups - 1) * kBucketsPerGroup;
+  parsed.last_group_size_ = parsed.buckets_ - parsed.last_group_at_;
+  parsed.group_ends_ = bytes + kCodeSetHeadBytes;
+  parsed.deviations_ = bytes + deviations_at;
+  parsed.data_ = parsed.deviations_ + entries_bytes;
+  const uint64_t data_bytes = payload.size() - deviations_at - entries_bytes;
+  if (LoadLittleEndian32(parsed.group_ends_ + 4 * groups) != data_bytes) return false;
+  // A query trusts the directory.
+  uint64_t last = 0;
+  for (uint64_t bucket = 0; bucket <= parsed.buckets_; bucket++) {
+    const uint64_t begin = parsed.BeginOfBucket(bucket);
+    if (begin < last || begin > 8 * data_bytes) return false;
+    last = begin;
+  }
+  *set = parsed;
+  return true;
+}
+
+uint64_t CodeSet::BeginOfBucket(uint64_t bucket) const {
+  const uint64_t group = bucket / kBucketsPerGroup, in_group = bucket % kBucketsPerGroup;
+  const uint8_t* const ends = group_ends_ + 4 * group;
+  const uint64_t begin = LoadLittleEndian32(ends);
+  if (in_group == 0) return 8 * begin;
+  const uint64_t bytes = LoadLittleEndian32(ends + 4) - begin;
+  const uint64_t on_the_line = bucket < last_group_at_ ? 8 * bytes * in_group / kBucketsPerGroup
+                                                       : 8 * bytes * in_group / last_group_size_;
+  const uint64_t deviation =
+      BitsAt(deviations_, bucket * static_cast<uint64_t>(entry_bits_), entry_bits_);
+  return 8 * begin + on_the_line + deviation + static_cast<uint64_t>(least_deviation_);
+}
+
+bool CodeSet::AnyBetween(uint64_t first, uint64_t last) const {
+  uint64_t bucket = MultiplyHigh64(first >> low_bits_, reciprocal_);
+  uint64_t begin = BeginOfBucket(bucket);
+  const uint64_t mask = Mask(low_bits_);
+  const auto low_bits = static_cast<uint64_t>(low_bits_);
+  for (; bucket < buckets_; bucket++) {
+    const uint64_t first_value = (bucket * units_) << low_bits_;
+    if (first_value > last) return false;
+    const uint64_t end = BeginOfBucket(bucket + 1);
+    uint64_t low_at = end;          // where the low bits of the last code begin
+    uint64_t lows = first_value;    // and of all gaps together, from the first value on
+    uint64_t zeros_before = begin;  // the bit of a one, less this: zeros before it
+    for (uint64_t word_at = begin / 64 * 64; word_at < end; word_at += 64) {
+      uint64_t word = LoadLittleEndian64(data_ + word_at / 8);
+      if (word_at < begin) word &= UINT64_MAX << (begin - word_at);
+      for (; word != 0; word &= word - 1) {
+        const uint64_t one = word_at + static_cast<uint64_t>(__builtin_ctzll(word));
+        // Low bits that were taken for a one.
+        if (one + 1 + low_bits > low_at) goto next_bucket;
+        low_at -= low_bits;
+        lows += LoadLittleEndian64(data_ + low_at / 8) >> (low_at % 8) & mask;
+        const uint64_t code = lows + ((one - zeros_before) << low_bits_);
+        zeros_before++;
+        if (code >= first) return code <= last;
+      }
+    }
+  next_bucket:
+    begin = end;
+  }
+  return false;
+}
+
+}  // namespace rocksieve::range

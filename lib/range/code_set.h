@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sorted set of codes below a bound, read in place: "is one of them between these two?"
+//
+//   0  buckets              u32
+//   4  codes                u32
+//   8  units                u16  a bucket holds the codes of units * 2^low_bits values
+//  10  low bits             u8
+//  11  entry bits           u8
+//  12  least deviation      i32
+//  16  group ends           u32 x (groups + 1): the byte at which the data of 32 buckets begin;
+//                           at the end, where the last ones end
+//   .  deviations           entry bits x (buckets + 1), bit-packed, rounded up to a byte
+//   .  data
+//
+// Codes of a bucket are stored as gaps (the first one from the bucket's first value), Rice-coded:
+// (gap >> low bits) zeros and a one, from the first bit of the bucket onwards; the low bits of the
+// gaps from its last bit backwards. So the bucket's ends, which the directory has, tell how many
+// there are. Random codes cost log2(bound / codes) + 1.48 to 1.56 bits, and the directory 0.16.
+//
+// Bucket b of a group begins at the bit that lies on the straight line between the two ends of the
+// group, plus its deviation.
+//
+// Sources: R. F. Rice, "Some practical universal noiseless coding techniques", 1979; for what such
+// a set answers, Costa, Ferragina, Vinciguerra, "Grafite", 2024, which keeps it as Elias-Fano code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rocksieve::range {
+
+inline constexpr uint64_t kBucketsPerGroup = 32;
+inline constexpr size_t kCodeSetHeadBytes = 16;
+
+// Codes stay below it, so that sums of two do not overflow.
+inline constexpr uint64_t kMaxUniverse = uint64_t{1} << 62;
+
+class CodeSet {
+ public:
+  CodeSet() = default;
+
+  // False if the payload cannot have come from a builder. Reads only the payload.
+  static bool Parse(std::string_view payload, CodeSet* set);
+
+  // Above every code. Not 0.
+  uint64_t universe() const { return universe_; }
+  uint64_t codes() const { return codes_; }
+
+  // Whether a code lies in [first, last]. REQUIRES: first <= last < universe().
+  // May read 8 bytes beyond the payload. Cost: some 40 ns, more where codes come in clusters.
+  bool AnyBetween(uint64_t first, uint64_t last) const;
+
+ private:
+  uint64_t BeginOfBucket(uint64_t bucket) const;
+
+  uint64_t buckets_ = 0, codes_ = 0, units_ = 0, universe_ = 0;
+  uint64_t reciprocal_ = 0;       // 2^64 / units_
+  uint64_t last_group_at_ = 0;    // the first bucket of the last group
+  uint64_t last_group_size_ = 0;  // its buckets
+  int low_bits_ = 0, entry_bits_ = 0;
+  int64_t least_deviation_ = 0;
+  const uint8_t* group_ends_ = nullptr;
+  const uint8_t* deviations_ = nullptr;
+  const uint8_t* data_ = nullptr;
+};
+
+}  // namespace rocksieve::range
