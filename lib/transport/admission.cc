@@ -2,7 +2,9 @@
 #include "lib/transport/admission.h"
 
 #include <algorithm>
+#include <vector>
 
+#include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
 
 namespace rocksieve::join {
@@ -50,6 +52,14 @@ std::string PeerOf(const grpc::ServerContextBase& context) {
     if (!name.empty()) return name;
   }
   return AddressWithoutPort(context.peer());
+}
+
+std::string CertificateNameOf(const grpc::ServerContextBase& context) {
+  const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
+  if (shown == nullptr || !shown->IsPeerAuthenticated()) return "";
+  std::vector<grpc::string_ref> names = shown->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
+  if (names.empty()) names = shown->GetPeerIdentity();
+  return names.empty() ? "" : std::string(names.front().data(), names.front().size());
 }
 
 MemoryShares::MemoryShares(uint64_t limit_bytes, size_t most_sessions)

@@ -50,6 +50,9 @@ class PeerPlaces::Place {
 // Who a caller is: the name in its certificate, if it showed one, and else its address without the
 // port.
 std::string PeerOf(const grpc::ServerContextBase& context);
+// For people: the common name in its certificate, or else the first name there; empty if it showed
+// none.
+std::string CertificateNameOf(const grpc::ServerContextBase& context);
 std::string AddressWithoutPort(const std::string& peer);
 
 // How the memory of a server is divided among its sessions.

@@ -26,7 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kPartOfViews = 8;  // of the memory: one in so many bytes
+constexpr uint64_t kPartOfViews = 8;    // of the memory: one in so many bytes
+constexpr size_t kMostNameBytes = 256;  // of a certificate, for messages
 
 absl::Status CheckToken(const grpc::ServerContextBase& context,
                         const std::vector<std::string>& tokens) {
@@ -94,6 +95,11 @@ class WaitingCalls {
     Refuse(oldest, "too many calls that say nothing: begin with a frame");
   }
 
+  size_t size() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return calls_.size();
+  }
+
   // It has spoken, or has ended.
   void Remove(const SessionStream* stream) {
     std::list<Call> removed;  // destroyed after the lock
@@ -136,7 +142,7 @@ class WaitingCalls {
 
   const size_t most_;
   const std::chrono::milliseconds patience_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::list<Call> calls_;  // the oldest first
   std::jthread thread_;    // the last one: it uses the others
@@ -159,6 +165,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
         places_(options_.most_sessions_per_peer),
         shares_(options_.memory_bytes - options_.memory_bytes / kPartOfViews,
                 options_.most_sessions),
+        tokens_(options_.tokens),
         waiting_(options_.most_silent_calls, options_.first_frame_time) {}
   ~JoinServiceImpl() override {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -166,10 +173,23 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
   }
 
   grpc::Service* service() override { return this; }
+  void SetTokens(std::vector<std::string> tokens) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    tokens_ = std::move(tokens);
+  }
+  ServiceCounts counts() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ServiceCounts counts = counts_;
+    counts.sessions = streams_.size();
+    counts.silent_calls = waiting_.size();
+    return counts;
+  }
   void EndSessions(std::chrono::milliseconds grace) override {
     std::unique_lock<std::mutex> lock(mutex_);
-    refused_ = true;
-    over_.wait_for(lock, grace, [this] { return streams_.empty(); });
+    ended_ = true;
+    cut_off_ = std::min(cut_off_, Clock::now() + grace);
+    over_.notify_all();
+    while (!streams_.empty() && Clock::now() < cut_off_) over_.wait_until(lock, cut_off_);
     for (SessionStream* stream : streams_) stream->cancellation()->Cancel(ServerEnds());
   }
 
@@ -191,11 +211,13 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     admitted->stream = stream;
     admitted->report.status = Guarded([&] {
       admitted->report.peer = stream->context()->peer();
+      admitted->report.certificate_name = CertificateNameOf(*stream->context());
       return TakePlaces(admitted.get());
     });
     if (admitted->report.status.ok()) {
       const absl::Status started = Guarded([&] { return StartThread(admitted); });
       if (started.ok()) return;  // all is the thread's now
+      admitted->report.admitted = false;
       admitted->report.status = started;
       GiveBack(admitted.get());
     }
@@ -204,11 +226,12 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
 
   absl::Status TakePlaces(Admitted* admitted) {
     SessionStream* const stream = admitted->stream.get();
-    const absl::Status known = CheckToken(*stream->context(), options_.tokens);
-    if (!known.ok()) return known;
-    admitted->place = places_.Take(PeerOf(*stream->context()));
+    auto place = places_.Take(PeerOf(*stream->context()));
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (refused_) return ServerEnds();
+    const absl::Status known = CheckToken(*stream->context(), tokens_);
+    if (!known.ok()) return known;
+    admitted->place = std::move(place);
+    if (ended_) return ServerEnds();
     if (streams_.size() >= shares_.most_sessions()) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the server is busy with ", streams_.size(),
@@ -221,6 +244,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     }
     admitted->share = shares_.Take();  // there is one for as many streams
     streams_.insert(stream);
+    admitted->report.admitted = true;
     return absl::OkStatus();
   }
 
@@ -233,8 +257,8 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
 
   void Run(std::shared_ptr<Admitted> admitted) {
     SessionReport* const report = &admitted->report;
-    report->status = Guarded(
-        [&] { return Serve(admitted->stream.get(), admitted->share->bytes(), &report->counts); });
+    report->status =
+        Guarded([&] { return Serve(admitted->stream.get(), admitted->share->bytes(), report); });
     GiveBack(admitted.get());
     End(admitted.get());
     admitted.reset();
@@ -258,14 +282,16 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     report->seconds = std::chrono::duration<double>(Clock::now() - admitted->begin).count();
     const absl::Status told = WithoutDirectories(report->status, options_.directories);
     report->peer = Printable(report->peer);
+    report->certificate_name = Printable(report->certificate_name, kMostNameBytes);
     report->status = Printable(report->status);
+    Count(*report);
     if (options_.report) {
       Guarded([&] { return options_.report(*report), absl::OkStatus(); }).IgnoreError();
     }
     admitted->stream->End(ToGrpc(told));
   }
 
-  absl::Status Serve(SessionStream* stream, uint64_t share_bytes, WireCounts* counts) {
+  absl::Status Serve(SessionStream* stream, uint64_t share_bytes, SessionReport* report) {
     const v1::Start start = stream->first().start();
     if (!stream->first().has_start() || start.version() != kTransportVersion) {
       return absl::UnimplementedError(absl::StrCat(
@@ -304,21 +330,43 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
       return WithoutDirectories(error, options_.directories);
     });
     ServerSession session(&source, server_options);
-    const absl::Status status = Drive(&session, stream, cancellation, limits, counts);
+    const absl::Status status = Drive(&session, stream, cancellation, limits, &report->counts);
+    report->operation = session.operation();
+    report->rows_sent = session.rows_sent();
     if (status.ok()) (*lease)->Finished();
     return status.ok() || whole.ok() ? status : whole;
+  }
+
+  void Count(const SessionReport& report) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!report.admitted) {
+      counts_.refused[report.status.code()]++;
+      return;
+    }
+    if (report.status.ok()) {
+      counts_.done++;
+    } else {
+      counts_.failed[report.status.code()]++;
+    }
+    counts_.bytes_received += report.counts.bytes_received;
+    counts_.bytes_sent += report.counts.bytes_sent;
+    counts_.rows_sent += report.rows_sent;
+    counts_.session_seconds += report.seconds;
   }
 
   const JoinServiceOptions options_;
   ViewRegistry views_;
   PeerPlaces places_;
   MemoryShares shares_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable over_;
+  std::vector<std::string> tokens_;
+  ServiceCounts counts_;              // without what is of now
   std::set<SessionStream*> streams_;  // of sessions under way
   size_t threads_ = 0;
-  bool refused_ = false;
-  WaitingCalls waiting_;  // the last one: its calls come here
+  bool ended_ = false;                                    // no session is admitted any more
+  Clock::time_point cut_off_ = Clock::time_point::max();  // of those under way, once it has ended
+  WaitingCalls waiting_;                                  // the last one: its calls come here
 };
 
 }  // namespace

@@ -9,13 +9,17 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <grpcpp/impl/codegen/service_type.h>
 
+#include "lib/join/operation.h"
 #include "lib/join/session/server_session.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/view_registry.h"
@@ -27,10 +31,25 @@ inline constexpr char kJoinServiceName[] = "rocksieve.join.v1.Join";
 
 // One session, when it has ended.
 struct SessionReport {
-  std::string peer;  // address
+  std::string peer;                    // address
+  std::string certificate_name;        // of the peer; empty without TLS
+  bool admitted = false;               // else it was refused before it began
+  std::optional<Operation> operation;  // nothing before the peer's hello
   absl::Status status;
   double seconds = 0;
+  uint64_t rows_sent = 0;
   WireCounts counts;
+};
+
+// Since the service was made.
+struct ServiceCounts {
+  uint64_t sessions = 0;                         // under way
+  uint64_t silent_calls = 0;                     // that have not said anything, of now
+  uint64_t done = 0;                             // sessions that ended as they should
+  std::map<absl::StatusCode, uint64_t> failed;   // sessions that were admitted
+  std::map<absl::StatusCode, uint64_t> refused;  // those that were not
+  uint64_t bytes_received = 0, bytes_sent = 0, rows_sent = 0;  // of sessions that have ended
+  double session_seconds = 0;                                  // likewise
 };
 
 struct JoinServiceOptions {
@@ -59,8 +78,12 @@ class GrpcJoinService {
   virtual ~GrpcJoinService() = default;
 
   virtual grpc::Service* service() = 0;
+  // What new sessions need one of from now on; none: no token is.
+  virtual void SetTokens(std::vector<std::string> tokens) = 0;
+  virtual ServiceCounts counts() const = 0;
   // From now on, new sessions are told UNAVAILABLE. Waits for those that are under way, as long as
-  // `grace`; then they are told likewise, and end at once.
+  // `grace`; then they are told likewise, and end at once. Several threads may be in it: the
+  // shortest grace counts.
   virtual void EndSessions(std::chrono::milliseconds grace) = 0;
 };
 

@@ -1,28 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/transport/server.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <mutex>
-#include <optional>
-#include <string>
 #include <utility>
 
-#include <absl/strings/str_cat.h>
+#include <grpc/grpc.h>
 #include <grpc/support/time.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/impl/server_builder_plugin.h>
-#include <grpcpp/resource_quota.h>
-#include <grpcpp/server_builder.h>
 
-#include "lib/transport/address.h"
 #include "lib/transport/session_stream.h"
 
 namespace rocksieve::join {
@@ -53,7 +40,8 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
-void Limit(const ServerOptions& options, grpc::ServerBuilder* builder) {
+void Limit(const ServerOptions& options, const grpc::ResourceQuota& quota,
+           grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMostFrameBytes);
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostHeaderBytes);
   builder->AddChannelArgument(
@@ -65,127 +53,121 @@ void Limit(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               kLeastPingIntervalMs);
-  // Two servers on one port would share its connections in silence.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   // Else gRPC lets each stream send ahead as much as the line carries.
   builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kAheadBytes);
-  grpc::ResourceQuota quota("rocksieve");
-  quota.Resize(options.most_buffer_bytes);
-  quota.SetMaxThreads(kMostThreads);
   builder->SetResourceQuota(quota);
   if (!options.reflection) builder->SetOption(std::make_unique<WithoutReflection>());
 }
 
-// Whether somebody would answer; also true if this process may not ask.
-bool IsListenedOn(const std::string& path) {
-  const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) return true;
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  const int result =
-      connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  const bool nobody = result != 0 && (errno == ECONNREFUSED || errno == ENOENT);
-  close(descriptor);
-  return !nobody;
-}
-
-// The first error of the system on the way to listening; 0 if all goes well now.
-int ErrorOfBinding(const addrinfo& address) {
-  const int descriptor = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return errno;
-  const int yes = 1;
-  setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  const bool listens =
-      bind(descriptor, address.ai_addr, address.ai_addrlen) == 0 && listen(descriptor, 1) == 0;
-  const int error = listens ? 0 : errno;
-  close(descriptor);
-  return error;
-}
-
-// In the words of the system; empty if it has nothing against it.
-std::string ErrorOfListening(const std::string& address) {
-  const auto [host, port] = HostAndPort(address);
-  addrinfo hints = {};
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int unresolved = getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
-  if (unresolved != 0) return gai_strerror(unresolved);
-  int error = 0;
-  for (const addrinfo* each = found; each != nullptr && error == 0; each = each->ai_next) {
-    error = ErrorOfBinding(*each);
-  }
-  freeaddrinfo(found);
-  return error == 0 ? "" : std::strerror(error);
-}
-
-// FailedPrecondition for a unix socket that a living server listens on, and for any other file of
-// that name: gRPC would take the socket over in silence. What a server left behind that was killed
-// is no obstacle.
-absl::Status CheckSocketIsFree(const std::string& address) {
-  const std::optional<std::string> path = UnixSocketPath(address);
-  struct stat there {};
-  if (!path || stat(path->c_str(), &there) != 0) return absl::OkStatus();
-  if (!S_ISSOCK(there.st_mode)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cannot listen on ", address,
-        ": there is a file of that name that is no socket; it was kept. Choose another name"));
-  }
-  if (!IsListenedOn(*path)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("cannot listen on ", address,
-                   ": another server does already. End that one, or choose another name"));
-}
-
-// After listening on an address failed: what the system says about it, and a remedy.
-absl::Status WhyNotListening(const std::string& address) {
-  const std::string what = absl::StrCat("cannot listen on ", address, ": ");
-  if (UnixSocketPath(address)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(what, "is its directory there, and may this user write to it?"));
-  }
-  const std::string error = ErrorOfListening(address);
-  return absl::FailedPreconditionError(absl::StrCat(
-      what, error, error.empty() ? "" : ". ",
-      "Name an address of this machine, and a port that nobody listens on; 0 is any that is free"));
-}
-
 }  // namespace
+
+GrpcJoinServer::GrpcJoinServer(const ServerOptions& options)
+    : options_(options), quota_("rocksieve") {
+  quota_.Resize(options.most_buffer_bytes);
+  quota_.SetMaxThreads(kMostThreads);
+}
 
 absl::StatusOr<std::unique_ptr<GrpcJoinServer>> GrpcJoinServer::Start(
     OpenView open, const ServerOptions& options) {
-  absl::Status status = CheckAddress(options.address, AddressUse::kListen);
-  if (status.ok()) status = CheckSocketIsFree(options.address);
-  if (!status.ok()) return status;
   UseHealthService();
-  absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials =
-      ServerCredentialsFor(options.address, options.security);
-  if (!credentials.ok()) return credentials.status();
-  std::unique_ptr<GrpcJoinServer> server(new GrpcJoinServer);
+  std::unique_ptr<GrpcJoinServer> server(new GrpcJoinServer(options));
+  absl::StatusOr<std::unique_ptr<Listener>> listener = options.listening.empty()
+                                                           ? Listener::Open(options.address)
+                                                           : Listener::Adopt(options.listening);
+  if (!listener.ok()) return listener.status();
+  server->listener_ = *std::move(listener);
   server->service_ = MakeGrpcJoinService(std::move(open), options.service);
-  grpc::ServerBuilder builder;
-  Limit(options, &builder);
-  builder.AddListeningPort(options.address, *credentials, &server->port_);
-  builder.RegisterService(server->service_->service());
-  server->server_ = builder.BuildAndStart();
-  const bool listens = server->port_ != 0 || UnixSocketPath(options.address);
-  if (server->server_ == nullptr || !listens) return WhyNotListening(options.address);
-  server->server_->GetHealthCheckService()->SetServingStatus(kJoinServiceName, true);
+  absl::StatusOr<std::unique_ptr<Incarnation>> first = server->Incarnate(options.security);
+  if (!first.ok()) return first.status();
+  server->current_ = *std::move(first);
+  server->listener_->Start([raw = server.get()](int listening, Descriptor connection) {
+    raw->Take(listening, std::move(connection));
+  });
   return server;
 }
 
+absl::StatusOr<std::unique_ptr<GrpcJoinServer::Incarnation>> GrpcJoinServer::Incarnate(
+    const Security& security) {
+  absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials =
+      ServerCredentialsFor(listener_->address(), security);
+  if (!credentials.ok()) return credentials.status();
+  auto incarnation = std::make_unique<Incarnation>();
+  grpc::ServerBuilder builder;
+  Limit(options_, quota_, &builder);
+  incarnation->acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, *credentials);
+  builder.RegisterService(service_->service());
+  incarnation->server = builder.BuildAndStart();
+  if (incarnation->server == nullptr) {
+    return absl::InternalError("gRPC could not start a server, and does not say why");
+  }
+  incarnation->server->GetHealthCheckService()->SetServingStatus(kJoinServiceName, true);
+  return incarnation;
+}
+
+void GrpcJoinServer::Take(int listening, Descriptor connection) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (current_ == nullptr) return;
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
+  taken.listener_fd = listening;
+  taken.fd = connection.Release();
+  current_->acceptor->HandleNewConnection(&taken);
+}
+
+absl::Status GrpcJoinServer::Reload(const Security& security, std::vector<std::string> tokens) {
+  std::unique_ptr<Incarnation> next;
+  if (!security.insecure || !options_.security.insecure) {
+    absl::StatusOr<std::unique_ptr<Incarnation>> made = Incarnate(security);
+    if (!made.ok()) return made.status();
+    next = *std::move(made);
+  }
+  service_->SetTokens(std::move(tokens));
+  if (next == nullptr) return absl::OkStatus();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (current_ == nullptr) return absl::CancelledError("the server is being shut down");
+  current_.swap(next);
+  next->server->GetHealthCheckService()->SetServingStatus(false);
+  // Connections are told to go, and calls that are under way are waited for.
+  next->end = std::thread([raw = next.get()] {
+    raw->server->Shutdown();
+    raw->ended = true;
+  });
+  former_.remove_if([](const std::unique_ptr<Incarnation>& each) {
+    if (!each->ended) return false;
+    each->end.join();
+    return true;
+  });
+  former_.push_back(std::move(next));
+  return absl::OkStatus();
+}
+
 void GrpcJoinServer::Shutdown(std::chrono::milliseconds grace) {
-  if (server_ == nullptr) return;
-  if (server_->GetHealthCheckService() != nullptr) {
-    server_->GetHealthCheckService()->SetServingStatus(false);
+  std::unique_ptr<Incarnation> last;
+  std::list<std::unique_ptr<Incarnation>> former;
+  if (service_ == nullptr) return;  // it could not be started
+  {
+    const std::lock_guard<std::mutex> lock(stopping_);
+    listener_->Stop();
   }
   service_->EndSessions(grace);
-  server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                                 gpr_time_from_millis(kLastWord.count(), GPR_TIMESPAN)));
-  server_->Wait();
-  server_.reset();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    last = std::move(current_);
+    former.swap(former_);
+  }
+  if (last == nullptr) return;
+  last->server->GetHealthCheckService()->SetServingStatus(false);
+  const auto deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                     gpr_time_from_millis(kLastWord.count(), GPR_TIMESPAN));
+  last->server->Shutdown(deadline);
+  last->server->Wait();
+  for (const std::unique_ptr<Incarnation>& each : former) {
+    // Its sessions have been told, as those of the last one.
+    grpc_server_cancel_all_calls(each->server->c_server());
+    each->end.join();
+    each->server->Wait();
+  }
 }
 
 GrpcJoinServer::~GrpcJoinServer() { Shutdown(std::chrono::milliseconds(0)); }

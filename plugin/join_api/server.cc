@@ -4,11 +4,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 
@@ -130,10 +132,25 @@ JoinServiceOptions ServiceOptionsOf(const ServedDatabase& served, const ServeOpt
   if (options.report) {
     service.report = [report = options.report](const SessionReport& session) {
       report({session.peer, ToRocksDb(session.status), session.seconds,
-              session.counts.bytes_received, session.counts.bytes_sent});
+              session.counts.bytes_received, session.counts.bytes_sent, session.admitted,
+              session.certificate_name, session.operation, session.rows_sent});
     };
   }
   return service;
+}
+
+std::map<std::string, uint64_t> ByName(const std::map<absl::StatusCode, uint64_t>& counts) {
+  std::map<std::string, uint64_t> named;
+  for (const auto& [code, count] : counts) {
+    named[absl::AsciiStrToLower(absl::StatusCodeToString(code))] = count;
+  }
+  return named;
+}
+
+ServerCounters CountersOf(const ServiceCounts& counts) {
+  return {counts.sessions,       counts.silent_calls,    counts.done,
+          ByName(counts.failed), ByName(counts.refused), counts.bytes_received,
+          counts.bytes_sent,     counts.rows_sent,       counts.session_seconds};
 }
 
 }  // namespace
@@ -147,6 +164,7 @@ class JoinService::Impl {
 JoinService::JoinService(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JoinService::~JoinService() = default;
 grpc::Service* JoinService::service() const { return impl_->service->service(); }
+ServerCounters JoinService::counters() const { return CountersOf(impl_->service->counts()); }
 
 rocksdb::Status JoinService::Create(const ServedDatabase& served, const ServeOptions& options,
                                     std::unique_ptr<JoinService>* service) {
@@ -167,6 +185,12 @@ class JoinServer::Impl {
 JoinServer::JoinServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JoinServer::~JoinServer() = default;
 int JoinServer::port() const { return impl_->server->port(); }
+std::string JoinServer::address() const { return impl_->server->address(); }
+ServerCounters JoinServer::counters() const { return CountersOf(impl_->server->counts()); }
+rocksdb::Status JoinServer::Reload(const Credentials& credentials,
+                                   const std::vector<std::string>& tokens) {
+  return ToRocksDb(impl_->server->Reload(SecurityOf(credentials, ""), tokens));
+}
 void JoinServer::Shutdown(std::chrono::milliseconds grace) { impl_->server->Shutdown(grace); }
 
 rocksdb::Status JoinServer::Start(const ServedDatabase& served, const std::string& address,
@@ -179,6 +203,7 @@ rocksdb::Status JoinServer::Start(const ServedDatabase& served, const std::strin
   server_options.security = SecurityOf(credentials, "");
   server_options.service = ServiceOptionsOf(served, options);
   server_options.reflection = options.reflection;
+  server_options.listening = options.listening;
   absl::StatusOr<std::unique_ptr<GrpcJoinServer>> started =
       GrpcJoinServer::Start(*std::move(views), server_options);
   if (!started.ok()) return ToRocksDb(started.status());

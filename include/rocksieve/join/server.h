@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include <rocksdb/status.h>
 #include <rocksieve/join/export.h>
 #include <rocksieve/join/input.h>
+#include <rocksieve/join/operation.h>
 #include <rocksieve/join/peer.h>
 
 namespace grpc {
@@ -44,6 +47,22 @@ struct SessionSummary {
   rocksdb::Status status;
   double seconds = 0;
   uint64_t bytes_received = 0, bytes_sent = 0;
+  bool admitted = true;                     // else it was refused before it began
+  std::string certificate_name;             // of the peer; empty without TLS
+  std::optional<Operation> operation = {};  // nothing if the peer did not come to say it
+  uint64_t rows_sent = 0;                   // those of repeated ranges as often as they were sent
+};
+
+// Of a service, since it was made. Statuses by name, in lower case: "resource_exhausted".
+struct ServerCounters {
+  uint64_t sessions = 0;                    // under way
+  uint64_t silent_calls = 0;                // connected, and have not said anything yet
+  uint64_t done = 0;                        // sessions that ended as they should
+  std::map<std::string, uint64_t> failed;   // sessions that began, by status
+  std::map<std::string, uint64_t> refused;  // those that did not
+  // Of sessions that have ended.
+  uint64_t bytes_received = 0, bytes_sent = 0, rows_sent = 0;
+  double session_seconds = 0;
 };
 
 struct ServeOptions {
@@ -62,6 +81,9 @@ struct ServeOptions {
   // Of JoinServer: gRPC's reflection service as well, if the program is linked with it. It
   // answers without a token.
   bool reflection = false;
+  // Of JoinServer: sockets that listen already, as of a service manager, instead of an address of
+  // its own. They become the server's.
+  std::vector<int> listening = {};
 };
 
 // The service, for a grpc::ServerBuilder of the program:
@@ -81,6 +103,8 @@ class ROCKSIEVE_EXPORT JoinService {
   ~JoinService();
 
   grpc::Service* service() const;
+  // Thread-safe.
+  ServerCounters counters() const;
 
  private:
   class Impl;
@@ -88,11 +112,11 @@ class ROCKSIEVE_EXPORT JoinService {
   const std::unique_ptr<Impl> impl_;
 };
 
-// A server with nothing else in it than this service, and gRPC's own for health.
+// A server with nothing else in it than this service, and gRPC's own for health. Thread-safe.
 class ROCKSIEVE_EXPORT JoinServer {
  public:
-  // `address` as in "0.0.0.0:7420"; with port 0, any that is free. InvalidArgument if the
-  // credentials do not fit or cannot be read, or the port is taken.
+  // `address` as in "0.0.0.0:7420"; with port 0, any that is free; not used if the options have
+  // sockets. InvalidArgument if the credentials do not fit or cannot be read, or the port is taken.
   static rocksdb::Status Start(const ServedDatabase& served, const std::string& address,
                                const Credentials& credentials, const ServeOptions& options,
                                std::unique_ptr<JoinServer>* server);
@@ -100,8 +124,15 @@ class ROCKSIEVE_EXPORT JoinServer {
   ~JoinServer();
 
   int port() const;
+  // With the port: "127.0.0.1:7420".
+  std::string address() const;
+  ServerCounters counters() const;
+  // New connections are taken by these certificates, as their files are now, and new sessions by
+  // these tokens. Sessions under way go on; connections without one are closed. All stays as it was
+  // if there is an error, as InvalidArgument of Start(). REQUIRES: Shutdown() was not called.
+  rocksdb::Status Reload(const Credentials& credentials, const std::vector<std::string>& tokens);
   // Takes no new sessions; those that are not done by then are told to come again, and are cut off
-  // soon after that. Blocks. Once.
+  // soon after that. Blocks. Another thread may call it meanwhile, for a shorter grace.
   void Shutdown(std::chrono::milliseconds grace);
 
  private:

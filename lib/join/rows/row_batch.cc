@@ -19,6 +19,7 @@ constexpr char kWhat[] = "a row";
 //   with keys, and a new one: varint bytes shared with the key before | varint more bytes | these
 //   the value
 void RowBatchWriter::Add(const Row& row) {
+  rows_++;
   const bool new_key = !any_ || row.key != last_key_;
   ByteWriter out(&raw_);
   out.Varint(2 * row.value.size() + (new_key ? 1 : 0));

@@ -31,12 +31,15 @@ class RowBatchWriter {
   void Add(const Row& row);
   // Of what was added and not taken yet, before compression.
   size_t pending_bytes() const { return raw_.size() - taken_; }
+  // That were added.
+  uint64_t rows() const { return rows_; }
   // Appends the next batch, compressed: as much of what is pending as goes in.
   void TakeBatch(std::string* out);
 
  private:
   const bool with_keys_;
   bool any_ = false;
+  uint64_t rows_ = 0;
   std::string raw_, last_key_;
   size_t taken_ = 0;  // bytes of raw_
 };

@@ -46,6 +46,7 @@ class AbsentRowsWriter {
  public:
   AbsentRowsWriter(Source* source, uint32_t attempt);
   absl::Status Next(Rows* rows);
+  uint64_t rows_sent() const { return batch_.rows(); }
 
  private:
   const std::unique_ptr<Cursor> cursor_;

@@ -271,7 +271,9 @@ absl::Status ServerRanges::Receive(const Fetch& fetch) {
 }
 
 absl::StatusOr<Rows> ServerRanges::NextRows() {
+  const uint64_t before = streams_.front().rows_sent();
   absl::StatusOr<Rows> rows = streams_.front().Next();
+  rows_sent_ += streams_.front().rows_sent() - before;
   if (rows.ok() && rows->last) streams_.pop_front();
   return rows;
 }

@@ -83,6 +83,7 @@ class RowStream {
 
   // The next batch. The one that says that it is the last is.
   absl::StatusOr<Rows> Next();
+  uint64_t rows_sent() const { return batch_.rows(); }
 
  private:
   const Fetch fetch_;
@@ -137,6 +138,8 @@ class ServerRanges {
   bool has_rows() const { return !streams_.empty(); }
   // REQUIRES: has_rows().
   absl::StatusOr<Rows> NextRows();
+  // Without those with a NULL key.
+  uint64_t rows_sent() const { return rows_sent_; }
 
  private:
   // The state of a range in words, for errors.
@@ -164,6 +167,7 @@ class ServerRanges {
   Outbox* const outbox_;
   std::map<uint64_t, ServerRange> ranges_;
   std::deque<RowStream> streams_;  // of ranges that were fetched; the first one is under way
+  uint64_t rows_sent_ = 0;
 };
 
 }  // namespace rocksieve::join

@@ -43,6 +43,7 @@ absl::Status ServerSession::On(const Hello& hello) {
         "the client speaks version ", hello.version, " of the join protocol, this side ",
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
+  operation_ = hello.operation;
   options_.planner.strategy = hello.strategy;
   options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
   sends_unmatched_ = SendsUnmatched(hello.operation);
@@ -118,13 +119,19 @@ absl::Status ServerSession::On(const Failure& failure) {
                       absl::StrCat("the client says: ", failure.status.message()));
 }
 
+uint64_t ServerSession::rows_sent() const {
+  return absent_rows_sent_ + (ranges_ ? ranges_->rows_sent() : 0);
+}
+
 absl::StatusOr<std::string> ServerSession::Next() {
   if (!outbox_.empty()) return outbox_.Take();
   Filters filters;
   if (existing_.Next(&filters)) return Encode(filters);
   if (absent_ != nullptr) {
     Rows rows;
+    const uint64_t before = absent_->rows_sent();
     const absl::Status status = absent_->Next(&rows);
+    absent_rows_sent_ += absent_->rows_sent() - before;
     if (!status.ok()) return status;
     if (rows.last) absent_.reset();
     return Encode(rows);

@@ -30,6 +30,11 @@ class ServerSession final : public Session {
   bool always_hears() const override { return false; }
   bool done() const override { return done_; }
 
+  // What the client wants; nothing before its hello.
+  std::optional<Operation> operation() const { return operation_; }
+  // Read for the client, those of repeated ranges as often as they were repeated.
+  uint64_t rows_sent() const;
+
  private:
   absl::Status On(const Hello& hello);
   absl::Status On(const Open& open) { return ranges_->Receive(open); }
@@ -49,7 +54,9 @@ class ServerSession final : public Session {
   ServerSessionOptions options_;
   ExistingFilterExchange existing_;
   Outbox outbox_;
-  std::optional<ServerRanges> ranges_;        // since the hello
+  std::optional<Operation> operation_;  // of the hello
+  std::optional<ServerRanges> ranges_;  // since the hello
+  uint64_t absent_rows_sent_ = 0;
   bool sends_unmatched_ = false;              // rows, and so those with a NULL key
   std::unique_ptr<AbsentRowsWriter> absent_;  // while they are sent
   bool done_ = false;
