@@ -29,6 +29,18 @@ if(TARGET rocksieve_plugin)
   install(EXPORT rocksievePluginTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
 endif()
 
+# Likewise: with what serves metrics comes prometheus-cpp, as a shared library.
+if(TARGET rocksieve_exporter)
+  list(APPEND public_headers include/rocksieve/metrics_exporter.h)
+  install(TARGETS rocksieve_exporter EXPORT rocksieveExporterTargets
+          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT rocksieveExporterTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
+  install(FILES share/prometheus/rules.yml
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/rocksieve/prometheus)
+  install(FILES share/grafana/dashboard.json
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/rocksieve/grafana)
+endif()
+
 # Likewise: with the join between nodes come gRPC and what that needs, as shared libraries.
 if(TARGET rocksieve_join_api)
   install(FILES include/rocksieve/join/export.h include/rocksieve/join/input.h

@@ -26,6 +26,10 @@ if(TARGET rocksieve_plugin)
   # such libraries would leave it without filters.
   rocksieve_pkgconfig(rocksieve-plugin "Filter policies for RocksDB ${rocksdb_series}" "${rocksdb}"
     "-Wl,--push-state,--no-as-needed -lrocksieve-${rocksdb_series} -Wl,--pop-state")
+  if(TARGET rocksieve_exporter)
+    rocksieve_pkgconfig(rocksieve-exporter "Metrics of rocksieve over HTTP" "rocksieve-plugin"
+                        "-lrocksieve_exporter")
+  endif()
   if(TARGET rocksieve_join_api)
     rocksieve_pkgconfig(rocksieve-join "Exact joins of RocksDB ${rocksdb_series} databases on several nodes"
       "${rocksdb}" "-lrocksieve_join")

@@ -12,6 +12,7 @@ from environment import BUILD, PLUGIN, RELEASE_PLUGIN, ROOT, SERIES, Sandbox, ru
 
 CONSUMER = ROOT / "integration" / "consumer"
 HAS_JOIN = (BUILD / "lib" / "librocksieve_join.so").exists()
+HAS_EXPORTER = (BUILD / "lib" / "librocksieve_exporter.so").exists()
 
 
 class Installed(Sandbox):
@@ -50,7 +51,8 @@ class Layout(Installed):
                  if not path.is_dir()}
         headers = {str(path.relative_to(ROOT))
                    for path in (ROOT / "include" / "rocksieve").rglob("*.h")
-                   if HAS_JOIN or path.parent.name != "join"}
+                   if (HAS_JOIN or path.parent.name != "join")
+                   and (HAS_EXPORTER or path.name != "metrics_exporter.h")}
         self.assertEqual(headers, {file for file in files if file.startswith("include/")})
         [library_directory] = {str(pathlib.PurePath(file).parent) for file in files
                                if file.endswith("librocksieve.so")}
@@ -61,6 +63,11 @@ class Layout(Installed):
                      f"{library_directory}/{RELEASE_PLUGIN.name}", f"{package}/rocksieveConfig.cmake",
                      f"{package}/rocksieveConfigVersion.cmake"):
             self.assertIn(file, files)
+        if HAS_EXPORTER:
+            for file in (f"{library_directory}/librocksieve_exporter.so.1",
+                         "share/rocksieve/prometheus/rules.yml",
+                         "share/rocksieve/grafana/dashboard.json"):
+                self.assertIn(file, files)
         self.assertTrue(any(file.endswith("/LICENSE") for file in files), files)
 
     def test_nothing_points_to_where_it_was_built(self):
@@ -104,6 +111,9 @@ class Consumer(Installed):
         self.assertEqual((found, useful), tuple(map(int, re.fullmatch(
             r"(\d+) keys found, rocksdb.bloom.filter.useful COUNT : (\d+)\n",
             self.run_consumer("static_program", self.directory / "static_db")).groups())))
+        if HAS_EXPORTER:
+            self.assertRegex(self.run_consumer("exporter_program"), r"serves at 127.0.0.1:\d+\n")
+
         needed = run_ok("readelf", "-dW", self.directory / "build" / "static_program").out
         self.assertNotRegex(needed, "librocks(db|ieve)")
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <rocksieve/metrics.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "plugin/readings.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
@@ -46,35 +48,13 @@ bool IsLabelName(std::string_view name) {
          kDigits.find(name[0]) == std::string_view::npos && name.substr(0, 2) != "__";
 }
 
-// Prometheus' text exposition format, version 0.0.4, as far as counters need it
-// (https://prometheus.io/docs/instrumenting/exposition_formats/). One metric after another, each
-// with all its samples: the format has them together.
-class PrometheusWriter {
- public:
-  // Begins a metric; `type` is "counter" or "gauge".
-  void Metric(std::string_view name, std::string_view type, std::string_view help) {
-    name_ = name;
-    text_ += "# HELP " + name_ + " " + Escaped(help, /*quoted=*/false) + "\n";
-    text_ += "# TYPE " + name_ + " " + std::string(type) + "\n";
+std::string LabelsInBraces(const MetricLabels& labels) {
+  std::string text;
+  for (const auto& [label, value] : labels) {
+    text += (text.empty() ? "{" : ",") + label + "=\"" + Escaped(value, /*quoted=*/true) + "\"";
   }
-
-  // A value of the metric that was begun last.
-  void Sample(const MetricLabels& labels, double value) {
-    text_ += name_;
-    char separator = '{';
-    for (const auto& [label, label_value] : labels) {
-      text_ += separator + label + "=\"" + Escaped(label_value, /*quoted=*/true) + "\"";
-      separator = ',';
-    }
-    if (!labels.empty()) text_ += "}";
-    text_ += " " + Number(value) + "\n";
-  }
-
-  const std::string& text() const { return text_; }
-
- private:
-  std::string name_, text_;
-};
+  return text.empty() ? text : text + "}";
+}
 
 // What a policy counts by family and level.
 struct BuiltMetric {
@@ -162,7 +142,7 @@ struct TickerMetric {
   Tickers tickers;
 };
 
-constexpr TickerMetric kTickerMetrics[] = {
+constexpr TickerMetric kTickerMetrics[kTickerMetricCount] = {
     {"rocksieve_rocksdb_filter_negatives_total",
      "Lookups of a key in a file that its filter spared (RocksDB: BLOOM_FILTER_USEFUL).",
      rocksdb::BLOOM_FILTER_USEFUL},
@@ -189,47 +169,49 @@ constexpr TickerMetric kTickerMetrics[] = {
      rocksdb::BLOCK_CACHE_FILTER_BYTES_INSERT},
 };
 
-// A source whose policy is known to be ours.
-struct Reading {
-  const MetricsSource* source;
-  FilterStats stats;
-};
-
 MetricLabels With(MetricLabels labels, const char* name, std::string value) {
   labels[name] = std::move(value);
   return labels;
 }
 
-void WritePolicies(const std::vector<Reading>& readings, PrometheusWriter* writer) {
-  writer->Metric("rocksieve_policy_info", "gauge", "1; the label is the policy's spec.");
-  for (const Reading& reading : readings) {
-    writer->Sample(With(reading.source->labels, "spec", reading.source->policy->GetId()), 1);
+Metric NewMetric(const char* name, const char* help, Metric::Type type = Metric::Type::kCounter) {
+  Metric metric;
+  metric.name = name;
+  metric.help = help;
+  metric.type = type;
+  return metric;
+}
+
+void AddPolicies(const std::vector<PolicyReading>& readings, std::vector<Metric>* metrics) {
+  metrics->push_back(NewMetric("rocksieve_policy_info", "1; the label is the policy's spec.",
+                               Metric::Type::kGauge));
+  for (const PolicyReading& reading : readings) {
+    metrics->back().samples.push_back({With(reading.labels, "spec", reading.spec), 1});
   }
-  for (const BuiltMetric& metric : kBuiltMetrics) {
-    writer->Metric(metric.name, "counter", metric.help);
-    for (const Reading& reading : readings) {
+  for (const BuiltMetric& built_metric : kBuiltMetrics) {
+    metrics->push_back(NewMetric(built_metric.name, built_metric.help));
+    for (const PolicyReading& reading : readings) {
       for (const FiltersBuilt& built : reading.stats.built) {
-        MetricLabels labels = With(reading.source->labels, "family", built.family);
+        MetricLabels labels = With(reading.labels, "family", built.family);
         labels["level"] = built.level < 0 ? "unknown" : std::to_string(built.level);
-        writer->Sample(labels, metric.value(built));
+        metrics->back().samples.push_back({std::move(labels), built_metric.value(built)});
       }
     }
   }
-  for (const PolicyMetric& metric : kPolicyMetrics) {
-    writer->Metric(metric.name, "counter", metric.help);
-    for (const Reading& reading : readings) {
-      writer->Sample(reading.source->labels, static_cast<double>(reading.stats.*metric.value));
+  for (const PolicyMetric& policy_metric : kPolicyMetrics) {
+    metrics->push_back(NewMetric(policy_metric.name, policy_metric.help));
+    for (const PolicyReading& reading : readings) {
+      metrics->back().samples.push_back(
+          {reading.labels, static_cast<double>(reading.stats.*policy_metric.value)});
     }
   }
 }
 
-void WriteTickers(const std::vector<MetricsSource>& sources, PrometheusWriter* writer) {
-  for (const TickerMetric& metric : kTickerMetrics) {
-    writer->Metric(metric.name, "counter", metric.help);
-    for (const MetricsSource& source : sources) {
-      if (source.statistics == nullptr) continue;
-      writer->Sample(source.labels,
-                     static_cast<double>(metric.tickers.CountIn(*source.statistics)));
+void AddTickers(const std::vector<TickerReading>& readings, std::vector<Metric>* metrics) {
+  for (size_t i = 0; i < kTickerMetricCount; i++) {
+    metrics->push_back(NewMetric(kTickerMetrics[i].name, kTickerMetrics[i].help));
+    for (const TickerReading& reading : readings) {
+      metrics->back().samples.push_back({reading.labels, static_cast<double>(reading.counts[i])});
     }
   }
 }
@@ -238,12 +220,12 @@ rocksdb::Status CheckLabels(const MetricLabels& labels) {
   for (const auto& [name, value] : labels) {
     if (name == "family" || name == "level" || name == "spec") {
       return rocksdb::Status::InvalidArgument(
-          "rocksieve::PrometheusText uses the label \"" + name + "\" itself",
+          "rocksieve::CollectMetrics uses the label \"" + name + "\" itself",
           "choose another name");
     }
     if (IsLabelName(name)) continue;
     return rocksdb::Status::InvalidArgument(
-        "rocksieve::PrometheusText: \"" + name + "\" cannot be a label name",
+        "rocksieve::CollectMetrics: \"" + name + "\" cannot be a label name",
         "letters, digits and underscores are allowed, no digit and no __ in front");
   }
   return rocksdb::Status::OK();
@@ -253,7 +235,7 @@ rocksdb::Status AddOnce(const MetricLabels& labels, const char* what,
                         std::set<MetricLabels>* taken) {
   if (taken->insert(labels).second) return rocksdb::Status::OK();
   return rocksdb::Status::InvalidArgument(
-      std::string("rocksieve::PrometheusText: two sources with ") + what + " have equal labels",
+      std::string("rocksieve::CollectMetrics: two sources with ") + what + " have equal labels",
       "tell them apart, for example by a label db");
 }
 
@@ -269,31 +251,69 @@ FilterQueries GetFilterQueries(const rocksdb::Statistics& statistics) {
   return queries;
 }
 
-rocksdb::Status PrometheusText(const std::vector<MetricsSource>& sources, std::string* text) {
-  std::vector<Reading> readings;
+TickerCounts ReadTickers(const rocksdb::Statistics& statistics) {
+  TickerCounts counts{};
+  for (size_t i = 0; i < kTickerMetricCount; i++) {
+    counts[i] = kTickerMetrics[i].tickers.CountIn(statistics);
+  }
+  return counts;
+}
+
+std::vector<Metric> MetricsOf(const std::vector<PolicyReading>& policies,
+                              const std::vector<TickerReading>& tickers) {
+  std::vector<Metric> metrics;
+  if (!policies.empty()) AddPolicies(policies, &metrics);
+  if (!tickers.empty()) AddTickers(tickers, &metrics);
+  return metrics;
+}
+
+rocksdb::Status CollectMetrics(const std::vector<MetricsSource>& sources,
+                               std::vector<Metric>* metrics) {
+  std::vector<PolicyReading> policies;
+  std::vector<TickerReading> tickers;
   std::set<MetricLabels> policy_labels, statistics_labels;
   for (const MetricsSource& source : sources) {
     rocksdb::Status status = CheckLabels(source.labels);
     if (source.policy == nullptr && source.statistics == nullptr) {
       status = rocksdb::Status::InvalidArgument(
-          "rocksieve::PrometheusText: a source has neither policy nor statistics",
+          "rocksieve::CollectMetrics: a source has neither policy nor statistics",
           "the database may have been opened without");
     }
     if (status.ok() && source.policy != nullptr) {
-      readings.push_back({&source, {}});
-      status = GetFilterStats(source.policy, &readings.back().stats);
+      policies.push_back({source.labels, source.policy->GetId(), {}});
+      status = GetFilterStats(source.policy, &policies.back().stats);
       if (status.ok()) status = AddOnce(source.labels, "policies", &policy_labels);
     }
     if (status.ok() && source.statistics != nullptr) {
+      tickers.push_back({source.labels, ReadTickers(*source.statistics)});
       status = AddOnce(source.labels, "statistics", &statistics_labels);
     }
     if (!status.ok()) return status;
   }
-  PrometheusWriter writer;
-  if (!readings.empty()) WritePolicies(readings, &writer);
-  if (!statistics_labels.empty()) WriteTickers(sources, &writer);
-  *text = writer.text();
+  *metrics = MetricsOf(policies, tickers);
   return rocksdb::Status::OK();
+}
+
+// https://prometheus.io/docs/instrumenting/exposition_formats/. One metric after another, each with
+// all its samples: the format has them together.
+std::string PrometheusText(const std::vector<Metric>& metrics) {
+  std::string text;
+  for (const Metric& metric : metrics) {
+    const bool counts = metric.type == Metric::Type::kCounter;
+    text += "# HELP " + metric.name + " " + Escaped(metric.help, /*quoted=*/false) + "\n";
+    text += "# TYPE " + metric.name + (counts ? " counter\n" : " gauge\n");
+    for (const Metric::Sample& sample : metric.samples) {
+      text += metric.name + LabelsInBraces(sample.labels) + " " + Number(sample.value) + "\n";
+    }
+  }
+  return text;
+}
+
+rocksdb::Status PrometheusText(const std::vector<MetricsSource>& sources, std::string* text) {
+  std::vector<Metric> metrics;
+  const rocksdb::Status status = CollectMetrics(sources, &metrics);
+  if (status.ok()) *text = PrometheusText(metrics);
+  return status;
 }
 
 }  // namespace rocksieve

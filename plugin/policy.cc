@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plugin/policy.h"
 
 #include <cstdio>
@@ -9,6 +10,7 @@
 
 #include "plugin/bits_builder.h"
 #include "plugin/bits_reader.h"
+#include "plugin/process_metrics.h"
 
 namespace rocksieve {
 namespace {
@@ -43,6 +45,13 @@ rocksdb::Status Policy::ErrorStatus() const {
   return error_.empty() ? rocksdb::Status::OK() : rocksdb::Status::InvalidArgument(error_);
 }
 
+void Policy::Announce() const {
+  if (announced_.load(std::memory_order_relaxed) || announced_.exchange(true)) return;
+  if (ProcessMetrics* const process = ProcessMetrics::IfWanted()) {
+    process->AddPolicy(spec_text_, counters_);
+  }
+}
+
 rocksdb::Status Policy::PrepareOptions(const rocksdb::ConfigOptions& options) {
   return error_.empty() ? rocksdb::FilterPolicy::PrepareOptions(options) : ErrorStatus();
 }
@@ -51,6 +60,10 @@ rocksdb::Status Policy::ValidateOptions(const rocksdb::DBOptions& db_options,
                                         const rocksdb::ColumnFamilyOptions& cf_options) const {
   if (!error_.empty()) return ErrorStatus();
   in_use_ = true;
+  Announce();
+  if (ProcessMetrics* const process = ProcessMetrics::IfWanted()) {
+    process->AddStatistics(db_options.statistics);
+  }
   if (auto_ != nullptr) auto_->ForgetWhatWasLogged();
   return rocksdb::FilterPolicy::ValidateOptions(db_options, cf_options);
 }
@@ -88,6 +101,7 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
     return builtin_->GetBuilderWithContext(context);
   }
   in_use_ = true;
+  Announce();
   if (auto_ != nullptr) {
     return new BitsBuilder(auto_->usual_spec(), context, counters_, auto_->NewDecider(context));
   }
@@ -95,6 +109,7 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
 }
 
 rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& contents) const {
+  if (error_.empty()) Announce();
   OpenedFilter opened = OpenFilter({contents.data(), contents.size()});
   switch (opened.state) {
     case BlockState::kIntact:

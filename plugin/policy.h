@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The FilterPolicy: makes builders for new tables, and readers for blocks of ours and of others.
 #pragma once
 
@@ -62,6 +63,8 @@ class Policy final : public rocksdb::FilterPolicy {
 
  private:
   rocksdb::Status ErrorStatus() const;
+  // Of the first use, to what ROCKSIEVE_METRICS shows.
+  void Announce() const;
 
   const FilterSpec spec_;
   const std::string spec_text_;
@@ -69,6 +72,7 @@ class Policy final : public rocksdb::FilterPolicy {
   mutable std::atomic<bool> in_use_{false};
   std::string error_;  // empty, or why this policy must not be used
   mutable std::atomic<bool> error_told_{false};
+  mutable std::atomic<bool> announced_{false};
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_{rocksdb::NewBloomFilterPolicy(10)};
   const std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
   const std::unique_ptr<AutoBuilders> auto_;  // null unless the spec is rocksieve.auto

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What filters do, for programs that watch themselves: numbers, and text for Prometheus.
 //
 //   std::string text;
@@ -52,12 +53,33 @@ struct MetricsSource {
   std::map<std::string, std::string> labels;        // of all its metrics, such as {"db", "users"}
 };
 
-// All metrics of all sources, in Prometheus' text exposition format 0.0.4: counters whose names
-// begin with rocksieve_, those of filters built labelled with family and level ("unknown" for -1).
-// Names and labels are stable; docs/metrics.md lists them.
-// InvalidArgument, and *text untouched, for a source with neither policy nor statistics, a policy
-// that is not ours, a label name that Prometheus does not allow or that is used here (family,
-// level, spec), and for two policies or two statistics with equal labels. Thread-safe.
+// One metric with all its samples, no two of which have the same labels.
+struct Metric {
+  enum class Type { kCounter, kGauge };
+  struct Sample {
+    std::map<std::string, std::string> labels;
+    double value = 0;
+  };
+
+  std::string name, help;
+  Type type = Type::kGauge;
+  std::vector<Sample> samples;
+};
+
+// All metrics of all sources: counters whose names begin with rocksieve_, those of filters built
+// labelled with family and level ("unknown" for -1). Names and labels are stable; docs/metrics.md
+// lists them.
+// InvalidArgument, and *metrics untouched, for a source with neither policy nor statistics, a
+// policy that is not ours, a label name that Prometheus does not allow or that is used here
+// (family, level, spec), and for two policies or two statistics with equal labels. Thread-safe.
+ROCKSIEVE_EXPORT rocksdb::Status CollectMetrics(const std::vector<MetricsSource>& sources,
+                                                std::vector<Metric>* metrics);
+
+// The metrics in Prometheus' text exposition format 0.0.4, with each name once.
+ROCKSIEVE_EXPORT std::string PrometheusText(const std::vector<Metric>& metrics);
+
+// Both in one: the text of what CollectMetrics() gives, and *text untouched by its errors.
+// metrics_exporter.h serves it over HTTP.
 ROCKSIEVE_EXPORT rocksdb::Status PrometheusText(const std::vector<MetricsSource>& sources,
                                                 std::string* text);
 

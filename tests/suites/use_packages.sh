@@ -79,9 +79,15 @@ ROCKSIEVE_INSTEAD_OF=rocksieve.ribbon:10 LD_PRELOAD=librocksieve.so \
   --bloom_bits=10 --benchmarks=fillseq
 
 step 'the command, its pages and completion'
+install "$here"/librocksieve-exporter1_*.deb
+ROCKSIEVE_METRICS=$work/bench.prom LD_PRELOAD=librocksieve.so expect '' "${bench[@]}" --use_existing_db \
+  --options_file="$work/OPTIONS" --benchmarks=readmissing
+expect '^rocksieve_policy_info.spec="rocksieve' cat "$work/bench.prom"
 install "$here"/librocksieve-join1_*.deb "$here"/rocksieve-tools_*.deb
 expect '^rocksieve 1\.' rocksieve --version
 expect 'ribbon' rocksieve explain --db="$work/bench"
+expect '^rocksieve_db_up.* 1$' rocksieve exporter --db="$work/bench" --once
+[ -s /usr/share/rocksieve/prometheus/rules.yml ] || fail 'there are no alert rules'
 for page in man1/rocksieve.1 man1/rocksieve-join.1 man7/rocksieve-specs.7; do
   [ -s "/usr/share/man/$page.gz" ] || fail "there is no $page"
 done
@@ -125,6 +131,7 @@ compiled core g++ c++17 core_program.cc rocksieve-core
 compiled plugin g++ c++17 plugin_program.cc rocksieve-plugin
 compiled c gcc c11 c_program.c rocksieve-plugin
 compiled join g++ c++17 join_program.cc rocksieve-join
+compiled exporter g++ c++17 exporter_program.cc rocksieve-exporter
 pkgconf --exists --print-errors rocksieve-toolbox rocksieve-filters || fail 'pkg-config'
 programs_work() { # DIRECTORY SUFFIX
   rm -rf "$work"/used && mkdir "$work/used"
@@ -132,6 +139,7 @@ programs_work() { # DIRECTORY SUFFIX
   expect '^5000 keys found, 1 filters built' "$1/plugin$2" "$work/used/plugin"
   expect '^5000 keys found, rocksdb.bloom.filter.useful COUNT : [45]...$' "$1/c$2" "$work/used/c"
   expect '^5000 keys in both, 0 in one only$' "$1/join$2" "$work/used/join"
+  expect '^serves at 127' "$1/exporter$2"
 }
 programs_work "$work" ''
 cmake -S "$sources" -B "$work/build" >"$work/cmake.log" && cmake --build "$work/build" \
@@ -143,7 +151,7 @@ expect '^5000 keys found, rocksdb.bloom.filter.useful COUNT : [45]...$' \
 step 'the later version over this one, while servers run'
 install "$here"/next/*.deb
 versions=$(dpkg-query -W -f='${Package} ${Version} ${db:Status-Status}\n' '*rocksieve*' | grep -v dbgsym)
-[ "$(grep -c 'next1 installed$' <<<"$versions")" -eq 4 ] || fail "installed are $versions"
+[ "$(grep -c 'next1 installed$' <<<"$versions")" -eq 5 ] || fail "installed are $versions"
 programs_work "$work" ''
 all_counts
 expect 'ribbon' rocksieve explain --db="$work/bench"
@@ -153,7 +161,7 @@ LD_PRELOAD=librocksieve.so expect 'bloom.filter.useful COUNT : 9[0-9]{4}$' \
 step 'removed, then purged: nothing is left'
 kill "${servers[@]}" && wait "${servers[@]}" || true
 servers=()
-ours=(rocksieve-tools librocksieve-dev librocksieve-join1 librocksieve1)
+ours=(rocksieve-tools librocksieve-dev librocksieve-join1 librocksieve-exporter1 librocksieve1)
 mapfile -t debug < <(dpkg-query -W -f='${Package}\n' '*rocksieve*-dbgsym' 2>/dev/null)
 apt-get remove -y -qq "${ours[@]}" "${debug[@]}" >"$work/apt.log" 2>&1 || fail "$(cat "$work/apt.log")"
 apt-get purge -y -qq "${ours[@]}" "${debug[@]}" >"$work/apt.log" 2>&1 || fail "$(cat "$work/apt.log")"

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ROCKSIEVE_METRICS and rocksieve::MetricsExporter: a real program's metrics over HTTP and in a file,
+read by Prometheus' own tools; and wrong targets, which must not keep the program from its work."""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import prometheus
+from db_bench import options_text
+from environment import BUILD, PLUGIN, RELEASE_PLUGIN, Sandbox, compile_program, preloadable, run, run_ok
+
+EXPORTER = BUILD / "lib" / "librocksieve_exporter.so"
+SPEC = "rocksieve.bloom:10"
+
+# Opens a database with statistics, writes and reads; then obeys: "reopen", "policy SPEC", "end".
+PROGRAM = r"""
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksieve/metrics_exporter.h>
+#include <iostream>
+#include <memory>
+
+int main(int argc, char** argv) {
+  const std::string path = argv[1], target = argc > 3 ? argv[3] : "";
+  std::string spec = argv[2];
+  std::shared_ptr<rocksdb::Statistics> statistics;
+  std::unique_ptr<rocksdb::DB> db;
+  std::unique_ptr<rocksieve::MetricsExporter> exporter;
+  for (std::string line; line != "end"; std::getline(std::cin, line)) {
+    if (line.rfind("policy ", 0) == 0) spec = line.substr(7);
+    exporter.reset();
+    db.reset();
+    statistics = rocksdb::CreateDBStatistics();
+    rocksdb::Options options;
+    rocksdb::Status status = rocksdb::GetOptionsFromString(
+        rocksdb::Options(),
+        "create_if_missing=true;block_based_table_factory={filter_policy=" + spec + "}", &options);
+    options.statistics = statistics;
+    rocksdb::DB* opened = nullptr;
+    if (status.ok()) status = rocksdb::DB::Open(options, path, &opened);
+    db.reset(opened);
+    for (int i = 0; status.ok() && i < 1000; i++) {
+      status = db->Put({}, std::to_string(2 * i), "value");
+    }
+    if (status.ok()) status = db->Flush({});
+    std::string value;
+    for (int i = 0; status.ok() && i < 100; i++) {
+      if (!db->Get({}, std::to_string(2 * i + 101), &value).IsNotFound()) return 3;
+    }
+    if (status.ok() && !target.empty()) {
+      status = rocksieve::MetricsExporter::Start(
+          target, {{nullptr, statistics.get(), {{"db", "users"}}}}, &exporter);
+    }
+    if (!status.ok()) {
+      std::cout << status.ToString() << std::endl;
+      return 1;
+    }
+    std::cout << "ready " << (exporter ? exporter->target() : "") << std::endl;
+  }
+}
+"""
+
+
+@unittest.skipUnless(EXPORTER.exists(), "built without the exporter")
+class Metrics(Sandbox):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.program = compile_program(PROGRAM, cls.class_directory / "program", "-lrocksieve_exporter",
+                                      f"-l:{RELEASE_PLUGIN.name}", "-lrocksdb")
+
+    def start(self, *arguments, metrics=None):
+        """The program, with its database open; its lines come by say()."""
+        environment = dict(os.environ)
+        if metrics is not None:
+            environment["ROCKSIEVE_METRICS"] = str(metrics)
+        self.errors = (self.directory / "errors").open("w+")
+        process = subprocess.Popen([str(self.program), str(self.directory / "db"), SPEC, *arguments],
+                                   env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=self.errors, text=True)
+
+        def stop():
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, self.errors):
+                stream.close()
+
+        self.addCleanup(stop)
+        self.ready = process.stdout.readline()
+        self.assertIn("ready", self.ready)
+        return process
+
+    def say(self, process, line):
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        return process.stdout.readline()
+
+    def end(self, process):
+        """It ends as it would without us."""
+        self.say(process, "end")
+        self.assertEqual(0, process.wait(timeout=20))
+        self.errors.seek(0)
+        return self.errors.read()
+
+
+class ByEnvironment(Metrics):
+    def test_a_program_without_code_for_it_is_served(self):
+        port = prometheus.free_port()
+        process = self.start(metrics=f"127.0.0.1:{port}")
+        text = prometheus.scrape(port)
+        self.assertEqual("", prometheus.lint(text))
+        self.assertEqual(1, prometheus.value_of(text, "rocksieve_policy_info", spec=SPEC))
+        self.assertEqual(1000, prometheus.value_of(text, "rocksieve_filter_keys_total", level="0",
+                                                   family="bloom", spec=SPEC))
+        self.assertGreater(prometheus.value_of(text, "rocksieve_rocksdb_filter_negatives_total"), 90)
+        self.assertEqual("", self.end(process))
+
+    def test_nothing_goes_down_when_databases_are_closed_and_opened(self):
+        port = prometheus.free_port()
+        process = self.start(metrics=f"127.0.0.1:{port}")
+        before = prometheus.scrape(port)
+        for line in ("reopen", "policy rocksieve.ribbon:10", "reopen"):
+            self.assertIn("ready", self.say(process, line))
+        after = prometheus.scrape(port)
+        for name in prometheus.types_of(before):
+            for labels, value in prometheus.samples_of(before, name):
+                with self.subTest(name=name, labels=labels):
+                    self.assertGreaterEqual(prometheus.value_of(after, name, **labels), value)
+        negatives = [prometheus.value_of(text, "rocksieve_rocksdb_filter_negatives_total")
+                     for text in (before, after)]
+        self.assertGreater(negatives[1], 3.5 * negatives[0])
+        self.assertEqual({SPEC, "rocksieve.ribbon:10"},
+                         {labels["spec"] for labels, _ in
+                          prometheus.samples_of(after, "rocksieve_policy_info")})
+        self.assertEqual("", self.end(process))
+
+    def test_scrapes_in_parallel_and_clients_that_say_nothing(self):
+        port = prometheus.free_port()
+        process = self.start(metrics=f"127.0.0.1:{port}")
+        silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
+        failures = []
+
+        def client():
+            try:
+                for _ in range(20):
+                    text = prometheus.scrape(port)
+                    if prometheus.types_of(text)["rocksieve_policy_info"] != "gauge":
+                        failures.append(text)
+            except Exception as error:  # the test's thread reports it
+                failures.append(error)
+
+        clients = [threading.Thread(target=client) for _ in range(8)]
+        for thread in clients:
+            thread.start()
+        for thread in clients:
+            thread.join()
+        self.assertEqual([], failures)
+        silent[0].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        silent[0].close()  # without reading: no SIGPIPE
+        for connection in silent[1:]:
+            connection.sendall(b"\x00" * 100000)
+            connection.close()
+        self.assertIn("rocksieve_policy_info", prometheus.scrape(port))
+        self.assertEqual("", self.end(process))
+
+    def test_signals_do_what_they_did_before(self):
+        process = self.start(metrics=f"127.0.0.1:{prometheus.free_port()}")
+        process.send_signal(signal.SIGPIPE)
+        self.assertEqual(-signal.SIGPIPE, process.wait(timeout=20))
+
+    def test_a_file_is_whole_whenever_it_is_read(self):
+        file = self.directory / "rocksieve.prom"
+        process = self.start(metrics=file)
+        text = file.read_text()
+        self.assertEqual("", prometheus.lint(text))
+        self.assertIn("rocksieve_policy_info", text)
+        first = file.stat().st_ino
+        self.assertIn("ready", self.say(process, "reopen"))
+        prometheus.wait_for(lambda: file.stat().st_ino != first, 20, "a new file after 15 s")
+        text = file.read_text()
+        self.assertEqual("", prometheus.lint(text))
+        self.assertEqual(2000, prometheus.value_of(text, "rocksieve_filter_keys_total", level="0"))
+        self.assertEqual([file], list(self.directory.glob("rocksieve.prom*")))
+        self.assertEqual("", self.end(process))
+
+    def test_what_is_wrong_is_said_once_and_the_program_works(self):
+        taken = prometheus.free_port()
+        other = self.start(metrics=f"127.0.0.1:{taken}")
+        (self.directory / "directory.prom").mkdir()
+        for target, said in ((f"127.0.0.1:{taken}", "Address already in use; name an address"),
+                             ("203.0.113.1:9435", "Cannot assign requested address"),
+                             ("nonsense", "such as 127.0.0.1:9435"),
+                             ("127.0.0.1", "such as 127.0.0.1:9435"),
+                             ("127.0.0.1:", "such as 127.0.0.1:9435"),
+                             ("127.0.0.1:65536", "such as 127.0.0.1:9435"),
+                             ("127.0.0.1:9435,127.0.0.1:9436", "such as 127.0.0.1:9435"),
+                             ("127.0.0.1:9435s", "such as 127.0.0.1:9435"),
+                             ("no.such.host.invalid:9435", "such as 127.0.0.1:9435"),
+                             ("relative/rocksieve.prom", "by its whole path"),
+                             ("/tmp/rocksieve.txt", "/DIR/NAME.prom"),
+                             ("/no/such/directory/x.prom", "No such file or directory"),
+                             (self.directory / "directory.prom", "Is a directory")):
+            with self.subTest(target=target):
+                finished = run_ok(self.program, self.directory / "other", SPEC, stdin="end\n",
+                                  variables={"ROCKSIEVE_METRICS": str(target)})
+                self.assertIn("ready", finished.out)
+                self.assertEqual(1, finished.err.count("\n"), finished.err)
+                self.assertIn(f"rocksieve: ROCKSIEVE_METRICS={target}: the program runs on without",
+                              finished.err)
+                self.assertIn(said, finished.err)
+        self.assertEqual("", self.end(other))
+
+    def test_a_plugin_without_its_exporter_says_so(self):
+        for library in (PLUGIN, RELEASE_PLUGIN):
+            for name in BUILD.glob(f"lib/{library.name}*"):
+                (self.directory / name.name).write_bytes(name.read_bytes())
+        options = self.directory / "OPTIONS"
+        options.write_text(options_text(SPEC))
+        finished = run_ok("db_bench", f"--db={self.directory / 'db'}", f"--options_file={options}",
+                          "--benchmarks=fillrandom", "--num=1000",
+                          preload=[self.directory / PLUGIN.name],
+                          variables={"ROCKSIEVE_METRICS": "127.0.0.1:9"})
+        self.assertRegex(finished.err, "runs on without metrics: .*librocksieve_exporter.so.*install")
+
+    def test_without_the_variable_nothing_is_loaded(self):
+        process = self.start()
+        maps = pathlib.Path(f"/proc/{process.pid}/maps").read_text()
+        self.assertNotIn("civetweb", self.maps_of_bench())
+        self.assertIn("rocksdb", maps)
+        self.assertEqual("", self.end(process))
+
+    def maps_of_bench(self):
+        """db_bench with the plugin alone: the program above is linked with the exporter."""
+        options = self.directory / "OPTIONS"
+        options.write_text(options_text(SPEC))
+        process = subprocess.Popen(
+            ["db_bench", f"--db={self.directory / 'bench'}", f"--options_file={options}",
+             "--benchmarks=fillrandom,readrandom", "--num=1000000"],
+            env=dict(os.environ, LD_PRELOAD=preloadable(PLUGIN)), stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        try:
+            prometheus.wait_for(lambda: (self.directory / "bench" / "CURRENT").exists())
+            return pathlib.Path(f"/proc/{process.pid}/maps").read_text()
+        finally:
+            process.kill()
+            process.wait()
+
+
+class ByCode(Metrics):
+    def test_sources_are_served_with_their_labels(self):
+        process = self.start("127.0.0.1:0")
+        port = int(self.ready.rsplit(":", 1)[1])
+        text = prometheus.scrape(port)
+        self.assertEqual("", prometheus.lint(text))
+        self.assertGreater(
+            prometheus.value_of(text, "rocksieve_rocksdb_filter_negatives_total", db="users"), 90)
+        self.assertEqual("", self.end(process))
+
+    def test_the_port_is_free_again_when_the_exporter_is_gone(self):
+        port = prometheus.free_port()
+        process = self.start(f"127.0.0.1:{port}")
+        prometheus.scrape(port)
+        begin = time.monotonic()
+        self.assertEqual(f"ready 127.0.0.1:{port}\n", self.say(process, "reopen"))
+        self.assertLess(time.monotonic() - begin, 10)
+        prometheus.scrape(port)
+        self.assertEqual("", self.end(process))
+
+    def test_an_error_is_a_status(self):
+        finished = run(self.program, self.directory / "db", SPEC, "nonsense", stdin="end\n")
+        self.assertEqual(1, finished.code)
+        self.assertIn("Invalid argument: \"nonsense\" is no ADDRESS:PORT", finished.out)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CivetServer.h>
+
+#include <exception>
+#include <string>
+
+#include "plugin/exporter/address.h"
+#include "plugin/exporter/outlet.h"
+#include "plugin/exporter/quiet_threads.h"
+
+namespace rocksieve {
+namespace {
+
+constexpr int kWorkers = 4;                // of which a slow client holds one
+constexpr int kThreads = kWorkers + 1;     // and one that takes connections
+constexpr char kSilenceMillis[] = "5000";  // until a client that says nothing is given up
+
+void* ThreadHasBegun(const mg_context*, int) {
+  SigpipeGuard::ThreadHasBegun();
+  return nullptr;
+}
+
+}  // namespace
+
+std::string MetricsExporter::HttpOutlet::Start(const std::string& address_text,
+                                               std::shared_ptr<Collector> collector) {
+  ListenAddress address;
+  const std::string error = ListenAddress::Parse(address_text, &address);
+  if (!error.empty()) return error;
+  const std::string taken = address.WhyTaken();  // the server would only say that it failed
+  if (!taken.empty()) {
+    return "cannot listen on " + address_text + ": " + taken +
+           "; name an address of this machine and a port that is free";
+  }
+  const QuietThreads quiet;
+  const SigpipeGuard sigpipe;
+  CivetCallbacks callbacks;
+  callbacks.init_thread = ThreadHasBegun;
+  try {
+    exposer_ = std::make_unique<prometheus::Exposer>(
+        std::vector<std::string>{"listening_ports", address.ToString(), "num_threads",
+                                 std::to_string(kWorkers), "request_timeout_ms", kSilenceMillis},
+        &callbacks);
+    SigpipeGuard::WaitForThreads(kThreads);
+    collector_ = std::move(collector);
+    exposer_->RegisterCollectable(collector_);
+    const std::vector<int> ports = exposer_->GetListeningPorts();
+    if (!ports.empty()) address.port = ports.front();
+  } catch (const std::exception& exception) {
+    const bool six = address.host.find(':') != std::string::npos;
+    return "cannot serve metrics on " + address_text + ": " + exception.what() +
+           (six ? " Debian's civetweb has no IPv6: name an address of IPv4." : "");
+  }
+  target = address.ToString();
+  return "";
+}
+
+}  // namespace rocksieve
