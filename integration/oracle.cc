@@ -275,8 +275,8 @@ class Case {
 int main(int argc, char** argv) {
   std::vector<std::string> specs(argv + 1, argv + argc);
   if (specs.empty()) {
-    specs = {"rocksieve.bloom:10", "rocksieve.cuckoo:12", "rocksieve.ribbon:10",
-             "rocksieve.ribbon:1%:salted", "rocksieve.auto:10"};
+    specs = {"rocksieve.bloom:10", "rocksieve.cuckoo:12",        "rocksieve.ribbon:10",
+             "rocksieve.range:12", "rocksieve.ribbon:1%:salted", "rocksieve.auto:10"};
   }
   namespace fs = std::filesystem;
   std::string directory = (fs::temp_directory_path() / "rocksieve-oracle-XXXXXX").string();

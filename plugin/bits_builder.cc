@@ -10,6 +10,7 @@
 #include <rocksdb/table.h>
 
 #include "lib/filter/family.h"
+#include "plugin/range/extractors.h"
 
 namespace rocksieve {
 namespace {
@@ -42,27 +43,41 @@ FilterBlock AlwaysTrueBlock() {
 }  // namespace
 
 BitsBuilder::BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
-                         std::shared_ptr<Counters> counters, std::unique_ptr<AutoDecider> decider)
+                         std::shared_ptr<Counters> counters, bool is_bytewise,
+                         std::unique_ptr<AutoDecider> decider)
     : builder_(spec),
       verify_(spec.verified || context.table_options.detect_filter_construct_corruption),
+      is_bytewise_(is_bytewise),
       fit_allocator_(context.table_options.optimize_filters_for_memory),
       level_(context.level_at_creation),
       log_(context.info_log),
       counters_(std::move(counters)),
       decider_(std::move(decider)) {
   if (verify_) builder_.KeepKeysForVerification();
+  if (context.table_options.partition_filters) builder_.SetIsPartition();
+  if (!is_bytewise_) builder_.SetAnswersNoRanges();
+  RangeExtractor::FilterIsBuilt();
   counters_->AddLog(log_);
 }
 
 BitsBuilder::~BitsBuilder() { counters_->RemoveLog(log_); }
 
 void BitsBuilder::AddKey(const rocksdb::Slice& key) {
+  if (builder_.is_keyed()) {
+    // As prefixes, all keys have the empty one, which readers never refuse.
+    if (key.size() == 0) return;
+    RangeExtractor::FilterIsBuilt();
+  }
   builder_.AddKey({key.data(), key.size()});
   if (decider_ != nullptr) decider_->AddKey(key);
 }
 
 #if ROCKSIEVE_ROCKSDB >= 90600
 void BitsBuilder::AddKeyAndAlt(const rocksdb::Slice& key, const rocksdb::Slice& alt) {
+  if (builder_.is_keyed() && (key.size() == 0 || alt.size() == 0)) {
+    AddKey(alt);
+    return AddKey(key);
+  }
   builder_.AddKeyAndAlt({key.data(), key.size()}, {alt.data(), alt.size()});
   if (decider_ != nullptr) decider_->AddKey(key);
 }
@@ -74,11 +89,15 @@ rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   const uint64_t keys = builder_.key_count();
+  no_filter_ = false;
   if (decider_ != nullptr) {
     FilterSpec spec = builder_.spec();
     no_filter_ = !decider_->Decide(keys, &spec);
     if (!no_filter_) builder_.SetSpec(spec);
   }
+  // Of keys alone that were not added: whole_key_filtering is off, or the one key is empty.
+  no_filter_ = no_filter_ || (builder_.is_keyed() && keys == 0);
+  if (builder_.is_keyed() && is_bytewise_) RangeExtractor::FilterWasFinished();
   const double factor = fit_allocator_ ? FactorThatFillsAllocation(builder_) : 1;
   FilterBlock block = builder_.Finish(factor);
   const std::chrono::duration<double> time = Clock::now() - start;

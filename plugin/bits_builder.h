@@ -19,8 +19,10 @@ namespace rocksieve {
 class BitsBuilder final : public rocksdb::FilterBitsBuilder {
  public:
   // With a decider, which may be null, `spec` is only what is assumed until it decides.
+  // `is_bytewise`: the order of keys is known to be; else range filters answer no ranges.
   BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
-              std::shared_ptr<Counters> counters, std::unique_ptr<AutoDecider> decider = nullptr);
+              std::shared_ptr<Counters> counters, bool is_bytewise,
+              std::unique_ptr<AutoDecider> decider = nullptr);
   ~BitsBuilder() override;
 
   void AddKey(const rocksdb::Slice& key) override;
@@ -44,6 +46,7 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
  private:
   BlockBuilder builder_;
   const bool verify_;
+  const bool is_bytewise_;
   const bool fit_allocator_;
   const int level_;
   rocksdb::Logger* const log_;

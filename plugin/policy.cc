@@ -4,13 +4,17 @@
 #include <cstdio>
 #include <utility>
 
+#include <rocksdb/comparator.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/env.h>
 #include <rocksieve/filter.h>
 
+#include "lib/filter/family.h"
+
 #include "plugin/bits_builder.h"
 #include "plugin/bits_reader.h"
 #include "plugin/process_metrics.h"
+#include "plugin/range_reader.h"
 
 namespace rocksieve {
 namespace {
@@ -45,6 +49,27 @@ rocksdb::Status Policy::ErrorStatus() const {
   return error_.empty() ? rocksdb::Status::OK() : rocksdb::Status::InvalidArgument(error_);
 }
 
+void Policy::NoteComparator(const rocksdb::DBOptions& db_options,
+                            const rocksdb::ColumnFamilyOptions& cf_options) const {
+  const rocksdb::Comparator* const comparator = cf_options.comparator;
+  if (comparator == rocksdb::BytewiseComparator()) {
+    Order unknown = Order::kUnknown;
+    order_.compare_exchange_strong(unknown, Order::kBytewise);
+  } else {
+    order_ = Order::kOther;
+  }
+  if (FindFamily(spec_.family)->build_of_keys == nullptr || auto_ != nullptr) return;
+  const char* hint = nullptr;
+  if (order_ == Order::kOther) {
+    hint = "the comparator is not RocksDB's bytewise one: its filters answer for keys, not ranges";
+  } else if (!kRangesAreChecked) {
+    hint = "RocksDB is older than 7.4: its filters answer for keys, not ranges";
+  }
+  if (hint != nullptr && db_options.info_log != nullptr) {
+    rocksdb::Warn(db_options.info_log, "%s: %s", spec_text_.c_str(), hint);
+  }
+}
+
 void Policy::Announce() const {
   if (announced_.load(std::memory_order_relaxed) || announced_.exchange(true)) return;
   if (ProcessMetrics* const process = ProcessMetrics::IfWanted()) {
@@ -60,11 +85,12 @@ rocksdb::Status Policy::ValidateOptions(const rocksdb::DBOptions& db_options,
                                         const rocksdb::ColumnFamilyOptions& cf_options) const {
   if (!error_.empty()) return ErrorStatus();
   in_use_ = true;
-  Announce();
   if (ProcessMetrics* const process = ProcessMetrics::IfWanted()) {
     process->AddStatistics(db_options.statistics);
   }
+  Announce();
   if (auto_ != nullptr) auto_->ForgetWhatWasLogged();
+  NoteComparator(db_options, cf_options);
   return rocksdb::FilterPolicy::ValidateOptions(db_options, cf_options);
 }
 
@@ -103,9 +129,11 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
   in_use_ = true;
   Announce();
   if (auto_ != nullptr) {
-    return new BitsBuilder(auto_->usual_spec(), context, counters_, auto_->NewDecider(context));
+    return new BitsBuilder(auto_->usual_spec(), context, counters_, /*is_bytewise=*/false,
+                           auto_->NewDecider(context));
   }
-  return new BitsBuilder(spec_, context, counters_);
+  const bool is_bytewise = order_ == Order::kBytewise && kRangesAreChecked;
+  return new BitsBuilder(spec_, context, counters_, is_bytewise);
 }
 
 rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& contents) const {
@@ -114,6 +142,10 @@ rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& con
   switch (opened.state) {
     case BlockState::kIntact:
       counters_->CountOpened();
+      if (FindFamily(opened.info.family)->build_of_keys != nullptr) {
+        return new RangeReader(std::move(opened.filter),
+                               order_ == Order::kBytewise && kRangesAreChecked);
+      }
       return new BitsReader(std::move(opened.filter));
     case BlockState::kForeign:
       if (contents.size() > 0 && contents.size() < kSmallestBuiltinBlock) {

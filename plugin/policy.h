@@ -63,6 +63,9 @@ class Policy final : public rocksdb::FilterPolicy {
 
  private:
   rocksdb::Status ErrorStatus() const;
+  // Takes notice of a column family's comparator.
+  void NoteComparator(const rocksdb::DBOptions& db_options,
+                      const rocksdb::ColumnFamilyOptions& cf_options) const;
   // Of the first use, to what ROCKSIEVE_METRICS shows.
   void Announce() const;
 
@@ -70,6 +73,10 @@ class Policy final : public rocksdb::FilterPolicy {
   const std::string spec_text_;
   // Set once databases may rely on the policy: from then on nothing about it changes.
   mutable std::atomic<bool> in_use_{false};
+  // Of the column families that this policy was validated for. Range filters are about the bytewise
+  // order alone, and nothing else tells a policy the order.
+  enum class Order { kUnknown, kBytewise, kOther };
+  mutable std::atomic<Order> order_{Order::kUnknown};
   std::string error_;  // empty, or why this policy must not be used
   mutable std::atomic<bool> error_told_{false};
   mutable std::atomic<bool> announced_{false};

@@ -19,6 +19,7 @@
 
 #include "plugin/auto/listener.h"
 #include "plugin/policy.h"
+#include "plugin/range/extractors.h"
 
 namespace rocksieve {
 namespace {
@@ -99,7 +100,15 @@ void ClaimNearMisses(rocksdb::ObjectLibrary* library) {
     if (i > 0) std::swap(miss[i - 1], miss[i]);
     if (i > 0) claim(miss, ".");
   }
-  for (const char* family : {"bloom", "cuckoo", "ribbon"}) claim(family, ":");
+  for (const char* family : {"bloom", "cuckoo", "range", "ribbon"}) claim(family, ":");
+}
+
+template <typename Extractor>
+const rocksdb::SliceTransform* MakeExtractor(const std::string& /*name*/,
+                                             std::unique_ptr<const rocksdb::SliceTransform>* guard,
+                                             std::string* /*error*/) {
+  guard->reset(new Extractor());
+  return guard->get();
 }
 
 rocksdb::EventListener* MakeListener(const std::string& /*name*/,
@@ -123,7 +132,11 @@ extern "C" int rocksieve_reg(rocksdb::ObjectLibrary& library, const std::string&
       rocksieve::MakePolicy);
   rocksieve::ClaimNearMisses(&library);
   library.AddFactory<rocksdb::EventListener>(rocksieve::kListenerName, rocksieve::MakeListener);
-  return 2;
+  library.AddFactory<const rocksdb::SliceTransform>(
+      rocksieve::kRangeExtractorName, rocksieve::MakeExtractor<rocksieve::RangeExtractor>);
+  library.AddFactory<const rocksdb::SliceTransform>(
+      rocksieve::kRangeFileExtractorName, rocksieve::MakeExtractor<rocksieve::RangeFileExtractor>);
+  return 3;
 }
 
 #ifndef ROCKSIEVE_IN_TREE  // where rocksieve.mk names the function above

@@ -37,6 +37,12 @@ table/block_based/filter_policy_internal.h must have the virtual functions of ro
 the same order. Then raise this limit"
 #endif
 
+// Whether iterators of this release call prefix extractors and filters in the order that
+// plugin/range/heard_bounds.h has: of RocksDB 7.4.3 to 11.8.1, all releases were compared.
+namespace rocksieve {
+inline constexpr bool kRangesAreChecked = ROCKSIEVE_ROCKSDB >= 70400;
+}
+
 #ifdef ROCKSIEVE_IN_TREE
 #include <table/block_based/filter_policy_internal.h>
 #else

@@ -54,7 +54,13 @@ class CodeSet {
   bool AnyBetween(uint64_t first, uint64_t last) const;
 
  private:
+  static constexpr uint64_t kNone = UINT64_MAX;
+
   uint64_t BeginOfBucket(uint64_t bucket) const;
+  uint64_t OnesBetween(uint64_t begin, uint64_t end) const;
+  // The first code that is not below `least`, of a bucket by its first value and its ends in the
+  // data; kNone if it has none.
+  uint64_t FirstFrom(uint64_t least, uint64_t first_value, uint64_t begin, uint64_t end) const;
 
   uint64_t buckets_ = 0, codes_ = 0, units_ = 0, universe_ = 0;
   uint64_t reciprocal_ = 0;       // 2^64 / units_

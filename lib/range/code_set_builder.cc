@@ -8,15 +8,16 @@
 #include "lib/format/bit_io.h"
 #include "lib/format/byte_io.h"
 #include "lib/format/coding.h"
+#include "lib/hash/hash_set.h"
 #include "lib/range/code_set.h"
 
 namespace rocksieve::range {
 namespace {
 
-constexpr double kCodesPerBucket = 80;
+constexpr double kCodesPerBucket = 64;
 // Longer ones are not tried for codes that could be hashed instead.
 constexpr uint64_t kMostCodesPerBucket = 1024;
-constexpr double kDirectoryBits = 0.17;
+constexpr double kDirectoryBits = 0.2;
 constexpr double kLeastLog2Gap = 1, kMostLog2Gap = 44;
 // The mean gap over 2^low_bits lies between this and its double, where the codes are shortest.
 constexpr double kLeastGapOverUnit = 1.04;
@@ -180,6 +181,22 @@ void CodesOf(const std::vector<uint64_t>& places, uint64_t universe, std::vector
   codes->erase(std::unique(codes->begin(), codes->end()), codes->end());
 }
 
+// Sorts and drops duplicates. Places are spread evenly, so that parts of a few are sorted.
+void SortPlaces(std::vector<uint64_t>* places) {
+  constexpr uint64_t kPlacesPerPart = 24;
+  const uint64_t parts = places->size() / kPlacesPerPart + 1;
+  PartitionedHashes partition = PartitionHashes(
+      HashList(places->begin(), places->end()), parts,
+      [parts](uint64_t place) { return static_cast<size_t>(MultiplyHigh64(place, parts)); });
+  for (size_t part = 0; part < parts; part++) {
+    const auto begin = partition.hashes.begin();
+    std::sort(begin + static_cast<ptrdiff_t>(partition.begin_of_part[part]),
+              begin + static_cast<ptrdiff_t>(partition.begin_of_part[part + 1]));
+  }
+  *places = std::move(partition.hashes);
+  places->erase(std::unique(places->begin(), places->end()), places->end());
+}
+
 }  // namespace
 
 uint64_t CodeOfBlock(uint64_t place, uint64_t universe) {
@@ -201,8 +218,7 @@ double Log2GapFor(double bits_per_code) {
 }
 
 void BuildHashedCodes(std::vector<uint64_t> places, double bits, std::string* payload) {
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
+  SortPlaces(&places);
   const auto count = static_cast<double>(places.size());
   // What does not grow with the number of codes is not taken from them where they are few.
   const double constant = 8.0 * (kCodeSetHeadBytes + 8);

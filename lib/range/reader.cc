@@ -58,12 +58,14 @@ class OrderPart {
     order->first_ = LoadLittleEndian64(head + 16);
     order->depth_ = part.depth;
     order->salt_ = salt;
+    order->lead_bytes_ = LeadBytes(part.depth);
+    order->empty_lead_hash_ = LeadHash({}, part.depth, salt);
     return order->is_exact_ || (block_bits == static_cast<uint64_t>(kBlockBits) &&
                                 order->codes_.universe() > kBlockValues);
   }
 
   bool MayContain(std::string_view key) const {
-    const uint64_t lead_hash = LeadHash(key, depth_, salt_), number = NumberOf(key, depth_);
+    const uint64_t lead_hash = LeadHashOf(key), number = NumberOf(key, depth_);
     if (is_exact_) return lead_hash == lead_hash_ && AnyExact(number, number);
     return AnyInBlock(lead_hash, number, number);
   }
@@ -71,7 +73,7 @@ class OrderPart {
   bool MayContainRange(std::string_view begin, std::string_view end) const {
     const CellSpan span = SpanOf(begin, end, depth_);
     if (!span.known) return true;
-    const uint64_t lead_hash = LeadHash(begin, depth_, salt_);
+    const uint64_t lead_hash = LeadHashOf(begin);
     if (is_exact_) return lead_hash == lead_hash_ && AnyExact(span.first, span.last);
     const uint64_t first_block = span.first >> kBlockBits, last_block = span.last >> kBlockBits;
     if (last_block - first_block >= kMostBlocks) return true;
@@ -85,6 +87,10 @@ class OrderPart {
   }
 
  private:
+  uint64_t LeadHashOf(std::string_view key) const {
+    return lead_bytes_ == 0 ? empty_lead_hash_ : LeadHash(key, depth_, salt_);
+  }
+
   bool AnyExact(uint64_t first, uint64_t last) const {
     if (last < first_) return false;
     const uint64_t from = std::max(first, first_) - first_;
@@ -99,8 +105,8 @@ class OrderPart {
 
   CodeSet codes_;
   bool is_exact_ = false;
-  size_t depth_ = 0;
-  uint64_t lead_hash_ = 0, first_ = 0, salt_ = 0;
+  size_t depth_ = 0, lead_bytes_ = 0;
+  uint64_t lead_hash_ = 0, first_ = 0, salt_ = 0, empty_lead_hash_ = 0;
 };
 
 class RangeFilter final : public Filter {

@@ -43,7 +43,7 @@ ALLOWED = {
                      "lib/join/sort",
     # What knows RocksDB.
     "plugin/auto": "lib/budget",
-    "plugin": "lib/filter lib/hash plugin/auto plugin/exporter",
+    "plugin": "lib/filter lib/hash plugin/auto plugin/exporter plugin/range",
     "plugin/tables": "lib/filter lib/format plugin",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/probe": "plugin/database plugin/tables support",

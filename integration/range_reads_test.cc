@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which reads are filtered by ranges, and which are not, on this release of RocksDB.
+#include <rocksdb/convenience.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/statistics.h>
+#include <rocksieve/range.h>
+
+#include "integration/database.h"
+
+namespace rocksieve {
+namespace {
+
+// Keys a1 a2 a3, m5 m6, z1 in one file.
+class RangeReads : public testing::Test {
+ protected:
+  void SetUp() override {
+    config_.options.statistics = rocksdb::CreateDBStatistics();
+    Must(ConfigureRangeFilters("rocksieve.range:16", &config_.options, &config_.table));
+    Reopen();
+    for (const char* key : {"a1", "a2", "a3", "m5", "m6", "z1"}) {
+      Must(db_->Put(rocksdb::WriteOptions(), key, "v"));
+    }
+    Flush(db_.get());
+  }
+
+  void Reopen() {
+    db_.reset();
+    db_ = Open(config_.Build(), directory_ / "db");
+  }
+
+  uint64_t Count(const rocksdb::Tickers ticker) const {
+    return config_.options.statistics->getTickerCount(ticker);
+  }
+
+  uint64_t Refused() const {
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 803
+    return Count(rocksdb::NON_LAST_LEVEL_SEEK_FILTERED) + Count(rocksdb::LAST_LEVEL_SEEK_FILTERED);
+#else
+    return Count(rocksdb::BLOOM_FILTER_PREFIX_USEFUL);
+#endif
+  }
+
+  // Whether the one file was refused for a seek to `target`. Checks what was found.
+  bool IsRefused(rocksdb::ReadOptions read, const char* target, const char* bound,
+                 const char* expected = nullptr) {
+    const rocksdb::Slice upper(bound == nullptr ? "" : bound);
+    if (bound != nullptr) read.iterate_upper_bound = &upper;
+    const uint64_t before = Refused();
+    const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator(read));
+    iterator->Seek(target);
+    EXPECT_EQ(iterator->Valid() ? iterator->key().ToString() : "nothing",
+              expected == nullptr ? "nothing" : expected);
+    Must(iterator->status());
+    return Refused() > before;
+  }
+
+  std::string RecordedExtractor() {
+    rocksdb::TablePropertiesCollection tables;
+    Must(db_->GetPropertiesOfAllTables(&tables));
+    return tables.begin()->second->prefix_extractor_name;
+  }
+
+  TemporaryDirectory directory_;
+  DbConfig config_{PolicyPtr()};
+  DbPtr db_;
+};
+
+TEST_F(RangeReads, PlainIteratorsWithAnUpperBoundAreFiltered) {
+  EXPECT_EQ(RecordedExtractor(), "rocksieve.range.file");
+  EXPECT_TRUE(IsRefused({}, "b1", "b2"));
+  EXPECT_FALSE(IsRefused({}, "m", "n", "m5"));
+  rocksdb::ReadOptions automatic, same_prefix;
+  automatic.auto_prefix_mode = true;
+  same_prefix.prefix_same_as_start = true;
+  EXPECT_TRUE(IsRefused(automatic, "b1", "b2"));
+  EXPECT_TRUE(IsRefused(same_prefix, "b1", "b2"));
+}
+
+TEST_F(RangeReads, WithoutABoundAndInReverseNothingIsFiltered) {
+  EXPECT_FALSE(IsRefused({}, "b1", nullptr, "m5"));
+  const rocksdb::Slice upper("b2");
+  rocksdb::ReadOptions read;
+  read.iterate_upper_bound = &upper;
+  const uint64_t before = Refused();
+  const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator(read));
+  iterator->SeekForPrev("b1");
+  ASSERT_TRUE(iterator->Valid());
+  EXPECT_EQ(iterator->key(), "a3");
+  iterator->SeekToLast();
+  EXPECT_EQ(iterator->key(), "a3");
+  EXPECT_EQ(Refused(), before);
+}
+
+// One internal buffer holds both seek keys: who takes addresses for keys loses m5.
+TEST_F(RangeReads, SeeksOneAfterTheOtherDoNotMakeARange) {
+  const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator(rocksdb::ReadOptions()));
+  iterator->Seek("b1");
+  iterator->Seek("b1z");
+  ASSERT_TRUE(iterator->Valid());
+  EXPECT_EQ(iterator->key(), "m5");
+}
+
+TEST_F(RangeReads, SingleKeysAreFiltered) {
+  std::string value;
+  EXPECT_TRUE(db_->Get(rocksdb::ReadOptions(), "m5", &value).ok());
+  const uint64_t before = Count(rocksdb::BLOOM_FILTER_USEFUL);
+  EXPECT_TRUE(db_->Get(rocksdb::ReadOptions(), "m7", &value).IsNotFound());
+  EXPECT_EQ(Count(rocksdb::BLOOM_FILTER_USEFUL), before + 1);
+}
+
+TEST_F(RangeReads, TheExtractorGoesAndComesBackOnTheOpenDatabase) {
+  Must(db_->SetOptions({{"prefix_extractor", "nullptr"}}));
+  EXPECT_FALSE(IsRefused({}, "b1", "b2"));
+  Must(db_->SetOptions({{"prefix_extractor", "rocksieve.range"}}));
+  EXPECT_TRUE(IsRefused({}, "b1", "b2"));
+}
+
+TEST_F(RangeReads, OptionsKeepTheNameThatTurnsItOn) {
+  std::string text;
+  Must(rocksdb::GetStringFromColumnFamilyOptions(&text, db_->GetOptions()));
+  EXPECT_NE(text.find("prefix_extractor=rocksieve.range;"), std::string::npos) << text;
+}
+
+TEST_F(RangeReads, PartitionsAnswerForTheirOwnKeysOnly) {
+  config_.Partitioned(64);
+  config_.table.block_size = 64;
+  Reopen();
+  Oracle oracle;
+  for (uint64_t i = 0; i < 4000; i++) {
+    const std::string key = PresentKey(i);
+    oracle[key] = "v";
+    Must(db_->Put(rocksdb::WriteOptions(), key, "v"));
+  }
+  Flush(db_.get());
+  for (uint64_t i = 0; i + 40 < 4000; i += 7) {
+    for (const uint64_t length : {1, 2, 3, 17, 40}) {
+      const std::string begin = MissingKey(i), end = NumberedKey(2 * i + 1 + length);
+      const rocksdb::Slice upper(end);
+      rocksdb::ReadOptions read;
+      read.iterate_upper_bound = &upper;
+      const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator(read));
+      auto expected = oracle.lower_bound(begin);
+      for (iterator->Seek(begin); iterator->Valid(); iterator->Next(), ++expected) {
+        ASSERT_EQ(iterator->key(), expected->first);
+      }
+      ASSERT_FALSE(expected != oracle.end() && expected->first < end) << begin << " to " << end;
+    }
+  }
+}
+
+// Nothing tells a filter reader the order of keys but the options that a database is opened with.
+TEST(RangeFilters, AnswerNoRangesInAnotherOrder) {
+  const TemporaryDirectory directory;
+  DbConfig config("rocksieve.range:16");
+  config.options.comparator = rocksdb::ReverseBytewiseComparator();
+  Must(rocksdb::SliceTransform::CreateFromString(rocksdb::ConfigOptions(), "rocksieve.range",
+                                                 &config.options.prefix_extractor));
+  const DbPtr db = Open(config.Build(), directory / "db");
+  for (const char* key : {"a1", "m5", "z1"}) Must(db->Put(rocksdb::WriteOptions(), key, "v"));
+  Flush(db.get());
+  const rocksdb::Slice upper("b");
+  rocksdb::ReadOptions read;
+  read.iterate_upper_bound = &upper;
+  const std::unique_ptr<rocksdb::Iterator> iterator(db->NewIterator(read));
+  iterator->Seek("n");
+  ASSERT_TRUE(iterator->Valid());
+  EXPECT_EQ(iterator->key(), "m5");
+  std::string value;
+  EXPECT_TRUE(db->Get(rocksdb::ReadOptions(), "a1", &value).ok());
+}
+
+TEST(RangeFilters, RefuseWhatTheyCannotServe) {
+  DbConfig config{PolicyPtr()};
+  const auto configure = [&](std::string_view spec) {
+    const rocksdb::Status status = ConfigureRangeFilters(spec, &config.options, &config.table);
+    return status.ok() ? std::string() : status.ToString();
+  };
+  EXPECT_NE(configure("rocksieve.ribbon:10").find("take rocksieve.range"), std::string::npos);
+  EXPECT_NE(configure("rocksieve.range:1").find("allowed are 6 to 32"), std::string::npos);
+  config.options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
+  EXPECT_NE(configure("rocksieve.range:12").find("there is a prefix extractor already"),
+            std::string::npos);
+  config.options.prefix_extractor.reset();
+  config.options.comparator = rocksdb::ReverseBytewiseComparator();
+  EXPECT_NE(configure("rocksieve.range:12").find("the bytewise order alone"), std::string::npos);
+  EXPECT_EQ(config.table.filter_policy, nullptr);
+  config.options.comparator = rocksdb::BytewiseComparator();
+  EXPECT_EQ(configure("rocksieve.range:12"), "");
+}
+
+}  // namespace
+}  // namespace rocksieve
