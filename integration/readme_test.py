@@ -89,7 +89,8 @@ class Checks(Sandbox):
     """One method per kind of block, with dashes as underscores."""
 
     def compile_cpp(self, text):
-        self._compile_and_run(text, "program.cc", "g++", CORE, f"-lrocksieve-{SERIES}")
+        exporter = ["-lrocksieve_exporter"] if "<rocksieve/metrics_exporter.h>" in text else []
+        self._compile_and_run(text, "program.cc", "g++", CORE, *exporter, f"-lrocksieve-{SERIES}")
 
     def compile_c(self, text):
         # Where the linker drops libraries that nothing calls, the plugin must not be dropped.

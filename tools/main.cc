@@ -164,10 +164,14 @@ int Main(int argc, char** argv) {
                                    "  rocksieve demo"});
   app.set_version_flag("--version", Version(), "print the versions of rocksieve and RocksDB");
   app.require_subcommand(0, 1);  // none: see below, with a better message
-  std::vector<Command> commands = {AddDemoCommand(&app),    AddDoctorCommand(&app),
-                                   AddExplainCommand(&app), AddIngestCommand(&app),
-                                   AddInspectCommand(&app), AddLoadCommand(&app),
-                                   AddWhatIfCommand(&app)};
+  std::vector<Command> commands = {AddDemoCommand(&app), AddDoctorCommand(&app),
+                                   AddExplainCommand(&app)};
+#ifdef ROCKSIEVE_EXPORTER
+  commands.push_back(AddExporterCommand(&app));
+#endif
+  for (auto add : {AddIngestCommand, AddInspectCommand, AddLoadCommand, AddWhatIfCommand}) {
+    commands.push_back(add(&app));
+  }
 #ifdef ROCKSIEVE_JOIN
   for (auto add : {AddCertsCommand, AddJoinCommand, AddServeCommand}) {
     commands.push_back(add(&app));

@@ -57,6 +57,8 @@ ALLOWED = {
     "tools/doctor": "plugin/database support tools/command",
     "tools/doctor/checks": "plugin support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",
+    # What both say of a database, as metrics.
+    "tools/exporter": "plugin/database support tools/command tools/doctor tools/explain",
     "tools/inspect": "lib/format lib/hash plugin/database plugin/tables support "
                      "tools/command",
     "tools/join": "plugin/database support tools/command",

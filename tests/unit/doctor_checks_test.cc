@@ -2,6 +2,7 @@
 // Each check beside its threshold. Real databases are in integration/doctor_findings_test.py.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -77,7 +78,14 @@ struct FactsBuilder {
 
   std::vector<std::string> Ids() {
     std::vector<std::string> ids;
-    for (const Finding& finding : RunChecks(Build())) ids.push_back(finding.id);
+    for (const Finding& finding : RunChecks(Build())) {
+      ids.push_back(finding.id);
+      EXPECT_TRUE(std::any_of(FindingKinds().begin(), FindingKinds().end(),
+                              [&](const FindingKind& kind) {
+                                return kind.id == finding.id && kind.severity == finding.severity;
+                              }))
+          << finding.id << ", " << NameOf(finding.severity) << " is not in FindingKinds()";
+    }
     return ids;
   }
 

@@ -35,6 +35,7 @@ Command AddCertsCommand(CLI::App* parent);
 Command AddDemoCommand(CLI::App* parent);
 Command AddDoctorCommand(CLI::App* parent);
 Command AddExplainCommand(CLI::App* parent);
+Command AddExporterCommand(CLI::App* parent);
 Command AddIngestCommand(CLI::App* parent);
 Command AddInspectCommand(CLI::App* parent);
 Command AddJoinCommand(CLI::App* parent);

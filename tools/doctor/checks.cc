@@ -41,6 +41,44 @@ std::string SignOf(const Facts& facts, const FamilyFacts& family) {
 
 }  // namespace
 
+const std::vector<FindingKind>& FindingKinds() {
+  static const std::vector<FindingKind> kinds = {
+      {"static-rocksdb", Severity::kError},
+      {"plugin-not-loaded", Severity::kError},
+      {"plugin-wrong-version", Severity::kError},
+      {"plugin-replaced", Severity::kWarning},
+      {"unsupported-rocksdb", Severity::kError},
+      {"no-options-file", Severity::kWarning},
+      {"no-policy", Severity::kWarning},
+      {"policy-lost", Severity::kError},
+      {"bad-spec", Severity::kError},
+      {"unknown-policy", Severity::kWarning},
+      {"unreadable-filters", Severity::kError},
+      {"obsolete-filters", Severity::kError},
+      {"prefix-extractor-missing", Severity::kError},
+      {"prefix-extractor-changed", Severity::kError},
+      {"prefix-extractor-changed", Severity::kWarning},
+      {"whole-keys-missing", Severity::kWarning},
+      {"unreadable-files", Severity::kError},
+      {"damaged-filters", Severity::kError},
+      {"later-version-filters", Severity::kError},
+      {"plugin-report", Severity::kWarning},
+      {"files-without-filters", Severity::kWarning},
+      {"last-level-unfiltered", Severity::kWarning},
+      {"filters-thrash", Severity::kError},
+      {"filters-exceed-cache", Severity::kWarning},
+      {"table-cache-too-small", Severity::kWarning},
+      {"huge-filters", Severity::kError},
+      {"huge-filters", Severity::kWarning},
+      {"tiny-files", Severity::kWarning},
+      {"filter-memory-waste", Severity::kWarning},
+      {"auto-without-listener", Severity::kWarning},
+  };
+  return kinds;
+}
+
+const char* NameOf(Severity severity) { return severity == Severity::kError ? "error" : "warning"; }
+
 Findings RunChecks(const Facts& facts) {
   // What explains others comes first.
   constexpr Check kChecks[] = {

@@ -28,6 +28,16 @@ struct Finding {
 
 using Findings = std::vector<Finding>;
 
+// What a finding can be: some are an error or a warning, and have a row for each.
+struct FindingKind {
+  const char* id;
+  Severity severity;
+};
+
+// All that checks can find, in the order of docs/command.md.
+const std::vector<FindingKind>& FindingKinds();
+const char* NameOf(Severity severity);  // "error", "warning"
+
 void CheckPolicyIsThere(const Facts& facts, Findings* findings);
 void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings);
 void CheckDamage(const Facts& facts, Findings* findings);

@@ -27,7 +27,7 @@ Json DocumentOf(const Facts& facts, const Findings& findings) {
   Json list = Json::array(), families = Json::array();
   for (const Finding& finding : findings) {
     list.push_back({{"id", finding.id},
-                    {"severity", finding.severity == Severity::kError ? "error" : "warning"},
+                    {"severity", NameOf(finding.severity)},
                     {"column_family", finding.column_family},
                     {"title", finding.title},
                     {"evidence", finding.evidence},

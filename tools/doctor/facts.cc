@@ -105,32 +105,38 @@ std::string Facts::DbOption(const std::string& name) const {
   return options.Value("DBOptions", name);
 }
 
-Status GatherFacts(const std::string& directory, int pid, Progress* progress, Facts* facts) {
-  *facts = {};
-  facts->directory = directory;
-  std::unique_ptr<Database> database;
-  std::vector<Tree> trees;
-  Status status = OpenAndReadTrees(directory, {}, progress, &database, &trees);
-  if (!status.ok()) return status;
-  if (pid != 0) {
-    facts->process.emplace();
-    status = ReadProcess(pid, directory, &*facts->process);
-    if (!status.ok()) return status;
-  }
-  facts->lock_holder = LockHolder(directory);
-  facts->options = database->options();
+Facts FactsOf(const Database& database, std::vector<Tree> trees, Progress* progress) {
+  Facts facts;
+  facts.directory = database.directory();
+  facts.lock_holder = LockHolder(facts.directory);
+  facts.options = database.options();
   progress->Begin("reading logs");
-  facts->logs = ReadLogs(directory);
-  const auto older = ReadOlderOptions(directory, facts->options.file_name());
+  facts.logs = ReadLogs(facts.directory);
+  const auto older = ReadOlderOptions(facts.directory, facts.options.file_name());
   for (Tree& tree : trees) {
     FamilyFacts family;
     const std::string& tables = tree.family.table_factory;
     family.is_block_based = tables.empty() || tables == "BlockBasedTable";
     if (family.is_block_based) family.policy = PolicyFacts::Describe(tree.family.filter_policy);
-    family.earlier_policies = EarlierPolicies(tree.family.name, older, facts->logs);
+    family.earlier_policies = EarlierPolicies(tree.family.name, older, facts.logs);
     family.tree = std::move(tree);
-    facts->families.push_back(std::move(family));
+    facts.families.push_back(std::move(family));
   }
+  return facts;
+}
+
+Status GatherFacts(const std::string& directory, int pid, Progress* progress, Facts* facts) {
+  std::unique_ptr<Database> database;
+  std::vector<Tree> trees;
+  Status status = OpenAndReadTrees(directory, {}, progress, &database, &trees);
+  std::optional<ProcessFacts> process;
+  if (status.ok() && pid != 0) {
+    process.emplace();
+    status = ReadProcess(pid, directory, &*process);
+  }
+  if (!status.ok()) return status;
+  *facts = FactsOf(*database, std::move(trees), progress);
+  facts->process = std::move(process);
   return status;
 }
 

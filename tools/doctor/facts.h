@@ -72,4 +72,7 @@ struct Facts {
 rocksdb::Status GatherFacts(const std::string& directory, int pid, Progress* progress,
                             Facts* facts);
 
+// The same of a database that is open, and whose trees are read, without a process.
+Facts FactsOf(const Database& database, std::vector<Tree> trees, Progress* progress);
+
 }  // namespace rocksieve::tools

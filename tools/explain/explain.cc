@@ -273,32 +273,37 @@ Status ExplainFamily(const Database& database, size_t number, const ExplainOptio
 }  // namespace
 
 Status Explain(const ExplainOptions& options, Progress* progress, Json* explanation) {
+  std::unique_ptr<Database> database;
+  std::vector<Tree> trees;
+  const Status status =
+      OpenAndReadTrees(options.directory, options.column_families, progress, &database, &trees);
+  if (!status.ok()) return status;
+  return ExplainTrees(*database, std::move(trees), options, progress, explanation);
+}
+
+Status ExplainTrees(const Database& database, std::vector<Tree> trees,
+                    const ExplainOptions& options, Progress* progress, Json* explanation) {
   std::vector<std::string> keys;
   Status status;
   if (!options.probes.empty()) {
     status = ReadProbeKeys(options.probes, options.probes_are_hex, &keys);
     if (!status.ok()) return status;
   }
-  std::unique_ptr<Database> database;
-  std::vector<Tree> trees;
-  status =
-      OpenAndReadTrees(options.directory, options.column_families, progress, &database, &trees);
-  if (!status.ok()) return status;
   bool ok = true;
   Json families = Json::array();
   for (size_t i = 0; i < trees.size(); i++) {
     Facts facts;
     facts.tree = std::move(trees[i]);
-    status = ExplainFamily(*database, i, options, keys, progress, &facts);
+    status = ExplainFamily(database, i, options, keys, progress, &facts);
     if (!status.ok()) return status;
     families.push_back(FamilyJson(facts));
     ok = ok && families.back()["problems"].empty();
   }
   *explanation = {{"rocksieve_version", ROCKSIEVE_VERSION},
                   {"rocksdb_version", rocksdb::GetRocksVersionAsString()},
-                  {"database", options.directory},
-                  {"options_file", TextOrNull(database->options().file_name())},
-                  {"write_ahead_log_bytes", database->write_ahead_log_bytes()},
+                  {"database", database.directory()},
+                  {"options_file", TextOrNull(database.options().file_name())},
+                  {"write_ahead_log_bytes", database.write_ahead_log_bytes()},
                   {"ok", ok},
                   {"column_families", families}};
   return Status::OK();

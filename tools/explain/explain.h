@@ -8,6 +8,8 @@
 
 #include <rocksdb/status.h>
 
+#include "plugin/database/database.h"
+#include "plugin/database/tree.h"
 #include "support/progress.h"
 #include "support/table.h"
 
@@ -24,5 +26,10 @@ struct ExplainOptions {
 // The document of docs/json.md. Every error is a sentence that names the thing and the remedy;
 // Aborted if interrupted.
 rocksdb::Status Explain(const ExplainOptions& options, Progress* progress, Json* explanation);
+
+// The same of a database that is open, and whose trees are read: `options.directory` and
+// `options.column_families` are of no account.
+rocksdb::Status ExplainTrees(const Database& database, std::vector<Tree> trees,
+                             const ExplainOptions& options, Progress* progress, Json* explanation);
 
 }  // namespace rocksieve::tools

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/exporter/look.h"
+
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include "plugin/database/open_errors.h"
+#include "plugin/database/tree.h"
+#include "tools/doctor/process.h"
+#include "tools/explain/explain.h"
+
+namespace rocksieve::tools {
+namespace {
+
+using rocksdb::Status;
+
+// That this process has read since it began, from files above all.
+uint64_t BytesRead() {
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  for (uint64_t number = 0; io >> name >> number;) {
+    if (name == "rchar:") return number;
+  }
+  return 0;
+}
+
+Status LookOnce(const std::string& directory, Progress* progress, Look* look) {
+  std::unique_ptr<Database> database;
+  std::vector<Tree> trees;
+  Status status = OpenAndReadTrees(directory, {}, progress, &database, &trees);
+  if (!status.ok()) return status;
+  status = ExplainTrees(*database, trees, ExplainOptions(), progress, &look->explanation);
+  if (!status.ok()) return status;
+  Facts facts = FactsOf(*database, std::move(trees), progress);
+  ProcessFacts process;
+  // Of another user's process less can be seen: then the other checks have to do.
+  if (facts.lock_holder != 0 && ReadProcess(facts.lock_holder, directory, &process).ok()) {
+    facts.process = std::move(process);
+    look->process_seen = true;
+  }
+  look->findings = RunChecks(facts);
+  return status;
+}
+
+}  // namespace
+
+Look LookAt(const std::string& directory, Progress* progress) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  const uint64_t bytes_before = BytesRead();
+  Look look;
+  try {
+    const Status status = LookOnce(directory, progress, &look);
+    if (!status.ok()) look.error = MessageOf(status);
+  } catch (const std::exception& exception) {
+    look.error = exception.what();
+  }
+  look.interrupted = InterruptSignal() != 0;
+  look.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  look.read_bytes = BytesRead() - bytes_before;
+  look.unix_time =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return look;
+}
+
+}  // namespace rocksieve::tools
