@@ -104,9 +104,9 @@ def run_ok(*command, **settings):
     return finished
 
 
-def lines_on_terminal(columns, *command, cwd=None, timeout=60):
-    """What a program that must succeed draws on stderr, if that is a terminal so wide: line by line,
-    each as it was before the next took its place."""
+def lines_on_terminal(columns, *command, cwd=None, timeout=60, stream="stderr"):
+    """What a program that must succeed draws on that stream, if it is a terminal so wide: line by
+    line, each as it was before the next took its place."""
     terminal, stderr = pty.openpty()
     fcntl.ioctl(stderr, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     drawn = bytearray()
@@ -123,7 +123,9 @@ def lines_on_terminal(columns, *command, cwd=None, timeout=60):
     reader.start()
     try:
         finished = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.DEVNULL, stderr=stderr, cwd=cwd, timeout=timeout)
+                                  cwd=cwd, timeout=timeout,
+                                  **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL,
+                                     stream: stderr})
     finally:
         os.close(stderr)
         reader.join()

@@ -132,7 +132,7 @@ class Reports(WhatIf):
         self.assertIn("Recommended: rocksieve.", finished.out)
         self.assertIn("measured in this process", finished.out)
         self.assertRegex(finished.out, r"(?m)^9 +[\d,]+ +[\d.]+ +[\d.]+")  # the last budget
-        self.assertRegex(finished.out, r"(?m)^ +0\.01 \|")  # the drawing
+        self.assertRegex(finished.out, r"(?m)^ +10 \|")  # the drawing
         self.assertLessEqual(max(map(len, finished.out.splitlines())), 100)
 
     def test_damaged_files_are_left_out(self):
@@ -183,9 +183,9 @@ class Picture(WhatIf):
         root = ElementTree.parse(path).getroot()
         self.assertEqual(SVG + "svg", root.tag)
         texts = [text.text for text in root.iter(SVG + "text")]
-        for expected in ("RocksDB Bloom", "RocksDB Ribbon", "rocksieve.auto", "now", "0.01",
+        for expected in ("RocksDB Bloom", "RocksDB Ribbon", "rocksieve.auto", "now", "10",
                          "filter memory: bits per entry, and in all",
-                         "useless data-block reads per lookup of a missing key"):
+                         "useless data-block reads per 1,000 lookups of missing keys"):
             self.assertIn(expected, texts)
         lines = [line for line in root.iter(SVG + "polyline")]
         self.assertEqual(10, len(lines))  # five families, each once more in the legend

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,10 +24,9 @@ struct sigaction previous[std::size(kSignals)];
 
 void Remember(int signal) { arrived = signal; }
 
-// Of the terminal, which may have been resized since.
 size_t ColumnsOfStderr() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  const size_t columns = TerminalColumns(STDERR_FILENO);
+  return columns > 0 ? columns : 80;
 }
 
 std::string ShortTime(double seconds) {

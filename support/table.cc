@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/table.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -26,7 +28,7 @@ Json FieldOf(const Json& row, std::string_view field) {
 }
 
 std::string NumberText(double number, Kind kind, int digits) {
-  if (kind == Kind::kSignificant) return Significant(number, digits);
+  if (kind == Kind::kSignificant || kind == Kind::kAligned) return Significant(number, digits);
   if (kind == Kind::kPercent) return Significant(100 * number, digits);
   return Fixed(number, digits);
 }
@@ -93,6 +95,107 @@ void PadColumn(size_t column, std::vector<std::vector<std::string>>* rows) {
   }
 }
 
+// Makes numbers end so far behind their points, with spaces.
+void AlignPoints(size_t column, size_t heads, std::vector<std::vector<std::string>>* rows) {
+  const auto behind = [](const std::string& cell) {
+    return cell.size() - std::min(cell.find('.'), cell.size());
+  };
+  size_t most = 0;
+  for (size_t i = heads; i < rows->size(); i++) {
+    if ((*rows)[i].size() > column) most = std::max(most, behind((*rows)[i][column]));
+  }
+  for (size_t i = heads; i < rows->size(); i++) {
+    if ((*rows)[i].size() <= column) continue;
+    std::string& cell = (*rows)[i][column];
+    cell.append(most - behind(cell), ' ');
+  }
+}
+
+using Cells = std::vector<std::vector<std::string>>;
+
+// With the heads first.
+Cells CellsOf(const std::vector<Column>& columns, const Json& rows) {
+  Cells cells = Heads(columns);
+  const size_t heads = cells.size();
+  std::string group, part;
+  for (const Json& row : rows) {
+    const std::string its_group = row.value("group", ""), its_part = row.value("part", "");
+    if (its_group != group) {
+      cells.push_back({});
+      cells.push_back({its_group});
+    } else if (its_part != part) {
+      cells.push_back({});
+    }
+    group = its_group;
+    part = its_part;
+    cells.emplace_back();
+    for (const Column& column : columns) cells.back().push_back(Cell(row, column));
+  }
+  for (size_t i = 0; i < columns.size(); i++) {
+    if (columns[i].kind == Kind::kAligned) AlignPoints(i, heads, &cells);
+    if (i > 0 && columns[i].kind == Kind::kText) PadColumn(i, &cells);
+  }
+  return cells;
+}
+
+size_t WidthOf(const std::string& table) {
+  size_t width = 0;
+  for (const std::string& line : Lines(table)) width = std::max(width, line.size());
+  return width;
+}
+
+// The one that can best be spared; as many as there are columns if none can.
+size_t SparestOf(const std::vector<Column>& columns) {
+  size_t sparest = columns.size();
+  for (size_t i = 0; i < columns.size(); i++) {
+    if (columns[i].spare == 0) continue;
+    if (sparest == columns.size() || columns[i].spare < columns[sparest].spare) sparest = i;
+  }
+  return sparest;
+}
+
+// "filter bytes"
+std::string NameOf(const Column& column) {
+  std::string name = std::string(column.head) + " " + std::string(column.subhead);
+  std::replace(name.begin(), name.end(), '\n', ' ');
+  name.erase(0, name.find_first_not_of(' '));
+  name.erase(name.find_last_not_of(' ') + 1);
+  return name;
+}
+
+// Cuts what is longest of text, a character at a time, until the table fits or text has 8.
+std::string Narrowed(const std::vector<Column>& columns, Cells cells, size_t heads, size_t width) {
+  constexpr size_t kLeast = 8;
+  for (;;) {
+    const std::string table = AlignedTable(cells);
+    if (WidthOf(table) <= width) return table;
+    size_t widest = columns.size(), most = kLeast;
+    for (size_t i = 0; i < columns.size(); i++) {
+      if (columns[i].kind != Kind::kText) continue;
+      size_t size = 0;
+      for (size_t row = heads; row < cells.size(); row++) {
+        if (cells[row].size() <= i || cells[row].size() < columns.size()) continue;
+        size = std::max(size, cells[row][i].find_last_not_of(' ') + 1);
+      }
+      if (size > most) {
+        most = size;
+        widest = i;
+      }
+    }
+    if (widest == columns.size()) return table;
+    for (size_t row = 0; row < cells.size(); row++) {
+      if (cells[row].size() < columns.size()) continue;
+      std::string& cell = cells[row][widest];
+      const size_t size = cell.find_last_not_of(' ') + 1;
+      if (row >= heads && size == most) {
+        cell.resize(most - 3);
+        cell += "..";
+      }
+      cell.resize(std::max(std::min(cell.size(), most - 1), row < heads ? size : size_t{0}));
+    }
+  }
+}
+
 }  // namespace
 
 std::string Significant(double number, int digits) {
@@ -120,26 +223,28 @@ std::string ShortPath(const std::string& path) {
 
 std::string KeysHeading(uint64_t keys) { return Thousands(keys) + (keys == 1 ? " key" : " keys"); }
 
-std::string ForPeople(const std::vector<Column>& columns, const Json& rows) {
-  std::vector<std::vector<std::string>> cells = Heads(columns);
-  std::string group, part;
-  for (const Json& row : rows) {
-    const std::string its_group = row.value("group", ""), its_part = row.value("part", "");
-    if (its_group != group) {
-      cells.push_back({});
-      cells.push_back({its_group});
-    } else if (its_part != part) {
-      cells.push_back({});
+std::string ForPeople(const std::vector<Column>& columns, const Json& rows, size_t width) {
+  std::vector<Column> shown = columns;
+  std::string left_out;
+  for (;;) {
+    Cells cells = CellsOf(shown, rows);
+    std::string table = AlignedTable(cells);
+    const bool fits = width == 0 || WidthOf(table) <= width;
+    const size_t sparest = SparestOf(shown);
+    if (!fits && sparest < shown.size()) {
+      left_out += (left_out.empty() ? "" : ", ") + NameOf(shown[sparest]);
+      shown.erase(shown.begin() + static_cast<ptrdiff_t>(sparest));
+      continue;
     }
-    group = its_group;
-    part = its_part;
-    cells.emplace_back();
-    for (const Column& column : columns) cells.back().push_back(Cell(row, column));
+    if (!fits) table = Narrowed(shown, std::move(cells), Heads(shown).size(), width);
+    if (left_out.empty()) return table;
+    return table + Wrapped("Not shown, for the terminal is narrow: " + left_out + ".", width) +
+           "\n";
   }
-  for (size_t i = 1; i < columns.size(); i++) {
-    if (columns[i].kind == Kind::kText) PadColumn(i, &cells);
-  }
-  return AlignedTable(cells);
+}
+
+std::string ForPeople(const std::vector<Column>& columns, const Json& rows) {
+  return ForPeople(columns, rows, TerminalColumns(STDOUT_FILENO));
 }
 
 std::string ForPeople(const Table& table) {

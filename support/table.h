@@ -16,7 +16,8 @@ using Json = nlohmann::ordered_json;
 using Failures = std::vector<std::string>;
 
 struct Column {
-  enum class Kind { kText, kFixed, kSignificant, kPercent };
+  // kAligned: significant digits, with the points of the column in line.
+  enum class Kind { kText, kFixed, kSignificant, kPercent, kAligned };
 
   std::string_view field;  // of the rows; a JSON pointer if it begins with a slash; "": the row
   std::string_view head;   // often shared by neighbours; may have several lines
@@ -24,6 +25,8 @@ struct Column {
   Kind kind = Kind::kFixed;  // kText is aligned left, all others right
   int digits = 2;
   std::string (*print)(const Json& value) = nullptr;  // instead of the kind; of null: "-"
+  // Where the table is too wide, columns are left out in the order of these, 1 first; 0 stays.
+  int spare = 0;
 };
 
 struct Table {
@@ -39,7 +42,12 @@ struct Table {
 // At most about 100 columns wide.
 std::string ForPeople(const Table& table);
 
-// The rows alone, below the heads. What a row does not have, and what is null, is "-".
+// The rows alone, below the heads. What a row does not have, and what is null, is "-". At most so
+// wide, if that is possible: spare columns are left out, and named below; then text is cut short,
+// numbers never. 0: any width.
+std::string ForPeople(const std::vector<Column>& columns, const Json& rows, size_t width);
+
+// As wide as the terminal, if the standard output is one; else any width.
 std::string ForPeople(const std::vector<Column>& columns, const Json& rows);
 
 // A sentence, with {field} replaced by what is there: whole numbers with commas, text as it is.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/text.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -72,6 +75,16 @@ std::string AlignedTable(const std::vector<std::vector<std::string>>& rows) {
   return result;
 }
 
+size_t TerminalColumns(int descriptor) {
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+size_t TextColumns(size_t usual) {
+  const size_t columns = TerminalColumns(STDOUT_FILENO);
+  return columns == 0 ? usual : std::min(usual, columns);
+}
+
 std::string Wrapped(const std::string& text, size_t width) {
   std::istringstream words(text);
   std::string result, word;
@@ -86,6 +99,22 @@ std::string Wrapped(const std::string& text, size_t width) {
     }
     result += word;
     column += word.size();
+  }
+  return result;
+}
+
+std::string WithinColumns(const std::string& text, size_t columns) {
+  if (columns == 0) return text;
+  std::istringstream lines(text);
+  std::string result, line;
+  while (std::getline(lines, line)) {
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    if (line.size() <= columns || indent + 1 >= columns) {
+      result += line + "\n";
+      continue;
+    }
+    std::istringstream broken(Wrapped(line, columns - indent));
+    while (std::getline(broken, line)) result += std::string(indent, ' ') + line + "\n";
   }
   return result;
 }

@@ -27,8 +27,18 @@ std::string ShortBytes(double bytes);
 // columns: ASCII only.
 std::string AlignedTable(const std::vector<std::vector<std::string>>& rows);
 
+// Of the terminal that a descriptor is, which may be resized at any time; 0 if it is none.
+size_t TerminalColumns(int descriptor);
+
+// How wide text on the standard output may be: `usual`, or what its terminal has if that is less.
+size_t TextColumns(size_t usual);
+
 // Breaks lines at spaces so that none is wider than `width`, if its words allow it.
 std::string Wrapped(const std::string& text, size_t width);
+
+// Lines that are wider than so many columns are broken, with the indentation that they have; the
+// others stay as they are. 0: any width.
+std::string WithinColumns(const std::string& text, size_t columns);
 
 // With some characters replaced: Escaped("a<b", {{'<', "&lt;"}}) is "a&lt;b".
 std::string Escaped(std::string_view text, const std::map<char, std::string_view>& by);

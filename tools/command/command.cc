@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/command.h"
 
+#include <unistd.h>
+
 #include <iostream>
 #include <memory>
 #include <utility>
 
 #include "plugin/database/open_errors.h"
 #include "support/progress.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -25,7 +28,8 @@ int Run(const std::string& command, bool json, const MakeReport& make) {
   EndByInterruptSignal();
   if (!status.ok()) return kCannotRun;
   const Json& document = report.document;
-  std::cout << (json ? Document(document) : report.words(document));
+  std::cout << (json ? Document(document)
+                     : WithinColumns(report.words(document), TerminalColumns(STDOUT_FILENO)));
   return document.value("ok", true) && document.value("healthy", true) ? kDone : kCheckFailed;
 }
 

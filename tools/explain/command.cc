@@ -19,7 +19,7 @@ constexpr char kRemedy[] =
     "writes a new one; rocksieve inspect FILE.sst says more. A damaged or missing file has to be\n"
     "restored, or the database repaired, in a copy: ldb repair --db=COPY\n";
 
-std::string Paragraph(const std::string& text) { return Wrapped(text, kWidth) + "\n"; }
+std::string Paragraph(const std::string& text) { return Wrapped(text, TextColumns(kWidth)) + "\n"; }
 
 std::string LevelName(const Json& level) {
   return level.is_number() ? Filled("L{level}", {{"level", level}}) : level.get<std::string>();
@@ -35,13 +35,13 @@ std::string RatesTable(const Json& family) {
   return ForPeople(
       {{"level", "", "level", Kind::kText, 0, LevelName},
        {"files", "", "files", Kind::kFixed, 0},
-       {"files_without_filter", "no", "filter", Kind::kFixed, 0},
+       {"files_without_filter", "no", "filter", Kind::kFixed, 0, nullptr, 4},
        {"keys", "", "keys", Kind::kFixed, 0},
-       {"filter_bytes", "filter", "bytes", Kind::kFixed, 0},
+       {"filter_bytes", "filter", "bytes", Kind::kFixed, 0, nullptr, 2},
        {"bits_per_key", "bits", "per key"},
-       {"predicted_false_positive_rate", "predicted", "rate, %", Kind::kPercent, 3},
+       {"predicted_false_positive_rate", "predicted", "rate, %", Kind::kPercent, 3, nullptr, 3},
        {"measured_false_positive_rate", "measured", "rate, %", Kind::kPercent, 3},
-       {"files_per_missing_lookup", "files per", "lookup"},
+       {"files_per_missing_lookup", "files per", "lookup", Kind::kFixed, 2, nullptr, 1},
        {"passes_per_missing_lookup", "pass per", "1000 miss.", Kind::kFixed, 0, PerThousand}},
       rows);
 }

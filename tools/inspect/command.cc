@@ -106,13 +106,13 @@ std::string PartitionTable(Json blocks) {
   for (size_t i = 0; i < blocks.size(); i++) blocks[i]["number"] = i + 1;
   return ForPeople(
       {{"number", "", "no.", Kind::kFixed, 0, WithoutCommas},
-       {"offset", "", "offset", Kind::kFixed, 0, WithoutCommas},
-       {"bytes", "", "bytes", Kind::kFixed, 0, WithoutCommas},
+       {"offset", "", "offset", Kind::kFixed, 0, WithoutCommas, 2},
+       {"bytes", "", "bytes", Kind::kFixed, 0, WithoutCommas, 3},
        {"keys", "", "keys", Kind::kFixed, 0},
        {"bits_per_key", "bits", "per key"},
-       {"predicted_false_positive_rate", "predicted", "rate, %", Kind::kPercent, 3, Percent},
+       {"predicted_false_positive_rate", "predicted", "rate, %", Kind::kPercent, 3, Percent, 4},
        {"probed_false_positive_rate", "probed", "rate, %", Kind::kPercent, 3, Percent},
-       {"load", "load", "", Kind::kFixed, 3},
+       {"load", "load", "", Kind::kFixed, 3, nullptr, 1},
        {"", "", "first key", Kind::kText, 0, FirstKeyOf},
        {"", "", "last key", Kind::kText, 0, LastKeyOf}},
       blocks);
@@ -151,7 +151,7 @@ std::string DamageLines(const Json& filter) {
   if (filter["ok"]) return "";
   std::string text = "\n";
   for (const Json& problem : filter["problems"]) {
-    text += Wrapped("Damaged: " + problem.get<std::string>() + ".", kWidth) + "\n";
+    text += Wrapped("Damaged: " + problem.get<std::string>() + ".", TextColumns(kWidth)) + "\n";
   }
   for (const Json& block : filter["blocks"]) {
     for (const Json& part : block.value("damaged_parts", Json::array())) {
@@ -159,7 +159,7 @@ std::string DamageLines(const Json& filter) {
           "  At offset " + WithoutCommas(block["offset"]) + ": " + part.get<std::string>() + "\n";
     }
   }
-  return text + Wrapped(filter["remedy"], kWidth) + "\n";
+  return text + Wrapped(filter["remedy"], TextColumns(kWidth)) + "\n";
 }
 
 std::string InWords(const Json& inspection) {

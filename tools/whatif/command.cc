@@ -21,15 +21,13 @@ constexpr size_t kWidth = 100, kDrawingWidth = 80;
 
 using Kind = Column::Kind;
 
+// Two digits tell what a policy costs; the points of a column are in line (Kind::kAligned).
 std::string ReadsPerThousand(const Json& reads) {
   const double per_thousand = 1000 * reads.get<double>();
-  return Fixed(per_thousand, per_thousand >= 100 ? 0 : per_thousand >= 1 ? 1 : 4);
+  return Significant(per_thousand, per_thousand >= 100 ? 4 : 3);
 }
 
-std::string Percentage(const Json& share) {
-  const double percent = 100 * share.get<double>();
-  return Fixed(percent, percent >= 99.95 ? 0 : percent >= 0.1 ? 2 : 5);
-}
+std::string Percentage(const Json& share) { return Significant(100 * share.get<double>(), 3); }
 
 std::string Seconds(const Json& seconds) {
   return Fixed(seconds.get<double>(), seconds.get<double>() < 1 ? 3 : 1);
@@ -46,32 +44,33 @@ std::string PolicyTable(const Json& family) {
   if (family["entries"] == 0) {
     for (Json& row : rows) row["filter_bits_per_entry"] = nullptr;
   }
-  return ForPeople(
-      {{"spec", "", "policy", Kind::kText},
-       {"filter_bytes", "filter", "bytes", Kind::kFixed, 0},
-       {"filter_bits_per_entry", "bits per", "entry"},
-       {"expected_useless_reads_per_missing_lookup", "useless reads per", "1,000 missing keys",
-        Kind::kFixed, 0, ReadsPerThousand},
-       {"build_seconds", "build,", "s", Kind::kFixed, 0, Seconds},
-       {"probe_nanoseconds_per_missing_lookup", "probes, ns", "per missing key", Kind::kFixed, 0}},
-      rows);
+  return ForPeople({{"spec", "", "policy", Kind::kText},
+                    {"filter_bytes", "filter", "bytes", Kind::kFixed, 0, nullptr, 3},
+                    {"filter_bits_per_entry", "bits per", "entry"},
+                    {"expected_useless_reads_per_missing_lookup", "useless reads per",
+                     "1,000 missing keys", Kind::kAligned, 0, ReadsPerThousand},
+                    {"build_seconds", "build,", "s", Kind::kFixed, 0, Seconds, 1},
+                    {"probe_nanoseconds_per_missing_lookup", "probes, ns", "per missing key",
+                     Kind::kFixed, 0, nullptr, 2}},
+                   rows);
 }
 
 // Bits per entry and rate of some policies, level by level; of the filters that are there, too.
 std::string LevelTable(const Json& family, size_t begin, size_t end) {
   Json rows = family["now"]["levels"];
   for (Json& row : rows) row["filters"] = Json::array({row});
-  std::vector<Column> columns = {{"level", "level", "", Kind::kFixed, 0},
-                                 {"files", "files", "", Kind::kFixed, 0},
-                                 {"entries", "entries", "", Kind::kFixed, 0},
-                                 {"files_asked_per_missing_lookup", "asked", "per miss"}};
+  std::vector<Column> columns = {
+      {"level", "level", "", Kind::kFixed, 0},
+      {"files", "files", "", Kind::kFixed, 0, nullptr, 2},
+      {"entries", "entries", "", Kind::kFixed, 0, nullptr, 3},
+      {"files_asked_per_missing_lookup", "asked", "per miss", Kind::kFixed, 2, nullptr, 1}};
   std::deque<std::string> texts;  // of the columns
   const auto add_columns = [&](const std::string& head, size_t filter) {
     const std::string field = "/filters/" + std::to_string(filter);
     columns.push_back({texts.emplace_back(field), texts.emplace_back(head), "bits", Kind::kFixed, 0,
                        BitsOfLevel});
     columns.push_back({texts.emplace_back(field + "/false_positive_rate"), "rate", "%",
-                       Kind::kFixed, 0, Percentage});
+                       Kind::kAligned, 0, Percentage});
   };
   add_columns("now:", 0);
   std::string names;
@@ -88,12 +87,12 @@ std::string LevelTable(const Json& family, size_t begin, size_t end) {
 }
 
 std::string LevelTables(const Json& family) {
-  constexpr size_t kPoliciesPerTable = 3;
+  const size_t policies_per_table = TextColumns(kWidth) < kWidth ? 1 : 3;
   const size_t policies = family["policies"].size();
   std::string text;
   size_t begin = 0;
   do {
-    const size_t end = std::min(begin + kPoliciesPerTable, policies);
+    const size_t end = std::min(begin + policies_per_table, policies);
     text += (begin == 0 ? "" : "\n") + LevelTable(family, begin, end);
     begin = end;
   } while (begin < policies);
@@ -103,18 +102,42 @@ std::string LevelTables(const Json& family) {
 std::string BudgetTable(const Json& budgets) {
   constexpr char kReads[] = "expected_useless_reads_per_missing_lookup";
   std::vector<Column> columns = {{"filter_bits_per_entry", "bits per", "entry", Kind::kFixed, 0},
-                                 {"filter_bytes", "filter", "bytes", Kind::kFixed, 0}};
+                                 {"filter_bytes", "filter", "bytes", Kind::kFixed, 0, nullptr, 1}};
   std::deque<std::string> texts;  // of the columns
   for (const auto& [family, reads] : budgets[0][kReads].items()) {
     const size_t cut = std::min(family.find_first_of(" ."), family.size());
     columns.push_back({texts.emplace_back("/" + std::string(kReads) + "/" + family),
                        texts.emplace_back(family.substr(0, cut)),
-                       texts.emplace_back(family.substr(cut)), Kind::kFixed, 0, ReadsPerThousand});
+                       texts.emplace_back(family.substr(cut)), Kind::kAligned, 0, ReadsPerThousand,
+                       columns.size() == 2 ? 2 : 0});
   }
   return ForPeople(columns, budgets);
 }
 
-std::string Paragraph(const std::string& text) { return Wrapped(text, kWidth) + "\n"; }
+std::string Paragraph(const std::string& text) { return Wrapped(text, TextColumns(kWidth)) + "\n"; }
+
+// Why more memory does not mean fewer reads everywhere; empty where it does.
+std::string RisesOf(const Json& budgets) {
+  for (const auto& [family, first] :
+       budgets[0]["expected_useless_reads_per_missing_lookup"].items()) {
+    for (size_t i = 1; i < budgets.size(); i++) {
+      const auto reads = [&family, &budgets](size_t at) {
+        return budgets[at]["expected_useless_reads_per_missing_lookup"][family];
+      };
+      const Json before = reads(i - 1), after = reads(i);
+      if (before.is_null() || after.is_null() || after <= before) continue;
+      const bool automatic = family.find(".auto") != std::string::npos;
+      return Paragraph(
+          "Note: " + family + Filled(" rises from {filter_bits_per_entry}", budgets[i - 1]) +
+          Filled(" to {filter_bits_per_entry} bits: ", budgets[i]) +
+          (automatic ? "it chooses what costs the least time, and so few reads are left that "
+                       "filters which are faster to probe are worth more than the last of them "
+                       "(one in 100,000 lookups)."
+                     : "its sizes are rounded, and not each is better than the one below."));
+    }
+  }
+  return "";
+}
 
 std::string Section(bool own_probes, const Chart& chart, const Json& family) {
   std::string text = Paragraph(
@@ -127,7 +150,8 @@ std::string Section(bool own_probes, const Chart& chart, const Json& family) {
   }
   text += "\n" + PolicyTable(family) + "\n" + LevelTables(family) + "\n";
   text += "Useless reads per 1,000 missing keys, each family in the same memory:\n\n" +
-          BudgetTable(family["budgets"]) + "\n" + TerminalDrawing(chart, kDrawingWidth) + "\n";
+          BudgetTable(family["budgets"]) + RisesOf(family["budgets"]) + "\n" +
+          TerminalDrawing(chart, TextColumns(kDrawingWidth)) + "\n";
   const Json& advice = family["recommendation"];
   text +=
       Paragraph(Filled(advice["spec"].is_null() ? "{reason}" : "Recommended: {reason}", advice));

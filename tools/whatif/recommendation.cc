@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "support/table.h"
 #include "support/text.h"
 #include "tools/whatif/prediction.h"
 
@@ -24,8 +25,7 @@ struct Candidate {
 };
 
 std::string WholePerThousand(double reads) {
-  const double per_thousand = 1000 * reads;
-  return Fixed(per_thousand, per_thousand >= 10 ? 0 : per_thousand >= 0.1 ? 2 : 4);
+  return Significant(1000 * reads, 1000 * reads >= 100 ? 4 : 3);
 }
 
 std::string Microseconds(double us) { return Fixed(us, us >= 10 ? 0 : us >= 1 ? 1 : 3) + " us"; }

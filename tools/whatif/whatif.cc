@@ -107,7 +107,7 @@ Json BudgetsJson(const WhatIfOptions& options, uint64_t entries, const std::vect
   return budgets;
 }
 
-// Reads per missing key against memory, without curves and marks.
+// Reads per 1,000 missing keys against memory, without curves and marks.
 Chart EmptyChart(const WhatIfOptions& options, const PlannedTree& tree, size_t levels) {
   constexpr int kMostTicks = 8;
   const uint64_t entries = tree.Entries();
@@ -117,7 +117,7 @@ Chart EmptyChart(const WhatIfOptions& options, const PlannedTree& tree, size_t l
                    " entries in " + Thousands(tree.files.size()) + " files on " +
                    Thousands(levels) + " levels";
   chart.x_label = "filter memory: bits per entry, and in all";
-  chart.y_label = "useless data-block reads per lookup of a missing key";
+  chart.y_label = "useless data-block reads per 1,000 lookups of missing keys";
   chart.x_min = options.least_bits;
   chart.x_max = options.most_bits;
   const int step = (options.most_bits - options.least_bits + kMostTicks - 1) / kMostTicks;
@@ -133,7 +133,7 @@ ChartSeries SeriesOf(const Curve& curve, uint64_t entries) {
   series.name = curve.name;
   series.dashed = curve.family.rocksdb() != nullptr;
   for (const CurvePoint& point : curve.points) {
-    series.points.push_back({BitsPerEntry(point.filter_bytes, entries), point.reads});
+    series.points.push_back({BitsPerEntry(point.filter_bytes, entries), 1000 * point.reads});
   }
   return series;
 }
@@ -150,7 +150,7 @@ Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& spec
   *chart = EmptyChart(options, tree, now.levels.size());
   const auto mark = [&](const std::string& name, const Prediction& prediction) {
     chart->marks.push_back(
-        {name, {BitsPerEntry(prediction.filter_bytes, entries), prediction.reads}});
+        {name, {BitsPerEntry(prediction.filter_bytes, entries), 1000 * prediction.reads}});
   };
   if (tree.has_filters) mark("now", now);
   // Recommended is for this memory.
