@@ -50,6 +50,13 @@ if(TARGET rocksieve_join_api)
   install(TARGETS rocksieve_join_api EXPORT rocksieveJoinTargets
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT rocksieveJoinTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
+  # `serve` as a service (docs/serve.md).
+  configure_file(share/systemd/rocksieve-serve.service.in
+                 ${CMAKE_CURRENT_BINARY_DIR}/rocksieve-serve.service @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rocksieve-serve.service
+                share/systemd/rocksieve-serve.socket DESTINATION lib/systemd/system)
+  install(FILES share/systemd/serve.conf share/container/Containerfile
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/rocksieve)
 endif()
 
 install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve)

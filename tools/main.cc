@@ -27,6 +27,7 @@
 
 #include "support/work_dir.h"
 #include "tools/command/command.h"
+#include "tools/command/config_file.h"
 #include "tools/command/usage.h"
 
 namespace rocksieve::tools {
@@ -181,9 +182,10 @@ int Main(int argc, char** argv) {
   commands.push_back(AddManPagesCommand(&app));
 
   std::string error;
-  const std::vector<std::string> words =
+  std::vector<std::string> words =
       InParsersWords(app, std::vector<std::string>(argv + 1, argv + argc));
   try {
+    words = WithConfig(app, words);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last first
     if (app.get_subcommands().empty()) {
       std::cerr << app.help();

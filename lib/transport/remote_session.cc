@@ -115,8 +115,46 @@ class CallStream final : public FrameStream<grpc::ClientBidiReactor<v1::Frame, v
 
 constexpr char kNobody[] = "start rocksieve serve there, or name the address that it says";
 
+// "... Peer name db.example is not in peer certificate" -> "db.example".
+absl::string_view PeerNameIn(absl::string_view message) {
+  constexpr absl::string_view kBefore = "Peer name ", kAfter = " is not in peer certificate";
+  const size_t end = message.find(kAfter);
+  const size_t begin = message.rfind(kBefore, end);
+  if (end == absl::string_view::npos || begin == absl::string_view::npos) return "";
+  return message.substr(begin + kBefore.size(), end - begin - kBefore.size());
+}
+
+// What of a failed TLS handshake will be so the next time, too: Unauthenticated. OK if it is
+// something else. A server that does not accept this side's certificate hangs up without a word
+// (TLS 1.3), and is not known by that.
+absl::Status HandshakeError(absl::string_view message) {
+  const absl::string_view name = PeerNameIn(message);
+  if (!name.empty()) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "the server's certificate is not for ", name,
+        ": name one of those that it is for with --server-name=NAME, or give the server one for ",
+        name, " (rocksieve certs --name=", name, ")"));
+  }
+  if (absl::StrContains(message, "certificate verify failed")) {
+    return absl::UnauthenticatedError(
+        "the server's certificate is not valid, or not signed by this side's authority: use "
+        "certificates of the same authority on both sides (--certs, --ca), and see whether they "
+        "have expired");
+  }
+  if (absl::StrContains(message, "wrong version number")) {
+    return absl::UnauthenticatedError(
+        "the server does not speak TLS: if it is --insecure, and may be, join with --insecure");
+  }
+  if (absl::StrContains(message, "SSL routines") && absl::StrContains(message, "alert")) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("the server does not accept this side's certificate (", message,
+                     "): use certificates of the same authority on both sides (--certs, --cert)"));
+  }
+  return absl::OkStatus();
+}
+
 // gRPC's words for a failed connection as one line with a remedy, which fits the address and
-// whether TLS was tried. Unavailable.
+// whether TLS was tried. Unavailable, if it may be different the next time.
 absl::Status ConnectError(const std::string& address, bool insecure, const absl::Status& status) {
   const absl::string_view message = status.message();
   if (absl::StrContains(message, "Connection refused")) {
@@ -126,6 +164,8 @@ absl::Status ConnectError(const std::string& address, bool insecure, const absl:
   if (UnixSocketPath(address) && absl::StrContains(message, "No such file or directory")) {
     return absl::UnavailableError(absl::StrCat("there is no such socket: ", kNobody));
   }
+  const absl::Status handshake = insecure ? absl::OkStatus() : HandshakeError(message);
+  if (!handshake.ok()) return handshake;
   if (insecure) {
     return absl::UnavailableError(
         absl::StrCat(message,

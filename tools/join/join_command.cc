@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/command.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -21,6 +23,7 @@
 
 #include "plugin/database/read_only_env.h"
 #include "support/progress.h"
+#include "support/text.h"
 #include "tools/join/join_progress.h"
 #include "tools/join/report.h"
 #include "tools/join/security_flags.h"
@@ -58,6 +61,7 @@ struct Flags {
   int memory_mib = 1024;
   bool progress = false;
   bool json = false;
+  bool exit_code = false;
 };
 
 bool GivesRows(const Flags& flags) { return flags.operation != "count"; }
@@ -80,6 +84,11 @@ Status Complete(Flags* flags) {
     return Status::InvalidArgument(
         "--output=FILE is for rows, and there will be none: leave it "
         "out, or choose another --op, or --explain=analyze");
+  }
+  if (flags->exit_code && (GivesRows(*flags) || flags->explain == "plan")) {
+    return Status::InvalidArgument(
+        "--exit-code says whether the two sides differ, for which they are counted: it goes with "
+        "--op=count, and without --explain=plan");
   }
   if (flags->json && GivesRows(*flags) && flags->output == "-" && flags->explain != "plan") {
     return Status::InvalidArgument(
@@ -190,7 +199,8 @@ void Print(const Flags& flags, const JoinOutcome& outcome) {
   if (flags.json) {
     std::cout << Document(document);
   } else if (!rows_there || analyze) {
-    (rows_there ? std::cerr : std::cout) << JoinInWords(document, analyze);
+    const size_t columns = TerminalColumns(rows_there ? STDERR_FILENO : STDOUT_FILENO);
+    (rows_there ? std::cerr : std::cout) << WithinColumns(JoinInWords(document, analyze), columns);
   }
 }
 
@@ -207,15 +217,18 @@ int Run(Flags flags) {
   EndByInterruptSignal();
   if (!status.ok()) {
     std::cerr << "rocksieve join: " << status.getState() << "\n";
-    return status.IsCorruption() ? kCheckFailed : kCannotRun;
+    return status.IsCorruption() && !flags.exit_code ? kCheckFailed : kCannotRun;
   }
   if (flags.explain == "plan") {
     const Json document = PlanDocument(plans);
-    std::cout << (flags.json ? Document(document) : PlanInWords(document));
+    std::cout << (flags.json
+                      ? Document(document)
+                      : WithinColumns(PlanInWords(document), TerminalColumns(STDOUT_FILENO)));
   } else {
     Print(flags, outcome);
   }
-  return kDone;
+  const bool differ = outcome.report.local_only_keys + outcome.report.remote_only_keys > 0;
+  return flags.exit_code && differ ? kCheckFailed : kDone;
 }
 
 void AddFlags(CLI::App* parser, Flags* flags) {
@@ -248,7 +261,8 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->add_flag("--explain{plan}", flags->explain,
                  "only price strategies; --explain=analyze: join, say more")
       ->type_name("plan|analyze")
-      ->check(CLI::IsMember({"plan", "analyze"}));
+      ->check(CLI::IsMember({"plan", "analyze"}))
+      ->group(kRareFlags);
   AddSecurityFlags(parser, &flags->security);
   AddText(parser, "--server-name", &flags->peer.server_name, "NAME",
           "that the server's certificate must have. Default: that of the address")
@@ -285,6 +299,10 @@ void AddFlags(CLI::App* parser, Flags* flags) {
          "MiB, key and value; larger ones of the servers are refused. Default: 256");
   parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")
       ->group(kRareFlags);
+  parser
+      ->add_flag("--exit-code", flags->exit_code,
+                 "with --op=count: 0 if both sides have the same keys, 1 if not, 2 on any error")
+      ->group(kRareFlags);
   AddJsonFlag(parser, &flags->json);
 }
 
@@ -297,7 +315,7 @@ Command AddJoinCommand(CLI::App* parent) {
                .summary = "what a database and those of servers have in common, or not",
                .description =
                    "Exact, in few bytes. FILE appears when complete; only proven rows are given.",
-               .exit_codes = "0 done; 1 contradictions or damage found; 2 could not run",
+               .exit_codes = "0 done; 1 damage, or a difference (--exit-code); 2 could not run",
                .example = "Example, the rows that a replica lacks:\n"
                           "  rocksieve join --db=mine --remote=a:7420 --op=difference "
                           "--certs=certs"});

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/command.h"
 
+#include <fcntl.h>
+
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
+#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,10 +21,16 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <rocksieve/join/server.h>
+#ifdef ROCKSIEVE_EXPORTER
+#include <rocksieve/metrics_exporter.h>
+#endif
 
-#include "support/progress.h"
 #include "support/text.h"
+#include "tools/command/config_file.h"
 #include "tools/join/security_flags.h"
+#include "tools/join/serve_log.h"
+#include "tools/join/server_metrics.h"
+#include "tools/join/service_manager.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -29,8 +40,10 @@ using rocksdb::Status;
 constexpr int kGivenBackBytes = 256 << 10;  // and more, in one piece
 constexpr int kTrimmedBytes = 1 << 20;      // of free memory at the end of the heap
 constexpr int kMostHeaps = 2;
-constexpr std::chrono::milliseconds kGrace(500);  // for sessions that are about to end
-constexpr std::chrono::milliseconds kInterruptLook(100);
+constexpr std::chrono::milliseconds kSignalLook(100);
+
+const std::map<std::string, LogFormat> kLogFormats = {{"text", LogFormat::kText},
+                                                      {"json", LogFormat::kJson}};
 
 struct ServeFlags {
   std::string directory;
@@ -43,20 +56,39 @@ struct ServeFlags {
   int session_seconds = 6 * 3600;
   int silence_seconds = 120;
   int keep_seconds = 60;
+  int grace_seconds = 30;
+  int ready_descriptor = -1;
   bool reflection = false;
   bool quiet = false;
+  std::string log_format = "text";
+  std::string metrics;
 };
 
-void PrintSession(const join::SessionSummary& session) {
-  static std::mutex mutex;
-  const std::lock_guard<std::mutex> lock(mutex);
-  std::cerr << "rocksieve serve: " << session.peer << ": "
-            << (session.status.ok() ? "done" : session.status.getState()) << ", "
-            << Fixed(session.seconds, 2) << " s, " << Thousands(session.bytes_received)
-            << " bytes received, " << Thousands(session.bytes_sent) << " sent\n";
+struct ReloadCounts {
+  std::atomic<uint64_t> done = 0, failed = 0;
+};
+
+// Of sockets or an address, whichever there is.
+Status ListeningOf(const ServeFlags& flags, join::ServeOptions* options) {
+  options->listening = InheritedSockets();
+  if (options->listening.empty() && flags.address.empty()) {
+    return Status::InvalidArgument(
+        "--listen is missing, and there is no socket of a service manager either: add "
+        "--listen=ADDRESS:PORT");
+  }
+  if (!options->listening.empty() && !flags.address.empty()) {
+    return Status::InvalidArgument("the service manager passed a socket, and there is --listen=" +
+                                   flags.address + ", too: leave out --listen, or the socket unit");
+  }
+  if (flags.ready_descriptor >= 0 && fcntl(flags.ready_descriptor, F_GETFD) < 0) {
+    return Status::InvalidArgument("--ready-fd: descriptor " +
+                                   std::to_string(flags.ready_descriptor) +
+                                   " is not open: open it, as in --ready-fd=3 3>FILE");
+  }
+  return Status::OK();
 }
 
-Status OptionsOf(const ServeFlags& flags, join::ServeOptions* options) {
+Status OptionsOf(const ServeFlags& flags, ServeLog* log, join::ServeOptions* options) {
   options->most_sessions = static_cast<size_t>(flags.sessions);
   options->most_sessions_per_peer = static_cast<size_t>(flags.sessions_per_peer);
   options->memory_bytes = uint64_t(flags.memory_mib) << 20;
@@ -65,26 +97,20 @@ Status OptionsOf(const ServeFlags& flags, join::ServeOptions* options) {
   options->keep = std::chrono::seconds(flags.keep_seconds);
   options->reflection = flags.reflection;
   if (flags.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  if (!flags.quiet) options->report = PrintSession;
-  return ReadTokensOf(flags.security, &options->tokens);
+  options->report = [log](const join::SessionSummary& session) { log->Session(session); };
+  const Status status = ListeningOf(flags, options);
+  return status.ok() ? ReadTokensOf(flags.security, &options->tokens) : status;
 }
 
-Status Start(const ServeFlags& flags, std::unique_ptr<join::JoinServer>* server) {
+Status Start(const ServeFlags& flags, ServeLog* log, std::unique_ptr<join::JoinServer>* server) {
   join::ServeOptions options;
-  const Status status = OptionsOf(flags, &options);
+  const Status status = OptionsOf(flags, log, &options);
   if (!status.ok()) return status;
   join::ServedDatabase served;
   served.directory = flags.directory;
   served.column_family_names = flags.column_families;
   return join::JoinServer::Start(served, flags.address, CredentialsOf(flags.security, "server"),
                                  options, server);
-}
-
-// "127.0.0.1:0" -> "127.0.0.1:40123".
-std::string WithPort(const std::string& address, int port) {
-  const size_t colon = address.rfind(':');
-  return address.rfind("unix:", 0) == 0 ? address
-                                        : address.substr(0, colon) + ":" + std::to_string(port);
 }
 
 // By default glibc keeps ever larger pieces that were freed, in a heap for each thread: with giant
@@ -97,28 +123,119 @@ void GiveFreedMemoryBack() {
 #endif
 }
 
+// Signals that are waited for instead of ending the process: in all threads that start from now on.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+// 0 if none comes for so long.
+int WaitForSignal(const sigset_t& signals, std::chrono::microseconds most) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+  const timespec wait = {seconds.count(), std::chrono::nanoseconds(most - seconds).count()};
+  const int signal = sigtimedwait(&signals, nullptr, &wait);
+  return signal < 0 ? 0 : signal;
+}
+
+// Once its sockets listen.
+Status SayReady(const ServeFlags& flags, const std::string& address, ServeLog* log) {
+  if (flags.log_format == "json") log->Event("info", "listening", "listening on " + address);
+  std::cout << "listening on " << address << std::endl;
+  TellReady("serving joins on " + address);
+  if (flags.ready_descriptor < 0 || WriteReady(flags.ready_descriptor, address)) {
+    return Status::OK();
+  }
+  return Status::IOError("--ready-fd: descriptor " + std::to_string(flags.ready_descriptor) +
+                         " cannot be written to: whoever waits there is gone");
+}
+
+// New certificates and tokens, by the same flags; the old ones if they cannot be used.
+void Reload(const ServeFlags& flags, join::JoinServer* server, ReloadCounts* counts,
+            ServeLog* log) {
+  TellReloading();
+  std::vector<std::string> tokens;
+  Status status = ReadTokensOf(flags.security, &tokens);
+  if (status.ok()) status = server->Reload(CredentialsOf(flags.security, "server"), tokens);
+  (status.ok() ? counts->done : counts->failed)++;
+  if (status.ok()) {
+    log->Event("info", "reload", "certificates and tokens were read again");
+    TellReady("serving joins on " + server->address());
+  } else {
+    const std::string message =
+        "certificates and tokens stay as they were, for the new ones cannot be used: " +
+        std::string(status.getState());
+    log->Event("error", "reload", message);
+    TellReady(message);
+  }
+}
+
+// Lets sessions finish; a second signal ends them at once.
+void End(const ServeFlags& flags, const sigset_t& signals, join::JoinServer* server,
+         ServeLog* log) {
+  const uint64_t sessions = server->counters().sessions;
+  std::string status = "ending";
+  if (sessions > 0 && flags.grace_seconds > 0) {
+    status = "ending: " + Counted(sessions, "session") + " may go on for " +
+             Counted(static_cast<uint64_t>(flags.grace_seconds), "second") +
+             "; a second signal ends them now";
+    log->Event("info", "ending", status);
+  }
+  TellStopping(status);
+  std::atomic<bool> ended = false;
+  std::thread ending([&] {
+    server->Shutdown(std::chrono::seconds(flags.grace_seconds));
+    ended = true;
+  });
+  while (!ended) {
+    const int signal = WaitForSignal(signals, kSignalLook);
+    if (signal == SIGINT || signal == SIGTERM) server->Shutdown(std::chrono::seconds(0));
+    TellAlive();
+  }
+  ending.join();
+}
+
 int RunServe(const ServeFlags& flags) {
   GiveFreedMemoryBack();
   setenv("GRPC_VERBOSITY", "NONE", 0);  // failed handshakes of others would fill the log
-  {
-    InterruptGuard guard;
-    std::unique_ptr<join::JoinServer> server;
-    const Status status = Start(flags, &server);
-    if (!status.ok()) {
-      std::cerr << "rocksieve serve: " << status.getState() << "\n";
-      return kCannotRun;
-    }
-    std::cout << "listening on " << WithPort(flags.address, server->port()) << std::endl;
-    while (InterruptSignal() == 0) std::this_thread::sleep_for(kInterruptLook);
-    server->Shutdown(kGrace);
+  const sigset_t signals = BlockSignals();
+  ServeLog log(kLogFormats.at(flags.log_format), flags.quiet);
+  std::unique_ptr<join::JoinServer> server;
+  ReloadCounts reloads;
+  Status status = Start(flags, &log, &server);
+#ifdef ROCKSIEVE_EXPORTER
+  std::unique_ptr<MetricsExporter> exporter;  // ends before what it reads
+  if (status.ok() && !flags.metrics.empty()) {
+    const auto collect = [&server, &reloads](std::vector<Metric>* metrics) {
+      *metrics = MetricsOf(server->counters(), {reloads.done, reloads.failed});
+    };
+    status = MetricsExporter::Start(flags.metrics, collect, &exporter);
   }
+#endif
+  if (status.ok()) status = SayReady(flags, server->address(), &log);
+  if (!status.ok()) {
+    std::cerr << "rocksieve serve: " << status.getState() << "\n";
+    return kCannotRun;
+  }
+  const std::chrono::microseconds watchdog = WatchdogInterval();
+  const std::chrono::microseconds wait =
+      watchdog.count() > 0 ? watchdog / 2 : std::chrono::hours(1);
+  for (int signal = 0; signal != SIGINT && signal != SIGTERM;) {
+    signal = WaitForSignal(signals, wait);
+    if (signal == SIGHUP) Reload(flags, server.get(), &reloads, &log);
+    // Sessions take the lock that this takes: where it is stuck, nothing is told.
+    if (watchdog.count() > 0 && server->counters().sessions < UINT64_MAX) TellAlive();
+  }
+  End(flags, signals, server.get(), &log);
   return kDone;  // a server is ended by a signal, and then all is well
 }
 
 void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
   AddText(parser, "--db", &flags->directory, "DIR", "the database")->required();
-  AddText(parser, "--listen", &flags->address, "ADDR", "address and port; port 0: any that is free")
-      ->required();
+  AddText(parser, "--listen", &flags->address, "ADDR",
+          "address and port (0: any); not with systemd's socket");
   AddText(parser, "--column-family", &flags->column_families, "NAME",
           "serve only these; may be repeated. Default: default");
   AddSecurityFlags(parser, &flags->security);
@@ -144,7 +261,29 @@ void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
       ->add_flag("--reflection", flags->reflection,
                  "gRPC's reflection service, too: for grpcurl and the like; it needs no token")
       ->group(kRareFlags);
+  parser
+      ->add_option("--grace", flags->grace_seconds,
+                   "seconds that sessions may go on after SIGTERM. Default: 30")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 20))
+      ->group(kRareFlags);
+  AddText(parser, "--log", &flags->log_format, "text|json",
+          "lines on stderr, or an object in each. Default: text")
+      ->check(CLI::IsMember(kLogFormats))
+      ->group(kRareFlags);
   parser->add_flag("--quiet", flags->quiet, "no line on stderr for each session");
+  parser
+      ->add_option("--ready-fd", flags->ready_descriptor,
+                   "descriptor that gets \"ready ADDRESS:PORT\" and is closed, once it listens")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 20))
+      ->group(kRareFlags);
+#ifdef ROCKSIEVE_EXPORTER
+  AddText(parser, "--metrics", &flags->metrics, "ADDR",
+          "address and port for Prometheus, or a file /DIR/NAME.prom")
+      ->group(kRareFlags);
+#endif
+  AddConfigFlag(parser);
 }
 
 }  // namespace
@@ -157,8 +296,9 @@ Command AddServeCommand(CLI::App* parent) {
        .summary = "answer joins with a database's rows",
        .description = "Beside the process that owns the database, which may go on: each session "
                       "sees a frozen state of it, and nothing is written. TLS on both sides, "
-                      "unless --insecure. Has gRPC's health service.",
-       .exit_codes = "0 ended by a signal; 2 could not run, or bad usage",
+                      "unless --insecure. Has gRPC's health service. SIGHUP reads certificates and "
+                      "tokens again; SIGTERM lets sessions finish.",
+       .exit_codes = "0 ended by SIGTERM or SIGINT; 2 could not run, or bad usage",
        .example = "Example:\n  rocksieve serve --db=/var/db --listen=0.0.0.0:7420 "
                   "--certs=/etc/rocksieve"});
   AddServeFlags(parser, flags.get());
