@@ -164,7 +164,7 @@ servers=()
 ours=(rocksieve-tools librocksieve-dev librocksieve-join1 librocksieve-exporter1 librocksieve1)
 mapfile -t debug < <(dpkg-query -W -f='${Package}\n' '*rocksieve*-dbgsym' 2>/dev/null)
 apt-get remove -y -qq "${ours[@]}" "${debug[@]}" >"$work/apt.log" 2>&1 || fail "$(cat "$work/apt.log")"
-apt-get purge -y -qq "${ours[@]}" "${debug[@]}" >"$work/apt.log" 2>&1 || fail "$(cat "$work/apt.log")"
+dpkg --purge "${ours[@]}" "${debug[@]}" >"$work/apt.log" 2>&1 || fail "$(cat "$work/apt.log")"
 everything >"$work/after"
 diff "$work/before" "$work/after" || fail 'this was left, or was lost'
 if dpkg-query -W -f='${Package} ${Status}\n' 2>/dev/null | grep rocksieve; then fail 'dpkg knows it still'; fi
