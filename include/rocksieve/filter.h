@@ -33,11 +33,13 @@ class Filter {
   Filter& operator=(const Filter&) = delete;
 
   // False only if the key was not added. Cost: some 10 ns and one or two cache lines.
-  virtual bool MayContain(std::string_view key) const;
+  virtual bool MayContain(std::string_view key) const { return MayContainHash(KeyHash(key)); }
 
   // False only if no key was added that lies in [begin, end), in bytewise order. Only filters of
   // rocksieve.range ever say so; the others always answer with true. Cost: some 100 ns.
-  virtual bool MayContainRange(std::string_view begin, std::string_view end) const;
+  virtual bool MayContainRange(std::string_view /*begin*/, std::string_view /*end*/) const {
+    return true;
+  }
 
   // The same for a key that is already hashed, with KeyHash(key). Of rocksieve.range, often true
   // where MayContain() is false.

@@ -21,10 +21,6 @@ class EmptyFilter final : public Filter {
 
 }  // namespace
 
-bool Filter::MayContain(std::string_view key) const { return MayContainHash(KeyHash(key)); }
-
-bool Filter::MayContainRange(std::string_view, std::string_view) const { return true; }
-
 uint64_t Filter::KeyHash(std::string_view key) const { return HashKey(key, salt_); }
 
 OpenedFilter OpenFilter(std::string_view block) {
