@@ -73,7 +73,7 @@ class Contents(Sandbox):
         files = {str(path.relative_to(self.directory))
                  for path in prefix.rglob("*") if path.is_symlink() or not path.is_dir()}
         # Where Debian has libraries.
-        files = {re.sub(r"^usr/lib/(?:[^/]+-linux-gnu[^/]*/)?", "usr/lib/ARCH/", file)
+        files = {re.sub(r"^usr/lib/(?!systemd/)(?:[^/]+-linux-gnu[^/]*/)?", "usr/lib/ARCH/", file)
                  for file in files}
         patterns = {package: listed(f"{package}.install") for package in PACKAGES}
         patterns["nowhere"] = listed("not-installed")

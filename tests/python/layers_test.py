@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Which folder may include from which, and that a path names one file.
 
 Includes are written from the root of the repository. ALLOWED is the whole table of arrows between

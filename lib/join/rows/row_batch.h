@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows on their way from one side to the other: keys front-coded, or left out where the receiver
 // knows them, then cut into batches and compressed (docs/protocol.md has the bytes).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows with a NULL key: those for which the join key expression gives nothing.
 //
 // They match nothing, as in SQL: WHERE EXISTS (SELECT ... WHERE theirs.key = mine.key) is never

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lib/join/session/server_ranges.h"
 
 #include <algorithm>

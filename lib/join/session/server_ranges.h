@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ranges that the client has opened, at the server: what is known of each, and the rows of
 // those that were fetched.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The side of a join that has what is asked for. Here are the hello, and the order of what it says;
 // ServerRanges has the ranges.
 #pragma once
