@@ -96,6 +96,13 @@ for file in bash-completion/completions/rocksieve zsh/vendor-completions/_rocksi
   [ -s "/usr/share/$file" ] || fail "there is no $file"
 done
 
+step 'the service, which is not started'
+units=/usr/lib/systemd/system
+expect '^ExecStart=/usr/bin/rocksieve serve --config=/etc/rocksieve/serve.conf$' \
+  cat "$units/rocksieve-serve.service"
+expect '^ListenStream=' cat "$units/rocksieve-serve.socket"
+expect '^db = ' cat /usr/share/rocksieve/serve.conf
+
 step 'a join with two servers, each with a half of the rows'
 load() { seq -f 'key%07g' "$2" "$3" | rocksieve load --db="$work/$1" --spec=rocksieve.bloom:10 --input=-; }
 load local 1 3000 && load first 1001 2000 && load second 2001 4000
