@@ -53,6 +53,7 @@ class Commands(Sandbox):
                 "doctor": ["doctor", f"--db={self.database}"],
                 "whatif": ["whatif", f"--db={self.database}"],
                 "inspect": ["inspect", self.table],
+                "exporter": ["exporter", f"--db={self.database}", "--once"],
                 "completion": ["completion", "bash"],
                 "help": ["--help"],
                 "join": ["join", f"--db={self.database}", f"--remote=unix:{nowhere}", "--insecure",

@@ -5,6 +5,8 @@
 #include <exception>
 #include <fstream>
 #include <memory>
+#include <new>
+#include <system_error>
 #include <vector>
 
 #include "plugin/database/open_errors.h"
@@ -55,6 +57,10 @@ Look LookAt(const std::string& directory, Progress* progress) {
   try {
     const Status status = LookOnce(directory, progress, &look);
     if (!status.ok()) look.error = MessageOf(status);
+  } catch (const std::bad_alloc&) {
+    look.error = "out of memory: give it more (ulimit -v)";
+  } catch (const std::system_error& error) {
+    look.error = std::string(error.what()) + ": allow it more threads (ulimit -u) or memory";
   } catch (const std::exception& exception) {
     look.error = exception.what();
   }
