@@ -52,7 +52,14 @@ void Ask(const Filter& filter, uint64_t seed) {
       FUZZ_CHECK(answers[i] == filter.MayContainHash(hashes[i]));
     }
   }
-  Use(filter.MayContain("a key"));
+  const bool by_key = filter.MayContain("a key");
+  FUZZ_CHECK(!by_key || filter.MayContainHash(filter.KeyHash("a key")));
+  Use(by_key);
+  // Ranges of one key, of a few, of all; with and without bytes that cells are filled up with.
+  const std::string_view bounds[] = {{"\0", 1}, "a", "a key", {"a key\0", 6}, "b", "z", "\xff\xff"};
+  for (const std::string_view begin : bounds) {
+    for (const std::string_view end : bounds) Use(filter.MayContainRange(begin, end));
+  }
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ TEST_P(CorruptBlock, LaterVersionsPassAllAndAreCountedAsSuch) {
   std::vector<std::pair<size_t, int>> unknown;
   for (int value = 0; value < 256; value++) {
     if (value != 1) unknown.emplace_back(4, value);
-    if (value < 1 || value > 3) unknown.emplace_back(5, value);
+    if (value < 1 || value > 4) unknown.emplace_back(5, value);
     if ((value & ~1) != 0) unknown.emplace_back(6, value);
   }
   for (const auto& [at, value] : unknown) {
@@ -225,7 +225,7 @@ std::string SpecName(const testing::TestParamInfo<const char*>& info) {
 INSTANTIATE_TEST_SUITE_P(Specs, CorruptBlock,
                          testing::Values("rocksieve.bloom:10", "rocksieve.bloom:10:salted",
                                          "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:12.5:salted",
-                                         "rocksieve.ribbon:10.4"),
+                                         "rocksieve.ribbon:10.4", "rocksieve.range:12"),
                          SpecName);
 
 }  // namespace

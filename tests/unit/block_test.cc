@@ -111,7 +111,7 @@ TEST(Block, WhatALaterVersionWroteIsFromTheFuture) {
   const struct {
     size_t at;
     char value;
-  } changes[] = {{4, 2}, {5, 4}, {5, 0}, {6, 2}, {6, 3}};
+  } changes[] = {{4, 2}, {5, 5}, {5, 0}, {6, 2}, {6, 3}};
   for (const auto& change : changes) {
     std::string future = block;
     future[change.at] = change.value;

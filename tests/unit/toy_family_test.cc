@@ -35,7 +35,7 @@ TEST(ToyFamily, SpecsAreReadWrittenAndRefused) {
   }
   FilterSpec spec;
   EXPECT_NE(FilterSpec::Parse("rocksieve.toy:1", &spec).find("2 to 40"), std::string::npos);
-  EXPECT_NE(FilterSpec::Parse("rocksieve.tov:1", &spec).find("bloom, cuckoo, ribbon, toy"),
+  EXPECT_NE(FilterSpec::Parse("rocksieve.tov:1", &spec).find("bloom, cuckoo, ribbon, range, toy"),
             std::string::npos);
 }
 
