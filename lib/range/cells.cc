@@ -50,7 +50,7 @@ CellSpan SpanOf(std::string_view begin, std::string_view end, size_t depth) {
   // Whether keys below `end` may lie in its own cell: such that go on behind it, or, as filling up
   // hides zeros, such that have fewer of them.
   const bool with_end = end.size() > depth || end.back() == '\0';
-  if (SameLead(begin, end, lead)) {
+  if (lead == 0 || SameLead(begin, end, lead)) {
     if (!with_end && span.last == 0) return span;  // cannot be
     if (!with_end) span.last--;
     span.known = span.first <= span.last;

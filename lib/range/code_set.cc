@@ -19,7 +19,7 @@ uint64_t BitsAt(const uint8_t* from, uint64_t bit, int bits) {  // up to 57
 
 }  // namespace
 
-bool CodeSet::Parse(std::string_view payload, CodeSet* set) {
+bool CodeSet::Parse(std::string_view payload, CodeSet* set, const Kernel& kernel) {
   if (payload.size() < kCodeSetHeadBytes) return false;
   const auto* const bytes = reinterpret_cast<const uint8_t*>(payload.data());
   CodeSet parsed;
@@ -56,6 +56,7 @@ bool CodeSet::Parse(std::string_view payload, CodeSet* set) {
     if (begin < last || begin > 8 * data_bytes) return false;
     last = begin;
   }
+  parsed.first_from_ = kernel.first_from;
   *set = parsed;
   return true;
 }
@@ -73,63 +74,21 @@ uint64_t CodeSet::BeginOfBucket(uint64_t bucket) const {
   return 8 * begin + on_the_line + deviation + static_cast<uint64_t>(least_deviation_);
 }
 
-// Ones among the bits [begin, end).
-uint64_t CodeSet::OnesBetween(uint64_t begin, uint64_t end) const {
-  uint64_t ones = 0;
-  for (; begin + 56 <= end; begin += 56) {
-    ones += static_cast<uint64_t>(__builtin_popcountll(BitsAt(data_, begin, 56)));
-  }
-  return ones + static_cast<uint64_t>(
-                    __builtin_popcountll(BitsAt(data_, begin, static_cast<int>(end - begin))));
-}
-
 bool CodeSet::AnyBetween(uint64_t first, uint64_t last) const {
   uint64_t bucket = MultiplyHigh64(first >> low_bits_, reciprocal_);
-  uint64_t begin = BeginOfBucket(bucket);
+  BucketView view;
+  view.data = data_;
+  view.low_bits = static_cast<uint64_t>(low_bits_);
+  view.begin = BeginOfBucket(bucket);
   for (; bucket < buckets_; bucket++) {
-    const uint64_t first_value = (bucket * units_) << low_bits_;
-    if (first_value > last) return false;
-    const uint64_t end = BeginOfBucket(bucket + 1);
-    const uint64_t code = FirstFrom(first, first_value, begin, end);
-    if (code != kNone) return code <= last;
-    begin = end;
+    view.first_value = (bucket * units_) << low_bits_;
+    if (view.first_value > last) return false;
+    view.end = BeginOfBucket(bucket + 1);
+    const uint64_t code = first_from_(view, first);
+    if (code != kNoCode) return code <= last;
+    view.begin = view.end;
   }
   return false;
-}
-
-uint64_t CodeSet::FirstFrom(uint64_t least, uint64_t first_value, uint64_t begin,
-                            uint64_t end) const {
-  const auto low_bits = static_cast<uint64_t>(low_bits_);
-  const uint64_t mask = Mask(low_bits_);
-  // A code whose one is the bit at `begin + i` lies below first_value + ((i + 1) << low_bits): the
-  // zeros, and less than a unit for each one. So of those far enough in front, only the sum of low
-  // bits matters.
-  const uint64_t ahead = least > first_value ? (least - first_value) >> low_bits_ : 0;
-  const uint64_t from = begin + ahead;
-  if (from > end) return kNone;
-  uint64_t index = OnesBetween(begin, from);
-  // If these were not ones of codes alone, all codes lie in front.
-  if (from + index * low_bits > end) return kNone;
-  uint64_t value = first_value, low_at = end;
-  for (uint64_t i = 0; i < index; i++) {
-    low_at -= low_bits;
-    value += LoadLittleEndian64(data_ + low_at / 8) >> (low_at % 8) & mask;
-  }
-  for (uint64_t word_at = from / 64 * 64; word_at < end; word_at += 64) {
-    uint64_t word = LoadLittleEndian64(data_ + word_at / 8);
-    if (word_at < from) word &= UINT64_MAX << (from - word_at);
-    for (; word != 0; word &= word - 1) {
-      const uint64_t one = word_at + static_cast<uint64_t>(__builtin_ctzll(word));
-      // Low bits that were taken for a one: there are no more codes.
-      if (one + 1 + low_bits > low_at) return kNone;
-      low_at -= low_bits;
-      value += LoadLittleEndian64(data_ + low_at / 8) >> (low_at % 8) & mask;
-      const uint64_t code = value + ((one - begin - index) << low_bits);
-      index++;
-      if (code >= least) return code;
-    }
-  }
-  return kNone;
 }
 
 }  // namespace rocksieve::range

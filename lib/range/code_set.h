@@ -30,6 +30,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/range/kernel.h"
+
 namespace rocksieve::range {
 
 inline constexpr uint64_t kBucketsPerGroup = 32;
@@ -43,7 +45,7 @@ class CodeSet {
   CodeSet() = default;
 
   // False if the payload cannot have come from a builder. Reads only the payload.
-  static bool Parse(std::string_view payload, CodeSet* set);
+  static bool Parse(std::string_view payload, CodeSet* set, const Kernel& kernel = ActiveKernel());
 
   // Above every code. Not 0.
   uint64_t universe() const { return universe_; }
@@ -54,13 +56,7 @@ class CodeSet {
   bool AnyBetween(uint64_t first, uint64_t last) const;
 
  private:
-  static constexpr uint64_t kNone = UINT64_MAX;
-
   uint64_t BeginOfBucket(uint64_t bucket) const;
-  uint64_t OnesBetween(uint64_t begin, uint64_t end) const;
-  // The first code that is not below `least`, of a bucket by its first value and its ends in the
-  // data; kNone if it has none.
-  uint64_t FirstFrom(uint64_t least, uint64_t first_value, uint64_t begin, uint64_t end) const;
 
   uint64_t buckets_ = 0, codes_ = 0, units_ = 0, universe_ = 0;
   uint64_t reciprocal_ = 0;       // 2^64 / units_
@@ -68,6 +64,7 @@ class CodeSet {
   uint64_t last_group_size_ = 0;  // its buckets
   int low_bits_ = 0, entry_bits_ = 0;
   int64_t least_deviation_ = 0;
+  FirstFrom first_from_ = nullptr;
   const uint8_t* group_ends_ = nullptr;
   const uint8_t* deviations_ = nullptr;
   const uint8_t* data_ = nullptr;

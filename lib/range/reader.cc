@@ -111,7 +111,10 @@ class OrderPart {
 
 class RangeFilter final : public Filter {
  public:
-  explicit RangeFilter(const FilterBlockInfo& info) : Filter(info.salt, AskHash), info_(info) {}
+  explicit RangeFilter(const FilterBlockInfo& info)
+      : Filter(info.salt, AskHash),
+        info_(info),
+        smallest_head_(NumberAt(info.smallest, 0, kNumberBytes)) {}
 
   bool Open(const Parts& parts) {
     is_partition_ = parts.is_partition;
@@ -144,7 +147,9 @@ class RangeFilter final : public Filter {
   }
 
   bool MayContainRange(std::string_view begin, std::string_view end) const override {
-    if (begin >= end) return true;
+    // Nearly always, the first eight bytes tell.
+    const uint64_t end_head = NumberAt(end, 0, kNumberBytes);
+    if (NumberAt(begin, 0, kNumberBytes) >= end_head && begin >= end) return true;
     // Keys of the next partition may be meant.
     if (is_partition_ && end > bound_) return true;
     if (end.size() <= shortest_) {
@@ -152,11 +157,7 @@ class RangeFilter final : public Filter {
       while (!end.empty() && end.back() == '\0') end.remove_suffix(1);
       if (begin >= end) return false;
     }
-    if (end <= info_.smallest) return false;
-    if (!is_partition_ && begin > info_.largest &&
-        !(info_.largest_cut && begin.substr(0, info_.largest.size()) == info_.largest)) {
-      return false;
-    }
+    if (end_head <= smallest_head_ && end <= info_.smallest) return false;
     for (const PrefixPart& part : prefixes_) {
       if (!part.MayContainRange(begin, end)) return false;
     }
@@ -178,6 +179,7 @@ class RangeFilter final : public Filter {
   }
 
   const FilterBlockInfo info_;
+  const uint64_t smallest_head_;
   bool is_partition_ = false;
   std::string_view bound_;
   size_t shortest_ = 0;

@@ -22,7 +22,7 @@ ALLOWED = {
     "lib/cuckoo": "lib/format lib/hash",
     "lib/ribbon": "lib/cpu lib/format lib/hash",
     # Parts of a range filter are ribbons.
-    "lib/range": "lib/format lib/hash lib/ribbon",
+    "lib/range": "lib/cpu lib/format lib/hash lib/ribbon",
     "lib/format": "lib/hash",
     "lib/filter": "lib/bloom lib/cuckoo lib/format lib/hash lib/range lib/ribbon",
     "lib/budget": "lib/filter lib/format",
