@@ -148,6 +148,20 @@ TEST_F(RangeReads, PartitionsAnswerForTheirOwnKeysOnly) {
   }
 }
 
+// A filter that this thread built without the extractor must not put the files' name into OPTIONS
+// that it writes next: RocksDB reads them again, and would not open the database.
+TEST(RangeFilters, OfFilesWithoutTheExtractorLeaveOptionsAlone) {
+  const TemporaryDirectory directory;
+  DbConfig without("rocksieve.range:12"), with("rocksieve.range:12");
+  Must(rocksdb::SliceTransform::CreateFromString(rocksdb::ConfigOptions(), "rocksieve.range",
+                                                 &with.options.prefix_extractor));
+  Must(Open(without.Build(), directory / "db")->Put(rocksdb::WriteOptions(), "a", "v"));
+  Open(without.Build(), directory / "db");  // writes the log's rows into a file, on this thread
+  const DbPtr db = Open(with.Build(), directory / "db");
+  std::string value;
+  EXPECT_TRUE(db->Get(rocksdb::ReadOptions(), "a", &value).ok());
+}
+
 // Nothing tells a filter reader the order of keys but the options that a database is opened with.
 TEST(RangeFilters, AnswerNoRangesInAnotherOrder) {
   const TemporaryDirectory directory;

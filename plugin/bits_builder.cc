@@ -64,9 +64,12 @@ BitsBuilder::~BitsBuilder() { counters_->RemoveLog(log_); }
 
 void BitsBuilder::AddKey(const rocksdb::Slice& key) {
   if (builder_.is_keyed()) {
-    // As prefixes, all keys have the empty one, which readers never refuse.
-    if (key.size() == 0) return;
     RangeExtractor::FilterIsBuilt();
+    // The prefix that RangeExtractor gives to all keys. Readers never refuse it.
+    if (key.size() == 0) {
+      has_empty_prefix_ = true;
+      return;
+    }
   }
   builder_.AddKey({key.data(), key.size()});
   if (decider_ != nullptr) decider_->AddKey(key);
@@ -97,7 +100,8 @@ rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
   }
   // Of keys alone that were not added: whole_key_filtering is off, or the one key is empty.
   no_filter_ = no_filter_ || (builder_.is_keyed() && keys == 0);
-  if (builder_.is_keyed() && is_bytewise_) RangeExtractor::FilterWasFinished();
+  // By the prefix, its extractor is RangeExtractor, which writes its name into the file next.
+  if (has_empty_prefix_ && is_bytewise_) RangeExtractor::FilterWasFinished();
   const double factor = fit_allocator_ ? FactorThatFillsAllocation(builder_) : 1;
   FilterBlock block = builder_.Finish(factor);
   const std::chrono::duration<double> time = Clock::now() - start;

@@ -52,7 +52,8 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   rocksdb::Logger* const log_;
   const std::shared_ptr<Counters> counters_;
   const std::unique_ptr<AutoDecider> decider_;
-  bool no_filter_ = false;  // the last Finish() made none
+  bool no_filter_ = false;         // the last Finish() made none
+  bool has_empty_prefix_ = false;  // of filters of keys: it was added
 };
 
 }  // namespace rocksieve

@@ -14,6 +14,7 @@
 #include "plugin/bits_builder.h"
 #include "plugin/bits_reader.h"
 #include "plugin/process_metrics.h"
+#include "plugin/range/extractors.h"
 #include "plugin/range_reader.h"
 
 namespace rocksieve {
@@ -91,6 +92,9 @@ rocksdb::Status Policy::ValidateOptions(const rocksdb::DBOptions& db_options,
   Announce();
   if (auto_ != nullptr) auto_->ForgetWhatWasLogged();
   NoteComparator(db_options, cf_options);
+  // A file that failed between its filter and its properties has left this on the thread, on which
+  // the options are written next.
+  RangeExtractor::FilterIsBuilt();
   return rocksdb::FilterPolicy::ValidateOptions(db_options, cf_options);
 }
 
