@@ -113,6 +113,25 @@ class Reading(Examined):
         self.edit_options("memtable_whole_key_filtering=true", "memtable_whole_key_filtering=false")
         self.assert_found("whole-keys-missing")
 
+    def test_ranges_that_nobody_asks_for(self):
+        self.load("rocksieve.range:12")
+        self.assert_evidence(self.assert_found("ranges-unfiltered"), "prefix_extractor=nullptr",
+                             "rocksieve.range:12")
+
+    def test_ranges_that_nobody_answers_for(self):
+        self.load(OURS, options=SMALL + ";prefix_extractor=rocksieve.range")
+        self.assert_evidence(self.assert_found("ranges-unfiltered"),
+                             "prefix_extractor=rocksieve.range")
+
+    def test_files_from_before_ranges(self):
+        self.load("rocksieve.range:12", options=SMALL + ";disable_auto_compactions=true")
+        self.edit_options("prefix_extractor=nullptr", "prefix_extractor=rocksieve.range")
+        self.assert_evidence(self.assert_found("ranges-unfiltered"), "prefix extractor none")
+
+    def test_ranges_that_are_filtered(self):
+        self.load("rocksieve.range:12", options=SMALL + ";prefix_extractor=rocksieve.range")
+        self.assert_healthy()
+
     def test_no_filters_in_the_last_level(self):
         self.load(OURS, "--compact", options=SMALL + ";optimize_filters_for_hits=true")
         self.assert_evidence(self.assert_found("last-level-unfiltered"),

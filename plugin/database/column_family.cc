@@ -112,7 +112,7 @@ bool ColumnFamily::EntryToAsk(const TableProperties& file, std::string_view key,
   if (whole_key_filtering && file.whole_keys_filtered) return true;
   if (prefix_extractor == nullptr || !file.prefixes_filtered) return false;
   const Slice whole(key.data(), key.size());
-  if (prefix_extractor_name != file.prefix_extractor_name) return false;
+  if (!file.HasExtractor(prefix_extractor_name)) return false;
   if (!prefix_extractor->InDomain(whole)) return false;
   *entry = View(prefix_extractor->Transform(whole));
   return true;

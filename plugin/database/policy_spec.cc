@@ -9,6 +9,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksieve/filter_policy.h>
 
+#include "lib/filter/family.h"
 #include "lib/filter/spec.h"
 #include "plugin/tables/builtin_model.h"
 
@@ -101,6 +102,10 @@ Status PolicySpec::Parse(const std::string& text, PolicySpec* spec) {
 Family PolicySpec::family() const {
   if (ours() != nullptr) return ours()->family;
   return rocksdb() != nullptr ? rocksdb()->family : Family::kNone;
+}
+
+bool PolicySpec::answers_ranges() const {
+  return ours() != nullptr && FindFamily(ours()->family)->build_of_keys != nullptr;
 }
 
 double PolicySpec::bits() const {

@@ -45,6 +45,9 @@ class PolicySpec {
   // Whose filters it makes; kNone of none, auto, and those of which nothing is known.
   Family family() const;
 
+  // Whether its filters answer for ranges, if they are asked.
+  bool answers_ranges() const;
+
   // Bits per key, or of auto per live entry; 0 if it is none, or a rate.
   double bits() const;
   // The same with another amount of memory; InvalidArgument if there is no policy with this amount.

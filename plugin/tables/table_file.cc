@@ -11,6 +11,8 @@
 #include <rocksdb/table.h>
 #include <rocksdb/table_properties.h>
 
+#include "plugin/range/extractors.h"
+
 namespace rocksieve {
 namespace {
 
@@ -195,6 +197,14 @@ std::string CompressionInWords(const std::string& compression_name) {
     words += (words.empty() ? "" : ", ") + (known ? kCompressions[number] : "type " + digits);
   }
   return words.empty() ? kCompressions[0] : words;
+}
+
+bool TableProperties::HasExtractor(std::string_view name) const {
+  return prefix_extractor_name == name || (HearsRanges() && name == kRangeExtractorName);
+}
+
+bool TableProperties::HearsRanges() const {
+  return prefix_extractor_name == kRangeFileExtractorName;
 }
 
 }  // namespace rocksieve

@@ -40,6 +40,12 @@ struct TableProperties {
   std::string prefix_extractor_name;
   std::string comparator_name;
   std::string compression_name;  // as stored: from format_version 7 on "MANAGER;TYPES IN HEX;"
+
+  // Whether it was written with the extractor that options name so: files of rocksieve.range record
+  // another name than the options have.
+  bool HasExtractor(std::string_view name) const;
+  // Whether iterators tell the file's filters which range they ask for.
+  bool HearsRanges() const;
 };
 
 // The compression of blocks, in RocksDB's words: "ZSTD", "LZ4, ZSTD", "NoCompression"; empty if the

@@ -45,7 +45,7 @@ ALLOWED = {
     # What knows RocksDB.
     "plugin/auto": "lib/budget",
     "plugin": "lib/filter lib/hash plugin/auto plugin/exporter plugin/range",
-    "plugin/tables": "lib/filter lib/format plugin",
+    "plugin/tables": "lib/filter lib/format plugin plugin/range",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/probe": "plugin/database plugin/tables support",
     "plugin/join": "lib/join/rows lib/join/sort plugin/tables",
@@ -56,7 +56,7 @@ ALLOWED = {
     "tools/command": "plugin/database support",
     "tools/demo": "lib/filter lib/hash plugin/database plugin/tables support tools/command",
     "tools/doctor": "plugin/database support tools/command",
-    "tools/doctor/checks": "plugin support tools/doctor",
+    "tools/doctor/checks": "plugin plugin/range support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",
     # What both say of a database, as metrics.
     "tools/exporter": "plugin/database support tools/command tools/doctor tools/explain",

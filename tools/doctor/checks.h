@@ -51,6 +51,7 @@ void CheckRocksDbVersion(const Facts& facts, Findings* findings);
 void CheckFilesHaveFilters(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckPrefixes(const Facts& facts, const FamilyFacts& family, Findings* findings);
+void CheckRanges(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckLastLevel(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckFilterSizes(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckMemoryWaste(const Facts& facts, const FamilyFacts& family, Findings* findings);

@@ -105,7 +105,7 @@ bool WouldHoldTheSame(const ColumnFamily& family, const TableProperties& file) {
   if (file.whole_keys_filtered != family.whole_key_filtering) return false;
   if (family.prefix_extractor_name.empty())
     return !file.prefixes_filtered || file.prefix_extractor_name.empty();
-  return file.prefixes_filtered && file.prefix_extractor_name == family.prefix_extractor_name;
+  return file.prefixes_filtered && file.HasExtractor(family.prefix_extractor_name);
 }
 
 uint64_t EntriesOfFilter(const TreeFile& file) {

@@ -181,7 +181,7 @@ void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings
 namespace {
 
 bool SameExtractor(const FamilyFacts& family, const TreeFile& file) {
-  return file.properties.prefix_extractor_name == family.tree.family.prefix_extractor_name;
+  return file.properties.HasExtractor(family.tree.family.prefix_extractor_name);
 }
 
 void CheckMissing(const Facts& facts, const FamilyFacts& family, Findings* findings) {
