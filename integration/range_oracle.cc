@@ -239,14 +239,23 @@ class Walk {
     valid_ = IsInBounds(place);
     tally_.operations++;
     const std::string said = std::string(" after ") + after;
+    std::string wrong;
     if (!iterator_->status().ok()) {
-      tally_.Wrong(iterator_->status().ToString() + said, read_);
+      wrong = iterator_->status().ToString();
     } else if (iterator_->Valid() != valid_) {
-      tally_.Wrong((valid_ ? "a lost row" : "a row too many") + said, read_);
+      wrong = valid_ ? "a lost row" : "a row too many";
       valid_ = false;
     } else if (valid_ &&
                (iterator_->key() != place->first || iterator_->value() != place->second)) {
-      tally_.Wrong("another row" + said, read_);
+      wrong = "another row";
+    }
+    if (wrong.empty()) return;
+    // Without an upper bound no filter is asked, and tailing iterators of RocksDB err by themselves
+    // once in millions of seeks (7.8.3 and 10.5.1 did).
+    if (read_.tailing && !has_upper_) {
+      tally_.wrong_without++;
+    } else {
+      tally_.Wrong(wrong + said, read_);
     }
   }
 
