@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// range_gains: what range filters save in real trees, and what they cost. `./run bench ranges`.
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "bench/compare/machine.h"
+#include "bench/range/figures.h"
+#include "support/work_dir.h"
+
+namespace rocksieve::bench {
+namespace {
+
+constexpr std::pair<const char*, Table (*)(RangeRun*)> kMeasurements[] = {
+    {"entities", MeasureEntities},
+    {"paths", MeasurePaths},
+    {"rates", MeasureRangeRates},
+    {"times", MeasureRangeTimes}};
+
+struct Flags {
+  RangeSettings settings;
+  bool quick = false;
+  std::vector<std::string> only;
+  std::string json, work_dir;
+};
+
+bool Wants(const Flags& flags, const std::string& name) {
+  return flags.only.empty() ||
+         std::find(flags.only.begin(), flags.only.end(), name) != flags.only.end();
+}
+
+void WriteJson(const std::string& path, const nlohmann::json& report) {
+  std::ofstream file(path);
+  file << report.dump(1) << "\n";
+  file.close();
+  if (!file) {
+    throw std::runtime_error("cannot write " + path + "; choose another with --json=FILE");
+  }
+}
+
+int Measure(const Flags& flags) {
+  const auto start = std::chrono::steady_clock::now();
+  const InterruptGuard guard;
+  std::unique_ptr<WorkDir> work;
+  const rocksdb::Status status = WorkDir::Create(flags.work_dir, "range_gains", &work);
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+  RangeRun run;
+  run.settings = flags.settings;
+  run.settings.directory = work->path().string();
+  nlohmann::json report = {{"machine", DescribeMachine()}};
+  if (!flags.json.empty()) WriteJson(flags.json, report);  // better to fail now than at the end
+  std::cout << ForPeople(report["machine"]) << std::flush;
+  const std::string unfit = WhyNotToMeasure();
+  if (!unfit.empty()) std::cerr << "bench ranges: times mean nothing: " << unfit << "\n";
+
+  for (const auto& [name, measure] : kMeasurements) {
+    if (!Wants(flags, name)) continue;
+    const Table table = measure(&run);
+    run.progress.Clear();
+    std::cout << "\n" << ForPeople(table) << std::flush;
+    report["tables"][table.name] = table.rows;
+    report["failures"] = run.failures;
+    if (!flags.json.empty()) WriteJson(flags.json, report);  // so that no measurement is lost
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  std::cout << "\nTook " << Significant(seconds.count(), 3) << " s. "
+            << (run.failures.empty() ? "Every answer was right.\n"
+                                     : "Not every answer was right:\n");
+  for (const std::string& failure : run.failures) std::cout << "FAILED: " << failure << "\n";
+  return run.failures.empty() ? 0 : 1;
+}
+
+void MakeQuick(RangeSettings* settings) {
+  settings->entity_keys = 20'000;
+  settings->path_keys = 10'000;
+  settings->range_queries = settings->gets = 500;
+  settings->uniform_keys = {2'000, 20'000};
+  settings->timestamps = 5'000;
+  settings->rate_queries = 2'000;
+  settings->build_rounds = settings->query_rounds = 2;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(
+      "Data blocks that iterators and lookups read with range filters, with RocksDB's prefix "
+      "Bloom\n"
+      "filters, with a ribbon filter and with none, on trees of the same keys and operations; and\n"
+      "sizes, false positives and times of range filters alone. Exit code 1: an answer was "
+      "wrong.\n",
+      "bench ranges");
+  app.add_flag("--quick", flags.quick,
+               "small trees, few queries, only to see that it works: seconds");
+  app.add_option("--only", flags.only, "tables: entities, paths, rates, times")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"entities", "paths", "rates", "times"}));
+  app.add_option(
+      "--keys", flags.settings.path_file,
+      "for the table of paths, lines of FILE (-: the standard input) instead of made paths");
+  app.add_option("--json", flags.json, "write all figures to FILE");
+  app.add_option("--work-dir", flags.work_dir, "where databases are built [a temporary directory]");
+  app.footer("Example: find /usr -type f | ./run bench ranges --only=paths --keys=-");
+  CLI11_PARSE(app, argc, argv);
+  if (flags.quick) MakeQuick(&flags.settings);
+  return Measure(flags);
+}
+
+}  // namespace
+}  // namespace rocksieve::bench
+
+int main(int argc, char** argv) {
+  try {
+    return rocksieve::bench::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "bench ranges: " << error.what() << "\n";
+    return 2;
+  }
+}
