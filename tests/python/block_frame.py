@@ -11,7 +11,7 @@ HEAD_MAGIC = bytes.fromhex("8A524B53")
 TAIL_MAGIC = bytes.fromhex("534B528A")
 TRAILER = bytes.fromhex("FF52005331")
 VERSION = 1
-BLOOM, CUCKOO, RIBBON = 1, 2, 3
+BLOOM, CUCKOO, RIBBON, RANGE = 1, 2, 3, 4
 FLAG_SALT = 1
 HEAD_SIZE = 16
 TAIL_SIZE = 19
@@ -89,7 +89,8 @@ def parse_frame(data):
         return Block(DAMAGED)
 
     version, family, flags, parameter = data[4:8]
-    if version != VERSION or family not in (BLOOM, CUCKOO, RIBBON) or flags not in (0, FLAG_SALT):
+    if (version != VERSION or family not in (BLOOM, CUCKOO, RIBBON, RANGE)
+            or flags not in (0, FLAG_SALT)):
         return Block(FUTURE)
 
     smallest_size = data[n - 19]

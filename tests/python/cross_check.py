@@ -11,6 +11,7 @@ with 1.
 """
 
 import argparse
+import bisect
 import json
 import random
 import subprocess
@@ -19,9 +20,10 @@ import time
 
 import rocksieve_format as fmt
 from cross_check_cases import (DAMAGES, MIN_BITS, other_keys, random_bits, random_key_count,
-                               random_keys, random_rate)
+                               random_keys, random_range_keys, random_range_options, random_ranges,
+                               random_rate)
 
-FAMILY_NAMES = {fmt.BLOOM: "bloom", fmt.CUCKOO: "cuckoo", fmt.RIBBON: "ribbon"}
+FAMILY_NAMES = {fmt.BLOOM: "bloom", fmt.CUCKOO: "cuckoo", fmt.RIBBON: "ribbon", fmt.RANGE: "range"}
 MAX_ASKED = 300  # of the keys of one filter
 DAMAGES_PER_RANDOM_FILTER = 8
 DAMAGES_PER_CHOSEN_FILTER = 40
@@ -75,13 +77,19 @@ class Tool:
         if self.process.wait() != 0:  # a sanitizer may have its last word at the end
             raise Difference(f"filter_tool ended with code {self.process.returncode}")
 
-    def build(self, spec, keys):
-        return from_hex(self.ask("build", spec, *map(to_hex, keys))[0])
+    def build(self, spec, keys, is_partition=False):
+        verb = "partition" if is_partition else "build"
+        return from_hex(self.ask(verb, spec, *map(to_hex, keys))[0])
 
     def query(self, block, keys):
-        """The state and a string of 0 and 1."""
-        state, answers = self.ask("query", to_hex(block), *map(to_hex, keys))
-        return state, answers
+        """The state, a string of 0 and 1, and another for the hashes of the keys."""
+        state, answers, by_hash = self.ask("query", to_hex(block), *map(to_hex, keys))
+        return state, answers, by_hash
+
+    def ranges(self, block, ranges):
+        """A string of 0 and 1."""
+        bounds = [to_hex(bound) for one in ranges for bound in one]
+        return self.ask("ranges", to_hex(block), *bounds)[1]
 
     def info(self, block):
         return self.ask("info", to_hex(block))
@@ -114,16 +122,22 @@ def info_words(block):
         to_hex(block.smallest), to_hex(block.largest), str(int(block.largest_cut))]
 
 
-def check_reading(tool, what, data, keys):
+def check_reading(tool, what, data, keys, ranges):
     """Both sides must say the same of any bytes. Returns what Python read."""
     block = fmt.parse_block(data)
     require_equal(f"{what}: what the block says", tool.info(data), info_words(block))
-    state, answers = tool.query(data, keys)
+    state, answers, by_hash = tool.query(data, keys)
     require_equal(f"{what}: state when asked", state, block.state)
     expected = "".join("01"[fmt.query(block, key)] for key in keys)
     require_equal(f"{what}: answers", answers, expected)
-    if block.state != fmt.INTACT and "0" in answers:
-        raise Difference(f"{what}: an unreadable block denied a key")
+    expected = "".join("01"[fmt.query_hash(block, key)] for key in keys)
+    require_equal(f"{what}: answers to hashes", by_hash, expected)
+    of_ranges = tool.ranges(data, ranges)
+    for (begin, end), answer in zip(ranges, of_ranges, strict=True):
+        require_equal(f"{what}: answer to {to_hex(begin)} {to_hex(end)}", answer,
+                      "01"[fmt.query_range(block, begin, end)])
+    if block.state != fmt.INTACT and "0" in answers + of_ranges:
+        raise Difference(f"{what}: an unreadable block denied a key or a range")
     return block
 
 
@@ -154,24 +168,45 @@ def encode_as_planned_by(block, keys, thorough):
     return fmt.encode_block(block.family, parameter, len(added), payload, block.salt, added)
 
 
-def check_filter(tool, rng, family, amount, salted, keys, damages, thorough=False):
-    spec = f"rocksieve.{FAMILY_NAMES[family]}:{amount}"
-    spec += (":salted" if salted else "") + (":thorough" if thorough else "")
-    what = f"{spec} of {len(keys)} keys"
+def check_ranges(what, block, keys, ranges):
+    """Ranges that are denied must be empty; of a partition, end at or before its largest key."""
+    keys = sorted(keys)
+    for begin, end in ranges:
+        if fmt.query_range(block, begin, end):
+            continue
+        at = bisect.bisect_left(keys, begin)
+        if at < len(keys) and keys[at] < end:
+            raise Difference(f"{what}: lost the range {to_hex(begin)} {to_hex(end)}")
+        if fmt.read_range_payload(block).is_partition and end > keys[-1]:
+            raise Difference(f"{what}: denied the next partition {to_hex(begin)} {to_hex(end)}")
 
-    data = tool.build(spec, keys)
+
+def check_filter(tool, rng, family, amount, salted, keys, damages, thorough=False,
+                 options=fmt.RangeOptions()):
+    """The options are of filters of RANGE."""
+    spec = f"rocksieve.{FAMILY_NAMES[family]}:{amount}"
+    spec += (":salted" if salted else "") + (":thorough" if thorough else "") + options.spec_text()
+    what = f"{spec} of {len(keys)} keys" + (", a partition" if options.is_partition else "")
+
+    data = tool.build(spec, keys, options.is_partition)
     build_request, build_answer = tool.request, tool.answer
     asked_present = rng.sample(keys, min(len(keys), MAX_ASKED))
     asked = asked_present + other_keys(rng, keys, 40)
-    block = check_reading(tool, what, data, asked)
+    ranges = random_ranges(rng, keys, 200 if family == fmt.RANGE else 4)
+    block = check_reading(tool, what, data, asked, ranges)
     if block.state != fmt.INTACT:
         raise Difference(f"{what}: the block just built is {block.state}")
     require_equal(f"{what}: whether salted", block.salt is not None, salted)
     for key in asked_present:
         if not fmt.query(block, key):
             raise Difference(f"{what}: lost the key {to_hex(key)}")
+    check_ranges(what, block, keys, ranges)
 
-    if amount.endswith("%"):
+    if family == fmt.RANGE:
+        rate = float(amount[:-1]) / 100 if amount.endswith("%") else None
+        bits_per_key = 0 if rate else float(amount)
+        expected = fmt.encode_range(keys, bits_per_key, block.salt, thorough, options, rate)
+    elif amount.endswith("%"):
         expected = encode_as_planned_by(block, keys, thorough)
     else:
         expected = fmt.encode(family, keys, float(amount), block.salt, thorough)
@@ -183,16 +218,22 @@ def check_filter(tool, rng, family, amount, salted, keys, damages, thorough=Fals
 
     for _ in range(damages):
         damage = rng.choice(DAMAGES)
-        check_reading(tool, f"{what}, {damage.__name__}", damage(rng, data), asked[:60])
+        check_reading(tool, f"{what}, {damage.__name__}", damage(rng, data), asked[:60],
+                      ranges[:60])
 
 
 def check_random_filter(tool, rng):
-    family = rng.choice([fmt.BLOOM, fmt.CUCKOO, fmt.RIBBON])
+    family = rng.choice(list(FAMILY_NAMES))
     amount = random_rate(rng) if rng.random() < 0.1 else random_bits(rng, family)
     salted = rng.random() < 0.2
     thorough = rng.random() < 0.2
-    keys = random_keys(rng, random_key_count(rng))
-    check_filter(tool, rng, family, amount, salted, keys, DAMAGES_PER_RANDOM_FILTER, thorough)
+    count = random_key_count(rng)
+    options = fmt.RangeOptions()
+    if family == fmt.RANGE:
+        options = random_range_options(rng)
+    keys = (random_range_keys if family == fmt.RANGE else random_keys)(rng, count)
+    check_filter(tool, rng, family, amount, salted, keys, DAMAGES_PER_RANDOM_FILTER, thorough,
+                 options)
 
 
 def check_chosen_filters(tool, rng):
@@ -238,6 +279,14 @@ def check_chosen_filters(tool, rng):
     for count in (63, 64, 65, 66, 306, 307, 1560, 1561, 3700, 3701):
         for thorough in (False, True):
             check(fmt.RIBBON, "7.5", numbered(range(count)), thorough=thorough)
+    # Ranges: the last number of codes that are laid out once, and the first; one group of buckets,
+    # two; consecutive numbers, and such that lie too close together to be exact.
+    for count in (1, 2, 63, 64, 65, 2047, 2049):
+        hashed = [(i * 0x9E3779B97F4A7C15 % 2**64).to_bytes(8, "big") for i in range(count)]
+        exact = [(10**12 + 3 * i).to_bytes(8, "big") for i in range(count)]
+        for numbers in (hashed, exact, exact + [(10**15).to_bytes(8, "big")]):
+            check(fmt.RANGE, "12", numbers)
+    check(fmt.RANGE, "12", [i.to_bytes(8, "big") for i in (*range(1100), 200000)])
     # 64 and 65 distinct keys, each added again later.
     for count in (64, 65):
         check(fmt.RIBBON, "9", 20 * numbered(range(count)))

@@ -3,8 +3,8 @@
 
 import rocksieve_format as fmt
 
-MIN_BITS = {fmt.BLOOM: 1, fmt.CUCKOO: 2.5, fmt.RIBBON: 1}
-MAX_BITS = {fmt.BLOOM: 64, fmt.CUCKOO: 64, fmt.RIBBON: 32}
+MIN_BITS = {fmt.BLOOM: 1, fmt.CUCKOO: 2.5, fmt.RIBBON: 1, fmt.RANGE: 6}
+MAX_BITS = {fmt.BLOOM: 64, fmt.CUCKOO: 64, fmt.RIBBON: 32, fmt.RANGE: 32}
 
 
 def random_bits(rng, family):
@@ -62,6 +62,81 @@ def random_keys(rng, count):
     elif rng.random() < 0.5:
         keys.sort()  # as a database adds them; duplicates become adjacent
     return keys
+
+
+ODD_BYTES = b"\0\1a\xfe\xff"
+
+
+def random_range_keys(rng, count):
+    """Keys that have order, prefixes or neighbours; or none of these."""
+    kind = rng.choice(["numbers", "close numbers", "entities and times", "paths", "odd bytes",
+                       "any"])
+    start = rng.getrandbits(62)
+
+    def key():
+        if kind == "numbers":
+            return rng.getrandbits(64).to_bytes(8, "big")
+        if kind == "close numbers":
+            return (start + rng.randrange(20 * count + 1)).to_bytes(8, "big")
+        if kind == "entities and times":
+            entity = rng.randrange(count // 20 + 1) * 0x9E3779B97F4A7C15 % 2**64
+            return entity.to_bytes(8, "big") + rng.randrange(400).to_bytes(8, "big")
+        if kind == "paths":
+            return b"user/%d/%d" % (rng.randrange(90), rng.randrange(1000))
+        return bytes(rng.choice(ODD_BYTES) for _ in range(rng.randint(0, 12)))
+
+    if kind == "any":
+        return random_keys(rng, count)
+    keys = [key() for _ in range(count)]
+    if rng.random() < 0.7:
+        keys.sort()
+    return keys
+
+
+def random_range_options(rng):
+    prefixes = ()
+    if rng.random() < 0.5:
+        lengths = rng.sample(range(1, rng.choice([10, 20, 256])), rng.randint(1, 4))
+        prefixes = tuple(sorted(lengths))
+    order = rng.choice([0, 8, 16, 255, rng.randint(0, 20)]) if rng.random() < 0.4 else None
+    return fmt.RangeOptions(prefixes, order, rng.random() < 0.3)
+
+
+def random_ranges(rng, keys, count):
+    """Pairs (begin, end), most of them near keys; some are empty, or turned round."""
+
+    def some_key():
+        if not keys or rng.random() < 0.2:
+            return bytes(rng.choice(ODD_BYTES) for _ in range(rng.randint(0, 12)))
+        return rng.choice(keys)
+
+    def moved(key, most):
+        """Another of its length, further on by up to `most` where it is taken as a number."""
+        number = int.from_bytes(key, "big") + rng.randint(0, most)
+        return (number % 256 ** len(key)).to_bytes(len(key), "big")
+
+    ranges = []
+    for _ in range(count):
+        begin = some_key()
+        kind = rng.randrange(6)
+        if kind == 0:
+            end = some_key()
+        elif kind == 1:
+            end = begin + rng.choice([b"\0", b"\1", b"\0\0", b"\xff"])
+        elif kind == 2:  # all that begin so
+            begin = begin[:rng.randint(0, len(begin))]
+            end = moved(begin, 1)
+        elif kind == 3:
+            begin = moved(begin, 3)
+            end = moved(begin, rng.choice([1, 4, 16, 300, 3000]))
+        elif kind == 4:
+            begin = moved(begin, 3) + rng.choice([b"", b"\0"])
+            end = moved(begin, 300)[:rng.randint(0, len(begin))]
+        else:
+            end = begin
+            begin = moved(begin, 2)[:rng.randint(0, len(begin))]
+        ranges.append((begin, end))
+    return ranges
 
 
 def other_keys(rng, keys, count):

@@ -11,11 +11,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 COLUMNS = 96
 
-FAMILIES = {"bloom": fmt.BLOOM, "cuckoo": fmt.CUCKOO, "ribbon": fmt.RIBBON}
+FAMILIES = {"bloom": fmt.BLOOM, "cuckoo": fmt.CUCKOO, "ribbon": fmt.RIBBON, "range": fmt.RANGE}
 
 
 def numbered(count, pattern="key%d"):
     return {"pattern": pattern, "count": count}
+
+
+def counted(first, step, count):
+    """Numbers of eight bytes, the most significant first; they wrap round."""
+    return {"first": first, "step": step, "count": count}
 
 
 def listed(*keys):
@@ -106,11 +111,41 @@ RIBBON_GOLDEN = [
     ("reseeded", "10", list(UNSOLVABLE[:2]), None),
     ("match_all", "10", list(UNSOLVABLE), None),
 ]
+SPREAD = 0x9E3779B97F4A7C15  # as a step, between numbers that look random
+ENTITIES_AND_TIMES = [(entity * SPREAD % 2**64).to_bytes(8, "big") + (time * 60).to_bytes(8, "big")
+                      for entity in range(6) for time in range(30)]
+DIRECTORIES = [b"d%d/%d/%s" % (i % 4, i % 9, counting_bytes(i % 7).hex().encode())
+               for i in range(160)]
+RANGE_GOLDEN = [
+    ("no_keys", "12", numbered(0), None),
+    ("no_keys_salted", "12", numbered(0), SALT),
+    ("one_key", "12", listed(b"apple"), None),
+    ("empty_key", "12", listed(b""), None),
+    ("numbers_hashed", "12", counted(0, SPREAD, 400), None),
+    ("numbers_exact", "14", counted(1700000000000, 700, 400), None),
+    ("numbers_consecutive", "16", counted(5, 1, 1500), None),
+    ("two_groups", "10", counted(0, SPREAD, 2500), None),
+    ("entities_and_times", "12", listed(*ENTITIES_AND_TIMES), None),
+    ("salted", "12", counted(0, SPREAD, 100), SALT),
+    ("strings", "12", numbered(300, "user%d/file"), None),
+    ("prefixes", "14:prefixes-2-4", listed(*DIRECTORIES), None),
+    ("prefixes_salted", "14:prefixes-2-4", listed(*DIRECTORIES), SALT),
+    ("all_parts", "20:prefixes-1-2-3-4:order-5", numbered(200), None),
+    ("order_only", "10:prefixes-1:order-40", numbered(100), None),
+    ("keys_only", "10:order-0", numbered(5), None),
+    ("odd_ends", "12:order-3", listed(b"a", b"a\0", b"a\0\0", b"a\0\0\0", b"a\xff", b"b"), None),
+    ("fewest_bits", "6", counted(0, SPREAD, 300), None),
+    ("thorough", "12:thorough:prefixes-4", numbered(300), None),
+    ("duplicates", "20", listed(b"a", b"a", b"b", b"a", b"b", b"b", b"c"), None),
+    ("partition", "12", counted(0, SPREAD, 100), None),
+    ("partition_of_strings", "12:prefixes-5", numbered(100, "user%d/file"), None),
+]
 
 
 def entries():
     """How each block is made, as the lists above want it."""
-    families = (("bloom", BLOOM_GOLDEN), ("cuckoo", CUCKOO_GOLDEN), ("ribbon", RIBBON_GOLDEN))
+    families = (("bloom", BLOOM_GOLDEN), ("cuckoo", CUCKOO_GOLDEN), ("ribbon", RIBBON_GOLDEN),
+                ("range", RANGE_GOLDEN))
     for family, golden in families:
         for name, amount, keys, salt in golden:
             yield {
@@ -125,6 +160,9 @@ def keys_of(entry):
     keys = entry["keys"]
     if isinstance(keys, list):
         return [bytes.fromhex(key) for key in keys]
+    if "step" in keys:
+        numbers = range(keys["first"], keys["first"] + keys["step"] * keys["count"], keys["step"])
+        return [(number % 2**64).to_bytes(8, "big") for number in numbers]
     before, after = keys["pattern"].split("%d")
     return [f"{before}{i}{after}".encode() for i in range(keys["count"])]
 
@@ -132,7 +170,14 @@ def keys_of(entry):
 def made(entry):
     family, amount, *options = entry["spec"].removeprefix("rocksieve.").split(":")
     salt = None if entry["salt"] is None else int(entry["salt"], 16)
-    return fmt.encode(FAMILIES[family], keys_of(entry), float(amount), salt, "thorough" in options)
+    more = {}
+    if family == "range":
+        numbers = {name: tuple(map(int, rest)) for name, *rest in (o.split("-") for o in options)}
+        more["options"] = fmt.RangeOptions(numbers.get("prefixes", ()),
+                                           *numbers.get("order", (None,)),
+                                           is_partition="partition" in entry["name"])
+    return fmt.encode(FAMILIES[family], keys_of(entry), float(amount), salt, "thorough" in options,
+                      **more)
 
 
 @functools.cache

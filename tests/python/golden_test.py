@@ -3,11 +3,13 @@
 """Golden filter blocks: the bytes that the format documents demand, once and for all.
 
     golden_test.py            tests (also: python3 -m unittest)
-    golden_test.py --write    writes tests/golden/{bloom,cuckoo,ribbon}.json anew
+    golden_test.py --write    writes tests/golden/{bloom,cuckoo,range,ribbon}.json anew
 
 The blocks come from the Python encoder, never from the C++ code, which is held to them in turn. A
 family's file says how each of its blocks is made: "keys" is a list of keys in hex, or {"pattern",
-"count"}: the pattern with 0, 1, .. count - 1 for its %d. "salt" is the number in hex, or null. The
+"count"}: the pattern with 0, 1, .. count - 1 for its %d, or {"first", "step", "count"}: numbers of
+eight bytes, the most significant first, modulo 2^64. A range filter whose name has "partition" in it
+is one of several of its file. "salt" is the number in hex, or null. The
 block itself is "bytes", in lines of hex. The toolbox's golden bytes, of the tests beside this one in
 toolbox/, are in toolbox.json, with their names alone.
 """
@@ -22,6 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))  # under any wa
 import rocksieve_format as fmt
 from golden_files import (FAMILIES, GOLDEN, ROOT, blocks, entries, expected_text, keys_of,
                           read_golden, write_golden)
+from range_codes import BUCKETS_PER_GROUP
 from xxh3 import MASK64, PRIME32_1, xxh3_64
 
 FORMATS = ROOT / "docs" / "formats"
@@ -52,8 +55,8 @@ class GoldenTest(unittest.TestCase):
         others = [b"other%d" % i for i in range(100)]
         for entry in entries():
             name = entry["name"]
-            if any(word in name for word in ("1_probe", "2_probe", "3_probe", "fewest", "many_buckets", "unbuild",
-                                           "match_all")):
+            if any(word in name for word in ("1_probe", "2_probe", "3_probe", "fewest",
+                                             "many_buckets", "unbuild", "match_all")):
                 continue
             with self.subTest(name):
                 block = fmt.parse_block(blocks()[entry["name"]])
@@ -99,6 +102,39 @@ class GoldenTest(unittest.TestCase):
         self.assertEqual(ribbons["reseeded"].parameter // 64, 1)
         self.assertEqual(fmt.ribbon_form(ribbons["match_all"]), fmt.MATCH_ALL)
 
+    def test_goldens_of_ranges_show_what_their_names_say(self):
+        ranges = {name.removeprefix("range_"): fmt.read_range_payload(fmt.parse_block(data))
+                  for name, data in blocks().items()
+                  if name.startswith("range_") and "no_keys" not in name}
+        p, o, k = fmt.PREFIXES, fmt.ORDER, fmt.KEYS
+        for name, kinds in (("one_key", [o]), ("empty_key", [k]), ("numbers_hashed", [o]),
+                            ("entities_and_times", [p, o]), ("strings", [p, k]),
+                            ("prefixes", [p, p, k]), ("all_parts", [p, p, p, p, o, k]),
+                            ("order_only", [p, o]), ("keys_only", [k])):
+            self.assertEqual(ranges[name].kinds(), kinds, name)
+        for name, is_exact in (("numbers_hashed", False), ("numbers_exact", True),
+                               ("numbers_consecutive", True),
+                               ("entities_and_times", False)):
+            self.assertEqual(ranges[name].parts[-1].is_exact, is_exact, name)
+        self.assertGreater(ranges["two_groups"].parts[0].codes.buckets, BUCKETS_PER_GROUP)
+        self.assertEqual({name for name, payload in ranges.items() if payload.is_partition},
+                         {"partition", "partition_of_strings"})
+
+    def test_ranges_without_keys_are_denied_and_no_others(self):
+        denied = 0
+        for entry in entries():
+            block = fmt.parse_block(blocks()[entry["name"]])
+            if fmt.has_no_keys(block) or block.family != fmt.RANGE:
+                continue
+            keys = sorted(keys_of(entry))
+            for key, following in zip(keys, keys[1:] + [None]):
+                for begin, end in ((key, key + b"\0"), (key[:3], key + b"\0"), (b"", b"\xff" * 9)):
+                    self.assertTrue(fmt.query_range(block, begin, end), (entry["name"], begin, end))
+                after = key[:-1] + bytes([key[-1] + 1]) if key and key[-1] < 255 else key + b"\1"
+                if following is not None and after < following:
+                    denied += not fmt.query_range(block, after, following)
+        self.assertGreater(denied, 500)
+
 
 class DamageTest(unittest.TestCase):
 
@@ -119,7 +155,7 @@ class DamageTest(unittest.TestCase):
 
     def test_unknown_versions_families_and_flags_are_from_the_future(self):
         body = fmt.encode_bloom([b"apple"], 10)[:-17]
-        for at, value in ((4, 0), (4, 2), (5, 0), (5, 4), (6, 2), (6, 3), (6, 128)):
+        for at, value in ((4, 0), (4, 2), (5, 0), (5, 5), (6, 2), (6, 3), (6, 128)):
             changed = fmt.seal(body[:at] + bytes([value]) + body[at + 1:])
             self.assertEqual(fmt.parse_block(changed).state, fmt.FUTURE, (at, value))
 
@@ -164,6 +200,26 @@ class DocumentsTest(unittest.TestCase):
         for block, key in ((small, b"pear"), (general, b"key64")):
             self.assertTrue(fmt.query(fmt.parse_block(block), key))
             self.assertFalse(fmt.query(fmt.parse_block(block), b"banana"))
+
+    def test_range(self):
+        numbers = [number.to_bytes(2, "big") for number in (1000, 1007, 1013)]
+        exact = fmt.encode_range(numbers, 16)
+        fruit = fmt.encode_range(self.FRUIT, 20, options=fmt.RangeOptions((2,), 3))
+        self.check("range.md", [exact, fruit], [b"pear"])
+        exact, fruit = fmt.parse_block(exact), fmt.parse_block(fruit)
+        self.assertFalse(fmt.query_range(exact, b"\x03\xf0", b"\x03\xf4"))
+        self.assertTrue(fmt.query_range(exact, b"\x03\xf0", b"\x03\xf6"))
+        for begin, end, may in ((b"pf", b"pg", False), (b"pex", b"pez", False), (b"b", b"c", True)):
+            self.assertEqual(fmt.query_range(fruit, begin, end), may, begin)
+        self.assertTrue(fmt.query(fruit, b"pear"))
+        prefixes, order, _ = fmt.read_range_payload(fruit).parts
+        self.assertEqual([list(order.codes.codes_of(0)), order.codes.universe],
+                         [[1026, 4890, 9271], 10880])
+        self.assertFalse(prefixes.may_contain(b"pf"))
+        text = (FORMATS / "range.md").read_text(encoding="utf-8")
+        for word in (*(f"{fmt.cut_hash(key, 2, 0):016X}" for key in (b"pf", b"pe")),
+                     f"{fmt.cut_hash(b'', 0, 0):016X}"):
+            self.assertIn(word, text)
 
 
 class Xxh3Test(unittest.TestCase):

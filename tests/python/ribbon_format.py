@@ -175,9 +175,8 @@ def ribbon_directory(offsets):
     return directory + bytes(offset % 256 for offset in offsets)
 
 
-def ribbon_slot_budget(key_count, bits_per_key, salt):
-    budget = key_count * bits_per_key
-    budget -= frame_discount(budget, salt)
+def ribbon_slot_budget(key_count, budget):
+    """What the head and the directory leave of a budget of bits."""
     buckets = ribbon_bucket_count(key_count)
     head = 2 if key_count <= MAX_SMALL_KEYS else 8 + 4 * anchor_count(buckets) + buckets + 1
     return budget - min(8 * head, 0.03 * budget)
@@ -372,20 +371,26 @@ def ribbon_payload(key_hashes, thorough, small_columns, columns_and_first_wide):
     return 0, b""
 
 
-def encode_ribbon(keys, bits_per_key, salt=None, thorough=False):
-    added = without_adjacent_duplicates(keys)
-    if not added:
-        return encode_block(RIBBON, 0, 0, b"", salt, added)
-    hashes = [key_hash(key, salt) for key in added]
-    budget = ribbon_slot_budget(len(added), bits_per_key, salt)
+def ribbon_of_budget(key_hashes, slot_budget, thorough):
+    """The parameter and the payload."""
 
     def width(slots):
-        return min(max(budget / slots, 1), MAX_COLUMNS)
+        return min(max(slot_budget / slots, 1), MAX_COLUMNS)
 
     def columns_and_first_wide(groups):
         columns = math.floor(width(8 * groups))
         return columns, math.floor((1 - (width(8 * groups) - columns)) * groups + 0.5)
 
-    small_columns = math.floor(width(len(set(hashes))) + 0.5)
-    parameter, payload = ribbon_payload(hashes, thorough, small_columns, columns_and_first_wide)
+    small_columns = math.floor(width(len(set(key_hashes))) + 0.5)
+    return ribbon_payload(key_hashes, thorough, small_columns, columns_and_first_wide)
+
+
+def encode_ribbon(keys, bits_per_key, salt=None, thorough=False):
+    added = without_adjacent_duplicates(keys)
+    if not added:
+        return encode_block(RIBBON, 0, 0, b"", salt, added)
+    hashes = [key_hash(key, salt) for key in added]
+    budget = len(added) * bits_per_key
+    budget -= frame_discount(budget, salt)
+    parameter, payload = ribbon_of_budget(hashes, ribbon_slot_budget(len(added), budget), thorough)
     return encode_block(RIBBON, parameter, len(added), payload, salt, added)

@@ -12,12 +12,13 @@ from block_frame import *
 from bloom_format import *
 from cuckoo_format import *
 from ribbon_format import *
+from range_format import *
 
 
 @dataclass(frozen=True)
 class _Family:
     payload_ok: object
-    query: object
+    query: object  # by a key's hash
     encode: object
 
 
@@ -25,6 +26,7 @@ _FAMILIES = {
     BLOOM: _Family(bloom_payload_ok, bloom_query, encode_bloom),
     CUCKOO: _Family(cuckoo_payload_ok, cuckoo_query, encode_cuckoo),
     RIBBON: _Family(ribbon_payload_ok, ribbon_query, encode_ribbon),
+    RANGE: _Family(range_payload_ok, range_query_hash, encode_range),
 }
 
 
@@ -41,9 +43,26 @@ def query(block, key):
         return True
     if has_no_keys(block):
         return False
-    h = key_hash(key, block.salt)
-    return _FAMILIES[block.family].query(block, h)
+    if block.family == RANGE:
+        return range_query(block, key)
+    return _FAMILIES[block.family].query(block, key_hash(key, block.salt))
 
 
-def encode(family, keys, bits_per_key, salt=None, thorough=False):
-    return _FAMILIES[family].encode(keys, bits_per_key, salt, thorough)
+def query_hash(block, key):
+    """The same for somebody who has the key's hash alone."""
+    if block.state != INTACT:
+        return True
+    if has_no_keys(block):
+        return False
+    return _FAMILIES[block.family].query(block, key_hash(key, block.salt))
+
+
+def query_range(block, begin, end):
+    """Whether the block may contain a key of [begin, end)."""
+    if block.state != INTACT or has_no_keys(block) or block.family != RANGE:
+        return True
+    return range_may_contain(block, begin, end)
+
+
+def encode(family, keys, bits_per_key, salt=None, thorough=False, **more):
+    return _FAMILIES[family].encode(keys, bits_per_key, salt, thorough, **more)

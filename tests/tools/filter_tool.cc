@@ -4,7 +4,10 @@
 // Reads requests from standard input, one per line, and answers each with one line:
 //
 //   build SPEC KEY...     the block
-//   query BLOCK KEY...    STATE, then for each key 1 (may be contained) or 0
+//   partition SPEC KEY... the block of a filter that is one partition of several
+//   query BLOCK KEY...    STATE, then for each key 1 (may be contained) or 0; then the same for
+//                         each key's hash, of which range filters often know less
+//   ranges BLOCK BEGIN END...   STATE, then for each range [BEGIN, END) 1 (may hold a key) or 0
 //   info BLOCK            STATE, and if it is "intact": FAMILY PARAMETER KEY_COUNT SALT PAYLOAD
 //                         SMALLEST LARGEST LARGEST_CUT
 //   hash BLOCK KEY...     the hashes of the keys, under the block's salt
@@ -25,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/filter/builder.h"
 #include "support/text.h"
 
 namespace {
@@ -94,11 +98,12 @@ struct ExactBlock {
 };
 
 std::string Build(const std::vector<std::string_view>& words) {
-  if (words.size() < 2) Fail("build needs a spec");
+  if (words.size() < 2) Fail("build and partition need a spec");
   rocksieve::FilterSpec spec;
   const std::string error = rocksieve::FilterSpec::Parse(words[1], &spec);
   if (!error.empty()) Fail(error);
-  rocksieve::FilterBuilder builder(spec);
+  rocksieve::BlockBuilder builder(spec);
+  if (words[0] == "partition") builder.SetIsPartition();
   for (const std::string& key : KeysFrom(words, 2)) builder.AddKey(key);
   const rocksieve::FilterBlock block = builder.Finish();
   return ToHex(block.view());
@@ -119,14 +124,28 @@ std::string Query(const std::vector<std::string_view>& words) {
     if (opened.filter) hashes.push_back(opened.filter->KeyHash(key));
   }
 
-  // The other two ways to ask must agree.
+  // Both ways to ask for hashes must agree.
+  std::string by_hash(opened.filter ? 0 : keys.size(), '1');
   const auto batch = std::make_unique<bool[]>(hashes.size());
   if (opened.filter) opened.filter->MayContainHashes(hashes.data(), hashes.size(), batch.get());
   for (size_t i = 0; i < hashes.size(); ++i) {
-    const bool answer = answers[i] == '1';
-    if (opened.filter->MayContainHash(hashes[i]) != answer || batch[i] != answer) {
-      Fail("MayContain, MayContainHash and MayContainHashes differ for key " + ToHex(keys[i]));
+    by_hash.push_back(batch[i] ? '1' : '0');
+    if (opened.filter->MayContainHash(hashes[i]) != batch[i]) {
+      Fail("MayContainHash and MayContainHashes differ for key " + ToHex(keys[i]));
     }
+  }
+  return StateName(opened.state) + (" " + answers + " " + by_hash);
+}
+
+std::string Ranges(const std::vector<std::string_view>& words) {
+  if (words.size() < 2 || words.size() % 2 != 0) Fail("ranges needs a block and pairs of keys");
+  const ExactBlock block(words[1]);
+  const std::vector<std::string> bounds = KeysFrom(words, 2);
+  const OpenedFilter opened = rocksieve::OpenFilter(block.view());
+  std::string answers;
+  for (size_t i = 0; i < bounds.size(); i += 2) {
+    const bool may = !opened.filter || opened.filter->MayContainRange(bounds[i], bounds[i + 1]);
+    answers.push_back(may ? '1' : '0');
   }
   return StateName(opened.state) + (" " + answers);
 }
@@ -166,10 +185,12 @@ int main() {
   for (std::string line; std::getline(std::cin, line);) {
     const std::vector<std::string_view> words = SplitAtSpaces(line);
     std::string answer;
-    if (words[0] == "build") {
+    if (words[0] == "build" || words[0] == "partition") {
       answer = Build(words);
     } else if (words[0] == "query") {
       answer = Query(words);
+    } else if (words[0] == "ranges") {
+      answer = Ranges(words);
     } else if (words[0] == "info") {
       answer = Info(words);
     } else if (words[0] == "hash") {
