@@ -120,7 +120,7 @@ class TreeMeasurement {
     if (kind.ranges.empty()) return nullptr;
     Begin(kind.name, kind.ranges.size());
     for (const RangeQuery& range : kind.ranges) {
-      if (!IsRight(range)) wrong_++;
+      if (!IsRight(range, kind.reading)) wrong_++;
       Advance();
     }
     return DataBlocks() / static_cast<double>(kind.ranges.size());
@@ -193,18 +193,28 @@ class TreeMeasurement {
   }
 
   // Whether an iterator gives just the keys of the range.
-  bool IsRight(const RangeQuery& range) const {
-    const rocksdb::Slice end = range.end;
+  bool IsRight(const RangeQuery& range, Reading reading) const {
+    const rocksdb::Slice begin = range.begin, end = range.end;
     rocksdb::ReadOptions read;
-    read.iterate_upper_bound = &end;
+    if (reading != Reading::kUnbounded) read.iterate_upper_bound = &end;
+    if (reading == Reading::kBackwards) read.iterate_lower_bound = &begin;
     read.auto_prefix_mode = candidate_.prefix_bytes > 0;  // ours need nothing of the kind
     const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator(read));
-    auto expected = std::lower_bound(workload_.sorted.begin(), workload_.sorted.end(), range.begin);
-    for (iterator->Seek(range.begin); iterator->Valid(); iterator->Next(), ++expected) {
-      if (expected == workload_.sorted.end() || iterator->key() != *expected) return false;
+    std::vector<std::string> found;
+    if (reading == Reading::kBackwards) {
+      for (iterator->SeekToLast(); iterator->Valid(); iterator->Prev()) {
+        found.insert(found.begin(), iterator->key().ToString());
+      }
+    } else {
+      for (iterator->Seek(begin); iterator->Valid(); iterator->Next()) {
+        if (reading == Reading::kUnbounded && iterator->key().compare(end) >= 0) break;
+        found.push_back(iterator->key().ToString());
+      }
     }
-    return iterator->status().ok() &&
-           (expected == workload_.sorted.end() || *expected >= range.end);
+    const auto& sorted = workload_.sorted;
+    const auto first = std::lower_bound(sorted.begin(), sorted.end(), range.begin);
+    const auto last = std::lower_bound(first, sorted.end(), range.end);
+    return iterator->status().ok() && std::equal(found.begin(), found.end(), first, last);
   }
 
   const Workload& workload_;
@@ -284,10 +294,10 @@ void CheckRangesAreAsked(const nlohmann::json& values, RangeRun* run) {
 
 constexpr const char* kHowTreesAreRead =
     " Data blocks that RocksDB reads without a block cache, as its own counters have them. Queries "
-    "are iterators with an upper bound; they are read to the end, and every answer is compared "
-    "with "
-    "a sorted list of the keys. RocksDB's prefix filter needs auto_prefix_mode, which it has here; "
-    "ours take plain ReadOptions. ribbon and range are rocksieve's.";
+    "are iterators with an upper bound, unless it says otherwise; they are read to the end, and "
+    "every answer is compared with a sorted list of the keys. RocksDB's prefix filter needs "
+    "auto_prefix_mode, which it has here; ours take plain ReadOptions. ribbon and range are "
+    "rocksieve's.";
 
 }  // namespace
 
@@ -319,7 +329,7 @@ Table MeasurePaths(RangeRun* run) {
           .title = "PATHS",
           .explanation = KeysHeading(workload.keys.size()) +
                          (made ? ", made in the manner of paths of files." : ", lines of a file.") +
-                         " A range is a prefix, but for the last three." + kHowTreesAreRead,
+                         " Ranges are prefixes, but for the last three." + kHowTreesAreRead,
           .columns = TreeColumns(kPathCandidates),
           .rows = MeasureTrees(kPathCandidates, workload, "paths", run)};
 }

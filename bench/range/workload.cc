@@ -42,7 +42,8 @@ class Drawer {
 
   template <typename Make>
   QueryKind Draw(const std::string& name, bool empty, Make make) {
-    QueryKind kind{name, {}};
+    QueryKind kind;
+    kind.name = name;
     std::unordered_set<std::string> drawn;
     for (uint64_t tries = 0; tries < 20 * queries_ && kind.ranges.size() < queries_; tries++) {
       RangeQuery range = make(RandomKey());
@@ -186,7 +187,7 @@ Workload EntityWorkload(uint64_t keys, uint64_t queries, uint64_t absent_keys) {
   std::shuffle(workload.keys.begin(), workload.keys.end(), random);
 
   Drawer drawer(workload, queries);
-  for (const uint64_t length : {1, 16, 256}) {
+  for (const uint64_t length : {1, 16, 256, 4096}) {
     workload.kinds.push_back(
         drawer.Draw("empty, length " + std::to_string(length), true, [&](const std::string& key) {
           return TimesOf(EntityOf(key), drawer.Random() % kTimes, length);
@@ -202,6 +203,9 @@ Workload EntityWorkload(uint64_t keys, uint64_t queries, uint64_t absent_keys) {
     const uint64_t entity = NumberIn(key, 0) + 12345;
     return RangeQuery{BigEndian(entity) + BigEndian(0), BigEndian(entity + 1) + BigEndian(0)};
   }));
+  const std::vector<RangeQuery> sixteen = workload.kinds[1].ranges;
+  workload.kinds.push_back({"empty, 16, no upper bound", Reading::kUnbounded, sixteen});
+  workload.kinds.push_back({"empty, 16, backwards", Reading::kBackwards, sixteen});
   workload.kinds.push_back(
       drawer.Draw("a present key, length 16", false, [](const std::string& key) {
         return RangeQuery{key, EntityOf(key) + BigEndian(NumberIn(key, 8) + 16)};

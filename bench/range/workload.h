@@ -13,8 +13,13 @@ struct RangeQuery {
   std::string begin, end;
 };
 
+// How an iterator reads a range: with an upper bound, as it should; or seeking its first key
+// without one; or from its last key on.
+enum class Reading { kBounded, kUnbounded, kBackwards };
+
 struct QueryKind {
   std::string name;
+  Reading reading = Reading::kBounded;
   std::vector<RangeQuery> ranges;  // none if the keys afford none
 };
 
