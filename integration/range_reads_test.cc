@@ -148,6 +148,73 @@ TEST_F(RangeReads, PartitionsAnswerForTheirOwnKeysOnly) {
   }
 }
 
+// Of 16 bytes: an entity, of which every second is there, and a time.
+std::string EntityKey(uint64_t entity, uint64_t time) {
+  std::string key;
+  for (const uint64_t number : {entity * 0x9e3779b97f4a7c15, time}) {
+    for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<char>(number >> shift));
+  }
+  return key;
+}
+
+// What is asked decides what the filters of the next compaction know.
+TEST(RangeFilters, LearnWhatIsAsked) {
+  const TemporaryDirectory directory;
+  DbConfig config{PolicyPtr()};
+  Must(ConfigureRangeFilters("rocksieve.range:12", &config.options, &config.table));
+  const DbPtr db = Open(config.Build(), directory / "db");
+  constexpr uint64_t kEntities = 8000;
+  Random random(1);
+  for (uint64_t entity = 0; entity < kEntities; entity++) {
+    for (int i = 0; i < 4; i++) {
+      Must(db->Put(rocksdb::WriteOptions(), EntityKey(2 * entity, random() % 1000000), "v"));
+    }
+  }
+  Flush(db.get());
+  // Blocks read by 1,000 queries of one kind.
+  const auto reads_of = [&](auto query) {
+    rocksdb::get_perf_context()->Reset();
+    for (int i = 0; i < 1000; i++) query(random() % kEntities);
+    return CostSince(0).data_block_reads;
+  };
+  rocksdb::ReadOptions read;
+  read.fill_cache = false;
+  const auto seek = [&](const std::string& begin, const std::string& end) {
+    const rocksdb::Slice upper(end);
+    rocksdb::ReadOptions bounded = read;
+    bounded.iterate_upper_bound = &upper;
+    const std::unique_ptr<rocksdb::Iterator> iterator(db->NewIterator(bounded));
+    iterator->Seek(begin);
+    return iterator->Valid();
+  };
+  const auto absent_entity = [&](uint64_t entity) {
+    EXPECT_FALSE(seek(EntityKey(2 * entity + 1, 0), EntityKey(2 * entity + 1, UINT64_MAX)));
+  };
+  const auto absent_time = [&](uint64_t entity) {
+    const uint64_t time = 2000000 + entity;
+    EXPECT_FALSE(seek(EntityKey(2 * entity, time), EntityKey(2 * entity, time + 16)));
+  };
+  const auto absent_key = [&](uint64_t entity) {
+    std::string value;
+    EXPECT_TRUE(db->Get(read, EntityKey(2 * entity, 3000000), &value).IsNotFound());
+  };
+  const auto ask = [&](auto query) {
+    for (int round = 0; round < 100; round++) reads_of(query);
+    Compact(db.get());
+  };
+
+  EXPECT_GT(reads_of(absent_entity), 900u) << "nobody has asked for entities";
+  ask(absent_entity);
+  EXPECT_LT(reads_of(absent_entity), 20u);
+  const uint64_t times_of_few = reads_of(absent_time);
+  ask(absent_time);
+  ask(absent_time);
+  EXPECT_LT(reads_of(absent_time), 40u);
+  EXPECT_LE(reads_of(absent_time), times_of_few + 10);
+  ask(absent_key);
+  EXPECT_LT(reads_of(absent_key), 5u);
+}
+
 // A filter that this thread built without the extractor must not put the files' name into OPTIONS
 // that it writes next: RocksDB reads them again, and would not open the database.
 TEST(RangeFilters, OfFilesWithoutTheExtractorLeaveOptionsAlone) {

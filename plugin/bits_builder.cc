@@ -44,6 +44,7 @@ FilterBlock AlwaysTrueBlock() {
 
 BitsBuilder::BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
                          std::shared_ptr<Counters> counters, bool is_bytewise,
+                         std::shared_ptr<const QuerySampler> sampler,
                          std::unique_ptr<AutoDecider> decider)
     : builder_(spec),
       verify_(spec.verified || context.table_options.detect_filter_construct_corruption),
@@ -52,6 +53,7 @@ BitsBuilder::BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingCo
       level_(context.level_at_creation),
       log_(context.info_log),
       counters_(std::move(counters)),
+      sampler_(std::move(sampler)),
       decider_(std::move(decider)) {
   if (verify_) builder_.KeepKeysForVerification();
   if (context.table_options.partition_filters) builder_.SetIsPartition();
@@ -102,6 +104,7 @@ rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
   no_filter_ = no_filter_ || (builder_.is_keyed() && keys == 0);
   // By the prefix, its extractor is RangeExtractor, which writes its name into the file next.
   if (has_empty_prefix_ && is_bytewise_) RangeExtractor::FilterWasFinished();
+  if (builder_.is_keyed()) builder_.SetQueryMix(sampler_->Mix());
   const double factor = fit_allocator_ ? FactorThatFillsAllocation(builder_) : 1;
   FilterBlock block = builder_.Finish(factor);
   const std::chrono::duration<double> time = Clock::now() - start;

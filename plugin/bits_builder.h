@@ -9,6 +9,7 @@
 #include "lib/filter/builder.h"
 #include "plugin/auto/decider.h"
 #include "plugin/counters.h"
+#include "plugin/range/query_sampler.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
@@ -20,8 +21,10 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
  public:
   // With a decider, which may be null, `spec` is only what is assumed until it decides.
   // `is_bytewise`: the order of keys is known to be; else range filters answer no ranges.
+  // `sampler`: what was asked of range filters; of others, nothing.
   BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
               std::shared_ptr<Counters> counters, bool is_bytewise,
+              std::shared_ptr<const QuerySampler> sampler,
               std::unique_ptr<AutoDecider> decider = nullptr);
   ~BitsBuilder() override;
 
@@ -51,6 +54,7 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   const int level_;
   rocksdb::Logger* const log_;
   const std::shared_ptr<Counters> counters_;
+  const std::shared_ptr<const QuerySampler> sampler_;
   const std::unique_ptr<AutoDecider> decider_;
   bool no_filter_ = false;         // the last Finish() made none
   bool has_empty_prefix_ = false;  // of filters of keys: it was added

@@ -133,11 +133,11 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
   in_use_ = true;
   Announce();
   if (auto_ != nullptr) {
-    return new BitsBuilder(auto_->usual_spec(), context, counters_, /*is_bytewise=*/false,
+    return new BitsBuilder(auto_->usual_spec(), context, counters_, /*is_bytewise=*/false, sampler_,
                            auto_->NewDecider(context));
   }
   const bool is_bytewise = order_ == Order::kBytewise && kRangesAreChecked;
-  return new BitsBuilder(spec_, context, counters_, is_bytewise);
+  return new BitsBuilder(spec_, context, counters_, is_bytewise, sampler_);
 }
 
 rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& contents) const {
@@ -148,7 +148,7 @@ rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& con
       counters_->CountOpened();
       if (FindFamily(opened.info.family)->build_of_keys != nullptr) {
         return new RangeReader(std::move(opened.filter),
-                               order_ == Order::kBytewise && kRangesAreChecked);
+                               order_ == Order::kBytewise && kRangesAreChecked, sampler_);
       }
       return new BitsReader(std::move(opened.filter));
     case BlockState::kForeign:

@@ -14,6 +14,7 @@
 
 #include "plugin/auto/auto_builders.h"
 #include "plugin/counters.h"
+#include "plugin/range/query_sampler.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
@@ -82,6 +83,7 @@ class Policy final : public rocksdb::FilterPolicy {
   mutable std::atomic<bool> announced_{false};
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_{rocksdb::NewBloomFilterPolicy(10)};
   const std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
+  const std::shared_ptr<QuerySampler> sampler_ = std::make_shared<QuerySampler>();
   const std::unique_ptr<AutoBuilders> auto_;  // null unless the spec is rocksieve.auto
 };
 

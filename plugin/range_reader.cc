@@ -8,9 +8,13 @@
 namespace rocksieve {
 
 bool RangeReader::MayMatch(const rocksdb::Slice& entry) {
-  if (entry.size() != 0) return filter_->MayContain({entry.data(), entry.size()});
+  if (entry.size() != 0) {
+    sampler_->CountLookup();
+    return filter_->MayContain({entry.data(), entry.size()});
+  }
   std::string_view begin, end;
   if (!HeardBounds::OfThisThread().Take(entry, &begin, &end) || !answers_ranges_) return true;
+  sampler_->CountRange(begin, end);
   return filter_->MayContainRange(begin, end);
 }
 

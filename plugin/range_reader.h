@@ -7,6 +7,7 @@
 
 #include <rocksieve/filter.h>
 
+#include "plugin/range/query_sampler.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
@@ -14,8 +15,9 @@ namespace rocksieve {
 class RangeReader final : public rocksdb::FilterBitsReader {
  public:
   // Without `answers_ranges`, every range may have keys.
-  RangeReader(std::unique_ptr<Filter> filter, bool answers_ranges)
-      : filter_(std::move(filter)), answers_ranges_(answers_ranges) {}
+  RangeReader(std::unique_ptr<Filter> filter, bool answers_ranges,
+              std::shared_ptr<QuerySampler> sampler)
+      : filter_(std::move(filter)), answers_ranges_(answers_ranges), sampler_(std::move(sampler)) {}
 
   // An empty entry is the prefix of a range; so the empty key itself may always be there.
   using rocksdb::FilterBitsReader::MayMatch;
@@ -24,6 +26,7 @@ class RangeReader final : public rocksdb::FilterBitsReader {
  private:
   const std::unique_ptr<Filter> filter_;
   const bool answers_ranges_;
+  const std::shared_ptr<QuerySampler> sampler_;
 };
 
 }  // namespace rocksieve

@@ -163,7 +163,7 @@ FilterBlock BlockBuilder::BuildOfKeys(double budget_factor) {
   // Before they are sorted, which drops what was added twice.
   if (keep_for_verification_) finished_keys_ = keys_;
   keys_.Sort();
-  const KeyedFilter filter{spec_, is_partition_, answers_ranges_, salt_};
+  const KeyedFilter filter{spec_, is_partition_, answers_ranges_, salt_, mix_};
   return BuildBlock(spec_, keys_.size(), salt_, range_, [&](size_t head_room, size_t tail_room) {
     return FindFamily(spec_.family)
         ->build_of_keys(keys_, BudgetOf(spec_, budget_factor), filter, head_room, tail_room);

@@ -15,6 +15,7 @@
 #include "lib/hash/hash_set.h"
 #include "lib/hash/key_hash.h"
 #include "lib/range/key_list.h"
+#include "lib/range/query_mix.h"
 
 namespace rocksieve {
 
@@ -38,6 +39,9 @@ class BlockBuilder {
   // Filters of keys answer no ranges, since the keys' order is not known to be bytewise. To be said
   // before Finish(); holds for all.
   void SetAnswersNoRanges() { answers_ranges_ = false; }
+
+  // What was asked of filters like the next one; it is built to answer such.
+  void SetQueryMix(const range::QueryMix& mix) { mix_ = mix; }
 
   // Whether filters are built of the keys themselves, not of their hashes.
   bool is_keyed() const { return is_keyed_; }
@@ -82,6 +86,7 @@ class BlockBuilder {
   // Of families that are built of keys, these instead of their hashes.
   bool is_keyed_ = false, is_partition_ = false, answers_ranges_ = true;
   range::KeyList keys_, finished_keys_;
+  range::QueryMix mix_;
   std::optional<uint64_t> last_alt_;  // hash of the last `alt`, which this filter has
   KeyRange range_;
   bool keep_for_verification_ = false;

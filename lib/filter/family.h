@@ -17,6 +17,7 @@
 #include "lib/format/payload.h"
 #include "lib/hash/hash_set.h"
 #include "lib/range/key_list.h"
+#include "lib/range/query_mix.h"
 
 namespace rocksieve {
 
@@ -46,6 +47,7 @@ struct KeyedFilter {
   bool is_partition = false;   // keys of the same file are in other filters
   bool answers_ranges = true;  // false: whole keys alone
   uint64_t salt = 0;
+  range::QueryMix mix;  // what was asked of such filters
 };
 
 struct FamilyEntry {

@@ -51,7 +51,7 @@ Payload Build(HashList hashes, const Budget& budget, size_t head_room, size_t ta
 Payload BuildOfKeys(const range::KeyList& keys, const Budget& budget, const KeyedFilter& filter,
                     size_t head_room, size_t tail_room) {
   range::Request request = RequestOf(keys.size(), budget);
-  request.options = {filter.spec.prefix_lengths, filter.spec.order_bytes};
+  request.options = {filter.spec.prefix_lengths, filter.spec.order_bytes, filter.mix};
   request.is_partition = filter.is_partition;
   request.answers_ranges = filter.answers_ranges;
   request.salt = filter.salt;

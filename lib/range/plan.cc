@@ -20,16 +20,62 @@ double ExtraBits(const PartPlan& part, double bits_per_entry) {
   return bits_per_entry - Log2GapFor(bits_per_entry);
 }
 
-double WeightOf(PartKind kind) {
+// A part keeps this share of all queries even if none of them are its own: what is asked changes
+// more quickly than files.
+constexpr double kLeastShare = 0.02;
+constexpr double kCellsOfSmallRange = 2;
+
+double AssumedWeightOf(PartKind kind) {
   switch (kind) {
     case PartKind::kPrefixes:
       return kPrefixWeight;
     case PartKind::kOrder:
       return kOrderWeight;
     case PartKind::kKeys:
-      return kKeysWeight;
+      break;
   }
   return kKeysWeight;
+}
+
+// Queries of the part, times the cells that it is asked for each time.
+double WeightOf(const PartPlan& part, const QueryMix& mix) {
+  const double all = static_cast<double>(mix.lookups + mix.range_count());
+  if (all == 0) return AssumedWeightOf(part.kind);
+  double weight = 0;
+  switch (part.kind) {
+    case PartKind::kPrefixes:
+      weight = static_cast<double>(mix.ranges[part.depth]);
+      break;
+    case PartKind::kOrder:
+      // Ranges that are small at its depth, and those that are a byte above.
+      weight = static_cast<double>(mix.cells_below[part.depth - 1]);
+      for (size_t depth = part.depth; depth <= kMaxDepth; depth++) {
+        weight += kCellsOfSmallRange * static_cast<double>(mix.ranges[depth]);
+      }
+      // Where keys are not kept apart, it is asked for them, too.
+      return std::max(weight + static_cast<double>(mix.lookups), kLeastShare * kOrderWeight * all);
+    case PartKind::kKeys:
+      weight = static_cast<double>(mix.lookups);
+      break;
+  }
+  return std::max(weight, kLeastShare * all);
+}
+
+// Lengths of the prefixes that are asked for most, if at all: between the common prefix and what
+// the order is asked for.
+std::vector<size_t> LengthsFromQueries(const KeyList& keys, const QueryMix& mix, size_t below) {
+  const double least = kLeastShare * static_cast<double>(mix.range_count());
+  std::vector<size_t> lengths;
+  for (size_t depth = keys.common_prefix() + 1; depth < below; depth++) {
+    if (mix.ranges[depth] > 0 && static_cast<double>(mix.ranges[depth]) >= least) {
+      lengths.push_back(depth);
+    }
+  }
+  std::sort(lengths.begin(), lengths.end(),
+            [&mix](size_t a, size_t b) { return mix.ranges[a] > mix.ranges[b]; });
+  lengths.resize(std::min(lengths.size(), kMaxPrefixLengths));
+  std::sort(lengths.begin(), lengths.end());
+  return lengths;
 }
 
 // Lengths at which few of the keys differ, so that to know them costs little: at most 15 %, 5 % and
@@ -65,7 +111,11 @@ std::vector<PartPlan> PartsOf(const KeyList& keys, const Options& options) {
   for (const size_t length : options.prefix_lengths) {
     if (length > 0 && (has_keys || length < order_depth)) lengths.push_back(length);
   }
-  if (options.prefix_lengths[0] == 0 && keys.longest() > 0) {
+  if (options.prefix_lengths[0] == 0 && options.mix.range_count() > 0) {
+    const size_t deepest = std::min(keys.longest(), kMaxDepth);
+    lengths =
+        LengthsFromQueries(keys, options.mix, order_depth > 0 ? order_depth - 1 : deepest + 1);
+  } else if (options.prefix_lengths[0] == 0 && keys.longest() > 0) {
     lengths = LengthsFromKeys(keys, order_depth > 0 ? order_depth : keys.longest());
   }
   std::vector<PartPlan> parts;
@@ -88,7 +138,7 @@ std::vector<PartPlan> PlanParts(const KeyList& keys, const Options& options, dou
     double sum = 0;
     for (PartPlan& part : parts) {
       const auto entries = static_cast<double>(part.entries);
-      double width = level + std::log2(WeightOf(part.kind) * count / entries);
+      double width = level + std::log2(WeightOf(part, options.mix) * count / entries);
       width = std::clamp(width, kLeastBitsPerEntry, kMostBitsPerEntry);
       if (part.kind == PartKind::kOrder) width += ExtraBits(part, width + 1.6);
       part.bits = width * entries;

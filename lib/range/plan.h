@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lib/range/key_list.h"
+#include "lib/range/query_mix.h"
 
 namespace rocksieve::range {
 
@@ -31,6 +32,8 @@ struct Options {
   std::array<uint8_t, kMaxPrefixLengths> prefix_lengths{};
   // The depth of the part that knows the order; 0: no such part; -1: chosen from the keys.
   int order_depth = -1;
+  // What was asked so far; nothing: as many lookups as ranges are assumed, and prefixes.
+  QueryMix mix;
 };
 
 struct PartPlan {

@@ -11,8 +11,6 @@
 namespace rocksieve::range {
 namespace {
 
-// Cells that are asked one by one.
-constexpr uint64_t kMostCells = 4;
 // Blocks of neighbours that are asked.
 constexpr uint64_t kMostBlocks = 16;
 

@@ -45,6 +45,7 @@ ALLOWED = {
     # What knows RocksDB.
     "plugin/auto": "lib/budget",
     "plugin": "lib/filter lib/hash plugin/auto plugin/exporter plugin/range",
+    "plugin/range": "lib/range",
     "plugin/tables": "lib/filter lib/format plugin plugin/range",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/probe": "plugin/database plugin/tables support",
