@@ -12,6 +12,7 @@ from block_frame import *
 from bloom_format import *
 from cuckoo_format import *
 from ribbon_format import *
+from range_builder import *
 from range_format import *
 
 
