@@ -77,8 +77,9 @@ class Tool:
         if self.process.wait() != 0:  # a sanitizer may have its last word at the end
             raise Difference(f"filter_tool ended with code {self.process.returncode}")
 
-    def build(self, spec, keys, is_partition=False):
-        verb = "partition" if is_partition else "build"
+    def build(self, spec, keys, options=fmt.RangeOptions()):
+        verb = "partition" if options.is_partition else "build"
+        verb = verb if options.is_ordered else "unordered"
         return from_hex(self.ask(verb, spec, *map(to_hex, keys))[0])
 
     def query(self, block, keys):
@@ -186,9 +187,9 @@ def check_filter(tool, rng, family, amount, salted, keys, damages, thorough=Fals
     """The options are of filters of RANGE."""
     spec = f"rocksieve.{FAMILY_NAMES[family]}:{amount}"
     spec += (":salted" if salted else "") + (":thorough" if thorough else "") + options.spec_text()
-    what = f"{spec} of {len(keys)} keys" + (", a partition" if options.is_partition else "")
+    what = f"{spec} of {len(keys)} keys" + (f", {options}" if family == fmt.RANGE else "")
 
-    data = tool.build(spec, keys, options.is_partition)
+    data = tool.build(spec, keys, options)
     build_request, build_answer = tool.request, tool.answer
     asked_present = rng.sample(keys, min(len(keys), MAX_ASKED))
     asked = asked_present + other_keys(rng, keys, 40)

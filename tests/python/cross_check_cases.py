@@ -95,6 +95,8 @@ def random_range_keys(rng, count):
 
 def random_range_options(rng):
     prefixes = ()
+    if rng.random() < 0.1:
+        return fmt.RangeOptions(is_ordered=False)
     if rng.random() < 0.5:
         lengths = rng.sample(range(1, rng.choice([10, 20, 256])), rng.randint(1, 4))
         prefixes = tuple(sorted(lengths))

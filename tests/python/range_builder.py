@@ -19,6 +19,7 @@ class RangeOptions:
     prefixes: tuple = ()
     order: Optional[int] = None
     is_partition: bool = False
+    is_ordered: bool = True  # false: the order of keys is not known to be bytewise
 
     def spec_text(self):
         text = "".join(f"-{length}" for length in self.prefixes)
@@ -176,6 +177,11 @@ def made_part(keys, plan, salt, thorough):
     return ribbon_part(hashes, plan.bits, thorough)
 
 
+def part_description(kind, depth, parameter, entries, data):
+    head = bytes([kind, depth, parameter, 0])
+    return head + len(data).to_bytes(4, "little") + entries.to_bytes(8, "little")
+
+
 def range_payload(keys, budget, salt, thorough, options):
     keys = KeyList(keys)
     bound = b""
@@ -191,8 +197,7 @@ def range_payload(keys, budget, salt, thorough, options):
         if plan is plans[-1]:
             plan.bits = max(left, 1)
         parameter, entries, data = made_part(keys, plan, salt, thorough)
-        head += bytes([plan.kind, plan.depth, parameter, 0])
-        head += len(data).to_bytes(4, "little") + entries.to_bytes(8, "little")
+        head += part_description(plan.kind, plan.depth, parameter, entries, data)
         parts += data
         left -= 8 * len(data)
     return len(plans), head + bound + parts
@@ -209,5 +214,10 @@ def encode_range(keys, bits_per_key, salt=None, thorough=False, options=RangeOpt
         budget = (budget - frame_discount(budget, salt)) / count * count
     else:
         budget = (math.log2(1 / rate) + 2) * count
+    if not options.is_ordered:
+        budget = charged(budget, 8 * (HEAD + DESCRIPTION))
+        part = made_part(KeyList(keys), _Plan(KEYS, 0, count, budget), salt or 0, thorough)
+        payload = bytes([1, 0, 0, 0]) + part_description(KEYS, 0, *part) + part[2]
+        return encode_block(RANGE, 1, count, payload, salt, keys)
     parameter, payload = range_payload(keys, budget, salt or 0, thorough, options)
     return encode_block(RANGE, parameter, count, payload, salt, keys)

@@ -5,6 +5,7 @@
 //
 //   build SPEC KEY...     the block
 //   partition SPEC KEY... the block of a filter that is one partition of several
+//   unordered SPEC KEY... the block of a filter whose keys have an unknown order
 //   query BLOCK KEY...    STATE, then for each key 1 (may be contained) or 0; then the same for
 //                         each key's hash, of which range filters often know less
 //   ranges BLOCK BEGIN END...   STATE, then for each range [BEGIN, END) 1 (may hold a key) or 0
@@ -98,12 +99,13 @@ struct ExactBlock {
 };
 
 std::string Build(const std::vector<std::string_view>& words) {
-  if (words.size() < 2) Fail("build and partition need a spec");
+  if (words.size() < 2) Fail("a build needs a spec");
   rocksieve::FilterSpec spec;
   const std::string error = rocksieve::FilterSpec::Parse(words[1], &spec);
   if (!error.empty()) Fail(error);
   rocksieve::BlockBuilder builder(spec);
   if (words[0] == "partition") builder.SetIsPartition();
+  if (words[0] == "unordered") builder.SetAnswersNoRanges();
   for (const std::string& key : KeysFrom(words, 2)) builder.AddKey(key);
   const rocksieve::FilterBlock block = builder.Finish();
   return ToHex(block.view());
@@ -185,7 +187,7 @@ int main() {
   for (std::string line; std::getline(std::cin, line);) {
     const std::vector<std::string_view> words = SplitAtSpaces(line);
     std::string answer;
-    if (words[0] == "build" || words[0] == "partition") {
+    if (words[0] == "build" || words[0] == "partition" || words[0] == "unordered") {
       answer = Build(words);
     } else if (words[0] == "query") {
       answer = Query(words);
