@@ -17,7 +17,7 @@ install(EXPORT rocksieveTargets NAMESPACE rocksieve:: DESTINATION ${package_dire
 # not have RocksDB.
 if(TARGET rocksieve_plugin)
   list(APPEND public_headers include/rocksieve/filter_policy.h include/rocksieve/listener.h
-       include/rocksieve/metrics.h)
+       include/rocksieve/metrics.h include/rocksieve/range.h)
   # Builds for several releases of RocksDB have one librocksieve.so beside them all.
   install(TARGETS rocksieve_loader)
   set(plugin_targets rocksieve_plugin)

@@ -165,7 +165,7 @@ class Processes(Examined):
     def test_a_plugin_that_was_replaced(self):
         self.load()
         shutil.copy(PLUGIN, self.directory)
-        copy = pathlib.Path(shutil.copy(RELEASE_PLUGIN, self.directory))
+        copy = pathlib.Path(shutil.copy(RELEASE_PLUGIN, self.directory / f"{RELEASE_PLUGIN.name}.1"))
         with self.ldb(LD_PRELOAD=str(self.directory / PLUGIN.name)) as pid:
             copy.unlink()
             self.assert_evidence(self.assert_found("plugin-replaced", flags=[pid]), "deleted")

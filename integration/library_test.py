@@ -52,9 +52,10 @@ class Linking(unittest.TestCase):
         names = {}
         for line in exported:
             _, kind, name = line.split(maxsplit=2)
-            names[name.split("(")[0]] = kind
+            names[re.split(r"[(\[]", name)[0]] = kind
         api = ("rocksieve::NewFilterPolicy", "rocksieve::GetFilterStats", "rocksieve::NewListener",
-               "rocksieve::GetFilterQueries", "rocksieve::PrometheusText")
+               "rocksieve::GetFilterQueries", "rocksieve::PrometheusText",
+               "rocksieve::CollectMetrics", "rocksieve::ConfigureRangeFilters")
         functions = {name: "T" for name in (*api, "rocksieve_filterpolicy_create")}
         self.assertEqual({**functions, "rocksieve_built_for": "R"}, names)
 

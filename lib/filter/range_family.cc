@@ -34,7 +34,9 @@ double ExpectedRate(uint64_t keys, const Budget& budget) {
 range::Request RequestOf(uint64_t keys, const Budget& budget) {
   range::Request request;
   request.thorough = budget.thorough;
-  request.bits = ExpectedPayloadBits(keys, budget);
+  // A little below the limit, since heads come on top.
+  request.bits = std::min(ExpectedPayloadBits(keys, budget),
+                          0.98 * 8.0 * static_cast<double>(kMaxPayloadBytes));
   return request;
 }
 

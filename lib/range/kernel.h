@@ -34,7 +34,7 @@ std::vector<Kernel> UsableKernels();
 // That of ActiveIsa().
 const Kernel& ActiveKernel();
 
-uint64_t PortableFirstFrom(const BucketView& bucket, uint64_t least);
-uint64_t Bmi2FirstFrom(const BucketView& bucket, uint64_t least);
+extern const Kernel kPortableKernel;
+extern const Kernel kBmi2Kernel;
 
 }  // namespace rocksieve::range

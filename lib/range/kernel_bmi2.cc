@@ -16,11 +16,13 @@ uint64_t CountOnes(uint64_t word) { return static_cast<uint64_t>(__builtin_popco
 
 }  // namespace
 
-uint64_t Bmi2FirstFrom(const BucketView& bucket, uint64_t least) {
-  return FirstFromOf(bucket, least);
-}
-
 }  // namespace rocksieve::range
 ROCKSIEVE_TARGET_END
+
+namespace rocksieve::range {
+
+const Kernel kBmi2Kernel = {Isa::kAvx2, FirstFromOf};
+
+}  // namespace rocksieve::range
 
 #endif

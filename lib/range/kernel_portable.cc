@@ -19,15 +19,13 @@ uint64_t CountOnes(uint64_t word) {
 
 }  // namespace
 
-uint64_t PortableFirstFrom(const BucketView& bucket, uint64_t least) {
-  return FirstFromOf(bucket, least);
-}
+const Kernel kPortableKernel = {Isa::kPortable, FirstFromOf};
 
 std::vector<Kernel> UsableKernels() {
-  std::vector<Kernel> kernels = {{Isa::kPortable, PortableFirstFrom}};
+  std::vector<Kernel> kernels = {kPortableKernel};
 #if defined(__x86_64__)
   for (const Isa isa : UsableIsas()) {
-    if (isa == Isa::kAvx2) kernels.push_back({isa, Bmi2FirstFrom});
+    if (isa == Isa::kAvx2) kernels.push_back(kBmi2Kernel);
   }
 #endif
   return kernels;
@@ -36,7 +34,7 @@ std::vector<Kernel> UsableKernels() {
 const Kernel& ActiveKernel() {
   static const Kernel kernel = [] {
     const Isa active = ActiveIsa();
-    Kernel best{Isa::kPortable, PortableFirstFrom};
+    Kernel best = kPortableKernel;
     for (const Kernel& usable : UsableKernels()) {
       // AVX-512 brings what AVX2 does.
       if (usable.isa == active || active == Isa::kAvx512) best = usable;
