@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/command.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -171,8 +172,20 @@ Status Join(const join::Input& input, Flags* flags, JoinOutcome* outcome) {
                           &outcome->report);
 }
 
+// gRPC that gets no memory for its threads waits for them without end when it shuts down.
+Status CheckAddressSpace() {
+  constexpr rlim_t kLeastBytes = 60 << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kLeastBytes) return Status::OK();
+  return Status::InvalidArgument("joins need 60 MiB of address space, and the limit is " +
+                                 std::to_string(limit.rlim_cur >> 10) +
+                                 " KiB; raise it (ulimit -v)");
+}
+
 Status JoinOrPlan(Flags* flags, JoinOutcome* outcome, std::vector<join::JoinPlan>* plans) {
-  Status status = Complete(flags);
+  Status status = CheckAddressSpace();
+  if (!status.ok()) return status;
+  status = Complete(flags);
   if (!status.ok()) return status;
   join::InputOptions rows;
   rows.on = flags->left_on;
