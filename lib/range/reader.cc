@@ -62,6 +62,12 @@ class OrderPart {
                                 order->codes_.universe() > kBlockValues);
   }
 
+  bool is_exact() const { return is_exact_; }
+  // Whether it can tell anything of the range.
+  bool Spans(std::string_view begin, std::string_view end) const {
+    return SpanOf(begin, end, depth_).known;
+  }
+
   bool MayContain(std::string_view key) const {
     const uint64_t lead_hash = LeadHashOf(key), number = NumberOf(key, depth_);
     if (is_exact_) return lead_hash == lead_hash_ && AnyExact(number, number);
@@ -137,7 +143,10 @@ class RangeFilter final : public Filter {
 
   bool MayContain(std::string_view key) const override {
     if (keys_ != nullptr && !keys_->MayContainHash(KeyHash(key))) return false;
-    if (has_order_ && !order_.MayContain(key)) return false;
+    if (has_order_) {
+      const bool may = order_.MayContain(key);
+      if (!may || order_.is_exact()) return may;
+    }
     for (const PrefixPart& part : prefixes_) {
       if (!part.MayContain(key)) return false;
     }
@@ -156,6 +165,10 @@ class RangeFilter final : public Filter {
       if (begin >= end) return false;
     }
     if (end_head <= smallest_head_ && end <= info_.smallest) return false;
+    // What is exact needs no other parts.
+    if (has_order_ && order_.is_exact() && order_.Spans(begin, end)) {
+      return order_.MayContainRange(begin, end);
+    }
     for (const PrefixPart& part : prefixes_) {
       if (!part.MayContainRange(begin, end)) return false;
     }
