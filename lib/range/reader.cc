@@ -63,11 +63,6 @@ class OrderPart {
   }
 
   bool is_exact() const { return is_exact_; }
-  // Whether it can tell anything of the range.
-  bool Spans(std::string_view begin, std::string_view end) const {
-    return SpanOf(begin, end, depth_).known;
-  }
-
   bool MayContain(std::string_view key) const {
     const uint64_t lead_hash = LeadHashOf(key), number = NumberOf(key, depth_);
     if (is_exact_) return lead_hash == lead_hash_ && AnyExact(number, number);
@@ -143,10 +138,7 @@ class RangeFilter final : public Filter {
 
   bool MayContain(std::string_view key) const override {
     if (keys_ != nullptr && !keys_->MayContainHash(KeyHash(key))) return false;
-    if (has_order_) {
-      const bool may = order_.MayContain(key);
-      if (!may || order_.is_exact()) return may;
-    }
+    if (has_order_ && !order_.MayContain(key)) return false;
     for (const PrefixPart& part : prefixes_) {
       if (!part.MayContain(key)) return false;
     }
@@ -165,14 +157,13 @@ class RangeFilter final : public Filter {
       if (begin >= end) return false;
     }
     if (end_head <= smallest_head_ && end <= info_.smallest) return false;
-    // What is exact needs no other parts.
-    if (has_order_ && order_.is_exact() && order_.Spans(begin, end)) {
-      return order_.MayContainRange(begin, end);
-    }
+    // What is exact refuses all that prefixes would.
+    const bool order_first = has_order_ && order_.is_exact();
+    if (order_first && !order_.MayContainRange(begin, end)) return false;
     for (const PrefixPart& part : prefixes_) {
       if (!part.MayContainRange(begin, end)) return false;
     }
-    return !has_order_ || order_.MayContainRange(begin, end);
+    return !has_order_ || order_first || order_.MayContainRange(begin, end);
   }
 
   void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
