@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rocksieve {
@@ -61,7 +62,21 @@ double HeightAt(const ChartSeries& series, double x);
 // A whole SVG document, without scripts, fonts or anything else from outside.
 std::string SvgDrawing(const Chart& chart);
 
-// ASCII characters, at most `width` columns; one letter for each series, explained below.
-std::string TerminalDrawing(const Chart& chart, size_t width);
+// A drawing within a page of HTML: curves, axes and marks alone, so wide and high. What the chart
+// and its axes are called, and its legend, are the page's to say. Colours are those of its style
+// sheet, for the classes that ClassOfSeries() names and for "grid", "minor", "axis" and "mark".
+struct PageDrawing {
+  std::string id;           // of this drawing, in the page
+  std::string description;  // for those who do not see it
+  double width = 720, height = 400;
+  bool second_lines = true;  // of ticks
+};
+std::string SvgForPage(const Chart& chart, const PageDrawing& drawing);
+
+// Of the series with that number, from 0: "c1" to "c7", and again.
+std::string ClassOfSeries(size_t index);
+
+// The text as XML and HTML have it, between tags and in attributes. REQUIRES: it is UTF-8.
+std::string EscapedMarkup(std::string_view text);
 
 }  // namespace rocksieve

@@ -33,15 +33,6 @@ std::string NumberText(double number, Kind kind, int digits) {
   return Fixed(number, digits);
 }
 
-std::string Cell(const Json& row, const Column& column) {
-  const Json value = FieldOf(row, column.field);
-  if (value.is_null()) return "-";
-  if (column.print != nullptr) return column.print(value);
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
-  return NumberText(value.get<double>(), column.kind, column.digits);
-}
-
 // As {field:format} has it, see Filled().
 std::string Printed(const Json& value, std::string_view format) {
   if (value.is_null()) return "-";
@@ -129,7 +120,7 @@ Cells CellsOf(const std::vector<Column>& columns, const Json& rows) {
     group = its_group;
     part = its_part;
     cells.emplace_back();
-    for (const Column& column : columns) cells.back().push_back(Cell(row, column));
+    for (const Column& column : columns) cells.back().push_back(CellText(row, column));
   }
   for (size_t i = 0; i < columns.size(); i++) {
     if (columns[i].kind == Kind::kAligned) AlignPoints(i, heads, &cells);
@@ -197,6 +188,15 @@ std::string Narrowed(const std::vector<Column>& columns, Cells cells, size_t hea
 }
 
 }  // namespace
+
+std::string CellText(const Json& row, const Column& column) {
+  const Json value = FieldOf(row, column.field);
+  if (value.is_null()) return "-";
+  if (column.print != nullptr) return column.print(value);
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  return NumberText(value.get<double>(), column.kind, column.digits);
+}
 
 std::string Significant(double number, int digits) {
   if (number == 0 || !std::isfinite(number)) return number == 0 ? "0" : "-";

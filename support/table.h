@@ -50,6 +50,9 @@ std::string ForPeople(const std::vector<Column>& columns, const Json& rows, size
 // As wide as the terminal, if the standard output is one; else any width.
 std::string ForPeople(const std::vector<Column>& columns, const Json& rows);
 
+// One cell of them: "-" for what the row does not have.
+std::string CellText(const Json& row, const Column& column);
+
 // A sentence, with {field} replaced by what is there: whole numbers with commas, text as it is.
 // {field:.2} has two digits after the point, {field:3} three significant ones, {field:%.1} and
 // {field:%3} the same of per cent. Fields as in Column. REQUIRES: every brace is one of these.

@@ -171,6 +171,19 @@ bool FromEscapedText(std::string_view escaped, std::string* bytes) {
   return true;
 }
 
+std::string WithoutControls(std::string_view text) {
+  std::string harmless;
+  for (size_t at = 0; at < text.size(); at++) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const unsigned char next = at + 1 < text.size() ? static_cast<unsigned char>(text[at + 1]) : 0;
+    const bool is_long_control = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
+    const bool is_control = byte == 0x7f || (byte < ' ' && byte != '\n' && byte != '\t');
+    if (is_long_control) at++;
+    harmless += is_control || is_long_control ? ' ' : text[at];
+  }
+  return harmless;
+}
+
 std::string PrintableKey(std::string_view key) {
   if (std::all_of(key.begin(), key.end(), CanBePrinted)) return std::string(key);
   return "0x" + HexBytes(key);

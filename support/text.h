@@ -47,6 +47,10 @@ std::string Escaped(std::string_view text, const std::map<char, std::string_view
 // something else follows a backslash.
 bool FromEscapedText(std::string_view escaped, std::string* bytes);
 
+// With a space for each control character but newlines and tabs, those of two bytes in UTF-8
+// (U+0080 to U+009F) as well: names in databases and bytes of peers do nothing to a terminal.
+std::string WithoutControls(std::string_view text);
+
 // As it is if all of it can be printed, else in hexadecimal digits with 0x before them.
 std::string PrintableKey(std::string_view key);
 

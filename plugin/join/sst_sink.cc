@@ -10,6 +10,12 @@
 
 namespace rocksieve::join {
 
+absl::Status Publish(PendingFile* file) {
+  std::string error;
+  const int number = file->Publish(&error);
+  return number == 0 ? absl::OkStatus() : absl::Status(absl::ErrnoToStatusCode(number), error);
+}
+
 SstSink::SstSink(std::unique_ptr<PendingFile> file, const SstSinkOptions& options)
     : path_(file->path()),
       options_(options),
@@ -20,9 +26,10 @@ SstSink::SstSink(std::unique_ptr<PendingFile> file, const SstSinkOptions& option
 
 absl::StatusOr<std::unique_ptr<SstSink>> SstSink::Open(const std::string& path,
                                                        const SstSinkOptions& options) {
-  absl::StatusOr<std::unique_ptr<PendingFile>> file = PendingFile::Create(path);
-  if (!file.ok()) return file.status();
-  std::unique_ptr<SstSink> sink(new SstSink(*std::move(file), options));
+  std::string error;
+  std::unique_ptr<PendingFile> file = PendingFile::Create(path, &error);
+  if (file == nullptr) return absl::FailedPreconditionError(error);
+  std::unique_ptr<SstSink> sink(new SstSink(std::move(file), options));
   const absl::Status status =
       FromRocksDb(sink->writer_.Open(sink->file_->open_path()), "cannot write " + path);
   if (!status.ok()) return status;
@@ -71,7 +78,7 @@ absl::Status SstSink::Finish() {
     return absl::OkStatus();
   }
   const absl::Status status = FromRocksDb(writer_.Finish(), "cannot write " + path_);
-  return status.ok() ? file_->Publish() : status;
+  return status.ok() ? Publish(file_.get()) : status;
 }
 
 }  // namespace rocksieve::join

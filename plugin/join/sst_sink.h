@@ -14,11 +14,14 @@
 #include <rocksdb/sst_file_writer.h>
 
 #include "lib/join/rows/sink.h"
-#include "lib/join/sort/pending_file.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/join/sort/row_spool.h"
+#include "support/pending_file.h"
 
 namespace rocksieve::join {
+
+// Gives a finished result its name. What the system says if that fails.
+absl::Status Publish(PendingFile* file);
 
 struct SstSinkOptions {
   rocksdb::Options rocksdb;  // table format, compression, filter policy

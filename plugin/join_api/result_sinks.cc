@@ -88,9 +88,9 @@ absl::Status ResultFileSink::Begin() {
 
 absl::StatusOr<std::unique_ptr<RevocableFile>> ResultFileSink::OpenText() {
   if (is_stream_) return RevocableFile::Open(file_.path);
-  absl::StatusOr<std::unique_ptr<PendingFile>> pending = PendingFile::Create(file_.path);
-  if (!pending.ok()) return pending.status();
-  pending_ = *std::move(pending);
+  std::string error;
+  pending_ = PendingFile::Create(file_.path, &error);
+  if (pending_ == nullptr) return absl::FailedPreconditionError(error);
   return RevocableFile::OfDescriptor(pending_->descriptor(), file_.path);
 }
 
@@ -125,7 +125,7 @@ absl::Status ResultFileSink::Finish() {
   if (!discarded.ok()) return discarded;
   if (sst_ != nullptr) return sst_->Finish();
   rows_.reset();  // closes the file
-  return is_stream_ ? absl::OkStatus() : pending_->Publish();
+  return is_stream_ ? absl::OkStatus() : Publish(pending_.get());
 }
 
 }  // namespace rocksieve::join

@@ -10,10 +10,10 @@
 
 #include "lib/join/rows/packed_row.h"
 #include "lib/join/rows/sink.h"
-#include "lib/join/sort/pending_file.h"
 #include "lib/join/sort/revocable_file.h"
 #include "lib/join/sort/row_spool.h"
 #include "plugin/join/sst_sink.h"
+#include "support/pending_file.h"
 
 namespace rocksieve::join {
 

@@ -49,10 +49,10 @@ ALLOWED = {
     "plugin/tables": "lib/filter lib/format plugin plugin/range",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/probe": "plugin/database plugin/tables support",
-    "plugin/join": "lib/join/rows lib/join/sort plugin/tables",
-    "plugin/join_api": "lib/join lib/join/join_key lib/join/matching lib/join/rows "
+    "plugin/join": "lib/join/rows lib/join/sort plugin/tables support",
+    "plugin/join_api": "lib/c_api lib/join lib/join/join_key lib/join/matching lib/join/rows "
                        "lib/join/session lib/join/sort lib/join/text lib/transport "
-                       "plugin/database plugin/join",
+                       "plugin/database plugin/join support",
     # The command: a subcommand knows no other one; joins are made by the public API alone.
     "tools/command": "plugin/database support",
     "tools/demo": "lib/filter lib/hash plugin/database plugin/tables support tools/command",

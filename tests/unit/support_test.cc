@@ -17,6 +17,7 @@
 #include "support/chart.h"
 #include "support/line_reader.h"
 #include "support/progress.h"
+#include "support/terminal_drawing.h"
 #include "support/text.h"
 
 namespace rocksieve::tools {
@@ -44,6 +45,16 @@ Chart Example() {
   chart.ticks = {{1, "one", ""}, {7, "seven", ""}};
   chart.series = {Falling("falling")};
   return chart;
+}
+
+TEST(Text, HasNoControlsForTerminals) {
+  EXPECT_EQ(WithoutControls("a\tb\nc"), "a\tb\nc");
+  EXPECT_EQ(WithoutControls("\x1b[31mred\x7f\r\b"), " [31mred   ");
+  EXPECT_EQ(WithoutControls(std::string("a\0b", 3)), "a b");
+  // U+009B; U+00E9 and U+00A0, which begin alike, and what is cut off.
+  EXPECT_EQ(WithoutControls("\xc2\x9b"
+                            "1m \xc3\xa9\xc2\xa0\xc2"),
+            " 1m \xc3\xa9\xc2\xa0\xc2");
 }
 
 TEST(Chart, DecadesEncloseWhatIsSeen) {
@@ -135,6 +146,32 @@ TEST(SvgDrawing, CutsCurvesAtItsEdges) {
     EXPECT_GT(xs[i], xs[i - 1]);
     EXPECT_NEAR(ys[i], ys[0] + slope * (xs[i] - xs[0]), 0.2);
   }
+}
+
+TEST(SvgForPage, HasCurvesAndMarksInColoursOfThePage) {
+  Chart chart = Example();
+  chart.title = "a<b";
+  chart.marks = {{"inside", {3, 0.001}}, {"outside", {8, 1}}};
+  PageDrawing drawing;
+  drawing.id = "one";
+  drawing.description = "what \"it\" is";
+  drawing.width = 340;
+  drawing.height = 300;
+  const std::string svg = SvgForPage(chart, drawing);
+  EXPECT_EQ(svg.find("<svg viewBox=\"0 0 340.0 300.0\" role=\"img\" "
+                     "aria-labelledby=\"one-title one-desc\""),
+            0u)
+      << svg;
+  EXPECT_NE(svg.find("<title id=\"one-title\">a&lt;b</title>"), std::string::npos);
+  EXPECT_NE(svg.find("what &quot;it&quot; is</desc>"), std::string::npos);
+  EXPECT_NE(svg.find("class=\"" + ClassOfSeries(0) + "\" points="), std::string::npos) << svg;
+  EXPECT_NE(svg.find("class=\"mark\""), std::string::npos);
+  // Names and colours are the page's.
+  for (const char* word : {"falling", "inside", "not in the picture", "#", "fill=\"w", "http"}) {
+    EXPECT_EQ(svg.find(word), std::string::npos) << word;
+  }
+  EXPECT_NE(ClassOfSeries(0), ClassOfSeries(6));
+  EXPECT_EQ(ClassOfSeries(0), ClassOfSeries(7));
 }
 
 TEST(SvgDrawing, EscapesNames) {

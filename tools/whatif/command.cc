@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "support/terminal_drawing.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/whatif/whatif.h"

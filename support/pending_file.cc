@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/join/sort/pending_file.h"
+#include "support/pending_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,9 +11,7 @@
 #include <random>
 #include <utility>
 
-#include <absl/strings/str_cat.h>
-
-namespace rocksieve::join {
+namespace rocksieve {
 namespace {
 
 constexpr int kMostNames = 100;  // that are taken already, by chance or by malice
@@ -26,55 +24,59 @@ std::string DirectoryOf(const std::string& path) {
 
 std::string RandomNameBeside(const std::string& path) {
   std::random_device random;  // of the operating system
-  return absl::StrCat(path, ".", absl::Hex(random(), absl::kZeroPad8),
-                      absl::Hex(random(), absl::kZeroPad8), ".tmp");
+  char digits[32];
+  std::snprintf(digits, sizeof(digits), ".%08x%08x.tmp", random(), random());
+  return path + digits;
 }
 
-absl::Status CannotWrite(const std::string& path, int error) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("cannot write ", path, ": ", std::strerror(error)));
+// The same number, with a sentence.
+int Failed(const std::string& what, int number, std::string* error) {
+  *error = what + ": " + std::strerror(number);
+  return number;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PendingFile>> PendingFile::Create(const std::string& path) {
+std::unique_ptr<PendingFile> PendingFile::Create(const std::string& path, std::string* error) {
   std::unique_ptr<PendingFile> file(new PendingFile(path));
-  if (file->OpenUnnamed().ok()) return file;
-  const absl::Status status = file->OpenNamed();
-  if (!status.ok()) return status;
-  return file;
+  if (file->OpenUnnamed() == 0) return file;
+  const int number = file->OpenNamed();
+  if (number == 0) return file;
+  Failed("cannot write " + path, number, error);
+  return nullptr;
 }
 
-absl::Status PendingFile::OpenUnnamed() {
+int PendingFile::OpenUnnamed() {
 #ifdef O_TMPFILE
   descriptor_ = open(DirectoryOf(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) return CannotWrite(path_, errno);
-  open_path_ = absl::StrCat("/proc/self/fd/", descriptor_);
+  if (descriptor_ < 0) return errno;
+  open_path_ = "/proc/self/fd/" + std::to_string(descriptor_);
   struct stat by_descriptor {
   }, by_path{};
   if (fstat(descriptor_, &by_descriptor) == 0 && stat(open_path_.c_str(), &by_path) == 0 &&
       by_descriptor.st_ino == by_path.st_ino && by_descriptor.st_dev == by_path.st_dev) {
-    return absl::OkStatus();
+    return 0;
   }
   close(descriptor_);  // without /proc it could not be given a name
   descriptor_ = -1;
 #endif
-  return CannotWrite(path_, ENOTSUP);
+  return ENOTSUP;
 }
 
-absl::Status PendingFile::OpenNamed() {
-  for (int i = 0; i < kMostNames; i++) {
+int PendingFile::OpenNamed() {
+  int number = EEXIST;
+  for (int i = 0; i < kMostNames && number == EEXIST; i++) {
     temporary_path_ = RandomNameBeside(path_);
     descriptor_ =
         open(temporary_path_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) {
       open_path_ = temporary_path_;
-      return absl::OkStatus();
+      return 0;
     }
-    if (errno != EEXIST) break;
+    number = errno;
   }
   temporary_path_.clear();
-  return CannotWrite(path_, errno);
+  return number;
 }
 
 PendingFile::~PendingFile() {
@@ -82,30 +84,44 @@ PendingFile::~PendingFile() {
   if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
 }
 
-absl::Status PendingFile::Publish() {
+bool PendingFile::Append(std::string_view bytes, std::string* error) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      Failed("cannot write " + path_, errno, error);
+      return false;
+    }
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+int PendingFile::Publish(std::string* error) {
   struct stat old {};
   if (stat(path_.c_str(), &old) == 0) fchmod(descriptor_, old.st_mode & 07777);
-  if (fsync(descriptor_) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot finish ", path_));
-  }
+  if (fsync(descriptor_) != 0) return Failed("cannot finish " + path_, errno, error);
+  int number = 0;
   for (int i = 0; temporary_path_.empty() && i < kMostNames; i++) {
     const std::string name = RandomNameBeside(path_);
     if (linkat(AT_FDCWD, open_path_.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       temporary_path_ = name;
-    } else if (errno != EEXIST) {
-      break;
+    } else {
+      number = errno;
+      if (number != EEXIST) break;
     }
   }
   if (temporary_path_.empty() || std::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot give the result its name, ", path_));
+    return Failed("cannot give the result its name, " + path_,
+                  temporary_path_.empty() ? number : errno, error);
   }
   temporary_path_.clear();
   const int directory = open(DirectoryOf(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
-    fsync(directory);  // else a power failure may take the name back; the rows are safe
+    fsync(directory);  // else a power failure may take the name back; what is in it is safe
     close(directory);
   }
-  return absl::OkStatus();
+  return 0;
 }
 
-}  // namespace rocksieve::join
+}  // namespace rocksieve

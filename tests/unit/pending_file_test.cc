@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that appear when they are complete, and links that somebody planted.
-#include "lib/join/sort/pending_file.h"
+#include "support/pending_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,12 +9,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace rocksieve::join {
+namespace rocksieve {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,19 +38,28 @@ class PendingFileTest : public testing::Test {
     return static_cast<size_t>(
         std::distance(fs::directory_iterator(directory_), fs::directory_iterator()));
   }
-  static void Write(const PendingFile& file, const std::string& text) {
-    EXPECT_EQ(write(file.descriptor(), text.data(), text.size()), ssize_t(text.size()));
+  std::unique_ptr<PendingFile> Created() const {
+    std::string error;
+    return PendingFile::Create(Path(), &error);
+  }
+  static void Write(PendingFile* file, const std::string& text) {
+    std::string error;
+    EXPECT_TRUE(file->Append(text, &error)) << error;
+  }
+  static void Publish(PendingFile* file) {
+    std::string error;
+    EXPECT_EQ(file->Publish(&error), 0) << error;
   }
 
   fs::path directory_;
 };
 
 TEST_F(PendingFileTest, AppearsWhenItIsPublished) {
-  const auto file = PendingFile::Create(Path());
-  ASSERT_TRUE(file.ok()) << file.status();
-  Write(**file, "rows");
+  const auto file = Created();
+  ASSERT_NE(file, nullptr);
+  Write(file.get(), "rows");
   EXPECT_FALSE(fs::exists(Path()));
-  ASSERT_TRUE((*file)->Publish().ok());
+  Publish(file.get());
   EXPECT_EQ(Contents(), "rows");
   EXPECT_EQ(Files(), 1u);
 }
@@ -58,22 +68,22 @@ TEST_F(PendingFileTest, ReplacesWhatIsThereAndKeepsItsPermissions) {
   std::ofstream(Path()) << "old";
   ASSERT_EQ(chmod(Path().c_str(), 0640), 0);
   {
-    const auto file = PendingFile::Create(Path());
-    Write(**file, "not published");
+    const auto file = Created();
+    Write(file.get(), "not published");
   }
   EXPECT_EQ(Contents(), "old");
-  const auto file = PendingFile::Create(Path());
-  Write(**file, "new");
-  ASSERT_TRUE((*file)->Publish().ok());
+  const auto file = Created();
+  Write(file.get(), "new");
+  Publish(file.get());
   EXPECT_EQ(Contents(), "new");
   EXPECT_EQ(Files(), 1u);
   EXPECT_EQ(fs::status(Path()).permissions(), fs::perms(0640));
 }
 
 TEST_F(PendingFileTest, CanBeOpenedByOthersWhileItHasNoName) {
-  const auto file = PendingFile::Create(Path());
-  std::ofstream((*file)->open_path()) << "by another writer";
-  ASSERT_TRUE((*file)->Publish().ok());
+  const auto file = Created();
+  std::ofstream(file->open_path()) << "by another writer";
+  Publish(file.get());
   EXPECT_EQ(Contents(), "by another writer");
 }
 
@@ -81,17 +91,31 @@ TEST_F(PendingFileTest, FollowsNoLinkThatSomebodyPlanted) {
   const fs::path target = directory_ / "precious";
   std::ofstream(target) << "precious";
   fs::create_symlink(target, Path() + "." + std::to_string(getpid()) + ".tmp");
-  const auto file = PendingFile::Create(Path());
-  Write(**file, "rows");
-  ASSERT_TRUE((*file)->Publish().ok());
+  const auto file = Created();
+  Write(file.get(), "rows");
+  Publish(file.get());
   EXPECT_EQ(Contents(), "rows");
   EXPECT_EQ(fs::file_size(target), 8u);
   EXPECT_EQ(Files(), 3u);
 }
 
+TEST_F(PendingFileTest, GetsNoNameThatADirectoryHas) {
+  ASSERT_TRUE(fs::create_directory(Path()));
+  {
+    const auto file = Created();
+    Write(file.get(), "rows");
+    std::string error;
+    EXPECT_NE(file->Publish(&error), 0);
+    EXPECT_NE(error.find(Path()), std::string::npos) << error;
+  }
+  EXPECT_EQ(Files(), 1u);
+}
+
 TEST_F(PendingFileTest, NeedsADirectory) {
-  EXPECT_TRUE(absl::IsFailedPrecondition(PendingFile::Create("/nowhere/result.tsv").status()));
+  std::string error;
+  EXPECT_EQ(PendingFile::Create("/nowhere/result.tsv", &error), nullptr);
+  EXPECT_NE(error.find("/nowhere/result.tsv: No such file or directory"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace rocksieve::join
+}  // namespace rocksieve

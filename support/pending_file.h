@@ -5,20 +5,18 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
-namespace rocksieve::join {
+namespace rocksieve {
 
 // On file systems that have no files without a name (O_TMPFILE), it has a random one in the same
 // directory, which is made anew and never a link's target; a process that is killed leaves that
 // file, and no later one minds it. Not thread-safe.
 class PendingFile {
  public:
-  // In the directory of `path`, which is not touched before Publish(). FailedPrecondition if that
-  // directory is not there or may not be written to.
-  static absl::StatusOr<std::unique_ptr<PendingFile>> Create(const std::string& path);
+  // In the directory of `path`, which is not touched before Publish(). Null, and a sentence, if
+  // that directory is not there or may not be written to.
+  static std::unique_ptr<PendingFile> Create(const std::string& path, std::string* error);
   // What was not published is gone.
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
@@ -30,14 +28,17 @@ class PendingFile {
   // Opens the same file, in this process and as long as this lives.
   const std::string& open_path() const { return open_path_; }
 
+  // All of it, at the end of the file. False, and a sentence, if that fails: a full disk, say.
+  bool Append(std::string_view bytes, std::string* error);
+
   // To the disk, and then to its name, in place of a file that has it, whose permissions it takes.
-  // Once. DataLoss or what the system says if that fails; then what is there stays.
-  absl::Status Publish();
+  // Once. 0, or the system's number of an error, with a sentence; then what is there stays.
+  int Publish(std::string* error);
 
  private:
   explicit PendingFile(std::string path) : path_(std::move(path)) {}
-  absl::Status OpenUnnamed();
-  absl::Status OpenNamed();
+  int OpenUnnamed();
+  int OpenNamed();
 
   const std::string path_;
   int descriptor_ = -1;
@@ -45,4 +46,4 @@ class PendingFile {
   std::string temporary_path_;  // empty: it has no name
 };
 
-}  // namespace rocksieve::join
+}  // namespace rocksieve
