@@ -10,6 +10,9 @@ install(TARGETS rocksieve_core rocksieve_toolbox EXPORT rocksieveTargets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET rocksieve_filters)
   install(TARGETS rocksieve_filters)
+  # Where Debian has packages of Python; elsewhere, PYTHONPATH names it.
+  install(DIRECTORY python/rocksieve DESTINATION lib/python3/dist-packages
+          FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()
 install(EXPORT rocksieveTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
 
@@ -50,9 +53,14 @@ if(TARGET rocksieve_join_api)
   install(TARGETS rocksieve_join_api EXPORT rocksieveJoinTargets
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT rocksieveJoinTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
-  # `serve` as a service (docs/serve.md).
-  configure_file(share/systemd/rocksieve-serve.service.in
-                 ${CMAKE_CURRENT_BINARY_DIR}/rocksieve-serve.service @ONLY)
+  # `serve` as a service (docs/serve.md), by the prefix that --prefix may have changed.
+  install(CODE "
+    cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX NORMALIZE OUTPUT_VARIABLE prefix)
+    set(bindir \"${CMAKE_INSTALL_BINDIR}\")
+    cmake_path(ABSOLUTE_PATH bindir BASE_DIRECTORY \"\${prefix}\"
+               OUTPUT_VARIABLE CMAKE_INSTALL_FULL_BINDIR)
+    configure_file(\"${PROJECT_SOURCE_DIR}/share/systemd/rocksieve-serve.service.in\"
+                   \"${CMAKE_CURRENT_BINARY_DIR}/rocksieve-serve.service\" @ONLY)")
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rocksieve-serve.service
                 share/systemd/rocksieve-serve.socket DESTINATION lib/systemd/system)
   install(FILES share/systemd/serve.conf share/container/Containerfile

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters by the C interface: examples/python, and callers that pass nonsense."""
+"""librocksieve_filters.so: what it needs and exports, from C, and from Python by the package rocksieve."""
 
 import ctypes
+import inspect
+import os
 import pathlib
+import pickle
 import re
+import resource
 import sys
+import threading
+import typing
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -13,22 +19,35 @@ from environment import BUILD, ROOT, Sandbox, compile_program, run, run_ok
 
 EXAMPLE = ROOT / "examples" / "python" / "filters.py"
 LIBRARY = BUILD / "lib" / "librocksieve_filters.so"
-sys.path.insert(0, str(EXAMPLE.parent))
+COMMAND = BUILD / "bin" / "rocksieve"
+PACKAGE = {"PYTHONPATH": str(ROOT / "python"), "LD_LIBRARY_PATH": str(BUILD / "lib"),
+           "PYTHONDONTWRITEBYTECODE": "1"}
+sys.path.insert(0, str(ROOT / "python"))
+sys.dont_write_bytecode = True
 
-from filters import Filters
+import rocksieve
+from rocksieve import _c
 
-SPECS = ("rocksieve.bloom:10", "rocksieve.cuckoo:12.5:salted", "rocksieve.ribbon:1%:verified")
+rocksieve.use_libraries_of(BUILD / "lib")
+
+SPECS = ("rocksieve.bloom:10", "rocksieve.cuckoo:12.5", "rocksieve.ribbon:1%:verified")
+
+
+def declared(*objects):
+    """The functions of rocksieve/c.h on these objects."""
+    header = (ROOT / "include" / "rocksieve" / "c.h").read_text()
+    return set(re.findall(rf"\b(rocksieve_(?:{'|'.join(objects)})_\w+)\(", re.sub(r"(?s)/\*.*?\*/", "", header)))
 
 
 class Library(Sandbox):
+    FUNCTIONS = declared("builder", "filter", "dynamic", "estimator")
+
     def test_needs_only_the_cpp_runtime_and_exports_only_its_api(self):
         dynamic = run_ok("readelf", "-dW", LIBRARY).out
         needed = set(re.findall(r"\(NEEDED\).*\[(.+)\.so\b.*\]", dynamic))
         self.assertLessEqual(needed, {"libstdc++", "libgcc_s", "libm", "libc", "ld-linux-x86-64"})
-        header = (ROOT / "include" / "rocksieve" / "c.h").read_text()
-        declared = set(re.findall(r"\b(rocksieve_(?:builder|filter)_\w+)\(", header))
         exported = run_ok("nm", "-D", "--defined-only", LIBRARY).out
-        self.assertEqual(declared, set(re.findall(r" T (rocksieve_\S+)$", exported, re.MULTILINE)))
+        self.assertEqual(self.FUNCTIONS, set(re.findall(r" T (rocksieve_\S+)$", exported, re.MULTILINE)))
         self.assertNotIn("rocksieve::", run_ok("nm", "-DC", "--defined-only", LIBRARY).out)
 
     def test_the_header_is_c_and_cpp(self):
@@ -38,53 +57,108 @@ class Library(Sandbox):
             compile_program(source, self.directory / "header", "-pedantic", "-Werror", *flags,
                             compiler=compiler)
 
+    def test_each_function_does_what_the_header_says(self):
+        source = ROOT / "integration" / "c_filters.c"
+        called = set(re.findall(r"\b(rocksieve_\w+)\(", source.read_text()))
+        self.assertEqual(set(), self.FUNCTIONS - called)
+        program = compile_program(source, self.directory / "c_filters", "-Wall", "-Werror", "-pedantic",
+                                  "-lrocksieve_filters", "-lm", compiler="gcc")
+        # It asks for more memory than there is, which some systems promise all the same.
+        limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+        self.assertEqual("all as promised\n", run_ok(program, before=limited).out)
 
-class Python(Sandbox):
-    def setUp(self):
-        super().setUp()
-        self.filters = Filters(LIBRARY)
+    def test_python_declares_each_function(self):
+        self.assertEqual(self.FUNCTIONS, {f"rocksieve_{name}" for name in _c._FILTERS})
+        self.assertEqual(declared("join", "server"), {f"rocksieve_{name}" for name in _c._JOIN})
 
+
+class Filters(Sandbox):
     def test_the_example(self):
         keys = self.directory / "keys"
         keys.write_text("".join(f"key{i}\n" for i in range(1000)))
         asked = "".join(f"key{i}\n" for i in range(0, 2000))
         for spec in SPECS:
-            finished = run_ok(sys.executable, EXAMPLE, LIBRARY, spec, keys, stdin=asked)
+            finished = run_ok(sys.executable, EXAMPLE, spec, keys, stdin=asked, variables=PACKAGE)
             absent = finished.out.split()
             self.assertEqual([], [key for key in absent if int(key[3:]) < 1000])
             self.assertGreater(len(absent), 960)
             self.assertRegex(finished.err, r"^\d+ bytes\n$")
-        wrong = run(sys.executable, EXAMPLE, LIBRARY, "rocksieve.blom:10", keys)
+        wrong = run(sys.executable, EXAMPLE, "rocksieve.blom:10", keys, variables=PACKAGE)
         self.assertIn("blom", wrong.err)
         self.assertNotEqual(0, wrong.code)
 
     def test_no_key_is_lost(self):
-        keys = [b"", b"\0", b"\0\0", b"x" * 100_000] + [b"%d" % i for i in range(10_000)]
+        keys = [b"", b"\0", b"\0\0", b"x" * 100_000, "Grüße", bytearray(b"ab"), memoryview(b"cd")]
+        keys += [b"%d" % i for i in range(10_000)]
         for spec in SPECS:
             for count in (0, 1, 3, len(keys)):
-                block = self.filters.build(spec, keys[:count])
-                opened = self.filters.open(block)
+                opened = rocksieve.Filter.build(keys[:count], spec)
                 self.assertEqual([], [key for key in keys[:count] if key not in opened])
+                self.assertEqual(count, opened.key_count)
                 if count == 0:
                     self.assertNotIn(b"anything", opened)
+        self.assertIn("Grüße".encode(), opened)
+        self.assertLess(opened.false_positive_rate, 0.02)
 
     def test_damaged_bytes_are_no_filter(self):
-        block = self.filters.build("rocksieve.ribbon:10", [b"%d" % i for i in range(50)])
+        block = bytes(rocksieve.Filter.build([b"%d" % i for i in range(50)], "rocksieve.ribbon:10"))
         for length in range(len(block)):
             with self.assertRaises(ValueError):
-                self.filters.open(block[:length])
+                rocksieve.Filter(block[:length])
         for place in range(len(block)):
             damaged = bytearray(block)
             damaged[place] ^= 1 << place % 8
             with self.assertRaisesRegex(ValueError, "damaged|not a filter|later version"):
-                self.filters.open(bytes(damaged))
+                rocksieve.Filter(damaged)
+
+    def test_files_are_those_of_the_command(self):
+        path = self.directory / "filter"
+        built = rocksieve.Filter.build(["a", "b"])
+        built.save(path)
+        self.assertEqual(0o666 & ~self.mask(), path.stat().st_mode & 0o777)
+        self.assertEqual("a\n", run_ok(COMMAND, "filter", "query", path, stdin="a\nc\n").out)
+        run_ok(COMMAND, "filter", "build", "--spec=rocksieve.ribbon:1%", "-o", path, stdin="a\nb\n")
+        self.assertEqual(bytes(built), path.read_bytes())
+        self.assertIn("b", rocksieve.Filter.load(path))
+        self.assertEqual(["filter"], os.listdir(self.directory))
+        with self.assertRaises(OSError):
+            built.save(self.directory / "nowhere" / "filter")
+        path.write_bytes(b"nonsense")
+        with self.assertRaisesRegex(ValueError, "filter: these bytes are not a filter"):
+            rocksieve.Filter.load(path)
+
+    @staticmethod
+    def mask():
+        mask = os.umask(0)
+        os.umask(mask)
+        return mask
+
+    def test_ranges(self):
+        number = lambda i: i.to_bytes(8, "big")
+        ranges = rocksieve.Filter.build(map(number, range(0, 100_000, 100)), "rocksieve.range:14")
+        passed = 0
+        for i in range(0, 90_000, 100):
+            self.assertTrue(ranges.may_contain_range(number(i), number(i + 1)))
+            passed += ranges.may_contain_range(number(i + 10), number(i + 60))
+        self.assertLess(passed, 100)
+        self.assertTrue(rocksieve.Filter.build(["a"]).may_contain_range("x", "y"))  # another family
+
+    def test_copies_are_equal(self):
+        built = rocksieve.Filter.build(["a"])
+        self.assertEqual(bytes(built), bytes(pickle.loads(pickle.dumps(built))))
+        self.assertIn("1 keys", repr(built))
+
+    def test_keys_that_end_by_an_exception(self):
+        def keys():
+            yield "a"
+            raise KeyError("enough")
+
+        with self.assertRaisesRegex(KeyError, "enough"):
+            rocksieve.Filter.build(keys())
 
     def test_nonsense(self):
-        c = self.filters.c
+        c = _c.filters()
         c.rocksieve_builder_add(None, b"key", 3)
-        c.rocksieve_builder_destroy(None)
-        c.rocksieve_filter_destroy(None)
-        self.assertEqual(1, c.rocksieve_filter_may_contain(None, b"key", 3))
         self.assertIsNone(c.rocksieve_builder_create(None, None))
         self.assertIsNone(c.rocksieve_filter_open(None, 10**9, None))
         size = ctypes.c_size_t()
@@ -94,9 +168,187 @@ class Python(Sandbox):
         # A key that could not be taken must not become one that "is not there".
         c.rocksieve_builder_add(builder, None, 5)
         self.assertIsNone(c.rocksieve_builder_finish(builder, ctypes.byref(size), None))
-        self.filters.free(c.rocksieve_builder_finish(builder, ctypes.byref(size), None))
+        _c._libc.free(c.rocksieve_builder_finish(builder, ctypes.byref(size), None))
         self.assertGreater(size.value, 0)
         c.rocksieve_builder_destroy(builder)
+
+
+class DynamicFilters(unittest.TestCase):
+    KINDS = ("bloom", "scalable-bloom", "counting-bloom", "cuckoo")
+
+    def test_all_kinds_hold_what_they_were_given(self):
+        for kind in self.KINDS:
+            with self.subTest(kind=kind):
+                made = rocksieve.DynamicFilter(kind, 2000)
+                made.update(f"key{i}" for i in range(2000))
+                self.assertTrue(all(f"key{i}" in made for i in range(2000)))
+                self.assertLess(sum(f"other{i}" in made for i in range(2000)), 60)
+                self.assertLess(made.false_positive_rate, 0.012)
+                copy = pickle.loads(pickle.dumps(made))
+                self.assertEqual((kind, bytes(made)), (copy.kind, bytes(copy)))
+                self.assertGreater(copy.nbytes, 2000)
+                self.assertGreaterEqual(copy.count("key1"), 1)
+                self.assertIn(kind, repr(copy))
+
+    def test_giving_back(self):
+        for kind in ("counting-bloom", "cuckoo"):
+            made = rocksieve.DynamicFilter(kind, 100, 0.001)
+            made.add("a")
+            made.add(b"a")
+            self.assertEqual(2, made.count("a"))
+            self.assertEqual([True, True, False], [made.remove("a") for _ in range(3)])
+            self.assertNotIn("a", made)
+        with self.assertRaisesRegex(ValueError, "take counting-bloom or cuckoo"):
+            rocksieve.DynamicFilter("bloom", 10).remove("a")
+
+    def test_merging(self):
+        a, b = (rocksieve.DynamicFilter("bloom", 10, seed=7) for _ in range(2))
+        a.add("a")
+        b.merge(a)
+        self.assertIn("a", b)
+        with self.assertRaisesRegex(ValueError, "seed"):
+            a.merge(rocksieve.DynamicFilter("bloom", 10, seed=8))
+
+    def test_what_is_wrong_is_said(self):
+        for arguments, message in ((("blom", 10), "there are bloom, "),
+                                   (("bloom", 10, 0), "rate"), (("bloom", -1), "keys is -1"),
+                                   (("bloom", 2**64), "2\\^64"), (("cuckoo", 10, 2), "rate")):
+            with self.subTest(arguments), self.assertRaisesRegex(ValueError, message):
+                rocksieve.DynamicFilter(*arguments)
+        limits = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (2**33, limits[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_AS, limits)
+        with self.assertRaises(MemoryError):
+            rocksieve.DynamicFilter("bloom", 20_000_000_000_000)
+        full = rocksieve.DynamicFilter("cuckoo", 10)
+        with self.assertRaisesRegex(ValueError, "no room"):
+            full.update(["same"] * 9)
+        for block in (b"", b"nonsense", bytes(rocksieve.Estimator("top-k"))):
+            with self.assertRaises(ValueError):
+                rocksieve.DynamicFilter.from_bytes(block)
+
+
+class Estimators(unittest.TestCase):
+    def test_distinct(self):
+        for kind in ("hyper-log-log", "k-minimum-values"):
+            made = rocksieve.Estimator(kind, 0.03)
+            made.update(f"key{i % 5000}" for i in range(9000))
+            found = made.distinct()
+            self.assertLess(abs(found.value - 5000), 5000 * 4 * 0.03)
+            self.assertLess(found.standard_error, 5000 * 0.033)
+        small = rocksieve.Estimator("k-minimum-values", 0.03)
+        small.update(["a", "b", "a"])
+        self.assertEqual((2, 0), small.distinct())
+
+    def test_frequencies(self):
+        words = ["the"] * 500 + ["a"] * 200 + [f"word{i}" for i in range(300)]
+        for kind in ("top-k", "count-min-sketch"):
+            made = rocksieve.Estimator(kind, 0.005)
+            made.update(words)
+            made.add("the", 10)
+            found = made.count("the")
+            self.assertLessEqual(510, found.times)
+            self.assertLessEqual(found.times - found.excess, 510)
+            self.assertLessEqual(found.excess, 0.005 * 1010 + 1)
+        top = rocksieve.Estimator("top-k", 0.005)
+        top.update(words)
+        self.assertEqual([b"the", b"a"], [item.key for item in top.top(2)])
+
+    def test_two_sets(self):
+        a, b = (rocksieve.Estimator("k-minimum-values", 0.02) for _ in range(2))
+        c, d = (rocksieve.Estimator("min-hash", 0.03) for _ in range(2))
+        for made, begin in ((a, 0), (b, 5000), (c, 0), (d, 5000)):
+            made.update(f"key{i}" for i in range(begin, begin + 10_000))
+        self.assertLess(abs(a.intersection(b).value - 5000), 1000)
+        self.assertLess(abs(a.similarity(b).value - 1 / 3), 0.1)
+        self.assertLess(abs(c.similarity(d).value - 1 / 3), 0.15)
+        a.merge(b)
+        self.assertLess(abs(a.distinct().value - 15_000), 1500)
+        self.assertEqual(a.distinct(), pickle.loads(pickle.dumps(a)).distinct())
+
+    def test_what_it_does_not_know_it_says(self):
+        made = rocksieve.Estimator("hyper-log-log")
+        for call, message in ((lambda: made.count("a"), "take count-min-sketch or top-k"),
+                              (lambda: made.top(), "take top-k"),
+                              (lambda: made.similarity(made), "min-hash"),
+                              (lambda: made.intersection(made), "k-minimum-values"),
+                              (lambda: rocksieve.Estimator("top-k").distinct(), "hyper-log-log"),
+                              (lambda: made.merge(rocksieve.Estimator("top-k")), "of one kind"),
+                              (lambda: rocksieve.Estimator("luck"), "there are hyper-log-log"),
+                              (lambda: rocksieve.Estimator("top-k", 2.0), "error"),
+                              (lambda: made.add("a", -1), "count is -1"),
+                              (lambda: rocksieve.Estimator.from_bytes(b""), "RSTB|cut off")):
+            with self.assertRaisesRegex(ValueError, message):
+                call()
+
+
+class Package(Sandbox):
+    def test_everything_has_types_and_says_what_it_does(self):
+        self.assertTrue((ROOT / "python" / "rocksieve" / "py.typed").exists())
+        checked = 0
+        for name in rocksieve.__all__:
+            thing = getattr(rocksieve, name)
+            members = [thing] if inspect.isfunction(thing) else [
+                value for member, value in vars(thing).items()
+                if not member.startswith("_") or member == "__init__"]
+            self.assertTrue(thing.__doc__, name)
+            for member in members:
+                function = getattr(member, "__func__", None) or getattr(member, "fget", None) or member
+                if not inspect.isfunction(function) or issubclass(getattr(thing, "__class__", object), tuple):
+                    continue
+                if function.__module__.startswith("rocksieve"):
+                    checked += 1
+                    self.assertTrue(function.__doc__ or function.__name__ == "__init__", function)
+                    hints = typing.get_type_hints(function)
+                    wanted = set(inspect.signature(function).parameters) - {"self", "cls"}
+                    self.assertEqual(set(), (wanted | {"return"}) - set(hints), function)
+        self.assertGreater(checked, 25)
+
+    def test_threads_may_ask_at_once(self):
+        asked = rocksieve.Filter.build(f"key{i}" for i in range(1000))
+        lost = []
+
+        def ask():
+            for _ in range(5):
+                lost.extend(i for i in range(1000) if f"key{i}" not in asked)
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([], lost)
+
+    def test_without_the_libraries_it_says_what_to_install(self):
+        program = "import rocksieve; rocksieve.Filter.build(['a'])"
+        finished = run(sys.executable, "-c", program,
+                       variables={**PACKAGE, "LD_LIBRARY_PATH": ""})
+        if finished.code != 0:  # else they are installed here
+            self.assertIn("install the package librocksieve1", finished.err)
+        finished = run(sys.executable, "-c", f"""
+import rocksieve
+rocksieve.use_libraries_of({str(self.directory)!r})
+{program}""", variables=PACKAGE)
+        self.assertIn(f"{self.directory}/librocksieve_filters.so.1: cannot open", finished.err)
+        with self.assertRaisesRegex(RuntimeError, "comes before anything else"):
+            rocksieve.Filter.build(["a"])
+            rocksieve.use_libraries_of(self.directory)
+
+    def test_memory_is_given_back(self):
+        program = """
+import resource, rocksieve
+def round():
+    for _ in range(20):
+        made = rocksieve.DynamicFilter("bloom", 1_000_000)
+        bytes(made); rocksieve.Filter.build([b"x" * 1000] * 1000)
+        try: rocksieve.DynamicFilter("blom", 1)
+        except ValueError: pass
+round(); before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for _ in range(5): round()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+        grown = int(run_ok(sys.executable, "-c", program, variables=PACKAGE).out)
+        self.assertLess(grown, 10_000)  # KiB; a hundred of them would be 120 MB
 
 
 if __name__ == "__main__":

@@ -46,6 +46,11 @@ class Installed(Sandbox):
 
 
 class Layout(Installed):
+    @unittest.skipUnless(HAS_JOIN, "built without joins")
+    def test_the_service_starts_what_was_installed(self):
+        unit = (self.prefix / "lib/systemd/system/rocksieve-serve.service").read_text()
+        self.assertIn(f"\nExecStart={self.class_directory}/staging/bin/rocksieve serve ", unit)
+
     def test_files(self):
         files = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*")
                  if not path.is_dir()}

@@ -55,7 +55,8 @@ class Linking(unittest.TestCase):
             names[re.split(r"[(\[]", name)[0]] = kind
         api = ("rocksieve::NewFilterPolicy", "rocksieve::GetFilterStats", "rocksieve::NewListener",
                "rocksieve::GetFilterQueries", "rocksieve::PrometheusText",
-               "rocksieve::CollectMetrics", "rocksieve::ConfigureRangeFilters")
+               "rocksieve::CollectMetrics", "rocksieve::ConfigureRangeFilters",
+               "rocksieve::GetRangeQueries")
         functions = {name: "T" for name in (*api, "rocksieve_filterpolicy_create")}
         self.assertEqual({**functions, "rocksieve_built_for": "R"}, names)
 

@@ -57,13 +57,17 @@ class Versions(unittest.TestCase):
         self.assertRegex((DEBIAN / "changelog").read_text(),
                          rf"\Arocksieve \({re.escape(VERSION)}-\d+\) ")
         self.assertRegex((ROOT / "CHANGELOG.md").read_text(), rf"(?m)^## {re.escape(VERSION)}\b")
+        self.assertIn(f'\n__version__ = "{VERSION}"\n',
+                      (ROOT / "python" / "rocksieve" / "__init__.py").read_text())
 
     def test_sonames_and_packages_have_the_number_of_the_interface(self):
         for library in (BUILD / "lib").glob("librocksieve*.so"):
             soname = re.search(r"\(SONAME\).*\[(.+)\]", run_ok("readelf", "-dW", library).out)[1]
             self.assertEqual(f"{library.name}.{ABI}", soname)
-        for package in PACKAGES - {"librocksieve-dev", "rocksieve-tools"}:
+        for package in PACKAGES - {"librocksieve-dev", "python3-rocksieve", "rocksieve-tools"}:
             self.assertTrue(package.endswith(ABI), package)
+        functions = (ROOT / "python" / "rocksieve" / "_c.py").read_text()
+        self.assertRegex(functions, rf"(?m)^ABI = {ABI}\b")
 
 
 class Contents(Sandbox):
@@ -73,7 +77,7 @@ class Contents(Sandbox):
         files = {str(path.relative_to(self.directory))
                  for path in prefix.rglob("*") if path.is_symlink() or not path.is_dir()}
         # Where Debian has libraries.
-        files = {re.sub(r"^usr/lib/(?!systemd/)(?:[^/]+-linux-gnu[^/]*/)?", "usr/lib/ARCH/", file)
+        files = {re.sub(r"^usr/lib/(?!systemd/|python3/)(?:[^/]+-linux-gnu[^/]*/)?", "usr/lib/ARCH/", file)
                  for file in files}
         patterns = {package: listed(f"{package}.install") for package in PACKAGES}
         patterns["nowhere"] = listed("not-installed")
@@ -94,9 +98,11 @@ class Contents(Sandbox):
         needed = re.search(r"(?m)^filter_packages=\((.*?)\)$", run)[1].split()
         body = re.search(r"(?ms)^need_build\(\) \{\n(.*?)^\}", run)[1].replace("\\\n", " ")
         needed += [word for word in body.split() if re.fullmatch(r"[a-z][a-z0-9+.-]+", word)]
-        # g++ is on every machine that builds packages.
+        # g++ is on every machine that builds packages; what only packages are made with, ./run package
+        # installs.
         self.assertEqual(set(needed) - {"need", "g++"},
-                         names(PARAGRAPHS[0]["Build-Depends"]) - {"debhelper-compat"})
+                         names(PARAGRAPHS[0]["Build-Depends"]) -
+                         {"debhelper-compat", "dh-python", "python3"})
 
 
 def symbols_of(library):
@@ -152,7 +158,7 @@ class Licences(unittest.TestCase):
     def test_every_source_file_says_its_licence_in_its_first_lines(self):
         top = [ROOT / name for name in ("CMakeLists.txt", "run", "rocksieve.mk")]
         folders = (".ci", "bench", "cmake", "debian", "docs", "examples", "experiments", "fuzz",
-                   "include", "integration", "lib", "plugin", "stress", "support", "tests", "tools")
+                   "include", "integration", "lib", "plugin", "python", "stress", "support", "tests", "tools")
         sources = [path for folder in folders for path in (ROOT / folder).rglob("*")
                    if "__pycache__" not in path.parts and "node_modules" not in path.parts]
         checked = 0

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 #include "lib/format/bit_io.h"
 #include "lib/format/byte_io.h"
@@ -39,6 +40,20 @@ uint8_t RankOf(uint64_t key_hash, int precision) {
 }
 
 }  // namespace
+
+HyperLogLogOptions HyperLogLogOptions::ForError(double standard_error) {
+  // Written so that NaN is refused too.
+  const double registers = std::pow(1.04 / standard_error, 2);
+  if (!(standard_error > 0 && standard_error < 1 && registers <= std::ldexp(1.0, kMostPrecision))) {
+    throw std::invalid_argument("HyperLogLogOptions: standard_error is " +
+                                std::to_string(standard_error) +
+                                ", but must be 0.0021 .. 1, such as 0.01");
+  }
+  HyperLogLogOptions options;
+  options.precision = kLeastPrecision;
+  while (std::ldexp(1.0, options.precision) < registers) options.precision++;
+  return options;
+}
 
 HyperLogLog::HyperLogLog(const HyperLogLogOptions& options) : options_(options) {
   if (options.precision < kLeastPrecision || options.precision > kMostPrecision) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <rocksieve/estimate/k_minimum_values.h>
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "lib/format/byte_io.h"
@@ -10,6 +13,25 @@
 #include "lib/toolbox/envelope.h"
 
 namespace rocksieve {
+namespace {
+
+constexpr double kRounding = 1e-12;  // 1 / 0.01^2 is 10,000 and a bit
+
+}  // namespace
+
+KMinimumValuesOptions KMinimumValuesOptions::ForError(double standard_error) {
+  // Written so that NaN is refused too.
+  const double hashes = std::ceil(1 / (standard_error * standard_error) * (1 - kRounding));
+  if (!(standard_error > 0 && standard_error < 1 &&
+        hashes <= static_cast<double>(KmvSketch::kMostK))) {
+    throw std::invalid_argument("KMinimumValuesOptions: standard_error is " +
+                                std::to_string(standard_error) +
+                                ", but must be 0.001 .. 1, such as 0.01");
+  }
+  KMinimumValuesOptions options;
+  options.k = std::max<uint64_t>(KmvSketch::kLeastK, static_cast<uint64_t>(hashes));
+  return options;
+}
 
 KMinimumValues::KMinimumValues(const KMinimumValuesOptions& options) : seed_(options.seed) {
   if (options.k < KmvSketch::kLeastK || options.k > KmvSketch::kMostK) {

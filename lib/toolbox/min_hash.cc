@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 #include "lib/format/coding.h"
 #include "lib/hash/key_hash.h"
@@ -41,6 +42,20 @@ double WithoutReplacement(double used, double places) {
 
 bool operator==(const MinHashOptions& a, const MinHashOptions& b) {
   return a.size == b.size && a.method == b.method && a.seed == b.seed;
+}
+
+MinHashOptions MinHashOptions::ForError(double standard_error) {
+  // sqrt(J (1 - J) / size) is largest for J = 1/2. Written so that NaN is refused too.
+  const double places = std::ceil(std::pow(0.5 / standard_error, 2));
+  if (!(standard_error > 0 && standard_error < 1 &&
+        places <= static_cast<double>(MinHashBytes::kMostPlaces))) {
+    throw std::invalid_argument("MinHashOptions: standard_error is " +
+                                std::to_string(standard_error) +
+                                ", but must be 0.0079 .. 1, such as 0.03");
+  }
+  MinHashOptions options;
+  options.size = static_cast<uint64_t>(places);
+  return options;
 }
 
 MinHash::MinHash(const MinHashOptions& options) : options_(options) {

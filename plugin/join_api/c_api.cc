@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins for C: the part of rocksieve/c.h that is in librocksieve_join.so.
-#include <charconv>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <exception>
-#include <functional>
 #include <limits>
-#include <map>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 #include <rocksieve/c.h>
 #include <rocksieve/join/join.h>
 
 #include "lib/join/operation.h"
+#include "plugin/join_api/c_settings.h"
 
 namespace rocksieve::join {
 
@@ -36,133 +29,69 @@ namespace {
 
 using rocksdb::Status;
 
-void SetError(std::string_view text, char** error) {
-  if (error == nullptr) return;
-  std::free(*error);
-  *error = strndup(text.data(), text.size());
-}
+using Setters = CSetters<CJoin>;
+using S = CSettings<CJoin>;
 
-// Runs `function`, which returns a status; false, and an error, if that is not OK or it throws.
-template <typename Function>
-bool Succeeds(char** error, const Function& function) {
-  try {
-    const Status status = function();
-    if (status.ok()) return true;
-    const char* const text = status.getState();
-    SetError(text != nullptr ? text : status.ToString(), error);
-  } catch (const std::exception& exception) {
-    SetError(exception.what(), error);
-  }
-  return false;
-}
-
-Status ToNumber(const std::string& name, const std::string& value, uint64_t least, uint64_t most,
-                uint64_t* number) {
-  const char* const end = value.data() + value.size();
-  const auto [stopped, result] = std::from_chars(value.data(), end, *number);
-  if (result == std::errc() && stopped == end && *number >= least && *number <= most) {
-    return Status::OK();
-  }
-  return Status::InvalidArgument(name + " takes a number from " + std::to_string(least) + " to " +
-                                 std::to_string(most) + ", not " + value);
-}
-
-Status ToBool(const std::string& name, const std::string& value, bool* set) {
-  *set = value == "true" || value == "1" || value.empty();
-  if (*set || value == "false" || value == "0") return Status::OK();
-  return Status::InvalidArgument(name + " takes true or false, not " + value);
-}
-
-using Setter =
-    std::function<Status(CJoin* join, const std::string& name, const std::string& value)>;
-
-Setter Text(std::string& (*of)(CJoin* join)) {
-  return [of](CJoin* join, const std::string&, const std::string& value) {
-    of(join) = value;
-    return Status::OK();
-  };
-}
-
-Setter Bool(bool& (*of)(CJoin* join)) {
-  return [of](CJoin* join, const std::string& name, const std::string& value) {
-    return ToBool(name, value, &of(join));
-  };
-}
-
-Setter Number(uint64_t most, void (*set)(CJoin* join, uint64_t value)) {
-  return [most, set](CJoin* join, const std::string& name, const std::string& value) {
-    uint64_t number = 0;
-    Status status = ToNumber(name, value, 1, most, &number);
-    if (status.ok()) set(join, number);
-    return status;
-  };
-}
-
-const std::map<std::string, Setter, std::less<>>& Setters() {
+const Setters& JoinSetters() {
   using std::chrono::seconds;
-  static const auto* const setters = new std::map<std::string, Setter, std::less<>>{
-      {"db", Text([](CJoin* join) -> std::string& { return join->directory; })},
-      {"sorted-text", Text([](CJoin* join) -> std::string& { return join->sorted_text; })},
+  static const auto* const setters = new Setters{
+      {"db", S::Text([](CJoin* join) -> std::string& { return join->directory; })},
+      {"sorted-text", S::Text([](CJoin* join) -> std::string& { return join->sorted_text; })},
       {"remote",
        [](CJoin* join, const std::string&, const std::string& value) {
          return SplitAddresses(value, &join->peer.addresses);
        }},
-      {"column-family", Text([](CJoin* join) -> std::string& { return join->column_family; })},
+      {"column-family", S::Text([](CJoin* join) -> std::string& { return join->column_family; })},
       {"remote-column-family",
-       Text([](CJoin* join) -> std::string& { return join->peer.column_family; })},
-      {"left-on", Text([](CJoin* join) -> std::string& { return join->input.on; })},
-      {"right-on", Text([](CJoin* join) -> std::string& { return join->peer.on; })},
-      {"strategy", Text([](CJoin* join) -> std::string& { return join->options.strategy; })},
-      {"begin", Text([](CJoin* join) -> std::string& { return join->options.begin; })},
+       S::Text([](CJoin* join) -> std::string& { return join->peer.column_family; })},
+      {"left-on", S::Text([](CJoin* join) -> std::string& { return join->input.on; })},
+      {"right-on", S::Text([](CJoin* join) -> std::string& { return join->peer.on; })},
+      {"strategy", S::Text([](CJoin* join) -> std::string& { return join->options.strategy; })},
+      {"begin", S::Text([](CJoin* join) -> std::string& { return join->options.begin; })},
       {"end",
        [](CJoin* join, const std::string&, const std::string& value) {
          join->options.end = value;
          return Status::OK();
        }},
       {"ca",
-       Text([](CJoin* join) -> std::string& { return join->peer.credentials.authority_file; })},
-      {"cert",
-       Text([](CJoin* join) -> std::string& { return join->peer.credentials.certificate_file; })},
-      {"key", Text([](CJoin* join) -> std::string& { return join->peer.credentials.key_file; })},
-      {"server-name", Text([](CJoin* join) -> std::string& { return join->peer.server_name; })},
-      {"token-file", Text([](CJoin* join) -> std::string& { return join->token_file; })},
-      {"insecure", Bool([](CJoin* join) -> bool& { return join->peer.credentials.insecure; })},
+       S::Text([](CJoin* join) -> std::string& { return join->peer.credentials.authority_file; })},
+      {"cert", S::Text([](CJoin* join) -> std::string& {
+         return join->peer.credentials.certificate_file;
+       })},
+      {"key", S::Text([](CJoin* join) -> std::string& { return join->peer.credentials.key_file; })},
+      {"server-name", S::Text([](CJoin* join) -> std::string& { return join->peer.server_name; })},
+      {"token-file", S::Text([](CJoin* join) -> std::string& { return join->token_file; })},
+      {"insecure", S::Bool([](CJoin* join) -> bool& { return join->peer.credentials.insecure; })},
       {"insecure-network",
-       Bool([](CJoin* join) -> bool& { return join->peer.credentials.insecure_network; })},
+       S::Bool([](CJoin* join) -> bool& { return join->peer.credentials.insecure_network; })},
       {"range-keys",
-       Number(uint64_t{1} << 21,
-              [](CJoin* join, uint64_t keys) { join->options.keys_per_range = keys; })},
-      {"round-trips", Number(32,
-                             [](CJoin* join, uint64_t trips) {
-                               join->options.most_round_trips = static_cast<int>(trips);
-                             })},
-      {"most-bytes", Number(std::numeric_limits<uint64_t>::max(),
-                            [](CJoin* join, uint64_t bytes) { join->options.most_bytes = bytes; })},
+       S::Number(uint64_t{1} << 21,
+                 [](CJoin* join, uint64_t keys) { join->options.keys_per_range = keys; })},
+      {"round-trips", S::Number(32,
+                                [](CJoin* join, uint64_t trips) {
+                                  join->options.most_round_trips = static_cast<int>(trips);
+                                })},
+      {"most-bytes",
+       S::Number(std::numeric_limits<uint64_t>::max(),
+                 [](CJoin* join, uint64_t bytes) { join->options.most_bytes = bytes; })},
       {"timeout",
-       Number(uint64_t{1} << 30,
-              [](CJoin* join, uint64_t value) { join->options.timeout = seconds(value); })},
+       S::Number(uint64_t{1} << 30,
+                 [](CJoin* join, uint64_t value) { join->options.timeout = seconds(value); })},
       {"silence",
-       Number(uint64_t{1} << 20,
-              [](CJoin* join, uint64_t value) { join->options.silence = seconds(value); })},
-      {"attempts", Number(1000,
-                          [](CJoin* join, uint64_t attempts) {
-                            join->options.attempts = static_cast<int>(attempts);
-                          })},
-      {"memory", Number(uint64_t{1} << 20,
-                        [](CJoin* join, uint64_t mib) { join->options.memory_bytes = mib << 20; })},
+       S::Number(uint64_t{1} << 20,
+                 [](CJoin* join, uint64_t value) { join->options.silence = seconds(value); })},
+      {"attempts", S::Number(1000,
+                             [](CJoin* join, uint64_t attempts) {
+                               join->options.attempts = static_cast<int>(attempts);
+                             })},
+      {"memory",
+       S::Number(uint64_t{1} << 20,
+                 [](CJoin* join, uint64_t mib) { join->options.memory_bytes = mib << 20; })},
       {"largest-row",
-       Number(uint64_t{1} << 20,
-              [](CJoin* join, uint64_t mib) { join->options.most_row_bytes = mib << 20; })},
+       S::Number(uint64_t{1} << 20,
+                 [](CJoin* join, uint64_t mib) { join->options.most_row_bytes = mib << 20; })},
   };
   return *setters;
-}
-
-Status Set(CJoin* join, const std::string& name, const std::string& value) {
-  const auto setter = Setters().find(name);
-  if (setter != Setters().end()) return setter->second(join, name, value);
-  std::string known;
-  for (const auto& [each, unused] : Setters()) known += (known.empty() ? "" : ", ") + each;
-  return Status::InvalidArgument("a join has no \"" + name + "\"; it has " + known);
 }
 
 Status OpenInput(const CJoin& join, Input* input) {
@@ -216,7 +145,8 @@ rocksieve_join_t* rocksieve_join_create(const char* operation, char** error) {
 unsigned char rocksieve_join_set(rocksieve_join_t* join, const char* name, const char* value,
                                  char** error) {
   return rocksieve::join::Succeeds(error, [&] {
-    return rocksieve::join::Set(join, name == nullptr ? "" : name, value == nullptr ? "" : value);
+    return rocksieve::join::SetByName<rocksieve::join::CJoin>(rocksieve::join::JoinSetters(),
+                                                              "join", join, name, value);
   });
 }
 
@@ -231,15 +161,23 @@ unsigned char rocksieve_join_run(rocksieve_join_t* join, rocksieve_join_row_t on
   const bool complete = rocksieve::join::Succeeds(error, [&] {
     const auto callback =
         on_row == nullptr ? rocksieve::join::RowCallback() : rocksieve::join::RowCallback(give);
+    if (join == nullptr) return rocksdb::Status::InvalidArgument("there is no join");
     return rocksieve::join::Run(*join, callback, &report);
   });
   if (counts != nullptr) {
-    *counts = {report.matched_keys,  report.local_only_keys, report.remote_only_keys,
-               report.rows_received, report.wire_bytes_sent, report.wire_bytes_received};
+    const bool known = report.keys_are_known;
+    *counts = {known ? report.matched_keys : ROCKSIEVE_UNKNOWN_COUNT,
+               known ? report.local_only_keys : ROCKSIEVE_UNKNOWN_COUNT,
+               report.remote_only_keys,
+               report.rows_received,
+               report.wire_bytes_sent,
+               report.wire_bytes_received};
   }
   return complete;
 }
 
-void rocksieve_join_cancel(rocksieve_join_t* join) { join->canceller.Cancel(); }
+void rocksieve_join_cancel(rocksieve_join_t* join) {
+  if (join != nullptr) join->canceller.Cancel();
+}
 
 void rocksieve_join_destroy(rocksieve_join_t* join) { delete join; }

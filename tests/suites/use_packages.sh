@@ -96,12 +96,30 @@ for file in bash-completion/completions/rocksieve zsh/vendor-completions/_rocksi
   [ -s "/usr/share/$file" ] || fail "there is no $file"
 done
 
+step 'filters and joins in Python'
+install "$here"/python3-rocksieve_*.deb
+cat >"$work/filters.py" <<'END'
+import rocksieve, sys
+rocksieve.Filter.build(str(i) for i in range(1000)).save(sys.argv[1])
+seen = rocksieve.Filter.load(sys.argv[1])
+print(seen.key_count, sum(str(i) in seen for i in range(1000)), "x" in seen)
+words = rocksieve.Estimator("top-k", 0.01)
+words.update(["a", "b", "a"])
+print(words.top(1)[0].key.decode())
+END
+expect '^1000 1000 False$' python3 "$work/filters.py" "$work/thousand"
+expect '^7$' rocksieve filter query "$work/thousand" <<<7
+[ "$(seq 3 | rocksieve distinct | head -n 1)" = '3 distinct of 3 lines, exactly.' ] || fail distinct
+
 step 'the service, which is not started'
 units=/usr/lib/systemd/system
 expect '^ExecStart=/usr/bin/rocksieve serve --config=/etc/rocksieve/serve.conf$' \
   cat "$units/rocksieve-serve.service"
 expect '^ListenStream=' cat "$units/rocksieve-serve.socket"
 expect '^db = ' cat /usr/share/rocksieve/serve.conf
+# Removed, it is stopped; purged, it is no longer enabled.
+expect 'deb-systemd-invoke stop .*rocksieve-serve.service' cat /var/lib/dpkg/info/rocksieve-tools.prerm
+expect 'deb-systemd-helper purge .*rocksieve-serve.service' cat /var/lib/dpkg/info/rocksieve-tools.postrm
 
 step 'a join with two servers, each with a half of the rows'
 load() { seq -f 'key%07g' "$2" "$3" | rocksieve load --db="$work/$1" --spec=rocksieve.bloom:10 --input=-; }
@@ -126,6 +144,12 @@ joined() {
 all_counts() { [ "$(joined | grep -oE '"(matched_keys":2000|local_only_keys":1000|remote_only_keys":1000)\b' |
   sort -u | wc -l)" -eq 3 ] || fail "the join's counts: $(joined)"; }
 all_counts
+cat >"$work/join.py" <<'END'
+import rocksieve, sys
+rows = rocksieve.join("intersection", db=sys.argv[1], remote=sys.argv[2:], insecure=True)
+print(len(list(rows)), *rocksieve.count(db=sys.argv[1], remote=sys.argv[2:], insecure=True)[:3])
+END
+expect '^2000 2000 1000 1000$' python3 "$work/join.py" "$work/local" "${ports[@]}"
 
 step 'programs, compiled by pkg-config and by CMake'
 install "$here"/librocksieve-dev_*.deb
@@ -158,7 +182,7 @@ expect '^5000 keys found, rocksdb.bloom.filter.useful COUNT : [45]...$' \
 step 'the later version over this one, while servers run'
 install "$here"/next/*.deb
 versions=$(dpkg-query -W -f='${Package} ${Version} ${db:Status-Status}\n' '*rocksieve*' | grep -v dbgsym)
-[ "$(grep -c 'next1 installed$' <<<"$versions")" -eq 5 ] || fail "installed are $versions"
+[ "$(grep -c 'next1 installed$' <<<"$versions")" -eq 6 ] || fail "installed are $versions"
 programs_work "$work" ''
 all_counts
 expect 'ribbon' rocksieve explain --db="$work/bench"
@@ -168,7 +192,7 @@ LD_PRELOAD=librocksieve.so expect 'bloom.filter.useful COUNT : 9[0-9]{4}$' \
 step 'removed, then purged: nothing is left'
 kill "${servers[@]}" && wait "${servers[@]}" || true
 servers=()
-ours=(rocksieve-tools librocksieve-dev librocksieve-join1 librocksieve-exporter1 librocksieve1)
+ours=(python3-rocksieve rocksieve-tools librocksieve-dev librocksieve-join1 librocksieve-exporter1 librocksieve1)
 mapfile -t debug < <(dpkg-query -W -f='${Package}\n' '*rocksieve*-dbgsym' 2>/dev/null)
 apt-get remove -y -qq "${ours[@]}" "${debug[@]}" >"$work/apt.log" 2>&1 || fail "$(cat "$work/apt.log")"
 dpkg --purge "${ours[@]}" "${debug[@]}" >"$work/apt.log" 2>&1 || fail "$(cat "$work/apt.log")"

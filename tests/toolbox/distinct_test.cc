@@ -2,6 +2,7 @@
 // The three counters of distinct keys, and KMV's overlaps: measured beside what they state.
 #include <cmath>
 #include <cstdio>
+#include <stdexcept>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -181,6 +182,27 @@ TEST(DistinctCount, RefusesWhatItCannotDo) {
 }
 
 // The sketch behind it is tested in unit/estimators_test.cc; here the keys' way through it.
+// The least that keeps a standard error: the formulas are those of the headers.
+TEST(DistinctCount, OptionsForAnError) {
+  for (const double error : {0.5, 0.1, 0.03, 0.01, 0.0021}) {
+    const int precision = HyperLogLogOptions::ForError(error).precision;
+    const auto error_of = [](int log2) { return 1.04 / std::sqrt(std::ldexp(1.0, log2)); };
+    EXPECT_LE(error_of(precision), error);
+    EXPECT_TRUE(precision == 4 || error_of(precision - 1) > error) << error;
+    const auto k = static_cast<double>(KMinimumValuesOptions::ForError(error).k);
+    EXPECT_LE(1 / std::sqrt(k), error * (1 + 1e-9));
+    EXPECT_GT(1 / std::sqrt(k - 1), error);
+  }
+  EXPECT_EQ(KMinimumValuesOptions::ForError(0.01).k, 10000u);
+  EXPECT_EQ(KMinimumValuesOptions::ForError(0.001).k, 1000000u);
+  EXPECT_EQ(KMinimumValuesOptions::ForError(0.99).k, 3u);
+  EXPECT_EQ(HyperLogLogOptions::ForError(0.99).precision, 4);
+  for (const double error : {0.0, -0.1, 1.0, 1e-300, 0.0009, std::nan("")}) {
+    EXPECT_THROW(HyperLogLogOptions::ForError(error), std::invalid_argument) << error;
+    EXPECT_THROW(KMinimumValuesOptions::ForError(error), std::invalid_argument) << error;
+  }
+}
+
 TEST(KMinimumValues, OverlapOfKeysBeforeAndAfterAJourney) {
   KMinimumValues a = MakeKMinimumValues(2048, 3), b = MakeKMinimumValues(1024, 3);
   for (int i = 0; i < 30000; i++) {

@@ -140,6 +140,15 @@ TEST(MinHash, UnbiasedWithTheStatedErrors) {
 }
 
 // More empty places than the limit of attempts covers, and none at all.
+TEST(MinHash, OptionsForAnError) {
+  EXPECT_EQ(MinHashOptions::ForError(0.05).size, 100u);
+  EXPECT_EQ(MinHashOptions::ForError(0.0079).size, 4006u);
+  EXPECT_EQ(MinHashOptions::ForError(0.9).size, 1u);
+  for (const double error : {0.0, -1.0, 1.0, 0.0078, std::nan("")}) {
+    EXPECT_THROW(MinHashOptions::ForError(error), std::invalid_argument) << error;
+  }
+}
+
 TEST(MinHash, SignaturesOfTinyAndOfEmptySets) {
   MinHash empty(SignatureOptions(4096, MinHashMethod::kOnePermutation)), one = empty, two = empty;
   EXPECT_TRUE(empty.empty());

@@ -38,6 +38,10 @@ namespace rocksieve {
 struct HyperLogLogOptions {
   int precision = 12;  // log2 of the number of registers, 4 .. 18
   uint64_t seed = 0;
+
+  // The fewest registers with a standard error of at most that share of the count: 0.0021 to 1,
+  // exclusively. Throws std::invalid_argument otherwise.
+  static HyperLogLogOptions ForError(double standard_error);
 };
 
 class HyperLogLog {

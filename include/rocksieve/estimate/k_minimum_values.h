@@ -38,6 +38,10 @@ class KmvSketch;
 struct KMinimumValuesOptions {
   uint64_t k = 1024;  // hashes that are kept, 3 .. 2^20
   uint64_t seed = 0;
+
+  // The fewest hashes with a standard error of DistinctCount() of at most that share of the count:
+  // 0.001 to 1, exclusively at 1. Throws std::invalid_argument otherwise.
+  static KMinimumValuesOptions ForError(double standard_error);
 };
 
 class KMinimumValues {

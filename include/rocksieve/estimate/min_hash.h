@@ -47,6 +47,10 @@ struct MinHashOptions {
   uint64_t size = 128;  // places, 1 .. 4096
   MinHashMethod method = MinHashMethod::kOnePermutation;
   uint64_t seed = 0;
+
+  // The fewest places with a standard error of Jaccard() of at most that, whatever the similarity:
+  // 0.0079 to 1, exclusively. Throws std::invalid_argument otherwise.
+  static MinHashOptions ForError(double standard_error);
 };
 
 class MinHash {

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filters that take their keys one by one, for C, in librocksieve_filters.so.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include <rocksieve/c.h>
+#include <rocksieve/dynamic/bloom_filter.h>
+#include <rocksieve/dynamic/counting_bloom_filter.h>
+#include <rocksieve/dynamic/cuckoo_filter.h>
+#include <rocksieve/dynamic/scalable_bloom_filter.h>
+
+#include "lib/c_api/errors.h"
+#include "lib/c_api/kinds.h"
+
+namespace rocksieve {
+namespace {
+
+using AnyDynamic =
+    std::variant<BloomFilter, ScalableBloomFilter, CountingBloomFilter, CuckooFilter>;
+constexpr KindNames<4> kDynamicKinds = {"bloom", "scalable-bloom", "counting-bloom", "cuckoo"};
+
+template <typename Options>
+Options WithSeed(Options options, uint64_t seed) {
+  options.seed = seed;
+  return options;
+}
+
+ScalableBloomFilterOptions ScalableOptions(uint64_t keys, double rate) {
+  ScalableBloomFilterOptions options;
+  options.initial_keys = std::max(keys, ScalableBloomFilterOptions::kLeastInitialKeys);
+  options.false_positive_rate = rate;
+  return options;
+}
+
+AnyDynamic MakeDynamic(size_t kind, uint64_t keys, double rate, uint64_t seed) {
+  switch (kind) {
+    case 0:
+      return BloomFilter(WithSeed(BloomFilterOptions::ForKeys(keys, rate), seed));
+    case 1:
+      return ScalableBloomFilter(WithSeed(ScalableOptions(keys, rate), seed));
+    case 2:
+      return CountingBloomFilter(WithSeed(CountingBloomFilterOptions::ForKeys(keys, rate), seed));
+    default:
+      return CuckooFilter(WithSeed(CuckooFilterOptions::ForKeys(keys, rate), seed));
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve
+
+struct rocksieve_dynamic_t {
+  rocksieve::AnyDynamic filter;
+  const char* kind() const { return rocksieve::kDynamicKinds[filter.index()]; }
+};
+
+namespace rocksieve {
+namespace {
+
+unsigned char DynamicFails(const std::string& why, char** error) {
+  SetCError(why, error);
+  return 0;
+}
+
+// Whether there is a filter and a key; else an error.
+bool HasArguments(const rocksieve_dynamic_t* dynamic, const char* key, size_t length,
+                  char** error) {
+  if (dynamic != nullptr && (key != nullptr || length == 0)) return true;
+  SetCError(dynamic == nullptr ? "there is no filter" : "there is no key", error);
+  return false;
+}
+
+}  // namespace
+}  // namespace rocksieve
+
+rocksieve_dynamic_t* rocksieve_dynamic_create(const char* kind, uint64_t keys,
+                                              double false_positive_rate, uint64_t seed,
+                                              char** error) {
+  return rocksieve::WithoutThrowing<rocksieve_dynamic_t*>(nullptr, error, [&] {
+    return new rocksieve_dynamic_t{rocksieve::MakeDynamic(
+        rocksieve::KindOf(kind, rocksieve::kDynamicKinds), keys, false_positive_rate, seed)};
+  });
+}
+
+const char* rocksieve_dynamic_kind(const rocksieve_dynamic_t* dynamic) {
+  return dynamic == nullptr ? "" : dynamic->kind();
+}
+
+unsigned char rocksieve_dynamic_add(rocksieve_dynamic_t* dynamic, const char* key, size_t length,
+                                    char** error) {
+  if (!rocksieve::HasArguments(dynamic, key, length, error)) return 0;
+  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
+    const auto add = [&](auto& filter) {
+      if constexpr (std::is_void_v<decltype(filter.Add(""))>) {
+        filter.Add({key, length});
+        return true;
+      } else {
+        return filter.Add({key, length});
+      }
+    };
+    if (std::visit(add, dynamic->filter)) return 1;
+    return rocksieve::DynamicFails(
+        std::string("the ") + dynamic->kind() +
+            " filter has no room for this key, and is as it was: make a larger one, or remove keys",
+        error);
+  });
+}
+
+unsigned char rocksieve_dynamic_may_contain(const rocksieve_dynamic_t* dynamic, const char* key,
+                                            size_t length) {
+  if (!rocksieve::HasArguments(dynamic, key, length, nullptr)) return 1;
+  return rocksieve::WithoutThrowing<unsigned char>(1, nullptr, [&]() -> unsigned char {
+    return std::visit(
+        [&](const auto& filter) {
+          return filter.MayContain({key, length});
+        },
+        dynamic->filter);
+  });
+}
+
+unsigned char rocksieve_dynamic_remove(rocksieve_dynamic_t* dynamic, const char* key, size_t length,
+                                       char** error) {
+  if (!rocksieve::HasArguments(dynamic, key, length, error)) return 0;
+  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
+    const auto remove = [&](auto& filter) -> unsigned char {
+      if constexpr (requires { filter.Remove(""); }) {
+        return filter.Remove({key, length});
+      } else {
+        return rocksieve::DynamicFails(std::string("nothing can be removed from a ") +
+                                           dynamic->kind() +
+                                           " filter; take counting-bloom or cuckoo",
+                                       error);
+      }
+    };
+    return std::visit(remove, dynamic->filter);
+  });
+}
+
+uint64_t rocksieve_dynamic_count(const rocksieve_dynamic_t* dynamic, const char* key,
+                                 size_t length) {
+  if (!rocksieve::HasArguments(dynamic, key, length, nullptr)) return UINT64_MAX;
+  return rocksieve::WithoutThrowing<uint64_t>(UINT64_MAX, nullptr, [&] {
+    const auto count = [&](const auto& filter) -> uint64_t {
+      if constexpr (requires { filter.Count(""); }) {
+        return filter.Count({key, length});
+      } else {
+        return filter.MayContain({key, length}) ? 1 : 0;
+      }
+    };
+    return std::visit(count, dynamic->filter);
+  });
+}
+
+unsigned char rocksieve_dynamic_merge(rocksieve_dynamic_t* dynamic,
+                                      const rocksieve_dynamic_t* other, char** error) {
+  if (dynamic == nullptr || other == nullptr) {
+    return rocksieve::DynamicFails("there is no filter", error);
+  }
+  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
+    const auto merge = [&]<typename Filter>(Filter& filter) -> unsigned char {
+      if constexpr (requires { filter.Merge(filter); }) {
+        const Filter* const same = std::get_if<Filter>(&other->filter);
+        // Some may be read and written at once.
+        if (same == &filter ? filter.Merge(Filter(filter)) : same && filter.Merge(*same)) return 1;
+        return rocksieve::DynamicFails(
+            "filters merge only if kind, keys, rate and seed are those of each other, and if there "
+            "is room",
+            error);
+      } else {
+        return rocksieve::DynamicFails(
+            std::string("a ") + dynamic->kind() + " filter does not merge; keep and ask both",
+            error);
+      }
+    };
+    return std::visit(merge, dynamic->filter);
+  });
+}
+
+double rocksieve_dynamic_false_positive_rate(const rocksieve_dynamic_t* dynamic) {
+  if (dynamic == nullptr) return 1;
+  return rocksieve::WithoutThrowing<double>(1, nullptr, [&] {
+    return std::visit([](const auto& filter) { return filter.ExpectedFalsePositiveRate(); },
+                      dynamic->filter);
+  });
+}
+
+size_t rocksieve_dynamic_memory_bytes(const rocksieve_dynamic_t* dynamic) {
+  if (dynamic == nullptr) return 0;
+  return rocksieve::WithoutThrowing<size_t>(0, nullptr, [&] {
+    return std::visit([](const auto& filter) { return filter.MemoryBytes(); }, dynamic->filter);
+  });
+}
+
+char* rocksieve_dynamic_serialize(const rocksieve_dynamic_t* dynamic, size_t* size, char** error) {
+  if (dynamic == nullptr || size == nullptr) {
+    rocksieve::SetCError("there is no filter, or no place for the size", error);
+    return nullptr;
+  }
+  return rocksieve::WithoutThrowing<char*>(nullptr, error, [&] {
+    return rocksieve::CopyForC(
+        std::visit([](const auto& filter) { return filter.Serialize(); }, dynamic->filter), size,
+        error);
+  });
+}
+
+rocksieve_dynamic_t* rocksieve_dynamic_deserialize(const char* bytes, size_t size, char** error) {
+  return rocksieve::WithoutThrowing<rocksieve_dynamic_t*>(nullptr, error, [&] {
+    return new rocksieve_dynamic_t{rocksieve::ReadKind<rocksieve::AnyDynamic>(
+        {bytes, bytes == nullptr ? 0 : size}, rocksieve::kDynamicKinds)};
+  });
+}
+
+void rocksieve_dynamic_destroy(rocksieve_dynamic_t* dynamic) { delete dynamic; }

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Estimators for C, in librocksieve_filters.so.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <rocksieve/c.h>
+#include <rocksieve/estimate/count_min_sketch.h>
+#include <rocksieve/estimate/hyper_log_log.h>
+#include <rocksieve/estimate/k_minimum_values.h>
+#include <rocksieve/estimate/min_hash.h>
+#include <rocksieve/estimate/top_k.h>
+
+#include "lib/c_api/errors.h"
+#include "lib/c_api/kinds.h"
+
+namespace rocksieve {
+namespace {
+
+using AnyEstimator = std::variant<HyperLogLog, KMinimumValues, CountMinSketch, TopK, MinHash>;
+constexpr KindNames<5> kEstimatorKinds = {"hyper-log-log", "k-minimum-values", "count-min-sketch",
+                                          "top-k", "min-hash"};
+constexpr double kCountMinFailure = 0.01;
+
+// Sources: rocksieve/estimate/top_k.h, whose error is at most all / counters.
+TopKOptions TopKOptionsForError(double error) {
+  constexpr double kMostCounters = 2147483648.0;  // 2^31
+  // Written so that NaN is refused too.
+  if (!(error > 0 && error < 1 && 1 / error <= kMostCounters)) {
+    throw std::invalid_argument("top-k: the error is " + std::to_string(error) +
+                                ", but must be 2^-31 .. 1, such as 0.001");
+  }
+  TopKOptions options;
+  options.counters = static_cast<uint64_t>(std::ceil(1 / error));
+  return options;
+}
+
+template <typename Options>
+Options Seeded(Options options, uint64_t seed) {
+  options.seed = seed;
+  return options;
+}
+
+AnyEstimator MakeEstimator(size_t kind, double error, uint64_t seed) {
+  switch (kind) {
+    case 0:
+      return HyperLogLog(Seeded(HyperLogLogOptions::ForError(error), seed));
+    case 1:
+      return KMinimumValues(Seeded(KMinimumValuesOptions::ForError(error), seed));
+    case 2:
+      return CountMinSketch(Seeded(CountMinOptions::ForError(error, kCountMinFailure), seed));
+    case 3:
+      return TopK(Seeded(TopKOptionsForError(error), seed));
+    default:
+      return MinHash(Seeded(MinHashOptions::ForError(error), seed));
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve
+
+struct rocksieve_estimator_t {
+  rocksieve::AnyEstimator estimator;
+  const char* kind() const { return rocksieve::kEstimatorKinds[estimator.index()]; }
+};
+
+namespace rocksieve {
+namespace {
+
+unsigned char EstimatorFails(const std::string& why, char** error) {
+  SetCError(why, error);
+  return 0;
+}
+
+// What an estimator of this kind cannot tell, and which ones can.
+unsigned char CannotTell(const rocksieve_estimator_t* estimator, const char* what,
+                         const char* which, char** error) {
+  return EstimatorFails(
+      std::string("a ") + estimator->kind() + " does not know " + what + "; take " + which, error);
+}
+
+void Give(const Estimate& from, rocksieve_estimate_t* to) {
+  *to = {from.value, from.standard_error};
+}
+
+bool HasEstimator(const void* estimator, const void* result, char** error) {
+  if (estimator != nullptr && result != nullptr) return true;
+  SetCError(estimator == nullptr ? "there is no estimator" : "there is no place for the result",
+            error);
+  return false;
+}
+
+bool HasKey(const char* key, size_t length, char** error) {
+  if (key != nullptr || length == 0) return true;
+  SetCError("there is no key", error);
+  return false;
+}
+
+// The other one, if it is of the same kind.
+template <typename Estimator>
+const Estimator& SameKind(const Estimator&, const rocksieve_estimator_t* other) {
+  const Estimator* const same = std::get_if<Estimator>(&other->estimator);
+  if (same == nullptr) {
+    throw std::invalid_argument(std::string("the other one is a ") + other->kind() +
+                                ": both must be of one kind");
+  }
+  return *same;
+}
+
+}  // namespace
+}  // namespace rocksieve
+
+rocksieve_estimator_t* rocksieve_estimator_create(const char* kind, double error, uint64_t seed,
+                                                  char** error_text) {
+  return rocksieve::WithoutThrowing<rocksieve_estimator_t*>(nullptr, error_text, [&] {
+    return new rocksieve_estimator_t{
+        rocksieve::MakeEstimator(rocksieve::KindOf(kind, rocksieve::kEstimatorKinds), error, seed)};
+  });
+}
+
+const char* rocksieve_estimator_kind(const rocksieve_estimator_t* estimator) {
+  return estimator == nullptr ? "" : estimator->kind();
+}
+
+unsigned char rocksieve_estimator_add(rocksieve_estimator_t* estimator, const char* key,
+                                      size_t length, uint64_t count, char** error) {
+  if (!rocksieve::HasEstimator(estimator, estimator, error)) return 0;
+  if (!rocksieve::HasKey(key, length, error)) return 0;
+  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
+    const auto add = [&](auto& into) -> unsigned char {
+      if (count == 0) return 1;
+      if constexpr (requires { into.Add("", count); }) {
+        if (into.Add({key, length}, count)) return 1;
+        return rocksieve::EstimatorFails("the sum of all counts would exceed 2^64 - 1", error);
+      } else {
+        into.Add({key, length});
+        return 1;
+      }
+    };
+    return std::visit(add, estimator->estimator);
+  });
+}
+
+unsigned char rocksieve_estimator_distinct(const rocksieve_estimator_t* estimator,
+                                           rocksieve_estimate_t* distinct, char** error) {
+  if (!rocksieve::HasEstimator(estimator, distinct, error)) return 0;
+  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
+    const auto tell = [&](const auto& from) -> unsigned char {
+      if constexpr (requires { from.DistinctCount(); }) {
+        rocksieve::Give(from.DistinctCount(), distinct);
+        return 1;
+      } else {
+        return rocksieve::CannotTell(estimator, "how many distinct keys there are",
+                                     "hyper-log-log or k-minimum-values", error);
+      }
+    };
+    return std::visit(tell, estimator->estimator);
+  });
+}
+
+unsigned char rocksieve_estimator_count(const rocksieve_estimator_t* estimator, const char* key,
+                                        size_t length, uint64_t* count, uint64_t* excess,
+                                        char** error) {
+  if (!rocksieve::HasEstimator(estimator, count, error)) return 0;
+  if (!rocksieve::HasKey(key, length, error)) return 0;
+  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
+    const auto tell = [&](const auto& from) -> unsigned char {
+      if constexpr (requires { from.Count(""); }) {
+        *count = from.Count({key, length});
+        if (excess != nullptr) {
+          const auto most = static_cast<uint64_t>(from.ErrorBound());
+          *excess = std::min(*count, most);
+        }
+        return 1;
+      } else {
+        return rocksieve::CannotTell(estimator, "how often a key occurred",
+                                     "count-min-sketch or top-k", error);
+      }
+    };
+    return std::visit(tell, estimator->estimator);
+  });
+}
+
+unsigned char rocksieve_estimator_top(const rocksieve_estimator_t* estimator, size_t most,
+                                      rocksieve_top_t on_key, void* state, char** error) {
+  if (!rocksieve::HasEstimator(estimator, reinterpret_cast<const void*>(on_key), error)) return 0;
+  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
+    const auto* const top = std::get_if<rocksieve::TopK>(&estimator->estimator);
+    if (top == nullptr) {
+      return rocksieve::CannotTell(estimator, "which keys are the most frequent", "top-k", error);
+    }
+    for (const rocksieve::TopK::Item& item : top->Top(most)) {
+      on_key(state, item.key.data(), item.key.size(), item.count, item.error);
+    }
+    return 1;
+  });
+}
+
+unsigned char rocksieve_estimator_similarity(const rocksieve_estimator_t* a,
+                                             const rocksieve_estimator_t* b,
+                                             rocksieve_estimate_t* jaccard, char** error) {
+  if (!rocksieve::HasEstimator(a, jaccard, error) || !rocksieve::HasEstimator(b, b, error)) {
+    return 0;
+  }
+  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
+    const auto tell = [&](const auto& from) -> unsigned char {
+      if constexpr (requires { from.Overlap(from, from); }) {
+        rocksieve::Give(from.Overlap(from, rocksieve::SameKind(from, b)).jaccard, jaccard);
+        return 1;
+      } else if constexpr (requires { from.Jaccard(from, from); }) {
+        rocksieve::Give(from.Jaccard(from, rocksieve::SameKind(from, b)), jaccard);
+        return 1;
+      } else {
+        return rocksieve::CannotTell(a, "what two sets share", "min-hash or k-minimum-values",
+                                     error);
+      }
+    };
+    return std::visit(tell, a->estimator);
+  });
+}
+
+unsigned char rocksieve_estimator_intersection(const rocksieve_estimator_t* a,
+                                               const rocksieve_estimator_t* b,
+                                               rocksieve_estimate_t* both, char** error) {
+  if (!rocksieve::HasEstimator(a, both, error) || !rocksieve::HasEstimator(b, b, error)) return 0;
+  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
+    const auto* const sets = std::get_if<rocksieve::KMinimumValues>(&a->estimator);
+    if (sets == nullptr) {
+      return rocksieve::CannotTell(a, "how many keys two sets share", "k-minimum-values", error);
+    }
+    rocksieve::Give(rocksieve::KMinimumValues::Overlap(*sets, rocksieve::SameKind(*sets, b)).both,
+                    both);
+    return 1;
+  });
+}
+
+unsigned char rocksieve_estimator_merge(rocksieve_estimator_t* estimator,
+                                        const rocksieve_estimator_t* other, char** error) {
+  if (!rocksieve::HasEstimator(estimator, estimator, error)) return 0;
+  if (!rocksieve::HasEstimator(other, other, error)) return 0;
+  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
+    const auto merge = [&]<typename Estimator>(Estimator& into) -> unsigned char {
+      const Estimator& from = rocksieve::SameKind(into, other);
+      // With itself: of a copy, which does not change meanwhile.
+      if (&from == &into ? into.Merge(Estimator(from)) : into.Merge(from)) return 1;
+      return rocksieve::EstimatorFails(
+          "estimators merge only if error and seed are those of each other, and the sum of all "
+          "counts is below 2^64",
+          error);
+    };
+    return std::visit(merge, estimator->estimator);
+  });
+}
+
+size_t rocksieve_estimator_memory_bytes(const rocksieve_estimator_t* estimator) {
+  if (estimator == nullptr) return 0;
+  return rocksieve::WithoutThrowing<size_t>(0, nullptr, [&] {
+    return std::visit([](const auto& of) { return of.MemoryBytes(); }, estimator->estimator);
+  });
+}
+
+char* rocksieve_estimator_serialize(const rocksieve_estimator_t* estimator, size_t* size,
+                                    char** error) {
+  if (!rocksieve::HasEstimator(estimator, size, error)) return nullptr;
+  return rocksieve::WithoutThrowing<char*>(nullptr, error, [&] {
+    return rocksieve::CopyForC(
+        std::visit([](const auto& of) { return of.Serialize(); }, estimator->estimator), size,
+        error);
+  });
+}
+
+rocksieve_estimator_t* rocksieve_estimator_deserialize(const char* bytes, size_t size,
+                                                       char** error) {
+  return rocksieve::WithoutThrowing<rocksieve_estimator_t*>(nullptr, error, [&] {
+    return new rocksieve_estimator_t{rocksieve::ReadKind<rocksieve::AnyEstimator>(
+        {bytes, bytes == nullptr ? 0 : size}, rocksieve::kEstimatorKinds)};
+  });
+}
+
+void rocksieve_estimator_destroy(rocksieve_estimator_t* estimator) { delete estimator; }

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Static filters for C, in librocksieve_filters.so.
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <rocksieve/c.h>
+#include <rocksieve/filter.h>
+
+#include "lib/c_api/errors.h"
+
+struct rocksieve_builder_t {
+  rocksieve::FilterBuilder builder;
+  bool complete = true;  // every key was taken
+};
+
+struct rocksieve_filter_t {
+  std::unique_ptr<char[]> bytes;
+  std::unique_ptr<rocksieve::Filter> filter;
+  rocksieve::FilterBlockInfo info;
+};
+
+namespace rocksieve {
+namespace {
+
+const char* Describe(BlockState state) {
+  switch (state) {
+    case BlockState::kIntact:
+      break;
+    case BlockState::kForeign:
+      return "these bytes are not a filter of rocksieve";
+    case BlockState::kDamaged:
+      return "this filter is damaged";
+    case BlockState::kFutureVersion:
+      return "this filter comes from a later version of rocksieve";
+  }
+  return "";
+}
+
+}  // namespace
+}  // namespace rocksieve
+
+rocksieve_builder_t* rocksieve_builder_create(const char* spec_text, char** error) {
+  return rocksieve::WithoutThrowing<rocksieve_builder_t*>(
+      nullptr, error, [&]() -> rocksieve_builder_t* {
+        rocksieve::FilterSpec spec;
+        const std::string problem =
+            rocksieve::FilterSpec::Parse(spec_text == nullptr ? "" : spec_text, &spec);
+        if (problem.empty()) return new rocksieve_builder_t{rocksieve::FilterBuilder(spec)};
+        rocksieve::SetCError(problem, error);
+        return nullptr;
+      });
+}
+
+void rocksieve_builder_add(rocksieve_builder_t* builder, const char* key, size_t length) {
+  if (builder == nullptr) return;
+  try {
+    if (key == nullptr && length > 0) {
+      builder->complete = false;
+    } else {
+      builder->builder.AddKey({key, length});
+    }
+  } catch (...) {
+    builder->complete = false;
+  }
+}
+
+char* rocksieve_builder_finish(rocksieve_builder_t* builder, size_t* size, char** error) {
+  if (builder == nullptr || size == nullptr) {
+    rocksieve::SetCError("rocksieve_builder_finish needs a builder and a place for the size",
+                         error);
+    return nullptr;
+  }
+  return rocksieve::WithoutThrowing<char*>(nullptr, error, [&]() -> char* {
+    const rocksieve::FilterBlock block = builder->builder.Finish();
+    const bool complete = builder->complete;
+    builder->complete = true;
+    if (complete) return rocksieve::CopyForC(block.view(), size, error);
+    rocksieve::SetCError("a key could not be added", error);
+    return nullptr;
+  });
+}
+
+void rocksieve_builder_destroy(rocksieve_builder_t* builder) { delete builder; }
+
+rocksieve_filter_t* rocksieve_filter_open(const char* bytes, size_t size, char** error) {
+  return rocksieve::WithoutThrowing<rocksieve_filter_t*>(
+      nullptr, error, [&]() -> rocksieve_filter_t* {
+        if (bytes == nullptr) size = 0;
+        // Looked at where they are: a copy of what is no filter would be made for nothing.
+        const rocksieve::BlockState state = rocksieve::OpenFilter({bytes, size}).state;
+        if (state != rocksieve::BlockState::kIntact) {
+          rocksieve::SetCError(rocksieve::Describe(state), error);
+          return nullptr;
+        }
+        auto opened = std::make_unique<rocksieve_filter_t>();
+        opened->bytes = std::make_unique<char[]>(size);
+        std::memcpy(opened->bytes.get(), bytes, size);
+        rocksieve::OpenedFilter copy = rocksieve::OpenFilter({opened->bytes.get(), size});
+        opened->filter = std::move(copy.filter);
+        opened->info = copy.info;
+        return opened.release();
+      });
+}
+
+unsigned char rocksieve_filter_may_contain(const rocksieve_filter_t* filter, const char* key,
+                                           size_t length) {
+  if (filter == nullptr || (key == nullptr && length > 0)) return 1;
+  return rocksieve::WithoutThrowing<unsigned char>(1, nullptr, [&] {
+    return filter->filter->MayContain({key, length}) ? 1 : 0;
+  });
+}
+
+unsigned char rocksieve_filter_may_contain_range(const rocksieve_filter_t* filter,
+                                                 const char* begin, size_t begin_length,
+                                                 const char* end, size_t end_length) {
+  if (filter == nullptr || (begin == nullptr && begin_length > 0) ||
+      (end == nullptr && end_length > 0)) {
+    return 1;
+  }
+  return rocksieve::WithoutThrowing<unsigned char>(1, nullptr, [&] {
+    return filter->filter->MayContainRange({begin, begin_length}, {end, end_length}) ? 1 : 0;
+  });
+}
+
+uint64_t rocksieve_filter_key_count(const rocksieve_filter_t* filter) {
+  return filter == nullptr ? 0 : filter->info.key_count;
+}
+
+double rocksieve_filter_false_positive_rate(const rocksieve_filter_t* filter) {
+  return filter == nullptr ? 1 : rocksieve::ExpectedFalsePositiveRate(filter->info);
+}
+
+void rocksieve_filter_destroy(rocksieve_filter_t* filter) { delete filter; }

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of rocksieve/c.h: what they take and give, and their errors as exceptions."""
+
+import ctypes
+import functools
+import os
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, Type, Union
+
+Key = Union[bytes, bytearray, memoryview, str]
+Path = Union[str, "os.PathLike[str]"]
+
+ABI = 1  # the number in the libraries' SONAMEs
+
+
+class Estimate(NamedTuple):
+    """A number and how far it is likely to be off: the truth lies within one standard error in about
+    two cases of three, within three in nearly all. A standard error of 0: the value is exact."""
+
+    value: float
+    standard_error: float
+
+
+class JoinError(RuntimeError):
+    """A join, or a server of joins, that could not be made, or did not come to its end. What it gave
+    before is right, and not all."""
+
+
+class EstimateStruct(ctypes.Structure):
+    _fields_ = [("value", ctypes.c_double), ("standard_error", ctypes.c_double)]
+
+
+class CountsStruct(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in (
+        "matched_keys", "local_only_keys", "remote_only_keys", "rows_received", "bytes_sent",
+        "bytes_received")]
+
+
+class ServerCountsStruct(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in (
+        "sessions", "done", "failed", "refused", "rows_sent", "bytes_sent", "bytes_received")]
+
+
+_pointer, _text, _size, _bool = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_ubyte
+_u64, _double = ctypes.c_uint64, ctypes.c_double
+OnTop = ctypes.CFUNCTYPE(None, _pointer, _pointer, _size, _u64, _u64)
+OnRow = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _bool, _pointer, _size, _pointer, _size)
+
+# Name without "rocksieve_": result, arguments.
+_FILTERS = {
+    "builder_create": (_pointer, _text, _pointer),
+    "builder_add": (None, _pointer, _text, _size),
+    "builder_finish": (_pointer, _pointer, _pointer, _pointer),
+    "builder_destroy": (None, _pointer),
+    "filter_open": (_pointer, _text, _size, _pointer),
+    "filter_may_contain": (_bool, _pointer, _text, _size),
+    "filter_may_contain_range": (_bool, _pointer, _text, _size, _text, _size),
+    "filter_key_count": (_u64, _pointer),
+    "filter_false_positive_rate": (_double, _pointer),
+    "filter_destroy": (None, _pointer),
+    "dynamic_create": (_pointer, _text, _u64, _double, _u64, _pointer),
+    "dynamic_kind": (_text, _pointer),
+    "dynamic_add": (_bool, _pointer, _text, _size, _pointer),
+    "dynamic_may_contain": (_bool, _pointer, _text, _size),
+    "dynamic_remove": (_bool, _pointer, _text, _size, _pointer),
+    "dynamic_count": (_u64, _pointer, _text, _size),
+    "dynamic_merge": (_bool, _pointer, _pointer, _pointer),
+    "dynamic_false_positive_rate": (_double, _pointer),
+    "dynamic_memory_bytes": (_size, _pointer),
+    "dynamic_serialize": (_pointer, _pointer, _pointer, _pointer),
+    "dynamic_deserialize": (_pointer, _text, _size, _pointer),
+    "dynamic_destroy": (None, _pointer),
+    "estimator_create": (_pointer, _text, _double, _u64, _pointer),
+    "estimator_kind": (_text, _pointer),
+    "estimator_add": (_bool, _pointer, _text, _size, _u64, _pointer),
+    "estimator_distinct": (_bool, _pointer, _pointer, _pointer),
+    "estimator_count": (_bool, _pointer, _text, _size, _pointer, _pointer, _pointer),
+    "estimator_top": (_bool, _pointer, _size, OnTop, _pointer, _pointer),
+    "estimator_similarity": (_bool, _pointer, _pointer, _pointer, _pointer),
+    "estimator_intersection": (_bool, _pointer, _pointer, _pointer, _pointer),
+    "estimator_merge": (_bool, _pointer, _pointer, _pointer),
+    "estimator_memory_bytes": (_size, _pointer),
+    "estimator_serialize": (_pointer, _pointer, _pointer, _pointer),
+    "estimator_deserialize": (_pointer, _text, _size, _pointer),
+    "estimator_destroy": (None, _pointer),
+}
+_JOIN = {
+    "join_create": (_pointer, _text, _pointer),
+    "join_set": (_bool, _pointer, _text, _text, _pointer),
+    "join_run": (_bool, _pointer, OnRow, _pointer, _pointer, _pointer),
+    "join_cancel": (None, _pointer),
+    "join_destroy": (None, _pointer),
+    "server_create": (_pointer, _pointer),
+    "server_set": (_bool, _pointer, _text, _text, _pointer),
+    "server_start": (_bool, _pointer, _pointer),
+    "server_address": (_text, _pointer),
+    "server_counts": (_bool, _pointer, _pointer, _pointer),
+    "server_stop": (None, _pointer, _u64),
+    "server_destroy": (None, _pointer),
+}
+
+_directory: Optional[str] = None
+
+
+def use_libraries_of(directory: Path) -> None:
+    """Takes the libraries of a directory, such as build/lib, instead of those that the system's linker
+    finds. Before anything else of this package is used: RuntimeError if that has begun."""
+    global _directory
+    if filters.cache_info().currsize or joins.cache_info().currsize:
+        raise RuntimeError("use_libraries_of() comes before anything else of rocksieve is used")
+    _directory = os.fspath(directory)
+
+
+def _load(name: str, package: str, functions: Dict[str, Tuple[Any, ...]]) -> ctypes.CDLL:
+    file = f"librocksieve_{name}.so.{ABI}"
+    try:
+        library = ctypes.CDLL(os.path.join(_directory, file) if _directory else file)
+    except OSError as error:
+        raise ImportError(f"{error}: install the package {package}{ABI}, name the directory of its "
+                          "libraries by rocksieve.use_libraries_of(), or put it into "
+                          "LD_LIBRARY_PATH") from None
+    for function_name, (result, *arguments) in functions.items():
+        function = getattr(library, f"rocksieve_{function_name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+@functools.lru_cache(maxsize=None)
+def filters() -> Any:
+    """librocksieve_filters.so."""
+    return _load("filters", "librocksieve", _FILTERS)
+
+
+@functools.lru_cache(maxsize=None)
+def joins() -> Any:
+    """librocksieve_join.so."""
+    return _load("join", "librocksieve-join", _JOIN)
+
+
+_libc = ctypes.CDLL(None)
+_libc.free.argtypes = [_pointer]
+_libc.free.restype = None
+
+
+def checked(function: Any, *arguments: Any,
+            raises: Type[Exception] = ValueError) -> Any:
+    """Calls a function whose last argument is char** error. Raises if it sets one."""
+    error = ctypes.c_void_p()
+    result = function(*arguments, ctypes.byref(error))
+    if error.value:
+        text = ctypes.string_at(error.value).decode(errors="replace")
+        _libc.free(error)
+        raise MemoryError(text) if text == "no memory" else raises(text)
+    # There was no memory for the error.
+    if result is None and function.restype is _pointer:
+        raise MemoryError
+    return result
+
+
+def bytes_of(function: Callable[..., Any], handle: Any) -> bytes:
+    """What a function gives that takes size_t* size and char** error, and that is to be freed."""
+    size = ctypes.c_size_t()
+    block = checked(function, handle, ctypes.byref(size))
+    try:
+        return ctypes.string_at(block, size.value)
+    finally:
+        _libc.free(block)
+
+
+def bytes_of_key(key: Key) -> bytes:
+    """A key as the library takes it."""
+    if isinstance(key, bytes):
+        return key
+    return key.encode() if isinstance(key, str) else bytes(key)
+
+
+def u64(number: int, name: str) -> int:
+    """The number, as ctypes would not cut it. ValueError if that is not so."""
+    if not 0 <= number < 2**64:
+        raise ValueError(f"{name} is {number}, but must be 0 to 2^64 - 1")
+    return number
+
+
+def set_all(function: Callable[..., Any], handle: Any, settings: Dict[str, Any]) -> None:
+    """Sets by their names what is not None: "_" stands for "-", a sequence for each of its items."""
+    for name, value in settings.items():
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if item is not None:
+                text = (os.fsencode(item) if isinstance(item, (str, bytes, os.PathLike)) else
+                        str(item).lower().encode())
+                checked(function, handle, name.replace("_", "-").encode(), text, raises=JoinError)
