@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import Database, options_text, table_properties
-from doctor import BUILT_IN, OURS, SMALL, Examined, lines
+from doctor import BUILT_IN, COMMAND, OURS, SMALL, Examined, lines
 from environment import PLUGIN, SEED, run_ok
 
 
@@ -114,9 +114,21 @@ class Reading(Examined):
         self.assert_found("whole-keys-missing")
 
     def test_ranges_that_nobody_asks_for(self):
-        self.load("rocksieve.range:12")
+        self.load(OURS)
+        self.edit_options(f"filter_policy={OURS}", "filter_policy=rocksieve.range:12")
         self.assert_evidence(self.assert_found("ranges-unfiltered"), "prefix_extractor=nullptr",
                              "rocksieve.range:12")
+
+    def test_an_extractor_that_was_lost(self):
+        self.load("rocksieve.range:12")
+        self.edit_options("prefix_extractor=rocksieve.range", "prefix_extractor=nullptr")
+        self.assert_evidence(self.assert_found("ranges-unfiltered"), "prefix_extractor=nullptr",
+                             "prefix extractor rocksieve.range.file")
+
+    def test_what_needs_another_extractor(self):
+        self.load("rocksieve.range:12", options=SMALL + ";memtable_prefix_bloom_size_ratio=0.1;"
+                  "block_based_table_factory={index_type=kHashSearch}")
+        self.assert_evidence(self.assert_found("prefix-extractor-shared"), "index_type=kHashSearch")
 
     def test_ranges_that_nobody_answers_for(self):
         self.load(OURS, options=SMALL + ";prefix_extractor=rocksieve.range")
@@ -124,12 +136,13 @@ class Reading(Examined):
                              "prefix_extractor=rocksieve.range")
 
     def test_files_from_before_ranges(self):
-        self.load("rocksieve.range:12", options=SMALL + ";disable_auto_compactions=true")
+        self.load(OURS, options=SMALL + ";disable_auto_compactions=true")
         self.edit_options("prefix_extractor=nullptr", "prefix_extractor=rocksieve.range")
+        self.edit_options(f"filter_policy={OURS}", "filter_policy=rocksieve.range:12")
         self.assert_evidence(self.assert_found("ranges-unfiltered"), "prefix extractor none")
 
     def test_ranges_that_are_filtered(self):
-        self.load("rocksieve.range:12", options=SMALL + ";prefix_extractor=rocksieve.range")
+        self.load("rocksieve.range:12")
         self.assert_healthy()
 
     def test_no_filters_in_the_last_level(self):
@@ -267,6 +280,13 @@ class Healthy(Examined):
         self.load("rocksieve.ribbon:10", "--add", "--column-family=other: [one]")
         self.load(BUILT_IN, "--add", "--column-family=third")
         self.assert_healthy()
+
+    def test_names_do_nothing_to_a_terminal(self):
+        self.load("rocksieve.ribbon:10", "--column-family=a\x1b[31m\u009b1m\x07b")
+        for command in ("doctor", "explain"):
+            text = run_ok(COMMAND, command, f"--db={self.database}").out
+            self.assertIn("a [31m 1m b", text)
+            self.assertNotRegex(text, "[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
     def test_old_filters_of_rocksdb_under_ours(self):
         self.load(BUILT_IN)

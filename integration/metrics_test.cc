@@ -215,6 +215,8 @@ TEST(PrometheusText, HasEveryCount) {
   EXPECT_EQ(plain("rocksieve_future_filters_total"), 0);
   EXPECT_EQ(plain("rocksieve_incomplete_filters_built_total"), 0);
   EXPECT_EQ(metrics["rocksieve_policy_info"].samples.at({{"spec", "rocksieve.ribbon:6"}}), 1);
+  EXPECT_EQ(plain("rocksieve_range_seeks_total"), 0);
+  EXPECT_EQ(metrics["rocksieve_range_unanswered_total"].samples.size(), 3u);
 
   for (size_t i = 0; i < statistics.size(); i++) {
     const Labels labels{{"db", i == 0 ? "users" : odd_name}};

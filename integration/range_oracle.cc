@@ -14,15 +14,11 @@
 // tell RocksDB's own faults. Exit codes: 0 nothing was lost, and filters refused ranges; 1 not so;
 // 2 a database cannot be opened. RocksDB's public headers and option strings only: compiles with
 // those of 7.4 to 11.8.
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -34,12 +30,12 @@
 #include <rocksdb/statistics.h>
 #include <rocksdb/version.h>
 
+#include "integration/range_walk.h"
 #include "plugin/database/rocksdb_open.h"
 
+namespace rocksieve {
 namespace {
 
-using Random = std::mt19937_64;
-using Rows = std::map<std::string, std::string>;
 using rocksdb::Slice;
 using rocksdb::Status;
 
@@ -53,226 +49,6 @@ void Must(const Status& status, const std::string& what) {
   if (!status.ok()) Fail(2, what + ": " + status.ToString());
 }
 
-void AppendBigEndian(uint64_t number, std::string* key) {
-  for (int shift = 56; shift >= 0; shift -= 8) key->push_back(static_cast<char>(number >> shift));
-}
-
-// Keys of four kinds, all of few different ones, so that ranges often hold some and often none.
-enum class KeyKind { kEntityAndTime, kPath, kOddBytes, kNumber };
-
-std::string RandomKey(KeyKind kind, Random* random) {
-  std::string key;
-  switch (kind) {
-    case KeyKind::kEntityAndTime:
-      AppendBigEndian((*random)() % 40 * 0x9e3779b97f4a7c15, &key);
-      AppendBigEndian((*random)() % 400, &key);
-      break;
-    case KeyKind::kPath:
-      key = "user/" + std::to_string((*random)() % 90) + "/" + std::to_string((*random)() % 100);
-      break;
-    case KeyKind::kOddBytes:
-      for (uint64_t left = (*random)() % 9 + 1; left > 0; left--) {
-        key.push_back(std::string("\0\1a\xff", 4)[(*random)() % 4]);
-      }
-      break;
-    case KeyKind::kNumber:
-      AppendBigEndian((*random)() % 6000, &key);
-      break;
-  }
-  return key;
-}
-
-struct State {
-  const rocksdb::Snapshot* snapshot = nullptr;  // null: as it is now
-  Rows rows;
-};
-
-// What all threads add to.
-struct Tally {
-  std::atomic<uint64_t> operations{0}, wrong{0};
-  std::atomic<uint64_t> wrong_without{0};  // answers that are as wrong without any filter
-  std::mutex mutex;
-
-  void Wrong(const std::string& what, const rocksdb::ReadOptions& read) {
-    if (wrong++ >= 8) return;
-    const std::lock_guard<std::mutex> lock(mutex);
-    std::printf(
-        "WRONG: %s; auto_prefix_mode %d total_order_seek %d prefix_same_as_start %d "
-        "tailing %d upper bound %d lower bound %d\n",
-        what.c_str(), read.auto_prefix_mode, read.total_order_seek, read.prefix_same_as_start,
-        read.tailing, read.iterate_upper_bound != nullptr, read.iterate_lower_bound != nullptr);
-  }
-};
-
-constexpr size_t kBoundBytes = 64;
-
-// An iterator with bounds of its own and where it should stand.
-class Walk {
- public:
-  // `buffer`: bounds and seek keys, which other walks overwrite as well.
-  Walk(rocksdb::DB* db, KeyKind kind, const std::vector<State>& states, bool may_tail, char* buffer,
-       Random* random, Tally* tally)
-      : kind_(kind), buffer_(buffer), random_(*random), tally_(*tally) {
-    const State& state = states[random_() % states.size()];
-    rows_ = &state.rows;
-    read_.snapshot = state.snapshot;
-    read_.auto_prefix_mode = random_() % 2 == 0;
-    read_.total_order_seek = random_() % 6 == 0;
-    read_.prefix_same_as_start = random_() % 5 == 0;
-    read_.pin_data = random_() % 8 == 0;
-    read_.readahead_size = random_() % 6 == 0 ? 4096 : 0;
-    read_.fill_cache = random_() % 2 == 0;
-    read_.adaptive_readahead = random_() % 5 == 0;
-    read_.tailing = may_tail && &state == &states.back() && random_() % 4 == 0;
-    has_upper_ = random_() % 8 != 0;
-    has_lower_ = !read_.tailing && random_() % 4 == 0;
-    moves_bounds_ = !read_.tailing && random_() % 2 == 0;
-    MoveBounds();
-    if (has_upper_) read_.iterate_upper_bound = &upper_slice_;
-    if (has_lower_) read_.iterate_lower_bound = &lower_slice_;
-    iterator_.reset(db->NewIterator(read_));
-  }
-
-  void Step() {
-    switch (random_() % 10) {
-      default:
-        return Seek();
-      case 4:
-        return read_.tailing ? Seek() : SeekForPrev();
-      case 5:
-        return read_.tailing ? Seek() : SeekToLast();
-      case 6:
-        iterator_->SeekToFirst();
-        return StandsAt(First(), "SeekToFirst");
-      case 7:
-        return Move(/*both_ways=*/false);
-      case 8:
-        return read_.tailing ? Seek() : Move(/*both_ways=*/true);
-      case 9:
-        if (read_.tailing || read_.snapshot != nullptr || !iterator_->Refresh().ok()) return Seek();
-        iterator_->SeekToFirst();
-        return StandsAt(First(), "Refresh");
-    }
-  }
-
- private:
-  using Place = Rows::const_iterator;
-
-  // The upper bound at the beginning of the buffer, the lower behind it, changed in place.
-  void MoveBounds() {
-    lower_ = RandomKey(kind_, &random_);
-    upper_ = random_() % 3 != 0 ? RandomKey(kind_, &random_) : lower_;
-    if (random_() % 2 == 0) {
-      upper_ = lower_;
-      if (random_() % 2 == 0 || upper_.back() == '\xff') {
-        upper_.push_back(static_cast<char>(random_() % 4));
-      } else {
-        upper_.back()++;
-      }
-    }
-    if (lower_ > upper_) std::swap(lower_, upper_);
-    std::memcpy(buffer_, upper_.data(), upper_.size());
-    upper_slice_ = Slice(buffer_, upper_.size());
-    std::memcpy(buffer_ + kBoundBytes, lower_.data(), lower_.size());
-    lower_slice_ = Slice(buffer_ + kBoundBytes, lower_.size());
-  }
-
-  Place End() const { return has_upper_ ? rows_->lower_bound(upper_) : rows_->end(); }
-  Place First() const { return has_lower_ ? rows_->lower_bound(lower_) : rows_->begin(); }
-  bool IsInBounds(Place place) const {
-    return place != rows_->end() && (!has_upper_ || place->first < upper_) &&
-           (!has_lower_ || place->first >= lower_);
-  }
-
-  void Seek() {
-    if (moves_bounds_ && random_() % 2 == 0) MoveBounds();
-    std::string key = random_() % 2 == 0 ? lower_ : RandomKey(kind_, &random_);
-    if (random_() % 4 == 0 && valid_) key = place_->first + '\0';
-    char* const seek_buffer = buffer_ + 2 * kBoundBytes;
-    Slice target(key);
-    if (random_() % 3 == 0) {
-      // In the very buffer of the bound.
-      if (has_upper_ && random_() % 2 == 0) {
-        target = Slice(buffer_, std::min<size_t>(upper_.size(), random_() % 20));
-      }
-    } else {
-      std::memcpy(seek_buffer, key.data(), key.size());
-      target = Slice(seek_buffer, key.size());
-    }
-    const std::string sought = target.ToString();
-    iterator_->Seek(target);
-    std::memset(seek_buffer, 'x', kBoundBytes);
-    StandsAt(rows_->lower_bound(has_lower_ ? std::max(sought, lower_) : sought), "Seek");
-  }
-
-  void SeekForPrev() {
-    const std::string key = RandomKey(kind_, &random_);
-    iterator_->SeekForPrev(key);
-    Place place = rows_->upper_bound(key);
-    if (has_upper_ && key >= upper_) place = End();
-    StandsBefore(place, "SeekForPrev");
-  }
-
-  void SeekToLast() {
-    iterator_->SeekToLast();
-    StandsBefore(End(), "SeekToLast");
-  }
-
-  void Move(bool both_ways) {
-    for (uint64_t left = 1 + random_() % 12; left > 0 && iterator_->Valid() && valid_; left--) {
-      if (!both_ways || random_() % 4 == 0) {
-        iterator_->Next();
-        StandsAt(std::next(place_), "Next");
-      } else {
-        iterator_->Prev();
-        StandsBefore(place_, "Prev");
-      }
-    }
-  }
-
-  void StandsBefore(Place place, const char* after) {
-    StandsAt(place == rows_->begin() ? rows_->end() : std::prev(place), after);
-  }
-
-  void StandsAt(Place place, const char* after) {
-    place_ = place;
-    valid_ = IsInBounds(place);
-    tally_.operations++;
-    const std::string said = std::string(" after ") + after;
-    std::string wrong;
-    if (!iterator_->status().ok()) {
-      wrong = iterator_->status().ToString();
-    } else if (iterator_->Valid() != valid_) {
-      wrong = valid_ ? "a lost row" : "a row too many";
-      valid_ = false;
-    } else if (valid_ &&
-               (iterator_->key() != place->first || iterator_->value() != place->second)) {
-      wrong = "another row";
-    }
-    if (wrong.empty()) return;
-    // Without an upper bound no filter is asked, and tailing iterators of RocksDB err by themselves
-    // once in millions of seeks (7.8.3 and 10.5.1 did).
-    if (read_.tailing && !has_upper_) {
-      tally_.wrong_without++;
-    } else {
-      tally_.Wrong(wrong + said, read_);
-    }
-  }
-
-  const KeyKind kind_;
-  char* const buffer_;
-  Random& random_;
-  Tally& tally_;
-  const Rows* rows_ = nullptr;
-  rocksdb::ReadOptions read_;
-  Slice upper_slice_, lower_slice_;
-  std::string upper_, lower_;
-  bool has_upper_ = false, has_lower_ = false, moves_bounds_ = false;
-  std::unique_ptr<rocksdb::Iterator> iterator_;
-  Place place_;
-  bool valid_ = false;
-};
-
 class Case {
  public:
   Case(std::string path, bool with_filters, uint64_t seed, Tally* tally)
@@ -285,7 +61,7 @@ class Case {
     options_ = RandomOptions();
     options_.statistics = rocksdb::CreateDBStatistics();
     Open(options_);
-    Must(rocksdb::DB::Open(options_, path_ + "-other", rocksieve::Into(&other_)), "other database");
+    Must(rocksdb::DB::Open(options_, path_ + "-other", Into(&other_)), "other database");
     Fill();
     if (random_() % 3 == 0) Ingest();
     if (random_() % 3 == 0) Must(db_->Flush(rocksdb::FlushOptions()), "Flush");
@@ -344,7 +120,8 @@ class Case {
     table += "format_version=" + std::to_string(2 + random_() % 4) + ";";
     if (with_filters_) {
       text += "prefix_extractor=rocksieve.range;";
-      table += "filter_policy=rocksieve.range:" + std::to_string(6 + random_() % 15) +
+      const std::string bits = std::to_string(6 + random_() % 15);
+      table += "filter_policy=rocksieve." + choose("auto:" + bits + ":range", "range:" + bits, 3) +
                choose(":prefixes-3-8", "", 3) + choose(":order-5", "", 4) +
                choose(":salted", "", 3) + choose(":verified", "", 4) + ";";
     }
@@ -357,7 +134,7 @@ class Case {
   }
 
   void Open(const rocksdb::Options& options) {
-    Must(rocksdb::DB::Open(options, path_, rocksieve::Into(&db_)), "a database");
+    Must(rocksdb::DB::Open(options, path_, Into(&db_)), "a database");
   }
 
   void Change(int number) {
@@ -425,7 +202,7 @@ class Case {
 
   void Read(uint64_t seed) {
     Random random(seed);
-    char buffers[2][3 * kBoundBytes];
+    char buffers[2][kWalkBytes];
     const bool may_tail = !deletes_ranges_;  // tailing iterators know no deletions of ranges
     for (int left = 3000; left > 0;) {
       Walk first(db_.get(), kind_, states_, may_tail, buffers[0], &random, &tally_);
@@ -472,7 +249,7 @@ class Case {
          "options without filters");
     options.statistics.reset();
     std::unique_ptr<rocksdb::DB> without;
-    Must(rocksdb::DB::OpenForReadOnly(options, path_, rocksieve::Into(&without)), "to read only");
+    Must(rocksdb::DB::OpenForReadOnly(options, path_, Into(&without)), "to read only");
     rocksdb::ReadOptions read;
     read.snapshot = state.snapshot;
     std::string again;
@@ -514,9 +291,7 @@ class Case {
   std::vector<State> states_;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   uint64_t operations = 300'000;
   bool with_filters = true;
   for (int i = 1; i < argc; i++) {
@@ -564,5 +339,12 @@ int main(int argc, char** argv) {
       static_cast<unsigned long long>(tally.wrong_without.load()),
       static_cast<unsigned long long>(refused));
   if (with_filters && refused == 0) Fail(1, "no filter ever refused a range");
+  // RocksDB's own faults are rare; more of them would not be its own.
+  if (tally.wrong_without > 2 + tally.operations / 1'000'000) Fail(1, "too many wrong answers");
   return tally.wrong == 0 ? 0 : 1;
 }
+
+}  // namespace
+}  // namespace rocksieve
+
+int main(int argc, char** argv) { return rocksieve::Main(argc, argv); }

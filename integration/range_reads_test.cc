@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which reads are filtered by ranges, and which are not, on this release of RocksDB.
+#include <thread>
+
 #include <rocksdb/convenience.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/statistics.h>
+#include <rocksieve/metrics.h>
 #include <rocksieve/range.h>
 
 #include "integration/database.h"
@@ -100,12 +103,94 @@ TEST_F(RangeReads, SeeksOneAfterTheOtherDoNotMakeARange) {
   EXPECT_EQ(iterator->key(), "m5");
 }
 
+// What was counted since `before`.
+RangeQueries Since(const RangeQueries& before) {
+  RangeQueries now = GetRangeQueries();
+  now.seeks -= before.seeks;
+  now.bounded_seeks -= before.bounded_seeks;
+  now.negatives -= before.negatives;
+  now.positives -= before.positives;
+  now.not_proven -= before.not_proven;
+  now.other_order -= before.other_order;
+  now.begins_at_end -= before.begins_at_end;
+  return now;
+}
+
+TEST_F(RangeReads, EachKindOfSeekIsCounted) {
+  const RangeQueries before = GetRangeQueries();
+  IsRefused({}, "b1", "b2");
+  IsRefused({}, "b3", "b4");
+  IsRefused({}, "m", "n", "m5");
+  IsRefused({}, "c", "c");
+  for (int i = 0; i < 5; i++) IsRefused({}, "b1", nullptr, "m5");
+  const RangeQueries asked = Since(before);
+  EXPECT_EQ(asked.seeks, 9u);
+  EXPECT_EQ(asked.bounded_seeks, 4u);
+  EXPECT_EQ(asked.negatives, 2u);
+  EXPECT_EQ(asked.positives, 1u);
+  EXPECT_EQ(asked.begins_at_end, 1u);
+  EXPECT_EQ(asked.not_proven + asked.other_order, 0u);
+}
+
+TEST_F(RangeReads, WhatRocksDbAsksNoFilterAboutIsNotCounted) {
+  const RangeQueries before = GetRangeQueries();
+  const uint64_t seeks_before = Count(rocksdb::NUMBER_DB_SEEK);
+  const rocksdb::Slice upper("b2");
+  rocksdb::ReadOptions read;
+  read.iterate_upper_bound = &upper;
+  std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator(read));
+  iterator->SeekForPrev("b1");
+  iterator->SeekToLast();
+  iterator->Prev();
+  read.total_order_seek = true;
+  iterator.reset(db_->NewIterator(read));
+  iterator->Seek("b1");
+  std::string value;
+  EXPECT_TRUE(db_->Get(rocksdb::ReadOptions(), "m5", &value).ok());
+  const RangeQueries asked = Since(before);
+  EXPECT_EQ(asked.seeks + asked.bounded_seeks + asked.negatives + asked.positives, 0u);
+  EXPECT_EQ(asked.not_proven + asked.other_order + asked.begins_at_end, 0u);
+  EXPECT_EQ(Count(rocksdb::NUMBER_DB_SEEK) - seeks_before, 3u);
+  EXPECT_EQ(Count(rocksdb::NUMBER_DB_PREV), 1u);
+}
+
+TEST_F(RangeReads, SeeksOfManyThreadsAreCountedOnce) {
+  const RangeQueries before = GetRangeQueries();
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 70; thread++) {  // more than there are lines to count on
+    threads.emplace_back([this] {
+      const rocksdb::Slice upper("b2");
+      rocksdb::ReadOptions read;
+      read.iterate_upper_bound = &upper;
+      const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator(read));
+      for (int i = 0; i < 100; i++) iterator->Seek("b1");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const RangeQueries asked = Since(before);
+  EXPECT_EQ(asked.seeks, 7000u);
+  EXPECT_EQ(asked.bounded_seeks, 7000u);
+  EXPECT_EQ(asked.negatives, 7000u);
+}
+
 TEST_F(RangeReads, SingleKeysAreFiltered) {
   std::string value;
   EXPECT_TRUE(db_->Get(rocksdb::ReadOptions(), "m5", &value).ok());
   const uint64_t before = Count(rocksdb::BLOOM_FILTER_USEFUL);
   EXPECT_TRUE(db_->Get(rocksdb::ReadOptions(), "m7", &value).IsNotFound());
   EXPECT_EQ(Count(rocksdb::BLOOM_FILTER_USEFUL), before + 1);
+}
+
+// To a filter's builder it is the prefix of all keys.
+TEST_F(RangeReads, TheEmptyKeyIsFoundInEveryRangeThatBeginsWithIt) {
+  Must(db_->Put(rocksdb::WriteOptions(), "", "v"));
+  Compact(db_.get());
+  for (const char* bound : {"A", "a1", "a2", "z"}) {
+    EXPECT_FALSE(IsRefused({}, "", bound, "")) << bound;
+  }
+  EXPECT_TRUE(IsRefused({}, "A", "B"));
+  std::string value;
+  EXPECT_TRUE(db_->Get(rocksdb::ReadOptions(), "", &value).ok());
 }
 
 TEST_F(RangeReads, TheExtractorGoesAndComesBackOnTheOpenDatabase) {
@@ -227,6 +312,31 @@ TEST(RangeFilters, OfFilesWithoutTheExtractorLeaveOptionsAlone) {
   const DbPtr db = Open(with.Build(), directory / "db");
   std::string value;
   EXPECT_TRUE(db->Get(rocksdb::ReadOptions(), "a", &value).ok());
+}
+
+// Nor must one of the empty key, in a column family without the extractor.
+TEST(RangeFilters, OfTheEmptyKeyLeaveOptionsAlone) {
+  const TemporaryDirectory directory;
+  DbConfig without("rocksieve.range:12"), with("rocksieve.range:12");
+  Must(rocksdb::SliceTransform::CreateFromString(rocksdb::ConfigOptions(), "rocksieve.range",
+                                                 &with.options.prefix_extractor));
+  rocksdb::Options options = without.Build();
+  options.create_missing_column_families = true;
+  options.avoid_flush_during_shutdown = true;
+  options.fail_if_options_file_error = true;
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+      {rocksdb::kDefaultColumnFamilyName, options}, {"with", with.Build()}};
+  for (int round = 0; round < 2; round++) {
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    DbPtr db;
+    // The second time, writes the log's rows into a file, on this thread, and then OPTIONS.
+    Must(rocksdb::DB::Open(options, directory / "db", families, &handles, Into(&db)));
+    for (rocksdb::ColumnFamilyHandle* handle : handles) {
+      Must(db->DestroyColumnFamilyHandle(handle));
+    }
+    Must(db->Put(rocksdb::WriteOptions(), "", "v"));
+    Must(db->Put(rocksdb::WriteOptions(), "a", "v"));
+  }
 }
 
 // Nothing tells a filter reader the order of keys but the options that a database is opened with.

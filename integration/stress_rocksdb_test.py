@@ -151,10 +151,13 @@ class Policies(unittest.TestCase):
     def test_the_usual_ones_are_all_that_there_is(self):
         policies = [Policy(text) for text in DEFAULT]
         self.assertEqual({policy.family for policy in policies},
-                         {"rocksieve.bloom", "rocksieve.cuckoo", "rocksieve.ribbon", None})
+                         {"rocksieve.bloom", "rocksieve.cuckoo", "rocksieve.range",
+                          "rocksieve.ribbon", None})
         self.assertEqual([policy.text for policy in policies if policy.has_listener],
-                         ["rocksieve.auto:10"])
-        self.assertEqual(sum(policy.partitioned for policy in policies), 1)
+                         ["rocksieve.auto:10", "rocksieve.auto:12:range+partitioned"])
+        self.assertEqual([policy.text for policy in policies if policy.answers_ranges],
+                         ["rocksieve.range:12", "rocksieve.auto:12:range+partitioned"])
+        self.assertEqual(sum(policy.partitioned for policy in policies), 2)
 
     def test_a_record_counts_from_the_second_round(self):
         self.assertEqual(Record(pathlib.Path("/nonexistent")).verified_kills(), 0)

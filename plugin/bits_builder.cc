@@ -67,9 +67,11 @@ BitsBuilder::~BitsBuilder() { counters_->RemoveLog(log_); }
 void BitsBuilder::AddKey(const rocksdb::Slice& key) {
   if (builder_.is_keyed()) {
     RangeExtractor::FilterIsBuilt();
-    // The prefix that RangeExtractor gives to all keys. Readers never refuse it.
+    // The empty key, or the prefix that RangeExtractor gives to all keys. Readers refuse neither.
+    // As keys ascend, it is the prefix if it comes behind another key, or again.
     if (key.size() == 0) {
-      has_empty_prefix_ = true;
+      has_empty_prefix_ = has_empty_prefix_ || has_empty_ || builder_.key_count() > 0;
+      has_empty_ = true;
       return;
     }
   }
@@ -80,8 +82,8 @@ void BitsBuilder::AddKey(const rocksdb::Slice& key) {
 #if ROCKSIEVE_ROCKSDB >= 90600
 void BitsBuilder::AddKeyAndAlt(const rocksdb::Slice& key, const rocksdb::Slice& alt) {
   if (builder_.is_keyed() && (key.size() == 0 || alt.size() == 0)) {
-    AddKey(alt);
-    return AddKey(key);
+    AddKey(key);
+    return AddKey(alt);
   }
   builder_.AddKeyAndAlt({key.data(), key.size()}, {alt.data(), alt.size()});
   if (decider_ != nullptr) decider_->AddKey(key);
@@ -90,21 +92,33 @@ void BitsBuilder::AddKeyAndAlt(const rocksdb::Slice& key, const rocksdb::Slice& 
 
 size_t BitsBuilder::EstimateEntriesAdded() { return builder_.key_count(); }
 
+void BitsBuilder::Decide() {
+  FilterSpec spec = builder_.spec();
+  range::QueryMix mix = sampler_->Mix();
+  // Half a query of a kind of which none was heard: Jeffreys' prior of a share.
+  if (mix.count() > 0) mix.least_share = 0.5 / static_cast<double>(mix.count() + 1);
+  // Iterators ask filters only if RangeExtractor is there.
+  const bool has_ranges = is_bytewise_ && has_empty_prefix_;
+  no_filter_ = !decider_->Decide(builder_.key_count(), has_ranges ? &mix : nullptr, &spec);
+  if (no_filter_) return;
+  builder_.SetSpec(spec);
+  builder_.SetQueryMix(mix);
+  // Readers of another policy may ask a filter of hashes about the empty key and prefix.
+  const bool is_of_hashes = FindFamily(spec.family)->build_of_keys == nullptr;
+  if (builder_.is_keyed() && is_of_hashes && has_empty_) builder_.AddKey("");
+}
+
 rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   const uint64_t keys = builder_.key_count();
   no_filter_ = false;
-  if (decider_ != nullptr) {
-    FilterSpec spec = builder_.spec();
-    no_filter_ = !decider_->Decide(keys, &spec);
-    if (!no_filter_) builder_.SetSpec(spec);
-  }
+  if (decider_ != nullptr) Decide();
   // Of keys alone that were not added: whole_key_filtering is off, or the one key is empty.
   no_filter_ = no_filter_ || (builder_.is_keyed() && keys == 0);
   // By the prefix, its extractor is RangeExtractor, which writes its name into the file next.
   if (has_empty_prefix_ && is_bytewise_) RangeExtractor::FilterWasFinished();
-  if (builder_.is_keyed()) builder_.SetQueryMix(sampler_->Mix());
+  if (builder_.is_keyed() && decider_ == nullptr) builder_.SetQueryMix(sampler_->Mix());
   const double factor = fit_allocator_ ? FactorThatFillsAllocation(builder_) : 1;
   FilterBlock block = builder_.Finish(factor);
   const std::chrono::duration<double> time = Clock::now() - start;

@@ -21,7 +21,7 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
  public:
   // With a decider, which may be null, `spec` is only what is assumed until it decides.
   // `is_bytewise`: the order of keys is known to be; else range filters answer no ranges.
-  // `sampler`: what was asked of range filters; of others, nothing.
+  // `sampler`: what was asked of filters that know ranges; of others, nothing.
   BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
               std::shared_ptr<Counters> counters, bool is_bytewise,
               std::shared_ptr<const QuerySampler> sampler,
@@ -47,6 +47,9 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   size_t MostBytes(size_t keys) const;
 
  private:
+  // Lets the decider choose the spec for the keys that are there.
+  void Decide();
+
   BlockBuilder builder_;
   const bool verify_;
   const bool is_bytewise_;
@@ -56,8 +59,9 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   const std::shared_ptr<Counters> counters_;
   const std::shared_ptr<const QuerySampler> sampler_;
   const std::unique_ptr<AutoDecider> decider_;
-  bool no_filter_ = false;         // the last Finish() made none
-  bool has_empty_prefix_ = false;  // of filters of keys: it was added
+  bool no_filter_ = false;  // the last Finish() made none
+  // Of filters of keys: the empty key or the prefix was added; and it was the prefix.
+  bool has_empty_ = false, has_empty_prefix_ = false;
 };
 
 }  // namespace rocksieve

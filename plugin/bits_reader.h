@@ -17,6 +17,8 @@ class BitsReader final : public rocksdb::FilterBitsReader {
   bool MayMatch(const rocksdb::Slice& entry) override;
   void MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match) override;
 
+  const Filter& filter() const { return *filter_; }
+
  private:
   const std::unique_ptr<Filter> filter_;
 };

@@ -6,20 +6,21 @@
 
 #include <rocksieve/range.h>
 
-#include "lib/filter/family.h"
+#include "lib/budget/auto_spec.h"
 #include "plugin/range/extractors.h"
 
 namespace rocksieve {
 
 rocksdb::Status ConfigureRangeFilters(std::string_view spec, rocksdb::ColumnFamilyOptions* options,
                                       rocksdb::BlockBasedTableOptions* table_options) {
-  FilterSpec parsed;
-  const std::string error = FilterSpec::Parse(spec, &parsed);
+  OwnSpec parsed;
+  const std::string error = ParseOwnSpec(spec, &parsed);
   if (!error.empty()) return rocksdb::Status::InvalidArgument(error);
-  if (FindFamily(parsed.family)->build_of_keys == nullptr) {
+  if (!AnswersRanges(parsed)) {
     return rocksdb::Status::InvalidArgument(
         "\"" + std::string(spec) +
-        "\" does not answer for ranges; take rocksieve.range, for example rocksieve.range:12");
+        "\" does not answer for ranges; take rocksieve.range, for example rocksieve.range:12, or "
+        "rocksieve.auto:12:range");
   }
   if (options->comparator != rocksdb::BytewiseComparator()) {
     return rocksdb::Status::InvalidArgument(

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "plugin/range/range_counts.h"
 #include "plugin/readings.h"
 #include "plugin/rocksdb_abi.h"
 
@@ -101,6 +102,37 @@ constexpr PolicyMetric kPolicyMetrics[] = {
      &FilterStats::future_filters},
 };
 
+// What range filters of the process were asked.
+struct RangeMetric {
+  const char* name;
+  const char* help;
+  uint64_t RangeQueries::*value;
+};
+
+constexpr RangeMetric kRangeMetrics[] = {
+    {"rocksieve_range_seeks_total",
+     "Seeks of iterators that came to a file with a range filter, in all databases of the process.",
+     &RangeQueries::seeks},
+    {"rocksieve_range_bounded_seeks_total",
+     "Those among them with an upper bound: filters answer for no others.",
+     &RangeQueries::bounded_seeks},
+    {"rocksieve_range_negatives_total", "Ranges of seeks that spared a file.",
+     &RangeQueries::negatives},
+    {"rocksieve_range_positives_total", "Ranges of seeks that a filter let pass.",
+     &RangeQueries::positives},
+};
+
+struct UnansweredRanges {
+  const char* reason;
+  uint64_t RangeQueries::*value;
+};
+
+constexpr UnansweredRanges kUnansweredRanges[] = {
+    {"not_proven", &RangeQueries::not_proven},
+    {"other_order", &RangeQueries::other_order},
+    {"begins_at_end", &RangeQueries::begins_at_end},
+};
+
 // Tickers that are added up. Their numbers differ from release to release.
 struct Tickers {
   static constexpr uint32_t kNone = rocksdb::TICKER_ENUM_MAX;
@@ -167,6 +199,12 @@ constexpr TickerMetric kTickerMetrics[kTickerMetricCount] = {
     {"rocksieve_rocksdb_filter_cache_inserted_bytes_total",
      "Bytes of filter blocks put into the block cache (RocksDB: BLOCK_CACHE_FILTER_BYTES_INSERT).",
      rocksdb::BLOCK_CACHE_FILTER_BYTES_INSERT},
+    {"rocksieve_rocksdb_seeks_total",
+     "Seeks of iterators, of all kinds and in both directions (RocksDB: NUMBER_DB_SEEK).",
+     rocksdb::NUMBER_DB_SEEK},
+    {"rocksieve_rocksdb_prevs_total",
+     "Steps of iterators backwards, which no filter answers for (RocksDB: NUMBER_DB_PREV).",
+     rocksdb::NUMBER_DB_PREV},
 };
 
 MetricLabels With(MetricLabels labels, const char* name, std::string value) {
@@ -207,6 +245,20 @@ void AddPolicies(const std::vector<PolicyReading>& readings, std::vector<Metric>
   }
 }
 
+void AddRanges(const RangeQueries& queries, std::vector<Metric>* metrics) {
+  for (const RangeMetric& range_metric : kRangeMetrics) {
+    metrics->push_back(NewMetric(range_metric.name, range_metric.help));
+    metrics->back().samples.push_back({{}, static_cast<double>(queries.*range_metric.value)});
+  }
+  metrics->push_back(NewMetric("rocksieve_range_unanswered_total",
+                               "Range filters asked without an answer, so that the file was "
+                               "searched, by reason."));
+  for (const UnansweredRanges& unanswered : kUnansweredRanges) {
+    metrics->back().samples.push_back(
+        {{{"reason", unanswered.reason}}, static_cast<double>(queries.*unanswered.value)});
+  }
+}
+
 void AddTickers(const std::vector<TickerReading>& readings, std::vector<Metric>* metrics) {
   for (size_t i = 0; i < kTickerMetricCount; i++) {
     metrics->push_back(NewMetric(kTickerMetrics[i].name, kTickerMetrics[i].help));
@@ -241,6 +293,8 @@ rocksdb::Status AddOnce(const MetricLabels& labels, const char* what,
 
 }  // namespace
 
+RangeQueries GetRangeQueries() { return RangeCounts::Read(); }
+
 FilterQueries GetFilterQueries(const rocksdb::Statistics& statistics) {
   FilterQueries queries;
   queries.negatives = statistics.getTickerCount(rocksdb::BLOOM_FILTER_USEFUL);
@@ -262,7 +316,10 @@ TickerCounts ReadTickers(const rocksdb::Statistics& statistics) {
 std::vector<Metric> MetricsOf(const std::vector<PolicyReading>& policies,
                               const std::vector<TickerReading>& tickers) {
   std::vector<Metric> metrics;
-  if (!policies.empty()) AddPolicies(policies, &metrics);
+  if (!policies.empty()) {
+    AddPolicies(policies, &metrics);
+    AddRanges(GetRangeQueries(), &metrics);
+  }
   if (!tickers.empty()) AddTickers(tickers, &metrics);
   return metrics;
 }

@@ -50,6 +50,11 @@ rocksdb::Status Policy::ErrorStatus() const {
   return error_.empty() ? rocksdb::Status::OK() : rocksdb::Status::InvalidArgument(error_);
 }
 
+bool Policy::AnswersRanges() const {
+  return auto_ != nullptr ? auto_->answers_ranges()
+                          : FindFamily(spec_.family)->build_of_keys != nullptr;
+}
+
 void Policy::NoteComparator(const rocksdb::DBOptions& db_options,
                             const rocksdb::ColumnFamilyOptions& cf_options) const {
   const rocksdb::Comparator* const comparator = cf_options.comparator;
@@ -59,7 +64,7 @@ void Policy::NoteComparator(const rocksdb::DBOptions& db_options,
   } else {
     order_ = Order::kOther;
   }
-  if (FindFamily(spec_.family)->build_of_keys == nullptr || auto_ != nullptr) return;
+  if (!AnswersRanges()) return;
   const char* hint = nullptr;
   if (order_ == Order::kOther) {
     hint = "the comparator is not RocksDB's bytewise one: its filters answer for keys, not ranges";
@@ -132,12 +137,23 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
   }
   in_use_ = true;
   Announce();
+  const bool is_bytewise = order_ == Order::kBytewise && kRangesAreChecked;
   if (auto_ != nullptr) {
-    return new BitsBuilder(auto_->usual_spec(), context, counters_, /*is_bytewise=*/false, sampler_,
+    return new BitsBuilder(auto_->usual_spec(), context, counters_, is_bytewise, sampler_,
                            auto_->NewDecider(context));
   }
-  const bool is_bytewise = order_ == Order::kBytewise && kRangesAreChecked;
   return new BitsBuilder(spec_, context, counters_, is_bytewise, sampler_);
+}
+
+std::unique_ptr<rocksdb::FilterBitsReader> Policy::NewReader(OpenedFilter opened) const {
+  const bool is_of_hashes = FindFamily(opened.info.family)->build_of_keys == nullptr;
+  // With rocksieve.auto, filters for lookups also hear what is asked.
+  if (is_of_hashes && !AnswersRanges()) {
+    return std::make_unique<BitsReader>(std::move(opened.filter));
+  }
+  const bool answers_ranges = order_ == Order::kBytewise && kRangesAreChecked;
+  return std::make_unique<RangeReader>(std::move(opened.filter), is_of_hashes, answers_ranges,
+                                       sampler_);
 }
 
 rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& contents) const {
@@ -146,11 +162,7 @@ rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& con
   switch (opened.state) {
     case BlockState::kIntact:
       counters_->CountOpened();
-      if (FindFamily(opened.info.family)->build_of_keys != nullptr) {
-        return new RangeReader(std::move(opened.filter),
-                               order_ == Order::kBytewise && kRangesAreChecked, sampler_);
-      }
-      return new BitsReader(std::move(opened.filter));
+      return NewReader(std::move(opened)).release();
     case BlockState::kForeign:
       if (contents.size() > 0 && contents.size() < kSmallestBuiltinBlock) {
         counters_->CountDamaged("is too short to be one");

@@ -9,6 +9,7 @@
 
 #include <rocksdb/filter_policy.h>
 
+#include <rocksieve/filter.h>
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/filter_spec.h>
 
@@ -64,6 +65,10 @@ class Policy final : public rocksdb::FilterPolicy {
 
  private:
   rocksdb::Status ErrorStatus() const;
+  // Whether filters may answer for ranges, by the spec.
+  bool AnswersRanges() const;
+  // Of an intact block.
+  std::unique_ptr<rocksdb::FilterBitsReader> NewReader(OpenedFilter opened) const;
   // Takes notice of a column family's comparator.
   void NoteComparator(const rocksdb::DBOptions& db_options,
                       const rocksdb::ColumnFamilyOptions& cf_options) const;

@@ -29,6 +29,13 @@ inline std::vector<std::string> NumberedKeys(size_t count, std::string_view pref
   return keys;
 }
 
+// Eight bytes, the most significant one first: such keys are in the order of their numbers.
+inline std::string BigEndian(uint64_t number) {
+  std::string key;
+  for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<char>(number >> shift));
+  return key;
+}
+
 inline FilterBlock BuildFilter(const FilterSpec& spec, const std::vector<std::string>& keys) {
   FilterBuilder builder(spec);
   for (const std::string& key : keys) builder.AddKey(key);

@@ -2,8 +2,6 @@
 // auto_gains: what rocksieve.auto saves in real trees, beside uniform filters of RocksDB that take
 // the same memory.
 #include <cstdint>
-#include <exception>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -14,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/auto/gain.h"
+#include "bench/program.h"
 #include "support/progress.h"
 #include "support/text.h"
 #include "support/work_dir.h"
@@ -87,14 +86,6 @@ struct Flags {
   bool no_listener = false;
 };
 
-bool Wanted(const Flags& flags, const Shape& shape) {
-  if (flags.trees.empty()) return true;
-  for (const std::string& tree : flags.trees) {
-    if (tree == shape.name) return true;
-  }
-  return false;
-}
-
 // What the documentation promises at 10 bits.
 bool IsAsPromised(const Gain& gain) {
   return gain.budget != 10 || (gain.of_bloom() <= gain.shape.most_of_bloom &&
@@ -102,10 +93,7 @@ bool IsAsPromised(const Gain& gain) {
 }
 
 void WriteJson(const std::string& path, const std::vector<Gain>& gains) {
-  std::ofstream file(path);
-  file << nlohmann::json({{"gains", ForPrograms(gains)}}).dump(1) << "\n";
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + path);
+  WriteFile(path, nlohmann::json({{"gains", ForPrograms(gains)}}).dump(1) + "\n");
 }
 
 int Measure(const Flags& flags) {
@@ -121,7 +109,7 @@ int Measure(const Flags& flags) {
   std::vector<Gain> gains;
   bool as_promised = true;
   for (const Shape& shape : Shapes(flags.scale)) {
-    if (!Wanted(flags, shape)) continue;
+    if (!Wants(flags.trees, shape.name)) continue;
     for (const double budget : flags.budgets) {
       const auto begin = [&](const std::string& step, uint64_t keys) {
         progress.Begin(step, keys);
@@ -178,10 +166,6 @@ int Main(int argc, char** argv) {
 }  // namespace rocksieve::bench
 
 int main(int argc, char** argv) {
-  try {
-    return rocksieve::bench::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "bench auto: " << error.what() << "\n";
-    return 2;
-  }
+  using rocksieve::bench::RunProgram;
+  return RunProgram("bench auto", rocksieve::bench::Main, argc, argv);
 }

@@ -3,12 +3,13 @@
 // itself calls, prints tables and writes all figures to a file.
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <fstream>
 #include <iostream>
+#include <stdexcept>
 
 #include "bench/compare/machine.h"
 #include "bench/compare/tables.h"
+#include "bench/program.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -34,25 +35,12 @@ void Print(const Table& table, Progress* progress) {
   std::cout << "\n" << ForPeople(table) << std::flush;
 }
 
-std::string UnfinishedPath(const std::string& path) { return path + ".unfinished"; }
-
 // Better to fail now than after ten minutes.
 void CheckWritable(const std::string& path) {
-  const std::ofstream file(UnfinishedPath(path));
-  std::remove(UnfinishedPath(path).c_str());
+  const std::string tried = path + ".unfinished";
+  const std::ofstream file(tried);
+  std::remove(tried.c_str());
   if (!file) throw std::runtime_error("cannot write " + path + "; choose another with --json=FILE");
-}
-
-// Written beside and renamed, so that whoever looks finds all or nothing.
-void WriteJson(const std::string& path, const nlohmann::json& report) {
-  const std::string unfinished = UnfinishedPath(path);
-  std::ofstream file(unfinished);
-  file << report.dump(1) << "\n";
-  file.close();
-  if (!file || std::rename(unfinished.c_str(), path.c_str()) != 0) {
-    std::remove(unfinished.c_str());
-    throw std::runtime_error("cannot write " + path);
-  }
 }
 
 int MeasureAll(const Flags& flags) {
@@ -80,7 +68,7 @@ int MeasureAll(const Flags& flags) {
   for (const Table& table : tables) report["tables"][table.name] = table.rows;
   report["failures"] = run.failures;
   report["seconds"] = seconds.count();
-  WriteJson(flags.json, report);
+  WriteFile(flags.json, report.dump(1) + "\n");
   run.progress.Clear();
   std::cout << "\nTook " << Significant(seconds.count(), 3)
             << " s. All figures: " << ShortPath(flags.json) << "\n";
@@ -106,10 +94,6 @@ int Main(int argc, char** argv) {
 }  // namespace rocksieve::bench
 
 int main(int argc, char** argv) {
-  try {
-    return rocksieve::bench::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "compare: " << error.what() << "\n";
-    return rocksieve::bench::kCannotRun;
-  }
+  using rocksieve::bench::RunProgram;
+  return RunProgram("compare", rocksieve::bench::Main, argc, argv);
 }

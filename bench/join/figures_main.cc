@@ -2,7 +2,6 @@
 // What a join puts on the wire, beside other ways to the same answer. `./run bench join`.
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <stdexcept>
 #include <string>
@@ -12,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/join/figures.h"
+#include "bench/program.h"
 #include "support/progress.h"
 
 namespace rocksieve::bench {
@@ -30,22 +30,10 @@ struct Flags {
   std::string json, pictures;
 };
 
-bool Wants(const Flags& flags, const std::string& name) {
-  return flags.only.empty() ||
-         std::find(flags.only.begin(), flags.only.end(), name) != flags.only.end();
-}
-
-void Write(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + path);
-}
-
 void Draw(const Table& table, const std::string& directory) {
-  if (table.name == "overlaps") Write(directory + "/join_overlap.svg", OverlapPicture(table));
+  if (table.name == "overlaps") WriteFile(directory + "/join_overlap.svg", OverlapPicture(table));
   if (table.name == "differences") {
-    Write(directory + "/join_differences.svg", DifferencePicture(table));
+    WriteFile(directory + "/join_differences.svg", DifferencePicture(table));
   }
 }
 
@@ -57,7 +45,7 @@ int Measure(const Flags& flags) {
   run.progress = [&progress](const std::string& step) { progress.Begin(step); };
   nlohmann::json report;
   for (const auto& [name, measure] : kMeasurements) {
-    if (!Wants(flags, name)) continue;
+    if (!Wants(flags.only, name)) continue;
     const Table table = measure(&run);
     progress.Clear();
     std::cout << ForPeople(table) << std::endl;
@@ -65,7 +53,7 @@ int Measure(const Flags& flags) {
     if (!flags.pictures.empty()) Draw(table, flags.pictures);
     // Again after each table, so that no measurement is lost.
     report["failures"] = run.failures;
-    if (!flags.json.empty()) Write(flags.json, report.dump(1) + "\n");
+    if (!flags.json.empty()) WriteFile(flags.json, report.dump(1) + "\n");
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   std::cout << "Took " << Significant(seconds.count(), 3)
@@ -120,10 +108,6 @@ int Main(int argc, char** argv) {
 }  // namespace rocksieve::bench
 
 int main(int argc, char** argv) {
-  try {
-    return rocksieve::bench::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "bench join: " << error.what() << "\n";
-    return 2;
-  }
+  using rocksieve::bench::RunProgram;
+  return RunProgram("bench join", rocksieve::bench::Main, argc, argv);
 }

@@ -17,7 +17,9 @@ struct RangeSettings {
   std::string path_file;            // lines to take instead of made paths; "": none
   uint64_t range_queries = 20'000;  // of each kind, in a tree
   uint64_t gets = 20'000;           // of absent keys, and of present ones, in a tree
-  std::string directory;            // where databases are built
+  uint64_t mix_keys = 300'000;
+  uint64_t mix_queries = 60'000;  // of a mix of lookups and ranges
+  std::string directory;          // where databases are built
 
   std::vector<uint64_t> uniform_keys = {100'000, 1'000'000};
   uint64_t timestamps = 100'000;
@@ -37,6 +39,9 @@ struct RangeRun {
 // by filter.
 Table MeasureEntities(RangeRun* run);  // keys of an entity and a time
 Table MeasurePaths(RangeRun* run);     // keys that are paths of files
+
+// rocksieve.auto for lookups and ranges beside settings chosen by hand.
+Table MeasureMixes(RangeRun* run);
 
 // Filters without a database.
 Table MeasureRangeRates(RangeRun* run);  // their size, and false positives by length

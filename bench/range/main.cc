@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // range_gains: what range filters save in real trees, and what they cost. `./run bench ranges`.
-#include <algorithm>
 #include <chrono>
-#include <exception>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -14,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/compare/machine.h"
+#include "bench/program.h"
 #include "bench/range/figures.h"
 #include "support/work_dir.h"
 
@@ -23,6 +21,7 @@ namespace {
 constexpr std::pair<const char*, Table (*)(RangeRun*)> kMeasurements[] = {
     {"entities", MeasureEntities},
     {"paths", MeasurePaths},
+    {"mixes", MeasureMixes},
     {"rates", MeasureRangeRates},
     {"times", MeasureRangeTimes}};
 
@@ -33,18 +32,8 @@ struct Flags {
   std::string json, work_dir;
 };
 
-bool Wants(const Flags& flags, const std::string& name) {
-  return flags.only.empty() ||
-         std::find(flags.only.begin(), flags.only.end(), name) != flags.only.end();
-}
-
 void WriteJson(const std::string& path, const nlohmann::json& report) {
-  std::ofstream file(path);
-  file << report.dump(1) << "\n";
-  file.close();
-  if (!file) {
-    throw std::runtime_error("cannot write " + path + "; choose another with --json=FILE");
-  }
+  if (!path.empty()) WriteFile(path, report.dump(1) + "\n");
 }
 
 int Measure(const Flags& flags) {
@@ -57,19 +46,19 @@ int Measure(const Flags& flags) {
   run.settings = flags.settings;
   run.settings.directory = work->path().string();
   nlohmann::json report = {{"machine", DescribeMachine()}};
-  if (!flags.json.empty()) WriteJson(flags.json, report);  // better to fail now than at the end
+  WriteJson(flags.json, report);  // better to fail now than at the end
   std::cout << ForPeople(report["machine"]) << std::flush;
   const std::string unfit = WhyNotToMeasure();
   if (!unfit.empty()) std::cerr << "bench ranges: times mean nothing: " << unfit << "\n";
 
   for (const auto& [name, measure] : kMeasurements) {
-    if (!Wants(flags, name)) continue;
+    if (!Wants(flags.only, name)) continue;
     const Table table = measure(&run);
     run.progress.Clear();
     std::cout << "\n" << ForPeople(table) << std::flush;
     report["tables"][table.name] = table.rows;
     report["failures"] = run.failures;
-    if (!flags.json.empty()) WriteJson(flags.json, report);  // so that no measurement is lost
+    WriteJson(flags.json, report);  // so that no measurement is lost
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   std::cout << "\nTook " << Significant(seconds.count(), 3) << " s. "
@@ -85,6 +74,8 @@ void MakeQuick(RangeSettings* settings) {
   settings->range_queries = settings->gets = 500;
   settings->uniform_keys = {2'000, 20'000};
   settings->timestamps = 5'000;
+  settings->mix_keys = 5'000;
+  settings->mix_queries = 2'000;
   settings->rate_queries = 2'000;
   settings->build_rounds = settings->query_rounds = 2;
 }
@@ -100,9 +91,9 @@ int Main(int argc, char** argv) {
       "bench ranges");
   app.add_flag("--quick", flags.quick,
                "small trees, few queries, only to see that it works: seconds");
-  app.add_option("--only", flags.only, "tables: entities, paths, rates, times")
+  app.add_option("--only", flags.only, "tables: entities, paths, mixes, rates, times")
       ->delimiter(',')
-      ->check(CLI::IsMember({"entities", "paths", "rates", "times"}));
+      ->check(CLI::IsMember({"entities", "paths", "mixes", "rates", "times"}));
   app.add_option(
       "--keys", flags.settings.path_file,
       "for the table of paths, lines of FILE (-: the standard input) instead of made paths");
@@ -118,10 +109,6 @@ int Main(int argc, char** argv) {
 }  // namespace rocksieve::bench
 
 int main(int argc, char** argv) {
-  try {
-    return rocksieve::bench::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "bench ranges: " << error.what() << "\n";
-    return 2;
-  }
+  using rocksieve::bench::RunProgram;
+  return RunProgram("bench ranges", rocksieve::bench::Main, argc, argv);
 }

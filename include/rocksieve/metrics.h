@@ -45,6 +45,25 @@ struct FilterQueries {
 // Thread-safe.
 ROCKSIEVE_EXPORT FilterQueries GetFilterQueries(const rocksdb::Statistics& statistics);
 
+// What iterators asked the filters of rocksieve.range in this process, in all its databases: each
+// file with such a filter that a seek comes to counts once. What RocksDB asks no filter about is
+// not in here: SeekForPrev(), SeekToLast(), total_order_seek (docs/range.md).
+struct RangeQueries {
+  uint64_t seeks = 0;          // Seek() of an iterator
+  uint64_t bounded_seeks = 0;  // of those, with an upper bound: filters answer for no others
+
+  uint64_t negatives = 0;  // the file was spared
+  uint64_t positives = 0;  // the file was searched: it may have a key of the range
+
+  // Asked, and not answered, so that the file was searched:
+  uint64_t not_proven = 0;     // it is not certain which range is meant; lookups of the empty key
+  uint64_t other_order = 0;    // the filter knows no order: another comparator, RocksDB before 7.4
+  uint64_t begins_at_end = 0;  // the range ends where it begins: seeks of RocksDB's own
+};
+
+// Since the process began. Thread-safe.
+ROCKSIEVE_EXPORT RangeQueries GetRangeQueries();
+
 // A policy, or a database's statistics, or both. A policy that serves several databases is named
 // once; each of them then has a source of its own, with its statistics.
 struct MetricsSource {
@@ -67,7 +86,8 @@ struct Metric {
 };
 
 // All metrics of all sources: counters whose names begin with rocksieve_, those of filters built
-// labelled with family and level ("unknown" for -1). Names and labels are stable; docs/metrics.md
+// labelled with family and level ("unknown" for -1). Those of GetRangeQueries() come with the first
+// policy, without labels of sources. Names and labels are stable; docs/metrics.md
 // lists them.
 // InvalidArgument, and *metrics untouched, for a source with neither policy nor statistics, a
 // policy that is not ours, a label name that Prometheus does not allow or that is used here

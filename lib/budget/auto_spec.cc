@@ -37,6 +37,17 @@ std::vector<Family> EveryFamily() {
   return families;
 }
 
+// "bloom+range"; what ParseFamilies() reads.
+std::string FamiliesText(std::vector<Family> families, Family range_family) {
+  if (families == EveryFamily()) families.clear();
+  if (range_family != Family::kNone) families.push_back(range_family);
+  std::string text;
+  for (const Family family : families) {
+    text += (text.empty() ? "" : "+") + std::string(FindFamily(family)->name);
+  }
+  return text;
+}
+
 std::string AmountError(std::string_view text) {
   return QuotedSpec(text) + " is not a budget: it takes " + DecimalText(AutoSpec::kMinBits) +
          " to " + DecimalText(AutoSpec::kMaxBits) + " bits per live entry (not a rate, which " +
@@ -48,23 +59,29 @@ bool IsFamilies(std::string_view text) {
   return text.find('+') != std::string_view::npos || FindFamily(text) != nullptr;
 }
 
-std::string ParseFamilies(std::string_view text, std::vector<Family>* families) {
-  families->clear();
+std::string ParseFamilies(std::string_view text, AutoSpec* spec) {
+  std::vector<Family> families;
   for (bool more = true; more;) {
     const size_t plus = text.find('+');
     more = plus != std::string_view::npos;
     const std::string_view name = text.substr(0, plus);
     if (more) text.remove_prefix(plus + 1);
     const FamilyEntry* family = FindFamily(name);
-    if (family == nullptr || family->build_of_keys != nullptr) {
-      return QuotedSpec(name) + " is not one of the families " + NamesOf(HashedFamilies()) + "; ";
+    if (family == nullptr) {
+      return QuotedSpec(name) + " is not one of the families " + FamilyNames() + "; ";
     }
-    if (std::find(families->begin(), families->end(), family->family) != families->end()) {
+    if (spec->range_family == family->family ||
+        std::find(families.begin(), families.end(), family->family) != families.end()) {
       return QuotedSpec(name) + " is there twice; ";
     }
-    families->push_back(family->family);
+    if (family->build_of_keys != nullptr) {
+      spec->range_family = family->family;
+    } else {
+      families.push_back(family->family);
+    }
   }
-  std::sort(families->begin(), families->end());
+  std::sort(families.begin(), families.end());
+  if (!families.empty()) spec->families = families;
   return "";
 }
 
@@ -93,6 +110,10 @@ bool ParseCost(std::string_view text, CostModel* model, std::string* error) {
 std::string ParseOption(std::string_view text, AutoSpec* spec) {
   std::string error;
   if (ParseCost(text, &spec->cost_model, &error)) return error;
+  const bool has_ranges = spec->range_family != Family::kNone;
+  if (has_ranges && ParseDepths(text, &spec->options, &error)) {
+    return error.empty() ? "" : error + "; ";
+  }
   switch (SetSpecOption(text, &spec->options)) {
     case OptionState::kSet:
       return "";
@@ -103,6 +124,7 @@ std::string ParseOption(std::string_view text, AutoSpec* spec) {
   }
   error = QuotedSpec(text) + " is not one of the options " + std::string(SpecOptionNames());
   for (const auto& [name, family] : Costs()) error += ", " + name + "-N";
+  if (has_ranges) error += std::string(", ") + kDepthOptionNames;
   return error + ", nor families such as bloom+ribbon, which come right after the budget; ";
 }
 
@@ -132,8 +154,8 @@ std::string AutoSpec::Parse(std::string_view text, AutoSpec* spec) {
   for (bool first = true; more; first = false) {
     more = rest.find(':') != std::string_view::npos;
     const std::string_view part = NextSpecPart(&rest);
-    const std::string wrong = first && IsFamilies(part) ? ParseFamilies(part, &parsed.families)
-                                                        : ParseOption(part, &parsed);
+    const std::string wrong =
+        first && IsFamilies(part) ? ParseFamilies(part, &parsed) : ParseOption(part, &parsed);
     if (!wrong.empty()) return error(wrong);
   }
   *spec = parsed;
@@ -142,12 +164,9 @@ std::string AutoSpec::Parse(std::string_view text, AutoSpec* spec) {
 
 std::string AutoSpec::ToString() const {
   std::string text = std::string(kPrefix) + ":" + DecimalText(bits_per_entry);
-  if (families != EveryFamily()) {
-    for (const Family family : families) {
-      text += (family == families.front() ? ":" : "+") + std::string(FindFamily(family)->name);
-    }
-  }
-  text += SpecOptionsText(options);
+  const std::string families_text = FamiliesText(families, range_family);
+  if (!families_text.empty()) text += ":" + families_text;
+  text += SpecOptionsText(options) + DepthsText(options);
   for (const auto& [name, family] : Costs()) {
     const double ns = CostOf(cost_model, family);
     if (ns != CostOf(CostModel(), family)) text += ":" + name + "-" + DecimalText(ns);
@@ -164,10 +183,20 @@ AllocatorOptions AutoSpec::ForAllocator() const {
   return allocator;
 }
 
+AllocatorOptions AutoSpec::ForRangeAllocator() const {
+  AllocatorOptions allocator = ForAllocator();
+  allocator.families = {range_family};
+  return allocator;
+}
+
 FilterSpec AutoSpec::SpecFor(const FilterChoice& choice) const {
   FilterSpec spec = options;
   spec.family = choice.family;
   const FamilyEntry& family = *FindFamily(spec.family);
+  if (family.build_of_keys == nullptr) {
+    spec.prefix_lengths = FilterSpec().prefix_lengths;
+    spec.order_bytes = FilterSpec().order_bytes;
+  }
   if (choice.whole_columns != 0) {
     spec.unit = FilterSpec::Unit::kFalsePositiveRate;
     spec.amount = std::ldexp(1, -choice.whole_columns);
@@ -179,8 +208,10 @@ FilterSpec AutoSpec::SpecFor(const FilterChoice& choice) const {
 }
 
 size_t AutoSpec::MostBlockBytes(size_t keys) const {
+  std::vector<Family> all = families;
+  if (range_family != Family::kNone) all.push_back(range_family);
   size_t most = 0;
-  for (const Family family : families) {
+  for (const Family family : all) {
     FilterSpec spec = options;
     spec.family = family;
     spec.amount = std::min(kMostCurveBits, FindFamily(family)->max_bits_per_key);
@@ -204,6 +235,13 @@ std::string ParseOwnSpec(std::string_view text, OwnSpec* spec) {
     error += "; or rocksieve.auto:10, which decides for each file";
   }
   return error;
+}
+
+bool AnswersRanges(const OwnSpec& spec) {
+  const AutoSpec* const automatic = std::get_if<AutoSpec>(&spec);
+  return automatic != nullptr
+             ? automatic->range_family != Family::kNone
+             : FindFamily(std::get_if<FilterSpec>(&spec)->family)->build_of_keys != nullptr;
 }
 
 std::string TextOf(const OwnSpec& spec) {

@@ -3,6 +3,8 @@
 //
 //   rocksieve.auto:10                   10 bits per live entry, all filters of the tree together
 //   rocksieve.auto:10:bloom+cuckoo      of these families only
+//   rocksieve.auto:10:range             and filters that answer for ranges, if any are asked
+//   rocksieve.auto:10:range:prefixes-8  options as in filter_spec.h, for range filters alone
 //   rocksieve.auto:10:salted            options as in filter_spec.h, for each filter
 //   rocksieve.auto:10:read-ns-200000    what things cost, in nanoseconds (CostModel): read-ns,
 //                                       and FAMILY-ns of each family
@@ -25,9 +27,11 @@ struct AutoSpec {
   AutoSpec();
 
   double bits_per_entry = 10;
-  std::vector<Family> families;  // sorted; all of them
+  std::vector<Family> families;  // sorted; all of HashedFamilies()
+  // The family of filters that answer for ranges; kNone: there shall be none.
+  Family range_family = Family::kNone;
   CostModel cost_model;
-  // own_name, salted, thorough and verified are what counts here.
+  // All but family, unit and amount; prefix_lengths and order_bytes with a range_family alone.
   FilterSpec options;
 
   // Whether a text is meant to be one, right or wrong: it begins with "rocksieve.auto".
@@ -37,7 +41,9 @@ struct AutoSpec {
   static std::string Parse(std::string_view text, AutoSpec* spec);
   std::string ToString() const;
 
+  // Of filters for lookups; of filters for ranges. REQUIRES for the latter: a range_family.
   AllocatorOptions ForAllocator() const;
+  AllocatorOptions ForRangeAllocator() const;
 
   // The spec to build a filter with that the allocator chose. REQUIRES: IsOurs(choice.family).
   FilterSpec SpecFor(const FilterChoice& choice) const;
@@ -53,5 +59,7 @@ using OwnSpec = std::variant<FilterSpec, AutoSpec>;
 // As the Parse() of either.
 std::string ParseOwnSpec(std::string_view text, OwnSpec* spec);
 std::string TextOf(const OwnSpec& spec);
+// Whether some of its filters answer for ranges.
+bool AnswersRanges(const OwnSpec& spec);
 
 }  // namespace rocksieve

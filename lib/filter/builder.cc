@@ -106,8 +106,8 @@ void BlockBuilder::SetSpec(const FilterSpec& spec) {
     throw std::invalid_argument("a builder cannot change whether its filters are salted, from " +
                                 spec_.ToString() + " to " + spec.ToString());
   }
-  if (IsKeyed(spec) != is_keyed_) {
-    throw std::invalid_argument("a builder cannot change between keys and hashes, from " +
+  if (IsKeyed(spec) && !is_keyed_) {
+    throw std::invalid_argument("a builder of hashes has no keys to build of, from " +
                                 spec_.ToString() + " to " + spec.ToString());
   }
   spec_ = spec;
@@ -159,7 +159,6 @@ void BlockBuilder::AddHash(uint64_t hash) {
 
 FilterBlock BlockBuilder::BuildOfKeys(double budget_factor) {
   if (keys_.size() == 0) return BuildBlockOfHashes(spec_, budget_factor, {}, salt_, range_);
-  finished_salt_ = salt_;
   // Before they are sorted, which drops what was added twice.
   if (keep_for_verification_) finished_keys_ = keys_;
   keys_.Sort();
@@ -170,11 +169,23 @@ FilterBlock BlockBuilder::BuildOfKeys(double budget_factor) {
   });
 }
 
+FilterBlock BlockBuilder::BuildOfHashes(double budget_factor) {
+  const auto add_keys_to = [this](HashList* hashes) {
+    keys_.ForEach([&](std::string_view key, size_t) { hashes->push_back(HashKey(key, salt_)); });
+  };
+  if (keep_for_verification_) {
+    finished_hashes_ = hashes_;
+    add_keys_to(&finished_hashes_);  // before they are sorted, which drops what was added twice
+  }
+  keys_.Sort();
+  add_keys_to(&hashes_);
+  return BuildBlockOfHashes(spec_, budget_factor, std::move(hashes_), salt_, range_);
+}
+
 FilterBlock BlockBuilder::Finish(double budget_factor) {
-  if (keep_for_verification_) finished_hashes_ = hashes_;
-  FilterBlock block =
-      is_keyed_ ? BuildOfKeys(budget_factor)
-                : BuildBlockOfHashes(spec_, budget_factor, std::move(hashes_), salt_, range_);
+  finished_keyed_ = IsKeyed(spec_);
+  finished_salt_ = salt_;
+  FilterBlock block = finished_keyed_ ? BuildOfKeys(budget_factor) : BuildOfHashes(budget_factor);
   keys_.Clear();
   finished_checksum_ = std::exchange(checksum_, 0);
   hashes_ = HashList();
@@ -202,7 +213,7 @@ std::string BlockBuilder::VerifyKeys(std::string_view block) const {
 }
 
 std::string BlockBuilder::Verify(std::string_view block) const {
-  if (is_keyed_) return VerifyKeys(block);
+  if (finished_keyed_) return VerifyKeys(block);
   if (Checksum(finished_hashes_) != finished_checksum_) {
     return "the keys' hashes changed in memory while the filter was built";
   }

@@ -43,7 +43,8 @@ class BlockBuilder {
   // What was asked of filters like the next one; it is built to answer such.
   void SetQueryMix(const range::QueryMix& mix) { mix_ = mix; }
 
-  // Whether filters are built of the keys themselves, not of their hashes.
+  // Whether it collects the keys themselves, not their hashes: its first spec is of a family whose
+  // filters are built of keys.
   bool is_keyed() const { return is_keyed_; }
 
   // 0 if and only if nothing was added since the start or the last Finish().
@@ -62,7 +63,8 @@ class BlockBuilder {
 
   // From now on builds under another spec, for callers who decide family and amount only when they
   // have seen the keys: those added so far stay. Throws like the constructor, and if `salted` is
-  // not the same as before, since it is part of the keys' hashes.
+  // not the same as before, since it is part of the keys' hashes, or if the family needs keys where
+  // hashes are collected.
   void SetSpec(const FilterSpec& spec);
   const FilterSpec& spec() const { return spec_; }
 
@@ -78,6 +80,7 @@ class BlockBuilder {
   void AddHash(uint64_t hash);
   void AddToKeys(std::string_view key);
   FilterBlock BuildOfKeys(double budget_factor);
+  FilterBlock BuildOfHashes(double budget_factor);
   std::string VerifyKeys(std::string_view block) const;
 
   FilterSpec spec_;
@@ -94,6 +97,7 @@ class BlockBuilder {
   uint64_t checksum_ = 0;
   HashList finished_hashes_;
   uint64_t finished_checksum_ = 0, finished_salt_ = kDefaultSalt;
+  bool finished_keyed_ = false;  // the last block was built of keys
 };
 
 // The expected size of a block of `keys` keys, but for the range keys (at most 64 bytes).

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/filter/family.h"
+#include "lib/filter/range_parts.h"
 #include "lib/range/builder.h"
 #include "lib/range/reader.h"
 #include "lib/ribbon/reader.h"
@@ -60,22 +61,13 @@ Payload BuildOfKeys(const range::KeyList& keys, const Budget& budget, const Keye
   return range::Build(keys, request, head_room, tail_room);
 }
 
-double RateOfPart(const range::PartInfo& part, const FilterBlockInfo& info) {
-  if (part.kind != range::PartKind::kOrder) {
-    return kRibbonFamily.rate_of_block(range::RibbonOf(part, info));
-  }
-  range::CodeSet codes;
-  if (!range::ParseCodes(part, &codes)) return 1;
-  return static_cast<double>(codes.codes()) / static_cast<double>(codes.universe());
-}
-
 // Of lookups of keys whose prefixes are there.
 double RateOfBlock(const FilterBlockInfo& info) {
-  range::Parts parts;
-  if (!range::ParseParts(info, &parts)) return 0;
+  const RangeParts parts(info);
+  if (parts.parts().empty()) return 0;
   double rate = 1;
-  for (const range::PartInfo& part : parts.parts) {
-    if (part.kind != range::PartKind::kPrefixes) rate *= RateOfPart(part, info);
+  for (const RangePart& part : parts.parts()) {
+    if (part.kind != "prefixes") rate *= part.rate;
   }
   return rate;
 }
@@ -93,27 +85,19 @@ double SaturatedFraction(const FilterBlockInfo& info) {
 
 FilterDescription Describe(const FilterBlockInfo& info) {
   FilterDescription description;
-  range::Parts parts;
-  if (!range::ParseParts(info, &parts)) return description;
-  for (const range::PartInfo& part : parts.parts) {
-    const double bits = 8.0 * static_cast<double>(part.payload.size()) /
+  const RangeParts parts(info);
+  for (const RangePart& part : parts.parts()) {
+    const double bits = 8.0 * static_cast<double>(part.bytes) /
                         static_cast<double>(std::max<uint64_t>(1, part.entries));
     char text[96];
-    switch (part.kind) {
-      case range::PartKind::kPrefixes:
-        std::snprintf(text, sizeof(text), "%llu prefixes of %zu bytes at %.1f bits",
-                      static_cast<unsigned long long>(part.entries), part.depth, bits);
-        break;
-      case range::PartKind::kOrder: {
-        range::CodeSet codes;
-        const bool exact = range::ParseCodes(part, &codes) && part.payload[0] == 0;
-        std::snprintf(text, sizeof(text), "%s order of %zu bytes at %.1f bits",
-                      exact ? "exact" : "hashed", part.depth, bits);
-        break;
-      }
-      case range::PartKind::kKeys:
-        std::snprintf(text, sizeof(text), "whole keys at %.1f bits", bits);
-        break;
+    if (part.kind == "prefixes") {
+      std::snprintf(text, sizeof(text), "%llu prefixes of %zu bytes at %.1f bits",
+                    static_cast<unsigned long long>(part.entries), part.depth, bits);
+    } else if (part.kind == "order") {
+      std::snprintf(text, sizeof(text), "%s order of %zu bytes at %.1f bits",
+                    part.is_exact ? "exact" : "hashed", part.depth, bits);
+    } else {
+      std::snprintf(text, sizeof(text), "whole keys at %.1f bits", bits);
     }
     description.parameters += (description.parameters.empty() ? "" : ", ") + std::string(text);
   }

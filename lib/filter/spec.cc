@@ -97,8 +97,42 @@ bool ParseLengths(std::string_view text, size_t least, std::vector<uint8_t>* len
   return true;
 }
 
-// "prefixes-8-24", "order-16". False if it is not meant as either; else *error says what is wrong,
-// or is empty.
+// `text` is what follows the amount, without its colon.
+std::string ParseOptions(std::string_view text, const FamilyEntry& family, FilterSpec* spec) {
+  const bool is_keyed = family.build_of_keys != nullptr;
+  for (bool more = true; more;) {
+    more = text.find(':') != std::string_view::npos;
+    const std::string_view name = NextSpecPart(&text);
+    std::string error;
+    if (is_keyed && ParseDepths(name, spec, &error)) {
+      if (!error.empty()) return error;
+      continue;
+    }
+    switch (SetSpecOption(name, spec)) {
+      case OptionState::kSet:
+        break;
+      case OptionState::kUnknown:
+        return QuotedSpec(name) + " is not one of the options " + std::string(SpecOptionNames()) +
+               (is_keyed ? std::string(", ") + kDepthOptionNames : "");
+      case OptionState::kTwice:
+        return QuotedSpec(name) + " is there twice";
+    }
+  }
+  return "";
+}
+
+struct Option {
+  std::string_view name;
+  bool FilterSpec::*member;
+};
+constexpr Option kOptions[] = {{"own-name", &FilterSpec::own_name},
+                               {"salted", &FilterSpec::salted},
+                               {"thorough", &FilterSpec::thorough},
+                               {"verified", &FilterSpec::verified}};
+constexpr std::string_view kOptionNames = "own-name, salted, thorough, verified";
+
+}  // namespace
+
 bool ParseDepths(std::string_view text, FilterSpec* spec, std::string* error) {
   const std::string_view name = text.substr(0, text.find('-'));
   if (name != kPrefixes && name != kOrder) return false;
@@ -136,42 +170,6 @@ std::string DepthsText(const FilterSpec& spec) {
     text += ":" + std::string(kOrder) + "-" + std::to_string(spec.order_bytes);
   return text;
 }
-
-// `text` is what follows the amount, without its colon.
-std::string ParseOptions(std::string_view text, const FamilyEntry& family, FilterSpec* spec) {
-  const bool is_keyed = family.build_of_keys != nullptr;
-  for (bool more = true; more;) {
-    more = text.find(':') != std::string_view::npos;
-    const std::string_view name = NextSpecPart(&text);
-    std::string error;
-    if (is_keyed && ParseDepths(name, spec, &error)) {
-      if (!error.empty()) return error;
-      continue;
-    }
-    switch (SetSpecOption(name, spec)) {
-      case OptionState::kSet:
-        break;
-      case OptionState::kUnknown:
-        return QuotedSpec(name) + " is not one of the options " + std::string(SpecOptionNames()) +
-               (is_keyed ? ", prefixes-N-.., order-N" : "");
-      case OptionState::kTwice:
-        return QuotedSpec(name) + " is there twice";
-    }
-  }
-  return "";
-}
-
-struct Option {
-  std::string_view name;
-  bool FilterSpec::*member;
-};
-constexpr Option kOptions[] = {{"own-name", &FilterSpec::own_name},
-                               {"salted", &FilterSpec::salted},
-                               {"thorough", &FilterSpec::thorough},
-                               {"verified", &FilterSpec::verified}};
-constexpr std::string_view kOptionNames = "own-name, salted, thorough, verified";
-
-}  // namespace
 
 std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
   const std::string prefix = ErrorPrefix(text);

@@ -30,10 +30,18 @@ enum class OptionState { kSet, kUnknown, kTwice };
 // One of SpecOptionNames().
 OptionState SetSpecOption(std::string_view name, FilterSpec* spec);
 
+// "prefixes-8-24" or "order-16": options of families whose filters are built of keys. False if the
+// text is meant as neither; else *error says what is wrong with it, or is empty.
+bool ParseDepths(std::string_view text, FilterSpec* spec, std::string* error);
+inline constexpr const char* kDepthOptionNames = "prefixes-N-.., order-N";
+
 // What is wrong with a spec that Parse() would not have made, in its words; else empty.
 std::string SpecError(const FilterSpec& spec);
 
 // ":own-name:salted", of those that are set.
 std::string SpecOptionsText(const FilterSpec& spec);
+
+// ":prefixes-8-24:order-16", what of it is set.
+std::string DepthsText(const FilterSpec& spec);
 
 }  // namespace rocksieve

@@ -155,12 +155,13 @@ Payload Build(const KeyList& keys, const Request& request, size_t head_room, siz
     bound = keys.last().substr(
         0, std::min(keys.common_prefix() + kBoundBytesBehindCommonPrefix, kMaxDepth));
   }
-  const size_t part_count = PlanParts(keys, request.options, request.bits).size();
-  double left = BitsForParts(request.bits, part_count, bound.size());
+  std::vector<PartPlan> plans = PlanParts(keys, request.options, request.bits);
+  double left = BitsForParts(request.bits, plans.size(), bound.size());
+  plans = PlanParts(keys, request.options, left);
   std::vector<Part> parts;
-  for (PartPlan plan : PlanParts(keys, request.options, left)) {
+  for (PartPlan& plan : plans) {
     // The last one gets what the others left, which is not always what they were given.
-    if (parts.size() + 1 == part_count) plan.bits = std::max(left, 1.0);
+    if (parts.size() + 1 == plans.size()) plan.bits = std::max(left, 1.0);
     parts.push_back(plan.kind == PartKind::kOrder
                         ? OrderPart(keys, plan, request.salt)
                         : RibbonPart(HashesOf(keys, plan, request.salt), plan, request.thorough));

@@ -61,6 +61,10 @@ bool CodeSet::Parse(std::string_view payload, CodeSet* set, const Kernel& kernel
   return true;
 }
 
+uint64_t CodeSet::BucketOf(uint64_t code) const {
+  return MultiplyHigh64(code >> low_bits_, reciprocal_);
+}
+
 uint64_t CodeSet::BeginOfBucket(uint64_t bucket) const {
   const uint64_t group = bucket / kBucketsPerGroup, in_group = bucket % kBucketsPerGroup;
   const uint8_t* const ends = group_ends_ + 4 * group;
@@ -75,20 +79,31 @@ uint64_t CodeSet::BeginOfBucket(uint64_t bucket) const {
 }
 
 bool CodeSet::AnyBetween(uint64_t first, uint64_t last) const {
-  uint64_t bucket = MultiplyHigh64(first >> low_bits_, reciprocal_);
+  const uint64_t last_bucket = BucketOf(last);
+  uint64_t bucket = BucketOf(first);
   BucketView view;
   view.data = data_;
   view.low_bits = static_cast<uint64_t>(low_bits_);
   view.begin = BeginOfBucket(bucket);
-  for (; bucket < buckets_; bucket++) {
+  while (bucket <= last_bucket) {
     view.first_value = (bucket * units_) << low_bits_;
-    if (view.first_value > last) return false;
     view.end = BeginOfBucket(bucket + 1);
     const uint64_t code = first_from_(view, first);
     if (code != kNoCode) return code <= last;
     view.begin = view.end;
+    bucket++;
+    if (bucket % kBucketsPerGroup == 0) bucket = EndOfEmptyGroups(bucket, last_bucket);
   }
   return false;
+}
+
+uint64_t CodeSet::EndOfEmptyGroups(uint64_t bucket, uint64_t last_bucket) const {
+  const uint64_t most = std::min(last_bucket, last_group_at_);
+  for (const uint8_t* ends = group_ends_ + 4 * (bucket / kBucketsPerGroup); bucket < most;
+       bucket += kBucketsPerGroup, ends += 4) {
+    if (LoadLittleEndian32(ends) != LoadLittleEndian32(ends + 4)) break;
+  }
+  return bucket;
 }
 
 }  // namespace rocksieve::range

@@ -15,7 +15,8 @@
 // Codes of a bucket are stored as gaps (the first one from the bucket's first value), Rice-coded:
 // (gap >> low bits) zeros and a one, from the first bit of the bucket onwards; the low bits of the
 // gaps from its last bit backwards. So the bucket's ends, which the directory has, tell how many
-// there are. Random codes cost log2(bound / codes) + 1.48 to 1.56 bits, and the directory 0.16.
+// there are. Random codes cost log2(bound / codes) + 1.48 to 1.56 bits, and the directory 0.16 to
+// 0.21.
 //
 // Bucket b of a group begins at the bit that lies on the straight line between the two ends of the
 // group, plus its deviation.
@@ -56,7 +57,12 @@ class CodeSet {
   bool AnyBetween(uint64_t first, uint64_t last) const;
 
  private:
+  uint64_t BucketOf(uint64_t code) const;
   uint64_t BeginOfBucket(uint64_t bucket) const;
+  // `bucket`, the first of its group, or the first of a later group, if none between has codes.
+  // Does not look beyond the group of last_bucket. Where keys come in bursts, a range may have
+  // hundreds of thousands of buckets without codes in front of the first.
+  uint64_t EndOfEmptyGroups(uint64_t bucket, uint64_t last_bucket) const;
 
   uint64_t buckets_ = 0, codes_ = 0, units_ = 0, universe_ = 0;
   uint64_t reciprocal_ = 0;       // 2^64 / units_

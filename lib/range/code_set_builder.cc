@@ -247,7 +247,9 @@ void BuildHashedCodes(std::vector<uint64_t> places, double bits, std::string* pa
 
 bool BuildExactCodes(const std::vector<uint64_t>& sorted_codes, uint64_t universe,
                      std::string* payload) {
-  const Layout layout = LayoutFor(static_cast<double>(universe), sorted_codes.size());
+  Layout layout = LayoutFor(static_cast<double>(universe), sorted_codes.size());
+  // From 2^53 on, the nearest double may be smaller.
+  if (layout.universe() < universe) layout.buckets++;
   Coder coder(layout);
   if (!coder.Measure(sorted_codes)) return false;
   coder.Append(sorted_codes, payload);

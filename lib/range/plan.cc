@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "lib/range/code_set_builder.h"
 
@@ -20,10 +21,8 @@ double ExtraBits(const PartPlan& part, double bits_per_entry) {
   return bits_per_entry - Log2GapFor(bits_per_entry);
 }
 
-// A part keeps this share of all queries even if none of them are its own: what is asked changes
-// more quickly than files.
-constexpr double kLeastShare = 0.02;
-constexpr double kCellsOfSmallRange = 2;
+// Lengths of prefixes that fewer of the ranges are asked for get no part.
+constexpr double kLeastShareOfLength = 0.02;
 
 double AssumedWeightOf(PartKind kind) {
   switch (kind) {
@@ -39,7 +38,7 @@ double AssumedWeightOf(PartKind kind) {
 
 // Queries of the part, times the cells that it is asked for each time.
 double WeightOf(const PartPlan& part, const QueryMix& mix) {
-  const double all = static_cast<double>(mix.lookups + mix.range_count());
+  const auto all = static_cast<double>(mix.count());
   if (all == 0) return AssumedWeightOf(part.kind);
   double weight = 0;
   switch (part.kind) {
@@ -52,19 +51,20 @@ double WeightOf(const PartPlan& part, const QueryMix& mix) {
       for (size_t depth = part.depth; depth <= kMaxDepth; depth++) {
         weight += kCellsOfSmallRange * static_cast<double>(mix.ranges[depth]);
       }
+      weight = std::max(weight, kCellsOfSmallRange * mix.least_share * all);
       // Where keys are not kept apart, it is asked for them, too.
-      return std::max(weight + static_cast<double>(mix.lookups), kLeastShare * kOrderWeight * all);
+      return weight + static_cast<double>(mix.lookups);
     case PartKind::kKeys:
       weight = static_cast<double>(mix.lookups);
       break;
   }
-  return std::max(weight, kLeastShare * all);
+  return std::max(weight, mix.least_share * all);
 }
 
 // Lengths of the prefixes that are asked for most, if at all: between the common prefix and what
 // the order is asked for.
 std::vector<size_t> LengthsFromQueries(const KeyList& keys, const QueryMix& mix, size_t below) {
-  const double least = kLeastShare * static_cast<double>(mix.range_count());
+  const double least = kLeastShareOfLength * static_cast<double>(mix.range_count());
   std::vector<size_t> lengths;
   for (size_t depth = keys.common_prefix() + 1; depth < below; depth++) {
     if (mix.ranges[depth] > 0 && static_cast<double>(mix.ranges[depth]) >= least) {
@@ -99,27 +99,41 @@ std::vector<size_t> LengthsFromKeys(const KeyList& keys, size_t below) {
   return lengths;
 }
 
-std::vector<PartPlan> PartsOf(const KeyList& keys, const Options& options) {
-  // Keys of one length are numbers for all that anybody knows; of text, neighbours say nothing.
-  const bool has_numbers =
-      keys.shortest() == keys.longest() && keys.longest() <= kMaxDepth && keys.longest() > 0;
-  size_t order_depth = has_numbers ? keys.longest() : 0;
-  if (options.order_depth >= 0) order_depth = static_cast<size_t>(options.order_depth);
-  const bool has_keys = order_depth < keys.longest() || order_depth == 0;
+// Keys of one length are numbers for all that anybody knows; of text, neighbours say nothing.
+bool HasNumbers(const KeyList& keys) {
+  return keys.shortest() == keys.longest() && keys.longest() <= kMaxDepth && keys.longest() > 0;
+}
 
+// Depths of the order that are worth a thought; 0: no order.
+std::vector<size_t> OrderDepths(const KeyList& keys, const Options& options) {
+  if (options.order_depth >= 0) return {static_cast<size_t>(options.order_depth)};
+  if (!HasNumbers(keys)) return {0};
+  if (options.mix.count() == 0) return {keys.longest()};
+  return {keys.longest(), 0};
+}
+
+std::vector<size_t> PrefixLengths(const KeyList& keys, const Options& options, size_t order_depth,
+                                  bool has_keys) {
   std::vector<size_t> lengths;
-  for (const size_t length : options.prefix_lengths) {
-    if (length > 0 && (has_keys || length < order_depth)) lengths.push_back(length);
-  }
-  if (options.prefix_lengths[0] == 0 && options.mix.range_count() > 0) {
+  if (options.prefix_lengths[0] != 0) {
+    for (const size_t length : options.prefix_lengths) {
+      if (length > 0 && (has_keys || length < order_depth)) lengths.push_back(length);
+    }
+  } else if (options.mix.count() > 0) {
+    // Of the last two bytes of numbers, an order alone knows enough.
+    const size_t numbers = order_depth == 0 && HasNumbers(keys) ? keys.longest() : order_depth;
     const size_t deepest = std::min(keys.longest(), kMaxDepth);
-    lengths =
-        LengthsFromQueries(keys, options.mix, order_depth > 0 ? order_depth - 1 : deepest + 1);
-  } else if (options.prefix_lengths[0] == 0 && keys.longest() > 0) {
+    lengths = LengthsFromQueries(keys, options.mix, numbers > 0 ? numbers - 1 : deepest + 1);
+  } else if (keys.longest() > 0) {
     lengths = LengthsFromKeys(keys, order_depth > 0 ? order_depth : keys.longest());
   }
+  return lengths;
+}
+
+std::vector<PartPlan> PartsOf(const KeyList& keys, const Options& options, size_t order_depth) {
+  const bool has_keys = order_depth < keys.longest() || order_depth == 0;
   std::vector<PartPlan> parts;
-  for (const size_t length : lengths) {
+  for (const size_t length : PrefixLengths(keys, options, order_depth, has_keys)) {
     parts.push_back({PartKind::kPrefixes, length, keys.DistinctAt(length), 0});
   }
   if (order_depth > 0) {
@@ -129,17 +143,41 @@ std::vector<PartPlan> PartsOf(const KeyList& keys, const Options& options) {
   return parts;
 }
 
-}  // namespace
+// Ranges of the mix that no part answers, or only one that most of them pass.
+double UnansweredRanges(const std::vector<PartPlan>& parts, const QueryMix& mix) {
+  double answered = 0;
+  bool has_order = false;
+  for (const PartPlan& part : parts) {
+    if (part.kind == PartKind::kPrefixes) answered += static_cast<double>(mix.ranges[part.depth]);
+    if (part.kind != PartKind::kOrder) continue;
+    has_order = true;
+    for (size_t depth = part.depth - 1; depth <= kMaxDepth; depth++) {
+      answered += static_cast<double>(mix.ranges[depth]);
+    }
+  }
+  const double unheard = has_order ? 0 : mix.least_share * static_cast<double>(mix.count());
+  return static_cast<double>(mix.range_count()) - answered + unheard;
+}
 
-std::vector<PartPlan> PlanParts(const KeyList& keys, const Options& options, double bits) {
-  std::vector<PartPlan> parts = PartsOf(keys, options);
+// Parts that share `bits`, and how many queries of the mix pass them by mistake.
+struct Plan {
+  std::vector<PartPlan> parts;
+  double mistakes = 0;
+};
+
+Plan PlanWith(const KeyList& keys, const Options& options, size_t order_depth, double bits) {
+  Plan plan;
+  plan.parts = PartsOf(keys, options, order_depth);
   const auto count = static_cast<double>(keys.size());
   const auto share_out = [&](double level) {
     double sum = 0;
-    for (PartPlan& part : parts) {
+    plan.mistakes = UnansweredRanges(plan.parts, options.mix);
+    for (PartPlan& part : plan.parts) {
       const auto entries = static_cast<double>(part.entries);
-      double width = level + std::log2(WeightOf(part, options.mix) * count / entries);
+      const double weight = WeightOf(part, options.mix);
+      double width = level + std::log2(weight * count / entries);
       width = std::clamp(width, kLeastBitsPerEntry, kMostBitsPerEntry);
+      plan.mistakes += weight * std::exp2(-width);
       if (part.kind == PartKind::kOrder) width += ExtraBits(part, width + 1.6);
       part.bits = width * entries;
       sum += part.bits;
@@ -152,8 +190,20 @@ std::vector<PartPlan> PlanParts(const KeyList& keys, const Options& options, dou
     (share_out(middle) <= bits ? low : high) = middle;
   }
   // What the limits of each part left over, or took too much, is the last one's.
-  parts.back().bits += std::max(bits - share_out(low), 1 - parts.back().bits);
-  return parts;
+  const double left = bits - share_out(low);
+  plan.parts.back().bits = std::max(1.0, plan.parts.back().bits + left);
+  return plan;
+}
+
+}  // namespace
+
+std::vector<PartPlan> PlanParts(const KeyList& keys, const Options& options, double bits) {
+  Plan best;
+  for (const size_t order_depth : OrderDepths(keys, options)) {
+    Plan plan = PlanWith(keys, options, order_depth, bits);
+    if (best.parts.empty() || plan.mistakes < best.mistakes) best = std::move(plan);
+  }
+  return best.parts;
 }
 
 }  // namespace rocksieve::range

@@ -5,7 +5,8 @@
 // its neighbours. A part of `entries` entries, which is asked with the weight q for c places at a
 // time, is wrong with probability c * 2^-w at w bits per entry. At the least sum of q c 2^-w under
 // a sum of entries * w, w is log2(q c / entries), but for a constant: the bits are shared so
-// (Lagrange; every part has the same gain per bit).
+// (Lagrange; every part has the same gain per bit). Of numbers, an order makes keys superfluous but
+// is wrong more often about them; if it is known what is asked, the better of both is taken.
 #pragma once
 
 #include <array>

@@ -3,16 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "lib/ribbon/reader.h"
 
 namespace rocksieve::range {
 namespace {
-
-// Blocks of neighbours that are asked.
-constexpr uint64_t kMostBlocks = 16;
 
 class PrefixPart {
  public:
@@ -30,8 +26,10 @@ class PrefixPart {
     if (span.last == span.first) return false;
     std::array<char, kMaxDepth + kNumberBytes> cell{};
     const size_t lead = LeadBytes(depth_), number = depth_ - lead;
-    std::memcpy(cell.data(), begin.data(), std::min(lead, begin.size()));
-    for (uint64_t at = span.first + 1; at <= span.last; at++) {
+    begin.copy(cell.data(), lead);
+    // The last number may be the greatest there is.
+    for (uint64_t at = span.first; at != span.last;) {
+      at++;
       for (size_t i = 0; i < number; i++) {
         cell[lead + i] = static_cast<char>(at >> (8 * (number - 1 - i)));
       }
@@ -151,7 +149,7 @@ class RangeFilter final : public Filter {
     if (NumberAt(begin, 0, kNumberBytes) >= end_head && begin >= end) return true;
     // Keys of the next partition may be meant.
     if (is_partition_ && end > bound_) return true;
-    if (end.size() <= shortest_) {
+    if (end.size() <= shortest_ && end.back() == '\0') {
       // Of keys that are no shorter, the same are below it without the zeros at its end.
       while (!end.empty() && end.back() == '\0') end.remove_suffix(1);
       if (begin >= end) return false;

@@ -13,6 +13,9 @@
 
 namespace rocksieve::range {
 
+// Blocks of neighbours that an order is asked for, one by one.
+inline constexpr uint64_t kMostBlocks = 16;
+
 // A part of an opened block.
 struct PartInfo {
   PartKind kind = PartKind::kKeys;

@@ -38,14 +38,15 @@ AutoBuilders::AutoBuilders(const AutoSpec& spec)
       name_(spec.ToString()),
       policy_id_(PolicyId(name_)),
       allocator_(spec.ForAllocator()),
+      range_allocator_(spec.range_family == Family::kNone
+                           ? nullptr
+                           : std::make_unique<const Allocator>(spec.ForRangeAllocator())),
       usual_spec_(spec.options) {
-  const FilterChoice choice = allocator_.HullFor(uint64_t{1} << 20).Choose(spec.bits_per_entry);
-  if (choice.family == Family::kNone) {
-    usual_spec_.family = spec.families.front();
-    usual_spec_.amount = 3;  // which every family can serve
-  } else {
-    usual_spec_ = spec.SpecFor(choice);
-  }
+  const Allocator& usual = answers_ranges() ? *range_allocator_ : allocator_;
+  FilterChoice choice = usual.HullFor(uint64_t{1} << 20).Choose(spec.bits_per_entry);
+  // Too few bits for any: the smallest that there are.
+  if (choice.family == Family::kNone) choice.family = usual.options().families.front();
+  usual_spec_ = spec.SpecFor(choice);
 }
 
 std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(
@@ -63,7 +64,7 @@ std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(
       tracker = history_.NewTracker(context);
     }
   }
-  return std::make_unique<AutoDecider>(spec_, allocator_, policy_id_,
+  return std::make_unique<AutoDecider>(spec_, allocator_, range_allocator_.get(), policy_id_,
                                        context.table_options.partition_filters, std::move(tracker));
 }
 

@@ -23,8 +23,11 @@ class AutoBuilders {
  public:
   explicit AutoBuilders(const AutoSpec& spec);
 
-  // What a builder assumes until its decider says otherwise.
+  // What a builder assumes until its decider says otherwise. Of the family for ranges, if the spec
+  // has one: such a builder can build all.
   const FilterSpec& usual_spec() const { return usual_spec_; }
+
+  bool answers_ranges() const { return range_allocator_ != nullptr; }
 
   std::unique_ptr<AutoDecider> NewDecider(const rocksdb::FilterBuildingContext& context);
 
@@ -38,6 +41,7 @@ class AutoBuilders {
   const std::string name_;
   const uint64_t policy_id_;
   const Allocator allocator_;
+  const std::unique_ptr<const Allocator> range_allocator_;  // null unless the spec asks for ranges
   FilterSpec usual_spec_;
   History history_;
 

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "lib/budget/range_gain.h"
+
 namespace rocksieve {
 namespace {
 
@@ -31,10 +33,12 @@ BudgetedFile Describe(const RegisteredFile& file, uint64_t policy_id) {
 
 }  // namespace
 
-AutoDecider::AutoDecider(const AutoSpec& spec, const Allocator& allocator, uint64_t policy_id,
-                         bool partitioned, std::unique_ptr<FileTracker> tracker)
+AutoDecider::AutoDecider(const AutoSpec& spec, const Allocator& allocator,
+                         const Allocator* range_allocator, uint64_t policy_id, bool partitioned,
+                         std::unique_ptr<FileTracker> tracker)
     : spec_(spec),
       allocator_(allocator),
+      range_allocator_(range_allocator),
       policy_id_(policy_id),
       partitioned_(partitioned),
       tracker_(std::move(tracker)) {}
@@ -67,7 +71,7 @@ double AutoDecider::IndexBitsPerPartition() const {
   return partitioned_ ? 8 * (kIndexEntryBytes + static_cast<double>(last_key_.size())) : 0;
 }
 
-double AutoDecider::BitsFor(uint64_t keys) const {
+double AutoDecider::BitsFor(uint64_t keys, const Allocator& allocator) const {
   const RegisteredFile self = SelfWith(keys);
   Surroundings around;
   if (tracker_ != nullptr) around = tracker_->Look(self, !partitioned_);
@@ -82,13 +86,24 @@ double AutoDecider::BitsFor(uint64_t keys) const {
     next.filter_keys += around.entries_to_come;
     next.largest = around.largest_to_come;
   }
-  return allocator_.DecideBits(files, files.size() - 1);
+  return allocator.DecideBits(files, files.size() - 1);
 }
 
-bool AutoDecider::Decide(uint64_t keys, FilterSpec* spec) {
-  if (IsPowerOfFour(partitions_ + 1)) bits_per_key_ = BitsFor(keys);
+bool AutoDecider::Decide(uint64_t keys, const range::QueryMix* mix, FilterSpec* spec) {
+  if (IsPowerOfFour(partitions_ + 1)) {
+    decided_by_ = &allocator_;
+    bits_per_key_ = BitsFor(keys, allocator_);
+    if (mix != nullptr && range_allocator_ != nullptr &&
+        RangesPay(allocator_.HullFor(keys), range_allocator_->HullFor(keys), *mix, bits_per_key_)) {
+      decided_by_ = range_allocator_;
+      bits_per_key_ = BitsFor(keys, *range_allocator_);
+    }
+  }
   const double index_bits = IndexBitsPerPartition() / static_cast<double>(keys == 0 ? 1 : keys);
-  const FilterChoice choice = allocator_.HullFor(keys).Choose(bits_per_key_ - index_bits);
+  const double bits = bits_per_key_ - index_bits;
+  FilterChoice choice = decided_by_->HullFor(keys).Choose(bits);
+  // Too few for a filter of ranges, as in small partitions, whose index takes its share.
+  if (choice.family == Family::kNone) choice = allocator_.HullFor(keys).Choose(bits);
   if (choice.family == Family::kNone) return false;
   *spec = spec_.SpecFor(choice);
   return true;

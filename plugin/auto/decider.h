@@ -10,6 +10,7 @@
 
 #include "lib/budget/allocation.h"
 #include "lib/budget/auto_spec.h"
+#include "lib/range/query_mix.h"
 #include "plugin/auto/registered_file.h"
 
 namespace rocksieve {
@@ -17,10 +18,11 @@ namespace rocksieve {
 // Belongs to one builder, and so to one table file.
 class AutoDecider {
  public:
-  // `tracker` may be null: nothing is known but the file itself. `spec` and `allocator` must live
-  // longer. `partitioned`: the file has many filters, one after the other.
-  AutoDecider(const AutoSpec& spec, const Allocator& allocator, uint64_t policy_id,
-              bool partitioned, std::unique_ptr<FileTracker> tracker);
+  // `tracker` may be null: nothing is known but the file itself. `spec` and the allocators must
+  // live longer; `range_allocator` is null if no filter shall answer for ranges. `partitioned`: the
+  // file has many filters, one after the other.
+  AutoDecider(const AutoSpec& spec, const Allocator& allocator, const Allocator* range_allocator,
+              uint64_t policy_id, bool partitioned, std::unique_ptr<FileTracker> tracker);
   ~AutoDecider();
 
   // Sees every key of the filter.
@@ -30,19 +32,20 @@ class AutoDecider {
   size_t MostBlockBytes(uint64_t keys) const { return spec_.MostBlockBytes(keys); }
 
   // The filter of `keys` distinct keys is due. False if there should be none; else sets all of
-  // *spec but `salted`.
-  bool Decide(uint64_t keys, FilterSpec* spec);
+  // *spec but `salted`. `mix` is what was asked so far, null if no filter can answer for ranges.
+  bool Decide(uint64_t keys, const range::QueryMix* mix, FilterSpec* spec);
 
   // It was built, and takes so many bytes.
   void Built(uint64_t keys, uint64_t bytes);
 
  private:
   RegisteredFile SelfWith(uint64_t keys) const;
-  double BitsFor(uint64_t keys) const;
+  double BitsFor(uint64_t keys, const Allocator& allocator) const;
   double IndexBitsPerPartition() const;
 
   const AutoSpec& spec_;
   const Allocator& allocator_;
+  const Allocator* const range_allocator_;
   const uint64_t policy_id_;
   const bool partitioned_;
   const std::unique_ptr<FileTracker> tracker_;
@@ -53,8 +56,10 @@ class AutoDecider {
   uint64_t keys_built_ = 0;
   double bits_built_ = 0;
   uint64_t partitions_ = 0;
-  double bits_per_key_ = 0;  // as last decided
-  bool updated_ = true;      // the tracker knows all of this
+  // As last decided, and by which.
+  double bits_per_key_ = 0;
+  const Allocator* decided_by_ = nullptr;
+  bool updated_ = true;  // the tracker knows all of this
 };
 
 }  // namespace rocksieve

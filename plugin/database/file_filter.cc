@@ -122,6 +122,21 @@ bool FileFilter::MayContain(const ColumnFamily& family, std::string_view key) co
   return BlockFor(family, key).decoded.MayContain(entry);
 }
 
+bool FileFilter::IsAskedForRanges(const ColumnFamily& family) const {
+  return !blocks_.empty() && !index_damaged_ &&
+         family.comparator.get() == rocksdb::BytewiseComparator() && properties_.HearsRanges() &&
+         properties_.HasExtractor(family.prefix_extractor_name);
+}
+
+bool FileFilter::MayContainRange(const ColumnFamily& family, std::string_view begin,
+                                 std::string_view end) const {
+  return BlockFor(family, begin).decoded.MayContainRange(begin, end);
+}
+
+double FileFilter::PredictedRangeRate(const ColumnFamily& family, const EmptyRange& range) const {
+  return BlockFor(family, range.begin).decoded.PredictedRangeRate(range);
+}
+
 const FilterBlockOfFile* FileFilter::Largest() const {
   const FilterBlockOfFile* largest = nullptr;
   for (const auto& block : blocks_) {

@@ -48,6 +48,18 @@ class FileFilter {
   // prefix.
   bool MayContain(const ColumnFamily& family, std::string_view key) const;
 
+  // Whether iterators with an upper bound ask it about their ranges: the file and the column family
+  // have the extractor of rocksieve.range, and bytewise order.
+  bool IsAskedForRanges(const ColumnFamily& family) const;
+
+  // Whether a seek to `begin` with the upper bound `end` goes on to read the file. REQUIRES:
+  // IsAskedForRanges().
+  bool MayContainRange(const ColumnFamily& family, std::string_view begin,
+                       std::string_view end) const;
+
+  // The probability of that. REQUIRES: IsAskedForRanges().
+  double PredictedRangeRate(const ColumnFamily& family, const EmptyRange& range) const;
+
   // False if some of it is of an unknown policy, so that MayContain() is only an upper bound.
   bool CanBeAsked() const;
 

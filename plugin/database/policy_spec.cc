@@ -9,7 +9,6 @@
 #include <rocksdb/convenience.h>
 #include <rocksieve/filter_policy.h>
 
-#include "lib/filter/family.h"
 #include "lib/filter/spec.h"
 #include "plugin/tables/builtin_model.h"
 
@@ -105,7 +104,8 @@ Family PolicySpec::family() const {
 }
 
 bool PolicySpec::answers_ranges() const {
-  return ours() != nullptr && FindFamily(ours()->family)->build_of_keys != nullptr;
+  if (automatic() != nullptr) return AnswersRanges(*automatic());
+  return ours() != nullptr && AnswersRanges(*ours());
 }
 
 double PolicySpec::bits() const {

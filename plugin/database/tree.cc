@@ -29,6 +29,10 @@ FilterSummary Summarize(const FileFilter& filter) {
   summary.predicted_rate = filter.PredictedRate();
   summary.can_be_asked = filter.CanBeAsked();
   summary.problems = filter.problems();
+  if (filter.Largest() == nullptr) return summary;
+  for (const RangePart& part : filter.Largest()->decoded.parts()) {
+    if (part.kind == "prefixes") summary.prefix_lengths.push_back(part.depth);
+  }
   return summary;
 }
 

@@ -32,6 +32,7 @@ struct FilterSummary {
   uint64_t partitions = 0;
   double predicted_rate = 1;  // NaN if unknown
   bool can_be_asked = true;
+  std::vector<uint64_t> prefix_lengths;  // of rocksieve.range, of the largest block
   std::vector<std::string> problems;
 
   bool exists() const { return layout != FilterLayout::kNone; }

@@ -9,7 +9,7 @@
 
 #include "plugin/database/open_errors.h"
 #include "plugin/probe/key_shape.h"
-#include "plugin/probe/key_space.h"
+#include "plugin/probe/neighbours.h"
 #include "support/line_reader.h"
 #include "support/parallel.h"
 #include "support/text.h"
@@ -21,7 +21,6 @@ using rocksdb::Status;
 
 constexpr uint64_t kSeed = 20260102;
 constexpr uint64_t kMostGaps = 4000;
-constexpr int kMostSteps = 8;  // from a random place on, so that neighbours in a block count alike
 constexpr int kTries = 4;
 
 // Two neighbours in the database, in its order.
@@ -39,43 +38,35 @@ class Maker {
     if (!tree_.family.comparator_known) {
       return Status::NotSupported("the order of its keys is unknown here");
     }
-    const std::string latest(tree_.family.comparator->timestamp_size(), '\xFF');
-    const rocksdb::Slice timestamp(latest);
-    rocksdb::ReadOptions read;
-    read.total_order_seek = true;
-    read.fill_cache = false;
-    if (!latest.empty()) read.timestamp = &timestamp;
-    const std::unique_ptr<rocksdb::Iterator> keys(
-        database_.db()->NewIterator(read, database_.handle(family_)));
-    const KeySpace space(database_, family_, tree_);
-    if (tree_.entries() <= count || space.empty()) {
-      keys->SeekToFirst();
-      TakeGaps(keys.get(), count);
-    } else {
-      for (uint64_t i = 0; i < count && keys->status().ok(); i++) {
-        keys->Seek(space.RandomPlace(&random_));
-        for (int steps = static_cast<int>(random_() % kMostSteps); steps > 0 && keys->Valid();
-             steps--) {
-          keys->Next();
-        }
-        if (!keys->Valid()) keys->SeekToLast();
-        TakeGaps(keys.get(), 1);
-      }
-    }
-    return keys->status();
+    const AllKeys keys(database_, family_, tree_);
+    return VisitPlaces(database_, family_, tree_, count, keys.get(), &random_,
+                       [&](uint64_t pairs) { TakeGaps(keys.get(), pairs); });
   }
 
   // Without reading keys: between the ends of each file.
   void TakeRangesOfFiles() {
+    from_ranges_ = true;
     gaps_.clear();
     for (const TreeFile* file : tree_.files()) {
-      shape_.Learn(file->smallest);
-      shape_.Learn(file->largest);
+      Learn(file->smallest);
+      Learn(file->largest);
       gaps_.push_back({file->smallest, file->largest});
     }
   }
 
   Status MakeKeys(uint64_t count, Progress* progress, std::vector<std::string>* keys) {
+    // Of keys that were not read, all of one length may be there.
+    may_be_longer_ = from_ranges_ || least_bytes_ != most_bytes_;
+    const Status status = MakeKeysInGaps(count, progress, keys);
+    if (!status.ok() || !keys->empty() || may_be_longer_) return status;
+    may_be_longer_ = true;  // all numbers are there
+    return MakeKeysInGaps(count, progress, keys);
+  }
+
+  bool empty() const { return gaps_.empty(); }
+
+ private:
+  Status MakeKeysInGaps(uint64_t count, Progress* progress, std::vector<std::string>* keys) {
     std::unordered_set<std::string> seen;
     for (size_t gap = 0; gap < gaps_.size(); gap++) {
       seen.clear();
@@ -92,14 +83,17 @@ class Maker {
     return Status::OK();
   }
 
-  bool empty() const { return gaps_.empty(); }
+  void Learn(const std::string& key) {
+    shape_.Learn(key);
+    least_bytes_ = std::min(least_bytes_, key.size());
+    most_bytes_ = std::max(most_bytes_, key.size());
+  }
 
- private:
   void TakeGaps(rocksdb::Iterator* keys, uint64_t count) {
     std::string before, key;
     for (uint64_t i = 0; i <= count && keys->Valid(); i++) {
       std::string after = keys->key().ToString();
-      shape_.Learn(after);
+      Learn(after);
       if (i > 0) gaps_.push_back({key, after});
       if (i > 1) shape_.Learn(before, key, after);
       before = std::move(key);
@@ -147,6 +141,7 @@ class Maker {
     std::string alike = gap_is_full_ ? "" : KeyOfSameLength(gap, low, high, taken);
     if (!alike.empty()) return alike;
     gap_is_full_ = true;
+    if (!may_be_longer_) return "";
     for (int i = 0; i < kTries; i++) {
       for (const std::string* end : {&gap.low, &gap.high}) {
         std::string key = shape_.Longer(*end, &random_);
@@ -163,6 +158,8 @@ class Maker {
   Random random_;
   KeyShape shape_;
   std::vector<Gap> gaps_;
+  size_t least_bytes_ = SIZE_MAX, most_bytes_ = 0;  // of the keys learned
+  bool from_ranges_ = false, may_be_longer_ = true;
   bool gap_is_full_ = false;  // no more keys of the same length were found in this one
 };
 

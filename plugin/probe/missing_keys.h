@@ -5,8 +5,8 @@
 // (in the ranges of which files), and, for prefix filters, which prefix it has. So the keys are
 // placed like the data: between two keys that are neighbours in the database, which proves that
 // they are missing; of their length, if something fits, and of bytes that the data has at the same
-// place: digits stay digits. Where nothing fits, as between the dense numbers 17 and 18, a key is
-// made longer.
+// place: digits stay digits. Where nothing fits, as between the consecutive numbers 17 and 18, a
+// key is made longer, if the data has keys of several lengths, or nothing fits anywhere.
 #pragma once
 
 #include <cstdint>

@@ -29,11 +29,7 @@ Status ProbeFile(const ColumnFamily& family, const TreeFile& file, const Keys& k
   }
   std::shared_ptr<const TableFile> table;
   const Status status = OpenTable(file, &table);
-  if (!status.ok()) {
-    return Status::TryAgain("the database deleted " + file.path +
-                            " while it was looked at.\nTry again; let the command have more files "
-                            "open (ulimit -n), or look at a checkpoint of the database.");
-  }
+  if (!status.ok()) return DeletedMeanwhile(file);
   const FileFilter filter(*table);
   std::string_view ignored;
   probes->passes = 0;
@@ -48,6 +44,12 @@ constexpr uint64_t kKeys = 2000;
 
 }  // namespace
 
+Status DeletedMeanwhile(const TreeFile& file) {
+  return Status::TryAgain("the database deleted " + file.path +
+                          " while it was looked at.\nTry again; let the command have more files "
+                          "open (ulimit -n), or look at a checkpoint of the database.");
+}
+
 void SortKeys(const ColumnFamily& family, Keys* keys) {
   std::sort(keys->begin(), keys->end(), OrderOf(family));
 }
@@ -60,6 +62,33 @@ KeySpan KeysThatMeet(const Tree& tree, const TreeFile& file, const Keys& keys) {
                          : keys.begin();
   const auto end = std::upper_bound(begin, keys.end(), file.largest, before);
   return {static_cast<size_t>(begin - keys.begin()), static_cast<size_t>(end - keys.begin())};
+}
+
+void SumUp(TreeProbes* probes) {
+  double lookups = 0, passes = 0, variance = 0;
+  bool some_rejected = false;
+  for (const std::vector<FileProbes>& level : probes->levels) {
+    for (const FileProbes& file : level) {
+      const auto met = static_cast<double>(file.lookups);
+      const auto passed = static_cast<double>(file.passes);
+      lookups += met;
+      passes += passed;
+      // Files without filters pass all, which is no matter of chance.
+      if (met > 0) variance += passed * (1 - passed / met);
+      some_rejected |= passed < met;
+    }
+  }
+  const auto count = static_cast<double>(probes->keys);
+  // The score interval of a Poisson distribution's mean, which Wilson's is for few passes: it is
+  // sound for none of them too.
+  constexpr double kZ = 1.959964;  // 97.5 % of a normal distribution lie below
+  const double middle = some_rejected ? passes + kZ * kZ / 2 : passes;
+  const double reach = some_rejected ? kZ * std::sqrt(variance + kZ * kZ / 4) : 0;
+  probes->files_met = lookups / count;
+  probes->passes = passes / count;
+  // No rounding at none.
+  probes->passes_low_95 = passes == 0 ? 0 : std::max(0.0, middle - reach) / count;
+  probes->passes_high_95 = std::min(lookups, middle + reach) / count;
 }
 
 Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* probes) {
@@ -87,28 +116,7 @@ Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* p
   });
   if (!status.ok() || keys->empty()) return status;
 
-  double lookups = 0, passes = 0, variance = 0;
-  bool some_rejected = false;
-  for (const Task& task : tasks) {
-    const auto met = static_cast<double>(task.result->lookups);
-    const auto passed = static_cast<double>(task.result->passes);
-    lookups += met;
-    passes += passed;
-    // Files without filters pass all, which is no matter of chance.
-    if (met > 0) variance += passed * (1 - passed / met);
-    some_rejected |= passed < met;
-  }
-  const auto count = static_cast<double>(keys->size());
-  // The score interval of a Poisson distribution's mean, which Wilson's is for few passes: it is
-  // sound for none of them too.
-  constexpr double kZ = 1.959964;  // 97.5 % of a normal distribution lie below
-  const double middle = some_rejected ? passes + kZ * kZ / 2 : passes;
-  const double reach = some_rejected ? kZ * std::sqrt(variance + kZ * kZ / 4) : 0;
-  probes->files_met = lookups / count;
-  probes->passes = passes / count;
-  // No rounding at none.
-  probes->passes_low_95 = passes == 0 ? 0 : std::max(0.0, middle - reach) / count;
-  probes->passes_high_95 = std::min(lookups, middle + reach) / count;
+  SumUp(probes);
   return status;
 }
 

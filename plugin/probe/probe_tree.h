@@ -35,6 +35,7 @@ struct FileProbes {
   uint64_t lookups = 0;         // keys that come to this file
   uint64_t passes = 0;          // of those, such that its filter lets through, so a block is read
   bool filter_answers = false;  // false: no filter, or not asked, or unreadable: all pass
+  double predicted = 0;         // passes that are expected: of ranges alone
 };
 
 struct TreeProbes {
@@ -45,6 +46,12 @@ struct TreeProbes {
   double passes = 0;
   double passes_low_95 = 0, passes_high_95 = 0;
 };
+
+// What to say if OpenTable() fails.
+rocksdb::Status DeletedMeanwhile(const TreeFile& file);
+
+// Adds up the files: fills in all that is of one lookup. REQUIRES: there are keys.
+void SumUp(TreeProbes* probes);
 
 // Sorts the keys. Each is looked up in all files that RocksDB comes to (Tree::LookupComesTo()).
 // Advances by one per file.

@@ -4,8 +4,8 @@
 //
 // RocksDB asks the extractor in the options for much, in memtables, iterators and builders. Table
 // files of ours record another name, so that RocksDB makes an extractor of its own for each table
-// that it opens; as it is not the one in the options, RocksDB asks it only when a seek has an upper
-// bound, and always about the bound as well.
+// that it opens; as it is not the one in the options, RocksDB asks it about the upper bound of
+// a seek as well, and asks no filter if there is none.
 #pragma once
 
 #include <string>

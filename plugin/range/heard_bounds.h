@@ -22,8 +22,6 @@
 // itself does not use afterwards. docs/design/range.md has the proof.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -31,7 +29,7 @@
 
 namespace rocksieve {
 
-// Of one thread. Not copied: marks are addresses inside of it.
+// Of one thread.
 class HeardBounds {
  public:
   static HeardBounds& OfThisThread();
@@ -40,7 +38,8 @@ class HeardBounds {
   HeardBounds(const HeardBounds&) = delete;
   HeardBounds& operator=(const HeardBounds&) = delete;
 
-  // `extractor` was called so. Transform() returns what it is to return.
+  // `extractor` was called so. Transform() returns what it is to return, and counts a seek or its
+  // bound (RangeCounts).
   void InDomain(const void* extractor, const rocksdb::Slice& key);
   rocksdb::Slice Transform(const void* extractor, const rocksdb::Slice& key);
 
@@ -52,14 +51,11 @@ class HeardBounds {
  private:
   enum class State { kNothing, kAskedSeek, kSeek, kAskedBound, kBound };
 
-  static constexpr size_t kSeekMarks = 63;
-
   State state_ = State::kNothing;
   const void* extractor_ = nullptr;
   const rocksdb::Slice* asked_ = nullptr;
   std::string_view begin_, end_;
   uint64_t serial_ = 0;
-  std::array<char, kSeekMarks + 1> marks_{};  // addresses only; the last one is that of bounds
 };
 
 }  // namespace rocksieve

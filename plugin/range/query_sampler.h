@@ -16,7 +16,7 @@ namespace rocksieve {
 // nanosecond; counts are halved now and then, so that they follow what is asked now.
 class QuerySampler {
  public:
-  // A reader is asked for a key, or for the range [begin, end), begin < end.
+  // A reader is asked for a key, or for the range [begin, end), which counts if begin < end.
   void CountLookup();
   void CountRange(std::string_view begin, std::string_view end);
 

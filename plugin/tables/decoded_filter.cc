@@ -86,6 +86,7 @@ DecodedFilter DecodedFilter::Decode(std::string_view block, std::string_view sto
       filter.family = opened.info.family;
       filter.info = opened.info;
       filter.ours_ = std::move(opened.filter);
+      filter.parts_ = RangeParts(opened.info);
       break;
     case BlockState::kDamaged:
       filter.kind = BlockKind::kDamaged;
@@ -108,6 +109,14 @@ bool DecodedFilter::MayContain(std::string_view key) const {
   if (ours_ != nullptr) return ours_->MayContain(key);
   if (builtin_ != nullptr) return builtin_->MayMatch(rocksdb::Slice(key.data(), key.size()));
   return kind != BlockKind::kEmpty;
+}
+
+bool DecodedFilter::MayContainRange(std::string_view begin, std::string_view end) const {
+  return ours_ != nullptr ? ours_->MayContainRange(begin, end) : kind != BlockKind::kEmpty;
+}
+
+double DecodedFilter::PredictedRangeRate(const EmptyRange& range) const {
+  return kind == BlockKind::kEmpty ? 0 : parts_.PassRate(range);
 }
 
 double DecodedFilter::PredictedRate(uint64_t keys) const {

@@ -6,11 +6,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <rocksdb/rocksdb_namespace.h>
 #include <rocksieve/filter.h>
 
 #include "lib/filter/family.h"
+#include "lib/filter/range_parts.h"
 
 namespace ROCKSDB_NAMESPACE {
 class FilterBitsReader;
@@ -67,6 +69,15 @@ class DecodedFilter {
   // False only if the key is not in it; true for what cannot be asked.
   bool MayContain(std::string_view key) const;
 
+  // False only if no key lies in [begin, end); true for all but ours of rocksieve.range.
+  bool MayContainRange(std::string_view begin, std::string_view end) const;
+
+  // The probability that MayContainRange() is true of a range without a key.
+  double PredictedRangeRate(const EmptyRange& range) const;
+
+  // Of ours of rocksieve.range; else none.
+  const std::vector<RangePart>& parts() const { return parts_.parts(); }
+
   // The rate that such a filter of so many keys should have. Ours knows how many it has, and the
   // argument is ignored. 1 where every key passes, NaN if unknown.
   double PredictedRate(uint64_t keys) const;
@@ -86,6 +97,7 @@ class DecodedFilter {
   FilterFill CountFill() const;
 
   std::unique_ptr<Filter> ours_;
+  RangeParts parts_{FilterBlockInfo()};
   std::shared_ptr<ROCKSDB_NAMESPACE::FilterBitsReader> builtin_;
 };
 

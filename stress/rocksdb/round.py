@@ -16,7 +16,7 @@ import sys
 
 DEFAULT = ("rocksieve.bloom:10", "rocksieve.cuckoo:12", "rocksieve.ribbon:10", "rocksieve.auto:10",
            "rocksieve.bloom:10:salted", "rocksieve.ribbon:10:verified",
-           "rocksieve.bloom:10+partitioned")
+           "rocksieve.bloom:10+partitioned", "rocksieve.range:12", "rocksieve.auto:12:range+partitioned")
 BUILT_IN = "builtin"  # RocksDB's own filters: does the test itself hold?
 PARTITIONED = "+partitioned"
 
@@ -41,6 +41,10 @@ class Policy:
         return self.spec.startswith("rocksieve.auto")
 
     @property
+    def answers_ranges(self):
+        return self.is_ours and "range" in self.spec.replace(".", ":").replace("+", ":").split(":")
+
+    @property
     def family(self):
         """As `rocksieve inspect` names the only family that it may build; None for several."""
         return self.spec.split(":")[0] if self.is_ours and not self.has_listener else None
@@ -48,7 +52,11 @@ class Policy:
     @property
     def flags(self):
         """Flags of db_crashtest.py. Else it draws lots."""
-        return ["--partition_filters=1", "--index_type=2"] if self.partitioned else []
+        flags = ["--partition_filters=1", "--index_type=2"] if self.partitioned else []
+        if self.answers_ranges:
+            # No extractor that db_stress knows; and what it asks for less is iterated.
+            flags += ["--prefix_size=-1", "--iterpercent=40", "--readpercent=15"]
+        return flags
 
     @property
     def variables(self):
@@ -56,6 +64,8 @@ class Policy:
         variables = {"ROCKSIEVE_STRESS_SPEC": self.spec} if self.is_ours else {}
         if self.has_listener:
             variables["ROCKSIEVE_STRESS_LISTENER"] = "1"
+        if self.answers_ranges:
+            variables["ROCKSIEVE_STRESS_RANGES"] = "1"
         return variables
 
 
@@ -112,9 +122,13 @@ def problem_of(policy, inspected):
         return None
     if inspected["filter_policy"] != policy.spec:
         return f"was written by {inspected['filter_policy']}, not {policy.spec}"
+    if policy.answers_ranges and inspected["prefix_extractor"] != "rocksieve.range.file":
+        return f"has a filter of which ranges are not asked, by {inspected['prefix_extractor']}"
     if policy.partitioned and inspected["layout"] != "partitioned":
         return f"has a filter whose layout is {inspected['layout']}"
     for block in inspected["blocks"]:
+        if block["family"] == "none" and policy.has_listener:
+            continue  # of a partition that is not worth the memory
         if not block["family"].startswith(policy.family or "rocksieve."):
             return f"has a filter of {block['family']}"
         if policy.spec.endswith(":salted") and block["header"]["salt_hex"] is None:

@@ -2,15 +2,19 @@
 // Gives db_stress filters of rocksieve, without a change to its source: the linker sends its calls
 // of three functions of RocksDB here (--wrap in CMakeLists.txt). ROCKSIEVE_STRESS_SPEC names the
 // filter policy; without it they are RocksDB's own, as db_stress's flags say. If
-// ROCKSIEVE_STRESS_LISTENER is set, databases are opened with rocksieve.listener too.
+// ROCKSIEVE_STRESS_LISTENER is set, databases are opened with rocksieve.listener too, if
+// ROCKSIEVE_STRESS_RANGES is set, with prefix_extractor=rocksieve.range, of which db_stress itself
+// knows nothing: to it, iterators are as without any extractor.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/utilities/object_registry.h>
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/listener.h>
@@ -40,6 +44,16 @@ const FilterPolicy* NewPolicy() {
     std::exit(1);
   }
   return policy.release();
+}
+
+void AnswerRanges(Descriptors* column_families) {
+  for (rocksdb::ColumnFamilyDescriptor& family : *column_families) {
+    const rocksdb::Status status = rocksdb::SliceTransform::CreateFromString(
+        rocksdb::ConfigOptions(), "rocksieve.range", &family.options.prefix_extractor);
+    if (status.ok()) continue;
+    std::fprintf(stderr, "prefix_extractor=rocksieve.range: %s\n", status.ToString().c_str());
+    std::exit(1);
+  }
 }
 
 }  // namespace
@@ -80,5 +94,7 @@ rocksdb::Status WrappedOpen(const rocksdb::DBOptions& options, const std::string
   if (std::getenv("ROCKSIEVE_STRESS_LISTENER") != nullptr) {
     changed.listeners.push_back(rocksieve::NewListener());
   }
-  return RealOpen(changed, name, column_families, handles, db);
+  Descriptors families = column_families;
+  if (std::getenv("ROCKSIEVE_STRESS_RANGES") != nullptr) AnswerRanges(&families);
+  return RealOpen(changed, name, families, handles, db);
 }

@@ -25,7 +25,7 @@ ALLOWED = {
     "lib/range": "lib/cpu lib/format lib/hash lib/ribbon",
     "lib/format": "lib/hash",
     "lib/filter": "lib/bloom lib/cuckoo lib/format lib/hash lib/range lib/ribbon",
-    "lib/budget": "lib/filter lib/format",
+    "lib/budget": "lib/filter lib/format lib/range",
     # The toolbox.
     "lib/toolbox": "lib/format lib/hash lib/sketch",
     # The join: no RocksDB and no gRPC up to lib/join/session.
@@ -43,8 +43,8 @@ ALLOWED = {
     "lib/transport": "lib/format lib/join lib/join/matching lib/join/rows lib/join/session "
                      "lib/join/sort",
     # What knows RocksDB.
-    "plugin/auto": "lib/budget",
-    "plugin": "lib/filter lib/hash plugin/auto plugin/exporter plugin/range",
+    "plugin/auto": "lib/budget lib/range",
+    "plugin": "lib/budget lib/filter lib/hash plugin/auto plugin/exporter plugin/range",
     "plugin/range": "lib/range",
     "plugin/tables": "lib/filter lib/format plugin plugin/range",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
@@ -55,7 +55,7 @@ ALLOWED = {
                        "plugin/database plugin/join support",
     # The command: a subcommand knows no other one; joins are made by the public API alone.
     "tools/command": "plugin/database support",
-    "tools/demo": "lib/filter lib/hash plugin/database plugin/tables support tools/command",
+    "tools/demo": "lib/budget lib/filter lib/hash plugin/database plugin/tables support tools/command",
     "tools/doctor": "plugin/database support tools/command",
     "tools/doctor/checks": "plugin plugin/range support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",

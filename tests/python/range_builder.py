@@ -136,6 +136,8 @@ def exact_order(keys, plan, salt):
         return None
     codes = sorted({number_of(key, plan.depth) - first_number for key in keys.keys})
     layout = code_layout(float(span + 1), len(codes))
+    if layout.universe <= span:  # which is no double
+        layout.buckets += 1
     width = layout.units << layout.low_bits
     per_bucket = {}
     for code in codes:

@@ -5,8 +5,8 @@
   npm.py [--rocksdb=REPOSITORY]
 
 Each package has a RocksDB inside of an extension of Node (Linux on x86-64 only). For each, the plugin is
-built from the headers of that release, and integration/oracle.cc and range_oracle.cc, linked to the extension, look
-for lost keys. The headers of one release lie in its package; those of the others are taken from a
+built from the headers of that release, and integration/oracle.cc and range_oracle.cc, linked to the
+extension, look for lost keys. The headers of one release lie in its package; those of the others are taken from a
 clone of RocksDB's repository, with its tags, and without --rocksdb these releases are left out, which
 is said. Then examples/node runs in Node itself. What is installed and built goes into build/npm.
 
@@ -114,13 +114,13 @@ def look_for_lost_keys(package, headers, libraries):
     """How many cases the oracle had, and what the range oracle said."""
     extension = under_its_own_name(package)
     said = []
-    for oracle in ("oracle", "range_oracle"):
+    for oracle, *parts in (("oracle",), ("range_oracle", "range_walk")):
         program = WORK / f"{oracle}-{package.rocksdb}"
         log = f"{oracle}-{package.rocksdb}.log"
         # Node's own functions, which the extension calls, are in no library: nothing here calls them.
         must(log, "g++", "-std=c++20", "-O1", f"-I{ROOT}", f"-I{headers}",
-             "-DROCKSIEVE_ORACLE_WITHOUT_OPTIONS_FILE", ROOT / "integration" / f"{oracle}.cc", "-o",
-             program, extension, "-Wl,--unresolved-symbols=ignore-in-shared-libs", "-Wl,-z,lazy",
+             "-DROCKSIEVE_ORACLE_WITHOUT_OPTIONS_FILE",
+             *(ROOT / "integration" / f"{part}.cc" for part in (oracle, *parts)), "-o", program, extension, "-Wl,--unresolved-symbols=ignore-in-shared-libs", "-Wl,-z,lazy",
              f"-Wl,-rpath,{extension.parent}")
         out = must(log, program, variables={"LD_PRELOAD": str(libraries / "librocksieve.so")})
         if f"RocksDB {package.rocksdb};" not in out:

@@ -264,6 +264,46 @@ TEST(Checks, RocksDbVersion) {
   EXPECT_THAT(builder.Ids(), IsEmpty());
 }
 
+// Filters of rocksieve.range that hear what iterators ask.
+FactsBuilder WithRangeFiles() {
+  FactsBuilder builder("rocksieve.range:12");
+  builder.family.tree.family.prefix_extractor_name = "rocksieve.range";
+  builder.family.tree.family.comparator_name = "leveldb.BytewiseComparator";
+  for (int i = 0; i < 3; i++) {
+    TreeFile& file = builder.AddFile(6, 100000, 150000);
+    file.properties.prefix_extractor_name = "rocksieve.range.file";
+    file.properties.prefixes_filtered = true;
+  }
+  return builder;
+}
+
+TEST(Checks, SeeksThatAskNoFilter) {
+  FactsBuilder builder = WithRangeFiles();
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  auto& tickers = builder.log.tickers;
+  tickers["rocksdb.number.db.seek"] = 9999;
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  tickers["rocksdb.number.db.seek"] = 10000;
+  EXPECT_THAT(builder.Ids(), ElementsAre("ranges-unasked"));
+  tickers["rocksdb.bloom.filter.prefix.checked"] = 99;
+  EXPECT_THAT(builder.Ids(), ElementsAre("ranges-unasked"));
+  tickers["rocksdb.bloom.filter.prefix.checked"] = 100;
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+  // As releases since 8.3 count.
+  tickers["rocksdb.bloom.filter.prefix.checked"] = 0;
+  tickers["rocksdb.last.level.seek.filtered"] = 60;
+  EXPECT_THAT(builder.Ids(), ElementsAre("ranges-unasked"));
+  tickers["rocksdb.non.last.level.seek.filter.match"] = 40;
+  EXPECT_THAT(builder.Ids(), IsEmpty());
+}
+
+TEST(Checks, AnExtractorThatWasLost) {
+  FactsBuilder builder = WithRangeFiles();
+  builder.log.tickers["rocksdb.number.db.seek"] = 100000;
+  builder.family.tree.family.prefix_extractor_name.clear();
+  EXPECT_THAT(builder.Ids(), ElementsAre("ranges-unfiltered"));
+}
+
 TEST(Checks, Processes) {
   FactsBuilder builder = WithFiles();
   ProcessFacts& process = builder.facts.process.emplace();

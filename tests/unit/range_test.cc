@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Range filters and what they are made of, beside sets that hold the same.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <random>
 #include <set>
@@ -20,12 +21,6 @@ namespace rocksieve::range {
 namespace {
 
 using Random = std::mt19937_64;
-
-std::string BigEndian(uint64_t number) {
-  std::string key;
-  for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<char>(number >> shift));
-  return key;
-}
 
 // As queries find it: nothing but the payload and what always follows it.
 struct OpenedCodes {
@@ -108,6 +103,44 @@ TEST(CodeSet, OfHashedPlacesHasTheirCodesAndTheSizeItWasGiven) {
       EXPECT_LE(taken - log2_gap, 1.75) << count << " codes at " << bits;
     }
   }
+}
+
+// From 2^53 on, not every universe is a double.
+TEST(CodeSet, HasTheLastCodeOfAnyUniverse) {
+  constexpr uint64_t kGap = uint64_t{1} << 44;
+  for (const uint64_t last : {512 * kGap - 1, 512 * kGap, 512 * kGap + 1, 513 * kGap}) {
+    std::vector<uint64_t> sorted;
+    for (uint64_t i = 0; i < 511; i++) sorted.push_back(i * kGap);
+    sorted.push_back(last);
+    std::string payload;
+    ASSERT_TRUE(BuildExactCodes(sorted, last + 1, &payload));
+    const OpenedCodes opened(payload);
+    ASSERT_TRUE(opened.is_open);
+    ASSERT_GT(opened.codes.universe(), last);
+    EXPECT_TRUE(opened.codes.AnyBetween(last, last));
+    EXPECT_FALSE(opened.codes.AnyBetween(last - 1, last - 1));
+  }
+}
+
+// Between two bursts of codes, 14,000 buckets have none.
+TEST(CodeSet, LooksOverALongGapQuickly) {
+  constexpr uint64_t kBurst = 500'000, kStep = 8, kFar = 100'000'000;
+  std::vector<uint64_t> sorted;
+  for (const uint64_t begin : {uint64_t{0}, kFar}) {
+    for (uint64_t i = 0; i < kBurst; i++) sorted.push_back(begin + i * kStep);
+  }
+  std::string payload;
+  ASSERT_TRUE(BuildExactCodes(sorted, sorted.back() + 1, &payload));
+  const OpenedCodes opened(payload);
+  ASSERT_TRUE(opened.is_open);
+  const auto start = std::chrono::steady_clock::now();
+  for (uint64_t i = 1; i <= 10'000; i++) {
+    const uint64_t first = kBurst * kStep + i * 1000;
+    ASSERT_FALSE(opened.codes.AnyBetween(first, kFar - 1));
+    ASSERT_TRUE(opened.codes.AnyBetween(first, kFar));
+    ASSERT_FALSE(opened.codes.AnyBetween(first, first + 100'000));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
 TEST(CodeSet, RefusesWhatNoBuilderWrote) {
@@ -349,6 +382,23 @@ TEST(RangeFilter, RefusesPrefixesOfTheLengthsItWasTold) {
     may += opened.filter->MayContainRange(prefix, end) ? 1 : 0;
   }
   EXPECT_LT(may, 100u);
+}
+
+// Prefixes are counted up to the greatest number there is, and not beyond.
+TEST(RangeFilter, RefusesTheLastPrefixes) {
+  Random random(10);
+  BlockBuilder builder(Spec("rocksieve.range:32:prefixes-8"));
+  std::set<std::string> keys;
+  for (int i = 0; i < 10000; i++) {
+    keys.insert(BigEndian((1 + random() % 1000) * 0x9e3779b97f4a7c15) + BigEndian(random()));
+  }
+  for (const std::string& key : keys) builder.AddKey(key);
+  const FilterBlock block = builder.Finish();
+  const OpenedFilter opened = OpenFilter(block.view());
+  for (uint64_t cells = 1; cells <= 4; cells++) {
+    const std::string begin = BigEndian(UINT64_MAX - (cells - 1)) + "a";
+    EXPECT_FALSE(opened.filter->MayContainRange(begin, BigEndian(UINT64_MAX) + "b")) << cells;
+  }
 }
 
 TEST(RangeFilter, OfAnUnknownOrderKnowsKeysOnly) {

@@ -2,6 +2,7 @@
 // Specs of a filter and of a whole tree's budget.
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -148,6 +149,12 @@ TEST(AutoSpec, HasOneCanonicalForm) {
   EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:ribbon"), "rocksieve.auto:10:ribbon");
   EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:ribbon+bloom"), "rocksieve.auto:10:bloom+ribbon");
   EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:ribbon+cuckoo+bloom"), "rocksieve.auto:10");
+  EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:range"), "rocksieve.auto:10:range");
+  EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:range+ribbon"), "rocksieve.auto:10:ribbon+range");
+  EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:ribbon+cuckoo+range+bloom"),
+            "rocksieve.auto:10:range");
+  EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:range:order-8:salted:prefixes-3-5:read-ns-5"),
+            "rocksieve.auto:10:range:salted:prefixes-3-5:order-8:read-ns-5");
   EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:verified:own-name:salted:thorough"),
             "rocksieve.auto:10:own-name:salted:thorough:verified");
   EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:ribbon-ns-0:read-ns-80000:bloom-ns-7.5"),
@@ -188,6 +195,11 @@ INSTANTIATE_TEST_SUITE_P(
                     AutoMistake{"rocksieve.auto:10:blom+ribbon", "\"blom\""},
                     AutoMistake{"rocksieve.auto:10:bloom+", "\"\" is not one of the families"},
                     AutoMistake{"rocksieve.auto:10:bloom+bloom", "twice"},
+                    AutoMistake{"rocksieve.auto:10:range+range", "twice"},
+                    AutoMistake{"rocksieve.auto:10:prefixes-8", "not one of the options"},
+                    AutoMistake{"rocksieve.auto:10:range:prefixes-8:prefixes-9", "twice"},
+                    AutoMistake{"rocksieve.auto:10:range:prefixes-0", "lengths of prefixes"},
+                    AutoMistake{"rocksieve.auto:10:range:fast", "prefixes-N-.., order-N"},
                     AutoMistake{"rocksieve.auto:10:salted:bloom", "right after the budget"},
                     AutoMistake{"rocksieve.auto:10:salted:salted", "twice"},
                     AutoMistake{"rocksieve.auto:10:read-ns", "read-ns-80000"},
@@ -220,6 +232,51 @@ TEST(AutoSpec, BuildsWhatWasChosen) {
     EXPECT_NEAR(8.0 * static_cast<double>(EstimateBlockBytes(again, 10000)) / 10000,
                 choice.bits_per_key, 0.1);
   }
+}
+
+TEST(AutoSpec, KeepsDepthsToRangeFilters) {
+  AutoSpec spec;
+  ASSERT_EQ(AutoSpec::Parse("rocksieve.auto:10:range:prefixes-8", &spec), "");
+  FilterChoice choice;
+  choice.setting = 12;
+  for (const auto& [family, text] : {std::pair(Family::kRange, "rocksieve.range:12:prefixes-8"),
+                                     std::pair(Family::kRibbon, "rocksieve.ribbon:12")}) {
+    choice.family = family;
+    EXPECT_EQ(spec.SpecFor(choice).ToString(), text);
+  }
+  EXPECT_EQ(spec.ForRangeAllocator().families, std::vector<Family>{Family::kRange});
+}
+
+TEST(Builder, OfKeysBuildsOfHashesAsWell) {
+  const std::vector<std::string> keys = NumberedKeys(3000);
+  for (const char* salted : {"", ":salted"}) {
+    const FilterSpec range = Spec("rocksieve.range:12" + std::string(salted));
+    const FilterSpec ribbon = Spec("rocksieve.ribbon:10" + std::string(salted));
+    BlockBuilder builder(range);
+    builder.KeepKeysForVerification();
+    // One filter after the other, as partitions are built.
+    for (const FilterSpec& spec : {ribbon, range, ribbon}) {
+      for (const std::string& key : keys) builder.AddKey(key);
+      builder.SetSpec(spec);
+      FilterBlock block = builder.Finish();
+      EXPECT_EQ(builder.Verify(block.view()), "");
+      if (!spec.salted) {
+        EXPECT_EQ(block.view(), BuildFilter(spec, keys).view());
+      }
+      block.data[20] ^= 1;
+      EXPECT_NE(builder.Verify(block.view()), "");
+    }
+  }
+  // Prefixes that come again between the keys count once.
+  BlockBuilder with_prefixes(Spec("rocksieve.range:12"));
+  with_prefixes.KeepKeysForVerification();
+  for (const std::string& key : keys) with_prefixes.AddKeyAndAlt(key, "key");
+  with_prefixes.SetSpec(Spec("rocksieve.ribbon:10"));
+  const FilterBlock block = with_prefixes.Finish();
+  EXPECT_EQ(with_prefixes.Verify(block.view()), "");
+  EXPECT_EQ(OpenFilter(block.view()).info.key_count, keys.size() + 1);
+  BlockBuilder of_hashes(Spec("rocksieve.ribbon:10"));
+  EXPECT_THROW(of_hashes.SetSpec(Spec("rocksieve.range:12")), std::invalid_argument);
 }
 
 TEST(Builder, ChangesItsSpecWhenItHasTheKeys) {

@@ -16,6 +16,7 @@ namespace {
 
 int Run(const std::string& command, bool json, const MakeReport& make) {
   Report report;
+  report.json = json;
   rocksdb::Status status;
   {
     InterruptGuard guard;
@@ -24,13 +25,15 @@ int Run(const std::string& command, bool json, const MakeReport& make) {
   }
   // An interruption is nothing new to the user; what it leaves behind is.
   const bool is_news = !status.ok() && MessageOf(status) != "interrupted";
-  if (is_news) std::cerr << command << ": " << MessageOf(status) << "\n";
+  if (is_news) std::cerr << command << ": " << WithoutControls(MessageOf(status)) << "\n";
   EndByInterruptSignal();
   if (!status.ok()) return kCannotRun;
   const Json& document = report.document;
   std::cout << (json ? Document(document)
-                     : WithinColumns(report.words(document), TerminalColumns(STDOUT_FILENO)));
-  return document.value("ok", true) && document.value("healthy", true) ? kDone : kCheckFailed;
+                     : WithinColumns(WithoutControls(report.words(document)),
+                                     TerminalColumns(STDOUT_FILENO)));
+  const bool well = document.value("ok", true) && document.value("healthy", true);
+  return well && report.found ? kDone : kCheckFailed;
 }
 
 }  // namespace

@@ -33,13 +33,16 @@ struct Command {
 
 Command AddCertsCommand(CLI::App* parent);
 Command AddDemoCommand(CLI::App* parent);
+Command AddDistinctCommand(CLI::App* parent);
 Command AddDoctorCommand(CLI::App* parent);
 Command AddExplainCommand(CLI::App* parent);
 Command AddExporterCommand(CLI::App* parent);
+Command AddFilterCommand(CLI::App* parent);
 Command AddIngestCommand(CLI::App* parent);
 Command AddInspectCommand(CLI::App* parent);
 Command AddJoinCommand(CLI::App* parent);
 Command AddLoadCommand(CLI::App* parent);
+Command AddReportCommand(CLI::App* parent);
 Command AddServeCommand(CLI::App* parent);
 Command AddWhatIfCommand(CLI::App* parent);
 Command AddCompletionCommand(CLI::App* parent);
@@ -79,10 +82,13 @@ CLI::Option* AddText(CLI::App* parser, const char* name, Value* value, const cha
 void AddJsonFlag(CLI::App* parser, bool* json);
 
 // What a command found out, defined once: the document that --json prints, and the words that are
-// made of it. If it says "ok" or "healthy" is false, something is wrong: kCheckFailed.
+// made of it. If it says "ok" or "healthy" is false, something is wrong: kCheckFailed; so it is for
+// a command that finds nothing, as grep does.
 struct Report {
   Json document;
   std::function<std::string(const Json&)> words;
+  bool found = true;
+  bool json = false;  // set before: what --json says
 };
 
 // Asks InterruptSignal() now and then, or Progress does.

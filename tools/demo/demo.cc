@@ -19,6 +19,7 @@
 #include "support/text.h"
 #include "support/work_dir.h"
 #include "tools/demo/lookups.h"
+#include "tools/demo/ranges.h"
 #include "tools/demo/tree.h"
 #include "tools/demo/variants.h"
 
@@ -316,8 +317,19 @@ Json LevelsJson(const Tree& tree) {
   return levels;
 }
 
+// What went wrong with ranges.
+void AddRangeFailures(const Json& ranges, Json* failed) {
+  for (const Json& filter : ranges["filters"]) {
+    if (filter["ranges_lost"] == 0 && filter["empty_ranges_with_keys"] == 0) continue;
+    failed->push_back(
+        Filled("With filter {name}, {ranges_lost} ranges with a key are empty, and "
+               "{empty_ranges_with_keys} without one are not.",
+               filter));
+  }
+}
+
 Json ResultJson(const std::vector<Variant>& variants, const std::vector<Result>& results,
-                const std::string& keys_source, const Keys& keys) {
+                const Json& ranges, const std::string& keys_source, const Keys& keys) {
   bool same_tree = true;
   Json filters = Json::array(), failed = Json::array();
   for (size_t i = 0; i < variants.size(); i++) {
@@ -325,6 +337,7 @@ Json ResultJson(const std::vector<Variant>& variants, const std::vector<Result>&
     AddFailures(variants[i], results[i], keys.present.size(), &failed);
     filters.push_back(FilterJson(variants[i], results[i], results[kBuiltinBloom]));
   }
+  AddRangeFailures(ranges, &failed);
   return {{"rocksieve_version", ROCKSIEVE_VERSION},
           {"rocksdb_version", rocksdb::GetRocksVersionAsString()},
           {"ok", failed.empty()},
@@ -338,7 +351,8 @@ Json ResultJson(const std::vector<Variant>& variants, const std::vector<Result>&
           {"tree", LevelsJson(results[0].tree)},
           {"same_tree", same_tree},
           {"filters", filters},
-          {"summary", SavingsSentence(filters)}};
+          {"summary", SavingsSentence(filters)},
+          {"ranges", ranges}};
 }
 
 }  // namespace
@@ -360,12 +374,15 @@ Status RunDemo(const DemoOptions& options, Progress* progress, Json* result) {
   status = BuildAndOpen(variants, *directory, keys, progress, &databases);
   if (status.ok()) status = ReadTrees(variants, *directory, progress, &results);
   if (status.ok()) status = Measure(variants, databases, keys, progress, &results);
+  databases.clear();  // their memory is free for what follows
+  Json ranges;
+  if (status.ok()) status = MeasureRanges(directory->path(), progress, &ranges);
   if (!status.ok()) return status;
 
   const bool keep = !options.database_directory.empty();
   if (keep) directory->Keep();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  *result = ResultJson(variants, results, options.keys, keys);
+  *result = ResultJson(variants, results, ranges, options.keys, keys);
   result->update({{"kept_directory", keep ? Json(directory->path().string()) : Json(nullptr)},
                   {"run_seconds", seconds.count()}});
   return status;

@@ -181,12 +181,16 @@ Status CountMissingCosts(rocksdb::DB* db, const std::vector<std::string_view>& k
     costs->found += status.ok() ? 1 : 0;
   }
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-  costs->data_block_reads = counted.block_read_count - counted.index_block_read_count -
-                            counted.filter_block_read_count -
-                            counted.compression_dict_block_read_count;
+  costs->data_block_reads = DataBlockReads();
   costs->filter_probes = counted.bloom_sst_hit_count + counted.bloom_sst_miss_count;
   costs->false_positives = counted.bloom_sst_hit_count;
   return status.IsNotFound() ? Status::OK() : status;
+}
+
+uint64_t DataBlockReads() {
+  const rocksdb::PerfContext& counted = *rocksdb::get_perf_context();
+  return counted.block_read_count - counted.index_block_read_count -
+         counted.filter_block_read_count - counted.compression_dict_block_read_count;
 }
 
 Status TimeLookups(const std::vector<std::unique_ptr<rocksdb::DB>>& databases, const Keys& keys,

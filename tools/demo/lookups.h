@@ -58,6 +58,9 @@ struct PresentCheck {
 rocksdb::Status CheckPresent(rocksdb::DB* db, const std::vector<std::string_view>& keys,
                              Progress* progress, PresentCheck* check);
 
+// Counted by RocksDB's PerfContext of this thread, since it was last reset.
+uint64_t DataBlockReads();
+
 struct MissingCosts {
   uint64_t keys = 0;
   uint64_t found = 0;  // 0, or something is wrong

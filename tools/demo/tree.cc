@@ -2,6 +2,7 @@
 #include "tools/demo/tree.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -11,6 +12,7 @@
 
 #include <rocksdb/metadata.h>
 #include <rocksdb/table.h>
+#include <rocksieve/listener.h>
 
 #include "plugin/database/rocksdb_open.h"
 #include "support/parallel.h"
@@ -29,7 +31,7 @@ std::string Remedy(const Status& status) {
   const auto says = [&](std::string_view words) { return text.find(words) != std::string::npos; };
   if (status.IsNoSpace() || says("No space left") || says("quota exceeded")) {
     return "\nThe disk is full. Free some space, or name a directory on another one with "
-           "--db-dir=DIR:\nthe demonstration needs about 600 MB for its own keys, or about 6 times "
+           "--db-dir=DIR:\nthe demonstration needs about 800 MB for its own keys, or about 8 times "
            "the keys and values\nof others (values: 250 bytes each).";
   }
   if (says("Too many open files")) return "\nAllow more open files, for example: ulimit -n 4096";
@@ -42,15 +44,16 @@ std::string Remedy(const Status& status) {
 // Nothing happens by itself: TreeBuilder alone decides the shape of the tree, so that it is the
 // same whatever the filter. No block cache and no compression, so that each data block that is
 // looked at is one read of one size; filters and indexes stay in memory.
-rocksdb::Options MakeOptions(std::shared_ptr<const rocksdb::FilterPolicy> policy) {
+rocksdb::Options MakeOptions(const Variant& variant) {
   rocksdb::BlockBasedTableOptions table;
-  table.filter_policy = std::move(policy);
+  table.filter_policy = variant.policy;
   table.no_block_cache = true;
   table.cache_index_and_filter_blocks = false;
   // RocksDB's filters get the bits that they are named after, with every release.
   table.optimize_filters_for_memory = false;
 
   rocksdb::Options options;
+  options.prefix_extractor = variant.prefix_extractor;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.create_if_missing = true;
   options.compression = rocksdb::kNoCompression;
@@ -67,6 +70,7 @@ rocksdb::Options MakeOptions(std::shared_ptr<const rocksdb::FilterPolicy> policy
   options.write_buffer_size = 16 << 20;
   options.allow_concurrent_memtable_write = false;
   options.max_open_files = -1;
+  options.listeners = {NewListener()};  // so that rocksieve.auto knows the tree
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   return options;
@@ -104,6 +108,10 @@ class TreeBuilder {
     for (size_t i = 0; i < std::size(kOtherLevels) && status.ok(); i++) {
       status = BuildLevel(kOtherLevels[i], parts[i]);
     }
+    if (status.ok()) status = Rewrite(kLastLevel);
+    for (size_t i = 0; i < std::size(kOtherLevels) && status.ok(); i++) {
+      if (kOtherLevels[i].level > 0) status = Rewrite(kOtherLevels[i]);
+    }
     return status;
   }
 
@@ -111,7 +119,7 @@ class TreeBuilder {
   Status BuildLevel(const LevelPlan& plan, Part part) {
     if (plan.level > 0) {
       const Status status = Write(part);
-      return status.ok() ? MoveDown(plan) : status;
+      return status.ok() ? Compact(0, plan) : status;
     }
     const size_t per_file = (part.count + plan.files - 1) / plan.files;
     while (part.count > 0) {
@@ -140,19 +148,23 @@ class TreeBuilder {
     return db_->Flush({});
   }
 
-  // Compacts all files of level 0 into the level.
-  Status MoveDown(const LevelPlan& plan) {
+  // Once all of the tree is there, as compactions do all the time: rocksieve.auto decides for the
+  // tree that it sees.
+  Status Rewrite(const LevelPlan& plan) { return Compact(plan.level, plan); }
+
+  // Compacts all files of a level into the planned one.
+  Status Compact(int level, const LevelPlan& plan) {
     rocksdb::ColumnFamilyMetaData tree;
     db_->GetColumnFamilyMetaData(&tree);
     std::vector<std::string> names;
-    for (const auto& file : tree.levels[0].files) names.push_back(file.name);
+    for (const auto& file : tree.levels[level].files) names.push_back(file.name);
     if (names.empty()) return Status::OK();
+    // Not from the files' sizes: they hold filters, and the cuts are to be the same with any.
+    if (level == 0) level_bytes_[plan.level] = std::exchange(bytes_written_, 0);
     rocksdb::CompactionOptions options;
     options.compression = rocksdb::kNoCompression;
-    // Not from the files' sizes: they hold filters, and the cuts are to be the same with any.
-    options.output_file_size_limit = std::max<uint64_t>(bytes_written_ / plan.files, 1);
+    options.output_file_size_limit = std::max<uint64_t>(level_bytes_[plan.level] / plan.files, 1);
     options.max_subcompactions = 1;
-    bytes_written_ = 0;
     return db_->CompactFiles(options, names, plan.level);
   }
 
@@ -160,6 +172,7 @@ class TreeBuilder {
   const std::vector<std::string_view>& keys_;
   Progress* const progress_;
   uint64_t bytes_written_ = 0;  // keys and values that are in level 0
+  std::array<uint64_t, kLevels> level_bytes_{};
 };
 
 std::string Task(const std::string& verb, const Variant& variant,
@@ -177,7 +190,7 @@ Status Explained(const Status& status, const std::string& task) {
 Status BuildTree(const std::filesystem::path& directory, const Variant& variant,
                  const std::vector<std::string_view>& keys, Progress* progress) {
   std::unique_ptr<rocksdb::DB> db;
-  Status status = rocksdb::DB::Open(MakeOptions(variant.policy), directory.string(), Into(&db));
+  Status status = rocksdb::DB::Open(MakeOptions(variant), directory.string(), Into(&db));
   if (status.ok()) {
     status = WithoutException([&] { return TreeBuilder(db.get(), keys, progress).Build(); });
   }
@@ -187,7 +200,13 @@ Status BuildTree(const std::filesystem::path& directory, const Variant& variant,
 Status OpenTree(const std::filesystem::path& directory, const Variant& variant,
                 std::unique_ptr<rocksdb::DB>* db) {
   const Status status =
-      rocksdb::DB::OpenForReadOnly(MakeOptions(variant.policy), directory.string(), Into(db));
+      rocksdb::DB::OpenForReadOnly(MakeOptions(variant), directory.string(), Into(db));
+  return Explained(status, Task("open", variant, directory));
+}
+
+Status OpenTreeForRanges(const std::filesystem::path& directory, const Variant& variant,
+                         std::unique_ptr<rocksdb::DB>* db) {
+  const Status status = rocksdb::DB::Open(MakeOptions(variant), directory.string(), Into(db));
   return Explained(status, Task("open", variant, directory));
 }
 

@@ -27,6 +27,11 @@ rocksdb::Status BuildTree(const std::filesystem::path& directory, const Variant&
 rocksdb::Status OpenTree(const std::filesystem::path& directory, const Variant& variant,
                          std::unique_ptr<rocksdb::DB>* db);
 
+// Opens it for iterators. RocksDB tells a policy nothing of databases that it opens to read only,
+// so that range filters would not know that the order is bytewise.
+rocksdb::Status OpenTreeForRanges(const std::filesystem::path& directory, const Variant& variant,
+                                  std::unique_ptr<rocksdb::DB>* db);
+
 // OK and Aborted stay what they are; any other status becomes an IOError whose message is all there
 // is to say: "cannot " and the task, the status, and what may help.
 rocksdb::Status Explained(const rocksdb::Status& status, const std::string& task);

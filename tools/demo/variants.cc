@@ -11,6 +11,8 @@
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/filter_spec.h>
 
+#include "lib/budget/allocation.h"
+#include "lib/budget/auto_spec.h"
 #include "lib/filter/family.h"
 #include "plugin/tables/builtin_model.h"
 
@@ -99,14 +101,30 @@ FileRate OurRate(const FilterSpec& spec, uint64_t keys, uint64_t filter_bytes) {
   return rate;
 }
 
+// Of the filter that rocksieve.auto gives a file with so many keys so many bytes for.
+FileRate AutoRate(const Allocator& allocator, uint64_t keys, uint64_t filter_bytes) {
+  if (keys == 0) return {};
+  const double bits_per_key = 8 * static_cast<double>(filter_bytes) / static_cast<double>(keys);
+  return {allocator.HullFor(keys).Choose(bits_per_key).rate, 0};
+}
+
 Status AddOurs(const std::string& text, const std::string& directory,
                std::vector<Variant>* variants) {
-  FilterSpec spec;
-  const std::string error = FilterSpec::Parse(text, &spec);
+  OwnSpec spec;
+  const std::string error = ParseOwnSpec(text, &spec);
   if (!error.empty()) return Status::InvalidArgument(error);
-  Variant variant{text, directory, nullptr, [spec](uint64_t keys, uint64_t filter_bytes) {
-                    return OurRate(spec, keys, filter_bytes);
-                  }};
+  Variant variant{text, directory, nullptr, nullptr};
+  if (const auto* automatic = std::get_if<AutoSpec>(&spec)) {
+    const auto allocator = std::make_shared<const Allocator>(automatic->ForAllocator());
+    variant.expected_rate = [allocator](uint64_t keys, uint64_t filter_bytes) {
+      return AutoRate(*allocator, keys, filter_bytes);
+    };
+  } else {
+    variant.expected_rate = [one = std::get<FilterSpec>(spec)](uint64_t keys,
+                                                               uint64_t filter_bytes) {
+      return OurRate(one, keys, filter_bytes);
+    };
+  }
   const Status status = NewFilterPolicy(text, &variant.policy);
   if (status.ok()) variants->push_back(std::move(variant));
   return status;
@@ -128,6 +146,7 @@ Status MakeVariants(std::vector<Variant>* variants) {
   Status status = AddOurs("rocksieve.bloom:10", "rocksieve_bloom_10", variants);
   if (status.ok()) status = AddOurs("rocksieve.cuckoo:12", "rocksieve_cuckoo_12", variants);
   if (status.ok()) status = AddOurs("rocksieve.ribbon:10", "rocksieve_ribbon_10", variants);
+  if (status.ok()) status = AddOurs("rocksieve.auto:10", "rocksieve_auto_10", variants);
   return status;
 }
 

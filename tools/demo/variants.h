@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/status.h>
 
 #include "plugin/database/tree.h"
@@ -28,8 +29,9 @@ struct Variant {
   std::string name;                                     // for people
   std::string directory;                                // its database's, and its key in JSON
   std::shared_ptr<const rocksdb::FilterPolicy> policy;  // null for none
-  // What the filter of a file with so many keys and filter bytes promises.
+  // What the filter of a file with so many keys and filter bytes promises a lookup.
   std::function<FileRate(uint64_t keys, uint64_t filter_bytes)> expected_rate;
+  std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor{};  // null for none
 };
 
 // The same order as in the reports: none, built-in, ours. NotSupported if the plugin was not made

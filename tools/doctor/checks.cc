@@ -60,6 +60,8 @@ const std::vector<FindingKind>& FindingKinds() {
       {"prefix-extractor-changed", Severity::kWarning},
       {"whole-keys-missing", Severity::kWarning},
       {"ranges-unfiltered", Severity::kWarning},
+      {"prefix-extractor-shared", Severity::kWarning},
+      {"ranges-unasked", Severity::kWarning},
       {"unreadable-files", Severity::kError},
       {"damaged-filters", Severity::kError},
       {"later-version-filters", Severity::kError},
@@ -83,22 +85,11 @@ const char* NameOf(Severity severity) { return severity == Severity::kError ? "e
 Findings RunChecks(const Facts& facts) {
   // What explains others comes first.
   constexpr Check kChecks[] = {
-      CheckHost,
-      CheckRocksDbVersion,
-      CheckPolicyIsThere,
-      CheckPolicyIsUnderstood,
-      CheckFiltersAreRead,
-      CheckPrefixes,
-      CheckRanges,
-      CheckDamage,
-      CheckFilesHaveFilters,
-      CheckLastLevel,
-      CheckCacheMisses,
-      CheckCacheSize,
-      CheckTableCache,
-      CheckFilterSizes,
-      CheckMemoryWaste,
-      CheckAutoListener,
+      CheckHost,           CheckRocksDbVersion, CheckPolicyIsThere,    CheckPolicyIsUnderstood,
+      CheckFiltersAreRead, CheckPrefixes,       CheckRanges,           CheckRangeExtractor,
+      CheckRangesAsked,    CheckDamage,         CheckFilesHaveFilters, CheckLastLevel,
+      CheckCacheMisses,    CheckCacheSize,      CheckTableCache,       CheckFilterSizes,
+      CheckMemoryWaste,    CheckAutoListener,
   };
   Findings findings;
   for (const Check& check : kChecks) {

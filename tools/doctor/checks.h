@@ -46,12 +46,14 @@ void CheckCacheMisses(const Facts& facts, Findings* findings);
 void CheckTableCache(const Facts& facts, Findings* findings);
 void CheckHost(const Facts& facts, Findings* findings);
 void CheckRocksDbVersion(const Facts& facts, Findings* findings);
+void CheckRangesAsked(const Facts& facts, Findings* findings);
 
 // Of a column family with a policy that works.
 void CheckFilesHaveFilters(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckPrefixes(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckRanges(const Facts& facts, const FamilyFacts& family, Findings* findings);
+void CheckRangeExtractor(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckLastLevel(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckFilterSizes(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckMemoryWaste(const Facts& facts, const FamilyFacts& family, Findings* findings);

@@ -7,6 +7,7 @@
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/explain/explain.h"
+#include "tools/explain/ranges.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -84,6 +85,62 @@ std::string Sum(const Json& family) {
   return Paragraph(Filled(words, family));
 }
 
+std::string NameOfRange(const Json& kind) {
+  if (kind["kind"] == "prefix") return Filled("prefix of {length}", kind);
+  return Counted(kind["length"], "number");
+}
+
+// The kinds of ranges, each level by level.
+std::string RangesTable(const Json& ranges) {
+  using Kind = Column::Kind;
+  Json rows = Json::array();
+  for (const Json& kind : ranges) {
+    if (kind["empty_ranges"] == 0) continue;
+    Json parts = kind["levels"];
+    parts.push_back(kind);
+    parts.back()["level"] = "all";
+    for (size_t i = 0; i < parts.size(); i++) {
+      if (parts.size() == 2 && i == 0) continue;  // of one level, all are those of the level
+      parts[i]["range"] = rows.empty() || rows.back()["range_of_kind"] != NameOfRange(kind)
+                              ? NameOfRange(kind)
+                              : "";
+      parts[i]["range_of_kind"] = NameOfRange(kind);
+      rows.push_back(parts[i]);
+    }
+  }
+  return ForPeople(
+      {{"range", "", "range", Kind::kText},
+       {"level", "", "level", Kind::kText, 0, LevelName},
+       {"files_per_empty_range", "files per", "range", Kind::kFixed, 2, nullptr, 1},
+       {"predicted_pass_rate", "predicted", "rate, %", Kind::kPercent, 3, nullptr, 2},
+       {"measured_pass_rate", "measured", "rate, %", Kind::kPercent, 3},
+       {"passes_per_empty_range", "pass per", "1000 ranges", Kind::kFixed, 0, PerThousand}},
+      rows);
+}
+
+std::string RangesInWords(const Json& ranges) {
+  if (ranges.empty()) return "";
+  std::string text =
+      Paragraph(
+          "Ranges without a key, and prefixes that no key has, of iterators with an upper bound:") +
+      "\n" + RangesTable(ranges) + "\n";
+  for (const Json& kind : ranges) {
+    if (kind["empty_ranges"] == 0) {
+      text += Paragraph("No empty " + NameOfRange(kind) + " found: keys are too close together.");
+      continue;
+    }
+    text += Paragraph(
+        NameOfRange(kind) +
+        Filled(": {expected_useless_reads_per_empty_range:3} data blocks in vain (95 %: "
+               "{/expected_useless_reads_95/0:3} to {/expected_useless_reads_95/1:3}; from "
+               "{empty_ranges} ranges; predicted: at most "
+               "{predicted_useless_reads_per_empty_range:3}). Without filters: "
+               "{useless_reads_per_empty_range_without_filters:3}.",
+               kind));
+  }
+  return text;
+}
+
 std::string Problems(const Json& problems) {
   std::string text;
   const size_t shown = std::min(problems.size(), kMostProblems);
@@ -104,6 +161,7 @@ std::string FamilyInWords(const Json& family) {
     text += Counted(family["files"], "file") + ", " + Counted(family["keys"], "key") +
             Filled(", {filter_bytes} bytes of filters\n\n", family) + RatesTable(family) +
             "\nFilters:\n" + FiltersList(family) + "\n" + Sum(family);
+    if (!family["ranges"].empty()) text += "\n" + RangesInWords(family["ranges"]);
   }
   for (const Json& note : family["notes"]) {
     text += Paragraph("Note: " + note.get<std::string>() + ".");
@@ -129,6 +187,7 @@ std::string InWords(const Json& explanation) {
 
 Command AddExplainCommand(CLI::App* parent) {
   const auto shared = std::make_shared<ExplainOptions>();
+  const auto ranges = std::make_shared<std::string>();
   CLI::App* parser = AddParser(
       parent,
       {.name = "explain",
@@ -154,8 +213,18 @@ Command AddExplainCommand(CLI::App* parent) {
       ->type_name("N")
       ->check(CLI::Range(1, 100000000))
       ->excludes(probes);
-  return Reporting(parser, [shared](Progress* progress, Report* report) {
+  CLI::Option* const with_ranges =
+      parser
+          ->add_flag(
+              "--ranges{}", *ranges,
+              "iterators over empty ranges as well: of 16, 256 and 4,096 consecutive numbers, and "
+              "absent prefixes; --ranges=1,100: of these lengths")
+          ->type_name("LENGTHS");
+  return Reporting(parser, [shared, ranges, with_ranges](Progress* progress, Report* report) {
     report->words = InWords;
+    rocksdb::Status status;
+    if (with_ranges->count() > 0) status = ParseRangeLengths(*ranges, &shared->range_lengths);
+    if (!status.ok()) return status;
     return Explain(*shared, progress, &report->document);
   });
 }

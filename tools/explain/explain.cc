@@ -11,6 +11,7 @@
 #include "plugin/probe/missing_keys.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/text.h"
+#include "tools/explain/ranges.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -143,6 +144,8 @@ struct Facts {
   MissingKeys made;
   TreeProbes probes;
   BlockReads reads;
+  Json ranges = Json::array();
+  std::vector<std::string> range_notes;
   // Some filters are of an unknown policy, and count as none.
   bool reads_are_upper_bound = false;
 };
@@ -201,6 +204,7 @@ std::vector<std::string> NotesOn(const Facts& facts) {
                     " of the probes, of a sample, are keys of the database; they count as reads "
                     "in vain. --probes wants missing keys only");
   }
+  notes.insert(notes.end(), facts.range_notes.begin(), facts.range_notes.end());
   return notes;
 }
 
@@ -246,6 +250,7 @@ Json FamilyJson(const Facts& facts) {
                {"optimize_filters_for_hits", described.optimize_filters_for_hits},
                {"comparator", described.comparator_name},
                {"levels", levels},
+               {"ranges", facts.ranges},
                {"table_files", files},
                {"notes", NotesOn(facts)},
                {"problems", facts.tree.Problems()}});
@@ -267,7 +272,9 @@ Status ExplainFamily(const Database& database, size_t number, const ExplainOptio
   for (const TreeFile* file : facts->tree.files()) {
     facts->reads_are_upper_bound |= !file->filter.can_be_asked;
   }
-  return status;
+  if (options.range_lengths.empty()) return status;
+  return ExplainRanges(database, number, facts->tree, options.range_lengths, progress,
+                       &facts->ranges, &facts->range_notes);
 }
 
 }  // namespace

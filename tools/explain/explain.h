@@ -21,6 +21,7 @@ struct ExplainOptions {
   std::string probes;                        // a file of missing keys; empty: made ones
   bool probes_are_hex = false;
   uint64_t probe_count = 200000;
+  std::vector<uint64_t> range_lengths;  // ranges that are looked at; none: no ranges, nor prefixes
 };
 
 // The document of docs/json.md. Every error is a sentence that names the thing and the remedy;

@@ -38,6 +38,9 @@ std::string NameOr(const Json& name, const char* otherwise) {
 }
 
 std::string FileLines(const Json& file) {
+  if (file["format_version"].is_null()) {  // it is no table
+    return Filled("{file}: {file_bytes} bytes, a filter by itself\n", file);
+  }
   std::string filters = file["filters_whole_keys"] ? "whole keys" : "";
   if (file["filters_prefixes"]) {
     filters += Filled(
@@ -124,11 +127,13 @@ std::string FilterLines(const Json& filter) {
   const bool partitioned = filter["layout"] == "partitioned";
   const std::string pieces =
       partitioned ? std::to_string(blocks.size()) + " partitions, index" : "one block";
-  Labelled rows = {
-      {"layout", pieces + " at offset " + WithoutCommas(filter["offset"])},
-      {"stored as", Filled("{stored_as}", filter)},
-      {"size",
-       Filled("{filter_bytes} bytes, {filter_keys} keys, {bits_per_key:.2} bits per key", filter)}};
+  Labelled rows = {{"layout", pieces + " at offset " + WithoutCommas(filter["offset"])}};
+  if (!filter["stored_as"].is_null()) {
+    rows.emplace_back("stored as", Filled("{stored_as}", filter));
+  }
+  rows.emplace_back(
+      "size",
+      Filled("{filter_bytes} bytes, {filter_keys} keys, {bits_per_key:.2} bits per key", filter));
   if (partitioned && !blocks.empty()) {
     const auto largest =
         std::max_element(blocks.begin(), blocks.end(),
@@ -186,8 +191,8 @@ Command AddInspectCommand(CLI::App* parent) {
        .description =
            "Shows what the filter block says of itself, how full it is, and the rate of false "
            "positives that it promises and has; for a partitioned filter, each partition and the "
-           "keys it is for. Knows the filters of rocksieve and RocksDB, and names damaged blocks. "
-           "Reads no keys, and writes nothing.",
+           "keys it is for. Knows the filters of rocksieve and RocksDB, those of rocksieve filter "
+           "build, too, and names damaged blocks. Reads no keys, and writes nothing.",
        .exit_codes = "0 done; 1 the filter is damaged; 2 could not run, or bad usage",
        .example = "Example:\n  rocksieve inspect /var/lib/app/db/000123.sst"});
   parser->add_option("FILE", *path, "the table file")->type_name("FILE.sst")->required();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <string_view>
@@ -99,6 +101,22 @@ double BitsPerKey(uint64_t bytes, uint64_t keys) {
   return 8 * static_cast<double>(bytes) / static_cast<double>(keys);
 }
 
+Json PartsOf(const DecodedFilter& filter) {
+  Json parts = Json::array();
+  for (const RangePart& part : filter.parts()) {
+    parts.push_back(
+        {{"kind", part.kind},
+         {"depth_bytes", part.depth == 0 ? Json(nullptr) : Json(part.depth)},
+         {"exact", part.is_exact},
+         {"entries", part.entries},
+         {"bytes", part.bytes},
+         {"bits_per_entry",
+          part.entries > 0 ? Json(BitsPerKey(part.bytes, part.entries)) : Json(nullptr)},
+         {"predicted_pass_rate", part.is_exact ? 0 : part.rate}});
+  }
+  return parts;
+}
+
 Json BlockJson(const FilterBlockOfFile& block, bool partitioned, uint64_t probes, uint64_t passes,
                bool hex) {
   const FilterLoad load = block.decoded.Load(block.entries);
@@ -114,6 +132,7 @@ Json BlockJson(const FilterBlockOfFile& block, bool partitioned, uint64_t probes
        block.entries > 0 ? Json(BitsPerKey(place.size, block.entries)) : Json(nullptr)},
       {"family", block.decoded.Family()},
       {"parameters", TextOrNull(block.decoded.Parameters())},
+      {"parts", PartsOf(block.decoded)},
       {"predicted_false_positive_rate", NumberOrNull(block.decoded.PredictedRate(block.entries))},
       {"probed_false_positive_rate", probes > 0 ? Json(rate) : Json(nullptr)},
       {"probes", probes},
@@ -176,6 +195,70 @@ Json FileJson(const TableFile& file) {
            properties.prefixes_filtered && !properties.prefix_extractor_name.empty()}};
 }
 
+// Of a file that is no table: whether it is one of `rocksieve filter build`, by its first bytes;
+// then all of them.
+bool ReadFilterFile(const std::string& path, std::string* bytes) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return false;
+  std::ifstream file(path, std::ios::binary);
+  bytes->resize(kHead.size());
+  if (!file.read(bytes->data(), kHead.size()) || *bytes != kHead) return false;
+  bytes->append(std::istreambuf_iterator<char>(file), {});
+  return true;
+}
+
+// What there is to say of such a file: what a table has besides is null.
+Json FilterFileJson(const std::string& path, const std::string& bytes, bool hex) {
+  FilterBlockOfFile block;
+  block.bytes = bytes;
+  block.decoded = DecodedFilter::Decode(block.bytes, kOwnStoredName);
+  block.partition.place.size = bytes.size();
+  const bool intact = block.decoded.kind == BlockKind::kOurs;
+  if (!intact) {
+    block.damage = block.decoded.kind == BlockKind::kFutureVersion
+                       ? "the filter is of a later version of rocksieve"
+                       : "the filter is damaged";
+  }
+  const uint64_t keys = intact ? block.decoded.info.key_count : 0;
+  block.entries = keys;
+  std::mt19937_64 random(kSeed);
+  const uint64_t probes = intact ? kProbes : 0;
+  const uint64_t passes = CountPasses(block.decoded, probes, &random);
+  const Json described = BlockJson(block, /*partitioned=*/false, probes, passes, hex);
+  return {{"rocksieve_version", ROCKSIEVE_VERSION},
+          {"rocksdb_version", rocksdb::GetRocksVersionAsString()},
+          {"file", path},
+          {"file_bytes", bytes.size()},
+          {"format_version", nullptr},
+          {"checksum", nullptr},
+          {"compression", nullptr},
+          {"keys", keys},
+          {"deletions", 0},
+          {"column_family", nullptr},
+          {"comparator", nullptr},
+          {"filter_policy", nullptr},
+          {"prefix_extractor", nullptr},
+          {"filters_whole_keys", true},
+          {"filters_prefixes", false},
+          {"ok", intact},
+          {"layout", "full"},
+          {"stored_as", nullptr},
+          {"offset", 0},
+          {"filter_bytes", bytes.size()},
+          {"filter_keys", keys},
+          {"bits_per_key", keys > 0 ? BitsPerKey(bytes.size(), keys) : 0},
+          {"family", described["family"]},
+          {"parameters", described["parameters"]},
+          {"predicted_false_positive_rate", described["predicted_false_positive_rate"]},
+          {"probed_false_positive_rate", described["probed_false_positive_rate"]},
+          {"probes", probes},
+          {"blocks", Json::array({described})},
+          {"problems", intact ? Json::array() : Json::array({block.damage})},
+          {"remedy", intact ? Json(nullptr)
+                            : Json("Build it again from its keys: rocksieve filter build. Until "
+                                   "then, take every key for one that may be in it.")}};
+}
+
 Status CannotRead(const std::string& path, const Status& status) {
   const std::string what = "cannot inspect " + path + ": " + MessageOf(status);
   const char* remedy = "";
@@ -200,6 +283,11 @@ Status CannotRead(const std::string& path, const Status& status) {
 Status Inspect(const std::string& path, bool hex, Progress* progress, Json* inspection) {
   std::unique_ptr<TableFile> file;
   const Status status = TableFile::Open(ReadOnlyEnv(), path, &file);
+  std::string bytes;
+  if (!status.ok() && ReadFilterFile(path, &bytes)) {
+    *inspection = FilterFileJson(path, bytes, hex);
+    return Status::OK();
+  }
   if (!status.ok()) return CannotRead(path, status);
   const FileFilter filter(*file);
   const bool exists = filter.layout() != FilterLayout::kNone;

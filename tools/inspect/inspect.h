@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `rocksieve inspect` finds out about one table file.
+// What `rocksieve inspect` finds out about one table file, or a filter that is a file by itself.
 #pragma once
 
 #include <string>

@@ -17,6 +17,7 @@
 #include "support/progress.h"
 #include "support/text.h"
 #include "tools/command/command.h"
+#include "tools/command/key_lines.h"
 #include "tools/load/target.h"
 
 namespace rocksieve::tools {
@@ -37,7 +38,6 @@ struct Loaded {
 };
 
 constexpr size_t kBatchBytes = 64 << 10;
-constexpr size_t kMostLineBytes = 8 << 20;
 
 Status Interrupted() { return Status::Aborted("interrupted"); }
 
@@ -53,12 +53,6 @@ Status CannotWrite(const Target& target, const Status& status) {
                          AgainWith(target));
 }
 
-// What the reader says, at the end and after an error.
-Status StatusOf(const LineReader& reader) {
-  if (reader.interrupted()) return Interrupted();
-  return reader.error().empty() ? Status::OK() : Status::InvalidArgument(reader.error());
-}
-
 Status Split(const LineReader& reader, std::string_view line, std::string_view* key,
              std::string_view* value) {
   const size_t tab = line.find('\t');
@@ -69,17 +63,6 @@ Status Split(const LineReader& reader, std::string_view line, std::string_view* 
       reader.name() + ", line " + std::to_string(reader.line_number()) +
       (line.empty() ? ": it is empty" : ": it begins with a TAB") +
       ", so there is no key. A line is a key, or a key, a TAB and a value.");
-}
-
-// In `*bytes`, to which `*part` then points.
-Status UndoEscapes(const LineReader& reader, std::string_view* part, std::string* bytes) {
-  if (!FromEscapedText(*part, bytes)) {
-    return Status::InvalidArgument(reader.name() + ", line " +
-                                   std::to_string(reader.line_number()) +
-                                   ": with --escaped, after a backslash stands one of \\ t n r 0.");
-  }
-  *part = *bytes;
-  return Status::OK();
 }
 
 // Writes whole batches, so that what is left after an error ends with a line. The log is off, as
@@ -95,7 +78,7 @@ Status WriteLines(LineReader* reader, const Target& target, bool escaped, Progre
   while (input.ok() && output.ok() && !done) {
     std::string_view line, key, value;
     done = !reader->Next(&line);
-    input = done ? StatusOf(*reader) : Split(*reader, line, &key, &value);
+    input = done ? LineStatus(*reader) : Split(*reader, line, &key, &value);
     if (input.ok() && !done && escaped) input = UndoEscapes(*reader, &key, &key_bytes);
     if (input.ok() && !done && escaped) input = UndoEscapes(*reader, &value, &value_bytes);
     if (input.ok() && !done) output = batch.Put(target.family(), key, value);
@@ -163,7 +146,7 @@ Status Load(const LoadOptions& options, Progress* progress, Json* document) {
   const auto start = std::chrono::steady_clock::now();
   LineReader reader(options.input);
   reader.LimitLines(kMostLineBytes);
-  Status status = StatusOf(reader);
+  Status status = LineStatus(reader);
   std::unique_ptr<Target> target;
   if (status.ok()) status = Target::Open(options.target, &target);
   if (!status.ok()) return status;
@@ -228,9 +211,7 @@ void AddFlags(CLI::App* parser, LoadOptions* options) {
       ->excludes(add);
   parser->add_flag("--partitioned", target->partitioned,
                    "files with partitioned filters and indexes");
-  parser->add_flag(
-      "--escaped", options->escaped,
-      "the lines are as rocksieve join writes them: \\\\ \\t \\n \\r \\0 are single bytes");
+  AddEscapedFlag(parser, &options->escaped);
   parser->add_flag("--compact", options->compact, "compact everything at the end");
 }
 

@@ -10,6 +10,7 @@
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/options_util.h>
 #include <rocksieve/listener.h>
+#include <rocksieve/range.h>
 
 #include "plugin/database/policy_spec.h"
 #include "plugin/database/rocksdb_open.h"
@@ -37,7 +38,7 @@ rocksdb::Options NewDatabaseOptions() {
 
 Status SetPolicy(const std::string& spec, bool partitioned, rocksdb::ColumnFamilyOptions* options) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  const Status status = NewPolicy(spec, &policy);
+  Status status = NewPolicy(spec, &policy);
   if (!status.ok()) return status;
   const auto* table = options->table_factory->GetOptions<BlockBasedTableOptions>();
   if (table == nullptr) {
@@ -50,6 +51,12 @@ Status SetPolicy(const std::string& spec, bool partitioned, rocksdb::ColumnFamil
   if (partitioned) {
     with_policy.partition_filters = true;
     with_policy.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+  }
+  PolicySpec parsed;
+  if (PolicySpec::Parse(spec, &parsed).ok() && parsed.answers_ranges() &&
+      options->prefix_extractor == nullptr &&
+      options->comparator == rocksdb::BytewiseComparator()) {
+    status = ConfigureRangeFilters(spec, options, &with_policy);
   }
   options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(with_policy));
   return status;

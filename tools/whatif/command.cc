@@ -115,6 +115,27 @@ std::string BudgetTable(const Json& budgets) {
   return ForPeople(columns, budgets);
 }
 
+std::string UnitOfRanges(const Json& kind) {
+  if (kind["kind"] == "own") return "of yours";
+  return kind["kind"] == "prefix" ? "prefix" : kind["length"] == 1 ? "number" : "numbers";
+}
+
+std::string RangesTable(const Json& ranges) {
+  std::vector<Column> columns = {{"spec", "", "policy", Kind::kText},
+                                 {"filter_bits_per_entry", "bits per", "entry"}};
+  std::deque<std::string> texts;  // of the columns
+  for (size_t i = 0; i < ranges["kinds"].size(); i++) {
+    const Json& kind = ranges["kinds"][i];
+    columns.push_back(
+        {texts.emplace_back("/expected_useless_reads_per_empty_range/" + std::to_string(i)),
+         texts.emplace_back(kind["length"].is_null() ? "ranges" : Filled("{length}", kind)),
+         texts.emplace_back(UnitOfRanges(kind)), Kind::kAligned, 0, ReadsPerThousand});
+  }
+  columns.push_back({"expected_useless_reads_per_missing_lookup", "missing", "keys", Kind::kAligned,
+                     0, ReadsPerThousand});
+  return ForPeople(columns, ranges["policies"]);
+}
+
 std::string Paragraph(const std::string& text) { return Wrapped(text, TextColumns(kWidth)) + "\n"; }
 
 // Why more memory does not mean fewer reads everywhere; empty where it does.
@@ -153,6 +174,13 @@ std::string Section(bool own_probes, const Chart& chart, const Json& family) {
   text += "Useless reads per 1,000 missing keys, each family in the same memory:\n\n" +
           BudgetTable(family["budgets"]) + RisesOf(family["budgets"]) + "\n" +
           TerminalDrawing(chart, TextColumns(kDrawingWidth)) + "\n";
+  if (!family["ranges"].is_null()) {
+    text +=
+        Paragraph(
+            "Useless reads per 1,000 ranges without a key, of iterators with an upper bound and "
+            "prefix_extractor=rocksieve.range, and per 1,000 missing keys:") +
+        "\n" + RangesTable(family["ranges"]) + "\n";
+  }
   const Json& advice = family["recommendation"];
   text +=
       Paragraph(Filled(advice["spec"].is_null() ? "{reason}" : "Recommended: {reason}", advice));
@@ -245,6 +273,11 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   parser->add_flag("--hex", options->probes_are_hex, "the keys in FILE are in hexadecimal digits")
       ->needs(probes);
   parser
+      ->add_flag("--ranges{}", options->ranges,
+                 "iterators over ranges without keys as well, made like the data; --ranges=FILE: "
+                 "of yours, lines of begin, TAB and end, with the escapes of joins")
+      ->type_name("FILE");
+  parser
       ->add_option("--read-us", options->read_us,
                    "time of a block read, for the advice. Default: 80")
       ->type_name("NUMBER")
@@ -266,8 +299,10 @@ Command AddWhatIfCommand(CLI::App* parent) {
        .example = "Example:\n"
                   "  rocksieve whatif --db=/data/db --spec=rocksieve.auto:10 --plot=reads.svg"});
   AddFlags(parser, flags.get());
-  return Reporting(parser, [flags](Progress* progress, Report* report) {
+  CLI::Option* const ranges = parser->get_option("--ranges");
+  return Reporting(parser, [flags, ranges](Progress* progress, Report* report) {
     std::vector<Chart> charts;
+    flags->options.with_ranges = ranges->count() > 0;
     Status status = ParseBits(flags->bits, &flags->options);
     if (status.ok()) status = RunWhatIf(flags->options, progress, &report->document, &charts);
     if (!status.ok()) return status;

@@ -6,47 +6,17 @@
 #include <cstdlib>
 #include <memory>
 
-#include <rocksdb/iterator.h>
-#include <rocksdb/options.h>
-#include <rocksdb/sst_file_reader.h>
 #include <rocksieve/filter.h>
 
 #include "plugin/probe/probe_tree.h"
 #include "support/parallel.h"
+#include "tools/whatif/table_keys.h"
 
 namespace rocksieve::tools {
 namespace {
 
 using rocksdb::Slice;
 using rocksdb::Status;
-
-// The keys of one table file, in order.
-class TableKeys {
- public:
-  // Null if the file cannot be opened. The column family must outlive it.
-  static std::unique_ptr<TableKeys> Open(const ColumnFamily& family, const TreeFile& file);
-
-  rocksdb::Iterator* operator->() const { return keys_.get(); }
-
- private:
-  explicit TableKeys(const rocksdb::Options& options) : reader_(options) {}
-
-  rocksdb::SstFileReader reader_;
-  std::unique_ptr<rocksdb::Iterator> keys_;
-};
-
-std::unique_ptr<TableKeys> TableKeys::Open(const ColumnFamily& family, const TreeFile& file) {
-  rocksdb::Options options;
-  options.env = file.env();
-  options.comparator = family.comparator.get();
-  std::unique_ptr<TableKeys> table(new TableKeys(options));
-  if (!table->reader_.Open(file.path).ok()) return nullptr;
-  rocksdb::ReadOptions read;
-  read.total_order_seek = true;
-  read.fill_cache = false;
-  table->keys_.reset(table->reader_.NewIterator(read));
-  return table;
-}
 
 uint64_t NumberOr(const std::string& text, uint64_t otherwise) {
   return text.empty() ? otherwise : std::strtoull(text.c_str(), nullptr, 10);

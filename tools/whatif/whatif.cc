@@ -14,6 +14,7 @@
 #include "support/parallel.h"
 #include "support/text.h"
 #include "tools/whatif/calibration.h"
+#include "tools/whatif/ranges.h"
 #include "tools/whatif/recommendation.h"
 
 namespace rocksieve::tools {
@@ -218,8 +219,8 @@ Status PlaceLookups(const Database& database, size_t family, const Tree& tree,
 
 Status CompareFor(const WhatIfOptions& options, const std::vector<PolicySpec>& specs,
                   const Database& database, size_t family, const Tree& tree,
-                  const std::vector<std::string>& keys, Progress* progress, Json* document,
-                  Chart* chart) {
+                  const std::vector<std::string>& keys, const KeyRanges& ranges, Progress* progress,
+                  Json* document, Chart* chart) {
   std::vector<std::string> warnings = tree.Problems();
   if (tree.entries() == 0 && !warnings.empty()) {
     return Status::Corruption("no file of column family " + tree.family.name +
@@ -235,6 +236,11 @@ Status CompareFor(const WhatIfOptions& options, const std::vector<PolicySpec>& s
                {"files", planned.files.size()},
                {"entries", planned.Entries()}};
   if (status.ok()) status = Compare(options, specs, planned, progress, document, chart);
+  (*document)["ranges"] = nullptr;
+  if (status.ok() && options.with_ranges) {
+    status = CompareForRanges(database, family, tree, planned, specs, ranges, progress,
+                              &(*document)["ranges"], &warnings);
+  }
   (*document)["warnings"] = warnings;
   return status;
 }
@@ -249,6 +255,8 @@ Status RunWhatIf(const WhatIfOptions& options, Progress* progress, Json* documen
   if (status.ok() && !options.probes.empty()) {
     status = ReadProbeKeys(options.probes, options.probes_are_hex, &keys);
   }
+  KeyRanges ranges;
+  if (status.ok() && !options.ranges.empty()) status = ReadKeyRanges(options.ranges, &ranges);
   std::unique_ptr<Database> database;
   std::vector<Tree> trees;
   if (status.ok()) {
@@ -258,7 +266,7 @@ Status RunWhatIf(const WhatIfOptions& options, Progress* progress, Json* documen
   Json families = Json::array();
   for (size_t i = 0; i < trees.size() && status.ok(); i++) {
     if (trees[i].file_count() == 0) continue;
-    status = CompareFor(options, specs, *database, i, trees[i], keys, progress,
+    status = CompareFor(options, specs, *database, i, trees[i], keys, ranges, progress,
                         &families.emplace_back(), &charts->emplace_back());
   }
   *document = {{"database", options.database},

@@ -21,6 +21,8 @@ struct WhatIfOptions {
   bool probes_are_hex = false;
   int least_bits = 6, most_bits = 20;  // per entry
   double read_us = 80;
+  bool with_ranges = false;  // iterators over ranges without keys as well
+  std::string ranges;        // a file of ranges; empty: made ones
 };
 
 // The document of docs/json.md, and a picture of reads per missing key against memory for each

@@ -206,9 +206,11 @@ void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* finding
     const bool whole_keys =
         family.tree.family.whole_key_filtering && file->properties.whole_keys_filtered;
     const bool prefixes = file->properties.prefixes_filtered && SameExtractor(family, *file);
+    const bool is_of_ranges =  // and CheckRanges() says what is wrong
+        file->properties.HearsRanges() && family.policy.policy->answers_ranges();
     if (!whole_keys && !prefixes) {
       not_asked.push_back(file);
-    } else if (file->properties.prefixes_filtered && !prefixes) {
+    } else if (file->properties.prefixes_filtered && !prefixes && !is_of_ranges) {
       prefixes_idle.push_back(file);
     } else if (family.tree.family.whole_key_filtering && !whole_keys) {
       prefixes_only.push_back(file);
