@@ -59,6 +59,20 @@ class JsonKeys(JoinSandbox):
         self.assert_documented("whatif", self.command(
             "whatif", f"--db={database}", "--spec=rocksieve.bloom:10", "--bits=10..11"), "reason")
 
+    def test_report(self):
+        page = self.directory / "report.html"
+        self.assert_documented("report", self.command(
+            "report", f"--db={self.class_directory / 'left'}", f"--output={page}"), "output_bytes")
+
+    def test_commands_for_pipes(self):
+        keys, file = self.files["left"], self.directory / "filter"
+        self.assert_documented("distinct", self.command("distinct", f"--input={keys}"), "low_95")
+        self.assert_documented("filter", self.command(
+            "filter", "build", "--spec=rocksieve.bloom:10", f"--output={file}", f"--input={keys}"),
+            "saturated_fraction")
+        self.assert_documented("filter", self.command("filter", "query", file, f"--input={keys}"),
+                               "matches")
+
     def test_ingest(self):
         table, database = self.directory / "there.sst", self.directory / "db"
         run_ok(*self.join_command([self.serve().port], "difference", "--format=sst",

@@ -165,12 +165,13 @@ int Main(int argc, char** argv) {
                                    "  rocksieve demo"});
   app.set_version_flag("--version", Version(), "print the versions of rocksieve and RocksDB");
   app.require_subcommand(0, 1);  // none: see below, with a better message
-  std::vector<Command> commands = {AddDemoCommand(&app), AddDoctorCommand(&app),
-                                   AddExplainCommand(&app)};
+  std::vector<Command> commands = {AddDemoCommand(&app), AddDistinctCommand(&app),
+                                   AddDoctorCommand(&app), AddExplainCommand(&app)};
 #ifdef ROCKSIEVE_EXPORTER
   commands.push_back(AddExporterCommand(&app));
 #endif
-  for (auto add : {AddIngestCommand, AddInspectCommand, AddLoadCommand, AddWhatIfCommand}) {
+  for (auto add : {AddFilterCommand, AddIngestCommand, AddInspectCommand, AddLoadCommand,
+                   AddReportCommand, AddWhatIfCommand}) {
     commands.push_back(add(&app));
   }
 #ifdef ROCKSIEVE_JOIN

@@ -61,10 +61,14 @@ ALLOWED = {
     "tools/explain": "plugin/database plugin/probe support tools/command",
     # What both say of a database, as metrics.
     "tools/exporter": "plugin/database support tools/command tools/doctor tools/explain",
+    "tools/filter": "support tools/command",
     "tools/inspect": "lib/format lib/hash plugin/database plugin/tables support "
                      "tools/command",
     "tools/join": "plugin/database support tools/command",
     "tools/load": "plugin/database support tools/command",
+    # What these say of a database, as a page.
+    "tools/report": "plugin/database support tools/command tools/doctor tools/explain "
+                    "tools/whatif",
     "tools/whatif": "lib/budget lib/filter plugin plugin/database plugin/probe plugin/tables support "
                     "tools/command",
     "tools": "support tools/command",
