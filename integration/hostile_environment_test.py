@@ -45,6 +45,10 @@ class Commands(Sandbox):
         cls.keys = write_lines(cls.class_directory / "keys", [f"key{i:06}" for i in range(3000)])
         cls.database = load(cls.class_directory / "db", cls.rows)
         [cls.table] = cls.database.glob("*.sst")
+        cls.many = write_lines(cls.class_directory / "many", map(str, range(100_000)))
+        cls.filter = cls.class_directory / "filter"
+        run_ok(ROCKSIEVE, "filter", "build", "--spec=rocksieve.bloom:10", "-o", cls.filter,
+               f"--input={cls.rows}")
 
     def looking(self):
         """Commands that write nothing but what they print."""
@@ -53,6 +57,8 @@ class Commands(Sandbox):
                 "doctor": ["doctor", f"--db={self.database}"],
                 "whatif": ["whatif", f"--db={self.database}"],
                 "inspect": ["inspect", self.table],
+                "distinct": ["distinct", f"--input={self.rows}"],
+                "filter": ["filter", "query", self.filter, f"--input={self.rows}"],
                 "exporter": ["exporter", f"--db={self.database}", "--once"],
                 "completion": ["completion", "bash"],
                 "help": ["--help"],
@@ -67,6 +73,11 @@ class Commands(Sandbox):
                          directory / "demo"),
                 "whatif": (["whatif", f"--db={self.database}", f"--plot={directory}/plot.svg"],
                            directory / "plot.svg"),
+                "report": (["report", f"--db={self.database}", f"--output={directory}/report.html"],
+                           directory / "report.html"),
+                "filter": (["filter", "build", "--spec=rocksieve.bloom:10",
+                            f"--output={directory}/filter", f"--input={self.many}"],
+                           directory / "filter"),
                 "certs": (["certs", f"--dir={directory}/certs"], directory / "certs")}
 
     def run_hostile(self, arguments, **settings):
@@ -159,7 +170,7 @@ class Commands(Sandbox):
         finished = self.run_hostile(arguments, **settings)
         self.assertEqual(2, finished.code, finished)
         self.assertRegex(finished.err, says)
-        if name in ("whatif", "certs"):
+        if name in ("whatif", "report", "filter", "certs"):
             self.assertFalse(made.exists(), finished)
         if name == "load" and made.exists():
             # Whole, though not all of it.
@@ -190,8 +201,8 @@ class Commands(Sandbox):
                 left_kib = 12 if name == "certs" else 40
                 finished = run(*on_full_disk(disk, left_kib), ROCKSIEVE, *arguments)
                 self.assertNotIn("terminate called", finished.err)
-                if name == "whatif" and finished.code == 0:
-                    continue  # a small picture fits
+                if name in ("whatif", "report") and finished.code == 0:
+                    continue  # a small picture or page fits
                 self.assertEqual(2, finished.code, finished)
                 self.assertRegex(finished.err, "No space left|more room")
                 if name == "certs":  # no key without its certificate

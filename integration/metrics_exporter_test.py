@@ -4,11 +4,11 @@ read by Prometheus' own tools; and wrong targets, which must not keep the progra
 
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import unittest
 
@@ -16,7 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import prometheus
 from db_bench import options_text
-from environment import BUILD, PLUGIN, RELEASE_PLUGIN, Sandbox, compile_program, preloadable, run, run_ok
+from environment import (BUILD, PLUGIN, RELEASE_PLUGIN, SEED, Sandbox, compile_program, preloadable, run,
+                         run_ok)
 
 EXPORTER = BUILD / "lib" / "librocksieve_exporter.so"
 SPEC = "rocksieve.bloom:10"
@@ -147,23 +148,10 @@ class ByEnvironment(Metrics):
         port = prometheus.free_port()
         process = self.start(metrics=f"127.0.0.1:{port}")
         silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
-        failures = []
-
-        def client():
-            try:
-                for _ in range(20):
-                    text = prometheus.scrape(port)
-                    if prometheus.types_of(text)["rocksieve_policy_info"] != "gauge":
-                        failures.append(text)
-            except Exception as error:  # the test's thread reports it
-                failures.append(error)
-
-        clients = [threading.Thread(target=client) for _ in range(8)]
-        for thread in clients:
-            thread.start()
-        for thread in clients:
-            thread.join()
-        self.assertEqual([], failures)
+        answers = prometheus.scrape_by_many(port, times=20)
+        self.assertEqual(8 * 20, len(answers))
+        for _, text in answers:
+            self.assertEqual("gauge", prometheus.types_of(text)["rocksieve_policy_info"])
         silent[0].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         silent[0].close()  # without reading: no SIGPIPE
         for connection in silent[1:]:
@@ -191,6 +179,19 @@ class ByEnvironment(Metrics):
         self.assertEqual(2000, prometheus.value_of(text, "rocksieve_filter_keys_total", level="0"))
         self.assertEqual([file], list(self.directory.glob("rocksieve.prom*")))
         self.assertEqual("", self.end(process))
+
+    def test_a_file_is_not_written_through_a_link(self):
+        """In a directory that others may write to, too, and whatever was left behind there."""
+        precious = self.directory / "precious"
+        precious.write_text("kept")
+        file = self.directory / "rocksieve.prom"
+        link = f'ln -s {precious} {file}.$$.tmp; exec "$0" "$@"'
+        finished = run_ok("sh", "-c", link, self.program, self.directory / "db", SPEC, stdin="end\n",
+                          variables={"ROCKSIEVE_METRICS": str(file)})
+        self.assertEqual("", finished.err)
+        self.assertEqual("kept", precious.read_text())
+        self.assertIn("rocksieve_policy_info", file.read_text())
+        self.assertFalse(file.is_symlink())
 
     def test_what_is_wrong_is_said_once_and_the_program_works(self):
         taken = prometheus.free_port()
@@ -253,6 +254,83 @@ class ByEnvironment(Metrics):
         finally:
             process.kill()
             process.wait()
+
+
+HEAD = b"GET /metrics HTTP/1.1\r\nHost: x\r\n"
+SCRAPE = HEAD + b"Accept-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"
+ODDITIES = (b"\0" * 100_000, b"\r\n" * 50_000, b"\x16\x03\x01\x00\xa5\x01" + b"\xff" * 160,
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET /metrics\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n",
+            b"GET /" + b"a" * 10**6 + b" HTTP/1.1\r\n\r\n", HEAD + b"X: " + b"a" * 10**6 + b"\r\n\r\n",
+            HEAD + b"".join(b"h%d: x\r\n" % i for i in range(1000)) + b"\r\n",
+            HEAD + b": x\r\n \r\n:\r\n\r\n", HEAD + b"Range: bytes=0-,5-2,-9999999999\r\n\r\n",
+            HEAD + b"Content-Length: -1\r\n\r\n", HEAD + b"Content-Length: 1e9\r\n\r\n",
+            HEAD + b"Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\nabc",
+            HEAD + b"Connection: keep-alive\r\n\r\n" * 1000,
+            *(method + b" /../../../etc/passwd HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+              for method in (b"GET", b"PUT", b"DELETE", b"OPTIONS", b"TRACE", b"CONNECT", b"MKCOL")))
+
+
+def mutated(chance, request):
+    """With bytes changed, left out and put in."""
+    mutant = bytearray(request)
+    for _ in range(chance.randrange(1, 6)):
+        at = chance.randrange(len(mutant) + 1)
+        mutant[at:at + chance.choice((0, 0, 1, 20))] = chance.choice((
+            b"", chance.randbytes(chance.randrange(40)),
+            bytes([chance.choice(b"\r\n\0:;% ")]) * chance.randrange(300)))
+    return bytes(mutant)
+
+
+def answer(port, request):
+    """All that comes until the server hangs up, which it does soon."""
+    received = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        try:
+            connection.sendall(request)
+            connection.shutdown(socket.SHUT_WR)
+            while data := connection.recv(65536):
+                received += data
+        except OSError as error:  # it hangs up on what it has not read
+            if isinstance(error, TimeoutError):
+                raise
+    return received
+
+
+class Hostile(Metrics):
+    def test_malformed_requests(self):
+        port = prometheus.free_port()
+        process = self.start(metrics=f"127.0.0.1:{port}")
+        self.assertIn(b"rocksieve_policy_info", answer(port, HEAD + b"\r\n"))
+        for request in ODDITIES:
+            self.assertNotIn(b"root:", answer(port, request))
+        before = prometheus.resident_bytes(process.pid)
+        chance = random.Random(SEED)
+        for _ in range(2000):
+            answer(port, mutated(chance, SCRAPE))
+        self.assertLess(prometheus.resident_bytes(process.pid), before + (4 << 20))
+        self.assertEqual("", prometheus.lint(prometheus.scrape(port)))
+        self.assertEqual("", self.end(process))
+
+    def test_bodies_hold_no_thread(self):
+        """Four threads serve: as many clients kept out all others by a body that never ended."""
+        port = prometheus.free_port()
+        process = self.start(metrics=f"127.0.0.1:{port}")
+        for body in (b"Content-Length: 1000000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n5\r\n"):
+            slow = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(8)]
+            for connection in slow:
+                self.addCleanup(connection.close)
+                connection.sendall(HEAD + body)
+            for _ in range(12):  # each byte would be waited for as long as 5 s
+                time.sleep(0.5)
+                for connection in slow:
+                    try:
+                        connection.send(b"x")
+                    except ConnectionError:
+                        pass
+            began = time.monotonic()
+            self.assertIn("rocksieve_policy_info", prometheus.scrape(port))
+            self.assertLess(time.monotonic() - began, 3)
+        self.assertEqual("", self.end(process))
 
 
 class ByCode(Metrics):

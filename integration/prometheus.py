@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Prometheus, its promtool, and what endpoints of metrics answer."""
 
+import concurrent.futures
 import json
 import os
 import re
@@ -36,6 +37,20 @@ def scrape(port):
     return get(f"http://127.0.0.1:{port}/metrics")
 
 
+def scrape_by_many(port, times, clients=8):
+    """What clients at the same time are answered, each so many times: (seconds, text)."""
+    def client(_):
+        answers = []
+        for _ in range(times):
+            began = time.monotonic()
+            text = scrape(port)
+            answers.append((time.monotonic() - began, text))
+        return answers
+
+    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+        return [answer for answers in pool.map(client, range(clients)) for answer in answers]
+
+
 def wait_for(condition, seconds=30, what="it"):
     """The first thing that the function returns and that is not false."""
     deadline = time.monotonic() + seconds
@@ -49,6 +64,13 @@ def wait_for(condition, seconds=30, what="it"):
         if time.monotonic() > deadline:
             raise AssertionError(f"{what} did not come about in {seconds} seconds")
         time.sleep(0.05)
+
+
+def resident_bytes(pid):
+    """The memory that the process has just now."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        line = next(line for line in status if line.startswith("VmRSS:"))
+    return int(line.split()[1]) * 1024
 
 
 def lint(text):

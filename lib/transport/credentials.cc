@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -36,13 +37,22 @@ bool SameBytes(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
+// Whether systemd put it there for this service alone (systemd.exec(5), LoadCredential=).
+bool IsOfServiceManager(const std::string& path) {
+  const char* const directory = std::getenv("CREDENTIALS_DIRECTORY");
+  return directory != nullptr && directory[0] != '\0' &&
+         absl::StartsWith(path, absl::StrCat(directory, "/"));
+}
+
 // FailedPrecondition, with the remedy, if other users may read or write the file. OK if it is not
 // there: whoever reads it says so better.
 absl::Status CheckIsPrivate(const std::string& path) {
   struct stat file {};
   if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return absl::OkStatus();
   const unsigned mode = file.st_mode & 0777;
-  if ((mode & 077) == 0) return absl::OkStatus();
+  // There the group's bits may be those of an access list that names the service's user: 0440.
+  const unsigned of_others = IsOfServiceManager(path) ? 037 : 077;
+  if ((mode & of_others) == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(path, " has a secret, and other users may use the file (mode ",
                    absl::StrFormat("%04o", mode), "): chmod 600 ", path));

@@ -232,14 +232,18 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Adopt(const std::vector<int>
     }
     listener->sockets_.emplace_back(number);
     fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK);
-    SetOptions(number, AddressOf(number).rfind("unix:", 0) == 0 ? AF_UNIX : AF_INET);
+    const std::string address = AddressOf(number);
+    SetOptions(number, UnixSocketPath(address) ? AF_UNIX : AF_INET);
+    if (listener->address_.empty()) listener->address_ = address;
+    if (listener->reachable_address_.empty() && !IsLocal(address)) {
+      listener->reachable_address_ = address;
+    }
   }
   if (listener->sockets_.empty()) {
     return absl::FailedPreconditionError(
         "there is no socket to listen on: name an address, or start by a socket unit");
   }
   listener->port_ = PortOf(listener->sockets_.front().number());
-  listener->address_ = AddressOf(listener->sockets_.front().number());
   return listener;
 }
 

@@ -52,6 +52,10 @@ class Listener {
   // "127.0.0.1:7420", "[::1]:7420", "unix:/run/joins.socket": of the first socket. A name, and what
   // stands for all addresses, stays as it is.
   const std::string& address() const { return address_; }
+  // Of the sockets, the first one that other machines can reach; else as address().
+  const std::string& reachable_address() const {
+    return reachable_address_.empty() ? address_ : reachable_address_;
+  }
   int port() const { return port_; }  // of the first socket; 0 of a unix socket
 
   void Start(OnConnection on_connection);
@@ -65,6 +69,7 @@ class Listener {
 
   std::vector<Descriptor> sockets_;
   std::string address_, own_path_;  // own_path_: of a unix socket that Open() made
+  std::string reachable_address_;   // of sockets that were adopted, if there is any
   int port_ = 0;
   Descriptor stop_;  // an eventfd
   OnConnection on_connection_;

@@ -53,7 +53,6 @@ absl::Status SaidByServer(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInternal:  // gRPC's own
     case absl::StatusCode::kUnknown:
-    case absl::StatusCode::kCancelled:
       return status;
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kPermissionDenied:
@@ -253,6 +252,11 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
                        " s: is it a rocksieve server, and not stuck?"));
     }
     if (status.ok()) return absl::UnavailableError("the server hung up without a word");
+    // gRPC's word for calls that a server has not looked at when it ends.
+    if (absl::IsCancelled(status)) {
+      return absl::UnavailableError(
+          "the server dropped the call unheard: it was just ending, or took new certificates");
+    }
     if (absl::IsUnavailable(status)) return ConnectError(remote.address, remote.insecure, status);
     return SaidByServer(status);
   }

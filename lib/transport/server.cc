@@ -25,6 +25,11 @@ constexpr size_t kMostStreams = 64;  // of a connection
 constexpr int kMostThreads = 16;
 constexpr std::chrono::milliseconds kLastWord(300);  // for telling callers of the end
 
+gpr_timespec DeadlineIn(std::chrono::milliseconds time) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_millis(time.count(), GPR_TIMESPAN));
+}
+
 void UseHealthService() {
   static std::once_flag once;
   std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });
@@ -90,7 +95,7 @@ absl::StatusOr<std::unique_ptr<GrpcJoinServer>> GrpcJoinServer::Start(
 absl::StatusOr<std::unique_ptr<GrpcJoinServer::Incarnation>> GrpcJoinServer::Incarnate(
     const Security& security) {
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials =
-      ServerCredentialsFor(listener_->address(), security);
+      ServerCredentialsFor(listener_->reachable_address(), security);
   if (!credentials.ok()) return credentials.status();
   auto incarnation = std::make_unique<Incarnation>();
   grpc::ServerBuilder builder;
@@ -128,9 +133,10 @@ absl::Status GrpcJoinServer::Reload(const Security& security, std::vector<std::s
   if (current_ == nullptr) return absl::CancelledError("the server is being shut down");
   current_.swap(next);
   next->server->GetHealthCheckService()->SetServingStatus(false);
-  // Connections are told to go, and calls that are under way are waited for.
-  next->end = std::thread([raw = next.get()] {
-    raw->server->Shutdown();
+  // Connections are told to go, and sessions that are under way are waited for. Callers that watch
+  // the health may stay as long as a session may: without end they would keep all of this.
+  next->end = std::thread([raw = next.get(), time = options_.service.session_time] {
+    raw->server->Shutdown(DeadlineIn(time));
     raw->ended = true;
   });
   former_.remove_if([](const std::unique_ptr<Incarnation>& each) {
@@ -158,9 +164,7 @@ void GrpcJoinServer::Shutdown(std::chrono::milliseconds grace) {
   }
   if (last == nullptr) return;
   last->server->GetHealthCheckService()->SetServingStatus(false);
-  const auto deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                                     gpr_time_from_millis(kLastWord.count(), GPR_TIMESPAN));
-  last->server->Shutdown(deadline);
+  last->server->Shutdown(DeadlineIn(kLastWord));
   last->server->Wait();
   for (const std::unique_ptr<Incarnation>& each : former) {
     // Its sessions have been told, as those of the last one.

@@ -57,7 +57,9 @@ void MetricsExporter::FileOutlet::Run() {
 std::string MetricsExporter::FileOutlet::Write() const {
   const std::string text = collector_->Text();
   const std::string unfinished = target + "." + std::to_string(getpid()) + ".tmp";
-  std::FILE* const file = std::fopen(unfinished.c_str(), "we");
+  std::remove(unfinished.c_str());  // of a process that was killed
+  // Never through a link that somebody else has put there.
+  std::FILE* const file = std::fopen(unfinished.c_str(), "wxe");
   if (file == nullptr) return std::strerror(errno);
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   int error = written ? 0 : errno;

@@ -124,8 +124,12 @@ using Act = std::function<void(grpc::ServerContext* context, ServerStream* strea
 
 class Server final : public v1::Join::Service {
  public:
-  explicit Server(Act act, uint32_t version = 1, bool hears_greeting = true)
-      : act_(std::move(act)), version_(version), hears_greeting_(hears_greeting) {
+  explicit Server(Act act, uint32_t version = 1, bool hears_greeting = true,
+                  grpc::Status answer = grpc::Status::OK)
+      : act_(std::move(act)),
+        version_(version),
+        hears_greeting_(hears_greeting),
+        answer_(std::move(answer)) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.SetMaxSendMessageSize(-1);
@@ -141,6 +145,7 @@ class Server final : public v1::Join::Service {
   grpc::Status Session(grpc::ServerContext* context, ServerStream* stream) override {
     v1::Frame frame;
     if (hears_greeting_ && !stream->Read(&frame)) return grpc::Status::OK;
+    if (!answer_.ok()) return answer_;
     frame.Clear();
     frame.mutable_started()->set_version(version_);
     frame.mutable_started()->set_view("a view");
@@ -153,6 +158,7 @@ class Server final : public v1::Join::Service {
   const Act act_;
   const uint32_t version_;
   const bool hears_greeting_;  // before it answers it
+  const grpc::Status answer_;  // unless OK, of all calls
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

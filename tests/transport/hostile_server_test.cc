@@ -179,6 +179,9 @@ TEST_F(HostileServer, GarbageAndSilence) {
   // It answers and hangs up while the greeting, which it does not read, is on its way.
   request_.on.assign(3 << 20, 'x');
   ExpectError(Server([](auto*, auto*) {}, 1, /*hears_greeting=*/false), "after 2 attempts");
+  // What gRPC says for a server that ends, or takes new certificates, as a call comes.
+  const grpc::Status dropped(grpc::StatusCode::CANCELLED, "CANCELLED");
+  ExpectError(Server([](auto*, auto*) {}, 1, true, dropped), "new certificates (after 2 attempts)");
 }
 
 }  // namespace

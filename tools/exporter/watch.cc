@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/exporter/watch.h"
 
+#include <cctype>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -11,15 +12,18 @@ namespace {
 
 constexpr char kCommand[] = "rocksieve exporter";
 
-// In one piece, so that lines of other threads do not get into it.
-void Say(const std::string& directory, const std::string& text) {
-  std::cerr << std::string(kCommand) + ": " + directory + ": " + text + "\n" << std::flush;
-}
-
+// Names in databases, such as those of column families, begin no line of their own, and do nothing
+// to a terminal.
 std::string InOneLine(const std::string& text) {
   std::string line;
-  for (const char c : text) line += c == '\n' ? ' ' : c;
+  for (const char c : text) line += std::iscntrl(static_cast<unsigned char>(c)) != 0 ? ' ' : c;
   return line;
+}
+
+// In one piece, so that lines of other threads do not get into it.
+void Say(const std::string& directory, const std::string& text) {
+  const std::string line = std::string(kCommand) + ": " + directory + ": " + text;
+  std::cerr << InOneLine(line) + "\n" << std::flush;
 }
 
 using Reported = std::map<std::string, std::string>;  // what may come and go: how it is told
@@ -38,13 +42,13 @@ Reported ToReport(const Look& look) {
 // A database that is down is told each time: what its findings are is not known then.
 void Tell(const std::string& directory, const Look* before, const Look& now) {
   if (!now.error.empty()) {
-    Say(directory, "down: " + InOneLine(now.error));
+    Say(directory, "down: " + now.error);
     return;
   }
   if (before != nullptr && !before->error.empty()) Say(directory, "up again");
   const Reported old = before == nullptr ? Reported() : ToReport(*before), found = ToReport(now);
   for (const auto& [what, text] : found) {
-    if (old.count(what) == 0) Say(directory, what + ": " + InOneLine(text));
+    if (old.count(what) == 0) Say(directory, what + ": " + text);
   }
   for (const auto& [what, text] : old) {
     if (found.count(what) == 0) Say(directory, "no longer: " + what);
@@ -74,11 +78,13 @@ void Watch::LookAtOne(size_t number) {
   }
   Look look = LookAt(directory, &progress_);
   progress_.Clear();
-  const std::lock_guard<std::mutex> lock(mutex_);
   WatchedDatabase& database = databases_[number];
+  // Before the lock, for the log may be a pipe that is full; only this thread changes what was
+  // last.
+  if (!look.interrupted) Tell(directory, database.last ? &*database.last : nullptr, look);
+  const std::lock_guard<std::mutex> lock(mutex_);
   database.looking = false;
   if (look.interrupted) return;
-  Tell(directory, database.last ? &*database.last : nullptr, look);
   database.looks++;
   database.failed_looks += look.error.empty() ? 0 : 1;
   database.look_seconds += look.seconds;

@@ -113,7 +113,7 @@ Status Start(const ServeFlags& flags, ServeLog* log, std::unique_ptr<join::JoinS
                                  options, server);
 }
 
-// By default glibc keeps ever larger pieces that were freed, in a heap for each thread: with giant
+// By default glibc keeps ever larger pieces that were freed, in a heap for each thread: with large
 // keys that is more than what sessions use.
 void GiveFreedMemoryBack() {
 #ifdef __GLIBC__
@@ -200,6 +200,7 @@ void End(const ServeFlags& flags, const sigset_t& signals, join::JoinServer* ser
 int RunServe(const ServeFlags& flags) {
   GiveFreedMemoryBack();
   setenv("GRPC_VERBOSITY", "NONE", 0);  // failed handshakes of others would fill the log
+  signal(SIGPIPE, SIG_IGN);  // whoever reads the log, or waits at --ready-fd, may be gone
   const sigset_t signals = BlockSignals();
   ServeLog log(kLogFormats.at(flags.log_format), flags.quiet);
   std::unique_ptr<join::JoinServer> server;
@@ -295,7 +296,7 @@ Command AddServeCommand(CLI::App* parent) {
       {.name = "serve",
        .summary = "answer joins with a database's rows",
        .description = "Beside the process that owns the database, which may go on: each session "
-                      "sees a frozen state of it, and nothing is written. TLS on both sides, "
+                      "sees a read-only snapshot, and nothing is written. TLS on both sides, "
                       "unless --insecure. Has gRPC's health service. SIGHUP reads certificates and "
                       "tokens again; SIGTERM lets sessions finish.",
        .exit_codes = "0 ended by SIGTERM or SIGINT; 2 could not run, or bad usage",

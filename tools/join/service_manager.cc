@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/join/service_manager.h"
 
+#include <fcntl.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -18,6 +19,17 @@ uint64_t MonotonicMicroseconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
+}
+
+// The numbers of standard streams stay taken: a connection that had one of them would get what is
+// logged.
+bool Close(int descriptor) {
+  if (descriptor > STDERR_FILENO) return close(descriptor) == 0;
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nothing < 0) return false;
+  const bool replaced = dup2(nothing, descriptor) >= 0;
+  close(nothing);
+  return replaced;
 }
 
 }  // namespace
@@ -51,7 +63,7 @@ bool WriteReady(int descriptor, const std::string& address) {
   do {
     written = write(descriptor, line.data(), line.size());
   } while (written < 0 && errno == EINTR);
-  return close(descriptor) == 0 && written == static_cast<ssize_t>(line.size());
+  return Close(descriptor) && written == static_cast<ssize_t>(line.size());
 }
 
 }  // namespace rocksieve::tools

@@ -21,8 +21,8 @@ void TellReloading();
 void TellStopping(const std::string& status);
 void TellAlive();
 
-// Writes "ready ADDRESS\n" for whoever started the process, and closes the descriptor. False if it
-// cannot be written.
+// Writes "ready ADDRESS\n" for whoever started the process, and closes the descriptor; one of the
+// standard streams is /dev/null from then on. False if it cannot be written.
 bool WriteReady(int descriptor, const std::string& address);
 
 }  // namespace rocksieve::tools
