@@ -363,7 +363,9 @@ class ConfigTest(ServiceSandbox):
     def test_what_is_refused(self):
         self.assertIn("there is no flag --sesions; did you mean sessions?", self.refused("sesions=3"))
         self.assertIn("there is no flag --config", self.refused('config = "x"'))
-        self.assertIn("leave out [serve]", self.refused("[serve]", "sessions = 3"))
+        for line in ("[serve]", "[default]", "["):
+            self.assertIn("line 2: there are no sections", self.refused("sessions = 3", line))
+        self.assertIn("line 1: a flag's name is missing", self.refused("="))
         self.assertIn("--sessions: At Most 1", self.refused("sessions = 3", "sessions = 4"))
         self.assertIn("sessions", self.refused("sessions = many"))
         self.assertIn("--db is required", self.refused("sessions = 3"))

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,13 +41,24 @@ std::vector<std::string> KeysOf(const CLI::App& parser) {
   return keys;
 }
 
-void CheckItem(const CLI::ConfigItem& item, const std::vector<std::string>& keys) {
-  if (!item.parents.empty()) {
-    Refuse("there are no sections in such a file: leave out [" + item.parents.front() + "]");
+// Lines that CLI11 passes over in silence.
+void CheckLines(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  for (int number = 1; std::getline(file, line); number++) {
+    const size_t first = line.find_first_not_of(" \t");
+    if (first == std::string::npos) continue;
+    const std::string where = path + ", line " + std::to_string(number) + ": ";
+    if (line[first] == '[') Refuse(where + "there are no sections in such a file: leave it out");
+    if (line[first] == '=') Refuse(where + "a flag's name is missing before the =");
   }
-  if (std::find(keys.begin(), keys.end(), item.name) == keys.end()) {
-    const std::string nearest = NearestOf(item.name, keys);
-    Refuse("there is no flag --" + item.name +
+}
+
+void CheckItem(const CLI::ConfigItem& item, const std::vector<std::string>& keys) {
+  if (const std::string name = item.fullname();
+      std::find(keys.begin(), keys.end(), name) == keys.end()) {
+    const std::string nearest = NearestOf(name, keys);
+    Refuse("there is no flag --" + name +
            (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
   }
 }
@@ -87,6 +99,7 @@ std::vector<std::string> WithConfig(const CLI::App& root, std::vector<std::strin
   }
   const std::string fault = FaultOf(path);
   if (!fault.empty()) Refuse(fault);
+  CheckLines(path);
   const std::vector<std::string> keys = KeysOf(**command), given = words;
   for (const CLI::ConfigItem& item : CLI::ConfigBase().from_file(path)) {
     CheckItem(item, keys);

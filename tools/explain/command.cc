@@ -74,15 +74,7 @@ std::string Sum(const Json& family) {
   if (family["expected_useless_reads_per_missing_lookup"].is_null()) return "";
   std::string words = "A lookup of a missing key reads ";
   if (family["expected_useless_reads_is_upper_bound"]) words += "at most ";
-  words +=
-      "{expected_useless_reads_per_missing_lookup:3} data blocks in vain (95 %: "
-      "{/expected_useless_reads_95/0:3} to {/expected_useless_reads_95/1:3}; from {/probes/keys}";
-  words += family["probes"]["source"] == "file" ? " keys of yours" : " random keys";
-  words +=
-      "; predicted: {predicted_useless_reads_per_missing_lookup:3}). Without filters: "
-      "{useless_reads_per_missing_lookup_without_filters:3}. {share_of_files_without_filter:%.1} % "
-      "of the files have no filter.";
-  return Paragraph(Filled(words, family));
+  return Paragraph(words + UselessReadsWords(family));
 }
 
 std::string NameOfRange(const Json& kind) {

@@ -316,4 +316,16 @@ Status ExplainTrees(const Database& database, std::vector<Tree> trees,
   return Status::OK();
 }
 
+std::string UselessReadsWords(const Json& family) {
+  std::string words =
+      "{expected_useless_reads_per_missing_lookup:3} data blocks in vain (95 %: "
+      "{/expected_useless_reads_95/0:3} to {/expected_useless_reads_95/1:3}; from {/probes/keys}";
+  words += family["probes"]["source"] == "file" ? " keys of yours" : " random keys";
+  words +=
+      "; predicted: {predicted_useless_reads_per_missing_lookup:3}). Without filters: "
+      "{useless_reads_per_missing_lookup_without_filters:3}. {share_of_files_without_filter:%.1} % "
+      "of the files have no filter.";
+  return Filled(words, family);
+}
+
 }  // namespace rocksieve::tools

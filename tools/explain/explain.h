@@ -33,4 +33,9 @@ rocksdb::Status Explain(const ExplainOptions& options, Progress* progress, Json*
 rocksdb::Status ExplainTrees(const Database& database, std::vector<Tree> trees,
                              const ExplainOptions& options, Progress* progress, Json* explanation);
 
+// "X data blocks in vain (95 %: ...", to the end of the sentence and one about files without
+// filters, of one column family of the document. Its rates are written as they are there: numbers
+// with three digits, text as it is.
+std::string UselessReadsWords(const Json& family);
+
 }  // namespace rocksieve::tools

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/text.h"
+#include "tools/explain/explain.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -35,15 +36,7 @@ Html Sum(const Json& explained) {
   const bool at_most = explained["expected_useless_reads_is_upper_bound"].get<bool>();
   std::string words = "1,000 lookups of missing keys read ";
   words += at_most ? "at most " : "";
-  words +=
-      "{expected_useless_reads_per_missing_lookup} data blocks in vain (95 %: "
-      "{/expected_useless_reads_95/0} to {/expected_useless_reads_95/1}; from {/probes/keys}";
-  words += explained["probes"]["source"] == "file" ? " keys of yours" : " random keys";
-  words +=
-      "; predicted: {predicted_useless_reads_per_missing_lookup}). Without filters: "
-      "{useless_reads_per_missing_lookup_without_filters}. {share_of_files_without_filter:%.1} % "
-      "of the files have no filter.";
-  return Element("p", Filled(words, numbers));
+  return Element("p", words + UselessReadsWords(numbers));
 }
 
 // The memory in which policies are compared, in bits per entry: that of today, or what `whatif`

@@ -227,8 +227,8 @@ class AutoModel {
   // The filters if so many bits per entry are given out.
   std::vector<PredictedFilter> FiltersFor(double bits_per_entry) const {
     // Filters for ranges, if the spec has them: nobody knows how many of the queries will be.
-    AllocatorOptions options = spec_.range_family == Family::kNone ? spec_.ForAllocator()
-                                                                   : spec_.ForRangeAllocator();
+    AllocatorOptions options =
+        spec_.range_family == Family::kNone ? spec_.ForAllocator() : spec_.ForRangeAllocator();
     options.bits_per_entry = bits_per_entry;
     const Allocator allocator(options);
     const std::vector<FilterChoice> choices = allocator.Ideal(files_);

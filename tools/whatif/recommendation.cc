@@ -163,6 +163,10 @@ Json Recommend(const PlannedTree& tree, const Prediction& now, const std::vector
     reason += " To save memory instead: " + smaller.text() + " has no more reads than now, in " +
               Percent(bytes / now.filter_bytes) + " of the memory.";
   }
+  if (tree.answers_ranges && !best->spec.answers_ranges()) {
+    reason +=
+        " It would filter ranges no more, as those of now do: --ranges shows what that costs.";
+  }
   result["spec"] = best->spec.text();
   result["reason"] = reason;
   return result;

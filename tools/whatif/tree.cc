@@ -8,6 +8,7 @@
 
 #include <rocksieve/filter.h>
 
+#include "plugin/database/policy_spec.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/parallel.h"
 #include "tools/whatif/table_keys.h"
@@ -177,6 +178,9 @@ PlannedTree PlanTree(const Database& database, const Tree& tree) {
     planned.files.push_back(PlanFile(tree.family, *file));
     planned.has_filters = planned.has_filters || file->filter.exists();
   }
+  PolicySpec policy;
+  planned.answers_ranges =
+      PolicySpec::Parse(tree.family.filter_policy, &policy).ok() && policy.answers_ranges();
   CountFilterEntries(tree, &planned);
   return planned;
 }

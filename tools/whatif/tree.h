@@ -53,6 +53,7 @@ struct PlannedTree {
   FilterOptions options;
   std::vector<PlannedFile> files;  // by level
   bool has_filters = false;        // at least one file
+  bool answers_ranges = false;     // so says the policy that new files get
   // Data blocks that a lookup reads in a file that it searches; mostly 1.
   double blocks_per_search = 1;
 
