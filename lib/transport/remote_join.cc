@@ -128,7 +128,6 @@ class RemoteJoin {
     client_options.most_message_bytes = limits.most_message_bytes;
     client_options.existing.most_bytes =
         std::min(client_options.existing.most_bytes, options_.memory_bytes / 4);
-    client_options.keys_are_unique = options_.request.on.empty() || options_.request.on == "key";
     // What waits for a proof never fills a disk.
     client_options.most_unproven_bytes =
         std::min(client_options.most_unproven_bytes, FreeBytes("") / 2);

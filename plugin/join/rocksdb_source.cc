@@ -8,6 +8,7 @@
 #include <absl/strings/str_cat.h>
 #include <rocksdb/comparator.h>
 
+#include "plugin/join/comparable_value.h"
 #include "plugin/join/status.h"
 
 namespace rocksieve::join {
@@ -62,8 +63,10 @@ uint64_t EstimateAllKeys(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
 class PinnedCursor final : public IteratorCursor {
  public:
   PinnedCursor(std::unique_ptr<rocksdb::Iterator> iterator, std::optional<std::string> end,
-               std::string doing, std::vector<std::unique_ptr<rocksdb::Iterator>>* idle)
-      : IteratorCursor(std::move(iterator), std::move(end), std::move(doing)), idle_(idle) {}
+               std::string doing, RowValues values,
+               std::vector<std::unique_ptr<rocksdb::Iterator>>* idle)
+      : IteratorCursor(std::move(iterator), std::move(end), std::move(doing), values),
+        idle_(idle) {}
   ~PinnedCursor() override { idle_->push_back(std::move(iterator_)); }
 
  private:
@@ -78,7 +81,9 @@ bool IteratorCursor::Next(Row* row) {
   started_ = true;
   ended_ = !iterator_->Valid() || (end_ && ToView(iterator_->key()) >= *end_);
   if (ended_) return false;
-  *row = {ToView(iterator_->key()), ToView(iterator_->value())};
+  *row = {ToView(iterator_->key()), values_ == RowValues::kComparable
+                                        ? ComparableValue(*iterator_, &comparable_)
+                                        : ToView(iterator_->value())};
   return true;
 }
 
@@ -152,10 +157,10 @@ std::unique_ptr<Cursor> RocksDbSource::Scan(const KeyInterval& interval) {
   std::string doing = "cannot scan column family \"" + family_->GetName() + "\"";
   if (pinned) {
     return std::make_unique<PinnedCursor>(std::move(iterator), std::move(shown.end),
-                                          std::move(doing), &idle_);
+                                          std::move(doing), options_.values, &idle_);
   }
   return std::make_unique<IteratorCursor>(std::move(iterator), std::move(shown.end),
-                                          std::move(doing));
+                                          std::move(doing), options_.values);
 }
 
 // All of one state: if the memtables or files changed in between, again. In a database so busy that

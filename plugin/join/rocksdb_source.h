@@ -29,13 +29,19 @@
 
 namespace rocksieve::join {
 
+// What a scan gives of a row's value: what Get() has, or all of it (comparable_value.h).
+enum class RowValues { kPlain, kComparable };
+
 // Rows of an iterator, from where it stands up to but without `end`.
 class IteratorCursor : public Cursor {
  public:
   // `doing` as FromRocksDb() has it.
   IteratorCursor(std::unique_ptr<rocksdb::Iterator> iterator, std::optional<std::string> end,
-                 std::string doing)
-      : iterator_(std::move(iterator)), end_(std::move(end)), doing_(std::move(doing)) {}
+                 std::string doing, RowValues values)
+      : iterator_(std::move(iterator)),
+        end_(std::move(end)),
+        doing_(std::move(doing)),
+        values_(values) {}
 
   bool Next(Row* row) override;
   absl::Status status() const override;
@@ -46,6 +52,8 @@ class IteratorCursor : public Cursor {
  private:
   const std::optional<std::string> end_;
   const std::string doing_;
+  const RowValues values_;
+  std::string comparable_;
   bool started_ = false, ended_ = false;
 };
 
@@ -58,6 +66,7 @@ struct RocksDbSourceOptions {
   size_t pinned_iterators = 6;
   size_t readahead_bytes = 1 << 20;
   bool verify_checksums = true;
+  RowValues values = RowValues::kPlain;
   // Takes any comparator: for the rows a JoinKeySource sorts, not for a join on the keys. The
   // interval must be that of all keys, and so must be those that are scanned.
   bool any_order = false;

@@ -7,17 +7,17 @@
 #include <rocksdb/comparator.h>
 #include <rocksdb/table_properties.h>
 
-#include "plugin/join/rocksdb_source.h"
 #include "plugin/join/status.h"
 
 namespace rocksieve::join {
 
-SstSource::SstSource(std::string path, const rocksdb::Options& options)
-    : path_(std::move(path)), options_(options), reader_(options_) {}
+SstSource::SstSource(std::string path, const rocksdb::Options& options, RowValues values)
+    : path_(std::move(path)), values_(values), options_(options), reader_(options_) {}
 
 absl::StatusOr<std::unique_ptr<SstSource>> SstSource::Open(const std::string& path,
-                                                           const rocksdb::Options& options) {
-  std::unique_ptr<SstSource> source(new SstSource(path, options));
+                                                           const rocksdb::Options& options,
+                                                           RowValues values) {
+  std::unique_ptr<SstSource> source(new SstSource(path, options, values));
   absl::Status status = FromRocksDb(source->reader_.Open(path), "cannot read " + path);
   if (status.ok()) status = source->Check();
   if (!status.ok()) return status;
@@ -53,8 +53,8 @@ std::unique_ptr<Cursor> SstSource::Scan(const KeyInterval& interval) {
   read.auto_prefix_mode = false;
   std::unique_ptr<rocksdb::Iterator> iterator(reader_.NewIterator(read));
   iterator->Seek(ToSlice(interval.begin));
-  return std::make_unique<IteratorCursor>(std::move(iterator), interval.end,
-                                          "cannot scan " + path_);
+  return std::make_unique<IteratorCursor>(std::move(iterator), interval.end, "cannot scan " + path_,
+                                          values_);
 }
 
 }  // namespace rocksieve::join

@@ -11,6 +11,7 @@
 #include <rocksdb/sst_file_reader.h>
 
 #include "lib/join/rows/source.h"
+#include "plugin/join/rocksdb_source.h"
 
 namespace rocksieve::join {
 
@@ -21,17 +22,19 @@ class SstSource final : public Source {
   // single files leaves out. Values in blob files are not looked up: the file has only their
   // places.
   static absl::StatusOr<std::unique_ptr<SstSource>> Open(
-      const std::string& path, const rocksdb::Options& options = rocksdb::Options());
+      const std::string& path, const rocksdb::Options& options = rocksdb::Options(),
+      RowValues values = RowValues::kPlain);
 
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
   // With older versions of the same key, if the file has any.
   uint64_t EstimateKeys() override { return entries_; }
 
  private:
-  SstSource(std::string path, const rocksdb::Options& options);
+  SstSource(std::string path, const rocksdb::Options& options, RowValues values);
   absl::Status Check();
 
   const std::string path_;
+  const RowValues values_;
   rocksdb::Options options_;
   rocksdb::SstFileReader reader_;
   uint64_t entries_ = 0;

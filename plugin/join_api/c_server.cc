@@ -26,49 +26,55 @@ struct CServer {
 namespace {
 
 const CSetters<CServer>& ServerSetters() {
-  using S = CSettings<CServer>;
+  using Settings = CSettings<CServer>;
   using std::chrono::seconds;
   constexpr uint64_t kMostSeconds = uint64_t{1} << 30, kMostSessions = 1000;
   static const auto* const setters = new CSetters<CServer>{
-      {"db", S::Text([](CServer* server) -> std::string& { return server->directory; })},
-      {"listen", S::Text([](CServer* server) -> std::string& { return server->listen; })},
+      {"db", Settings::Text([](CServer* server) -> std::string& { return server->directory; })},
+      {"listen", Settings::Text([](CServer* server) -> std::string& { return server->listen; })},
       {"column-family",
        [](CServer* server, const std::string&, const std::string& value) {
          server->column_families.push_back(value);
          return rocksdb::Status::OK();
        }},
-      {"ca",
-       S::Text([](CServer* server) -> std::string& { return server->credentials.authority_file; })},
-      {"cert", S::Text([](CServer* server) -> std::string& {
+      {"ca", Settings::Text([](CServer* server) -> std::string& {
+         return server->credentials.authority_file;
+       })},
+      {"cert", Settings::Text([](CServer* server) -> std::string& {
          return server->credentials.certificate_file;
        })},
-      {"key",
-       S::Text([](CServer* server) -> std::string& { return server->credentials.key_file; })},
-      {"insecure", S::Bool([](CServer* server) -> bool& { return server->credentials.insecure; })},
-      {"insecure-network",
-       S::Bool([](CServer* server) -> bool& { return server->credentials.insecure_network; })},
-      {"token-file", S::Text([](CServer* server) -> std::string& { return server->token_file; })},
-      {"sessions", S::Number(kMostSessions,
-                             [](CServer* server, uint64_t sessions) {
-                               server->options.most_sessions = sessions;
-                             })},
-      {"sessions-per-peer", S::Number(kMostSessions,
-                                      [](CServer* server, uint64_t sessions) {
-                                        server->options.most_sessions_per_peer = sessions;
-                                      })},
-      {"memory",
-       S::Number(uint64_t{1} << 20,
-                 [](CServer* server, uint64_t mib) { server->options.memory_bytes = mib << 20; })},
-      {"session-time", S::Number(kMostSeconds,
-                                 [](CServer* server, uint64_t value) {
-                                   server->options.session_time = seconds(value);
-                                 })},
-      {"silence",
-       S::Number(kMostSeconds, [](CServer* server,
-                                  uint64_t value) { server->options.silence = seconds(value); })},
-      {"keep",
-       S::Number(kMostSeconds,
-                 [](CServer* server, uint64_t value) { server->options.keep = seconds(value); })},
+      {"key", Settings::Text(
+                  [](CServer* server) -> std::string& { return server->credentials.key_file; })},
+      {"insecure",
+       Settings::Bool([](CServer* server) -> bool& { return server->credentials.insecure; })},
+      {"insecure-network", Settings::Bool([](CServer* server) -> bool& {
+         return server->credentials.insecure_network;
+       })},
+      {"token-file",
+       Settings::Text([](CServer* server) -> std::string& { return server->token_file; })},
+      {"sessions", Settings::Number(kMostSessions,
+                                    [](CServer* server, uint64_t sessions) {
+                                      server->options.most_sessions = sessions;
+                                    })},
+      {"sessions-per-peer", Settings::Number(kMostSessions,
+                                             [](CServer* server, uint64_t sessions) {
+                                               server->options.most_sessions_per_peer = sessions;
+                                             })},
+      {"memory", Settings::Number(uint64_t{1} << 20,
+                                  [](CServer* server, uint64_t mib) {
+                                    server->options.memory_bytes = mib << 20;
+                                  })},
+      {"session-time", Settings::Number(kMostSeconds,
+                                        [](CServer* server, uint64_t value) {
+                                          server->options.session_time = seconds(value);
+                                        })},
+      {"silence", Settings::Number(kMostSeconds,
+                                   [](CServer* server, uint64_t value) {
+                                     server->options.silence = seconds(value);
+                                   })},
+      {"keep", Settings::Number(
+                   kMostSeconds,
+                   [](CServer* server, uint64_t value) { server->options.keep = seconds(value); })},
   };
   return *setters;
 }

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include <absl/strings/str_cat.h>
+#include <rocksdb/comparator.h>
 #include <rocksdb/snapshot.h>
 
 #include "lib/join/join_key/join_key_source.h"
+#include "lib/join/join_key/whole_row.h"
 #include "lib/join/text/text_source.h"
 #include "plugin/database/open_errors.h"
 #include "plugin/database/read_only_snapshot.h"
@@ -34,16 +36,11 @@ class PrefixesOfRows final : public Source {
   KeyPrefixSource prefixes_;
 };
 
-// The same rows by their join keys, sorted anew if they do not come in its order. May take
-// its time, unless it is cancelled.
-absl::StatusOr<std::unique_ptr<Source>> ByJoinKey(std::unique_ptr<Source> rows,
-                                                  const JoinKeyExpression& expression,
-                                                  const SortOptions& sort,
-                                                  const Cancellation* cancellation) {
-  if (expression.is_whole_key()) return rows;
-  if (expression.key_prefix_bytes() > 0) {
-    return std::make_unique<PrefixesOfRows>(std::move(rows), expression.key_prefix_bytes());
-  }
+// The same rows by their join keys, sorted anew. May take its time, unless it is cancelled.
+absl::StatusOr<std::unique_ptr<Source>> SortedByJoinKey(std::unique_ptr<Source> rows,
+                                                        const JoinKeyExpression& expression,
+                                                        const SortOptions& sort,
+                                                        const Cancellation* cancellation) {
   const Cancellation never;
   if (cancellation == nullptr) cancellation = &never;
   CancellableSource cancellable(rows.get(), cancellation);
@@ -53,6 +50,28 @@ absl::StatusOr<std::unique_ptr<Source>> ByJoinKey(std::unique_ptr<Source> rows,
       JoinKeySource::Sort(&cancellable, expression, until_cancelled);
   if (!sorted.ok()) return sorted.status();
   return *std::move(sorted);
+}
+
+// The same, without sorting where rows that come in the order of their keys come in that of their
+// join keys.
+absl::StatusOr<std::unique_ptr<Source>> ByJoinKey(std::unique_ptr<Source> rows,
+                                                  const JoinKeyExpression& expression,
+                                                  const SortOptions& sort,
+                                                  const Cancellation* cancellation) {
+  if (expression.is_whole_key()) return rows;
+  if (expression.key_prefix_bytes() > 0) {
+    return std::make_unique<PrefixesOfRows>(std::move(rows), expression.key_prefix_bytes());
+  }
+  if (expression.is_whole_row()) {
+    return std::make_unique<WholeRowSource>(
+        std::move(rows), expression.gives_values() ? WholeRowSource::Values::kGiven
+                                                   : WholeRowSource::Values::kLeftOut);
+  }
+  return SortedByJoinKey(std::move(rows), expression, sort, cancellation);
+}
+
+RowValues ValuesFor(const JoinKeyExpression& expression) {
+  return expression.is_whole_row() ? RowValues::kComparable : RowValues::kPlain;
 }
 
 SortOptions SortingOf(const InputOptions& options) {
@@ -70,18 +89,17 @@ KeyInterval IntervalOf(const rocksdb::ReadOptions& read) {
   return interval;
 }
 
-// The rows of a file, by their join keys; `open` gives an absl::StatusOr of a unique_ptr to a
-// source.
+// The rows of a file, by their join keys; `open` takes which values are to be given, and gives an
+// absl::StatusOr of a unique_ptr to a source.
 template <typename OpenFile>
-Input::Impl::TakeSnapshot OpeningFile(OpenFile open, const JoinKeyExpression& expression,
-                                      const SortOptions& sort) {
-  const OpenRows rows_of_file =
-      [=](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
-    auto rows = open();
-    if (!rows.ok()) return rows.status();
-    return ByJoinKey(*std::move(rows), expression, sort, cancellation);
+Input::Impl::TakeSnapshot OpeningFile(OpenFile open, const SortOptions& sort) {
+  return [=](const JoinKeyExpression& expression) -> OpenRows {  // files do not change
+    return [=](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
+      auto rows = open(ValuesFor(expression));
+      if (!rows.ok()) return rows.status();
+      return ByJoinKey(*std::move(rows), expression, sort, cancellation);
+    };
   };
-  return [rows_of_file] { return rows_of_file; };  // files do not change
 }
 
 }  // namespace
@@ -98,6 +116,11 @@ absl::StatusOr<JoinKeyExpression> JoinKeyExpressionOf(const std::string& on,
   return JoinKeyExpression::Parse(on, named);
 }
 
+bool KeepsOrder(const JoinKeyExpression& expression) {
+  return expression.is_whole_key() || expression.is_whole_row() ||
+         expression.key_prefix_bytes() > 0;
+}
+
 bool IsExpression(const std::string& on) { return !on.empty() && on != "key"; }
 
 absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
@@ -109,11 +132,15 @@ absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
   options.snapshot = read.snapshot;
   options.verify_checksums = read.verify_checksums;
   if (read.readahead_size > 0) options.readahead_bytes = read.readahead_size;
-  const bool sorted_anew = !expression.is_whole_key() && expression.key_prefix_bytes() == 0;
+  options.values = ValuesFor(expression);
+  const bool sorted_anew =
+      !KeepsOrder(expression) ||
+      (expression.is_whole_row() && family->GetComparator() != rocksdb::BytewiseComparator());
   options.any_order = sorted_anew && interval.begin.empty() && !interval.end;
   absl::StatusOr<std::unique_ptr<RocksDbSource>> rows = RocksDbSource::Open(db, family, options);
   if (!rows.ok()) return rows.status();
-  return ByJoinKey(*std::move(rows), expression, sort, cancellation);
+  return options.any_order ? SortedByJoinKey(*std::move(rows), expression, sort, cancellation)
+                           : ByJoinKey(*std::move(rows), expression, sort, cancellation);
 }
 
 absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
@@ -136,13 +163,13 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
 
 absl::StatusOr<OpenedInput> Input::Impl::OpenSources(size_t count,
                                                      const Cancellation* cancellation) const {
-  absl::StatusOr<OpenRows> frozen = take_snapshot_();
+  absl::StatusOr<OpenRows> frozen = take_snapshot_(expression_);
   if (!frozen.ok()) return frozen.status();
   OpenedInput opened;
   opened.open = *std::move(frozen);
   while (opened.sources.size() < count) {
     // Sorted rows do not change any more, and may be scanned by several threads.
-    if (sorted_ && !opened.sources.empty()) {
+    if (!KeepsOrder(expression_) && !opened.sources.empty()) {
       opened.sources.push_back(opened.sources.front());
       continue;
     }
@@ -167,9 +194,9 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
   const absl::StatusOr<JoinKeyExpression> expression =
       JoinKeyExpressionOf(options.on, options.extractors);
   if (!expression.ok()) return ToRocksDb(expression.status());
-  const auto take_snapshot = [db, family, read, interval = IntervalOf(read),
-                              expression = *expression,
-                              sort = SortingOf(options)]() -> absl::StatusOr<OpenRows> {
+  const auto take_snapshot =
+      [db, family, read, interval = IntervalOf(read),
+       sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<OpenRows> {
     std::shared_ptr<rocksdb::ManagedSnapshot> own;
     rocksdb::ReadOptions frozen = read;
     if (frozen.snapshot == nullptr) {
@@ -178,7 +205,7 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
     }
     return [=](const Cancellation* cancellation) {
       static_cast<void>(own);  // held as long as this is
-      return OpenDatabase(db, family, frozen, interval, expression, sort, cancellation);
+      return OpenDatabase(db, family, frozen, interval, on, sort, cancellation);
     };
   };
   input->impl_ = std::make_shared<Impl>(take_snapshot, *expression);
@@ -190,10 +217,9 @@ rocksdb::Status Input::OfDirectory(const std::string& directory, const std::stri
   const absl::StatusOr<JoinKeyExpression> expression =
       JoinKeyExpressionOf(options.on, options.extractors);
   if (!expression.ok()) return ToRocksDb(expression.status());
-  const auto take_snapshot = [directory, column_family, expression = *expression,
-                              sort = SortingOf(options)]() -> absl::StatusOr<OpenRows> {
-    absl::StatusOr<RowsSnapshot> snapshot =
-        SnapshotOfDirectory(directory, column_family, expression, sort);
+  const auto take_snapshot = [directory, column_family, sort = SortingOf(options)](
+                                 const JoinKeyExpression& on) -> absl::StatusOr<OpenRows> {
+    absl::StatusOr<RowsSnapshot> snapshot = SnapshotOfDirectory(directory, column_family, on, sort);
     if (!snapshot.ok()) return snapshot.status();
     return std::move(snapshot->open);
   };
@@ -206,9 +232,10 @@ rocksdb::Status Input::OfSst(const std::string& path, const rocksdb::Options& ro
   const absl::StatusOr<JoinKeyExpression> expression =
       JoinKeyExpressionOf(options.on, options.extractors);
   if (!expression.ok()) return ToRocksDb(expression.status());
-  const auto open = [path, rocksdb_options] { return SstSource::Open(path, rocksdb_options); };
-  input->impl_ =
-      std::make_shared<Impl>(OpeningFile(open, *expression, SortingOf(options)), *expression);
+  const auto open = [path, rocksdb_options](RowValues values) {
+    return SstSource::Open(path, rocksdb_options, values);
+  };
+  input->impl_ = std::make_shared<Impl>(OpeningFile(open, SortingOf(options)), *expression);
   return rocksdb::Status::OK();
 }
 
@@ -217,9 +244,8 @@ rocksdb::Status Input::OfSortedText(const std::string& path, const InputOptions&
   const absl::StatusOr<JoinKeyExpression> expression =
       JoinKeyExpressionOf(options.on, options.extractors);
   if (!expression.ok()) return ToRocksDb(expression.status());
-  const auto open = [path] { return SortedTextSource::Open(path); };
-  input->impl_ =
-      std::make_shared<Impl>(OpeningFile(open, *expression, SortingOf(options)), *expression);
+  const auto open = [path](RowValues) { return SortedTextSource::Open(path); };
+  input->impl_ = std::make_shared<Impl>(OpeningFile(open, SortingOf(options)), *expression);
   return rocksdb::Status::OK();
 }
 

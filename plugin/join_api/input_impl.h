@@ -23,6 +23,9 @@ namespace rocksieve::join {
 absl::StatusOr<JoinKeyExpression> JoinKeyExpressionOf(const std::string& on,
                                                       const Extractors& extractors);
 
+// Whether rows in the order of their keys, bytewise, are in that of their join keys.
+bool KeepsOrder(const JoinKeyExpression& expression);
+
 // Whether a side that joins on this sends whole rows in the values of others. The text may name an
 // extractor that only the other side has.
 bool IsExpression(const std::string& on);
@@ -58,22 +61,21 @@ struct OpenedInput {
 // Hidden: inside of a class that is exported, it would be, too.
 class __attribute__((visibility("hidden"))) Input::Impl {
  public:
-  // Takes the state of this moment.
-  using TakeSnapshot = std::function<absl::StatusOr<OpenRows>()>;
+  // Takes the state of this moment, of rows to be joined on the expression.
+  using TakeSnapshot = std::function<absl::StatusOr<OpenRows>(const JoinKeyExpression& expression)>;
 
-  Impl(TakeSnapshot take_snapshot, const JoinKeyExpression& expression)
-      : take_snapshot_(std::move(take_snapshot)),
-        on_expression_(!expression.is_whole_key()),
-        sorted_(on_expression_ && expression.key_prefix_bytes() == 0) {}
+  Impl(TakeSnapshot take_snapshot, JoinKeyExpression expression)
+      : take_snapshot_(std::move(take_snapshot)), expression_(std::move(expression)) {}
 
   absl::StatusOr<OpenedInput> OpenSources(size_t count, const Cancellation* cancellation) const;
   // Rows come packed (join/packed_row.h).
-  bool on_expression() const { return on_expression_; }
+  bool on_expression() const { return !expression_.is_whole_key(); }
+  // The same rows, joined on another expression.
+  Impl On(JoinKeyExpression expression) const { return {take_snapshot_, std::move(expression)}; }
 
  private:
   const TakeSnapshot take_snapshot_;
-  const bool on_expression_;
-  const bool sorted_;  // anew
+  const JoinKeyExpression expression_;
 };
 
 }  // namespace rocksieve::join

@@ -20,7 +20,7 @@
 #include "lib/transport/status.h"
 #include "plugin/join/sst_filters.h"
 #include "plugin/join/status.h"
-#include "plugin/join_api/input_impl.h"
+#include "plugin/join_api/join_to.h"
 #include "plugin/join_api/peer_impl.h"
 #include "plugin/join_api/plan_session.h"
 #include "plugin/join_api/result_sinks.h"
@@ -158,6 +158,7 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.client.existing.decode_builtin = DecodeBuiltinFilter;
   remote.memory_bytes = options.memory_bytes;
   remote.request = {peer.column_family, peer.on};
+  remote.client.keys_are_unique = IsUniqueJoinKey(peer.on);
   remote.strategy = options.strategy;
   remote.limits.exchange.silence = options.silence;
   remote.most_attempts = options.attempts;
@@ -206,40 +207,22 @@ absl::Status WithSources(
     absl::FunctionRef<absl::Status(const std::vector<Remote>& remotes, const OpenedInput& opened,
                                    Cancellation* cancellation)>
         work) {
-  const auto begin = Clock::now();
   const absl::Status status = Check(input, peer, options);
   if (!status.ok()) return status;
-  Cancellation cancellation(begin + std::min(options.timeout, kLongest));
-  const std::stop_callback scope(
-      options.canceller ? options.canceller->impl()->stop.get_token() : std::stop_token(),
-      [&] { cancellation.Cancel(absl::CancelledError("the join was cancelled")); });
-  const absl::StatusOr<std::vector<Remote>> remotes = RemotesOf(peer);
-  if (!remotes.ok()) return remotes.status();
-  const absl::StatusOr<OpenedInput> opened =
-      input.impl()->OpenSources(each_server ? remotes->size() : 1, &cancellation);
-  return opened.ok() ? work(*remotes, *opened, &cancellation) : opened.status();
+  return UntilCancelled(options, [&](Cancellation* cancellation) {
+    const absl::StatusOr<std::vector<Remote>> remotes = RemotesOf(peer);
+    if (!remotes.ok()) return remotes.status();
+    const absl::StatusOr<OpenedInput> opened =
+        input.impl()->OpenSources(each_server ? remotes->size() : 1, cancellation);
+    return opened.ok() ? work(*remotes, *opened, cancellation) : opened.status();
+  });
 }
 
-absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
-                    const JoinOptions& options, ResultSink* whole_rows, JoinReport* report) {
-  ShardedJoinOptions sharded;
-  sharded.remote = RemoteOptions(operation, peer, options);
-  sharded.expect = options.keys_expected;
-  if (options.range_done) {
-    sharded.range_done = [&options](const std::string& address, const RangeReport& range) {
-      options.range_done(SummaryOf(address, range));
-    };
-  }
+absl::Status JoinWholeRows(Operation operation, const Input& input, const Peer& peer,
+                           const JoinOptions& options, ResultSink* whole_rows, JoinReport* report) {
   UnpackingResultSink sink(whole_rows, input.impl() != nullptr && input.impl()->on_expression(),
                            IsExpression(peer.on));
-  return WithSources(input, peer, options, /*each_server=*/true,
-                     [&](const auto& remotes, const auto& opened, auto* cancellation) {
-                       ShardedJoinReport joined;
-                       const absl::Status status = JoinShards(remotes, opened.sources, sharded,
-                                                              &sink, cancellation, &joined);
-                       if (report != nullptr) *report = ReportOf(joined);
-                       return status;
-                     });
+  return JoinTo(operation, input, peer, options, {}, &sink, report);
 }
 
 absl::StatusOr<JoinPlan> PlanWith(const Remote& remote, Source* source,
@@ -279,13 +262,46 @@ absl::Status Plan(const Input& input, const Peer& peer, const JoinOptions& optio
 
 }  // namespace
 
+absl::Status UntilCancelled(const JoinOptions& options,
+                            absl::FunctionRef<absl::Status(Cancellation* cancellation)> work) {
+  Cancellation cancellation(Clock::now() + std::min(options.timeout, kLongest));
+  const std::stop_callback scope(
+      options.canceller ? options.canceller->impl()->stop.get_token() : std::stop_token(),
+      [&] { cancellation.Cancel(absl::CancelledError("the join was cancelled")); });
+  return work(&cancellation);
+}
+
+absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
+                    const JoinOptions& options, const std::vector<KeyInterval>& parts,
+                    ResultSink* packed_rows, JoinReport* report) {
+  ShardedJoinOptions sharded;
+  sharded.remote = RemoteOptions(operation, peer, options);
+  sharded.remote.client.parts = parts;
+  sharded.expect = options.keys_expected;
+  if (options.range_done) {
+    sharded.range_done = [&options](const std::string& address, const RangeReport& range) {
+      options.range_done(SummaryOf(address, range));
+    };
+  }
+  return WithSources(input, peer, options, /*each_server=*/true,
+                     [&](const auto& remotes, const auto& opened, auto* cancellation) {
+                       ShardedJoinReport joined;
+                       const absl::Status status = JoinShards(remotes, opened.sources, sharded,
+                                                              packed_rows, cancellation, &joined);
+                       if (report != nullptr) *report = ReportOf(joined);
+                       return status;
+                     });
+}
+
 rocksdb::Status Join(Operation operation, const Input& input, const Peer& peer,
                      const JoinOptions& options, const RowCallback& on_row, JoinReport* report) {
-  CallbackSink sink(&on_row);
-  const absl::Status status =
-      Guarded([&] { return JoinTo(operation, input, peer, options, &sink, report); });
-  if (!sink.status().ok()) return sink.status();
-  return ToRocksDb(status);
+  CallbackStatus said;
+  ProvenRowsSink sink([&](const Row& row, Side from) {
+    return on_row ? said.Keep(on_row({row.key, row.value, from == Side::kClient}))
+                  : absl::OkStatus();
+  });
+  return said.Or(
+      Guarded([&] { return JoinWholeRows(operation, input, peer, options, &sink, report); }));
 }
 
 rocksdb::Status JoinToFile(Operation operation, const Input& input, const Peer& peer,
@@ -300,7 +316,7 @@ rocksdb::Status JoinToFile(Operation operation, const Input& input, const Peer& 
     absl::StatusOr<std::unique_ptr<ResultFileSink>> sink =
         ResultFileSink::Open(file, operation, /*sort=*/IsExpression(peer.on));
     if (!sink.ok()) return sink.status();
-    const absl::Status joined = JoinTo(operation, input, peer, options, sink->get(), report);
+    const absl::Status joined = JoinWholeRows(operation, input, peer, options, sink->get(), report);
     if (rows != nullptr) *rows = (*sink)->rows();
     return joined.ok() ? (*sink)->Finish() : joined;
   });

@@ -9,24 +9,32 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/text/text_sinks.h"
+#include "plugin/join/status.h"
 
 namespace rocksieve::join {
 
-absl::Status CallbackSink::Commit() {
+absl::Status ProvenRowsSink::Commit() {
   const absl::Status status = pending_.Visit([this](const Row& row, Side from) {
-    if (!*on_row_) return absl::OkStatus();
     any_given_ = true;
-    status_ = (*on_row_)({row.key, row.value, from == Side::kClient});
-    return status_.ok() ? absl::OkStatus() : absl::CancelledError("a callback ended the join");
+    return take_(row, from);
   });
   return status.ok() ? pending_.Clear() : status;
 }
 
-absl::Status CallbackSink::Restart() {
+absl::Status ProvenRowsSink::Restart() {
   if (any_given_) {
     return absl::FailedPreconditionError("they were given to the program already: join again");
   }
   return pending_.Clear();
+}
+
+absl::Status CallbackStatus::Keep(const rocksdb::Status& status) {
+  status_ = status;
+  return status.ok() ? absl::OkStatus() : absl::CancelledError("a callback ended the join");
+}
+
+rocksdb::Status CallbackStatus::Or(const absl::Status& status) const {
+  return status_.ok() ? ToRocksDb(status) : status_;
 }
 
 absl::StatusOr<std::unique_ptr<ResultFileSink>> ResultFileSink::Open(const ResultFile& file,

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include <absl/status/statusor.h>
 #include <rocksieve/join/join.h>
@@ -18,23 +20,32 @@
 namespace rocksieve::join {
 
 // A function, which cannot be told to forget a row: it gets them once they are proven.
-class CallbackSink final : public ResultSink {
+class ProvenRowsSink final : public ResultSink {
  public:
-  // `on_row` must outlive it, and may be empty.
-  explicit CallbackSink(const RowCallback* on_row) : on_row_(on_row) {}
+  using Take = std::function<absl::Status(const Row& row, Side from)>;
+
+  explicit ProvenRowsSink(Take take) : take_(std::move(take)) {}
 
   absl::Status Add(const Row& row, Side from) override { return pending_.Add(row, from); }
   absl::Status Commit() override;
   absl::Status Discard() override { return pending_.Clear(); }
   absl::Status Restart() override;
 
-  // What the function said last: the reason, if it ended the join.
-  const rocksdb::Status& status() const { return status_; }
-
  private:
-  const RowCallback* const on_row_;
+  const Take take_;
   RowSpool pending_;
   bool any_given_ = false;
+};
+
+// Keeps what a program's function says, if it ends a join.
+class CallbackStatus {
+ public:
+  // Cancelled, if it is an error.
+  absl::Status Keep(const rocksdb::Status& status);
+  // The function's error, if there was one, else that of what it was called by.
+  rocksdb::Status Or(const absl::Status& status) const;
+
+ private:
   rocksdb::Status status_;
 };
 

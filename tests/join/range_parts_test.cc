@@ -21,7 +21,7 @@ std::vector<uint64_t> RangeNumbersOf(ClientRanges* ranges) {
 
 TEST(ClientRanges, AreInKeyOrderWhateverIsCut) {
   uint64_t created = 0;
-  ClientRanges ranges({"", std::nullopt}, &created, nullptr);
+  ClientRanges ranges({"", std::nullopt}, {}, &created, nullptr);
   ClientRange* const first = *ranges.AddNext("m");
   EXPECT_EQ(ranges.rest()->begin, "m");
   ranges.GiveBack(first, "g");
@@ -43,7 +43,7 @@ TEST(ClientRanges, AreInKeyOrderWhateverIsCut) {
 
 TEST(ClientRanges, WhatIsUnfinishedBeginsWithTheFirst) {
   uint64_t created = 0;
-  ClientRanges ranges({"b", "y"}, &created, nullptr);
+  ClientRanges ranges({"b", "y"}, {}, &created, nullptr);
   EXPECT_EQ(ranges.Unfinished()->begin, "b");
   ASSERT_TRUE(ranges.AddNext("m").ok());
   ASSERT_TRUE(ranges.AddNext("y").ok());
@@ -55,10 +55,39 @@ TEST(ClientRanges, WhatIsUnfinishedBeginsWithTheFirst) {
   EXPECT_FALSE(ranges.Unfinished());
 }
 
+TEST(ClientRanges, LieInTheParts) {
+  uint64_t created = 0;
+  const std::vector<KeyInterval> parts = {{"a", "c"}, {"f", "g"}, {"k", "p"}, {"x", std::nullopt}};
+  ClientRanges ranges({"b", "z"}, parts, &created, nullptr);
+  EXPECT_EQ(ranges.rest()->begin, "b");  // what came before is done
+  ASSERT_TRUE(ranges.AddNext("c").ok());
+  ClientRange* const second = *ranges.AddNext("g");
+  EXPECT_EQ(ranges.rest()->begin, "k");
+  ranges.GiveBack(second, "fm");
+  EXPECT_EQ(second->interval.end, "fm");
+  EXPECT_EQ(ranges.rest()->begin, "fm");
+  EXPECT_EQ(ranges.rest()->end, "g");
+  ASSERT_TRUE(ranges.AddNext("g").ok());
+  EXPECT_EQ(ranges.rest()->begin, "k");
+  ClientRange* const third = *ranges.AddNext("m");
+  ranges.GiveBack(third, "l");
+  EXPECT_EQ(ranges.rest()->begin, "l");
+  EXPECT_EQ(ranges.rest()->end, "p");
+  ASSERT_TRUE(ranges.AddNext("p").ok());
+  EXPECT_EQ(ranges.rest()->end, "z");
+  for (int i = 0; i < 5; i++) ranges.PopFront();
+  EXPECT_EQ(ranges.Unfinished()->begin, "x");
+  ASSERT_TRUE(ranges.AddNext("z").ok());
+  EXPECT_FALSE(ranges.rest());
+  EXPECT_EQ(ranges.Unfinished()->end, "z");
+  ranges.PopFront();
+  EXPECT_FALSE(ranges.Unfinished());
+}
+
 TEST(ClientRanges, FencesAreTakenFromTheAccount) {
   uint64_t created = 0;
   MemoryAccount account(sizeof(ClientRange) + 4 * 10);
-  ClientRanges ranges({"", std::nullopt}, &created, &account);
+  ClientRanges ranges({"", std::nullopt}, {}, &created, &account);
   ASSERT_TRUE(ranges.AddNext(std::string(10, 'k')).ok());
   EXPECT_TRUE(absl::IsResourceExhausted(ranges.AddNext("z").status()));
 }

@@ -34,7 +34,7 @@ ALLOWED = {
     "lib/join/rows": "lib/format lib/join",
     "lib/join/sort": "lib/format lib/join/rows",
     "lib/join/text": "lib/join/rows lib/join/sort support",
-    "lib/join/join_key": "lib/join/rows lib/join/sort",
+    "lib/join/join_key": "lib/hash lib/join/rows lib/join/sort",
     "lib/join/matching": "lib/filter lib/format lib/hash lib/join lib/join/rows lib/sketch "
                          "lib/sketch/pinsketch",
     "lib/join/existing": "lib/format lib/hash lib/join lib/join/matching lib/join/rows",
@@ -49,7 +49,7 @@ ALLOWED = {
     "plugin/tables": "lib/filter lib/format plugin plugin/range",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/probe": "plugin/database plugin/tables support",
-    "plugin/join": "lib/join/rows lib/join/sort plugin/tables support",
+    "plugin/join": "lib/format lib/join/rows lib/join/sort plugin/tables support",
     "plugin/join_api": "lib/c_api lib/join lib/join/join_key lib/join/matching lib/join/rows "
                        "lib/join/session lib/join/sort lib/join/text lib/transport "
                        "plugin/database plugin/join support",

@@ -156,8 +156,10 @@ Status Load(const LoadOptions& options, Progress* progress, Json* document) {
   status = WriteLines(&reader, *target, options.escaped, progress, &loaded);
   if (!status.ok()) return status;
 
-  if (options.compact) status = Compact(*target, progress);
-  if (status.ok()) status = WaitForCompactions(target->db(), progress);
+  // A compaction of all skips levels that one of RocksDB's own is just writing to.
+  status = WaitForCompactions(target->db(), progress);
+  if (status.ok() && options.compact) status = Compact(*target, progress);
+  if (status.ok() && options.compact) status = WaitForCompactions(target->db(), progress);
   rocksdb::TablePropertiesCollection tables;
   if (status.ok()) status = target->db()->GetPropertiesOfAllTables(target->family(), &tables);
   if (status.IsAborted()) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
@@ -75,6 +76,7 @@ class ROCKSIEVE_EXPORT Input {
   Input& operator=(const Input&);
 
   class Impl;
+  explicit Input(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   const Impl* impl() const { return impl_.get(); }
 
  private:

@@ -9,13 +9,14 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/join_key/json_pointer.h"
+#include "lib/join/join_key/whole_row.h"
 
 namespace rocksieve::join {
 namespace {
 
 constexpr std::string_view kForms =
     "It is key or value and steps, each a dot, a name and arguments in parentheses, such as "
-    "value.json(/customer/id), value.field(|,3), key.bytes(0,8)";
+    "value.json(/customer/id), value.field(|,3), key.bytes(0,8); or row, for both";
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -263,6 +264,12 @@ absl::StatusOr<JoinKeyExpression> JoinKeyExpression::Parse(std::string_view text
     return absl::InvalidArgumentError(
         absl::StrCat("no function ", std::string(text), " is registered in this program; there ",
                      known.empty() ? "are none" : absl::StrCat("is ", known)));
+  }
+  if (text == kWholeRow || text == kWholeRowWithoutValue) {
+    return JoinKeyExpression(std::string(text), [](const Row& row, std::string* join_key) {
+      WholeRowJoinKey(row, join_key);
+      return true;
+    });
   }
   Parser parser(text);
   const std::string_view whole = parser.TakeName();

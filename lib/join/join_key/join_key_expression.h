@@ -4,6 +4,8 @@
 // As text, for --left-on and --right-on (docs/join_keys.md):
 //
 //   key                          the whole key
+//   row                          key and value, as whole_row.h has it
+//   row.without_value()          the same, and rows are given as keys alone
 //   value.json(/customer/id)     a JSON pointer (RFC 6901) into the value
 //   value.field(|,3)             the third field, counted from 1, between delimiters
 //   key.bytes(2,8)               8 bytes from offset 2, counted from 0; from the end if negative
@@ -33,6 +35,14 @@ namespace rocksieve::join {
 using ExtractFunction = std::function<bool(const Row& row, std::string* join_key)>;
 using NamedExtractors = std::map<std::string, ExtractFunction, std::less<>>;
 
+inline constexpr char kWholeRow[] = "row";
+inline constexpr char kWholeRowWithoutValue[] = "row.without_value()";
+
+// Whether no two rows of a database have the same one, and each has one. Empty: the whole key.
+inline bool IsUniqueJoinKey(std::string_view text) {
+  return text.empty() || text == "key" || text == kWholeRow || text == kWholeRowWithoutValue;
+}
+
 class JoinKeyExpression {
  public:
   // The whole key.
@@ -48,6 +58,9 @@ class JoinKeyExpression {
   const std::string& text() const { return text_; }
   // Rows are joined by their keys as they are.
   bool is_whole_key() const { return text_ == "key"; }
+  // Rows are joined by keys and values.
+  bool is_whole_row() const { return text_ == kWholeRow || !gives_values(); }
+  bool gives_values() const { return text_ != kWholeRowWithoutValue; }
 
   // Of the key, if that is all: "key.bytes(0,8)". Such join keys come in the order of the keys
   // (join_key_source.h). 0 otherwise.

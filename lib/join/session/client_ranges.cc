@@ -8,6 +8,25 @@
 
 namespace rocksieve::join {
 
+ClientRanges::ClientRanges(const KeyInterval& interval, const std::vector<KeyInterval>& parts,
+                           uint64_t* created, MemoryAccount* account)
+    : created_(created), account_(account), end_(interval.end) {
+  if (parts.empty()) parts_.push_back(interval);
+  for (KeyInterval part : parts) {
+    part.begin = std::max(part.begin, interval.begin);
+    if (end_ && (!part.end || *end_ < *part.end)) part.end = end_;
+    if (!part.end || part.begin < *part.end) parts_.push_back(std::move(part));
+  }
+  TakeNextPart();
+}
+
+void ClientRanges::TakeNextPart() {
+  rest_.reset();
+  if (parts_.empty()) return;
+  rest_ = std::move(parts_.front());
+  parts_.pop_front();
+}
+
 absl::StatusOr<ClientRange*> ClientRanges::Find(uint64_t number) {
   for (ClientRange& range : ranges_) {
     if (range.number == number) return &range;
@@ -19,7 +38,7 @@ absl::StatusOr<ClientRange*> ClientRanges::Find(uint64_t number) {
 absl::StatusOr<ClientRange*> ClientRanges::AddNext(std::optional<std::string> end) {
   KeyInterval interval{rest_->begin, std::move(end)};
   if (interval.end == rest_->end) {
-    rest_.reset();
+    TakeNextPart();
   } else {
     rest_->begin = *interval.end;
   }
@@ -29,7 +48,12 @@ absl::StatusOr<ClientRange*> ClientRanges::AddNext(std::optional<std::string> en
 }
 
 void ClientRanges::GiveBack(ClientRange* range, const std::string& next_key) {
-  rest_ = KeyInterval{next_key, end_};
+  if (rest_ && rest_->begin == range->interval.end) {
+    rest_->begin = next_key;
+  } else {
+    if (rest_) parts_.push_front(*std::move(rest_));
+    rest_ = KeyInterval{next_key, range->interval.end};
+  }
   range->interval.end = next_key;
 }
 
@@ -44,8 +68,8 @@ absl::Status ClientRanges::CutShort(ClientRange* range, const std::string& next_
 }
 
 std::optional<KeyInterval> ClientRanges::Unfinished() const {
-  if (ranges_.empty()) return rest_;
-  return KeyInterval{ranges_.front().interval.begin, end_};
+  if (ranges_.empty() && !rest_) return std::nullopt;
+  return KeyInterval{ranges_.empty() ? rest_->begin : ranges_.front().interval.begin, end_};
 }
 
 absl::StatusOr<ClientRange*> ClientRanges::Add(List::iterator before, uint64_t number,

@@ -4,12 +4,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -88,9 +90,10 @@ struct ClientRange {
 // The ranges in key order, and the part of the key space for which there are none yet.
 class ClientRanges {
  public:
-  // `created`: counts the ranges. Both pointers must outlive it.
-  ClientRanges(const KeyInterval& interval, uint64_t* created, MemoryAccount* account)
-      : created_(created), account_(account), end_(interval.end), rest_(interval) {}
+  // `parts` of the interval, apart from each other and rising; none: all of it. `created`: counts
+  // the ranges. Both pointers must outlive it.
+  ClientRanges(const KeyInterval& interval, const std::vector<KeyInterval>& parts,
+               uint64_t* created, MemoryAccount* account);
 
   bool empty() const { return ranges_.empty(); }
   auto begin() { return ranges_.begin(); }
@@ -116,12 +119,14 @@ class ClientRanges {
  private:
   using List = std::list<ClientRange>;
 
+  void TakeNextPart();
   absl::StatusOr<ClientRange*> Add(List::iterator before, uint64_t number, KeyInterval interval);
 
   uint64_t* const created_;
   MemoryAccount* const account_;
   const std::optional<std::string> end_;  // of the key space
-  std::optional<KeyInterval> rest_;
+  std::optional<KeyInterval> rest_;       // of the part in which the next range lies
+  std::deque<KeyInterval> parts_;         // that come after it
   List ranges_;
   // Numbers of ranges as they come are even, those of what was cut off of a range odd: so sessions
   // that share ranges have the same numbers, and salts, for them.

@@ -61,7 +61,7 @@ ClientState::ClientState(Source* the_source, Sink* the_sink,
       sink(the_sink),
       options(the_options),
       existing(source, options.existing, options.memory),
-      ranges(options.interval, &statistics.ranges, options.memory),
+      ranges(options.interval, options.parts, &statistics.ranges, options.memory),
       outbox(options.memory) {}
 
 absl::Status ClientState::Send(const Message& message, ClientRange* range) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include <absl/status/status.h>
 
@@ -24,6 +25,8 @@ namespace rocksieve::join {
 struct ClientSessionOptions {
   Operation operation = Operation::kIntersection;
   KeyInterval interval;  // the part of the key space to join
+  // Only these parts of it, apart from each other and rising; none: all of it.
+  std::vector<KeyInterval> parts;
   // Whether rows with a NULL key belong to it: of sessions that share the key space, one has them.
   bool absent_rows = true;
   // Fresh and random for each session: whoever knows it can choose keys whose hashes collide.

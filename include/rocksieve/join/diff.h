@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rows of two databases differ, in keys or values; and whether they go on differing.
+//
+//   Input mine;
+//   rocksdb::Status status = Input::OfDirectory("/data/db", "", InputOptions(), &mine);
+//   Peer replica;
+//   replica.addresses = {"replica.example:7420"};
+//   replica.credentials = {"ca.pem", "client.pem", "client.key"};
+//   DiffReport report;
+//   if (status.ok()) {
+//     status = Diff(mine, replica, DiffOptions(),
+//                   [](const DifferentRow& row) { ...; return rocksdb::Status::OK(); }, &report);
+//   }
+//
+// Stands on a join of whole rows: exact, as that is, in keys and in 128 bits of XXH3 of the values,
+// in bytes for what differs only. Two inputs of one machine are read side by side instead, and
+// compared byte by byte.
+//
+// Statuses: as those of Join().
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/status.h>
+#include <rocksieve/join/export.h>
+#include <rocksieve/join/input.h>
+#include <rocksieve/join/join.h>
+#include <rocksieve/join/peer.h>
+
+namespace rocksieve::join {
+
+enum class Difference : uint8_t { kLocalOnly, kRemoteOnly, kChanged };
+
+enum class Verdict : uint8_t {
+  kMatch,      // equal
+  kDifferent,  // they differed when they were compared, and were not looked at again
+  kTransient,  // they differed, and then did not, or in another way: they are being written
+  kDiverged,   // they differed, in the same way, for as long as they were looked at
+};
+
+// The views are valid until the callback returns.
+struct DifferentRow {
+  Difference difference = Difference::kChanged;
+  Verdict verdict = Verdict::kDifferent;  // never kMatch
+  std::string_view key;
+  // As they were when they were first compared, as ReadValue() reads them. Nothing of the side that
+  // lacks the row; nor of the other side, if values were not asked for.
+  std::optional<std::string_view> local_value, remote_value;
+};
+
+// Gets rows in the order of their keys, once it is proven that they differ and, if they are looked
+// at again, after that; from the thread that called Diff(). A status that is not OK ends it.
+using DifferenceCallback = std::function<rocksdb::Status(const DifferentRow& row)>;
+
+struct DiffOptions {
+  // `begin` and `end` bound the keys; `strategy` and others as for a join.
+  JoinOptions join;
+  // Values of the other side's rows are wanted. Else they do not travel.
+  bool values = true;
+  // Rows that differ are looked at again for so long, a few times: both sides as they are then.
+  // Longer than one side may lag behind the other. 0: never. Inputs with a snapshot of the caller's
+  // stay what they are.
+  std::chrono::milliseconds recheck{0};
+  // That are looked at again; some 100 bytes and the key are kept for each. Rows beyond them keep
+  // kDifferent.
+  size_t most_rechecked = size_t{1} << 20;
+};
+
+struct DiffReport {
+  uint64_t equal_rows = 0;
+  uint64_t local_only_rows = 0, remote_only_rows = 0, changed_rows = 0;  // at first
+  uint64_t transient_rows = 0, diverged_rows = 0;  // of these; the rest were not looked at again
+  uint64_t looks = 0;                              // after the first one
+  // kDiverged if any row is; else kDifferent if any is; else kTransient if any is.
+  Verdict verdict = Verdict::kMatch;
+  // Of the first look. Of two inputs of one machine: counts, ranges and seconds.
+  JoinReport join;
+  // Of messages in the later ones.
+  uint64_t recheck_bytes_sent = 0, recheck_bytes_received = 0;
+};
+
+// `local`: of whole keys (InputOptions::on is empty). `peer`: one address, and no `on`. `on_row`
+// may be empty, `report` null. Blocks. Memory and thread safety: as Join().
+ROCKSIEVE_EXPORT rocksdb::Status Diff(const Input& local, const Peer& peer,
+                                      const DiffOptions& options, const DifferenceCallback& on_row,
+                                      DiffReport* report);
+
+// The same of two inputs of this machine; the second one takes the part of the other side.
+ROCKSIEVE_EXPORT rocksdb::Status Diff(const Input& local, const Input& remote,
+                                      const DiffOptions& options, const DifferenceCallback& on_row,
+                                      DiffReport* report);
+
+// What a value of a different row is made of: a plain value, or columns by their names in order
+// (rocksdb/wide_columns.h). A row whose only column is the default one counts as a plain value.
+// InvalidArgument if it is no value of a DifferentRow. The views are into `value`.
+struct ReadableValue {
+  bool has_columns = false;
+  std::string_view plain;
+  std::vector<std::pair<std::string_view, std::string_view>> columns;
+};
+ROCKSIEVE_EXPORT rocksdb::Status ReadValue(std::string_view value, ReadableValue* readable);
+
+}  // namespace rocksieve::join

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparisons of databases by the public API alone, with a server and without; results are compared
+// with those of maps.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <rocksdb/comparator.h>
+#include <rocksdb/merge_operator.h>
+#include <rocksdb/utilities/options_util.h>
+#include <rocksdb/wide_columns.h>
+#include <rocksieve/join/diff.h>
+
+#include "integration/join_api.h"
+
+namespace rocksieve::join {
+namespace {
+
+using rocksdb::Status;
+
+std::string Text(std::string_view value) {
+  ReadableValue readable;
+  EXPECT_TRUE(ReadValue(value, &readable).ok());
+  if (!readable.has_columns) return std::string(readable.plain);
+  std::string text;
+  for (const auto& [name, bytes] : readable.columns) {
+    text += "[" + std::string(name) + "=" + std::string(bytes) + "]";
+  }
+  return text;
+}
+
+// "< key=here", "> key=there", "| key=here=there"; a verdict before it, if it was looked at again.
+std::string LineOf(const DifferentRow& row) {
+  std::string line = row.verdict == Verdict::kDiverged    ? "diverged "
+                     : row.verdict == Verdict::kTransient ? "transient "
+                                                          : "";
+  line += row.difference == Difference::kLocalOnly    ? "< "
+          : row.difference == Difference::kRemoteOnly ? "> "
+                                                      : "| ";
+  line += std::string(row.key);
+  if (row.local_value) line += "=" + Text(*row.local_value);
+  if (row.remote_value) line += "=" + Text(*row.remote_value);
+  return line;
+}
+
+std::vector<std::string> LinesOf(const Rows& here, const Rows& there) {
+  std::map<std::string, std::string> lines;
+  for (const auto& [key, value] : here) {
+    const auto other = there.find(key);
+    if (other == there.end()) {
+      lines[key] = "< " + key + "=" + value;
+    } else if (other->second != value) {
+      lines[key] = "| " + key + "=" + value + "=" + other->second;
+    }
+  }
+  for (const auto& [key, value] : there) {
+    if (here.count(key) == 0) lines[key] = "> " + key + "=" + value;
+  }
+  std::vector<std::string> sorted;
+  for (const auto& [key, line] : lines) sorted.push_back(line);
+  return sorted;
+}
+
+class DiffApi : public JoinApi {
+ protected:
+  Input There() {
+    Input input;
+    EXPECT_TRUE(Input::OfDatabase(there_db_.get(), nullptr, {}, {}, &input).ok());
+    return input;
+  }
+
+  template <typename Other>
+  static std::vector<std::string> Lines(const Input& input, const Other& other,
+                                        const DiffOptions& options = {},
+                                        DiffReport* report = nullptr) {
+    std::vector<std::string> lines;
+    const Status status = Diff(
+        input, other, options,
+        [&lines](const DifferentRow& row) {
+          lines.push_back(LineOf(row));
+          return Status::OK();
+        },
+        report);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return lines;
+  }
+
+  void Put(rocksdb::DB* db, const std::string& key, const std::string& value) {
+    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), key, value).ok());
+  }
+
+  // As many rows here as there, but for some.
+  void MakeAlike() {
+    for (const auto& [key, value] : here_) {
+      if (there_.count(key) == 0) {
+        ASSERT_TRUE(here_db_->Delete(rocksdb::WriteOptions(), key).ok());
+      }
+    }
+    here_ = there_;
+    for (const auto& [key, value] : here_) Put(here_db_.get(), key, value);
+  }
+};
+
+TEST_F(DiffApi, FindsEveryDifferenceAndNoOther) {
+  const Peer peer = Serve();
+  DiffReport report, local_report;
+  const std::vector<std::string> expected = LinesOf(here_, there_);
+  EXPECT_EQ(Lines(Here(), peer, {}, &report), expected);
+  EXPECT_EQ(Lines(Here(), There(), {}, &local_report), expected);
+  for (const DiffReport& found : {report, local_report}) {
+    EXPECT_EQ(found.verdict, Verdict::kDifferent);
+    EXPECT_EQ(found.equal_rows, 0u);  // all values differ
+    EXPECT_EQ(found.local_only_rows, RowsOf(here_, there_, false).size());
+    EXPECT_EQ(found.remote_only_rows, RowsOf(there_, here_, false).size());
+    EXPECT_EQ(found.changed_rows, RowsOf(here_, there_, true).size());
+    EXPECT_EQ(found.looks, 0u);
+  }
+  MakeAlike();
+  EXPECT_EQ(Lines(Here(), peer, {}, &report), std::vector<std::string>());
+  EXPECT_EQ(Lines(Here(), There(), {}, &local_report), std::vector<std::string>());
+  for (const DiffReport& found : {report, local_report}) {
+    EXPECT_EQ(found.verdict, Verdict::kMatch);
+    EXPECT_EQ(found.equal_rows, there_.size());
+  }
+}
+
+TEST_F(DiffApi, FindsEveryKindOfPlantedFault) {
+  MakeAlike();
+  const auto entity = [](rocksdb::DB* db, const std::string& key,
+                         const rocksdb::WideColumns& columns) {
+    EXPECT_TRUE(
+        db->PutEntity(rocksdb::WriteOptions(), db->DefaultColumnFamily(), key, columns).ok());
+  };
+  const std::string large(size_t{64} << 20, 'x');
+  const std::string zeros("\0key\0", 5), mark("\xF7rswcol\xFE", 8);
+  for (rocksdb::DB* db : {here_db_.get(), there_db_.get()}) {
+    entity(db, "a: entity", {{"", "v"}, {"c1", "x"}, {"c2", "y"}});
+    entity(db, "b: entity", {{"c1", "x"}});
+    entity(db, "c: only the default", {{"", "v"}});
+    Put(db, "d: empty", "");
+    Put(db, "e: large", large);
+    Put(db, zeros, "zeros");
+    Put(db, zeros + "\xFF", "zeros");
+    Put(db, "", "the empty key");
+    Put(db, "f: like an entity", mark + "\x01");
+  }
+  rocksdb::DB* const db = here_db_.get();
+  EXPECT_EQ(Lines(Here(), Serve()), std::vector<std::string>());
+  entity(db, "a: entity", {{"", "v"}, {"c1", "x"}, {"c2", "other"}});
+  entity(db, "b: entity", {{"c2", "x"}});
+  Put(db, "c: only the default", "v");  // as there
+  Put(db, "d: empty", "not");
+  Put(db, "e: large", large.substr(1) + "y");
+  Put(db, zeros, "ones");
+  ASSERT_TRUE(db->Delete(rocksdb::WriteOptions(), "").ok());
+  entity(db, "f: like an entity", {});
+  Put(db, "g: extra", "1");
+  Put(there_db_.get(), "h: lost", "2");
+  const std::vector<std::string> expected = {"> =the empty key",
+                                             "| " + zeros + "=ones=zeros",
+                                             "| a: entity=[=v][c1=x][c2=other]=[=v][c1=x][c2=y]",
+                                             "| b: entity=[c2=x]=[c1=x]",
+                                             "| d: empty=not=",
+                                             "| e: large=" + large.substr(1) + "y=" + large,
+                                             "| f: like an entity==" + mark + "\x01",
+                                             "< g: extra=1",
+                                             "> h: lost=2"};
+  DiffOptions options;
+  EXPECT_TRUE(Lines(Here(), Serve(), options) == expected);
+  EXPECT_TRUE(Lines(Here(), There(), options) == expected);
+  // Values of the other side stay there, if they are not wanted.
+  options.values = false;
+  DiffReport report;
+  const std::vector<std::string> keys = Lines(Here(), Serve(), options, &report);
+  ASSERT_EQ(keys.size(), expected.size());
+  EXPECT_EQ(keys.front(), "> ");
+  EXPECT_EQ(keys[1], "| " + zeros + "=ones");
+  EXPECT_LT(report.join.wire_bytes_received, 20000u);
+}
+
+TEST_F(DiffApi, BoundsAreThoseOfKeys) {
+  const Peer peer = Serve();
+  Rows some_here(here_.lower_bound("key3"), here_.lower_bound("key6"));
+  Rows some_there(there_.lower_bound("key3"), there_.lower_bound("key6"));
+  DiffOptions options;
+  options.join.begin = "key3";
+  options.join.end = "key6";
+  EXPECT_EQ(Lines(Here(), peer, options), LinesOf(some_here, some_there));
+  EXPECT_EQ(Lines(Here(), There(), options), LinesOf(some_here, some_there));
+  options.join.keys_per_range = 7;  // the rows of a key may lie in two ranges
+  EXPECT_EQ(Lines(Here(), peer, options), LinesOf(some_here, some_there));
+}
+
+TEST_F(DiffApi, RowsThatAreBeingWrittenHaveNotDiverged) {
+  MakeAlike();
+  const Peer peer = Serve();
+  Put(here_db_.get(), "late", "old");
+  Put(there_db_.get(), "late", "new");
+  Put(here_db_.get(), "lost there", "1");
+  Put(there_db_.get(), "lost here", "2");
+  Put(here_db_.get(), "written", "0");
+  Put(here_db_.get(), "written for good", "0");
+  DiffOptions options;
+  options.recheck = std::chrono::milliseconds(2500);
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    Put(here_db_.get(), "late", "new");  // the replica comes after
+    for (int i = 1; !done; i++) {
+      Put(here_db_.get(), "written", std::to_string(i));
+      if (i == 3) Put(there_db_.get(), "written for good", "0");
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
+  DiffReport report;
+  const std::vector<std::string> lines = Lines(Here(), peer, options, &report);
+  done = true;
+  writer.join();
+  EXPECT_EQ(lines, (std::vector<std::string>{"transient | late=old=new", "diverged > lost here=2",
+                                             "diverged < lost there=1", "transient < written=0",
+                                             "transient < written for good=0"}));
+  EXPECT_EQ(report.verdict, Verdict::kDiverged);
+  EXPECT_EQ(report.transient_rows, 3u);
+  EXPECT_EQ(report.diverged_rows, 2u);
+  EXPECT_EQ(report.looks, 2u);
+  EXPECT_GT(report.recheck_bytes_sent, 0u);
+  // Only rows that differed are read again.
+  EXPECT_LT(report.recheck_bytes_received, 5000u);
+
+  options.recheck = std::chrono::milliseconds(10);
+  options.most_rechecked = 1;
+  Put(here_db_.get(), "written", "0");
+  EXPECT_EQ(Lines(Here(), There(), options, &report),
+            (std::vector<std::string>{"diverged > lost here=2", "< lost there=1", "< written=0"}));
+  EXPECT_EQ(report.verdict, Verdict::kDiverged);
+}
+
+TEST_F(DiffApi, ManyRowsAreLookedAtAgain) {
+  MakeAlike();
+  const Peer peer = Serve();
+  for (int i = 0; i < 2000; i++) Put(here_db_.get(), "key" + std::to_string(50 * i), "x");
+  DiffOptions options;
+  options.recheck = std::chrono::milliseconds(1);
+  DiffReport report;
+  Lines(Here(), peer, options, &report);
+  EXPECT_EQ(report.diverged_rows, 2000u);
+  EXPECT_EQ(report.equal_rows + report.changed_rows, there_.size());
+}
+
+TEST_F(DiffApi, DirectoriesOfAnotherOrderAreComparedToo) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.comparator = rocksdb::ReverseBytewiseComparator();
+  std::unique_ptr<rocksdb::DB> reverse;
+  ASSERT_TRUE(rocksdb::DB::Open(options, directory_ + "/reverse", Into(&reverse)).ok());
+  for (const auto& [key, value] : there_) Put(reverse.get(), key, value);
+  Put(reverse.get(), "key1", "changed");
+  Rows changed = there_;
+  changed["key1"] = "changed";
+  Input there, here;
+  ASSERT_TRUE(Input::OfDatabase(reverse.get(), nullptr, {}, {}, &there).ok());
+  ASSERT_TRUE(Input::OfDirectory(directory_ + "/here", "", {}, &here).ok());
+  EXPECT_EQ(Lines(here, there), LinesOf(here_, changed));
+  EXPECT_EQ(Lines(there, Serve()), LinesOf(changed, there_));
+}
+
+TEST_F(DiffApi, SaysWhatItCannotDo) {
+  Peer peer = Serve();
+  InputOptions by_value;
+  by_value.on = "value";
+  const auto error = [&](const Input& input, const Peer& with) {
+    const Status status = Diff(input, with, DiffOptions(), nullptr, nullptr);
+    EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+    return status.ToString();
+  };
+  EXPECT_NE(error(Here({}, by_value), peer).find("without InputOptions::on"), std::string::npos);
+  EXPECT_NE(error(Input(), peer).find("without InputOptions::on"), std::string::npos);
+  peer.on = "value";
+  EXPECT_NE(error(Here(), peer).find("with one server"), std::string::npos);
+  peer.on.clear();
+  peer.addresses.push_back("127.0.0.1:1");
+  EXPECT_NE(error(Here(), peer).find("with one server"), std::string::npos);
+
+  const Status own = Status::Incomplete("enough");
+  peer.addresses.pop_back();
+  const Status ended = Diff(
+      Here(), peer, DiffOptions(), [&](const DifferentRow&) { return own; }, nullptr);
+  EXPECT_EQ(ended.ToString(), own.ToString());
+  ReadableValue readable;
+  EXPECT_FALSE(ReadValue("\xF7rswcol\xFE\x02", &readable).ok());
+  EXPECT_FALSE(ReadValue("\xF7rswcol\xFE\x01\x09name", &readable).ok());
+}
+
+TEST_F(DiffApi, DamageIsNoDifference) {
+  MakeAlike();
+  const Peer peer = Serve();
+  for (rocksdb::DB* db : {here_db_.get(), there_db_.get()}) {
+    ASSERT_TRUE(db->Flush(rocksdb::FlushOptions()).ok());
+  }
+  std::vector<rocksdb::LiveFileMetaData> files;
+  here_db_->GetLiveFilesMetaData(&files);
+  ASSERT_EQ(files.size(), 1u);
+  here_db_.reset();
+  const std::string path = directory_ + "/here" + files[0].name;
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(1000);
+    file << "damage";
+  }
+  Input here;
+  ASSERT_TRUE(Input::OfDirectory(directory_ + "/here", "", {}, &here).ok());
+  for (const auto& compare : std::vector<std::function<Status()>>{
+           [&] { return Diff(here, peer, DiffOptions(), nullptr, nullptr); },
+           [&] { return Diff(here, There(), DiffOptions(), nullptr, nullptr); }}) {
+    const Status status = compare();
+    EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+    EXPECT_NE(status.ToString().find(files[0].name), std::string::npos) << status.ToString();
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve::join

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/join/join_key/whole_row.h"
+
+#include <cstring>
+
+#include "lib/hash/key_hash.h"
+#include "lib/join/rows/packed_row.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr char kZero = '\x00', kZeroInKey = '\xFF', kEndOfKey = '\x01';
+
+void AppendKey(std::string_view key, std::string* join_key) {
+  for (;;) {
+    const size_t zero = key.find(kZero);
+    join_key->append(key.substr(0, zero));
+    if (zero == std::string_view::npos) return;
+    join_key->append({kZero, kZeroInKey});
+    key.remove_prefix(zero + 1);
+  }
+}
+
+// The longest key of which the bytes are the beginning.
+std::string LongestKey(std::string_view join_key) {
+  std::string key;
+  for (size_t i = 0; i < join_key.size(); i++) {
+    key.push_back(join_key[i]);
+    if (join_key[i] != kZero) continue;
+    if (i + 1 == join_key.size() || join_key[i + 1] != kZeroInKey) {
+      key.pop_back();
+      return key;
+    }
+    i++;
+  }
+  return key;
+}
+
+class WholeRowCursor final : public Cursor {
+ public:
+  WholeRowCursor(Source* rows, const KeyInterval& interval, WholeRowSource::Values values)
+      : interval_(interval), values_(values), cursor_(rows->Scan(KeysOfWholeRows(interval))) {}
+
+  bool Next(Row* row) override {
+    Row whole;
+    while (!ended_ && cursor_->Next(&whole)) {
+      WholeRowJoinKey(whole, &join_key_);
+      if (join_key_ < interval_.begin) continue;
+      if (interval_.end && join_key_ >= *interval_.end) break;
+      if (values_ == WholeRowSource::Values::kLeftOut) whole.value = {};
+      PackRow(whole, &packed_);
+      *row = {join_key_, packed_};
+      return true;
+    }
+    ended_ = true;
+    return false;
+  }
+  absl::Status status() const override { return cursor_->status(); }
+
+ private:
+  const KeyInterval interval_;
+  const WholeRowSource::Values values_;
+  const std::unique_ptr<Cursor> cursor_;
+  std::string join_key_, packed_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+void WholeRowJoinKey(const Row& row, std::string* join_key) {
+  join_key->clear();
+  AppendKey(row.key, join_key);
+  join_key->append({kZero, kEndOfKey});
+  XXH128_canonical_t hash;
+  XXH128_canonicalFromHash(&hash, XXH3_128bits(row.value.data(), row.value.size()));
+  join_key->append(reinterpret_cast<const char*>(hash.digest), sizeof(hash.digest));
+}
+
+// A key below the longest one that `begin` begins with is a beginning of it, and ends where it goes
+// on with more than 00 01; or differs from it by a smaller byte. So is a key above that of `end`.
+KeyInterval KeysOfWholeRows(const KeyInterval& join_keys) {
+  KeyInterval keys{LongestKey(join_keys.begin), std::nullopt};
+  if (join_keys.end) keys.end = LongestKey(*join_keys.end) + kZero;
+  return keys;
+}
+
+KeyInterval WholeRowsOfKey(std::string_view key) {
+  KeyInterval interval;
+  AppendKey(key, &interval.begin);
+  interval.end = interval.begin;
+  interval.begin.append({kZero, kEndOfKey});
+  interval.end->append({kZero, kEndOfKey + 1});
+  return interval;
+}
+
+std::unique_ptr<Cursor> WholeRowSource::Scan(const KeyInterval& interval) {
+  return std::make_unique<WholeRowCursor>(rows_.get(), interval, values_);
+}
+
+}  // namespace rocksieve::join

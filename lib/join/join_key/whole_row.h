@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows joined on all of them: two rows match if both their keys and their values are equal.
+//
+// The join key of a row, whose order is that of the keys, bytewise:
+//
+//   key, with each zero byte as 00 FF | 00 01 | XXH3-128 of the value, the high byte first
+//
+// So a row whose value differs stands on both sides, next to each other. That two different values
+// have the same hash is a matter of 2^-128 for values that nobody chose to that end; XXH3 is no
+// cryptographic hash (https://github.com/Cyan4973/xxHash, version 0.8 of its specification).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "lib/join/rows/source.h"
+
+namespace rocksieve::join {
+
+inline constexpr size_t kWholeRowDigestBytes = 16;  // at the end of a join key
+
+// Replaces *join_key.
+void WholeRowJoinKey(const Row& row, std::string* join_key);
+
+// The keys among which those of all rows are whose join keys lie in the interval. Takes any bytes.
+KeyInterval KeysOfWholeRows(const KeyInterval& join_keys);
+
+// The join keys of all rows with that key.
+KeyInterval WholeRowsOfKey(std::string_view key);
+
+// Rows by these join keys, packed (lib/join/rows/packed_row.h); nothing needs to be sorted.
+// REQUIRES: no two rows have the same key.
+class WholeRowSource final : public Source {
+ public:
+  enum class Values { kGiven, kLeftOut };
+
+  WholeRowSource(std::unique_ptr<Source> rows, Values values)
+      : rows_(std::move(rows)), values_(values) {}
+
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
+  uint64_t EstimateKeys() override { return rows_->EstimateKeys(); }
+
+ private:
+  const std::unique_ptr<Source> rows_;
+  const Values values_;
+};
+
+}  // namespace rocksieve::join

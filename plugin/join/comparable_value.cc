@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/join/comparable_value.h"
+
+#include <rocksdb/wide_columns.h>
+
+#include "lib/format/byte_io.h"
+#include "plugin/join/status.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr std::string_view kMark = "\xF7rswcol\xFE";
+constexpr char kPlain = 0, kColumns = 1;
+
+}  // namespace
+
+std::string_view ComparableValue(std::string_view plain_value, std::string* buffer) {
+  if (plain_value.substr(0, kMark.size()) != kMark) return plain_value;
+  buffer->assign(kMark);
+  buffer->push_back(kPlain);
+  buffer->append(plain_value);
+  return *buffer;
+}
+
+std::string_view ComparableValue(const rocksdb::Iterator& iterator, std::string* buffer) {
+  const rocksdb::WideColumns& columns = iterator.columns();
+  if (columns.size() == 1 && columns.front().name() == rocksdb::kDefaultWideColumnName) {
+    return ComparableValue(ToView(iterator.value()), buffer);
+  }
+  buffer->assign(kMark);
+  buffer->push_back(kColumns);
+  ByteWriter out(buffer);
+  for (const rocksdb::WideColumn& column : columns) {
+    out.String(ToView(column.name()));
+    out.String(ToView(column.value()));
+  }
+  return *buffer;
+}
+
+bool ReadComparableValue(std::string_view value, ReadableValue* readable) {
+  *readable = {};
+  if (value.substr(0, kMark.size()) != kMark) {
+    readable->plain = value;
+    return true;
+  }
+  value.remove_prefix(kMark.size());
+  if (value.empty()) return false;
+  const char kind = value.front();
+  value.remove_prefix(1);
+  if (kind == kPlain) {
+    readable->plain = value;
+    return true;
+  }
+  if (kind != kColumns) return false;
+  ByteReader in(value);
+  readable->has_columns = true;
+  while (in.ok() && in.remaining() > 0) {
+    const std::string_view name = in.String(), bytes = in.String();
+    readable->columns.emplace_back(name, bytes);
+  }
+  return in.ok();
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// All of a row's value as one string of bytes, for comparisons of databases: two rows are alike if
+// and only if these are equal.
+//
+// A plain value is itself. A row with wide columns (rocksdb/wide_columns.h), unless the default one
+// is the only one, is a mark of eight bytes, 01, and in their order each column's name and value,
+// both after a varint with their length. A plain value that begins with the mark is the mark, 00
+// and itself.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <rocksdb/iterator.h>
+#include <rocksieve/join/diff.h>
+
+namespace rocksieve::join {
+
+// Of the row at which the iterator stands. The view is of the iterator's own bytes or of *buffer.
+std::string_view ComparableValue(const rocksdb::Iterator& iterator, std::string* buffer);
+std::string_view ComparableValue(std::string_view plain_value, std::string* buffer);
+
+// What it was made of. The views are into `value`. False if it is none: the mark is not followed by
+// what must follow it.
+bool ReadComparableValue(std::string_view value, ReadableValue* readable);
+
+}  // namespace rocksieve::join

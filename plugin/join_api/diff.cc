@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <rocksieve/join/diff.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "lib/join/join_key/whole_row.h"
+#include "lib/join/sort/row_spool.h"
+#include "lib/transport/status.h"
+#include "plugin/join/comparable_value.h"
+#include "plugin/join/status.h"
+#include "plugin/join_api/difference_pairs.h"
+#include "plugin/join_api/join_to.h"
+#include "plugin/join_api/local_comparison.h"
+#include "plugin/join_api/recheck.h"
+#include "plugin/join_api/result_sinks.h"
+
+namespace rocksieve::join {
+namespace {
+
+using Clock = Cancellation::Clock;
+
+constexpr int kMostLooks = 4;
+constexpr std::chrono::seconds kBetweenLooks(1);
+
+struct Look {
+  std::vector<KeyInterval> parts;  // of the join keys
+  JoinOptions options;
+  bool values = true;  // of the other side
+};
+
+// Looks at both sides, as they are now: rows of the parts that one side alone has.
+using LookAt = std::function<absl::Status(const Look& look, ResultSink* rows, JoinReport* report)>;
+
+// The bounds of the keys, as those of join keys.
+KeyInterval RowsWithin(const JoinOptions& options) {
+  KeyInterval rows;
+  if (!options.begin.empty()) rows.begin = WholeRowsOfKey(options.begin).begin;
+  if (options.end) rows.end = WholeRowsOfKey(*options.end).begin;
+  return rows;
+}
+
+class DiffRun {
+ public:
+  DiffRun(LookAt look, const DiffOptions& options, const DifferenceCallback& on_row,
+          DiffReport* report)
+      : look_(std::move(look)),
+        options_(options),
+        on_row_(on_row),
+        report_(report),
+        recheck_(options.most_rechecked) {}
+
+  rocksdb::Status Run() {
+    return said_.Or(Guarded([this] {
+      const Clock::time_point begin = Clock::now();
+      const absl::Status status = LookOnce();
+      if (!status.ok() || options_.recheck.count() <= 0) return status;
+      const absl::Status again = LookAgain(begin);
+      return again.ok() ? GiveAll() : again;
+    }));
+  }
+
+ private:
+  // Rows are given as they come, unless they are looked at again.
+  absl::Status LookOnce() {
+    const bool gives = options_.recheck.count() <= 0;
+    DifferencePairs pairs([&](const DifferencePair& pair) {
+      Count(pair.difference());
+      if (gives) return Give(pair, Verdict::kDifferent);
+      recheck_.Add(pair);
+      return absl::OkStatus();
+    });
+    ProvenRowsSink sink([&](const Row& row, Side from) {
+      const absl::Status kept = gives ? absl::OkStatus() : found_.Add(row, from);
+      return kept.ok() ? pairs.Add(row, from) : kept;
+    });
+    absl::Status status =
+        look_({{RowsWithin(options_.join)}, options_.join, options_.values}, &sink, &report_->join);
+    if (status.ok()) status = pairs.Finish();
+    report_->equal_rows = report_->join.matched_keys;
+    return status;
+  }
+
+  absl::Status LookAgain(Clock::time_point begin) {
+    Look look{{}, options_.join, /*values=*/false};
+    look.options.keys_expected = nullptr;  // progress is that of the first look
+    look.options.range_done = nullptr;
+    look.options.report_ranges = false;
+    const auto looks = std::clamp<int64_t>(options_.recheck / kBetweenLooks, 1, kMostLooks);
+    for (int64_t i = 1; i <= looks; i++) {
+      look.parts = recheck_.Suspects();
+      if (look.parts.empty()) return absl::OkStatus();
+      absl::Status status = WaitUntil(begin + options_.recheck * i / looks);
+      if (!status.ok()) return status;
+      recheck_.BeginLook();
+      DifferencePairs pairs([this](const DifferencePair& pair) {
+        recheck_.Look(pair);
+        return absl::OkStatus();
+      });
+      ProvenRowsSink sink([&](const Row& row, Side from) { return pairs.Add(row, from); });
+      JoinReport report;
+      status = look_(look, &sink, &report);
+      report_->recheck_bytes_sent += report.wire_bytes_sent;
+      report_->recheck_bytes_received += report.wire_bytes_received;
+      if (status.ok()) status = pairs.Finish();
+      if (!status.ok()) return status;
+      recheck_.EndLook();
+      report_->looks++;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WaitUntil(Clock::time_point then) const {
+    return UntilCancelled(options_.join, [then](Cancellation* cancellation) {
+      SleepUntil(then, cancellation->token());
+      return cancellation->Check();
+    });
+  }
+
+  absl::Status GiveAll() {
+    size_t row = 0;
+    DifferencePairs pairs([&](const DifferencePair& pair) {
+      const Verdict verdict = recheck_.VerdictOf(row++);
+      report_->transient_rows += verdict == Verdict::kTransient;
+      report_->diverged_rows += verdict == Verdict::kDiverged;
+      return Give(pair, verdict);
+    });
+    const absl::Status status =
+        found_.Visit([&](const Row& found, Side from) { return pairs.Add(found, from); });
+    return status.ok() ? pairs.Finish() : status;
+  }
+
+  void Count(Difference difference) {
+    report_->local_only_rows += difference == Difference::kLocalOnly;
+    report_->remote_only_rows += difference == Difference::kRemoteOnly;
+    report_->changed_rows += difference == Difference::kChanged;
+  }
+
+  absl::Status Give(const DifferencePair& pair, Verdict verdict) {
+    constexpr Verdict kByWeight[] = {Verdict::kMatch, Verdict::kTransient, Verdict::kDifferent,
+                                     Verdict::kDiverged};
+    const auto weight = [&](Verdict v) { return std::find(kByWeight, kByWeight + 4, v); };
+    if (weight(verdict) > weight(report_->verdict)) report_->verdict = verdict;
+    if (!on_row_) return absl::OkStatus();
+    DifferentRow row;
+    row.difference = pair.difference();
+    row.verdict = verdict;
+    row.key = pair.key;
+    if (pair.local) row.local_value = pair.local->value;
+    if (pair.remote && options_.values) row.remote_value = pair.remote->value;
+    return said_.Keep(on_row_(row));
+  }
+
+  const LookAt look_;
+  const DiffOptions& options_;
+  const DifferenceCallback& on_row_;
+  DiffReport* const report_;
+  Recheck recheck_;
+  RowSpool found_;  // what is looked at again
+  CallbackStatus said_;
+};
+
+absl::StatusOr<Input> ByWholeRow(const Input& input, bool values) {
+  if (input.impl() == nullptr || input.impl()->on_expression()) {
+    return absl::InvalidArgumentError(
+        "a comparison is of whole rows: make its inputs without InputOptions::on");
+  }
+  absl::StatusOr<JoinKeyExpression> row =
+      JoinKeyExpression::Parse(values ? kWholeRow : kWholeRowWithoutValue);
+  if (!row.ok()) return row.status();
+  return Input(std::make_shared<Input::Impl>(input.impl()->On(*std::move(row))));
+}
+
+absl::Status CheckPeer(const Peer& peer) {
+  if (peer.on.empty() && peer.addresses.size() == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "a comparison is with one server, of its whole rows: give the peer one address, and no `on`");
+}
+
+absl::Status CompareHere(const Input& local, const Input& remote, const Look& look,
+                         ResultSink* rows, JoinReport* report) {
+  const Clock::time_point begin = Clock::now();
+  const JoinOptions& options = look.options;
+  return UntilCancelled(options, [&](Cancellation* cancellation) {
+    absl::StatusOr<OpenedInput> mine = local.impl()->OpenSources(1, cancellation);
+    if (!mine.ok()) return mine.status();
+    absl::StatusOr<OpenedInput> theirs = remote.impl()->OpenSources(1, cancellation);
+    if (!theirs.ok()) return theirs.status();
+    CancellableSource left(mine->sources.front().get(), cancellation);
+    CancellableSource right(theirs->sources.front().get(), cancellation);
+    if (options.keys_expected) options.keys_expected(left.EstimateKeys());
+    LocalComparison comparison;
+    if (options.range_done) {
+      comparison.progress = [&options](uint64_t local_rows) {
+        RangeSummary range;
+        range.local_keys = local_rows;
+        options.range_done(range);
+      };
+    }
+    const absl::Status status = comparison.Run(&left, &right, look.parts, rows);
+    report->matched_keys = comparison.equal_rows;
+    report->local_only_keys = comparison.local_rows - comparison.equal_rows;
+    report->remote_only_keys = comparison.remote_rows - comparison.equal_rows;
+    report->seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    return status;
+  });
+}
+
+rocksdb::Status RunDiff(LookAt look, const DiffOptions& options, const DifferenceCallback& on_row,
+                        DiffReport* report) {
+  DiffReport unwanted;
+  if (report == nullptr) report = &unwanted;
+  *report = {};
+  return DiffRun(std::move(look), options, on_row, report).Run();
+}
+
+}  // namespace
+
+rocksdb::Status Diff(const Input& local, const Peer& peer, const DiffOptions& options,
+                     const DifferenceCallback& on_row, DiffReport* report) {
+  const absl::StatusOr<Input> mine = ByWholeRow(local, /*values=*/true);
+  if (!mine.ok()) return ToRocksDb(mine.status());
+  const absl::Status status = CheckPeer(peer);
+  if (!status.ok()) return ToRocksDb(status);
+  return RunDiff(
+      [&](const Look& look, ResultSink* rows, JoinReport* look_report) {
+        Peer whole = peer;
+        whole.on = look.values ? kWholeRow : kWholeRowWithoutValue;
+        JoinOptions within = look.options;
+        within.begin = look.parts.front().begin;
+        within.end = look.parts.back().end;
+        return JoinTo(Operation::kSymmetric, *mine, whole, within, look.parts, rows, look_report);
+      },
+      options, on_row, report);
+}
+
+rocksdb::Status Diff(const Input& local, const Input& remote, const DiffOptions& options,
+                     const DifferenceCallback& on_row, DiffReport* report) {
+  const absl::StatusOr<Input> mine = ByWholeRow(local, /*values=*/true);
+  const absl::StatusOr<Input> theirs = ByWholeRow(remote, /*values=*/true);
+  if (!mine.ok() || !theirs.ok()) return ToRocksDb(mine.ok() ? theirs.status() : mine.status());
+  return RunDiff(
+      [&](const Look& look, ResultSink* rows, JoinReport* look_report) {
+        return CompareHere(*mine, *theirs, look, rows, look_report);
+      },
+      options, on_row, report);
+}
+
+rocksdb::Status ReadValue(std::string_view value, ReadableValue* readable) {
+  if (ReadComparableValue(value, readable)) return rocksdb::Status::OK();
+  return rocksdb::Status::InvalidArgument("this is no value of a row of a comparison");
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all joins that programs ask for go through.
+#pragma once
+
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <rocksieve/join/join.h>
+
+#include "lib/join/rows/sink.h"
+#include "lib/join/rows/source.h"
+#include "lib/transport/cancellation.h"
+#include "plugin/join_api/input_impl.h"
+
+namespace rocksieve::join {
+
+// Rows come as the sources have them: packed (lib/join/rows/packed_row.h), if joined on an
+// expression. `parts` as ClientSessionOptions has them. `report` may be null.
+absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
+                    const JoinOptions& options, const std::vector<KeyInterval>& parts,
+                    ResultSink* packed_rows, JoinReport* report);
+
+// Calls `work` with what ends when the time of the options is over or the join is cancelled.
+absl::Status UntilCancelled(const JoinOptions& options,
+                            absl::FunctionRef<absl::Status(Cancellation* cancellation)> work);
+
+}  // namespace rocksieve::join

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/join_api/local_comparison.h"
+
+#include <memory>
+
+namespace rocksieve::join {
+namespace {
+
+constexpr uint64_t kRowsBetweenReports = 1 << 16;
+
+// A cursor's row, until it moves on.
+class Reader {
+ public:
+  Reader(Source* source, const KeyInterval& part) : cursor_(source->Scan(part)) { Next(); }
+
+  void Next() { any_ = cursor_->Next(&row_); }
+  bool any() const { return any_; }
+  const Row& row() const { return row_; }
+  absl::Status status() const { return cursor_->status(); }
+
+ private:
+  const std::unique_ptr<Cursor> cursor_;
+  Row row_;
+  bool any_ = false;
+};
+
+}  // namespace
+
+absl::Status LocalComparison::Run(Source* local, Source* remote,
+                                  const std::vector<KeyInterval>& parts, Sink* sink) {
+  uint64_t unreported = 0;
+  const auto report = [&] {
+    if (progress) progress(unreported);
+    unreported = 0;
+    return sink->Commit();
+  };
+  for (const KeyInterval& part : parts) {
+    Reader mine(local, part), theirs(remote, part);
+    while (mine.any() || theirs.any()) {
+      const int order = !mine.any()     ? 1
+                        : !theirs.any() ? -1
+                                        : mine.row().key.compare(theirs.row().key);
+      const bool equal = order == 0 && mine.row().value == theirs.row().value;
+      absl::Status status;
+      if (order <= 0) {
+        if (!equal) status = sink->Add(mine.row(), Side::kClient);
+        local_rows++;
+        unreported++;
+      }
+      if (status.ok() && order >= 0) {
+        if (!equal) status = sink->Add(theirs.row(), Side::kServer);
+        remote_rows++;
+      }
+      if (status.ok() && unreported == kRowsBetweenReports) status = report();
+      if (!status.ok()) return status;
+      equal_rows += equal;
+      if (order <= 0) mine.Next();
+      if (order >= 0) theirs.Next();
+    }
+    if (!mine.status().ok()) return mine.status();
+    if (!theirs.status().ok()) return theirs.status();
+  }
+  return report();
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two sides of one machine, read side by side: what a symmetric join of them would give, without
+// messages, and with values compared byte by byte.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <absl/status/status.h>
+
+#include "lib/join/rows/sink.h"
+#include "lib/join/rows/source.h"
+
+namespace rocksieve::join {
+
+struct LocalComparison {
+  uint64_t local_rows = 0, remote_rows = 0, equal_rows = 0;
+  // Told of every so many rows of this side, and of the last ones; may be empty.
+  std::function<void(uint64_t local_rows)> progress;
+
+  // Rows of the parts that are on one side only, in the order of their join keys; each
+  // commit is final. REQUIRES: whole
+  // rows (lib/join/join_key/whole_row.h).
+  absl::Status Run(Source* local, Source* remote, const std::vector<KeyInterval>& parts,
+                   Sink* sink);
+};
+
+}  // namespace rocksieve::join

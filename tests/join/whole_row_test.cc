@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Join keys of whole rows: their order, which of them match, and what a scan of some of them reads.
+#include "lib/join/join_key/whole_row.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lib/join/join_key/join_key_expression.h"
+#include "lib/join/rows/packed_row.h"
+#include "tests/join/memory_source.h"
+
+namespace rocksieve::join {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::string JoinKey(std::string_view key, std::string_view value) {
+  std::string join_key;
+  WholeRowJoinKey({key, value}, &join_key);
+  return join_key;
+}
+
+// Of few different bytes, so that keys are beginnings of others, and have zeros.
+std::string RandomBytes(Random* random) {
+  constexpr std::string_view kBytes("\x00\x01\x02\xFE\xFF\x61", 6);
+  std::string bytes;
+  for (uint64_t n = (*random)() % 5; n > 0; n--) {
+    bytes.push_back(kBytes[(*random)() % kBytes.size()]);
+  }
+  return bytes;
+}
+
+TEST(WholeRow, JoinKeysComeInTheOrderOfKeysAndAreEqualForEqualRowsOnly) {
+  Random random(1);
+  for (int i = 0; i < 100000; i++) {
+    const std::string a = RandomBytes(&random), b = RandomBytes(&random);
+    const std::string value = RandomBytes(&random), other = RandomBytes(&random);
+    if (a != b) {
+      ASSERT_EQ(JoinKey(a, value) < JoinKey(b, other), a < b);
+    }
+    ASSERT_EQ(JoinKey(a, value) == JoinKey(a, other), value == other);
+  }
+}
+
+TEST(WholeRow, GoldenBytes) {
+  // XXH3-128 of nothing, as its specification has it.
+  EXPECT_EQ(JoinKey(std::string("a\0b", 3), ""),
+            std::string("a\0\xFF"
+                        "b\0\x01\x99\xAA\x06\xD3\x01\x47\x98\xD8\x60\x01\xC3\x24\x46\x8D\x49\x7F",
+                        22));
+}
+
+TEST(WholeRow, AScanGivesWhatLiesInTheInterval) {
+  Random random(2);
+  std::map<std::string, std::string> rows;
+  for (int i = 0; i < 300; i++) rows[RandomBytes(&random)] = RandomBytes(&random);
+  WholeRowSource source(
+      std::make_unique<MemorySource>(MemorySource::Rows(rows.begin(), rows.end())),
+      WholeRowSource::Values::kGiven);
+  std::vector<std::string> ends;
+  for (const auto& [key, value] : rows) {
+    // Any beginning of a join key, and more.
+    const std::string join_key = JoinKey(key, value);
+    ends.push_back(join_key.substr(0, random() % (join_key.size() + 1)) + RandomBytes(&random));
+    ends.push_back(join_key);
+  }
+  for (int i = 0; i < 5000; i++) {
+    KeyInterval interval{ends[random() % ends.size()], ends[random() % ends.size()]};
+    if (*interval.end < interval.begin) std::swap(*interval.end, interval.begin);
+    if (i % 7 == 0) interval.end.reset();
+    std::vector<std::string> expected, found;
+    for (const auto& [key, value] : rows) {
+      if (interval.Contains(JoinKey(key, value))) expected.push_back(key);
+    }
+    const std::unique_ptr<Cursor> cursor = source.Scan(interval);
+    Row row, whole;
+    while (cursor->Next(&row)) {
+      ASSERT_TRUE(UnpackRow(row.value, &whole));
+      ASSERT_EQ(row.key, JoinKey(whole.key, whole.value));
+      ASSERT_EQ(rows.at(std::string(whole.key)), whole.value);
+      found.emplace_back(whole.key);
+    }
+    ASSERT_EQ(found, expected);
+  }
+}
+
+TEST(WholeRow, RowsOfAKeyAreThoseWithAnyValue) {
+  Random random(3);
+  for (int i = 0; i < 20000; i++) {
+    const std::string key = RandomBytes(&random), other = RandomBytes(&random);
+    const KeyInterval rows = WholeRowsOfKey(key);
+    ASSERT_TRUE(rows.Contains(JoinKey(key, RandomBytes(&random))));
+    ASSERT_EQ(rows.Contains(JoinKey(other, RandomBytes(&random))), key == other);
+  }
+}
+
+TEST(WholeRow, ValuesCanBeLeftOut) {
+  WholeRowSource source(std::make_unique<MemorySource>(MemorySource::Rows{{"k", "v"}}),
+                        WholeRowSource::Values::kLeftOut);
+  const std::unique_ptr<Cursor> cursor = source.Scan({});
+  Row row, whole;
+  ASSERT_TRUE(cursor->Next(&row));
+  EXPECT_EQ(row.key, JoinKey("k", "v"));
+  ASSERT_TRUE(UnpackRow(row.value, &whole));
+  EXPECT_EQ(whole.key, "k");
+  EXPECT_EQ(whole.value, "");
+}
+
+TEST(WholeRow, IsAnExpression) {
+  for (const char* text : {"row", "row.without_value()"}) {
+    const absl::StatusOr<JoinKeyExpression> expression = JoinKeyExpression::Parse(text);
+    ASSERT_TRUE(expression.ok());
+    EXPECT_EQ(expression->text(), text);
+    EXPECT_TRUE(expression->is_whole_row());
+    EXPECT_EQ(expression->gives_values(), std::string_view(text) == "row");
+    std::string join_key;
+    EXPECT_TRUE(expression->Extract({"k", "v"}, &join_key));
+    EXPECT_EQ(join_key, JoinKey("k", "v"));
+  }
+  EXPECT_FALSE(JoinKeyExpression::Parse("row.bytes(1)").ok());
+  EXPECT_FALSE(JoinKeyExpression::Parse("key")->is_whole_row());
+}
+
+}  // namespace
+}  // namespace rocksieve::join
