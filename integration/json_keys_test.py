@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from environment import ROOT, run_ok
+from environment import ROOT, run, run_ok
 from join_support import ROCKSIEVE, JoinSandbox
 
 PAGE = (ROOT / "docs" / "json.md").read_text()
@@ -50,6 +50,12 @@ class JsonKeys(JoinSandbox):
         self.assert_documented("demo", self.command(
             "demo", f"--keys={self.files['left']}", f"--db-dir={self.directory / 'demo'}"),
             "low_95")
+
+    def test_diff(self):
+        finished = run(ROCKSIEVE, "diff", self.class_directory / "left",
+                       self.class_directory / "right", "--summary", "--json")
+        self.assertEqual(1, finished.code, finished)
+        self.assert_documented("diff", finished.out, "diverged_rows")
 
     def test_commands_that_look(self):
         database = self.class_directory / "left"

@@ -175,7 +175,7 @@ int Main(int argc, char** argv) {
     commands.push_back(add(&app));
   }
 #ifdef ROCKSIEVE_JOIN
-  for (auto add : {AddCertsCommand, AddJoinCommand, AddServeCommand}) {
+  for (auto add : {AddCertsCommand, AddDiffCommand, AddJoinCommand, AddServeCommand}) {
     commands.push_back(add(&app));
   }
 #endif

@@ -58,6 +58,15 @@ absl::Status NoView(const absl::Status& status) {
   }
 }
 
+void Describe(const std::vector<FamilyDescription>& families, v1::Started* started) {
+  for (const FamilyDescription& family : families) {
+    v1::ColumnFamily* const described = started->add_column_families();
+    described->set_name(family.name);
+    described->set_comparator(family.comparator);
+    described->set_merge_operator(family.merge_operator);
+  }
+}
+
 absl::Status ServerEnds() {
   return absl::UnavailableError("the server is being shut down: join again when it is back");
 }
@@ -321,6 +330,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     started.set_view((*lease)->name());
     started.set_resumed((*lease)->resumed());
     started.set_database((*lease)->database());
+    if (start.describe()) Describe((*lease)->families(), &started);
     stream->Answer(started);
 
     // The server's own report has the whole error, the client no directories of ours.

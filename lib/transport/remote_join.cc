@@ -113,12 +113,14 @@ class RemoteJoin {
     const std::string asked_for = view_;
     MemoryAccount memory(options_.memory_bytes);
     const DriveLimits limits = Within(&memory, options_.limits);
-    absl::StatusOr<std::unique_ptr<RemoteSession>> remote = RemoteSession::Start(
-        remote_, options_.request, view_, options_.strategy, cancellation_, limits);
+    absl::StatusOr<std::unique_ptr<RemoteSession>> remote =
+        RemoteSession::Start(remote_, options_.request,
+                             {view_, options_.strategy, options_.describe}, cancellation_, limits);
     started_ = remote.ok();
     if (!remote.ok()) return remote.status();
     view_ = (*remote)->view().name;
     report_->database = (*remote)->view().database;
+    report_->families = (*remote)->view().families;
     if (!asked_for.empty()) {
       const absl::Status status = (*remote)->view().resumed ? Resume() : Restart();
       if (!status.ok()) return status;

@@ -27,6 +27,7 @@ struct RemoteJoinOptions {
   // Of all that the server makes this side keep, its keys of the open ranges among it. Messages and
   // queues are limited to parts of it.
   uint64_t memory_bytes = uint64_t{1} << 30;
+  bool describe = false;     // to be told which column families the server has
   bool keep_ranges = false;  // in the report, which else has only what they add up to
   int most_attempts = 4;     // without a range finished in between
   std::chrono::milliseconds first_pause{500};    // before the second attempt; doubles, up to 10 s
@@ -41,6 +42,7 @@ struct RemoteJoinReport {
   uint64_t resumed = 0;    // of them, those that went on
   uint64_t restarted = 0;  // those that had to begin anew after ranges were finished
   std::string database;    // identity of the server's
+  std::vector<FamilyDescription> families;
 };
 
 // Of a new session, from the operating system.

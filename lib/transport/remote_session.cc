@@ -201,8 +201,8 @@ RemoteSession::~RemoteSession() {
 }
 
 absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
-    const Remote& remote, const ViewRequest& request, const std::string& view,
-    const std::string& strategy, const Cancellation* cancellation, const DriveLimits& limits) {
+    const Remote& remote, const ViewRequest& request, const Wish& wish,
+    const Cancellation* cancellation, const DriveLimits& limits) {
   const absl::Status cancelled = cancellation->Check();
   if (!cancelled.ok()) return cancelled;
   auto call = std::make_unique<Call>();
@@ -220,19 +220,20 @@ absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
     call->context.AddMetadata(kTokenMetadata, kTokenScheme + remote.token);
   }
   std::unique_ptr<RemoteSession> session(new RemoteSession(std::move(call), cancellation, limits));
-  const absl::Status status = session->Greet(remote, request, view, strategy);
+  const absl::Status status = session->Greet(remote, request, wish);
   if (!status.ok()) return status;
   return session;
 }
 
 absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& request,
-                                  const std::string& view, const std::string& strategy) {
+                                  const Wish& wish) {
   v1::Start start;
   start.set_version(kTransportVersion);
   start.set_column_family(request.column_family);
   start.set_on(request.on);
-  start.set_view(view);
-  start.set_strategy(strategy);
+  start.set_view(wish.view);
+  start.set_strategy(wish.strategy);
+  start.set_describe(wish.describe);
   CallStream* const stream = &call_->stream;
   call_->finished = false;
   stream->Open(call_->stub.get(), start);
@@ -269,6 +270,9 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
   view_.name = started.view();
   view_.resumed = started.resumed();
   view_.database = Printable(started.database(), kMostIdentityBytes);
+  for (const v1::ColumnFamily& family : started.column_families()) {
+    view_.families.push_back({family.name(), family.comparator(), family.merge_operator()});
+  }
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -30,14 +31,23 @@ struct ServerView {
   std::string name;
   bool resumed = false;
   std::string database;
+  std::vector<FamilyDescription> families;  // if it was asked for them
 };
 
 class RemoteSession {
  public:
-  // Connects, and asks for a view: that of the name, if there is one, and the server still has it.
-  static absl::StatusOr<std::unique_ptr<RemoteSession>> Start(
-      const Remote& remote, const ViewRequest& request, const std::string& view,
-      const std::string& strategy, const Cancellation* cancellation, const DriveLimits& limits);
+  struct Wish {
+    std::string view;       // of a name that the server may still have; empty: a new one
+    std::string strategy;   // empty: the planner's choice
+    bool describe = false;  // to be told which column families are served
+  };
+
+  // Connects, and asks for a view.
+  static absl::StatusOr<std::unique_ptr<RemoteSession>> Start(const Remote& remote,
+                                                              const ViewRequest& request,
+                                                              const Wish& wish,
+                                                              const Cancellation* cancellation,
+                                                              const DriveLimits& limits);
   ~RemoteSession();
 
   const ServerView& view() const { return view_; }
@@ -49,8 +59,7 @@ class RemoteSession {
   struct Call;
   RemoteSession(std::unique_ptr<Call> call, const Cancellation* cancellation,
                 const DriveLimits& limits);
-  absl::Status Greet(const Remote& remote, const ViewRequest& request, const std::string& view,
-                     const std::string& strategy);
+  absl::Status Greet(const Remote& remote, const ViewRequest& request, const Wish& wish);
 
   const std::unique_ptr<Call> call_;
   const Cancellation* const cancellation_;

@@ -15,6 +15,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <absl/status/statusor.h>
 
@@ -30,9 +31,17 @@ struct ViewRequest {
   bool operator==(const ViewRequest&) const = default;
 };
 
+// By the names that RocksDB has for these.
+struct FamilyDescription {
+  std::string name;
+  std::string comparator;
+  std::string merge_operator;  // empty: none
+};
+
 struct View {
   std::shared_ptr<Source> source;
-  std::string database;  // identity of the database, for messages
+  std::string database;                     // identity of the database, for messages
+  std::vector<FamilyDescription> families;  // that can be asked for
 };
 
 // What opening a view may take.
@@ -78,6 +87,7 @@ class ViewRegistry {
 
     Source* source() const { return entry_->view.source.get(); }
     const std::string& database() const { return entry_->view.database; }
+    const std::vector<FamilyDescription>& families() const { return entry_->view.families; }
     const std::string& name() const { return entry_->name; }
     bool resumed() const { return resumed_; }
     void Finished() { finished_ = true; }

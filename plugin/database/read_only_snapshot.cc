@@ -46,6 +46,11 @@ const std::shared_ptr<rocksdb::Cache>& SharedCache() {
   return *cache;
 }
 
+std::string MergeOperatorOf(const std::string& column_family, const OptionsFile& file) {
+  const std::string name = file.ColumnFamilyValue(column_family, "merge_operator");
+  return name == "nullptr" ? "" : name;
+}
+
 // Names the merge operator if this program does not have it.
 rocksdb::ColumnFamilyOptions SnapshotOptions(const ColumnFamily& family, const OptionsFile& file,
                                              std::string* unknown_merge_operator) {
@@ -57,8 +62,8 @@ rocksdb::ColumnFamilyOptions SnapshotOptions(const ColumnFamily& family, const O
   options.comparator = family.comparator.get();
   options.num_levels = kMostLevels;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  const std::string name = file.ColumnFamilyValue(family.name, "merge_operator");
-  const bool named = !name.empty() && name != "nullptr";
+  const std::string name = MergeOperatorOf(family.name, file);
+  const bool named = !name.empty();
   const bool made = named && rocksdb::MergeOperator::CreateFromString(rocksdb::ConfigOptions(),
                                                                       name, &options.merge_operator)
                                  .ok();
@@ -114,6 +119,10 @@ Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& c
   opened->files_->HoldOnlyFilesOf(opened->open_.db.get(), opened->open_.handles);
   *view = std::move(opened);
   return status;
+}
+
+std::string ReadOnlySnapshot::MergeOperatorName() const {
+  return MergeOperatorOf(open_.families.back().name, files_->options());
 }
 
 Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::string& column_family,

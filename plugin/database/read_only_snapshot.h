@@ -30,6 +30,8 @@ class ReadOnlySnapshot {
 
   rocksdb::DB* db() const { return open_.db.get(); }
   rocksdb::ColumnFamilyHandle* column_family() const { return open_.handles.back(); }
+  // As its OPTIONS file has it, whether this program has that or not; empty if it has none.
+  std::string MergeOperatorName() const;
 
  private:
   ReadOnlySnapshot() = default;

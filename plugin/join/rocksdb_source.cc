@@ -38,14 +38,14 @@ uint64_t Property(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const st
   return db->GetIntProperty(family, name, &value) ? value : 0;
 }
 
-// RocksDB's own estimate is 0 for a database that was opened without reading its files' statistics,
-// as a frozen view is.
+// RocksDB's own estimate is of memtables alone for a database that was opened without reading its
+// files' statistics, as a read-only snapshot is.
 uint64_t EstimateAllKeys(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
   using Properties = rocksdb::DB::Properties;
-  const uint64_t estimated = Property(db, family, Properties::kEstimateNumKeys);
-  if (estimated > 0) return estimated;
   uint64_t entries = Property(db, family, Properties::kNumEntriesActiveMemTable) +
                      Property(db, family, Properties::kNumEntriesImmMemTables);
+  const uint64_t estimated = Property(db, family, Properties::kEstimateNumKeys);
+  if (estimated > entries) return estimated;
   uint64_t deletions = Property(db, family, Properties::kNumDeletesActiveMemTable) +
                        Property(db, family, Properties::kNumDeletesImmMemTables);
   rocksdb::TablePropertiesCollection tables;

@@ -29,7 +29,8 @@ constexpr std::chrono::seconds kBetweenLooks(1);
 struct Look {
   std::vector<KeyInterval> parts;  // of the join keys
   JoinOptions options;
-  bool values = true;  // of the other side
+  bool values = true;     // of the other side
+  bool describe = false;  // which column families that side has
 };
 
 // Looks at both sides, as they are now: rows of the parts that one side alone has.
@@ -78,7 +79,8 @@ class DiffRun {
       return kept.ok() ? pairs.Add(row, from) : kept;
     });
     absl::Status status =
-        look_({{RowsWithin(options_.join)}, options_.join, options_.values}, &sink, &report_->join);
+        look_({{RowsWithin(options_.join)}, options_.join, options_.values, /*describe=*/true},
+              &sink, &report_->join);
     if (status.ok()) status = pairs.Finish();
     report_->equal_rows = report_->join.matched_keys;
     return status;
@@ -232,7 +234,8 @@ rocksdb::Status Diff(const Input& local, const Peer& peer, const DiffOptions& op
         JoinOptions within = look.options;
         within.begin = look.parts.front().begin;
         within.end = look.parts.back().end;
-        return JoinTo(Operation::kSymmetric, *mine, whole, within, look.parts, rows, look_report);
+        return JoinTo(Operation::kSymmetric, *mine, whole, within, {look.parts, look.describe},
+                      rows, look_report);
       },
       options, on_row, report);
 }

@@ -153,6 +153,8 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
   if (!status.ok()) return absl::FailedPreconditionError(MessageOf(status));
   RowsSnapshot snapshot;
   view->db()->GetDbIdentity(snapshot.database).PermitUncheckedError();  // only for messages
+  snapshot.family = {view->column_family()->GetName(),
+                     view->column_family()->GetComparator()->Name(), view->MergeOperatorName()};
   snapshot.open = [view = std::shared_ptr<ReadOnlySnapshot>(std::move(view)), expression,
                    sort](const Cancellation* cancellation) {
     return OpenDatabase(view->db(), view->column_family(), rocksdb::ReadOptions(), KeyInterval(),

@@ -16,6 +16,7 @@
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
+#include "lib/transport/view_registry.h"
 
 namespace rocksieve::join {
 
@@ -44,6 +45,7 @@ using OpenRows =
 struct RowsSnapshot {
   OpenRows open;
   std::string database;  // identity, for messages
+  FamilyDescription family;
 };
 
 // Of a database that another process may have open. An empty name is the default column family's.

@@ -84,6 +84,9 @@ ServerReport ReportOf(const ShardReport& shard) {
   report.received = BytesOf(s.received);
   report.wire_bytes_sent = joined.wire.bytes_sent;
   report.wire_bytes_received = joined.wire.bytes_received;
+  for (const FamilyDescription& family : joined.families) {
+    report.column_families.push_back({family.name, family.comparator, family.merge_operator});
+  }
   report.attempts = joined.attempts;
   report.resumed = joined.resumed;
   report.restarted = joined.restarted;
@@ -230,7 +233,7 @@ absl::StatusOr<JoinPlan> PlanWith(const Remote& remote, Source* source,
                                   const Cancellation* cancellation) {
   MemoryAccount memory(options.memory_bytes);
   const absl::StatusOr<std::unique_ptr<RemoteSession>> session = RemoteSession::Start(
-      remote, options.request, "", "", cancellation, Within(&memory, options.limits));
+      remote, options.request, {}, cancellation, Within(&memory, options.limits));
   if (!session.ok()) return session.status();
   ClientSessionOptions client_options = options.client;
   client_options.memory = &memory;
@@ -272,11 +275,12 @@ absl::Status UntilCancelled(const JoinOptions& options,
 }
 
 absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
-                    const JoinOptions& options, const std::vector<KeyInterval>& parts,
-                    ResultSink* packed_rows, JoinReport* report) {
+                    const JoinOptions& options, const JoinedParts& parts, ResultSink* packed_rows,
+                    JoinReport* report) {
   ShardedJoinOptions sharded;
   sharded.remote = RemoteOptions(operation, peer, options);
-  sharded.remote.client.parts = parts;
+  sharded.remote.client.parts = parts.intervals;
+  sharded.remote.describe = parts.describe;
   sharded.expect = options.keys_expected;
   if (options.range_done) {
     sharded.range_done = [&options](const std::string& address, const RangeReport& range) {

@@ -15,11 +15,16 @@
 
 namespace rocksieve::join {
 
+struct JoinedParts {
+  std::vector<KeyInterval> intervals;  // as ClientSessionOptions has them
+  bool describe = false;               // ServerReport::column_families is wanted
+};
+
 // Rows come as the sources have them: packed (lib/join/rows/packed_row.h), if joined on an
-// expression. `parts` as ClientSessionOptions has them. `report` may be null.
+// expression. `report` may be null.
 absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
-                    const JoinOptions& options, const std::vector<KeyInterval>& parts,
-                    ResultSink* packed_rows, JoinReport* report);
+                    const JoinOptions& options, const JoinedParts& parts, ResultSink* packed_rows,
+                    JoinReport* report);
 
 // Calls `work` with what ends when the time of the options is over or the join is cancelled.
 absl::Status UntilCancelled(const JoinOptions& options,

@@ -13,6 +13,8 @@
 #include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
+#include <rocksdb/comparator.h>
+#include <rocksdb/merge_operator.h>
 
 #include "lib/transport/server.h"
 #include "plugin/join/sst_filters.h"
@@ -27,8 +29,13 @@ namespace {
 using OpenFamily = std::function<absl::StatusOr<RowsSnapshot>(const JoinKeyExpression& expression,
                                                               const SortOptions& sort)>;
 
+struct Family {
+  FamilyDescription description;
+  OpenFamily open;
+};
+
 // In the order in which they are served: the first is what is asked for without a name.
-using Families = std::vector<std::pair<std::string, OpenFamily>>;
+using Families = std::vector<Family>;
 
 Families FamiliesOfOpen(const ServedDatabase& served) {
   std::vector<rocksdb::ColumnFamilyHandle*> handles = served.column_families;
@@ -36,16 +43,20 @@ Families FamiliesOfOpen(const ServedDatabase& served) {
   std::string identity;
   served.db->GetDbIdentity(identity).PermitUncheckedError();  // only for messages
   Families families;
-  for (rocksdb::ColumnFamilyHandle* family : handles) {
-    families.emplace_back(
-        family->GetName(), [db = served.db, family, identity](const JoinKeyExpression& expression,
-                                                              const SortOptions& sort) {
-          return RowsSnapshot{[=](const Cancellation* cancellation) {
-                                return OpenDatabase(db, family, rocksdb::ReadOptions(),
-                                                    KeyInterval(), expression, sort, cancellation);
-                              },
-                              identity};
-        });
+  for (rocksdb::ColumnFamilyHandle* handle : handles) {
+    Family family;
+    const auto merge_operator = served.db->GetOptions(handle).merge_operator;
+    family.description = {handle->GetName(), handle->GetComparator()->Name(),
+                          merge_operator == nullptr ? "" : merge_operator->Name()};
+    family.open = [db = served.db, handle, identity, description = family.description](
+                      const JoinKeyExpression& expression, const SortOptions& sort) {
+      return RowsSnapshot{[=](const Cancellation* cancellation) {
+                            return OpenDatabase(db, handle, rocksdb::ReadOptions(), KeyInterval(),
+                                                expression, sort, cancellation);
+                          },
+                          identity, description};
+    };
+    families.push_back(std::move(family));
   }
   return families;
 }
@@ -55,23 +66,26 @@ absl::StatusOr<Families> FamiliesOfDirectory(const ServedDatabase& served) {
   if (names.empty()) names.push_back(rocksdb::kDefaultColumnFamilyName);
   Families families;
   for (const std::string& name : names) {
-    families.emplace_back(name, [directory = served.directory, name](
-                                    const JoinKeyExpression& expression, const SortOptions& sort) {
+    Family family;
+    family.open = [directory = served.directory, name](const JoinKeyExpression& expression,
+                                                       const SortOptions& sort) {
       return SnapshotOfDirectory(directory, name, expression, sort);
-    });
+    };
     // Better now than at the first join.
-    const absl::Status there = families.back().second(JoinKeyExpression(), SortOptions()).status();
-    if (!there.ok()) return there;
+    const absl::StatusOr<RowsSnapshot> there = family.open(JoinKeyExpression(), SortOptions());
+    if (!there.ok()) return there.status();
+    family.description = there->family;
+    families.push_back(std::move(family));
   }
   return families;
 }
 
 absl::StatusOr<OpenFamily> FamilyNamed(const Families& families, const std::string& name) {
-  if (name.empty()) return families.front().second;
+  if (name.empty()) return families.front().open;
   std::vector<std::string> names;
-  for (const auto& [served_name, open] : families) {
-    if (served_name == name) return open;
-    names.push_back(served_name);
+  for (const Family& family : families) {
+    if (family.description.name == name) return family.open;
+    names.push_back(family.description.name);
   }
   return absl::PermissionDeniedError(
       absl::StrCat("column family \"", name, "\" is not served, but ", absl::StrJoin(names, ", "),
@@ -95,7 +109,9 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
   absl::StatusOr<Families> families =
       served.db != nullptr ? FamiliesOfOpen(served) : FamiliesOfDirectory(served);
   if (!families.ok()) return families.status();
-  return [families = *std::move(families), extractors = served.extractors,
+  std::vector<FamilyDescription> descriptions;
+  for (const Family& family : *families) descriptions.push_back(family.description);
+  return [families = *std::move(families), descriptions, extractors = served.extractors,
           directory = served.temporary_directory](const ViewRequest& request,
                                                   const ViewTerms& terms) -> absl::StatusOr<View> {
     const absl::StatusOr<OpenFamily> family = FamilyNamed(families, request.column_family);
@@ -114,7 +130,7 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
     // The rows are those of the state, which so lives as long as they do.
     return View{std::shared_ptr<Source>(source->release(),
                                         [rows = state->open](Source* opened) { delete opened; }),
-                state->database};
+                state->database, descriptions};
   };
 }
 

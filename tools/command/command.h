@@ -33,6 +33,7 @@ struct Command {
 
 Command AddCertsCommand(CLI::App* parent);
 Command AddDemoCommand(CLI::App* parent);
+Command AddDiffCommand(CLI::App* parent);
 Command AddDistinctCommand(CLI::App* parent);
 Command AddDoctorCommand(CLI::App* parent);
 Command AddExplainCommand(CLI::App* parent);

@@ -56,12 +56,17 @@ Arguments InParsersWords(const CLI::App& root, Arguments words) {
   }
   const CLI::App* const command = words.size() < 2 ? nullptr : CommandNamed(root, words[0]);
   if (command == nullptr || IsFlag(words[1]) || words[1].empty()) return words;
-  bool has_database = false, has_argument = false;
+  bool has_argument = false;
+  size_t most_databases = 0;
   for (const Flag& flag : FlagsOf(*command)) {
-    has_database |= flag.name == "--db";
+    if (flag.name == "--db") most_databases = flag.repeatable ? words.size() : 1;
     has_argument |= flag.positional;
   }
-  if (has_database && !has_argument) words[1] = "--db=" + words[1];
+  if (has_argument) return words;
+  for (size_t i = 1; i < words.size() && i <= most_databases; i++) {
+    if (IsFlag(words[i]) || words[i].empty()) break;
+    words[i] = "--db=" + words[i];
+  }
   return words;
 }
 

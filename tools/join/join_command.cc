@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/command.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +20,7 @@
 #include "plugin/database/read_only_env.h"
 #include "support/progress.h"
 #include "support/text.h"
+#include "tools/join/interrupt_canceller.h"
 #include "tools/join/join_progress.h"
 #include "tools/join/report.h"
 #include "tools/join/security_flags.h"
@@ -35,7 +31,6 @@ namespace {
 using join::Operation;
 using rocksdb::Status;
 
-constexpr std::chrono::milliseconds kLook(50);
 constexpr size_t kSortMemoryBytes = size_t{256} << 20;  // at most, and half of --memory
 
 const std::map<std::string, Operation> kOperations = {{"intersection", Operation::kIntersection},
@@ -144,16 +139,6 @@ join::ResultFile OutputOf(const Flags& flags) {
   return file;
 }
 
-// Ctrl-C ends the join, whatever it waits for.
-void CancelWhenInterrupted(join::Canceller canceller, const std::stop_token& over) {
-  std::mutex mutex;
-  std::unique_lock<std::mutex> lock(mutex);
-  std::condition_variable_any end;
-  while (!end.wait_for(lock, over, kLook, [&over] { return over.stop_requested(); })) {
-    if (InterruptSignal() != 0) canceller.Cancel();
-  }
-}
-
 Status Join(const join::Input& input, Flags* flags, JoinOutcome* outcome) {
   JoinProgress progress(flags->progress);
   flags->options.keys_expected = [&progress](uint64_t keys) { progress.Expect(keys); };
@@ -172,16 +157,6 @@ Status Join(const join::Input& input, Flags* flags, JoinOutcome* outcome) {
                           &outcome->report);
 }
 
-// gRPC that gets no memory for its threads waits for them without end when it shuts down.
-Status CheckAddressSpace() {
-  constexpr rlim_t kLeastBytes = 60 << 20;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kLeastBytes) return Status::OK();
-  return Status::InvalidArgument("joins need 60 MiB of address space, and the limit is " +
-                                 std::to_string(limit.rlim_cur >> 10) +
-                                 " KiB; raise it (ulimit -v)");
-}
-
 Status JoinOrPlan(Flags* flags, JoinOutcome* outcome, std::vector<join::JoinPlan>* plans) {
   Status status = CheckAddressSpace();
   if (!status.ok()) return status;
@@ -193,10 +168,7 @@ Status JoinOrPlan(Flags* flags, JoinOutcome* outcome, std::vector<join::JoinPlan
   join::Input input;
   status = join::Input::OfDirectory(flags->directory, flags->column_family, rows, &input);
   if (!status.ok()) return status;
-  const std::jthread interrupter(
-      [canceller = flags->options.canceller.emplace()](const std::stop_token& over) {
-        CancelWhenInterrupted(canceller, over);
-      });
+  const InterruptCanceller canceller(&flags->options);
   return flags->explain == "plan" ? join::PlanJoin(input, flags->peer, flags->options, plans)
                                   : Join(input, flags, outcome);
 }

@@ -81,7 +81,8 @@ struct DiffReport {
   uint64_t looks = 0;                              // after the first one
   // kDiverged if any row is; else kDifferent if any is; else kTransient if any is.
   Verdict verdict = Verdict::kMatch;
-  // Of the first look. Of two inputs of one machine: counts, ranges and seconds.
+  // Of the first look: JoinReport::servers has the column families that the peer serves. Of two
+  // inputs of one machine: counts, ranges and seconds.
   JoinReport join;
   // Of messages in the later ones.
   uint64_t recheck_bytes_sent = 0, recheck_bytes_received = 0;
@@ -97,6 +98,21 @@ ROCKSIEVE_EXPORT rocksdb::Status Diff(const Input& local, const Peer& peer,
 ROCKSIEVE_EXPORT rocksdb::Status Diff(const Input& local, const Input& remote,
                                       const DiffOptions& options, const DifferenceCallback& on_row,
                                       DiffReport* report);
+
+// "match", "different", "transient", "diverged".
+ROCKSIEVE_EXPORT std::string VerdictName(Verdict verdict);
+
+// kText: "< KEY" (here only), "> KEY" (there only), "| KEY" (changed). kTsv: column family,
+// "local-only", "remote-only" or "changed", verdict, key, and both values, with TABs between. In
+// both, backslash, TAB, line feed, carriage return and zero byte are \\ \t \n \r \0, and of wide
+// columns the value is NAME=VALUE, with commas between: for people. kJson: an object with the same,
+// exact: bytes that are not UTF-8 are base64, in members whose names end with _base64; of wide
+// columns, "local_columns" and "remote_columns" are lists of objects with name and value.
+enum class DiffFormat : uint8_t { kText, kTsv, kJson };
+
+// A line, with its end.
+ROCKSIEVE_EXPORT std::string FormatDifference(const DifferentRow& row, DiffFormat format,
+                                              std::string_view column_family);
 
 // What a value of a different row is made of: a plain value, or columns by their names in order
 // (rocksdb/wide_columns.h). A row whose only column is the default one counts as a plain value.

@@ -151,10 +151,18 @@ struct JoinOptions {
   std::function<void(const RangeSummary& range)> range_done;
 };
 
+// A column family, by the names that RocksDB has for what orders and merges its rows.
+struct ColumnFamilyDescription {
+  std::string name;
+  std::string comparator;
+  std::string merge_operator;  // empty: none
+};
+
 // What happened with one server.
 struct ServerReport {
   std::string address;
-  std::string database;  // identity of the server's
+  std::string database;                                  // identity of the server's
+  std::vector<ColumnFamilyDescription> column_families;  // that it serves; of comparisons
   uint64_t matched_keys = 0, local_only_keys = 0, remote_only_keys = 0, rows_received = 0;
   uint64_t ranges = 0, equal_ranges = 0, repeated_ranges = 0;
   uint64_t ranges_by_list = 0, ranges_by_keys = 0, ranges_by_symbols = 0, ranges_by_sketch = 0;

@@ -34,17 +34,6 @@ bool IsUtf8(std::string_view bytes) {
   return true;
 }
 
-void AppendMember(const char* name, std::string_view bytes, std::string* line) {
-  if (line->back() != '{') line->push_back(',');
-  line->append("\"").append(name);
-  if (IsUtf8(bytes)) {
-    line->append("\":").append(nlohmann::json(bytes).dump());
-    return;
-  }
-  const std::string base64 = absl::Base64Escape(absl::string_view(bytes.data(), bytes.size()));
-  line->append("_base64\":\"").append(base64).append("\"");
-}
-
 }  // namespace
 
 void AppendEscapedForTsv(std::string_view bytes, std::string* out) {
@@ -57,6 +46,17 @@ void AppendEscapedForTsv(std::string_view bytes, std::string* out) {
     out->push_back(kLetters[kBytes.find(bytes.front())]);
     bytes.remove_prefix(1);
   }
+}
+
+void AppendJsonMember(std::string_view name, std::string_view bytes, std::string* object) {
+  if (object->back() != '{') object->push_back(',');
+  object->append("\"").append(name);
+  if (IsUtf8(bytes)) {
+    object->append("\":").append(nlohmann::json(bytes).dump());
+    return;
+  }
+  const std::string base64 = absl::Base64Escape(absl::string_view(bytes.data(), bytes.size()));
+  object->append("_base64\":\"").append(base64).append("\"");
 }
 
 absl::Status TextSink::Add(const Row& row, Side from) {
@@ -75,9 +75,9 @@ void TsvSink::AppendLine(const Row& row, Side from, std::string* line) const {
 
 void JsonLinesSink::AppendLine(const Row& row, Side from, std::string* line) const {
   line->append("{");
-  if (shows_sides()) AppendMember("side", NameOf(from), line);
-  AppendMember("key", row.key, line);
-  AppendMember("value", row.value, line);
+  if (shows_sides()) AppendJsonMember("side", NameOf(from), line);
+  AppendJsonMember("key", row.key, line);
+  AppendJsonMember("value", row.value, line);
   line->append("}\n");
 }
 

@@ -16,6 +16,10 @@ namespace rocksieve::join {
 // they are: so that a row stays one line, and can be had back.
 void AppendEscapedForTsv(std::string_view bytes, std::string* out);
 
+// Adds "NAME":"BYTES" to an object of JSON, after a comma if it is not the first member; bytes that
+// are not UTF-8 as "NAME_base64".
+void AppendJsonMember(std::string_view name, std::string_view bytes, std::string* object);
+
 // Whose row it is: a word before each row, where a result has rows of both sides.
 enum class ShowSide { kNo, kYes };
 

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`rocksieve diff`: what it prints, how it ends, and what it says of databases that are not alike.
+That it finds every difference and no other is diff_api_test.cc's concern."""
+
+import json
+import subprocess
+import unittest
+
+from environment import run, run_ok
+from join_support import ROCKSIEVE, JoinSandbox, load, write_lines
+
+
+def ldb(database, *words):
+    return run_ok("ldb", f"--db={database}", "--try_load_options", *words)
+
+
+class DiffSandbox(JoinSandbox):
+    KEYS = 2000
+
+    def setUp(self):
+        super().setUp()
+        rows = [f"k{i:05}\tvalue {i}" for i in range(self.KEYS)]
+        self.here = load(self.directory / "here", rows)
+        self.there = load(self.directory / "there", rows)
+
+    def diff(self, *flags, here=None, there=None):
+        return run(ROCKSIEVE, "diff", here or self.here, there or self.there, *flags, timeout=100)
+
+    def document(self, *flags, code=1, **sides):
+        finished = self.diff("--summary", "--json", *flags, **sides)
+        self.assertEqual((code, ""), (finished.code, finished.err), finished)
+        return json.loads(finished.out)
+
+    def plant(self):
+        """A row here only, one there only, and one with two values."""
+        ldb(self.here, "put", "k00007", "changed")
+        ldb(self.here, "put", "extra\\here", "1")
+        ldb(self.there, "put", "z", "2")
+        return ["< extra\\\\here", "| k00007", "> z"]
+
+
+class Comparing(DiffSandbox):
+    def test_equal(self):
+        finished = self.diff()
+        self.assertEqual((0, ""), (finished.code, finished.out), finished)
+        self.assertIn("MATCH", finished.err)
+        self.assertEqual("match", self.document(code=0)["verdict"])
+
+    def test_different(self):
+        lines = self.plant()
+        finished = self.diff()
+        self.assertEqual((1, lines), (finished.code, finished.out.splitlines()), finished)
+        self.assertIn("DIFFERENT", finished.err)
+        self.assertIn("--recheck", finished.err)
+        document = self.document()
+        [family] = document["column_families"]
+        self.assertEqual(("different", "default"), (document["verdict"], family["name"]))
+        self.assertEqual([self.KEYS - 1, 1, 1, 1],
+                         [family[f"{which}_rows"] for which in (
+                             "equal", "local_only", "remote_only", "changed")])
+        self.assertEqual("diverged", self.document("--recheck=0.1")["verdict"])
+
+    def test_with_a_server_over_tls(self):
+        lines = self.plant()
+        server = self.started([ROCKSIEVE, "serve", f"--db={self.there}", "--listen=127.0.0.1:0",
+                               f"--certs={self.certificates()}"])
+        flags = (f"--db={self.here}", f"--remote=localhost:{server.port}",
+                 f"--certs={self.certificates()}")
+        finished = run(ROCKSIEVE, "diff", *flags)
+        self.assertEqual((1, lines), (finished.code, finished.out.splitlines()), finished)
+        self.assertRegex(finished.err, r"[\d,]+ bytes on the wire")
+        document = json.loads(run(ROCKSIEVE, "diff", *flags, "--recheck=1", "--summary",
+                                  "--json").out)
+        self.assertEqual("diverged", document["verdict"])
+        self.assertEqual(1, document["column_families"][0]["looks"])
+        self.assertLess(document["column_families"][0]["wire_received_bytes"], 5000)
+
+    def test_formats(self):
+        self.plant()
+        ldb(self.here, "put", "--hex", "0xFF00", "0xFE")
+        finished = self.diff("--format=tsv")
+        self.assertIn("default\tchanged\tdifferent\tk00007\tchanged\tvalue 7\n", finished.out)
+        self.assertIn("default\tlocal-only\tdifferent\textra\\\\here\t1\t\n", finished.out)
+        output = self.directory / "rows"
+        finished = self.diff("--format=jsonl", f"--output={output}", "--recheck=0.1")
+        self.assertEqual(1, finished.code)
+        self.assertIn("DIVERGED", finished.out)
+        rows = [json.loads(line) for line in output.read_text().splitlines()]
+        common = {"column_family": "default", "verdict": "diverged"}
+        self.assertEqual([
+            {**common, "difference": "local-only", "key": "extra\\here", "local_value": "1"},
+            {**common, "difference": "changed", "key": "k00007", "local_value": "changed",
+             "remote_value": "value 7"},
+            {**common, "difference": "remote-only", "key": "z", "remote_value": "2"},
+            {**common, "difference": "local-only", "key_base64": "/wA=", "local_value_base64": "/g=="},
+        ], rows)
+
+
+class ColumnFamilies(DiffSandbox):
+    def add(self, database, family, rows):
+        run_ok(ROCKSIEVE, "load", f"--db={database}", "--add", f"--column-family={family}",
+               "--spec=rocksieve.bloom:10",
+               f"--input={write_lines(self.directory / 'rows', rows)}")
+
+    def verdicts(self, *flags, **more):
+        return {family["name"]: family["verdict"]
+                for family in self.document(*flags, **more)["column_families"]}
+
+    def test_each_has_a_verdict(self):
+        self.add(self.here, "users", ["u1\ta", "u2\tb"])
+        self.add(self.there, "users", ["u1\ta", "u2\tc"])
+        self.add(self.here, "mine", ["m"])
+        self.add(self.there, "theirs", ["t"])
+        expected = {"default": "match", "users": "different", "mine": "schema", "theirs": "schema"}
+        self.assertEqual(expected, self.verdicts())
+        finished = self.diff()
+        self.assertEqual(["# users", "| u2"], finished.out.splitlines())
+        self.assertIn("mine: it is here only.", finished.err)
+        self.assertIn("theirs: it is there only.", finished.err)
+        self.assertEqual({"default": "match"}, self.verdicts("--column-family=default", code=0))
+        self.assertEqual(2, self.diff("--column-family=nowhere").code)
+
+        server = self.started([ROCKSIEVE, "serve", f"--db={self.there}", "--listen=127.0.0.1:0",
+                               "--insecure", "--column-family=default", "--column-family=theirs"])
+        finished = run(ROCKSIEVE, "diff", self.here, f"--remote=localhost:{server.port}",
+                       "--insecure")
+        self.assertEqual(1, finished.code)
+        self.assertIn("users: the server does not serve it: start it with --column-family=users.",
+                      finished.err)
+        self.assertIn("theirs: it is there only.", finished.err)
+
+    def test_other_orders_and_merge_operators(self):
+        for options, words in (("comparator=rocksdb.ReverseBytewiseComparator",
+                                "ordered by leveldb.BytewiseComparator here, and by "
+                                "rocksdb.ReverseBytewiseComparator there"),
+                               ("merge_operator=uint64add",
+                                "merge operator is none here, and UInt64AddOperator there")):
+            other = self.directory / options.split("=")[1]
+            rows = [f"k{i:05}\tvalue {i}" for i in range(self.KEYS)]
+            run_ok(ROCKSIEVE, "load", f"--db={other}", "--spec=rocksieve.bloom:10",
+                   f"--options={options}", f"--input={write_lines(self.directory / 'rows', rows)}")
+            with self.subTest(options):
+                [family] = self.document(there=other)["column_families"]
+                self.assertEqual(("schema", self.KEYS), (family["verdict"], family["equal_rows"]))
+                self.assertIn(words, family["reason"])
+
+    def test_a_damaged_file(self):
+        self.add(self.here, "users", ["u1\ta"])
+        self.add(self.there, "users", ["u1\ta"])
+        table = max(self.here.glob("*.sst"), key=lambda path: path.stat().st_size)
+        bytes_of_table = bytearray(table.read_bytes())
+        bytes_of_table[1000:1010] = b"\0" * 10
+        table.write_bytes(bytes_of_table)
+        self.assertEqual({"default": "unreadable", "users": "match"}, self.verdicts(code=2))
+        self.assertIn(table.name, self.diff("--summary").out)
+
+
+class Refusals(DiffSandbox):
+    def test_each_says_what_is_wrong(self):
+        for words, arguments in (
+                ("two databases are compared", [self.here]),
+                ("two databases are compared", [self.here, self.there, "--remote=a:1"]),
+                ("one server", [self.here, "--remote=a:1,b:2", "--insecure"]),
+                ("--summary, or --output=FILE", [self.here, self.there, "--json"]),
+                ("leave it out, or --summary",
+                 [self.here, self.there, "--summary", "--output=f"]),
+                ("--format", [self.here, self.there, "--format=xml"]),
+                ("nowhere", [self.here, self.directory / "nowhere"]),
+                ("nobody listens", [self.here, "--remote=127.0.0.1:1", "--insecure"])):
+            with self.subTest(words):
+                finished = run(ROCKSIEVE, "diff", *arguments, timeout=60)
+                self.assertEqual((2, ""), (finished.code, finished.out), finished)
+                self.assertIn(words, finished.err)
+
+    def test_a_reader_that_has_enough(self):
+        self.plant()
+        with subprocess.Popen([ROCKSIEVE, "diff", self.here, self.there], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as process:
+            process.stdout.close()
+            self.assertNotEqual(0, process.wait(60))
+
+
+if __name__ == "__main__":
+    unittest.main()

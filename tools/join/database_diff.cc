@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/join/database_diff.h"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <set>
+
+#include "plugin/database/database.h"
+#include "support/text.h"
+#include "tools/command/command.h"
+
+namespace rocksieve::tools {
+namespace {
+
+using join::ColumnFamilyDescription;
+using join::DiffReport;
+using rocksdb::Status;
+using Kind = Column::Kind;
+using Descriptions = std::vector<ColumnFamilyDescription>;
+
+// From what matters most to what matters least.
+constexpr const char* kVerdicts[] = {"unreadable", "diverged",  "different",
+                                     "schema",     "transient", "match"};
+
+size_t WeightOf(const std::string& verdict) {
+  return static_cast<size_t>(std::find(std::begin(kVerdicts), std::end(kVerdicts), verdict) -
+                             std::begin(kVerdicts));
+}
+
+Status Describe(const std::string& directory, Descriptions* descriptions) {
+  std::unique_ptr<Database> database;
+  const Status status = Database::Open(directory, {}, &database);
+  if (!status.ok()) return status;
+  for (const ColumnFamily& family : database->column_families()) {
+    const std::string merge = database->options().ColumnFamilyValue(family.name, "merge_operator");
+    descriptions->push_back({family.name, family.comparator_name, merge == "nullptr" ? "" : merge});
+  }
+  return status;
+}
+
+const ColumnFamilyDescription* Find(const Descriptions& families, const std::string& name) {
+  for (const ColumnFamilyDescription& family : families) {
+    if (family.name == name) return &family;
+  }
+  return nullptr;
+}
+
+std::string OrNone(const std::string& name) { return name.empty() ? "none" : name; }
+
+// Why rows of both could be equal and mean different things; empty if they could not.
+std::string SchemaDifference(const ColumnFamilyDescription& here,
+                             const ColumnFamilyDescription& there) {
+  if (here.comparator != there.comparator) {
+    return "its keys are ordered by " + here.comparator + " here, and by " + there.comparator +
+           " there";
+  }
+  if (here.merge_operator != there.merge_operator) {
+    return "its merge operator is " + OrNone(here.merge_operator) + " here, and " +
+           OrNone(there.merge_operator) + " there";
+  }
+  return "";
+}
+
+class DatabaseDiff {
+ public:
+  DatabaseDiff(const DatabaseDiffOptions& options, const TakeDifference& take)
+      : options_(options), take_(take) {}
+
+  Status Run(Json* families) {
+    Status status = Describe(options_.directory, &here_);
+    if (status.ok() && !options_.peer) status = Describe(options_.other_directory, &there_);
+    there_is_known_ = status.ok() && !options_.peer;
+    for (const std::string& name : NamesHere()) {
+      if (status.ok()) status = CompareOrSay(name, families);
+    }
+    if (!status.ok() || !options_.column_families.empty()) return status;
+    for (const ColumnFamilyDescription& family : there_) {
+      if (Find(here_, family.name) == nullptr) {
+        families->push_back(Missing(family.name, "it is there only"));
+      }
+    }
+    return status;
+  }
+
+ private:
+  std::vector<std::string> NamesHere() const {
+    if (!options_.column_families.empty()) return options_.column_families;
+    std::vector<std::string> names;
+    for (const ColumnFamilyDescription& family : here_) names.push_back(family.name);
+    return names;
+  }
+
+  static Json Missing(const std::string& name, const std::string& reason) {
+    return {{"name", name}, {"verdict", "schema"}, {"reason", reason}};
+  }
+
+  Status CompareOrSay(const std::string& name, Json* families) {
+    const bool is_here = Find(here_, name) != nullptr;
+    if (there_is_known_ && (!is_here || Find(there_, name) == nullptr)) {
+      const bool is_there = Find(there_, name) != nullptr;
+      if (!is_here && !is_there) {
+        return Status::InvalidArgument("neither side has a column family " + name);
+      }
+      families->push_back(Missing(name, is_there        ? "it is there only"
+                                        : options_.peer ? "the server does not serve it: start it "
+                                                          "with --column-family=" +
+                                                              name
+                                                        : "it is here only"));
+      return Status::OK();
+    }
+    if (!is_here) return Status::InvalidArgument("there is no column family " + name + " here");
+    return Compare(name, &families->emplace_back());
+  }
+
+  Status Compare(const std::string& name, Json* family) {
+    join::Input here, there;
+    Status status = join::Input::OfDirectory(options_.directory, name, {}, &here);
+    if (status.ok() && !options_.peer) {
+      status = join::Input::OfDirectory(options_.other_directory, name, {}, &there);
+    }
+    if (!status.ok()) return status;
+    DiffReport report;
+    join::DifferenceCallback callback;
+    if (take_) callback = [&](const join::DifferentRow& row) { return take_(name, row); };
+    if (options_.peer) {
+      join::Peer peer = *options_.peer;
+      peer.column_family = name;
+      status = join::Diff(here, peer, options_.diff, callback, &report);
+      if (!report.join.servers.empty() && !report.join.servers[0].column_families.empty()) {
+        there_ = report.join.servers[0].column_families;
+        there_is_known_ = true;
+      }
+    } else {
+      status = join::Diff(here, there, options_.diff, callback, &report);
+    }
+    *family = FamilyJson(name, report);
+    return Judge(status, report, family);
+  }
+
+  // What the sides have in common, and what the comparison said.
+  Status Judge(const Status& status, const DiffReport& report, Json* family) const {
+    const std::string name = (*family)["name"];
+    const ColumnFamilyDescription* const other = Find(there_, name);
+    (*family)["verdict"] = join::VerdictName(report.verdict);
+    (*family)["reason"] = nullptr;
+    const std::string schema = other == nullptr ? "" : SchemaDifference(*Find(here_, name), *other);
+    if (!schema.empty()) {
+      (*family)["reason"] = schema;
+      if (report.verdict == join::Verdict::kMatch) (*family)["verdict"] = "schema";
+    }
+    if (status.ok()) return status;
+    if (status.IsCorruption() || status.IsIOError() || status.IsNotSupported()) {
+      (*family)["verdict"] = status.IsNotSupported() ? "schema" : "unreadable";
+      (*family)["reason"] = status.getState();
+      return Status::OK();
+    }
+    return status;
+  }
+
+  static Json FamilyJson(const std::string& name, const DiffReport& report) {
+    return {
+        {"name", name},
+        {"equal_rows", report.equal_rows},
+        {"local_only_rows", report.local_only_rows},
+        {"remote_only_rows", report.remote_only_rows},
+        {"changed_rows", report.changed_rows},
+        {"transient_rows", report.transient_rows},
+        {"diverged_rows", report.diverged_rows},
+        {"looks", report.looks},
+        {"wire_sent_bytes", report.join.wire_bytes_sent + report.recheck_bytes_sent},
+        {"wire_received_bytes", report.join.wire_bytes_received + report.recheck_bytes_received},
+        {"seconds", report.join.seconds}};
+  }
+
+  const DatabaseDiffOptions& options_;
+  const TakeDifference& take_;
+  Descriptions here_, there_;
+  bool there_is_known_ = false;
+};
+
+std::string VerdictOf(const Json& family) {
+  std::string verdict = family["verdict"];
+  std::transform(verdict.begin(), verdict.end(), verdict.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return verdict;
+}
+
+std::string Rows(const Json& rows) {
+  return rows.is_null() ? "-" : Thousands(rows.get<uint64_t>());
+}
+
+}  // namespace
+
+Status DiffDatabases(const DatabaseDiffOptions& options, const TakeDifference& take,
+                     Json* document) {
+  Json families = Json::array();
+  const Status status = DatabaseDiff(options, take).Run(&families);
+  size_t weight = std::size(kVerdicts) - 1;
+  for (const Json& family : families) {
+    if (family.contains("verdict")) weight = std::min(weight, WeightOf(family["verdict"]));
+  }
+  *document = {{"local", options.directory},
+               {"remote", options.peer ? options.peer->addresses.front() : options.other_directory},
+               {"verdict", kVerdicts[weight]},
+               {"recheck_seconds", static_cast<double>(options.diff.recheck.count()) / 1000},
+               {"column_families", families}};
+  return status;
+}
+
+std::string DiffInWords(const Json& document) {
+  std::string text = ForPeople({{"name", "", "column family", Kind::kText},
+                                {"equal_rows", "rows", "equal", Kind::kFixed, 0, Rows},
+                                {"local_only_rows", "only", "here", Kind::kFixed, 0, Rows},
+                                {"remote_only_rows", "only", "there", Kind::kFixed, 0, Rows},
+                                {"changed_rows", "", "changed", Kind::kFixed, 0, Rows},
+                                {"", "", "verdict", Kind::kText, 0, VerdictOf}},
+                               document["column_families"]);
+  uint64_t bytes = 0;
+  for (const Json& family : document["column_families"]) {
+    for (const char* way : {"wire_sent_bytes", "wire_received_bytes"}) {
+      if (family.contains(way)) bytes += family[way].get<uint64_t>();
+    }
+    if (family.contains("reason") && !family["reason"].is_null()) {
+      text += Filled("{name}: {reason}.\n", family);
+    }
+  }
+  if (bytes > 0) text += Thousands(bytes) + " bytes on the wire.\n";
+  if (document["recheck_seconds"] == 0 && document["verdict"] == "different") {
+    text +=
+        "Rows that are being written differ, too: --recheck=SECONDS looks at those that differ "
+        "again.\n";
+  }
+  return text;
+}
+
+int DiffExitCode(const Json& document) {
+  const size_t weight = WeightOf(document["verdict"]);
+  if (weight == WeightOf("unreadable")) return kCannotRun;
+  return weight < WeightOf("transient") ? kCheckFailed : kDone;
+}
+
+}  // namespace rocksieve::tools

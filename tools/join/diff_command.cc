@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksieve/join/diff.h>
+
+#include "support/pending_file.h"
+#include "support/progress.h"
+#include "support/text.h"
+#include "tools/command/command.h"
+#include "tools/join/database_diff.h"
+#include "tools/join/interrupt_canceller.h"
+#include "tools/join/join_progress.h"
+#include "tools/join/security_flags.h"
+
+namespace rocksieve::tools {
+namespace {
+
+using join::DiffFormat;
+using rocksdb::Status;
+
+const std::map<std::string, DiffFormat> kFormats = {
+    {"text", DiffFormat::kText}, {"tsv", DiffFormat::kTsv}, {"jsonl", DiffFormat::kJson}};
+
+struct DiffFlags {
+  std::vector<std::string> directories;
+  std::string remote;
+  join::Peer peer;
+  SecurityFlags security;
+  DatabaseDiffOptions options;
+  bool summary = false;
+  std::string format = "text";
+  std::string output = "-";
+  double recheck_seconds = 0;
+  int seconds = 24 * 3600;
+  int memory_mib = 1024;
+  bool progress = false;
+  bool json = false;
+};
+
+// Where rows go: a file that appears when all is compared, or the standard output.
+class RowOutput {
+ public:
+  Status Open(const std::string& path) {
+    if (path == "-") return Status::OK();
+    std::string error;
+    file_ = PendingFile::Create(path, &error);
+    return file_ == nullptr ? Status::InvalidArgument(error) : Status::OK();
+  }
+
+  Status Write(const std::string& line) {
+    std::string error;
+    if (file_ != nullptr) {
+      return file_->Append(line, &error) ? Status::OK() : Status::IOError(error);
+    }
+    const bool written = std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
+    return written ? Status::OK() : CannotPrint();
+  }
+
+  Status Finish() {
+    std::string error;
+    if (file_ == nullptr) return std::fflush(stdout) == 0 ? Status::OK() : CannotPrint();
+    return file_->Publish(&error) == 0 ? Status::OK() : Status::InvalidArgument(error);
+  }
+
+ private:
+  static Status CannotPrint() {
+    return Status::InvalidArgument("cannot write to the standard output");
+  }
+
+  std::unique_ptr<PendingFile> file_;
+};
+
+Status CompleteDiff(DiffFlags* flags) {
+  DatabaseDiffOptions* const options = &flags->options;
+  if (flags->directories.size() + (flags->remote.empty() ? 0 : 1) != 2) {
+    return Status::InvalidArgument(
+        "two databases are compared: --db=HERE --remote=HOST:PORT, or --db=HERE --db=THERE");
+  }
+  options->directory = flags->directories[0];
+  if (flags->remote.empty()) {
+    options->other_directory = flags->directories[1];
+  } else {
+    std::vector<std::string> tokens;
+    Status status = join::SplitAddresses(flags->remote, &flags->peer.addresses);
+    if (status.ok()) status = ReadTokensOf(flags->security, &tokens);
+    if (!status.ok()) return status;
+    if (flags->peer.addresses.size() != 1) {
+      return Status::InvalidArgument("--remote: one server is compared with at a time");
+    }
+    if (!tokens.empty()) flags->peer.token = tokens.front();
+    flags->peer.credentials = CredentialsOf(flags->security, "client");
+    options->peer = flags->peer;
+  }
+  if (flags->json && !flags->summary && flags->output == "-") {
+    return Status::InvalidArgument(
+        "--json prints the report where the rows would go: add --summary, or --output=FILE");
+  }
+  if (flags->summary && flags->output != "-") {
+    return Status::InvalidArgument("--output=FILE is for rows: leave it out, or --summary");
+  }
+  join::DiffOptions* const diff = &options->diff;
+  // Lines of text have no values.
+  diff->values = !flags->summary && flags->format != "text";
+  diff->recheck = std::chrono::milliseconds(static_cast<int64_t>(1000 * flags->recheck_seconds));
+  diff->join.memory_bytes = uint64_t(flags->memory_mib) << 20;
+  diff->join.timeout = std::chrono::seconds(flags->seconds);
+  return Status::OK();
+}
+
+Status CompareAndWrite(DiffFlags* flags, Json* document) {
+  Status status = CheckAddressSpace();
+  if (status.ok()) status = CompleteDiff(flags);
+  if (!status.ok()) return status;
+  RowOutput output;
+  if (!flags->summary) status = output.Open(flags->output);
+  if (!status.ok()) return status;
+  join::JoinOptions* const options = &flags->options.diff.join;
+  const InterruptCanceller canceller(options);
+  JoinProgress progress(flags->progress);
+  options->keys_expected = [&progress](uint64_t keys) { progress.Expect(keys); };
+  options->range_done = [&progress](const auto& range) { progress.RangeDone(range); };
+  options->note = [&progress](const std::string& note) { progress.Note(note); };
+  const DiffFormat format = kFormats.at(flags->format);
+  std::string headed;  // lines of text say their column family once
+  TakeDifference take;
+  if (!flags->summary) {
+    take = [&](const std::string& family, const join::DifferentRow& row) {
+      std::string line = join::FormatDifference(row, format, family);
+      if (format == DiffFormat::kText && family != headed &&
+          (family != "default" || headed != "")) {
+        line = "# " + PrintableKey(family) + "\n" + line;
+      }
+      headed = family;
+      return output.Write(line);
+    };
+  }
+  status = DiffDatabases(flags->options, take, document);
+  return status.ok() && take ? output.Finish() : status;
+}
+
+int RunDiff(DiffFlags flags) {
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // errors are ours to tell; the user's own setting counts
+  Json document;
+  Status status;
+  {
+    InterruptGuard guard;
+    status = CompareAndWrite(&flags, &document);
+  }
+  EndByInterruptSignal();
+  if (!status.ok()) {
+    std::cerr << "rocksieve diff: " << status.getState() << "\n";
+    return kCannotRun;
+  }
+  const bool rows_there = !flags.summary && flags.output == "-";
+  if (flags.json) {
+    std::cout << Document(document);
+  } else {
+    const size_t columns = TerminalColumns(rows_there ? STDERR_FILENO : STDOUT_FILENO);
+    (rows_there ? std::cerr : std::cout) << WithinColumns(DiffInWords(document), columns);
+  }
+  return DiffExitCode(document);
+}
+
+void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
+  AddText(parser, "--db", &flags->directories, "DIR",
+          "a database here; twice, for two that are here")
+      ->required();
+  AddText(parser, "--remote", &flags->remote, "ADDR", "the server of the other one: host:port");
+  AddText(parser, "--column-family", &flags->options.column_families, "NAME",
+          "compare only these; may be repeated. Default: all");
+  parser->add_flag("--summary", flags->summary, "no rows, only how many differ");
+  AddText(parser, "--output", &flags->output, "FILE",
+          "where rows go. Default: -, the standard output");
+  AddText(parser, "--format", &flags->format, "text|tsv|jsonl",
+          "keys; also values; objects, exact for any bytes. Default: text")
+      ->check(CLI::IsMember(kFormats));
+  parser
+      ->add_option("--recheck", flags->recheck_seconds,
+                   "look at rows that differ again, for so long: longer than one side lags. "
+                   "Default: 0")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0));
+  AddSecurityFlags(parser, &flags->security);
+  AddText(parser, "--server-name", &flags->peer.server_name, "NAME",
+          "that the server's certificate must have. Default: that of the address")
+      ->group(kRareFlags);
+  const auto number = [&](const char* name, int* value, int most, const char* description) {
+    parser->add_option(name, *value, description)
+        ->type_name("N")
+        ->check(CLI::Range(1, most))
+        ->group(kRareFlags);
+  };
+  number("--memory", &flags->memory_mib, 1 << 20,
+         "MiB, of what the server makes this side keep. Default: 1024");
+  number("--timeout", &flags->seconds, 1 << 30, "seconds for each column family. Default: 86400");
+  parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")
+      ->group(kRareFlags);
+  AddJsonFlag(parser, &flags->json);
+}
+
+}  // namespace
+
+Command AddDiffCommand(CLI::App* parent) {
+  const auto flags = std::make_shared<DiffFlags>();
+  CLI::App* parser = AddParser(
+      parent,
+      {.name = "diff",
+       .summary = "whether two databases are equal, and what differs",
+       .description =
+           "Exact, in all column families. Both sides are only read, as they are at one moment, "
+           "beside the processes that own them. Lines are < KEY (only here), > KEY (only there), "
+           "| KEY (changed); then a table with a verdict for each column family.",
+       .exit_codes = "0 equal, or only being written (--recheck); 1 different; 2 could not run, or "
+                     "a file could not be read",
+       .example = "Example, a replica that may lag by ten seconds:\n"
+                  "  rocksieve diff --db=mine --remote=a:7420 --certs=certs --recheck=20"});
+  AddDiffFlags(parser, flags.get());
+  return {parser, [flags] { return RunDiff(*flags); }};
+}
+
+}  // namespace rocksieve::tools
