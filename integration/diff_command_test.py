@@ -4,15 +4,17 @@
 That it finds every difference and no other is diff_api_test.cc's concern."""
 
 import json
+import shutil
 import subprocess
+import time
 import unittest
 
-from environment import run, run_ok
+from environment import PLUGIN, run, run_ok, wait_for
 from join_support import ROCKSIEVE, JoinSandbox, load, write_lines
 
 
-def ldb(database, *words):
-    return run_ok("ldb", f"--db={database}", "--try_load_options", *words)
+def ldb(database, *words, **process):
+    return run_ok("ldb", f"--db={database}", "--try_load_options", *words, **process)
 
 
 class DiffSandbox(JoinSandbox):
@@ -156,6 +158,84 @@ class ColumnFamilies(DiffSandbox):
         self.assertIn(table.name, self.diff("--summary").out)
 
 
+class Applying(DiffSandbox):
+    def plant(self):
+        """With the filters that the database has; ldb gives both sides its merge operator."""
+        ldb(self.there, "delete", "none", preload=[PLUGIN])
+        ldb(self.here, "delete", "k00003", preload=[PLUGIN])
+        ldb(self.here, "put", "k00007", "changed", preload=[PLUGIN])
+        ldb(self.here, "put", "extra", "1", preload=[PLUGIN])
+        return ["> k00003", "| k00007", "< extra"]
+
+    def log(self):
+        [log] = self.directory.glob("here.*.jsonl")
+        return log
+
+    def test_this_side_becomes_the_other_one_and_back(self):
+        lines = self.plant()
+        before = {path: path.stat().st_mtime_ns for path in self.here.iterdir()}
+        finished = self.diff("--apply=here", "--dry-run")
+        self.assertEqual((1, sorted(lines)), (finished.code, sorted(finished.out.splitlines())))
+        self.assertEqual(before, {path: path.stat().st_mtime_ns for path in self.here.iterdir()})
+
+        shutil.copytree(self.here, self.directory / "before")
+        finished = self.diff("--apply=here", "--json")
+        self.assertEqual((0, ""), (finished.code, finished.err), finished)
+        applied = json.loads(finished.out)["applied"]
+        self.assertEqual({"undo_log": str(self.log()), "put_rows": 2, "deleted_rows": 1,
+                          "done_before_rows": 0, "left_alone_rows": 0}, applied)
+        self.assertEqual("match", self.document(code=0)["verdict"])
+        doctor = run(ROCKSIEVE, "doctor", self.here)
+        self.assertEqual(0, doctor.code, doctor)
+        self.assertIn("healthy", doctor.out)
+
+        ldb(self.here, "put", "k00007", "again", preload=[PLUGIN])
+        finished = run(ROCKSIEVE, "diff", self.here, f"--undo={self.log()}")
+        self.assertEqual(1, finished.code, finished)
+        self.assertIn("1 row put, 1 row deleted", finished.out)
+        self.assertIn("1 row left alone", finished.out)
+        finished = self.diff(there=self.directory / "before")
+        self.assertEqual(["| k00007"], finished.out.splitlines())
+
+    def test_goes_on_after_a_kill(self):
+        rows = [f"k{i:06}\tvalue {i}" for i in range(150000)]
+        here = load(self.directory / "many", rows[::2])
+        there = load(self.directory / "more", rows)
+        for delay in (0.2, 0.4, 0.6):
+            with subprocess.Popen([ROCKSIEVE, "diff", here, there, "--apply=here",
+                                   f"--undo-log={self.directory / str(delay)}"]) as process:
+                time.sleep(delay)
+                process.kill()
+        finished = self.diff("--apply=here", here=here, there=there)
+        self.assertEqual(0, finished.code, finished)
+        self.assertEqual("match", self.document(code=0, here=here, there=there)["verdict"])
+
+    def test_what_is_open_elsewhere_is_not_written(self):
+        self.plant()
+        with subprocess.Popen([ROCKSIEVE, "load", f"--db={self.here}", "--add",
+                               "--spec=rocksieve.ribbon:10", "--input=-"],
+                              stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as holder:
+            wait_for(lambda: self.diff("--apply=here").code == 2)
+            finished = self.diff("--apply=here", f"--undo-log={self.directory / 'log'}")
+            self.assertIn("Another process has it open", finished.err)
+            self.assertIn("--undo=", finished.err)
+            holder.stdin.close()
+
+    def test_logs_that_are_none(self):
+        log = self.directory / "log"
+        for line in ("{}", "x", "[]", '{"column_family":"default","key":"k"}',
+                     '{"column_family":"default","key":"k","local_value":1}',
+                     '{"column_family":"default","key_base64":"*","local_value":"1"}',
+                     '{"column_family":"default","key":"k","local_columns":[{"name":"n"}]}'):
+            log.write_text(line + "\n")
+            finished = run(ROCKSIEVE, "diff", self.here, f"--undo={log}")
+            self.assertEqual(2, finished.code, line)
+            self.assertIn("line 1: is no row", finished.err, line)
+        log.write_text('{"column_family":"nowhere","key":"k","local_value":"1"}\n')
+        self.assertIn("no column family nowhere",
+                      run(ROCKSIEVE, "diff", self.here, f"--undo={log}").err)
+
+
 class Refusals(DiffSandbox):
     def test_each_says_what_is_wrong(self):
         for words, arguments in (
@@ -165,6 +245,9 @@ class Refusals(DiffSandbox):
                 ("--summary, or --output=FILE", [self.here, self.there, "--json"]),
                 ("leave it out, or --summary",
                  [self.here, self.there, "--summary", "--output=f"]),
+                ("--undo-log", [self.here, self.there, "--apply=here", "--summary"]),
+                ("one database", [self.here, self.there, "--undo=x"]),
+                ("--apply", [self.here, self.there, "--dry-run"]),
                 ("--format", [self.here, self.there, "--format=xml"]),
                 ("nowhere", [self.here, self.directory / "nowhere"]),
                 ("nobody listens", [self.here, "--remote=127.0.0.1:1", "--insecure"])):

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import termios
 import threading
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -155,6 +156,21 @@ def compile_program(source, executable, *flags, compiler="g++"):
            "-o", executable, f"-L{BUILD / 'lib'}", f"-Wl,-rpath,{BUILD / 'lib'}", *flags,
            timeout=120)
     return executable
+
+
+def wait_for(condition, seconds=30, what="it"):
+    """The first thing that the function returns and that is not false."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            result = condition()
+        except OSError as error:  # URLError is one
+            result, what = None, f"{what} ({error})"
+        if result:
+            return result
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not come about in {seconds} seconds")
+        time.sleep(0.05)
 
 
 class Sandbox(unittest.TestCase):

@@ -10,11 +10,10 @@ import signal
 import socket
 import subprocess
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 
-from environment import ROOT, run
+from environment import ROOT, run, wait_for
 
 PROMTOOL = shutil.which("promtool")
 PROMETHEUS = shutil.which("prometheus")
@@ -49,21 +48,6 @@ def scrape_by_many(port, times, clients=8):
 
     with concurrent.futures.ThreadPoolExecutor(clients) as pool:
         return [answer for answers in pool.map(client, range(clients)) for answer in answers]
-
-
-def wait_for(condition, seconds=30, what="it"):
-    """The first thing that the function returns and that is not false."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            result = condition()
-        except (OSError, urllib.error.URLError) as error:
-            result, what = None, f"{what} ({error})"
-        if result:
-            return result
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what} did not come about in {seconds} seconds")
-        time.sleep(0.05)
 
 
 def resident_bytes(pid):

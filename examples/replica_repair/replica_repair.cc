@@ -13,7 +13,7 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
-#include <rocksieve/join/join.h>
+#include <rocksieve/join/diff.h>
 #include <rocksieve/join/server.h>
 
 namespace {
@@ -43,13 +43,6 @@ void Fill(rocksdb::DB* primary, rocksdb::DB* replica) {
   }
 }
 
-// What rows are compared by: key and value together, unambiguously. Joins on keys alone, which is
-// what there is without it, find lost rows, but not old values.
-bool WholeRow(std::string_view key, std::string_view value, std::string* join_key) {
-  join_key->assign(std::to_string(key.size())).append(":").append(key).append(value);
-  return true;
-}
-
 bool AreEqual(rocksdb::DB* a, rocksdb::DB* b) {
   const std::unique_ptr<rocksdb::Iterator> left(a->NewIterator(rocksdb::ReadOptions()));
   const std::unique_ptr<rocksdb::Iterator> right(b->NewIterator(rocksdb::ReadOptions()));
@@ -73,49 +66,34 @@ int main(int argc, char** argv) {
   // At the primary.
   ServedDatabase served;
   served.db = primary.get();
-  served.extractors["row"] = WholeRow;
   Credentials credentials;
   credentials.insecure = true;  // an example, on one machine; else files with certificates
   std::unique_ptr<JoinServer> server;
   Check(JoinServer::Start(served, "127.0.0.1:0", credentials, ServeOptions(), &server));
 
-  // At the replica: rows that are not here as they are there, as a file to be ingested.
+  // At the replica: what differs, and how to make it equal.
   Peer peer;
   peer.addresses = {"127.0.0.1:" + std::to_string(server->port())};
   peer.credentials.insecure = true;
-  peer.on = "@row";
-  InputOptions by_row;
-  by_row.on = "@row";
-  by_row.extractors["row"] = WholeRow;
   Input rows;
-  Check(Input::OfDatabase(replica.get(), nullptr, rocksdb::ReadOptions(), by_row, &rows));
-  const std::string file = directory + "_missing.sst";
-  uint64_t missing = 0;
-  JoinReport report;
-  Check(JoinToSst(Operation::kDifference, rows, peer, JoinOptions(), replica->GetOptions(), file,
-                  &missing, &report));
-  if (missing > 0) {
-    rocksdb::IngestExternalFileOptions ingestion;
-    ingestion.move_files = true;
-    Check(replica->IngestExternalFile({file}, ingestion));
-  }
-  std::printf("%d rows lost or old\n", static_cast<int>(missing));
-  std::fprintf(stderr, "%d bytes on the wire\n",
-               static_cast<int>(report.wire_bytes_sent + report.wire_bytes_received));
-
-  // Keys that are not there any more.
-  Input keys;
-  Check(Input::OfDatabase(replica.get(), nullptr, rocksdb::ReadOptions(), InputOptions(), &keys));
-  peer.on = "";
-  rocksdb::WriteBatch deletions;
-  Check(Join(
-      Operation::kLocalOnly, keys, peer, JoinOptions(),
-      [&deletions](const ResultRow& row) {
-        return deletions.Delete(rocksdb::Slice(row.key.data(), row.key.size()));
+  Check(Input::OfDatabase(replica.get(), nullptr, rocksdb::ReadOptions(), InputOptions(), &rows));
+  rocksdb::WriteBatch repair;
+  DiffReport report;
+  Check(Diff(
+      rows, peer, DiffOptions(),
+      [&repair](const DifferentRow& row) {
+        const rocksdb::Slice key(row.key.data(), row.key.size());
+        if (row.difference == Difference::kLocalOnly) return repair.Delete(key);
+        ReadableValue value;  // plain, as all are here; else it has columns
+        const rocksdb::Status status = ReadValue(*row.remote_value, &value);
+        return status.ok() ? repair.Put(key, {value.plain.data(), value.plain.size()}) : status;
       },
-      nullptr));
-  Check(replica->Write(rocksdb::WriteOptions(), &deletions));
-  std::printf("%d rows too many\n", static_cast<int>(deletions.Count()));
+      &report));
+  Check(replica->Write(rocksdb::WriteOptions(), &repair));
+  std::printf("%d rows lost, %d old, %d too many\n", static_cast<int>(report.remote_only_rows),
+              static_cast<int>(report.changed_rows), static_cast<int>(report.local_only_rows));
+  std::fprintf(stderr, "%d bytes on the wire\n",
+               static_cast<int>(report.join.wire_bytes_sent + report.join.wire_bytes_received));
 
   const bool equal = AreEqual(primary.get(), replica.get());
   std::printf("%s\n", equal ? "equal" : "NOT EQUAL");

@@ -64,7 +64,7 @@ ALLOWED = {
     "tools/filter": "support tools/command",
     "tools/inspect": "lib/format lib/hash plugin/database plugin/tables support "
                      "tools/command",
-    "tools/join": "plugin/database support tools/command",
+    "tools/join": "plugin/database support tools/command tools/load",
     "tools/load": "plugin/database support tools/command",
     # What these say of a database, as a page.
     "tools/report": "plugin/database support tools/command tools/doctor tools/explain "

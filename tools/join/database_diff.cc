@@ -186,6 +186,13 @@ std::string VerdictOf(const Json& family) {
   return verdict;
 }
 
+bool SchemaDiffers(const Json& document) {
+  const Json& families = document["column_families"];
+  return std::any_of(families.begin(), families.end(), [](const Json& family) {
+    return family["verdict"] == "schema" || !family["reason"].is_null();
+  });
+}
+
 std::string Rows(const Json& rows) {
   return rows.is_null() ? "-" : Thousands(rows.get<uint64_t>());
 }
@@ -208,7 +215,19 @@ Status DiffDatabases(const DatabaseDiffOptions& options, const TakeDifference& t
   return status;
 }
 
+std::string AppliedInWords(const Json& applied) {
+  const auto rows = [&](const char* field) { return Counted(applied[field], "row"); };
+  std::string text = "Written: " + rows("put_rows") + " put, " + rows("deleted_rows") +
+                     " deleted; " + rows("done_before_rows") + " had been right already.\n";
+  if (applied["left_alone_rows"] != 0) {
+    text +=
+        rows("left_alone_rows") + " left alone: changed since they were compared. Compare again.\n";
+  }
+  return text + Filled("To take it back: --undo={undo_log}\n", applied);
+}
+
 std::string DiffInWords(const Json& document) {
+  if (!document.contains("column_families")) return AppliedInWords(document["applied"]);
   std::string text = ForPeople({{"name", "", "column family", Kind::kText},
                                 {"equal_rows", "rows", "equal", Kind::kFixed, 0, Rows},
                                 {"local_only_rows", "only", "here", Kind::kFixed, 0, Rows},
@@ -226,6 +245,7 @@ std::string DiffInWords(const Json& document) {
     }
   }
   if (bytes > 0) text += Thousands(bytes) + " bytes on the wire.\n";
+  if (document.contains("applied")) return text + AppliedInWords(document["applied"]);
   if (document["recheck_seconds"] == 0 && document["verdict"] == "different") {
     text +=
         "Rows that are being written differ, too: --recheck=SECONDS looks at those that differ "
@@ -235,8 +255,13 @@ std::string DiffInWords(const Json& document) {
 }
 
 int DiffExitCode(const Json& document) {
+  const bool was_applied = document.contains("applied");
+  if (was_applied && document["applied"]["left_alone_rows"] != 0) return kCheckFailed;
+  if (!document.contains("verdict")) return kDone;
   const size_t weight = WeightOf(document["verdict"]);
   if (weight == WeightOf("unreadable")) return kCannotRun;
+  // Rows that differed are alike now; what the sides lack of each other stays.
+  if (was_applied) return SchemaDiffers(document) ? kCheckFailed : kDone;
   return weight < WeightOf("transient") ? kCheckFailed : kDone;
 }
 

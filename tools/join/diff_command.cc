@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -11,11 +12,13 @@
 
 #include <rocksieve/join/diff.h>
 
+#include "plugin/database/open_errors.h"
 #include "support/pending_file.h"
 #include "support/progress.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/join/database_diff.h"
+#include "tools/join/difference_log.h"
 #include "tools/join/interrupt_canceller.h"
 #include "tools/join/join_progress.h"
 #include "tools/join/security_flags.h"
@@ -41,14 +44,21 @@ struct DiffFlags {
   double recheck_seconds = 0;
   int seconds = 24 * 3600;
   int memory_mib = 1024;
+  std::string apply;  // "here" or nothing
+  bool dry_run = false;
+  std::string undo_log;  // of apply
+  std::string undo;      // such a log, instead of a comparison
   bool progress = false;
   bool json = false;
+
+  bool applies() const { return !apply.empty() && !dry_run; }
 };
 
 // Where rows go: a file that appears when all is compared, or the standard output.
 class RowOutput {
  public:
   Status Open(const std::string& path) {
+    path_ = path;
     if (path == "-") return Status::OK();
     std::string error;
     file_ = PendingFile::Create(path, &error);
@@ -64,6 +74,8 @@ class RowOutput {
     return written ? Status::OK() : CannotPrint();
   }
 
+  const std::string& path() const { return path_; }
+
   Status Finish() {
     std::string error;
     if (file_ == nullptr) return std::fflush(stdout) == 0 ? Status::OK() : CannotPrint();
@@ -75,8 +87,20 @@ class RowOutput {
     return Status::InvalidArgument("cannot write to the standard output");
   }
 
+  std::string path_;
   std::unique_ptr<PendingFile> file_;
 };
+
+// Beside the database: "/data/db.20261123T120000Z.jsonl".
+std::string NewLogOf(std::string directory) {
+  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), ".%Y%m%dT%H%M%SZ.jsonl", &parts);
+  return directory + text;
+}
 
 Status CompleteDiff(DiffFlags* flags) {
   DatabaseDiffOptions* const options = &flags->options;
@@ -99,14 +123,23 @@ Status CompleteDiff(DiffFlags* flags) {
     flags->peer.credentials = CredentialsOf(flags->security, "client");
     options->peer = flags->peer;
   }
-  if (flags->json && !flags->summary && flags->output == "-") {
+  if (flags->json && !flags->summary && flags->output == "-" && !flags->applies()) {
     return Status::InvalidArgument(
         "--json prints the report where the rows would go: add --summary, or --output=FILE");
+  }
+  if (flags->applies() && (flags->summary || flags->output != "-" || flags->format != "text")) {
+    return Status::InvalidArgument(
+        "--apply writes the rows that differ to --undo-log=FILE: leave out --summary, --output and "
+        "--format, or add --dry-run");
   }
   if (flags->summary && flags->output != "-") {
     return Status::InvalidArgument("--output=FILE is for rows: leave it out, or --summary");
   }
   join::DiffOptions* const diff = &options->diff;
+  if (flags->applies()) {
+    flags->format = "jsonl";
+    flags->output = flags->undo_log.empty() ? NewLogOf(options->directory) : flags->undo_log;
+  }
   // Lines of text have no values.
   diff->values = !flags->summary && flags->format != "text";
   diff->recheck = std::chrono::milliseconds(static_cast<int64_t>(1000 * flags->recheck_seconds));
@@ -116,10 +149,8 @@ Status CompleteDiff(DiffFlags* flags) {
 }
 
 Status CompareAndWrite(DiffFlags* flags, Json* document) {
-  Status status = CheckAddressSpace();
-  if (status.ok()) status = CompleteDiff(flags);
-  if (!status.ok()) return status;
   RowOutput output;
+  Status status;
   if (!flags->summary) status = output.Open(flags->output);
   if (!status.ok()) return status;
   join::JoinOptions* const options = &flags->options.diff.join;
@@ -133,6 +164,8 @@ Status CompareAndWrite(DiffFlags* flags, Json* document) {
   TakeDifference take;
   if (!flags->summary) {
     take = [&](const std::string& family, const join::DifferentRow& row) {
+      // What is being written is no business of a repair.
+      if (flags->applies() && row.verdict == join::Verdict::kTransient) return Status::OK();
       std::string line = join::FormatDifference(row, format, family);
       if (format == DiffFormat::kText && family != headed &&
           (family != "default" || headed != "")) {
@@ -146,20 +179,53 @@ Status CompareAndWrite(DiffFlags* flags, Json* document) {
   return status.ok() && take ? output.Finish() : status;
 }
 
+Status ApplyLog(const std::string& directory, const std::string& log, ApplyDirection direction,
+                Json* document) {
+  Progress progress("rocksieve diff");
+  AppliedRows applied;
+  const Status status = ApplyDifferenceLog(directory, log, direction, &progress, &applied);
+  (*document)["applied"] = {{"undo_log", log},
+                            {"put_rows", applied.put},
+                            {"deleted_rows", applied.deleted},
+                            {"done_before_rows", applied.done_before},
+                            {"left_alone_rows", applied.left_alone}};
+  if (status.ok()) return status;
+  return Status::InvalidArgument(MessageOf(status) + "\n" + Thousands(applied.put) + " rows put, " +
+                                 Thousands(applied.deleted) + " deleted. " + log +
+                                 " has all of them: rocksieve diff --db=" + directory +
+                                 " --undo=" + log + " takes them back.");
+}
+
+Status DiffAndApply(DiffFlags* flags, Json* document) {
+  Status status = CheckAddressSpace();
+  if (!status.ok()) return status;
+  if (!flags->undo.empty()) {
+    if (flags->directories.size() != 1 || !flags->remote.empty()) {
+      return Status::InvalidArgument("--undo=FILE is about one database: --db=HERE alone");
+    }
+    *document = {{"local", flags->directories[0]}};
+    return ApplyLog(flags->directories[0], flags->undo, ApplyDirection::kBackward, document);
+  }
+  status = CompleteDiff(flags);
+  if (status.ok()) status = CompareAndWrite(flags, document);
+  if (!status.ok() || !flags->applies()) return status;
+  return ApplyLog(flags->options.directory, flags->output, ApplyDirection::kForward, document);
+}
+
 int RunDiff(DiffFlags flags) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // errors are ours to tell; the user's own setting counts
   Json document;
   Status status;
   {
     InterruptGuard guard;
-    status = CompareAndWrite(&flags, &document);
+    status = DiffAndApply(&flags, &document);
   }
   EndByInterruptSignal();
   if (!status.ok()) {
     std::cerr << "rocksieve diff: " << status.getState() << "\n";
     return kCannotRun;
   }
-  const bool rows_there = !flags.summary && flags.output == "-";
+  const bool rows_there = !flags.summary && flags.output == "-" && flags.undo.empty();
   if (flags.json) {
     std::cout << Document(document);
   } else {
@@ -180,7 +246,7 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
   AddText(parser, "--output", &flags->output, "FILE",
           "where rows go. Default: -, the standard output");
   AddText(parser, "--format", &flags->format, "text|tsv|jsonl",
-          "keys; also values; objects, exact for any bytes. Default: text")
+          "keys; with values; objects. Default: text")
       ->check(CLI::IsMember(kFormats));
   parser
       ->add_option("--recheck", flags->recheck_seconds,
@@ -188,6 +254,20 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
                    "Default: 0")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0));
+  CLI::Option* const apply =
+      AddText(parser, "--apply", &flags->apply, "here", "make the database here like the other one")
+          ->check(CLI::IsMember({"here"}));
+  parser->add_flag("--dry-run", flags->dry_run, "with --apply: only print the rows")
+      ->needs(apply)
+      ->group(kRareFlags);
+  AddText(parser, "--undo-log", &flags->undo_log, "FILE",
+          "of --apply: the rows as they were and are. Default: DIR.TIME.jsonl")
+      ->needs(apply)
+      ->group(kRareFlags);
+  AddText(parser, "--undo", &flags->undo, "FILE",
+          "instead of comparing: make the rows of such a log what they were")
+      ->excludes(apply)
+      ->group(kRareFlags);
   AddSecurityFlags(parser, &flags->security);
   AddText(parser, "--server-name", &flags->peer.server_name, "NAME",
           "that the server's certificate must have. Default: that of the address")
@@ -215,9 +295,9 @@ Command AddDiffCommand(CLI::App* parent) {
       {.name = "diff",
        .summary = "whether two databases are equal, and what differs",
        .description =
-           "Exact, in all column families. Both sides are only read, as they are at one moment, "
-           "beside the processes that own them. Lines are < KEY (only here), > KEY (only there), "
-           "| KEY (changed); then a table with a verdict for each column family.",
+           "Exact, in all column families, beside the processes that own the databases. Lines are "
+           "< KEY (only here), > KEY (only there), | KEY (changed); then a verdict for each column "
+           "family.",
        .exit_codes = "0 equal, or only being written (--recheck); 1 different; 2 could not run, or "
                      "a file could not be read",
        .example = "Example, a replica that may lag by ten seconds:\n"

@@ -196,13 +196,18 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
 
 Status Target::FindOrMakeFamily(const std::string& name,
                                 const rocksdb::ColumnFamilyOptions& options) {
-  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
-    if (handle->GetName() == name) family_ = handle;
-  }
+  family_ = FamilyNamed(name);
   if (family_ != nullptr) return Status::OK();
   const Status status = db_->CreateColumnFamily(options, name, &family_);
   if (status.ok()) handles_.push_back(family_);
   return status;
+}
+
+rocksdb::ColumnFamilyHandle* Target::FamilyNamed(const std::string& name) const {
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    if (handle->GetName() == name) return handle;
+  }
+  return nullptr;
 }
 
 Target::~Target() {

@@ -29,6 +29,9 @@ class Target {
 
   rocksdb::DB* db() const { return db_.get(); }
   rocksdb::ColumnFamilyHandle* family() const { return family_; }
+  const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
+  // Null if there is none of that name.
+  rocksdb::ColumnFamilyHandle* FamilyNamed(const std::string& name) const;
 
  private:
   Target() = default;
