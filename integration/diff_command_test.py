@@ -4,6 +4,7 @@
 That it finds every difference and no other is diff_api_test.cc's concern."""
 
 import json
+import random
 import shutil
 import subprocess
 import time
@@ -97,6 +98,25 @@ class Comparing(DiffSandbox):
             {**common, "difference": "remote-only", "key": "z", "remote_value": "2"},
             {**common, "difference": "local-only", "key_base64": "/wA=", "local_value_base64": "/g=="},
         ], rows)
+
+
+    def test_a_limit_on_what_is_read(self):
+        rows = [f"k{i:05}\t{random.Random(i).randbytes(100).hex()}" for i in range(20000)]
+        here = load(self.directory / "large here", rows)
+        there = load(self.directory / "large there", rows)
+        tables = sum(path.stat().st_size for path in here.glob("*.sst"))
+
+        def seconds(*arguments):
+            began = time.monotonic()
+            self.assertEqual(0, run(ROCKSIEVE, "diff", *arguments, timeout=100).code)
+            return time.monotonic() - began
+
+        self.assertLess(seconds(here, there), 0.5 * 2 * tables / 2e6)
+        self.assertGreater(seconds(here, there, "--limit=2MB"), 0.9 * 2 * tables / 2e6)
+        server = self.started([ROCKSIEVE, "serve", f"--db={there}", "--listen=127.0.0.1:0",
+                               "--insecure", "--limit=1MB"])
+        self.assertGreater(seconds(here, f"--remote=127.0.0.1:{server.port}", "--insecure"),
+                           0.9 * tables / 1e6)
 
 
 class ColumnFamilies(DiffSandbox):

@@ -103,7 +103,8 @@ Status UnknownMerges(const std::string& directory, const std::string& merge_oper
 }  // namespace
 
 Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& column_family,
-                              std::unique_ptr<ReadOnlySnapshot>* view) {
+                              std::unique_ptr<ReadOnlySnapshot>* view,
+                              const std::shared_ptr<rocksdb::RateLimiter>& rate_limiter) {
   Status status = CheckIsDatabase(directory);
   if (status.ok()) status = CheckOpenFilesLimit(directory);
   if (!status.ok()) return status;
@@ -112,7 +113,7 @@ Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& c
       std::make_unique<SnapshotFiles>(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
   status = opened->files_->Look([&](bool* explained) {
     opened->open_.Close();
-    return opened->OpenOnce(directory, column_family, explained);
+    return opened->OpenOnce(directory, column_family, rate_limiter, explained);
   });
   if (!status.ok()) return status;
   // Of blobs too, which RocksDB opens only when they are read.
@@ -126,6 +127,7 @@ std::string ReadOnlySnapshot::MergeOperatorName() const {
 }
 
 Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::string& column_family,
+                                  const std::shared_ptr<rocksdb::RateLimiter>& rate_limiter,
                                   bool* explained) {
   std::vector<std::string> names;
   Status status = rocksdb::DB::ListColumnFamilies(SnapshotOptions(*files_), directory, &names);
@@ -148,8 +150,10 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
     descriptors.emplace_back(name,
                              SnapshotOptions(open_.families.back(), file, &unknown_merge_operator));
   }
-  status = rocksdb::DB::OpenForReadOnly(SnapshotOptions(*files_), directory, descriptors,
-                                        &open_.handles, Into(&open_.db));
+  rocksdb::DBOptions options = SnapshotOptions(*files_);
+  options.rate_limiter = rate_limiter;
+  status = rocksdb::DB::OpenForReadOnly(options, directory, descriptors, &open_.handles,
+                                        Into(&open_.db));
   if (!status.ok() || unknown_merge_operator.empty()) return status;
   rocksdb::TablePropertiesCollection tables;
   status = open_.db->GetPropertiesOfAllTables(open_.handles.back(), &tables);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <rocksdb/db.h>
+#include <rocksdb/rate_limiter.h>
 #include <rocksdb/status.h>
 
 #include "plugin/database/database.h"
@@ -23,8 +24,11 @@ class ReadOnlySnapshot {
  public:
   // However busy the owner is: SnapshotFiles::Look(). Every error is a sentence that names the
   // thing and the remedy.
+  // `rate_limiter` may be null; reads of tables are charged to it with priority IO_LOW, if they
+  // have that (ReadOptions::rate_limiter_priority).
   static rocksdb::Status Open(const std::string& directory, const std::string& column_family,
-                              std::unique_ptr<ReadOnlySnapshot>* view);
+                              std::unique_ptr<ReadOnlySnapshot>* view,
+                              const std::shared_ptr<rocksdb::RateLimiter>& rate_limiter = nullptr);
   ReadOnlySnapshot(const ReadOnlySnapshot&) = delete;
   ReadOnlySnapshot& operator=(const ReadOnlySnapshot&) = delete;
 
@@ -36,6 +40,7 @@ class ReadOnlySnapshot {
  private:
   ReadOnlySnapshot() = default;
   rocksdb::Status OpenOnce(const std::string& directory, const std::string& column_family,
+                           const std::shared_ptr<rocksdb::RateLimiter>& rate_limiter,
                            bool* explained);
 
   // In the order in which they stand on one another.

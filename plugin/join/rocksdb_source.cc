@@ -119,6 +119,7 @@ RocksDbSource::RocksDbSource(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* famil
   read_.auto_prefix_mode = false;
   read_.readahead_size = options_.readahead_bytes;
   read_.verify_checksums = options_.verify_checksums;
+  read_.rate_limiter_priority = options_.rate_limiter_priority;
   read_.background_purge_on_iterator_cleanup = true;
   if (options_.interval.end) {
     end_ = ToSlice(*options_.interval.end);

@@ -66,6 +66,7 @@ struct RocksDbSourceOptions {
   size_t pinned_iterators = 6;
   size_t readahead_bytes = 1 << 20;
   bool verify_checksums = true;
+  rocksdb::Env::IOPriority rate_limiter_priority = rocksdb::Env::IO_TOTAL;  // as ReadOptions'
   RowValues values = RowValues::kPlain;
   // Takes any comparator: for the rows a JoinKeySource sorts, not for a join on the keys. The
   // interval must be that of all keys, and so must be those that are scanned.

@@ -131,6 +131,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
   options.interval = interval;
   options.snapshot = read.snapshot;
   options.verify_checksums = read.verify_checksums;
+  options.rate_limiter_priority = read.rate_limiter_priority;
   if (read.readahead_size > 0) options.readahead_bytes = read.readahead_size;
   options.values = ValuesFor(expression);
   const bool sorted_anew =
@@ -146,10 +147,12 @@ absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
 absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
                                                  const std::string& column_family,
                                                  const JoinKeyExpression& expression,
-                                                 const SortOptions& sort) {
+                                                 const SortOptions& sort,
+                                                 const RateLimiterPtr& rate_limiter) {
   std::unique_ptr<ReadOnlySnapshot> view;
   const rocksdb::Status status = ReadOnlySnapshot::Open(
-      directory, column_family.empty() ? rocksdb::kDefaultColumnFamilyName : column_family, &view);
+      directory, column_family.empty() ? rocksdb::kDefaultColumnFamilyName : column_family, &view,
+      rate_limiter);
   if (!status.ok()) return absl::FailedPreconditionError(MessageOf(status));
   RowsSnapshot snapshot;
   view->db()->GetDbIdentity(snapshot.database).PermitUncheckedError();  // only for messages
@@ -157,8 +160,10 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
                      view->column_family()->GetComparator()->Name(), view->MergeOperatorName()};
   snapshot.open = [view = std::shared_ptr<ReadOnlySnapshot>(std::move(view)), expression,
                    sort](const Cancellation* cancellation) {
-    return OpenDatabase(view->db(), view->column_family(), rocksdb::ReadOptions(), KeyInterval(),
-                        expression, sort, cancellation);
+    rocksdb::ReadOptions read;
+    read.rate_limiter_priority = rocksdb::Env::IO_LOW;
+    return OpenDatabase(view->db(), view->column_family(), read, KeyInterval(), expression, sort,
+                        cancellation);
   };
   return snapshot;
 }
@@ -219,9 +224,11 @@ rocksdb::Status Input::OfDirectory(const std::string& directory, const std::stri
   const absl::StatusOr<JoinKeyExpression> expression =
       JoinKeyExpressionOf(options.on, options.extractors);
   if (!expression.ok()) return ToRocksDb(expression.status());
-  const auto take_snapshot = [directory, column_family, sort = SortingOf(options)](
-                                 const JoinKeyExpression& on) -> absl::StatusOr<OpenRows> {
-    absl::StatusOr<RowsSnapshot> snapshot = SnapshotOfDirectory(directory, column_family, on, sort);
+  const auto take_snapshot =
+      [directory, column_family, rate_limiter = options.rate_limiter,
+       sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<OpenRows> {
+    absl::StatusOr<RowsSnapshot> snapshot =
+        SnapshotOfDirectory(directory, column_family, on, sort, rate_limiter);
     if (!snapshot.ok()) return snapshot.status();
     return std::move(snapshot->open);
   };

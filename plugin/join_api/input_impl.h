@@ -48,11 +48,14 @@ struct RowsSnapshot {
   FamilyDescription family;
 };
 
+using RateLimiterPtr = std::shared_ptr<rocksdb::RateLimiter>;
+
 // Of a database that another process may have open. An empty name is the default column family's.
 absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
                                                  const std::string& column_family,
                                                  const JoinKeyExpression& expression,
-                                                 const SortOptions& sort);
+                                                 const SortOptions& sort,
+                                                 const RateLimiterPtr& rate_limiter);
 
 // Sources of the same state of the same rows, each for a thread of its own.
 struct OpenedInput {

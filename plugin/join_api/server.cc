@@ -67,9 +67,9 @@ absl::StatusOr<Families> FamiliesOfDirectory(const ServedDatabase& served) {
   Families families;
   for (const std::string& name : names) {
     Family family;
-    family.open = [directory = served.directory, name](const JoinKeyExpression& expression,
-                                                       const SortOptions& sort) {
-      return SnapshotOfDirectory(directory, name, expression, sort);
+    family.open = [directory = served.directory, name, rate_limiter = served.rate_limiter](
+                      const JoinKeyExpression& expression, const SortOptions& sort) {
+      return SnapshotOfDirectory(directory, name, expression, sort, rate_limiter);
     };
     // Better now than at the first join.
     const absl::StatusOr<RowsSnapshot> there = family.open(JoinKeyExpression(), SortOptions());

@@ -9,6 +9,7 @@
 #include "plugin/database/database.h"
 #include "support/text.h"
 #include "tools/command/command.h"
+#include "tools/join/limit_flag.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -115,9 +116,11 @@ class DatabaseDiff {
 
   Status Compare(const std::string& name, Json* family) {
     join::Input here, there;
-    Status status = join::Input::OfDirectory(options_.directory, name, {}, &here);
+    join::InputOptions limited;
+    limited.rate_limiter = rate_limiter_;
+    Status status = join::Input::OfDirectory(options_.directory, name, limited, &here);
     if (status.ok() && !options_.peer) {
-      status = join::Input::OfDirectory(options_.other_directory, name, {}, &there);
+      status = join::Input::OfDirectory(options_.other_directory, name, limited, &there);
     }
     if (!status.ok()) return status;
     DiffReport report;
@@ -175,6 +178,8 @@ class DatabaseDiff {
 
   const DatabaseDiffOptions& options_;
   const TakeDifference& take_;
+  const std::shared_ptr<rocksdb::RateLimiter> rate_limiter_ =
+      RateLimiterOf(options_.bytes_per_second);
   Descriptions here_, there_;
   bool there_is_known_ = false;
 };

@@ -2,6 +2,7 @@
 // A database here compared with another one, column family by column family.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct DatabaseDiffOptions {
 
   std::vector<std::string> column_families;  // those of both sides, if empty
   join::DiffOptions diff;
+  uint64_t bytes_per_second = 0;  // that are read of databases here, all together; 0: no limit
 };
 
 using TakeDifference =

@@ -21,6 +21,7 @@
 #include "tools/join/difference_log.h"
 #include "tools/join/interrupt_canceller.h"
 #include "tools/join/join_progress.h"
+#include "tools/join/limit_flag.h"
 #include "tools/join/security_flags.h"
 
 namespace rocksieve::tools {
@@ -281,6 +282,7 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
   number("--memory", &flags->memory_mib, 1 << 20,
          "MiB, of what the server makes this side keep. Default: 1024");
   number("--timeout", &flags->seconds, 1 << 30, "seconds for each column family. Default: 86400");
+  AddLimitFlag(parser, &flags->options.bytes_per_second);
   parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")
       ->group(kRareFlags);
   AddJsonFlag(parser, &flags->json);

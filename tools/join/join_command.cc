@@ -22,6 +22,7 @@
 #include "support/text.h"
 #include "tools/join/interrupt_canceller.h"
 #include "tools/join/join_progress.h"
+#include "tools/join/limit_flag.h"
 #include "tools/join/report.h"
 #include "tools/join/security_flags.h"
 
@@ -55,6 +56,7 @@ struct Flags {
   std::string explain;  // "plan", "analyze" or nothing
   int largest_row_mib = 256;
   int memory_mib = 1024;
+  uint64_t bytes_per_second = 0;
   bool progress = false;
   bool json = false;
   bool exit_code = false;
@@ -165,6 +167,7 @@ Status JoinOrPlan(Flags* flags, JoinOutcome* outcome, std::vector<join::JoinPlan
   join::InputOptions rows;
   rows.on = flags->left_on;
   rows.sort_memory_bytes = SortMemoryBytes(*flags);
+  rows.rate_limiter = RateLimiterOf(flags->bytes_per_second);
   join::Input input;
   status = join::Input::OfDirectory(flags->directory, flags->column_family, rows, &input);
   if (!status.ok()) return status;
@@ -282,6 +285,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
          "MiB for each server's part of the join, of what it makes this side keep. Default: 1024");
   number("--largest-row", &flags->largest_row_mib, 1 << 20,
          "MiB, key and value; larger ones of the servers are refused. Default: 256");
+  AddLimitFlag(parser, &flags->bytes_per_second);
   parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")
       ->group(kRareFlags);
   parser

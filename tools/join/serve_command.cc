@@ -27,6 +27,7 @@
 
 #include "support/text.h"
 #include "tools/command/config_file.h"
+#include "tools/join/limit_flag.h"
 #include "tools/join/security_flags.h"
 #include "tools/join/serve_log.h"
 #include "tools/join/server_metrics.h"
@@ -47,6 +48,7 @@ const std::map<std::string, LogFormat> kLogFormats = {{"text", LogFormat::kText}
 
 struct ServeFlags {
   std::string directory;
+  uint64_t bytes_per_second = 0;
   std::string address;
   std::vector<std::string> column_families = {"default"};
   SecurityFlags security;
@@ -108,6 +110,7 @@ Status Start(const ServeFlags& flags, ServeLog* log, std::unique_ptr<join::JoinS
   if (!status.ok()) return status;
   join::ServedDatabase served;
   served.directory = flags.directory;
+  served.rate_limiter = RateLimiterOf(flags.bytes_per_second);
   served.column_family_names = flags.column_families;
   return join::JoinServer::Start(served, flags.address, CredentialsOf(flags.security, "server"),
                                  options, server);
@@ -284,6 +287,7 @@ void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
           "address and port for Prometheus, or a file /DIR/NAME.prom")
       ->group(kRareFlags);
 #endif
+  AddLimitFlag(parser, &flags->bytes_per_second);
   AddConfigFlag(parser);
 }
 

@@ -15,6 +15,7 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
+#include <rocksdb/rate_limiter.h>
 #include <rocksdb/status.h>
 #include <rocksieve/join/export.h>
 
@@ -36,6 +37,10 @@ struct InputOptions {
   // Join keys that do not come in the order of the keys are sorted when a join begins: in so much
   // memory, the rest in files without names in the directory ($TMPDIR, else /tmp, if empty).
   size_t sort_memory_bytes = size_t{64} << 20;
+  // Of OfDirectory(): charged with what is read from its files, so that whoever owns the database
+  // has the rest of the disk; of RateLimiter::Mode::kReadsOnly or kAllIo. Several inputs may share
+  // one. Null: as fast as it goes. An open database has a limiter of its own, or none.
+  std::shared_ptr<rocksdb::RateLimiter> rate_limiter = nullptr;
   std::string temporary_directory;
 };
 
@@ -46,8 +51,8 @@ class ROCKSIEVE_EXPORT Input {
   // joins with it; `family` null is the default one. Of the read options, these are heeded:
   // `snapshot` (null: each join takes one of its own; else it must outlive them),
   // `iterate_lower_bound` and `iterate_upper_bound` (the rows that there are; they are copied),
-  // `readahead_size`, `verify_checksums`. Scans leave the block cache alone.
-  // InvalidArgument if `on` cannot be read.
+  // `readahead_size`, `verify_checksums`, `rate_limiter_priority`. Scans leave the block cache
+  // alone. InvalidArgument if `on` cannot be read.
   static rocksdb::Status OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
                                     const rocksdb::ReadOptions& read, const InputOptions& options,
                                     Input* input);

@@ -39,6 +39,7 @@ struct ServedDatabase {
   std::vector<std::string> column_family_names = {};  // as column_families
   Extractors extractors = {};                         // that peers may name: Peer::on = "@name"
   std::string temporary_directory = "";               // as in InputOptions
+  std::shared_ptr<rocksdb::RateLimiter> rate_limiter = nullptr;  // likewise, of a directory
 };
 
 // A session that has ended.
