@@ -38,7 +38,7 @@ class DifferencePairs {
 
   explicit DifferencePairs(Take take) : take_(std::move(take)) {}
 
-  // In the order of the join keys (lib/join/join_key/whole_row.h); the value is a packed row.
+  // In the order of the join keys (lib/join/join_key/whole_row.h); each with its value.
   absl::Status Add(const Row& row, Side from);
   // After the last one.
   absl::Status Finish();
@@ -50,6 +50,7 @@ class DifferencePairs {
   };
 
   const Take take_;
+  std::string key_;
   std::optional<Kept> kept_;  // the other side's may follow
 };
 

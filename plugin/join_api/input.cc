@@ -9,6 +9,7 @@
 
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/join_key/whole_row.h"
+#include "lib/join/rows/packed_row.h"
 #include "lib/join/text/text_source.h"
 #include "plugin/database/open_errors.h"
 #include "plugin/database/read_only_snapshot.h"
@@ -36,6 +37,39 @@ class PrefixesOfRows final : public Source {
   KeyPrefixSource prefixes_;
 };
 
+// Rows that were sorted by their whole rows, as WholeRowSource gives them.
+class SortedWholeRows final : public Source {
+ public:
+  SortedWholeRows(std::unique_ptr<Source> packed, bool values)
+      : packed_(std::move(packed)), values_(values) {}
+
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
+    return std::make_unique<Unpacked>(packed_->Scan(interval), values_);
+  }
+  uint64_t EstimateKeys() override { return packed_->EstimateKeys(); }
+
+ private:
+  class Unpacked final : public Cursor {
+   public:
+    Unpacked(std::unique_ptr<Cursor> packed, bool values)
+        : packed_(std::move(packed)), values_(values) {}
+    bool Next(Row* row) override {
+      Row whole;
+      if (!packed_->Next(row) || !UnpackRow(row->value, &whole)) return false;
+      row->value = values_ ? whole.value : "";
+      return true;
+    }
+    absl::Status status() const override { return packed_->status(); }
+
+   private:
+    const std::unique_ptr<Cursor> packed_;
+    const bool values_;
+  };
+
+  const std::unique_ptr<Source> packed_;
+  const bool values_;
+};
+
 // The same rows by their join keys, sorted anew. May take its time, unless it is cancelled.
 absl::StatusOr<std::unique_ptr<Source>> SortedByJoinKey(std::unique_ptr<Source> rows,
                                                         const JoinKeyExpression& expression,
@@ -49,7 +83,8 @@ absl::StatusOr<std::unique_ptr<Source>> SortedByJoinKey(std::unique_ptr<Source> 
   absl::StatusOr<std::unique_ptr<JoinKeySource>> sorted =
       JoinKeySource::Sort(&cancellable, expression, until_cancelled);
   if (!sorted.ok()) return sorted.status();
-  return *std::move(sorted);
+  if (!expression.is_whole_row()) return *std::move(sorted);
+  return std::make_unique<SortedWholeRows>(*std::move(sorted), expression.gives_values());
 }
 
 // The same, without sorting where rows that come in the order of their keys come in that of their

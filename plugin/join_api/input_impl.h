@@ -27,8 +27,8 @@ absl::StatusOr<JoinKeyExpression> JoinKeyExpressionOf(const std::string& on,
 // Whether rows in the order of their keys, bytewise, are in that of their join keys.
 bool KeepsOrder(const JoinKeyExpression& expression);
 
-// Whether a side that joins on this sends whole rows in the values of others. The text may name an
-// extractor that only the other side has.
+// Whether a side that joins on this sends whole rows in the values of others, unless they are
+// joined on all of the row. The text may name an extractor that only the other side has.
 bool IsExpression(const std::string& on);
 
 // Rows of a column family, by their join keys.
@@ -73,7 +73,7 @@ class __attribute__((visibility("hidden"))) Input::Impl {
       : take_snapshot_(std::move(take_snapshot)), expression_(std::move(expression)) {}
 
   absl::StatusOr<OpenedInput> OpenSources(size_t count, const Cancellation* cancellation) const;
-  // Rows come packed (join/packed_row.h).
+  const std::string& on() const { return expression_.text(); }
   bool on_expression() const { return !expression_.is_whole_key(); }
   // The same rows, joined on another expression.
   Impl On(JoinKeyExpression expression) const { return {take_snapshot_, std::move(expression)}; }

@@ -223,8 +223,13 @@ absl::Status WithSources(
 
 absl::Status JoinWholeRows(Operation operation, const Input& input, const Peer& peer,
                            const JoinOptions& options, ResultSink* whole_rows, JoinReport* report) {
-  UnpackingResultSink sink(whole_rows, input.impl() != nullptr && input.impl()->on_expression(),
-                           IsExpression(peer.on));
+  const auto form = [](const std::string& on) {
+    return IsWholeRow(on)     ? UnpackingResultSink::Form::kByRow
+           : IsExpression(on) ? UnpackingResultSink::Form::kPacked
+                              : UnpackingResultSink::Form::kRow;
+  };
+  const std::string here = input.impl() == nullptr ? "" : input.impl()->on();
+  UnpackingResultSink sink(whole_rows, form(here), form(peer.on));
   return JoinTo(operation, input, peer, options, {}, &sink, report);
 }
 
@@ -275,7 +280,7 @@ absl::Status UntilCancelled(const JoinOptions& options,
 }
 
 absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
-                    const JoinOptions& options, const JoinedParts& parts, ResultSink* packed_rows,
+                    const JoinOptions& options, const JoinedParts& parts, ResultSink* rows,
                     JoinReport* report) {
   ShardedJoinOptions sharded;
   sharded.remote = RemoteOptions(operation, peer, options);
@@ -291,7 +296,7 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
                      [&](const auto& remotes, const auto& opened, auto* cancellation) {
                        ShardedJoinReport joined;
                        const absl::Status status = JoinShards(remotes, opened.sources, sharded,
-                                                              packed_rows, cancellation, &joined);
+                                                              rows, cancellation, &joined);
                        if (report != nullptr) *report = ReportOf(joined);
                        return status;
                      });

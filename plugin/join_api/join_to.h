@@ -20,10 +20,9 @@ struct JoinedParts {
   bool describe = false;               // ServerReport::column_families is wanted
 };
 
-// Rows come as the sources have them: packed (lib/join/rows/packed_row.h), if joined on an
-// expression. `report` may be null.
+// Rows come as the sources have them: see UnpackingResultSink. `report` may be null.
 absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
-                    const JoinOptions& options, const JoinedParts& parts, ResultSink* packed_rows,
+                    const JoinOptions& options, const JoinedParts& parts, ResultSink* rows,
                     JoinReport* report);
 
 // Calls `work` with what ends when the time of the options is over or the join is cancelled.

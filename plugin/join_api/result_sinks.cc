@@ -8,6 +8,7 @@
 
 #include <absl/strings/str_cat.h>
 
+#include "lib/join/join_key/whole_row.h"
 #include "lib/join/text/text_sinks.h"
 #include "plugin/join/status.h"
 
@@ -26,6 +27,14 @@ absl::Status ProvenRowsSink::Restart() {
     return absl::FailedPreconditionError("they were given to the program already: join again");
   }
   return pending_.Clear();
+}
+
+absl::Status UnpackingResultSink::Add(const Row& row, Side from) {
+  if ((from == Side::kClient ? local_ : remote_) != Form::kByRow) return rows_.Add(row, from);
+  if (!KeyOfWholeRow(row.key, &key_)) {
+    return absl::InvalidArgumentError("the other side sent a row that is not joined on all of it");
+  }
+  return sink_->Add({key_, row.value}, from);
 }
 
 absl::Status CallbackStatus::Keep(const rocksdb::Status& status) {

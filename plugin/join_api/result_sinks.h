@@ -86,20 +86,32 @@ class ResultFileSink final : public ResultSink {
   uint64_t added_ = 0, committed_ = 0;
 };
 
-// Gives on whole rows (lib/join/rows/packed_row.h).
+// Gives on rows with their own keys.
 class UnpackingResultSink final : public ResultSink {
  public:
-  UnpackingResultSink(ResultSink* sink, bool local_is_packed, bool remote_is_packed)
-      : sink_(sink), rows_(sink, local_is_packed, remote_is_packed) {}
+  // How the rows of a side come.
+  enum class Form {
+    kRow,     // by their keys
+    kPacked,  // by a join key, packed (lib/join/rows/packed_row.h)
+    kByRow,   // by all of the row (lib/join/join_key/whole_row.h)
+  };
 
-  absl::Status Add(const Row& row, Side from) override { return rows_.Add(row, from); }
+  UnpackingResultSink(ResultSink* sink, Form local, Form remote)
+      : sink_(sink),
+        local_(local),
+        remote_(remote),
+        rows_(sink, local == Form::kPacked, remote == Form::kPacked) {}
+
+  absl::Status Add(const Row& row, Side from) override;
   absl::Status Commit() override { return rows_.Commit(); }
   absl::Status Discard() override { return rows_.Discard(); }
   absl::Status Restart() override { return sink_->Restart(); }
 
  private:
   ResultSink* const sink_;
+  const Form local_, remote_;
   UnpackingSink rows_;
+  std::string key_;
 };
 
 }  // namespace rocksieve::join

@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "lib/join/join_key/join_key_expression.h"
-#include "lib/join/rows/packed_row.h"
 #include "tests/join/memory_source.h"
 
 namespace rocksieve::join {
@@ -49,11 +48,11 @@ TEST(WholeRow, JoinKeysComeInTheOrderOfKeysAndAreEqualForEqualRowsOnly) {
 }
 
 TEST(WholeRow, GoldenBytes) {
-  // XXH3-128 of nothing, as its specification has it.
+  // XXH3-64 of nothing, as its specification has it.
   EXPECT_EQ(JoinKey(std::string("a\0b", 3), ""),
             std::string("a\0\xFF"
-                        "b\0\x01\x99\xAA\x06\xD3\x01\x47\x98\xD8\x60\x01\xC3\x24\x46\x8D\x49\x7F",
-                        22));
+                        "b\0\x01\x2D\x06\x80\x05\x38\xD3\x94\xC2",
+                        14));
 }
 
 TEST(WholeRow, AScanGivesWhatLiesInTheInterval) {
@@ -79,12 +78,13 @@ TEST(WholeRow, AScanGivesWhatLiesInTheInterval) {
       if (interval.Contains(JoinKey(key, value))) expected.push_back(key);
     }
     const std::unique_ptr<Cursor> cursor = source.Scan(interval);
-    Row row, whole;
+    Row row;
+    std::string key;
     while (cursor->Next(&row)) {
-      ASSERT_TRUE(UnpackRow(row.value, &whole));
-      ASSERT_EQ(row.key, JoinKey(whole.key, whole.value));
-      ASSERT_EQ(rows.at(std::string(whole.key)), whole.value);
-      found.emplace_back(whole.key);
+      ASSERT_TRUE(KeyOfWholeRow(row.key, &key));
+      ASSERT_EQ(row.key, JoinKey(key, row.value));
+      ASSERT_EQ(rows.at(key), row.value);
+      found.push_back(key);
     }
     ASSERT_EQ(found, expected);
   }
@@ -100,16 +100,29 @@ TEST(WholeRow, RowsOfAKeyAreThoseWithAnyValue) {
   }
 }
 
+TEST(WholeRow, JoinKeysOfOthersAreRefused) {
+  const std::string join_key = JoinKey(std::string("a\0", 2), "v");
+  std::string key;
+  ASSERT_TRUE(KeyOfWholeRow(join_key, &key));
+  EXPECT_EQ(key, std::string("a\0", 2));
+  for (size_t bytes = 0; bytes < join_key.size(); bytes++) {
+    EXPECT_FALSE(KeyOfWholeRow(join_key.substr(0, bytes), &key));
+  }
+  const std::string digest(8, 'd');
+  for (const std::string& wrong : {std::string("a\0\x02", 3), std::string("a\0\x05z\0\x01", 6),
+                                   std::string("a\0\x01\0\x01", 5), std::string("a")}) {
+    EXPECT_FALSE(KeyOfWholeRow(wrong + digest, &key)) << wrong;
+  }
+}
+
 TEST(WholeRow, ValuesCanBeLeftOut) {
   WholeRowSource source(std::make_unique<MemorySource>(MemorySource::Rows{{"k", "v"}}),
                         WholeRowSource::Values::kLeftOut);
   const std::unique_ptr<Cursor> cursor = source.Scan({});
-  Row row, whole;
+  Row row;
   ASSERT_TRUE(cursor->Next(&row));
   EXPECT_EQ(row.key, JoinKey("k", "v"));
-  ASSERT_TRUE(UnpackRow(row.value, &whole));
-  EXPECT_EQ(whole.key, "k");
-  EXPECT_EQ(whole.value, "");
+  EXPECT_EQ(row.value, "");
 }
 
 TEST(WholeRow, IsAnExpression) {

@@ -12,7 +12,7 @@
 //                   [](const DifferentRow& row) { ...; return rocksdb::Status::OK(); }, &report);
 //   }
 //
-// Stands on a join of whole rows: exact, as that is, in keys and in 128 bits of XXH3 of the values,
+// Stands on a join of whole rows: exact, as that is, in keys and in 64 bits of XXH3 of the values,
 // in bytes for what differs only. Two inputs of one machine are read side by side instead, and
 // compared byte by byte.
 //

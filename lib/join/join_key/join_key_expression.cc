@@ -265,7 +265,7 @@ absl::StatusOr<JoinKeyExpression> JoinKeyExpression::Parse(std::string_view text
         absl::StrCat("no function ", std::string(text), " is registered in this program; there ",
                      known.empty() ? "are none" : absl::StrCat("is ", known)));
   }
-  if (text == kWholeRow || text == kWholeRowWithoutValue) {
+  if (IsWholeRow(text)) {
     return JoinKeyExpression(std::string(text), [](const Row& row, std::string* join_key) {
       WholeRowJoinKey(row, join_key);
       return true;

@@ -38,9 +38,12 @@ using NamedExtractors = std::map<std::string, ExtractFunction, std::less<>>;
 inline constexpr char kWholeRow[] = "row";
 inline constexpr char kWholeRowWithoutValue[] = "row.without_value()";
 
+inline bool IsWholeRow(std::string_view text) {
+  return text == kWholeRow || text == kWholeRowWithoutValue;
+}
 // Whether no two rows of a database have the same one, and each has one. Empty: the whole key.
 inline bool IsUniqueJoinKey(std::string_view text) {
-  return text.empty() || text == "key" || text == kWholeRow || text == kWholeRowWithoutValue;
+  return text.empty() || text == "key" || IsWholeRow(text);
 }
 
 class JoinKeyExpression {
@@ -59,7 +62,7 @@ class JoinKeyExpression {
   // Rows are joined by their keys as they are.
   bool is_whole_key() const { return text_ == "key"; }
   // Rows are joined by keys and values.
-  bool is_whole_row() const { return text_ == kWholeRow || !gives_values(); }
+  bool is_whole_row() const { return IsWholeRow(text_); }
   bool gives_values() const { return text_ != kWholeRowWithoutValue; }
 
   // Of the key, if that is all: "key.bytes(0,8)". Such join keys come in the order of the keys

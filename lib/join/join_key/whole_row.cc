@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/join/join_key/whole_row.h"
 
-#include <cstring>
-
 #include "lib/hash/key_hash.h"
-#include "lib/join/rows/packed_row.h"
 
 namespace rocksieve::join {
 namespace {
@@ -47,9 +44,7 @@ class WholeRowCursor final : public Cursor {
       WholeRowJoinKey(whole, &join_key_);
       if (join_key_ < interval_.begin) continue;
       if (interval_.end && join_key_ >= *interval_.end) break;
-      if (values_ == WholeRowSource::Values::kLeftOut) whole.value = {};
-      PackRow(whole, &packed_);
-      *row = {join_key_, packed_};
+      *row = {join_key_, values_ == WholeRowSource::Values::kGiven ? whole.value : ""};
       return true;
     }
     ended_ = true;
@@ -61,7 +56,7 @@ class WholeRowCursor final : public Cursor {
   const KeyInterval interval_;
   const WholeRowSource::Values values_;
   const std::unique_ptr<Cursor> cursor_;
-  std::string join_key_, packed_;
+  std::string join_key_;
   bool ended_ = false;
 };
 
@@ -71,9 +66,21 @@ void WholeRowJoinKey(const Row& row, std::string* join_key) {
   join_key->clear();
   AppendKey(row.key, join_key);
   join_key->append({kZero, kEndOfKey});
-  XXH128_canonical_t hash;
-  XXH128_canonicalFromHash(&hash, XXH3_128bits(row.value.data(), row.value.size()));
+  XXH64_canonical_t hash;
+  XXH64_canonicalFromHash(&hash, XXH3_64bits(row.value.data(), row.value.size()));
   join_key->append(reinterpret_cast<const char*>(hash.digest), sizeof(hash.digest));
+}
+
+bool KeyOfWholeRow(std::string_view join_key, std::string* key) {
+  key->clear();
+  if (join_key.size() < kWholeRowDigestBytes) return false;
+  join_key.remove_suffix(kWholeRowDigestBytes);
+  const size_t end = join_key.size() - 2;  // of what stands for the key
+  if (join_key.size() < 2 || join_key.substr(end) != std::string_view("\x00\x01", 2)) return false;
+  *key = LongestKey(join_key.substr(0, end));
+  std::string again;
+  AppendKey(*key, &again);
+  return again == join_key.substr(0, end);
 }
 
 // A key below the longest one that `begin` begins with is a beginning of it, and ends where it goes

@@ -3,11 +3,11 @@
 //
 // The join key of a row, whose order is that of the keys, bytewise:
 //
-//   key, with each zero byte as 00 FF | 00 01 | XXH3-128 of the value, the high byte first
+//   key, with each zero byte as 00 FF | 00 01 | XXH3-64 of the value, the high byte first
 //
-// So a row whose value differs stands on both sides, next to each other. That two different values
-// have the same hash is a matter of 2^-128 for values that nobody chose to that end; XXH3 is no
-// cryptographic hash (https://github.com/Cyan4973/xxHash, version 0.8 of its specification).
+// So a row whose value differs stands on both sides, next to each other. That two values of a key
+// differ and have the same hash is a matter of 2^-64 for values that nobody chose to that end; XXH3
+// is no cryptographic hash (https://github.com/Cyan4973/xxHash, version 0.8 of its specification).
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,13 @@
 
 namespace rocksieve::join {
 
-inline constexpr size_t kWholeRowDigestBytes = 16;  // at the end of a join key
+inline constexpr size_t kWholeRowDigestBytes = 8;  // at the end of a join key
 
 // Replaces *join_key.
 void WholeRowJoinKey(const Row& row, std::string* join_key);
+
+// The key of the row. False if these are no bytes of a join key.
+bool KeyOfWholeRow(std::string_view join_key, std::string* key);
 
 // The keys among which those of all rows are whose join keys lie in the interval. Takes any bytes.
 KeyInterval KeysOfWholeRows(const KeyInterval& join_keys);
@@ -31,8 +34,8 @@ KeyInterval KeysOfWholeRows(const KeyInterval& join_keys);
 // The join keys of all rows with that key.
 KeyInterval WholeRowsOfKey(std::string_view key);
 
-// Rows by these join keys, packed (lib/join/rows/packed_row.h); nothing needs to be sorted.
-// REQUIRES: no two rows have the same key.
+// Rows by these join keys, each with its value; nothing needs to be sorted. REQUIRES: no two rows
+// have the same key.
 class WholeRowSource final : public Source {
  public:
   enum class Values { kGiven, kLeftOut };

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What comparisons of databases cost, with `rocksieve diff --summary` and `rocksieve serve`.
+
+Bytes on the wire, all messages of both directions, for each row that differs: rows that are missing
+here, or there, or whose values are changed, of --rows rows with keys of 16 bytes and values of 32.
+Then the processor time of comparing two that are equal, for each row of one side: side by side in one
+process, and with a server (both processes); beside RocksDB's own scan of such a database (db_bench
+readseq), once for each side. Takes two minutes for a million rows.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("ROCKSIEVE_BUILD") or ROOT / "build").resolve()
+ROCKSIEVE = BUILD / "bin" / "rocksieve"
+
+
+def rows_of(count, changed=(), missing=()):
+    """Lines, by numbers whose keys look random and are all different: the multiplier is odd."""
+    changed, missing = set(changed), set(missing)
+    for number in range(count):
+        if number in missing:
+            continue
+        key = number * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+        value = key ^ 1 if number in changed else key
+        yield b"%016x\t%032x\n" % (key, value * 0xD1342543DE82EF95)
+
+
+def load(database, lines):
+    lines = b"".join(lines)
+    subprocess.run([ROCKSIEVE, "load", f"--db={database}", "--spec=rocksieve.ribbon:10", "--input=-",
+                    "--compact"], input=lines, stdout=subprocess.DEVNULL, check=True)
+    return database
+
+
+def children_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def compare(here, there):
+    """The report with a server, and the processor time of both sides."""
+    server = subprocess.Popen([ROCKSIEVE, "serve", f"--db={there}", "--listen=127.0.0.1:0",
+                               "--insecure", "--quiet"], stdout=subprocess.PIPE, text=True)
+    try:
+        port = server.stdout.readline().rsplit(":", 1)[1].strip()
+        before = children_seconds()
+        finished = subprocess.run([ROCKSIEVE, "diff", f"--db={here}", f"--remote=127.0.0.1:{port}",
+                                   "--insecure", "--summary", "--json"], stdout=subprocess.PIPE,
+                                  check=False)
+        if finished.returncode not in (0, 1):
+            sys.exit("rocksieve diff failed")
+    finally:
+        server.terminate()
+        server.wait()
+    return json.loads(finished.stdout)["column_families"][0], children_seconds() - before
+
+
+def scan_seconds(database, rows):
+    """Of one scan by RocksDB's own benchmark."""
+    out = subprocess.run(["db_bench", f"--db={database}", "--use_existing_db=1",
+                          "--use_existing_keys=0", "--benchmarks=readseq", f"--num={rows}",
+                          f"--reads={rows}", "--threads=1"], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    return float(re.search(r"readseq\s*:\s*([\d.]+) micros/op", out)[1]) * rows / 1e6
+
+
+def bytes_table(rows, base, directory):
+    print("bytes on the wire for each row that differs")
+    print(f"{'rows':>8}  {'here only':>9}  {'there only':>10}  {'changed':>8}  changed over here only")
+    for differ in (rows // 10000, rows // 1000, rows // 100):
+        numbers = range(3, rows, rows // differ)
+        costs = []
+        for which in ("missing", "changed"):
+            other = load(directory / f"{which}{differ}", rows_of(rows, **{which: numbers}))
+            sides = [(base, other), (other, base)] if which == "missing" else [(base, other)]
+            for here, there in sides:
+                report, _ = compare(here, there)
+                found = sum(report[f"{name}_rows"] for name in
+                            ("local_only", "remote_only", "changed"))
+                assert found == len(numbers), report
+                costs.append((report["wire_sent_bytes"] + report["wire_received_bytes"]) / found)
+            subprocess.run(["rm", "-rf", other], check=True)
+        print(f"{differ:8,}  {costs[0]:9.1f}  {costs[1]:10.1f}  {costs[2]:8.1f}  "
+              f"{costs[2] / costs[0]:.2f}")
+
+
+def time_table(rows, base, directory):
+    copy = directory / "copy"
+    subprocess.run(["cp", "-r", base, copy], check=True)
+    before = children_seconds()
+    subprocess.run([ROCKSIEVE, "diff", base, copy, "--summary"], stdout=subprocess.DEVNULL, check=True)
+    here = children_seconds() - before
+    _, served = compare(base, copy)
+    scans = 2 * scan_seconds(base, rows)
+    print("\nprocessor time for each row of one side, both sides equal, ns")
+    for name, seconds in (("two scans of RocksDB's", scans), ("diff, two directories", here),
+                          ("diff, with a server", served)):
+        print(f"{name:24}  {1e9 * seconds / rows:5.0f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of each side [1000000]")
+    rows = parser.parse_args().rows
+    with tempfile.TemporaryDirectory(prefix="rocksieve-diff-") as name:
+        directory = pathlib.Path(name)
+        base = load(directory / "base", rows_of(rows))
+        bytes_table(rows, base, directory)
+        time_table(rows, base, directory)
+
+
+if __name__ == "__main__":
+    main()
