@@ -10,6 +10,7 @@ ROCKSIEVE, the command (build/bin/rocksieve), makes the databases of which table
 LOG are inputs; without it, those inputs stay as they are.
 """
 
+import json
 import pathlib
 import re
 import subprocess
@@ -244,9 +245,32 @@ def databases(command):
             write("builtin_filter", f"ours_{name}", b"\0" + short(40, 8) + block)
 
 
+def join_documents(command):
+    """What a join, its analysis and its plan print, and each with changes for the target to make."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, numbers in (("left", range(40)), ("right", range(20, 60))):
+            subprocess.run([command, "load", f"--db={folder}/{name}", "--spec=none", "--input=-"],
+                           input=b"".join(b"key%d\tvalue\n" % i for i in numbers), check=True,
+                           stdout=subprocess.DEVNULL)
+        with subprocess.Popen([command, "serve", f"--db={folder}/right", "--listen=127.0.0.1:0",
+                               "--insecure"], stdout=subprocess.PIPE, text=True) as server:
+            port = server.stdout.readline().strip().rsplit(":", 1)[1]
+            for name, flags in (("count", ()), ("analyze", ["--explain=analyze"]),
+                                ("plan", ["--explain"])):
+                text = subprocess.run(
+                    [command, "join", f"--db={folder}/left", f"--remote=127.0.0.1:{port}",
+                     "--op=count", "--insecure", "--json", *flags], check=True,
+                    stdout=subprocess.PIPE).stdout
+                text = json.dumps(json.loads(text)).replace(port, "9000").encode()
+                write("join_document", name, text)
+                write("join_document", f"{name}_changed", text + b"\0" + bytes(range(7, 60, 3)))
+            server.terminate()
+
+
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         databases(sys.argv[1])
+        join_documents(sys.argv[1])
     for make in (filter_blocks, filter_builds, specs, toolbox, messages, lists, sketches,
                  existing_filters, join_key_expressions, frames, sessions, table_files):
         make()
