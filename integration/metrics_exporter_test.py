@@ -5,10 +5,12 @@ read by Prometheus' own tools; and wrong targets, which must not keep the progra
 import os
 import pathlib
 import random
+import selectors
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -296,6 +298,38 @@ def answer(port, request):
     return received
 
 
+class SilentClients(threading.Thread):
+    """Connections that begin a request and end none; each comes again when the server hangs up."""
+
+    def __init__(self, port, count, said):
+        super().__init__(daemon=True)
+        self.port, self.count, self.said = port, count, said
+        self.given_up = 0
+        self._end = threading.Event()
+
+    def run(self):
+        with selectors.DefaultSelector() as waiting:
+            def connect():
+                client = socket.create_connection(("127.0.0.1", self.port))
+                client.sendall(self.said)
+                waiting.register(client, selectors.EVENT_READ)
+
+            for _ in range(self.count):
+                connect()
+            while not self._end.is_set():
+                for key, _ in waiting.select(0.1):
+                    waiting.unregister(key.fileobj)
+                    key.fileobj.close()
+                    self.given_up += 1
+                    connect()
+            for key in list(waiting.get_map().values()):
+                key.fileobj.close()
+
+    def stop(self):
+        self._end.set()
+        self.join()
+
+
 class Hostile(Metrics):
     def test_malformed_requests(self):
         port = prometheus.free_port()
@@ -303,20 +337,38 @@ class Hostile(Metrics):
         self.assertIn(b"rocksieve_policy_info", answer(port, HEAD + b"\r\n"))
         for request in ODDITIES:
             self.assertNotIn(b"root:", answer(port, request))
-        before = prometheus.resident_bytes(process.pid)
         chance = random.Random(SEED)
-        for _ in range(2000):
-            answer(port, mutated(chance, SCRAPE))
+        for count in (500, 2000):  # after the first, each thread has what it needs
+            before = prometheus.resident_bytes(process.pid)
+            for _ in range(count):
+                answer(port, mutated(chance, SCRAPE))
         self.assertLess(prometheus.resident_bytes(process.pid), before + (4 << 20))
         self.assertEqual("", prometheus.lint(prometheus.scrape(port)))
         self.assertEqual("", self.end(process))
 
+    def test_silent_clients_who_come_again_delay_scrapes_but_deny_none(self):
+        """Each held one of four threads for 5 s: with 100 of them, a scrape waited for two minutes."""
+        port = prometheus.free_port()
+        process = self.start(metrics=f"127.0.0.1:{port}")
+        for said in (b"", HEAD):
+            silent = SilentClients(port, 100, said)
+            silent.start()
+            self.addCleanup(silent.stop)
+            prometheus.wait_for(lambda: silent.given_up > 100, 30, "all to come again")
+            for _ in range(2):
+                began = time.monotonic()
+                self.assertIn("rocksieve_policy_info", prometheus.get(
+                    f"http://127.0.0.1:{port}/metrics", timeout=60))
+                self.assertLess(time.monotonic() - began, 10, "Prometheus would have given up")
+            silent.stop()
+        self.assertEqual("", self.end(process))
+
     def test_bodies_hold_no_thread(self):
-        """Four threads serve: as many clients kept out all others by a body that never ended."""
+        """As many clients as threads kept out all others by a body that never ended."""
         port = prometheus.free_port()
         process = self.start(metrics=f"127.0.0.1:{port}")
         for body in (b"Content-Length: 1000000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n5\r\n"):
-            slow = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(8)]
+            slow = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(40)]
             for connection in slow:
                 self.addCleanup(connection.close)
                 connection.sendall(HEAD + body)

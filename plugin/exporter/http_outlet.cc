@@ -11,9 +11,12 @@
 namespace rocksieve {
 namespace {
 
-constexpr int kWorkers = 4;                // of which a slow client holds one
-constexpr int kThreads = kWorkers + 1;     // and one that takes connections
-constexpr char kSilenceMillis[] = "5000";  // until a client that says nothing is given up
+// A client that says nothing, or no whole request, holds a worker until it is given up, and scrapes
+// wait in line meanwhile: behind 100 such clients who come again at once for 6 seconds, and
+// Prometheus waits for 10. Workers cost 20 KB each, and once they have compressed a page, 200 KB.
+constexpr int kWorkers = 32;
+constexpr int kThreads = kWorkers + 1;  // and one that takes connections
+constexpr char kSilenceMillis[] = "2000";
 
 void* ThreadHasBegun(const mg_context*, int) {
   SigpipeGuard::ThreadHasBegun();
