@@ -298,7 +298,10 @@ Status ExplainTrees(const Database& database, std::vector<Tree> trees,
   }
   bool ok = true;
   Json families = Json::array();
+  const std::vector<std::string>& names = options.column_families;
   for (size_t i = 0; i < trees.size(); i++) {
+    const std::string& name = trees[i].family.name;
+    if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end()) continue;
     Facts facts;
     facts.tree = std::move(trees[i]);
     status = ExplainFamily(database, i, options, keys, progress, &facts);

@@ -28,8 +28,8 @@ struct ExplainOptions {
 // Aborted if interrupted.
 rocksdb::Status Explain(const ExplainOptions& options, Progress* progress, Json* explanation);
 
-// The same of a database that is open, and whose trees are read: `options.directory` and
-// `options.column_families` are of no account.
+// The same of a database that is open, and whose trees are read: `options.directory` is of no
+// account.
 rocksdb::Status ExplainTrees(const Database& database, std::vector<Tree> trees,
                              const ExplainOptions& options, Progress* progress, Json* explanation);
 

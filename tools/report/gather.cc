@@ -52,26 +52,20 @@ bool HaveRangeFilters(const std::vector<Tree>& trees) {
   return false;
 }
 
-// Of the families that have a section: of all that were read already if there are no others.
+// Of the families that have a section.
 Status ExplainChosen(const Database& database, const std::vector<Tree>& trees,
                      const std::vector<std::string>& names, Progress* progress,
                      DatabaseReport* report) {
   Json explanation = {{"column_families", Json::array()}};
   ExplainOptions options;
-  options.directory = report->directory;
   options.column_families = names;
   Status status =
       HaveRangeFilters(trees) ? ParseRangeLengths("", &options.range_lengths) : Status::OK();
-  if (!status.ok()) return status;
-  if (report->left_out.empty()) {
-    status = ExplainTrees(database, trees, options, progress, &explanation);
-  } else {
-    status = Explain(options, progress, &explanation);
-  }
+  if (status.ok()) status = ExplainTrees(database, trees, options, progress, &explanation);
   if (!status.ok()) return status;
   report->write_ahead_log_bytes = explanation.value("write_ahead_log_bytes", uint64_t{0});
   for (Json& family : explanation["column_families"]) {
-    if (!family["levels"].empty()) report->families.emplace_back().explained = std::move(family);
+    report->families.emplace_back().explained = std::move(family);
   }
   return status;
 }
@@ -86,43 +80,38 @@ void SetBits(const std::vector<FamilyReport>& families, WhatIfOptions* options) 
   }
 }
 
-// Of these families.
-Status PredictFor(WhatIfOptions options, const std::vector<FamilyReport*>& families,
-                  Progress* progress) {
+// Of these families, which are in the order of the trees.
+Status PredictFor(const Database& database, const std::vector<Tree>& trees, WhatIfOptions options,
+                  const std::vector<FamilyReport*>& families, Progress* progress) {
   for (const FamilyReport* family : families) {
     options.column_families.push_back(family->explained["name"].get<std::string>());
   }
   Json document;
   std::vector<Chart> charts;
-  const Status status = RunWhatIf(options, progress, &document, &charts);
+  const Status status = WhatIfTrees(database, trees, options, progress, &document, &charts);
   if (!status.ok()) return status;
-  // The database may be alive, and a family be without files by now.
-  for (size_t i = 0; i < charts.size(); i++) {
-    Json& predicted = document["column_families"][i];
-    for (FamilyReport* family : families) {
-      if (family->explained["name"] != predicted["name"]) continue;
-      family->predicted = std::move(predicted);
-      family->chart = std::move(charts[i]);
-      break;
-    }
+  for (size_t i = 0; i < families.size(); i++) {
+    families[i]->predicted = std::move(document["column_families"][i]);
+    families[i]->chart = std::move(charts[i]);
   }
   return status;
 }
 
 // One that cannot be predicted for, as if none of its files can be read, takes nothing from others.
-Status PredictAll(const std::vector<std::string>& specs, Progress* progress,
+Status PredictAll(const Database& database, const std::vector<Tree>& trees,
+                  const std::vector<std::string>& specs, Progress* progress,
                   DatabaseReport* report) {
   WhatIfOptions options;
-  options.database = report->directory;
   options.specs = specs;
   SetBits(report->families, &options);
   std::vector<FamilyReport*> all;
   for (FamilyReport& family : report->families) all.push_back(&family);
   if (all.empty()) return Status::OK();
-  const Status status = PredictFor(options, all, progress);
+  const Status status = PredictFor(database, trees, options, all, progress);
   if (status.ok() || status.IsAborted() || status.IsInvalidArgument()) return status;
   for (FamilyReport* family : all) {
-    const Status its_own = all.size() == 1 ? status : PredictFor(options, {family}, progress);
+    const Status its_own =
+        all.size() == 1 ? status : PredictFor(database, trees, options, {family}, progress);
     if (its_own.IsAborted()) return its_own;
     if (!its_own.ok()) family->why_not = MessageOf(its_own);
   }
@@ -162,7 +151,7 @@ Status Gather(const std::string& directory, const std::vector<std::string>& colu
   const std::vector<std::string> names = Choose(trees, report);
   if (!names.empty()) {
     status = ExplainChosen(*database, trees, names, progress, report);
-    if (status.ok()) status = PredictAll(specs, progress, report);
+    if (status.ok()) status = PredictAll(*database, trees, specs, progress, report);
     if (!status.ok()) return status;
   }
   Examine(*database, std::move(trees), progress, report);

@@ -245,34 +245,66 @@ Status CompareFor(const WhatIfOptions& options, const std::vector<PolicySpec>& s
   return status;
 }
 
+// What the options name, read before anything else.
+struct Inputs {
+  std::vector<PolicySpec> specs;
+  std::vector<std::string> keys;
+  KeyRanges ranges;
+
+  Status Read(const WhatIfOptions& options) {
+    Status status = ParseAll(options.specs, &specs);
+    if (status.ok() && !options.probes.empty()) {
+      status = ReadProbeKeys(options.probes, options.probes_are_hex, &keys);
+    }
+    if (status.ok() && !options.ranges.empty()) status = ReadKeyRanges(options.ranges, &ranges);
+    return status;
+  }
+};
+
+bool IsAskedFor(const WhatIfOptions& options, const std::string& family) {
+  const std::vector<std::string>& names = options.column_families;
+  return names.empty() || std::find(names.begin(), names.end(), family) != names.end();
+}
+
+Status CompareForAll(const WhatIfOptions& options, const Inputs& inputs, const Database& database,
+                     const std::vector<Tree>& trees, Progress* progress, Json* document,
+                     std::vector<Chart>* charts) {
+  Status status;
+  Json families = Json::array();
+  for (size_t i = 0; i < trees.size() && status.ok(); i++) {
+    if (trees[i].file_count() == 0 || !IsAskedFor(options, trees[i].family.name)) continue;
+    status = CompareFor(options, inputs.specs, database, i, trees[i], inputs.keys, inputs.ranges,
+                        progress, &families.emplace_back(), &charts->emplace_back());
+  }
+  *document = {{"database", database.directory()},
+               {"microseconds_per_block_read", options.read_us},
+               {"column_families", families}};
+  return status;
+}
+
 }  // namespace
 
 Status RunWhatIf(const WhatIfOptions& options, Progress* progress, Json* document,
                  std::vector<Chart>* charts) {
-  std::vector<PolicySpec> specs;
-  Status status = ParseAll(options.specs, &specs);
-  std::vector<std::string> keys;
-  if (status.ok() && !options.probes.empty()) {
-    status = ReadProbeKeys(options.probes, options.probes_are_hex, &keys);
-  }
-  KeyRanges ranges;
-  if (status.ok() && !options.ranges.empty()) status = ReadKeyRanges(options.ranges, &ranges);
+  Inputs inputs;
   std::unique_ptr<Database> database;
   std::vector<Tree> trees;
+  Status status = inputs.Read(options);
   if (status.ok()) {
     status =
         OpenAndReadTrees(options.database, options.column_families, progress, &database, &trees);
   }
-  Json families = Json::array();
-  for (size_t i = 0; i < trees.size() && status.ok(); i++) {
-    if (trees[i].file_count() == 0) continue;
-    status = CompareFor(options, specs, *database, i, trees[i], keys, ranges, progress,
-                        &families.emplace_back(), &charts->emplace_back());
-  }
-  *document = {{"database", options.database},
-               {"microseconds_per_block_read", options.read_us},
-               {"column_families", families}};
-  return status;
+  if (!status.ok()) return status;
+  return CompareForAll(options, inputs, *database, trees, progress, document, charts);
+}
+
+Status WhatIfTrees(const Database& database, const std::vector<Tree>& trees,
+                   const WhatIfOptions& options, Progress* progress, Json* document,
+                   std::vector<Chart>* charts) {
+  Inputs inputs;
+  const Status status = inputs.Read(options);
+  if (!status.ok()) return status;
+  return CompareForAll(options, inputs, database, trees, progress, document, charts);
 }
 
 }  // namespace rocksieve::tools

@@ -7,6 +7,8 @@
 
 #include <rocksdb/status.h>
 
+#include "plugin/database/database.h"
+#include "plugin/database/tree.h"
 #include "support/chart.h"
 #include "support/progress.h"
 #include "support/table.h"
@@ -29,5 +31,11 @@ struct WhatIfOptions {
 // column family that has files.
 rocksdb::Status RunWhatIf(const WhatIfOptions& options, Progress* progress, Json* document,
                           std::vector<Chart>* charts);
+
+// The same of a database that is open, and whose trees are read: `options.database` is of no
+// account.
+rocksdb::Status WhatIfTrees(const Database& database, const std::vector<Tree>& trees,
+                            const WhatIfOptions& options, Progress* progress, Json* document,
+                            std::vector<Chart>* charts);
 
 }  // namespace rocksieve::tools
