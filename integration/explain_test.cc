@@ -13,6 +13,7 @@
 #include "integration/command.h"
 #include "integration/database.h"
 #include "integration/tree.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {
@@ -228,6 +229,21 @@ TEST(ExplainsIntervals, AreHonestWhereNoneOrAllPass) {
       EXPECT_EQ(interval[1], ExpectedReads(family));
     }
   }
+}
+
+// Of numbers of which one in three is missing, few probes are numbers that are.
+TEST(ExplainsConsecutiveNumbers, WithAsManyProbesAsOfOtherKeys) {
+  TemporaryDirectory directory;
+  const DbConfig config(BuiltinBloom(10));
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < 15000; i++) {
+    if (i % 3 != 0) keys.push_back(BigEndian(i) + "00000000");
+  }
+  BuildGrownTree(Open(config.Build(), directory / "db").get(), keys, 40);
+  const Json family = Explained(directory / "db");
+  EXPECT_GT(family["probes"]["keys"], 150000);
+  const double predicted = family["predicted_useless_reads_per_missing_lookup"];
+  EXPECT_NEAR(ExpectedReads(family) / predicted, 1, 0.1);
 }
 
 }  // namespace

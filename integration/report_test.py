@@ -146,6 +146,15 @@ class Content(Report):
         self.assertEqual(["Findings", "Column family other"],
                          [heading.text().strip() for heading in page.root.all("h2")])
 
+    def test_range_filters_of_prefixes_or_of_the_order_alone(self):
+        for option in ("prefixes-4", "order-8"):
+            database = self.directory / option
+            self.load(database, [f"{3 * number:016}" for number in range(30000)],
+                      spec=f"rocksieve.range:14:{option}")
+            page = self.report(database=database)
+            self.assertIn("Ranges without a key", page.root.text())
+        self.assertNotIn("Ranges without a key", self.report().root.text())
+
     def test_the_smallest_of_many_column_families_are_left_out(self):
         database = self.directory / "db"
         self.load(database, self.keys[:100])

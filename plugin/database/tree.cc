@@ -31,6 +31,7 @@ FilterSummary Summarize(const FileFilter& filter) {
   summary.problems = filter.problems();
   if (filter.Largest() == nullptr) return summary;
   for (const RangePart& part : filter.Largest()->decoded.parts()) {
+    summary.answers_ranges |= part.kind != "keys";
     if (part.kind == "prefixes") summary.prefix_lengths.push_back(part.depth);
   }
   return summary;

@@ -32,6 +32,7 @@ struct FilterSummary {
   uint64_t partitions = 0;
   double predicted_rate = 1;  // NaN if unknown
   bool can_be_asked = true;
+  bool answers_ranges = false;           // it keeps more than whole keys; of rocksieve.range
   std::vector<uint64_t> prefix_lengths;  // of rocksieve.range, of the largest block
   std::vector<std::string> problems;
 

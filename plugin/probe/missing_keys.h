@@ -6,7 +6,8 @@
 // placed like the data: between two keys that are neighbours in the database, which proves that
 // they are missing; of their length, if something fits, and of bytes that the data has at the same
 // place: digits stay digits. Where nothing fits, as between the consecutive numbers 17 and 18, a
-// key is made longer, if the data has keys of several lengths, or nothing fits anywhere.
+// key is made longer, if the data has keys of several lengths, or too few fit anywhere; of a tree
+// with range filters, to which a longer key may be the same, if none fits anywhere.
 #pragma once
 
 #include <cstdint>

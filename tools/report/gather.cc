@@ -46,7 +46,7 @@ std::vector<std::string> Choose(const std::vector<Tree>& trees, DatabaseReport* 
 bool HaveRangeFilters(const std::vector<Tree>& trees) {
   for (const Tree& tree : trees) {
     for (const TreeFile* file : tree.files()) {
-      if (!file->filter.prefix_lengths.empty()) return true;
+      if (file->filter.answers_ranges) return true;
     }
   }
   return false;
