@@ -361,7 +361,8 @@ class ConfigTest(ServiceSandbox):
         self.assertEqual(server.log, [])  # the command line counts
 
     def test_what_is_refused(self):
-        self.assertIn("there is no flag --sesions; did you mean sessions?", self.refused("sesions=3"))
+        self.assertIn("serve: --config: there is no flag --sesions; did you mean sessions?",
+                      self.refused("sesions=3"))
         self.assertIn("there is no flag --config", self.refused('config = "x"'))
         for line in ("[serve]", "[default]", "["):
             self.assertIn("line 2: there are no sections", self.refused("sessions = 3", line))

@@ -200,7 +200,8 @@ int Main(int argc, char** argv) {
   }
   std::string name = "rocksieve";
   for (const Command& command : commands) {
-    if (!*command.parser) continue;
+    const bool is_named = !words.empty() && words[0] == command.parser->get_name();
+    if (!*command.parser && !is_named) continue;  // of bad usage, it may not have seen its name
     if (error.empty()) return AfterPrinting(command.run());
     name += " " + command.parser->get_name();
   }
