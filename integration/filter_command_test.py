@@ -147,7 +147,7 @@ class ExitCodes(Filters):
                                (("query", self.file, spec), "for filter build"),
                                (("query", self.file, "--count", "--json"), "without --count"),
                                (("show", self.file), "neither build nor query"),
-                               ((), "action")):
+                               ((), "build|query is required")):
             with self.subTest(words=words):
                 self.assertEqual(2, piped("filter", *words)[0])
                 self.assertIn(message, piped("filter", *words)[2])

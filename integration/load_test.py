@@ -71,6 +71,14 @@ class Contents(Loading):
         self.assertEqual((0, 0, 0), (report["lines"], report["entries"], report["files"]))
         self.assertEqual({}, self.stored())
 
+    def test_one_is_no_plural(self):
+        said = run_ok(COMMAND, "load", f"--db={self.database}", "--spec=rocksieve.bloom:10",
+                      "--input=-", stdin="a\n").out
+        self.assertRegex(said, r"^1 line in [0-9.]+ s\. .* has 1 file with 1 entry and")
+        for command in (("explain", f"--db={self.database}"), ("inspect", self.tables()[0]),
+                        ("whatif", f"--db={self.database}")):
+            self.assertNotRegex(run_ok(COMMAND, *command).out, r"\b1 (entrie|key|line|file)s\b")
+
     def test_a_file_and_adding_to_it(self):
         source = self.directory / "lines"
         source.write_text("a\t1\nb\t1\n")

@@ -44,7 +44,8 @@ FilterDescription Describe(const FilterBlockInfo& info) {
   FilterDescription description;
   description.parameters = std::to_string(bloom::ProbesOf(info.parameter)) + " probes" +
                            (bloom::IsThorough(info.parameter) ? " (thorough)" : "") + ", " +
-                           std::to_string(lines) + " lines of 64 bytes";
+                           std::to_string(lines) + (lines == 1 ? " line" : " lines") +
+                           " of 64 bytes";
   description.setting.unit = "probes";
   description.setting.value = bloom::ProbesOf(info.parameter);
   description.place = "line";

@@ -84,7 +84,8 @@ Status BuildFilter(const FilterOptions& options, Progress* progress, Json* docum
 }
 
 std::string BuiltInWords(const Json& built) {
-  std::string words = Filled("{file}: {filter_bytes} bytes for {filter_keys} keys", built);
+  std::string words =
+      Filled("{file}: {filter_bytes} bytes for ", built) + Counted(built["filter_keys"], "key");
   if (built["filter_keys"] != 0) {
     words += Filled(
         ", {bits_per_key:.2} bits per key; {predicted_false_positive_rate:%3} % of "
@@ -164,7 +165,7 @@ Status CheckFilterFlags(const FilterOptions& options, bool json) {
 }
 
 void AddFilterFlags(CLI::App* parser, FilterOptions* options) {
-  parser->add_option("action", options->action, "build a filter, or query one")
+  parser->add_option("build|query", options->action, "build a filter, or query one")
       ->type_name("build|query")
       ->required()
       ->check([](const std::string& text) {

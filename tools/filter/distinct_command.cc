@@ -93,7 +93,7 @@ Status CountDistinct(const DistinctOptions& options, Progress* progress, Json* d
 }
 
 std::string DistinctInWords(const Json& found) {
-  std::string words = Filled("{distinct} distinct of {lines} lines", found);
+  std::string words = Filled("{distinct} distinct of ", found) + Counted(found["lines"], "line");
   if (found["exact"]) {
     words += ", exactly.\n";
   } else {

@@ -47,8 +47,8 @@ std::string FileLines(const Json& file) {
         filters.empty() ? "prefixes ({prefix_extractor})" : ", and prefixes ({prefix_extractor})",
         file);
   }
-  return Filled("{file}: {file_bytes} bytes, {keys} keys ({deletions} deletions), column family ",
-                file) +
+  return Filled("{file}: {file_bytes} bytes, ", file) + Counted(file["keys"], "key") + " (" +
+         Counted(file["deletions"], "deletion") + "), column family " +
          NameOr(file["column_family"], "unknown") +
          Filled("\nTable format {format_version}, checksum {checksum}, ", file) +
          (file["compression"].is_null() ? "" : Filled("compression {compression}, ", file)) +
@@ -65,10 +65,10 @@ void AddBlock(const Json& block, Labelled* rows) {
   const Json& header = block["header"];
   if (!header.is_null()) {
     rows->emplace_back(
-        "header",
-        Filled("family {family_number}, parameter {parameter}, {key_count} keys, ", header) +
-            Filled(header["salt_hex"].is_null() ? "no salt" : "salt {salt_hex}", header) +
-            Filled(", check word {check_word_hex}", header));
+        "header", Filled("family {family_number}, parameter {parameter}, ", header) +
+                      Counted(header["key_count"], "key") + ", " +
+                      Filled(header["salt_hex"].is_null() ? "no salt" : "salt {salt_hex}", header) +
+                      Filled(", check word {check_word_hex}", header));
     rows->emplace_back("range", KeyOf(header["smallest_hex"]) + " to " +
                                     KeyOf(header["largest_hex"]) +
                                     (header["largest_cut"] ? "..." : ""));
@@ -131,9 +131,9 @@ std::string FilterLines(const Json& filter) {
   if (!filter["stored_as"].is_null()) {
     rows.emplace_back("stored as", Filled("{stored_as}", filter));
   }
-  rows.emplace_back(
-      "size",
-      Filled("{filter_bytes} bytes, {filter_keys} keys, {bits_per_key:.2} bits per key", filter));
+  rows.emplace_back("size", Filled("{filter_bytes} bytes, ", filter) +
+                                Counted(filter["filter_keys"], "key") +
+                                Filled(", {bits_per_key:.2} bits per key", filter));
   if (partitioned && !blocks.empty()) {
     const auto largest =
         std::max_element(blocks.begin(), blocks.end(),

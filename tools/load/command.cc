@@ -187,10 +187,10 @@ Status Load(const LoadOptions& options, Progress* progress, Json* document) {
 std::string InWords(const Json& loaded) {
   const auto entries = loaded["entries"].get<double>();
   const double bits = entries == 0 ? 0 : 8 * loaded["filter_bytes"].get<double>() / entries;
-  return Filled("{lines} lines in {seconds:.1} s. {database} has {files} ", loaded) +
-         (loaded["files"] == 1 ? "file" : "files") +
-         Filled(" with {entries} entries and {filter_bytes} bytes of filters, ", loaded) +
-         Fixed(bits, 2) + " bits per entry.\n";
+  return Counted(loaded["lines"], "line") + Filled(" in {seconds:.1} s. {database} has ", loaded) +
+         Counted(loaded["files"], "file") + " with " + Counted(loaded["entries"], "entry") +
+         Filled(" and {filter_bytes} bytes of filters, ", loaded) + Fixed(bits, 2) +
+         " bits per entry.\n";
 }
 
 void AddFlags(CLI::App* parser, LoadOptions* options) {

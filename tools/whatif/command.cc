@@ -163,7 +163,7 @@ std::string RisesOf(const Json& budgets) {
 
 std::string Section(bool own_probes, const Chart& chart, const Json& family) {
   std::string text = Paragraph(
-      Filled("Column family {name}: {entries} entries in ", family) +
+      Filled("Column family {name}: ", family) + Counted(family["entries"], "entry") + " in " +
       Counted(family["files"], "file") +
       ". Each file with the filter that the policy would give it at its own level; missing keys " +
       (own_probes ? "are those of --probes." : "distributed like the data."));
