@@ -98,6 +98,15 @@ class DescriptorsTest(EnvironmentSandbox):
 
 
 class CredentialsTest(EnvironmentSandbox):
+    def test_a_client_without_a_name_in_the_log(self):
+        address = f"unix:{self.directory / 'socket'}"
+        server = self.begin(f"--listen={address}", "--insecure")
+        self.assertIn("listening on unix:", server.stdout.readline())
+        run_ok(ROCKSIEVE, "join", f"--db={self.class_directory / 'left'}", f"--remote={address}",
+               "--op=count", "--insecure")
+        server.terminate()
+        self.assertRegex(server.communicate(timeout=20)[1], r"Z unix: count: done, ")
+
     def test_those_of_the_service_manager(self):
         """systemd gives the service's user an access list, whose mask stat() shows as the group's."""
         given = self.directory / "given"

@@ -45,8 +45,9 @@ Json DocumentOf(const join::SessionSummary& session) {
 
 // "ipv4:10.0.0.7:51712 (client): count: done, 0 rows, 1,234 bytes received, 567 sent, 0.12 s"
 std::string WordsOf(const Json& session) {
-  return Filled(session["certificate"].is_null() ? "{peer}: " : "{peer} ({certificate}): ",
-                session) +
+  // The socket of a client on this machine has no name.
+  return (session["peer"] == "unix:" ? "unix" : Filled("{peer}", session)) +
+         Filled(session["certificate"].is_null() ? ": " : " ({certificate}): ", session) +
          Filled(session["operation"].is_null() ? "" : "{operation}: ", session) +
          (session["error"].is_null() ? std::string("done")
                                      : Filled("{outcome}: {error}", session)) +
