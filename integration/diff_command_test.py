@@ -151,6 +151,12 @@ class ColumnFamilies(DiffSandbox):
         self.assertIn("users: the server does not serve it: start it with --column-family=users.",
                       finished.err)
         self.assertIn("theirs: it is there only.", finished.err)
+        server = self.started([ROCKSIEVE, "serve", f"--db={self.there}", "--listen=127.0.0.1:0",
+                               "--insecure", "--column-family=*"])
+        finished = run(ROCKSIEVE, "diff", self.here, f"--remote=localhost:{server.port}",
+                       "--insecure", "--summary", "--json")
+        self.assertEqual(expected, {family["name"]: family["verdict"] for family in
+                                    json.loads(finished.out)["column_families"]})
 
     def test_other_orders_and_merge_operators(self):
         for options, words in (("comparator=rocksdb.ReverseBytewiseComparator",

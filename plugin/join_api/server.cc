@@ -17,6 +17,7 @@
 #include <rocksdb/merge_operator.h>
 
 #include "lib/transport/server.h"
+#include "plugin/database/read_only_env.h"
 #include "plugin/join/sst_filters.h"
 #include "plugin/join/status.h"
 #include "plugin/join_api/input_impl.h"
@@ -64,6 +65,14 @@ Families FamiliesOfOpen(const ServedDatabase& served) {
 absl::StatusOr<Families> FamiliesOfDirectory(const ServedDatabase& served) {
   std::vector<std::string> names = served.column_family_names;
   if (names.empty()) names.push_back(rocksdb::kDefaultColumnFamilyName);
+  if (names == std::vector<std::string>{"*"}) {
+    rocksdb::DBOptions options;
+    options.env = ReadOnlyEnv();
+    const absl::Status listed =
+        FromRocksDb(rocksdb::DB::ListColumnFamilies(options, served.directory, &names),
+                    "cannot list the column families of " + served.directory);
+    if (!listed.ok()) return listed;
+  }
   Families families;
   for (const std::string& name : names) {
     Family family;

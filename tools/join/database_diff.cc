@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
-#include <set>
 
 #include "plugin/database/database.h"
 #include "support/text.h"

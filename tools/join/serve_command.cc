@@ -241,7 +241,7 @@ void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
   AddText(parser, "--listen", &flags->address, "ADDR",
           "address and port (0: any); not with systemd's socket");
   AddText(parser, "--column-family", &flags->column_families, "NAME",
-          "serve only these; may be repeated. Default: default");
+          "serve these; may be repeated; *: all there are. Default: default");
   AddSecurityFlags(parser, &flags->security);
   const auto number = [&](const char* name, int* value, int most, const char* description) {
     return parser->add_option(name, *value, description)

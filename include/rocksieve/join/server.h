@@ -36,7 +36,7 @@ struct ServedDatabase {
   // Without `db`: a database that another process may have open, as Input::OfDirectory() has it. A
   // session sees its rows as they are when the session begins.
   std::string directory = "";
-  std::vector<std::string> column_family_names = {};  // as column_families
+  std::vector<std::string> column_family_names = {};  // as column_families; "*" alone: all
   Extractors extractors = {};                         // that peers may name: Peer::on = "@name"
   std::string temporary_directory = "";               // as in InputOptions
   std::shared_ptr<rocksdb::RateLimiter> rate_limiter = nullptr;  // likewise, of a directory
