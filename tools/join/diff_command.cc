@@ -156,7 +156,9 @@ Status CompareAndWrite(DiffFlags* flags, Json* document) {
   if (!status.ok()) return status;
   join::JoinOptions* const options = &flags->options.diff.join;
   const InterruptCanceller canceller(options);
-  JoinProgress progress(flags->progress);
+  JoinProgress progress("rocksieve diff", "comparing",
+                        flags->recheck_seconds > 0 ? "looking again at rows that differ" : "",
+                        flags->progress);
   options->keys_expected = [&progress](uint64_t keys) { progress.Expect(keys); };
   options->range_done = [&progress](const auto& range) { progress.RangeDone(range); };
   options->note = [&progress](const std::string& note) { progress.Note(note); };

@@ -142,7 +142,7 @@ join::ResultFile OutputOf(const Flags& flags) {
 }
 
 Status Join(const join::Input& input, Flags* flags, JoinOutcome* outcome) {
-  JoinProgress progress(flags->progress);
+  JoinProgress progress("rocksieve join", "joining", "", flags->progress);
   flags->options.keys_expected = [&progress](uint64_t keys) { progress.Expect(keys); };
   flags->options.range_done = [&progress](const auto& range) { progress.RangeDone(range); };
   flags->options.note = [&progress](const std::string& note) { progress.Note(note); };

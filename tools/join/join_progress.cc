@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <utility>
 
 #include "support/text.h"
 
@@ -13,13 +14,16 @@ namespace {
 
 constexpr std::chrono::seconds kFirst(2), kLineEvery(2);
 constexpr std::chrono::milliseconds kDrawEvery(200);
-constexpr char kCommand[] = "rocksieve join";
 
 }  // namespace
 
-JoinProgress::JoinProgress(bool always)
-    : always_(always),
-      line_(kCommand),
+JoinProgress::JoinProgress(std::string command, std::string doing, std::string at_the_end,
+                           bool always)
+    : command_(std::move(command)),
+      doing_(std::move(doing)),
+      at_the_end_(std::move(at_the_end)),
+      always_(always),
+      line_(command_),
       thread_([this](const std::stop_token& over) { Run(over); }) {}
 
 void JoinProgress::Expect(uint64_t keys) {
@@ -37,11 +41,12 @@ void JoinProgress::RangeDone(const join::RangeSummary& range) {
 void JoinProgress::Note(const std::string& note) {
   const std::lock_guard<std::mutex> lock(mutex_);
   line_.Clear();
-  std::cerr << kCommand << ": " + note + "\n";
+  std::cerr << command_ << ": " + note + "\n";
 }
 
 std::string JoinProgress::Text() const {
   if (expected_keys_ == 0 && ranges_ == 0) return "reading this side";
+  if (keys_ >= expected_keys_ && !at_the_end_.empty()) return at_the_end_;
   std::string text = Thousands(ranges_) + " ranges, " + Thousands(keys_) + " of about " +
                      Thousands(std::max(keys_, expected_keys_)) + " keys, " + Thousands(bytes_) +
                      " bytes";
@@ -64,14 +69,18 @@ void JoinProgress::Run(const std::stop_token& over) {
     if (terminal) {
       const std::chrono::duration<double> passed = Clock::now() - begin_;
       const bool known = expected_keys_ > 0 || ranges_ > 0;
-      line_.Show({known ? "joining" : "reading this side", keys_, std::max(keys_, expected_keys_),
+      const bool at_end = known && keys_ >= expected_keys_ && !at_the_end_.empty();
+      line_.Show({!known   ? "reading this side"
+                  : at_end ? at_the_end_
+                           : doing_,
+                  keys_, std::max(keys_, expected_keys_),
                   /*units_are_bytes=*/false, bytes_, passed.count()});
     } else {
-      std::cerr << kCommand << ": " + Text() + "\n";
+      std::cerr << command_ << ": " + Text() + "\n";
     }
   }
   // Whatever was quick; so that who asked for it sees it once.
-  if (always_ && !terminal) std::cerr << kCommand << ": " + Text() + "\n";
+  if (always_ && !terminal) std::cerr << command_ << ": " + Text() + "\n";
 }
 
 }  // namespace rocksieve::tools

@@ -20,7 +20,9 @@ namespace rocksieve::tools {
 // Thread-safe.
 class JoinProgress {
  public:
-  explicit JoinProgress(bool always);
+  // `command`: "rocksieve join"; `doing`: "joining"; `at_the_end`: what goes on when all keys are
+  // done, and may be empty.
+  JoinProgress(std::string command, std::string doing, std::string at_the_end, bool always);
 
   // So many more keys of this side will be joined, about.
   void Expect(uint64_t keys);
@@ -35,6 +37,7 @@ class JoinProgress {
   // REQUIRES: mutex_ is held.
   std::string Text() const;
 
+  const std::string command_, doing_, at_the_end_;
   const bool always_;
   const Clock::time_point begin_ = Clock::now();
   std::mutex mutex_;
