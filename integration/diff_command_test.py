@@ -184,6 +184,67 @@ class ColumnFamilies(DiffSandbox):
         self.assertIn(table.name, self.diff("--summary").out)
 
 
+class Replicas(DiffSandbox):
+    """Three servers; the fourth side is here."""
+
+    def setUp(self):
+        super().setUp()
+        self.sides = {"here": self.here}
+        self.flags = [f"--db={self.here}", "--insecure"]
+        for name in ("a", "b", "c"):
+            self.sides[name] = self.directory / name
+            shutil.copytree(self.there, self.sides[name])
+
+    def serve(self):
+        for name in ("a", "b", "c"):
+            server = self.started([ROCKSIEVE, "serve", f"--db={self.sides[name]}",
+                                   "--listen=127.0.0.1:0", "--insecure"])
+            self.flags.append(f"--remote=127.0.0.1:{server.port}")
+
+    def put(self, key, versions):
+        """A value for each side, '-' for none."""
+        for side, value in zip(self.sides.values(), versions):
+            if value == "-":
+                ldb(side, "delete", key)
+            else:
+                ldb(side, "put", key, value)
+
+    def test_who_has_which_version(self):
+        self.put("k00001", "xxyx")
+        self.put("k00002", "-xxx")
+        self.put("k00003", "xyzx")
+        self.put("k00004", "x-y-")
+        self.put("k00005", "xxxx")
+        self.put("new", "---x")
+        self.serve()
+        finished = run(ROCKSIEVE, "diff", *self.flags)
+        self.assertEqual(1, finished.code, finished)
+        # Of versions that are as frequent, the first one comes first.
+        self.assertEqual(["AABA k00001", "-AAA k00002", "ABCA k00003", "A-B- k00004", "---A new"],
+                         finished.out.splitlines())
+        self.assertIn("5 rows not alike on all sides", finished.err)
+        output = self.directory / "rows"
+        finished = run(ROCKSIEVE, "diff", *self.flags, "--format=jsonl", f"--output={output}", "--json")
+        rows = [json.loads(line) for line in output.read_text().splitlines()]
+        self.assertEqual({"column_family": "default", "key": "k00001", "versions": "AABA",
+                          "majority": "A", "values": [{"version": "A", "value": "x"},
+                                                      {"version": "B", "value": "y"}]}, rows[0])
+        self.assertEqual(["A", "A", None, None, "-"], [row["majority"] for row in rows])
+        document = json.loads(finished.out)
+        self.assertEqual(3, len(document["remotes"]))
+        self.assertEqual([1, 0, 1, 1], [side["rows"] for side in
+                                        document["versions"]["in_the_minority"]])
+        finished = run(ROCKSIEVE, "diff", *self.flags, "--format=tsv", "--recheck=0.1")
+        self.assertIn("default\tAABA\tA\tk00001\n", finished.out)
+
+    def test_alike(self):
+        self.serve()
+        finished = run(ROCKSIEVE, "diff", *self.flags, "--summary")
+        self.assertEqual((0, ""), (finished.code, finished.err))
+        self.assertIn("0 rows not alike on all sides", finished.out)
+        self.assertEqual(2, run(ROCKSIEVE, "diff", *self.flags, "--apply=here").code)
+
+
 class Applying(DiffSandbox):
     def plant(self):
         """With the filters that the database has; ldb gives both sides its merge operator."""
@@ -267,7 +328,7 @@ class Refusals(DiffSandbox):
         for words, arguments in (
                 ("two databases are compared", [self.here]),
                 ("two databases are compared", [self.here, self.there, "--remote=a:1"]),
-                ("one server", [self.here, "--remote=a:1,b:2", "--insecure"]),
+                ("each server has all", [self.here, "--remote=a:1,b:2", "--insecure"]),
                 ("--summary, or --output=FILE", [self.here, self.there, "--json"]),
                 ("leave it out, or --summary",
                  [self.here, self.there, "--summary", "--output=f"]),

@@ -22,6 +22,7 @@
 #include "tools/join/interrupt_canceller.h"
 #include "tools/join/join_progress.h"
 #include "tools/join/limit_flag.h"
+#include "tools/join/replica_versions.h"
 #include "tools/join/security_flags.h"
 
 namespace rocksieve::tools {
@@ -35,8 +36,9 @@ const std::map<std::string, DiffFormat> kFormats = {
 
 struct DiffFlags {
   std::vector<std::string> directories;
-  std::string remote;
-  join::Peer peer;
+  std::vector<std::string> remotes;
+  join::Peer peer;  // without an address
+  std::vector<join::Peer> peers;
   SecurityFlags security;
   DatabaseDiffOptions options;
   bool summary = false;
@@ -105,24 +107,32 @@ std::string NewLogOf(std::string directory) {
 
 Status CompleteDiff(DiffFlags* flags) {
   DatabaseDiffOptions* const options = &flags->options;
-  if (flags->directories.size() + (flags->remote.empty() ? 0 : 1) != 2) {
+  if (flags->directories.size() + (flags->remotes.empty() ? 0 : 1) != 2) {
     return Status::InvalidArgument(
         "two databases are compared: --db=HERE --remote=HOST:PORT, or --db=HERE --db=THERE");
   }
   options->directory = flags->directories[0];
-  if (flags->remote.empty()) {
-    options->other_directory = flags->directories[1];
-  } else {
-    std::vector<std::string> tokens;
-    Status status = join::SplitAddresses(flags->remote, &flags->peer.addresses);
-    if (status.ok()) status = ReadTokensOf(flags->security, &tokens);
+  if (flags->remotes.empty()) options->other_directory = flags->directories[1];
+  std::vector<std::string> tokens;
+  Status status = ReadTokensOf(flags->security, &tokens);
+  if (!status.ok()) return status;
+  if (!tokens.empty()) flags->peer.token = tokens.front();
+  flags->peer.credentials = CredentialsOf(flags->security, "client");
+  for (const std::string& remote : flags->remotes) {
+    join::Peer peer = flags->peer;
+    status = join::SplitAddresses(remote, &peer.addresses);
     if (!status.ok()) return status;
-    if (flags->peer.addresses.size() != 1) {
-      return Status::InvalidArgument("--remote: one server is compared with at a time");
+    if (peer.addresses.size() != 1) {
+      return Status::InvalidArgument(
+          "--remote: each server has all of a database here; name several by --remote=A "
+          "--remote=B");
     }
-    if (!tokens.empty()) flags->peer.token = tokens.front();
-    flags->peer.credentials = CredentialsOf(flags->security, "client");
-    options->peer = flags->peer;
+    flags->peers.push_back(std::move(peer));
+  }
+  if (flags->peers.size() == 1) options->peer = flags->peers[0];
+  if (flags->peers.size() > 1 && !flags->apply.empty()) {
+    return Status::InvalidArgument(
+        "--apply makes the database here like one other: name the one --remote");
   }
   if (flags->json && !flags->summary && flags->output == "-" && !flags->applies()) {
     return Status::InvalidArgument(
@@ -164,22 +174,32 @@ Status CompareAndWrite(DiffFlags* flags, Json* document) {
   options->note = [&progress](const std::string& note) { progress.Note(note); };
   const DiffFormat format = kFormats.at(flags->format);
   std::string headed;  // lines of text say their column family once
-  TakeDifference take;
-  if (!flags->summary) {
-    take = [&](const std::string& family, const join::DifferentRow& row) {
-      // What is being written is no business of a repair.
-      if (flags->applies() && row.verdict == join::Verdict::kTransient) return Status::OK();
-      std::string line = join::FormatDifference(row, format, family);
-      if (format == DiffFormat::kText && family != headed &&
-          (family != "default" || headed != "")) {
-        line = "# " + PrintableKey(family) + "\n" + line;
-      }
-      headed = family;
-      return output.Write(line);
-    };
+  const auto head = [&](const std::string& family) {
+    const bool heads =
+        format == DiffFormat::kText && family != headed && (family != "default" || !headed.empty());
+    headed = family;
+    return heads ? "# " + PrintableKey(family) + "\n" : "";
+  };
+  if (flags->peers.size() > 1) {
+    TakeVersions take;
+    if (!flags->summary) {
+      take = [&](const RowVersions& row) {
+        return output.Write(head(row.column_family) + FormatVersions(row, format));
+      };
+    }
+    status = CompareReplicas(flags->options, flags->peers, take, document);
+  } else {
+    TakeDifference take;
+    if (!flags->summary) {
+      take = [&](const std::string& family, const join::DifferentRow& row) {
+        // What is being written is no business of a repair.
+        if (flags->applies() && row.verdict == join::Verdict::kTransient) return Status::OK();
+        return output.Write(head(family) + join::FormatDifference(row, format, family));
+      };
+    }
+    status = DiffDatabases(flags->options, take, document);
   }
-  status = DiffDatabases(flags->options, take, document);
-  return status.ok() && take ? output.Finish() : status;
+  return status.ok() && !flags->summary ? output.Finish() : status;
 }
 
 Status ApplyLog(const std::string& directory, const std::string& log, ApplyDirection direction,
@@ -203,7 +223,7 @@ Status DiffAndApply(DiffFlags* flags, Json* document) {
   Status status = CheckAddressSpace();
   if (!status.ok()) return status;
   if (!flags->undo.empty()) {
-    if (flags->directories.size() != 1 || !flags->remote.empty()) {
+    if (flags->directories.size() != 1 || !flags->remotes.empty()) {
       return Status::InvalidArgument("--undo=FILE is about one database: --db=HERE alone");
     }
     *document = {{"local", flags->directories[0]}};
@@ -233,16 +253,18 @@ int RunDiff(DiffFlags flags) {
     std::cout << Document(document);
   } else {
     const size_t columns = TerminalColumns(rows_there ? STDERR_FILENO : STDOUT_FILENO);
-    (rows_there ? std::cerr : std::cout) << WithinColumns(DiffInWords(document), columns);
+    (rows_there ? std::cerr : std::cout) << WithinColumns(
+        flags.peers.size() > 1 ? VersionsInWords(document) : DiffInWords(document), columns);
   }
-  return DiffExitCode(document);
+  return flags.peers.size() > 1 ? VersionsExitCode(document) : DiffExitCode(document);
 }
 
 void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
   AddText(parser, "--db", &flags->directories, "DIR",
           "a database here; twice, for two that are here")
       ->required();
-  AddText(parser, "--remote", &flags->remote, "ADDR", "the server of the other one: host:port");
+  AddText(parser, "--remote", &flags->remotes, "ADDR",
+          "the other one's server, host:port; may be repeated");
   AddText(parser, "--column-family", &flags->options.column_families, "NAME",
           "compare only these; may be repeated. Default: all");
   parser->add_flag("--summary", flags->summary, "no rows, only how many differ");

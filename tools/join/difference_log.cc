@@ -24,14 +24,6 @@ using rocksdb::Status;
 
 constexpr size_t kBatchBytes = 1 << 20;
 
-// A row's columns; of a plain value, one without a name.
-using Columns = std::vector<std::pair<std::string, std::string>>;
-
-struct LoggedRow {
-  std::string column_family, key;
-  std::optional<Columns> local, remote;  // nothing: the side lacks it
-};
-
 // Of the member, or of that with "_base64" at its end. False if it is neither, or no text.
 bool BytesOf(const Json& object, const std::string& name, std::string* bytes) {
   const auto text = object.find(name), base64 = object.find(name + "_base64");
@@ -43,7 +35,7 @@ bool BytesOf(const Json& object, const std::string& name, std::string* bytes) {
          absl::Base64Unescape(base64->get<std::string>(), bytes);
 }
 
-bool ColumnsOf(const Json& row, const std::string& side, std::optional<Columns>* columns) {
+bool ColumnsOf(const Json& row, const std::string& side, std::optional<LoggedColumns>* columns) {
   std::string value;
   if (BytesOf(row, side + "_value", &value)) {
     columns->emplace().emplace_back("", std::move(value));
@@ -62,15 +54,7 @@ bool ColumnsOf(const Json& row, const std::string& side, std::optional<Columns>*
   return true;
 }
 
-bool ReadRow(std::string_view line, LoggedRow* row) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  *row = {};
-  return json.is_object() && BytesOf(json, "column_family", &row->column_family) &&
-         BytesOf(json, "key", &row->key) && ColumnsOf(json, "local", &row->local) &&
-         ColumnsOf(json, "remote", &row->remote) && (row->local || row->remote);
-}
-
-rocksdb::WideColumns Views(const Columns& columns) {
+rocksdb::WideColumns Views(const LoggedColumns& columns) {
   rocksdb::WideColumns views;
   for (const auto& [name, value] : columns) views.emplace_back(name, value);
   return views;
@@ -82,8 +66,8 @@ class LogApplier {
       : target_(target), forward_(direction == ApplyDirection::kForward), applied_(applied) {}
 
   Status Apply(const LoggedRow& row) {
-    const std::optional<Columns>& before = forward_ ? row.local : row.remote;
-    const std::optional<Columns>& after = forward_ ? row.remote : row.local;
+    const std::optional<LoggedColumns>& before = forward_ ? row.local : row.remote;
+    const std::optional<LoggedColumns>& after = forward_ ? row.remote : row.local;
     rocksdb::ColumnFamilyHandle* const family = target_->FamilyNamed(row.column_family);
     if (family == nullptr) {
       return Status::InvalidArgument("there is no column family " + row.column_family +
@@ -112,12 +96,12 @@ class LogApplier {
 
  private:
   Status Compare(rocksdb::ColumnFamilyHandle* family, const std::string& key,
-                 const std::optional<Columns>& before, const std::optional<Columns>& after,
-                 bool* is_before, bool* is_after) const {
+                 const std::optional<LoggedColumns>& before,
+                 const std::optional<LoggedColumns>& after, bool* is_before, bool* is_after) const {
     rocksdb::PinnableWideColumns found;
     const Status status = target_->db()->GetEntity(rocksdb::ReadOptions(), family, key, &found);
     if (!status.ok() && !status.IsNotFound()) return status;
-    const auto is = [&](const std::optional<Columns>& columns) {
+    const auto is = [&](const std::optional<LoggedColumns>& columns) {
       return columns ? status.ok() && found.columns() == Views(*columns) : status.IsNotFound();
     };
     *is_before = is(before);
@@ -126,7 +110,7 @@ class LogApplier {
   }
 
   Status Add(rocksdb::ColumnFamilyHandle* family, const std::string& key,
-             const std::optional<Columns>& after) {
+             const std::optional<LoggedColumns>& after) {
     if (!after) {
       applied_->deleted++;
       return batch_.Delete(family, key);
@@ -154,6 +138,14 @@ class LogApplier {
 
 }  // namespace
 
+bool LoggedRow::Read(std::string_view line, LoggedRow* row) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  *row = {};
+  return json.is_object() && BytesOf(json, "column_family", &row->column_family) &&
+         BytesOf(json, "key", &row->key) && ColumnsOf(json, "local", &row->local) &&
+         ColumnsOf(json, "remote", &row->remote) && (row->local || row->remote);
+}
+
 Status ApplyDifferenceLog(const std::string& directory, const std::string& log,
                           ApplyDirection direction, Progress* progress, AppliedRows* applied) {
   LineReader reader(log);
@@ -169,7 +161,7 @@ Status ApplyDifferenceLog(const std::string& directory, const std::string& log,
   LoggedRow row;
   std::string_view line;
   for (uint64_t offset = 0; status.ok() && reader.Next(&line); offset = reader.offset()) {
-    if (!ReadRow(line, &row)) {
+    if (!LoggedRow::Read(line, &row)) {
       status =
           Status::InvalidArgument(reader.name() + ", line " + std::to_string(reader.line_number()) +
                                   ": is no row as diff --format=jsonl prints them");

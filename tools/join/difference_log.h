@@ -4,13 +4,29 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <rocksdb/status.h>
 
 #include "support/progress.h"
 
 namespace rocksieve::tools {
+
+// A row's columns by their names; of a plain value, one without a name.
+using LoggedColumns = std::vector<std::pair<std::string, std::string>>;
+
+// A line of such a file.
+struct LoggedRow {
+  std::string column_family, key;
+  std::optional<LoggedColumns> local, remote;  // nothing: the side lacks it; not both
+
+  // False if it is none.
+  static bool Read(std::string_view line, LoggedRow* row);
+};
 
 enum class ApplyDirection { kForward, kBackward };
 
