@@ -293,15 +293,9 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
           "instead of comparing: make the rows of such a log what they were")
       ->excludes(apply)
       ->group(kRareFlags);
-  AddSecurityFlags(parser, &flags->security);
-  AddText(parser, "--server-name", &flags->peer.server_name, "NAME",
-          "that the server's certificate must have. Default: that of the address")
-      ->group(kRareFlags);
+  AddClientFlags(parser, &flags->security, &flags->peer);
   const auto number = [&](const char* name, int* value, int most, const char* description) {
-    parser->add_option(name, *value, description)
-        ->type_name("N")
-        ->check(CLI::Range(1, most))
-        ->group(kRareFlags);
+    AddRareNumber(parser, name, value, most, description);
   };
   number("--memory", &flags->memory_mib, 1 << 20,
          "MiB, of what the server makes this side keep. Default: 1024");

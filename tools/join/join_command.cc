@@ -251,15 +251,9 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->type_name("plan|analyze")
       ->check(CLI::IsMember({"plan", "analyze"}))
       ->group(kRareFlags);
-  AddSecurityFlags(parser, &flags->security);
-  AddText(parser, "--server-name", &flags->peer.server_name, "NAME",
-          "that the server's certificate must have. Default: that of the address")
-      ->group(kRareFlags);
+  AddClientFlags(parser, &flags->security, &flags->peer);
   const auto number = [&](const char* name, int* value, int most, const char* description) {
-    parser->add_option(name, *value, description)
-        ->type_name("N")
-        ->check(CLI::Range(1, most))
-        ->group(kRareFlags);
+    AddRareNumber(parser, name, value, most, description);
   };
   parser
       ->add_option("--range-keys", options->keys_per_range,

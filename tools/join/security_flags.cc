@@ -33,6 +33,21 @@ void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
           "secrets, one per line; serve takes any, join sends one");
 }
 
+void AddClientFlags(CLI::App* parser, SecurityFlags* flags, join::Peer* peer) {
+  AddSecurityFlags(parser, flags);
+  AddText(parser, "--server-name", &peer->server_name, "NAME",
+          "that the server's certificate must have. Default: that of the address")
+      ->group(kRareFlags);
+}
+
+void AddRareNumber(CLI::App* parser, const char* name, int* value, int most,
+                   const char* description) {
+  parser->add_option(name, *value, description)
+      ->type_name("N")
+      ->check(CLI::Range(1, most))
+      ->group(kRareFlags);
+}
+
 join::Credentials CredentialsOf(const SecurityFlags& flags, const std::string& side) {
   join::Credentials credentials = flags.credentials;
   if (!flags.certificates.empty()) {

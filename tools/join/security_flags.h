@@ -18,6 +18,13 @@ struct SecurityFlags {
 
 void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags);
 
+// These, and those of whoever connects.
+void AddClientFlags(CLI::App* parser, SecurityFlags* flags, join::Peer* peer);
+
+// A number from 1 to `most` that few need to give.
+void AddRareNumber(CLI::App* parser, const char* name, int* value, int most,
+                   const char* description);
+
 // With the files that the directory stands for; `side` is "server" or "client", as they are called.
 join::Credentials CredentialsOf(const SecurityFlags& flags, const std::string& side);
 
