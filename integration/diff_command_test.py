@@ -4,6 +4,7 @@
 That it finds every difference and no other is diff_api_test.cc's concern."""
 
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -100,6 +101,21 @@ class Comparing(DiffSandbox):
         ], rows)
 
 
+    def test_output_into_a_pipe_and_through_a_link(self):
+        lines = self.plant()
+        fifo, target, link = (self.directory / name for name in ("fifo", "target", "link"))
+        os.mkfifo(fifo)
+        with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE, text=True) as reader:
+            self.assertEqual(1, self.diff(f"--output={fifo}").code)
+            self.assertEqual(lines, reader.communicate()[0].splitlines())
+        self.assertTrue(fifo.is_fifo())
+        target.write_text("")
+        link.symlink_to(target)
+        self.assertEqual(1, self.diff(f"--output={link}").code)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(lines, target.read_text().splitlines())
+        self.assertIn("is a directory", self.diff(f"--output={self.directory}").err)
+
     def test_a_limit_on_what_is_read(self):
         rows = [f"k{i:05}\t{random.Random(i).randbytes(100).hex()}" for i in range(20000)]
         here = load(self.directory / "large here", rows)
@@ -151,6 +167,12 @@ class ColumnFamilies(DiffSandbox):
         self.assertIn("users: the server does not serve it: start it with --column-family=users.",
                       finished.err)
         self.assertIn("theirs: it is there only.", finished.err)
+        server = self.started([ROCKSIEVE, "serve", f"--db={self.there}", "--listen=127.0.0.1:0",
+                               "--insecure", "--column-family=users"])
+        finished = run(ROCKSIEVE, "diff", self.here, f"--remote=localhost:{server.port}",
+                       "--insecure")
+        self.assertEqual((1, ["# users", "| u2"]), (finished.code, finished.out.splitlines()))
+        self.assertIn("default: the server does not serve it", finished.err)
         server = self.started([ROCKSIEVE, "serve", f"--db={self.there}", "--listen=127.0.0.1:0",
                                "--insecure", "--column-family=*"])
         finished = run(ROCKSIEVE, "diff", self.here, f"--remote=localhost:{server.port}",
@@ -284,6 +306,71 @@ class Applying(DiffSandbox):
         finished = self.diff(there=self.directory / "before")
         self.assertEqual(["| k00007"], finished.out.splitlines())
 
+    def test_nothing_is_written_if_a_file_cannot_be_read(self):
+        """What one side has behind the damage of the other one is no difference."""
+        rows = [f"k{i:06}\tvalue {i}" for i in range(200000)]
+        whole = load(self.directory / "whole", rows)
+        for here, there, damaged in (("whole", "copy", "copy"), ("copy", "whole", "copy")):
+            shutil.rmtree(self.directory / "copy", ignore_errors=True)
+            copy = shutil.copytree(whole, self.directory / "copy")
+            table = max(copy.glob("*.sst"), key=lambda path: path.stat().st_size)
+            bytes_of_table = bytearray(table.read_bytes())
+            middle = len(bytes_of_table) // 4
+            bytes_of_table[middle:middle + 50] = bytes(50)
+            table.write_bytes(bytes_of_table)
+            sides = {"here": self.directory / here, "there": self.directory / there}
+            with self.subTest(damaged=damaged, here=here):
+                finished = self.diff(**sides)
+                self.assertEqual((2, ""), (finished.code, finished.out), finished)
+                finished = self.diff("--apply=here", **sides)
+                self.assertEqual((2, ""), (finished.code, finished.out), finished)
+                self.assertIn("nothing was written", finished.err)
+                self.assertEqual([], list(self.directory.glob("*.jsonl")))
+        self.assertEqual(0, self.diff(here=whole, there=whole).code)
+
+    def test_no_log_is_written_over(self):
+        self.plant()
+        log = self.directory / "log"
+        self.assertEqual(0, self.diff("--apply=here", f"--undo-log={log}").code)
+        before = log.read_bytes()
+        for path, words in ((log, "is there already"), ("-", "name a file"),
+                            (self.directory, "is there already")):
+            finished = self.diff("--apply=here", f"--undo-log={path}")
+            self.assertEqual(2, finished.code, finished)
+            self.assertIn(words, finished.err)
+        self.assertEqual(before, log.read_bytes())
+
+    def test_a_full_disk_is_no_damage(self):
+        rows = [f"k{i:06}\tvalue {i}" for i in range(20000)]
+        here = load(self.directory / "many", rows[::2])
+        there = load(self.directory / "more", rows)
+        finished = run("sh", "-c", f"ulimit -f 100; exec {ROCKSIEVE} diff {here} {there} "
+                       f"--apply=here --undo-log={self.directory / 'log'}")
+        self.assertEqual((2, ""), (finished.code, finished.out), finished)
+        self.assertNotIn("UNREADABLE", finished.err)
+        self.assertFalse((self.directory / "log").exists())
+        self.assertEqual(1, self.diff("--summary", here=here, there=there).code)
+
+    def test_rows_with_merges(self):
+        for side, value in ((self.here, "a"), (self.there, "b")):
+            ldb(side, "put", "merged", value)
+            run_ok("db_bench", f"--db={side}", "--use_existing_db=1", "--benchmarks=mergerandom",
+                   "--merge_operator=stringappend", "--num=50", "--merge_keys=20", "--threads=1",
+                   "--value_size=8")
+        finished = self.diff("--apply=here")
+        self.assertIn(finished.code, (0, 1), finished)
+        self.assertEqual([], [family for family in json.loads(
+            self.diff("--summary", "--json").out)["column_families"] if family["changed_rows"]])
+
+    def test_write_ahead_logs_elsewhere(self):
+        here = self.directory / "with logs"
+        run_ok(ROCKSIEVE, "load", f"--db={here}", "--spec=rocksieve.bloom:10",
+               f"--options=wal_dir={self.directory / 'logs'}",
+               f"--input={write_lines(self.directory / 'rows', ['k'])}")
+        finished = self.diff("--apply=here", here=here)
+        self.assertEqual(2, finished.code, finished)
+        self.assertIn("wal_dir", finished.err)
+
     def test_goes_on_after_a_kill(self):
         rows = [f"k{i:06}\tvalue {i}" for i in range(150000)]
         here = load(self.directory / "many", rows[::2])
@@ -311,6 +398,7 @@ class Applying(DiffSandbox):
     def test_logs_that_are_none(self):
         log = self.directory / "log"
         for line in ("{}", "x", "[]", '{"column_family":"default","key":"k"}',
+                     '{"column_family":"default","key":"k","difference":"changed","local_value":"1"}',
                      '{"column_family":"default","key":"k","local_value":1}',
                      '{"column_family":"default","key_base64":"*","local_value":"1"}',
                      '{"column_family":"default","key":"k","local_columns":[{"name":"n"}]}'):
@@ -318,7 +406,8 @@ class Applying(DiffSandbox):
             finished = run(ROCKSIEVE, "diff", self.here, f"--undo={log}")
             self.assertEqual(2, finished.code, line)
             self.assertIn("line 1: is no row", finished.err, line)
-        log.write_text('{"column_family":"nowhere","key":"k","local_value":"1"}\n')
+        log.write_text('{"column_family":"nowhere","key":"k","difference":"local-only",'
+                       '"local_value":"1"}\n')
         self.assertIn("no column family nowhere",
                       run(ROCKSIEVE, "diff", self.here, f"--undo={log}").err)
 

@@ -118,4 +118,15 @@ bool ColumnFamily::EntryToAsk(const TableProperties& file, std::string_view key,
   return true;
 }
 
+std::string MergeOperatorName(const std::string& column_family, const OptionsFile& options) {
+  constexpr std::string_view kId = "{id=";
+  std::string name = options.ColumnFamilyValue(column_family, "merge_operator");
+  if (name == "nullptr") return "";
+  if (name.rfind(kId, 0) == 0) {
+    name.erase(0, kId.size());
+    name.resize(std::min(name.size(), name.find_first_of(";}")));
+  }
+  return name;
+}
+
 }  // namespace rocksieve

@@ -53,6 +53,9 @@ struct ColumnFamily {
 // Without an OPTIONS file (its names are empty), the defaults of RocksDB.
 ColumnFamily DescribeColumnFamily(const std::string& name, const OptionsFile& options);
 
+// As RocksDB names it, without its options: "StringAppendOperator". Empty if there is none.
+std::string MergeOperatorName(const std::string& column_family, const OptionsFile& options);
+
 // Sets the comparator by its name; one that only has the name if there is none such.
 void SetComparator(const std::string& comparator_name, ColumnFamily* family);
 

@@ -123,7 +123,7 @@ Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& c
 }
 
 std::string ReadOnlySnapshot::MergeOperatorName() const {
-  return MergeOperatorOf(open_.families.back().name, files_->options());
+  return rocksieve::MergeOperatorName(open_.families.back().name, files_->options());
 }
 
 Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::string& column_family,

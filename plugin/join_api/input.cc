@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <rocksieve/join/input.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
@@ -193,10 +194,16 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
   view->db()->GetDbIdentity(snapshot.database).PermitUncheckedError();  // only for messages
   snapshot.family = {view->column_family()->GetName(),
                      view->column_family()->GetComparator()->Name(), view->MergeOperatorName()};
-  snapshot.open = [view = std::shared_ptr<ReadOnlySnapshot>(std::move(view)), expression,
-                   sort](const Cancellation* cancellation) {
+  snapshot.open = [view = std::shared_ptr<ReadOnlySnapshot>(std::move(view)), expression, sort,
+                   rate_limiter](const Cancellation* cancellation) {
     rocksdb::ReadOptions read;
     read.rate_limiter_priority = rocksdb::Env::IO_LOW;
+    if (rate_limiter != nullptr) {
+      // Whoever waits for what was read ahead hears of no interruption.
+      constexpr int64_t kLeast = 16 << 10, kMost = 1 << 20;
+      read.readahead_size =
+          static_cast<size_t>(std::clamp(rate_limiter->GetBytesPerSecond() / 10, kLeast, kMost));
+    }
     return OpenDatabase(view->db(), view->column_family(), read, KeyInterval(), expression, sort,
                         cancellation);
   };

@@ -11,12 +11,16 @@ constexpr uint64_t kRowsBetweenReports = 1 << 16;
 // A cursor's row, until it moves on.
 class Reader {
  public:
-  Reader(Source* source, const KeyInterval& part) : cursor_(source->Scan(part)) { Next(); }
+  Reader(Source* source, const KeyInterval& part) : cursor_(source->Scan(part)) {}
 
-  void Next() { any_ = cursor_->Next(&row_); }
+  // Also before the first row. A side that ends by an error has not ended: what the other one has
+  // from there on is no difference.
+  absl::Status Next() {
+    any_ = cursor_->Next(&row_);
+    return any_ ? absl::OkStatus() : cursor_->status();
+  }
   bool any() const { return any_; }
   const Row& row() const { return row_; }
-  absl::Status status() const { return cursor_->status(); }
 
  private:
   const std::unique_ptr<Cursor> cursor_;
@@ -36,12 +40,14 @@ absl::Status LocalComparison::Run(Source* local, Source* remote,
   };
   for (const KeyInterval& part : parts) {
     Reader mine(local, part), theirs(remote, part);
+    absl::Status status = mine.Next();
+    if (status.ok()) status = theirs.Next();
+    if (!status.ok()) return status;
     while (mine.any() || theirs.any()) {
       const int order = !mine.any()     ? 1
                         : !theirs.any() ? -1
                                         : mine.row().key.compare(theirs.row().key);
       const bool equal = order == 0 && mine.row().value == theirs.row().value;
-      absl::Status status;
       if (order <= 0) {
         if (!equal) status = sink->Add(mine.row(), Side::kClient);
         local_rows++;
@@ -54,11 +60,10 @@ absl::Status LocalComparison::Run(Source* local, Source* remote,
       if (status.ok() && unreported == kRowsBetweenReports) status = report();
       if (!status.ok()) return status;
       equal_rows += equal;
-      if (order <= 0) mine.Next();
-      if (order >= 0) theirs.Next();
+      if (order <= 0) status = mine.Next();
+      if (status.ok() && order >= 0) status = theirs.Next();
+      if (!status.ok()) return status;
     }
-    if (!mine.status().ok()) return mine.status();
-    if (!theirs.status().ok()) return theirs.status();
   }
   return report();
 }

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <memory>
 
+#include "plugin/database/column_family.h"
 #include "plugin/database/database.h"
 #include "support/text.h"
 #include "tools/command/command.h"
@@ -20,6 +21,9 @@ using Kind = Column::Kind;
 using Descriptions = std::vector<ColumnFamilyDescription>;
 
 // From what matters most to what matters least.
+// What a server says of a column family that it has not.
+constexpr char kNotServed[] = "is not served";
+
 constexpr const char* kVerdicts[] = {"unreadable", "diverged",  "different",
                                      "schema",     "transient", "match"};
 
@@ -33,8 +37,8 @@ Status Describe(const std::string& directory, Descriptions* descriptions) {
   const Status status = Database::Open(directory, {}, &database);
   if (!status.ok()) return status;
   for (const ColumnFamily& family : database->column_families()) {
-    const std::string merge = database->options().ColumnFamilyValue(family.name, "merge_operator");
-    descriptions->push_back({family.name, family.comparator_name, merge == "nullptr" ? "" : merge});
+    descriptions->push_back(
+        {family.name, family.comparator_name, MergeOperatorName(family.name, database->options())});
   }
   return status;
 }
@@ -91,6 +95,10 @@ class DatabaseDiff {
     return names;
   }
 
+  static std::string NotServed(const std::string& name) {
+    return "the server does not serve it: start it with --column-family=" + name;
+  }
+
   static Json Missing(const std::string& name, const std::string& reason) {
     return {{"name", name}, {"verdict", "schema"}, {"reason", reason}};
   }
@@ -103,14 +111,21 @@ class DatabaseDiff {
         return Status::InvalidArgument("neither side has a column family " + name);
       }
       families->push_back(Missing(name, is_there        ? "it is there only"
-                                        : options_.peer ? "the server does not serve it: start it "
-                                                          "with --column-family=" +
-                                                              name
+                                        : options_.peer ? NotServed(name)
                                                         : "it is here only"));
       return Status::OK();
     }
-    if (!is_here) return Status::InvalidArgument("there is no column family " + name + " here");
-    return Compare(name, &families->emplace_back());
+    if (!is_here) {
+      families->push_back(Missing(name, "it is not here"));
+      return Status::OK();
+    }
+    Json family;
+    const Status status = Compare(name, &family);
+    // Nothing is known of the server before one of its column families was compared.
+    const bool not_served = status.IsInvalidArgument() &&
+                            std::string(status.getState()).find(kNotServed) != std::string::npos;
+    families->push_back(not_served ? Missing(name, NotServed(name)) : family);
+    return not_served ? Status::OK() : status;
   }
 
   Status Compare(const std::string& name, Json* family) {
@@ -124,7 +139,8 @@ class DatabaseDiff {
     if (!status.ok()) return status;
     DiffReport report;
     join::DifferenceCallback callback;
-    if (take_) callback = [&](const join::DifferentRow& row) { return take_(name, row); };
+    Status taken;  // is no verdict about the databases
+    if (take_) callback = [&](const join::DifferentRow& row) { return taken = take_(name, row); };
     if (options_.peer) {
       join::Peer peer = *options_.peer;
       peer.column_family = name;
@@ -137,7 +153,8 @@ class DatabaseDiff {
       status = join::Diff(here, there, options_.diff, callback, &report);
     }
     *family = FamilyJson(name, report);
-    return Judge(status, report, family);
+    const Status judged = Judge(status, report, family);
+    return taken.ok() ? judged : taken;
   }
 
   // What the sides have in common, and what the comparison said.
@@ -227,7 +244,11 @@ std::string AppliedInWords(const Json& applied) {
     text +=
         rows("left_alone_rows") + " left alone: changed since they were compared. Compare again.\n";
   }
-  return text + Filled("To take it back: --undo={undo_log}\n", applied);
+  return text;
+}
+
+std::string UndoInWords(const Json& applied) {
+  return Filled("To take it back: --undo={undo_log}\n", applied);
 }
 
 std::string DiffInWords(const Json& document) {
@@ -249,7 +270,9 @@ std::string DiffInWords(const Json& document) {
     }
   }
   if (bytes > 0) text += Thousands(bytes) + " bytes on the wire.\n";
-  if (document.contains("applied")) return text + AppliedInWords(document["applied"]);
+  if (document.contains("applied")) {
+    return text + AppliedInWords(document["applied"]) + UndoInWords(document["applied"]);
+  }
   if (document["recheck_seconds"] == 0 && document["verdict"] == "different") {
     text +=
         "Rows that are being written differ, too: --recheck=SECONDS looks at those that differ "
@@ -260,10 +283,11 @@ std::string DiffInWords(const Json& document) {
 
 int DiffExitCode(const Json& document) {
   const bool was_applied = document.contains("applied");
-  if (was_applied && document["applied"]["left_alone_rows"] != 0) return kCheckFailed;
-  if (!document.contains("verdict")) return kDone;
+  const bool left_alone = was_applied && document["applied"]["left_alone_rows"] != 0;
+  if (!document.contains("verdict")) return left_alone ? kCheckFailed : kDone;
   const size_t weight = WeightOf(document["verdict"]);
   if (weight == WeightOf("unreadable")) return kCannotRun;
+  if (left_alone) return kCheckFailed;
   // Rows that differed are alike now; what the sides lack of each other stays.
   if (was_applied) return SchemaDiffers(document) ? kCheckFailed : kDone;
   return weight < WeightOf("transient") ? kCheckFailed : kDone;

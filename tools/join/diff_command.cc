@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <rocksieve/join/diff.h>
@@ -61,48 +65,79 @@ struct DiffFlags {
 class RowOutput {
  public:
   Status Open(const std::string& path) {
-    path_ = path;
     if (path == "-") return Status::OK();
-    std::string error;
-    file_ = PendingFile::Create(path, &error);
-    return file_ == nullptr ? Status::InvalidArgument(error) : Status::OK();
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::file_status there = fs::status(path, error);
+    if (fs::is_directory(there)) {
+      return Status::InvalidArgument(path + " is a directory: name a file in it");
+    }
+    if (fs::exists(there) && !fs::is_regular_file(there)) {  // a pipe, a device
+      stream_ = std::fopen(path.c_str(), "w");
+      return stream_ != nullptr ? Status::OK() : Status::InvalidArgument("cannot open " + path);
+    }
+    std::string message;
+    // What a link leads to is replaced, not the link.
+    file_ = PendingFile::Create(fs::exists(there) ? fs::canonical(path).string() : path, &message);
+    return file_ == nullptr ? Status::InvalidArgument(message) : Status::OK();
   }
+  ~RowOutput() {
+    if (stream_ != stdout) std::fclose(stream_);
+  }
+  RowOutput() = default;
+  RowOutput(const RowOutput&) = delete;
+  RowOutput& operator=(const RowOutput&) = delete;
 
   Status Write(const std::string& line) {
     std::string error;
     if (file_ != nullptr) {
-      return file_->Append(line, &error) ? Status::OK() : Status::IOError(error);
+      return file_->Append(line, &error) ? Status::OK() : Status::InvalidArgument(error);
     }
-    const bool written = std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
+    const bool written = std::fwrite(line.data(), 1, line.size(), stream_) == line.size();
     return written ? Status::OK() : CannotPrint();
   }
 
-  const std::string& path() const { return path_; }
-
   Status Finish() {
     std::string error;
-    if (file_ == nullptr) return std::fflush(stdout) == 0 ? Status::OK() : CannotPrint();
+    if (file_ == nullptr) return std::fflush(stream_) == 0 ? Status::OK() : CannotPrint();
     return file_->Publish(&error) == 0 ? Status::OK() : Status::InvalidArgument(error);
   }
 
  private:
   static Status CannotPrint() {
-    return Status::InvalidArgument("cannot write to the standard output");
+    return Status::InvalidArgument("cannot write to the standard output, or a pipe");
   }
 
-  std::string path_;
+  FILE* stream_ = stdout;  // if there is no file
   std::unique_ptr<PendingFile> file_;
 };
 
-// Beside the database: "/data/db.20261123T120000Z.jsonl".
-std::string NewLogOf(std::string directory) {
-  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+// Beside the database: "/data/db.20261123T120000Z.jsonl"; another number if that is there.
+std::string NewLogOf(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path whole = fs::canonical(directory, error);
+  if (error) whole = directory;
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   gmtime_r(&now, &parts);
   char text[32];
-  std::strftime(text, sizeof(text), ".%Y%m%dT%H%M%SZ.jsonl", &parts);
-  return directory + text;
+  std::strftime(text, sizeof(text), ".%Y%m%dT%H%M%SZ", &parts);
+  std::string log = whole.string() + text + ".jsonl";
+  for (int i = 2; fs::exists(log, error); i++) {
+    log = whole.string() + text + "." + std::to_string(i) + ".jsonl";
+  }
+  return log;
+}
+
+Status CheckUndoLog(const std::string& log) {
+  std::error_code error;
+  if (log != "-" && !std::filesystem::exists(log, error)) return Status::OK();
+  return Status::InvalidArgument(log == "-"
+                                     ? "--undo-log: name a file, which can be read again"
+                                     : "--undo-log: " + log +
+                                           " is there already, and may be needed to take something "
+                                           "back: name another file");
 }
 
 Status CompleteDiff(DiffFlags* flags) {
@@ -134,6 +169,12 @@ Status CompleteDiff(DiffFlags* flags) {
     return Status::InvalidArgument(
         "--apply makes the database here like one other: name the one --remote");
   }
+  std::vector<std::string>* const families = &options->column_families;
+  std::set<std::string> named;
+  families->erase(
+      std::remove_if(families->begin(), families->end(),
+                     [&](const std::string& name) { return !named.insert(name).second; }),
+      families->end());
   if (flags->json && !flags->summary && flags->output == "-" && !flags->applies()) {
     return Status::InvalidArgument(
         "--json prints the report where the rows would go: add --summary, or --output=FILE");
@@ -150,6 +191,8 @@ Status CompleteDiff(DiffFlags* flags) {
   if (flags->applies()) {
     flags->format = "jsonl";
     flags->output = flags->undo_log.empty() ? NewLogOf(options->directory) : flags->undo_log;
+    status = CheckUndoLog(flags->output);
+    if (!status.ok()) return status;
   }
   // Lines of text have no values.
   diff->values = !flags->summary && flags->format != "text";
@@ -193,11 +236,15 @@ Status CompareAndWrite(DiffFlags* flags, Json* document) {
     if (!flags->summary) {
       take = [&](const std::string& family, const join::DifferentRow& row) {
         // What is being written is no business of a repair.
-        if (flags->applies() && row.verdict == join::Verdict::kTransient) return Status::OK();
+        if (!flags->apply.empty() && row.verdict == join::Verdict::kTransient) return Status::OK();
         return output.Write(head(family) + join::FormatDifference(row, format, family));
       };
     }
     status = DiffDatabases(flags->options, take, document);
+  }
+  if (status.ok() && flags->applies() && (*document)["verdict"] == "unreadable") {
+    status = Status::InvalidArgument("nothing was written, since not all could be read:\n" +
+                                     DiffInWords(*document));
   }
   return status.ok() && !flags->summary ? output.Finish() : status;
 }
@@ -212,7 +259,7 @@ Status ApplyLog(const std::string& directory, const std::string& log, ApplyDirec
                             {"deleted_rows", applied.deleted},
                             {"done_before_rows", applied.done_before},
                             {"left_alone_rows", applied.left_alone}};
-  if (status.ok()) return status;
+  if (status.ok() || direction == ApplyDirection::kBackward) return status;
   return Status::InvalidArgument(MessageOf(status) + "\n" + Thousands(applied.put) + " rows put, " +
                                  Thousands(applied.deleted) + " deleted. " + log +
                                  " has all of them: rocksieve diff --db=" + directory +
@@ -243,7 +290,12 @@ int RunDiff(DiffFlags flags) {
     InterruptGuard guard;
     status = DiffAndApply(&flags, &document);
   }
+  // What was written is said in any case.
+  if (!status.ok() && document.contains("applied")) {
+    std::cerr << "rocksieve diff: " << MessageOf(status) << "\n";
+  }
   EndByInterruptSignal();
+  if (!status.ok() && document.contains("applied")) return kCannotRun;
   if (!status.ok()) {
     std::cerr << "rocksieve diff: " << status.getState() << "\n";
     return kCannotRun;

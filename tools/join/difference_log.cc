@@ -98,11 +98,15 @@ class LogApplier {
   Status Compare(rocksdb::ColumnFamilyHandle* family, const std::string& key,
                  const std::optional<LoggedColumns>& before,
                  const std::optional<LoggedColumns>& after, bool* is_before, bool* is_after) const {
-    rocksdb::PinnableWideColumns found;
-    const Status status = target_->db()->GetEntity(rocksdb::ReadOptions(), family, key, &found);
-    if (!status.ok() && !status.IsNotFound()) return status;
+    // GetEntity() of RocksDB 7.8 ends the process where a row has merge operands.
+    rocksdb::ReadOptions read;
+    read.total_order_seek = true;
+    const std::unique_ptr<rocksdb::Iterator> row(target_->db()->NewIterator(read, family));
+    row->Seek(key);
+    if (!row->status().ok()) return row->status();
+    const bool found = row->Valid() && row->key() == key;
     const auto is = [&](const std::optional<LoggedColumns>& columns) {
-      return columns ? status.ok() && found.columns() == Views(*columns) : status.IsNotFound();
+      return columns ? found && row->columns() == Views(*columns) : !found;
     };
     *is_before = is(before);
     *is_after = is(after);
@@ -111,11 +115,8 @@ class LogApplier {
 
   Status Add(rocksdb::ColumnFamilyHandle* family, const std::string& key,
              const std::optional<LoggedColumns>& after) {
-    if (!after) {
-      applied_->deleted++;
-      return batch_.Delete(family, key);
-    }
-    applied_->put++;
+    (after ? waiting_.put : waiting_.deleted)++;
+    if (!after) return batch_.Delete(family, key);
     const bool is_plain = after->size() == 1 && after->front().first.empty();
     return is_plain ? batch_.Put(family, key, after->front().second)
                     : batch_.PutEntity(family, key, Views(*after));
@@ -127,6 +128,10 @@ class LogApplier {
     durable.sync = true;
     const Status status = target_->db()->Write(durable, &batch_);
     batch_.Clear();
+    if (!status.ok()) return status;
+    applied_->put += waiting_.put;
+    applied_->deleted += waiting_.deleted;
+    waiting_ = {};
     return status;
   }
 
@@ -134,7 +139,16 @@ class LogApplier {
   const bool forward_;
   AppliedRows* const applied_;
   rocksdb::WriteBatch batch_;
+  AppliedRows waiting_;  // in the batch
 };
+
+// A changed row without a value would be taken for one that is not there.
+bool HasItsSides(const Json& json, const LoggedRow& row) {
+  const std::string difference = json.value("difference", "");
+  return (difference == "local-only" && row.local && !row.remote) ||
+         (difference == "remote-only" && row.remote && !row.local) ||
+         (difference == "changed" && row.local && row.remote);
+}
 
 }  // namespace
 
@@ -143,7 +157,7 @@ bool LoggedRow::Read(std::string_view line, LoggedRow* row) {
   *row = {};
   return json.is_object() && BytesOf(json, "column_family", &row->column_family) &&
          BytesOf(json, "key", &row->key) && ColumnsOf(json, "local", &row->local) &&
-         ColumnsOf(json, "remote", &row->remote) && (row->local || row->remote);
+         ColumnsOf(json, "remote", &row->remote) && HasItsSides(json, *row);
 }
 
 Status ApplyDifferenceLog(const std::string& directory, const std::string& log,
@@ -153,6 +167,7 @@ Status ApplyDifferenceLog(const std::string& directory, const std::string& log,
   TargetOptions options;
   options.directory = directory;
   options.add = true;
+  options.own_logs_only = true;
   std::unique_ptr<Target> target;
   Status status = Target::Open(options, &target);
   if (!status.ok()) return status;
@@ -162,9 +177,9 @@ Status ApplyDifferenceLog(const std::string& directory, const std::string& log,
   std::string_view line;
   for (uint64_t offset = 0; status.ok() && reader.Next(&line); offset = reader.offset()) {
     if (!LoggedRow::Read(line, &row)) {
-      status =
-          Status::InvalidArgument(reader.name() + ", line " + std::to_string(reader.line_number()) +
-                                  ": is no row as diff --format=jsonl prints them");
+      status = Status::InvalidArgument(
+          reader.name() + ", line " + std::to_string(reader.line_number()) +
+          ": is no row as diff --format=jsonl prints them, with both values");
     }
     if (status.ok()) status = applier.Apply(row);
     if (status.ok()) status = Advanced(progress, reader.offset() - offset);

@@ -159,6 +159,7 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   // Else RocksDB would leave out what this process does not have, such as a merge operator, and
   // write the options without it.
+  std::error_code error;
   rocksdb::ConfigOptions strict;
   strict.ignore_unsupported_options = false;
   Status status = rocksdb::LoadLatestOptions(strict, wanted.directory, &options, &families);
@@ -166,6 +167,13 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
     return Status::InvalidArgument(
         "cannot open " + wanted.directory + " with its options: " + status.ToString() +
         (wanted.spec.empty() ? "" : "\nLoad into a new database instead."));
+  }
+  if (wanted.own_logs_only && !options.wal_dir.empty() &&
+      !fs::equivalent(options.wal_dir, wanted.directory, error)) {
+    return Status::InvalidArgument(
+        "the OPTIONS of " + wanted.directory + " name write-ahead logs in " + options.wal_dir +
+        ". If it is a copy, they are those of another database, and opening it would take them "
+        "away: make wal_dir in the OPTIONS file empty. Else let the program that owns it write.");
   }
   rocksdb::ColumnFamilyOptions of_new_family;
   std::string names, policy = wanted.spec;

@@ -16,7 +16,10 @@ struct TargetOptions {
   std::string column_family = "default";  // made if it is not there, with the spec
   std::string option_string;              // RocksDB's, on top of ours, for a new database
   bool partitioned = false;               // index and filters
-  bool add = false;                       // to a database that exists, with the options that it has
+  // Refuses a database whose OPTIONS name write-ahead logs elsewhere: in a copy of a database they
+  // are those of the database that it is of, which would lose what is in them.
+  bool own_logs_only = false;
+  bool add = false;  // to a database that exists, with the options that it has
 };
 
 class Target {
