@@ -180,6 +180,7 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
   bool is_there = false;
   for (auto& family : families) {
     names += (names.empty() ? "" : ", ") + family.name;
+    AddListener(PolicyName(family.options), &options);  // any of them may be written
     if (family.name == "default") of_new_family = family.options;
     if (family.name != wanted.column_family) continue;
     is_there = true;
