@@ -67,11 +67,18 @@ class Case {
     if (random_() % 3 == 0) Must(db_->Flush(rocksdb::FlushOptions()), "Flush");
     if (random_() % 4 == 0 && states_.empty()) WriteOtherwise();
     states_.push_back({nullptr, rows_});
+    // Tailing iterators know no deletions of ranges. And where a compaction ends between two merges
+    // of a key, they give the first one twice: it has another sequence number then, so that the
+    // place at which ForwardIterator::Next() stood is not found again. So they do in 7.8.3 with
+    // filters that deny nothing.
+    may_tail_ = !deletes_ranges_ && random_() % 2 == 0;
+    if (may_tail_) Must(db_->PauseBackgroundWork(), "PauseBackgroundWork");
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; i++) {
       threads.emplace_back([this, seed = random_()] { Read(seed); });
     }
     for (std::thread& thread : threads) thread.join();
+    if (may_tail_) Must(db_->ContinueBackgroundWork(), "ContinueBackgroundWork");
     for (const State& state : states_) {
       if (state.snapshot != nullptr) db_->ReleaseSnapshot(state.snapshot);
     }
@@ -203,10 +210,9 @@ class Case {
   void Read(uint64_t seed) {
     Random random(seed);
     char buffers[2][kWalkBytes];
-    const bool may_tail = !deletes_ranges_;  // tailing iterators know no deletions of ranges
     for (int left = 3000; left > 0;) {
-      Walk first(db_.get(), kind_, states_, may_tail, buffers[0], &random, &tally_);
-      Walk second(db_.get(), kind_, states_, may_tail, buffers[1], &random, &tally_);
+      Walk first(db_.get(), kind_, states_, may_tail_, buffers[0], &random, &tally_);
+      Walk second(db_.get(), kind_, states_, may_tail_, buffers[1], &random, &tally_);
       for (uint64_t steps = 5 + random() % 30; steps > 0; steps--, left -= 2) {
         first.Step();
         if (random() % 2 == 0) second.Step();
@@ -284,7 +290,7 @@ class Case {
   Random random_;
   Tally& tally_;
   KeyKind kind_ = KeyKind::kNumber;
-  bool deletes_ranges_ = false;
+  bool deletes_ranges_ = false, may_tail_ = false;
   rocksdb::Options options_;
   std::unique_ptr<rocksdb::DB> db_, other_;
   Rows rows_;
