@@ -99,6 +99,7 @@ class Comparing(DiffSandbox):
             self.assertEqual(0, run(ROCKSIEVE, "diff", *arguments, timeout=100).code)
             return time.monotonic() - began
 
+        self.assertLess(seconds(here, there), 0.5 * 2 * tables / 2e6)
         self.assertGreater(seconds(here, there, "--limit=2MB"), 0.9 * 2 * tables / 2e6)
         server = self.started([ROCKSIEVE, "serve", f"--db={there}", "--listen=127.0.0.1:0",
                                "--insecure", "--limit=1MB"])

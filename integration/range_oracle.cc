@@ -55,6 +55,7 @@ class Case {
       : path_(std::move(path)), with_filters_(with_filters), random_(seed), tally_(*tally) {
     kind_ = static_cast<KeyKind>(random_() % 4);
     deletes_ranges_ = random_() % 2 == 0;
+    merges_ = random_() % 2 == 0;
   }
 
   void Run() {
@@ -71,14 +72,15 @@ class Case {
     // of a key, they give the first one twice: it has another sequence number then, so that the
     // place at which ForwardIterator::Next() stood is not found again. So they do in 7.8.3 with
     // filters that deny nothing.
-    may_tail_ = !deletes_ranges_ && random_() % 2 == 0;
-    if (may_tail_) Must(db_->PauseBackgroundWork(), "PauseBackgroundWork");
+    may_tail_ = !deletes_ranges_;
+    const bool pauses = may_tail_ && merges_;
+    if (pauses) Must(db_->PauseBackgroundWork(), "PauseBackgroundWork");
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; i++) {
       threads.emplace_back([this, seed = random_()] { Read(seed); });
     }
     for (std::thread& thread : threads) thread.join();
-    if (may_tail_) Must(db_->ContinueBackgroundWork(), "ContinueBackgroundWork");
+    if (pauses) Must(db_->ContinueBackgroundWork(), "ContinueBackgroundWork");
     for (const State& state : states_) {
       if (state.snapshot != nullptr) db_->ReleaseSnapshot(state.snapshot);
     }
@@ -154,7 +156,7 @@ class Case {
     } else if (what < 85) {
       rows_.erase(key);
       Must(db_->Delete(write, key), "Delete");
-    } else if (what < 95) {
+    } else if (what < 95 && merges_) {
       const auto found = rows_.find(key);
       rows_[key] = found == rows_.end() ? "+" : found->second + ",+";
       Must(db_->Merge(write, key, "+"), "Merge");
@@ -290,7 +292,7 @@ class Case {
   Random random_;
   Tally& tally_;
   KeyKind kind_ = KeyKind::kNumber;
-  bool deletes_ranges_ = false, may_tail_ = false;
+  bool deletes_ranges_ = false, merges_ = false, may_tail_ = false;
   rocksdb::Options options_;
   std::unique_ptr<rocksdb::DB> db_, other_;
   Rows rows_;
