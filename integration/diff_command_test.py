@@ -231,6 +231,17 @@ class Replicas(DiffSandbox):
         finished = run(ROCKSIEVE, "diff", *self.flags, "--format=tsv", "--recheck=0.1")
         self.assertIn("default\tAABA\tA\tk00001\n", finished.out)
 
+    def test_a_side_that_cannot_be_read_has_no_version(self):
+        self.put("k00001", "xxyx")
+        damaged = self.sides["c"]
+        table = max(damaged.glob("*.sst"), key=lambda path: path.stat().st_size)
+        bytes_of_table = bytearray(table.read_bytes())
+        bytes_of_table[1000:1050] = bytes(50)
+        table.write_bytes(bytes_of_table)
+        self.serve()
+        finished = run(ROCKSIEVE, "diff", *self.flags)
+        self.assertEqual((2, ["AAB? k00001"]), (finished.code, finished.out.splitlines()), finished)
+
     def test_alike(self):
         self.serve()
         finished = run(ROCKSIEVE, "diff", *self.flags, "--summary")

@@ -155,9 +155,11 @@ bool HasItsSides(const Json& json, const LoggedRow& row) {
 bool LoggedRow::Read(std::string_view line, LoggedRow* row) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   *row = {};
-  return json.is_object() && BytesOf(json, "column_family", &row->column_family) &&
-         BytesOf(json, "key", &row->key) && ColumnsOf(json, "local", &row->local) &&
-         ColumnsOf(json, "remote", &row->remote) && HasItsSides(json, *row);
+  if (!json.is_object()) return false;
+  BytesOf(json, "verdict", &row->verdict);
+  return BytesOf(json, "column_family", &row->column_family) && BytesOf(json, "key", &row->key) &&
+         ColumnsOf(json, "local", &row->local) && ColumnsOf(json, "remote", &row->remote) &&
+         HasItsSides(json, *row);
 }
 
 Status ApplyDifferenceLog(const std::string& directory, const std::string& log,

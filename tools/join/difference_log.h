@@ -21,7 +21,7 @@ using LoggedColumns = std::vector<std::pair<std::string, std::string>>;
 
 // A line of such a file.
 struct LoggedRow {
-  std::string column_family, key;
+  std::string column_family, verdict, key;
   std::optional<LoggedColumns> local, remote;  // nothing: the side lacks it; not both
 
   // False if it is none.

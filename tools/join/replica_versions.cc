@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include <absl/strings/escaping.h>
@@ -17,9 +18,13 @@ namespace rocksieve::tools {
 namespace {
 
 using rocksdb::Status;
-using Version = std::optional<LoggedColumns>;
+using Version = std::optional<LoggedColumns>;  // nothing: the side lacks the row
 
-constexpr char kLacks = '-';
+// What a side has; nothing if it is not known.
+using Side = std::optional<Version>;
+
+constexpr char kLacks = '-', kUnknown = '?';
+const std::string kTransient = join::VerdictName(join::Verdict::kTransient);
 constexpr char kLast = 'Z';  // and all that come after it
 
 // The rows that differ between this side and a server, in a file.
@@ -51,12 +56,17 @@ class DifferencesFile {
     return reader_->error().empty() ? Status::OK() : Status::IOError(reader_->error());
   }
 
+  // The server's rows of this column family were not compared, or not all of them.
+  void DoesNotKnow(const std::string& column_family) { unknown_.insert(column_family); }
+  bool Knows(const std::string& column_family) const { return unknown_.count(column_family) == 0; }
+
   bool any() const { return any_; }
   const LoggedRow& row() const { return row_; }
 
  private:
   std::unique_ptr<PendingFile> file_;
   std::unique_ptr<LineReader> reader_;
+  std::set<std::string> unknown_;
   LoggedRow row_;
   bool any_ = false;
 };
@@ -77,21 +87,25 @@ void SetBytes(const std::string& name, const std::string& bytes, Json* object) {
   }
 }
 
-// Letters for what the sides have.
-RowVersions Lettered(const std::vector<Version>& sides) {
+// Letters for what the sides have. REQUIRES: one is known.
+RowVersions Lettered(const std::vector<Side>& sides) {
   std::vector<std::pair<Version, size_t>> counts;
-  for (const Version& side : sides) {
-    const auto known = std::find_if(counts.begin(), counts.end(),
-                                    [&](const auto& count) { return count.first == side; });
+  const auto count_of = [&counts](const Version& version) {
+    return std::find_if(counts.begin(), counts.end(),
+                        [&](const auto& count) { return count.first == version; });
+  };
+  for (const Side& side : sides) {
+    if (!side) continue;
+    const auto known = count_of(*side);
     if (known == counts.end()) {
-      counts.emplace_back(side, 1);
+      counts.emplace_back(*side, 1);
     } else {
       known->second++;
     }
   }
   // What most have first; others as they come.
-  const auto more = [](const auto& a, const auto& b) { return a.second < b.second; };
-  const auto most = std::max_element(counts.begin(), counts.end(), more);
+  const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto most = std::max_element(counts.begin(), counts.end(), less);
   std::rotate(counts.begin(), most, most + 1);
   RowVersions row;
   std::vector<char> letters;
@@ -103,10 +117,9 @@ RowVersions Lettered(const std::vector<Version>& sides) {
     if (next < kLast) next++;
   }
   if (2 * counts.front().second > sides.size()) row.majority = letters.front();
-  for (const Version& side : sides) {
-    const auto which = std::find_if(counts.begin(), counts.end(),
-                                    [&](const auto& count) { return count.first == side; });
-    row.versions.push_back(letters[static_cast<size_t>(which - counts.begin())]);
+  for (const Side& side : sides) {
+    row.versions.push_back(side ? letters[static_cast<size_t>(count_of(*side) - counts.begin())]
+                                : kUnknown);
   }
   return row;
 }
@@ -144,24 +157,30 @@ class ReplicaMerge {
   const std::vector<uint64_t>& minorities() const { return minorities_; }
 
  private:
-  // A server that names no difference has what this side has.
+  // A server that names no difference has what this side has, if it was compared.
   Status TakeRow(const LoggedRow& first) {
-    std::vector<Version> sides(files_->size() + 1, first.local);
-    for (size_t i = 0; i < files_->size(); i++) {
-      DifferencesFile* const file = &(*files_)[i];
-      const LoggedRow& row = file->row();
-      if (!file->any() || row.key != first.key || row.column_family != first.column_family)
-        continue;
-      sides[i + 1] = row.remote;
-      const Status status = file->Next();
+    std::vector<Side> sides = {first.local};
+    bool differs = false;  // and not only while it is written
+    for (DifferencesFile& file : *files_) {
+      const LoggedRow& row = file.row();
+      const bool named =
+          file.any() && row.key == first.key && row.column_family == first.column_family;
+      if (!file.Knows(first.column_family) || (named && row.verdict == kTransient)) {
+        sides.emplace_back();
+      } else {
+        sides.emplace_back(named ? row.remote : first.local);
+        differs |= named;
+      }
+      const Status status = named ? file.Next() : Status::OK();
       if (!status.ok()) return status;
     }
+    if (!differs) return Status::OK();
     RowVersions row = Lettered(sides);
     row.column_family = first.column_family;
     row.key = first.key;
     rows_++;
     for (size_t i = 0; i < sides.size(); i++) {
-      minorities_[i] += row.majority != 0 && row.versions[i] != row.majority;
+      minorities_[i] += row.majority != 0 && sides[i] && row.versions[i] != row.majority;
     }
     return take_ ? take_(row) : Status::OK();
   }
@@ -216,13 +235,16 @@ Status CompareReplicas(const DatabaseDiffOptions& options, const std::vector<joi
     one.diff.values = true;
     status = files[i].Open();
     const TakeDifference keep = [&](const std::string& family, const join::DifferentRow& row) {
-      // What is being written is no version.
-      return row.verdict == join::Verdict::kTransient ? Status::OK() : files[i].Write(family, row);
+      return files[i].Write(family, row);
     };
     if (status.ok()) status = DiffDatabases(one, keep, &remotes.emplace_back());
     if (!status.ok()) break;
     for (const Json& family : remotes.back()["column_families"]) {
-      order.emplace(family["name"].get<std::string>(), order.size());
+      const std::string name = family["name"];
+      order.emplace(name, order.size());
+      if (family["verdict"] == "unreadable" || !family.contains("equal_rows")) {
+        files[i].DoesNotKnow(name);
+      }
     }
   }
   if (!status.ok()) return status;

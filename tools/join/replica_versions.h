@@ -22,7 +22,9 @@ namespace rocksieve::tools {
 struct RowVersions {
   std::string column_family, key;
   // For each side, the one here first: 'A' is what most have or, if no version is that of more than
-  // half of them, the first; 'B' and so on others, as they come; '-': the side lacks the row.
+  // half of them, the first; 'B' and so on others, as they come; '-': the side lacks the row; '?':
+  // it is not known, since the column family was not compared with that side or could not be read,
+  // or the row is being written.
   std::string versions;
   char majority = 0;  // the version of more than half of the sides; 0: there is none
   // By their letters.
