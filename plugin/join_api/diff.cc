@@ -165,13 +165,12 @@ class DiffRun {
   CallbackStatus said_;
 };
 
-absl::StatusOr<Input> ByWholeRow(const Input& input, bool values) {
+absl::StatusOr<Input> ByWholeRow(const Input& input) {
   if (input.impl() == nullptr || input.impl()->on_expression()) {
     return absl::InvalidArgumentError(
         "a comparison is of whole rows: make its inputs without InputOptions::on");
   }
-  absl::StatusOr<JoinKeyExpression> row =
-      JoinKeyExpression::Parse(values ? kWholeRow : kWholeRowWithoutValue);
+  absl::StatusOr<JoinKeyExpression> row = JoinKeyExpression::Parse(kWholeRow);
   if (!row.ok()) return row.status();
   return Input(std::make_shared<Input::Impl>(input.impl()->On(*std::move(row))));
 }
@@ -223,7 +222,7 @@ rocksdb::Status RunDiff(LookAt look, const DiffOptions& options, const Differenc
 
 rocksdb::Status Diff(const Input& local, const Peer& peer, const DiffOptions& options,
                      const DifferenceCallback& on_row, DiffReport* report) {
-  const absl::StatusOr<Input> mine = ByWholeRow(local, /*values=*/true);
+  const absl::StatusOr<Input> mine = ByWholeRow(local);
   if (!mine.ok()) return ToRocksDb(mine.status());
   const absl::Status status = CheckPeer(peer);
   if (!status.ok()) return ToRocksDb(status);
@@ -242,8 +241,8 @@ rocksdb::Status Diff(const Input& local, const Peer& peer, const DiffOptions& op
 
 rocksdb::Status Diff(const Input& local, const Input& remote, const DiffOptions& options,
                      const DifferenceCallback& on_row, DiffReport* report) {
-  const absl::StatusOr<Input> mine = ByWholeRow(local, /*values=*/true);
-  const absl::StatusOr<Input> theirs = ByWholeRow(remote, /*values=*/true);
+  const absl::StatusOr<Input> mine = ByWholeRow(local);
+  const absl::StatusOr<Input> theirs = ByWholeRow(remote);
   if (!mine.ok() || !theirs.ok()) return ToRocksDb(mine.ok() ? theirs.status() : mine.status());
   return RunDiff(
       [&](const Look& look, ResultSink* rows, JoinReport* look_report) {

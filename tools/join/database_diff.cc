@@ -7,6 +7,7 @@
 
 #include "plugin/database/column_family.h"
 #include "plugin/database/database.h"
+#include "plugin/database/open_errors.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/join/limit_flag.h"
@@ -20,10 +21,10 @@ using rocksdb::Status;
 using Kind = Column::Kind;
 using Descriptions = std::vector<ColumnFamilyDescription>;
 
-// From what matters most to what matters least.
-// What a server says of a column family that it has not.
+// What a server says of a column family that it does not serve.
 constexpr char kNotServed[] = "is not served";
 
+// From what matters most to what matters least.
 constexpr const char* kVerdicts[] = {"unreadable", "diverged",  "different",
                                      "schema",     "transient", "match"};
 
@@ -122,8 +123,8 @@ class DatabaseDiff {
     Json family;
     const Status status = Compare(name, &family);
     // Nothing is known of the server before one of its column families was compared.
-    const bool not_served = status.IsInvalidArgument() &&
-                            std::string(status.getState()).find(kNotServed) != std::string::npos;
+    const bool not_served =
+        status.IsInvalidArgument() && MessageOf(status).find(kNotServed) != std::string::npos;
     families->push_back(not_served ? Missing(name, NotServed(name)) : family);
     return not_served ? Status::OK() : status;
   }
@@ -171,7 +172,7 @@ class DatabaseDiff {
     if (status.ok()) return status;
     if (status.IsCorruption() || status.IsIOError() || status.IsNotSupported()) {
       (*family)["verdict"] = status.IsNotSupported() ? "schema" : "unreadable";
-      (*family)["reason"] = status.getState();
+      (*family)["reason"] = MessageOf(status);
       return Status::OK();
     }
     return status;
@@ -218,6 +219,21 @@ std::string Rows(const Json& rows) {
   return rows.is_null() ? "-" : Thousands(rows.get<uint64_t>());
 }
 
+std::string AppliedInWords(const Json& applied) {
+  const auto rows = [&](const char* field) { return Counted(applied[field], "row"); };
+  std::string text = "Written: " + rows("put_rows") + " put, " + rows("deleted_rows") +
+                     " deleted; " + rows("done_before_rows") + " had been right already.\n";
+  if (applied["left_alone_rows"] != 0) {
+    text +=
+        rows("left_alone_rows") + " left alone: changed since they were compared. Compare again.\n";
+  }
+  return text;
+}
+
+std::string UndoInWords(const Json& applied) {
+  return Filled("To take it back: --undo={undo_log}\n", applied);
+}
+
 }  // namespace
 
 Status DiffDatabases(const DatabaseDiffOptions& options, const TakeDifference& take,
@@ -234,21 +250,6 @@ Status DiffDatabases(const DatabaseDiffOptions& options, const TakeDifference& t
                {"recheck_seconds", static_cast<double>(options.diff.recheck.count()) / 1000},
                {"column_families", families}};
   return status;
-}
-
-std::string AppliedInWords(const Json& applied) {
-  const auto rows = [&](const char* field) { return Counted(applied[field], "row"); };
-  std::string text = "Written: " + rows("put_rows") + " put, " + rows("deleted_rows") +
-                     " deleted; " + rows("done_before_rows") + " had been right already.\n";
-  if (applied["left_alone_rows"] != 0) {
-    text +=
-        rows("left_alone_rows") + " left alone: changed since they were compared. Compare again.\n";
-  }
-  return text;
-}
-
-std::string UndoInWords(const Json& applied) {
-  return Filled("To take it back: --undo={undo_log}\n", applied);
 }
 
 std::string DiffInWords(const Json& document) {

@@ -295,9 +295,10 @@ int RunDiff(DiffFlags flags) {
     std::cerr << "rocksieve diff: " << MessageOf(status) << "\n";
   }
   EndByInterruptSignal();
-  if (!status.ok() && document.contains("applied")) return kCannotRun;
   if (!status.ok()) {
-    std::cerr << "rocksieve diff: " << status.getState() << "\n";
+    if (!document.contains("applied")) {
+      std::cerr << "rocksieve diff: " << MessageOf(status) << "\n";
+    }
     return kCannotRun;
   }
   const bool rows_there = !flags.summary && flags.output == "-" && flags.undo.empty();
