@@ -206,50 +206,71 @@ Status ReadFooter(rocksdb::RandomAccessFile* file, uint64_t file_bytes, TableFoo
     return WrongMagic(magic);
   }
   rest = rest.substr(0, kPlacesBytes);
-  BlockPlace index;
-  if (!TakePlace(&rest, &footer->meta_index) || !TakePlace(&rest, &index)) {
+  if (!TakePlace(&rest, &footer->meta_index) || !TakePlace(&rest, &footer->index)) {
     return Status::Corruption("the footer is damaged");
   }
   return status;
 }
 
-Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes, const TableFooter& footer,
-                 BlockPlace place, bool check, std::string* contents) {
+Status CheckBlock(const TableFooter& footer, BlockPlace place, std::string_view bytes) {
+  const uint32_t stored = LoadLittleEndian32(bytes.data() + place.size + 1);
+  // Without checksums, files of format_version 6 and later still have the place in it.
+  const bool has_check =
+      footer.checksum != rocksdb::kNoChecksum || footer.base_context_checksum != 0;
+  if (!has_check ||
+      stored == BlockChecksum(footer, place.offset, bytes.substr(0, place.size + 1))) {
+    return Status::OK();
+  }
+  return Status::Corruption(At(place) + " does not match its checksum");
+}
+
+Status ReadStoredBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes,
+                       const TableFooter& footer, BlockPlace place, bool check, std::string* stored,
+                       uint8_t* compression) {
   if (place.offset > file_bytes || place.size > file_bytes - place.offset ||
       kBlockTrailerBytes > file_bytes - place.offset - place.size) {
     return Status::Corruption(At(place) + " lies beyond the end of the file, which has " +
                               std::to_string(file_bytes) + " bytes");
   }
-  const Status status = ReadExactly(file, place.offset, place.size + kBlockTrailerBytes, contents);
+  Status status = ReadExactly(file, place.offset, place.size + kBlockTrailerBytes, stored);
   if (!status.ok()) return status;
-  const uint32_t stored = LoadLittleEndian32(contents->data() + place.size + 1);
-  const std::string_view covered(contents->data(), place.size + 1);
-  // Without checksums, files of format_version 6 and later still have the place in it.
-  const bool has_check =
-      footer.checksum != rocksdb::kNoChecksum || footer.base_context_checksum != 0;
-  const bool matches =
-      !check || !has_check || stored == BlockChecksum(footer, place.offset, covered);
-  const char compression = covered.back();
-  contents->resize(place.size);
-  if (!matches) return Status::Corruption(At(place) + " does not match its checksum");
+  if (check) status = CheckBlock(footer, place, *stored);
+  *compression = static_cast<uint8_t>((*stored)[place.size]);
+  stored->resize(place.size);
+  return status;
+}
+
+Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes, const TableFooter& footer,
+                 BlockPlace place, bool check, std::string* contents) {
+  uint8_t compression = 0;
+  const Status status =
+      ReadStoredBlock(file, file_bytes, footer, place, check, contents, &compression);
+  if (!status.ok()) return status;
   if (compression != 0) return Status::Corruption(At(place) + " is compressed, which it never is");
   return status;
 }
 
+BlockCursor::BlockCursor(std::string_view block) : status_(EntriesOf(block, &rest_)) {}
+
+bool BlockCursor::Next() {
+  if (!status_.ok() || rest_.empty()) return false;
+  bool shares = false;
+  uint64_t value_bytes = 0;
+  if (!TakeKey(&rest_, true, &shares, &key_, &value_bytes)) {
+    status_ = BadEntry();
+    return false;
+  }
+  value_ = rest_.substr(0, value_bytes);
+  rest_.remove_prefix(value_bytes);
+  return true;
+}
+
 Status ForEachEntry(std::string_view block,
                     const std::function<bool(std::string_view, std::string_view)>& entry) {
-  std::string_view rest;
-  const Status status = EntriesOf(block, &rest);
-  if (!status.ok()) return status;
-  std::string key;
-  while (!rest.empty()) {
-    bool shares = false;
-    uint64_t value_bytes = 0;
-    if (!TakeKey(&rest, true, &shares, &key, &value_bytes)) return BadEntry();
-    if (!entry(key, rest.substr(0, value_bytes))) break;
-    rest.remove_prefix(value_bytes);
+  BlockCursor entries(block);
+  while (entries.Next() && entry(entries.key(), entries.value())) {
   }
-  return status;
+  return entries.status();
 }
 
 Status ForEachIndexEntry(std::string_view block, bool delta_values,

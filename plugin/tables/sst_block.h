@@ -34,6 +34,7 @@ struct TableFooter {
   uint32_t format_version = 0;
   rocksdb::ChecksumType checksum = rocksdb::kCRC32c;
   BlockPlace meta_index;
+  BlockPlace index;  // of the data blocks; before format_version 6, later a meta block has it
   // From format_version 6 on: never 0, and the checksum of each block depends on it and on the
   // place of the block, so that a block that stands elsewhere does not match.
   uint32_t base_context_checksum = 0;
@@ -59,9 +60,38 @@ rocksdb::Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes,
 uint32_t BlockChecksum(const TableFooter& footer, uint64_t offset,
                        std::string_view block_and_compression);
 
-// Calls entry(key, value) for each entry of a block of keys and values, until it returns false.
-// Corruption if the block cannot be taken apart, NotSupported if its last bytes name a feature that
-// blocks of its kind do not have in the releases that are known.
+// The same of any block, as it is stored, with the byte that names its compression.
+rocksdb::Status ReadStoredBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes,
+                                const TableFooter& footer, BlockPlace place, bool check,
+                                std::string* stored, uint8_t* compression);
+
+// Corruption if a block, with what stands behind it, does not match its checksum.
+rocksdb::Status CheckBlock(const TableFooter& footer, BlockPlace place,
+                           std::string_view block_and_trailer);
+
+// Goes through the entries of a block of keys and values, which must outlive it. NotSupported if
+// the block's last bytes name a feature that is not known, or a hash index.
+class BlockCursor {
+ public:
+  BlockCursor() = default;
+  explicit BlockCursor(std::string_view block);
+
+  // False at the end, and after an error: Corruption if the block cannot be taken apart.
+  bool Next();
+  const rocksdb::Status& status() const { return status_; }
+
+  // Until the next call.
+  std::string_view key() const { return key_; }
+  std::string_view value() const { return value_; }
+
+ private:
+  std::string_view rest_;
+  std::string key_;
+  std::string_view value_;
+  rocksdb::Status status_;
+};
+
+// Calls entry(key, value) for each entry of such a block, until it returns false.
 rocksdb::Status ForEachEntry(
     std::string_view block,
     const std::function<bool(std::string_view key, std::string_view value)>& entry);

@@ -11,6 +11,7 @@
 #include <rocksdb/table.h>
 #include <rocksdb/table_properties.h>
 
+#include "lib/format/coding.h"
 #include "plugin/range/extractors.h"
 
 namespace rocksieve {
@@ -33,6 +34,9 @@ constexpr size_t kInternalKeySuffixBytes = 8;  // sequence number and type
 
 // Not among TablePropertiesNames before RocksDB 8.5.
 constexpr char kTimestampsPersisted[] = "rocksdb.user.defined.timestamps.persisted";
+
+// ExternalSstFilePropertyNames::kVersion, which is not public.
+constexpr char kExternalVersion[] = "rocksdb.external_sst_file.version";
 
 // By rocksdb::CompressionType.
 constexpr const char* kCompressions[] = {"NoCompression", "Snappy", "Zlib",   "BZip2",
@@ -104,6 +108,11 @@ Status TableFile::ReadMetaBlocks() {
   return status.ok() ? status : About("the properties block", status);
 }
 
+const BlockPlace* TableFile::MetaBlock(std::string_view name) const {
+  const auto found = meta_blocks_.find(name);
+  return found == meta_blocks_.end() ? nullptr : &found->second;
+}
+
 Status TableFile::FindFilter(FilterPlaces* places) const {
   *places = FilterPlaces();
   for (const auto& [name, place] : meta_blocks_) {
@@ -168,6 +177,11 @@ rocksdb::Status ParseProperties(std::string_view block, TableProperties* propert
   properties->oldest_key_time = Number(texts, Names::kOldestKeyTime);
   properties->index_key_is_user_key = Number(texts, Names::kIndexKeyIsUserKey) != 0;
   properties->index_value_is_delta_encoded = Number(texts, Names::kIndexValueIsDeltaEncoded) != 0;
+  const auto index_type = texts.find(rocksdb::BlockBasedTablePropertyNames::kIndexType);
+  if (index_type != texts.end() && index_type->second.size() == sizeof(uint32_t)) {
+    properties->index_type = LoadLittleEndian32(index_type->second.data());
+  }
+  properties->is_external = texts.count(kExternalVersion) > 0;
   // As IsFeatureSupported() in block_based_table_reader.cc: files that do not say have it.
   using Builtin = rocksdb::BlockBasedTablePropertyNames;
   properties->whole_keys_filtered = Feature(texts, Builtin::kWholeKeyFiltering, true);

@@ -29,6 +29,8 @@ struct TableProperties {
   uint64_t raw_key_bytes = 0;
   uint64_t raw_value_bytes = 0;
   uint64_t oldest_key_time = 0;  // 0 unless a flush made the file
+  uint32_t index_type = 0;       // rocksdb::BlockBasedTableOptions::IndexType
+  bool is_external = false;      // made by an SstFileWriter, to be ingested
   bool index_key_is_user_key = false;
   bool index_value_is_delta_encoded = false;
   bool whole_keys_filtered = true;
@@ -87,6 +89,10 @@ class TableFile {
   const TableFooter& footer() const { return footer_; }
   uint64_t bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
+  rocksdb::RandomAccessFile* file() const { return file_.get(); }
+
+  // Null if there is none of that name.
+  const BlockPlace* MetaBlock(std::string_view name) const;
 
   // Finds the filter. Not OK if the index of its partitions is damaged; `places` then has the rest.
   rocksdb::Status FindFilter(FilterPlaces* places) const;

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries of a block-based table file, one after another: what RocksDB keeps of writes, with
+// deletions, merge operands and old versions, which its iterators do not show.
+//
+// Every block's checksum is verified. Sources: RocksDB 7.8 and 9.10, db/dbformat.h (internal keys),
+// table/block_based/block_based_table_builder.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/env.h>
+#include <rocksdb/rate_limiter.h>
+#include <rocksdb/status.h>
+
+#include "plugin/tables/sst_block.h"
+#include "plugin/tables/table_file.h"
+
+namespace rocksieve {
+
+// ValueType of RocksDB's db/dbformat.h, as far as these are told apart. Files may have others.
+enum class EntryType : uint8_t {
+  kDeletion = 0x0,
+  kValue = 0x1,
+  kMerge = 0x2,
+  kSingleDeletion = 0x7,
+  kWideColumns = 0x16,
+};
+
+// Views until the next entry.
+struct TableEntry {
+  std::string_view user_key;
+  uint64_t sequence = 0;  // 0 in the files of an SstFileWriter: the MANIFEST has theirs
+  EntryType type = EntryType::kValue;
+  std::string_view value;
+};
+
+// User keys from the first one up to but without the second one.
+using DeletedRange = std::pair<std::string, std::string>;
+
+class TableEntries {
+ public:
+  // Reads so many bytes at once, within what the limiter (may be null) allows with priority IO_LOW.
+  // NotSupported if the file, intact as it may be, has an index or a compression that is not known
+  // here. Errors name the file.
+  static rocksdb::Status Open(rocksdb::Env* env, const std::string& path, size_t readahead_bytes,
+                              rocksdb::RateLimiter* limiter,
+                              std::unique_ptr<TableEntries>* entries);
+
+  // In the order of user keys by the file's comparator, newest versions of a key first. False at
+  // the end, and after an error: status().
+  bool Next();
+  const TableEntry& entry() const { return entry_; }
+  const rocksdb::Status& status() const { return status_; }
+
+  // What DeleteRange() left in the file.
+  const std::vector<DeletedRange>& deleted_ranges() const { return deleted_ranges_; }
+  const TableFile& table() const { return *table_; }
+  // That were read of the file's data blocks so far.
+  uint64_t bytes_read() const { return bytes_read_; }
+
+ private:
+  TableEntries() = default;
+  rocksdb::Status ReadIndex();
+  rocksdb::Status ReadWhole(BlockPlace place, std::string* block) const;
+  rocksdb::Status AddBlocksOf(const std::string& index, std::vector<BlockPlace>* blocks) const;
+  rocksdb::Status ReadDeletedRanges();
+  rocksdb::Status NextBlock();
+  rocksdb::Status Fill(BlockPlace place);
+  bool Fail(const rocksdb::Status& status);
+
+  std::unique_ptr<TableFile> table_;
+  size_t readahead_bytes_ = 0;
+  rocksdb::RateLimiter* limiter_ = nullptr;
+  std::string dictionary_;
+  std::vector<BlockPlace> blocks_;  // with data, those that were not read yet last
+  size_t next_block_ = 0;
+  std::string read_ahead_;  // of the file, from this offset on
+  uint64_t read_ahead_offset_ = 0;
+  std::string block_;
+  BlockCursor cursor_;
+  TableEntry entry_;
+  std::vector<DeletedRange> deleted_ranges_;
+  uint64_t entries_ = 0, bytes_read_ = 0;
+  rocksdb::Status status_;
+};
+
+}  // namespace rocksieve
