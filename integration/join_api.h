@@ -15,6 +15,7 @@
 #include <rocksieve/join/join.h>
 #include <rocksieve/join/server.h>
 
+#include "integration/seed.h"
 #include "plugin/database/rocksdb_open.h"
 
 namespace rocksieve::join {
@@ -42,17 +43,6 @@ class JoinApi : public testing::Test {
     here_db_.reset();
     there_db_.reset();
     std::filesystem::remove_all(directory_);
-  }
-
-  static uint32_t SeedOfThisRun() {
-    static const uint32_t seed = [] {
-      const char* given = std::getenv("ROCKSIEVE_SEED");
-      const uint32_t chosen =
-          given != nullptr ? static_cast<uint32_t>(std::atol(given)) : std::random_device()();
-      std::printf("ROCKSIEVE_SEED=%u\n", chosen);
-      return chosen;
-    }();
-    return seed;
   }
 
   std::unique_ptr<rocksdb::DB> Make(const std::string& name, const Rows& rows) {

@@ -34,6 +34,7 @@ class ReadOnlySnapshot {
 
   rocksdb::DB* db() const { return open_.db.get(); }
   rocksdb::ColumnFamilyHandle* column_family() const { return open_.handles.back(); }
+  const ColumnFamily& description() const { return open_.families.back(); }
   // As its OPTIONS file has it, whether this program has that or not; empty if it has none.
   std::string MergeOperatorName() const;
 

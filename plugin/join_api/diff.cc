@@ -17,6 +17,7 @@
 #include "plugin/join_api/local_comparison.h"
 #include "plugin/join_api/recheck.h"
 #include "plugin/join_api/result_sinks.h"
+#include "plugin/join_api/unshared_comparison.h"
 
 namespace rocksieve::join {
 namespace {
@@ -31,6 +32,8 @@ struct Look {
   JoinOptions options;
   bool values = true;     // of the other side
   bool describe = false;  // which column families that side has
+  // If not null, files that both sides share need not be read, and are counted here.
+  SharedTableFiles* shared = nullptr;
 };
 
 // Looks at both sides, as they are now: rows of the parts that one side alone has.
@@ -78,9 +81,14 @@ class DiffRun {
       const absl::Status kept = gives ? absl::OkStatus() : found_.Add(row, from);
       return kept.ok() ? pairs.Add(row, from) : kept;
     });
-    absl::Status status =
-        look_({{RowsWithin(options_.join)}, options_.join, options_.values, /*describe=*/true},
-              &sink, &report_->join);
+    const KeyInterval rows = RowsWithin(options_.join);
+    const bool may_share = !options_.read_shared_files && rows.begin.empty() && !rows.end;
+    absl::Status status = look_({{rows},
+                                 options_.join,
+                                 options_.values,
+                                 /*describe=*/true,
+                                 may_share ? &report_->shared : nullptr},
+                                &sink, &report_->join);
     if (status.ok()) status = pairs.Finish();
     report_->equal_rows = report_->join.matched_keys;
     return status;
@@ -181,6 +189,19 @@ absl::Status CheckPeer(const Peer& peer) {
       "a comparison is with one server, of its whole rows: give the peer one address, and no `on`");
 }
 
+void Count(uint64_t local_rows, uint64_t remote_rows, uint64_t equal_rows, JoinReport* report) {
+  report->matched_keys = equal_rows;
+  report->local_only_keys = local_rows - equal_rows;
+  report->remote_only_keys = remote_rows - equal_rows;
+}
+
+// Null if all has to be read.
+std::unique_ptr<UnsharedComparison> OpenUnshared(const FrozenRows& local,
+                                                 const FrozenRows& remote) {
+  if (local.files == nullptr || remote.files == nullptr) return nullptr;
+  return UnsharedComparison::Open(*local.files, *remote.files);
+}
+
 absl::Status CompareHere(const Input& local, const Input& remote, const Look& look,
                          ResultSink* rows, JoinReport* report) {
   const Clock::time_point begin = Clock::now();
@@ -192,19 +213,30 @@ absl::Status CompareHere(const Input& local, const Input& remote, const Look& lo
     if (!theirs.ok()) return theirs.status();
     CancellableSource left(mine->sources.front().get(), cancellation);
     CancellableSource right(theirs->sources.front().get(), cancellation);
-    if (options.keys_expected) options.keys_expected(left.EstimateKeys());
-    LocalComparison comparison;
+    std::function<void(uint64_t)> progress;
     if (options.range_done) {
-      comparison.progress = [&options](uint64_t local_rows) {
+      progress = [&options](uint64_t local_rows) {
         RangeSummary range;
         range.local_keys = local_rows;
         options.range_done(range);
       };
     }
-    const absl::Status status = comparison.Run(&left, &right, look.parts, rows);
-    report->matched_keys = comparison.equal_rows;
-    report->local_only_keys = comparison.local_rows - comparison.equal_rows;
-    report->remote_only_keys = comparison.remote_rows - comparison.equal_rows;
+    absl::Status status;
+    const auto unshared = look.shared ? OpenUnshared(mine->rows, theirs->rows) : nullptr;
+    if (unshared != nullptr) {
+      if (options.keys_expected) options.keys_expected(unshared->entries());
+      unshared->progress = progress;
+      status = unshared->Run(&left, &right, *cancellation, rows);
+      Count(unshared->local_rows(), unshared->remote_rows(), unshared->equal_rows(), report);
+      look.shared->files = unshared->shared_files();
+      look.shared->bytes = unshared->shared_bytes();
+    } else {
+      if (options.keys_expected) options.keys_expected(left.EstimateKeys());
+      LocalComparison comparison;
+      comparison.progress = progress;
+      status = comparison.Run(&left, &right, look.parts, rows);
+      Count(comparison.local_rows, comparison.remote_rows, comparison.equal_rows, report);
+    }
     report->seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     return status;
   });

@@ -129,12 +129,13 @@ KeyInterval IntervalOf(const rocksdb::ReadOptions& read) {
 // absl::StatusOr of a unique_ptr to a source.
 template <typename OpenFile>
 Input::Impl::TakeSnapshot OpeningFile(OpenFile open, const SortOptions& sort) {
-  return [=](const JoinKeyExpression& expression) -> OpenRows {  // files do not change
-    return [=](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
-      auto rows = open(ValuesFor(expression));
-      if (!rows.ok()) return rows.status();
-      return ByJoinKey(*std::move(rows), expression, sort, cancellation);
-    };
+  return [=](const JoinKeyExpression& expression) -> FrozenRows {  // files do not change
+    return {[=](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
+              auto rows = open(ValuesFor(expression));
+              if (!rows.ok()) return rows.status();
+              return ByJoinKey(*std::move(rows), expression, sort, cancellation);
+            },
+            nullptr};
   };
 }
 
@@ -194,7 +195,8 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
   view->db()->GetDbIdentity(snapshot.database).PermitUncheckedError();  // only for messages
   snapshot.family = {view->column_family()->GetName(),
                      view->column_family()->GetComparator()->Name(), view->MergeOperatorName()};
-  snapshot.open = [view = std::shared_ptr<ReadOnlySnapshot>(std::move(view)), expression, sort,
+  snapshot.files = std::move(view);
+  snapshot.open = [files = snapshot.files, expression, sort,
                    rate_limiter](const Cancellation* cancellation) {
     rocksdb::ReadOptions read;
     read.rate_limiter_priority = rocksdb::Env::IO_LOW;
@@ -204,7 +206,7 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
       read.readahead_size =
           static_cast<size_t>(std::clamp(rate_limiter->GetBytesPerSecond() / 10, kLeast, kMost));
     }
-    return OpenDatabase(view->db(), view->column_family(), read, KeyInterval(), expression, sort,
+    return OpenDatabase(files->db(), files->column_family(), read, KeyInterval(), expression, sort,
                         cancellation);
   };
   return snapshot;
@@ -212,17 +214,17 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
 
 absl::StatusOr<OpenedInput> Input::Impl::OpenSources(size_t count,
                                                      const Cancellation* cancellation) const {
-  absl::StatusOr<OpenRows> frozen = take_snapshot_(expression_);
+  absl::StatusOr<FrozenRows> frozen = take_snapshot_(expression_);
   if (!frozen.ok()) return frozen.status();
   OpenedInput opened;
-  opened.open = *std::move(frozen);
+  opened.rows = *std::move(frozen);
   while (opened.sources.size() < count) {
     // Sorted rows do not change any more, and may be scanned by several threads.
     if (!KeepsOrder(expression_) && !opened.sources.empty()) {
       opened.sources.push_back(opened.sources.front());
       continue;
     }
-    absl::StatusOr<std::unique_ptr<Source>> source = opened.open(cancellation);
+    absl::StatusOr<std::unique_ptr<Source>> source = opened.rows.open(cancellation);
     if (!source.ok()) return source.status();
     opened.sources.push_back(*std::move(source));
   }
@@ -245,17 +247,18 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
   if (!expression.ok()) return ToRocksDb(expression.status());
   const auto take_snapshot =
       [db, family, read, interval = IntervalOf(read),
-       sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<OpenRows> {
+       sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<FrozenRows> {
     std::shared_ptr<rocksdb::ManagedSnapshot> own;
     rocksdb::ReadOptions frozen = read;
     if (frozen.snapshot == nullptr) {
       own = std::make_shared<rocksdb::ManagedSnapshot>(db);
       frozen.snapshot = own->snapshot();
     }
-    return [=](const Cancellation* cancellation) {
-      static_cast<void>(own);  // held as long as this is
-      return OpenDatabase(db, family, frozen, interval, on, sort, cancellation);
-    };
+    return FrozenRows{[=](const Cancellation* cancellation) {
+                        static_cast<void>(own);  // held as long as this is
+                        return OpenDatabase(db, family, frozen, interval, on, sort, cancellation);
+                      },
+                      nullptr};
   };
   input->impl_ = std::make_shared<Impl>(take_snapshot, *expression);
   return rocksdb::Status::OK();
@@ -268,11 +271,11 @@ rocksdb::Status Input::OfDirectory(const std::string& directory, const std::stri
   if (!expression.ok()) return ToRocksDb(expression.status());
   const auto take_snapshot =
       [directory, column_family, rate_limiter = options.rate_limiter,
-       sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<OpenRows> {
+       sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<FrozenRows> {
     absl::StatusOr<RowsSnapshot> snapshot =
         SnapshotOfDirectory(directory, column_family, on, sort, rate_limiter);
     if (!snapshot.ok()) return snapshot.status();
-    return std::move(snapshot->open);
+    return FrozenRows{std::move(snapshot->open), std::move(snapshot->files)};
   };
   input->impl_ = std::make_shared<Impl>(take_snapshot, *expression);
   return rocksdb::Status::OK();

@@ -17,6 +17,7 @@
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/view_registry.h"
+#include "plugin/database/read_only_snapshot.h"
 
 namespace rocksieve::join {
 
@@ -41,11 +42,19 @@ absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
 using OpenRows =
     std::function<absl::StatusOr<std::unique_ptr<Source>>(const Cancellation* cancellation)>;
 
-// One state of a column family's rows, and which database's it is.
+// One state of a column family's rows.
+struct FrozenRows {
+  OpenRows open;
+  // Of a directory, its files; else null.
+  std::shared_ptr<const ReadOnlySnapshot> files;
+};
+
+// The same, and which database's it is.
 struct RowsSnapshot {
   OpenRows open;
   std::string database;  // identity, for messages
   FamilyDescription family;
+  std::shared_ptr<const ReadOnlySnapshot> files;  // as in FrozenRows
 };
 
 using RateLimiterPtr = std::shared_ptr<rocksdb::RateLimiter>;
@@ -59,7 +68,7 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
 
 // Sources of the same state of the same rows, each for a thread of its own.
 struct OpenedInput {
-  OpenRows open;  // what they stand on
+  FrozenRows rows;  // what they stand on
   std::vector<std::shared_ptr<Source>> sources;
 };
 
@@ -67,7 +76,8 @@ struct OpenedInput {
 class __attribute__((visibility("hidden"))) Input::Impl {
  public:
   // Takes the state of this moment, of rows to be joined on the expression.
-  using TakeSnapshot = std::function<absl::StatusOr<OpenRows>(const JoinKeyExpression& expression)>;
+  using TakeSnapshot =
+      std::function<absl::StatusOr<FrozenRows>(const JoinKeyExpression& expression)>;
 
   Impl(TakeSnapshot take_snapshot, JoinKeyExpression expression)
       : take_snapshot_(std::move(take_snapshot)), expression_(std::move(expression)) {}

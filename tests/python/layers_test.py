@@ -48,11 +48,12 @@ ALLOWED = {
     "plugin/range": "lib/range",
     "plugin/tables": "lib/filter lib/format plugin plugin/range",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
+    "plugin/unshared": "plugin/database plugin/tables",
     "plugin/probe": "plugin/database plugin/tables support",
     "plugin/join": "lib/format lib/join/rows lib/join/sort plugin/tables support",
     "plugin/join_api": "lib/c_api lib/join lib/join/join_key lib/join/matching lib/join/rows "
                        "lib/join/session lib/join/sort lib/join/text lib/transport "
-                       "plugin/database plugin/join support",
+                       "plugin/database plugin/join plugin/unshared support",
     # The command: a subcommand knows no other one; joins are made by the public API alone.
     "tools/command": "plugin/database support",
     "tools/demo": "lib/budget lib/filter lib/hash plugin/database plugin/tables support tools/command",

@@ -188,6 +188,8 @@ class DatabaseDiff {
         {"transient_rows", report.transient_rows},
         {"diverged_rows", report.diverged_rows},
         {"looks", report.looks},
+        {"shared_files", report.shared.files},
+        {"shared_file_bytes", report.shared.bytes},
         {"wire_sent_bytes", report.join.wire_bytes_sent + report.recheck_bytes_sent},
         {"wire_received_bytes", report.join.wire_bytes_received + report.recheck_bytes_received},
         {"seconds", report.join.seconds}};
@@ -261,8 +263,12 @@ std::string DiffInWords(const Json& document) {
                                 {"changed_rows", "", "changed", Kind::kFixed, 0, Rows},
                                 {"", "", "verdict", Kind::kText, 0, VerdictOf}},
                                document["column_families"]);
-  uint64_t bytes = 0;
+  uint64_t bytes = 0, shared_files = 0, shared_bytes = 0;
   for (const Json& family : document["column_families"]) {
+    if (family.contains("shared_files")) {
+      shared_files += family["shared_files"].get<uint64_t>();
+      shared_bytes += family["shared_file_bytes"].get<uint64_t>();
+    }
     for (const char* way : {"wire_sent_bytes", "wire_received_bytes"}) {
       if (family.contains(way)) bytes += family[way].get<uint64_t>();
     }
@@ -271,6 +277,10 @@ std::string DiffInWords(const Json& document) {
     }
   }
   if (bytes > 0) text += Thousands(bytes) + " bytes on the wire.\n";
+  if (shared_files > 0) {
+    text += "Not read, since both sides have the same file: " + Counted(shared_files, "file") +
+            " of " + Thousands(shared_bytes) + " bytes. Rows are those of other files.\n";
+  }
   if (document.contains("applied")) {
     return text + AppliedInWords(document["applied"]) + UndoInWords(document["applied"]);
   }

@@ -353,6 +353,10 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
   number("--memory", &flags->memory_mib, 1 << 20,
          "MiB, of what the server makes this side keep. Default: 1024");
   number("--timeout", &flags->seconds, 1 << 30, "seconds for each column family. Default: 86400");
+  parser
+      ->add_flag("--read-shared-files", flags->options.diff.read_shared_files,
+                 "also table files that both directories have, as hard links")
+      ->group(kRareFlags);
   AddLimitFlag(parser, &flags->options.bytes_per_second);
   parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")
       ->group(kRareFlags);

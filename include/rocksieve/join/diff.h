@@ -72,10 +72,21 @@ struct DiffOptions {
   // That are looked at again; some 100 bytes and the key are kept for each. Rows beyond them keep
   // kDifferent.
   size_t most_rechecked = size_t{1} << 20;
+  // Two directories of this machine may have table files in common: hard links, as checkpoints of
+  // one database have them. What differs is then in the others, and these alone are read, unless
+  // they are most of it; or unless this is set, or the keys are bounded. Rows are compared exactly
+  // either way. Damage in a file that both have is found by reading it only.
+  bool read_shared_files = false;
+};
+
+// Table files that are the same files on both sides (device and inode), and were not read.
+struct SharedTableFiles {
+  uint64_t files = 0, bytes = 0;
 };
 
 struct DiffReport {
-  uint64_t equal_rows = 0;
+  uint64_t equal_rows = 0;  // that were compared: without those of shared files
+  SharedTableFiles shared;
   uint64_t local_only_rows = 0, remote_only_rows = 0, changed_rows = 0;  // at first
   uint64_t transient_rows = 0, diverged_rows = 0;  // of these; the rest were not looked at again
   uint64_t looks = 0;                              // after the first one

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/join_api/unshared_comparison.h"
+
+#include <utility>
+
+#include "lib/join/join_key/whole_row.h"
+#include "plugin/join/comparable_value.h"
+#include "plugin/join/status.h"
+#include "plugin/join_api/local_comparison.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr uint64_t kEntriesBetweenReports = 1 << 16;
+
+// Whether so much is shared that the other files are worth being read by themselves. A key in them
+// costs more than a row of a scan, and may have to be looked up in shared files.
+bool IsWorthIt(const StateFiles& files) {
+  const uint64_t others = files.first_only_bytes + files.second_only_bytes;
+  return files.shared_bytes > 0 && 2 * files.shared_bytes >= others / 3;
+}
+
+rocksdb::ReadOptions ForLookups() {
+  rocksdb::ReadOptions read;
+  read.fill_cache = false;
+  read.total_order_seek = true;
+  read.verify_checksums = true;
+  read.rate_limiter_priority = rocksdb::Env::IO_LOW;
+  return read;
+}
+
+}  // namespace
+
+UnsharedComparison::Lookup::Lookup(const ReadOnlySnapshot& state)
+    : iterator_(state.db()->NewIterator(ForLookups(), state.column_family())) {}
+
+absl::Status UnsharedComparison::Lookup::Find(std::string_view key,
+                                              std::optional<std::string_view>* value) {
+  constexpr int kMostSteps = 8;  // cost about what a seek does
+  value->reset();
+  for (int step = 0; step < kMostSteps && iterator_->Valid() && ToView(iterator_->key()) < key;
+       step++) {
+    iterator_->Next();
+  }
+  if (!iterator_->Valid() || ToView(iterator_->key()) < key) iterator_->Seek(ToSlice(key));
+  if (iterator_->Valid() && ToView(iterator_->key()) == key) {
+    *value = ComparableValue(*iterator_, &comparable_);
+  }
+  return FromRocksDb(iterator_->status(), "cannot look up a row");
+}
+
+std::unique_ptr<UnsharedComparison> UnsharedComparison::Open(const ReadOnlySnapshot& local,
+                                                             const ReadOnlySnapshot& remote) {
+  StateFiles files = CompareFiles(local, remote);
+  if (!IsWorthIt(files)) return nullptr;
+  std::unique_ptr<UnsharedComparison> comparison(new UnsharedComparison(local, remote));
+  comparison->shared_files_ = files.shared.size();
+  comparison->shared_bytes_ = files.shared_bytes;
+  rocksdb::RateLimiter* const limiter = local.db()->GetDBOptions().rate_limiter.get();
+  if (!ChangedKeys::Open(local, remote, std::move(files), limiter, &comparison->changed_).ok()) {
+    return nullptr;
+  }
+  return comparison;
+}
+
+absl::Status UnsharedComparison::Run(Source* local, Source* remote,
+                                     const Cancellation& cancellation, Sink* sink) {
+  uint64_t reported = 0;
+  ChangedKey changed;
+  while (changed_->Next(&changed)) {
+    absl::Status status = Compare(changed, local, remote, sink);
+    if (status.ok() && changed_->entries_read() - reported >= kEntriesBetweenReports) {
+      if (progress) progress(changed_->entries_read() - reported);
+      reported = changed_->entries_read();
+      status = sink->Commit();
+    }
+    if (status.ok()) status = cancellation.Check();
+    if (!status.ok()) return status;
+  }
+  const absl::Status status = FromRocksDb(changed_->status(), "cannot read");
+  if (!status.ok()) return status;
+  if (progress) progress(changed_->entries_read() - reported);
+  return sink->Commit();
+}
+
+absl::Status UnsharedComparison::Compare(const ChangedKey& changed, Source* local, Source* remote,
+                                         Sink* sink) {
+  if (changed.kind == ChangedKey::Kind::kKnown) {
+    std::string other;
+    std::optional<std::string_view> mine, theirs;
+    if (changed.first) mine = ComparableValue(*changed.first, &comparable_);
+    if (changed.second) theirs = ComparableValue(*changed.second, &other);
+    return CompareRow(changed.key, mine, theirs, sink);
+  }
+  if (changed.kind == ChangedKey::Kind::kAsk) {
+    std::optional<std::string_view> mine, theirs;
+    absl::Status status = local_.Find(changed.key, &mine);
+    if (status.ok()) status = remote_.Find(changed.key, &theirs);
+    return status.ok() ? CompareRow(changed.key, mine, theirs, sink) : status;
+  }
+  LocalComparison range;
+  const KeyInterval rows{WholeRowsOfKey(changed.key).begin, WholeRowsOfKey(changed.end).begin};
+  const absl::Status status = range.Run(local, remote, {rows}, sink);
+  local_rows_ += range.local_rows;
+  remote_rows_ += range.remote_rows;
+  equal_rows_ += range.equal_rows;
+  return status;
+}
+
+absl::Status UnsharedComparison::CompareRow(std::string_view key,
+                                            std::optional<std::string_view> mine,
+                                            std::optional<std::string_view> theirs, Sink* sink) {
+  local_rows_ += mine.has_value();
+  remote_rows_ += theirs.has_value();
+  if (mine == theirs) {
+    equal_rows_ += mine.has_value();
+    return absl::OkStatus();
+  }
+  if (mine) {
+    const absl::Status status = Add(key, *mine, Side::kClient, sink);
+    if (!status.ok()) return status;
+  }
+  return theirs ? Add(key, *theirs, Side::kServer, sink) : absl::OkStatus();
+}
+
+absl::Status UnsharedComparison::Add(std::string_view key, std::string_view value, Side from,
+                                     Sink* sink) {
+  const Row row{key, value};
+  WholeRowJoinKey(row, &join_key_);
+  return sink->Add({join_key_, value}, from);
+}
+
+}  // namespace rocksieve::join

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two states of a database that share table files, compared by the others.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include <absl/status/status.h>
+
+#include "lib/join/rows/sink.h"
+#include "lib/join/rows/source.h"
+#include "lib/transport/cancellation.h"
+#include "plugin/database/read_only_snapshot.h"
+#include "plugin/unshared/changed_keys.h"
+
+namespace rocksieve::join {
+
+class UnsharedComparison {
+ public:
+  // Null if reading all of both states costs little more: they share less than a quarter of their
+  // bytes; or if it has to be: ChangedKeys::Open(). The states must outlive it.
+  static std::unique_ptr<UnsharedComparison> Open(const ReadOnlySnapshot& local,
+                                                  const ReadOnlySnapshot& remote);
+
+  uint64_t shared_files() const { return shared_files_; }
+  uint64_t shared_bytes() const { return shared_bytes_; }
+  uint64_t entries() const { return changed_->entries(); }
+  // Of those, so many more were read; may be empty.
+  std::function<void(uint64_t entries)> progress;
+
+  // Rows that are on one side only, as LocalComparison::Run() gives them. `local` and `remote`:
+  // whole rows of the two states, for ranges that were deleted.
+  absl::Status Run(Source* local, Source* remote, const Cancellation& cancellation, Sink* sink);
+
+  // That were compared; rows of shared files are not among them.
+  uint64_t local_rows() const { return local_rows_; }
+  uint64_t remote_rows() const { return remote_rows_; }
+  uint64_t equal_rows() const { return equal_rows_ + changed_->equal_rows(); }
+
+ private:
+  // Looks keys up in a state, in rising order.
+  class Lookup {
+   public:
+    explicit Lookup(const ReadOnlySnapshot& state);
+    // Nothing if there is no such row. The view is valid until the next call.
+    absl::Status Find(std::string_view key, std::optional<std::string_view>* value);
+
+   private:
+    const std::unique_ptr<rocksdb::Iterator> iterator_;
+    std::string comparable_;
+  };
+
+  UnsharedComparison(const ReadOnlySnapshot& local, const ReadOnlySnapshot& remote)
+      : local_(local), remote_(remote) {}
+  absl::Status Compare(const ChangedKey& changed, Source* local, Source* remote, Sink* sink);
+  absl::Status CompareRow(std::string_view key, std::optional<std::string_view> mine,
+                          std::optional<std::string_view> theirs, Sink* sink);
+  absl::Status Add(std::string_view key, std::string_view value, Side from, Sink* sink);
+
+  Lookup local_, remote_;
+  std::unique_ptr<ChangedKeys> changed_;
+  uint64_t shared_files_ = 0, shared_bytes_ = 0;
+  uint64_t local_rows_ = 0, remote_rows_ = 0, equal_rows_ = 0;
+  std::string join_key_, comparable_;
+};
+
+}  // namespace rocksieve::join

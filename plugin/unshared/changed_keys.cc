@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/unshared/changed_keys.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include <rocksdb/comparator.h>
+
+namespace rocksieve {
+namespace {
+
+using rocksdb::Status;
+
+constexpr size_t kReadaheadBytes = 1 << 20;
+constexpr size_t kMostLogKeyBytes = size_t{256} << 20;  // of each state
+
+bool IsDeletion(const TableEntry& entry) {
+  return entry.type == EntryType::kDeletion || entry.type == EntryType::kSingleDeletion;
+}
+
+bool IsPlain(const TableEntry& entry) {
+  return entry.type == EntryType::kValue || IsDeletion(entry);
+}
+
+// Says all of a row, without other entries or files.
+bool IsWhole(const TableEntry& entry) {
+  return IsPlain(entry) || entry.type == EntryType::kWideColumns;
+}
+
+// What a state shows if nothing newer is anywhere. REQUIRES: plain, if there is an entry.
+std::optional<std::string_view> ShownBy(const std::optional<TableEntry>& entry) {
+  if (!entry || entry->type != EntryType::kValue) return std::nullopt;
+  return entry->value;
+}
+
+}  // namespace
+
+Status ChangedKeys::Open(const ReadOnlySnapshot& first, const ReadOnlySnapshot& second,
+                         StateFiles files, rocksdb::RateLimiter* limiter,
+                         std::unique_ptr<ChangedKeys>* changed) {
+  for (const ReadOnlySnapshot* state : {&first, &second}) {
+    if (state->column_family()->GetComparator() != rocksdb::BytewiseComparator()) {
+      return Status::NotSupported("its keys are not in bytewise order");
+    }
+  }
+  std::unique_ptr<ChangedKeys> keys(new ChangedKeys(
+      SharedFiles(std::move(files.shared), second.db()->GetEnv(), &second.description())));
+  Status status = keys->logs_.Add(first, kMostLogKeyBytes);
+  if (status.ok()) status = keys->logs_.Add(second, kMostLogKeyBytes);
+  if (status.ok()) {
+    status = keys->OpenFiles(files.first_only, first.db()->GetEnv(), /*is_first=*/true, limiter);
+  }
+  if (status.ok()) {
+    status = keys->OpenFiles(files.second_only, second.db()->GetEnv(), /*is_first=*/false, limiter);
+  }
+  if (!status.ok()) return Status::NotSupported(status.ToString());
+  std::vector<DeletedRange> ranges = std::move(keys->logs_.deleted_ranges);
+  for (const auto& reader : keys->readers_) {
+    const std::vector<DeletedRange>& of_file = reader->entries->deleted_ranges();
+    ranges.insert(ranges.end(), of_file.begin(), of_file.end());
+    keys->at_key_.push_back(reader.get());
+  }
+  keys->JoinRanges(std::move(ranges));
+  *changed = std::move(keys);
+  return status;
+}
+
+Status ChangedKeys::OpenFiles(const std::vector<StateFile>& files, rocksdb::Env* env, bool is_first,
+                              rocksdb::RateLimiter* limiter) {
+  for (const StateFile& file : files) {
+    auto reader = std::make_unique<Reader>();
+    reader->is_first = is_first;
+    const Status status =
+        TableEntries::Open(env, file.path, kReadaheadBytes, limiter, &reader->entries);
+    if (!status.ok()) return status;
+    const TableProperties& properties = reader->entries->table().properties();
+    entries_ += properties.entries;
+    if (properties.is_external) {
+      if (file.smallest_sequence != file.largest_sequence) {
+        return Status::NotSupported("an ingested file with several sequence numbers");
+      }
+      reader->sequence = file.smallest_sequence;
+    }
+    readers_.push_back(std::move(reader));
+  }
+  return Status::OK();
+}
+
+void ChangedKeys::JoinRanges(std::vector<DeletedRange> ranges) {
+  std::sort(ranges.begin(), ranges.end());
+  for (DeletedRange& range : ranges) {
+    if (range.first >= range.second) continue;
+    if (!ranges_.empty() && range.first <= ranges_.back().second) {
+      ranges_.back().second = std::max(ranges_.back().second, range.second);
+    } else {
+      ranges_.push_back(std::move(range));
+    }
+  }
+}
+
+uint64_t ChangedKeys::bytes_read() const {
+  uint64_t bytes = 0;
+  for (const auto& reader : readers_) bytes += reader->entries->bytes_read();
+  return bytes;
+}
+
+bool ChangedKeys::IsLater(const Reader* a, const Reader* b) {
+  return a->entries->entry().user_key > b->entries->entry().user_key;
+}
+
+// Those at `key_` go on to their next key, and into the heap. False after an error.
+bool ChangedKeys::AdvanceReaders() {
+  for (Reader* const reader : at_key_) {
+    TableEntries* const entries = reader->entries.get();
+    bool any = entries->Next();
+    for (; any && started_ && entries->entry().user_key == key_; any = entries->Next()) {
+      entries_read_++;
+    }
+    status_ = entries->status();
+    if (!status_.ok()) return false;
+    if (!any) continue;
+    entries_read_++;
+    heap_.push_back(reader);
+    std::push_heap(heap_.begin(), heap_.end(), IsLater);
+  }
+  at_key_.clear();
+  started_ = true;
+  return true;
+}
+
+// To the next key of the files and the logs, with the readers that have it. False if there is none.
+bool ChangedKeys::FindNextKey() {
+  std::set<std::string>& log = logs_.keys;
+  if (heap_.empty() && log.empty()) return false;
+  in_log_ =
+      !log.empty() && (heap_.empty() || *log.begin() <= heap_.front()->entries->entry().user_key);
+  key_ = in_log_ ? *log.begin() : std::string(heap_.front()->entries->entry().user_key);
+  if (in_log_) log.erase(log.begin());
+  while (!heap_.empty() && heap_.front()->entries->entry().user_key == key_) {
+    std::pop_heap(heap_.begin(), heap_.end(), IsLater);
+    at_key_.push_back(heap_.back());
+    heap_.pop_back();
+  }
+  return true;
+}
+
+bool ChangedKeys::Next(ChangedKey* changed) {
+  while (status_.ok()) {
+    // A key that came after a range was found already.
+    if (!found_) {
+      if (!AdvanceReaders()) return false;
+      found_ = FindNextKey();
+    }
+    const bool range_is_next =
+        next_range_ < ranges_.size() && (!found_ || ranges_[next_range_].first <= key_);
+    if (range_is_next) {
+      const DeletedRange& range = ranges_[next_range_++];
+      *changed = {ChangedKey::Kind::kRange, range.first, range.second, {}, {}};
+      return true;
+    }
+    if (!found_) return false;
+    found_ = false;
+    const bool was_in_range = next_range_ > 0 && key_ < ranges_[next_range_ - 1].second;
+    if (!was_in_range && Judge(changed)) return true;
+  }
+  return false;
+}
+
+ChangedKeys::Newest ChangedKeys::NewestOf(bool is_first) const {
+  Newest newest;
+  for (const Reader* const reader : at_key_) {
+    if (reader->is_first != is_first) continue;
+    if (newest && newest->sequence >= reader->SequenceOfEntry()) continue;
+    newest = reader->entries->entry();
+    newest->sequence = reader->SequenceOfEntry();
+  }
+  return newest;
+}
+
+// False if the rows are equal.
+bool ChangedKeys::Judge(ChangedKey* changed) {
+  constexpr uint64_t kAnyLater = std::numeric_limits<uint64_t>::max();
+  *changed = {ChangedKey::Kind::kAsk, key_, {}, {}, {}};
+  if (in_log_) return true;
+  const Newest first = NewestOf(true), second = NewestOf(false);
+  if (first && second && first->sequence != 0 && IsWhole(*first) &&
+      first->sequence == second->sequence && first->type == second->type &&
+      first->value == second->value) {
+    equal_rows_ += !IsDeletion(*first);
+    return false;
+  }
+  if ((first && !IsPlain(*first)) || (second && !IsPlain(*second))) return true;
+  const std::optional<std::string_view> in_first = ShownBy(first), in_second = ShownBy(second);
+  uint64_t older = 0, newer = kAnyLater;
+  if (first && second) std::tie(older, newer) = std::minmax(first->sequence, second->sequence);
+  const bool equal = in_first == in_second;
+  if (shared_.MayContain(key_, older, equal ? newer : kAnyLater)) return true;
+  if (equal) {
+    equal_rows_ += in_first.has_value();
+    return false;
+  }
+  changed->kind = ChangedKey::Kind::kKnown;
+  changed->first = in_first;
+  changed->second = in_second;
+  return true;
+}
+
+}  // namespace rocksieve

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys whose rows may differ between two states of a database, from the files that the states do
+// not share.
+//
+// What RocksDB shows of a key is decided by its entries, newest first. Those in shared files are
+// the same in both states. So a key can only differ if other files, or a write-ahead log, have an
+// entry of it or a deleted range with it. Of such a key, both states' newest entries in those files
+// are looked at:
+//
+//   - They are the same write (the sequence number, and not 0; type; value): equal.
+//   - Both leave the row the same, and no shared file may have an entry between the two: equal.
+//   - No shared file may have an entry newer than the older of the two: they are what the states
+//     show.
+//   - Else the states must be asked. Also if a newest entry is anything but a plain value or a
+//     deletion, or the key is in a log. Deleted ranges have to be compared as a whole.
+//
+// Nothing of that depends on how the two states came to be: compaction, ingested files, files that
+// were dropped, or databases that have nothing to do with each other but hard links.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocksdb/status.h>
+
+#include "plugin/database/read_only_snapshot.h"
+#include "plugin/tables/table_entries.h"
+#include "plugin/unshared/log_keys.h"
+#include "plugin/unshared/shared_files.h"
+#include "plugin/unshared/state_files.h"
+
+namespace rocksieve {
+
+// Views until the next one.
+struct ChangedKey {
+  enum class Kind : uint8_t {
+    kKnown,  // `first` and `second` are the plain values that the states show; they differ
+    kAsk,    // the rows have to be looked up
+    kRange,  // all rows from `key` up to but without `end` have to be compared
+  };
+  Kind kind = Kind::kAsk;
+  std::string_view key, end;
+  std::optional<std::string_view> first, second;  // nothing: the state lacks the row
+};
+
+class ChangedKeys {
+ public:
+  // The states must outlive it. NotSupported, and all has to be compared, if not all of their
+  // entries can be read: another order than bytewise, formats that are not known here, logs.
+  // `limiter` may be null; reading is charged to it with priority IO_LOW.
+  static rocksdb::Status Open(const ReadOnlySnapshot& first, const ReadOnlySnapshot& second,
+                              StateFiles files, rocksdb::RateLimiter* limiter,
+                              std::unique_ptr<ChangedKeys>* changed);
+
+  // In the order of keys. False at the end, and after an error.
+  bool Next(ChangedKey* changed);
+  const rocksdb::Status& status() const { return status_; }
+
+  uint64_t entries() const { return entries_; }            // of the files
+  uint64_t entries_read() const { return entries_read_; }  // so far
+  uint64_t bytes_read() const;                             // of data blocks, so far
+  uint64_t equal_rows() const { return equal_rows_; }  // that were told by their entries, so far
+
+ private:
+  // A file's entries, of one state.
+  struct Reader {
+    std::unique_ptr<TableEntries> entries;
+    bool is_first = false;             // of the first state
+    std::optional<uint64_t> sequence;  // of all its entries: it was ingested
+    uint64_t SequenceOfEntry() const { return sequence.value_or(entries->entry().sequence); }
+  };
+  // The newest entry of a key in a state's files; nothing if there is none.
+  using Newest = std::optional<TableEntry>;
+
+  explicit ChangedKeys(SharedFiles shared) : shared_(std::move(shared)) {}
+  rocksdb::Status OpenFiles(const std::vector<StateFile>& files, rocksdb::Env* env, bool is_first,
+                            rocksdb::RateLimiter* limiter);
+  void JoinRanges(std::vector<DeletedRange> ranges);
+  bool AdvanceReaders();
+  bool FindNextKey();
+  Newest NewestOf(bool is_first) const;
+  bool Judge(ChangedKey* changed);
+  static bool IsLater(const Reader* a, const Reader* b);
+
+  SharedFiles shared_;
+  LogKeys logs_;                      // those that are not reached yet
+  std::vector<DeletedRange> ranges_;  // in order, without overlaps
+  size_t next_range_ = 0;
+  std::vector<std::unique_ptr<Reader>> readers_;
+  std::vector<Reader*> heap_;    // by the key where they stand
+  std::vector<Reader*> at_key_;  // those that stand at `key_`, out of the heap
+  bool started_ = false;
+  bool found_ = false;   // `key_` is the next one, and was not judged
+  bool in_log_ = false;  // so is `key_`
+  std::string key_;
+  uint64_t entries_ = 0, entries_read_ = 0, equal_rows_ = 0;
+  rocksdb::Status status_;
+};
+
+}  // namespace rocksieve
