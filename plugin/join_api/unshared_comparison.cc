@@ -34,10 +34,14 @@ rocksdb::ReadOptions ForLookups() {
 UnsharedComparison::Lookup::Lookup(const ReadOnlySnapshot& state)
     : iterator_(state.db()->NewIterator(ForLookups(), state.column_family())) {}
 
-absl::Status UnsharedComparison::Lookup::Find(std::string_view key,
+absl::Status UnsharedComparison::Lookup::Find(std::string_view key, const ChangedKey::Shown& shown,
                                               std::optional<std::string_view>* value) {
   constexpr int kMostSteps = 8;  // cost about what a seek does
   value->reset();
+  if (shown.is_known) {
+    if (shown.plain_value) *value = ComparableValue(*shown.plain_value, &comparable_);
+    return absl::OkStatus();
+  }
   for (int step = 0; step < kMostSteps && iterator_->Valid() && ToView(iterator_->key()) < key;
        step++) {
     iterator_->Next();
@@ -85,21 +89,14 @@ absl::Status UnsharedComparison::Run(Source* local, Source* remote,
 
 absl::Status UnsharedComparison::Compare(const ChangedKey& changed, Source* local, Source* remote,
                                          Sink* sink) {
-  if (changed.kind == ChangedKey::Kind::kKnown) {
-    std::string other;
+  if (!changed.end) {
     std::optional<std::string_view> mine, theirs;
-    if (changed.first) mine = ComparableValue(*changed.first, &comparable_);
-    if (changed.second) theirs = ComparableValue(*changed.second, &other);
-    return CompareRow(changed.key, mine, theirs, sink);
-  }
-  if (changed.kind == ChangedKey::Kind::kAsk) {
-    std::optional<std::string_view> mine, theirs;
-    absl::Status status = local_.Find(changed.key, &mine);
-    if (status.ok()) status = remote_.Find(changed.key, &theirs);
+    absl::Status status = local_.Find(changed.key, changed.first, &mine);
+    if (status.ok()) status = remote_.Find(changed.key, changed.second, &theirs);
     return status.ok() ? CompareRow(changed.key, mine, theirs, sink) : status;
   }
   LocalComparison range;
-  const KeyInterval rows{WholeRowsOfKey(changed.key).begin, WholeRowsOfKey(changed.end).begin};
+  const KeyInterval rows{WholeRowsOfKey(changed.key).begin, WholeRowsOfKey(*changed.end).begin};
   const absl::Status status = range.Run(local, remote, {rows}, sink);
   local_rows_ += range.local_rows;
   remote_rows_ += range.remote_rows;

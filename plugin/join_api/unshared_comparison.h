@@ -39,12 +39,13 @@ class UnsharedComparison {
   uint64_t equal_rows() const { return equal_rows_ + changed_->equal_rows(); }
 
  private:
-  // Looks keys up in a state, in rising order.
+  // Rows of a state, in rising order of their keys.
   class Lookup {
    public:
     explicit Lookup(const ReadOnlySnapshot& state);
-    // Nothing if there is no such row. The view is valid until the next call.
-    absl::Status Find(std::string_view key, std::optional<std::string_view>* value);
+    // Unless it is known. Nothing if there is no such row. The view is valid until the next call.
+    absl::Status Find(std::string_view key, const ChangedKey::Shown& shown,
+                      std::optional<std::string_view>* value);
 
    private:
     const std::unique_ptr<rocksdb::Iterator> iterator_;
@@ -62,7 +63,7 @@ class UnsharedComparison {
   std::unique_ptr<ChangedKeys> changed_;
   uint64_t shared_files_ = 0, shared_bytes_ = 0;
   uint64_t local_rows_ = 0, remote_rows_ = 0, equal_rows_ = 0;
-  std::string join_key_, comparable_;
+  std::string join_key_;
 };
 
 }  // namespace rocksieve::join

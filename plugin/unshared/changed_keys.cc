@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 #include <rocksdb/comparator.h>
@@ -29,10 +28,10 @@ bool IsWhole(const TableEntry& entry) {
   return IsPlain(entry) || entry.type == EntryType::kWideColumns;
 }
 
-// What a state shows if nothing newer is anywhere. REQUIRES: plain, if there is an entry.
-std::optional<std::string_view> ShownBy(const std::optional<TableEntry>& entry) {
-  if (!entry || entry->type != EntryType::kValue) return std::nullopt;
-  return entry->value;
+// REQUIRES: plain.
+std::optional<std::string_view> ValueOf(const TableEntry& entry) {
+  if (IsDeletion(entry)) return std::nullopt;
+  return entry.value;
 }
 
 }  // namespace
@@ -157,7 +156,7 @@ bool ChangedKeys::Next(ChangedKey* changed) {
         next_range_ < ranges_.size() && (!found_ || ranges_[next_range_].first <= key_);
     if (range_is_next) {
       const DeletedRange& range = ranges_[next_range_++];
-      *changed = {ChangedKey::Kind::kRange, range.first, range.second, {}, {}};
+      *changed = {range.first, range.second, {}, {}};
       return true;
     }
     if (!found_) return false;
@@ -181,8 +180,7 @@ ChangedKeys::Newest ChangedKeys::NewestOf(bool is_first) const {
 
 // False if the rows are equal.
 bool ChangedKeys::Judge(ChangedKey* changed) {
-  constexpr uint64_t kAnyLater = std::numeric_limits<uint64_t>::max();
-  *changed = {ChangedKey::Kind::kAsk, key_, {}, {}, {}};
+  *changed = {key_, {}, {}, {}};
   if (in_log_) return true;
   const Newest first = NewestOf(true), second = NewestOf(false);
   if (first && second && first->sequence != 0 && IsWhole(*first) &&
@@ -191,20 +189,26 @@ bool ChangedKeys::Judge(ChangedKey* changed) {
     equal_rows_ += !IsDeletion(*first);
     return false;
   }
-  if ((first && !IsPlain(*first)) || (second && !IsPlain(*second))) return true;
-  const std::optional<std::string_view> in_first = ShownBy(first), in_second = ShownBy(second);
-  uint64_t older = 0, newer = kAnyLater;
-  if (first && second) std::tie(older, newer) = std::minmax(first->sequence, second->sequence);
-  const bool equal = in_first == in_second;
-  if (shared_.MayContain(key_, older, equal ? newer : kAnyLater)) return true;
-  if (equal) {
-    equal_rows_ += in_first.has_value();
-    return false;
+  if (first && second && IsPlain(*first) && IsPlain(*second) &&
+      ValueOf(*first) == ValueOf(*second)) {
+    const auto [older, newer] = std::minmax(first->sequence, second->sequence);
+    if (!shared_.MayContain(key_, older, newer)) {
+      equal_rows_ += !IsDeletion(*first);
+      return false;
+    }
   }
-  changed->kind = ChangedKey::Kind::kKnown;
-  changed->first = in_first;
-  changed->second = in_second;
-  return true;
+  changed->first = ShownBy(first);
+  changed->second = ShownBy(second);
+  return !changed->first.is_known || !changed->second.is_known ||
+         changed->first.plain_value != changed->second.plain_value;
+}
+
+// Where there is no entry, what shared files have is shown.
+ChangedKey::Shown ChangedKeys::ShownBy(const Newest& newest) {
+  if (newest && !IsPlain(*newest)) return {};
+  const uint64_t sequence = newest ? newest->sequence : 0;
+  if (shared_.MayContain(key_, sequence, std::numeric_limits<uint64_t>::max())) return {};
+  return {true, newest ? ValueOf(*newest) : std::nullopt};
 }
 
 }  // namespace rocksieve

@@ -9,10 +9,9 @@
 //
 //   - They are the same write (the sequence number, and not 0; type; value): equal.
 //   - Both leave the row the same, and no shared file may have an entry between the two: equal.
-//   - No shared file may have an entry newer than the older of the two: they are what the states
-//     show.
-//   - Else the states must be asked. Also if a newest entry is anything but a plain value or a
-//     deletion, or the key is in a log. Deleted ranges have to be compared as a whole.
+//   - A plain value or a deletion is what a state shows if no shared file may have a newer entry.
+//   - Else the state must be asked; also if the key is in a log. Deleted ranges have to be compared
+//     as a whole.
 //
 // Nothing of that depends on how the two states came to be: compaction, ingested files, files that
 // were dropped, or databases that have nothing to do with each other but hard links.
@@ -37,14 +36,16 @@ namespace rocksieve {
 
 // Views until the next one.
 struct ChangedKey {
-  enum class Kind : uint8_t {
-    kKnown,  // `first` and `second` are the plain values that the states show; they differ
-    kAsk,    // the rows have to be looked up
-    kRange,  // all rows from `key` up to but without `end` have to be compared
+  // What a state shows.
+  struct Shown {
+    bool is_known = false;                        // else it has to be looked up
+    std::optional<std::string_view> plain_value;  // nothing: the state lacks the row
   };
-  Kind kind = Kind::kAsk;
-  std::string_view key, end;
-  std::optional<std::string_view> first, second;  // nothing: the state lacks the row
+
+  std::string_view key;
+  // If there is one, all rows from `key` up to but without it have to be compared.
+  std::optional<std::string_view> end;
+  Shown first, second;  // of the key; they differ, if both are known
 };
 
 class ChangedKeys {
@@ -84,6 +85,7 @@ class ChangedKeys {
   bool FindNextKey();
   Newest NewestOf(bool is_first) const;
   bool Judge(ChangedKey* changed);
+  ChangedKey::Shown ShownBy(const Newest& newest);
   static bool IsLater(const Reader* a, const Reader* b);
 
   SharedFiles shared_;
