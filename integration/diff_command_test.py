@@ -250,6 +250,54 @@ class Replicas(DiffSandbox):
         self.assertEqual(2, run(ROCKSIEVE, "diff", *self.flags, "--apply=here").code)
 
 
+class States(DiffSandbox):
+    """With --state, the next comparison is of what has changed since."""
+
+    def setUp(self):
+        super().setUp()
+        ldb(self.there, "delete", "none")  # which sets a merge operator
+        server = self.started([ROCKSIEVE, "serve", f"--db={self.there}", "--listen=127.0.0.1:0",
+                               "--insecure", f"--states={self.directory / 'there.states'}"])
+        self.flags = ["--insecure", f"--remote=127.0.0.1:{server.port}",
+                      f"--state={self.directory / 'here.states'}"]
+
+    def compare(self, code, *flags):
+        finished = run(ROCKSIEVE, "diff", f"--db={self.here}", *self.flags, *flags)
+        self.assertEqual(code, finished.code, finished)
+        return finished
+
+    def test_only_what_has_changed(self):
+        rows = self.plant()
+        first = self.compare(1)
+        self.assertEqual(rows, first.out.splitlines())
+        self.assertIn("default: all rows, since there is no ", first.err)
+        second = self.compare(1)
+        self.assertEqual(rows, second.out.splitlines())
+        self.assertIn("only rows that changed since the comparison before", second.err)
+        ldb(self.here, "put", "k00007", "value 7")
+        ldb(self.there, "delete", "k00100")
+        for database in (self.here, self.there):
+            ldb(database, "put", "k00200", "the same")
+        self.assertEqual(["< extra\\\\here", "< k00100", "> z"], self.compare(1).out.splitlines())
+        report = json.loads(self.compare(1, "--summary", "--json").out)["column_families"][0]
+        self.assertTrue(report["only_changes"])
+        self.assertLess(report["equal_rows"], 10)
+        self.assertIsNone(report["why_full"])
+        self.assertIn("hours ago", self.compare(1, "--full-every=0").err)
+        # What is written here is found the next time, as any other change.
+        self.compare(0, "--apply=here", f"--undo-log={self.directory / 'undo'}")
+        self.assertEqual("", self.compare(0).out)
+
+    def test_without_a_server_or_its_states(self):
+        finished = self.diff(*self.flags[2:])
+        self.assertEqual(2, finished.code)
+        self.assertIn("add --remote", finished.err)
+        server = self.started([ROCKSIEVE, "serve", f"--db={self.there}", "--listen=127.0.0.1:0",
+                               "--insecure"])
+        self.flags[1] = f"--remote=127.0.0.1:{server.port}"
+        self.assertIn("start it with --states=DIR", self.compare(2).err)
+
+
 class Refusals(DiffSandbox):
     def test_each_says_what_is_wrong(self):
         for words, arguments in (

@@ -320,7 +320,8 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
 
     Cancellation* const cancellation = stream->cancellation();
     const absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> lease =
-        views_.Acquire({start.column_family(), start.on()}, start.view(), cancellation, terms);
+        views_.Acquire({start.column_family(), start.on(), start.keep(), start.since()},
+                       start.view(), cancellation, terms);
     if (!lease.ok()) {
       const absl::Status cancelled = cancellation->Check();
       return cancelled.ok() ? NoView(lease.status()) : cancelled;
@@ -330,6 +331,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     started.set_view((*lease)->name());
     started.set_resumed((*lease)->resumed());
     started.set_database((*lease)->database());
+    started.set_kept((*lease)->kept());
     if (start.describe()) Describe((*lease)->families(), &started);
     stream->Answer(started);
 

@@ -121,6 +121,7 @@ class RemoteJoin {
     view_ = (*remote)->view().name;
     report_->database = (*remote)->view().database;
     report_->families = (*remote)->view().families;
+    report_->kept = (*remote)->view().kept;
     if (!asked_for.empty()) {
       const absl::Status status = (*remote)->view().resumed ? Resume() : Restart();
       if (!status.ok()) return status;

@@ -43,6 +43,7 @@ struct RemoteJoinReport {
   uint64_t restarted = 0;  // those that had to begin anew after ranges were finished
   std::string database;    // identity of the server's
   std::vector<FamilyDescription> families;
+  std::string kept;  // the name of the server's state, if it was to be kept
 };
 
 // Of a new session, from the operating system.

@@ -231,6 +231,8 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
   start.set_version(kTransportVersion);
   start.set_column_family(request.column_family);
   start.set_on(request.on);
+  start.set_keep(request.keep);
+  start.set_since(request.since);
   start.set_view(wish.view);
   start.set_strategy(wish.strategy);
   start.set_describe(wish.describe);
@@ -269,6 +271,7 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
   }
   view_.name = started.view();
   view_.resumed = started.resumed();
+  view_.kept = started.kept().substr(0, kMostIdentityBytes);
   view_.database = Printable(started.database(), kMostIdentityBytes);
   for (const v1::ColumnFamily& family : started.column_families()) {
     view_.families.push_back({family.name(), family.comparator(), family.merge_operator()});

@@ -32,6 +32,7 @@ struct ServerView {
   bool resumed = false;
   std::string database;
   std::vector<FamilyDescription> families;  // if it was asked for them
+  std::string kept;                         // the name of the state, if it was asked to keep it
 };
 
 class RemoteSession {

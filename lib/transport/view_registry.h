@@ -27,6 +27,9 @@ namespace rocksieve::join {
 struct ViewRequest {
   std::string column_family;  // empty: the server's default
   std::string on;             // what of a row is its key; empty: the whole key
+  bool keep = false;          // the state, beyond the view
+  // Empty: rows of the state. Else of what may have changed since that one, which was kept.
+  std::string since = {};
 
   bool operator==(const ViewRequest&) const = default;
 };
@@ -42,6 +45,7 @@ struct View {
   std::shared_ptr<Source> source;
   std::string database;                     // identity of the database, for messages
   std::vector<FamilyDescription> families;  // that can be asked for
+  std::string kept = {};                    // the name of the state, if it is to be kept
 };
 
 // What opening a view may take.
@@ -88,6 +92,7 @@ class ViewRegistry {
     Source* source() const { return entry_->view.source.get(); }
     const std::string& database() const { return entry_->view.database; }
     const std::vector<FamilyDescription>& families() const { return entry_->view.families; }
+    const std::string& kept() const { return entry_->view.kept; }
     const std::string& name() const { return entry_->name; }
     bool resumed() const { return resumed_; }
     void Finished() { finished_ = true; }

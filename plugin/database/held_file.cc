@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "support/pending_file.h"
+
 namespace rocksieve {
 namespace {
 
@@ -88,6 +90,34 @@ IOStatus HeldFile::Open(const std::string& path, std::shared_ptr<const HeldFile>
 }
 
 HeldFile::~HeldFile() { close(descriptor_); }
+
+IOStatus HeldFile::LinkTo(const std::string& name) const {
+  const std::string open_path = "/proc/self/fd/" + std::to_string(descriptor_);
+  if (linkat(AT_FDCWD, open_path.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+    return IOStatus::OK();
+  }
+  if (errno != EXDEV) return Failed("linking", path_, errno);
+  return IOStatus::InvalidArgument(path_ + " and " + name +
+                                   " are on different file systems, and files cannot be shared");
+}
+
+IOStatus HeldFile::CopyTo(const std::string& name, uint64_t most_bytes) const {
+  std::string error;
+  const std::unique_ptr<PendingFile> copy = PendingFile::Create(name, &error);
+  if (copy == nullptr) return IOStatus::IOError(error);
+  std::string scratch(size_t{1} << 20, '\0');
+  for (uint64_t offset = 0; offset < most_bytes;) {
+    const auto wanted =
+        static_cast<size_t>(std::min<uint64_t>(scratch.size(), most_bytes - offset));
+    Slice part;
+    IOStatus status = Read(offset, wanted, &part, scratch.data());
+    if (!status.ok()) return status;
+    if (part.empty()) break;
+    if (!copy->Append({part.data(), part.size()}, &error)) return IOStatus::IOError(error);
+    offset += part.size();
+  }
+  return copy->Publish(&error) == 0 ? IOStatus::OK() : IOStatus::IOError(error);
+}
 
 IOStatus HeldFile::Size(uint64_t* bytes) const {
   struct stat state {};

@@ -31,6 +31,12 @@ class HeldFile {
   // Whether the path still names it, and not another file or none.
   bool IsAt(const std::string& path) const;
 
+  // Another name for it. PathNotFound if its owner has deleted it; InvalidArgument if the name is
+  // on another file system.
+  rocksdb::IOStatus LinkTo(const std::string& name) const;
+  // A new file of its first bytes.
+  rocksdb::IOStatus CopyTo(const std::string& name, uint64_t most_bytes) const;
+
   int descriptor() const { return descriptor_; }
 
  private:

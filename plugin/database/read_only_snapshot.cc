@@ -104,20 +104,28 @@ Status UnknownMerges(const std::string& directory, const std::string& merge_oper
 
 Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& column_family,
                               std::unique_ptr<ReadOnlySnapshot>* view,
-                              const std::shared_ptr<rocksdb::RateLimiter>& rate_limiter) {
+                              const std::shared_ptr<rocksdb::RateLimiter>& rate_limiter,
+                              const std::string& keep_in) {
   Status status = CheckIsDatabase(directory);
   if (status.ok()) status = CheckOpenFilesLimit(directory);
   if (!status.ok()) return status;
   std::unique_ptr<ReadOnlySnapshot> opened(new ReadOnlySnapshot);
   opened->files_ =
       std::make_unique<SnapshotFiles>(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
-  status = opened->files_->Look([&](bool* explained) {
-    opened->open_.Close();
-    return opened->OpenOnce(directory, column_family, rate_limiter, explained);
-  });
+  // Of an owner that deletes its files faster than they can be linked, a later state.
+  constexpr int kMostStates = 10;
+  for (int i = 0; i < kMostStates; i++) {
+    status = opened->files_->Look([&](bool* explained) {
+      opened->open_.Close();
+      return opened->OpenOnce(directory, column_family, rate_limiter, explained);
+    });
+    if (!status.ok()) return status;
+    // Of blobs too, which RocksDB opens only when they are read.
+    opened->files_->HoldOnlyFilesOf(opened->open_.db.get(), opened->open_.handles);
+    if (!keep_in.empty()) status = opened->files_->Keep(keep_in);
+    if (!status.IsPathNotFound()) break;
+  }
   if (!status.ok()) return status;
-  // Of blobs too, which RocksDB opens only when they are read.
-  opened->files_->HoldOnlyFilesOf(opened->open_.db.get(), opened->open_.handles);
   *view = std::move(opened);
   return status;
 }

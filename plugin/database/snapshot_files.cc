@@ -66,16 +66,13 @@ class SnapshotFiles::Files final : public rocksdb::FileSystemWrapper {
   IOStatus NewSequentialFile(const std::string& path, const FileOptions& options,
                              std::unique_ptr<rocksdb::FSSequentialFile>* file,
                              IODebugContext* debug) override {
-    const Held held = Find(path);
     const bool looks_empty = logs_ == WriteAheadLogs::kLookEmpty && IsLog(path);
+    if (IsLog(path) && !looks_empty) EndLog(path);
+    const Held held = Find(path);
     if (held.file == nullptr || looks_empty) {
       return target()->NewSequentialFile(path, options, file, debug);
     }
     *file = SequentialAccessTo(held.file, held.end);
-    if (IsLog(path)) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      logs_read_.insert(Normal(path));
-    }
     return IOStatus::OK();
   }
   IOStatus NewRandomAccessFile(const std::string& path, const FileOptions& options,
@@ -167,6 +164,17 @@ class SnapshotFiles::Files final : public rocksdb::FileSystemWrapper {
     });
   }
 
+  IOStatus LinkTo(const std::string& directory) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [path, held] : held_) {
+      const std::string name = fs::path(path).filename();
+      const IOStatus status = IsTable(name) ? held.file->LinkTo(directory + "/" + name)
+                                            : held.file->CopyTo(directory + "/" + name, held.end);
+      if (!status.ok()) return status;
+    }
+    return IOStatus::OK();
+  }
+
   void HoldOnly(const std::set<std::string>& tables) {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (auto file = held_.begin(); file != held_.end();) {
@@ -185,6 +193,14 @@ class SnapshotFiles::Files final : public rocksdb::FileSystemWrapper {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = held_.find(Normal(path));
     return found == held_.end() ? Held() : found->second;
+  }
+
+  // A log ends for all readers where it ended for the first one, though its owner goes on writing.
+  void EndLog(const std::string& path) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto held = held_.find(Normal(path));
+    if (held == held_.end() || !logs_read_.insert(held->first).second) return;
+    if (!held->second.file->Size(&held->second.end).ok()) held->second.end = kNoLimit;
   }
 
   // False if there is no such file. One that cannot be opened is not held: whoever needs it will
@@ -303,6 +319,21 @@ void SnapshotFiles::HoldOnlyFilesOf(rocksdb::DB* db,
     }
   }
   files_->HoldOnly(names);
+}
+
+Status SnapshotFiles::Keep(const std::string& directory) const {
+  const std::string logs = options_.Value("DBOptions", "wal_dir");
+  if (!logs.empty() && Normal(logs) != Normal(directory_)) {
+    return Status::InvalidArgument("the state of " + directory_ +
+                                   " cannot be kept: its write-ahead logs are in " + logs);
+  }
+  std::error_code error;
+  if (!fs::create_directories(directory, error)) {
+    return Status::IOError("cannot make " + directory, error.message());
+  }
+  const IOStatus status = files_->LinkTo(directory);
+  if (!status.ok()) fs::remove_all(directory, error);
+  return status;
 }
 
 uint64_t CountTableFiles(const std::string& directory, bool with_blobs) {

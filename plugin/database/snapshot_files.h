@@ -63,6 +63,12 @@ class SnapshotFiles {
   // the disk, even if its owner deletes it.
   void HoldOnlyFilesOf(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& families);
 
+  // Makes a directory, which must not be there, a database of its own in the state that is held:
+  // hard links of tables and blobs, copies of all else. PathNotFound, and the directory is gone,
+  // if the owner has deleted one of them meanwhile. InvalidArgument if the directory is on another
+  // file system, or logs are kept elsewhere (wal_dir).
+  rocksdb::Status Keep(const std::string& directory) const;
+
  private:
   class Files;
   using Time = std::chrono::steady_clock::time_point;

@@ -17,6 +17,7 @@
 #include "plugin/join_api/local_comparison.h"
 #include "plugin/join_api/recheck.h"
 #include "plugin/join_api/result_sinks.h"
+#include "plugin/join_api/second_look.h"
 #include "plugin/join_api/unshared_comparison.h"
 
 namespace rocksieve::join {
@@ -49,12 +50,14 @@ KeyInterval RowsWithin(const JoinOptions& options) {
 
 class DiffRun {
  public:
+  // `second_look`: what the first look is done by, or null.
   DiffRun(LookAt look, const DiffOptions& options, const DifferenceCallback& on_row,
-          DiffReport* report)
+          DiffReport* report, SecondLook* second_look)
       : look_(std::move(look)),
         options_(options),
         on_row_(on_row),
         report_(report),
+        second_look_(second_look),
         recheck_(options.most_rechecked) {}
 
   rocksdb::Status Run() {
@@ -73,6 +76,7 @@ class DiffRun {
     const bool gives = options_.recheck.count() <= 0;
     DifferencePairs pairs([&](const DifferencePair& pair) {
       Count(pair.difference());
+      if (second_look_ != nullptr) different_keys_.emplace_back(pair.key);
       if (gives) return Give(pair, Verdict::kDifferent);
       recheck_.Add(pair);
       return absl::OkStatus();
@@ -91,7 +95,11 @@ class DiffRun {
                                 &sink, &report_->join);
     if (status.ok()) status = pairs.Finish();
     report_->equal_rows = report_->join.matched_keys;
-    return status;
+    if (second_look_ == nullptr) return status;
+    report_->only_changes = !second_look_->is_full();
+    report_->why_full = second_look_->why_full();
+    report_->full_at_seconds = second_look_->full_at_seconds();
+    return status.ok() ? second_look_->Save(std::move(different_keys_)) : status;
   }
 
   absl::Status LookAgain(Clock::time_point begin) {
@@ -168,6 +176,8 @@ class DiffRun {
   const DiffOptions& options_;
   const DifferenceCallback& on_row_;
   DiffReport* const report_;
+  SecondLook* const second_look_;
+  std::vector<std::string> different_keys_;  // if there is one
   Recheck recheck_;
   RowSpool found_;  // what is looked at again
   CallbackStatus said_;
@@ -187,6 +197,18 @@ absl::Status CheckPeer(const Peer& peer) {
   if (peer.on.empty() && peer.addresses.size() == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "a comparison is with one server, of its whole rows: give the peer one address, and no `on`");
+}
+
+absl::Status MakeSecondLook(const Input& local, const DiffOptions& options,
+                            std::unique_ptr<SecondLook>* second_look) {
+  if (options.state_directory.empty()) return absl::OkStatus();
+  const std::optional<DirectoryOfRows>& rows = local.impl()->directory();
+  if (!rows || !options.join.begin.empty() || options.join.end) {
+    return absl::InvalidArgumentError(
+        "states are kept of all rows of a directory: Input::OfDirectory(), without bounds");
+  }
+  *second_look = std::make_unique<SecondLook>(options.state_directory, options.full_every, *rows);
+  return absl::OkStatus();
 }
 
 void Count(uint64_t local_rows, uint64_t remote_rows, uint64_t equal_rows, JoinReport* report) {
@@ -243,11 +265,11 @@ absl::Status CompareHere(const Input& local, const Input& remote, const Look& lo
 }
 
 rocksdb::Status RunDiff(LookAt look, const DiffOptions& options, const DifferenceCallback& on_row,
-                        DiffReport* report) {
+                        DiffReport* report, SecondLook* second_look = nullptr) {
   DiffReport unwanted;
   if (report == nullptr) report = &unwanted;
   *report = {};
-  return DiffRun(std::move(look), options, on_row, report).Run();
+  return DiffRun(std::move(look), options, on_row, report, second_look).Run();
 }
 
 }  // namespace
@@ -256,24 +278,33 @@ rocksdb::Status Diff(const Input& local, const Peer& peer, const DiffOptions& op
                      const DifferenceCallback& on_row, DiffReport* report) {
   const absl::StatusOr<Input> mine = ByWholeRow(local);
   if (!mine.ok()) return ToRocksDb(mine.status());
-  const absl::Status status = CheckPeer(peer);
+  absl::Status status = CheckPeer(peer);
+  if (!status.ok()) return ToRocksDb(status);
+  std::unique_ptr<SecondLook> second_look;
+  status = MakeSecondLook(*mine, options, &second_look);
   if (!status.ok()) return ToRocksDb(status);
   return RunDiff(
       [&](const Look& look, ResultSink* rows, JoinReport* look_report) {
         Peer whole = peer;
         whole.on = look.values ? kWholeRow : kWholeRowWithoutValue;
+        if (look.describe && second_look != nullptr) {
+          return second_look->Run(whole, look.options, look.describe, rows, look_report);
+        }
         JoinOptions within = look.options;
         within.begin = look.parts.front().begin;
         within.end = look.parts.back().end;
         return JoinTo(Operation::kSymmetric, *mine, whole, within, {look.parts, look.describe},
                       rows, look_report);
       },
-      options, on_row, report);
+      options, on_row, report, second_look.get());
 }
 
 rocksdb::Status Diff(const Input& local, const Input& remote, const DiffOptions& options,
                      const DifferenceCallback& on_row, DiffReport* report) {
   const absl::StatusOr<Input> mine = ByWholeRow(local);
+  if (!options.state_directory.empty()) {
+    return rocksdb::Status::InvalidArgument("states are kept of comparisons with a server");
+  }
   const absl::StatusOr<Input> theirs = ByWholeRow(remote);
   if (!mine.ok() || !theirs.ok()) return ToRocksDb(mine.ok() ? theirs.status() : mine.status());
   return RunDiff(

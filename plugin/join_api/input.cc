@@ -17,6 +17,7 @@
 #include "plugin/join/rocksdb_source.h"
 #include "plugin/join/sst_source.h"
 #include "plugin/join/status.h"
+#include "plugin/join_api/changed_rows.h"
 #include "plugin/join_api/input_impl.h"
 
 namespace rocksieve::join {
@@ -181,23 +182,10 @@ absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
                            : ByJoinKey(*std::move(rows), expression, sort, cancellation);
 }
 
-absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
-                                                 const std::string& column_family,
-                                                 const JoinKeyExpression& expression,
-                                                 const SortOptions& sort,
-                                                 const RateLimiterPtr& rate_limiter) {
-  std::unique_ptr<ReadOnlySnapshot> view;
-  const rocksdb::Status status = ReadOnlySnapshot::Open(
-      directory, column_family.empty() ? rocksdb::kDefaultColumnFamilyName : column_family, &view,
-      rate_limiter);
-  if (!status.ok()) return absl::FailedPreconditionError(MessageOf(status));
-  RowsSnapshot snapshot;
-  view->db()->GetDbIdentity(snapshot.database).PermitUncheckedError();  // only for messages
-  snapshot.family = {view->column_family()->GetName(),
-                     view->column_family()->GetComparator()->Name(), view->MergeOperatorName()};
-  snapshot.files = std::move(view);
-  snapshot.open = [files = snapshot.files, expression, sort,
-                   rate_limiter](const Cancellation* cancellation) {
+OpenRows RowsOf(std::shared_ptr<const ReadOnlySnapshot> state, const JoinKeyExpression& expression,
+                const SortOptions& sort, const RateLimiterPtr& rate_limiter) {
+  return [state = std::move(state), expression, sort,
+          rate_limiter](const Cancellation* cancellation) {
     rocksdb::ReadOptions read;
     read.rate_limiter_priority = rocksdb::Env::IO_LOW;
     if (rate_limiter != nullptr) {
@@ -206,9 +194,40 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
       read.readahead_size =
           static_cast<size_t>(std::clamp(rate_limiter->GetBytesPerSecond() / 10, kLeast, kMost));
     }
-    return OpenDatabase(files->db(), files->column_family(), read, KeyInterval(), expression, sort,
+    return OpenDatabase(state->db(), state->column_family(), read, KeyInterval(), expression, sort,
                         cancellation);
   };
+}
+
+absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const DirectoryOfRows& rows,
+                                                 const JoinKeyExpression& expression,
+                                                 const SortOptions& sort,
+                                                 const KeepingStates& keeping) {
+  std::unique_ptr<ReadOnlySnapshot> before, now;
+  RowsSnapshot snapshot;
+  rocksdb::Status status;
+  if (!keeping.since.empty()) {
+    status = keeping.states->Open(keeping.since, rows.family(), rows.rate_limiter, &before);
+    if (!status.ok()) return absl::NotFoundError(MessageOf(status));
+  }
+  status = keeping.keep
+               ? keeping.states->OpenAndKeep(rows.directory, rows.family(), rows.rate_limiter, &now,
+                                             &snapshot.kept)
+               : ReadOnlySnapshot::Open(rows.directory, rows.family(), &now, rows.rate_limiter);
+  if (!status.ok()) return absl::FailedPreconditionError(MessageOf(status));
+  now->db()->GetDbIdentity(snapshot.database).PermitUncheckedError();  // only for messages
+  snapshot.family = {now->column_family()->GetName(), now->column_family()->GetComparator()->Name(),
+                     now->MergeOperatorName()};
+  snapshot.files = std::move(now);
+  if (before == nullptr) {
+    snapshot.open = RowsOf(snapshot.files, expression, sort, rows.rate_limiter);
+  } else {
+    snapshot.open = [before = std::shared_ptr<const ReadOnlySnapshot>(std::move(before)),
+                     now = snapshot.files, values = expression.gives_values(),
+                     sort](const Cancellation* cancellation) {
+      return OpenChangedRows(before, now, values, sort, cancellation);
+    };
+  }
   return snapshot;
 }
 
@@ -269,15 +288,14 @@ rocksdb::Status Input::OfDirectory(const std::string& directory, const std::stri
   const absl::StatusOr<JoinKeyExpression> expression =
       JoinKeyExpressionOf(options.on, options.extractors);
   if (!expression.ok()) return ToRocksDb(expression.status());
+  const DirectoryOfRows rows{directory, column_family, options.rate_limiter};
   const auto take_snapshot =
-      [directory, column_family, rate_limiter = options.rate_limiter,
-       sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<FrozenRows> {
-    absl::StatusOr<RowsSnapshot> snapshot =
-        SnapshotOfDirectory(directory, column_family, on, sort, rate_limiter);
+      [rows, sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<FrozenRows> {
+    absl::StatusOr<RowsSnapshot> snapshot = SnapshotOfDirectory(rows, on, sort);
     if (!snapshot.ok()) return snapshot.status();
     return FrozenRows{std::move(snapshot->open), std::move(snapshot->files)};
   };
-  input->impl_ = std::make_shared<Impl>(take_snapshot, *expression);
+  input->impl_ = std::make_shared<Impl>(take_snapshot, *expression, rows);
   return rocksdb::Status::OK();
 }
 

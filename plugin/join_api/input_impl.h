@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/view_registry.h"
+#include "plugin/database/kept_states.h"
 #include "plugin/database/read_only_snapshot.h"
 
 namespace rocksieve::join {
@@ -55,16 +57,39 @@ struct RowsSnapshot {
   std::string database;  // identity, for messages
   FamilyDescription family;
   std::shared_ptr<const ReadOnlySnapshot> files;  // as in FrozenRows
+  std::string kept;                               // the name under which it is kept, if it is
 };
 
 using RateLimiterPtr = std::shared_ptr<rocksdb::RateLimiter>;
 
-// Of a database that another process may have open. An empty name is the default column family's.
-absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const std::string& directory,
-                                                 const std::string& column_family,
+// A column family of a database that another process may have open.
+struct DirectoryOfRows {
+  std::string directory;
+  std::string column_family;  // empty: the default one
+  RateLimiterPtr rate_limiter;
+
+  const std::string& family() const {
+    return column_family.empty() ? rocksdb::kDefaultColumnFamilyName : column_family;
+  }
+};
+
+// What of its states is kept.
+struct KeepingStates {
+  const KeptStates* states = nullptr;  // null: nothing, and the rest is not set
+  bool keep = false;                   // the present one
+  // Empty: rows of the present state. Else what may have changed since that one, by whole rows
+  // (OpenChangedRows()).
+  std::string since = {};
+};
+
+absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const DirectoryOfRows& rows,
                                                  const JoinKeyExpression& expression,
                                                  const SortOptions& sort,
-                                                 const RateLimiterPtr& rate_limiter);
+                                                 const KeepingStates& keeping = {});
+
+// Rows of a state of a directory, by their join keys.
+OpenRows RowsOf(std::shared_ptr<const ReadOnlySnapshot> state, const JoinKeyExpression& expression,
+                const SortOptions& sort, const RateLimiterPtr& rate_limiter);
 
 // Sources of the same state of the same rows, each for a thread of its own.
 struct OpenedInput {
@@ -79,18 +104,27 @@ class __attribute__((visibility("hidden"))) Input::Impl {
   using TakeSnapshot =
       std::function<absl::StatusOr<FrozenRows>(const JoinKeyExpression& expression)>;
 
-  Impl(TakeSnapshot take_snapshot, JoinKeyExpression expression)
-      : take_snapshot_(std::move(take_snapshot)), expression_(std::move(expression)) {}
+  // `directory`: of a directory's rows.
+  Impl(TakeSnapshot take_snapshot, JoinKeyExpression expression,
+       std::optional<DirectoryOfRows> directory = {})
+      : take_snapshot_(std::move(take_snapshot)),
+        expression_(std::move(expression)),
+        directory_(std::move(directory)) {}
 
   absl::StatusOr<OpenedInput> OpenSources(size_t count, const Cancellation* cancellation) const;
   const std::string& on() const { return expression_.text(); }
   bool on_expression() const { return !expression_.is_whole_key(); }
   // The same rows, joined on another expression.
-  Impl On(JoinKeyExpression expression) const { return {take_snapshot_, std::move(expression)}; }
+  Impl On(JoinKeyExpression expression) const {
+    return {take_snapshot_, std::move(expression), directory_};
+  }
+  const JoinKeyExpression& expression() const { return expression_; }
+  const std::optional<DirectoryOfRows>& directory() const { return directory_; }
 
  private:
   const TakeSnapshot take_snapshot_;
   const JoinKeyExpression expression_;
+  const std::optional<DirectoryOfRows> directory_;
 };
 
 }  // namespace rocksieve::join

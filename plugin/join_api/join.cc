@@ -286,6 +286,8 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
   sharded.remote = RemoteOptions(operation, peer, options);
   sharded.remote.client.parts = parts.intervals;
   sharded.remote.describe = parts.describe;
+  sharded.remote.request.keep = parts.kept != nullptr;
+  sharded.remote.request.since = parts.since;
   sharded.expect = options.keys_expected;
   if (options.range_done) {
     sharded.range_done = [&options](const std::string& address, const RangeReport& range) {
@@ -298,6 +300,9 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
                        const absl::Status status = JoinShards(remotes, opened.sources, sharded,
                                                               rows, cancellation, &joined);
                        if (report != nullptr) *report = ReportOf(joined);
+                       if (parts.kept != nullptr && !joined.shards.empty()) {
+                         *parts.kept = joined.shards.front().report.kept;
+                       }
                        return status;
                      });
 }

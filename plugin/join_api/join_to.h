@@ -18,6 +18,10 @@ namespace rocksieve::join {
 struct JoinedParts {
   std::vector<KeyInterval> intervals;  // as ClientSessionOptions has them
   bool describe = false;               // ServerReport::column_families is wanted
+  // The server keeps the state of its database, and says under which name; null: it need not.
+  std::string* kept = nullptr;
+  // Empty: of rows of the server's state. Else of those that may have changed since that one.
+  std::string since = {};
 };
 
 // Rows come as the sources have them: see UnpackingResultSink. `report` may be null.

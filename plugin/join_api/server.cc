@@ -27,8 +27,8 @@ namespace rocksieve::join {
 namespace {
 
 // Opens a column family's rows, as they are when it is called, and says which database that is.
-using OpenFamily = std::function<absl::StatusOr<RowsSnapshot>(const JoinKeyExpression& expression,
-                                                              const SortOptions& sort)>;
+using OpenFamily = std::function<absl::StatusOr<RowsSnapshot>(
+    const JoinKeyExpression& expression, const SortOptions& sort, const KeepingStates& keeping)>;
 
 struct Family {
   FamilyDescription description;
@@ -50,12 +50,13 @@ Families FamiliesOfOpen(const ServedDatabase& served) {
     family.description = {handle->GetName(), handle->GetComparator()->Name(),
                           merge_operator == nullptr ? "" : merge_operator->Name()};
     family.open = [db = served.db, handle, identity, description = family.description](
-                      const JoinKeyExpression& expression, const SortOptions& sort) {
+                      const JoinKeyExpression& expression, const SortOptions& sort,
+                      const KeepingStates&) {
       return RowsSnapshot{[=](const Cancellation* cancellation) {
                             return OpenDatabase(db, handle, rocksdb::ReadOptions(), KeyInterval(),
                                                 expression, sort, cancellation);
                           },
-                          identity, description};
+                          identity, description, nullptr, ""};
     };
     families.push_back(std::move(family));
   }
@@ -76,12 +77,13 @@ absl::StatusOr<Families> FamiliesOfDirectory(const ServedDatabase& served) {
   Families families;
   for (const std::string& name : names) {
     Family family;
-    family.open = [directory = served.directory, name, rate_limiter = served.rate_limiter](
-                      const JoinKeyExpression& expression, const SortOptions& sort) {
-      return SnapshotOfDirectory(directory, name, expression, sort, rate_limiter);
+    family.open = [rows = DirectoryOfRows{served.directory, name, served.rate_limiter}](
+                      const JoinKeyExpression& expression, const SortOptions& sort,
+                      const KeepingStates& keeping) {
+      return SnapshotOfDirectory(rows, expression, sort, keeping);
     };
     // Better now than at the first join.
-    const absl::StatusOr<RowsSnapshot> there = family.open(JoinKeyExpression(), SortOptions());
+    const absl::StatusOr<RowsSnapshot> there = family.open(JoinKeyExpression(), SortOptions(), {});
     if (!there.ok()) return there.status();
     family.description = there->family;
     families.push_back(std::move(family));
@@ -110,7 +112,21 @@ std::vector<std::string> DirectoriesOf(const ServedDatabase& served) {
           served.temporary_directory, temporary == nullptr ? "" : temporary};
 }
 
+absl::Status CheckKeeping(const KeepingStates& keeping, const std::string& on) {
+  if (!keeping.keep && keeping.since.empty()) return absl::OkStatus();
+  if (keeping.states == nullptr) {
+    return absl::FailedPreconditionError(
+        "this server keeps no states of its database: start it with --states=DIR");
+  }
+  if (keeping.since.empty() || IsWholeRow(on)) return absl::OkStatus();
+  return absl::InvalidArgumentError("what has changed since a state is whole rows");
+}
+
 absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
+  if (served.db != nullptr && !served.states_directory.empty()) {
+    return absl::InvalidArgumentError(
+        "states are kept of a database that is served by its directory, not of one that is open");
+  }
   if ((served.db == nullptr) == served.directory.empty()) {
     return absl::InvalidArgumentError(
         "a server of joins needs a database that is open, or the directory of one");
@@ -120,9 +136,16 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
   if (!families.ok()) return families.status();
   std::vector<FamilyDescription> descriptions;
   for (const Family& family : *families) descriptions.push_back(family.description);
-  return [families = *std::move(families), descriptions, extractors = served.extractors,
+  std::shared_ptr<const KeptStates> states;
+  if (!served.states_directory.empty()) {
+    states = std::make_shared<KeptStates>(served.states_directory);
+  }
+  return [families = *std::move(families), descriptions, extractors = served.extractors, states,
           directory = served.temporary_directory](const ViewRequest& request,
                                                   const ViewTerms& terms) -> absl::StatusOr<View> {
+    const KeepingStates keeping{states.get(), request.keep, request.since};
+    const absl::Status keepable = CheckKeeping(keeping, request.on);
+    if (!keepable.ok()) return keepable;
     const absl::StatusOr<OpenFamily> family = FamilyNamed(families, request.column_family);
     if (!family.ok()) return family.status();
     const absl::StatusOr<JoinKeyExpression> expression =
@@ -132,14 +155,14 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
     sort.memory_bytes = terms.sort_memory_bytes;
     sort.kept_memory_bytes = terms.kept_memory_bytes;
     sort.directory = directory;
-    absl::StatusOr<RowsSnapshot> state = (*family)(*expression, sort);
+    absl::StatusOr<RowsSnapshot> state = (*family)(*expression, sort, keeping);
     if (!state.ok()) return state.status();
     absl::StatusOr<std::unique_ptr<Source>> source = state->open(terms.cancellation);
     if (!source.ok()) return source.status();
     // The rows are those of the state, which so lives as long as they do.
     return View{std::shared_ptr<Source>(source->release(),
                                         [rows = state->open](Source* opened) { delete opened; }),
-                state->database, descriptions};
+                state->database, descriptions, state->kept};
   };
 }
 

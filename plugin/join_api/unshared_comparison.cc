@@ -20,38 +20,11 @@ bool IsWorthIt(const StateFiles& files) {
   return files.shared_bytes > 0 && 2 * files.shared_bytes >= others / 3;
 }
 
-rocksdb::ReadOptions ForLookups() {
-  rocksdb::ReadOptions read;
-  read.fill_cache = false;
-  read.total_order_seek = true;
-  read.verify_checksums = true;
-  read.rate_limiter_priority = rocksdb::Env::IO_LOW;
-  return read;
-}
-
 }  // namespace
 
-UnsharedComparison::Lookup::Lookup(const ReadOnlySnapshot& state)
-    : iterator_(state.db()->NewIterator(ForLookups(), state.column_family())) {}
-
-absl::Status UnsharedComparison::Lookup::Find(std::string_view key, const ChangedKey::Shown& shown,
-                                              std::optional<std::string_view>* value) {
-  constexpr int kMostSteps = 8;  // cost about what a seek does
-  value->reset();
-  if (shown.is_known) {
-    if (shown.plain_value) *value = ComparableValue(*shown.plain_value, &comparable_);
-    return absl::OkStatus();
-  }
-  for (int step = 0; step < kMostSteps && iterator_->Valid() && ToView(iterator_->key()) < key;
-       step++) {
-    iterator_->Next();
-  }
-  if (!iterator_->Valid() || ToView(iterator_->key()) < key) iterator_->Seek(ToSlice(key));
-  if (iterator_->Valid() && ToView(iterator_->key()) == key) {
-    *value = ComparableValue(*iterator_, &comparable_);
-  }
-  return FromRocksDb(iterator_->status(), "cannot look up a row");
-}
+UnsharedComparison::UnsharedComparison(const ReadOnlySnapshot& local,
+                                       const ReadOnlySnapshot& remote)
+    : local_(local.db(), local.column_family()), remote_(remote.db(), remote.column_family()) {}
 
 std::unique_ptr<UnsharedComparison> UnsharedComparison::Open(const ReadOnlySnapshot& local,
                                                              const ReadOnlySnapshot& remote) {
@@ -91,8 +64,13 @@ absl::Status UnsharedComparison::Compare(const ChangedKey& changed, Source* loca
                                          Sink* sink) {
   if (!changed.end) {
     std::optional<std::string_view> mine, theirs;
-    absl::Status status = local_.Find(changed.key, changed.first, &mine);
-    if (status.ok()) status = remote_.Find(changed.key, changed.second, &theirs);
+    std::string my_value, their_value;
+    absl::Status status = Find(&remote_, changed.key, changed.second, &their_value, &theirs);
+    if (!status.ok()) return status;
+    if (takes_writes_for_changes_ && changed.second.is_known && !changed.first.is_known) {
+      return Add(changed.key, theirs.value_or(""), theirs ? Side::kServer : Side::kClient, sink);
+    }
+    status = Find(&local_, changed.key, changed.first, &my_value, &mine);
     return status.ok() ? CompareRow(changed.key, mine, theirs, sink) : status;
   }
   LocalComparison range;
@@ -102,6 +80,14 @@ absl::Status UnsharedComparison::Compare(const ChangedKey& changed, Source* loca
   remote_rows_ += range.remote_rows;
   equal_rows_ += range.equal_rows;
   return status;
+}
+
+absl::Status UnsharedComparison::Find(RowLookup* rows, std::string_view key,
+                                      const ChangedKey::Shown& shown, std::string* comparable,
+                                      std::optional<std::string_view>* value) {
+  if (!shown.is_known) return rows->Find(key, value);
+  if (shown.plain_value) *value = ComparableValue(*shown.plain_value, comparable);
+  return absl::OkStatus();
 }
 
 absl::Status UnsharedComparison::CompareRow(std::string_view key,

@@ -12,6 +12,7 @@
 #include "lib/join/rows/source.h"
 #include "lib/transport/cancellation.h"
 #include "plugin/database/read_only_snapshot.h"
+#include "plugin/join/row_lookup.h"
 #include "plugin/unshared/changed_keys.h"
 
 namespace rocksieve::join {
@@ -26,6 +27,9 @@ class UnsharedComparison {
   uint64_t shared_files() const { return shared_files_; }
   uint64_t shared_bytes() const { return shared_bytes_; }
   uint64_t entries() const { return changed_->entries(); }
+  // A row that was written on the remote side, and would have to be looked up on the local one, is
+  // taken to differ; of the local side, it has no value then.
+  void set_takes_writes_for_changes() { takes_writes_for_changes_ = true; }
   // Of those, so many more were read; may be empty.
   std::function<void(uint64_t entries)> progress;
 
@@ -39,30 +43,20 @@ class UnsharedComparison {
   uint64_t equal_rows() const { return equal_rows_ + changed_->equal_rows(); }
 
  private:
-  // Rows of a state, in rising order of their keys.
-  class Lookup {
-   public:
-    explicit Lookup(const ReadOnlySnapshot& state);
-    // Unless it is known. Nothing if there is no such row. The view is valid until the next call.
-    absl::Status Find(std::string_view key, const ChangedKey::Shown& shown,
-                      std::optional<std::string_view>* value);
-
-   private:
-    const std::unique_ptr<rocksdb::Iterator> iterator_;
-    std::string comparable_;
-  };
-
-  UnsharedComparison(const ReadOnlySnapshot& local, const ReadOnlySnapshot& remote)
-      : local_(local), remote_(remote) {}
+  UnsharedComparison(const ReadOnlySnapshot& local, const ReadOnlySnapshot& remote);
+  // Unless it is known.
+  static absl::Status Find(RowLookup* rows, std::string_view key, const ChangedKey::Shown& shown,
+                           std::string* comparable, std::optional<std::string_view>* value);
   absl::Status Compare(const ChangedKey& changed, Source* local, Source* remote, Sink* sink);
   absl::Status CompareRow(std::string_view key, std::optional<std::string_view> mine,
                           std::optional<std::string_view> theirs, Sink* sink);
   absl::Status Add(std::string_view key, std::string_view value, Side from, Sink* sink);
 
-  Lookup local_, remote_;
+  RowLookup local_, remote_;
   std::unique_ptr<ChangedKeys> changed_;
   uint64_t shared_files_ = 0, shared_bytes_ = 0;
   uint64_t local_rows_ = 0, remote_rows_ = 0, equal_rows_ = 0;
+  bool takes_writes_for_changes_ = false;
   std::string join_key_;
 };
 

@@ -51,7 +51,7 @@ ALLOWED = {
     "plugin/unshared": "plugin/database plugin/tables",
     "plugin/probe": "plugin/database plugin/tables support",
     "plugin/join": "lib/format lib/join/rows lib/join/sort plugin/tables support",
-    "plugin/join_api": "lib/c_api lib/join lib/join/join_key lib/join/matching lib/join/rows "
+    "plugin/join_api": "lib/c_api lib/format lib/hash lib/join lib/join/join_key lib/join/matching lib/join/rows "
                        "lib/join/session lib/join/sort lib/join/text lib/transport "
                        "plugin/database plugin/join plugin/unshared support",
     # The command: a subcommand knows no other one; joins are made by the public API alone.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ctime>
 #include <memory>
 
 #include "plugin/database/column_family.h"
@@ -65,6 +66,22 @@ std::string SchemaDifference(const ColumnFamilyDescription& here,
            OrNone(there.merge_operator) + " there";
   }
   return "";
+}
+
+// A directory for each server.
+std::string StatesWith(const join::Peer& peer) {
+  std::string name = "/" + peer.addresses.front();
+  std::replace(name.begin() + 1, name.end(), '/', '_');
+  return name;
+}
+
+std::string DateOf(uint64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm utc = {};
+  gmtime_r(&time, &utc);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%d", &utc);
+  return text;
 }
 
 class DatabaseDiff {
@@ -139,19 +156,21 @@ class DatabaseDiff {
     }
     if (!status.ok()) return status;
     DiffReport report;
+    join::DiffOptions diff = options_.diff;
+    if (!diff.state_directory.empty()) diff.state_directory += StatesWith(*options_.peer);
     join::DifferenceCallback callback;
     Status taken;  // is no verdict about the databases
     if (take_) callback = [&](const join::DifferentRow& row) { return taken = take_(name, row); };
     if (options_.peer) {
       join::Peer peer = *options_.peer;
       peer.column_family = name;
-      status = join::Diff(here, peer, options_.diff, callback, &report);
+      status = join::Diff(here, peer, diff, callback, &report);
       if (!report.join.servers.empty() && !report.join.servers[0].column_families.empty()) {
         there_ = report.join.servers[0].column_families;
         there_is_known_ = true;
       }
     } else {
-      status = join::Diff(here, there, options_.diff, callback, &report);
+      status = join::Diff(here, there, diff, callback, &report);
     }
     *family = FamilyJson(name, report);
     const Status judged = Judge(status, report, family);
@@ -190,6 +209,9 @@ class DatabaseDiff {
         {"looks", report.looks},
         {"shared_files", report.shared.files},
         {"shared_file_bytes", report.shared.bytes},
+        {"only_changes", report.only_changes},
+        {"why_full", report.why_full.empty() ? Json() : Json(report.why_full)},
+        {"full_at_seconds", report.full_at_seconds == 0 ? Json() : Json(report.full_at_seconds)},
         {"wire_sent_bytes", report.join.wire_bytes_sent + report.recheck_bytes_sent},
         {"wire_received_bytes", report.join.wire_bytes_received + report.recheck_bytes_received},
         {"seconds", report.join.seconds}};
@@ -215,6 +237,23 @@ bool SchemaDiffers(const Json& document) {
   return std::any_of(families.begin(), families.end(), [](const Json& family) {
     return family["verdict"] == "schema" || !family["reason"].is_null();
   });
+}
+
+// What was left out, with --state; empty if nothing was.
+std::string ChangesInWords(const Json& families) {
+  std::string text;
+  for (const Json& family : families) {
+    if (!family.contains("only_changes")) continue;
+    const std::string name = family["name"];
+    if (family["only_changes"]) {
+      text += name +
+              ": only rows that changed since the comparison before, or differed in it; all " +
+              "were compared on " + DateOf(family["full_at_seconds"]) + ".\n";
+    } else if (!family["why_full"].is_null()) {
+      text += Filled("{name}: all rows, since {why_full}.\n", family);
+    }
+  }
+  return text;
 }
 
 std::string Rows(const Json& rows) {
@@ -277,6 +316,7 @@ std::string DiffInWords(const Json& document) {
     }
   }
   if (bytes > 0) text += Thousands(bytes) + " bytes on the wire.\n";
+  text += ChangesInWords(document["column_families"]);
   if (shared_files > 0) {
     text += "Not read, since both sides have the same file: " + Counted(shared_files, "file") +
             " of " + Thousands(shared_bytes) + " bytes. Rows are those of other files.\n";

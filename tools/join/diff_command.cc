@@ -49,6 +49,7 @@ struct DiffFlags {
   std::string format = "text";
   std::string output = "-";
   double recheck_seconds = 0;
+  double full_every_days = 30;
   int seconds = 24 * 3600;
   int memory_mib = 1024;
   std::string apply;  // "here" or nothing
@@ -188,6 +189,9 @@ Status CompleteDiff(DiffFlags* flags) {
     return Status::InvalidArgument("--output=FILE is for rows: leave it out, or --summary");
   }
   join::DiffOptions* const diff = &options->diff;
+  if (flags->remotes.empty() && !diff->state_directory.empty()) {
+    return Status::InvalidArgument("--state=DIR is for comparisons with a server: add --remote");
+  }
   if (flags->applies()) {
     flags->format = "jsonl";
     flags->output = flags->undo_log.empty() ? NewLogOf(options->directory) : flags->undo_log;
@@ -196,6 +200,7 @@ Status CompleteDiff(DiffFlags* flags) {
   }
   // Lines of text have no values.
   diff->values = !flags->summary && flags->format != "text";
+  diff->full_every = std::chrono::hours(static_cast<int64_t>(24 * flags->full_every_days));
   diff->recheck = std::chrono::milliseconds(static_cast<int64_t>(1000 * flags->recheck_seconds));
   diff->join.memory_bytes = uint64_t(flags->memory_mib) << 20;
   diff->join.timeout = std::chrono::seconds(flags->seconds);
@@ -328,8 +333,7 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
       ->check(CLI::IsMember(kFormats));
   parser
       ->add_option("--recheck", flags->recheck_seconds,
-                   "look at rows that differ again, for so long: longer than one side lags. "
-                   "Default: 0")
+                   "look again at rows that differ, so long. Default: 0")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0));
   CLI::Option* const apply =
@@ -356,6 +360,14 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
   parser
       ->add_flag("--read-shared-files", flags->options.diff.read_shared_files,
                  "also table files that both directories have, as hard links")
+      ->group(kRareFlags);
+  AddText(parser, "--state", &flags->options.diff.state_directory, "DIR",
+          "compare what has changed since the last run with DIR");
+  parser
+      ->add_option("--full-every", flags->full_every_days,
+                   "with --state: days after which all is compared again. Default: 30")
+      ->type_name("DAYS")
+      ->check(CLI::Range(0.0, 3650.0))
       ->group(kRareFlags);
   AddLimitFlag(parser, &flags->options.bytes_per_second);
   parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")

@@ -58,6 +58,7 @@ struct ServeFlags {
   int session_seconds = 6 * 3600;
   int silence_seconds = 120;
   int keep_seconds = 60;
+  std::string states;
   int grace_seconds = 30;
   int ready_descriptor = -1;
   bool reflection = false;
@@ -112,6 +113,7 @@ Status Start(const ServeFlags& flags, ServeLog* log, std::unique_ptr<join::JoinS
   served.directory = flags.directory;
   served.rate_limiter = RateLimiterOf(flags.bytes_per_second);
   served.column_family_names = flags.column_families;
+  served.states_directory = flags.states;
   return join::JoinServer::Start(served, flags.address, CredentialsOf(flags.security, "server"),
                                  options, server);
 }
@@ -287,6 +289,9 @@ void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
           "address and port for Prometheus, or a file /DIR/NAME.prom")
       ->group(kRareFlags);
 #endif
+  AddText(parser, "--states", &flags->states, "DIR",
+          "keep states of the database for `rocksieve diff --state`, by links to its files")
+      ->group(kRareFlags);
   AddLimitFlag(parser, &flags->bytes_per_second);
   AddConfigFlag(parser);
 }

@@ -77,6 +77,14 @@ struct DiffOptions {
   // they are most of it; or unless this is set, or the keys are bounded. Rows are compared exactly
   // either way. Damage in a file that both have is found by reading it only.
   bool read_shared_files = false;
+  // With a server: where this side keeps the state of its database, on its file system; the server
+  // keeps its own (ServedDatabase::states_directory). The next comparison with the same directory
+  // is then of rows that have changed since, and of those that differed, on whichever side: the
+  // answer is that of a comparison of all, in time for what has changed. Of all, if a state is
+  // gone, or shares too little with the present one; if too many rows differed (100,000); or if
+  // that was so long ago. Needs an input of a directory, without bounds. Empty: nothing is kept.
+  std::string state_directory;
+  std::chrono::hours full_every{30 * 24};
 };
 
 // Table files that are the same files on both sides (device and inode), and were not read.
@@ -87,6 +95,11 @@ struct SharedTableFiles {
 struct DiffReport {
   uint64_t equal_rows = 0;  // that were compared: without those of shared files
   SharedTableFiles shared;
+  // With a state directory: whether rows that did not change since were left out, also of
+  // `equal_rows`; else why not; and when all was compared, in seconds since 1970.
+  bool only_changes = false;
+  std::string why_full;
+  uint64_t full_at_seconds = 0;
   uint64_t local_only_rows = 0, remote_only_rows = 0, changed_rows = 0;  // at first
   uint64_t transient_rows = 0, diverged_rows = 0;  // of these; the rest were not looked at again
   uint64_t looks = 0;                              // after the first one

@@ -40,6 +40,10 @@ struct ServedDatabase {
   Extractors extractors = {};                         // that peers may name: Peer::on = "@name"
   std::string temporary_directory = "";               // as in InputOptions
   std::shared_ptr<rocksdb::RateLimiter> rate_limiter = nullptr;  // likewise, of a directory
+  // Where states of a directory are kept for peers that ask for it (DiffOptions::state_directory),
+  // the newest four of each column family: on its file system, since table files are linked. These
+  // take place on the disk for so long. Empty: nowhere.
+  std::string states_directory = "";
 };
 
 // A session that has ended.

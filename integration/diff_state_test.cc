@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparisons with a server that go on from the one before: after random histories on both sides,
+// mostly the same, and after all that can happen to a state. Results are those of two scans.
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/utilities/checkpoint.h>
+#include <rocksieve/join/diff.h>
+#include <rocksieve/join/server.h>
+
+#include "integration/database.h"
+#include "integration/random_history.h"
+#include "integration/seed.h"
+
+namespace rocksieve::join {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::Status;
+
+class DiffState : public ::testing::TestWithParam<HistorySetting> {
+ protected:
+  DiffState() {
+    EXPECT_TRUE(Input::OfDirectory(directory_ + "here/db", "", {}, &input_).ok());
+    Serve(directory_ + "there/db");
+  }
+
+  void Serve(const std::string& database) {
+    ServedDatabase served;
+    served.directory = database;
+    served.states_directory = directory_ + "there_states";
+    Credentials credentials;
+    credentials.insecure = true;
+    server_.reset();
+    Must(JoinServer::Start(served, "127.0.0.1:0", credentials, {}, &server_));
+    peer_.addresses = {server_->address()};
+    peer_.credentials = credentials;
+  }
+
+  // The same on both sides.
+  void Live(int writes) {
+    here_.Live(writes);
+    there_.Live(writes);
+  }
+
+  // What only one side gets.
+  void Diverge() {
+    for (RandomHistory* side : {&here_, &there_}) {
+      const uint64_t writes = here_.Below(4);
+      there_.Below(4);  // they stay alike
+      for (uint64_t i = 0; i < writes; i++) {
+        const std::string key = "k0" + std::to_string(1000 + other_() % 2000);
+        Must(other_() % 3 == 0 ? side->db()->Delete({}, key)
+                               : side->db()->Put({}, key, std::to_string(other_() % 5)));
+      }
+    }
+  }
+
+  DiffReport ExpectExact(rocksdb::DB* there = nullptr) {
+    if (there == nullptr) there = there_.db();
+    Must(here_.db()->PauseBackgroundWork());
+    Must(there->PauseBackgroundWork());
+    std::vector<std::string> lines;
+    DiffReport report;
+    const Status status = Diff(
+        input_, peer_, options_,
+        [&](const DifferentRow& row) {
+          lines.push_back(DifferenceLine(row));
+          return Status::OK();
+        },
+        &report);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(Expected(RowsOf(here_.db()), RowsOf(there)), lines);
+    EXPECT_EQ(lines.size(), report.local_only_rows + report.remote_only_rows + report.changed_rows);
+    EXPECT_EQ(report.only_changes, report.why_full.empty());
+    Must(here_.db()->ContinueBackgroundWork());
+    Must(there->ContinueBackgroundWork());
+    return report;
+  }
+
+  std::string MadeDirectory(const std::string& name) const {
+    fs::create_directory(directory_ + name);
+    return directory_ + name + "/";
+  }
+
+  const TemporaryDirectory temporary_;
+  const std::string directory_ = temporary_ / "";
+  RandomHistory here_{GetParam(), SeedOfThisRun(), MadeDirectory("here")};
+  RandomHistory there_{GetParam(), SeedOfThisRun(), MadeDirectory("there")};
+  std::mt19937_64 other_{SeedOfThisRun() + 1};
+  std::unique_ptr<JoinServer> server_;
+  Peer peer_;
+  Input input_;
+  DiffOptions options_ = [this] {
+    DiffOptions options;
+    options.state_directory = directory_ + "here_states";
+    return options;
+  }();
+};
+
+TEST_P(DiffState, IsThatOfTwoScans) {
+  for (int i = 0; i < 30; i++) Live(100);
+  EXPECT_FALSE(ExpectExact().only_changes);
+  int only_changes = 0;
+  for (int i = 0; i < 8; i++) {
+    const auto moments = static_cast<int>(here_.Below(3));
+    there_.Below(3);
+    for (int j = 0; j < moments; j++) {
+      const auto writes = static_cast<int>(here_.Below(60));
+      there_.Below(60);
+      Live(writes);
+    }
+    if (i % 2 == 0) Diverge();
+    only_changes += ExpectExact().only_changes;
+  }
+  if (GetParam().is_known) {
+    EXPECT_LT(0, only_changes);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, DiffState, ::testing::ValuesIn(HistorySettings()),
+                         [](const auto& tested) { return tested.param.name; });
+
+class DiffStateOnce : public DiffState {
+ protected:
+  void Begin() {
+    for (int i = 0; i < 30; i++) Live(100);
+    Diverge();
+    for (const RandomHistory* side : {&here_, &there_}) {
+      Must(side->db()->CompactRange({}, nullptr, nullptr));
+    }
+    EXPECT_FALSE(ExpectExact().only_changes);
+    for (const RandomHistory* side : {&here_, &there_}) {
+      Must(side->db()->Put({}, "k00500", "the same"));
+    }
+    EXPECT_TRUE(ExpectExact().only_changes);
+    Diverge();
+  }
+};
+
+TEST_P(DiffStateOnce, TheServerHasLostItsState) {
+  Begin();
+  fs::remove_all(directory_ + "there_states");
+  const DiffReport report = ExpectExact();
+  EXPECT_FALSE(report.only_changes);
+  EXPECT_NE(report.why_full.find("not kept any more"), std::string::npos) << report.why_full;
+  EXPECT_TRUE(ExpectExact().only_changes);
+}
+
+TEST_P(DiffStateOnce, ThisSideHasLostItsState) {
+  Begin();
+  for (const auto& entry : fs::recursive_directory_iterator(directory_ + "here_states")) {
+    if (entry.path().extension() == ".sst") fs::remove(entry.path());
+  }
+  EXPECT_FALSE(ExpectExact().only_changes);
+  EXPECT_TRUE(ExpectExact().only_changes);
+}
+
+TEST_P(DiffStateOnce, TheFileIsDamaged) {
+  Begin();
+  for (const auto& entry : fs::directory_iterator(directory_ + "here_states")) {
+    if (entry.path().extension() != ".state") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(30);
+    file.put('x');
+  }
+  const DiffReport report = ExpectExact();
+  EXPECT_NE(report.why_full.find("is damaged"), std::string::npos) << report.why_full;
+}
+
+TEST_P(DiffStateOnce, ABackupIsRestoredThere) {
+  rocksdb::Checkpoint* made = nullptr;
+  for (int i = 0; i < 10; i++) Live(100);
+  Must(rocksdb::Checkpoint::Create(there_.db(), &made));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  Must(checkpoint->CreateCheckpoint(directory_ + "restored"));
+  Begin();
+  rocksdb::DB* opened = nullptr;
+  Must(rocksdb::DB::Open(there_.options(), directory_ + "restored", &opened));
+  const std::unique_ptr<rocksdb::DB> restored(opened);
+  Serve(directory_ + "restored");
+  ExpectExact(restored.get());
+  Must(restored->Put({}, "k00001", "restored"));
+  ExpectExact(restored.get());
+}
+
+TEST_P(DiffStateOnce, AllIsComparedNowAndThen) {
+  Begin();
+  options_.full_every = std::chrono::hours(0);
+  const DiffReport report = ExpectExact();
+  EXPECT_NE(report.why_full.find("hours ago"), std::string::npos) << report.why_full;
+}
+
+TEST_P(DiffStateOnce, TheServerKeepsNoStates) {
+  ServedDatabase served;
+  served.directory = directory_ + "there/db";
+  server_.reset();
+  Must(JoinServer::Start(served, "127.0.0.1:0", peer_.credentials, {}, &server_));
+  peer_.addresses = {server_->address()};
+  const Status status = Diff(input_, peer_, options_, {}, nullptr);
+  EXPECT_NE(status.ToString().find("start it with --states=DIR"), std::string::npos)
+      << status.ToString();
+}
+
+TEST_P(DiffStateOnce, BoundsAreRefused) {
+  options_.join.begin = "a";
+  EXPECT_TRUE(Diff(input_, peer_, options_, {}, nullptr).IsInvalidArgument());
+}
+
+// As many states as are used, whatever became of the comparisons.
+TEST_P(DiffStateOnce, StatesDoNotPileUp) {
+  for (int i = 0; i < 10; i++) {
+    Live(20);
+    ExpectExact();
+    const Status ended = Diff(
+        input_, peer_, options_, [](const DifferentRow&) { return Status::Aborted(); }, nullptr);
+  }
+  const auto count = [&](const std::string& directory) {
+    const auto states = fs::directory_iterator(fs::directory_iterator(directory)->path());
+    return std::distance(fs::begin(states), fs::end(states));
+  };
+  fs::remove(directory_ + "here_states/64656661756c74.state");
+  EXPECT_EQ(1, count(directory_ + "here_states"));
+  EXPECT_LE(count(directory_ + "there_states"), 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, DiffStateOnce, ::testing::Values(HistorySettings().front()),
+                         [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace rocksieve::join

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows that may have changed from one state of a column family to a later one, for a comparison
+// with those of another database that was equal then.
+//
+// A row's key is its whole-row join key (lib/join/join_key/whole_row.h), its value what the later
+// state has of it; of one that is gone, kNoRow. Rows that did not change may be among them: those
+// that were written, and not looked up in the earlier state.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <absl/status/statusor.h>
+
+#include "lib/join/rows/source.h"
+#include "lib/join/sort/row_sorter.h"
+#include "lib/transport/cancellation.h"
+#include "plugin/database/read_only_snapshot.h"
+
+namespace rocksieve::join {
+
+// Is no comparable value of a row (plugin/join/comparable_value.h).
+inline constexpr std::string_view kNoRow = "\xF7rswcol\xFE\x02";
+
+// Reads the table files that the states do not share, and keeps the rows as `sort` says. With
+// `values`, they come with them. NotFound if the states share too little, or have to be compared as
+// a whole (UnsharedComparison::Open()). The states are not needed afterwards.
+absl::StatusOr<std::unique_ptr<Source>> OpenChangedRows(
+    std::shared_ptr<const ReadOnlySnapshot> before, std::shared_ptr<const ReadOnlySnapshot> now,
+    bool values, const SortOptions& sort, const Cancellation* cancellation);
+
+}  // namespace rocksieve::join

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A comparison with a server that was made before: only rows that have changed since, on either
+// side, are compared, and those that differed.
+//
+// Both sides keep the states that were compared. Rows that were equal then, and that neither side
+// has changed, are equal now. What has changed since is found by each side alone, in the table
+// files that its two states do not share (changed_rows.h): whatever became of the database
+// meanwhile, nothing of it has to be known or believed. The changes of both sides are joined. One
+// that only one side has is compared with what this side had, or has: the other one still has what
+// it had then, which was the same.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <rocksieve/join/join.h>
+
+#include "lib/join/rows/sink.h"
+#include "lib/join/sort/row_sorter.h"
+#include "lib/transport/cancellation.h"
+#include "plugin/database/kept_states.h"
+#include "plugin/join_api/diff_state.h"
+#include "plugin/join_api/difference_pairs.h"
+#include "plugin/join_api/input_impl.h"
+
+namespace rocksieve::join {
+
+class SecondLook {
+ public:
+  // `rows`: of this side. All is compared if the last time is longer ago than that.
+  SecondLook(const std::string& directory, std::chrono::hours full_every, DirectoryOfRows rows);
+  // Forgets what was not saved.
+  ~SecondLook();
+  SecondLook(const SecondLook&) = delete;
+  SecondLook& operator=(const SecondLook&) = delete;
+
+  // As JoinTo() with all whole rows of both sides (Peer::on), in their order; of the first look at
+  // them.
+  absl::Status Run(const Peer& peer, const JoinOptions& options, bool describe, ResultSink* rows,
+                   JoinReport* report);
+
+  // Whether all was compared, why, and when it was, since 1970.
+  bool is_full() const { return changed_ == nullptr; }
+  const std::string& why_full() const { return why_full_; }
+  uint64_t full_at_seconds() const { return next_.full_at_seconds; }
+
+  // The next comparison begins where this one ended, with the keys of all rows that differ. Nothing
+  // is saved if they are too many.
+  absl::Status Save(std::vector<std::string> different_keys);
+
+ private:
+  absl::Status Open(const Cancellation* cancellation);
+  absl::Status OpenChanges(const Cancellation* cancellation);
+  absl::Status CompareChanges(const Peer& peer, const JoinOptions& options, bool describe,
+                              ResultSink* rows, JoinReport* report);
+  absl::Status CompareAgain(const Peer& peer, JoinOptions options, Sink* sorted,
+                            JoinReport* report) const;
+  Input PresentRows() const;
+  Input ChangedRows() const;
+  bool DifferedBefore(std::string_view key) const;
+
+  const std::string directory_;
+  const std::chrono::hours full_every_;
+  const DirectoryOfRows rows_;
+  const KeptStates states_;
+  DiffState before_, next_;
+  bool is_saved_ = false;
+  std::string replaced_;  // this side's state of the comparison before, whether it was used or not
+  std::shared_ptr<const ReadOnlySnapshot> then_, now_;
+  std::shared_ptr<Source> changed_;  // null: all has to be compared
+  std::string why_full_;
+};
+
+}  // namespace rocksieve::join
