@@ -33,6 +33,8 @@ absl::Status CheckComparator(rocksdb::ColumnFamilyHandle* family, bool any_order
       ". Join on key.bytes(0) instead, on its side: it is the whole key, and sorted anew"));
 }
 
+constexpr size_t kPinnedWithoutReadahead = 2;
+
 uint64_t Property(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& name) {
   uint64_t value = 0;
   return db->GetIntProperty(family, name, &value) ? value : 0;
@@ -130,6 +132,7 @@ RocksDbSource::RocksDbSource(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* famil
 RocksDbSource::~RocksDbSource() {
   tree_.memtables.reset();
   idle_.clear();
+  idle_without_readahead_.clear();
   if (own_snapshot_ != nullptr) db_->ReleaseSnapshot(own_snapshot_);
 }
 
@@ -142,11 +145,17 @@ KeyInterval RocksDbSource::Shown(const KeyInterval& interval) const {
 
 std::unique_ptr<Cursor> RocksDbSource::Scan(const KeyInterval& interval) {
   KeyInterval shown = Shown(interval);
-  const bool pinned = !idle_.empty();
+  const bool is_of_one_key = shown.end && shown.end->size() == shown.begin.size() + 1 &&
+                             shown.end->back() == '\0' &&
+                             shown.end->compare(0, shown.begin.size(), shown.begin) == 0;
+  const bool without_readahead = is_of_one_key && !idle_without_readahead_.empty();
+  std::vector<std::unique_ptr<rocksdb::Iterator>>& idle =
+      without_readahead ? idle_without_readahead_ : idle_;
+  const bool pinned = !idle.empty();
   std::unique_ptr<rocksdb::Iterator> iterator;
   if (pinned) {
-    iterator = std::move(idle_.back());
-    idle_.pop_back();
+    iterator = std::move(idle.back());
+    idle.pop_back();
   } else {
     iterator.reset(db_->NewIterator(read_, family_));
   }
@@ -158,7 +167,7 @@ std::unique_ptr<Cursor> RocksDbSource::Scan(const KeyInterval& interval) {
   std::string doing = "cannot scan column family \"" + family_->GetName() + "\"";
   if (pinned) {
     return std::make_unique<PinnedCursor>(std::move(iterator), std::move(shown.end),
-                                          std::move(doing), options_.values, &idle_);
+                                          std::move(doing), options_.values, &idle);
   }
   return std::make_unique<IteratorCursor>(std::move(iterator), std::move(shown.end),
                                           std::move(doing), options_.values);
@@ -173,8 +182,14 @@ void RocksDbSource::PinIterators() {
   for (int attempt = 0; attempt < kAttempts; attempt++) {
     const uint64_t before = Property(db_, family_, state);
     idle_.clear();
+    idle_without_readahead_.clear();
+    rocksdb::ReadOptions without_readahead = read_;
+    without_readahead.readahead_size = 0;
     for (size_t i = 0; i < options_.pinned_iterators; i++) {
       idle_.emplace_back(db_->NewIterator(read_, family_));
+    }
+    for (size_t i = 0; i < kPinnedWithoutReadahead && !idle_.empty(); i++) {
+      idle_without_readahead_.emplace_back(db_->NewIterator(without_readahead, family_));
     }
     // Memtables and files last: whatever moved between them and the iterators shows in the number.
     if (!options_.any_order) PinTree(db_, family_, read_, &tree_);

@@ -101,6 +101,8 @@ class RocksDbSource final : public Source {
   rocksdb::ReadOptions read_;
   const rocksdb::Snapshot* own_snapshot_ = nullptr;
   std::vector<std::unique_ptr<rocksdb::Iterator>> idle_;
+  // Of the same state, for scans of one key, which would be mostly what is read ahead.
+  std::vector<std::unique_ptr<rocksdb::Iterator>> idle_without_readahead_;
   PinnedTree tree_;
   bool tree_is_pinned_ = false;  // is just what the first iterators show
   uint64_t estimated_keys_ = 0;

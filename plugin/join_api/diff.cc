@@ -76,7 +76,7 @@ class DiffRun {
     const bool gives = options_.recheck.count() <= 0;
     DifferencePairs pairs([&](const DifferencePair& pair) {
       Count(pair.difference());
-      if (second_look_ != nullptr) different_keys_.emplace_back(pair.key);
+      if (second_look_ != nullptr) second_look_->AddDifferent(pair);
       if (gives) return Give(pair, Verdict::kDifferent);
       recheck_.Add(pair);
       return absl::OkStatus();
@@ -99,7 +99,7 @@ class DiffRun {
     report_->only_changes = !second_look_->is_full();
     report_->why_full = second_look_->why_full();
     report_->full_at_seconds = second_look_->full_at_seconds();
-    return status.ok() ? second_look_->Save(std::move(different_keys_)) : status;
+    return status.ok() ? second_look_->Save() : status;
   }
 
   absl::Status LookAgain(Clock::time_point begin) {
@@ -177,7 +177,6 @@ class DiffRun {
   const DifferenceCallback& on_row_;
   DiffReport* const report_;
   SecondLook* const second_look_;
-  std::vector<std::string> different_keys_;  // if there is one
   Recheck recheck_;
   RowSpool found_;  // what is looked at again
   CallbackStatus said_;

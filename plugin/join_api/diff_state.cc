@@ -11,6 +11,7 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
+#include "lib/join/join_key/whole_row.h"
 #include "support/pending_file.h"
 
 namespace rocksieve::join {
@@ -38,8 +39,9 @@ absl::StatusOr<DiffState> DiffState::Load(const std::string& directory,
   state.local = in.String(kMostNameBytes);
   state.remote = in.String(kMostNameBytes);
   state.full_at_seconds = in.U64();
-  for (uint64_t keys = in.Varint(bytes.size()); in.ok() && keys > 0; keys--) {
-    state.different_keys.emplace_back(in.String());
+  for (uint64_t rows = in.Varint(bytes.size()); in.ok() && rows > 0; rows--) {
+    const std::string_view key = in.String(), digest = in.Bytes(kWholeRowDigestBytes);
+    state.different.push_back({std::string(key), std::string(digest)});
   }
   const uint64_t checksum = in.U64();
   const bool is_whole = in.Finished() && is_state &&
@@ -55,8 +57,11 @@ absl::Status DiffState::Save(const std::string& directory, const std::string& co
   out.String(local);
   out.String(remote);
   out.U64(full_at_seconds);
-  out.Varint(different_keys.size());
-  for (const std::string& key : different_keys) out.String(key);
+  out.Varint(different.size());
+  for (const DifferentRow& row : different) {
+    out.String(row.key);
+    out.Bytes(row.remote_digest);
+  }
   out.U64(ChecksumOf(bytes));
   std::string error;
   const std::unique_ptr<PendingFile> file =

@@ -11,12 +11,16 @@
 
 namespace rocksieve::join {
 
-// Rows of the two states that are not of `different_keys` are equal in both.
+// Rows of the two states that are not among `different` are equal in both.
 struct DiffState {
-  std::string local, remote;  // under which names each side keeps its state
-  // In order, of rows that differed when all was compared, or later.
-  std::vector<std::string> different_keys;
-  uint64_t full_at_seconds = 0;  // when all was compared, since 1970
+  // The other side's row: the last bytes of its whole-row join key, or those of kNoRow.
+  struct DifferentRow {
+    std::string key, remote_digest;
+  };
+
+  std::string local, remote;            // under which names each side keeps its state
+  std::vector<DifferentRow> different;  // by their keys
+  uint64_t full_at_seconds = 0;         // when all was compared, since 1970
 
   // A file in the directory. NotFound if there is none, or it is damaged.
   static absl::StatusOr<DiffState> Load(const std::string& directory,

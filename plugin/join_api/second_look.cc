@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -19,7 +18,7 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr size_t kMostDifferentKeys = 100'000;
+constexpr size_t kMostDifferentRows = 1'000'000;  // are kept for the next time
 
 uint64_t SecondsNow() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -86,30 +85,71 @@ class DifferentRows final : public Sink {
   std::string join_key_, value_;
 };
 
-// What changed on one side, or on both in different ways, becomes rows that differ.
+// Decides which rows differ: of those that changed on one side, or on both in different ways, and
+// of those that differed before. What both sides have changed to the same does not come here.
 class ChangeJudge {
  public:
-  ChangeJudge(const ReadOnlySnapshot& then, const ReadOnlySnapshot& now, DifferentRows* different)
-      : then_(then.db(), then.column_family()),
-        now_(now.db(), now.column_family()),
+  struct States {
+    const ReadOnlySnapshot& then;
+    const ReadOnlySnapshot& now;
+    Source* changed;  // rows of `now` that may have changed since `then`
+  };
+
+  ChangeJudge(const States& states, const std::vector<DiffState::DifferentRow>& before,
+              bool wants_values, DifferentRows* different)
+      : changed_(states.changed),
+        then_(states.then.db(), states.then.column_family()),
+        now_(states.now.db(), states.now.column_family()),
+        before_(before),
+        wants_values_(wants_values),
         different_(different) {}
 
+  // In the order of keys.
   absl::Status Add(const DifferencePair& pair) {
-    if (pair.local && pair.remote) return AddBoth(pair);
-    return pair.local ? AddLocalChange(pair) : AddRemoteChange(pair);
+    const absl::Status status = PassUnchanged(pair.key);
+    if (!status.ok()) return status;
+    const std::string* digest_before = nullptr;
+    if (next_ < before_.size() && before_[next_].key == pair.key) {
+      digest_before = &before_[next_++].remote_digest;
+    }
+    if (pair.remote) return AddRemoteChange(pair);
+    return digest_before != nullptr ? Decide(pair.key, pair.local->value, *digest_before)
+                                    : AddLocalChange(pair);
   }
+  absl::Status Finish() { return PassUnchanged(std::nullopt); }
+
+  // What differs, for the next time; and what of it is to be looked up on the other side.
+  std::vector<DiffState::DifferentRow> TakeFound() { return std::move(found_); }
+  const std::vector<std::string>& without_remote_value() const { return without_remote_value_; }
 
  private:
-  absl::Status AddBoth(const DifferencePair& pair) {
-    const absl::Status status = pair.local->value == kNoRow
-                                    ? absl::OkStatus()
-                                    : different_->AddLocal(pair.key, pair.local->value);
-    return status.ok() ? AddRemote(pair) : status;
+  // Rows that differed before, below the key, and that no side says to have changed alone. If this
+  // one has changed it, so has the other one, to the same.
+  absl::Status PassUnchanged(std::optional<std::string_view> key) {
+    for (; next_ < before_.size() && (!key || before_[next_].key < *key); next_++) {
+      const DiffState::DifferentRow& row = before_[next_];
+      const std::unique_ptr<Cursor> change = changed_->Scan(WholeRowsOfKey(row.key));
+      Row changed;
+      if (change->Next(&changed)) continue;
+      std::optional<std::string_view> mine;
+      absl::Status status = change->status();
+      if (status.ok()) status = now_.Find(row.key, &mine);
+      if (status.ok()) status = Decide(row.key, mine.value_or(kNoRow), row.remote_digest);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
   }
 
-  absl::Status AddRemote(const DifferencePair& pair) {
-    if (pair.remote->digest == no_row_) return absl::OkStatus();
-    return different_->AddRemote(pair.key, pair.remote->digest, pair.remote->value);
+  // The other side's row is known by its digest.
+  absl::Status Decide(std::string_view key, std::string_view mine, const std::string& theirs) {
+    if (DigestOf(mine) == theirs) return absl::OkStatus();
+    found_.push_back({std::string(key), theirs});
+    if (wants_values_) {
+      without_remote_value_.emplace_back(key);
+      return absl::OkStatus();
+    }
+    const absl::Status status = mine == kNoRow ? absl::OkStatus() : different_->AddLocal(key, mine);
+    return status.ok() && theirs != no_row_ ? different_->AddRemote(key, theirs, "") : status;
   }
 
   // The other side has what it had then, and that is what this side had.
@@ -117,22 +157,38 @@ class ChangeJudge {
     std::optional<std::string_view> theirs;
     absl::Status status = then_.Find(pair.key, &theirs);
     if (!status.ok() || theirs.value_or(kNoRow) == pair.local->value) return status;
+    found_.push_back({std::string(pair.key), DigestOf(theirs.value_or(kNoRow))});
     if (pair.local->value != kNoRow) status = different_->AddLocal(pair.key, pair.local->value);
     if (!status.ok() || !theirs) return status;
     return different_->AddRemote(pair.key, DigestOf(*theirs), *theirs);
   }
 
+  // This side has changed it, too, or has what it had.
   absl::Status AddRemoteChange(const DifferencePair& pair) {
     std::optional<std::string_view> mine;
-    absl::Status status = now_.Find(pair.key, &mine);
-    if (!status.ok() || DigestOf(mine.value_or(kNoRow)) == pair.remote->digest) return status;
+    absl::Status status;
+    if (!pair.local) {
+      status = now_.Find(pair.key, &mine);
+    } else if (pair.local->value != kNoRow) {
+      mine = pair.local->value;
+    }
+    const std::string_view theirs = pair.remote->digest;
+    if (!status.ok() || DigestOf(mine.value_or(kNoRow)) == theirs) return status;
+    found_.push_back({std::string(pair.key), std::string(theirs)});
     if (mine) status = different_->AddLocal(pair.key, *mine);
-    return status.ok() ? AddRemote(pair) : status;
+    if (!status.ok() || theirs == no_row_) return status;
+    return different_->AddRemote(pair.key, theirs, pair.remote->value);
   }
 
   const std::string no_row_ = DigestOf(kNoRow);
+  Source* const changed_;
   RowLookup then_, now_;
+  const std::vector<DiffState::DifferentRow>& before_;
+  const bool wants_values_;
   DifferentRows* const different_;
+  size_t next_ = 0;  // of those before
+  std::vector<DiffState::DifferentRow> found_;
+  std::vector<std::string> without_remote_value_;
 };
 
 void AddTraffic(const JoinReport& other, JoinReport* report) {
@@ -203,10 +259,6 @@ Input SecondLook::ChangedRows() const {
   return Input(std::make_shared<Input::Impl>(rows, WholeRows()));
 }
 
-bool SecondLook::DifferedBefore(std::string_view key) const {
-  return std::binary_search(before_.different_keys.begin(), before_.different_keys.end(), key);
-}
-
 absl::Status SecondLook::Run(const Peer& peer, const JoinOptions& options, bool describe,
                              ResultSink* rows, JoinReport* report) {
   absl::Status status =
@@ -228,30 +280,30 @@ absl::Status SecondLook::Run(const Peer& peer, const JoinOptions& options, bool 
 absl::Status SecondLook::CompareChanges(const Peer& peer, const JoinOptions& options, bool describe,
                                         ResultSink* rows, JoinReport* report) {
   DifferentRows different;
-  ChangeJudge judge(*then_, *now_, &different);
-  DifferencePairs pairs([&](const DifferencePair& pair) {
-    return DifferedBefore(pair.key) ? absl::OkStatus() : judge.Add(pair);
-  });
+  ChangeJudge judge({*then_, *now_, changed_.get()}, before_.different,
+                    /*wants_values=*/peer.on == kWholeRow, &different);
+  DifferencePairs pairs([&](const DifferencePair& pair) { return judge.Add(pair); });
   ProvenRowsSink changes([&](const Row& row, Side from) { return pairs.Add(row, from); });
   absl::Status status =
       JoinTo(Operation::kSymmetric, ChangedRows(), peer, options,
              {{KeyInterval()}, describe, &next_.remote, before_.remote}, &changes, report);
   if (status.ok()) status = pairs.Finish();
-  if (status.ok() && !before_.different_keys.empty()) {
-    JoinReport again;
-    status = CompareAgain(peer, options, &different, &again);
-    AddTraffic(again, report);
+  if (status.ok()) status = judge.Finish();
+  if (status.ok() && !judge.without_remote_value().empty()) {
+    JoinReport looked_up;
+    status = LookUpRemoteRows(judge.without_remote_value(), peer, options, &different, &looked_up);
+    AddTraffic(looked_up, report);
   }
+  next_.different = judge.TakeFound();
   return status.ok() ? different.GiveAll(rows) : status;
 }
 
-// Rows that differed before, whether they were changed since or not.
-absl::Status SecondLook::CompareAgain(const Peer& peer, JoinOptions options, Sink* sorted,
-                                      JoinReport* report) const {
+// Rows that differ and have not changed: as the other side has them a moment later.
+absl::Status SecondLook::LookUpRemoteRows(const std::vector<std::string>& keys, const Peer& peer,
+                                          JoinOptions options, Sink* sorted,
+                                          JoinReport* report) const {
   JoinedParts parts;
-  for (const std::string& key : before_.different_keys) {
-    parts.intervals.push_back(WholeRowsOfKey(key));
-  }
+  for (const std::string& key : keys) parts.intervals.push_back(WholeRowsOfKey(key));
   options.begin = parts.intervals.front().begin;
   options.end = parts.intervals.back().end;
   options.keys_expected = nullptr;
@@ -261,14 +313,14 @@ absl::Status SecondLook::CompareAgain(const Peer& peer, JoinOptions options, Sin
   return JoinTo(Operation::kSymmetric, PresentRows(), peer, options, parts, &rows, report);
 }
 
-absl::Status SecondLook::Save(std::vector<std::string> different_keys) {
-  std::sort(different_keys.begin(), different_keys.end());
-  // Those that differed before are equal now only as the server was a moment later.
-  std::set_union(different_keys.begin(), different_keys.end(), before_.different_keys.begin(),
-                 before_.different_keys.end(), std::back_inserter(next_.different_keys));
-  if (next_.different_keys.size() > kMostDifferentKeys || next_.remote.empty()) {
-    return absl::OkStatus();
-  }
+void SecondLook::AddDifferent(const DifferencePair& pair) {
+  if (!is_full() || next_.different.size() > kMostDifferentRows) return;
+  next_.different.push_back(
+      {std::string(pair.key), pair.remote ? std::string(pair.remote->digest) : DigestOf(kNoRow)});
+}
+
+absl::Status SecondLook::Save() {
+  if (next_.different.size() > kMostDifferentRows || next_.remote.empty()) return absl::OkStatus();
   const absl::Status status = next_.Save(directory_, rows_.family());
   if (!status.ok()) return status;
   is_saved_ = true;

@@ -47,20 +47,20 @@ class SecondLook {
   const std::string& why_full() const { return why_full_; }
   uint64_t full_at_seconds() const { return next_.full_at_seconds; }
 
-  // The next comparison begins where this one ended, with the keys of all rows that differ. Nothing
-  // is saved if they are too many.
-  absl::Status Save(std::vector<std::string> different_keys);
+  // Of a look at all rows: one that differs, in their order.
+  void AddDifferent(const DifferencePair& pair);
+  // The next comparison begins where this one ended. Nothing is saved if too many rows differ.
+  absl::Status Save();
 
  private:
   absl::Status Open(const Cancellation* cancellation);
   absl::Status OpenChanges(const Cancellation* cancellation);
   absl::Status CompareChanges(const Peer& peer, const JoinOptions& options, bool describe,
                               ResultSink* rows, JoinReport* report);
-  absl::Status CompareAgain(const Peer& peer, JoinOptions options, Sink* sorted,
-                            JoinReport* report) const;
+  absl::Status LookUpRemoteRows(const std::vector<std::string>& keys, const Peer& peer,
+                                JoinOptions options, Sink* sorted, JoinReport* report) const;
   Input PresentRows() const;
   Input ChangedRows() const;
-  bool DifferedBefore(std::string_view key) const;
 
   const std::string directory_;
   const std::chrono::hours full_every_;

@@ -81,7 +81,7 @@ struct DiffOptions {
   // keeps its own (ServedDatabase::states_directory). The next comparison with the same directory
   // is then of rows that have changed since, and of those that differed, on whichever side: the
   // answer is that of a comparison of all, in time for what has changed. Of all, if a state is
-  // gone, or shares too little with the present one; if too many rows differed (100,000); or if
+  // gone, or shares too little with the present one; if too many rows differed (a million); or if
   // that was so long ago. Needs an input of a directory, without bounds. Empty: nothing is kept.
   std::string state_directory;
   std::chrono::hours full_every{30 * 24};
