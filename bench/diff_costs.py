@@ -4,10 +4,10 @@
 
 Bytes on the wire, all messages of both directions, for each row that differs: rows that are missing
 here, or there, or whose values are changed, of --rows rows with keys of 16 bytes and values of 32.
-Then the processor time of comparing two that are equal, for each row of one side: side by side in one
-process, and with a server (both processes); beside RocksDB's own scan of such a database (db_bench
-readseq), once for each side. Then two checkpoints of one database, whose table files are 4 MiB, and
-what `rocksieve diff` reads of them, over the bytes of the files that they do not share. Takes three
+Then the processor time of comparing two that are equal, by bench/join/diff_cpu.cc: side by side, and
+with a server, of both sides; and what that is beyond RocksDB's own iterators over both. Then two
+checkpoints of one database, whose table files are 4 MiB, and what `rocksieve diff` reads of them, over
+the bytes of the files that they do not share. Takes three
 minutes for a million rows.
 """
 
@@ -15,8 +15,6 @@ import argparse
 import json
 import os
 import pathlib
-import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -44,18 +42,12 @@ def load(database, lines):
     return database
 
 
-def children_seconds():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def compare(here, there):
-    """The report with a server, and the processor time of both sides."""
+    """The report with a server."""
     server = subprocess.Popen([ROCKSIEVE, "serve", f"--db={there}", "--listen=127.0.0.1:0",
                                "--insecure", "--quiet"], stdout=subprocess.PIPE, text=True)
     try:
         port = server.stdout.readline().rsplit(":", 1)[1].strip()
-        before = children_seconds()
         finished = subprocess.run([ROCKSIEVE, "diff", f"--db={here}", f"--remote=127.0.0.1:{port}",
                                    "--insecure", "--summary", "--json"], stdout=subprocess.PIPE,
                                   check=False)
@@ -64,16 +56,7 @@ def compare(here, there):
     finally:
         server.terminate()
         server.wait()
-    return json.loads(finished.stdout)["column_families"][0], children_seconds() - before
-
-
-def scan_seconds(database, rows):
-    """Of one scan by RocksDB's own benchmark."""
-    out = subprocess.run(["db_bench", f"--db={database}", "--use_existing_db=1",
-                          "--use_existing_keys=0", "--benchmarks=readseq", f"--num={rows}",
-                          f"--reads={rows}", "--threads=1"], stdout=subprocess.PIPE,
-                         stderr=subprocess.DEVNULL, text=True, check=True).stdout
-    return float(re.search(r"readseq\s*:\s*([\d.]+) micros/op", out)[1]) * rows / 1e6
+    return json.loads(finished.stdout)["column_families"][0]
 
 
 def bytes_table(rows, base, directory):
@@ -86,7 +69,7 @@ def bytes_table(rows, base, directory):
             other = load(directory / f"{which}{differ}", rows_of(rows, **{which: numbers}))
             sides = [(base, other), (other, base)] if which == "missing" else [(base, other)]
             for here, there in sides:
-                report, _ = compare(here, there)
+                report = compare(here, there)
                 found = sum(report[f"{name}_rows"] for name in
                             ("local_only", "remote_only", "changed"))
                 assert found == len(numbers), report
@@ -96,18 +79,17 @@ def bytes_table(rows, base, directory):
               f"{costs[2] / costs[0]:.2f}")
 
 
-def time_table(rows, base, directory):
+def time_table(base, directory):
     copy = directory / "copy"
     subprocess.run(["cp", "-r", base, copy], check=True)
-    before = children_seconds()
-    subprocess.run([ROCKSIEVE, "diff", base, copy, "--summary"], stdout=subprocess.DEVNULL, check=True)
-    here = children_seconds() - before
-    _, served = compare(base, copy)
-    scans = 2 * scan_seconds(base, rows)
-    print("\nprocessor time for each row of one side, both sides equal, ns")
-    for name, seconds in (("two scans of RocksDB's", scans), ("diff, two directories", here),
-                          ("diff, with a server", served)):
-        print(f"{name:24}  {1e9 * seconds / rows:5.0f}")
+    out = subprocess.run([BUILD / "bin" / "diff_cpu", base, copy], stdout=subprocess.PIPE, check=True)
+    cost = json.loads(out.stdout)
+    print("\nprocessor time for each row of both sides, which are equal, ns: all, and beyond the scans")
+    for name, way in (("RocksDB's own scans", "scans"), ("diff, two directories", "directories"),
+                      ("diff, with a server", "server")):
+        ns = cost[f"{way}_ns"]
+        beyond = "" if way == "scans" else f"  {ns - cost['scans_ns']:5.0f}"
+        print(f"{name:24}  {ns:5.0f}{beyond}")
 
 
 def ldb(database, *arguments, lines=None):
@@ -184,7 +166,7 @@ def main():
         directory = pathlib.Path(name)
         base = load(directory / "base", rows_of(rows))
         bytes_table(rows, base, directory)
-        time_table(rows, base, directory)
+        time_table(base, directory)
         checkpoints_table(rows, directory)
 
 

@@ -24,8 +24,8 @@ std::string_view ComparableValue(std::string_view plain_value, std::string* buff
 
 std::string_view ComparableValue(const rocksdb::Iterator& iterator, std::string* buffer) {
   const rocksdb::WideColumns& columns = iterator.columns();
-  if (columns.size() == 1 && columns.front().name() == rocksdb::kDefaultWideColumnName) {
-    return ComparableValue(ToView(iterator.value()), buffer);
+  if (columns.size() == 1 && columns.front().name().empty()) {  // kDefaultWideColumnName
+    return ComparableValue(ToView(columns.front().value()), buffer);
   }
   buffer->assign(kMark);
   buffer->push_back(kColumns);

@@ -24,14 +24,11 @@ class CallingSink final : public Sink {
   const std::function<absl::Status(const Row& row, Side from)> add_;
 };
 
-absl::StatusOr<std::unique_ptr<WholeRowSource>> WholeRowsOf(const ReadOnlySnapshot& state) {
+absl::StatusOr<std::unique_ptr<RocksDbSource>> WholeRowsOf(const ReadOnlySnapshot& state) {
   RocksDbSourceOptions options;
   options.values = RowValues::kComparable;
   options.rate_limiter_priority = rocksdb::Env::IO_LOW;
-  absl::StatusOr<std::unique_ptr<RocksDbSource>> rows =
-      RocksDbSource::Open(state.db(), state.column_family(), options);
-  if (!rows.ok()) return rows.status();
-  return std::make_unique<WholeRowSource>(*std::move(rows), WholeRowSource::Values::kGiven);
+  return RocksDbSource::Open(state.db(), state.column_family(), options);
 }
 
 }  // namespace
@@ -48,8 +45,8 @@ absl::StatusOr<std::unique_ptr<Source>> OpenChangedRows(
     return absl::NotFoundError("too much has changed since the state that was kept");
   }
   comparison->set_takes_writes_for_changes();
-  absl::StatusOr<std::unique_ptr<WholeRowSource>> earlier = WholeRowsOf(*before);
-  absl::StatusOr<std::unique_ptr<WholeRowSource>> later = WholeRowsOf(*now);
+  absl::StatusOr<std::unique_ptr<RocksDbSource>> earlier = WholeRowsOf(*before);
+  absl::StatusOr<std::unique_ptr<RocksDbSource>> later = WholeRowsOf(*now);
   if (!earlier.ok() || !later.ok()) return earlier.ok() ? later.status() : earlier.status();
   RowSorter sorter(until_cancelled);
   std::string join_key;

@@ -29,7 +29,7 @@ constexpr int kMostLooks = 4;
 constexpr std::chrono::seconds kBetweenLooks(1);
 
 struct Look {
-  std::vector<KeyInterval> parts;  // of the join keys
+  std::vector<KeyInterval> parts;  // of the keys
   JoinOptions options;
   bool values = true;     // of the other side
   bool describe = false;  // which column families that side has
@@ -39,14 +39,6 @@ struct Look {
 
 // Looks at both sides, as they are now: rows of the parts that one side alone has.
 using LookAt = std::function<absl::Status(const Look& look, ResultSink* rows, JoinReport* report)>;
-
-// The bounds of the keys, as those of join keys.
-KeyInterval RowsWithin(const JoinOptions& options) {
-  KeyInterval rows;
-  if (!options.begin.empty()) rows.begin = WholeRowsOfKey(options.begin).begin;
-  if (options.end) rows.end = WholeRowsOfKey(*options.end).begin;
-  return rows;
-}
 
 class DiffRun {
  public:
@@ -85,7 +77,7 @@ class DiffRun {
       const absl::Status kept = gives ? absl::OkStatus() : found_.Add(row, from);
       return kept.ok() ? pairs.Add(row, from) : kept;
     });
-    const KeyInterval rows = RowsWithin(options_.join);
+    const KeyInterval rows{options_.join.begin, options_.join.end};
     const bool may_share = !options_.read_shared_files && rows.begin.empty() && !rows.end;
     absl::Status status = look_({{rows},
                                  options_.join,
@@ -182,14 +174,13 @@ class DiffRun {
   CallbackStatus said_;
 };
 
-absl::StatusOr<Input> ByWholeRow(const Input& input) {
+absl::StatusOr<Input> By(absl::StatusOr<JoinKeyExpression> expression, const Input& input) {
   if (input.impl() == nullptr || input.impl()->on_expression()) {
     return absl::InvalidArgumentError(
         "a comparison is of whole rows: make its inputs without InputOptions::on");
   }
-  absl::StatusOr<JoinKeyExpression> row = JoinKeyExpression::Parse(kWholeRow);
-  if (!row.ok()) return row.status();
-  return Input(std::make_shared<Input::Impl>(input.impl()->On(*std::move(row))));
+  if (!expression.ok()) return expression.status();
+  return Input(std::make_shared<Input::Impl>(input.impl()->On(*std::move(expression))));
 }
 
 absl::Status CheckPeer(const Peer& peer) {
@@ -275,7 +266,7 @@ rocksdb::Status RunDiff(LookAt look, const DiffOptions& options, const Differenc
 
 rocksdb::Status Diff(const Input& local, const Peer& peer, const DiffOptions& options,
                      const DifferenceCallback& on_row, DiffReport* report) {
-  const absl::StatusOr<Input> mine = ByWholeRow(local);
+  const absl::StatusOr<Input> mine = By(JoinKeyExpression::Parse(kWholeRow), local);
   if (!mine.ok()) return ToRocksDb(mine.status());
   absl::Status status = CheckPeer(peer);
   if (!status.ok()) return ToRocksDb(status);
@@ -289,22 +280,25 @@ rocksdb::Status Diff(const Input& local, const Peer& peer, const DiffOptions& op
         if (look.describe && second_look != nullptr) {
           return second_look->Run(whole, look.options, look.describe, rows, look_report);
         }
+        JoinedParts parts{{}, look.describe};
+        for (const KeyInterval& keys : look.parts) {
+          parts.intervals.push_back(WholeRowsOfKeys(keys));
+        }
         JoinOptions within = look.options;
-        within.begin = look.parts.front().begin;
-        within.end = look.parts.back().end;
-        return JoinTo(Operation::kSymmetric, *mine, whole, within, {look.parts, look.describe},
-                      rows, look_report);
+        within.begin = parts.intervals.front().begin;
+        within.end = parts.intervals.back().end;
+        return JoinTo(Operation::kSymmetric, *mine, whole, within, parts, rows, look_report);
       },
       options, on_row, report, second_look.get());
 }
 
 rocksdb::Status Diff(const Input& local, const Input& remote, const DiffOptions& options,
                      const DifferenceCallback& on_row, DiffReport* report) {
-  const absl::StatusOr<Input> mine = ByWholeRow(local);
   if (!options.state_directory.empty()) {
     return rocksdb::Status::InvalidArgument("states are kept of comparisons with a server");
   }
-  const absl::StatusOr<Input> theirs = ByWholeRow(remote);
+  const absl::StatusOr<Input> mine = By(JoinKeyExpression::KeyOfWholeRow(), local);
+  const absl::StatusOr<Input> theirs = By(JoinKeyExpression::KeyOfWholeRow(), remote);
   if (!mine.ok() || !theirs.ok()) return ToRocksDb(mine.ok() ? theirs.status() : mine.status());
   return RunDiff(
       [&](const Look& look, ResultSink* rows, JoinReport* look_report) {

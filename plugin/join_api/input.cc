@@ -23,6 +23,10 @@
 namespace rocksieve::join {
 namespace {
 
+bool IsOfWholeRows(const JoinKeyExpression& expression) {
+  return expression.is_whole_row() || expression.is_key_of_whole_row();
+}
+
 class PrefixesOfRows final : public Source {
  public:
   PrefixesOfRows(std::unique_ptr<Source> rows, size_t bytes)
@@ -39,7 +43,7 @@ class PrefixesOfRows final : public Source {
   KeyPrefixSource prefixes_;
 };
 
-// Rows that were sorted by their whole rows, as WholeRowSource gives them.
+// Rows that were sorted by their whole rows, as WholeRowSource gives them; or by their keys.
 class SortedWholeRows final : public Source {
  public:
   SortedWholeRows(std::unique_ptr<Source> packed, bool values)
@@ -85,7 +89,7 @@ absl::StatusOr<std::unique_ptr<Source>> SortedByJoinKey(std::unique_ptr<Source> 
   absl::StatusOr<std::unique_ptr<JoinKeySource>> sorted =
       JoinKeySource::Sort(&cancellable, expression, until_cancelled);
   if (!sorted.ok()) return sorted.status();
-  if (!expression.is_whole_row()) return *std::move(sorted);
+  if (!IsOfWholeRows(expression)) return *std::move(sorted);
   return std::make_unique<SortedWholeRows>(*std::move(sorted), expression.gives_values());
 }
 
@@ -95,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Source>> ByJoinKey(std::unique_ptr<Source> rows,
                                                   const JoinKeyExpression& expression,
                                                   const SortOptions& sort,
                                                   const Cancellation* cancellation) {
-  if (expression.is_whole_key()) return rows;
+  if (expression.is_whole_key() || expression.is_key_of_whole_row()) return rows;
   if (expression.key_prefix_bytes() > 0) {
     return std::make_unique<PrefixesOfRows>(std::move(rows), expression.key_prefix_bytes());
   }
@@ -108,7 +112,7 @@ absl::StatusOr<std::unique_ptr<Source>> ByJoinKey(std::unique_ptr<Source> rows,
 }
 
 RowValues ValuesFor(const JoinKeyExpression& expression) {
-  return expression.is_whole_row() ? RowValues::kComparable : RowValues::kPlain;
+  return IsOfWholeRows(expression) ? RowValues::kComparable : RowValues::kPlain;
 }
 
 SortOptions SortingOf(const InputOptions& options) {
@@ -155,7 +159,7 @@ absl::StatusOr<JoinKeyExpression> JoinKeyExpressionOf(const std::string& on,
 }
 
 bool KeepsOrder(const JoinKeyExpression& expression) {
-  return expression.is_whole_key() || expression.is_whole_row() ||
+  return expression.is_whole_key() || IsOfWholeRows(expression) ||
          expression.key_prefix_bytes() > 0;
 }
 
@@ -174,7 +178,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
   options.values = ValuesFor(expression);
   const bool sorted_anew =
       !KeepsOrder(expression) ||
-      (expression.is_whole_row() && family->GetComparator() != rocksdb::BytewiseComparator());
+      (IsOfWholeRows(expression) && family->GetComparator() != rocksdb::BytewiseComparator());
   options.any_order = sorted_anew && interval.begin.empty() && !interval.end;
   absl::StatusOr<std::unique_ptr<RocksDbSource>> rows = RocksDbSource::Open(db, family, options);
   if (!rows.ok()) return rows.status();

@@ -2,6 +2,9 @@
 #include "plugin/join_api/local_comparison.h"
 
 #include <memory>
+#include <string>
+
+#include "lib/join/join_key/whole_row.h"
 
 namespace rocksieve::join {
 namespace {
@@ -33,6 +36,11 @@ class Reader {
 absl::Status LocalComparison::Run(Source* local, Source* remote,
                                   const std::vector<KeyInterval>& parts, Sink* sink) {
   uint64_t unreported = 0;
+  std::string join_key;
+  const auto add = [&](const Row& row, Side side) {
+    WholeRowJoinKey(row, &join_key);
+    return sink->Add({join_key, row.value}, side);
+  };
   const auto report = [&] {
     if (progress) progress(unreported);
     unreported = 0;
@@ -49,12 +57,12 @@ absl::Status LocalComparison::Run(Source* local, Source* remote,
                                         : mine.row().key.compare(theirs.row().key);
       const bool equal = order == 0 && mine.row().value == theirs.row().value;
       if (order <= 0) {
-        if (!equal) status = sink->Add(mine.row(), Side::kClient);
+        if (!equal) status = add(mine.row(), Side::kClient);
         local_rows++;
         unreported++;
       }
       if (status.ok() && order >= 0) {
-        if (!equal) status = sink->Add(theirs.row(), Side::kServer);
+        if (!equal) status = add(theirs.row(), Side::kServer);
         remote_rows++;
       }
       if (status.ok() && unreported == kRowsBetweenReports) status = report();

@@ -19,9 +19,9 @@ struct LocalComparison {
   // Told of every so many rows of this side, and of the last ones; may be empty.
   std::function<void(uint64_t local_rows)> progress;
 
-  // Rows of the parts that are on one side only, in the order of their join keys; each
-  // commit is final. REQUIRES: whole
-  // rows (lib/join/join_key/whole_row.h).
+  // Rows of the parts that are on one side only, by their join keys, in the order of their keys;
+  // each commit is final. REQUIRES: the sources give whole rows by their keys
+  // (JoinKeyExpression::KeyOfWholeRow()), and no two of the same key.
   absl::Status Run(Source* local, Source* remote, const std::vector<KeyInterval>& parts,
                    Sink* sink);
 };

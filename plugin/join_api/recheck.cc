@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/join_api/recheck.h"
 
-#include "lib/join/join_key/whole_row.h"
-
 namespace rocksieve::join {
 namespace {
 
@@ -25,7 +23,7 @@ void Recheck::Add(const DifferencePair& pair) {
 std::vector<KeyInterval> Recheck::Suspects() const {
   std::vector<KeyInterval> parts;
   for (const Seen& seen : rows_) {
-    if (seen.suspect) parts.push_back(WholeRowsOfKey(seen.key));
+    if (seen.suspect) parts.push_back({seen.key, seen.key + '\0'});
   }
   return parts;
 }

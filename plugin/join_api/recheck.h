@@ -25,7 +25,7 @@ class Recheck {
   // The first look, in the order of the rows.
   void Add(const DifferencePair& pair);
 
-  // Those that may have diverged, by their join keys.
+  // Those that may have diverged, each by its key.
   std::vector<KeyInterval> Suspects() const;
   // A later look, of the suspects: between the two calls, those that differ, in their order.
   void BeginLook();

@@ -74,7 +74,7 @@ absl::Status UnsharedComparison::Compare(const ChangedKey& changed, Source* loca
     return status.ok() ? CompareRow(changed.key, mine, theirs, sink) : status;
   }
   LocalComparison range;
-  const KeyInterval rows{WholeRowsOfKey(changed.key).begin, WholeRowsOfKey(*changed.end).begin};
+  const KeyInterval rows{std::string(changed.key), std::string(*changed.end)};
   const absl::Status status = range.Run(local, remote, {rows}, sink);
   local_rows_ += range.local_rows;
   remote_rows_ += range.remote_rows;

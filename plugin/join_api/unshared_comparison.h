@@ -34,7 +34,7 @@ class UnsharedComparison {
   std::function<void(uint64_t entries)> progress;
 
   // Rows that are on one side only, as LocalComparison::Run() gives them. `local` and `remote`:
-  // whole rows of the two states, for ranges that were deleted.
+  // rows of the two states, as that takes them, for ranges that were deleted.
   absl::Status Run(Source* local, Source* remote, const Cancellation& cancellation, Sink* sink);
 
   // That were compared; rows of shared files are not among them.

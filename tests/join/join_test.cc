@@ -55,6 +55,20 @@ TEST(Join, RefusesToTakeMoreThanItMay) {
   ExpectExact(Operation::kIntersection, here, there, settings);
 }
 
+TEST(Join, EqualRowsAreReadOnceIfNoneAreWanted) {
+  const auto [here, there] = RandomSides(5000, 5000, 5000, 5);
+  Settings settings;
+  settings.keys_per_range = settings.most_keys_per_range = 1 << 20;
+  for (Operation operation : kAllOperations) {
+    const Joined joined = Join(operation, here, there, settings);
+    ASSERT_TRUE(joined.piped.status.ok()) << joined.piped.status;
+    ASSERT_EQ(joined.statistics.equal_ranges, 1u);
+    const uint64_t times = SendsMatched(operation) ? 2 : 1;
+    EXPECT_EQ(joined.rows_read_here, times * here.size()) << NameOf(operation);
+    EXPECT_EQ(joined.rows_read_there, times * there.size()) << NameOf(operation);
+  }
+}
+
 TEST(Join, FewBytesPerKey) {
   for (const auto& [overlap, most_bits] :
        {std::pair<double, double>{0.0, 3.5}, {0.1, 5.0}, {0.5, 7.0}, {0.9, 3.8}, {0.98, 1.05}}) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -70,6 +72,7 @@ struct Joined {
   Piped piped;
   Result result;
   Statistics statistics;
+  uint64_t rows_read_here = 0, rows_read_there = 0;
 };
 
 struct Settings {
@@ -80,9 +83,40 @@ struct Settings {
   Tamper tamper;
 };
 
+// Counts what all scans read.
+class CountedSource final : public Source {
+ public:
+  explicit CountedSource(const Table& rows) : source_(rows) {}
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
+    return std::make_unique<CountedCursor>(source_.Scan(interval), &rows_read_);
+  }
+  uint64_t EstimateKeys() override { return source_.EstimateKeys(); }
+  uint64_t rows_read() const { return rows_read_; }
+
+ private:
+  class CountedCursor final : public Cursor {
+   public:
+    CountedCursor(std::unique_ptr<Cursor> cursor, uint64_t* rows_read)
+        : cursor_(std::move(cursor)), rows_read_(rows_read) {}
+    bool Next(Row* row) override {
+      const bool any = cursor_->Next(row);
+      *rows_read_ += any;
+      return any;
+    }
+    absl::Status status() const override { return cursor_->status(); }
+
+   private:
+    const std::unique_ptr<Cursor> cursor_;
+    uint64_t* const rows_read_;
+  };
+
+  MemorySource source_;
+  uint64_t rows_read_ = 0;
+};
+
 inline Joined Join(Operation operation, const Table& client_rows, const Table& server_rows,
                    const Settings& settings = {}) {
-  MemorySource here(client_rows), there(server_rows);
+  CountedSource here(client_rows), there(server_rows);
   Collector collector;
   ClientSessionOptions client_options;
   client_options.operation = operation;
@@ -99,6 +133,8 @@ inline Joined Join(Operation operation, const Table& client_rows, const Table& s
   joined.piped = RunPipe(&client, &server, settings.tamper);
   joined.result = collector.result();
   joined.statistics = client.statistics();
+  joined.rows_read_here = here.rows_read();
+  joined.rows_read_there = there.rows_read();
   if (joined.piped.status.ok() && !settings.tamper) {
     EXPECT_TRUE(client.done() && server.done());
   }

@@ -100,6 +100,21 @@ TEST(WholeRow, RowsOfAKeyAreThoseWithAnyValue) {
   }
 }
 
+TEST(WholeRow, RowsOfKeysAreThoseWithAnyValue) {
+  Random random(4);
+  for (int i = 0; i < 50000; i++) {
+    KeyInterval keys{RandomBytes(&random), std::nullopt};
+    if (i % 7 != 0) keys.end = keys.begin + RandomBytes(&random);
+    if (i % 7 == 1) keys.end = keys.begin + '\0';
+    const std::string key = RandomBytes(&random);
+    ASSERT_EQ(WholeRowsOfKeys(keys).Contains(JoinKey(key, RandomBytes(&random))),
+              keys.Contains(key));
+  }
+  const KeyInterval one = WholeRowsOfKeys({"k", std::string("k\0", 2)}), same = WholeRowsOfKey("k");
+  EXPECT_EQ(one.begin, same.begin);
+  EXPECT_EQ(one.end, same.end);
+}
+
 TEST(WholeRow, JoinKeysOfOthersAreRefused) {
   const std::string join_key = JoinKey(std::string("a\0", 2), "v");
   std::string key;

@@ -252,6 +252,12 @@ ExtractFunction InOrder(bool of_value, std::vector<StepFunction> steps) {
 JoinKeyExpression::JoinKeyExpression(std::string name, ExtractFunction function)
     : text_(std::move(name)), extract_(std::move(function)) {}
 
+JoinKeyExpression JoinKeyExpression::KeyOfWholeRow() {
+  JoinKeyExpression key;
+  key.text_ = kKeyOfWholeRow;
+  return key;
+}
+
 absl::StatusOr<JoinKeyExpression> JoinKeyExpression::Parse(std::string_view text,
                                                            const NamedExtractors& named) {
   if (!text.empty() && text.front() == '@') {

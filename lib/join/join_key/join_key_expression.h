@@ -52,6 +52,9 @@ class JoinKeyExpression {
   JoinKeyExpression() = default;
   // `name` is how it is written: "@name".
   JoinKeyExpression(std::string name, ExtractFunction function);
+  // The whole key of rows whose values are whole, too, as those of kWholeRow; none that Parse()
+  // reads.
+  static JoinKeyExpression KeyOfWholeRow();
 
   // InvalidArgument with what is wrong, where, and what there is instead.
   static absl::StatusOr<JoinKeyExpression> Parse(std::string_view text,
@@ -64,6 +67,7 @@ class JoinKeyExpression {
   // Rows are joined by keys and values.
   bool is_whole_row() const { return IsWholeRow(text_); }
   bool gives_values() const { return text_ != kWholeRowWithoutValue; }
+  bool is_key_of_whole_row() const { return text_ == kKeyOfWholeRow; }
 
   // Of the key, if that is all: "key.bytes(0,8)". Such join keys come in the order of the keys
   // (join_key_source.h). 0 otherwise.
@@ -72,6 +76,8 @@ class JoinKeyExpression {
   bool Extract(const Row& row, std::string* join_key) const { return extract_(row, join_key); }
 
  private:
+  static constexpr char kKeyOfWholeRow[] = "row by its key";
+
   std::string text_ = "key";
   size_t key_prefix_bytes_ = 0;
   ExtractFunction extract_ = [](const Row& row, std::string* join_key) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/join/join_key/whole_row.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "lib/hash/key_hash.h"
 
 namespace rocksieve::join {
@@ -42,7 +45,8 @@ class WholeRowCursor final : public Cursor {
     Row whole;
     while (!ended_ && cursor_->Next(&whole)) {
       WholeRowJoinKey(whole, &join_key_);
-      if (join_key_ < interval_.begin) continue;
+      if (!begun_ && join_key_ < interval_.begin) continue;
+      begun_ = true;
       if (interval_.end && join_key_ >= *interval_.end) break;
       *row = {join_key_, values_ == WholeRowSource::Values::kGiven ? whole.value : ""};
       return true;
@@ -57,18 +61,27 @@ class WholeRowCursor final : public Cursor {
   const WholeRowSource::Values values_;
   const std::unique_ptr<Cursor> cursor_;
   std::string join_key_;
-  bool ended_ = false;
+  bool begun_ = false, ended_ = false;
 };
 
 }  // namespace
 
 void WholeRowJoinKey(const Row& row, std::string* join_key) {
-  join_key->clear();
-  AppendKey(row.key, join_key);
-  join_key->append({kZero, kEndOfKey});
+  constexpr size_t kEndBytes = 2 + kWholeRowDigestBytes;
+  if (row.key.find(kZero) == std::string_view::npos) {
+    join_key->resize(row.key.size() + kEndBytes);
+    std::copy(row.key.begin(), row.key.end(), join_key->begin());
+  } else {
+    join_key->clear();
+    AppendKey(row.key, join_key);
+    join_key->resize(join_key->size() + kEndBytes);
+  }
+  char* const end = join_key->data() + join_key->size() - kEndBytes;
+  end[0] = kZero;
+  end[1] = kEndOfKey;
   XXH64_canonical_t hash;
   XXH64_canonicalFromHash(&hash, XXH3_64bits(row.value.data(), row.value.size()));
-  join_key->append(reinterpret_cast<const char*>(hash.digest), sizeof(hash.digest));
+  std::memcpy(end + 2, hash.digest, kWholeRowDigestBytes);
 }
 
 bool KeyOfWholeRow(std::string_view join_key, std::string* key) {
@@ -98,6 +111,17 @@ KeyInterval WholeRowsOfKey(std::string_view key) {
   interval.begin.append({kZero, kEndOfKey});
   interval.end->append({kZero, kEndOfKey + 1});
   return interval;
+}
+
+// Keys below K 00 are those up to K.
+KeyInterval WholeRowsOfKeys(const KeyInterval& keys) {
+  KeyInterval rows;
+  if (!keys.begin.empty()) rows.begin = WholeRowsOfKey(keys.begin).begin;
+  if (!keys.end) return rows;
+  const bool after_a_key = !keys.end->empty() && keys.end->back() == kZero;
+  rows.end = after_a_key ? WholeRowsOfKey(keys.end->substr(0, keys.end->size() - 1)).end
+                         : WholeRowsOfKey(*keys.end).begin;
+  return rows;
 }
 
 std::unique_ptr<Cursor> WholeRowSource::Scan(const KeyInterval& interval) {

@@ -31,8 +31,9 @@ bool KeyOfWholeRow(std::string_view join_key, std::string* key);
 // The keys among which those of all rows are whose join keys lie in the interval. Takes any bytes.
 KeyInterval KeysOfWholeRows(const KeyInterval& join_keys);
 
-// The join keys of all rows with that key.
+// The join keys of all rows with that key; with keys in the interval.
 KeyInterval WholeRowsOfKey(std::string_view key);
+KeyInterval WholeRowsOfKeys(const KeyInterval& keys);
 
 // Rows by these join keys, each with its value; nothing needs to be sorted. REQUIRES: no two rows
 // have the same key.

@@ -18,9 +18,10 @@ namespace {
 class Sample {
  public:
   void Add(std::string_view key) {
-    if (writer_.raw_bytes() >= kSampleBytes) return;
+    if (full_) return;
     writer_.Add(key);
     keys_++;
+    full_ = writer_.raw_bytes() >= kSampleBytes;
   }
   size_t keys() const { return keys_; }
   double BitsPerKey() {
@@ -33,22 +34,30 @@ class Sample {
   static constexpr size_t kSampleBytes = 32 << 10;
   KeyListWriter writer_;
   size_t keys_ = 0;
+  bool full_ = false;
 };
 
 constexpr char kWhat[] = "keys of a range";
 constexpr size_t kFewSparseKeys = 50;
-constexpr size_t kFirstCandidates = 256;
+constexpr size_t kFirstCandidates = 256, kManyCandidates = 1 << 14, kMostAtOnce = 1 << 22;
 // So that a scan that finds hardly any candidates gives word in time.
 constexpr uint64_t kMostKeysPerCandidate = 4;
 
-// Room for one more candidate, of at most so many.
-absl::Status MakeRoom(uint64_t most_candidates, Candidates* candidates, MemoryHold* memory) {
+// Room for more candidates, of at most so many; for as many as are expected, if there are many and
+// there is memory: to copy them each time that their number has doubled costs as much again as to
+// hash them.
+absl::Status MakeRoom(uint64_t most_candidates, uint64_t expected, Candidates* candidates,
+                      MemoryHold* memory) {
   const uint64_t had = candidates->capacity();
-  if (candidates->size() < had) return absl::OkStatus();
-  const uint64_t wanted = std::min(std::max<uint64_t>(2 * had, kFirstCandidates), most_candidates);
-  absl::Status status;
+  uint64_t wanted = std::min(std::max<uint64_t>(2 * had, kFirstCandidates), most_candidates);
+  const uint64_t at_once = std::min(std::max(wanted, expected), most_candidates);
   // Both while they are copied.
-  if (memory != nullptr) status = memory->Resize((had + wanted) * sizeof(Candidate), kWhat);
+  const auto take = [&](uint64_t keys) {
+    return memory == nullptr ? absl::OkStatus()
+                             : memory->Resize((had + keys) * sizeof(Candidate), kWhat);
+  };
+  if (had >= kManyCandidates && at_once > wanted && take(at_once).ok()) wanted = at_once;
+  absl::Status status = take(wanted);
   if (!status.ok()) return status;
   candidates->reserve(wanted);
   if (memory != nullptr) status = memory->Resize(wanted * sizeof(Candidate), kWhat);
@@ -71,20 +80,21 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
   if (existing.set != nullptr) sweep.emplace(*existing.set);
   const std::unique_ptr<Cursor> cursor = source->Scan(interval);
   Sample sample, sparse;
-  std::string last;
+  KeyHash128 last{};
   Row row;
   uint64_t scanned = 0;
   const uint64_t most_scanned = std::min<uint64_t>(
       existing.prunes ? kMostKeysPerCandidate * most_keys : most_keys, UINT32_MAX);
   while (cursor->Next(&row)) {
-    if (scanned > 0 && row.key == last) continue;
+    // Another row of the same key; keys whose hashes are equal are one key for the sums as well.
+    const KeyHash128 hash = HashKey128(row.key, salt);
+    if (hash == last && scanned > 0) continue;
     if (keys->candidates.size() == most_keys || scanned == most_scanned) {
       keys->next_key = row.key;
       break;
     }
-    last = row.key;
+    last = hash;
     const auto ordinal = static_cast<uint32_t>(scanned++);
-    const KeyHash128 hash = HashKey128(row.key, salt);
     summer.Add(hash, &keys->sum);
     keys->longest_key_bytes = std::max<uint64_t>(keys->longest_key_bytes, row.key.size());
     sample.Add(row.key);
@@ -94,8 +104,13 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
       keys->uncovered = true;
       sweep.reset();
     }
-    const absl::Status room = MakeRoom(most_keys, &keys->candidates, memory);
-    if (!room.ok()) return room;
+    if (keys->candidates.size() == keys->candidates.capacity()) {
+      // Estimates are wrong by a percent or two.
+      const uint64_t expected = std::min<uint64_t>(source->EstimateKeys(), kMostAtOnce);
+      const absl::Status room =
+          MakeRoom(most_keys, expected + expected / 50, &keys->candidates, memory);
+      if (!room.ok()) return room;
+    }
     keys->candidates.push_back({hash, ordinal});
   }
   keys->bits_per_key = sample.BitsPerKey();

@@ -102,7 +102,7 @@ absl::Status RangeResult::EmitLocalRowsBefore(const std::string* key) {
 }
 
 absl::Status RangeResult::Finish() {
-  if (EmitsLocalRows(operation_)) {
+  if (EmitsLocalRows(operation_) && !range_.matched.all) {  // else there are none to look for
     const absl::Status status = EmitLocalRowsBefore(nullptr);
     if (!status.ok()) return status;
   }

@@ -58,7 +58,8 @@ RowStream::RowStream(Source* source, const Fetch& fetch, KeyInterval interval, M
       matched_(matched),
       cursor_(source, interval_),
       sweep_(keys_),
-      batch_(/*with_keys=*/!matched) {}
+      batch_(/*with_keys=*/!matched),
+      ended_(keys_.all && !matched) {}
 
 absl::StatusOr<Rows> RowStream::Next() {
   Rows rows;

@@ -95,7 +95,7 @@ class RowStream {
   OrdinalCursor cursor_;
   MatchedSweep sweep_;
   RowBatchWriter batch_;
-  bool ended_ = false;  // the cursor
+  bool ended_;  // the cursor; or none of its rows is wanted
 };
 
 struct ServerSessionOptions {
