@@ -8,6 +8,8 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -252,6 +254,99 @@ TEST_F(DiffApi, ManyRowsAreLookedAtAgain) {
   Lines(Here(), peer, options, &report);
   EXPECT_EQ(report.diverged_rows, 2000u);
   EXPECT_EQ(report.equal_rows + report.changed_rows, there_.size());
+}
+
+// A row, when the callback that had it is over.
+struct KeptRow {
+  explicit KeptRow(const DifferentRow& row)
+      : row_(row), key_(row.key), local_(row.local_value), remote_(row.remote_value) {}
+  DifferentRow Row() const {
+    DifferentRow row = row_;
+    row.key = key_;
+    if (local_) row.local_value = *local_;
+    if (remote_) row.remote_value = *remote_;
+    return row;
+  }
+
+ private:
+  DifferentRow row_;
+  std::string key_;
+  std::optional<std::string> local_, remote_;
+};
+
+// Ends itself again and again, and another one goes on where it was: in the end, what one would
+// have found.
+template <typename Other>
+std::vector<std::string> LinesInParts(const Input& input, const Other& other, DiffOptions options,
+                                      std::mt19937* random, int* parts, uint64_t* equal_rows) {
+  std::vector<std::string> lines;
+  std::vector<KeptRow> found;
+  *equal_rows = 0;
+  for (*parts = 1;; ++*parts) {
+    DiffProgress last;
+    size_t found_before = found.size(), left = (*random)() % 100;
+    options.proven = [&](const DiffProgress& progress) {
+      EXPECT_LE(last.next_key, progress.next_key);
+      last = progress;
+      found_before = found.size();
+      return left-- == 0 ? Status::Aborted("enough") : Status::OK();
+    };
+    options.found = [&](const DifferentRow& row) {
+      found.emplace_back(row);
+      return Status::OK();
+    };
+    options.found_before = [&found](const DifferenceCallback& take) {
+      const std::vector<KeptRow> rows = found;
+      Status status;
+      for (const KeptRow& row : rows) {
+        if (status.ok()) status = take(row.Row());
+      }
+      return status;
+    };
+    DiffReport report;
+    const Status status = Diff(
+        input, other, options,
+        [&lines](const DifferentRow& row) {
+          lines.push_back(LineOf(row));
+          return Status::OK();
+        },
+        &report);
+    if (status.ok()) {
+      *equal_rows += report.equal_rows;
+      return lines;
+    }
+    EXPECT_TRUE(status.IsAborted()) << status.ToString();
+    *equal_rows += last.equal_rows;
+    options.join.begin = last.next_key;
+    found.erase(found.begin() + static_cast<ptrdiff_t>(found_before), found.end());
+  }
+}
+
+TEST_F(DiffApi, AnotherOneGoesOnWhereItWas) {
+  for (const auto& [key, value] : there_) {
+    if (key.back() == '7') Put(here_db_.get(), key, value);
+  }
+  for (int i = 0; i < 30; i++) {  // so large that two inputs are compared in parts as well
+    Put(here_db_.get(), "large" + std::to_string(i), std::string(300000, 'a'));
+    Put(there_db_.get(), "large" + std::to_string(i), std::string(300000, i % 3 == 0 ? 'a' : 'b'));
+  }
+  const Peer peer = Serve();
+  std::mt19937 random(SeedOfThisRun());
+  DiffOptions options;
+  options.join.keys_per_range = 7;
+  for (const bool rechecks : {false, true}) {
+    options.recheck = std::chrono::milliseconds(rechecks ? 1 : 0);
+    DiffReport report;
+    const std::vector<std::string> expected = Lines(Here(), There(), options, &report);
+    EXPECT_GT(report.equal_rows, 100u);
+    int parts = 0;
+    uint64_t equal_rows = 0;
+    EXPECT_TRUE(LinesInParts(Here(), peer, options, &random, &parts, &equal_rows) == expected);
+    EXPECT_EQ(equal_rows, report.equal_rows);
+    EXPECT_GT(parts, 3);
+    EXPECT_TRUE(LinesInParts(Here(), There(), options, &random, &parts, &equal_rows) == expected);
+    EXPECT_EQ(equal_rows, report.equal_rows);
+  }
 }
 
 TEST_F(DiffApi, DirectoriesOfAnotherOrderAreComparedToo) {

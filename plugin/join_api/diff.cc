@@ -35,10 +35,36 @@ struct Look {
   bool describe = false;  // which column families that side has
   // If not null, files that both sides share need not be read, and are counted here.
   SharedTableFiles* shared = nullptr;
+  // Told when all rows with keys before that one are with the sink; may be empty.
+  std::function<absl::Status(const std::string& next_key, const RangeSummary& range)> proven;
 };
 
 // Looks at both sides, as they are now: rows of the parts that one side alone has.
 using LookAt = std::function<absl::Status(const Look& look, ResultSink* rows, JoinReport* report)>;
+
+// Gives on what is proven, until somebody has had enough.
+class FirstLookSink final : public ResultSink {
+ public:
+  FirstLookSink(ProvenRowsSink::Take take, std::function<absl::Status()> check,
+                std::function<void()> restarted)
+      : rows_(std::move(take)), check_(std::move(check)), restarted_(std::move(restarted)) {}
+
+  absl::Status Add(const Row& row, Side from) override { return rows_.Add(row, from); }
+  absl::Status Commit() override {
+    const absl::Status status = check_();
+    return status.ok() ? rows_.Commit() : status;
+  }
+  absl::Status Discard() override { return rows_.Discard(); }
+  absl::Status Restart() override {
+    restarted_();
+    return rows_.Restart();
+  }
+
+ private:
+  ProvenRowsSink rows_;
+  const std::function<absl::Status()> check_;
+  const std::function<void()> restarted_;
+};
 
 class DiffRun {
  public:
@@ -66,25 +92,51 @@ class DiffRun {
   // Rows are given as they come, unless they are looked at again.
   absl::Status LookOnce() {
     const bool gives = options_.recheck.count() <= 0;
+    bool found_now = false;
     DifferencePairs pairs([&](const DifferencePair& pair) {
       Count(pair.difference());
       if (second_look_ != nullptr) second_look_->AddDifferent(pair);
       if (gives) return Give(pair, Verdict::kDifferent);
       recheck_.Add(pair);
-      return absl::OkStatus();
+      if (!found_now || !options_.found) return absl::OkStatus();
+      return said_.Keep(options_.found(RowOf(pair, Verdict::kDifferent)));
     });
-    ProvenRowsSink sink([&](const Row& row, Side from) {
+    const auto take = [&](const Row& row, Side from) {
       const absl::Status kept = gives ? absl::OkStatus() : found_.Add(row, from);
       return kept.ok() ? pairs.Add(row, from) : kept;
-    });
+    };
+    absl::Status status = TakeFoundBefore(take);
+    if (status.ok()) status = pairs.Finish();
+    if (!status.ok()) return status;
+    found_now = true;
+    const DiffReport before = *report_;
+    DiffProgress progress;
+    absl::Status told;
+    FirstLookSink sink(
+        take, [&] { return told; }, [&] { progress = {}; });
     const KeyInterval rows{options_.join.begin, options_.join.end};
-    const bool may_share = !options_.read_shared_files && rows.begin.empty() && !rows.end;
-    absl::Status status = look_({{rows},
-                                 options_.join,
-                                 options_.values,
-                                 /*describe=*/true,
-                                 may_share ? &report_->shared : nullptr},
-                                &sink, &report_->join);
+    const bool may_share =
+        !options_.read_shared_files && !options_.proven && rows.begin.empty() && !rows.end;
+    Look look{{rows},
+              options_.join,
+              options_.values,
+              /*describe=*/true,
+              may_share ? &report_->shared : nullptr,
+              nullptr};
+    look.proven = [&](const std::string& next_key, const RangeSummary& range) {
+      progress.equal_rows += range.matched_keys;
+      progress.bytes_sent += range.sent.total();
+      progress.bytes_received += range.received.total();
+      told = pairs.FinishBefore(next_key);
+      if (!told.ok() || !options_.proven) return told;
+      progress.next_key = next_key;
+      progress.local_only_rows = report_->local_only_rows - before.local_only_rows;
+      progress.remote_only_rows = report_->remote_only_rows - before.remote_only_rows;
+      progress.changed_rows = report_->changed_rows - before.changed_rows;
+      return told = said_.Keep(options_.proven(progress));
+    };
+    status = look_(look, &sink, &report_->join);
+    if (status.ok()) status = told;
     if (status.ok()) status = pairs.Finish();
     report_->equal_rows = report_->join.matched_keys;
     if (second_look_ == nullptr) return status;
@@ -94,8 +146,28 @@ class DiffRun {
     return status.ok() ? second_look_->Save() : status;
   }
 
+  absl::Status TakeFoundBefore(const ProvenRowsSink::Take& take) {
+    if (options_.recheck.count() <= 0 || !options_.found_before) return absl::OkStatus();
+    std::string join_key;
+    absl::Status taken;
+    const rocksdb::Status status = options_.found_before([&](const DifferentRow& row) {
+      const auto add = [&](uint64_t hash, const std::optional<std::string_view>& value, Side side) {
+        WholeRowJoinKey(row.key, hash, &join_key);
+        if (taken.ok()) taken = take({join_key, value.value_or("")}, side);
+      };
+      if (row.difference != Difference::kRemoteOnly) {
+        add(row.local_hash, row.local_value, Side::kClient);
+      }
+      if (row.difference != Difference::kLocalOnly) {
+        add(row.remote_hash, row.remote_value, Side::kServer);
+      }
+      return ToRocksDb(taken);
+    });
+    return taken.ok() ? said_.Keep(status) : taken;
+  }
+
   absl::Status LookAgain(Clock::time_point begin) {
-    Look look{{}, options_.join, /*values=*/false};
+    Look look{{}, options_.join, /*values=*/false, /*describe=*/false, nullptr, nullptr};
     look.options.keys_expected = nullptr;  // progress is that of the first look
     look.options.range_done = nullptr;
     look.options.report_ranges = false;
@@ -154,14 +226,23 @@ class DiffRun {
                                      Verdict::kDiverged};
     const auto weight = [&](Verdict v) { return std::find(kByWeight, kByWeight + 4, v); };
     if (weight(verdict) > weight(report_->verdict)) report_->verdict = verdict;
-    if (!on_row_) return absl::OkStatus();
+    return on_row_ ? said_.Keep(on_row_(RowOf(pair, verdict))) : absl::OkStatus();
+  }
+
+  DifferentRow RowOf(const DifferencePair& pair, Verdict verdict) const {
     DifferentRow row;
     row.difference = pair.difference();
     row.verdict = verdict;
     row.key = pair.key;
-    if (pair.local) row.local_value = pair.local->value;
-    if (pair.remote && options_.values) row.remote_value = pair.remote->value;
-    return said_.Keep(on_row_(row));
+    if (pair.local) {
+      row.local_value = pair.local->value;
+      row.local_hash = ValueHashOf(pair.local->digest);
+    }
+    if (pair.remote) {
+      if (options_.values) row.remote_value = pair.remote->value;
+      row.remote_hash = ValueHashOf(pair.remote->digest);
+    }
+    return row;
   }
 
   const LookAt look_;
@@ -193,9 +274,10 @@ absl::Status MakeSecondLook(const Input& local, const DiffOptions& options,
                             std::unique_ptr<SecondLook>* second_look) {
   if (options.state_directory.empty()) return absl::OkStatus();
   const std::optional<DirectoryOfRows>& rows = local.impl()->directory();
-  if (!rows || !options.join.begin.empty() || options.join.end) {
+  if (!rows || !options.join.begin.empty() || options.join.end || options.proven) {
     return absl::InvalidArgumentError(
-        "states are kept of all rows of a directory: Input::OfDirectory(), without bounds");
+        "states are kept of all rows of a directory, in one comparison: Input::OfDirectory(), "
+        "without bounds, and without DiffOptions::proven");
   }
   *second_look = std::make_unique<SecondLook>(options.state_directory, options.full_every, *rows);
   return absl::OkStatus();
@@ -225,19 +307,19 @@ absl::Status CompareHere(const Input& local, const Input& remote, const Look& lo
     if (!theirs.ok()) return theirs.status();
     CancellableSource left(mine->sources.front().get(), cancellation);
     CancellableSource right(theirs->sources.front().get(), cancellation);
-    std::function<void(uint64_t)> progress;
-    if (options.range_done) {
-      progress = [&options](uint64_t local_rows) {
-        RangeSummary range;
-        range.local_keys = local_rows;
-        options.range_done(range);
-      };
-    }
+    uint64_t equal_rows = 0;  // that were told of
+    const auto tell = [&](uint64_t local_rows, uint64_t equal_so_far) {
+      RangeSummary range;
+      range.local_keys = local_rows;
+      range.matched_keys = equal_so_far - std::exchange(equal_rows, equal_so_far);
+      if (options.range_done) options.range_done(range);
+      return range;
+    };
     absl::Status status;
     const auto unshared = look.shared ? OpenUnshared(mine->rows, theirs->rows) : nullptr;
     if (unshared != nullptr) {
       if (options.keys_expected) options.keys_expected(unshared->entries());
-      unshared->progress = progress;
+      unshared->progress = [&](uint64_t entries) { tell(entries, unshared->equal_rows()); };
       status = unshared->Run(&left, &right, *cancellation, rows);
       Count(unshared->local_rows(), unshared->remote_rows(), unshared->equal_rows(), report);
       look.shared->files = unshared->shared_files();
@@ -245,7 +327,10 @@ absl::Status CompareHere(const Input& local, const Input& remote, const Look& lo
     } else {
       if (options.keys_expected) options.keys_expected(left.EstimateKeys());
       LocalComparison comparison;
-      comparison.progress = progress;
+      comparison.progress = [&](uint64_t local_rows, const std::optional<std::string>& next_key) {
+        const RangeSummary range = tell(local_rows, comparison.equal_rows);
+        return look.proven && next_key ? look.proven(*next_key, range) : absl::OkStatus();
+      };
       status = comparison.Run(&left, &right, look.parts, rows);
       Count(comparison.local_rows, comparison.remote_rows, comparison.equal_rows, report);
     }
@@ -287,6 +372,14 @@ rocksdb::Status Diff(const Input& local, const Peer& peer, const DiffOptions& op
         JoinOptions within = look.options;
         within.begin = parts.intervals.front().begin;
         within.end = parts.intervals.back().end;
+        if (look.proven) {
+          within.range_done = [&look](const RangeSummary& range) {
+            if (look.options.range_done) look.options.range_done(range);
+            if (!range.end) return;
+            // What goes wrong is kept for the next range, or the end.
+            look.proven(KeysOfWholeRows({*range.end, std::nullopt}).begin, range).IgnoreError();
+          };
+        }
         return JoinTo(Operation::kSymmetric, *mine, whole, within, parts, rows, look_report);
       },
       options, on_row, report, second_look.get());

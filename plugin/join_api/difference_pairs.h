@@ -42,6 +42,10 @@ class DifferencePairs {
   absl::Status Add(const Row& row, Side from);
   // After the last one.
   absl::Status Finish();
+  // After all that have keys before this one.
+  absl::Status FinishBefore(std::string_view key) {
+    return kept_ && kept_->key < key ? Finish() : absl::OkStatus();
+  }
 
  private:
   struct Kept {

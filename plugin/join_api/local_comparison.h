@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <absl/status/status.h>
@@ -16,8 +18,10 @@ namespace rocksieve::join {
 
 struct LocalComparison {
   uint64_t local_rows = 0, remote_rows = 0, equal_rows = 0;
-  // Told of every so many rows of this side, and of the last ones; may be empty.
-  std::function<void(uint64_t local_rows)> progress;
+  // Told after each commit: of so many rows more of this side, and before which key all are done;
+  // no key if all are. May be empty.
+  std::function<absl::Status(uint64_t local_rows, const std::optional<std::string>& next_key)>
+      progress;
 
   // Rows of the parts that are on one side only, by their join keys, in the order of their keys;
   // each commit is final. REQUIRES: the sources give whole rows by their keys

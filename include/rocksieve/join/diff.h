@@ -54,11 +54,21 @@ struct DifferentRow {
   // As they were when they were first compared, as ReadValue() reads them. Nothing of the side that
   // lacks the row; nor of the other side, if values were not asked for.
   std::optional<std::string_view> local_value, remote_value;
+  // XXH3-64 of the values, wide columns among them; of a side that lacks the row, 0.
+  uint64_t local_hash = 0, remote_hash = 0;
 };
 
 // Gets rows in the order of their keys, once it is proven that they differ and, if they are looked
 // at again, after that; from the thread that called Diff(). A status that is not OK ends it.
 using DifferenceCallback = std::function<rocksdb::Status(const DifferentRow& row)>;
+
+// How far a comparison is: all rows with keys before next_key are compared. Counts are of these.
+struct DiffProgress {
+  std::string next_key;
+  uint64_t equal_rows = 0;
+  uint64_t local_only_rows = 0, remote_only_rows = 0, changed_rows = 0;
+  uint64_t bytes_sent = 0, bytes_received = 0;  // of messages about them
+};
 
 struct DiffOptions {
   // `begin` and `end` bound the keys; `strategy` and others as for a join.
@@ -85,6 +95,20 @@ struct DiffOptions {
   // that was so long ago. Needs an input of a directory, without bounds. Empty: nothing is kept.
   std::string state_directory;
   std::chrono::hours full_every{30 * 24};
+
+  // For going on where a comparison ended before it was done, by another one, which begins at that
+  // key (JoinOptions::begin) and sees both sides as they are then. Each may be empty.
+  //
+  // Told after each range that is proven, when the rows in it that differ were given, or were given
+  // to `found` if they will be looked at again. Now and then, in a comparison of two inputs of this
+  // machine, which then reads files that both have. From the thread that called Diff(); a status
+  // that is not OK ends it. Not with a state directory.
+  std::function<rocksdb::Status(const DiffProgress& progress)> proven;
+  // Gets rows that will be looked at again, before they are.
+  DifferenceCallback found;
+  // Calls `take` with the rows that earlier comparisons found so, in the order of their keys, all
+  // before `begin`: they are looked at again, counted and given with the others.
+  std::function<rocksdb::Status(const DifferenceCallback& take)> found_before;
 };
 
 // Table files that are the same files on both sides (device and inode), and were not read.

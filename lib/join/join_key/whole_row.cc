@@ -67,21 +67,31 @@ class WholeRowCursor final : public Cursor {
 }  // namespace
 
 void WholeRowJoinKey(const Row& row, std::string* join_key) {
+  WholeRowJoinKey(row.key, XXH3_64bits(row.value.data(), row.value.size()), join_key);
+}
+
+void WholeRowJoinKey(std::string_view key, uint64_t value_hash, std::string* join_key) {
   constexpr size_t kEndBytes = 2 + kWholeRowDigestBytes;
-  if (row.key.find(kZero) == std::string_view::npos) {
-    join_key->resize(row.key.size() + kEndBytes);
-    std::copy(row.key.begin(), row.key.end(), join_key->begin());
+  if (key.find(kZero) == std::string_view::npos) {
+    join_key->resize(key.size() + kEndBytes);
+    std::copy(key.begin(), key.end(), join_key->begin());
   } else {
     join_key->clear();
-    AppendKey(row.key, join_key);
+    AppendKey(key, join_key);
     join_key->resize(join_key->size() + kEndBytes);
   }
   char* const end = join_key->data() + join_key->size() - kEndBytes;
   end[0] = kZero;
   end[1] = kEndOfKey;
   XXH64_canonical_t hash;
-  XXH64_canonicalFromHash(&hash, XXH3_64bits(row.value.data(), row.value.size()));
+  XXH64_canonicalFromHash(&hash, value_hash);
   std::memcpy(end + 2, hash.digest, kWholeRowDigestBytes);
+}
+
+uint64_t ValueHashOf(std::string_view digest) {
+  XXH64_canonical_t hash;
+  std::memcpy(hash.digest, digest.data(), kWholeRowDigestBytes);
+  return XXH64_hashFromCanonical(&hash);
 }
 
 bool KeyOfWholeRow(std::string_view join_key, std::string* key) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,8 +23,11 @@ namespace rocksieve::join {
 
 inline constexpr size_t kWholeRowDigestBytes = 8;  // at the end of a join key
 
-// Replaces *join_key.
+// Both replace *join_key; the other one takes the hash of the value instead of it.
 void WholeRowJoinKey(const Row& row, std::string* join_key);
+void WholeRowJoinKey(std::string_view key, uint64_t value_hash, std::string* join_key);
+// REQUIRES: a join key's last kWholeRowDigestBytes.
+uint64_t ValueHashOf(std::string_view digest);
 
 // The key of the row. False if these are no bytes of a join key.
 bool KeyOfWholeRow(std::string_view join_key, std::string* key);
