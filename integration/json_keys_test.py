@@ -53,7 +53,8 @@ class JsonKeys(JoinSandbox):
 
     def test_diff(self):
         finished = run(ROCKSIEVE, "diff", self.class_directory / "left",
-                       self.class_directory / "right", "--summary", "--json")
+                       self.class_directory / "right", "--summary", "--json",
+                       f"--resume={self.directory / 'state'}")
         self.assertEqual(1, finished.code, finished)
         self.assert_documented("diff", finished.out, "diverged_rows")
 

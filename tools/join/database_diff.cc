@@ -93,6 +93,7 @@ class DatabaseDiff {
     Status status = Describe(options_.directory, &here_);
     if (status.ok() && !options_.peer) status = Describe(options_.other_directory, &there_);
     there_is_known_ = status.ok() && !options_.peer;
+    if (options_.state != nullptr && options_.peer) TakeThere(options_.state->there());
     for (const std::string& name : NamesHere()) {
       if (status.ok()) status = CompareOrSay(name, families);
     }
@@ -106,6 +107,23 @@ class DatabaseDiff {
   }
 
  private:
+  // What an earlier process had learned of the server.
+  void TakeThere(const Json& families) {
+    for (const Json& family : families) {
+      there_.push_back({family["name"], family["comparator"], family["merge_operator"]});
+      there_is_known_ = true;
+    }
+  }
+  Json ThereJson() const {
+    Json families = Json::array();
+    for (const ColumnFamilyDescription& family : there_) {
+      families.push_back({{"name", family.name},
+                          {"comparator", family.comparator},
+                          {"merge_operator", family.merge_operator}});
+    }
+    return families;
+  }
+
   std::vector<std::string> NamesHere() const {
     if (!options_.column_families.empty()) return options_.column_families;
     std::vector<std::string> names;
@@ -137,13 +155,34 @@ class DatabaseDiff {
       families->push_back(Missing(name, "it is not here"));
       return Status::OK();
     }
+    const Json* const done = options_.state == nullptr ? nullptr : options_.state->Done(name);
+    if (done != nullptr) {
+      families->push_back(*done);
+      return Status::OK();
+    }
     Json family;
     const Status status = Compare(name, &family);
     // Nothing is known of the server before one of its column families was compared.
     const bool not_served =
         status.IsInvalidArgument() && MessageOf(status).find(kNotServed) != std::string::npos;
     families->push_back(not_served ? Missing(name, NotServed(name)) : family);
-    return not_served ? Status::OK() : status;
+    if (not_served) return Status::OK();
+    return status.ok() && options_.state != nullptr ? options_.state->Finish(family, ThereJson())
+                                                    : status;
+  }
+
+  Status BeginOrGoOn(const std::string& name, join::DiffOptions* options) const {
+    if (options_.state == nullptr) return Status::OK();
+    const Status status = options_.state->Begin(name, options);
+    join::DiffReport earlier;
+    options_.state->AddEarlier(&earlier);
+    const uint64_t rows = earlier.equal_rows + earlier.local_only_rows + earlier.changed_rows;
+    if (options->join.keys_expected) {
+      options->join.keys_expected = [rows, expect = options->join.keys_expected](uint64_t keys) {
+        expect(keys > rows ? keys - rows : 0);
+      };
+    }
+    return status;
   }
 
   Status Compare(const std::string& name, Json* family) {
@@ -154,24 +193,26 @@ class DatabaseDiff {
     if (status.ok() && !options_.peer) {
       status = join::Input::OfDirectory(options_.other_directory, name, limited, &there);
     }
+    join::DiffOptions options = options_.diff;
+    if (!options.state_directory.empty()) options.state_directory += StatesWith(*options_.peer);
+    if (status.ok()) status = BeginOrGoOn(name, &options);
     if (!status.ok()) return status;
     DiffReport report;
-    join::DiffOptions diff = options_.diff;
-    if (!diff.state_directory.empty()) diff.state_directory += StatesWith(*options_.peer);
     join::DifferenceCallback callback;
     Status taken;  // is no verdict about the databases
     if (take_) callback = [&](const join::DifferentRow& row) { return taken = take_(name, row); };
     if (options_.peer) {
       join::Peer peer = *options_.peer;
       peer.column_family = name;
-      status = join::Diff(here, peer, diff, callback, &report);
+      status = join::Diff(here, peer, options, callback, &report);
       if (!report.join.servers.empty() && !report.join.servers[0].column_families.empty()) {
         there_ = report.join.servers[0].column_families;
         there_is_known_ = true;
       }
     } else {
-      status = join::Diff(here, there, diff, callback, &report);
+      status = join::Diff(here, there, options, callback, &report);
     }
+    if (options_.state != nullptr) options_.state->AddEarlier(&report);
     *family = FamilyJson(name, report);
     const Status judged = Judge(status, report, family);
     return taken.ok() ? judged : taken;
@@ -271,6 +312,14 @@ std::string AppliedInWords(const Json& applied) {
   return text;
 }
 
+std::string PartsInWords(const Json& document) {
+  const Json& parts = document["parts"];
+  return "Compared in " + std::to_string(parts.size()) + " parts, which began from " +
+         parts.front()["began"].get<std::string>() + " to " +
+         parts.back()["began"].get<std::string>() +
+         ": rows of different parts were seen at different times.\n";
+}
+
 std::string UndoInWords(const Json& applied) {
   return Filled("To take it back: --undo={undo_log}\n", applied);
 }
@@ -290,6 +339,11 @@ Status DiffDatabases(const DatabaseDiffOptions& options, const TakeDifference& t
                {"verdict", kVerdicts[weight]},
                {"recheck_seconds", static_cast<double>(options.diff.recheck.count()) / 1000},
                {"column_families", families}};
+  if (options.state != nullptr) {
+    Json parts = options.state->parts();
+    for (Json& part : parts) part["next_key"] = PrintableKey(part["next_key"].get<std::string>());
+    (*document)["parts"] = parts;
+  }
   return status;
 }
 
@@ -321,6 +375,7 @@ std::string DiffInWords(const Json& document) {
     text += "Not read, since both sides have the same file: " + Counted(shared_files, "file") +
             " of " + Thousands(shared_bytes) + " bytes. Rows are those of other files.\n";
   }
+  if (document.contains("parts") && document["parts"].size() > 1) text += PartsInWords(document);
   if (document.contains("applied")) {
     return text + AppliedInWords(document["applied"]) + UndoInWords(document["applied"]);
   }

@@ -17,16 +17,17 @@
 #include <rocksieve/join/diff.h>
 
 #include "plugin/database/open_errors.h"
-#include "support/pending_file.h"
 #include "support/progress.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/join/database_diff.h"
+#include "tools/join/diff_state.h"
 #include "tools/join/difference_log.h"
 #include "tools/join/interrupt_canceller.h"
 #include "tools/join/join_progress.h"
 #include "tools/join/limit_flag.h"
 #include "tools/join/replica_versions.h"
+#include "tools/join/row_output.h"
 #include "tools/join/security_flags.h"
 
 namespace rocksieve::tools {
@@ -38,6 +39,10 @@ using rocksdb::Status;
 const std::map<std::string, DiffFormat> kFormats = {
     {"text", DiffFormat::kText}, {"tsv", DiffFormat::kTsv}, {"jsonl", DiffFormat::kJson}};
 
+// What is compared anew, at most, by a process that goes on. Some hundred bytes more on the wire
+// for each range.
+constexpr uint64_t kResumableRangeKeys = 1 << 17;
+
 struct DiffFlags {
   std::vector<std::string> directories;
   std::vector<std::string> remotes;
@@ -47,7 +52,7 @@ struct DiffFlags {
   DatabaseDiffOptions options;
   bool summary = false;
   std::string format = "text";
-  std::string output = "-";
+  std::string output_path = "-";
   double recheck_seconds = 0;
   double full_every_days = 30;
   int seconds = 24 * 3600;
@@ -56,62 +61,60 @@ struct DiffFlags {
   bool dry_run = false;
   std::string undo_log;  // of apply
   std::string undo;      // such a log, instead of a comparison
+  std::string resume;    // the file of the state
   bool progress = false;
   bool json = false;
 
   bool applies() const { return !apply.empty() && !dry_run; }
 };
 
-// Where rows go: a file that appears when all is compared, or the standard output.
-class RowOutput {
- public:
-  Status Open(const std::string& path) {
-    if (path == "-") return Status::OK();
-    namespace fs = std::filesystem;
-    std::error_code error;
-    const fs::file_status there = fs::status(path, error);
-    if (fs::is_directory(there)) {
-      return Status::InvalidArgument(path + " is a directory: name a file in it");
-    }
-    if (fs::exists(there) && !fs::is_regular_file(there)) {  // a pipe, a device
-      stream_ = std::fopen(path.c_str(), "w");
-      return stream_ != nullptr ? Status::OK() : Status::InvalidArgument("cannot open " + path);
-    }
-    std::string message;
-    // What a link leads to is replaced, not the link.
-    file_ = PendingFile::Create(fs::exists(there) ? fs::canonical(path).string() : path, &message);
-    return file_ == nullptr ? Status::InvalidArgument(message) : Status::OK();
-  }
-  ~RowOutput() {
-    if (stream_ != stdout) std::fclose(stream_);
-  }
-  RowOutput() = default;
-  RowOutput(const RowOutput&) = delete;
-  RowOutput& operator=(const RowOutput&) = delete;
-
-  Status Write(const std::string& line) {
-    std::string error;
-    if (file_ != nullptr) {
-      return file_->Append(line, &error) ? Status::OK() : Status::InvalidArgument(error);
-    }
-    const bool written = std::fwrite(line.data(), 1, line.size(), stream_) == line.size();
-    return written ? Status::OK() : CannotPrint();
-  }
-
-  Status Finish() {
-    std::string error;
-    if (file_ == nullptr) return std::fflush(stream_) == 0 ? Status::OK() : CannotPrint();
-    return file_->Publish(&error) == 0 ? Status::OK() : Status::InvalidArgument(error);
-  }
-
- private:
-  static Status CannotPrint() {
-    return Status::InvalidArgument("cannot write to the standard output, or a pipe");
-  }
-
-  FILE* stream_ = stdout;  // if there is no file
-  std::unique_ptr<PendingFile> file_;
+// What a comparison writes.
+struct DiffFiles {
+  RowOutput output;
+  std::unique_ptr<DiffState> state;  // of --resume
 };
+
+// The file that it is, whatever directory it is named from.
+std::string WholePath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path whole =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  return error ? path : whole.string();
+}
+
+// Two comparisons are the same if these are.
+Json ComparisonOf(const DiffFlags& flags) {
+  const DatabaseDiffOptions& options = flags.options;
+  std::string families;
+  for (const std::string& name : options.column_families) {
+    families += std::to_string(name.size()) + ":" + name + ",";
+  }
+  return {{"the database here", WholePath(options.directory)},
+          {"the other one",
+           options.peer ? options.peer->addresses[0] : WholePath(options.other_directory)},
+          {"--column-family", families.empty() ? "all" : families},
+          {"--output", flags.summary              ? "none"
+                       : flags.output_path == "-" ? "the standard output"
+                                                  : WholePath(flags.output_path)},
+          {"--format", flags.summary ? "none" : flags.format},
+          {"--recheck", flags.recheck_seconds > 0 ? "wanted" : "not wanted"}};
+}
+
+// Where the rows go, and from where the comparison goes on.
+Status OpenFiles(const DiffFlags& flags, DiffFiles* files) {
+  if (flags.resume.empty()) {
+    return flags.summary ? Status::OK() : files->output.Open(flags.output_path);
+  }
+  std::unique_ptr<DiffState> state;
+  Status status =
+      DiffState::Open(WholePath(flags.resume), ComparisonOf(flags), &files->output, &state);
+  if (status.ok()) status = state->OpenRows(flags.summary ? "" : flags.output_path);
+  if (!status.ok()) return status;
+  files->state = std::move(state);
+  const std::string going_on = files->state->GoingOn();
+  if (!going_on.empty()) std::cerr << "rocksieve diff: " << going_on << "\n";
+  return status;
+}
 
 // Beside the database: "/data/db.20261123T120000Z.jsonl"; another number if that is there.
 std::string NewLogOf(const std::string& directory) {
@@ -170,32 +173,44 @@ Status CompleteDiff(DiffFlags* flags) {
     return Status::InvalidArgument(
         "--apply makes the database here like one other: name the one --remote");
   }
+  if (!flags->resume.empty() && (!flags->apply.empty() || flags->peers.size() > 1)) {
+    return Status::InvalidArgument(
+        "--resume is for comparisons of two databases that write nothing: leave it out, or --apply "
+        "and all --remote but one");
+  }
   std::vector<std::string>* const families = &options->column_families;
   std::set<std::string> named;
   families->erase(
       std::remove_if(families->begin(), families->end(),
                      [&](const std::string& name) { return !named.insert(name).second; }),
       families->end());
-  if (flags->json && !flags->summary && flags->output == "-" && !flags->applies()) {
+  if (flags->json && !flags->summary && flags->output_path == "-" && !flags->applies()) {
     return Status::InvalidArgument(
         "--json prints the report where the rows would go: add --summary, or --output=FILE");
   }
-  if (flags->applies() && (flags->summary || flags->output != "-" || flags->format != "text")) {
+  if (flags->applies() &&
+      (flags->summary || flags->output_path != "-" || flags->format != "text")) {
     return Status::InvalidArgument(
         "--apply writes the rows that differ to --undo-log=FILE: leave out --summary, --output and "
         "--format, or add --dry-run");
   }
-  if (flags->summary && flags->output != "-") {
+  if (flags->summary && flags->output_path != "-") {
     return Status::InvalidArgument("--output=FILE is for rows: leave it out, or --summary");
   }
   join::DiffOptions* const diff = &options->diff;
   if (flags->remotes.empty() && !diff->state_directory.empty()) {
     return Status::InvalidArgument("--state=DIR is for comparisons with a server: add --remote");
   }
+  if (!flags->resume.empty() && !diff->state_directory.empty()) {
+    return Status::InvalidArgument(
+        "--resume goes on with a comparison of all rows, --state makes one of what has changed: "
+        "leave one out");
+  }
+  if (!flags->resume.empty()) diff->join.keys_per_range = kResumableRangeKeys;
   if (flags->applies()) {
     flags->format = "jsonl";
-    flags->output = flags->undo_log.empty() ? NewLogOf(options->directory) : flags->undo_log;
-    status = CheckUndoLog(flags->output);
+    flags->output_path = flags->undo_log.empty() ? NewLogOf(options->directory) : flags->undo_log;
+    status = CheckUndoLog(flags->output_path);
     if (!status.ok()) return status;
   }
   // Lines of text have no values.
@@ -207,11 +222,11 @@ Status CompleteDiff(DiffFlags* flags) {
   return Status::OK();
 }
 
-Status CompareAndWrite(DiffFlags* flags, Json* document) {
-  RowOutput output;
-  Status status;
-  if (!flags->summary) status = output.Open(flags->output);
+Status CompareAndWrite(DiffFlags* flags, DiffFiles* files, Json* document) {
+  Status status = OpenFiles(*flags, files);
   if (!status.ok()) return status;
+  RowOutput& output = files->output;
+  DiffState* const state = flags->options.state = files->state.get();
   join::JoinOptions* const options = &flags->options.diff.join;
   const InterruptCanceller canceller(options);
   JoinProgress progress("rocksieve diff", "comparing",
@@ -221,11 +236,13 @@ Status CompareAndWrite(DiffFlags* flags, Json* document) {
   options->range_done = [&progress](const auto& range) { progress.RangeDone(range); };
   options->note = [&progress](const std::string& note) { progress.Note(note); };
   const DiffFormat format = kFormats.at(flags->format);
-  std::string headed;  // lines of text say their column family once
+  std::string own_heading;
+  // Lines of text say their column family once.
+  std::string* const headed = state != nullptr ? state->heading() : &own_heading;
   const auto head = [&](const std::string& family) {
-    const bool heads =
-        format == DiffFormat::kText && family != headed && (family != "default" || !headed.empty());
-    headed = family;
+    const bool heads = format == DiffFormat::kText && family != *headed &&
+                       (family != "default" || !headed->empty());
+    *headed = family;
     return heads ? "# " + PrintableKey(family) + "\n" : "";
   };
   if (flags->peers.size() > 1) {
@@ -251,6 +268,10 @@ Status CompareAndWrite(DiffFlags* flags, Json* document) {
     status = Status::InvalidArgument("nothing was written, since not all could be read:\n" +
                                      DiffInWords(*document));
   }
+  if (state != nullptr) {
+    const Status kept = status.ok() ? state->FinishAll() : state->Save();
+    if (status.ok()) status = kept;
+  }
   return status.ok() && !flags->summary ? output.Finish() : status;
 }
 
@@ -271,7 +292,7 @@ Status ApplyLog(const std::string& directory, const std::string& log, ApplyDirec
                                  " --undo=" + log + " takes them back.");
 }
 
-Status DiffAndApply(DiffFlags* flags, Json* document) {
+Status DiffAndApply(DiffFlags* flags, DiffFiles* files, Json* document) {
   Status status = CheckAddressSpace();
   if (!status.ok()) return status;
   if (!flags->undo.empty()) {
@@ -282,18 +303,19 @@ Status DiffAndApply(DiffFlags* flags, Json* document) {
     return ApplyLog(flags->directories[0], flags->undo, ApplyDirection::kBackward, document);
   }
   status = CompleteDiff(flags);
-  if (status.ok()) status = CompareAndWrite(flags, document);
+  if (status.ok()) status = CompareAndWrite(flags, files, document);
   if (!status.ok() || !flags->applies()) return status;
-  return ApplyLog(flags->options.directory, flags->output, ApplyDirection::kForward, document);
+  return ApplyLog(flags->options.directory, flags->output_path, ApplyDirection::kForward, document);
 }
 
 int RunDiff(DiffFlags flags) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // errors are ours to tell; the user's own setting counts
   Json document;
+  DiffFiles files;
   Status status;
   {
     InterruptGuard guard;
-    status = DiffAndApply(&flags, &document);
+    status = DiffAndApply(&flags, &files, &document);
   }
   // What was written is said in any case.
   if (!status.ok() && document.contains("applied")) {
@@ -303,16 +325,24 @@ int RunDiff(DiffFlags flags) {
   if (!status.ok()) {
     if (!document.contains("applied")) {
       std::cerr << "rocksieve diff: " << MessageOf(status) << "\n";
+      if (files.state != nullptr) {
+        std::cerr << "The same command goes on where it was proven: " << flags.resume << "\n";
+      }
     }
     return kCannotRun;
   }
-  const bool rows_there = !flags.summary && flags.output == "-" && flags.undo.empty();
+  const bool rows_there = !flags.summary && flags.output_path == "-" && flags.undo.empty();
   if (flags.json) {
     std::cout << Document(document);
   } else {
     const size_t columns = TerminalColumns(rows_there ? STDERR_FILENO : STDOUT_FILENO);
     (rows_there ? std::cerr : std::cout) << WithinColumns(
         flags.peers.size() > 1 ? VersionsInWords(document) : DiffInWords(document), columns);
+  }
+  if (files.state != nullptr) {  // once all is said
+    std::cout.flush();
+    status = files.state->Remove();
+    if (!status.ok()) std::cerr << "rocksieve diff: " << MessageOf(status) << "\n";
   }
   return flags.peers.size() > 1 ? VersionsExitCode(document) : DiffExitCode(document);
 }
@@ -326,7 +356,7 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
   AddText(parser, "--column-family", &flags->options.column_families, "NAME",
           "compare only these; may be repeated. Default: all");
   parser->add_flag("--summary", flags->summary, "no rows, only how many differ");
-  AddText(parser, "--output", &flags->output, "FILE",
+  AddText(parser, "--output", &flags->output_path, "FILE",
           "where rows go. Default: -, the standard output");
   AddText(parser, "--format", &flags->format, "text|tsv|jsonl",
           "keys; with values; objects. Default: text")
@@ -349,6 +379,9 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
   AddText(parser, "--undo", &flags->undo, "FILE",
           "instead of comparing: make the rows of such a log what they were")
       ->excludes(apply)
+      ->group(kRareFlags);
+  AddText(parser, "--resume", &flags->resume, "FILE",
+          "keep there how far it is; go on from there if it was killed. Removed at the end")
       ->group(kRareFlags);
   AddClientFlags(parser, &flags->security, &flags->peer);
   const auto number = [&](const char* name, int* value, int most, const char* description) {
@@ -387,8 +420,7 @@ Command AddDiffCommand(CLI::App* parent) {
            "Exact, in all column families, beside the processes that own the databases. Lines are "
            "< KEY (only here), > KEY (only there), | KEY (changed); then a verdict for each column "
            "family.",
-       .exit_codes = "0 equal, or only being written (--recheck); 1 different; 2 could not run, or "
-                     "a file could not be read",
+       .exit_codes = "0 equal, or being written (--recheck); 1 different; 2 could not run or read",
        .example = "Example, a replica that may lag by ten seconds:\n"
                   "  rocksieve diff --db=mine --remote=a:7420 --certs=certs --recheck=20"});
   AddDiffFlags(parser, flags.get());

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/join/diff_state.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include <absl/strings/escaping.h>
+
+#include "support/line_reader.h"
+#include "support/text.h"
+
+namespace rocksieve::tools {
+namespace {
+
+using join::Difference;
+using join::DifferentRow;
+using rocksdb::Status;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kBetweenSaves(200);
+constexpr int kSavesShare = 20;  // at most one part in so many of the time
+
+constexpr const char* kCounts[] = {"equal_rows",   "local_only_rows", "remote_only_rows",
+                                   "changed_rows", "wire_sent_bytes", "wire_received_bytes"};
+
+std::string NowInUtc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+bool IsCount(const Json& json, const char* name) {
+  return json.contains(name) && json[name].is_number_unsigned();
+}
+
+bool IsText(const Json& json, const char* name) {
+  return json.contains(name) && json[name].is_string();
+}
+
+// Of a column family that is done: as FamilyJson() and others make it.
+bool IsDone(const Json& family) {
+  if (!IsText(family, "name") || !IsText(family, "verdict") || !family.contains("reason") ||
+      !(family["reason"].is_null() || family["reason"].is_string())) {
+    return false;
+  }
+  for (const auto& [name, value] : family.items()) {
+    const bool is_text = name == "name" || name == "verdict" || name == "reason";
+    if (!is_text && !value.is_number_unsigned() && !(name == "seconds" && value.is_number())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool IsUnderWay(const Json& family) {
+  if (family.is_null()) return true;
+  bool whole = family.is_object() && IsText(family, "name") && IsText(family, "next_key") &&
+               IsCount(family, "found_bytes") && family.contains("seconds") &&
+               family["seconds"].is_number();
+  for (const char* count : kCounts) whole = whole && IsCount(family, count);
+  return whole;
+}
+
+template <typename Is>
+bool IsArrayOf(const Json& json, const char* name, Is is) {
+  if (!json.contains(name) || !json[name].is_array()) return false;
+  for (const Json& item : json[name]) {
+    if (!item.is_object() || !is(item)) return false;
+  }
+  return true;
+}
+
+bool IsWhole(const Json& json) {
+  return json.contains("comparison") && json["comparison"].is_object() &&
+         IsArrayOf(json, "parts",
+                   [](const Json& part) {
+                     return IsText(part, "began") && IsText(part, "column_family") &&
+                            IsText(part, "next_key");
+                   }) &&
+         IsArrayOf(json, "done", IsDone) &&
+         IsArrayOf(json, "there",
+                   [](const Json& family) {
+                     return IsText(family, "name") && IsText(family, "comparator") &&
+                            IsText(family, "merge_operator");
+                   }) &&
+         json.contains("family") && IsUnderWay(json["family"]) && IsCount(json, "output_bytes") &&
+         IsText(json, "heading") && json.contains("complete") && json["complete"].is_boolean();
+}
+
+Json ValueJson(const std::optional<std::string_view>& value) {
+  if (!value) return nullptr;
+  return absl::Base64Escape(std::string(*value));
+}
+
+// False if it is none.
+bool ReadValueJson(const Json& json, const char* name, std::string* bytes,
+                   std::optional<std::string_view>* value) {
+  if (!json.contains(name)) return false;
+  if (json[name].is_null()) return true;
+  if (!json[name].is_string()) return false;
+  if (!absl::Base64Unescape(json[name].get<std::string>(), bytes)) return false;
+  *value = *bytes;
+  return true;
+}
+
+}  // namespace
+
+DiffState::DiffState(const std::string& path, RowOutput* rows)
+    : file_(path), rows_(rows), begun_(Clock::now()), saved_(begun_) {}
+
+DiffState::~DiffState() {
+  if (found_ != nullptr) std::fclose(found_);
+}
+
+Status DiffState::Open(const std::string& path, const Json& comparison, RowOutput* rows,
+                       std::unique_ptr<DiffState>* state) {
+  state->reset(new DiffState(path, rows));
+  Status status = (*state)->file_.Open(&(*state)->json_);
+  if (!status.ok()) return status;
+  if (!(*state)->json_.is_null()) {
+    (*state)->is_new_ = false;
+    status = (*state)->CheckDocument(comparison);
+    if (status.ok()) (*state)->heading_ = (*state)->json_["heading"].get<std::string>();
+    return status;
+  }
+  (*state)->json_ = {{"comparison", comparison},
+                     {"parts", Json::array()},
+                     {"there", Json::array()},
+                     {"done", Json::array()},
+                     {"family", nullptr},
+                     {"output_bytes", 0u},
+                     {"heading", ""},
+                     {"complete", false}};
+  return Status::OK();
+}
+
+Status DiffState::CheckDocument(const Json& comparison) const {
+  if (!IsWhole(json_)) {
+    return Status::InvalidArgument(file_.path() +
+                                   " is damaged, and is left as it is: begin anew with another "
+                                   "file");
+  }
+  for (const auto& [name, value] : comparison.items()) {
+    const Json& theirs = json_["comparison"];
+    if (theirs.contains(name) && theirs[name] == value) continue;
+    return Status::InvalidArgument(file_.path() + " is of another comparison: " + name + " is " +
+                                   (theirs.contains(name) && theirs[name].is_string()
+                                        ? theirs[name].get<std::string>()
+                                        : "something else") +
+                                   " there, and " + value.get<std::string>() +
+                                   " here.\nName another file, or remove that one to begin anew.");
+  }
+  return Status::OK();
+}
+
+// The file is made before the rows are: who goes on knows whose they are.
+Status DiffState::OpenRows(const std::string& output) {
+  Status status;
+  if (is_new_ && !output.empty()) status = RowOutput::CheckNew(output);
+  if (!status.ok()) {
+    file_.Remove().PermitUncheckedError();  // it is empty
+    return status;
+  }
+  if (is_new_) status = file_.Write(json_);
+  if (!status.ok() || output.empty()) return status;
+  return rows_->Continue(output, json_["output_bytes"].get<uint64_t>(),
+                         json_["complete"].get<bool>());
+}
+
+std::string DiffState::GoingOn() const {
+  if (is_new_) return "";
+  std::string text = "going on with " + file_.path() + ": " +
+                     Counted(json_["done"].size(), "column family") + " done";
+  const Json& family = json_["family"];
+  if (!family.is_null()) {
+    std::string key = family["next_key"];
+    const bool after = !key.empty() && key.back() == '\0';
+    if (after) key.pop_back();
+    text += ", " + PrintableKey(family["name"].get<std::string>()) +
+            (after ? " after key " : " from key ") + PrintableKey(key) + " on";
+  }
+  return text;
+}
+
+const Json* DiffState::Done(const std::string& name) const {
+  for (const Json& family : json_["done"]) {
+    if (family["name"] == name) return &family;
+  }
+  return nullptr;
+}
+
+// Everything up to here is proven.
+void DiffState::TakePosition() {
+  json_["output_bytes"] = rows_->bytes();
+  json_["heading"] = heading_;
+  changed_ = true;
+}
+
+Status DiffState::Begin(const std::string& name, join::DiffOptions* options) {
+  Json& family = json_["family"];
+  if (family.is_null() || family["name"] != name) {
+    family = {{"name", name}, {"next_key", ""}, {"found_bytes", 0u}, {"seconds", 0.0}};
+    for (const char* count : kCounts) family[count] = 0u;
+  }
+  earlier_ = family;
+  begun_ = Clock::now();
+  if (!part_is_in_) {
+    json_["parts"].push_back(
+        {{"began", NowInUtc()}, {"column_family", name}, {"next_key", family["next_key"]}});
+    part_is_in_ = true;
+  }
+  options->join.begin = family["next_key"].get<std::string>();
+  options->proven = [this](const join::DiffProgress& progress) { return Proven(progress); };
+  rechecks_ = options->recheck.count() > 0;
+  if (rechecks_) {
+    const Status status = OpenFound(family["found_bytes"].get<uint64_t>());
+    if (!status.ok()) return status;
+    options->found = [this](const DifferentRow& row) { return KeepFound(row); };
+    options->found_before = [this](const join::DifferenceCallback& take) {
+      return VisitFound(take);
+    };
+  }
+  return Status::OK();
+}
+
+Status DiffState::Proven(const join::DiffProgress& progress) {
+  Json& family = json_["family"];
+  family["next_key"] = progress.next_key;
+  const uint64_t counts[] = {progress.equal_rows,       progress.local_only_rows,
+                             progress.remote_only_rows, progress.changed_rows,
+                             progress.bytes_sent,       progress.bytes_received};
+  for (size_t i = 0; i < std::size(kCounts); i++) {
+    family[kCounts[i]] = earlier_[kCounts[i]].get<uint64_t>() + counts[i];
+  }
+  family["seconds"] = earlier_["seconds"].get<double>() +
+                      std::chrono::duration<double>(Clock::now() - begun_).count();
+  family["found_bytes"] = found_bytes_;
+  TakePosition();
+  const auto pause = std::max<Clock::duration>(kBetweenSaves, kSavesShare * saving_);
+  return Clock::now() - saved_ < pause ? Status::OK() : Save();
+}
+
+Status DiffState::Save() {
+  if (!changed_) return Status::OK();
+  const Clock::time_point begin = Clock::now();
+  Status status = rows_->Sync();
+  if (status.ok() && found_ != nullptr &&
+      (std::fflush(found_) != 0 || fdatasync(fileno(found_)) != 0)) {
+    status = Status::InvalidArgument("cannot write " + RowsPath() + ": " + std::strerror(errno));
+  }
+  if (status.ok()) status = file_.Write(json_);
+  if (!status.ok()) return status;
+  changed_ = false;
+  saved_ = Clock::now();
+  saving_ = saved_ - begin;
+  return status;
+}
+
+// Rows that will be looked at again are counted by who looks at them.
+void DiffState::AddEarlier(join::DiffReport* report) const {
+  const auto count = [this](const char* name) { return earlier_[name].get<uint64_t>(); };
+  report->equal_rows += count("equal_rows");
+  report->join.wire_bytes_sent += count("wire_sent_bytes");
+  report->join.wire_bytes_received += count("wire_received_bytes");
+  report->join.seconds += earlier_["seconds"].get<double>();
+  if (rechecks_) return;
+  report->local_only_rows += count("local_only_rows");
+  report->remote_only_rows += count("remote_only_rows");
+  report->changed_rows += count("changed_rows");
+  if (report->local_only_rows + report->remote_only_rows + report->changed_rows > 0) {
+    report->verdict = join::Verdict::kDifferent;
+  }
+}
+
+Status DiffState::Finish(const Json& family, const Json& there) {
+  json_["done"].push_back(family);
+  json_["family"] = nullptr;
+  if (!there.empty()) json_["there"] = there;
+  TakePosition();
+  return Save();
+}
+
+Status DiffState::FinishAll() {
+  json_["complete"] = true;
+  TakePosition();
+  return Save();
+}
+
+Status DiffState::Remove() {
+  if (found_ != nullptr) std::fclose(std::exchange(found_, nullptr));
+  unlink(RowsPath().c_str());
+  return file_.Remove();
+}
+
+Status DiffState::OpenFound(uint64_t bytes) {
+  if (found_ != nullptr) std::fclose(std::exchange(found_, nullptr));
+  const std::string path = RowsPath();
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  struct stat there {};
+  if (file < 0 || fstat(file, &there) != 0 || (found_ = fdopen(file, "w")) == nullptr) {
+    return Status::InvalidArgument("cannot open " + path + ": " + std::strerror(errno));
+  }
+  if (!S_ISREG(there.st_mode) || static_cast<uint64_t>(there.st_size) < bytes) {
+    return Status::InvalidArgument(path + " does not have the " + std::to_string(bytes) +
+                                   " bytes of rows any more that were found so far: begin anew "
+                                   "with another file for --resume");
+  }
+  if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || std::fseek(found_, 0, SEEK_END) != 0) {
+    return Status::InvalidArgument("cannot write " + path + ": " + std::strerror(errno));
+  }
+  found_bytes_ = bytes;
+  return Status::OK();
+}
+
+Status DiffState::KeepFound(const DifferentRow& row) {
+  const Json json = {{"difference", static_cast<unsigned>(row.difference)},
+                     {"key", absl::Base64Escape(std::string(row.key))},
+                     {"local", ValueJson(row.local_value)},
+                     {"remote", ValueJson(row.remote_value)},
+                     {"local_hash", row.local_hash},
+                     {"remote_hash", row.remote_hash}};
+  const std::string line = json.dump() + "\n";
+  found_bytes_ += line.size();
+  return std::fwrite(line.data(), 1, line.size(), found_) == line.size()
+             ? Status::OK()
+             : Status::InvalidArgument("cannot write " + RowsPath() + ": " + std::strerror(errno));
+}
+
+Status DiffState::VisitFound(const join::DifferenceCallback& take) const {
+  LineReader reader(RowsPath());
+  std::string_view line;
+  std::string local, remote;
+  while (reader.Next(&line)) {
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    DifferentRow row;
+    std::string key;
+    std::optional<std::string_view> whole_key;
+    const bool read = json.is_object() && IsCount(json, "difference") && json["difference"] <= 2u &&
+                      IsCount(json, "local_hash") && IsCount(json, "remote_hash") &&
+                      ReadValueJson(json, "key", &key, &whole_key) && whole_key &&
+                      ReadValueJson(json, "local", &local, &row.local_value) &&
+                      ReadValueJson(json, "remote", &remote, &row.remote_value);
+    if (!read) {
+      return Status::InvalidArgument(RowsPath() +
+                                     " is damaged: begin anew with another file for --resume");
+    }
+    row.difference = static_cast<Difference>(json["difference"].get<unsigned>());
+    row.key = *whole_key;
+    row.local_hash = json["local_hash"].get<uint64_t>();
+    row.remote_hash = json["remote_hash"].get<uint64_t>();
+    const Status status = take(row);
+    if (!status.ok()) return status;
+  }
+  if (!reader.error().empty()) return Status::InvalidArgument(reader.error());
+  return Status::OK();
+}
+
+}  // namespace rocksieve::tools
