@@ -10,7 +10,7 @@
 
 #include "fuzz/target.h"
 #include "lib/join/join_key/json_pointer.h"
-#include "lib/join/text/text_sinks.h"
+#include "support/text.h"
 
 namespace rocksieve::join {
 namespace {
@@ -58,7 +58,7 @@ void FindInJson(Choices* choices) {
 void WriteLine(Choices* choices) {
   const fuzz::ExactCopy bytes(choices->Rest());
   std::string line, again;
-  AppendEscapedForTsv(bytes.view(), &line);
+  AppendEscapedText(bytes.view(), &line);
   for (size_t i = 0; i < line.size(); i++) {
     FUZZ_CHECK(std::string_view("\t\n\r\0", 4).find(line[i]) == std::string_view::npos);
     if (line[i] != '\\') {

@@ -12,6 +12,9 @@
 namespace rocksieve {
 namespace {
 
+// What stands behind a backslash for a byte, and the bytes in the same order.
+constexpr std::string_view kEscapeLetters = "\\tnr0", kEscapedBytes("\\\t\n\r\0", 5);
+
 // Puts commas between the groups of three digits before the point, if there is one.
 std::string WithCommas(const std::string& number) {
   const size_t point = std::min(number.find('.'), number.size());
@@ -156,17 +159,29 @@ std::string HexNumber(uint64_t number) {
   return text;
 }
 
+void AppendEscapedText(std::string_view bytes, std::string* escaped) {
+  while (!bytes.empty()) {
+    const size_t plain = std::min(bytes.find_first_of(kEscapedBytes), bytes.size());
+    escaped->append(bytes.substr(0, plain));
+    bytes.remove_prefix(plain);
+    if (bytes.empty()) break;
+    escaped->push_back('\\');
+    escaped->push_back(kEscapeLetters[kEscapedBytes.find(bytes.front())]);
+    bytes.remove_prefix(1);
+  }
+}
+
 bool FromEscapedText(std::string_view escaped, std::string* bytes) {
-  constexpr std::string_view kLetters = "\\tnr0", kBytes("\\\t\n\r\0", 5);
   bytes->clear();
   for (size_t i = 0; i < escaped.size(); i++) {
     if (escaped[i] != '\\') {
       *bytes += escaped[i];
       continue;
     }
-    const size_t which = ++i < escaped.size() ? kLetters.find(escaped[i]) : std::string_view::npos;
+    const size_t which =
+        ++i < escaped.size() ? kEscapeLetters.find(escaped[i]) : std::string_view::npos;
     if (which == std::string_view::npos) return false;
-    *bytes += kBytes[which];
+    *bytes += kEscapedBytes[which];
   }
   return true;
 }

@@ -43,8 +43,11 @@ std::string WithinColumns(const std::string& text, size_t columns);
 // With some characters replaced: Escaped("a<b", {{'<', "&lt;"}}) is "a&lt;b".
 std::string Escaped(std::string_view text, const std::map<char, std::string_view>& by);
 
-// Undoes what joins do to bytes in their lines: \\, \t, \n, \r and \0 (docs/join_keys.md). False if
-// something else follows a backslash.
+// Backslash, TAB, line feed, carriage return and zero byte as \\ \t \n \r \0, all other bytes as
+// they are: so that a row of a join stays one line, and can be had back (docs/join_keys.md).
+void AppendEscapedText(std::string_view bytes, std::string* escaped);
+
+// Undoes that. False if something else follows a backslash.
 bool FromEscapedText(std::string_view escaped, std::string* bytes);
 
 // With a space for each control character but newlines and tabs, those of two bytes in UTF-8

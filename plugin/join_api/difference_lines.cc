@@ -5,6 +5,7 @@
 #include <rocksieve/join/diff.h>
 
 #include "lib/join/text/text_sinks.h"
+#include "support/text.h"
 
 namespace rocksieve::join {
 namespace {
@@ -41,13 +42,13 @@ void AppendTsvValue(const std::optional<std::string_view>& value, std::string* l
   line->push_back('\t');
   if (!value) return;
   const ReadableValue readable = Readable(*value);
-  AppendEscapedForTsv(readable.plain, line);
+  AppendEscapedText(readable.plain, line);
   const char* comma = "";
   for (const auto& [name, bytes] : readable.columns) {
     line->append(comma);
-    AppendEscapedForTsv(name, line);
+    AppendEscapedText(name, line);
     line->push_back('=');
-    AppendEscapedForTsv(bytes, line);
+    AppendEscapedText(bytes, line);
     comma = ",";
   }
 }
@@ -102,13 +103,13 @@ std::string FormatDifference(const DifferentRow& row, DiffFormat format,
   }
   if (format == DiffFormat::kText) {
     line = {MarkOf(row.difference), ' '};
-    AppendEscapedForTsv(row.key, &line);
+    AppendEscapedText(row.key, &line);
     return line + "\n";
   }
-  AppendEscapedForTsv(column_family, &line);
+  AppendEscapedText(column_family, &line);
   line.append("\t").append(WordOf(row.difference));
   line.append("\t").append(VerdictName(row.verdict)).append("\t");
-  AppendEscapedForTsv(row.key, &line);
+  AppendEscapedText(row.key, &line);
   AppendTsvValue(row.local_value, &line);
   AppendTsvValue(row.remote_value, &line);
   return line + "\n";

@@ -19,6 +19,7 @@
 #include "lib/join/sort/row_spool.h"
 #include "lib/join/text/text_sinks.h"
 #include "lib/join/text/text_source.h"
+#include "support/text.h"
 #include "tests/join/counting_sink.h"
 
 namespace rocksieve::join {
@@ -92,7 +93,7 @@ TEST(Tsv, EscapingIsReversible) {
     for (size_t n = random() % 20; n > 0; n--) {
       bytes += random() % 2 ? "\\\t\n\r0tnr"[random() % 8] : static_cast<char>(random());
     }
-    AppendEscapedForTsv(bytes, &escaped);
+    AppendEscapedText(bytes, &escaped);
     EXPECT_EQ(escaped.find_first_of(std::string_view("\t\n\r\0", 4)), std::string::npos);
     EXPECT_EQ(Unescaped(escaped), bytes);
   }

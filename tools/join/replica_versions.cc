@@ -72,11 +72,6 @@ class DifferencesFile {
 };
 
 // As joins escape bytes in lines (docs/join_keys.md).
-std::string EscapedText(std::string_view bytes) {
-  return Escaped(bytes,
-                 {{'\\', "\\\\"}, {'\t', "\\t"}, {'\n', "\\n"}, {'\r', "\\r"}, {'\0', "\\0"}});
-}
-
 // What is not UTF-8 as base64, as in the lines of a comparison with one server.
 void SetBytes(const std::string& name, const std::string& bytes, Json* object) {
   try {
@@ -195,10 +190,17 @@ class ReplicaMerge {
 
 std::string FormatVersions(const RowVersions& row, join::DiffFormat format) {
   const std::string majority = row.majority == 0 ? "" : std::string(1, row.majority);
-  if (format == join::DiffFormat::kText) return row.versions + " " + EscapedText(row.key) + "\n";
+  std::string line;
+  if (format == join::DiffFormat::kText) {
+    line = row.versions + " ";
+    AppendEscapedText(row.key, &line);
+    return line + "\n";
+  }
   if (format == join::DiffFormat::kTsv) {
-    return EscapedText(row.column_family) + "\t" + row.versions + "\t" + majority + "\t" +
-           EscapedText(row.key) + "\n";
+    AppendEscapedText(row.column_family, &line);
+    line += "\t" + row.versions + "\t" + majority + "\t";
+    AppendEscapedText(row.key, &line);
+    return line + "\n";
   }
   Json json;
   SetBytes("column_family", row.column_family, &json);

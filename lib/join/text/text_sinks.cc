@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/join/text/text_sinks.h"
 
-#include <algorithm>
+#include <cstdint>
 
 #include <absl/strings/escaping.h>
 #include <nlohmann/json.hpp>
 
+#include "support/text.h"
+
 namespace rocksieve::join {
 namespace {
-
-// What stands behind a backslash for a byte, and the bytes in the same order.
-constexpr std::string_view kLetters = "\\tnr0";
-constexpr std::string_view kBytes("\\\t\n\r\0", 5);
 
 std::string_view NameOf(Side side) { return side == Side::kClient ? "local" : "remote"; }
 
@@ -36,18 +34,6 @@ bool IsUtf8(std::string_view bytes) {
 
 }  // namespace
 
-void AppendEscapedForTsv(std::string_view bytes, std::string* out) {
-  while (!bytes.empty()) {
-    const size_t plain = std::min(bytes.find_first_of(kBytes), bytes.size());
-    out->append(bytes.substr(0, plain));
-    bytes.remove_prefix(plain);
-    if (bytes.empty()) break;
-    out->push_back('\\');
-    out->push_back(kLetters[kBytes.find(bytes.front())]);
-    bytes.remove_prefix(1);
-  }
-}
-
 void AppendJsonMember(std::string_view name, std::string_view bytes, std::string* object) {
   if (object->back() != '{') object->push_back(',');
   object->append("\"").append(name);
@@ -67,9 +53,9 @@ absl::Status TextSink::Add(const Row& row, Side from) {
 
 void TsvSink::AppendLine(const Row& row, Side from, std::string* line) const {
   if (shows_sides()) line->append(NameOf(from)).push_back('\t');
-  AppendEscapedForTsv(row.key, line);
+  AppendEscapedText(row.key, line);
   line->push_back('\t');
-  AppendEscapedForTsv(row.value, line);
+  AppendEscapedText(row.value, line);
   line->push_back('\n');
 }
 

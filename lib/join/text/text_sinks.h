@@ -12,10 +12,6 @@
 
 namespace rocksieve::join {
 
-// Backslash, TAB, line feed, carriage return and zero byte as \\ \t \n \r \0, all other bytes as
-// they are: so that a row stays one line, and can be had back.
-void AppendEscapedForTsv(std::string_view bytes, std::string* out);
-
 // Adds "NAME":"BYTES" to an object of JSON, after a comma if it is not the first member; bytes that
 // are not UTF-8 as "NAME_base64".
 void AppendJsonMember(std::string_view name, std::string_view bytes, std::string* object);
