@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <random>
+#include <system_error>
 #include <utility>
 
 namespace rocksieve {
@@ -36,6 +38,22 @@ int Failed(const std::string& what, int number, std::string* error) {
 }
 
 }  // namespace
+
+bool FindOutputPlace(const std::string& path, OutputPlace* place, std::string* error) {
+  *place = {path, path == "-"};
+  struct stat there {};
+  if (place->is_stream || stat(path.c_str(), &there) != 0) return true;
+  if (S_ISDIR(there.st_mode)) {
+    *error = path + " is a directory: name a file in it";
+    return false;
+  }
+  place->is_stream = !S_ISREG(there.st_mode);
+  if (place->is_stream) return true;
+  std::error_code ignored;
+  const std::filesystem::path whole = std::filesystem::canonical(path, ignored);
+  if (!ignored) place->path = whole.string();
+  return true;
+}
 
 std::unique_ptr<PendingFile> PendingFile::Create(const std::string& path, std::string* error) {
   std::unique_ptr<PendingFile> file(new PendingFile(path));

@@ -9,6 +9,17 @@
 
 namespace rocksieve {
 
+// What a path names that a result is written to: "-" is the standard output.
+struct OutputPlace {
+  // What a link leads to, so that this is replaced, and not the link.
+  std::string path;
+  // The standard output, a pipe or a device: what was written cannot be taken back.
+  bool is_stream = false;
+};
+
+// False, and a sentence, if it is a directory.
+bool FindOutputPlace(const std::string& path, OutputPlace* place, std::string* error);
+
 // On file systems that have no files without a name (O_TMPFILE), it has a random one in the same
 // directory, which is made anew and never a link's target; a process that is killed leaves that
 // file, and no later one minds it. Not thread-safe.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/join_api/result_sinks.h"
 
-#include <sys/stat.h>
-
-#include <filesystem>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
@@ -57,18 +54,11 @@ absl::StatusOr<std::unique_ptr<ResultFileSink>> ResultFileSink::Open(const Resul
 }
 
 absl::Status ResultFileSink::Examine() {
-  struct stat there {};
-  if (file_.path == "-") {
-    is_stream_ = true;
-  } else if (stat(file_.path.c_str(), &there) == 0) {
-    if (S_ISDIR(there.st_mode)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file_.path, " is a directory: name a file in it"));
-    }
-    is_stream_ = !S_ISREG(there.st_mode);
-    // What a link leads to is replaced, not the link.
-    if (!is_stream_) file_.path = std::filesystem::canonical(file_.path).string();
-  }
+  OutputPlace place;
+  std::string error;
+  if (!FindOutputPlace(file_.path, &place, &error)) return absl::InvalidArgumentError(error);
+  file_.path = place.path;
+  is_stream_ = place.is_stream;
   if (is_stream_ && file_.format == RowFormat::kSst) {
     return absl::InvalidArgumentError(
         file_.path == "-"

@@ -117,5 +117,21 @@ TEST_F(PendingFileTest, NeedsADirectory) {
   EXPECT_NE(error.find("/nowhere/result.tsv: No such file or directory"), std::string::npos);
 }
 
+TEST_F(PendingFileTest, WhatAPathNames) {
+  OutputPlace place;
+  std::string error;
+  EXPECT_TRUE(FindOutputPlace("-", &place, &error) && place.is_stream);
+  EXPECT_TRUE(FindOutputPlace("/dev/null", &place, &error) && place.is_stream);
+  EXPECT_TRUE(FindOutputPlace(Path(), &place, &error) && !place.is_stream);
+  EXPECT_EQ(place.path, Path());
+  std::ofstream(Path()) << "there";
+  const std::string link = (directory_ / "link").string();
+  fs::create_symlink(Path(), link);
+  EXPECT_TRUE(FindOutputPlace(link, &place, &error) && !place.is_stream);
+  EXPECT_EQ(place.path, fs::canonical(Path()).string());
+  EXPECT_FALSE(FindOutputPlace(directory_.string(), &place, &error));
+  EXPECT_NE(error.find("is a directory"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace rocksieve

@@ -18,21 +18,9 @@ namespace fs = std::filesystem;
 
 constexpr char kUnfinished[] = ".unfinished";
 
-// What is written to for a path: what a link leads to is replaced, not the link.
-struct OutputPlace {
-  std::string path;
-  bool is_stream = false;  // a pipe, a device
-};
-
 Status PlaceOf(const std::string& path, OutputPlace* place) {
-  std::error_code error;
-  const fs::file_status there = fs::status(path, error);
-  if (fs::is_directory(there)) {
-    return Status::InvalidArgument(path + " is a directory: name a file in it");
-  }
-  place->is_stream = fs::exists(there) && !fs::is_regular_file(there);
-  place->path = fs::is_regular_file(there) ? fs::canonical(path).string() : path;
-  return Status::OK();
+  std::string error;
+  return FindOutputPlace(path, place, &error) ? Status::OK() : Status::InvalidArgument(error);
 }
 
 Status SystemError(const std::string& what) {
@@ -46,12 +34,12 @@ RowOutput::~RowOutput() {
 }
 
 Status RowOutput::OpenStream(const std::string& path) {
+  if (path == "-") return Status::OK();
   stream_ = std::fopen(path.c_str(), "w");
   return stream_ != nullptr ? Status::OK() : Status::InvalidArgument("cannot open " + path);
 }
 
 Status RowOutput::Open(const std::string& path) {
-  if (path == "-") return Status::OK();
   OutputPlace place;
   const Status status = PlaceOf(path, &place);
   if (!status.ok() || place.is_stream) return status.ok() ? OpenStream(path) : status;
@@ -63,7 +51,7 @@ Status RowOutput::Open(const std::string& path) {
 Status RowOutput::CheckNew(const std::string& path) {
   OutputPlace place;
   const Status status = PlaceOf(path, &place);
-  if (path == "-" || !status.ok() || place.is_stream) return status;
+  if (!status.ok() || place.is_stream) return status;
   std::error_code error;
   const std::string unfinished = place.path + kUnfinished;
   if (!fs::exists(fs::symlink_status(unfinished, error))) return Status::OK();
@@ -74,7 +62,6 @@ Status RowOutput::CheckNew(const std::string& path) {
 
 Status RowOutput::Continue(const std::string& path, uint64_t bytes, bool complete) {
   bytes_ = bytes;
-  if (path == "-") return Status::OK();
   OutputPlace place;
   const Status status = PlaceOf(path, &place);
   if (!status.ok() || place.is_stream) return status.ok() ? OpenStream(path) : status;
