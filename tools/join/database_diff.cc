@@ -94,7 +94,7 @@ class DatabaseDiff {
     if (status.ok() && !options_.peer) status = Describe(options_.other_directory, &there_);
     there_is_known_ = status.ok() && !options_.peer;
     if (options_.state != nullptr && options_.peer) TakeThere(options_.state->there());
-    for (const std::string& name : NamesHere()) {
+    for (const std::string& name : InOrder(NamesHere())) {
       if (status.ok()) status = CompareOrSay(name, families);
     }
     if (!status.ok() || !options_.column_families.empty()) return status;
@@ -107,11 +107,10 @@ class DatabaseDiff {
   }
 
  private:
-  // What an earlier process had learned of the server.
+  // What an earlier process had learned of the server: it may serve others by now.
   void TakeThere(const Json& families) {
     for (const Json& family : families) {
       there_.push_back({family["name"], family["comparator"], family["merge_operator"]});
-      there_is_known_ = true;
     }
   }
   Json ThereJson() const {
@@ -131,6 +130,18 @@ class DatabaseDiff {
     return names;
   }
 
+  // What is under way goes on before anything else begins, whatever was added meanwhile: its rows
+  // are the last ones that were given.
+  std::vector<std::string> InOrder(std::vector<std::string> names) const {
+    if (options_.state == nullptr) return names;
+    const auto next = std::find_if(names.begin(), names.end(), [this](const std::string& name) {
+      return options_.state->Done(name) == nullptr;
+    });
+    const auto under_way = std::find(next, names.end(), options_.state->UnderWay());
+    if (under_way != names.end()) std::rotate(next, under_way, under_way + 1);
+    return names;
+  }
+
   static std::string NotServed(const std::string& name) {
     return "the server does not serve it: start it with --column-family=" + name;
   }
@@ -139,36 +150,38 @@ class DatabaseDiff {
     return {{"name", name}, {"verdict", "schema"}, {"reason", reason}};
   }
 
+  Status Say(const Json& family, Json* families) const {
+    families->push_back(family);
+    return options_.state == nullptr ? Status::OK() : options_.state->Finish(family, ThereJson());
+  }
+
   Status CompareOrSay(const std::string& name, Json* families) {
+    const Json* const done = options_.state == nullptr ? nullptr : options_.state->Done(name);
+    if (done != nullptr) {
+      families->push_back(*done);
+      return Status::OK();
+    }
     const bool is_here = Find(here_, name) != nullptr;
     if (there_is_known_ && (!is_here || Find(there_, name) == nullptr)) {
       const bool is_there = Find(there_, name) != nullptr;
       if (!is_here && !is_there) {
         return Status::InvalidArgument("neither side has a column family " + name);
       }
-      families->push_back(Missing(name, is_there        ? "it is there only"
-                                        : options_.peer ? NotServed(name)
-                                                        : "it is here only"));
-      return Status::OK();
+      return Say(Missing(name, is_there        ? "it is there only"
+                               : options_.peer ? NotServed(name)
+                                               : "it is here only"),
+                 families);
     }
-    if (!is_here) {
-      families->push_back(Missing(name, "it is not here"));
-      return Status::OK();
-    }
-    const Json* const done = options_.state == nullptr ? nullptr : options_.state->Done(name);
-    if (done != nullptr) {
-      families->push_back(*done);
-      return Status::OK();
-    }
+    if (!is_here) return Say(Missing(name, "it is not here"), families);
     Json family;
     const Status status = Compare(name, &family);
     // Nothing is known of the server before one of its column families was compared.
     const bool not_served =
         status.IsInvalidArgument() && MessageOf(status).find(kNotServed) != std::string::npos;
-    families->push_back(not_served ? Missing(name, NotServed(name)) : family);
-    if (not_served) return Status::OK();
-    return status.ok() && options_.state != nullptr ? options_.state->Finish(family, ThereJson())
-                                                    : status;
+    if (not_served) return Say(Missing(name, NotServed(name)), families);
+    if (status.ok()) return Say(family, families);
+    families->push_back(family);
+    return status;
   }
 
   Status BeginOrGoOn(const std::string& name, join::DiffOptions* options) const {

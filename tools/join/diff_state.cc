@@ -198,6 +198,11 @@ const Json* DiffState::Done(const std::string& name) const {
   return nullptr;
 }
 
+std::string DiffState::UnderWay() const {
+  const Json& family = json_["family"];
+  return family.is_null() ? "" : family["name"].get<std::string>();
+}
+
 // Everything up to here is proven.
 void DiffState::TakePosition() {
   json_["output_bytes"] = rows_->bytes();

@@ -41,6 +41,8 @@ class DiffState {
 
   // Of a column family that is done; else null.
   const Json* Done(const std::string& name) const;
+  // The one that was begun and is not done; empty if there is none.
+  std::string UnderWay() const;
   // What is known of the other side's column families; an array, empty at first.
   const Json& there() const { return json_["there"]; }
 
