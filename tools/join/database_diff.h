@@ -12,7 +12,7 @@
 #include <rocksieve/join/diff.h>
 
 #include "support/table.h"
-#include "tools/join/diff_state.h"
+#include "tools/join/resume_state.h"
 
 namespace rocksieve::tools {
 
@@ -25,7 +25,7 @@ struct DatabaseDiffOptions {
   std::vector<std::string> column_families;  // those of both sides, if empty
   join::DiffOptions diff;
   uint64_t bytes_per_second = 0;  // that are read of databases here, all together; 0: no limit
-  DiffState* state = nullptr;     // in which it is kept how far it is, if it shall go on later
+  ResumeState* state = nullptr;   // in which it is kept how far it is, if it shall go on later
 };
 
 using TakeDifference =

@@ -21,12 +21,12 @@
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/join/database_diff.h"
-#include "tools/join/diff_state.h"
 #include "tools/join/difference_log.h"
 #include "tools/join/interrupt_canceller.h"
 #include "tools/join/join_progress.h"
 #include "tools/join/limit_flag.h"
 #include "tools/join/replica_versions.h"
+#include "tools/join/resume_state.h"
 #include "tools/join/row_output.h"
 #include "tools/join/security_flags.h"
 
@@ -71,7 +71,7 @@ struct DiffFlags {
 // What a comparison writes.
 struct DiffFiles {
   RowOutput output;
-  std::unique_ptr<DiffState> state;  // of --resume
+  std::unique_ptr<ResumeState> state;  // of --resume
 };
 
 // The file that it is, whatever directory it is named from.
@@ -105,9 +105,9 @@ Status OpenFiles(const DiffFlags& flags, DiffFiles* files) {
   if (flags.resume.empty()) {
     return flags.summary ? Status::OK() : files->output.Open(flags.output_path);
   }
-  std::unique_ptr<DiffState> state;
+  std::unique_ptr<ResumeState> state;
   Status status =
-      DiffState::Open(WholePath(flags.resume), ComparisonOf(flags), &files->output, &state);
+      ResumeState::Open(WholePath(flags.resume), ComparisonOf(flags), &files->output, &state);
   if (status.ok()) status = state->OpenRows(flags.summary ? "" : flags.output_path);
   if (!status.ok()) return status;
   files->state = std::move(state);
@@ -226,7 +226,7 @@ Status CompareAndWrite(DiffFlags* flags, DiffFiles* files, Json* document) {
   Status status = OpenFiles(*flags, files);
   if (!status.ok()) return status;
   RowOutput& output = files->output;
-  DiffState* const state = flags->options.state = files->state.get();
+  ResumeState* const state = flags->options.state = files->state.get();
   join::JoinOptions* const options = &flags->options.diff.join;
   const InterruptCanceller canceller(options);
   JoinProgress progress("rocksieve diff", "comparing",
@@ -420,7 +420,7 @@ Command AddDiffCommand(CLI::App* parent) {
            "Exact, in all column families, beside the processes that own the databases. Lines are "
            "< KEY (only here), > KEY (only there), | KEY (changed); then a verdict for each column "
            "family.",
-       .exit_codes = "0 equal, or being written (--recheck); 1 different; 2 could not run or read",
+       .exit_codes = "0 equal, or being written (--recheck); 1 different; 2 could not run",
        .example = "Example, a replica that may lag by ten seconds:\n"
                   "  rocksieve diff --db=mine --remote=a:7420 --certs=certs --recheck=20"});
   AddDiffFlags(parser, flags.get());

@@ -22,15 +22,15 @@
 
 namespace rocksieve::tools {
 
-class DiffState {
+class ResumeState {
  public:
   // `comparison`: an object of texts, equal for comparisons that are the same. InvalidArgument if
   // the file is of another one, damaged, or another process has it. `rows` must outlive it.
   static rocksdb::Status Open(const std::string& path, const Json& comparison, RowOutput* rows,
-                              std::unique_ptr<DiffState>* state);
-  ~DiffState();
-  DiffState(const DiffState&) = delete;
-  DiffState& operator=(const DiffState&) = delete;
+                              std::unique_ptr<ResumeState>* state);
+  ~ResumeState();
+  ResumeState(const ResumeState&) = delete;
+  ResumeState& operator=(const ResumeState&) = delete;
 
   // Opens the rows where they were.
   rocksdb::Status OpenRows(const std::string& output);
@@ -63,7 +63,7 @@ class DiffState {
   rocksdb::Status Remove();
 
  private:
-  DiffState(const std::string& path, RowOutput* rows);
+  ResumeState(const std::string& path, RowOutput* rows);
   std::string RowsPath() const { return file_.path() + ".rows"; }
   rocksdb::Status CheckDocument(const Json& comparison) const;
   rocksdb::Status Proven(const join::DiffProgress& progress);

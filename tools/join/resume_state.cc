@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/join/diff_state.h"
+#include "tools/join/resume_state.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -48,13 +48,17 @@ bool IsText(const Json& json, const char* name) {
 
 // Of a column family that is done: as FamilyJson() and others make it.
 bool IsDone(const Json& family) {
-  if (!IsText(family, "name") || !IsText(family, "verdict") || !family.contains("reason") ||
-      !(family["reason"].is_null() || family["reason"].is_string())) {
+  if (!IsText(family, "name") || !IsText(family, "verdict") || !family.contains("reason")) {
     return false;
   }
   for (const auto& [name, value] : family.items()) {
     const bool is_text = name == "name" || name == "verdict" || name == "reason";
-    if (!is_text && !value.is_number_unsigned() && !(name == "seconds" && value.is_number())) {
+    const bool is_of_states =
+        name == "only_changes" || name == "why_full" || name == "full_at_seconds";
+    // States and this do not go together.
+    if (is_of_states ? !(value.is_null() || value == false)
+        : is_text    ? !(value.is_string() || (name == "reason" && value.is_null()))
+                     : !(value.is_number_unsigned() || (name == "seconds" && value.is_number()))) {
       return false;
     }
   }
@@ -114,16 +118,16 @@ bool ReadValueJson(const Json& json, const char* name, std::string* bytes,
 
 }  // namespace
 
-DiffState::DiffState(const std::string& path, RowOutput* rows)
+ResumeState::ResumeState(const std::string& path, RowOutput* rows)
     : file_(path), rows_(rows), begun_(Clock::now()), saved_(begun_) {}
 
-DiffState::~DiffState() {
+ResumeState::~ResumeState() {
   if (found_ != nullptr) std::fclose(found_);
 }
 
-Status DiffState::Open(const std::string& path, const Json& comparison, RowOutput* rows,
-                       std::unique_ptr<DiffState>* state) {
-  state->reset(new DiffState(path, rows));
+Status ResumeState::Open(const std::string& path, const Json& comparison, RowOutput* rows,
+                         std::unique_ptr<ResumeState>* state) {
+  state->reset(new ResumeState(path, rows));
   Status status = (*state)->file_.Open(&(*state)->json_);
   if (!status.ok()) return status;
   if (!(*state)->json_.is_null()) {
@@ -143,7 +147,7 @@ Status DiffState::Open(const std::string& path, const Json& comparison, RowOutpu
   return Status::OK();
 }
 
-Status DiffState::CheckDocument(const Json& comparison) const {
+Status ResumeState::CheckDocument(const Json& comparison) const {
   if (!IsWhole(json_)) {
     return Status::InvalidArgument(file_.path() +
                                    " is damaged, and is left as it is: begin anew with another "
@@ -163,7 +167,7 @@ Status DiffState::CheckDocument(const Json& comparison) const {
 }
 
 // The file is made before the rows are: who goes on knows whose they are.
-Status DiffState::OpenRows(const std::string& output) {
+Status ResumeState::OpenRows(const std::string& output) {
   Status status;
   if (is_new_ && !output.empty()) status = RowOutput::CheckNew(output);
   if (!status.ok()) {
@@ -176,7 +180,7 @@ Status DiffState::OpenRows(const std::string& output) {
                          json_["complete"].get<bool>());
 }
 
-std::string DiffState::GoingOn() const {
+std::string ResumeState::GoingOn() const {
   if (is_new_) return "";
   std::string text = "going on with " + file_.path() + ": " +
                      Counted(json_["done"].size(), "column family") + " done";
@@ -191,26 +195,26 @@ std::string DiffState::GoingOn() const {
   return text;
 }
 
-const Json* DiffState::Done(const std::string& name) const {
+const Json* ResumeState::Done(const std::string& name) const {
   for (const Json& family : json_["done"]) {
     if (family["name"] == name) return &family;
   }
   return nullptr;
 }
 
-std::string DiffState::UnderWay() const {
+std::string ResumeState::UnderWay() const {
   const Json& family = json_["family"];
   return family.is_null() ? "" : family["name"].get<std::string>();
 }
 
 // Everything up to here is proven.
-void DiffState::TakePosition() {
+void ResumeState::TakePosition() {
   json_["output_bytes"] = rows_->bytes();
   json_["heading"] = heading_;
   changed_ = true;
 }
 
-Status DiffState::Begin(const std::string& name, join::DiffOptions* options) {
+Status ResumeState::Begin(const std::string& name, join::DiffOptions* options) {
   Json& family = json_["family"];
   if (family.is_null() || family["name"] != name) {
     family = {{"name", name}, {"next_key", ""}, {"found_bytes", 0u}, {"seconds", 0.0}};
@@ -237,7 +241,7 @@ Status DiffState::Begin(const std::string& name, join::DiffOptions* options) {
   return Status::OK();
 }
 
-Status DiffState::Proven(const join::DiffProgress& progress) {
+Status ResumeState::Proven(const join::DiffProgress& progress) {
   Json& family = json_["family"];
   family["next_key"] = progress.next_key;
   const uint64_t counts[] = {progress.equal_rows,       progress.local_only_rows,
@@ -254,7 +258,7 @@ Status DiffState::Proven(const join::DiffProgress& progress) {
   return Clock::now() - saved_ < pause ? Status::OK() : Save();
 }
 
-Status DiffState::Save() {
+Status ResumeState::Save() {
   if (!changed_) return Status::OK();
   const Clock::time_point begin = Clock::now();
   Status status = rows_->Sync();
@@ -271,7 +275,7 @@ Status DiffState::Save() {
 }
 
 // Rows that will be looked at again are counted by who looks at them.
-void DiffState::AddEarlier(join::DiffReport* report) const {
+void ResumeState::AddEarlier(join::DiffReport* report) const {
   const auto count = [this](const char* name) { return earlier_[name].get<uint64_t>(); };
   report->equal_rows += count("equal_rows");
   report->join.wire_bytes_sent += count("wire_sent_bytes");
@@ -286,7 +290,7 @@ void DiffState::AddEarlier(join::DiffReport* report) const {
   }
 }
 
-Status DiffState::Finish(const Json& family, const Json& there) {
+Status ResumeState::Finish(const Json& family, const Json& there) {
   json_["done"].push_back(family);
   json_["family"] = nullptr;
   if (!there.empty()) json_["there"] = there;
@@ -294,19 +298,19 @@ Status DiffState::Finish(const Json& family, const Json& there) {
   return Save();
 }
 
-Status DiffState::FinishAll() {
+Status ResumeState::FinishAll() {
   json_["complete"] = true;
   TakePosition();
   return Save();
 }
 
-Status DiffState::Remove() {
+Status ResumeState::Remove() {
   if (found_ != nullptr) std::fclose(std::exchange(found_, nullptr));
   unlink(RowsPath().c_str());
   return file_.Remove();
 }
 
-Status DiffState::OpenFound(uint64_t bytes) {
+Status ResumeState::OpenFound(uint64_t bytes) {
   if (found_ != nullptr) std::fclose(std::exchange(found_, nullptr));
   const std::string path = RowsPath();
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -326,7 +330,7 @@ Status DiffState::OpenFound(uint64_t bytes) {
   return Status::OK();
 }
 
-Status DiffState::KeepFound(const DifferentRow& row) {
+Status ResumeState::KeepFound(const DifferentRow& row) {
   const Json json = {{"difference", static_cast<unsigned>(row.difference)},
                      {"key", absl::Base64Escape(std::string(row.key))},
                      {"local", ValueJson(row.local_value)},
@@ -340,7 +344,7 @@ Status DiffState::KeepFound(const DifferentRow& row) {
              : Status::InvalidArgument("cannot write " + RowsPath() + ": " + std::strerror(errno));
 }
 
-Status DiffState::VisitFound(const join::DifferenceCallback& take) const {
+Status ResumeState::VisitFound(const join::DifferenceCallback& take) const {
   LineReader reader(RowsPath());
   std::string_view line;
   std::string local, remote;
