@@ -131,6 +131,8 @@ def sketches():
           + f.k_minimum_values(multiples, 64, 0, 58))
     write("sketches", "kmv_rounded", b"\3" + short(1000, 2) + bytes([64, 100])
           + f.k_minimum_values(multiples, 16, 0x35, 7))
+    write("sketches", "positions", bytes([5]) + short(200, 2) + bytes([8, 5, 3, 32])
+          + bytes(range(64)))
     write("sketches", "estimator", b"\4" + short(7, 2) + bytes([100])
           + f.difference_estimator(multiples, 8, 3))
 

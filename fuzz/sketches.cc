@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sketches from the other side: a PinSketch with its plan, requests for parity and answers; symbols
-// of a rateless IBLT; k minimum values; a difference estimator. The first byte chooses which, the
-// second how many keys this side has.
+// of a rateless IBLT; k minimum values; a difference estimator; a PinSketch of positions. The first
+// byte chooses which, the second how many keys this side has.
 //
 // Oracle: memory stays within what a plan says and the symbols' limit; a sketch of the very same
 // keys, changed or not, leaves differing cells only where this side has or could have keys.
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "fuzz/memory_watch.h"
@@ -16,6 +17,7 @@
 #include "lib/sketch/kmv.h"
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/partitioned_pinsketch.h"
+#include "lib/sketch/pinsketch/positions.h"
 #include "lib/sketch/rateless_iblt.h"
 #include "lib/sketch/set_sum.h"
 
@@ -89,6 +91,38 @@ void AnswerPinSketch(Choices* choices) {
   }
 }
 
+// A plan of positions, and the sketch that came with it.
+void ReceivePositions(Choices* choices) {
+  std::vector<uint8_t> flags(choices->UpTo(1000));
+  for (size_t i = 0; i < flags.size(); i++) flags[i] = Mix64(i) % 2 == 0;
+  const fuzz::ExactCopy message(choices->Rest());
+  ByteReader in(message.view());
+  pinsketch::PositionPlan brief;
+  if (!brief.Read(&in)) return;
+  std::string written;
+  ByteWriter out(&written);
+  brief.Write(&out);
+  FUZZ_CHECK(message.view().substr(0, written.size()) == written);
+  const pinsketch::Plan plan = brief.Made();
+  FUZZ_CHECK(plan.Levels() <= pinsketch::kMostLevels);
+  const uint64_t memory_bytes = pinsketch::PartitionedDecoder::MemoryFor(plan, flags.size());
+  if (!brief.Fits(flags.size()) || plan.SketchBytes() > in.remaining() ||
+      memory_bytes > kMostPlanBytes) {
+    return;
+  }
+  const pinsketch::Positions positions(brief, flags.size(), 1);
+  const std::vector<uint64_t> hashes = positions.HashesOf(flags);
+  pinsketch::PartitionedDecoder decoder(plan, hashes);
+  if (!decoder.ReadSketch(&in)) return;
+  for (uint32_t group = 0; group < plan.groups; group++) {
+    if (!decoder.IsKnown(group)) continue;
+    for (const uint32_t id : decoder.DifferingCells(group)) {
+      const std::optional<uint64_t> position = positions.At({group, id});
+      FUZZ_CHECK(!position || *position < flags.size());
+    }
+  }
+}
+
 void ReceiveSymbols(Choices* choices) {
   RatelessFormat format;
   format.id_bits = 32 + static_cast<int>(choices->UpTo(32));
@@ -145,7 +179,7 @@ void ReceiveEstimator(Choices* choices) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocksieve;
   fuzz::Choices choices(data, size);
-  switch (choices.UpTo(4)) {
+  switch (choices.UpTo(5)) {
     case 0:
       ReceivePinSketch(&choices);
       break;
@@ -157,6 +191,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 3:
       ReceiveKmv(&choices);
+      break;
+    case 5:
+      ReceivePositions(&choices);
       break;
     default:
       ReceiveEstimator(&choices);

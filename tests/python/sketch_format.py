@@ -200,3 +200,34 @@ class PinSketch:
 
     def answer(self, request):
         return bits(pair for level, count in request for pair in self.batch(level, count))
+
+
+class PositionSketch(PinSketch):
+    """Of positions whose flag is 1."""
+
+    def __init__(self, flags, k, groups, raw, mean, salt):
+        super().__init__([], k, groups, raw, self.parity_of(groups, raw, mean))
+        self.mean = mean
+        for position, flag in enumerate(flags):
+            block = position // groups
+            begin = splitmix64(salt, block) * groups >> 64
+            if flag:
+                self.cells.append(((position + begin) % groups, 1 + block))
+
+    @staticmethod
+    def parity_of(groups, raw, mean):
+        if groups < 4:
+            return []
+        weights = [1 << 24]
+        for i in range(1, 256):
+            weights.append(weights[-1] * mean // (16 * i))
+        parity = []
+        for level in range(raw + 1, 97):
+            needing = 256 * groups * sum(weights[level:]) // sum(weights)
+            if needing < 128:
+                break
+            parity.append(min(groups, (26 * needing // 25 + math.isqrt(256 * needing) + 1279) // 256))
+        return parity
+
+    def plan(self):
+        return bytes([self.k]) + varint(self.groups) + bytes([self.raw]) + varint(self.mean)

@@ -65,6 +65,14 @@ class Examples(unittest.TestCase):
         for data in (sketch.plan(), sketch.sketch(), sketch.answer([(2, 1), (4, 2)])):
             self.expect(data)
 
+    def test_positions(self):
+        many = f.PositionSketch([], 11, 489, 8, 164, 7)
+        self.expect(many.plan())
+        self.assertIn(", ".join(map(str, many.parity[:-1])), PAGE)
+        few = f.PositionSketch([i % 3 == 0 for i in range(40)], 6, 9, 1, 20, 7)
+        self.expect(few.plan())
+        self.expect(few.sketch())
+
     def test_every_primitive_polynomial_is_named(self):
         row = re.search(r"\| hex \|(.*)\|", PAGE).group(1)
         self.assertEqual([int(h, 16) for h in row.split("|")], list(f.POLYNOMIALS.values()))

@@ -28,6 +28,14 @@ inline Cell CellOf(uint64_t hash, uint32_t groups, int field_bits) {
           static_cast<uint32_t>(1 + ((hash & 0xffffffff) * ids >> 32))};
 }
 
+// A hash that stands in the cell. REQUIRES: group < groups, 1 <= id < 2^field_bits.
+inline uint64_t HashOf(const Cell& cell, uint32_t groups, int field_bits) {
+  const uint64_t ids = (uint64_t{1} << field_bits) - 1;
+  const uint64_t upper = ((uint64_t{cell.group} << 32) + groups - 1) / groups;
+  const uint64_t lower = ((uint64_t{cell.id - 1} << 32) + ids - 1) / ids;
+  return upper << 32 | lower;
+}
+
 struct CellEntry {
   uint32_t id;
   uint32_t index;  // of the hash in the span that the table was made of

@@ -14,22 +14,10 @@ namespace {
 constexpr int kLeastRawLevels = 8, kMostRawLevels = 13;
 constexpr double kDifferencesPerGroup = 20;  // at most
 constexpr int kFewerBits = 2;                // than with the most differences per group
-constexpr uint32_t kFewGroups = 4;           // no parity among so few
 constexpr double kWrongDecodings = 0.003;    // expected in a sketch, at the first attempt
 constexpr uint64_t kGroupBytes = 128;        // of a group, apart from its sums
 constexpr uint64_t kUnknownBytes = 256;      // of a row of the band that is solved (parity.cc)
 constexpr double kLevelsUntil = 0.1;         // expected groups that need a level
-
-// The raw levels: a decoding with t sums is wrong about once in t! attempts on too many ids.
-int RawLevels(double groups, double per_group) {
-  double attempts_per_wrong = 40320;  // 8!
-  int t = kLeastRawLevels;
-  while (t < kMostRawLevels &&
-         groups * PoissonAtLeast(per_group, t + 1) / attempts_per_wrong > kWrongDecodings) {
-    attempts_per_wrong *= ++t;
-  }
-  return std::max(t, std::min(kMostRawLevels, static_cast<int>(0.8 * per_group)));
-}
 
 Plan PlanWith(int field_bits, double differences, double per_group) {
   Plan plan;
@@ -38,11 +26,10 @@ Plan PlanWith(int field_bits, double differences, double per_group) {
       std::clamp(std::round(differences / per_group), 1.0, double{UINT32_MAX}));
   const double groups = plan.groups, mean = differences / groups;
   if (plan.groups < kFewGroups) {
-    plan.raw_levels =
-        std::clamp(static_cast<int>(std::ceil(mean + 3 * std::sqrt(mean) + 2)), 1, kMostLevels / 2);
+    plan.raw_levels = RawLevelsWithoutParity(mean);
     return plan;
   }
-  plan.raw_levels = RawLevels(groups, mean);
+  plan.raw_levels = RawLevels(groups, mean, kLeastRawLevels, kWrongDecodings);
   for (int level = plan.raw_levels + 1; level <= kMostLevels; level++) {
     const double needing = groups * PoissonAtLeast(mean, level);
     if (needing < kLevelsUntil) break;
@@ -66,6 +53,23 @@ double PoissonAtLeast(double mean, int n) {
     term *= mean / (i + 1);
   }
   return above;
+}
+
+// A decoding with t sums is wrong about once in t! attempts on too many ids.
+int RawLevels(double groups, double per_group, int least, double wrong_decodings) {
+  double attempts_per_wrong = 1;
+  int t = 1;
+  while (t < least) attempts_per_wrong *= ++t;
+  while (t < kMostRawLevels &&
+         groups * PoissonAtLeast(per_group, t + 1) / attempts_per_wrong > wrong_decodings) {
+    attempts_per_wrong *= ++t;
+  }
+  return std::max(t, std::min(kMostRawLevels, static_cast<int>(0.8 * per_group)));
+}
+
+int RawLevelsWithoutParity(double per_group) {
+  const double enough = per_group + 3 * std::sqrt(per_group) + 2;
+  return std::clamp(static_cast<int>(std::ceil(enough)), 1, kMostLevels / 2);
 }
 
 uint64_t Plan::SketchBytes() const {

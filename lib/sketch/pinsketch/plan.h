@@ -20,6 +20,7 @@ namespace rocksieve::pinsketch {
 inline constexpr int kMostLevels = 96;  // three times what a right plan needs
 inline constexpr uint32_t kGroupsPerCheck = 64;
 inline constexpr int kCheckBits = 32;
+inline constexpr uint32_t kFewGroups = 4;  // no parity among fewer
 
 struct Plan {
   int field_bits = 0;
@@ -47,6 +48,11 @@ struct Plan {
 // cost a bit each per difference, and halve the keys that share a cell with a difference. `keys`
 // and `differences` may be any finite numbers >= 0.
 Plan MakePlan(double keys, double differences, double cells_per_key_log2);
+
+// Raw levels, at least so many, with which so many wrong decodings are expected of a sketch at the
+// first attempt; and those of few groups.
+int RawLevels(double groups, double per_group, int least, double wrong_decodings);
+int RawLevelsWithoutParity(double per_group);
 
 // The chance that a Poisson-distributed number with this mean is at least n.
 double PoissonAtLeast(double mean, int n);
