@@ -11,39 +11,12 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr uint64_t kMostParitySymbols = uint64_t{1} << 24;
-constexpr uint64_t kReadMoreBytesPerByte = 12;  // partitioned_pinsketch.h
-
-// As the request says; 0 if it is damaged.
-uint64_t RequestedSymbols(std::string_view request) {
-  ByteReader in(request);
-  const uint64_t entries = in.Varint(pinsketch::kMostLevels);
-  uint64_t symbols = 0;
-  for (uint64_t i = 0; i < entries && in.ok(); i++) {
-    in.Varint();
-    symbols += in.Varint(kMostParitySymbols);
-  }
-  return in.ok() ? symbols : 0;
-}
-
 // Of an odd cell of the receiver of the bitmap, and of what it says of it.
 uint64_t DigestOf(uint32_t group, uint32_t id, bool empty) {
   return Mix64(Mix64(uint64_t{group} << 32 | id) + (empty ? 1 : 0));
 }
 
 }  // namespace
-
-uint64_t SketchStep::KeptBytes() const {
-  uint64_t bytes = VectorBytes(hashes_) + parity_.capacity();
-  if (encoder_ != nullptr) {
-    bytes += pinsketch::PartitionedEncoder::MemoryFor(plan_, hashes_.size());
-  }
-  if (decoder_ != nullptr) {
-    bytes += pinsketch::PartitionedDecoder::MemoryFor(plan_, hashes_.size()) +
-             kReadMoreBytesPerByte * more_parity_bytes_;
-  }
-  return bytes;
-}
 
 absl::Status SketchStep::SendFirst(int cells_log2, std::string* step) {
   const RangeEstimate now = range_->estimate();
@@ -71,18 +44,24 @@ void SketchStep::Send(std::string* step) {
 }
 
 absl::Status SketchStep::Receive(Part part, std::string_view body) {
-  const bool is_sender = encoder_ != nullptr;
   switch (expected_) {
     case Expected::kSketch:
     case Expected::kSecondLayer:
       if (part == Part::kSketch) return ReceiveSketch(body);
       break;
     case Expected::kEmptyCellBitmap:
-      if (part == Part::kMoreParity && is_sender) return ReceiveParityRequest(body);
-      if (part == Part::kEmptyCellBitmap && is_sender) return ReceiveEmptyCellBitmap(body);
+      if (part == Part::kMoreParity && layer_.is_sender()) {
+        parity_.clear();
+        expected_ = Expected::kParity;
+        return layer_.AnswerRequest(body, &parity_);
+      }
+      if (part == Part::kEmptyCellBitmap && layer_.is_sender()) return ReceiveEmptyCellBitmap(body);
       break;
     case Expected::kParity:
-      if (part == Part::kParity && !is_sender) return ReceiveParity(body);
+      if (part == Part::kParity && !layer_.is_sender()) {
+        expected_ = Expected::kEmptyCellBitmap;
+        return layer_.ReadParity(body);
+      }
       break;
     case Expected::kNothing:
       break;
@@ -104,21 +83,13 @@ bool SketchStep::SendSecondLayer(std::string* step) {
 //   varint candidates of the sender | plan and sketch, as in partitioned_pinsketch.h, of their part
 //   hashes
 bool SketchStep::WriteSketch(double keys, double differences, int cells_log2, std::string* step) {
-  const size_t candidates = range_->candidates.size();
   const pinsketch::Plan plan = pinsketch::MakePlan(keys, differences, cells_log2);
-  const uint64_t bytes = pinsketch::PartitionedEncoder::MemoryFor(plan, candidates);
-  if (plan.SketchBytes() > range_->options.most_message_bytes / 2 ||
-      !range_->HoldForWork(KeptBytes() + bytes + plan.SketchBytes()).ok()) {
-    return false;
-  }
-  plan_ = plan;
-  hashes_ = range_->PartHashes(range_->PartSalt());
-  encoder_ = std::make_unique<pinsketch::PartitionedEncoder>(plan_, hashes_);
+  if (!layer_.HasRoomFor(plan, range_->candidates.size())) return false;
   std::string body;
   ByteWriter out(&body);
-  out.Varint(candidates);
-  plan_.Write(&out);
-  encoder_->WriteSketch(&out);
+  out.Varint(range_->candidates.size());
+  plan.Write(&out);
+  layer_.WriteSketch(plan, range_->PartHashes(range_->PartSalt()), &out);
   range_->Append(Part::kSketch, body, step);
   expected_ = Expected::kEmptyCellBitmap;
   return true;
@@ -127,12 +98,9 @@ bool SketchStep::WriteSketch(double keys, double differences, int cells_log2, st
 absl::Status SketchStep::ReceiveSketch(std::string_view body) {
   ByteReader in(body);
   const auto their_candidates = static_cast<double>(range_->ReadTheirCandidates(&in));
-  // Before any memory is taken for it, the sketch must be there.
-  if (!plan_.Read(&in) || plan_.SketchBytes() > in.remaining()) {
-    return Nonsense("a damaged sketch");
-  }
-  const absl::Status room = range_->HoldForWork(
-      KeptBytes() + pinsketch::PartitionedDecoder::MemoryFor(plan_, range_->candidates.size()));
+  pinsketch::Plan plan;
+  if (!plan.Read(&in)) return Nonsense("a damaged sketch");
+  const absl::Status room = layer_.TakePlan(plan, in, range_->candidates.size());
   if (!room.ok()) return room;
   if (expected_ == Expected::kSecondLayer) {
     outcome_.second_layer = true;
@@ -140,39 +108,9 @@ absl::Status SketchStep::ReceiveSketch(std::string_view body) {
   }
   range_->their_count = their_candidates;
   range_->their_count_is_exact = true;
-  hashes_ = range_->PartHashes(range_->PartSalt());
-  decoder_ = std::make_unique<pinsketch::PartitionedDecoder>(plan_, hashes_);
-  if (!decoder_->ReadSketch(&in) || !in.Finished()) return Nonsense("a damaged sketch");
-  expected_ = Expected::kEmptyCellBitmap;
-  return absl::OkStatus();
-}
-
-absl::Status SketchStep::ReceiveParityRequest(std::string_view body) {
-  if (parity_requests_++ == pinsketch::PartitionedDecoder::kMostRequests) {
-    return Nonsense("more requests for parity than are answered");
+  if (!layer_.ReadSketch(&in, range_->PartHashes(range_->PartSalt())) || !in.Finished()) {
+    return Nonsense("a damaged sketch");
   }
-  // A message's worth, and of what there is room for: a symbol and its group's sum.
-  const uint64_t most_symbols =
-      std::min(kMostParitySymbols, range_->options.most_message_bytes / sizeof(uint32_t));
-  const absl::Status room =
-      range_->HoldForWork(KeptBytes() + sizeof(uint32_t) * 3 * RequestedSymbols(body));
-  if (!room.ok()) return room;
-  ByteReader in(body);
-  parity_.clear();
-  ByteWriter out(&parity_);
-  if (!encoder_->AnswerRequest(&in, most_symbols, &out) || !in.Finished()) {
-    return Nonsense("a damaged request for parity");
-  }
-  expected_ = Expected::kParity;
-  return absl::OkStatus();
-}
-
-absl::Status SketchStep::ReceiveParity(std::string_view body) {
-  more_parity_bytes_ += body.size();
-  const absl::Status room = range_->HoldForWork(KeptBytes());
-  if (!room.ok()) return room;
-  ByteReader in(body);
-  if (!decoder_->ReadMore(&in) || !in.Finished()) return Nonsense("damaged parity");
   expected_ = Expected::kEmptyCellBitmap;
   return absl::OkStatus();
 }
@@ -185,23 +123,25 @@ absl::Status SketchStep::ReceiveParity(std::string_view body) {
 void SketchStep::SendEmptyCellBitmap(std::string* step) {
   std::string body;
   ByteWriter out(&body);
-  if (decoder_->WantsMore()) {
-    decoder_->WriteRequest(&out);
+  if (layer_.WantsMore()) {
+    layer_.WriteRequest(&out);
     range_->Append(Part::kMoreParity, body, step);
     expected_ = Expected::kParity;
     return;
   }
   const Candidates& candidates = range_->candidates;
-  const pinsketch::CellTable mine(hashes_, plan_.groups, plan_.field_bits);
+  const pinsketch::Plan& plan = layer_.plan();
+  const pinsketch::PartitionedDecoder& decoder = layer_.decoder();
+  const pinsketch::CellTable mine(layer_.hashes(), plan.groups, plan.field_bits);
   std::vector<uint8_t> empty_here, keep(candidates.size(), 1);
   std::vector<uint32_t> odd_here, odd_there;
   uint64_t digest = 0, differing_cells = 0, unknown_groups = 0;
-  for (uint32_t group = 0; group < plan_.groups; group++) {
-    if (!decoder_->IsKnown(group)) {
+  for (uint32_t group = 0; group < plan.groups; group++) {
+    if (!decoder.IsKnown(group)) {
       unknown_groups++;
       continue;
     }
-    const std::vector<uint32_t>& differing = decoder_->DifferingCells(group);
+    const std::vector<uint32_t>& differing = decoder.DifferingCells(group);
     differing_cells += differing.size();
     mine.OddCells(group, &odd_here);
     odd_there.clear();
@@ -224,18 +164,17 @@ void SketchStep::SendEmptyCellBitmap(std::string* step) {
   }
   out.Varint(candidates.size());
   out.Varint(differing_cells);
-  EncodeFlags(decoder_->known_blocks(), &out);
+  EncodeFlags(decoder.known_blocks(), &out);
   out.U64(digest);
   EncodeFlags(empty_here, &out);
   range_->Append(Part::kEmptyCellBitmap, body, step);
-  CountLeft(static_cast<double>(differing_cells),
-            static_cast<double>(unknown_groups) / plan_.groups, range_->their_count,
-            static_cast<double>(candidates.size()));
+  CountLeft(static_cast<double>(differing_cells), static_cast<double>(unknown_groups) / plan.groups,
+            range_->their_count, static_cast<double>(candidates.size()));
   for (size_t i = 0; i < candidates.size(); i++) {
     if (keep[i] == 0) range_->deferred.push_back(candidates[i]);
   }
   range_->Keep(keep);
-  decoder_.reset();
+  layer_.Drop();
   expected_ = Expected::kNothing;
   outcome_.sends_symbols = outcome_.second_layer;
   if (!outcome_.second_layer) outcome_.second_layer = SendSecondLayer(step);
@@ -245,14 +184,15 @@ absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
   ByteReader in(body);
   range_->their_count = static_cast<double>(range_->ReadTheirCandidates(&in));
   const uint64_t differing_cells = in.Varint(UINT32_MAX);
+  const pinsketch::Plan& plan = layer_.plan();
   std::vector<uint8_t> known, empty_there;
-  if (!DecodeFlags(&in, plan_.Checks(), &known)) return Nonsense("a damaged empty-cell bitmap");
+  if (!DecodeFlags(&in, plan.Checks(), &known)) return Nonsense("a damaged empty-cell bitmap");
   const uint64_t their_digest = in.U64();
-  const pinsketch::CellTable mine(hashes_, plan_.groups, plan_.field_bits);
+  const pinsketch::CellTable mine(layer_.hashes(), plan.groups, plan.field_bits);
   std::vector<pinsketch::Cell> odd_cells;
   std::vector<uint32_t> ids;
   uint64_t unknown_groups = 0;
-  for (uint32_t group = 0; group < plan_.groups; group++) {
+  for (uint32_t group = 0; group < plan.groups; group++) {
     if (known[group / pinsketch::kGroupsPerCheck] == 0) {
       unknown_groups++;
       continue;
@@ -260,8 +200,7 @@ absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
     mine.OddCells(group, &ids);
     for (uint32_t id : ids) odd_cells.push_back({group, id});
   }
-  CountLeft(static_cast<double>(differing_cells),
-            static_cast<double>(unknown_groups) / plan_.groups,
+  CountLeft(static_cast<double>(differing_cells), static_cast<double>(unknown_groups) / plan.groups,
             static_cast<double>(range_->candidates.size()), range_->their_count);
   // What the other side made of the sketch may be wrong, hardly ever. Then nothing follows from it,
   // and symbols reconcile everything.
@@ -283,7 +222,7 @@ absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
   } else {
     outcome_.differences = range_->estimate().differences();
   }
-  encoder_.reset();
+  layer_.Drop();
   outcome_.sends_symbols = !outcome_.second_layer;
   // Of a second layer, the sender of the bitmap says more in the same step.
   expected_ = outcome_.second_layer ? Expected::kNothing : Expected::kSecondLayer;
@@ -297,7 +236,7 @@ void SketchStep::CountLeft(double differing_cells, double unknown_share, double 
   const double senders_only = std::clamp((all + senders - receivers) / 2, 0.0, senders);
   const double common = std::min(senders - senders_only, receivers);
   const RangeEstimate before = {senders, receivers, common, 0};
-  const double cells = std::ldexp(plan_.groups, plan_.field_bits);
+  const double cells = std::ldexp(layer_.plan().groups, layer_.plan().field_bits);
   const double left = LeftBySketch(before, cells);
   const double all_only = 2 * before.mine_only() + before.theirs_only();
   const double of_receiver = all_only == 0 ? 0.5 : before.theirs_only() / all_only;

@@ -9,15 +9,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <absl/status/status.h>
 
 #include "lib/join/matching/matching_range.h"
-#include "lib/sketch/pinsketch/partitioned_pinsketch.h"
+#include "lib/join/matching/sketch_layer.h"
 
 namespace rocksieve::join {
 
@@ -33,8 +31,8 @@ struct SketchOutcome {
 class SketchStep {
  public:
   // `range` must outlive it.
-  explicit SketchStep(MatchingRange* range) : range_(range) {}
-  uint64_t KeptBytes() const;
+  explicit SketchStep(MatchingRange* range) : range_(range), layer_(range) {}
+  uint64_t KeptBytes() const { return layer_.KeptBytes() + parity_.capacity(); }
 
   // ResourceExhausted if there is no room for the sketch.
   absl::Status SendFirst(int cells_log2, std::string* step);
@@ -53,23 +51,15 @@ class SketchStep {
   bool SendSecondLayer(std::string* step);
   void SendEmptyCellBitmap(std::string* step);
   absl::Status ReceiveSketch(std::string_view body);
-  absl::Status ReceiveParityRequest(std::string_view body);
-  absl::Status ReceiveParity(std::string_view body);
   absl::Status ReceiveEmptyCellBitmap(std::string_view body);
   // What the sketch left, by the keys that both sides had.
   void CountLeft(double differing_cells, double unknown_share, double senders, double receivers);
 
   MatchingRange* const range_;
   Expected expected_ = Expected::kSketch;
-  // Of the layer that is under way; the sender has the encoder, the receiver the decoder.
-  pinsketch::Plan plan_;
-  std::vector<uint64_t> hashes_;
-  std::unique_ptr<pinsketch::PartitionedEncoder> encoder_;
-  std::unique_ptr<pinsketch::PartitionedDecoder> decoder_;
-  int parity_requests_ = 0;         // that were answered, about this layer
-  uint64_t more_parity_bytes_ = 0;  // that were received
-  std::string parity_;              // asked for, to be sent
-  RangeEstimate left_;              // as the receiver of the sketch sees it
+  SketchLayer layer_;   // that is under way
+  std::string parity_;  // asked for, to be sent
+  RangeEstimate left_;  // as the receiver of the sketch sees it
   SketchOutcome outcome_;
 };
 
