@@ -188,6 +188,20 @@ def sessions():
             write("server_session", f"{name}_{strategy}", case + b"\0" + program)
 
 
+def comparisons():
+    # As sessions(): whole rows, with and without the other side's digests and values.
+    for rows in (0x40, 0x60):
+        for strategy in (0, 1, 2, 7, 8):
+            case = (bytes([3, strategy, 3, 9]) + short(900, 2) + short(900, 2)
+                    + bytes([119, 12, 15, 0, rows]))
+            same_keys = case[:-5] + bytes([119, 0, 0, 0, rows])
+            for name, bytes_of_case in (("keys_and_values", case), ("values", same_keys)):
+                name = f"compare_{rows:x}_{name}_{strategy}"
+                program = b"" if strategy else b"\0\0" + b"\x0b\x00\x03\x01\x00\x07" * 6
+                write("client_session", name, bytes_of_case + program)
+                write("server_session", name, bytes_of_case + b"\0" + program)
+
+
 def table_files():
     """What later releases of RocksDB wrote: footers that check themselves, other checksums."""
     for release in ("9.10.0", "11.8.1"):
@@ -274,5 +288,5 @@ if __name__ == "__main__":
         databases(sys.argv[1])
         join_documents(sys.argv[1])
     for make in (filter_blocks, filter_builds, specs, toolbox, messages, lists, sketches,
-                 existing_filters, join_key_expressions, frames, sessions, table_files):
+                 existing_filters, join_key_expressions, frames, sessions, comparisons, table_files):
         make()

@@ -8,6 +8,9 @@
 //   2. Rows with keys are of its keys in a range that was opened under that number, with their
 //      values, in order.
 //   3. An error says something, and is the last word.
+// Of a comparison, keys are those of whole rows without their digests, sums of equal ranges are of
+// whole rows, and the values of rows begin with the digests, if these are wanted; rows of changed
+// keys come without these.
 // And memory: what is allocated stays below the account's limit and a slack for what is no matter
 // of the other side, however many messages it sends and however few it takes.
 #include <map>
@@ -17,6 +20,8 @@
 #include "fuzz/memory_watch.h"
 #include "fuzz/session_case.h"
 #include "lib/hash/key_hash128.h"
+#include "lib/join/join_key/whole_row.h"
+#include "lib/join/matching/value_comparison.h"
 #include "lib/join/rows/row_batch.h"
 #include "tests/join/counting_sink.h"
 
@@ -51,12 +56,20 @@ class Witness {
   }
 
  private:
-  SetSum SumOf(const join::KeyInterval& interval, uint64_t range, uint32_t attempt) const {
+  bool compares() const { return hello_->comparison != join::Comparison::kNone; }
+
+  SetSum SumOf(const join::KeyInterval& interval, uint64_t range, uint32_t attempt,
+               bool whole_rows) const {
     const uint64_t salt = join::RangeSalt(hello_->salt, range, attempt);
     const SetSummer summer(salt);
     SetSum sum;
-    for (const auto& [key, values] : session_.there->table()) {
-      if (interval.Contains(key)) summer.Add(HashKey128(key, salt), &sum);
+    for (const auto& [join_key, values] : session_.there->table()) {
+      std::string_view key = join_key;
+      uint64_t digest = 0;
+      if (!interval.Contains(key)) continue;
+      if (compares()) FUZZ_CHECK(join::TakeDigest(&key, &digest));
+      const KeyHash128 hash = HashKey128(key, salt);
+      summer.Add(whole_rows ? join::HashOfRow(hash, digest) : hash, &sum);
     }
     return sum;
   }
@@ -70,8 +83,11 @@ class Witness {
       if (facts.outcome == join::Facts::Outcome::kTooLarge) interval.end = facts.next_key;
       // Of filters that are withdrawn, nothing more is to be known.
       if (facts.outcome == join::Facts::Outcome::kWithdrawn) return true;
-      if (!(SumOf(interval, facts.range, facts.attempt) == facts.sum)) continue;
-      if (facts.outcome == join::Facts::Outcome::kEqual && !(open.sum == facts.sum)) continue;
+      const bool equal = facts.outcome == join::Facts::Outcome::kEqual;
+      const bool whole_rows = equal && compares();
+      if (!(SumOf(interval, facts.range, facts.attempt, whole_rows) == facts.sum)) continue;
+      if (equal && !((whole_rows ? *open.row_sum : open.sum) == facts.sum)) continue;
+      if (facts.outcome == join::Facts::Outcome::kSameKeys && !(open.sum == facts.sum)) continue;
       return true;
     }
     return false;
@@ -87,10 +103,16 @@ class Witness {
   void Check(const join::Rows& rows) {
     if (rows.range == join::kAbsentRange || join::SendsMatched(hello_->operation)) return;
     if (reader_ == nullptr) {
-      reader_ = std::make_unique<join::RowBatchReader>(/*with_keys=*/true);
+      reader_ = std::make_unique<join::RowBatchReader>(
+          /*with_keys=*/true, join::kDefaultMostRowBytes, nullptr,
+          /*expects_known=*/hello_->comparison == join::Comparison::kRows);
       last_key_.clear();
     }
     const absl::Status status = reader_->Read(rows.batch, [&](const join::Row& row, bool new_key) {
+      if (compares()) {
+        CheckCompared(rows, row, new_key);
+        return absl::OkStatus();
+      }
       FUZZ_CHECK(!new_key || row.key > last_key_);
       last_key_ = row.key;
       FUZZ_CHECK(IsOpened(rows, row.key));
@@ -102,6 +124,32 @@ class Witness {
     });
     FUZZ_CHECK(status.ok());
     if (rows.last) reader_.reset();
+  }
+
+  void CheckCompared(const join::Rows& rows, const join::Row& row, bool new_key) {
+    const auto& table = session_.there->table();
+    std::string_view value = row.value;
+    std::string digest;
+    if (hello_->comparison == join::Comparison::kRows) {
+      FUZZ_CHECK(value.size() >= join::kWholeRowDigestBytes);
+      digest = value.substr(0, join::kWholeRowDigestBytes);
+      value.remove_prefix(digest.size());
+    } else {
+      FUZZ_CHECK(new_key && value.empty());
+    }
+    if (!new_key) {  // of a key that the client knows
+      FUZZ_CHECK(std::any_of(table.begin(), table.end(), [&](const auto& entry) {
+        return join::DigestBytesOf(entry.first) == digest && entry.second.front() == value;
+      }));
+      return;
+    }
+    FUZZ_CHECK(row.key > last_key_);
+    last_key_ = row.key;
+    const auto found = table.lower_bound(last_key_ + digest);
+    FUZZ_CHECK(found != table.end() && found->first.substr(0, last_key_.size()) == last_key_);
+    FUZZ_CHECK(IsOpened(rows, found->first));
+    if (hello_->comparison == join::Comparison::kKeys) return;
+    FUZZ_CHECK(found->first == last_key_ + digest && found->second.front() == value);
   }
 
   const SessionCase& session_;

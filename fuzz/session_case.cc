@@ -3,6 +3,8 @@
 
 #include <rocksieve/filter.h>
 
+#include "lib/join/join_key/whole_row.h"
+
 namespace rocksieve::fuzz {
 namespace {
 
@@ -42,6 +44,15 @@ std::vector<join::ExistingFilter> FiltersOf(
 void AddRows(uint64_t i, const char* side, bool unique, Rows* rows) {
   rows->emplace_back(KeyOf(i), side + std::to_string(i));
   if (i % 8 == 3 && !unique) rows->emplace_back(KeyOf(i), std::string(i, 'v'));
+}
+
+// A row that is joined on all of it. A third of those that both sides have are changed.
+void AddWholeRow(uint64_t i, const char* side, bool equal, Rows* rows) {
+  const std::string value =
+      equal && i % 3 != 0 ? std::string(i % 5, 'v') : side + std::to_string(i);
+  std::string join_key;
+  join::WholeRowJoinKey({KeyOf(i), value}, &join_key);
+  rows->emplace_back(std::move(join_key), value);
 }
 
 Rows AbsentRows(uint64_t count, const char* side) {
@@ -105,11 +116,21 @@ SessionCase::SessionCase(Choices* choices) {
   const uint64_t both = choices->UpTo(kMostKeys), only_here = choices->UpTo(kMostKeys / 4),
                  only_there = choices->UpTo(kMostKeys / 4);
   const uint8_t filters = choices->Byte(), others = choices->Byte();
+  const bool compares = (others & 0x40) != 0;
+  if (compares) {
+    client.operation = join::Operation::kSymmetric;
+    client.comparison = (others & 0x20) != 0 ? join::Comparison::kRows : join::Comparison::kKeys;
+  }
   // No side has rows without a key then.
-  client.keys_are_unique = (others & 0x80) != 0;
+  client.keys_are_unique = compares || (others & 0x80) != 0;
   const uint8_t absent = client.keys_are_unique ? 0 : others % 16;
   Rows rows_here, rows_there;
   for (uint64_t i = 0; i < both + only_here + only_there; i++) {
+    if (compares) {
+      if (i < both + only_here) AddWholeRow(i, "here", i < both, &rows_here);
+      if (i < both || i >= both + only_here) AddWholeRow(i, "there", i < both, &rows_there);
+      continue;
+    }
     if (i < both + only_here) AddRows(i, "here", client.keys_are_unique, &rows_here);
     if (i < both || i >= both + only_here) AddRows(i, "there", client.keys_are_unique, &rows_there);
   }

@@ -2,6 +2,7 @@
 // Names and properties of what a join finds.
 #pragma once
 
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 
@@ -12,6 +13,14 @@ namespace rocksieve::join {
 inline constexpr Operation kAllOperations[] = {Operation::kIntersection, Operation::kDifference,
                                                Operation::kLocalOnly, Operation::kSymmetric,
                                                Operation::kCount};
+
+// A symmetric difference of whole rows (join_key/whole_row.h) that are joined on their keys alone;
+// of matched keys, the values are compared after that. The result is that of a join on whole rows.
+enum class Comparison : uint8_t {
+  kNone = 0,  // what is joined on is all there is
+  kKeys = 1,  // which keys; of the server's rows neither digests nor values
+  kRows = 2,  // rows with their digests, and the values that the server's source gives
+};
 
 // "intersection", "difference", "local-only", "symmetric", "count".
 constexpr std::string_view NameOf(Operation operation) {

@@ -32,6 +32,7 @@ struct Look {
   std::vector<KeyInterval> parts;  // of the keys
   JoinOptions options;
   bool values = true;     // of the other side
+  bool digests = true;    // of these values, if they are left out
   bool describe = false;  // which column families that side has
   // If not null, files that both sides share need not be read, and are counted here.
   SharedTableFiles* shared = nullptr;
@@ -120,6 +121,7 @@ class DiffRun {
     Look look{{rows},
               options_.join,
               options_.values,
+              /*digests=*/options_.recheck.count() > 0,
               /*describe=*/true,
               may_share ? &report_->shared : nullptr,
               nullptr};
@@ -167,7 +169,8 @@ class DiffRun {
   }
 
   absl::Status LookAgain(Clock::time_point begin) {
-    Look look{{}, options_.join, /*values=*/false, /*describe=*/false, nullptr, nullptr};
+    Look look{{},      options_.join, /*values=*/false, /*digests=*/true, /*describe=*/false,
+              nullptr, nullptr};
     look.options.keys_expected = nullptr;  // progress is that of the first look
     look.options.range_done = nullptr;
     look.options.report_ranges = false;
@@ -380,6 +383,7 @@ rocksdb::Status Diff(const Input& local, const Peer& peer, const DiffOptions& op
             look.proven(KeysOfWholeRows({*range.end, std::nullopt}).begin, range).IgnoreError();
           };
         }
+        parts.comparison = look.values || look.digests ? Comparison::kRows : Comparison::kKeys;
         return JoinTo(Operation::kSymmetric, *mine, whole, within, parts, rows, look_report);
       },
       options, on_row, report, second_look.get());

@@ -288,6 +288,7 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
   sharded.remote.describe = parts.describe;
   sharded.remote.request.keep = parts.kept != nullptr;
   sharded.remote.request.since = parts.since;
+  sharded.remote.client.comparison = parts.comparison;
   sharded.expect = options.keys_expected;
   if (options.range_done) {
     sharded.range_done = [&options](const std::string& address, const RangeReport& range) {

@@ -8,6 +8,7 @@
 #include <absl/status/status.h>
 #include <rocksieve/join/join.h>
 
+#include "lib/join/operation.h"
 #include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 #include "lib/transport/cancellation.h"
@@ -18,6 +19,7 @@ namespace rocksieve::join {
 struct JoinedParts {
   std::vector<KeyInterval> intervals;  // as ClientSessionOptions has them
   bool describe = false;               // ServerReport::column_families is wanted
+  Comparison comparison = Comparison::kNone;
   // The server keeps the state of its database, and says under which name; null: it need not.
   std::string* kept = nullptr;
   // Empty: of rows of the server's state. Else of those that may have changed since that one.

@@ -274,7 +274,7 @@ absl::Status SecondLook::Run(const Peer& peer, const JoinOptions& options, bool 
   }
   next_.full_at_seconds = SecondsNow();
   return JoinTo(Operation::kSymmetric, PresentRows(), peer, options,
-                {{KeyInterval()}, describe, &next_.remote}, rows, report);
+                {{KeyInterval()}, describe, Comparison::kRows, &next_.remote}, rows, report);
 }
 
 absl::Status SecondLook::CompareChanges(const Peer& peer, const JoinOptions& options, bool describe,
@@ -286,7 +286,8 @@ absl::Status SecondLook::CompareChanges(const Peer& peer, const JoinOptions& opt
   ProvenRowsSink changes([&](const Row& row, Side from) { return pairs.Add(row, from); });
   absl::Status status =
       JoinTo(Operation::kSymmetric, ChangedRows(), peer, options,
-             {{KeyInterval()}, describe, &next_.remote, before_.remote}, &changes, report);
+             {{KeyInterval()}, describe, Comparison::kRows, &next_.remote, before_.remote},
+             &changes, report);
   if (status.ok()) status = pairs.Finish();
   if (status.ok()) status = judge.Finish();
   if (status.ok() && !judge.without_remote_value().empty()) {
@@ -303,6 +304,7 @@ absl::Status SecondLook::LookUpRemoteRows(const std::vector<std::string>& keys, 
                                           JoinOptions options, Sink* sorted,
                                           JoinReport* report) const {
   JoinedParts parts;
+  parts.comparison = Comparison::kRows;
   for (const std::string& key : keys) parts.intervals.push_back(WholeRowsOfKey(key));
   options.begin = parts.intervals.front().begin;
   options.end = parts.intervals.back().end;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The examples of docs/protocol.md: its lines "name: `bytes`" are what Encode() writes.
+#include <deque>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -8,6 +9,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/matching/value_comparison.h"
 #include "lib/join/session/messages.h"
 #include "tests/join/matching_support.h"
 
@@ -40,8 +42,15 @@ std::map<std::string, std::string> Messages() {
   answer.hash_check = HashCheck(hello.salt);
   answer.most_keys_per_range = 1 << 20;
   messages["hello"] = Encode(hello);
+  hello.operation = Operation::kSymmetric;
+  hello.comparison = Comparison::kKeys;
+  messages["hello, comparison"] = Encode(hello);
   messages["hello answer"] = Encode(answer);
   messages["open"] = Encode(open);
+  open.server_begins = false;
+  open.estimator.clear();
+  open.row_sum = SetSum{2, 2, 1};
+  messages["open, comparison"] = Encode(open);
   messages["facts"] = Encode(facts);
   messages["fetch"] = Encode(Fetch{3, 1});
   messages["rows"] = Encode(Rows{3, 1, true, "batch"});
@@ -77,12 +86,43 @@ std::map<std::string, std::string> Steps() {
   return steps;
 }
 
+// The parts with which the values of a small range are compared.
+std::map<std::string, std::string> Values() {
+  constexpr uint64_t kSalt = 99;
+  std::map<std::string, std::string> parts;
+  std::deque<ValueComparison> sides;
+  for (const bool is_client : {true, false}) {
+    Candidates matched;
+    for (const char* key : {"apple", "fig", "pear"}) {
+      matched.push_back({HashKey128(key, kSalt), static_cast<uint32_t>(matched.size())});
+    }
+    MatchingOptions options;
+    options.salt = kSalt;
+    options.is_client = is_client;
+    sides.emplace_back(matched, std::vector<uint64_t>{1, is_client ? 2u : 5u, 3}, options,
+                       /*differ=*/false);
+  }
+  for (size_t from = 1; sides[from].state() == ValueComparison::State::kMyTurn; from = 1 - from) {
+    std::string step;
+    EXPECT_TRUE(sides[from].NextStep(&step).ok());
+    VisitParts(step, [&parts](Part part, std::string_view body) {
+      std::string bytes;
+      AppendPart(part, body, &bytes);
+      parts[absl::StrCat("values ", parts.size() + 1)] = bytes;
+    });
+    EXPECT_TRUE(sides[1 - from].Receive(step).ok());
+  }
+  EXPECT_EQ(sides[0].state(), ValueComparison::State::kCompared);
+  EXPECT_EQ(sides[0].TakeChanged().size(), 1u);
+  return parts;
+}
+
 TEST(Protocol, PageHasTheExamples) {
   std::ifstream file(ROCKSIEVE_PROTOCOL_PAGE);
   std::stringstream page;
   page << file.rdbuf();
   ASSERT_TRUE(file.good());
-  for (const auto& examples : {Messages(), Steps()}) {
+  for (const auto& examples : {Messages(), Steps(), Values()}) {
     for (const auto& [name, bytes] : examples) {
       const std::string line = "| " + name + " | `" + Hex(bytes) + "` |";
       EXPECT_NE(page.str().find(line), std::string::npos) << line;

@@ -130,6 +130,27 @@ TEST(WholeRow, JoinKeysOfOthersAreRefused) {
   }
 }
 
+TEST(WholeRow, JoinKeysPartIntoKeyAndDigest) {
+  std::string one, other, longer;
+  WholeRowJoinKey({std::string_view("a\0b", 3), "1"}, &one);
+  WholeRowJoinKey({std::string_view("a\0b", 3), "2"}, &other);
+  WholeRowJoinKey({std::string_view("a\0b\0", 4), "1"}, &longer);
+  std::string_view key = one, same = other, next = longer;
+  uint64_t digest = 0, another = 0, first = 0;
+  ASSERT_TRUE(TakeDigest(&key, &digest) && TakeDigest(&same, &another) &&
+              TakeDigest(&next, &first));
+  EXPECT_EQ(key, same);
+  EXPECT_NE(digest, another);
+  EXPECT_EQ(digest, first);
+  EXPECT_EQ(digest, XXH3_64bits("1", 1));
+  EXPECT_LT(key, next);  // as their keys
+  EXPECT_EQ(std::string(key) + std::string(DigestBytesOf(one)), one);
+  std::string_view none = std::string_view(one).substr(one.size() - kWholeRowDigestBytes - 1);
+  EXPECT_FALSE(TakeDigest(&none, &digest));
+  std::string_view no_end = "0123456789abcdef";
+  EXPECT_FALSE(TakeDigest(&no_end, &digest));
+}
+
 TEST(WholeRow, ValuesCanBeLeftOut) {
   WholeRowSource source(std::make_unique<MemorySource>(MemorySource::Rows{{"k", "v"}}),
                         WholeRowSource::Values::kLeftOut);

@@ -38,8 +38,8 @@ ALLOWED = {
     "lib/join/matching": "lib/filter lib/format lib/hash lib/join lib/join/rows lib/sketch "
                          "lib/sketch/pinsketch",
     "lib/join/existing": "lib/format lib/hash lib/join lib/join/matching lib/join/rows",
-    "lib/join/session": "lib/format lib/hash lib/join lib/join/matching lib/join/existing "
-                        "lib/join/rows lib/sketch",
+    "lib/join/session": "lib/format lib/hash lib/join lib/join/join_key lib/join/matching "
+                        "lib/join/existing lib/join/rows lib/sketch",
     "lib/transport": "lib/format lib/join lib/join/matching lib/join/rows lib/join/session "
                      "lib/join/sort",
     # What knows RocksDB.

@@ -94,6 +94,15 @@ uint64_t ValueHashOf(std::string_view digest) {
   return XXH64_hashFromCanonical(&hash);
 }
 
+bool TakeDigest(std::string_view* join_key, uint64_t* digest) {
+  if (join_key->size() < kWholeRowDigestBytes + 2) return false;
+  XXH64_canonical_t bytes;
+  DigestBytesOf(*join_key).copy(reinterpret_cast<char*>(bytes.digest), sizeof(bytes.digest));
+  *digest = XXH64_hashFromCanonical(&bytes);
+  join_key->remove_suffix(kWholeRowDigestBytes);
+  return (*join_key)[join_key->size() - 2] == kZero && join_key->back() == kEndOfKey;
+}
+
 bool KeyOfWholeRow(std::string_view join_key, std::string* key) {
   key->clear();
   if (join_key.size() < kWholeRowDigestBytes) return false;

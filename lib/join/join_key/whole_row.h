@@ -23,11 +23,20 @@ namespace rocksieve::join {
 
 inline constexpr size_t kWholeRowDigestBytes = 8;  // at the end of a join key
 
+// The last bytes of a join key. REQUIRES: there are as many.
+inline std::string_view DigestBytesOf(std::string_view join_key) {
+  return join_key.substr(join_key.size() - kWholeRowDigestBytes);
+}
+
 // Both replace *join_key; the other one takes the hash of the value instead of it.
 void WholeRowJoinKey(const Row& row, std::string* join_key);
 void WholeRowJoinKey(std::string_view key, uint64_t value_hash, std::string* join_key);
 // REQUIRES: a join key's last kWholeRowDigestBytes.
 uint64_t ValueHashOf(std::string_view digest);
+
+// Parts a join key into the digest and what is left, which stands for the key alone and is in the
+// same order. False if these are no bytes of a join key.
+bool TakeDigest(std::string_view* join_key, uint64_t* digest);
 
 // The key of the row. False if these are no bytes of a join key.
 bool KeyOfWholeRow(std::string_view join_key, std::string* key);

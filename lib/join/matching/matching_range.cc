@@ -21,8 +21,9 @@ MatchingRange::MatchingRange(Candidates own_candidates, const MatchingOptions& t
       memory(options.memory) {}
 
 absl::Status MatchingRange::Hold(uint64_t step_bytes) {
-  return memory.Resize(VectorBytes(candidates) + VectorBytes(deferred) + step_bytes,
-                       "reconciling a range");
+  return memory.Resize(
+      VectorBytes(candidates) + VectorBytes(deferred) + options.kept_bytes + step_bytes,
+      "reconciling a range");
 }
 
 absl::Status MatchingRange::HoldForWork(uint64_t step_bytes) {

@@ -39,6 +39,8 @@ struct MatchingOptions {
   // What the Matching keeps, the candidates among it, and what each step needs is taken from this
   // account first. Null: no limit.
   MemoryAccount* memory = nullptr;
+  uint64_t kept_bytes =
+      0;  // beside all that, by whoever made the Matching, for as long as it lasts
 };
 
 // For statistics.

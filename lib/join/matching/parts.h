@@ -13,13 +13,14 @@
 
 namespace rocksieve::join {
 
-// The first five begin something, the others answer them.
+// The first six begin something, the others answer them.
 enum class Part : uint8_t {
   kFilter = 1,   // a filter of the sender's candidates
   kList = 2,     // their hashes, Golomb-coded; answered with a bitmap of those that are matched
   kKeys = 3,     // the keys themselves, compressed; answered likewise
   kSymbols = 4,  // rateless set reconciliation; answered with the hashes of what differs
   kSketch = 5,   // a partitioned PinSketch, which names differing cells; symbols for what is left
+  kValueSketch = 6,  // bits of the values' digests; answered with the rows that are changed
   kMatchBitmap = 16,
   kSum = 17,
   kDifference = 18,
@@ -28,14 +29,20 @@ enum class Part : uint8_t {
   kMoreParity = 21,
   kParity = 22,
   kDeferredKeys = 23,
+  kRowSum = 24,
+  kValueEstimator = 25,
+  kChangedRows = 26,
+  kCommonKeys = 27,
 };
 
 // Any byte may come as a part.
-constexpr bool BeginsSomething(Part part) { return part >= Part::kFilter && part <= Part::kSketch; }
+constexpr bool BeginsSomething(Part part) {
+  return part >= Part::kFilter && part <= Part::kValueSketch;
+}
 
-// "filter", "list", "keys", "symbols", "sketch"; "answer" for all others.
+// "filter", "list", "keys", "symbols", "sketch", "values"; "answer" for all others.
 constexpr std::string_view NameOf(Part part) {
-  constexpr std::string_view kNames[] = {"filter", "list", "keys", "symbols", "sketch"};
+  constexpr std::string_view kNames[] = {"filter", "list", "keys", "symbols", "sketch", "values"};
   return BeginsSomething(part) ? kNames[static_cast<int>(part) - 1] : "answer";
 }
 

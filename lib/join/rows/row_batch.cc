@@ -39,6 +39,13 @@ void RowBatchWriter::Add(const Row& row) {
   out.Bytes(row.value);
 }
 
+void RowBatchWriter::AddKnown(std::string_view value) {
+  rows_++;
+  ByteWriter out(&raw_);
+  out.Varint(2 * value.size());
+  out.Bytes(value);
+}
+
 void RowBatchWriter::TakeBatch(std::string* out) {
   const std::string_view batch = std::string_view(raw_).substr(taken_, kRowBatchBytes);
   AppendCompressed(batch, out);

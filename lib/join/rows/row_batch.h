@@ -30,6 +30,8 @@ class RowBatchWriter {
   explicit RowBatchWriter(bool with_keys) : with_keys_(with_keys) {}
 
   void Add(const Row& row);
+  // A row whose key the receiver knows by what came before; of a reader that `expects_known` ones.
+  void AddKnown(std::string_view value);
   // Of what was added and not taken yet, before compression.
   size_t pending_bytes() const { return raw_.size() - taken_; }
   // That were added.
@@ -49,8 +51,11 @@ class RowBatchReader {
  public:
   // What is kept of a row that began is taken from `memory`, unless that is null.
   explicit RowBatchReader(bool with_keys, uint64_t most_row_bytes = kDefaultMostRowBytes,
-                          MemoryAccount* memory = nullptr)
-      : with_keys_(with_keys), most_row_bytes_(most_row_bytes), memory_(memory) {}
+                          MemoryAccount* memory = nullptr, bool expects_known = false)
+      : with_keys_(with_keys),
+        most_row_bytes_(most_row_bytes),
+        memory_(memory),
+        any_(expects_known) {}
 
   // Calls `visit` for each row that ends in a batch; the key is empty if there are none in it.
   // Stops at the first error, of the batch or of `visit`.
@@ -71,7 +76,7 @@ class RowBatchReader {
   const bool with_keys_;
   const uint64_t most_row_bytes_;
   MemoryHold memory_;
-  bool any_ = false;
+  bool any_;  // key came, or none needs to come first
   std::string last_key_;
   std::string rest_;        // the beginning of a row
   uint64_t row_bytes_ = 0;  // of all of it, at most, once its head is there

@@ -25,6 +25,7 @@ absl::Status ClientSession::SayHello() {
   hello.keys = context_.source->EstimateKeys();
   hello.strategy = options.planner.strategy;
   hello.most_round_trips = static_cast<uint32_t>(options.planner.most_round_trips);
+  hello.comparison = options.comparison;
   // Sessions that share a scan all need the same of it.
   if (WantsExistingFilters(options.planner.strategy) && options.shared == nullptr) {
     hello.interval = options.interval;

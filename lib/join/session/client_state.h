@@ -42,6 +42,10 @@ struct ClientSessionOptions {
   uint64_t most_unproven_bytes = UINT64_MAX;
   // The whole key is joined on: no two rows of the other side have the same one, and each has one.
   bool keys_are_unique = false;
+  // Not kNone: rows of both sides have the join keys of whole rows, the operation is kSymmetric,
+  // and keys_are_unique. Of Comparison::kKeys, rows of the server come to the sink with zeros for
+  // their digests, and without values.
+  Comparison comparison = Comparison::kNone;
   uint64_t most_message_bytes = UINT64_MAX;  // of those that this side makes
   // Whether rows of this side with a NULL key are given to the sink and counted. Whoever joins with
   // several sides at once does so himself, and once: EmitAbsentRows().
@@ -72,6 +76,7 @@ struct ClientState {
   absl::Status Repeat(ClientRange* range, const absl::Status& why);
   // Another attempt, since existing SST filters turned out not to be what they should.
   absl::Status RepeatWithoutExisting(ClientRange* range);
+  bool compares() const { return options.comparison != Comparison::kNone; }
   uint64_t SaltOf(const ClientRange& range) const {
     return RangeSalt(options.salt, range.number, range.attempt);
   }

@@ -69,6 +69,16 @@ class Writer {
                    .substr(0, kMostFailureBytes));
   }
   void Rest(std::string_view bytes) { out_.Bytes(bytes); }
+  void ComparisonIfAny(Comparison comparison) {
+    if (comparison != Comparison::kNone) out_.U8(static_cast<uint8_t>(comparison));
+  }
+  // The second sum has the count of the first.
+  void Begins(bool server_begins, const std::optional<SetSum>& row_sum, const SetSum&) {
+    out_.U8(static_cast<uint8_t>((server_begins ? 1 : 0) | (row_sum ? 2 : 0)));
+    if (!row_sum) return;
+    U64(row_sum->low);
+    U64(row_sum->high);
+  }
   void Check(uint32_t check) { out_.U32(check); }
 
  private:
@@ -126,6 +136,18 @@ class Reader {
                      absl::string_view(text.data(), text.size()));
   }
   void Rest(std::string& bytes) { bytes = in_->Rest(); }
+  void ComparisonIfAny(Comparison& comparison) {
+    if (in_->remaining() > 0) Enum(comparison, Comparison::kKeys, Comparison::kRows);
+  }
+  void Begins(bool& server_begins, std::optional<SetSum>& row_sum, const SetSum& sum) {
+    const uint8_t flags = in_->U8();
+    if (flags > 3) in_->Fail();
+    server_begins = (flags & 1) != 0;
+    if ((flags & 2) == 0) return;
+    row_sum = SetSum{sum.count, 0, 0};
+    U64(row_sum->low);
+    U64(row_sum->high);
+  }
 
  private:
   ByteReader* const in_;
@@ -147,6 +169,7 @@ void Fields(Io& io, typename Io::template Arg<Hello> m) {
   io.U8(m.existing.formats);
   io.Varint(m.accepted_filter_bytes);
   io.U8(m.readable_formats);
+  io.ComparisonIfAny(m.comparison);
 }
 
 template <typename Io>
@@ -168,7 +191,7 @@ void Fields(Io& io, typename Io::template Arg<Open> m) {
   io.Varint(m.attempt, kMostAttempts);
   io.Interval(m.interval);
   io.Sum(m.sum);
-  io.Flag(m.server_begins);
+  io.Begins(m.server_begins, m.row_sum, m.sum);
   io.PruningOf(m.pruning);
   io.Rest(m.estimator);
 }
@@ -177,11 +200,11 @@ template <typename Io>
 void Fields(Io& io, typename Io::template Arg<Facts> m) {
   io.Varint(m.range);
   io.Varint(m.attempt, kMostAttempts);
-  io.Enum(m.outcome, Facts::Outcome::kOpened, Facts::Outcome::kWithdrawn);
+  io.Enum(m.outcome, Facts::Outcome::kOpened, Facts::Outcome::kSameKeys);
   io.Sum(m.sum);
   io.Varint(m.common);
   io.PruningOf(m.pruning);
-  io.Rest(m.next_key);
+  io.Rest(m.outcome == Facts::Outcome::kOpened ? m.estimator : m.next_key);
 }
 
 template <typename Io>

@@ -48,6 +48,7 @@ struct Hello {
   // Of the server's that it would take: how many bytes, of which formats as bits.
   uint64_t accepted_filter_bytes = 0;
   uint8_t readable_formats = 0;
+  Comparison comparison = Comparison::kNone;
 };
 
 struct HelloAnswer {
@@ -81,6 +82,8 @@ struct Open {
   uint32_t attempt = 0;
   KeyInterval interval;
   SetSum sum;  // of the client's keys
+  // Of its whole rows, in a comparison.
+  std::optional<SetSum> row_sum;
   bool server_begins = true;
   Pruning pruning;  // by the server's filters
   // A DifferenceEstimator of the client's keys; may be empty.
@@ -90,19 +93,23 @@ struct Open {
 struct Facts {
   enum class Outcome : uint8_t {
     kOpened = 0,
-    kEqual = 1,     // both sides have the same keys: the range is reconciled
+    // Both sides have the same keys, and rows if these are compared: the range is reconciled.
+    kEqual = 1,
     kTooLarge = 2,  // the server has more keys than it can keep: open it up to `next_key`
     // The client dropped keys by filters that are not, or do not have, all of the server's keys:
     // open it again under the next attempt.
     kWithdrawn = 3,
+    kSameKeys = 4,  // of a comparison: both sides have the same keys, but not the same rows
   };
   uint64_t range = 0;
   uint32_t attempt = 0;
   Outcome outcome = Outcome::kOpened;
-  SetSum sum;           // of the server's keys
+  SetSum sum;           // of the server's keys; of its rows, if they are compared and equal
   uint64_t common = 0;  // estimated
   Pruning pruning;      // by the client's filters
   std::string next_key;
+  // A DifferenceEstimator of the server's keys, in a comparison that is open; may be empty.
+  std::string estimator;
 };
 
 struct Step {

@@ -8,7 +8,9 @@
 
 #include <absl/strings/str_cat.h>
 
+#include "lib/join/join_key/whole_row.h"
 #include "lib/join/matching/cost_model.h"
+#include "lib/join/matching/value_comparison.h"
 #include "lib/join/rows/key_list.h"
 
 namespace rocksieve::join {
@@ -46,21 +48,22 @@ constexpr uint64_t kMostKeysPerCandidate = 4;
 // Room for more candidates, of at most so many; for as many as are expected, if there are many and
 // there is memory: to copy them each time that their number has doubled costs as much again as to
 // hash them.
-absl::Status MakeRoom(uint64_t most_candidates, uint64_t expected, Candidates* candidates,
+absl::Status MakeRoom(uint64_t most_candidates, uint64_t expected, bool whole_rows, RangeKeys* keys,
                       MemoryHold* memory) {
-  const uint64_t had = candidates->capacity();
+  const uint64_t had = keys->candidates.capacity();
+  const uint64_t each = sizeof(Candidate) + (whole_rows ? sizeof(uint64_t) : 0);
   uint64_t wanted = std::min(std::max<uint64_t>(2 * had, kFirstCandidates), most_candidates);
   const uint64_t at_once = std::min(std::max(wanted, expected), most_candidates);
   // Both while they are copied.
-  const auto take = [&](uint64_t keys) {
-    return memory == nullptr ? absl::OkStatus()
-                             : memory->Resize((had + keys) * sizeof(Candidate), kWhat);
+  const auto take = [&](uint64_t candidates) {
+    return memory == nullptr ? absl::OkStatus() : memory->Resize((had + candidates) * each, kWhat);
   };
   if (had >= kManyCandidates && at_once > wanted && take(at_once).ok()) wanted = at_once;
   absl::Status status = take(wanted);
   if (!status.ok()) return status;
-  candidates->reserve(wanted);
-  if (memory != nullptr) status = memory->Resize(wanted * sizeof(Candidate), kWhat);
+  keys->candidates.reserve(wanted);
+  if (whole_rows) keys->digests.reserve(wanted);
+  if (memory != nullptr) status = memory->Resize(wanted * each, kWhat);
   return status;
 }
 
@@ -68,10 +71,11 @@ absl::Status MakeRoom(uint64_t most_candidates, uint64_t expected, Candidates* c
 
 absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt,
                       uint64_t most_keys, RangeKeys* keys, const ExistingFilterUse& existing,
-                      MemoryHold* memory) {
+                      MemoryHold* memory, bool whole_rows) {
   keys->candidates = {};
+  keys->digests = {};
   if (memory != nullptr) memory->Release();
-  keys->sum = {};
+  keys->sum = keys->row_sum = {};
   const SetSummer summer(salt);
   keys->longest_key_bytes = 0;
   keys->next_key.reset();
@@ -86,6 +90,11 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
   const uint64_t most_scanned = std::min<uint64_t>(
       existing.prunes ? kMostKeysPerCandidate * most_keys : most_keys, UINT32_MAX);
   while (cursor->Next(&row)) {
+    uint64_t digest = 0;
+    if (whole_rows && !TakeDigest(&row.key, &digest)) {
+      return absl::InvalidArgumentError(
+          "rows are to be compared that are not joined on all of them");
+    }
     // Another row of the same key; keys whose hashes are equal are one key for the sums as well.
     const KeyHash128 hash = HashKey128(row.key, salt);
     if (hash == last && scanned > 0) continue;
@@ -108,8 +117,12 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
       // Estimates are wrong by a percent or two.
       const uint64_t expected = std::min<uint64_t>(source->EstimateKeys(), kMostAtOnce);
       const absl::Status room =
-          MakeRoom(most_keys, expected + expected / 50, &keys->candidates, memory);
+          MakeRoom(most_keys, expected + expected / 50, whole_rows, keys, memory);
       if (!room.ok()) return room;
+    }
+    if (whole_rows) {
+      summer.Add(HashOfRow(hash, digest), &keys->row_sum);
+      keys->digests.push_back(digest);
     }
     keys->candidates.push_back({hash, ordinal});
   }
@@ -120,8 +133,8 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
   return cursor->status();
 }
 
-SourceKeyReader::SourceKeyReader(Source* source, KeyInterval interval)
-    : source_(source), interval_(std::move(interval)) {}
+SourceKeyReader::SourceKeyReader(Source* source, KeyInterval interval, bool whole_rows)
+    : source_(source), interval_(std::move(interval)), whole_rows_(whole_rows) {}
 
 absl::Status SourceKeyReader::AppendKeys(const std::vector<uint32_t>& ordinals, uint64_t most_bytes,
                                          std::string* out) {
@@ -131,6 +144,7 @@ absl::Status SourceKeyReader::AppendKeys(const std::vector<uint32_t>& ordinals, 
   Row row;
   while (added < ordinals.size() && cursor.Next(&row)) {
     if (cursor.ordinal() != ordinals[added]) continue;
+    if (whole_rows_) row.key.remove_suffix(kWholeRowDigestBytes);
     keys.Add(row.key);
     added++;
     if (keys.compressed_bytes() > most_bytes) {

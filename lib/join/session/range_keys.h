@@ -14,6 +14,7 @@
 #include "lib/join/existing/existing_filter_set.h"
 #include "lib/join/matching/candidates.h"
 #include "lib/join/matching/list_step.h"
+#include "lib/join/matching/matching_range.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
 #include "lib/sketch/set_sum.h"
@@ -23,6 +24,9 @@ namespace rocksieve::join {
 struct RangeKeys {
   Candidates candidates;  // all distinct keys but those that existing SST filters deny
   SetSum sum;             // of all distinct keys
+  // Of whole rows that are joined on their keys: of all rows, and the digests of all, by ordinal.
+  SetSum row_sum;
+  std::vector<uint64_t> digests;
   // What a key takes on the wire, front-coded and compressed, by a sample of the first ones.
   double bits_per_key = 0;
   // The same if only one key in kSparse is shipped.
@@ -32,6 +36,8 @@ struct RangeKeys {
   std::optional<std::string> next_key;
   // Of keys that were held against filters: a key that should have passed did not.
   bool uncovered = false;
+
+  uint64_t MemoryBytes() const { return VectorBytes(candidates) + VectorBytes(digests); }
 };
 
 // How a scan uses existing filters (existing_filter_exchange.h).
@@ -43,28 +49,35 @@ struct ExistingFilterUse {
 
 // Scans an interval up to `most_keys` candidates, or some times as many keys that are none. Memory:
 // 24 bytes per candidate, twice that while their number doubles; `memory` holds them, if it is not
-// null, and what it held before is given back.
+// null, and what it held before is given back. `whole_rows`: the rows' join keys are those of whole
+// rows, whose keys are scanned, and their digests: 8 bytes more.
 absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt,
                       uint64_t most_keys, RangeKeys* keys, const ExistingFilterUse& existing = {},
-                      MemoryHold* memory = nullptr);
+                      MemoryHold* memory = nullptr, bool whole_rows = false);
 
 // Reads keys of an interval again, by the ordinals that a scan gave them.
 class SourceKeyReader final : public KeyReader {
  public:
   // `source` must outlive it.
-  SourceKeyReader(Source* source, KeyInterval interval);
+  SourceKeyReader(Source* source, KeyInterval interval, bool whole_rows = false);
   absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, uint64_t most_bytes,
                           std::string* out) override;
 
  private:
   Source* const source_;
   const KeyInterval interval_;
+  const bool whole_rows_;
 };
 
 // The keys of a side in a range that the other side has as well.
 struct MatchedKeys {
   bool all = false;
   Candidates some;  // else these, by rising ordinal
+  // Of compared rows: `some` are equal, and these are of keys that both sides have, with other
+  // values.
+  Candidates changed = {};
+
+  uint64_t MemoryBytes() const { return VectorBytes(some) + VectorBytes(changed); }
 };
 
 // Asked for keys by rising ordinals.
@@ -73,14 +86,18 @@ class MatchedSweep {
   // `keys` must outlive it, and stay as they are.
   explicit MatchedSweep(const MatchedKeys& keys) : keys_(keys) {}
   bool IsMatched(uint32_t ordinal) {
-    const Candidates& some = keys_.some;
-    while (next_ < some.size() && some[next_].ordinal < ordinal) next_++;
-    return keys_.all || (next_ < some.size() && some[next_].ordinal == ordinal);
+    return keys_.all || IsNextOf(keys_.some, ordinal, &next_some_);
   }
+  bool IsChanged(uint32_t ordinal) { return IsNextOf(keys_.changed, ordinal, &next_changed_); }
 
  private:
+  static bool IsNextOf(const Candidates& keys, uint32_t ordinal, size_t* next) {
+    while (*next < keys.size() && keys[*next].ordinal < ordinal) ++*next;
+    return *next < keys.size() && keys[*next].ordinal == ordinal;
+  }
+
   const MatchedKeys& keys_;
-  size_t next_ = 0;
+  size_t next_some_ = 0, next_changed_ = 0;
 };
 
 // Goes through the rows of an interval and counts the distinct keys.

@@ -58,7 +58,7 @@ absl::Status RangeOpener::Scan(ClientRange* range, const ExistingFilterUse& exis
   if (first) range->opened = std::chrono::steady_clock::now();
   absl::Status status;
   bool scanned = true;
-  if (options.shared != nullptr && first && range->number % 2 == 0) {
+  if (options.shared != nullptr && !context_->compares() && first && range->number % 2 == 0) {
     status = options.shared->Take(context_->source, range->interval, salt, options.keys_per_range,
                                   &range->keys, &range->filters, &scanned);
   } else {
@@ -66,11 +66,10 @@ absl::Status RangeOpener::Scan(ClientRange* range, const ExistingFilterUse& exis
     // What was scanned before is not cut again.
     status = ScanKeys(context_->source, range->interval, salt,
                       first ? keys_per_range_ : options.keys_per_range, &range->keys, existing,
-                      &range->keys_memory);
+                      &range->keys_memory, context_->compares());
   }
   if (status.ok()) {
-    status = range->keys_memory.Resize(range->keys.candidates.capacity() * sizeof(Candidate),
-                                       "keys of a range");
+    status = range->keys_memory.Resize(range->keys.MemoryBytes(), "keys of a range");
   }
   if (scanned) context_->statistics.keys_hashed += range->keys.sum.count;
   return status;
@@ -79,8 +78,10 @@ absl::Status RangeOpener::Scan(ClientRange* range, const ExistingFilterUse& exis
 // Only the first attempt relies on existing SST filters.
 ExistingFilterUse RangeOpener::ExistingFilterUseFor(const ClientRange& range) const {
   const ExistingFilterExchange& existing = context_->existing;
-  if (range.attempt > 0 || !existing.usable() || !existing.set()->Covers(range.interval.end))
+  if (range.attempt > 0 || context_->compares() || !existing.usable() ||
+      !existing.set()->Covers(range.interval.end)) {
     return {};
+  }
   return {existing.set(), existing.role() == ExistingFilterExchange::Role::kReceiver};
 }
 
@@ -116,7 +117,11 @@ absl::Status RangeOpener::Open(ClientRange* range, bool ends_at_rest) {
   }
   open.server_begins = ServerBegins(*range, existing);
   const size_t counters = CountersFor(context_->source->EstimateKeys(), context_->answer.keys);
-  if (counters != 0 && !keys.candidates.empty() && existing.set == nullptr) {
+  if (context_->compares()) {
+    // Rows are mostly equal: the server sends an estimator, if it needs to, and this side begins.
+    open.row_sum = keys.row_sum;
+    open.server_begins = open.server_begins && counters == 0;
+  } else if (counters != 0 && !keys.candidates.empty() && existing.set == nullptr) {
     open.estimator = EncodeEstimator(keys.candidates, counters, context_->SaltOf(*range));
   }
   range->phase = ClientRange::Opening{open.server_begins};
@@ -184,6 +189,11 @@ absl::Status RangeOpener::Receive(const Facts& facts) {
       return context_->RepeatWithoutExisting(range);
     case Facts::Outcome::kEqual:
       return TakeAsEqual(range);
+    case Facts::Outcome::kSameKeys:
+      if (!context_->compares() || !(facts.sum == range->keys.sum)) {
+        return absl::InvalidArgumentError("the server takes different keys for the same");
+      }
+      break;
     case Facts::Outcome::kOpened:
       break;
   }
@@ -205,11 +215,14 @@ absl::Status RangeOpener::Cut(ClientRange* range, const std::string& next_key) {
 }
 
 absl::Status RangeOpener::TakeAsEqual(ClientRange* range) {
-  if (!(range->theirs == range->keys.sum)) {
+  const RangeKeys& keys = range->keys;
+  if (!(range->theirs == (context_->compares() ? keys.row_sum : keys.sum))) {
     return absl::InvalidArgumentError("the server takes different ranges for equal");
   }
+  range->theirs = keys.sum;
   context_->statistics.equal_ranges++;
   range->keys.candidates = {};
+  range->keys.digests = {};
   range->keys_memory.Release();
   range->phase =
       ClientRange::Reconciled{{/*all=*/true, {}}, /*equal=*/true, range->theirs.count, {}};

@@ -32,13 +32,34 @@ OpenedRange RangeReconciler::Opened(const ClientRange& range, const Facts& facts
 }
 
 absl::Status RangeReconciler::Begin(ClientRange* range, const Facts& facts) {
-  const MatchingOptions options =
-      OptionsFor(Opened(*range, facts), range->keys, context_->options.planner);
-  const absl::Status affordable = CheckMostBytes(*range, options);
+  OpenedRange opened = Opened(*range, facts);
+  if (!facts.estimator.empty()) {
+    double common = 0;
+    const absl::Status status =
+        EstimateCommon(facts.estimator, facts.sum.count, range->keys.candidates,
+                       context_->SaltOf(*range), &common);
+    if (!status.ok()) return status;
+    opened.common = common;
+    opened.counters = CountersIn(facts.estimator);
+    // As the one with fewer keys begins: those that it alone has cost most.
+    opened.begins = range->keys.sum.count < facts.sum.count;
+    if (!opened.begins) {
+      Step yield{range->number, Reconciliation::YieldStep(common, opened.counters)};
+      const absl::Status sent = context_->Send(yield, range);
+      if (!sent.ok()) return sent;
+    }
+  }
+  const MatchingOptions options = OptionsFor(opened, range->keys, context_->options.planner);
+  const bool same_keys = facts.outcome == Facts::Outcome::kSameKeys;
+  const absl::Status affordable = same_keys ? absl::OkStatus() : CheckMostBytes(*range, options);
   if (!affordable.ok()) return affordable;
-  range->keys_memory.Release();  // the Matching holds them from now on
-  range->phase = std::make_unique<Reconciliation>(context_->source, range->interval,
-                                                  std::move(range->keys.candidates), options);
+  range->keys_memory.Release();  // the Reconciliation holds them from now on
+  using Of = Reconciliation::Of;
+  range->phase =
+      std::make_unique<Reconciliation>(context_->source, range->interval, &range->keys, options,
+                                       same_keys              ? Of::kValuesOfSameKeys
+                                       : context_->compares() ? Of::kKeysThenValues
+                                                              : Of::kKeys);
   return Continue(range);
 }
 
@@ -73,43 +94,54 @@ absl::Status RangeReconciler::Receive(const Step& step) {
   if (!range.ok()) return range.status();
   if (std::exchange((*range)->ignores_step, false)) return absl::OkStatus();
   auto* const reconciling = std::get_if<ClientRange::Reconciling>(&(*range)->phase);
-  if (reconciling == nullptr || (*reconciling)->matching.state() != Matching::State::kTheirTurn) {
+  if (reconciling == nullptr || (*reconciling)->state() != Reconciliation::State::kTheirTurn) {
     return absl::InvalidArgumentError("the server spoke out of turn");
   }
-  const absl::Status status = (*reconciling)->matching.Receive(step.message);
+  const absl::Status status = (*reconciling)->Receive(step.message);
   return status.ok() ? Continue(*range) : status;
 }
 
 absl::Status RangeReconciler::Continue(ClientRange* range) {
-  Matching& matching = std::get<ClientRange::Reconciling>(range->phase)->matching;
-  if (matching.state() == Matching::State::kMyTurn) {
-    Step step;
-    step.range = range->number;
-    absl::Status status = matching.NextStep(&step.message);
-    if (status.ok()) status = context_->Send(step, range);
+  const Reconciliation& reconciliation = *std::get<ClientRange::Reconciling>(range->phase);
+  if (reconciliation.state() == Reconciliation::State::kMyTurn) {
+    const absl::Status status = Speak(range);
     if (!status.ok()) return status;
   }
-  const bool contradicted = matching.state() == Matching::State::kContradicted;
-  if (!contradicted && matching.state() != Matching::State::kReconciled) return absl::OkStatus();
-  const Matching::Counts& counts = matching.counts();
+  const bool contradicted = reconciliation.state() == Reconciliation::State::kContradicted;
+  if (!contradicted && reconciliation.state() != Reconciliation::State::kReconciled) {
+    return absl::OkStatus();
+  }
+  const MatchingCounts counts = reconciliation.counts();
   context_->statistics.filters_built += counts.filters_built;
   context_->statistics.filters += counts.filters_sent + counts.filters_received;
   if (!contradicted) return Finish(range);
+  // What the server goes on with, as soon as it has said its sum of the keys.
+  range->ignores_step = context_->compares() && !reconciliation.compares_values();
   return context_->Repeat(range, absl::AbortedError("the sums of the matched keys differ"));
 }
 
+absl::Status RangeReconciler::Speak(ClientRange* range) {
+  Reconciliation& reconciliation = *std::get<ClientRange::Reconciling>(range->phase);
+  Step step;
+  step.range = range->number;
+  const absl::Status status = reconciliation.NextStep(&step.message);
+  // Nothing is to be said any more of what was given up.
+  if (!status.ok() || reconciliation.state() == Reconciliation::State::kContradicted) return status;
+  return context_->Send(step, range);
+}
+
 absl::Status RangeReconciler::Finish(ClientRange* range) {
-  Matching& matching = std::get<ClientRange::Reconciling>(range->phase)->matching;
-  CountEnding(matching.ending());
+  Reconciliation& reconciliation = *std::get<ClientRange::Reconciling>(range->phase);
+  if (reconciliation.ending()) CountEnding(*reconciliation.ending());
   // The last step is the server's, and its first one comes with the opening.
   uint64_t& most_round_trips = context_->statistics.most_range_round_trips;
-  most_round_trips = std::max(most_round_trips, matching.counts().turns / 2);
+  most_round_trips = std::max(most_round_trips, reconciliation.counts().turns / 2);
   ClientRange::Reconciled reconciled;
-  reconciled.matched.some = matching.TakeMatched();
+  reconciled.counts = reconciliation.counts();
+  reconciled.matched = reconciliation.TakeMatched();
   reconciled.matched_keys = reconciled.matched.some.size();
-  reconciled.counts = matching.counts();
-  const uint64_t bytes = reconciled.matched.some.capacity() * sizeof(Candidate);
-  range->phase = std::move(reconciled);  // with all that the Matching held
+  const uint64_t bytes = reconciled.matched.MemoryBytes();
+  range->phase = std::move(reconciled);  // with all that the Reconciliation held
   return range->keys_memory.Resize(bytes, "matched keys");
 }
 

@@ -23,6 +23,7 @@ class RangeReconciler {
   absl::Status CheckMostBytes(const ClientRange& range, const MatchingOptions& options) const;
   // Speaks if it is this side's turn, and reconciles the range if nothing is left to be said.
   absl::Status Continue(ClientRange* range);
+  absl::Status Speak(ClientRange* range);
   absl::Status Finish(ClientRange* range);
   void CountEnding(Part ending);
 

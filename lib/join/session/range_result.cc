@@ -5,8 +5,15 @@
 
 #include <absl/strings/str_cat.h>
 
+#include "lib/join/join_key/whole_row.h"
+
 namespace rocksieve::join {
 namespace {
+
+// Of a row that is joined on all of it, what stands for its key alone.
+std::string_view KeyOf(const Row& row, bool whole_rows) {
+  return row.key.substr(0, row.key.size() - (whole_rows ? kWholeRowDigestBytes : 0));
+}
 
 absl::Status Contradiction(const char* what) { return absl::AbortedError(what); }
 
@@ -19,7 +26,8 @@ RangeResult::RangeResult(Operation operation, ReconciledRange range, const Resul
       limits_(limits),
       sink_(sink),
       summer_(range_.salt),
-      reader_(/*with_keys=*/!SendsMatched(operation), limits.most_row_bytes, limits.memory),
+      reader_(/*with_keys=*/!SendsMatched(operation), limits.most_row_bytes, limits.memory,
+              /*expects_known=*/limits.comparison == Comparison::kRows),
       own_(source, range_.interval),
       matched_(range_.matched) {}
 
@@ -47,7 +55,7 @@ absl::Status RangeResult::CheckRow(const Row& row, bool new_key) {
                      " bytes of rows in a range of keys, which have to wait for its proof: use "
                      "smaller ranges, or a temporary directory with more room"));
   }
-  if (new_key) return absl::OkStatus();
+  if (new_key || compares()) return absl::OkStatus();
   if (limits_.keys_are_unique) {
     return absl::InvalidArgumentError("the other side sent two rows of one key");
   }
@@ -71,7 +79,7 @@ absl::Status RangeResult::TakeMatchedRow(const Row& row, bool new_key) {
 }
 
 absl::Status RangeResult::TakeUnmatchedRow(const Row& row, bool new_key) {
-  if (!new_key) return sink_->Add(row, Side::kServer);
+  if (!new_key) return compares() ? TakeChangedRow(row) : sink_->Add(row, Side::kServer);
   if (!range_.interval.Contains(row.key) || (keys_received_ > 0 && row.key <= last_key_)) {
     return Contradiction("the other side sent rows out of order");
   }
@@ -82,20 +90,64 @@ absl::Status RangeResult::TakeUnmatchedRow(const Row& row, bool new_key) {
   summer_.Add(HashKey128(row.key, range_.salt), &received_);
   const absl::Status status = EmitLocalRowsBefore(&last_key_);
   if (!status.ok()) return status;
-  if (has_own_row_ && own_row_.key == row.key) {
+  if (has_own_row_ && KeyOf(own_row_, compares()) == row.key) {
     return Contradiction("the other side sent a row of a key that this side has");
   }
-  return sink_->Add(row, Side::kServer);
+  return compares() ? GiveTheirRow(row.key, row.value) : sink_->Add(row, Side::kServer);
+}
+
+// The next of those of which this side has another version.
+absl::Status RangeResult::TakeChangedRow(const Row& row) {
+  if (!own_started_) NextOwnRow();
+  while (has_own_row_ && !matched_.IsChanged(own_.ordinal())) {
+    const absl::Status status = GiveOwnRow();
+    if (!status.ok()) return status;
+    NextOwnRow();
+  }
+  if (!has_own_row_) {
+    if (!own_.status().ok()) return own_.status();
+    return Contradiction("the other side sent more rows than are changed");
+  }
+  const std::string_view key = KeyOf(own_row_, /*whole_rows=*/true);
+  if (row.value.substr(0, kWholeRowDigestBytes) == DigestBytesOf(own_row_.key)) {
+    return Contradiction("the other side sent a row that is not changed");
+  }
+  last_key_ = key;
+  absl::Status status = sink_->Add(own_row_, Side::kClient);
+  if (status.ok()) status = GiveTheirRow(last_key_, row.value);
+  NextOwnRow();
+  return status;
+}
+
+absl::Status RangeResult::GiveTheirRow(std::string_view key, std::string_view value) {
+  whole_key_ = key;
+  if (limits_.comparison == Comparison::kKeys) {
+    whole_key_.append(kWholeRowDigestBytes, '\0');
+  } else if (value.size() < kWholeRowDigestBytes) {
+    return absl::InvalidArgumentError("the other side sent a row without its digest");
+  } else {
+    whole_key_.append(value.substr(0, kWholeRowDigestBytes));
+    value.remove_prefix(kWholeRowDigestBytes);
+  }
+  return sink_->Add({whole_key_, value}, Side::kServer);
+}
+
+absl::Status RangeResult::GiveOwnRow() {
+  if (!EmitsLocalRows(operation_) || matched_.IsMatched(own_.ordinal())) return absl::OkStatus();
+  const absl::Status status = sink_->Add(own_row_, Side::kClient);
+  if (!status.ok() || !matched_.IsChanged(own_.ordinal())) return status;
+  if (limits_.comparison == Comparison::kRows) {
+    return Contradiction("the other side did not send every changed row");
+  }
+  return GiveTheirRow(KeyOf(own_row_, /*whole_rows=*/true), {});
 }
 
 // Null: all of them.
 absl::Status RangeResult::EmitLocalRowsBefore(const std::string* key) {
   if (!own_started_) NextOwnRow();
   while (has_own_row_ && (key == nullptr || own_row_.key < *key)) {
-    if (EmitsLocalRows(operation_) && !matched_.IsMatched(own_.ordinal())) {
-      const absl::Status status = sink_->Add(own_row_, Side::kClient);
-      if (!status.ok()) return status;
-    }
+    const absl::Status status = GiveOwnRow();
+    if (!status.ok()) return status;
     NextOwnRow();
   }
   return own_.status();
@@ -118,6 +170,7 @@ absl::Status RangeResult::Finish() {
     // other side has, which that side summed before it knew what would be matched.
     SetSum sum = received_;
     for (const Candidate& key : range_.matched.some) summer_.Add(key.hash, &sum);
+    for (const Candidate& key : range_.matched.changed) summer_.Add(key.hash, &sum);
     if (range_.matched.all) sum += range_.mine;
     if (!(sum == range_.theirs)) {
       return Contradiction("the other side's rows do not add up to what it has");

@@ -31,6 +31,8 @@ struct ResultLimits {
   uint64_t most_row_bytes = kDefaultMostRowBytes;  // of a row of the other side, key and value
   uint64_t most_bytes = UINT64_MAX;                // of all of them
   bool keys_are_unique = false;  // of the other side: a second row of a key is a lie
+  // Of whole rows: of changed ones, the other side's come without keys, if at all.
+  Comparison comparison = Comparison::kNone;
   MemoryAccount* memory = nullptr;
 };
 
@@ -56,7 +58,13 @@ class RangeResult {
   absl::Status EmitLocalRowsBefore(const std::string* key);
   absl::Status TakeMatchedRow(const Row& row, bool new_key);
   absl::Status TakeUnmatchedRow(const Row& row, bool new_key);
+  absl::Status TakeChangedRow(const Row& row);
+  // A row of the other side, as it came, with this key without a digest.
+  absl::Status GiveTheirRow(std::string_view key, std::string_view value);
   bool NextOwnRow();
+  // Of this side's row, which is not among the equal ones.
+  absl::Status GiveOwnRow();
+  bool compares() const { return limits_.comparison != Comparison::kNone; }
 
   const Operation operation_;
   const ReconciledRange range_;
@@ -70,7 +78,7 @@ class RangeResult {
   bool has_own_row_ = false, own_started_ = false;
   uint64_t keys_received_ = 0;
   SetSum received_;
-  std::string last_key_;
+  std::string last_key_, whole_key_;
   uint64_t rows_received_ = 0, bytes_received_ = 0;
 };
 

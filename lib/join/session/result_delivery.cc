@@ -50,6 +50,7 @@ void ResultDelivery::BeginFetching(ClientRange* range) {
   limits.most_row_bytes = options.most_row_bytes;
   limits.most_bytes = options.most_unproven_bytes;
   limits.keys_are_unique = options.keys_are_unique;
+  limits.comparison = options.comparison;
   limits.memory = options.memory;
   fetching.result = std::make_unique<RangeResult>(options.operation, std::move(reconciled), limits,
                                                   context_->source, context_->sink);

@@ -7,6 +7,7 @@
 
 #include <absl/strings/str_cat.h>
 
+#include "lib/join/join_key/whole_row.h"
 #include "lib/join/matching/common_estimate.h"
 #include "lib/join/rows/interval_text.h"
 
@@ -50,12 +51,13 @@ bool IsCutAsTold(const ServerRange& range, const Open& open, const ExistingFilte
 }  // namespace
 
 RowStream::RowStream(Source* source, const Fetch& fetch, KeyInterval interval, MatchedKeys keys,
-                     MemoryHold memory, bool matched)
+                     MemoryHold memory, bool matched, Comparison comparison)
     : fetch_(fetch),
       interval_(std::move(interval)),
       keys_(std::move(keys)),
       memory_(std::move(memory)),
       matched_(matched),
+      comparison_(comparison),
       cursor_(source, interval_),
       sweep_(keys_),
       batch_(/*with_keys=*/!matched),
@@ -68,12 +70,26 @@ absl::StatusOr<Rows> RowStream::Next() {
   Row row;
   while (batch_.pending_bytes() < kRowBatchBytes && !ended_) {
     ended_ = !cursor_.Next(&row);
-    if (!ended_ && sweep_.IsMatched(cursor_.ordinal()) == matched_) batch_.Add(row);
+    if (ended_ || sweep_.IsMatched(cursor_.ordinal()) != matched_) continue;
+    comparison_ == Comparison::kNone ? batch_.Add(row) : AddCompared(row);
   }
   if (!cursor_.status().ok()) return Naming(interval_, cursor_.status());
   batch_.TakeBatch(&rows.batch);
   rows.last = ended_ && batch_.pending_bytes() == 0;
   return rows;
+}
+
+// The join key without its digest, which stands before the value; of changed rows, no key.
+void RowStream::AddCompared(const Row& row) {
+  value_.clear();
+  if (comparison_ == Comparison::kRows) {
+    value_.append(DigestBytesOf(row.key)).append(row.value);
+  }
+  if (!sweep_.IsChanged(cursor_.ordinal())) {
+    batch_.Add({row.key.substr(0, row.key.size() - kWholeRowDigestBytes), value_});
+  } else if (comparison_ == Comparison::kRows) {
+    batch_.AddKnown(value_);
+  }
 }
 
 const char* ServerRanges::StateOf(uint64_t range) const {
@@ -106,11 +122,15 @@ absl::Status ServerRanges::CheckOpen(const Open& open) const {
     return absl::ResourceExhaustedError(
         absl::StrCat("the client opened more than ", options_.most_ranges, " ranges at once"));
   }
+  if (open.row_sum.has_value() != agreement_.compares()) {
+    return absl::InvalidArgumentError(
+        "the client opened a range in another way than it said that it would");
+  }
   return CheckCounts(open);
 }
 
 ExistingFilterUse ServerRanges::ExistingFilterUseFor(const Open& open) const {
-  if (open.attempt > 0 || !existing_->usable()) return {};
+  if (open.attempt > 0 || !existing_->usable() || agreement_.compares()) return {};
   if (existing_->role() == ExistingFilterExchange::Role::kReceiver) {
     return existing_->set()->Covers(open.interval.end) ? ExistingFilterUse{existing_->set(), true}
                                                        : ExistingFilterUse{};
@@ -141,7 +161,7 @@ absl::Status ServerRanges::ScanFor(const Open& open, const ExistingFilterUse& ex
   }
   const absl::Status status =
       ScanKeys(source_, open.interval, RangeSalt(agreement_.salt, open.range, open.attempt),
-               options_.most_keys_per_range, keys, existing, memory);
+               options_.most_keys_per_range, keys, existing, memory, agreement_.compares());
   return Naming(open.interval, status);
 }
 
@@ -174,9 +194,10 @@ absl::Status ServerRanges::Receive(const Open& open) {
     facts.outcome = Facts::Outcome::kTooLarge;
     facts.next_key = *keys.next_key;
     range.state = TooLarge{std::move(keys), existing.set != nullptr};
-  } else if (keys.sum == open.sum) {
+  } else if (open.row_sum ? keys.row_sum == *open.row_sum : keys.sum == open.sum) {
     facts.outcome = Facts::Outcome::kEqual;
-    range.memory.Shrink(keys.candidates.capacity() * sizeof(Candidate));
+    if (open.row_sum) facts.sum = keys.row_sum;
+    range.memory.Shrink(keys.MemoryBytes());
     range.state = Reconciled{/*all=*/true, {}};
     if (!SendsRows(agreement_.operation)) return outbox_->Add(Encode(facts));
   } else {
@@ -203,9 +224,9 @@ absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, Range
   opened.their_pass_rate = agreement_.their_pass_rate;
   opened.most_message_bytes = options_.most_message_bytes;
   opened.memory = options_.memory;
+  const uint64_t salt = RangeSalt(agreement_.salt, open.range, open.attempt);
   if (!open.estimator.empty()) {
     double common = 0;
-    const uint64_t salt = RangeSalt(agreement_.salt, open.range, open.attempt);
     const absl::Status status =
         EstimateCommon(open.estimator, opened.their_candidates(), keys.candidates, salt, &common);
     if (!status.ok()) return status;
@@ -214,10 +235,19 @@ absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, Range
   }
   const MatchingOptions options = OptionsFor(opened, keys, options_.planner);
   facts->common = static_cast<uint64_t>(options.common);
-  // The Matching holds them from now on.
-  range->memory.Shrink(keys.candidates.capacity() * sizeof(Candidate));
-  range->state = std::make_unique<Reconciliation>(source_, range->interval,
-                                                  std::move(keys.candidates), options);
+  auto of = Reconciliation::Of::kKeys;
+  if (agreement_.compares()) {
+    const bool same_keys = keys.sum == open.sum;
+    of = same_keys ? Reconciliation::Of::kValuesOfSameKeys : Reconciliation::Of::kKeysThenValues;
+    if (same_keys) facts->outcome = Facts::Outcome::kSameKeys;
+    const size_t counters = CountersFor(source_->EstimateKeys(), agreement_.their_keys);
+    if (!same_keys && !open.server_begins && counters != 0 && !keys.candidates.empty()) {
+      facts->estimator = EncodeEstimator(keys.candidates, counters, salt);
+    }
+  }
+  // The Reconciliation holds them from now on.
+  range->memory.Shrink(keys.MemoryBytes());
+  range->state = std::make_unique<Reconciliation>(source_, range->interval, &keys, options, of);
   return absl::OkStatus();
 }
 
@@ -231,33 +261,44 @@ absl::Status ServerRanges::Receive(const Step& step) {
                                                    ", out of turn"));
   }
   const KeyInterval interval = found->second.interval;  // the range may be gone after this
-  const absl::Status status = (*reconciling)->matching.Receive(step.message);
+  if ((*reconciling)->state() != Reconciliation::State::kTheirTurn) {
+    return absl::InvalidArgumentError("the client spoke out of turn");
+  }
+  const absl::Status status = (*reconciling)->Receive(step.message);
   return Naming(interval, status.ok() ? Continue(step.range) : status);
 }
 
 absl::Status ServerRanges::Continue(uint64_t number) {
   ServerRange& range = ranges_.at(number);
-  Matching& matching = std::get<Reconciling>(range.state)->matching;
-  if (matching.state() == Matching::State::kMyTurn) {
+  Reconciliation& reconciliation = *std::get<Reconciling>(range.state);
+  while (reconciliation.state() == Reconciliation::State::kMyTurn) {
     Step step;
     step.range = number;
-    absl::Status status = matching.NextStep(&step.message);
+    absl::Status status = reconciliation.NextStep(&step.message);
     if (status.ok()) status = outbox_->Add(Encode(step));
     if (!status.ok()) return status;
   }
-  if (matching.state() != Matching::State::kReconciled) return absl::OkStatus();
-  if (!SendsRows(agreement_.operation)) {
-    ranges_.erase(number);
-    return absl::OkStatus();
-  }
-  Reconciled reconciled{/*all=*/false, matching.TakeMatched()};
-  const uint64_t bytes = reconciled.some.capacity() * sizeof(Candidate);
-  range.state = std::move(reconciled);  // with all that the Matching held
-  return range.memory.Grow(bytes, "matched keys");
+  if (reconciliation.state() != Reconciliation::State::kReconciled) return absl::OkStatus();
+  if (SendsRows(agreement_.operation)) return FinishReconciling(&range);
+  ranges_.erase(number);
+  return absl::OkStatus();
+}
+
+absl::Status ServerRanges::FinishReconciling(ServerRange* range) const {
+  Reconciled reconciled = std::get<Reconciling>(range->state)->TakeMatched();
+  const uint64_t bytes = reconciled.MemoryBytes();
+  range->state = std::move(reconciled);  // with all that the Reconciliation held
+  return range->memory.Grow(bytes, "matched keys");
 }
 
 absl::Status ServerRanges::Receive(const Fetch& fetch) {
   const auto found = ranges_.find(fetch.range);
+  if (found != ranges_.end() && fetch.attempt == found->second.attempt) {
+    const auto* const reconciling = std::get_if<Reconciling>(&found->second.state);
+    const bool done = reconciling != nullptr && (*reconciling)->may_be_fetched();
+    const absl::Status status = done ? FinishReconciling(&found->second) : absl::OkStatus();
+    if (!status.ok()) return status;
+  }
   if (found == ranges_.end() || !std::holds_alternative<Reconciled>(found->second.state) ||
       fetch.attempt != found->second.attempt) {
     return absl::InvalidArgumentError(absl::StrCat("the client wants the rows of range ",
@@ -267,7 +308,7 @@ absl::Status ServerRanges::Receive(const Fetch& fetch) {
   ServerRange& range = found->second;
   streams_.emplace_back(source_, fetch, std::move(range.interval),
                         std::get<Reconciled>(std::move(range.state)), std::move(range.memory),
-                        SendsMatched(agreement_.operation));
+                        SendsMatched(agreement_.operation), agreement_.comparison);
   ranges_.erase(found);
   return absl::OkStatus();
 }

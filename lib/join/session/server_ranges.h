@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -37,6 +38,7 @@ namespace rocksieve::join {
 //   TooLarge      Open                 as from none: of the same attempt, up to the end that was
 //                                      told
 //   Reconciling   Step                 Reconciling, Reconciled, or none as above
+//                 Fetch, same attempt  Sending, if values are compared and this side has said a sum
 //                 Open, next attempt   as from none: the client gave the attempt up
 //   Reconciled    Fetch, same attempt  Sending
 //                 Open, next attempt   as from none: the client's sum differs
@@ -75,7 +77,7 @@ class RowStream {
   // `source` must outlive it. `memory`: what interval and keys take. `matched`: the rows of matched
   // keys are wanted, without these; else those of the others, with them.
   RowStream(Source* source, const Fetch& fetch, KeyInterval interval, MatchedKeys keys,
-            MemoryHold memory, bool matched);
+            MemoryHold memory, bool matched, Comparison comparison = Comparison::kNone);
   RowStream(const RowStream&) = delete;
   RowStream& operator=(const RowStream&) = delete;
 
@@ -87,15 +89,19 @@ class RowStream {
   uint64_t rows_sent() const { return batch_.rows(); }
 
  private:
+  void AddCompared(const Row& row);
+
   const Fetch fetch_;
   const KeyInterval interval_;
   const MatchedKeys keys_;
   const MemoryHold memory_;
   const bool matched_;
+  const Comparison comparison_;
   OrdinalCursor cursor_;
   MatchedSweep sweep_;
   RowBatchWriter batch_;
   bool ended_;  // the cursor; or none of its rows is wanted
+  std::string value_;
 };
 
 struct ServerSessionOptions {
@@ -119,6 +125,10 @@ class ServerRanges {
     uint64_t salt = 0;  // of the session
     // Of the existing SST filters that each side has.
     double own_pass_rate = 1, their_pass_rate = 1;
+    Comparison comparison = Comparison::kNone;
+    uint64_t their_keys = 0;  // about
+
+    bool compares() const { return comparison != Comparison::kNone; }
   };
 
   // The pointers must outlive it.
@@ -155,11 +165,13 @@ class ServerRanges {
   // The keys of a range that is opened: those of the scan that found it too large, or of a new one.
   absl::Status ScanFor(const Open& open, const ExistingFilterUse& existing, RangeKeys* keys,
                        MemoryHold* memory);
-  // Reconciles an opened range, and says how many keys are common, about.
+  // Reconciles an opened range, and says how many keys are common, about, or what the client can
+  // estimate it by.
   absl::Status BeginReconciling(const Open& open, bool prunes, RangeKeys keys, ServerRange* range,
                                 Facts* facts);
-  // Speaks if it is this side's turn, and puts a range away that needs nothing more.
+  // Speaks while it is this side's turn, and puts a range away that needs nothing more.
   absl::Status Continue(uint64_t number);
+  absl::Status FinishReconciling(ServerRange* range) const;
 
   Source* const source_;
   const ServerSessionOptions options_;

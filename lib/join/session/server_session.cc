@@ -44,6 +44,9 @@ absl::Status ServerSession::On(const Hello& hello) {
         "the client speaks version ", hello.version, " of the join protocol, this side ",
         kProtocolVersion, ": use the same version of rocksieve on both sides"));
   }
+  if (hello.comparison != Comparison::kNone && hello.operation != Operation::kSymmetric) {
+    return absl::InvalidArgumentError("the client wants a comparison without what differs");
+  }
   operation_ = hello.operation;
   options_.planner.strategy = hello.strategy;
   options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
@@ -59,10 +62,10 @@ absl::Status ServerSession::On(const Hello& hello) {
   ExistingFilterOffer own;
   if (status.ok()) status = ChooseFilters(hello, &own, &answer);
   if (!status.ok()) return status;
-  ranges_.emplace(
-      source_, options_,
-      ServerRanges::Agreement{hello.operation, hello.salt, own.pass_rate, hello.existing.pass_rate},
-      &existing_, &outbox_);
+  ranges_.emplace(source_, options_,
+                  ServerRanges::Agreement{hello.operation, hello.salt, own.pass_rate,
+                                          hello.existing.pass_rate, hello.comparison, hello.keys},
+                  &existing_, &outbox_);
   return outbox_.Add(Encode(answer));
 }
 
