@@ -12,9 +12,9 @@
 //                   [](const DifferentRow& row) { ...; return rocksdb::Status::OK(); }, &report);
 //   }
 //
-// Stands on a join of whole rows: exact, as that is, in keys and in 64 bits of XXH3 of the values,
-// in bytes for what differs only. Two inputs of one machine are read side by side instead, and
-// compared byte by byte.
+// Stands on a join of keys, after which the values of matched keys are compared: exact, as that is,
+// in keys and in 64 bits of XXH3 of the values, in bytes for what differs only. Two inputs of one
+// machine are read side by side instead, and compared byte by byte.
 //
 // Statuses: as those of Join().
 #pragma once
