@@ -14,11 +14,11 @@
 #include "plugin/join/status.h"
 #include "plugin/join_api/difference_pairs.h"
 #include "plugin/join_api/join_to.h"
-#include "plugin/join_api/local_comparison.h"
+#include "plugin/join_api/local_look.h"
+#include "plugin/join_api/look.h"
 #include "plugin/join_api/recheck.h"
 #include "plugin/join_api/result_sinks.h"
 #include "plugin/join_api/second_look.h"
-#include "plugin/join_api/unshared_comparison.h"
 
 namespace rocksieve::join {
 namespace {
@@ -27,21 +27,6 @@ using Clock = Cancellation::Clock;
 
 constexpr int kMostLooks = 4;
 constexpr std::chrono::seconds kBetweenLooks(1);
-
-struct Look {
-  std::vector<KeyInterval> parts;  // of the keys
-  JoinOptions options;
-  bool values = true;     // of the other side
-  bool digests = true;    // of these values, if they are left out
-  bool describe = false;  // which column families that side has
-  // If not null, files that both sides share need not be read, and are counted here.
-  SharedTableFiles* shared = nullptr;
-  // Told when all rows with keys before that one are with the sink; may be empty.
-  std::function<absl::Status(const std::string& next_key, const RangeSummary& range)> proven;
-};
-
-// Looks at both sides, as they are now: rows of the parts that one side alone has.
-using LookAt = std::function<absl::Status(const Look& look, ResultSink* rows, JoinReport* report)>;
 
 // Gives on what is proven, until somebody has had enough.
 class FirstLookSink final : public ResultSink {
@@ -286,62 +271,6 @@ absl::Status MakeSecondLook(const Input& local, const DiffOptions& options,
   return absl::OkStatus();
 }
 
-void Count(uint64_t local_rows, uint64_t remote_rows, uint64_t equal_rows, JoinReport* report) {
-  report->matched_keys = equal_rows;
-  report->local_only_keys = local_rows - equal_rows;
-  report->remote_only_keys = remote_rows - equal_rows;
-}
-
-// Null if all has to be read.
-std::unique_ptr<UnsharedComparison> OpenUnshared(const FrozenRows& local,
-                                                 const FrozenRows& remote) {
-  if (local.files == nullptr || remote.files == nullptr) return nullptr;
-  return UnsharedComparison::Open(*local.files, *remote.files);
-}
-
-absl::Status CompareHere(const Input& local, const Input& remote, const Look& look,
-                         ResultSink* rows, JoinReport* report) {
-  const Clock::time_point begin = Clock::now();
-  const JoinOptions& options = look.options;
-  return UntilCancelled(options, [&](Cancellation* cancellation) {
-    absl::StatusOr<OpenedInput> mine = local.impl()->OpenSources(1, cancellation);
-    if (!mine.ok()) return mine.status();
-    absl::StatusOr<OpenedInput> theirs = remote.impl()->OpenSources(1, cancellation);
-    if (!theirs.ok()) return theirs.status();
-    CancellableSource left(mine->sources.front().get(), cancellation);
-    CancellableSource right(theirs->sources.front().get(), cancellation);
-    uint64_t equal_rows = 0;  // that were told of
-    const auto tell = [&](uint64_t local_rows, uint64_t equal_so_far) {
-      RangeSummary range;
-      range.local_keys = local_rows;
-      range.matched_keys = equal_so_far - std::exchange(equal_rows, equal_so_far);
-      if (options.range_done) options.range_done(range);
-      return range;
-    };
-    absl::Status status;
-    const auto unshared = look.shared ? OpenUnshared(mine->rows, theirs->rows) : nullptr;
-    if (unshared != nullptr) {
-      if (options.keys_expected) options.keys_expected(unshared->entries());
-      unshared->progress = [&](uint64_t entries) { tell(entries, unshared->equal_rows()); };
-      status = unshared->Run(&left, &right, *cancellation, rows);
-      Count(unshared->local_rows(), unshared->remote_rows(), unshared->equal_rows(), report);
-      look.shared->files = unshared->shared_files();
-      look.shared->bytes = unshared->shared_bytes();
-    } else {
-      if (options.keys_expected) options.keys_expected(left.EstimateKeys());
-      LocalComparison comparison;
-      comparison.progress = [&](uint64_t local_rows, const std::optional<std::string>& next_key) {
-        const RangeSummary range = tell(local_rows, comparison.equal_rows);
-        return look.proven && next_key ? look.proven(*next_key, range) : absl::OkStatus();
-      };
-      status = comparison.Run(&left, &right, look.parts, rows);
-      Count(comparison.local_rows, comparison.remote_rows, comparison.equal_rows, report);
-    }
-    report->seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    return status;
-  });
-}
-
 rocksdb::Status RunDiff(LookAt look, const DiffOptions& options, const DifferenceCallback& on_row,
                         DiffReport* report, SecondLook* second_look = nullptr) {
   DiffReport unwanted;
@@ -399,7 +328,7 @@ rocksdb::Status Diff(const Input& local, const Input& remote, const DiffOptions&
   if (!mine.ok() || !theirs.ok()) return ToRocksDb(mine.ok() ? theirs.status() : mine.status());
   return RunDiff(
       [&](const Look& look, ResultSink* rows, JoinReport* look_report) {
-        return CompareHere(*mine, *theirs, look, rows, look_report);
+        return LookHere(*mine, *theirs, look, rows, look_report);
       },
       options, on_row, report);
 }
