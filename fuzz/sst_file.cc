@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table file as explain, inspect, doctor and existing SST filters read it: footer, meta blocks,
-// properties, filter partitions, filters. With the first byte odd, the checksums of the footer, of
-// the index of meta blocks and of those that it names are made right; else the file is what it is.
+// properties, filter partitions, filters; and as diff does, by its entries. With the first byte
+// odd, the checksums of the footer, of the index of meta blocks, of those that it names and of the
+// data blocks are made right; else the file is what it is.
 //
-// Oracle: whatever is wrong is said; memory is a few times the file's size.
+// Oracle: whatever is wrong is said; memory is a few times the file's size, but for blocks that are
+// uncompressed.
 #include <cmath>
 
 #include <rocksdb/env.h>
@@ -12,7 +14,9 @@
 #include "fuzz/target.h"
 #include "lib/format/coding.h"
 #include "plugin/database/file_filter.h"
+#include "plugin/tables/block_compression.h"
 #include "plugin/tables/sst_block.h"
+#include "plugin/tables/table_entries.h"
 #include "plugin/tables/table_file.h"
 
 namespace rocksieve::fuzz {
@@ -101,6 +105,45 @@ void MakeChecksumsRight(std::string* bytes) {
   }).PermitUncheckedError();
 }
 
+// Those of the blocks that an index names, as far as it can be read.
+void MakeDataChecksumsRight(std::string* bytes) {
+  OneFileEnv env(*bytes);
+  std::unique_ptr<TableFile> file;
+  if (!TableFile::Open(&env, "000007.sst", &file).ok()) return;
+  const TableFooter footer = file->footer();
+  const BlockPlace* const named = file->MetaBlock("rocksdb.index");
+  const BlockPlace place = named != nullptr ? *named : footer.index;
+  MakeChecksumRight(place.offset, place.size, footer, bytes);
+  std::string stored, index;
+  uint8_t compression = 0;
+  if (!ReadStoredBlock(file->file(), bytes->size(), footer, place, /*check=*/false, &stored,
+                       &compression)
+           .ok() ||
+      !Uncompress(compression, stored, "", &index).ok()) {
+    return;
+  }
+  ForEachIndexEntry(index, file->properties().index_value_is_delta_encoded,
+                    [&](std::string_view, BlockPlace data) {
+                      MakeChecksumRight(data.offset, data.size, footer, bytes);
+                      return true;
+                    })
+      .PermitUncheckedError();
+}
+
+void ReadEntries(std::string_view bytes) {
+  OneFileEnv env(bytes);
+  std::unique_ptr<TableEntries> entries;
+  const rocksdb::Status status = TableEntries::Open(&env, "000007.sst", 4096, nullptr, &entries);
+  if (!status.ok()) return FUZZ_CHECK(!status.ToString().empty());
+  for (const DeletedRange& range : entries->deleted_ranges()) Use(range.first.size());
+  uint64_t sum = 0;
+  while (entries->Next()) {
+    for (char byte : entries->entry().user_key) sum += static_cast<uint8_t>(byte);
+    for (char byte : entries->entry().value) sum += static_cast<uint8_t>(byte);
+  }
+  Use(sum);
+}
+
 void Read(std::string_view bytes) {
   OneFileEnv env(bytes);
   std::unique_ptr<TableFile> file;
@@ -126,9 +169,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Choices choices(data, size);
   const bool right = choices.Flag();
   std::string bytes(choices.Rest());
-  if (right) MakeChecksumsRight(&bytes);
+  if (right) {
+    MakeChecksumsRight(&bytes);
+    MakeDataChecksumsRight(&bytes);
+  }
   const ExactCopy exact(bytes);
-  const MemoryWatch watch(kSlackBytes + kMostTimes * bytes.size());
-  Read(exact.view());
+  {
+    const MemoryWatch watch(kSlackBytes + kMostTimes * bytes.size());
+    Read(exact.view());
+  }
+  ReadEntries(exact.view());
   return 0;
 }
