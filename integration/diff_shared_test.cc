@@ -14,6 +14,7 @@
 #include <rocksieve/join/diff.h>
 
 #include "integration/database.h"
+#include "integration/diff_api.h"
 #include "integration/random_history.h"
 #include "integration/seed.h"
 
@@ -33,7 +34,7 @@ std::vector<std::string> Compared(const std::string& here, const std::string& th
   const Status status = Diff(
       mine, theirs, options,
       [&](const DifferentRow& row) {
-        lines.push_back(DifferenceLine(row));
+        lines.push_back(LineOf(row));
         return Status::OK();
       },
       report);
@@ -64,7 +65,7 @@ class DiffShared : public ::testing::TestWithParam<HistorySetting> {
   uint64_t ExpectExact(const std::string& here, const std::string& there) {
     SCOPED_TRACE(here + " and " + there);
     DiffReport report, full;
-    const std::vector<std::string> expected = Expected(states_[here], states_[there]);
+    const std::vector<std::string> expected = LinesOf(states_[here], states_[there]);
     EXPECT_EQ(Compared(here, there, /*read_shared_files=*/false, &report), expected);
     EXPECT_EQ(Compared(here, there, /*read_shared_files=*/true, &full), expected);
     EXPECT_EQ(0u, full.shared.files);
@@ -78,7 +79,7 @@ class DiffShared : public ::testing::TestWithParam<HistorySetting> {
   const TemporaryDirectory temporary_;
   const std::string directory_ = temporary_ / "";
   RandomHistory history_{GetParam(), SeedOfThisRun(), directory_};
-  std::map<std::string, RowTexts> states_;  // by their directories
+  std::map<std::string, Rows> states_;  // by their directories
 };
 
 TEST_P(DiffShared, IsThatOfTwoScans) {

@@ -13,6 +13,7 @@
 #include <rocksieve/join/server.h>
 
 #include "integration/database.h"
+#include "integration/diff_api.h"
 #include "integration/random_history.h"
 #include "integration/seed.h"
 
@@ -69,12 +70,12 @@ class DiffState : public ::testing::TestWithParam<HistorySetting> {
     const Status status = Diff(
         input_, peer_, options_,
         [&](const DifferentRow& row) {
-          lines.push_back(DifferenceLine(row));
+          lines.push_back(LineOf(row));
           return Status::OK();
         },
         &report);
     EXPECT_TRUE(status.ok()) << status.ToString();
-    const std::vector<std::string> expected = Expected(RowsOf(here_.db()), RowsOf(there));
+    const std::vector<std::string> expected = LinesOf(RowsOf(here_.db()), RowsOf(there));
     if (options_.values) {
       EXPECT_EQ(expected, lines);
     } else {
@@ -88,7 +89,7 @@ class DiffState : public ::testing::TestWithParam<HistorySetting> {
   }
 
   static std::vector<std::string> KeysOf(std::vector<std::string> lines) {
-    for (std::string& line : lines) line.erase(std::min(line.size(), line.find(' ', 2)));
+    for (std::string& line : lines) line.erase(std::min(line.size(), line.find('=')));
     return lines;
   }
 

@@ -31,17 +31,6 @@ std::string TextOf(const rocksdb::Iterator& row) {
   return text;
 }
 
-std::string TextOf(std::string_view value) {
-  ReadableValue readable;
-  EXPECT_TRUE(ReadValue(value, &readable).ok());
-  if (!readable.has_columns) return std::string(readable.plain);
-  std::string text;
-  for (const auto& [name, bytes] : readable.columns) {
-    text += "[" + std::string(name) + "=" + std::string(bytes) + "]";
-  }
-  return text;
-}
-
 // Rows go, and older ones of theirs come back, without a write.
 class Forgets final : public rocksdb::CompactionFilter {
  public:
@@ -54,40 +43,12 @@ const Forgets kForgets;
 
 }  // namespace
 
-RowTexts RowsOf(rocksdb::DB* db) {
-  RowTexts rows;
+std::map<std::string, std::string> RowsOf(rocksdb::DB* db) {
+  std::map<std::string, std::string> rows;
   const std::unique_ptr<rocksdb::Iterator> row(db->NewIterator({}));
   for (row->SeekToFirst(); row->Valid(); row->Next()) rows[row->key().ToString()] = TextOf(*row);
   EXPECT_TRUE(row->status().ok()) << row->status().ToString();
   return rows;
-}
-
-// Key, "here" and "there" with what is in between.
-std::vector<std::string> Expected(const RowTexts& here, const RowTexts& there) {
-  RowTexts all = here;
-  all.insert(there.begin(), there.end());
-  std::vector<std::string> lines;
-  for (const auto& [key, unused] : all) {
-    const auto mine = here.find(key), theirs = there.find(key);
-    if (mine == here.end()) {
-      lines.push_back("> " + key + " " + theirs->second);
-    } else if (theirs == there.end()) {
-      lines.push_back("< " + key + " " + mine->second);
-    } else if (mine->second != theirs->second) {
-      lines.push_back("| " + key + " " + mine->second + " " + theirs->second);
-    }
-  }
-  return lines;
-}
-
-std::string DifferenceLine(const DifferentRow& row) {
-  std::string line = row.difference == Difference::kLocalOnly    ? "< "
-                     : row.difference == Difference::kRemoteOnly ? "> "
-                                                                 : "| ";
-  line += row.key;
-  if (row.local_value) line += " " + TextOf(*row.local_value);
-  if (row.remote_value) line += " " + TextOf(*row.remote_value);
-  return line;
 }
 
 std::vector<HistorySetting> HistorySettings() {
@@ -208,7 +169,7 @@ void RandomHistory::Ingest() {
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_);
   const std::string path = directory_ + "ingested" + std::to_string(Below(uint64_t{1} << 40));
   Must(writer.Open(path));
-  RowTexts rows;
+  std::map<std::string, std::string> rows;
   for (int i = 0; i < 30; i++) rows[Key()] = Value();
   for (const auto& [key, value] : rows) Must(writer.Put(key, value));
   if (Below(2) == 0) {

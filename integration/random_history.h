@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Databases with random histories of all that RocksDB can do to a row, and how they differ by two
-// scans.
+// Databases with random histories of all that RocksDB can do to a row.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +13,11 @@
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
-#include <rocksieve/join/diff.h>
 
 namespace rocksieve::join {
 
-using RowTexts = std::map<std::string, std::string>;
-
-// Wide columns as "[name=value]" each.
-RowTexts RowsOf(rocksdb::DB* db);
-// In the order of keys: "< KEY VALUE", "> KEY VALUE", "| KEY HERE THERE".
-std::vector<std::string> Expected(const RowTexts& here, const RowTexts& there);
-// Such a line.
-std::string DifferenceLine(const DifferentRow& row);
-
+// By a scan; wide columns as "[name=value]" each.
+std::map<std::string, std::string> RowsOf(rocksdb::DB* db);
 // What a history is made with.
 struct HistorySetting {
   std::string name;
