@@ -5,7 +5,7 @@
 // A plain value is itself. A row with wide columns (rocksdb/wide_columns.h), unless the default one
 // is the only one, is a mark of eight bytes, 01, and in their order each column's name and value,
 // both after a varint with their length. A plain value that begins with the mark is the mark, 00
-// and itself.
+// and itself. Where there is no row, the mark and 02 may stand for that.
 #pragma once
 
 #include <string>
@@ -15,6 +15,9 @@
 #include <rocksieve/join/diff.h>
 
 namespace rocksieve::join {
+
+// No row's value.
+inline constexpr std::string_view kNoRow = "\xF7rswcol\xFE\x02";
 
 // Of the row at which the iterator stands. The view is of the iterator's own bytes or of *buffer.
 std::string_view ComparableValue(const rocksdb::Iterator& iterator, std::string* buffer);

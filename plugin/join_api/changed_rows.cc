@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/join/join_key/whole_row.h"
+#include "plugin/join/comparable_value.h"
 #include "plugin/join/rocksdb_source.h"
 #include "plugin/join_api/difference_pairs.h"
 #include "plugin/join_api/unshared_comparison.h"

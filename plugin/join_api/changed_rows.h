@@ -3,8 +3,8 @@
 // with those of another database that was equal then.
 //
 // A row's key is its whole-row join key (lib/join/join_key/whole_row.h), its value what the later
-// state has of it; of one that is gone, kNoRow. Rows that did not change may be among them: those
-// that were written, and not looked up in the earlier state.
+// state has of it; of one that is gone, kNoRow (plugin/join/comparable_value.h). Rows that did not
+// change may be among them: those that were written, and not looked up in the earlier state.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,6 @@
 #include "plugin/database/read_only_snapshot.h"
 
 namespace rocksieve::join {
-
-// Is no comparable value of a row (plugin/join/comparable_value.h).
-inline constexpr std::string_view kNoRow = "\xF7rswcol\xFE\x02";
 
 // Reads the table files that the states do not share, and keeps the rows as `sort` says. With
 // `values`, they come with them. NotFound if the states share too little, or have to be compared as

@@ -10,6 +10,7 @@
 
 #include "lib/join/join_key/whole_row.h"
 #include "plugin/database/open_errors.h"
+#include "plugin/join/comparable_value.h"
 #include "plugin/join/row_lookup.h"
 #include "plugin/join_api/changed_rows.h"
 #include "plugin/join_api/join_to.h"
