@@ -196,7 +196,6 @@ Status TableEntries::Fill(BlockPlace place) {
   if (read.data() != bytes.data()) bytes.assign(read.data(), read.size());
   read_ahead_ = std::move(bytes);
   read_ahead_offset_ = place.offset;
-  bytes_read_ += wanted;
   return status;
 }
 

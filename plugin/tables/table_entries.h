@@ -60,8 +60,6 @@ class TableEntries {
   // What DeleteRange() left in the file.
   const std::vector<DeletedRange>& deleted_ranges() const { return deleted_ranges_; }
   const TableFile& table() const { return *table_; }
-  // That were read of the file's data blocks so far.
-  uint64_t bytes_read() const { return bytes_read_; }
 
  private:
   TableEntries() = default;
@@ -85,7 +83,7 @@ class TableEntries {
   BlockCursor cursor_;
   TableEntry entry_;
   std::vector<DeletedRange> deleted_ranges_;
-  uint64_t entries_ = 0, bytes_read_ = 0;
+  uint64_t entries_ = 0;
   rocksdb::Status status_;
 };
 

@@ -99,12 +99,6 @@ void ChangedKeys::JoinRanges(std::vector<DeletedRange> ranges) {
   }
 }
 
-uint64_t ChangedKeys::bytes_read() const {
-  uint64_t bytes = 0;
-  for (const auto& reader : readers_) bytes += reader->entries->bytes_read();
-  return bytes;
-}
-
 bool ChangedKeys::IsLater(const Reader* a, const Reader* b) {
   return a->entries->entry().user_key > b->entries->entry().user_key;
 }

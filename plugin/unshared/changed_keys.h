@@ -63,7 +63,6 @@ class ChangedKeys {
 
   uint64_t entries() const { return entries_; }            // of the files
   uint64_t entries_read() const { return entries_read_; }  // so far
-  uint64_t bytes_read() const;                             // of data blocks, so far
   uint64_t equal_rows() const { return equal_rows_; }  // that were told by their entries, so far
 
  private:
