@@ -98,7 +98,8 @@ IOStatus HeldFile::LinkTo(const std::string& name) const {
   }
   if (errno != EXDEV) return Failed("linking", path_, errno);
   return IOStatus::InvalidArgument(path_ + " and " + name +
-                                   " are on different file systems, and files cannot be shared");
+                                   " are on different file systems: keep states on that of the "
+                                   "database");
 }
 
 IOStatus HeldFile::CopyTo(const std::string& name, uint64_t most_bytes) const {
