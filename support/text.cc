@@ -230,4 +230,13 @@ std::string ProcessorName() {
   return "unknown";
 }
 
+std::string UtcText(std::time_t time, const char* format) {
+  std::tm parts = {};
+  gmtime_r(&time, &parts);
+  char text[64];
+  return {text, std::strftime(text, sizeof(text), format, &parts)};
+}
+
+std::string UtcNow(const char* format) { return UtcText(std::time(nullptr), format); }
+
 }  // namespace rocksieve

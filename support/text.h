@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +16,10 @@ std::string Thousands(uint64_t number);
 
 // "1 file", "1,234 files", "2 entries".
 std::string Counted(uint64_t number, const std::string& noun);
+
+// By strftime(3), for at most 63 bytes. The second one is the present time.
+std::string UtcText(std::time_t time, const char* format);
+std::string UtcNow(const char* format = "%Y-%m-%dT%H:%M:%SZ");
 
 // With so many digits after the point: Fixed(6712.25, 1) -> "6,712.2".
 std::string Fixed(double number, int digits);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <ctime>
 #include <memory>
 
 #include "plugin/database/column_family.h"
@@ -73,15 +72,6 @@ std::string StatesWith(const join::Peer& peer) {
   std::string name = "/" + peer.addresses.front();
   std::replace(name.begin() + 1, name.end(), '/', '_');
   return name;
-}
-
-std::string DateOf(uint64_t seconds) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm utc = {};
-  gmtime_r(&time, &utc);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%d", &utc);
-  return text;
 }
 
 class DatabaseDiff {
@@ -302,7 +292,8 @@ std::string ChangesInWords(const Json& families) {
     if (family["only_changes"]) {
       text += name +
               ": only rows that changed since the comparison before, or differed in it; all " +
-              "were compared on " + DateOf(family["full_at_seconds"]) + ".\n";
+              "were compared on " +
+              UtcText(family["full_at_seconds"].get<std::time_t>(), "%Y-%m-%d") + ".\n";
     } else if (!family["why_full"].is_null()) {
       text += Filled("{name}: all rows, since {why_full}.\n", family);
     }

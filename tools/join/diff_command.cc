@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -122,11 +121,7 @@ std::string NewLogOf(const std::string& directory) {
   std::error_code error;
   fs::path whole = fs::canonical(directory, error);
   if (error) whole = directory;
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof(text), ".%Y%m%dT%H%M%SZ", &parts);
+  const std::string text = UtcNow(".%Y%m%dT%H%M%SZ");
   std::string log = whole.string() + text + ".jsonl";
   for (int i = 2; fs::exists(log, error); i++) {
     log = whole.string() + text + "." + std::to_string(i) + ".jsonl";

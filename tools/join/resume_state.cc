@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 #include <absl/strings/escaping.h>
@@ -28,15 +27,6 @@ constexpr int kSavesShare = 20;  // at most one part in so many of the time
 
 constexpr const char* kCounts[] = {"equal_rows",   "local_only_rows", "remote_only_rows",
                                    "changed_rows", "wire_sent_bytes", "wire_received_bytes"};
-
-std::string NowInUtc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
 
 bool IsCount(const Json& json, const char* name) {
   return json.contains(name) && json[name].is_number_unsigned();
@@ -224,7 +214,7 @@ Status ResumeState::Begin(const std::string& name, join::DiffOptions* options) {
   begun_ = Clock::now();
   if (!part_is_in_) {
     json_["parts"].push_back(
-        {{"began", NowInUtc()}, {"column_family", name}, {"next_key", family["next_key"]}});
+        {{"began", UtcNow()}, {"column_family", name}, {"next_key", family["next_key"]}});
     part_is_in_ = true;
   }
   options->join.begin = family["next_key"].get<std::string>();

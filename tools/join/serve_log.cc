@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/join/serve_log.h"
 
-#include <ctime>
 #include <iostream>
 
 #include "support/text.h"
@@ -27,7 +26,7 @@ const char* NameOf(join::Operation operation) {
 
 Json DocumentOf(const join::SessionSummary& session) {
   const bool ok = session.status.ok();
-  return {{"time", UtcTime()},
+  return {{"time", UtcNow()},
           {"level", ok ? "info" : "warning"},
           {"event", "session"},
           {"peer", session.peer},
@@ -57,15 +56,6 @@ std::string WordsOf(const Json& session) {
 
 }  // namespace
 
-std::string UtcTime() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc = {};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
 void ServeLog::Session(const join::SessionSummary& session) {
   if (quiet_) return;
   const Json document = DocumentOf(session);
@@ -73,7 +63,7 @@ void ServeLog::Session(const join::SessionSummary& session) {
 }
 
 void ServeLog::Event(const char* level, const char* event, const std::string& message) {
-  Line({{"time", UtcTime()}, {"level", level}, {"event", event}, {"message", message}}, message);
+  Line({{"time", UtcNow()}, {"level", level}, {"event", event}, {"message", message}}, message);
 }
 
 void ServeLog::Line(const Json& object, const std::string& words) {

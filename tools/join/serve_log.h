@@ -13,9 +13,6 @@ namespace rocksieve::tools {
 
 enum class LogFormat { kText, kJson };
 
-// "2026-11-23T04:53:17Z", of now.
-std::string UtcTime();
-
 // Thread-safe.
 class ServeLog {
  public:

@@ -2,7 +2,6 @@
 #include "tools/report/page.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include <rocksdb/version.h>
 
@@ -20,15 +19,6 @@ constexpr size_t kMostFindings = 100, kMostEvidence = 20, kMostNames = 50;
 // Nothing may be fetched from anywhere, whatever a name in the page says. Styles are in the page.
 constexpr char kPolicy[] =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
-std::string Date(int64_t unix_time) {
-  const auto time = static_cast<std::time_t>(unix_time);
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  char text[64];
-  std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
-  return text;
-}
 
 Html Tile(const std::string& number, const std::string& what, const std::string& tone = "") {
   return Element("li", tone.empty() ? Attributes{} : Attributes{{"class", tone}},
@@ -210,8 +200,10 @@ std::string Page(const PageFacts& facts) {
       EmptyElement("meta", {{"name", "color-scheme"}, {"content", "light dark"}}) +
       EmptyElement("meta", {{"name", "generator"}, {"content", "rocksieve " ROCKSIEVE_VERSION}}) +
       Element("title", title) + Element("style", Html::OfMarkup(kStyle));
-  Html top = Element("h1", title) +
-             Element("p", {{"class", "soft"}}, "As of " + Date(facts.unix_time)) + Contents(facts);
+  Html top =
+      Element("h1", title) +
+      Element("p", {{"class", "soft"}}, "As of " + UtcText(facts.unix_time, "%Y-%m-%d %H:%M UTC")) +
+      Contents(facts);
   Html body;
   if (facts.database) {
     const DatabaseReport& database = *facts.database;
