@@ -9,6 +9,7 @@
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/wide_columns.h>
+#include <rocksieve/listener.h>
 
 #include "integration/database.h"
 
@@ -87,6 +88,21 @@ std::vector<HistorySetting> HistorySettings() {
   add("FormatVersion2").format_version = 2;
   add("Crc32c").checksum = rocksdb::kCRC32c;
   add("Blobs").blobs = true;
+  add("Journal").journal = true;
+  HistorySetting& plain_journal = add("JournalOfPlainRows");
+  plain_journal.journal = true;
+  plain_journal.only_plain = true;
+  HistorySetting& universal_journal = add("JournalUniversal");
+  universal_journal.journal = true;
+  universal_journal.style = rocksdb::kCompactionStyleUniversal;
+  HistorySetting& forgotten_journal = add("JournalForgets");
+  forgotten_journal.journal = true;
+  forgotten_journal.forgets = true;
+  forgotten_journal.only_plain = true;
+  HistorySetting& fifo_journal = add("JournalFifo");
+  fifo_journal.journal = true;
+  fifo_journal.style = rocksdb::kCompactionStyleFIFO;
+  fifo_journal.only_plain = true;
   HistorySetting& first_key = add("IndexWithFirstKey");
   first_key.index = BlockBasedTableOptions::kBinarySearchWithFirstKey;
   first_key.is_known = false;
@@ -122,6 +138,12 @@ RandomHistory::RandomHistory(const HistorySetting& setting, uint64_t seed,
   table.checksum = setting.checksum;
   if (setting.filters) table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  if (setting.journal) options.listeners.push_back(NewJournal());
+  Reopen(options);
+}
+
+void RandomHistory::Reopen(const rocksdb::Options& options) {
+  Close();
   rocksdb::DB* db = nullptr;
   const Status status = rocksdb::DB::Open(options, directory_ + "db", &db);
   Must(status);

@@ -32,6 +32,7 @@ struct HistorySetting {
   bool compact_often = true;
   bool only_plain = false;
   bool forgets = false;  // a compaction filter removes some values
+  bool journal = false;  // is kept (rocksieve::NewJournal())
   bool is_known = true;  // files can be read without RocksDB
 };
 
@@ -44,6 +45,9 @@ class RandomHistory {
   RandomHistory(const HistorySetting& setting, uint64_t seed, const std::string& directory);
 
   rocksdb::DB* db() const { return db_.get(); }
+  void Close() { db_.reset(); }
+  // Closes it, if it is open.
+  void Reopen(const rocksdb::Options& options);
   const rocksdb::Options& options() const { return options_; }
 
   uint64_t Below(uint64_t limit) { return random_() % limit; }

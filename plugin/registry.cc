@@ -18,6 +18,7 @@
 #include <rocksieve/listener.h>
 
 #include "plugin/auto/listener.h"
+#include "plugin/journal/change_journal.h"
 #include "plugin/policy.h"
 #include "plugin/range/extractors.h"
 
@@ -58,6 +59,8 @@ std::unique_ptr<const Policy> PolicyFor(std::string_view spec_text, std::string*
 }  // namespace
 
 std::shared_ptr<rocksdb::EventListener> NewListener() { return std::make_shared<Listener>(); }
+
+std::shared_ptr<rocksdb::EventListener> NewJournal() { return std::make_shared<ChangeJournal>(); }
 
 rocksdb::Status NewFilterPolicy(std::string_view spec_text,
                                 std::shared_ptr<const rocksdb::FilterPolicy>* policy) {
@@ -111,10 +114,11 @@ const rocksdb::SliceTransform* MakeExtractor(const std::string& /*name*/,
   return guard->get();
 }
 
+template <typename OwnListener>
 rocksdb::EventListener* MakeListener(const std::string& /*name*/,
                                      std::unique_ptr<rocksdb::EventListener>* guard,
                                      std::string* /*error*/) {
-  guard->reset(new Listener());
+  guard->reset(new OwnListener());
   return guard->get();
 }
 
@@ -131,7 +135,10 @@ extern "C" int rocksieve_reg(rocksdb::ObjectLibrary& library, const std::string&
       rocksdb::ObjectLibrary::PatternEntry("rocksieve", true).AddSeparator("", false),
       rocksieve::MakePolicy);
   rocksieve::ClaimNearMisses(&library);
-  library.AddFactory<rocksdb::EventListener>(rocksieve::kListenerName, rocksieve::MakeListener);
+  library.AddFactory<rocksdb::EventListener>(rocksieve::kListenerName,
+                                             rocksieve::MakeListener<rocksieve::Listener>);
+  library.AddFactory<rocksdb::EventListener>(rocksieve::kJournalName,
+                                             rocksieve::MakeListener<rocksieve::ChangeJournal>);
   library.AddFactory<const rocksdb::SliceTransform>(
       rocksieve::kRangeExtractorName, rocksieve::MakeExtractor<rocksieve::RangeExtractor>);
   library.AddFactory<const rocksdb::SliceTransform>(

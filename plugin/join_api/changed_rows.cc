@@ -28,26 +28,27 @@ class CallingSink final : public Sink {
 absl::StatusOr<std::unique_ptr<RocksDbSource>> WholeRowsOf(const ReadOnlySnapshot& state) {
   RocksDbSourceOptions options;
   options.values = RowValues::kComparable;
+  options.readahead_bytes = 0;  // deleted ranges may be small: RocksDB reads ahead more and more
   options.rate_limiter_priority = rocksdb::Env::IO_LOW;
   return RocksDbSource::Open(state.db(), state.column_family(), options);
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Source>> OpenChangedRows(
-    std::shared_ptr<const ReadOnlySnapshot> before, std::shared_ptr<const ReadOnlySnapshot> now,
-    bool values, const SortOptions& sort, const Cancellation* cancellation) {
+absl::StatusOr<ChangedRows> FindChangedRows(const ReadOnlySnapshot& before,
+                                            const ReadOnlySnapshot& now, bool values,
+                                            const SortOptions& sort,
+                                            const Cancellation* cancellation) {
   const Cancellation never;
   if (cancellation == nullptr) cancellation = &never;
   SortOptions until_cancelled = sort;
   until_cancelled.check = [cancellation] { return cancellation->Check(); };
-  const auto comparison = UnsharedComparison::Open(*before, *now);
+  const auto comparison = UnsharedComparison::OpenChanges(before, now);
   if (comparison == nullptr) {
     return absl::NotFoundError("too much has changed since the state that was kept");
   }
-  comparison->set_takes_writes_for_changes();
-  absl::StatusOr<std::unique_ptr<RocksDbSource>> earlier = WholeRowsOf(*before);
-  absl::StatusOr<std::unique_ptr<RocksDbSource>> later = WholeRowsOf(*now);
+  absl::StatusOr<std::unique_ptr<RocksDbSource>> earlier = WholeRowsOf(before);
+  absl::StatusOr<std::unique_ptr<RocksDbSource>> later = WholeRowsOf(now);
   if (!earlier.ok() || !later.ok()) return earlier.ok() ? later.status() : earlier.status();
   RowSorter sorter(until_cancelled);
   std::string join_key;
@@ -59,7 +60,10 @@ absl::StatusOr<std::unique_ptr<Source>> OpenChangedRows(
   CallingSink sink([&](const Row& row, Side from) { return pairs.Add(row, from); });
   absl::Status status = comparison->Run(earlier->get(), later->get(), *cancellation, &sink);
   if (status.ok()) status = pairs.Finish();
-  return status.ok() ? sorter.Finish() : absl::StatusOr<std::unique_ptr<Source>>(status);
+  if (!status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<Source>> sorted = sorter.Finish();
+  if (!sorted.ok()) return sorted.status();
+  return ChangedRows{*std::move(sorted), comparison->is_of_written_files()};
 }
 
 }  // namespace rocksieve::join

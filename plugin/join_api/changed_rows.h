@@ -19,11 +19,18 @@
 
 namespace rocksieve::join {
 
-// Reads the table files that the states do not share, and keeps the rows as `sort` says. With
-// `values`, they come with them. NotFound if the states share too little, or have to be compared as
-// a whole (UnsharedComparison::Open()). The states are not needed afterwards.
-absl::StatusOr<std::unique_ptr<Source>> OpenChangedRows(
-    std::shared_ptr<const ReadOnlySnapshot> before, std::shared_ptr<const ReadOnlySnapshot> now,
-    bool values, const SortOptions& sort, const Cancellation* cancellation);
+struct ChangedRows {
+  std::unique_ptr<Source> rows;
+  bool by_journal = false;  // else by the files that the states do not share
+};
+
+// Reads what was written between the states, or the table files that they do not share, and keeps
+// the rows as `sort` says. With `values`, they come with them. NotFound if the states share too
+// little, or have to be compared as a whole (UnsharedComparison::OpenChanges()). The states are not
+// needed afterwards.
+absl::StatusOr<ChangedRows> FindChangedRows(const ReadOnlySnapshot& before,
+                                            const ReadOnlySnapshot& now, bool values,
+                                            const SortOptions& sort,
+                                            const Cancellation* cancellation);
 
 }  // namespace rocksieve::join

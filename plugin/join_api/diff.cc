@@ -128,6 +128,7 @@ class DiffRun {
     report_->equal_rows = report_->join.matched_keys;
     if (second_look_ == nullptr) return status;
     report_->only_changes = !second_look_->is_full();
+    report_->by_journal = second_look_->by_journal();
     report_->why_full = second_look_->why_full();
     report_->full_at_seconds = second_look_->full_at_seconds();
     return status.ok() ? second_look_->Save() : status;

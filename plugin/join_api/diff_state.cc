@@ -40,8 +40,10 @@ absl::StatusOr<DiffState> DiffState::Load(const std::string& directory,
   state.remote = in.String(kMostNameBytes);
   state.full_at_seconds = in.U64();
   for (uint64_t rows = in.Varint(bytes.size()); in.ok() && rows > 0; rows--) {
-    const std::string_view key = in.String(), digest = in.Bytes(kWholeRowDigestBytes);
-    state.different.push_back({std::string(key), std::string(digest)});
+    const std::string_view key = in.String(), local_digest = in.Bytes(kWholeRowDigestBytes),
+                           remote_digest = in.Bytes(kWholeRowDigestBytes);
+    state.different.push_back(
+        {std::string(key), std::string(local_digest), std::string(remote_digest)});
   }
   const uint64_t checksum = in.U64();
   const bool is_whole = in.Finished() && is_state &&
@@ -60,6 +62,7 @@ absl::Status DiffState::Save(const std::string& directory, const std::string& co
   out.Varint(different.size());
   for (const DifferentRow& row : different) {
     out.String(row.key);
+    out.Bytes(row.local_digest);
     out.Bytes(row.remote_digest);
   }
   out.U64(ChecksumOf(bytes));

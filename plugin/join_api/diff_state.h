@@ -13,9 +13,9 @@ namespace rocksieve::join {
 
 // Rows of the two states that are not among `different` are equal in both.
 struct DiffState {
-  // The other side's row: the last bytes of its whole-row join key, or those of kNoRow.
+  // A digest: the last bytes of a side's whole-row join key, or those of kNoRow.
   struct DifferentRow {
-    std::string key, remote_digest;
+    std::string key, local_digest, remote_digest;
   };
 
   std::string local, remote;            // under which names each side keeps its state

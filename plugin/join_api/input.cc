@@ -226,10 +226,14 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const DirectoryOfRows& rows,
   if (before == nullptr) {
     snapshot.open = RowsOf(snapshot.files, expression, sort, rows.rate_limiter);
   } else {
-    snapshot.open = [before = std::shared_ptr<const ReadOnlySnapshot>(std::move(before)),
-                     now = snapshot.files, values = expression.gives_values(),
-                     sort](const Cancellation* cancellation) {
-      return OpenChangedRows(before, now, values, sort, cancellation);
+    snapshot.open =
+        [before = std::shared_ptr<const ReadOnlySnapshot>(std::move(before)), now = snapshot.files,
+         values = expression.gives_values(),
+         sort](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
+      absl::StatusOr<ChangedRows> found =
+          FindChangedRows(*before, *now, values, sort, cancellation);
+      if (!found.ok()) return found.status();
+      return std::move(found->rows);
     };
   }
   return snapshot;

@@ -57,14 +57,12 @@ class DifferentRows final : public Sink {
   absl::Status Commit() override { return absl::OkStatus(); }
   absl::Status Discard() override { return absl::OkStatus(); }
 
-  absl::Status AddLocal(std::string_view key, std::string_view value) {
-    WholeRowJoinKey({key, value}, &join_key_);
-    return Add({join_key_, value}, Side::kClient);
-  }
-  absl::Status AddRemote(std::string_view key, std::string_view digest, std::string_view value) {
+  // Without the value, where that is not wanted.
+  absl::Status AddRow(std::string_view key, std::string_view digest, std::string_view value,
+                      Side from) {
     join_key_ = WholeRowsOfKey(key).begin;
     join_key_.append(digest);
-    return Add({join_key_, value}, Side::kServer);
+    return Add({join_key_, value}, from);
   }
 
   absl::Status GiveAll(Sink* sink) {
@@ -114,14 +112,16 @@ class ChangeJudge {
       digest_before = &before_[next_++].remote_digest;
     }
     if (pair.remote) return AddRemoteChange(pair);
-    return digest_before != nullptr ? Decide(pair.key, pair.local->value, *digest_before)
-                                    : AddLocalChange(pair);
+    if (digest_before == nullptr) return AddLocalChange(pair);
+    const std::string_view value = pair.local->value;
+    return DigestOf(value) == *digest_before ? absl::OkStatus()
+                                             : AddKnown(pair.key, DigestOf(value), *digest_before);
   }
   absl::Status Finish() { return PassUnchanged(std::nullopt); }
 
-  // What differs, for the next time; and what of it is to be looked up on the other side.
+  // What differs, for the next time; and what of it is to be looked up on both sides.
   std::vector<DiffState::DifferentRow> TakeFound() { return std::move(found_); }
-  const std::vector<std::string>& without_remote_value() const { return without_remote_value_; }
+  const std::vector<std::string>& without_values() const { return without_values_; }
 
  private:
   // Rows that differed before, below the key, and that no side says to have changed alone. If this
@@ -132,53 +132,66 @@ class ChangeJudge {
       const std::unique_ptr<Cursor> change = changed_->Scan(WholeRowsOfKey(row.key));
       Row changed;
       if (change->Next(&changed)) continue;
-      std::optional<std::string_view> mine;
       absl::Status status = change->status();
-      if (status.ok()) status = now_.Find(row.key, &mine);
-      if (status.ok()) status = Decide(row.key, mine.value_or(kNoRow), row.remote_digest);
+      if (status.ok()) status = AddKnown(row.key, row.local_digest, row.remote_digest);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
 
-  // The other side's row is known by its digest.
-  absl::Status Decide(std::string_view key, std::string_view mine, const std::string& theirs) {
-    if (DigestOf(mine) == theirs) return absl::OkStatus();
-    found_.push_back({std::string(key), theirs});
+  // By digests; the other side's value at least is not here.
+  absl::Status AddKnown(std::string_view key, const std::string& mine, const std::string& theirs) {
+    found_.push_back({std::string(key), mine, theirs});
     if (wants_values_) {
-      without_remote_value_.emplace_back(key);
+      without_values_.emplace_back(key);
       return absl::OkStatus();
     }
-    const absl::Status status = mine == kNoRow ? absl::OkStatus() : different_->AddLocal(key, mine);
-    return status.ok() && theirs != no_row_ ? different_->AddRemote(key, theirs, "") : status;
+    return AddRows(key, {mine, ""}, {theirs, ""});
   }
 
   // The other side has what it had then, and that is what this side had.
   absl::Status AddLocalChange(const DifferencePair& pair) {
     std::optional<std::string_view> theirs;
-    absl::Status status = then_.Find(pair.key, &theirs);
-    if (!status.ok() || theirs.value_or(kNoRow) == pair.local->value) return status;
-    found_.push_back({std::string(pair.key), DigestOf(theirs.value_or(kNoRow))});
-    if (pair.local->value != kNoRow) status = different_->AddLocal(pair.key, pair.local->value);
-    if (!status.ok() || !theirs) return status;
-    return different_->AddRemote(pair.key, DigestOf(*theirs), *theirs);
+    const absl::Status status = then_.Find(pair.key, &theirs);
+    const std::string_view mine = pair.local->value;
+    if (!status.ok() || theirs.value_or(kNoRow) == mine) return status;
+    return AddFound(pair.key, {DigestOf(mine), mine},
+                    {DigestOf(theirs.value_or(kNoRow)), theirs.value_or("")});
   }
 
   // This side has changed it, too, or has what it had.
   absl::Status AddRemoteChange(const DifferencePair& pair) {
     std::optional<std::string_view> mine;
-    absl::Status status;
-    if (!pair.local) {
-      status = now_.Find(pair.key, &mine);
-    } else if (pair.local->value != kNoRow) {
+    if (pair.local) {
       mine = pair.local->value;
+    } else {
+      const absl::Status status = now_.Find(pair.key, &mine);
+      if (!status.ok()) return status;
     }
-    const std::string_view theirs = pair.remote->digest;
-    if (!status.ok() || DigestOf(mine.value_or(kNoRow)) == theirs) return status;
-    found_.push_back({std::string(pair.key), std::string(theirs)});
-    if (mine) status = different_->AddLocal(pair.key, *mine);
-    if (!status.ok() || theirs == no_row_) return status;
-    return different_->AddRemote(pair.key, theirs, pair.remote->value);
+    const std::string digest = DigestOf(mine.value_or(kNoRow));
+    if (digest == pair.remote->digest) return absl::OkStatus();
+    return AddFound(pair.key, {digest, mine.value_or("")},
+                    {std::string(pair.remote->digest), pair.remote->value});
+  }
+
+  struct SideOfRow {
+    std::string digest;
+    std::string_view value;
+  };
+
+  absl::Status AddFound(std::string_view key, const SideOfRow& mine, const SideOfRow& theirs) {
+    found_.push_back({std::string(key), mine.digest, theirs.digest});
+    return AddRows(key, mine, theirs);
+  }
+
+  // Of those sides that have one.
+  absl::Status AddRows(std::string_view key, const SideOfRow& mine, const SideOfRow& theirs) {
+    absl::Status status;
+    if (mine.digest != no_row_) {
+      status = different_->AddRow(key, mine.digest, mine.value, Side::kClient);
+    }
+    if (!status.ok() || theirs.digest == no_row_) return status;
+    return different_->AddRow(key, theirs.digest, theirs.value, Side::kServer);
   }
 
   const std::string no_row_ = DigestOf(kNoRow);
@@ -189,7 +202,7 @@ class ChangeJudge {
   DifferentRows* const different_;
   size_t next_ = 0;  // of those before
   std::vector<DiffState::DifferentRow> found_;
-  std::vector<std::string> without_remote_value_;
+  std::vector<std::string> without_values_;
 };
 
 void AddTraffic(const JoinReport& other, JoinReport* report) {
@@ -235,10 +248,11 @@ absl::Status SecondLook::OpenChanges(const Cancellation* cancellation) {
       states_.Open(before->local, rows_.family(), rows_.rate_limiter, &then);
   if (!status.ok()) return absl::NotFoundError(MessageOf(status));
   then_ = std::move(then);
-  absl::StatusOr<std::unique_ptr<Source>> changed =
-      OpenChangedRows(then_, now_, /*values=*/true, SortOptions(), cancellation);
+  absl::StatusOr<ChangedRows> changed =
+      FindChangedRows(*then_, *now_, /*values=*/true, SortOptions(), cancellation);
   if (!changed.ok()) return changed.status();
-  changed_ = *std::move(changed);
+  changed_ = std::move(changed->rows);
+  by_journal_ = changed->by_journal;
   before_ = *std::move(before);
   return absl::OkStatus();
 }
@@ -250,7 +264,7 @@ Input SecondLook::PresentRows() const {
   return Input(std::make_shared<Input::Impl>(rows, WholeRows()));
 }
 
-Input SecondLook::ChangedRows() const {
+Input SecondLook::RowsThatChanged() const {
   const auto rows = [changed = changed_](const JoinKeyExpression&) {
     return FrozenRows{[changed](const Cancellation*) -> absl::StatusOr<std::unique_ptr<Source>> {
                         return std::make_unique<SharedRows>(changed);
@@ -286,14 +300,14 @@ absl::Status SecondLook::CompareChanges(const Peer& peer, const JoinOptions& opt
   DifferencePairs pairs([&](const DifferencePair& pair) { return judge.Add(pair); });
   ProvenRowsSink changes([&](const Row& row, Side from) { return pairs.Add(row, from); });
   absl::Status status =
-      JoinTo(Operation::kSymmetric, ChangedRows(), peer, options,
+      JoinTo(Operation::kSymmetric, RowsThatChanged(), peer, options,
              {{KeyInterval()}, describe, Comparison::kRows, &next_.remote, before_.remote},
              &changes, report);
   if (status.ok()) status = pairs.Finish();
   if (status.ok()) status = judge.Finish();
-  if (status.ok() && !judge.without_remote_value().empty()) {
+  if (status.ok() && !judge.without_values().empty()) {
     JoinReport looked_up;
-    status = LookUpRemoteRows(judge.without_remote_value(), peer, options, &different, &looked_up);
+    status = LookUpRemoteRows(judge.without_values(), peer, options, &different, &looked_up);
     AddTraffic(looked_up, report);
   }
   next_.different = judge.TakeFound();
@@ -318,8 +332,10 @@ absl::Status SecondLook::LookUpRemoteRows(const std::vector<std::string>& keys, 
 
 void SecondLook::AddDifferent(const DifferencePair& pair) {
   if (!is_full() || next_.different.size() > kMostDifferentRows) return;
-  next_.different.push_back(
-      {std::string(pair.key), pair.remote ? std::string(pair.remote->digest) : DigestOf(kNoRow)});
+  const auto digest_of = [](const std::optional<DifferencePair::Side>& side) {
+    return side ? std::string(side->digest) : DigestOf(kNoRow);
+  };
+  next_.different.push_back({std::string(pair.key), digest_of(pair.local), digest_of(pair.remote)});
 }
 
 absl::Status SecondLook::Save() {

@@ -4,8 +4,8 @@
 //
 // Both sides keep the states that were compared. Rows that were equal then, and that neither side
 // has changed, are equal now. What has changed since is found by each side alone, in the table
-// files that its two states do not share (changed_rows.h): whatever became of the database
-// meanwhile, nothing of it has to be known or believed. The changes of both sides are joined. One
+// files that its two states do not share, or in those that its journal has (changed_rows.h):
+// whatever became of the database meanwhile, nothing of it has to be believed. The changes of both sides are joined. One
 // that only one side has is compared with what this side had, or has: the other one still has what
 // it had then, which was the same.
 #pragma once
@@ -45,6 +45,8 @@ class SecondLook {
   // Whether all was compared, why, and when it was, since 1970.
   bool is_full() const { return changed_ == nullptr; }
   const std::string& why_full() const { return why_full_; }
+  // Of this side: what has changed was found by the journal.
+  bool by_journal() const { return !is_full() && by_journal_; }
   uint64_t full_at_seconds() const { return next_.full_at_seconds; }
 
   // Of a look at all rows: one that differs, in their order.
@@ -60,7 +62,7 @@ class SecondLook {
   absl::Status LookUpRemoteRows(const std::vector<std::string>& keys, const Peer& peer,
                                 JoinOptions options, Sink* sorted, JoinReport* report) const;
   Input PresentRows() const;
-  Input ChangedRows() const;
+  Input RowsThatChanged() const;
 
   const std::string directory_;
   const std::chrono::hours full_every_;
@@ -71,6 +73,7 @@ class SecondLook {
   std::string replaced_;  // this side's state of the comparison before, whether it was used or not
   std::shared_ptr<const ReadOnlySnapshot> then_, now_;
   std::shared_ptr<Source> changed_;  // null: all has to be compared
+  bool by_journal_ = false;
   std::string why_full_;
 };
 

@@ -7,17 +7,29 @@
 #include "plugin/join/comparable_value.h"
 #include "plugin/join/status.h"
 #include "plugin/join_api/local_comparison.h"
+#include "plugin/unshared/written_files.h"
 
 namespace rocksieve::join {
 namespace {
 
 constexpr uint64_t kEntriesBetweenReports = 1 << 16;
+constexpr uint64_t kMostWrittenShare = 3;  // one part in so many of the database
 
 // Whether so much is shared that the other files are worth being read by themselves. A key in them
 // costs more than a row of a scan, and may have to be looked up in shared files.
 bool IsWorthIt(const StateFiles& files) {
   const uint64_t others = files.first_only_bytes + files.second_only_bytes;
   return files.shared_bytes > 0 && 2 * files.shared_bytes >= others / 3;
+}
+
+// Takes what was written in place of the files that are not shared, if that is less.
+void TakeWrittenFiles(const ReadOnlySnapshot& earlier, const ReadOnlySnapshot& later,
+                      StateFiles* files) {
+  StateFiles written = *files;
+  if (!FindWrittenFiles(later.db()->GetName(), earlier, later, &written).ok()) return;
+  const bool is_less =
+      written.second_only_bytes < files->first_only_bytes + files->second_only_bytes;
+  if (is_less) *files = std::move(written);
 }
 
 }  // namespace
@@ -29,8 +41,28 @@ UnsharedComparison::UnsharedComparison(const ReadOnlySnapshot& local,
 std::unique_ptr<UnsharedComparison> UnsharedComparison::Open(const ReadOnlySnapshot& local,
                                                              const ReadOnlySnapshot& remote) {
   StateFiles files = CompareFiles(local, remote);
-  if (!IsWorthIt(files)) return nullptr;
+  return IsWorthIt(files) ? OpenFiles(local, remote, std::move(files)) : nullptr;
+}
+
+std::unique_ptr<UnsharedComparison> UnsharedComparison::OpenChanges(const ReadOnlySnapshot& earlier,
+                                                                    const ReadOnlySnapshot& later) {
+  StateFiles files = CompareFiles(earlier, later);
+  const uint64_t later_bytes = files.shared_bytes + files.second_only_bytes;
+  TakeWrittenFiles(earlier, later, &files);
+  const bool is_worth_it = files.are_written
+                               ? files.second_only_bytes <= later_bytes / kMostWrittenShare
+                               : IsWorthIt(files);
+  if (!is_worth_it) return nullptr;
+  std::unique_ptr<UnsharedComparison> comparison = OpenFiles(earlier, later, std::move(files));
+  if (comparison != nullptr) comparison->takes_writes_for_changes_ = true;
+  return comparison;
+}
+
+std::unique_ptr<UnsharedComparison> UnsharedComparison::OpenFiles(const ReadOnlySnapshot& local,
+                                                                  const ReadOnlySnapshot& remote,
+                                                                  StateFiles files) {
   std::unique_ptr<UnsharedComparison> comparison(new UnsharedComparison(local, remote));
+  comparison->is_of_written_files_ = files.are_written;
   comparison->shared_files_ = files.shared.size();
   comparison->shared_bytes_ = files.shared_bytes;
   rocksdb::RateLimiter* const limiter = local.db()->GetDBOptions().rate_limiter.get();
@@ -67,7 +99,8 @@ absl::Status UnsharedComparison::Compare(const ChangedKey& changed, Source* loca
     std::string my_value, their_value;
     absl::Status status = Find(&remote_, changed.key, changed.second, &their_value, &theirs);
     if (!status.ok()) return status;
-    if (takes_writes_for_changes_ && changed.second.is_known && !changed.first.is_known) {
+    const bool is_written = changed.second.is_known || changed.is_in_second_log;
+    if (takes_writes_for_changes_ && is_written && !changed.first.is_known) {
       return Add(changed.key, theirs.value_or(""), theirs ? Side::kServer : Side::kClient, sink);
     }
     status = Find(&local_, changed.key, changed.first, &my_value, &mine);

@@ -23,13 +23,17 @@ class UnsharedComparison {
   // bytes; or if it has to be: ChangedKeys::Open(). The states must outlive it.
   static std::unique_ptr<UnsharedComparison> Open(const ReadOnlySnapshot& local,
                                                   const ReadOnlySnapshot& remote);
+  // Of two states of one database, the local one the earlier: by its journal, if it has one that
+  // tells. A row that was written, and would have to be looked up in the earlier state, is taken to
+  // differ; it has no value on the local side then.
+  static std::unique_ptr<UnsharedComparison> OpenChanges(const ReadOnlySnapshot& earlier,
+                                                         const ReadOnlySnapshot& later);
 
   uint64_t shared_files() const { return shared_files_; }
   uint64_t shared_bytes() const { return shared_bytes_; }
   uint64_t entries() const { return changed_->entries(); }
-  // A row that was written on the remote side, and would have to be looked up on the local one, is
-  // taken to differ; of the local side, it has no value then.
-  void set_takes_writes_for_changes() { takes_writes_for_changes_ = true; }
+  // By the journal.
+  bool is_of_written_files() const { return is_of_written_files_; }
   // Of those, so many more were read; may be empty.
   std::function<void(uint64_t entries)> progress;
 
@@ -44,6 +48,9 @@ class UnsharedComparison {
 
  private:
   UnsharedComparison(const ReadOnlySnapshot& local, const ReadOnlySnapshot& remote);
+  static std::unique_ptr<UnsharedComparison> OpenFiles(const ReadOnlySnapshot& local,
+                                                       const ReadOnlySnapshot& remote,
+                                                       StateFiles files);
   // Unless it is known.
   static absl::Status Find(RowLookup* rows, std::string_view key, const ChangedKey::Shown& shown,
                            std::string* comparable, std::optional<std::string_view>* value);
@@ -56,7 +63,7 @@ class UnsharedComparison {
   std::unique_ptr<ChangedKeys> changed_;
   uint64_t shared_files_ = 0, shared_bytes_ = 0;
   uint64_t local_rows_ = 0, remote_rows_ = 0, equal_rows_ = 0;
-  bool takes_writes_for_changes_ = false;
+  bool is_of_written_files_ = false, takes_writes_for_changes_ = false;
   std::string join_key_;
 };
 

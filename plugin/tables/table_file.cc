@@ -192,6 +192,8 @@ rocksdb::Status ParseProperties(std::string_view block, TableProperties* propert
   properties->prefix_extractor_name = Text(texts, Names::kPrefixExtractorName);
   properties->comparator_name = Text(texts, Names::kComparator);
   properties->compression_name = Text(texts, Names::kCompression);
+  properties->session = Text(texts, Names::kDbSessionId);
+  properties->number_in_session = Number(texts, Names::kOriginalFileNumber);
   return status;
 }
 

@@ -42,6 +42,10 @@ struct TableProperties {
   std::string prefix_extractor_name;
   std::string comparator_name;
   std::string compression_name;  // as stored: from format_version 7 on "MANAGER;TYPES IN HEX;"
+  // Which together no other file has: a time during which a database was open, and a number in it.
+  // Empty and 0 in files of old releases.
+  std::string session;
+  uint64_t number_in_session = 0;
 
   // Whether it was written with the extractor that options name so: files of rocksieve.range record
   // another name than the options have.

@@ -45,9 +45,10 @@ Status ChangedKeys::Open(const ReadOnlySnapshot& first, const ReadOnlySnapshot& 
     }
   }
   std::unique_ptr<ChangedKeys> keys(new ChangedKeys(
-      SharedFiles(std::move(files.shared), second.db()->GetEnv(), &second.description())));
-  Status status = keys->logs_.Add(first, kMostLogKeyBytes);
-  if (status.ok()) status = keys->logs_.Add(second, kMostLogKeyBytes);
+      SharedFiles(std::move(files.shared), second.db()->GetEnv(), &second.description()),
+      files.are_written));
+  Status status = keys->first_log_.Add(first, kMostLogKeyBytes);
+  if (status.ok()) status = keys->second_log_.Add(second, kMostLogKeyBytes);
   if (status.ok()) {
     status = keys->OpenFiles(files.first_only, first.db()->GetEnv(), /*is_first=*/true, limiter);
   }
@@ -55,7 +56,9 @@ Status ChangedKeys::Open(const ReadOnlySnapshot& first, const ReadOnlySnapshot& 
     status = keys->OpenFiles(files.second_only, second.db()->GetEnv(), /*is_first=*/false, limiter);
   }
   if (!status.ok()) return Status::NotSupported(status.ToString());
-  std::vector<DeletedRange> ranges = std::move(keys->logs_.deleted_ranges);
+  std::vector<DeletedRange> ranges = std::move(keys->first_log_.deleted_ranges);
+  const std::vector<DeletedRange>& of_second_log = keys->second_log_.deleted_ranges;
+  ranges.insert(ranges.end(), of_second_log.begin(), of_second_log.end());
   for (const auto& reader : keys->readers_) {
     const std::vector<DeletedRange>& of_file = reader->entries->deleted_ranges();
     ranges.insert(ranges.end(), of_file.begin(), of_file.end());
@@ -125,12 +128,15 @@ bool ChangedKeys::AdvanceReaders() {
 
 // To the next key of the files and the logs, with the readers that have it. False if there is none.
 bool ChangedKeys::FindNextKey() {
-  std::set<std::string>& log = logs_.keys;
-  if (heap_.empty() && log.empty()) return false;
-  in_log_ =
-      !log.empty() && (heap_.empty() || *log.begin() <= heap_.front()->entries->entry().user_key);
-  key_ = in_log_ ? *log.begin() : std::string(heap_.front()->entries->entry().user_key);
-  if (in_log_) log.erase(log.begin());
+  std::optional<std::string> next;
+  if (!heap_.empty()) next = heap_.front()->entries->entry().user_key;
+  for (const LogKeys* const log : {&first_log_, &second_log_}) {
+    if (!log->keys.empty() && (!next || *log->keys.begin() < *next)) next = *log->keys.begin();
+  }
+  if (!next) return false;
+  key_ = *std::move(next);
+  in_first_log_ = first_log_.keys.erase(key_) > 0;
+  in_second_log_ = second_log_.keys.erase(key_) > 0;
   while (!heap_.empty() && heap_.front()->entries->entry().user_key == key_) {
     std::pop_heap(heap_.begin(), heap_.end(), IsLater);
     at_key_.push_back(heap_.back());
@@ -175,7 +181,8 @@ ChangedKeys::Newest ChangedKeys::NewestOf(bool is_first) const {
 // False if the rows are equal.
 bool ChangedKeys::Judge(ChangedKey* changed) {
   *changed = {key_, {}, {}, {}};
-  if (in_log_) return true;
+  changed->is_in_second_log = in_second_log_ && !in_first_log_;
+  if (in_first_log_ || in_second_log_) return true;
   const Newest first = NewestOf(true), second = NewestOf(false);
   if (first && second && first->sequence != 0 && IsWhole(*first) &&
       first->sequence == second->sequence && first->type == second->type &&
@@ -191,7 +198,7 @@ bool ChangedKeys::Judge(ChangedKey* changed) {
       return false;
     }
   }
-  changed->first = ShownBy(first);
+  if (first_is_known_) changed->first = ShownBy(first);
   changed->second = ShownBy(second);
   return !changed->first.is_known || !changed->second.is_known ||
          changed->first.plain_value != changed->second.plain_value;

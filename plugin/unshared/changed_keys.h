@@ -13,6 +13,9 @@
 //   - Else the state must be asked; also if the key is in a log. Deleted ranges have to be compared
 //     as a whole.
 //
+// Where the journal tells which files were written between the two states, these are looked at, as
+// files of the second one; the first one has to be asked then.
+//
 // Nothing of that depends on how the two states came to be: compaction, ingested files, files that
 // were dropped, or databases that have nothing to do with each other but hard links.
 #pragma once
@@ -46,6 +49,8 @@ struct ChangedKey {
   // If there is one, all rows from `key` up to but without it have to be compared.
   std::optional<std::string_view> end;
   Shown first, second;  // of the key; they differ, if both are known
+  // Only the second state has it in a log: what it shows was not there when the first one was.
+  bool is_in_second_log = false;
 };
 
 class ChangedKeys {
@@ -76,7 +81,8 @@ class ChangedKeys {
   // The newest entry of a key in a state's files; nothing if there is none.
   using Newest = std::optional<TableEntry>;
 
-  explicit ChangedKeys(SharedFiles shared) : shared_(std::move(shared)) {}
+  ChangedKeys(SharedFiles shared, bool are_written)
+      : shared_(std::move(shared)), first_is_known_(!are_written) {}
   rocksdb::Status OpenFiles(const std::vector<StateFile>& files, rocksdb::Env* env, bool is_first,
                             rocksdb::RateLimiter* limiter);
   void JoinRanges(std::vector<DeletedRange> ranges);
@@ -88,15 +94,16 @@ class ChangedKeys {
   static bool IsLater(const Reader* a, const Reader* b);
 
   SharedFiles shared_;
-  LogKeys logs_;                      // those that are not reached yet
+  const bool first_is_known_;         // by its files
+  LogKeys first_log_, second_log_;    // those that are not reached yet
   std::vector<DeletedRange> ranges_;  // in order, without overlaps
   size_t next_range_ = 0;
   std::vector<std::unique_ptr<Reader>> readers_;
   std::vector<Reader*> heap_;    // by the key where they stand
   std::vector<Reader*> at_key_;  // those that stand at `key_`, out of the heap
   bool started_ = false;
-  bool found_ = false;   // `key_` is the next one, and was not judged
-  bool in_log_ = false;  // so is `key_`
+  bool found_ = false;                                 // `key_` is the next one, and was not judged
+  bool in_first_log_ = false, in_second_log_ = false;  // so is `key_`
   std::string key_;
   uint64_t entries_ = 0, entries_read_ = 0, equal_rows_ = 0;
   rocksdb::Status status_;

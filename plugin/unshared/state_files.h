@@ -24,6 +24,9 @@ struct StateFile {
 struct StateFiles {
   std::vector<StateFile> shared, first_only, second_only;
   uint64_t shared_bytes = 0, first_only_bytes = 0, second_only_bytes = 0;
+  // `second_only` are files that were written between the states, whatever compactions have made of
+  // them since, and of what only the first state has (written_files.h).
+  bool are_written = false;
 };
 
 // A file is shared if both states have the same file of the file system (device and inode), and

@@ -254,6 +254,7 @@ class DatabaseDiff {
         {"shared_files", report.shared.files},
         {"shared_file_bytes", report.shared.bytes},
         {"only_changes", report.only_changes},
+        {"by_journal", report.by_journal},
         {"why_full", report.why_full.empty() ? Json() : Json(report.why_full)},
         {"full_at_seconds", report.full_at_seconds == 0 ? Json() : Json(report.full_at_seconds)},
         {"wire_sent_bytes", report.join.wire_bytes_sent + report.recheck_bytes_sent},
@@ -291,8 +292,9 @@ std::string ChangesInWords(const Json& families) {
     const std::string name = family["name"];
     if (family["only_changes"]) {
       text += name +
-              ": only rows that changed since the comparison before, or differed in it; all " +
-              "were compared on " +
+              ": only rows that changed since the comparison before" +
+              (family["by_journal"] ? ", by the journal," : ",") +
+              " or differed in it; all were compared on " +
               UtcText(family["full_at_seconds"].get<std::time_t>(), "%Y-%m-%d") + ".\n";
     } else if (!family["why_full"].is_null()) {
       text += Filled("{name}: all rows, since {why_full}.\n", family);

@@ -120,8 +120,9 @@ struct DiffReport {
   uint64_t equal_rows = 0;  // that were compared: without those of shared files
   SharedTableFiles shared;
   // With a state directory: whether rows that did not change since were left out, also of
-  // `equal_rows`; else why not; and when all was compared, in seconds since 1970.
-  bool only_changes = false;
+  // `equal_rows`; else why not; and when all was compared, in seconds since 1970. What changed on
+  // this side: by the journal (listener.h), or by files that are new.
+  bool only_changes = false, by_journal = false;
   std::string why_full;
   uint64_t full_at_seconds = 0;
   uint64_t local_only_rows = 0, remote_only_rows = 0, changed_rows = 0;  // at first

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The journal of a database: what flushes and ingestion have written, and what compactions made of
+// it. Written by the process that owns the database (change_journal.h), read by comparisons
+// (plugin/unshared/written_files.h).
+//
+//   DATABASE/rocksieve.journal/
+//     SESSION-NUMBER.sst            hard link of a file that a flush has written
+//     SESSION-NUMBER.SEQUENCE.sst   of one that was ingested, all of whose entries have the number
+//     jobs, jobs.old                compactions, a line for each, the older ones in jobs.old
+//     SESSION.OPTIONS-000012        hard link of the database's options at a compaction
+//
+//   line: XXH3-64 of what follows the blank, in 16 hexadecimal digits | blank | options file |
+//         " in" | for each input: blank, SESSION-NUMBER | " out" | for each output: the same
+//
+// SESSION and NUMBER are of the file's own table properties (rocksdb.creating.session.identity,
+// rocksdb.original.file.number), which no other file of any database has. Nothing has to be
+// complete: a file whose origin is not in the journal, or is twice, is of unknown origin.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rocksieve {
+
+inline constexpr const char* kJournalDirectory = "rocksieve.journal";
+inline constexpr const char* kJournalJobs = "jobs";
+inline constexpr const char* kOldJournalJobs = "jobs.old";
+inline constexpr uint64_t kMostJournalJobsBytes = uint64_t{4} << 20;  // of each of the two
+
+struct JournalJob {
+  std::string options_file;
+  std::vector<std::string> inputs, outputs;  // "SESSION-NUMBER"
+};
+
+// Empty if the file does not say, or says what cannot be in a file's name.
+std::string JournalNameOf(const std::string& session, uint64_t number);
+
+// With a newline.
+std::string JournalLineOf(const JournalJob& job);
+// False if it is damaged. Without the newline.
+bool ParseJournalLine(std::string_view line, JournalJob* job);
+
+}  // namespace rocksieve

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/unshared/written_files.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "plugin/database/options_file.h"
+#include "plugin/journal/journal_format.h"
+#include "plugin/tables/table_file.h"
+
+namespace rocksieve {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::Status;
+
+// RocksDB tells of a compaction a moment after its files are part of the database.
+constexpr int kAttempts = 4;
+constexpr std::chrono::milliseconds kBetweenAttempts{50};
+
+// By name: "SESSION-NUMBER".
+using NamedFiles = std::map<std::string, StateFile>;
+
+Status Unknown(const std::string& why) { return Status::NotFound("the journal", why); }
+
+Status NameFiles(const std::vector<StateFile>& files, const ReadOnlySnapshot& state,
+                 NamedFiles* named) {
+  for (const StateFile& file : files) {
+    std::unique_ptr<TableFile> table;
+    const Status status = TableFile::Open(state.db()->GetEnv(), file.path, &table);
+    if (!status.ok()) return status;
+    const std::string name =
+        JournalNameOf(table->properties().session, table->properties().number_in_session);
+    if (name.empty() || !named->emplace(name, file).second) {
+      return Unknown(file.path + " has no name of its own");
+    }
+  }
+  return Status::OK();
+}
+
+std::string ContentsOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string PathOf(const fs::path& directory, const std::string& name) {
+  return (directory / name).string();
+}
+
+// What the journal's directory has.
+class Journal {
+ public:
+  struct Jobs {
+    size_t count = 0;
+    const JournalJob* first = nullptr;
+  };
+
+  Journal(std::string directory, std::string column_family)
+      : directory_(std::move(directory)), column_family_(std::move(column_family)) {
+    std::error_code error;
+    for (fs::directory_iterator file(directory_, error), end; !error && file != end;
+         file.increment(error)) {
+      AddTable(file->path());
+    }
+    for (const char* name : {kOldJournalJobs, kJournalJobs}) {
+      if (fs::file_size(PathOf(directory_, name), error) <= 2 * kMostJournalJobsBytes && !error) {
+        AddJobs(ContentsOf(PathOf(directory_, name)));
+      }
+    }
+  }
+
+  bool is_there() const { return !tables_.empty() || !jobs_.empty(); }
+  // Null if there is none, or there are several.
+  const StateFile* Table(const std::string& name) const {
+    const auto found = tables_.find(name);
+    return found == tables_.end() || found->second.path.empty() ? nullptr : &found->second;
+  }
+  // Those that have made a file, and those that have taken it.
+  Jobs MakersOf(const std::string& name) const { return Find(makers_, name); }
+  Jobs TakersOf(const std::string& name) const { return Find(takers_, name); }
+
+  // A compaction filter may change rows as it likes.
+  bool KeepsRows(const JournalJob& job) {
+    const auto [known, is_new] = without_filter_.try_emplace(job.options_file, false);
+    const bool is_a_name = job.options_file.find('/') == std::string::npos;
+    if (is_new && is_a_name) {
+      const OptionsFile options =
+          OptionsFile::Parse(ContentsOf(PathOf(directory_, job.options_file)));
+      known->second =
+          options.ColumnFamilyValue(column_family_, "compaction_filter") == "nullptr" &&
+          options.ColumnFamilyValue(column_family_, "compaction_filter_factory") == "nullptr";
+    }
+    return known->second;
+  }
+
+ private:
+  using JobsByFile = std::map<std::string, std::vector<size_t>>;
+
+  Jobs Find(const JobsByFile& jobs, const std::string& name) const {
+    const auto found = jobs.find(name);
+    if (found == jobs.end()) return {};
+    return {found->second.size(), &jobs_[found->second.front()]};
+  }
+
+  // "SESSION-NUMBER.sst", "SESSION-NUMBER.SEQUENCE.sst"
+  void AddTable(const fs::path& path) {
+    if (path.extension() != ".sst") return;
+    StateFile file;
+    file.path = path.string();
+    std::error_code error;
+    file.bytes = fs::file_size(path, error);
+    if (error) return;
+    const fs::path stem = path.stem();
+    const std::string sequence = stem.extension().string();
+    if (!sequence.empty()) {
+      const char* const end = sequence.data() + sequence.size();
+      const auto parsed = std::from_chars(sequence.data() + 1, end, file.smallest_sequence);
+      if (parsed.ec != std::errc() || parsed.ptr != end) return;
+      file.largest_sequence = file.smallest_sequence;
+    }
+    const std::string name = stem.stem().string();
+    const auto [known, is_new] = tables_.try_emplace(name, std::move(file));
+    if (!is_new) known->second.path.clear();
+  }
+
+  void AddJobs(const std::string& lines) {
+    for (size_t at = 0; at < lines.size();) {
+      const size_t end = std::min(lines.find('\n', at), lines.size());
+      JournalJob job;
+      if (ParseJournalLine(std::string_view(lines).substr(at, end - at), &job)) {
+        for (const std::string& name : job.inputs) takers_[name].push_back(jobs_.size());
+        for (const std::string& name : job.outputs) makers_[name].push_back(jobs_.size());
+        jobs_.push_back(std::move(job));
+      }
+      at = end + 1;
+    }
+  }
+
+  const std::string directory_, column_family_;
+  NamedFiles tables_;
+  std::vector<JournalJob> jobs_;
+  JobsByFile makers_, takers_;
+  std::map<std::string, bool> without_filter_;  // by the options' name
+};
+
+// Device and inode.
+using SharedInodes = std::set<std::pair<uint64_t, uint64_t>>;
+
+bool IdentifyInode(const std::string& path, SharedInodes::value_type* inode) {
+  struct stat found = {};
+  if (stat(path.c_str(), &found) != 0) return false;
+  *inode = {found.st_dev, found.st_ino};
+  return true;
+}
+
+// From all files that only one of two states has, along the compactions between them.
+class Lineage {
+ public:
+  Lineage(Journal* journal, const NamedFiles& earlier, const NamedFiles& later,
+          const SharedInodes& shared)
+      : journal_(journal), earlier_(earlier), later_(later), shared_(shared) {}
+
+  // NotFound if a file's origin or end is not known.
+  Status Follow(std::vector<StateFile>* written) {
+    Status status;
+    for (const auto& [name, file] : later_) {
+      if (earlier_.count(name) > 0) return Unknown(file.path + " is a copy of an earlier file");
+      status = FindOrigin(name);
+      if (!status.ok()) return status;
+    }
+    for (const auto& [name, file] : earlier_) {
+      status = FindEnd(name);
+      if (!status.ok()) return status;
+    }
+    while (!open_.empty()) {
+      const JournalJob* const job = open_.back();
+      open_.pop_back();
+      if (!journal_->KeepsRows(*job)) return Unknown("a compaction filter may have changed rows");
+      for (const std::string& name : job->inputs) {
+        if (status.ok()) status = FindOriginOfInput(name);
+      }
+      for (const std::string& name : job->outputs) {
+        if (status.ok()) status = FindEnd(name);
+      }
+      if (!status.ok()) return status;
+    }
+    for (const auto& [name, file] : written_) written->push_back(file);
+    return Status::OK();
+  }
+
+ private:
+  void Visit(const JournalJob* job) {
+    if (visited_.insert(job).second) open_.push_back(job);
+  }
+
+  // Of a file that is not of the earlier state.
+  Status FindOrigin(const std::string& name) {
+    const Journal::Jobs makers = journal_->MakersOf(name);
+    if (makers.count == 1) {
+      Visit(makers.first);
+      return Status::OK();
+    }
+    const StateFile* const table = journal_->Table(name);
+    SharedInodes::value_type inode;
+    if (makers.count > 1 || table == nullptr || !IdentifyInode(table->path, &inode) ||
+        shared_.count(inode) > 0) {
+      return Unknown("the origin of " + name);
+    }
+    written_.emplace(name, *table);
+    return Status::OK();
+  }
+
+  // Taken once, by one that is visited.
+  Status FindOriginOfInput(const std::string& name) {
+    const Status status = FindEnd(name);
+    if (!status.ok() || earlier_.count(name) > 0) return status;
+    return later_.count(name) > 0 ? Unknown("the end of " + name) : FindOrigin(name);
+  }
+
+  // In the later state, or in one compaction.
+  Status FindEnd(const std::string& name) {
+    const Journal::Jobs takers = journal_->TakersOf(name);
+    if (takers.count + later_.count(name) != 1) return Unknown("the end of " + name);
+    if (takers.count == 1) Visit(takers.first);
+    return Status::OK();
+  }
+
+  Journal* const journal_;
+  const NamedFiles& earlier_;
+  const NamedFiles& later_;
+  const SharedInodes& shared_;
+  std::set<const JournalJob*> visited_;
+  std::vector<const JournalJob*> open_;  // of these, not followed yet
+  NamedFiles written_;
+};
+
+}  // namespace
+
+Status FindWrittenFiles(const std::string& database, const ReadOnlySnapshot& earlier,
+                        const ReadOnlySnapshot& later, StateFiles* files) {
+  NamedFiles of_earlier, of_later;
+  SharedInodes shared;
+  Status status = NameFiles(files->first_only, earlier, &of_earlier);
+  if (status.ok()) status = NameFiles(files->second_only, later, &of_later);
+  for (const StateFile& file : files->shared) {
+    SharedInodes::value_type inode;
+    if (IdentifyInode(file.path, &inode)) shared.insert(inode);
+  }
+  std::vector<StateFile> written;
+  for (int attempt = 1; status.ok(); attempt++) {
+    Journal journal(database + "/" + kJournalDirectory, later.description().name);
+    if (!journal.is_there()) return Unknown("there is none");
+    status = Lineage(&journal, of_earlier, of_later, shared).Follow(&written);
+    if (status.ok()) break;
+    if (attempt == kAttempts) return status;
+    std::this_thread::sleep_for(kBetweenAttempts);
+    status = Status::OK();
+  }
+  if (!status.ok()) return status;
+  files->are_written = true;
+  files->first_only.clear();
+  files->first_only_bytes = files->second_only_bytes = 0;
+  for (const StateFile& file : written) files->second_only_bytes += file.bytes;
+  files->second_only = std::move(written);
+  return status;
+}
+
+}  // namespace rocksieve
