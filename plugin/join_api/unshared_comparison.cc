@@ -54,7 +54,9 @@ std::unique_ptr<UnsharedComparison> UnsharedComparison::OpenChanges(const ReadOn
                                : IsWorthIt(files);
   if (!is_worth_it) return nullptr;
   std::unique_ptr<UnsharedComparison> comparison = OpenFiles(earlier, later, std::move(files));
-  if (comparison != nullptr) comparison->takes_writes_for_changes_ = true;
+  if (comparison == nullptr) return nullptr;
+  comparison->changed_->LeaveFirstUnknown();
+  comparison->takes_writes_for_changes_ = true;
   return comparison;
 }
 

@@ -198,7 +198,7 @@ bool ChangedKeys::Judge(ChangedKey* changed) {
       return false;
     }
   }
-  if (first_is_known_) changed->first = ShownBy(first);
+  if (first || first_is_known_) changed->first = ShownBy(first);
   changed->second = ShownBy(second);
   return !changed->first.is_known || !changed->second.is_known ||
          changed->first.plain_value != changed->second.plain_value;

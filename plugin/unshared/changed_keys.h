@@ -14,7 +14,7 @@
 //     as a whole.
 //
 // Where the journal tells which files were written between the two states, these are looked at, as
-// files of the second one; the first one has to be asked then.
+// files of the second one; what the first one shows is not known then.
 //
 // Nothing of that depends on how the two states came to be: compaction, ingested files, files that
 // were dropped, or databases that have nothing to do with each other but hard links.
@@ -62,6 +62,10 @@ class ChangedKeys {
                               StateFiles files, rocksdb::RateLimiter* limiter,
                               std::unique_ptr<ChangedKeys>* changed);
 
+  // What the first state shows of a key that its files have no entry of is not found out: no
+  // filters of shared files are read for it.
+  void LeaveFirstUnknown() { first_is_known_ = false; }
+
   // In the order of keys. False at the end, and after an error.
   bool Next(ChangedKey* changed);
   const rocksdb::Status& status() const { return status_; }
@@ -94,7 +98,7 @@ class ChangedKeys {
   static bool IsLater(const Reader* a, const Reader* b);
 
   SharedFiles shared_;
-  const bool first_is_known_;         // by its files
+  bool first_is_known_;               // where it has no entry
   LogKeys first_log_, second_log_;    // those that are not reached yet
   std::vector<DeletedRange> ranges_;  // in order, without overlaps
   size_t next_range_ = 0;
