@@ -15,6 +15,7 @@ namespace rocksieve::bench {
 struct FigureSettings {
   uint64_t keys = 1'000'000;  // of a side
   uint64_t seeds = 3;         // runs, of which the median and the worst are shown
+  uint64_t first_seed = 1;    // of stages
   std::vector<double> overlap_percents = {0, 10, 50, 90, 98, 99.9};
   bool quick = false, full = false;
   join::Strategy strategy = join::Strategy::kAuto;

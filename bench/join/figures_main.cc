@@ -2,6 +2,7 @@
 // What a join puts on the wire, beside other ways to the same answer. `./run bench join`.
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/join/figures.h"
+#include "bench/join/stages.h"
 #include "bench/program.h"
 #include "support/progress.h"
 
@@ -28,7 +30,23 @@ struct Flags {
   FigureSettings settings;
   std::vector<std::string> only;
   std::string json, pictures;
+  bool stages = false;
+  std::string beside;
 };
+
+using Measurement = std::pair<std::string, std::function<Table(FigureRun*)>>;
+
+std::vector<Measurement> Wanted(const Flags& flags) {
+  if (!flags.beside.empty()) {
+    return {{"beside", [&flags](FigureRun* run) { return CompareWith(flags.beside, run); }}};
+  }
+  if (flags.stages) return {{"stages", MeasureStages}};
+  std::vector<Measurement> wanted;
+  for (const auto& [name, measure] : kMeasurements) {
+    if (Wants(flags.only, name)) wanted.emplace_back(name, measure);
+  }
+  return wanted;
+}
 
 void Draw(const Table& table, const std::string& directory) {
   if (table.name == "overlaps") WriteFile(directory + "/join_overlap.svg", OverlapPicture(table));
@@ -44,8 +62,7 @@ int Measure(const Flags& flags) {
   run.settings = flags.settings;
   run.progress = [&progress](const std::string& step) { progress.Begin(step); };
   nlohmann::json report;
-  for (const auto& [name, measure] : kMeasurements) {
-    if (!Wants(flags.only, name)) continue;
+  for (const auto& [name, measure] : Wanted(flags)) {
     const Table table = measure(&run);
     progress.Clear();
     std::cout << ForPeople(table) << std::endl;
@@ -87,6 +104,11 @@ int Main(int argc, char** argv) {
   app.add_option("--only", flags.only, "tables: overlaps, differences, uneven, sizes, link")
       ->delimiter(',')
       ->check(CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "link"}));
+  app.add_flag("--stages", flags.stages, "where the CPU time goes, and nothing else");
+  app.add_option("--beside", flags.beside,
+                 "with --stages: only what both sides took, beside another build of this program")
+      ->check(CLI::ExistingFile);
+  app.add_option("--first-seed", flags.settings.first_seed, "of --stages: of the first run [1]");
   app.add_option("--json", flags.json, "write all figures to FILE");
   app.add_option("--pictures", flags.pictures,
                  "draw the tables overlaps and differences: SVG files in this directory")

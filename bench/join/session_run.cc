@@ -83,9 +83,9 @@ uint64_t FrameBytes(const std::string& message) {
 
 class Simulation {
  public:
-  Simulation(join::Session* client, join::Session* server, const Link& link,
+  Simulation(join::Session* client, join::Session* server, const SessionSettings& settings,
              SessionOutcome* outcome)
-      : link_(link), outcome_(outcome) {
+      : link_(settings.link), act_done_(settings.act_done), outcome_(outcome) {
     ends_[0].session = client;
     ends_[1].session = server;
   }
@@ -96,7 +96,7 @@ class Simulation {
       if (first < 0 && second < 0) break;
       const int at = second < 0 || (first >= 0 && first <= second) ? 0 : 1;
       const double begin = CpuSeconds();
-      const absl::Status status = Act(&ends_[at], &ends_[1 - at]);
+      const absl::Status status = Go(&ends_[at], &ends_[1 - at]);
       outcome_->cpu_seconds += CpuSeconds() - begin;
       if (!status.ok()) return status;
     }
@@ -106,21 +106,25 @@ class Simulation {
   }
 
  private:
-  absl::Status Act(End* end, End* other) {
+  absl::Status Go(End* end, End* other) {
     const double begin = CpuSeconds();
     if (!end->inbox.empty() && end->inbox.front().arrival <= end->NextAction()) {
       Sent& sent = end->inbox.front();
       end->clock = std::max(end->clock, sent.arrival);
       end->hops = std::max(end->hops, sent.hops);
       const absl::Status status = end->session->Receive(sent.message);
+      const double seconds = CpuSeconds() - begin;
+      Tell(end, sent.message, {}, seconds);
       end->inbox.pop_front();
       end->may_speak = true;
-      end->clock += CpuSeconds() - begin;
+      end->clock += seconds;
       return status;
     }
     absl::StatusOr<std::string> message = end->session->Next();
     if (!message.ok()) return message.status();
-    end->clock += CpuSeconds() - begin;
+    const double seconds = CpuSeconds() - begin;
+    Tell(end, {}, *message, seconds);
+    end->clock += seconds;
     end->may_speak = !message->empty();
     if (message->empty()) return absl::OkStatus();
     const uint64_t bytes = FrameBytes(*message);
@@ -132,22 +136,27 @@ class Simulation {
     return absl::OkStatus();
   }
 
+  void Tell(const End* end, std::string_view received, std::string_view sent, double seconds) {
+    if (act_done_) act_done_({end == &ends_[0], received, sent, seconds});
+  }
+
   const Link link_;
+  const std::function<void(const Act&)> act_done_;
   SessionOutcome* const outcome_;
   End ends_[2];
 };
-
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 double WorstOf(const std::vector<double>& values) {
   return *std::max_element(values.begin(), values.end());
 }
 
 }  // namespace
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
 
 SessionOutcome RunSession(const KeySets& sets, const Keys& common,
                           const SessionSettings& settings) {
@@ -156,7 +165,7 @@ SessionOutcome RunSession(const KeySets& sets, const Keys& common,
   if (settings.most_round_trips) planner.most_round_trips = *settings.most_round_trips;
   planner.strategy = settings.strategy;
   join::ClientSessionOptions client_options;
-  client_options.operation = join::Operation::kLocalOnly;
+  client_options.operation = settings.operation;
   client_options.salt = settings.seed * 0x9e3779b97f4a7c15;
   client_options.keys_per_range = settings.keys_per_range;
   client_options.planner = planner;
@@ -168,12 +177,12 @@ SessionOutcome RunSession(const KeySets& sets, const Keys& common,
   UnmatchedKeys unmatched(sets.client, common);
   join::ClientSession client(&here, &unmatched, client_options);
   join::ServerSession server(&there, server_options);
-  const absl::Status status = Simulation(&client, &server, settings.link, &outcome).Run();
+  const absl::Status status = Simulation(&client, &server, settings, &outcome).Run();
   outcome.statistics = client.statistics();
   if (!status.ok()) {
     outcome.error = status.ToString();
   } else if (!client.done() || outcome.statistics.matched_keys != common.size() ||
-             !unmatched.IsRight()) {
+             (settings.operation != join::Operation::kCount && !unmatched.IsRight())) {
     outcome.error = "the result is not that of std::set_intersection";
   }
   return outcome;

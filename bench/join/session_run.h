@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "bench/join/figures.h"
 #include "bench/join/key_set.h"
@@ -25,13 +28,23 @@ struct Link {
   }
 };
 
+// One call of a side.
+struct Act {
+  bool is_client = false;
+  std::string_view received, sent;  // one of them, or neither
+  double cpu_seconds = 0;
+};
+
 struct SessionSettings {
   uint64_t keys_per_range = join::ClientSessionOptions().keys_per_range;
   // Of a range, besides the one that opens it; the planner's own limit if there is none.
   std::optional<int> most_round_trips;
   join::Strategy strategy = join::Strategy::kAuto;
+  // kCount gives no rows to compare, but their number.
+  join::Operation operation = join::Operation::kLocalOnly;
   uint64_t seed = 1;  // of the session's salt
   Link link;
+  std::function<void(const Act&)> act_done;  // may be empty
 };
 
 struct SessionOutcome {
@@ -60,6 +73,9 @@ struct Runs {
   double median_link_seconds = 0;
   uint64_t repeated_ranges = 0;  // of all runs
 };
+
+// REQUIRES: there are any.
+double MedianOf(std::vector<double> values);
 
 // Of FigureSettings::seeds runs, each with keys of its own. What went wrong is in run->failures.
 Runs MeasureRuns(const Circumstances& circumstances, FigureRun* run);
