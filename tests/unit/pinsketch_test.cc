@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PinSketch and what a partitioned one is made of.
 #include <algorithm>
-#include <map>
 #include <random>
 #include <set>
 #include <thread>
@@ -9,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "lib/sketch/pinsketch/algebra.h"
-#include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/parity.h"
 #include "lib/sketch/pinsketch/plan.h"
 
@@ -236,43 +234,7 @@ TEST(PinSketchSyndromes, Golden) {
   EXPECT_EQ(Sums(field, {1, 77, 4095}, 5), expected);
 }
 
-// What a partitioned PinSketch is made of: the table of cells, parity symbols, plans.
-
-TEST(PinSketchParts, CellTableHoldsEveryKeyInItsPlace) {
-  std::mt19937_64 random(1);
-  std::vector<uint64_t> hashes(5000);
-  for (uint64_t& hash : hashes) hash = random();
-  const CellTable table(hashes, 37, 6);
-  ASSERT_EQ(table.groups(), 37u);
-  size_t entries = 0;
-  for (uint32_t group = 0; group < 37; group++) {
-    std::map<uint32_t, int> count;
-    const CellEntry* previous = nullptr;
-    for (const CellEntry& entry : table.Group(group)) {
-      const Cell cell = CellOf(hashes[entry.index], 37, 6);
-      EXPECT_EQ(cell.group, group);
-      EXPECT_EQ(cell.id, entry.id);
-      EXPECT_GE(cell.id, 1u);
-      EXPECT_LE(cell.id, 63u);
-      if (previous != nullptr) {
-        EXPECT_LE(std::make_pair(previous->id, previous->index),
-                  std::make_pair(entry.id, entry.index));
-      }
-      previous = &entry;
-      count[entry.id]++;
-      entries++;
-    }
-    std::vector<uint32_t> odd, expected;
-    table.OddCells(group, &odd);
-    for (auto [id, n] : count) {
-      if (n % 2) expected.push_back(id);
-    }
-    EXPECT_EQ(odd, expected);
-  }
-  EXPECT_EQ(entries, 5000u);
-  EXPECT_EQ(CellOf(~uint64_t{0}, 37, 20).id, (1u << 20) - 1);
-  EXPECT_EQ(CellOf(0, 37, 20).id, 1u);
-}
+// What a partitioned PinSketch is made of: parity symbols, plans; groups: pinsketch_groups_test.cc.
 
 // Solvable with as many symbols as stated, in one batch or in several, and the right answer.
 TEST(PinSketchParts, ParityGivesTheMissingSums) {

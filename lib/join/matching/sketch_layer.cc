@@ -2,7 +2,6 @@
 #include "lib/join/matching/sketch_layer.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace rocksieve::join {
 namespace {
@@ -25,12 +24,12 @@ uint64_t RequestedSymbols(std::string_view request) {
 }  // namespace
 
 uint64_t SketchLayer::KeptBytes() const {
-  uint64_t bytes = VectorBytes(hashes_);
+  uint64_t bytes = 0;
   if (encoder_ != nullptr) {
-    bytes += pinsketch::PartitionedEncoder::MemoryFor(plan_, hashes_.size());
+    bytes += pinsketch::PartitionedEncoder::MemoryFor(plan_, cells().size());
   }
   if (decoder_ != nullptr) {
-    bytes += pinsketch::PartitionedDecoder::MemoryFor(plan_, hashes_.size()) +
+    bytes += pinsketch::PartitionedDecoder::MemoryFor(plan_, cells().size()) +
              kReadMoreBytesPerByte * more_parity_bytes_;
   }
   return bytes;
@@ -49,12 +48,11 @@ bool SketchLayer::HasRoomFor(const pinsketch::Plan& plan, size_t hashes) {
          range_->HoldForWork(KeptBytes() + bytes + plan.SketchBytes()).ok();
 }
 
-void SketchLayer::WriteSketch(const pinsketch::Plan& plan, std::vector<uint64_t> hashes,
+void SketchLayer::WriteSketch(const pinsketch::Plan& plan, std::span<const uint64_t> hashes,
                               ByteWriter* out) {
   Drop();
   plan_ = plan;
-  hashes_ = std::move(hashes);
-  encoder_ = std::make_unique<pinsketch::PartitionedEncoder>(plan_, hashes_);
+  encoder_ = std::make_unique<pinsketch::PartitionedEncoder>(plan_, hashes);
   encoder_->WriteSketch(out);
 }
 
@@ -86,9 +84,8 @@ absl::Status SketchLayer::TakePlan(const pinsketch::Plan& plan, const ByteReader
                              pinsketch::PartitionedDecoder::MemoryFor(plan_, own_hashes));
 }
 
-bool SketchLayer::ReadSketch(ByteReader* in, std::vector<uint64_t> own_hashes) {
-  hashes_ = std::move(own_hashes);
-  decoder_ = std::make_unique<pinsketch::PartitionedDecoder>(plan_, hashes_);
+bool SketchLayer::ReadSketch(ByteReader* in, std::span<const uint64_t> own_hashes) {
+  decoder_ = std::make_unique<pinsketch::PartitionedDecoder>(plan_, own_hashes);
   return decoder_->ReadSketch(in);
 }
 

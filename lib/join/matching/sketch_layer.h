@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <absl/status/status.h>
 
@@ -30,7 +30,7 @@ class SketchLayer {
   // In the memory, and in a message. Takes what it needs from the account.
   bool HasRoomFor(const pinsketch::Plan& plan, size_t hashes);
   // As in partitioned_pinsketch.h, without the plan.
-  void WriteSketch(const pinsketch::Plan& plan, std::vector<uint64_t> hashes, ByteWriter* out);
+  void WriteSketch(const pinsketch::Plan& plan, std::span<const uint64_t> hashes, ByteWriter* out);
   // What a request asks for is appended to *answer.
   absl::Status AnswerRequest(std::string_view request, std::string* answer);
 
@@ -38,25 +38,26 @@ class SketchLayer {
   // sketch is what comes next.
   absl::Status TakePlan(const pinsketch::Plan& plan, const ByteReader& in, size_t own_hashes);
   // False, with the reader failed, if it is damaged. REQUIRES: the plan was taken.
-  bool ReadSketch(ByteReader* in, std::vector<uint64_t> own_hashes);
+  bool ReadSketch(ByteReader* in, std::span<const uint64_t> own_hashes);
   bool WantsMore() const { return decoder_->WantsMore(); }
   void WriteRequest(ByteWriter* out) { decoder_->WriteRequest(out); }
   absl::Status ReadParity(std::string_view body);
 
   bool is_sender() const { return encoder_ != nullptr; }
   const pinsketch::Plan& plan() const { return plan_; }
-  // Of this side.
-  const std::vector<uint64_t>& hashes() const { return hashes_; }
+  // Of this side. REQUIRES: the sketch was written or read.
+  const pinsketch::CellTable& cells() const {
+    return encoder_ != nullptr ? encoder_->cells() : decoder_->cells();
+  }
   // REQUIRES: the sketch was read.
   const pinsketch::PartitionedDecoder& decoder() const { return *decoder_; }
 
-  // Frees what only the sketch itself needs; plan and hashes stay.
+  // Frees the sketch; the plan stays.
   void Drop();
 
  private:
   MatchingRange* const range_;
   pinsketch::Plan plan_;
-  std::vector<uint64_t> hashes_;
   std::unique_ptr<pinsketch::PartitionedEncoder> encoder_;
   std::unique_ptr<pinsketch::PartitionedDecoder> decoder_;
   int parity_requests_ = 0;         // that were answered

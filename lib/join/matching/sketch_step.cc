@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <span>
 
 #include "lib/format/bit_coder.h"
+#include "lib/sketch/pinsketch/group_cells.h"
 
 namespace rocksieve::join {
 namespace {
@@ -132,34 +132,31 @@ void SketchStep::SendEmptyCellBitmap(std::string* step) {
   const Candidates& candidates = range_->candidates;
   const pinsketch::Plan& plan = layer_.plan();
   const pinsketch::PartitionedDecoder& decoder = layer_.decoder();
-  const pinsketch::CellTable mine(layer_.hashes(), plan.groups, plan.field_bits);
+  const pinsketch::CellTable& mine = layer_.cells();
+  pinsketch::GroupCells cells(plan.field_bits);
   std::vector<uint8_t> empty_here, keep(candidates.size(), 1);
-  std::vector<uint32_t> odd_here, odd_there;
+  empty_here.reserve(candidates.size());
   uint64_t digest = 0, differing_cells = 0, unknown_groups = 0;
   for (uint32_t group = 0; group < plan.groups; group++) {
     if (!decoder.IsKnown(group)) {
       unknown_groups++;
       continue;
     }
+    const std::span<const pinsketch::CellEntry> entries = mine.Group(group);
     const std::vector<uint32_t>& differing = decoder.DifferingCells(group);
     differing_cells += differing.size();
-    mine.OddCells(group, &odd_here);
-    odd_there.clear();
-    std::set_symmetric_difference(odd_here.begin(), odd_here.end(), differing.begin(),
-                                  differing.end(), std::back_inserter(odd_there));
-    const std::span<const pinsketch::CellEntry> entries = mine.Group(group);
-    auto in_cell = [entries](uint32_t id) {
-      return std::equal_range(entries.begin(), entries.end(), pinsketch::CellEntry{id, 0},
-                              [](const auto& a, const auto& b) { return a.id < b.id; });
-    };
-    for (uint32_t id : odd_there) {
-      const auto [begin, end] = in_cell(id);
-      empty_here.push_back(begin == end);
-      digest += DigestOf(group, id, begin == end);
+    cells.Take(entries);
+    for (const uint32_t id : differing) {
+      cells.Flip(id);  // from this side's odd cells to the other one's
+      cells.Name(id);
     }
-    for (uint32_t id : differing) {
-      const auto [begin, end] = in_cell(id);
-      if (end - begin == 1) keep[begin->index] = 0;
+    cells.ForEachOdd([&](uint32_t id, bool empty) {
+      empty_here.push_back(empty);
+      digest += DigestOf(group, id, empty);
+    });
+    if (differing.empty()) continue;
+    for (const pinsketch::CellEntry& entry : entries) {
+      if (cells.IsNamed(entry.id) && cells.HoldsOneKey(entry.id)) keep[entry.index] = 0;
     }
   }
   out.Varint(candidates.size());
@@ -188,36 +185,43 @@ absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
   std::vector<uint8_t> known, empty_there;
   if (!DecodeFlags(&in, plan.Checks(), &known)) return Nonsense("a damaged empty-cell bitmap");
   const uint64_t their_digest = in.U64();
-  const pinsketch::CellTable mine(layer_.hashes(), plan.groups, plan.field_bits);
-  std::vector<pinsketch::Cell> odd_cells;
-  std::vector<uint32_t> ids;
-  uint64_t unknown_groups = 0;
+  const pinsketch::CellTable& mine = layer_.cells();
+  pinsketch::GroupCells cells(plan.field_bits);
+  uint64_t odd_cells = 0, unknown_groups = 0;
   for (uint32_t group = 0; group < plan.groups; group++) {
     if (known[group / pinsketch::kGroupsPerCheck] == 0) {
       unknown_groups++;
       continue;
     }
-    mine.OddCells(group, &ids);
-    for (uint32_t id : ids) odd_cells.push_back({group, id});
+    cells.Take(mine.Group(group));
+    odd_cells += cells.OddCells();
   }
   CountLeft(static_cast<double>(differing_cells), static_cast<double>(unknown_groups) / plan.groups,
             static_cast<double>(range_->candidates.size()), range_->their_count);
   // What the other side made of the sketch may be wrong, hardly ever. Then nothing follows from it,
   // and symbols reconcile everything.
+  bool agrees = DecodeFlags(&in, odd_cells, &empty_there) && in.Finished();
+  std::vector<uint8_t> keep(range_->candidates.size(), 1);
   uint64_t digest = 0;
-  bool agrees = DecodeFlags(&in, odd_cells.size(), &empty_there) && in.Finished();
-  for (size_t i = 0; agrees && i < odd_cells.size(); i++) {
-    digest += DigestOf(odd_cells[i].group, odd_cells[i].id, empty_there[i] != 0);
+  size_t cell = 0;
+  for (uint32_t group = 0; agrees && group < plan.groups; group++) {
+    if (known[group / pinsketch::kGroupsPerCheck] == 0) continue;
+    const std::span<const pinsketch::CellEntry> entries = mine.Group(group);
+    cells.Take(entries);
+    bool any_empty = false;
+    cells.ForEachOdd([&](uint32_t id, bool) {
+      const bool empty = empty_there[cell++] != 0;
+      digest += DigestOf(group, id, empty);
+      if (empty) cells.Name(id);
+      any_empty |= empty;
+    });
+    if (!any_empty) continue;
+    for (const pinsketch::CellEntry& entry : entries) {
+      if (cells.IsNamed(entry.id)) keep[entry.index] = 0;
+    }
   }
   agrees = agrees && digest == their_digest;
   if (agrees) {
-    std::vector<uint8_t> keep(range_->candidates.size(), 1);
-    for (size_t i = 0; i < odd_cells.size(); i++) {
-      if (empty_there[i] == 0) continue;
-      for (const pinsketch::CellEntry& entry : mine.Group(odd_cells[i].group)) {
-        if (entry.id == odd_cells[i].id) keep[entry.index] = 0;
-      }
-    }
     range_->Keep(keep);
   } else {
     outcome_.differences = range_->estimate().differences();

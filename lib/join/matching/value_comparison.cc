@@ -165,14 +165,14 @@ absl::Status ValueComparison::SendValues(std::string* step) {
   ByteWriter out(&body);
   out.U8(static_cast<uint8_t>(bits_ | (is_sketch_ ? kIsSketch : 0)));
   if (is_sketch_) {
-    std::vector<uint64_t> hashes = Positions(plan_, flags_.size(), salt_).HashesOf(flags_);
+    const std::vector<uint64_t> hashes = Positions(plan_, flags_.size(), salt_).HashesOf(flags_);
     if (!layer_.HasRoomFor(plan, hashes.size())) {
       return absl::ResourceExhaustedError(
           "comparing values would take more memory, or a longer message, than is allowed: allow "
           "more, or use smaller ranges");
     }
     plan_.Write(&out);
-    layer_.WriteSketch(plan, std::move(hashes), &out);
+    layer_.WriteSketch(plan, hashes, &out);
   } else {
     BitWriter bits(&body);
     for (const uint8_t flag : flags_) bits.Put(flag, 1);
@@ -375,8 +375,8 @@ absl::Status ValueComparison::ReceiveValues(std::string_view body) {
   const auto set = static_cast<size_t>(std::count(flags_.begin(), flags_.end(), 1));
   const absl::Status room = layer_.TakePlan(plan_.Made(), in, set);
   if (!room.ok()) return room;
-  std::vector<uint64_t> hashes = Positions(plan_, flags_.size(), salt_).HashesOf(flags_);
-  if (!layer_.ReadSketch(&in, std::move(hashes)) || !in.Finished()) {
+  const std::vector<uint64_t> hashes = Positions(plan_, flags_.size(), salt_).HashesOf(flags_);
+  if (!layer_.ReadSketch(&in, hashes) || !in.Finished()) {
     return Nonsense("damaged values");
   }
   return absl::OkStatus();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a key stands in a partitioned PinSketch: groups of cells, and the id of a cell in its
-// group; and what a group's cells add up to.
+// group.
 //
 //   group = (upper 32 bits of the hash * groups) >> 32
 //   id    = 1 + ((lower 32 bits of the hash * (2^k - 1)) >> 32)
@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "lib/hash/mix.h"
-#include "lib/sketch/pinsketch/plan.h"
 
 namespace rocksieve::pinsketch {
 
@@ -41,19 +40,21 @@ struct CellEntry {
   uint32_t index;  // of the hash in the span that the table was made of
 };
 
-// All keys of a set by group and id. 8 bytes per key, 4 per group.
+// All keys of a set by group. 8 bytes per key, 4 per group.
 class CellTable {
  public:
   // REQUIRES: fewer than 2^32 hashes.
   CellTable(std::span<const uint64_t> hashes, uint32_t groups, int field_bits);
 
   uint32_t groups() const { return static_cast<uint32_t>(begin_.size() - 1); }
-  // By id; equal ids stand together, by index.
+  size_t size() const { return entries_.size(); }
+  // By index.
   std::span<const CellEntry> Group(uint32_t group) const {
     return std::span(entries_).subspan(begin_[group], begin_[group + 1] - begin_[group]);
   }
-  // The ids of the odd cells of a group, ascending. Overwrites *ids.
-  void OddCells(uint32_t group, std::vector<uint32_t>* ids) const;
+  static uint64_t MemoryFor(uint32_t groups, size_t hashes) {
+    return hashes * sizeof(CellEntry) + (uint64_t{groups} + 1) * sizeof(uint32_t);
+  }
 
  private:
   std::vector<uint32_t> begin_;
@@ -63,31 +64,5 @@ class CellTable {
 inline uint32_t CellCheck(uint32_t group, uint32_t id) {
   return static_cast<uint32_t>(Mix64((uint64_t{group} << 32 | id) + 0x9e3779b97f4a7c15) >> 32);
 }
-
-// One side's keys as sums of odd powers, by group, and the checks of each 64 groups.
-class GroupSums {
- public:
-  GroupSums(const Plan& plan, std::span<const uint64_t> hashes);
-
-  // The sums of a group at the levels 1 .. plan.Levels().
-  std::span<uint32_t> OfGroup(uint32_t group) {
-    return std::span(sums_).subspan(group * levels_, levels_);
-  }
-  // The sums of all groups at any level. Fills *sums.
-  void AtLevel(int level, std::vector<uint32_t>* sums) const;
-  const std::vector<uint32_t>& checks() const { return checks_; }
-  // Memory that they take, about.
-  static uint64_t MemoryFor(const Plan& plan, size_t hashes) {
-    return hashes * sizeof(Cell) +
-           uint64_t{plan.groups} * static_cast<uint64_t>(plan.Levels()) * sizeof(uint32_t);
-  }
-
- private:
-  int field_bits_;
-  size_t levels_;
-  uint32_t groups_;
-  std::vector<Cell> cells_;  // of each key, for levels that were not planned
-  std::vector<uint32_t> sums_, checks_;
-};
 
 }  // namespace rocksieve::pinsketch

@@ -35,7 +35,10 @@ void WriteBatch(ParityBatch* batch, const std::vector<uint32_t>& sums, int field
 }  // namespace
 
 PartitionedEncoder::PartitionedEncoder(const Plan& plan, std::span<const uint64_t> hashes)
-    : plan_(plan), sums_(plan, hashes), batches_(kMostLevels + 1) {
+    : plan_(plan),
+      cells_(hashes, plan.groups, plan.field_bits),
+      sums_(plan, cells_),
+      batches_(kMostLevels + 1) {
   for (size_t i = 0; i < plan.parity_symbols.size(); i++) {
     if (plan.parity_symbols[i] == 0) continue;
     batches_[static_cast<size_t>(plan.raw_levels) + 1 + i].push_back(plan.parity_symbols[i]);
@@ -114,7 +117,8 @@ struct PartitionedDecoder::Work {
 
 PartitionedDecoder::PartitionedDecoder(const Plan& plan, std::span<const uint64_t> own_hashes)
     : plan_(plan),
-      own_(plan, own_hashes),
+      cells_(own_hashes, plan.groups, plan.field_bits),
+      own_(plan, cells_),
       work_(std::make_unique<Work>(plan)),
       differing_(plan.groups),
       known_(plan.Checks()) {}

@@ -44,6 +44,7 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/sketch/pinsketch/cells.h"
+#include "lib/sketch/pinsketch/group_sums.h"
 #include "lib/sketch/pinsketch/parity.h"
 #include "lib/sketch/pinsketch/plan.h"
 
@@ -57,6 +58,7 @@ class PartitionedEncoder {
   // Reads a request, and appends the answer. False, with the reader failed and nothing written, for
   // a request that is damaged or asks for more than most_symbols.
   bool AnswerRequest(ByteReader* request, uint64_t most_symbols, ByteWriter* out);
+  const CellTable& cells() const { return cells_; }
 
   // Memory that one takes, about, with what writing needs.
   static uint64_t MemoryFor(const Plan& plan, size_t hashes) {
@@ -66,7 +68,8 @@ class PartitionedEncoder {
 
  private:
   const Plan plan_;
-  GroupSums sums_;
+  const CellTable cells_;
+  const GroupSums sums_;
   std::vector<std::vector<uint32_t>> batches_;  // [level]: sizes, from batch 0 on
 };
 
@@ -96,6 +99,8 @@ class PartitionedDecoder {
   // The ids of the cells that are odd on one side and not on the other, ascending.
   // REQUIRES: IsKnown(group).
   const std::vector<uint32_t>& DifferingCells(uint32_t group) const { return differing_[group]; }
+  // Of this side.
+  const CellTable& cells() const { return cells_; }
   // Memory that one takes at most, about, apart from what ReadMore() brings: 12 times its bytes.
   static uint64_t MemoryFor(const Plan& plan, size_t own_hashes) {
     return GroupSums::MemoryFor(plan, own_hashes) + plan.MemoryBytes();
@@ -109,7 +114,8 @@ class PartitionedDecoder {
   void Check();
 
   const Plan plan_;
-  GroupSums own_;
+  const CellTable cells_;
+  const GroupSums own_;
   std::unique_ptr<Work> work_;
   std::vector<std::vector<uint32_t>> differing_;
   std::vector<uint8_t> known_;

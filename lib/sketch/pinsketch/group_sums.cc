@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/sketch/pinsketch/group_sums.h"
+
+#include "lib/sketch/pinsketch/algebra.h"
+#include "lib/sketch/pinsketch/power_rows.h"
+
+namespace rocksieve::pinsketch {
+namespace {
+
+bool UsesRows(const Plan& plan, size_t hashes) {
+  return plan.field_bits <= PowerRows::kMostFieldBits && hashes >= size_t{2} << plan.field_bits;
+}
+
+}  // namespace
+
+uint64_t GroupSums::MemoryFor(const Plan& plan, size_t hashes) {
+  const uint64_t sums =
+      uint64_t{plan.groups} * static_cast<uint64_t>(plan.Levels()) * sizeof(uint32_t);
+  return CellTable::MemoryFor(plan.groups, hashes) + sums +
+         (UsesRows(plan, hashes) ? PowerRows::MemoryFor(plan.field_bits, plan.Levels()) : 0);
+}
+
+GroupSums::GroupSums(const Plan& plan, const CellTable& cells)
+    : field_bits_(plan.field_bits),
+      levels_(static_cast<size_t>(plan.Levels())),
+      cells_(cells),
+      sums_(size_t{plan.groups} * levels_),
+      checks_(plan.Checks()) {
+  if (UsesRows(plan, cells.size())) {
+    PowerRows(Field::OfBits(field_bits_), plan.Levels()).AddAll(cells, sums_);
+  } else {
+    AddOneByOne();
+  }
+  for (uint32_t group = 0; group < cells.groups(); group++) {
+    uint32_t check = 0;
+    for (const CellEntry& entry : cells.Group(group)) check ^= CellCheck(group, entry.id);
+    checks_[group / kGroupsPerCheck] ^= check;
+  }
+}
+
+void GroupSums::AddOneByOne() {
+  const Field& field = Field::OfBits(field_bits_);
+  for (uint32_t group = 0; group < cells_.groups(); group++) {
+    const std::span<uint32_t> sums = std::span(sums_).subspan(group * levels_, levels_);
+    for (const CellEntry& entry : cells_.Group(group)) AddToSums(field, entry.id, sums);
+  }
+}
+
+void GroupSums::AtLevel(int level, std::vector<uint32_t>* sums) const {
+  sums->assign(cells_.groups(), 0);
+  const size_t index = static_cast<size_t>(level - 1);
+  if (index < levels_) {
+    for (size_t group = 0; group < sums->size(); group++) {
+      (*sums)[group] = sums_[group * levels_ + index];
+    }
+    return;
+  }
+  const Field& field = Field::OfBits(field_bits_);
+  for (uint32_t group = 0; group < cells_.groups(); group++) {
+    uint32_t sum = 0;
+    for (const CellEntry& entry : cells_.Group(group)) sum ^= PowerAtLevel(field, entry.id, level);
+    (*sums)[group] = sum;
+  }
+}
+
+}  // namespace rocksieve::pinsketch

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a group's cells add up to: one side's keys as sums of odd powers, by group, and the checks
+// of each 64 groups.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lib/sketch/pinsketch/cells.h"
+#include "lib/sketch/pinsketch/plan.h"
+
+namespace rocksieve::pinsketch {
+
+// If the keys are many, the odd powers of all ids are computed first, 2 bytes for each level, so
+// that a key costs but some exclusive ors. Those take memory only until the sums are made.
+class GroupSums {
+ public:
+  // `cells` must outlive it, and be made for the plan.
+  GroupSums(const Plan& plan, const CellTable& cells);
+
+  // The sums of a group at the levels 1 .. plan.Levels().
+  std::span<const uint32_t> OfGroup(uint32_t group) const {
+    return std::span(sums_).subspan(group * levels_, levels_);
+  }
+  // The sums of all groups at any level. Fills *sums.
+  void AtLevel(int level, std::vector<uint32_t>* sums) const;
+  const std::vector<uint32_t>& checks() const { return checks_; }
+  // Memory that they take, about, with that of the table.
+  static uint64_t MemoryFor(const Plan& plan, size_t hashes);
+
+ private:
+  void AddOneByOne();
+
+  const int field_bits_;
+  const size_t levels_;
+  const CellTable& cells_;
+  std::vector<uint32_t> sums_, checks_;
+};
+
+}  // namespace rocksieve::pinsketch

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the groups of a partitioned PinSketch hold, and add up to, beside the obvious way to find
+// out.
+#include <map>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lib/sketch/pinsketch/algebra.h"
+#include "lib/sketch/pinsketch/cells.h"
+#include "lib/sketch/pinsketch/group_cells.h"
+#include "lib/sketch/pinsketch/group_sums.h"
+
+namespace rocksieve::pinsketch {
+namespace {
+
+std::vector<uint64_t> RandomHashes(size_t count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> hashes(count);
+  for (uint64_t& hash : hashes) hash = random();
+  return hashes;
+}
+
+TEST(PinSketchGroups, TheTableHoldsEveryKeyInItsPlace) {
+  const std::vector<uint64_t> hashes = RandomHashes(5000, 1);
+  const CellTable table(hashes, 37, 6);
+  ASSERT_EQ(table.groups(), 37u);
+  EXPECT_EQ(table.size(), 5000u);
+  std::vector<int> seen(hashes.size());
+  for (uint32_t group = 0; group < 37; group++) {
+    int64_t previous = -1;
+    for (const CellEntry& entry : table.Group(group)) {
+      const Cell cell = CellOf(hashes[entry.index], 37, 6);
+      EXPECT_EQ(cell.group, group);
+      EXPECT_EQ(cell.id, entry.id);
+      EXPECT_GE(cell.id, 1u);
+      EXPECT_LE(cell.id, 63u);
+      EXPECT_LT(previous, entry.index);
+      previous = entry.index;
+      seen[entry.index]++;
+    }
+  }
+  EXPECT_EQ(seen, std::vector<int>(hashes.size(), 1));
+  EXPECT_EQ(CellOf(~uint64_t{0}, 37, 20).id, (1u << 20) - 1);
+  EXPECT_EQ(CellOf(0, 37, 20).id, 1u);
+  const CellTable empty({}, 5, 6);
+  EXPECT_EQ(empty.groups(), 5u);
+  for (uint32_t group = 0; group < 5; group++) EXPECT_TRUE(empty.Group(group).empty());
+}
+
+// With as many keys that powers are computed first, and with fewer; with rows of one to three
+// lines, and levels that no plan has.
+TEST(PinSketchGroups, SumsAreThoseOfTheKeysOneByOne) {
+  for (const int bits : {6, 9, 12, 16, 17}) {
+    const Field& field = Field::OfBits(bits);
+    for (const int levels : {1, 31, 32, 33, 64, 65, 96}) {
+      for (const size_t keys : {size_t{300}, (size_t{2} << bits) + 1}) {
+        if (keys > 100000 && levels != 33) continue;
+        Plan plan;
+        plan.field_bits = bits;
+        plan.groups = 70;
+        plan.raw_levels = levels;
+        const std::vector<uint64_t> hashes = RandomHashes(keys, static_cast<uint64_t>(levels));
+        const CellTable cells(hashes, plan.groups, bits);
+        const GroupSums sums(plan, cells);
+        std::vector<std::vector<uint32_t>> expected(plan.groups,
+                                                    std::vector<uint32_t>(kMostLevels));
+        std::vector<uint32_t> checks(plan.Checks());
+        for (const uint64_t hash : hashes) {
+          const Cell cell = CellOf(hash, plan.groups, bits);
+          AddToSums(field, cell.id, expected[cell.group]);
+          checks[cell.group / kGroupsPerCheck] ^= CellCheck(cell.group, cell.id);
+        }
+        EXPECT_EQ(sums.checks(), checks);
+        for (const int level : {1, levels, (levels + 1) / 2, kMostLevels}) {
+          std::vector<uint32_t> at_level;
+          sums.AtLevel(level, &at_level);
+          for (uint32_t group = 0; group < plan.groups; group++) {
+            ASSERT_EQ(at_level[group], expected[group][static_cast<size_t>(level) - 1])
+                << bits << " bits, level " << level;
+          }
+        }
+        for (uint32_t group = 0; group < plan.groups; group++) {
+          expected[group].resize(static_cast<size_t>(levels));
+          const std::span<const uint32_t> own = sums.OfGroup(group);
+          ASSERT_EQ(std::vector<uint32_t>(own.begin(), own.end()), expected[group]);
+        }
+      }
+    }
+  }
+}
+
+// One object for groups of all sizes, after one another.
+TEST(PinSketchGroups, CellsAreOddHeldAndNamedAsCounted) {
+  std::mt19937_64 random(3);
+  for (const int bits : {6, 7, 12, 13, 20}) {
+    GroupCells cells(bits);
+    const uint32_t most = (uint32_t{1} << bits) - 1;
+    for (int round = 0; round < 200; round++) {
+      std::map<uint32_t, int> held;
+      std::vector<CellEntry> entries(random() % (round % 2 == 0 ? 8 : 400));
+      const uint32_t ids = round % 3 == 0 ? std::min(most, 50u) : most;
+      for (CellEntry& entry : entries) {
+        entry = {static_cast<uint32_t>(1 + random() % ids), 0};
+        held[entry.id]++;
+      }
+      if (round % 5 == 0 && !entries.empty()) {
+        held[entries[0].id]--;
+        entries[0].id = most;
+        held[most]++;
+      }
+      cells.Take(entries);
+      std::map<uint32_t, bool> odd;
+      for (const auto& [id, count] : held) {
+        EXPECT_EQ(cells.HoldsOneKey(id), count == 1);
+        EXPECT_FALSE(cells.IsNamed(id));
+        if (count % 2 != 0) odd[id] = false;
+      }
+      EXPECT_EQ(cells.OddCells(), odd.size());
+      for (int i = 0; i < 10; i++) {
+        const auto id = static_cast<uint32_t>(1 + random() % ids);
+        if (cells.IsNamed(id)) continue;
+        cells.Flip(id);
+        cells.Name(id);
+        EXPECT_TRUE(cells.IsNamed(id));
+        if (odd.erase(id) == 0) odd[id] = !held.contains(id) || held[id] == 0;
+      }
+      std::map<uint32_t, bool> seen;
+      uint32_t previous = 0;
+      cells.ForEachOdd([&](uint32_t id, bool empty) {
+        EXPECT_LT(previous, id);
+        previous = id;
+        seen[id] = empty;
+      });
+      EXPECT_EQ(seen, odd);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve::pinsketch
