@@ -36,7 +36,7 @@ void FilterStep::Send(const PlannedStep& planned, std::string* step) {
   spec.family = planned.family;
   spec.unit = FilterSpec::Unit::kFalsePositiveRate;
   spec.amount = std::exp2(-planned.filter_width);
-  const Candidates& candidates = range_->candidates;
+  const Candidates& candidates = range_->candidates.all();
   FilterMaker* const maker = range_->options.filters;
   bool built = true;
   const std::shared_ptr<const FilterBlock> block =
@@ -63,13 +63,13 @@ absl::Status FilterStep::Receive(std::string_view body) {
   const OpenedFilter opened = OpenFilter(block);
   if (opened.filter == nullptr) return Nonsense("a filter that cannot be read");
   const uint64_t salt = range_->PartSalt();
-  const Candidates& candidates = range_->candidates;
+  const Candidates& candidates = range_->candidates.all();
   const auto before = static_cast<double>(candidates.size());
   std::vector<uint8_t> passes(candidates.size());
   for (size_t i = 0; i < candidates.size(); i++) {
     passes[i] = opened.filter->MayContainHash(HashForStep(candidates[i].hash, salt));
   }
-  range_->Keep(passes);
+  range_->candidates.Keep(passes);
   const auto passed = static_cast<double>(candidates.size());
   range_->counts.filters_received++;
   range_->counts.their_candidates = their_candidates;

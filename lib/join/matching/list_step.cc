@@ -23,7 +23,7 @@ constexpr uint64_t kBytesPerFlag = 2;  // of a vector that grows
 void ListStep::SendList(std::string* step) {
   std::string body;
   ByteWriter out(&body);
-  WriteHashList(range_->candidates, ListBitsFor(range_->their_count) + range_->MoreHashBits(),
+  WriteHashList(range_->candidates.all(), ListBitsFor(range_->their_count) + range_->MoreHashBits(),
                 range_->PartSalt(), &out, &order_);
   range_->Append(Part::kList, body, step);
   sent_list_ = true;
@@ -38,7 +38,7 @@ absl::Status ListStep::ReceiveList(std::string_view body) {
       !in.Finished()) {
     return Nonsense("a damaged list");
   }
-  const Candidates& candidates = range_->candidates;
+  const Candidates& candidates = range_->candidates.all();
   std::vector<std::pair<uint64_t, uint32_t>> mine;
   mine.reserve(candidates.size());
   for (uint32_t i = 0; i < candidates.size(); i++) {
@@ -54,14 +54,14 @@ absl::Status ListStep::ReceiveList(std::string_view body) {
       matched_[i] = keep[candidate] = 1;
     }
   }
-  range_->Keep(keep);
+  range_->candidates.Keep(keep);
   range_->counts.their_candidates = list.values.size();
   return absl::OkStatus();
 }
 
 //   the keys of the candidates, as in key_list.h
 absl::Status ListStep::SendKeys(KeyReader* reader, std::string* step) {
-  const Candidates& candidates = range_->candidates;
+  const Candidates& candidates = range_->candidates.all();
   std::vector<uint32_t> ordinals(candidates.size());
   order_.resize(candidates.size());
   std::iota(order_.begin(), order_.end(), 0);
@@ -81,7 +81,7 @@ absl::Status ListStep::ReceiveKeys(std::string_view body) {
       range_->HoldForWork(KeptBytes() + UncompressMemoryBytes(body) + own_longest +
                           kBytesPerFlag * options.most_list_entries);
   if (!room.ok()) return room;
-  const Candidates& candidates = range_->candidates;
+  const Candidates& candidates = range_->candidates.all();
   std::unordered_map<uint64_t, uint32_t> by_low;
   by_low.reserve(candidates.size());
   for (uint32_t i = 0; i < candidates.size(); i++) by_low.emplace(candidates[i].hash.low, i);
@@ -96,7 +96,7 @@ absl::Status ListStep::ReceiveKeys(std::string_view body) {
   const absl::Status status = ReadKeyList(
       body, options.most_list_entries, options.longest_key_bytes,
       [&](std::optional<std::string_view> key) { matched_.push_back(key && find(*key)); });
-  range_->Keep(keep);
+  range_->candidates.Keep(keep);
   range_->counts.their_candidates = matched_.size();
   return status;
 }
@@ -117,7 +117,7 @@ absl::Status ListStep::Receive(Part part, std::string_view body) {
     return Nonsense("a damaged match bitmap");
   std::vector<uint8_t> keep(range_->candidates.size());
   for (size_t i = 0; i < bitmap.size(); i++) keep[order_[i]] = bitmap[i];
-  range_->Keep(keep);
+  range_->candidates.Keep(keep);
   return absl::OkStatus();
 }
 

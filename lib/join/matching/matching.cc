@@ -38,7 +38,7 @@ absl::Status Matching::SendPart(std::string* step) {
 
 absl::Status Matching::SendPlanned(std::string* step) {
   if (range_.candidates.empty() || (range_.their_count_is_exact && range_.their_count == 0)) {
-    range_.candidates.clear();
+    range_.candidates.Clear();
     // That nothing is matched needs no answer if the server says it; else a list of none.
     if (range_.options.is_client) {
       step_.emplace<ListStep>(&range_).SendList(step);
@@ -81,7 +81,7 @@ void Matching::SendSumIfServer(std::string* step) {
   if (range_.options.is_client) return;
   std::string body;
   ByteWriter out(&body);
-  SumOfCandidates().Write(&out);
+  SumOfMatched().Write(&out);
   range_.Append(Part::kSum, body, step);
   state_ = State::kReconciled;
 }
@@ -171,15 +171,16 @@ absl::Status Matching::ReceiveSum(std::string_view body) {
   if (std::holds_alternative<FilterStep>(step_)) {
     // Said early only by a side that has no candidates left.
     if (theirs.count != 0) return Nonsense("a sum before all is known");
-    range_.candidates.clear();
+    range_.candidates.Clear();
   }
-  state_ = SumOfCandidates() == theirs ? State::kReconciled : State::kContradicted;
+  state_ = SumOfMatched() == theirs ? State::kReconciled : State::kContradicted;
   return absl::OkStatus();
 }
 
-SetSum Matching::SumOfCandidates() const {
+SetSum Matching::SumOfMatched() {
+  range_.candidates.Settle();
   SetSum sum;
-  for (const Candidate& candidate : range_.candidates) summer_.Add(candidate.hash, &sum);
+  for (const Candidate& candidate : range_.candidates.all()) summer_.Add(candidate.hash, &sum);
   return sum;
 }
 

@@ -68,10 +68,11 @@ class Matching {
   // point: the other side is broken or hostile. REQUIRES: kTheirTurn.
   absl::Status Receive(std::string_view step);
 
-  // The matched keys, by rising ordinal. REQUIRES: kReconciled.
-  const Candidates& matched() const { return range_.candidates; }
+  // The matched keys, by rising ordinal; before anything was said, all. REQUIRES: kReconciled, or
+  // nothing was said yet.
+  const Candidates& matched() const { return range_.candidates.all(); }
   // The same, when nothing more of this is needed.
-  Candidates TakeMatched() { return std::move(range_.candidates); }
+  Candidates TakeMatched() { return range_.candidates.Take(); }
 
   const Counts& counts() const { return range_.counts; }
   // The part with which the range was ended, by either side.
@@ -97,7 +98,8 @@ class Matching {
   absl::Status ReceiveSketchPart(SketchStep* sketch, Part part, std::string_view body);
   void ExpectSum();
   absl::Status ReceiveSum(std::string_view body);
-  SetSum SumOfCandidates() const;
+  // Of those that are matched, when all is known.
+  SetSum SumOfMatched();
 
   const SetSummer summer_;
   KeyReader* const reader_;

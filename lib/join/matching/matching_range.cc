@@ -22,7 +22,7 @@ MatchingRange::MatchingRange(Candidates own_candidates, const MatchingOptions& t
 
 absl::Status MatchingRange::Hold(uint64_t step_bytes) {
   return memory.Resize(
-      VectorBytes(candidates) + VectorBytes(deferred) + options.kept_bytes + step_bytes,
+      candidates.MemoryBytes() + VectorBytes(deferred) + options.kept_bytes + step_bytes,
       "reconciling a range");
 }
 
@@ -36,33 +36,9 @@ RangeEstimate MatchingRange::estimate() const {
   return {mine, theirs, std::clamp(common, 0.0, std::min(mine, theirs)), common_error};
 }
 
-std::vector<uint64_t> MatchingRange::PartHashes(uint64_t salt) const {
-  std::vector<uint64_t> hashes;
-  hashes.reserve(candidates.size());
-  for (const Candidate& candidate : candidates) {
-    hashes.push_back(HashForStep(candidate.hash, salt));
-  }
-  return hashes;
-}
-
 void MatchingRange::Append(Part part, std::string_view body, std::string* step) {
   AppendPart(part, body, step);
   parts++;
-}
-
-void MatchingRange::Keep(const std::vector<uint8_t>& keep) {
-  size_t kept = 0;
-  for (size_t i = 0; i < candidates.size(); i++) {
-    if (keep[i] != 0) candidates[kept++] = candidates[i];
-  }
-  candidates.resize(kept);
-}
-
-void MatchingRange::Return(const Candidates& more) {
-  if (more.empty()) return;
-  candidates.insert(candidates.end(), more.begin(), more.end());
-  std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.ordinal < b.ordinal; });
 }
 
 }  // namespace rocksieve::join

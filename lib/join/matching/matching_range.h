@@ -12,6 +12,7 @@
 
 #include <absl/status/status.h>
 
+#include "lib/join/matching/candidate_set.h"
 #include "lib/join/matching/candidates.h"
 #include "lib/join/matching/parts.h"
 #include "lib/join/matching/planner.h"
@@ -73,23 +74,17 @@ struct MatchingRange {
   int MoreHashBits() const { return 8 * static_cast<int>(std::min(options.attempt, 3u)); }
   // Of the part that is made or read.
   uint64_t PartSalt() const { return SplitMix64(options.salt, parts); }
-  // Of all candidates.
-  std::vector<uint64_t> PartHashes(uint64_t salt) const;
   // The other side's candidates, as it says: no more than it had. Else the reader fails.
   uint64_t ReadTheirCandidates(ByteReader* in) const {
     return in->Varint(static_cast<uint64_t>(options.their_count));
   }
   void Append(Part part, std::string_view body, std::string* step);
 
-  // Keeps the candidates whose flag is set.
-  void Keep(const std::vector<uint8_t>& keep);
-  // Adds some, and restores the order.
-  void Return(const Candidates& more);
-
   const MatchingOptions options;
-  Candidates candidates;
-  // Taken off the candidates because of a sketch: not matched, unless the end brings them back.
-  Candidates deferred;
+  CandidateSet candidates;
+  // Positions of those that were taken out because of a sketch, ascending: not matched, unless the
+  // end puts them back.
+  std::vector<uint32_t> deferred;
   double their_count, common, common_error;
   bool their_count_is_exact;
   uint32_t parts = 0;  // so far, of both sides

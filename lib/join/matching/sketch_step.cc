@@ -89,7 +89,7 @@ bool SketchStep::WriteSketch(double keys, double differences, int cells_log2, st
   ByteWriter out(&body);
   out.Varint(range_->candidates.size());
   plan.Write(&out);
-  layer_.WriteSketch(plan, range_->PartHashes(range_->PartSalt()), &out);
+  layer_.WriteSketch(plan, range_->candidates.Hashes(range_->PartSalt()), &out);
   range_->Append(Part::kSketch, body, step);
   expected_ = Expected::kEmptyCellBitmap;
   return true;
@@ -108,7 +108,7 @@ absl::Status SketchStep::ReceiveSketch(std::string_view body) {
   }
   range_->their_count = their_candidates;
   range_->their_count_is_exact = true;
-  if (!layer_.ReadSketch(&in, range_->PartHashes(range_->PartSalt())) || !in.Finished()) {
+  if (!layer_.ReadSketch(&in, range_->candidates.Hashes(range_->PartSalt())) || !in.Finished()) {
     return Nonsense("a damaged sketch");
   }
   expected_ = Expected::kEmptyCellBitmap;
@@ -129,7 +129,7 @@ void SketchStep::SendEmptyCellBitmap(std::string* step) {
     expected_ = Expected::kParity;
     return;
   }
-  const Candidates& candidates = range_->candidates;
+  const CandidateSet& candidates = range_->candidates;
   const pinsketch::Plan& plan = layer_.plan();
   const pinsketch::PartitionedDecoder& decoder = layer_.decoder();
   const pinsketch::CellTable& mine = layer_.cells();
@@ -167,10 +167,7 @@ void SketchStep::SendEmptyCellBitmap(std::string* step) {
   range_->Append(Part::kEmptyCellBitmap, body, step);
   CountLeft(static_cast<double>(differing_cells), static_cast<double>(unknown_groups) / plan.groups,
             range_->their_count, static_cast<double>(candidates.size()));
-  for (size_t i = 0; i < candidates.size(); i++) {
-    if (keep[i] == 0) range_->deferred.push_back(candidates[i]);
-  }
-  range_->Keep(keep);
+  range_->candidates.TakeOut(keep, &range_->deferred);
   layer_.Drop();
   expected_ = Expected::kNothing;
   outcome_.sends_symbols = outcome_.second_layer;
@@ -222,7 +219,7 @@ absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
   }
   agrees = agrees && digest == their_digest;
   if (agrees) {
-    range_->Keep(keep);
+    range_->candidates.TakeOut(keep);
   } else {
     outcome_.differences = range_->estimate().differences();
   }

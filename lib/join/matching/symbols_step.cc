@@ -76,7 +76,12 @@ void SymbolsStep::SendDeferredKeys(std::string* step) {
   std::string body;
   ByteWriter out(&body);
   const double may_be_asked_for = sketch_->their_deferred_count + sketch_->differences + 1;
-  WriteHashList(range_->deferred, ListBitsFor(10 * may_be_asked_for) + range_->MoreHashBits(),
+  Candidates deferred;
+  deferred.reserve(range_->deferred.size());
+  for (const uint32_t position : range_->deferred) {
+    deferred.push_back(range_->candidates.At(position));
+  }
+  WriteHashList(deferred, ListBitsFor(10 * may_be_asked_for) + range_->MoreHashBits(),
                 range_->PartSalt(), &out, &listed_);
   range_->Append(Part::kDeferredKeys, body, step);
 }
@@ -110,7 +115,7 @@ absl::Status SymbolsStep::SendSymbols(size_t symbols, std::string* step) {
     rateless_bytes_ = RatelessEncoder::kBytesPerKey * candidates;
     const absl::Status room = range_->HoldForWork(KeptBytes());
     if (!room.ok()) return room;
-    encoder_ = std::make_unique<RatelessEncoder>(range_->PartHashes(salt_), format_);
+    encoder_ = std::make_unique<RatelessEncoder>(range_->candidates.Hashes(salt_), format_);
   }
   const size_t sent = cells_.size();
   symbols = std::max(symbols, sent);
@@ -150,8 +155,8 @@ absl::Status SymbolsStep::ReceiveSymbols(std::string_view body) {
     if (!room.ok()) return room;
     // More than enough, unless two keys have the same hash.
     enough_symbols_ = 2 * (candidates + static_cast<size_t>(their_candidates)) + 500;
-    decoder_ =
-        std::make_unique<RatelessDecoder>(range_->PartHashes(salt_), format_, 2 * enough_symbols_);
+    decoder_ = std::make_unique<RatelessDecoder>(range_->candidates.Hashes(salt_), format_,
+                                                 2 * enough_symbols_);
   }
   // Each has a byte at least: what it says beyond that, the decoder refuses.
   rateless_bytes_ += RatelessDecoder::kBytesPerSymbol * SymbolsIn(in.Peek());
@@ -221,11 +226,9 @@ absl::Status SymbolsStep::ReceiveDifference(std::string_view body) {
     return Nonsense("a damaged difference");
   }
   DropNamed(named.values);
-  Candidates matched;
   for (size_t i = 0; i < bitmap.size(); i++) {
-    if (bitmap[i] != 0) matched.push_back(range_->deferred[listed_[i]]);
+    if (bitmap[i] != 0) range_->candidates.PutBack(range_->deferred[listed_[i]]);
   }
-  range_->Return(matched);
   expected_ = Expected::kNothing;
   return absl::OkStatus();
 }
@@ -233,15 +236,13 @@ absl::Status SymbolsStep::ReceiveDifference(std::string_view body) {
 // Deferred candidates that the other side has, and takes them off its list.
 void SymbolsStep::BringBack(std::vector<uint64_t>* only_remote) {
   std::vector<uint64_t> brought_back;
-  Candidates matched, still_deferred;
-  for (const Candidate& candidate : range_->deferred) {
-    const uint64_t id = IdOf(candidate);
-    const bool theirs = std::binary_search(only_remote->begin(), only_remote->end(), id);
-    (theirs ? matched : still_deferred).push_back(candidate);
-    if (theirs) brought_back.push_back(id);
-  }
-  range_->deferred = std::move(still_deferred);
-  range_->Return(matched);
+  std::erase_if(range_->deferred, [&](uint32_t position) {
+    const uint64_t id = IdOf(range_->candidates.At(position));
+    if (!std::binary_search(only_remote->begin(), only_remote->end(), id)) return false;
+    range_->candidates.PutBack(position);
+    brought_back.push_back(id);
+    return true;
+  });
   std::sort(brought_back.begin(), brought_back.end());
   std::erase_if(*only_remote, [&brought_back](uint64_t id) {
     return std::binary_search(brought_back.begin(), brought_back.end(), id);
@@ -259,30 +260,29 @@ std::vector<uint8_t> SymbolsStep::DropOwnUnlessDeferred(const std::vector<uint64
     bitmap[static_cast<size_t>(found - listed.begin())] = 1;
     return true;
   };
-  const Candidates& candidates = range_->candidates;
-  std::vector<uint8_t> keep(candidates.size(), 1);
-  for (size_t i = 0; i < candidates.size(); i++) {
+  CandidateSet& candidates = range_->candidates;
+  std::vector<uint8_t> keep;
+  keep.reserve(candidates.size());
+  candidates.ForEach([&](const Candidate& candidate) {
     const bool mine_alone =
-        std::binary_search(only_local.begin(), only_local.end(), IdOf(candidates[i]));
-    keep[i] = !mine_alone || is_listed(candidates[i]);
+        std::binary_search(only_local.begin(), only_local.end(), IdOf(candidate));
+    keep.push_back(!mine_alone || is_listed(candidate));
+  });
+  candidates.TakeOut(keep);
+  for (const uint32_t position : range_->deferred) {
+    if (is_listed(candidates.At(position))) candidates.PutBack(position);
   }
-  range_->Keep(keep);
-  Candidates matched;
-  for (const Candidate& candidate : range_->deferred) {
-    if (is_listed(candidate)) matched.push_back(candidate);
-  }
-  range_->Return(matched);
   return bitmap;
 }
 
 // Candidates whose ids are among these, which are sorted.
 void SymbolsStep::DropNamed(const std::vector<uint64_t>& ids) {
-  const Candidates& candidates = range_->candidates;
-  std::vector<uint8_t> keep(candidates.size(), 1);
-  for (size_t i = 0; i < candidates.size(); i++) {
-    keep[i] = !std::binary_search(ids.begin(), ids.end(), IdOf(candidates[i]));
-  }
-  range_->Keep(keep);
+  std::vector<uint8_t> keep;
+  keep.reserve(range_->candidates.size());
+  range_->candidates.ForEach([&](const Candidate& candidate) {
+    keep.push_back(!std::binary_search(ids.begin(), ids.end(), IdOf(candidate)));
+  });
+  range_->candidates.TakeOut(keep);
 }
 
 }  // namespace rocksieve::join

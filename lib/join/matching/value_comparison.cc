@@ -66,14 +66,14 @@ Candidates ValueComparison::TakeChanged() {
 
 SetSum ValueComparison::SumOfRows() const {
   SetSum sum;
-  for (const Candidate& row : range_.candidates) {
+  for (const Candidate& row : range_.candidates.all()) {
     summer_.Add(HashOfRow(row.hash, digests_[row.ordinal]), &sum);
   }
   return sum;
 }
 
 uint64_t ValueComparison::HashAt(size_t row) const {
-  const Candidate& candidate = range_.candidates[row];
+  const Candidate& candidate = range_.candidates.all()[row];
   return HashForStep(HashOfRow(candidate.hash, digests_[candidate.ordinal]), salt_);
 }
 
@@ -141,7 +141,7 @@ void ValueComparison::SendSum(std::string* step) {
 }
 
 void ValueComparison::SendEstimator(std::string* step) {
-  Candidates hashed = range_.candidates;
+  Candidates hashed = range_.candidates.all();
   for (Candidate& row : hashed) row.hash = HashOfRow(row.hash, digests_[row.ordinal]);
   const size_t counters = rows() <= kSomeRows ? 64 : 128;
   range_.Append(Part::kValueEstimator, EncodeEstimator(hashed, counters, range_.PartSalt()), step);
@@ -242,9 +242,9 @@ void ValueComparison::TakeOut(const std::vector<uint8_t>& changed) {
   std::vector<uint8_t> keep(rows());
   for (size_t row = 0; row < rows(); row++) {
     keep[row] = changed[row] == 0;
-    if (changed[row] != 0) changed_.push_back(range_.candidates[row]);
+    if (changed[row] != 0) changed_.push_back(range_.candidates.all()[row]);
   }
-  range_.Keep(keep);
+  range_.candidates.Keep(keep);
   layer_.Drop();
 }
 
@@ -343,7 +343,7 @@ absl::Status ValueComparison::ReceiveSum(std::string_view body) {
 }
 
 absl::Status ValueComparison::ReceiveEstimator(std::string_view body) {
-  Candidates hashed = range_.candidates;
+  Candidates hashed = range_.candidates.all();
   for (Candidate& row : hashed) row.hash = HashOfRow(row.hash, digests_[row.ordinal]);
   double equal = 0;
   const absl::Status status = EstimateCommon(body, rows(), hashed, range_.PartSalt(), &equal);

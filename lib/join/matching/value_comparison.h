@@ -78,7 +78,7 @@ class ValueComparison {
   absl::Status Receive(std::string_view step);
 
   // By rising ordinal. REQUIRES: the comparison is done; nothing more of this is needed.
-  Candidates TakeEqual() { return std::move(range_.candidates); }
+  Candidates TakeEqual() { return range_.candidates.Take(); }
   Candidates TakeChanged();
 
   const MatchingCounts& counts() const { return range_.counts; }
