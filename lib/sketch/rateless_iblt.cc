@@ -5,13 +5,10 @@
 #include <cmath>
 
 #include "lib/format/bit_io.h"
+#include "lib/sketch/rateless_kernel.h"
 
 namespace rocksieve {
 namespace {
-
-uint32_t CheckOf(uint64_t id) {
-  return static_cast<uint32_t>(Mix64(id + 0x0c4ec40fa11ab1e5) >> 32);
-}
 
 // A cell that gives a wrong key z = x + y is then zero, but as x + y - z: once x is known from
 // elsewhere, it offers -x, whereupon the other cell offers x anew, for ever. Two uses leave room
@@ -24,13 +21,35 @@ uint32_t LowBits(int bits) { return static_cast<uint32_t>((uint64_t{1} << bits) 
 
 }  // namespace
 
-RatelessEncoder::RatelessEncoder(std::span<const uint64_t> hashes, const RatelessFormat& format) {
-  keys_.reserve(hashes.size());
-  for (uint64_t hash : hashes) keys_.emplace_back(format.IdOf(hash));
+RatelessEncoder::RatelessEncoder(std::vector<uint64_t> hashes, const RatelessFormat& format)
+    : ids_(std::move(hashes)) {
+  for (uint64_t& id : ids_) id = format.IdOf(id);
+}
+
+void RatelessEncoder::StartWith(size_t symbols, std::vector<RatelessCell>* cells) {
+  std::vector<PackedRatelessCell> packed(symbols + 1);
+  ActiveRatelessKernel().add_keys(ids_.data(), ids_.size(), symbols, packed.data());
+  cells->reserve(symbols);
+  for (size_t i = 0; i < symbols; i++) {
+    cells->push_back({packed[i].ids, static_cast<uint32_t>(packed[i].checks_and_count >> 32),
+                      static_cast<uint32_t>(packed[i].checks_and_count)});
+  }
+}
+
+void RatelessEncoder::Remember(size_t symbols) {
+  keys_.reserve(ids_.size());
+  for (const uint64_t id : ids_) {
+    keys_.emplace_back(id);
+    while (keys_.back().mapping.index() < symbols) keys_.back().mapping.Advance();
+  }
 }
 
 void RatelessEncoder::ExtendTo(size_t symbols, std::vector<RatelessCell>* cells) {
   if (symbols <= cells->size()) return;
+  if (keys_.empty()) {
+    if (cells->empty() && symbols <= kMostKernelSymbols) return StartWith(symbols, cells);
+    Remember(cells->size());
+  }
   cells->resize(symbols);
   // One jump for each key of a block in turn: a jump takes long, but many can be under way at once.
   uint16_t active[kBlock];
@@ -41,7 +60,7 @@ void RatelessEncoder::ExtendTo(size_t symbols, std::vector<RatelessCell>* cells)
     size_t count = 0;
     for (size_t i = 0; i < size; i++) {
       active[count] = static_cast<uint16_t>(i);
-      checks[i] = CheckOf(block[i].id);
+      checks[i] = RatelessCheckOf(block[i].id);
       count += block[i].mapping.index() < symbols;
     }
     while (count > 0) {
@@ -75,13 +94,13 @@ void WriteCells(const std::vector<RatelessCell>& cells, size_t begin, const Rate
   bits.Finish();
 }
 
-RatelessDecoder::RatelessDecoder(std::span<const uint64_t> own_hashes, const RatelessFormat& format,
+RatelessDecoder::RatelessDecoder(std::vector<uint64_t> own_hashes, const RatelessFormat& format,
                                  size_t most_symbols)
     : format_(format),
       id_mask_(format.IdOf(~uint64_t{0})),
       count_mask_(LowBits(format.count_bits)),
       most_symbols_(most_symbols),
-      own_(own_hashes, format) {}
+      own_(std::move(own_hashes), format) {}
 
 bool RatelessDecoder::IsZero(size_t symbol) const {
   const RatelessCell& cell = cells_[symbol];
@@ -92,7 +111,7 @@ bool RatelessDecoder::IsZero(size_t symbol) const {
 void RatelessDecoder::Subtract(const Recovered& key, size_t index) {
   RatelessCell& cell = cells_[index];
   const bool was_zero = IsZero(index);
-  const uint32_t check = CheckOf(key.key.id);
+  const uint32_t check = RatelessCheckOf(key.key.id);
   if (key.remote) {
     cell.ids -= key.key.id;
     cell.checks -= check;
@@ -121,7 +140,7 @@ bool RatelessDecoder::HoldsOneKey(size_t index, Recovered* key) const {
   key->remote = count == 1;
   const uint64_t id = (key->remote ? cell.ids : -cell.ids) & id_mask_;
   const uint32_t check = key->remote ? cell.checks : -cell.checks;
-  if (((CheckOf(id) ^ check) & LowBits(format_.CheckBits(index))) != 0) return false;
+  if (((RatelessCheckOf(id) ^ check) & LowBits(format_.CheckBits(index))) != 0) return false;
   key->key = RatelessKey(id);
   RatelessMapping mapping(id);
   while (mapping.index() < index) mapping.Advance();

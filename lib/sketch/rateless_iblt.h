@@ -10,8 +10,9 @@
 // a side; two keys of one id (a chance of n^2 / 2^(id_bits + 1)) make the decoding go on for ever
 // or, if one is on either side, hide a difference: bound the symbols, check with a SetSum, and
 // begin anew under another salt.
-// Cost: for each key and each ExtendTo a glance (1 ns), and 5 ns for each of its symbols, about
-// 2 ln(m) of them; so let m grow by a quarter at least, not one by one. 24 bytes of memory a key.
+// Cost: for each key 2 to 5 ns for each of its symbols, about 2 ln(m) of them. 8 bytes of memory a
+// key. If the first m were not enough, 32 bytes, and a glance (1 ns) for each key and each
+// ExtendTo; so let m grow by a quarter at least, not one by one.
 //
 // IMPLEMENTATION. Symbol i is the sum of the ids, checks (hashes of ids) and the number of the keys
 // that RatelessMapping assigns to it. After subtraction of the receiver's own symbol, what both
@@ -27,8 +28,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cfloat>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -37,49 +36,9 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
-#include "lib/hash/mix.h"
+#include "lib/sketch/rateless_mapping.h"
 
 namespace rocksieve {
-
-// The jumps are IEEE double arithmetic without any expression that could become a fused
-// multiply-add: equal on all machines that do not compute in longer registers.
-static_assert(FLT_EVAL_METHOD == 0, "rateless symbols need IEEE double arithmetic");
-
-// Which symbols of the endless sequence of a rateless IBLT a key takes part in.
-//
-// Symbol i has each key with probability 1 / (1 + i / 2), symbol 0 has all. Rather than drawing for
-// each symbol, the mapping jumps: from i, the next index exceeds m with probability
-// (i + 1)(i + 2) / ((m + 1)(m + 2)), the product of the chances to be left out. So with u uniform
-// in (0, 1] the next index is the smallest m > i with (m + 1)(m + 2) >= (i + 1)(i + 2) / u, that is
-// sqrt((i + 1)(i + 2) / u + 1 / 4) - 3 / 2, rounded up. About 2 ln(m) jumps up to symbol m.
-// Source: Yang, Gilad, Alizadeh, "Practical rateless set reconciliation", SIGCOMM 2024, with
-// alpha = 1/2; the generator, the rounding and the exact root are ours: part of the wire format.
-class RatelessMapping {
- public:
-  explicit RatelessMapping(uint64_t id) : state_(Mix64(id ^ kSeed) | 1) {}
-
-  // Starts at 0.
-  uint64_t index() const { return index_; }
-
-  void Advance() {
-    state_ *= kMultiplier;
-    const double u = static_cast<double>((state_ >> 32) + 1);  // in units of 2^-32
-    const double i = static_cast<double>(index_);
-    const double quotient = (i + 1) * (i + 2) * 0x1p32 / u;
-    const double next = std::ceil(std::sqrt(quotient + 0.25) - 1.5);
-    // Beyond 2^48, where nobody goes, the sequence only counts on.
-    index_ = next < 0x1p48 ? std::max(static_cast<uint64_t>(next), index_ + 1) : index_ + kFar;
-  }
-
- private:
-  static constexpr uint64_t kSeed = 0x5eed0f7ab1e55e75;
-  // Steele, Vigna, "Computationally easy, spectrally good multipliers", 2021.
-  static constexpr uint64_t kMultiplier = 0xda942042e4dd58b5;
-  static constexpr uint64_t kFar = uint64_t{1} << 48;
-
-  uint64_t state_;
-  uint64_t index_ = 0;
-};
 
 // The ids of keys that only one of two sides has.
 struct SetDifference {
@@ -120,12 +79,6 @@ struct RatelessFormat {
   uint64_t IdOf(uint64_t hash) const { return hash << (64 - id_bits) >> (64 - id_bits); }
 };
 
-struct RatelessCell {
-  uint64_t ids = 0;
-  uint32_t checks = 0;
-  uint32_t count = 0;
-};
-
 // A key on its way through the symbols.
 struct RatelessKey {
   explicit RatelessKey(uint64_t the_id) : id(the_id), mapping(the_id) {}
@@ -136,16 +89,26 @@ struct RatelessKey {
 class RatelessEncoder {
  public:
   // REQUIRES: the same format on both sides, within the limits above.
-  RatelessEncoder(std::span<const uint64_t> hashes, const RatelessFormat& format);
+  RatelessEncoder(std::vector<uint64_t> hashes, const RatelessFormat& format);
 
   // Appends the symbols number cells->size() .. symbols - 1. REQUIRES: *cells has what the calls
   // before this one appended, and nothing else.
   void ExtendTo(size_t symbols, std::vector<RatelessCell>* cells);
 
-  static constexpr size_t kBytesPerKey = sizeof(RatelessKey);  // of memory
+  // Of memory: at first, and from the second call of ExtendTo() on.
+  static constexpr size_t kBytesPerKey = sizeof(uint64_t);
+  static constexpr size_t kMostBytesPerKey = sizeof(uint64_t) + sizeof(RatelessKey);
+
+  // In the order of the hashes.
+  const std::vector<uint64_t>& ids() const { return ids_; }
 
  private:
-  std::vector<RatelessKey> keys_;
+  void StartWith(size_t symbols, std::vector<RatelessCell>* cells);
+  // From then on each key remembers the next symbol that it takes part in.
+  void Remember(size_t symbols);
+
+  std::vector<uint64_t> ids_;
+  std::vector<RatelessKey> keys_;  // none at first
 };
 
 // cells[begin ..] as a message: varint begin, varint number of cells, then bits: for each cell the
@@ -155,12 +118,12 @@ void WriteCells(const std::vector<RatelessCell>& cells, size_t begin, const Rate
 
 class RatelessDecoder {
  public:
-  // Will refuse more than most_symbols; its memory is kBytesPerKey for each own hash and at most
+  // Will refuse more than most_symbols; its memory is that of own() for each own hash and at most
   // kBytesPerSymbol for each symbol, while vectors grow.
-  static constexpr size_t kBytesPerKey = RatelessEncoder::kBytesPerKey;
   static constexpr size_t kBytesPerSymbol = 160;
-  RatelessDecoder(std::span<const uint64_t> own_hashes, const RatelessFormat& format,
+  RatelessDecoder(std::vector<uint64_t> own_hashes, const RatelessFormat& format,
                   size_t most_symbols);
+  const RatelessEncoder& own() const { return own_; }
 
   // Takes the message of WriteCells from the reader and decodes as far as it goes. False, with the
   // reader failed, if it is damaged, is not the continuation of what came before, brings more than

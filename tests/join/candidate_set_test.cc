@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/join/matching/id_list.h"
+
 namespace rocksieve::join {
 namespace {
 
@@ -98,6 +100,26 @@ TEST(CandidateSet, IsLikeAListThatIsSorted) {
     EXPECT_EQ(Ordinals(set.all()), Ordinals(expected));
     set.Clear();
     ExpectEqual(set, {});
+  }
+}
+
+TEST(IdList, HasWhatIsListed) {
+  std::mt19937_64 random(2);
+  for (const size_t count : {0, 1, 2, 3, 100, 5000}) {
+    for (const int bits : {32, 40, 64}) {
+      std::vector<uint64_t> listed(count), others(20000);
+      for (uint64_t& id : listed) id = random() >> (64 - bits);
+      for (uint64_t& id : others) id = random() >> (64 - bits);
+      std::sort(listed.begin(), listed.end());
+      const IdList list(listed);
+      for (const uint64_t id : listed) {
+        EXPECT_TRUE(list.Has(id));
+        others.push_back(id ^ uint64_t{1} << (bits - 1));  // alike in the low bits
+      }
+      for (const uint64_t id : others) {
+        EXPECT_EQ(list.Has(id), std::binary_search(listed.begin(), listed.end(), id));
+      }
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/sketch/rateless_iblt.h"
+#include "lib/sketch/rateless_kernel.h"
 #include "support/text.h"
 #include "tests/support.h"
 
@@ -162,6 +163,37 @@ TEST(RatelessIblt, PiecesAreTheSameAsTheWhole) {
     EXPECT_EQ(a[i].ids, b[i].ids);
     EXPECT_EQ(a[i].checks, b[i].checks);
     EXPECT_EQ(a[i].count, b[i].count);
+  }
+}
+
+// Every kernel, whose roots need not be exact, beside the mapping itself, jump by jump.
+TEST(RatelessKernels, AddWhatTheMappingSays) {
+  for (const size_t symbols : {1, 2, 3, 17, 300, 4096, 70000, 1 << 20}) {
+    for (const size_t count : {0, 1, 15, 16, 17, 255, 256, 257, 511, 513, 30000}) {
+      if (count == 0 && symbols > 100) continue;
+      const Sets sets = RandomSets(count, 0, 0, symbols + count);
+      std::vector<RatelessCell> expected(symbols);
+      for (const uint64_t id : sets.remote) {
+        for (RatelessMapping mapping(id); mapping.index() < symbols; mapping.Advance()) {
+          RatelessCell& cell = expected[mapping.index()];
+          cell.ids += id;
+          cell.checks += RatelessCheckOf(id);
+          cell.count++;
+        }
+      }
+      for (const Isa isa : UsableIsas()) {
+        const RatelessKernel& kernel = RatelessKernelFor(isa);
+        std::vector<PackedRatelessCell> cells(symbols + 1);
+        kernel.add_keys(sets.remote.data(), sets.remote.size(), symbols, cells.data());
+        size_t wrong = 0;
+        for (size_t i = 0; i < symbols; i++) {
+          wrong += cells[i].ids != expected[i].ids ||
+                   cells[i].checks_and_count >> 32 != expected[i].checks ||
+                   static_cast<uint32_t>(cells[i].checks_and_count) != expected[i].count;
+        }
+        EXPECT_EQ(wrong, 0u) << kernel.name << ", " << symbols << " symbols, " << count << " keys";
+      }
+    }
   }
 }
 

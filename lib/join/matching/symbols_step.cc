@@ -6,6 +6,7 @@
 
 #include "lib/format/bit_coder.h"
 #include "lib/format/golomb.h"
+#include "lib/join/matching/id_list.h"
 
 namespace rocksieve::join {
 namespace {
@@ -118,11 +119,12 @@ absl::Status SymbolsStep::SendSymbols(size_t symbols, std::string* step) {
     encoder_ = std::make_unique<RatelessEncoder>(range_->candidates.Hashes(salt_), format_);
   }
   const size_t sent = cells_.size();
+  if (sent > 0) rateless_bytes_ = RatelessEncoder::kMostBytesPerKey * candidates;
   symbols = std::max(symbols, sent);
   const uint64_t most = range_->options.most_message_bytes / kMostBytesOfASymbol;
   symbols =
       sent + static_cast<size_t>(std::min<uint64_t>(symbols - sent, std::max<uint64_t>(most, 1)));
-  const absl::Status room = range_->HoldForWork(KeptBytes() + symbols * sizeof(RatelessCell) +
+  const absl::Status room = range_->HoldForWork(KeptBytes() + 2 * symbols * sizeof(RatelessCell) +
                                                 (symbols - sent) * kMostBytesOfASymbol);
   if (!room.ok()) return room;
   cells_.reserve(symbols);
@@ -150,13 +152,17 @@ absl::Status SymbolsStep::ReceiveSymbols(std::string_view body) {
     const size_t candidates = range_->candidates.size();
     salt_ = range_->PartSalt();
     format_.id_bits = id_bits;
-    rateless_bytes_ = RatelessDecoder::kBytesPerKey * candidates;
+    rateless_bytes_ = RatelessEncoder::kBytesPerKey * candidates;
     const absl::Status room = range_->HoldForWork(KeptBytes());
     if (!room.ok()) return room;
     // More than enough, unless two keys have the same hash.
     enough_symbols_ = 2 * (candidates + static_cast<size_t>(their_candidates)) + 500;
     decoder_ = std::make_unique<RatelessDecoder>(range_->candidates.Hashes(salt_), format_,
                                                  2 * enough_symbols_);
+  }
+  if (decoder_->symbols() > 0 && requests_ == 1) {
+    rateless_bytes_ += (RatelessEncoder::kMostBytesPerKey - RatelessEncoder::kBytesPerKey) *
+                       range_->candidates.size();
   }
   // Each has a byte at least: what it says beyond that, the decoder refuses.
   rateless_bytes_ += RatelessDecoder::kBytesPerSymbol * SymbolsIn(in.Peek());
@@ -196,8 +202,7 @@ void SymbolsStep::SendDifference(std::string* step) {
   }
   // If nothing can be decoded, an empty difference, which the sums contradict.
   SetDifference difference = decoder_->done() ? decoder_->Difference() : SetDifference();
-  BringBack(&difference.only_remote);
-  const std::vector<uint8_t> bitmap = DropOwnUnlessDeferred(difference.only_local);
+  const std::vector<uint8_t> bitmap = DropOwnUnlessDeferred(&difference);
   EncodeSorted(difference.only_remote, {}, 0, &out);
   EncodeFlags(bitmap, &out);
   range_->Append(Part::kDifference, body, step);
@@ -225,7 +230,7 @@ absl::Status SymbolsStep::ReceiveDifference(std::string_view body) {
       !DecodeFlags(&in, listed_.size(), &bitmap) || !in.Finished()) {
     return Nonsense("a damaged difference");
   }
-  DropNamed(named.values);
+  Drop(named.values, *encoder_, [](const Candidate&) { return false; });
   for (size_t i = 0; i < bitmap.size(); i++) {
     if (bitmap[i] != 0) range_->candidates.PutBack(range_->deferred[listed_[i]]);
   }
@@ -249,7 +254,7 @@ void SymbolsStep::BringBack(std::vector<uint64_t>* only_remote) {
   });
 }
 
-std::vector<uint8_t> SymbolsStep::DropOwnUnlessDeferred(const std::vector<uint64_t>& only_local) {
+std::vector<uint8_t> SymbolsStep::DropOwnUnlessDeferred(SetDifference* difference) {
   const std::vector<uint64_t>& listed = their_deferred_.values;
   std::vector<uint8_t> bitmap(listed.size());
   auto is_listed = [&](const Candidate& candidate) {
@@ -260,27 +265,25 @@ std::vector<uint8_t> SymbolsStep::DropOwnUnlessDeferred(const std::vector<uint64
     bitmap[static_cast<size_t>(found - listed.begin())] = 1;
     return true;
   };
-  CandidateSet& candidates = range_->candidates;
-  std::vector<uint8_t> keep;
-  keep.reserve(candidates.size());
-  candidates.ForEach([&](const Candidate& candidate) {
-    const bool mine_alone =
-        std::binary_search(only_local.begin(), only_local.end(), IdOf(candidate));
-    keep.push_back(!mine_alone || is_listed(candidate));
-  });
-  candidates.TakeOut(keep);
+  Drop(difference->only_local, decoder_->own(), is_listed);
+  BringBack(&difference->only_remote);
   for (const uint32_t position : range_->deferred) {
-    if (is_listed(candidates.At(position))) candidates.PutBack(position);
+    const CandidateSet& candidates = range_->candidates;
+    if (is_listed(candidates.At(position))) range_->candidates.PutBack(position);
   }
   return bitmap;
 }
 
-// Candidates whose ids are among these, which are sorted.
-void SymbolsStep::DropNamed(const std::vector<uint64_t>& ids) {
-  std::vector<uint8_t> keep;
-  keep.reserve(range_->candidates.size());
+template <typename IsKept>
+void SymbolsStep::Drop(const std::vector<uint64_t>& sorted_ids, const RatelessEncoder& own,
+                       IsKept is_kept) {
+  const IdList list(sorted_ids);
+  const std::vector<uint64_t>& ids = own.ids();
+  std::vector<uint8_t> keep(ids.size(), 1);
+  size_t next = 0;
   range_->candidates.ForEach([&](const Candidate& candidate) {
-    keep.push_back(!std::binary_search(ids.begin(), ids.end(), IdOf(candidate)));
+    const size_t i = next++;
+    if (list.Has(ids[i])) keep[i] = is_kept(candidate);
   });
   range_->candidates.TakeOut(keep);
 }

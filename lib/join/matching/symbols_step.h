@@ -54,9 +54,12 @@ class SymbolsStep {
   uint64_t IdOf(const Candidate& candidate) const;
   // The candidates that are not among the symbols' sender's, but for those that it deferred: a flag
   // for each of these that is matched.
-  std::vector<uint8_t> DropOwnUnlessDeferred(const std::vector<uint64_t>& only_local);
+  // Those that only the other side has, it brings back, and takes off the difference.
+  std::vector<uint8_t> DropOwnUnlessDeferred(SetDifference* difference);
   void BringBack(std::vector<uint64_t>* only_remote);
-  void DropNamed(const std::vector<uint64_t>& ids);
+  // The candidates that are among the symbols, with one of these ids, unless is_kept(candidate).
+  template <typename IsKept>
+  void Drop(const std::vector<uint64_t>& sorted_ids, const RatelessEncoder& own, IsKept is_kept);
 
   MatchingRange* const range_;
   const std::optional<SketchOutcome> sketch_;
