@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the groups of a partitioned PinSketch hold, and add up to, beside the obvious way to find
 // out.
+#include <algorithm>
 #include <map>
 #include <random>
 #include <vector>
@@ -9,6 +10,7 @@
 
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/cells.h"
+#include "lib/sketch/pinsketch/coset_sums.h"
 #include "lib/sketch/pinsketch/group_cells.h"
 #include "lib/sketch/pinsketch/group_sums.h"
 
@@ -49,21 +51,24 @@ TEST(PinSketchGroups, TheTableHoldsEveryKeyInItsPlace) {
   for (uint32_t group = 0; group < 5; group++) EXPECT_TRUE(empty.Group(group).empty());
 }
 
-// With as many keys that powers are computed first, and with fewer; with rows of one to three
-// lines, and levels that no plan has.
+// With as many keys that powers are computed first, of ids or of their lower bits, and with fewer;
+// with rows of one to three lines, levels that no plan has, and several turns of groups.
 TEST(PinSketchGroups, SumsAreThoseOfTheKeysOneByOne) {
-  for (const int bits : {6, 9, 12, 16, 17}) {
+  for (const int bits : {6, 9, 12, 16, 17, 18, 20}) {
     const Field& field = Field::OfBits(bits);
     for (const int levels : {1, 31, 32, 33, 64, 65, 96}) {
-      for (const size_t keys : {size_t{300}, (size_t{2} << bits) + 1}) {
-        if (keys > 100000 && levels != 33) continue;
+      const size_t many = bits <= 16 ? (size_t{2} << bits) + 1
+                                     : std::max(size_t{33000}, size_t{540} << (bits - 13));
+      for (const size_t keys : {size_t{300}, many}) {
+        if (bits == 16 && keys > 300 && levels != 33) continue;
         Plan plan;
         plan.field_bits = bits;
-        plan.groups = 70;
+        plan.groups = 130;
         plan.raw_levels = levels;
         const std::vector<uint64_t> hashes = RandomHashes(keys, static_cast<uint64_t>(levels));
         const CellTable cells(hashes, plan.groups, bits);
         const GroupSums sums(plan, cells);
+        if (bits > 16) EXPECT_EQ(CosetSums::IsWorth(plan, keys), keys == many);
         std::vector<std::vector<uint32_t>> expected(plan.groups,
                                                     std::vector<uint32_t>(kMostLevels));
         std::vector<uint32_t> checks(plan.Checks());

@@ -2,6 +2,7 @@
 #include "lib/sketch/pinsketch/group_sums.h"
 
 #include "lib/sketch/pinsketch/algebra.h"
+#include "lib/sketch/pinsketch/coset_sums.h"
 #include "lib/sketch/pinsketch/power_rows.h"
 
 namespace rocksieve::pinsketch {
@@ -14,10 +15,14 @@ bool UsesRows(const Plan& plan, size_t hashes) {
 }  // namespace
 
 uint64_t GroupSums::MemoryFor(const Plan& plan, size_t hashes) {
-  const uint64_t sums =
-      uint64_t{plan.groups} * static_cast<uint64_t>(plan.Levels()) * sizeof(uint32_t);
-  return CellTable::MemoryFor(plan.groups, hashes) + sums +
-         (UsesRows(plan, hashes) ? PowerRows::MemoryFor(plan.field_bits, plan.Levels()) : 0);
+  uint64_t bytes = CellTable::MemoryFor(plan.groups, hashes) +
+                   uint64_t{plan.groups} * static_cast<uint64_t>(plan.Levels()) * sizeof(uint32_t);
+  if (UsesRows(plan, hashes)) {
+    bytes += PowerRows::MemoryFor(plan.field_bits, plan.Levels());
+  } else if (CosetSums::IsWorth(plan, hashes)) {
+    bytes += CosetSums::MemoryFor(plan.field_bits, plan.Levels());
+  }
+  return bytes;
 }
 
 GroupSums::GroupSums(const Plan& plan, const CellTable& cells)
@@ -28,6 +33,8 @@ GroupSums::GroupSums(const Plan& plan, const CellTable& cells)
       checks_(plan.Checks()) {
   if (UsesRows(plan, cells.size())) {
     PowerRows(Field::OfBits(field_bits_), plan.Levels()).AddAll(cells, sums_);
+  } else if (CosetSums::IsWorth(plan, cells.size())) {
+    CosetSums(Field::OfBits(field_bits_), plan.Levels()).AddAll(cells, sums_);
   } else {
     AddOneByOne();
   }

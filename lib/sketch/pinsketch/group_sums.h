@@ -13,7 +13,7 @@
 
 namespace rocksieve::pinsketch {
 
-// If the keys are many, the odd powers of all ids are computed first, 2 bytes for each level, so
+// If the keys are many, powers of all ids, or of the lower bits of all ids, are computed first, so
 // that a key costs but some exclusive ors. Those take memory only until the sums are made.
 class GroupSums {
  public:
