@@ -42,8 +42,8 @@ uint32_t CheckOfChanged(uint64_t salt, uint64_t row, uint64_t bits) {
 ValueComparison::ValueComparison(Candidates matched, std::vector<uint64_t> digests,
                                  const MatchingOptions& options, bool differ)
     : summer_(SplitMix64(options.salt, kValuesStep)),
-      range_(std::move(matched), OfValues(options)),
       digests_(std::move(digests)),
+      range_(ByRows(std::move(matched)), OfValues(options)),
       state_(options.is_client ? State::kTheirTurn : State::kMyTurn),
       expected_(differ ? Expected::kFirst : Expected::kRowSum),
       turn_(differ ? FirstTurn() : Turn::kRowSum),
@@ -61,28 +61,33 @@ ValueComparison::Turn ValueComparison::FirstTurn() const {
 Candidates ValueComparison::TakeChanged() {
   std::sort(changed_.begin(), changed_.end(),
             [](const Candidate& a, const Candidate& b) { return a.ordinal < b.ordinal; });
-  return std::move(changed_);
+  return ByKeys(std::move(changed_));
+}
+
+Candidates ValueComparison::ByRows(Candidates keys) const {
+  // Of a hash that was changed so, the same once more is what it was.
+  for (Candidate& key : keys) key.hash = HashOfRow(key.hash, digests_[key.ordinal]);
+  return keys;
 }
 
 SetSum ValueComparison::SumOfRows() const {
   SetSum sum;
   for (const Candidate& row : range_.candidates.all()) {
-    summer_.Add(HashOfRow(row.hash, digests_[row.ordinal]), &sum);
+    summer_.Add(row.hash, &sum);
   }
   return sum;
 }
 
 uint64_t ValueComparison::HashAt(size_t row) const {
-  const Candidate& candidate = range_.candidates.all()[row];
-  return HashForStep(HashOfRow(candidate.hash, digests_[candidate.ordinal]), salt_);
+  return HashForStep(range_.candidates.all()[row].hash, salt_);
 }
 
 std::vector<uint8_t> ValueComparison::OwnFlags() const {
-  std::vector<uint8_t> flags;
-  flags.reserve(rows() * static_cast<size_t>(bits_));
-  for (size_t row = 0; row < rows(); row++) {
-    const uint64_t hash = HashAt(row);
-    for (int bit = 0; bit < bits_; bit++) flags.push_back(hash >> bit & 1);
+  std::vector<uint8_t> flags(rows() * static_cast<size_t>(bits_));
+  uint8_t* next = flags.data();
+  for (const Candidate& row : range_.candidates.all()) {
+    const uint64_t hash = HashForStep(row.hash, salt_);
+    for (int bit = 0; bit < bits_; bit++) *next++ = hash >> bit & 1;
   }
   return flags;
 }
@@ -141,10 +146,9 @@ void ValueComparison::SendSum(std::string* step) {
 }
 
 void ValueComparison::SendEstimator(std::string* step) {
-  Candidates hashed = range_.candidates.all();
-  for (Candidate& row : hashed) row.hash = HashOfRow(row.hash, digests_[row.ordinal]);
   const size_t counters = rows() <= kSomeRows ? 64 : 128;
-  range_.Append(Part::kValueEstimator, EncodeEstimator(hashed, counters, range_.PartSalt()), step);
+  range_.Append(Part::kValueEstimator,
+                EncodeEstimator(range_.candidates.all(), counters, range_.PartSalt()), step);
   expected_ = Expected::kValues;
 }
 
@@ -343,10 +347,9 @@ absl::Status ValueComparison::ReceiveSum(std::string_view body) {
 }
 
 absl::Status ValueComparison::ReceiveEstimator(std::string_view body) {
-  Candidates hashed = range_.candidates.all();
-  for (Candidate& row : hashed) row.hash = HashOfRow(row.hash, digests_[row.ordinal]);
   double equal = 0;
-  const absl::Status status = EstimateCommon(body, rows(), hashed, range_.PartSalt(), &equal);
+  const absl::Status status =
+      EstimateCommon(body, rows(), range_.candidates.all(), range_.PartSalt(), &equal);
   if (!status.ok()) return status;
   const auto all = static_cast<double>(rows());
   left_ = at_first_ = std::max(1.0, all - equal);

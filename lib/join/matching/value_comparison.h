@@ -78,7 +78,7 @@ class ValueComparison {
   absl::Status Receive(std::string_view step);
 
   // By rising ordinal. REQUIRES: the comparison is done; nothing more of this is needed.
-  Candidates TakeEqual() { return range_.candidates.Take(); }
+  Candidates TakeEqual() { return ByKeys(range_.candidates.Take()); }
   Candidates TakeChanged();
 
   const MatchingCounts& counts() const { return range_.counts; }
@@ -89,6 +89,9 @@ class ValueComparison {
   // What this side says next.
   enum class Turn { kRowSum, kEstimator, kValues, kAnswer, kParity };
 
+  // From hashes of keys to those of rows, and back.
+  Candidates ByRows(Candidates keys) const;
+  Candidates ByKeys(Candidates rows) const { return ByRows(std::move(rows)); }
   uint64_t KeptBytes() const;
   size_t rows() const { return range_.candidates.size(); }
   Turn FirstTurn() const;
@@ -118,9 +121,9 @@ class ValueComparison {
   absl::Status Contradiction();
 
   const SetSummer summer_;
-  MatchingRange range_;  // whose candidates are the rows that are not known to be changed
   const std::vector<uint64_t> digests_;
-  Candidates changed_;
+  MatchingRange range_;  // whose candidates are the rows that are not known to be changed, by rows
+  Candidates changed_;   // by rows
   State state_;
   Expected expected_;
   Turn turn_;

@@ -85,12 +85,26 @@ PositionPlan MakePositionPlan(uint64_t positions, double differences) {
 }
 
 std::vector<uint64_t> Positions::HashesOf(std::span<const uint8_t> flags) const {
-  std::vector<uint64_t> hashes;
-  hashes.reserve(flags.size() - static_cast<size_t>(std::count(flags.begin(), flags.end(), 0)));
-  for (size_t position = 0; position < flags.size(); position++) {
-    if (flags[position] == 0) continue;
-    hashes.push_back(HashOf(CellOf(position), static_cast<uint32_t>(groups_), field_bits_));
+  // HashOf() of each group and each block's id apart: divisions for these, and not for positions.
+  const auto groups = static_cast<uint32_t>(groups_);
+  std::vector<uint64_t> of_group(groups);
+  for (uint32_t group = 0; group < groups; group++) {
+    of_group[group] = HashOf({group, 1}, groups, field_bits_);
   }
+  const auto zeros = static_cast<size_t>(std::count(flags.begin(), flags.end(), 0));
+  std::vector<uint64_t> hashes(flags.size() - zeros + 1);  // with one that comes after the last
+  size_t next = 0;
+  for (uint64_t block = 0, first = 0; first < flags.size(); block++, first += groups_) {
+    const uint64_t of_block = HashOf({0, static_cast<uint32_t>(1 + block)}, groups, field_bits_);
+    const uint64_t end = std::min<uint64_t>(groups_, flags.size() - first);
+    uint64_t group = Begin(block);
+    for (uint64_t place = 0; place < end; place++) {
+      hashes[next] = of_group[group] | of_block;
+      next += flags[first + place];  // 0 or 1: no branch, which nobody could foresee
+      if (++group == groups_) group = 0;
+    }
+  }
+  hashes.pop_back();
   return hashes;
 }
 
