@@ -6,8 +6,9 @@
 are changed at random: nine tenths written, some deleted, some ingested as a file, and 20 deleted as a
 range; by `ldb`, once the same on both sides, once half of them on each side. Then a sixteenth of both
 databases is compacted; and then all of them, after 0.1 % was changed. With --journal, `ldb` keeps the
-journal of both databases (listeners={rocksieve.journal} in their OPTIONS). Processor time and bytes read are those of `rocksieve diff --summary` and
-`rocksieve serve` together. Takes 6 minutes and 8 GB of /var/tmp for 20 million rows.
+journal of both databases (listeners={rocksieve.journal} in their OPTIONS). Processor time and bytes
+read are those of `rocksieve diff --summary` and `rocksieve serve` together. Takes 6 minutes and 8 GB of
+/var/tmp for 20 million rows.
 """
 
 import argparse
@@ -20,8 +21,6 @@ import subprocess
 import tempfile
 
 from diff_costs import BUILD, ROCKSIEVE
-
-ADDRESS = "127.0.0.1:17420"
 
 
 def key_of(number):
@@ -79,14 +78,14 @@ def used(process):
 
 def compare(directory, *flags):
     """Seconds, bytes read, the report."""
-    server = subprocess.Popen([ROCKSIEVE, "serve", f"--db={directory / 'there'}", "--listen=" + ADDRESS,
+    server = subprocess.Popen([ROCKSIEVE, "serve", f"--db={directory / 'there'}", "--listen=127.0.0.1:0",
                                "--insecure", "--quiet", f"--states={directory / 'there.states'}"],
                               stdout=subprocess.PIPE, text=True)
     try:
-        server.stdout.readline()
+        address = re.search(r"\S+:\d+", server.stdout.readline())[0]
         seconds, read = used(server)
         client = subprocess.Popen([ROCKSIEVE, "diff", f"--db={directory / 'here'}",
-                                   "--remote=" + ADDRESS, "--insecure", "--summary", "--json", *flags],
+                                   "--remote=" + address, "--insecure", "--summary", "--json", *flags],
                                   stdout=subprocess.PIPE)
         report = json.load(client.stdout)["column_families"][0]
         os.waitid(os.P_PID, client.pid, os.WEXITED | os.WNOWAIT)
