@@ -90,6 +90,8 @@ rocksdb::Status Policy::PrepareOptions(const rocksdb::ConfigOptions& options) {
 rocksdb::Status Policy::ValidateOptions(const rocksdb::DBOptions& db_options,
                                         const rocksdb::ColumnFamilyOptions& cf_options) const {
   if (!error_.empty()) return ErrorStatus();
+  const std::string missing = auto_ == nullptr ? "" : auto_->Missing(db_options);
+  if (!missing.empty()) return rocksdb::Status::InvalidArgument(missing);
   in_use_ = true;
   if (ProcessMetrics* const process = ProcessMetrics::IfWanted()) {
     process->AddStatistics(db_options.statistics);

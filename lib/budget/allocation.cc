@@ -10,6 +10,25 @@ namespace {
 // Feedback stays within these multiples of the budget, and no file gets less than the last one.
 constexpr double kLeastTarget = 0.6, kMostTarget = 1.25, kLeastFile = 0.5;
 
+// Of a budget of bytes. No tree gets more bits per entry: they would save one read in some 20,000
+// lookups, and a file that keeps its filter while the tree grows had better not have them.
+constexpr double kMostBitsOfBytes = 16;
+// A file that has more than this share of the entries in its range is its last run there.
+constexpr double kLastRunShare = 0.5;
+// By so much a tree is taken to grow until the files that are there now are rewritten, at least: as
+// they usually are, and where they are seldom.
+constexpr double kUsualGrowth = 0.03, kLeastGrowth = 0.25;
+// The price aims at the budget; what is given out ends at this multiple of it all the same. At the
+// budget itself most files would have what their inputs had, whatever the price says: twice the
+// reads.
+constexpr double kFilled = 1.03;
+// Of the bits that a job frees it may have this share, though all is given out.
+constexpr double kOfFreed = 0.9;
+// A file with less than this share of the entries in its range takes little, and saves as much as
+// any: it gets its least bits though all is given out, if they are no more than half of what is
+// left up to the first multiple of the budget; or if files from before had more than the second.
+constexpr double kSmallShare = 0.25, kMostOver = 1.06, kInherited = 1.1;
+
 // What the solver knows of a file.
 struct Demand {
   double keys;          // that take of the budget
@@ -86,6 +105,11 @@ double SolveTheta(const std::vector<Demand>& demands, double total_bits) {
 
 }  // namespace
 
+double AllocatorOptions::BitsOf(double entries) const {
+  if (bytes == 0) return bits_per_entry * entries;
+  return std::min(8 * static_cast<double>(bytes), kMostBitsOfBytes * entries);
+}
+
 Allocator::Allocator(const AllocatorOptions& options) : options_(options) {
   for (int i = 0; i <= kLastHull; i++) {
     hulls_[i] = std::make_unique<const Hull>(options.families, uint64_t{1} << i, options.cost_model,
@@ -101,7 +125,7 @@ const Hull& Allocator::HullFor(uint64_t keys) const {
 std::vector<FilterChoice> Allocator::Ideal(const std::vector<BudgetedFile>& files) const {
   const std::vector<Demand> demands = DemandsOf(*this, files);
   const double entries = BudgetedEntries(files);
-  const double theta = SolveTheta(demands, options_.bits_per_entry * entries);
+  const double theta = SolveTheta(demands, options_.BitsOf(entries));
   std::vector<FilterChoice> choices;
   choices.reserve(files.size());
   for (const Demand& demand : demands) {
@@ -110,11 +134,55 @@ std::vector<FilterChoice> Allocator::Ideal(const std::vector<BudgetedFile>& file
   return choices;
 }
 
-FilterChoice Allocator::Decide(const std::vector<BudgetedFile>& files, size_t next) const {
-  return HullFor(files[next].filter_keys).Choose(DecideBits(files, next));
+FilterChoice Allocator::Decide(const std::vector<BudgetedFile>& files, size_t next,
+                               const Outlook& outlook) const {
+  return HullFor(files[next].filter_keys).Choose(DecideBits(files, next, outlook));
 }
 
-double Allocator::DecideBits(const std::vector<BudgetedFile>& files, size_t next) const {
+// In the time in which the share `rewritten` of the tree is rewritten it grows by the share
+// `growth`. At the end of that time all is to be within the budget: the files that are not
+// rewritten as they are, all others with the bits that the price gives them.
+double Allocator::DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size_t next,
+                                    const Outlook& outlook) const {
+  std::vector<Demand> demands = DemandsOf(*this, files);
+  const Demand own = demands[next];
+  const double budget = 8 * static_cast<double>(options_.bytes);
+  const double ideal = BitsOf(own, SolveTheta(demands, options_.BitsOf(BudgetedEntries(files))));
+  double taken = 0, keys = 0, undecided_keys = 0, last_run_keys = 0;
+  for (size_t i = 0; i < files.size(); i++) {
+    keys += demands[i].keys;
+    if (demands[i].price_factor > kLastRunShare) last_run_keys += demands[i].keys;
+    if (i == next || files[i].filter_bits < 0) {
+      undecided_keys += demands[i].keys;
+    } else {
+      taken += files[i].filter_bits;
+    }
+  }
+  // Data that is written in the order of keys overlaps nothing, and nothing will rewrite it.
+  const bool appends = outlook.is_flush && own.price_factor > kLastRunShare;
+  const bool stays = outlook.rewrites_seldom || appends;
+  const double rewritten = stays ? 0 : 1 / (1 + options_.feedback);
+  const double growth =
+      stays && keys > 0 ? std::max(kLeastGrowth, 2 * last_run_keys / keys - 1) : kUsualGrowth;
+  for (size_t i = 0; i < files.size(); i++) {
+    demands[i].keys *= growth + (i == next || files[i].filter_bits < 0 ? 1 : rewritten);
+  }
+  const double theta = SolveTheta(demands, budget - (1 - rewritten) * taken);
+  double bits = std::min(ideal * kMostTarget, BitsOf(own, theta));
+  if (!stays) bits = std::max(bits, kLeastFile * ideal);
+  const double most = std::max({0.0, kFilled * budget - taken, kOfFreed * outlook.freed_bits});
+  bits = std::min(bits, most / std::max(undecided_keys, 1.0));
+  if (own.price_factor >= kSmallShare) return bits;
+  double least = kLeastFile * ideal;
+  if (taken + outlook.freed_bits < kInherited * budget) {
+    least = std::clamp((kMostOver * budget - taken) / (2 * std::max(own.keys, 1.0)), 0.0, least);
+  }
+  return std::max(bits, least);
+}
+
+double Allocator::DecideBits(const std::vector<BudgetedFile>& files, size_t next,
+                             const Outlook& outlook) const {
+  if (options_.bytes != 0) return DecideBitsOfBytes(files, next, outlook);
   const std::vector<Demand> demands = DemandsOf(*this, files);
   const double budget = options_.bits_per_entry;
   const double entries = BudgetedEntries(files);

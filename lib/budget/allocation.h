@@ -20,12 +20,28 @@ namespace rocksieve {
 
 struct AllocatorOptions {
   double bits_per_entry = 10;  // the budget
+  uint64_t bytes = 0;          // the budget instead, unless 0: of all files together
   std::vector<Family> families = {Family::kBloom, Family::kCuckoo, Family::kRibbon};
   CostModel cost_model;
   bool thorough = false;
   // How strongly the next files make up for what earlier ones took too much or too little: by this
   // factor. 1 drifts, 12 overshoots.
   double feedback = 6;
+
+  // That all files of so many entries together are to have. Of a budget of bytes, a small tree does
+  // not get all: bits that would save next to nothing.
+  double BitsOf(double entries) const;
+};
+
+// What a budget of bytes must know beyond the files: how soon memory that they have comes back.
+struct Outlook {
+  // Bits that go with the inputs of the job that builds the file, less those of outputs that it has
+  // finished.
+  double freed_bits = 0;
+  bool is_flush = false;
+  // A file stays as it is until the tree has about doubled, or for good: universal compaction,
+  // FIFO.
+  bool rewrites_seldom = false;
 };
 
 // Immutable, so any number of threads may use it. Making one takes some milliseconds.
@@ -39,11 +55,14 @@ class Allocator {
 
   // The filter for files[next], which is being built, given the filters that the others have. What
   // they take more or less than in the ideal is made up for. Cost: some 1.5 us per file.
-  FilterChoice Decide(const std::vector<BudgetedFile>& files, size_t next) const;
+  // `outlook` is of no matter to a budget of bits per entry.
+  FilterChoice Decide(const std::vector<BudgetedFile>& files, size_t next,
+                      const Outlook& outlook = {}) const;
 
   // The same as bits per key: for filters in partitions, which Choose() themselves from the hull of
   // filters of their size.
-  double DecideBits(const std::vector<BudgetedFile>& files, size_t next) const;
+  double DecideBits(const std::vector<BudgetedFile>& files, size_t next,
+                    const Outlook& outlook = {}) const;
 
   // Reads that a missing key costs, with these bits per key in each file, the charge of probes
   // included.
@@ -58,6 +77,9 @@ class Allocator {
  private:
   // Small filters have overheads; beyond 2^kLastHull keys nothing changes.
   static constexpr int kLastHull = 15;
+
+  double DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size_t next,
+                           const Outlook& outlook) const;
 
   const AllocatorOptions options_;
   std::array<std::unique_ptr<const Hull>, kLastHull + 1> hulls_;  // for 2^i keys

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "lib/budget/byte_size.h"
 #include "lib/filter/builder.h"
 #include "lib/filter/family.h"
 #include "lib/filter/spec.h"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "rocksieve.auto";
 constexpr std::string_view kExamples =
-    "for example rocksieve.auto:10 or rocksieve.auto:10:bloom+ribbon:salted";
+    "for example rocksieve.auto:10, rocksieve.auto:512MB or rocksieve.auto:10:bloom+ribbon:salted";
 constexpr std::string_view kReadNs = "read-ns";
 
 // What the spec may say of costs: the names of its options, sorted.
@@ -50,8 +51,17 @@ std::string FamiliesText(std::vector<Family> families, Family range_family) {
 
 std::string AmountError(std::string_view text) {
   return QuotedSpec(text) + " is not a budget: it takes " + DecimalText(AutoSpec::kMinBits) +
-         " to " + DecimalText(AutoSpec::kMaxBits) + " bits per live entry (not a rate, which " +
-         "follows from the tree); ";
+         " to " + DecimalText(AutoSpec::kMaxBits) + " bits per live entry, or " +
+         ByteSizeText(AutoSpec::kMinBytes) +
+         " to 1000TB for all filters of a column family, with a unit: B, kB, MB, GB, TB, KiB, " +
+         "MiB, GiB or TiB (not a rate, which follows from the tree); ";
+}
+
+// "10" or "512MB".
+bool ParseBudget(std::string_view text, AutoSpec* spec) {
+  if (ParseByteSize(text, &spec->bytes)) return spec->bytes >= AutoSpec::kMinBytes;
+  return ParseDecimal(text, &spec->bits_per_entry) && spec->bits_per_entry >= AutoSpec::kMinBits &&
+         spec->bits_per_entry <= AutoSpec::kMaxBits;
 }
 
 // "bloom+ribbon"; false if it is not meant as families at all.
@@ -147,10 +157,7 @@ std::string AutoSpec::Parse(std::string_view text, AutoSpec* spec) {
   if (!rest.empty()) rest.remove_prefix(1);
   bool more = rest.find(':') != std::string_view::npos;
   const std::string_view amount = NextSpecPart(&rest);
-  if (!ParseDecimal(amount, &parsed.bits_per_entry) ||
-      !(parsed.bits_per_entry >= kMinBits && parsed.bits_per_entry <= kMaxBits)) {
-    return error(AmountError(amount));
-  }
+  if (!ParseBudget(amount, &parsed)) return error(AmountError(amount));
   for (bool first = true; more; first = false) {
     more = rest.find(':') != std::string_view::npos;
     const std::string_view part = NextSpecPart(&rest);
@@ -163,7 +170,8 @@ std::string AutoSpec::Parse(std::string_view text, AutoSpec* spec) {
 }
 
 std::string AutoSpec::ToString() const {
-  std::string text = std::string(kPrefix) + ":" + DecimalText(bits_per_entry);
+  std::string text =
+      std::string(kPrefix) + ":" + (bytes != 0 ? ByteSizeText(bytes) : DecimalText(bits_per_entry));
   const std::string families_text = FamiliesText(families, range_family);
   if (!families_text.empty()) text += ":" + families_text;
   text += SpecOptionsText(options) + DepthsText(options);
@@ -174,9 +182,14 @@ std::string AutoSpec::ToString() const {
   return text;
 }
 
+double AutoSpec::BudgetBytes(double entries) const {
+  return bytes != 0 ? static_cast<double>(bytes) : bits_per_entry * entries / 8;
+}
+
 AllocatorOptions AutoSpec::ForAllocator() const {
   AllocatorOptions allocator;
   allocator.bits_per_entry = bits_per_entry;
+  allocator.bytes = bytes;
   allocator.families = families;
   allocator.cost_model = cost_model;
   allocator.thorough = options.thorough;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spec "rocksieve.auto:BITS[:FAMILIES][:OPTION]..." as a value: one budget for a whole tree.
+// The spec "rocksieve.auto:BUDGET[:FAMILIES][:OPTION]..." as a value: one budget for a whole tree.
 //
 //   rocksieve.auto:10                   10 bits per live entry, all filters of the tree together
+//   rocksieve.auto:512MB                so many bytes, all filters of the tree together, however
+//                                       many entries it comes to have (byte_size.h)
 //   rocksieve.auto:10:bloom+cuckoo      of these families only
 //   rocksieve.auto:10:range             and filters that answer for ranges, if any are asked
 //   rocksieve.auto:10:range:prefixes-8  options as in filter_spec.h, for range filters alone
@@ -10,6 +12,7 @@
 //                                       and FAMILY-ns of each family
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -23,10 +26,12 @@ namespace rocksieve {
 
 struct AutoSpec {
   static constexpr double kMinBits = 1, kMaxBits = 32;
+  static constexpr uint64_t kMinBytes = 1000;
 
   AutoSpec();
 
   double bits_per_entry = 10;
+  uint64_t bytes = 0;            // the budget instead, unless 0
   std::vector<Family> families;  // sorted; all of HashedFamilies()
   // The family of filters that answer for ranges; kNone: there shall be none.
   Family range_family = Family::kNone;
@@ -40,6 +45,9 @@ struct AutoSpec {
   // As FilterSpec's.
   static std::string Parse(std::string_view text, AutoSpec* spec);
   std::string ToString() const;
+
+  // That all filters of a tree of so many entries may have.
+  double BudgetBytes(double entries) const;
 
   // Of filters for lookups; of filters for ranges. REQUIRES for the latter: a range_family.
   AllocatorOptions ForAllocator() const;

@@ -2,8 +2,10 @@
 #include "plugin/auto/auto_builders.h"
 
 #include <rocksdb/env.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 
+#include "plugin/auto/listener.h"
 #include "plugin/auto/live_file_registry.h"
 
 namespace rocksieve {
@@ -49,6 +51,17 @@ AutoBuilders::AutoBuilders(const AutoSpec& spec)
   usual_spec_ = spec.SpecFor(choice);
 }
 
+std::string AutoBuilders::Missing(const rocksdb::DBOptions& options) const {
+  if (spec_.bytes == 0) return "";
+  for (const std::shared_ptr<rocksdb::EventListener>& listener : options.listeners) {
+    if (listener != nullptr && listener->IsInstanceOf(kListenerName)) return "";
+  }
+  return name_ +
+         " has a budget of bytes, which is kept only if the live files are known: set the "
+         "database's option listeners={rocksieve.listener}, or in C++ add rocksieve::NewListener() "
+         "to its listeners; a budget of bits per entry does without, for example rocksieve.auto:10";
+}
+
 std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(
     const rocksdb::FilterBuildingContext& context) {
   FileContext file_context = TakeFileContext();
@@ -64,8 +77,12 @@ std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(
       tracker = history_.NewTracker(context);
     }
   }
+  Outlook outlook;
+  outlook.is_flush = context.reason != rocksdb::TableFileCreationReason::kCompaction;
+  outlook.rewrites_seldom = context.compaction_style != rocksdb::kCompactionStyleLevel;
   return std::make_unique<AutoDecider>(spec_, allocator_, range_allocator_.get(), policy_id_,
-                                       context.table_options.partition_filters, std::move(tracker));
+                                       context.table_options.partition_filters, outlook,
+                                       std::move(tracker));
 }
 
 void AutoBuilders::LogOnce(const rocksdb::FilterBuildingContext& context, bool announced) {
@@ -74,11 +91,17 @@ void AutoBuilders::LogOnce(const rocksdb::FilterBuildingContext& context, bool a
     std::lock_guard<std::mutex> lock(mutex_);
     if (!logged_.insert({context.info_log, context.column_family_name}).second) return;
   }
+  const char* what = "the live files, through rocksieve.listener";
+  if (!announced) {
+    what =
+        spec_.bytes == 0
+            ? "its own history of built filters, since nothing announces its files; "
+              "listeners={rocksieve.listener} makes it exact"
+            : "its own history of built filters, since nothing announces its files, and does not "
+              "count those from before; a budget of bytes needs listeners={rocksieve.listener}";
+  }
   rocksdb::Info(context.info_log, "rocksieve: column family %s: %s follows %s",
-                context.column_family_name.c_str(), name_.c_str(),
-                announced ? "the live files, through rocksieve.listener"
-                          : "its own history of built filters, since nothing announces its files; "
-                            "listeners={rocksieve.listener} makes it exact");
+                context.column_family_name.c_str(), name_.c_str(), what);
 }
 
 void AutoBuilders::ForgetWhatWasLogged() {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/options.h>
 
 #include "lib/budget/allocation.h"
 #include "lib/budget/auto_spec.h"
@@ -28,6 +29,9 @@ class AutoBuilders {
   const FilterSpec& usual_spec() const { return usual_spec_; }
 
   bool answers_ranges() const { return range_allocator_ != nullptr; }
+
+  // What a database with these options must have before the budget can be kept; empty if nothing.
+  std::string Missing(const rocksdb::DBOptions& options) const;
 
   std::unique_ptr<AutoDecider> NewDecider(const rocksdb::FilterBuildingContext& context);
 

@@ -20,6 +20,7 @@ bool IsPowerOfFour(uint64_t number) {
   return number == 1;
 }
 
+// `policy_id`: whose filters take of the budget; 0: all.
 BudgetedFile Describe(const RegisteredFile& file, uint64_t policy_id) {
   BudgetedFile described;
   described.smallest = file.range->smallest;
@@ -27,7 +28,7 @@ BudgetedFile Describe(const RegisteredFile& file, uint64_t policy_id) {
   described.entries = file.entries;
   described.filter_keys = file.filter_keys;
   described.filter_bits = file.filter_bits;
-  described.budgeted = file.policy_id == policy_id;
+  described.budgeted = policy_id == 0 ? file.policy_id != 0 : file.policy_id == policy_id;
   return described;
 }
 
@@ -35,12 +36,13 @@ BudgetedFile Describe(const RegisteredFile& file, uint64_t policy_id) {
 
 AutoDecider::AutoDecider(const AutoSpec& spec, const Allocator& allocator,
                          const Allocator* range_allocator, uint64_t policy_id, bool partitioned,
-                         std::unique_ptr<FileTracker> tracker)
+                         const Outlook& outlook, std::unique_ptr<FileTracker> tracker)
     : spec_(spec),
       allocator_(allocator),
       range_allocator_(range_allocator),
       policy_id_(policy_id),
       partitioned_(partitioned),
+      outlook_(outlook),
       tracker_(std::move(tracker)) {}
 
 AutoDecider::~AutoDecider() {
@@ -77,8 +79,10 @@ double AutoDecider::BitsFor(uint64_t keys, const Allocator& allocator) const {
   if (tracker_ != nullptr) around = tracker_->Look(self, !partitioned_);
   std::vector<BudgetedFile> files;
   files.reserve(around.others.size() + 1);
-  for (const RegisteredFile& other : around.others) files.push_back(Describe(other, policy_id_));
-  files.push_back(Describe(self, policy_id_));
+  // Bits per entry are for entries with filters of ours, bytes for all filters that there are.
+  const uint64_t whose = spec_.bytes == 0 ? policy_id_ : 0;
+  for (const RegisteredFile& other : around.others) files.push_back(Describe(other, whose));
+  files.push_back(Describe(self, whose));
   BudgetedFile& next = files.back();
   next.filter_bits = -1;
   if (around.entries_to_come > 0) {
@@ -86,7 +90,9 @@ double AutoDecider::BitsFor(uint64_t keys, const Allocator& allocator) const {
     next.filter_keys += around.entries_to_come;
     next.largest = around.largest_to_come;
   }
-  return allocator.DecideBits(files, files.size() - 1);
+  Outlook outlook = outlook_;
+  outlook.freed_bits = around.freed_bits;
+  return allocator.DecideBits(files, files.size() - 1, outlook);
 }
 
 bool AutoDecider::Decide(uint64_t keys, const range::QueryMix* mix, FilterSpec* spec) {

@@ -20,9 +20,10 @@ class AutoDecider {
  public:
   // `tracker` may be null: nothing is known but the file itself. `spec` and the allocators must
   // live longer; `range_allocator` is null if no filter shall answer for ranges. `partitioned`: the
-  // file has many filters, one after the other.
+  // file has many filters, one after the other. `outlook`: all but the bits that the tracker knows.
   AutoDecider(const AutoSpec& spec, const Allocator& allocator, const Allocator* range_allocator,
-              uint64_t policy_id, bool partitioned, std::unique_ptr<FileTracker> tracker);
+              uint64_t policy_id, bool partitioned, const Outlook& outlook,
+              std::unique_ptr<FileTracker> tracker);
   ~AutoDecider();
 
   // Sees every key of the filter.
@@ -48,6 +49,7 @@ class AutoDecider {
   const Allocator* const range_allocator_;
   const uint64_t policy_id_;
   const bool partitioned_;
+  const Outlook outlook_;
   const std::unique_ptr<FileTracker> tracker_;
 
   // Of the whole file so far.

@@ -116,8 +116,10 @@ Surroundings History::Look(const TreeId& id, int level, bool is_compaction,
         continue;
       }
       replaced += file.file.entries;
+      around.freed_bits += std::max(0.0, file.file.filter_bits);
       if (range.largest > self.range->largest) {
         kept.push_back({TrimmedTo(file.file, self.range->largest), file.level, true});
+        around.freed_bits -= std::max(0.0, kept.back().file.filter_bits);
       }
     }
     std::reverse(kept.begin(), kept.end());

@@ -69,6 +69,13 @@ void AddPendingOutput(const std::vector<RegisteredFile>& inputs, uint64_t writte
   around->others.push_back(std::move(file));
 }
 
+// Whether a job is a compaction that is still running.
+template <typename Jobs>
+bool ReplacesFiles(const Jobs& jobs, int job) {
+  const auto found = jobs.find(job);
+  return found != jobs.end() && !found->second.inputs.empty();
+}
+
 thread_local FileContext last_announced;
 
 }  // namespace
@@ -177,8 +184,16 @@ Surroundings LiveFileRegistry::Look(const std::string& column_family, int job,
     around.others.reserve(family.files.size());
     for (const auto& [number, entry] : family.files) {
       if (number == self.number) continue;
-      if (entry.job == job) written += entry.file.entries;
-      (input_numbers.count(number) != 0 ? inputs : around.others).push_back(entry.file);
+      const bool is_input = input_numbers.count(number) != 0;
+      const double bits = std::max(0.0, entry.file.filter_bits);
+      if (is_input) around.freed_bits += bits;
+      if (entry.job == job) {
+        written += entry.file.entries;
+        around.freed_bits -= bits;
+      } else if (ReplacesFiles(family.jobs, entry.job)) {
+        continue;  // what it replaces stands for it
+      }
+      (is_input ? inputs : around.others).push_back(entry.file);
     }
   }
   AddPendingOutput(inputs, written, self, complete, &around);

@@ -34,6 +34,8 @@ inline uint64_t PolicyId(std::string_view policy_name) {
 struct Surroundings {
   // The files that will be there beside it, those included that its job has still to write.
   std::vector<RegisteredFile> others;
+  // Bits of the filters that go with its job's inputs, less those of outputs that it has finished.
+  double freed_bits = 0;
   // How its own file will go on, if it is not complete yet (a partition of its filter is due).
   uint64_t entries_to_come = 0;
   std::string largest_to_come;

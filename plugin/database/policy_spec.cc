@@ -109,7 +109,7 @@ bool PolicySpec::answers_ranges() const {
 }
 
 double PolicySpec::bits() const {
-  if (automatic() != nullptr) return automatic()->bits_per_entry;
+  if (automatic() != nullptr) return automatic()->bytes == 0 ? automatic()->bits_per_entry : 0;
   if (rocksdb() != nullptr) return rocksdb()->bits_per_key;
   return ours() != nullptr && ours()->unit == FilterSpec::Unit::kBitsPerKey ? ours()->amount : 0;
 }
@@ -129,6 +129,7 @@ Status PolicySpec::WithBits(double bits, PolicySpec* other) const {
   if (automatic() != nullptr) {
     AutoSpec changed = *automatic();
     changed.bits_per_entry = bits;
+    changed.bytes = 0;
     return Parse(changed.ToString(), other);
   }
   FilterSpec changed = *ours();

@@ -48,7 +48,7 @@ class PolicySpec {
   // Whether its filters answer for ranges, if they are asked.
   bool answers_ranges() const;
 
-  // Bits per key, or of auto per live entry; 0 if it is none, or a rate.
+  // Bits per key, or of auto per live entry; 0 if it is none, a rate, or bytes.
   double bits() const;
   // The same with another amount of memory; InvalidArgument if there is no policy with this amount.
   // REQUIRES: ours, automatic or RocksDB's.

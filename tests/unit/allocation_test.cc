@@ -270,6 +270,137 @@ TEST(Allocation, OfOddTrees) {
   EXPECT_TRUE(std::isfinite(allocator.Decide({nothing}, 0).bits_per_key));
 }
 
+// A budget of bytes.
+
+Allocator AllocatorForBytes(double bits, double entries) {
+  AllocatorOptions options;
+  options.bytes = static_cast<uint64_t>(bits * entries / 8);
+  return Allocator(options);
+}
+
+// Bits that the files have in all.
+double Taken(const std::vector<BudgetedFile>& files) {
+  double bits = 0;
+  for (const BudgetedFile& file : files) bits += std::max(0.0, file.filter_bits);
+  return bits;
+}
+
+TEST(AllocationOfBytes, IsThatOfAsManyBitsPerEntry) {
+  const Tree tree = Levels(10, 3, 5000);
+  const std::vector<BudgetedFile> files = tree.Files();
+  const double entries = Entries(files);
+  for (const double bits : {2.0, 6.0, 10.0, 15.0}) {
+    const std::vector<double> of_bytes = BitsOf(AllocatorForBytes(bits, entries).Ideal(files));
+    AllocatorOptions options;
+    options.bits_per_entry = bits;
+    const std::vector<double> of_bits = BitsOf(Allocator(options).Ideal(files));
+    for (size_t i = 0; i < files.size(); i++) EXPECT_NEAR(of_bytes[i], of_bits[i], 0.01) << i;
+  }
+}
+
+// More would save next to nothing, and be missed when the tree has grown.
+TEST(AllocationOfBytes, IsNotUsedUpByASmallTree) {
+  Tree tree;
+  tree.Add(0, 0.5, 10000);
+  tree.Add(0.5, 1, 10000);
+  const std::vector<BudgetedFile> files = tree.Files();
+  const Allocator allocator = AllocatorForBytes(1000, 20000);
+  EXPECT_NEAR(MeanBits(files, allocator.Ideal(files)), 16, 0.2);
+  EXPECT_LT(allocator.Decide(files, 0).bits_per_key, 21);
+}
+
+// Files of a single run are rewritten with more keys, again and again.
+TEST(AllocationOfBytes, IsKeptWhileFilesAreRewritten) {
+  constexpr int kFiles = 40;
+  const Allocator allocator = AllocatorForBytes(10, kFiles * 5000);
+  Tree tree;
+  for (int i = 0; i < kFiles; i++) tree.Add(i / 40.0, (i + 0.99) / 40, 5000);
+  std::vector<BudgetedFile> files = tree.Files();
+  double most = 0;
+  for (int round = 0; round < 16; round++) {  // each adds a tenth: to 4.2 times as much
+    for (size_t next = 0; next < files.size(); next++) {
+      Outlook outlook;
+      outlook.freed_bits = std::max(0.0, files[next].filter_bits);
+      files[next].filter_bits = -1;
+      files[next].entries = files[next].filter_keys =
+          static_cast<uint64_t>(1.1 * static_cast<double>(files[next].entries));
+      const FilterChoice choice = allocator.Decide(files, next, outlook);
+      files[next].filter_bits = choice.bits_per_key * static_cast<double>(files[next].filter_keys);
+      most = std::max(most, Taken(files));
+    }
+  }
+  const double budget = 8 * static_cast<double>(allocator.options().bytes);
+  EXPECT_LT(most, 1.02 * budget);
+  EXPECT_GT(Taken(files), 0.93 * budget);
+  const auto [least_bits, most_bits] = std::minmax_element(
+      files.begin(), files.end(), [](const BudgetedFile& a, const BudgetedFile& b) {
+        return a.filter_bits / static_cast<double>(a.entries) <
+               b.filter_bits / static_cast<double>(b.entries);
+      });
+  EXPECT_LT(most_bits->filter_bits / static_cast<double>(most_bits->entries),
+            1.6 * least_bits->filter_bits / static_cast<double>(least_bits->entries));
+}
+
+// Data in the order of keys is never rewritten: what is left is shared with what is still to come.
+TEST(AllocationOfBytes, IsNeverExceededByDataInOrder) {
+  const Allocator allocator = AllocatorForBytes(10, 100000);
+  Tree tree;
+  for (int i = 0; i < 200; i++) tree.Add(i / 1000.0, (i + 0.99) / 1000, 5000);
+  const std::vector<BudgetedFile> all = tree.Files();
+  std::vector<BudgetedFile> files;
+  Outlook outlook;
+  outlook.is_flush = true;
+  for (const BudgetedFile& file : all) {
+    files.push_back(file);
+    const FilterChoice choice = allocator.Decide(files, files.size() - 1, outlook);
+    files.back().filter_bits = choice.bits_per_key * static_cast<double>(file.filter_keys);
+    EXPECT_LE(Taken(files), 8 * static_cast<double>(allocator.options().bytes));
+    // Up to three quarters of the data for which all would have 10 bits.
+    if (files.size() <= 15) EXPECT_GT(choice.bits_per_key, 2) << files.size();
+  }
+}
+
+// Files from before with more than the budget.
+TEST(AllocationOfBytes, LeavesLittleToWhatComesToFullFiles) {
+  Tree tree;
+  for (int i = 0; i < 10; i++) tree.Add(i / 10.0, (i + 0.99) / 10, 50000, 20);
+  tree.Add(0, 1, 2000);
+  std::vector<BudgetedFile> files = tree.Files();
+  const Allocator allocator = AllocatorForBytes(10, Entries(files));
+  Outlook flush;
+  flush.is_flush = true;
+  // A small file above them all takes next to nothing, and has its filter.
+  EXPECT_GT(allocator.Decide(files, 10, flush).bits_per_key, 5);
+  files[10].filter_bits = 10 * 2000;
+  // A file that replaces one of them has less, though not nothing.
+  Outlook rewrite;
+  rewrite.freed_bits = files[3].filter_bits;
+  files[3].filter_bits = -1;
+  const double bits = allocator.Decide(files, 3, rewrite).bits_per_key;
+  EXPECT_LT(bits, 6);
+  EXPECT_GT(bits, 4);
+}
+
+TEST(AllocationOfBytes, OfOddTrees) {
+  for (const double bits : {0.01, 10.0}) {
+    const Allocator allocator = AllocatorForBytes(bits, 100000);
+    Tree tree;
+    tree.Add(0.5, 0.5, 1);
+    tree.Add(0.5, 0.5, 0, 0);
+    tree.Add(0.5, 0.5, 100000, 10);
+    for (const bool seldom : {false, true}) {
+      Outlook outlook;
+      outlook.rewrites_seldom = seldom;
+      for (size_t i = 0; i < 3; i++) {
+        const double decided = allocator.Decide(tree.Files(), i, outlook).bits_per_key;
+        EXPECT_TRUE(decided >= 0 && decided < 1e4) << decided;
+      }
+    }
+    BudgetedFile nothing;
+    EXPECT_TRUE(std::isfinite(allocator.Decide({nothing}, 0).bits_per_key));
+  }
+}
+
 TEST(Allocation, IsQuickForLargeTrees) {
   const Tree tree = Levels(10, 5, 100000);
   const std::vector<BudgetedFile> files = tree.Files();

@@ -166,6 +166,26 @@ TEST(AutoSpec, HasOneCanonicalForm) {
   }
 }
 
+TEST(AutoSpec, TakesABudgetOfBytes) {
+  AutoSpec spec;
+  ASSERT_EQ(AutoSpec::Parse("rocksieve.auto:512MB:ribbon", &spec), "");
+  EXPECT_EQ(spec.bytes, 512'000'000u);
+  EXPECT_EQ(spec.BudgetBytes(1e12), 512e6);
+  EXPECT_EQ(spec.ForAllocator().bytes, 512'000'000u);
+  ASSERT_EQ(AutoSpec::Parse("rocksieve.auto:8", &spec), "");
+  EXPECT_EQ(spec.bytes, 0u);
+  EXPECT_EQ(spec.BudgetBytes(1000), 1000);
+  for (const auto& [text, canonical] :
+       {std::pair("512MB", "512MB"), std::pair("0.5GB", "500MB"), std::pair("512MiB", "512MiB"),
+        std::pair("1024KiB", "1MiB"), std::pair("1.5GiB", "1536MiB"), std::pair("2000kB", "2MB"),
+        std::pair("1001B", "1001B"), std::pair("1000B", "1kB"), std::pair("1000TB", "1000TB"),
+        std::pair("1.0005kB", "1kB"), std::pair("0512.0MB", "512MB")}) {
+    const std::string name = "rocksieve.auto:";
+    EXPECT_EQ(CanonicalAuto(name + text), name + canonical);
+    EXPECT_EQ(CanonicalAuto(name + canonical), name + canonical);
+  }
+}
+
 struct AutoMistake {
   const char* text;
   const char* named;  // what the message must name
@@ -191,6 +211,17 @@ INSTANTIATE_TEST_SUITE_P(
                     AutoMistake{"rocksieve.auto:33", "1 to 32"},
                     AutoMistake{"rocksieve.auto:1%", "\"1%\" is not a budget"},
                     AutoMistake{"rocksieve.auto:nan", "\"nan\""},
+                    AutoMistake{"rocksieve.auto:512", "1kB to 1000TB"},
+                    AutoMistake{"rocksieve.auto:512M", "with a unit: B, kB, MB"},
+                    AutoMistake{"rocksieve.auto:512mb", "\"512mb\" is not a budget"},
+                    AutoMistake{"rocksieve.auto:999B", "1kB to 1000TB"},
+                    AutoMistake{"rocksieve.auto:0MB", "1kB to 1000TB"},
+                    AutoMistake{"rocksieve.auto:1001TB", "1kB to 1000TB"},
+                    AutoMistake{"rocksieve.auto:MB", "\"MB\" is not a budget"},
+                    AutoMistake{"rocksieve.auto:-5MB", "\"-5MB\" is not a budget"},
+                    AutoMistake{"rocksieve.auto:1.2.3MB", "\"1.2.3MB\" is not a budget"},
+                    AutoMistake{"rocksieve.auto:1e3MB", "\"1e3MB\" is not a budget"},
+                    AutoMistake{"rocksieve.auto:10:512MB", "\"512MB\" is not one of the options"},
                     AutoMistake{"rocksieve.auto:10:", "\"\" is not one of the options"},
                     AutoMistake{"rocksieve.auto:10:blom+ribbon", "\"blom\""},
                     AutoMistake{"rocksieve.auto:10:bloom+", "\"\" is not one of the families"},
