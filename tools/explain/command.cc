@@ -151,8 +151,12 @@ std::string FamilyInWords(const Json& family) {
     text += "no files, so no filters, and lookups read nothing.\n";
   } else {
     text += Counted(family["files"], "file") + ", " + Counted(family["keys"], "key") +
-            Filled(", {filter_bytes} bytes of filters\n\n", family) + RatesTable(family) +
-            "\nFilters:\n" + FiltersList(family) + "\n" + Sum(family);
+            Filled(", {filter_bytes} bytes of filters", family) +
+            Filled(family["filter_budget_bytes"].is_null()
+                       ? "\n\n"
+                       : ", of {filter_budget_bytes} that {filter_policy} may take\n\n",
+                   family) +
+            RatesTable(family) + "\nFilters:\n" + FiltersList(family) + "\n" + Sum(family);
     if (!family["ranges"].empty()) text += "\n" + RangesInWords(family["ranges"]);
   }
   for (const Json& note : family["notes"]) {

@@ -7,6 +7,7 @@
 
 #include <rocksdb/version.h>
 
+#include "plugin/database/policy_spec.h"
 #include "plugin/database/tree.h"
 #include "plugin/probe/missing_keys.h"
 #include "plugin/probe/probe_tree.h"
@@ -208,6 +209,15 @@ std::vector<std::string> NotesOn(const Facts& facts) {
   return notes;
 }
 
+// Bytes that rocksieve.auto may give to the filters of so many entries; null of another policy.
+Json BudgetOf(const ColumnFamily& described, uint64_t entries) {
+  PolicySpec policy;
+  if (!PolicySpec::Parse(described.filter_policy, &policy).ok() || policy.automatic() == nullptr) {
+    return nullptr;
+  }
+  return std::llround(policy.automatic()->BudgetBytes(static_cast<double>(entries)));
+}
+
 Json FamilyJson(const Facts& facts) {
   const ColumnFamily& described = facts.tree.family;
   Totals all(facts.probes.keys);
@@ -245,6 +255,7 @@ Json FamilyJson(const Facts& facts) {
                  {"sample_keys", facts.reads.keys_tried},
                  {"sample_keys_found", facts.reads.keys_found}}},
                {"filter_policy", TextOrNull(described.filter_policy)},
+               {"filter_budget_bytes", BudgetOf(described, json["keys"])},
                {"whole_key_filtering", described.whole_key_filtering},
                {"prefix_extractor", TextOrNull(described.prefix_extractor_name)},
                {"optimize_filters_for_hits", described.optimize_filters_for_hits},

@@ -161,9 +161,7 @@ void AddColumnFamily(const Json& family, Labels labels, MetricSet* metrics) {
   if (!family["filter_policy"].is_string()) return;  // there is no OPTIONS file
   const std::string words = family["filter_policy"];
   const PolicyFacts policy = PolicyFacts::Describe(words);
-  if (policy.is_auto()) {
-    metrics->Add(kBudget, labels, policy.policy->bits() * family["keys"].get<double>() / 8);
-  }
+  metrics->Add(kBudget, labels, family["filter_budget_bytes"]);
   labels["policy"] = LabelOf(policy.spec);
   metrics->Add(kPolicyInfo, labels, 1.0);
 }

@@ -230,6 +230,7 @@ class AutoModel {
     AllocatorOptions options =
         spec_.range_family == Family::kNone ? spec_.ForAllocator() : spec_.ForRangeAllocator();
     options.bits_per_entry = bits_per_entry;
+    options.bytes = 0;
     const Allocator allocator(options);
     const std::vector<FilterChoice> choices = allocator.Ideal(files_);
     std::vector<PredictedFilter> filters;
@@ -281,7 +282,8 @@ class AutoModel {
 // What rocksieve.auto would make of a tree: the allocation that it tends to (lib/budget).
 std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const PolicySpec& spec) {
   const AutoModel model(tree, spec);
-  const double budget = spec.bits();
+  const double budget =
+      spec.automatic()->ForAllocator().BitsOf(model.entries()) / std::max(1.0, model.entries());
   // Filters take a little more than the allocator thinks, and its feedback makes up for that, all
   // but one part in feedback + 1.
   const double feedback = AllocatorOptions().feedback;

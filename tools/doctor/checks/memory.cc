@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Do filters stay in memory, and is what they take worth it?
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 
@@ -50,6 +51,42 @@ namespace {
 // Data blocks need room too, and a cache of shards is never filled evenly.
 constexpr double kLargestShare = 0.8;
 
+// Less than this share of the filters that are there would hardly filter.
+constexpr double kLeastBudgetShare = 0.15;
+
+uint64_t FilterBytesInCache(const Facts& facts, const FamilyFacts& family) {
+  uint64_t bytes = 0;
+  for (const TreeFile* file : family.files()) {
+    if (IsInCache(facts, family, *file)) bytes += file->filter.bytes;
+  }
+  return bytes;
+}
+
+// Two digits, rounded down, in steps in which people think.
+uint64_t RoundedDown(double bytes) {
+  uint64_t step = 1;
+  while (bytes >= 100 * static_cast<double>(step)) step *= 10;
+  return static_cast<uint64_t>(bytes) / step * step;
+}
+
+// "rocksieve.auto:6500kB", of each column family in proportion to its filters now; empty if the
+// indexes leave no room.
+std::string BudgetsThatFit(const Facts& facts, const CacheUse& cache) {
+  const double room = kLargestShare * static_cast<double>(cache.capacity_bytes) -
+                      static_cast<double>(cache.index_bytes);
+  const auto filters = static_cast<double>(cache.filter_bytes);
+  if (room < kLeastBudgetShare * filters) return "";
+  std::string budgets;
+  for (const FamilyFacts* family : cache.families) {
+    const double share = static_cast<double>(FilterBytesInCache(facts, *family)) / filters;
+    AutoSpec spec;
+    spec.bytes = std::max(AutoSpec::kMinBytes, RoundedDown(share * room));
+    budgets += (budgets.empty() ? "" : ", ") + spec.ToString();
+    if (cache.families.size() > 1) budgets += " for column family " + family->name();
+  }
+  return budgets;
+}
+
 }  // namespace
 
 void CheckCacheSize(const Facts& facts, Findings* findings) {
@@ -69,6 +106,7 @@ void CheckCacheSize(const Facts& facts, Findings* findings) {
           ", partition_filters=" + facts.options.TableValue(family->name(), "partition_filters") +
           " (column family " + family->name() + ")");
     }
+    const std::string budgets = BudgetsThatFit(facts, cache);
     findings->push_back(
         {"filters-exceed-cache", Severity::kWarning,
          cache.families.size() == 1 ? cache.families.front()->name() : "",
@@ -76,7 +114,12 @@ void CheckCacheSize(const Facts& facts, Findings* findings) {
          "Filters and data push each other out; a lookup may have to read a filter from disk "
          "before it can save a read.",
          "A larger block cache, smaller filters, or cache_index_and_filter_blocks=false, which "
-         "keeps them in memory outside of it. rocksieve whatif shows what smaller ones cost."});
+         "keeps them in memory outside of it. " +
+             (budgets.empty()
+                  ? std::string()
+                  : "Filters that fit, however the data grows: filter_policy=" + budgets +
+                        ", with listeners={rocksieve.listener}; then compact. ") +
+             "rocksieve whatif shows what smaller ones cost."});
   }
 }
 

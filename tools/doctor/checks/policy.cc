@@ -350,8 +350,12 @@ void CheckAutoListener(const Facts& facts, const FamilyFacts& family, Findings* 
   findings->push_back(
       {"auto-without-listener", Severity::kWarning, family.name(),
        "rocksieve.auto works without its listener", evidence,
-       "It has to guess from what it has built which files are alive: the budget is kept less "
-       "exactly.",
+       family.policy.policy->automatic()->bytes == 0
+           ? "It has to guess from what it has built which files are alive: the budget is kept "
+             "less "
+             "exactly."
+           : "It knows only what it has built since the database was opened: filters from before "
+             "come on top of the budget.",
        "Set the database's option listeners={rocksieve.listener}, or in C++ add "
        "rocksieve::NewListener() to its listeners."});
 }
