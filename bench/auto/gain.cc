@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include <rocksdb/cache.h>
 #include <rocksdb/perf_context.h>
 #include <rocksdb/perf_level.h>
+#include <rocksdb/table.h>
 #include <rocksieve/filter_policy.h>
 
 #include "lib/budget/auto_spec.h"
@@ -98,7 +100,10 @@ Measured Measure(const Steps& steps, const std::string& name, const PolicyPtr& p
   const std::string path = steps.directory + "/db";
   std::filesystem::remove_all(path);
   steps.begin(steps.shape.description + ", " + name + ": writing", steps.shape.keys);
-  Tree tree = BuildTree(steps.shape, policy, listener, path, steps.advance);
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy = policy;
+  table.block_cache = rocksdb::NewLRUCache(1 << 30);
+  Tree tree = BuildTree(steps.shape, OptionsFor(steps.shape, table, listener), path, steps.advance);
   steps.begin(steps.shape.description + ", " + name + ": asking", 0);
   measured.memory = MemoryOf(tree.db.get());
   measured.files_per_level = tree.files_per_level;

@@ -13,37 +13,6 @@ namespace {
 
 constexpr uint64_t kEntryBytes = 40;  // in a table, about
 
-rocksdb::Options OptionsFor(const Shape& shape, const PolicyPtr& policy, bool listener) {
-  rocksdb::BlockBasedTableOptions table;
-  table.filter_policy = policy;
-  table.block_cache = rocksdb::NewLRUCache(1 << 30);
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  options.env = UnsyncedEnv();
-  options.compression = rocksdb::kNoCompression;
-  options.write_buffer_size = 1 << 30;  // flushed by hand
-  options.level0_file_num_compaction_trigger = 4;
-  options.num_levels = 8;
-  options.max_open_files = -1;
-  const uint64_t flush_bytes = kEntryBytes * shape.keys_per_flush;
-  // Level 1 needs small files, else it would be emptied by every compaction; but filters of few
-  // keys have overheads that those of usual files do not have.
-  options.target_file_size_base = (shape.one_run || shape.universal ? 40 : 1) * flush_bytes;
-  options.target_file_size_multiplier = shape.one_run ? 1 : 2;
-  if (shape.universal) {
-    options.compaction_style = rocksdb::kCompactionStyleUniversal;
-  } else {
-    // Level 0 is compacted when it is larger than level 1 may be.
-    options.max_bytes_for_level_base = (shape.l0_files + 1) * flush_bytes;
-    if (shape.l0_files == 0) options.max_bytes_for_level_base = 2 * flush_bytes;
-    options.max_bytes_for_level_multiplier = shape.ratio;
-  }
-  options.disable_auto_compactions = shape.one_run;
-  if (listener) options.listeners.push_back(NewListener());
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  return options;
-}
-
 uint64_t FilesAt(rocksdb::DB* db, int level) {
   std::string files;
   db->GetProperty("rocksdb.num-files-at-level" + std::to_string(level), &files);
@@ -100,11 +69,40 @@ std::string MissingKey(uint64_t i) { return ScatteredKey(2 * i + 1); }
 
 std::string NarrowMissingKey(uint64_t i) { return "7" + MissingKey(i).substr(1); }
 
-Tree BuildTree(const Shape& shape, const PolicyPtr& policy, bool listener,
-               const std::string& directory, const std::function<void(uint64_t)>& advance) {
+rocksdb::Options OptionsFor(const Shape& shape, const rocksdb::BlockBasedTableOptions& table,
+                            bool listener) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.env = UnsyncedEnv();
+  options.compression = rocksdb::kNoCompression;
+  options.write_buffer_size = 1 << 30;  // flushed by hand
+  options.level0_file_num_compaction_trigger = 4;
+  options.num_levels = 8;
+  options.max_open_files = -1;
+  const uint64_t flush_bytes = kEntryBytes * shape.keys_per_flush;
+  // Level 1 needs small files, else it would be emptied by every compaction; but filters of few
+  // keys have overheads that those of usual files do not have.
+  options.target_file_size_base = (shape.one_run || shape.universal ? 40 : 1) * flush_bytes;
+  options.target_file_size_multiplier = shape.one_run ? 1 : 2;
+  if (shape.universal) {
+    options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  } else {
+    // Level 0 is compacted when it is larger than level 1 may be.
+    options.max_bytes_for_level_base = (shape.l0_files + 1) * flush_bytes;
+    if (shape.l0_files == 0) options.max_bytes_for_level_base = 2 * flush_bytes;
+    options.max_bytes_for_level_multiplier = shape.ratio;
+  }
+  options.disable_auto_compactions = shape.one_run;
+  if (listener) options.listeners.push_back(NewListener());
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+Tree BuildTree(const Shape& shape, const rocksdb::Options& options, const std::string& directory,
+               const std::function<void(uint64_t)>& advance) {
   const auto start = std::chrono::steady_clock::now();
   Tree tree;
-  tree.db = Open(OptionsFor(shape, policy, listener), directory);
+  tree.db = Open(options, directory);
   rocksdb::DB* const db = tree.db.get();
   Writer writer(&tree, advance);
   if (shape.one_run) {

@@ -44,9 +44,13 @@ struct Tree {
   double build_seconds = 0;
 };
 
+// Of the tree's database, which has the filters of table.filter_policy.
+rocksdb::Options OptionsFor(const Shape& shape, const rocksdb::BlockBasedTableOptions& table,
+                            bool listener);
+
 // The same keys and operations for every policy: each flush and the compactions after it are waited
 // for. `advance` is told of so many more keys, and may throw.
-Tree BuildTree(const Shape& shape, const PolicyPtr& policy, bool listener,
-               const std::string& directory, const std::function<void(uint64_t)>& advance);
+Tree BuildTree(const Shape& shape, const rocksdb::Options& options, const std::string& directory,
+               const std::function<void(uint64_t)>& advance);
 
 }  // namespace rocksieve::bench
