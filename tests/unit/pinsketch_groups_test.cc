@@ -11,8 +11,10 @@
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/coset_sums.h"
+#include "lib/sketch/pinsketch/decoder.h"
 #include "lib/sketch/pinsketch/group_cells.h"
 #include "lib/sketch/pinsketch/group_sums.h"
+#include "lib/sketch/pinsketch/root_sieve.h"
 
 namespace rocksieve::pinsketch {
 namespace {
@@ -68,7 +70,9 @@ TEST(PinSketchGroups, SumsAreThoseOfTheKeysOneByOne) {
         const std::vector<uint64_t> hashes = RandomHashes(keys, static_cast<uint64_t>(levels));
         const CellTable cells(hashes, plan.groups, bits);
         const GroupSums sums(plan, cells);
-        if (bits > 16) EXPECT_EQ(CosetSums::IsWorth(plan, keys), keys == many);
+        if (bits > 16) {
+          EXPECT_EQ(CosetSums::IsWorth(plan, keys), keys == many);
+        }
         std::vector<std::vector<uint32_t>> expected(plan.groups,
                                                     std::vector<uint32_t>(kMostLevels));
         std::vector<uint32_t> checks(plan.Checks());
@@ -91,6 +95,75 @@ TEST(PinSketchGroups, SumsAreThoseOfTheKeysOneByOne) {
           const std::span<const uint32_t> own = sums.OfGroup(group);
           ASSERT_EQ(std::vector<uint32_t>(own.begin(), own.end()), expected[group]);
         }
+      }
+    }
+  }
+}
+
+// Whatever is said to be likely, and whether there is such a set or not.
+TEST(PinSketchGroups, LikelyIdsChangeNoDecoding) {
+  std::mt19937_64 random(4);
+  for (const int bits : {6, 9, 12, 13, 16}) {
+    const Field& field = Field::OfBits(bits);
+    for (const int levels : {10, 40, 70}) {
+      const PowerRows rows(field, levels);
+      Decoder plain(field), quick(field, &rows);
+      int decoded = 0;
+      for (int round = 0; round < 400; round++) {
+        const size_t count = random() % 40, sums_sent = 1 + random() % 40;
+        std::vector<uint32_t> sums(sums_sent), found, found_quickly;
+        std::vector<CellEntry> likely;
+        for (size_t i = 0; i < count; i++) {
+          const auto id = static_cast<uint32_t>(1 + random() % field.order());
+          AddToSums(field, id, sums);
+          if (random() % 3 != 0) likely.push_back({id, 0});
+          if (random() % 8 == 0) likely.push_back({id, 0});
+        }
+        for (size_t i = random() % 100; i > 0; i--) {
+          likely.push_back({static_cast<uint32_t>(1 + random() % field.order()), 0});
+        }
+        std::shuffle(likely.begin(), likely.end(), random);
+        const bool is_set = plain.Decode(sums, {}, &found);
+        ASSERT_EQ(quick.Decode(sums, likely, &found_quickly), is_set);
+        if (is_set) {
+          ASSERT_EQ(found_quickly, found);
+        }
+        decoded += is_set;
+      }
+      EXPECT_GT(decoded, 100) << bits;
+    }
+  }
+}
+
+TEST(PinSketchGroups, TheSieveFindsTheRootsAmongIds) {
+  std::mt19937_64 random(5);
+  for (const int bits : {6, 11, 16}) {
+    const Field& field = Field::OfBits(bits);
+    const PowerRows rows(field, 33);
+    RootSieve sieve(field, rows);
+    for (int round = 0; round < 300; round++) {
+      Polynomial p(2 + random() % 66);
+      for (uint32_t& coefficient : p)
+        coefficient = static_cast<uint32_t>(random() % (field.order() + 1));
+      p.back() = 1;
+      std::vector<CellEntry> ids(random() % 200);
+      std::vector<uint32_t> expected, roots;
+      for (CellEntry& entry : ids) {
+        entry = {static_cast<uint32_t>(1 + random() % field.order()), 0};
+        if (random() % 4 != 0 || p.size() > 60) continue;
+        p.insert(p.begin(), 0);  // times x - id, so that it is a root
+        for (size_t i = 0; i + 1 < p.size(); i++) p[i] ^= field.Multiply(p[i + 1], entry.id);
+      }
+      for (const CellEntry& entry : ids) {
+        uint32_t value = 0;
+        for (size_t i = p.size(); i-- > 0;) value = field.Multiply(value, entry.id) ^ p[i];
+        if (value == 0) expected.push_back(entry.id);
+      }
+      std::sort(expected.begin(), expected.end());
+      expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+      ASSERT_EQ(sieve.Find(p, ids, &roots), p.size() / 2 <= 33);
+      if (p.size() / 2 <= 33) {
+        ASSERT_EQ(roots, expected);
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/sketch/pinsketch/algebra.h"
+#include "lib/sketch/pinsketch/decoder.h"
 #include "lib/sketch/pinsketch/parity.h"
 #include "lib/sketch/pinsketch/plan.h"
 
@@ -135,7 +136,7 @@ TEST(PinSketchRoots, AllSmallPolynomials) {
             if (Evaluate(field, p, x) == 0) expected.push_back(x);
           }
           const bool all = expected.size() + 1 == p.size();
-          ASSERT_EQ(finder.Find(p, &roots), all);
+          ASSERT_EQ(finder.Find(p, {}, &roots), all);
           std::sort(roots.begin(), roots.end());
           ASSERT_TRUE(!all || roots == expected);
         }
@@ -179,7 +180,7 @@ TEST(PinSketchDecoder, AllSmallSets) {
         if (b > a) ids.push_back(b);
         if (c > b) ids.push_back(c);
         for (size_t t = ids.size(); t <= 5; t++) {
-          ASSERT_TRUE(decoder.Decode(Sums(field, ids, t), &found)) << a << ' ' << b << ' ' << c;
+          ASSERT_TRUE(decoder.Decode(Sums(field, ids, t), {}, &found)) << a << ' ' << b << ' ' << c;
           ASSERT_EQ(found, ids);
         }
       }
@@ -198,7 +199,7 @@ TEST(PinSketchDecoder, RandomSetsInAllFields) {
       while (ids.size() < std::min<size_t>(size, 30)) ids.insert(1 + random() % field.order());
       const std::vector<uint32_t> sorted(ids.begin(), ids.end());
       for (size_t t : {ids.size(), ids.size() + 1, ids.size() + 7}) {
-        ASSERT_TRUE(decoder.Decode(Sums(field, sorted, t), &found)) << bits << ' ' << t;
+        ASSERT_TRUE(decoder.Decode(Sums(field, sorted, t), {}, &found)) << bits << ' ' << t;
         ASSERT_EQ(found, sorted);
       }
     }
@@ -219,7 +220,7 @@ TEST(PinSketchDecoder, WhatIsAcceptedHasTheSums) {
       const size_t t = round % 3 == 0 ? 4 : 1 + random() % 9;
       std::vector<uint32_t> sums(t);
       for (uint32_t& sum : sums) sum = random() & field.order();
-      if (!decoder.Decode(sums, &found)) continue;
+      if (!decoder.Decode(sums, {}, &found)) continue;
       EXPECT_LE(found.size(), t);
       EXPECT_EQ(Sums(field, found, t), sums);
       if (round % 3 == 0) accepted_of_4++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algebra of PinSketch: finite fields, polynomials over them and their roots; sums of powers,
-// and the way back from these to a set.
+// The algebra of PinSketch: finite fields, polynomials over them; sums of powers. Roots of
+// polynomials: root_finder.h; the way back from sums to a set: decoder.h.
 #pragma once
 
 #include <cstddef>
@@ -79,38 +79,6 @@ void DivideBy(const Field& field, const Polynomial& m, Polynomial* a);
 // The monic greatest common divisor. Destroys both.
 Polynomial TakeGcd(const Field& field, Polynomial&& a, Polynomial&& b);
 
-// The roots of a polynomial over GF(2^k), if all of them are distinct and lie in the field.
-//
-// Source: E. Berlekamp, "Factoring polynomials over large finite fields", 1970: the trace Tr(b x) =
-// sum of (b x)^(2^i), i < k, takes each root to 0 or 1, so the greatest common divisor with it
-// parts the roots in two; b runs through the basis 1, x, x^2 ..., in which any two roots differ
-// somewhere. First of all x^(2^k) = x modulo the polynomial is checked: it holds just if all roots
-// are distinct and in the field. About k d^2 multiplications for degree d.
-//
-// Keeps its memory from call to call. Not for two threads at a time.
-class RootFinder {
- public:
-  explicit RootFinder(const Field& field) : field_(field) {}
-
-  // False, and nothing useful in *roots, unless there are as many roots as the degree.
-  // REQUIRES: p is monic, its degree at least 1, p[0] != 0.
-  bool Find(const Polynomial& p, std::vector<uint32_t>* roots);
-
- private:
-  bool MakeFrobeniusPowers(const Polynomial& p);
-  const Polynomial& TraceOf(int basis_element);
-  void Split(const Polynomial& p, int basis_element, std::vector<uint32_t>* roots);
-
-  const Field& field_;
-  size_t degree_ = 0;
-  // Logarithms of coefficients, row by row.
-  std::vector<uint32_t> log_p_;
-  std::vector<uint32_t> log_reduction_;  // degree rows: x^(degree + i) modulo p
-  std::vector<uint32_t> log_powers_;     // bits rows: x^(2^i) modulo p
-  std::vector<uint32_t> row_, square_;   // coefficients
-  std::vector<Polynomial> traces_;       // of b = x^i; those that were needed
-};
-
 // The sums that PinSketch sends: S(j) = sum of id^(2 j - 1) over a set of ids, j = 1 .. t.
 //
 // Level j stands for the odd power 2 j - 1 throughout. The even ones follow: S of power 2 p is the
@@ -133,34 +101,5 @@ inline void AddToSums(const Field& field, uint32_t id, std::span<uint32_t> sums)
     if (log >= order) log -= order;
   }
 }
-
-// From the sums of a set's odd powers back to the set: t sums give up to t ids.
-//
-// Sources: Y. Dodis, R. Ostrovsky, L. Reyzin, A. Smith, "Fuzzy extractors", 2008 (PinSketch); J.
-// Massey, "Shift-register synthesis and BCH decoding", 1969, without every other step, whose
-// discrepancy is always 0 for sums of powers in characteristic 2 (Berlekamp).
-//
-// More than t ids are mistaken for another set of at most t with a chance of about 1 / t! (a random
-// polynomial of degree t has all its roots in the field that often); whoever cannot bear this must
-// check. What is returned always has the sums that were given.
-//
-// Keeps its memory from call to call. Not for two threads at a time.
-class Decoder {
- public:
-  explicit Decoder(const Field& field) : field_(field), roots_(field) {}
-
-  // sums[j - 1] is the sum at level j. Fills *ids, ascending; false if there is no set of at most
-  // sums.size() ids with these sums.
-  bool Decode(std::span<const uint32_t> sums, std::vector<uint32_t>* ids);
-
- private:
-  int ShortestRegister(std::span<const uint32_t> sums);
-
-  const Field& field_;
-  RootFinder roots_;
-  std::vector<uint32_t> log_sums_;  // logarithms of those of the powers 0, 1, .. 2 t
-  std::vector<uint32_t> locator_, previous_, saved_;
-  Polynomial reversed_;
-};
 
 }  // namespace rocksieve::pinsketch

@@ -12,16 +12,6 @@ constexpr size_t kMostPowerBits = std::countr_zero(kMostPowers);
 
 }  // namespace
 
-void CosetSums::LinearMap::Make(std::span<const uint32_t> images) {
-  low[0] = high[0] = 0;
-  for (uint32_t a = 1; a < uint32_t{1} << kHalfBits; a++) {
-    const auto bit = static_cast<size_t>(std::countr_zero(a));
-    const size_t upper = bit + kHalfBits;
-    low[a] = low[a & (a - 1)] ^ images[bit];
-    high[a] = upper < images.size() ? high[a & (a - 1)] ^ images[upper] : 0;
-  }
-}
-
 void CosetSums::MakeMultiplication(uint32_t factor, LinearMap* map) const {
   uint32_t images[Field::kMostBits];
   const auto bits = static_cast<size_t>(field_.bits());

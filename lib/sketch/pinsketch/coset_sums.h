@@ -16,6 +16,7 @@
 
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/cells.h"
+#include "lib/sketch/pinsketch/linear_map.h"
 #include "lib/sketch/pinsketch/plan.h"
 
 namespace rocksieve::pinsketch {
@@ -45,14 +46,6 @@ class CosetSums {
 
   static size_t VectorsFor(int levels) { return (static_cast<size_t>(levels) + 3) / 4; }
 
-  // A linear map of the field, by halves of an element's bits.
-  struct LinearMap {
-    static constexpr int kHalfBits = 10;
-    uint32_t low[1 << kHalfBits], high[1 << kHalfBits];
-    uint32_t Of(uint32_t a) const { return low[a & ((1 << kHalfBits) - 1)] ^ high[a >> kHalfBits]; }
-    // `images`: of the basis 1, x, x^2 ..
-    void Make(std::span<const uint32_t> images);
-  };
   void MakeMultiplication(uint32_t factor, LinearMap* map) const;
 
   void SumByCoset(const CellTable& cells, uint32_t begin, uint32_t end);

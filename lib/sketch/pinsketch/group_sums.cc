@@ -3,7 +3,6 @@
 
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/coset_sums.h"
-#include "lib/sketch/pinsketch/power_rows.h"
 
 namespace rocksieve::pinsketch {
 namespace {
@@ -32,7 +31,8 @@ GroupSums::GroupSums(const Plan& plan, const CellTable& cells)
       sums_(size_t{plan.groups} * levels_),
       checks_(plan.Checks()) {
   if (UsesRows(plan, cells.size())) {
-    PowerRows(Field::OfBits(field_bits_), plan.Levels()).AddAll(cells, sums_);
+    rows_ = std::make_unique<PowerRows>(Field::OfBits(field_bits_), plan.Levels());
+    rows_->AddAll(cells, sums_);
   } else if (CosetSums::IsWorth(plan, cells.size())) {
     CosetSums(Field::OfBits(field_bits_), plan.Levels()).AddAll(cells, sums_);
   } else {

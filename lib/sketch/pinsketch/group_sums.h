@@ -5,16 +5,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/plan.h"
+#include "lib/sketch/pinsketch/power_rows.h"
 
 namespace rocksieve::pinsketch {
 
 // If the keys are many, powers of all ids, or of the lower bits of all ids, are computed first, so
-// that a key costs but some exclusive ors. Those take memory only until the sums are made.
+// that a key costs but some exclusive ors. The latter take memory only until the sums are made.
 class GroupSums {
  public:
   // `cells` must outlive it, and be made for the plan.
@@ -27,6 +29,8 @@ class GroupSums {
   // The sums of all groups at any level. Fills *sums.
   void AtLevel(int level, std::vector<uint32_t>* sums) const;
   const std::vector<uint32_t>& checks() const { return checks_; }
+  // Null if there are none.
+  const PowerRows* rows() const { return rows_.get(); }
   // Memory that they take, about, with that of the table.
   static uint64_t MemoryFor(const Plan& plan, size_t hashes);
 
@@ -36,6 +40,7 @@ class GroupSums {
   const int field_bits_;
   const size_t levels_;
   const CellTable& cells_;
+  std::unique_ptr<const PowerRows> rows_;
   std::vector<uint32_t> sums_, checks_;
 };
 

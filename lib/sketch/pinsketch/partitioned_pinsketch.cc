@@ -6,6 +6,7 @@
 
 #include "lib/format/bit_io.h"
 #include "lib/sketch/pinsketch/algebra.h"
+#include "lib/sketch/pinsketch/decoder.h"
 
 namespace rocksieve::pinsketch {
 namespace {
@@ -95,9 +96,9 @@ bool PartitionedEncoder::AnswerRequest(ByteReader* request, uint64_t most_symbol
 }
 
 struct PartitionedDecoder::Work {
-  explicit Work(const Plan& plan)
+  Work(const Plan& plan, const PowerRows* rows)
       : field(Field::OfBits(plan.field_bits)),
-        decoder(field),
+        decoder(field, rows),
         decoded(plan.groups),
         remote_checks(plan.Checks()),
         batches(kMostLevels + 1),
@@ -119,7 +120,7 @@ PartitionedDecoder::PartitionedDecoder(const Plan& plan, std::span<const uint64_
     : plan_(plan),
       cells_(own_hashes, plan.groups, plan.field_bits),
       own_(plan, cells_),
-      work_(std::make_unique<Work>(plan)),
+      work_(std::make_unique<Work>(plan, own_.rows())),
       differing_(plan.groups),
       known_(plan.Checks()) {}
 
@@ -135,7 +136,7 @@ bool PartitionedDecoder::ReadSketch(ByteReader* in) {
     for (size_t i = 0; i < sums.size(); i++) {
       sums[i] = own[i] ^ static_cast<uint32_t>(bits.Take(plan_.field_bits));
     }
-    if (work.decoder.Decode(sums, &differing_[group])) {
+    if (work.decoder.Decode(sums, cells_.Group(group), &differing_[group])) {
       work.decoded[group] = 1;
     } else {
       work.pending.push_back(group);
@@ -188,7 +189,7 @@ bool PartitionedDecoder::SolveNextLevel() {
     const uint32_t group = work.pending[i];
     std::vector<uint32_t>& differences = work.differences[i];
     differences.push_back(sums[i]);
-    if (work.decoder.Decode(differences, &differing_[group])) {
+    if (work.decoder.Decode(differences, cells_.Group(group), &differing_[group])) {
       work.decoded[group] = 1;
       continue;
     }

@@ -38,8 +38,6 @@ void PowerRows::AddAll(const CellTable& cells, std::span<uint32_t> sums) const {
 
 template <size_t kLines>
 void PowerRows::Add(const CellTable& cells, std::span<uint32_t> sums) const {
-  // Sixteen bytes at a time, in registers: every compiler for every architecture has such vectors.
-  using Vector = uint64_t __attribute__((vector_size(16), aligned(16), may_alias));
   constexpr size_t kVectors = kLines * sizeof(Line) / sizeof(Vector);
   for (uint32_t group = 0; group < cells.groups(); group++) {
     const std::span<const CellEntry> entries = cells.Group(group);
@@ -57,6 +55,38 @@ void PowerRows::Add(const CellTable& cells, std::span<uint32_t> sums) const {
       group_sums[level] ^= total.lines[level / kLevelsOfALine].powers[level % kLevelsOfALine];
     }
   }
+}
+
+size_t PowerRows::Select(const Mask& mask, size_t levels, uint32_t parity,
+                         std::span<uint32_t> ids) const {
+  constexpr size_t kLevelsOfAVector = sizeof(Vector) / sizeof(uint16_t);
+  const size_t vectors = (levels + kLevelsOfAVector - 1) / kLevelsOfAVector;
+  switch (vectors) {
+    case 1:
+      return SelectBy<1>(mask, parity, ids);
+    case 2:
+      return SelectBy<2>(mask, parity, ids);
+    case 3:
+    case 4:
+      return SelectBy<4>(mask, parity, ids);  // a line, which is there as a whole
+    default:
+      return lines_ == 2 ? SelectBy<8>(mask, parity, ids) : SelectBy<12>(mask, parity, ids);
+  }
+}
+
+template <size_t kVectors>
+size_t PowerRows::SelectBy(const Mask& mask, uint32_t parity, std::span<uint32_t> ids) const {
+  const Vector* const bits = reinterpret_cast<const Vector*>(mask.powers_);
+  size_t selected = 0;
+  for (const uint32_t id : ids) {
+    const Vector* const row = reinterpret_cast<const Vector*>(&rows_[id * lines_]);
+    Vector sum = row[0] & bits[0];
+    for (size_t i = 1; i < kVectors; i++) sum ^= row[i] & bits[i];
+    // Without a branch on what nobody can foresee.
+    ids[selected] = id;
+    selected += static_cast<uint32_t>(__builtin_parityll(sum[0] ^ sum[1])) == parity;
+  }
+  return selected;
 }
 
 }  // namespace rocksieve::pinsketch

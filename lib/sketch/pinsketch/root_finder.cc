@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/sketch/pinsketch/root_finder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocksieve::pinsketch {
+
+RootFinder::RootFinder(const Field& field, const PowerRows* rows) : field_(field) {
+  if (rows != nullptr) sieve_.emplace(field, *rows);
+}
+
+bool RootFinder::Find(const Polynomial& p, std::span<const CellEntry> likely,
+                      std::vector<uint32_t>* roots) {
+  roots->clear();
+  degree_ = p.size() - 1;
+  if (degree_ == 1) {
+    roots->push_back(p[0]);
+    return true;
+  }
+  if (!MakeFrobeniusPowers(p)) return false;
+  traces_.resize(static_cast<size_t>(field_.bits()));
+  for (Polynomial& trace : traces_) trace.clear();
+  Polynomial rest = p;
+  TakeLikely(likely, &rest, roots);
+  if (rest.size() > 1) Split(rest, 0, roots);
+  return roots->size() == degree_;
+}
+
+void RootFinder::TakeLikely(std::span<const CellEntry> likely, Polynomial* p,
+                            std::vector<uint32_t>* roots) {
+  constexpr size_t kFew = 5;  // coefficients: such roots are found at once
+  if (!sieve_ || p->size() <= kFew || !sieve_->Find(*p, likely, roots)) return;
+  for (const uint32_t root : *roots) DivideBy(field_, {root, 1}, p);
+}
+
+// Fills log_powers_; true if x^(2^bits) = x.
+bool RootFinder::MakeFrobeniusPowers(const Polynomial& p) {
+  const size_t d = degree_, bits = static_cast<size_t>(field_.bits());
+  log_p_.resize(d);
+  for (size_t j = 0; j < d; j++) log_p_[j] = field_.Log(p[j]);
+  // x^(d + i) = x * x^(d + i - 1): shift, and replace x^d. Only even powers appear in squares, but
+  // each is made from the one before.
+  log_reduction_.resize(d * d);
+  row_.assign(p.begin(), p.end() - 1);
+  for (size_t i = 0; i < d; i++) {
+    if (i > 0) {
+      const uint32_t log_top = field_.Log(row_[d - 1]);
+      for (size_t j = d - 1; j > 0; j--) row_[j] = row_[j - 1] ^ field_.Exp(log_p_[j] + log_top);
+      row_[0] = field_.Exp(log_p_[0] + log_top);
+    }
+    for (size_t j = 0; j < d; j++) log_reduction_[i * d + j] = field_.Log(row_[j]);
+  }
+  log_powers_.resize(bits * d);
+  row_.assign(d, 0);
+  row_[1] = 1;
+  for (size_t i = 0; i < bits; i++) {
+    uint32_t* const logs = &log_powers_[i * d];
+    for (size_t j = 0; j < d; j++) logs[j] = field_.Log(row_[j]);
+    square_.assign(d, 0);
+    for (size_t j = 0; 2 * j < d; j++) square_[2 * j] = field_.Exp(2 * logs[j]);
+    for (size_t j = (d + 1) / 2; j < d; j++) {
+      if (row_[j] == 0) continue;
+      const uint32_t log_square = field_.ReduceOnce(2 * logs[j]);
+      const uint32_t* const reduced = &log_reduction_[(2 * j - d) * d];
+      for (size_t l = 0; l < d; l++) square_[l] ^= field_.Exp(reduced[l] + log_square);
+    }
+    row_.swap(square_);
+  }
+  for (size_t j = 0; j < d; j++) {
+    if (row_[j] != (j == 1)) return false;
+  }
+  return true;
+}
+
+const Polynomial& RootFinder::TraceOf(int basis_element) {
+  Polynomial& trace = traces_[static_cast<size_t>(basis_element)];
+  if (!trace.empty()) return trace;
+  trace.assign(degree_, 0);
+  uint32_t log_b = static_cast<uint32_t>(basis_element);  // of b^(2^i)
+  for (size_t i = 0; i < static_cast<size_t>(field_.bits()); i++) {
+    const uint32_t* const power = &log_powers_[i * degree_];
+    for (size_t j = 0; j < degree_; j++) trace[j] ^= field_.Exp(power[j] + log_b);
+    log_b = field_.ReduceOnce(2 * log_b);
+  }
+  return trace;
+}
+
+void RootFinder::Split(const Polynomial& p, int basis_element, std::vector<uint32_t>* roots) {
+  if (p.size() == 2) {
+    roots->push_back(p[0]);
+    return;
+  }
+  for (; basis_element < field_.bits(); basis_element++) {
+    Polynomial trace = TraceOf(basis_element);
+    Reduce(field_, p, &trace);
+    if (trace.size() <= 1) continue;  // constant: all roots on one side
+    Polynomial copy = p;
+    const Polynomial part = TakeGcd(field_, std::move(copy), std::move(trace));
+    if (part.size() <= 1 || part.size() == p.size()) continue;
+    Polynomial rest = p;
+    DivideBy(field_, part, &rest);
+    Split(part, basis_element + 1, roots);
+    Split(rest, basis_element + 1, roots);
+    return;
+  }
+}
+
+}  // namespace rocksieve::pinsketch

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "lib/sketch/pinsketch/algebra.h"
+#include "lib/sketch/pinsketch/cells.h"
+#include "lib/sketch/pinsketch/power_rows.h"
+#include "lib/sketch/pinsketch/root_sieve.h"
+
+namespace rocksieve::pinsketch {
+
+// The roots of a polynomial over GF(2^k), if all of them are distinct and lie in the field.
+//
+// Source: E. Berlekamp, "Factoring polynomials over large finite fields", 1970: the trace Tr(b x) =
+// sum of (b x)^(2^i), i < k, takes each root to 0 or 1, so the greatest common divisor with it
+// parts the roots in two; b runs through the basis 1, x, x^2 ..., in which any two roots differ
+// somewhere. First of all x^(2^k) = x modulo the polynomial is checked: it holds just if all roots
+// are distinct and in the field. About k d^2 multiplications for degree d.
+//
+// About half of a group's differing cells are cells of the receiver's own keys. If there are rows
+// of powers, these are tried before the polynomial is split.
+//
+// Keeps its memory from call to call. Not for two threads at a time.
+class RootFinder {
+ public:
+  // `rows`: of the same field, or null; must outlive it.
+  explicit RootFinder(const Field& field, const PowerRows* rows = nullptr);
+
+  // False, and nothing useful in *roots, unless there are as many roots as the degree. `likely`:
+  // some roots may be among these ids.
+  // REQUIRES: p is monic, its degree at least 1, p[0] != 0.
+  bool Find(const Polynomial& p, std::span<const CellEntry> likely, std::vector<uint32_t>* roots);
+
+ private:
+  bool MakeFrobeniusPowers(const Polynomial& p);
+  const Polynomial& TraceOf(int basis_element);
+  // Divides p, which has all its roots, by x - r for those that it has among these.
+  void TakeLikely(std::span<const CellEntry> likely, Polynomial* p, std::vector<uint32_t>* roots);
+  void Split(const Polynomial& p, int basis_element, std::vector<uint32_t>* roots);
+
+  const Field& field_;
+  std::optional<RootSieve> sieve_;
+  size_t degree_ = 0;
+  // Logarithms of coefficients, row by row.
+  std::vector<uint32_t> log_p_;
+  std::vector<uint32_t> log_reduction_;  // degree rows: x^(degree + i) modulo p
+  std::vector<uint32_t> log_powers_;     // bits rows: x^(2^i) modulo p
+  std::vector<uint32_t> row_, square_;   // coefficients
+  std::vector<Polynomial> traces_;       // of b = x^i; those that were needed
+};
+
+}  // namespace rocksieve::pinsketch
