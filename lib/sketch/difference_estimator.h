@@ -45,7 +45,10 @@ class DifferenceEstimator {
   explicit DifferenceEstimator(size_t counters) : counters_(counters) {}
 
   // The hashes must be uniform: see HashForStep.
-  void Add(uint64_t hash) { counters_[CounterOf(hash)] += hash & 1 ? 1 : -1; }
+  void Add(uint64_t hash) {
+    // No branch: nobody could foresee it.
+    counters_[CounterOf(hash)] += static_cast<int32_t>(hash & 1) * 2 - 1;
+  }
   void Add(std::span<const uint64_t> hashes) {
     for (uint64_t hash : hashes) Add(hash);
   }
