@@ -12,15 +12,25 @@ read are those of `rocksieve diff --summary` and `rocksieve serve` together. Tak
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
 import random
 import re
+import socket
 import subprocess
 import tempfile
 
 from diff_costs import BUILD, ROCKSIEVE
+
+
+@functools.cache
+def address():
+    """The same for all comparisons: states are kept for each server."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{free.getsockname()[1]}"
 
 
 def key_of(number):
@@ -78,14 +88,14 @@ def used(process):
 
 def compare(directory, *flags):
     """Seconds, bytes read, the report."""
-    server = subprocess.Popen([ROCKSIEVE, "serve", f"--db={directory / 'there'}", "--listen=127.0.0.1:0",
+    server = subprocess.Popen([ROCKSIEVE, "serve", f"--db={directory / 'there'}", "--listen=" + address(),
                                "--insecure", "--quiet", f"--states={directory / 'there.states'}"],
                               stdout=subprocess.PIPE, text=True)
     try:
-        address = re.search(r"\S+:\d+", server.stdout.readline())[0]
+        server.stdout.readline()
         seconds, read = used(server)
         client = subprocess.Popen([ROCKSIEVE, "diff", f"--db={directory / 'here'}",
-                                   "--remote=" + address, "--insecure", "--summary", "--json", *flags],
+                                   "--remote=" + address(), "--insecure", "--summary", "--json", *flags],
                                   stdout=subprocess.PIPE)
         report = json.load(client.stdout)["column_families"][0]
         os.waitid(os.P_PID, client.pid, os.WEXITED | os.WNOWAIT)

@@ -356,7 +356,9 @@ TEST(AllocationOfBytes, IsNeverExceededByDataInOrder) {
     files.back().filter_bits = choice.bits_per_key * static_cast<double>(file.filter_keys);
     EXPECT_LE(Taken(files), 8 * static_cast<double>(allocator.options().bytes));
     // Up to three quarters of the data for which all would have 10 bits.
-    if (files.size() <= 15) EXPECT_GT(choice.bits_per_key, 2) << files.size();
+    if (files.size() <= 15) {
+      EXPECT_GT(choice.bits_per_key, 2) << files.size();
+    }
   }
 }
 

@@ -192,7 +192,7 @@ TEST(Checks, CacheSize) {
   EXPECT_THAT(builder.Ids(), ElementsAre("filters-exceed-cache"));
   // Four fifths of the cache, less the index.
   EXPECT_THAT(RunChecks(builder.Build()).front().remedy,
-              HasSubstr("filter_policy=rocksieve.auto:620kB, with"));
+              testing::HasSubstr("filter_policy=rocksieve.auto:620kB, with"));
   builder.log.families["default"].block_cache_bytes = 3 << 20;
   EXPECT_THAT(builder.Ids(), IsEmpty());
   builder.log.families["default"].block_cache_shard_bits = 3;  // 384 KiB
