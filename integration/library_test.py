@@ -54,6 +54,7 @@ class Linking(unittest.TestCase):
             _, kind, name = line.split(maxsplit=2)
             names[re.split(r"[(\[]", name)[0]] = kind
         api = ("rocksieve::NewFilterPolicy", "rocksieve::GetFilterStats", "rocksieve::NewListener",
+               "rocksieve::NewJournal",
                "rocksieve::GetFilterQueries", "rocksieve::PrometheusText",
                "rocksieve::CollectMetrics", "rocksieve::ConfigureRangeFilters",
                "rocksieve::GetRangeQueries")

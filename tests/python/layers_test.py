@@ -44,11 +44,12 @@ ALLOWED = {
                      "lib/join/sort",
     # What knows RocksDB.
     "plugin/auto": "lib/budget lib/range",
-    "plugin": "lib/budget lib/filter lib/hash plugin/auto plugin/exporter plugin/range",
+    "plugin": "lib/budget lib/filter lib/hash plugin/auto plugin/exporter plugin/journal plugin/range",
     "plugin/range": "lib/range",
     "plugin/tables": "lib/filter lib/format plugin plugin/range",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
-    "plugin/unshared": "plugin/database plugin/tables",
+    "plugin/journal": "lib/hash",
+    "plugin/unshared": "plugin/database plugin/journal plugin/tables",
     "plugin/probe": "plugin/database plugin/tables support",
     "plugin/join": "lib/format lib/join/rows lib/join/sort plugin/tables support",
     "plugin/join_api": "lib/c_api lib/format lib/hash lib/join lib/join/join_key lib/join/matching lib/join/rows "
