@@ -76,7 +76,7 @@ class Allocator {
 
  private:
   // Small filters have overheads; beyond 2^kLastHull keys nothing changes.
-  static constexpr int kLastHull = 15;
+  static constexpr int kLastHull = 20;
 
   double DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size_t next,
                            const Outlook& outlook) const;

@@ -67,7 +67,8 @@ std::vector<RatePoint> CurveOfColumns(const FamilyEntry& family, uint64_t keys, 
   for (int columns = 1; columns <= family.max_bits_per_key - 2; columns++) {
     const double rate = std::ldexp(1, -columns);
     const double bits = BlockBits(family, keys, BudgetFor(rate, true, thorough)) / count;
-    const double setting = bits - FrameBitsOfFilter() / count;
+    // A spec's bits per key are of the whole block but for the range keys.
+    const double setting = bits - 8 * kRangeKeysBytes / count;
     curve.Add(bits, rate, std::min(setting, family.max_bits_per_key));
   }
   return curve.Take();

@@ -10,8 +10,13 @@
 
 #include <gtest/gtest.h>
 
+#include <rocksieve/filter.h>
+
 #include "lib/budget/allocation.h"
+#include "lib/budget/auto_spec.h"
 #include "lib/budget/lookup_weights.h"
+#include "lib/filter/builder.h"
+#include "lib/filter/family.h"
 
 namespace rocksieve {
 namespace {
@@ -268,6 +273,58 @@ TEST(Allocation, OfOddTrees) {
   }
   BudgetedFile nothing;
   EXPECT_TRUE(std::isfinite(allocator.Decide({nothing}, 0).bits_per_key));
+}
+
+// One sorted run, file after file as a compaction writes it: no family alone does better in the
+// memory of the budget. Beyond 18 bits a quicker probe is worth more than what is left of reads.
+TEST(AllocationOfOneRun, IsAsGoodAsTheBestFamilyAlone) {
+  constexpr double kRangeKeysBits = 8 * 32;  // that a block has besides
+  for (const uint64_t keys_per_file : {3000, 30000, 200000, 1000000}) {
+    std::vector<uint64_t> keys;
+    for (const double share : {1.0, 0.97, 1.02, 0.99, 0.3}) {
+      keys.push_back(static_cast<uint64_t>(share * static_cast<double>(keys_per_file)));
+    }
+    double all_keys = 0;
+    for (const uint64_t count : keys) all_keys += static_cast<double>(count);
+    for (double budget = 3; budget <= 18; budget += 0.75) {
+      SCOPED_TRACE(testing::Message() << keys_per_file << " keys, " << budget << " bits");
+      AutoSpec spec;
+      spec.bits_per_entry = budget;
+      const Allocator allocator(spec.ForAllocator());
+      Tree tree;
+      double done = 0, bits = 0, reads = 0;
+      for (size_t i = 0; i < keys.size(); i++) {
+        const auto count = static_cast<double>(keys[i]);
+        const double from = done / all_keys, to = (done + count) / all_keys;
+        Tree with_rest = tree;
+        with_rest.Add(from, to - 1e-6, keys[i]);
+        done += count;
+        if (i + 1 < keys.size()) with_rest.Add(to, 1, static_cast<uint64_t>(all_keys - done));
+        const FilterSpec filter = spec.SpecFor(allocator.Decide(with_rest.Files(), i));
+        const double took =
+            8 * static_cast<double>(EstimateBlockBytes(filter, keys[i])) + kRangeKeysBits;
+        tree.Add(from, to - 1e-6, keys[i], took / count);
+        bits += took;
+        reads += count / all_keys * ExpectedFalsePositiveRate(filter, keys[i]);
+      }
+      EXPECT_NEAR(bits / all_keys, budget, 0.02 * budget);
+      double best = 1;
+      for (const FamilyEntry* family : HashedFamilies()) {
+        FilterSpec alone;
+        alone.family = family->family;
+        // Of the same memory as auto has taken.
+        alone.amount = (bits - kRangeKeysBits * static_cast<double>(keys.size())) / all_keys;
+        if (alone.amount < family->min_bits_per_key) continue;
+        double rate = 0;
+        for (const uint64_t count : keys) {
+          rate += static_cast<double>(count) / all_keys * ExpectedFalsePositiveRate(alone, count);
+        }
+        best = std::min(best, rate);
+      }
+      // Small filters are planned as if they had a power of two of keys.
+      EXPECT_LE(reads, (keys_per_file < 10000 ? 1.03 : 1.02) * best);
+    }
+  }
 }
 
 // A budget of bytes.
