@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/budget/key_scale.h"
+#include "plugin/auto/pending_output.h"
 
 namespace rocksieve {
 namespace {
@@ -51,8 +52,8 @@ class History::Tracker final : public FileTracker {
         is_compaction_(is_compaction),
         number_(number) {}
 
-  Surroundings Look(const RegisteredFile& self, bool /*complete*/) override {
-    return history_->Look(id_, level_, is_compaction_, Numbered(self));
+  Surroundings Look(const RegisteredFile& self, bool complete) override {
+    return history_->Look(id_, level_, is_compaction_, Numbered(self), complete);
   }
   void Update(const RegisteredFile& self) override {
     history_->Update(id_, level_, Numbered(self));
@@ -96,8 +97,9 @@ History::Tree* History::FindTreeLocked(const TreeId& id) {
 }
 
 Surroundings History::Look(const TreeId& id, int level, bool is_compaction,
-                           const RegisteredFile& self) {
+                           const RegisteredFile& self, bool complete) {
   Surroundings around;
+  std::vector<RegisteredFile> rests;  // of inputs of the compaction, beyond what it has written
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<File>& files = FindTreeLocked(id)->files;
   if (is_compaction) {
@@ -120,15 +122,26 @@ Surroundings History::Look(const TreeId& id, int level, bool is_compaction,
       if (range.largest > self.range->largest) {
         kept.push_back({TrimmedTo(file.file, self.range->largest), file.level, true});
         around.freed_bits -= std::max(0.0, kept.back().file.filter_bits);
+        rests.push_back(kept.back().file);
       }
     }
     std::reverse(kept.begin(), kept.end());
     files = std::move(kept);
   }
+  // Only a compaction of everything is sure to rewrite them: of others, files that were moved since
+  // may look like inputs.
+  const auto beyond = std::count_if(files.begin(), files.end(), [&](const File& file) {
+    return file.file.range->largest > self.range->largest;
+  });
+  const bool whole_tree = static_cast<size_t>(beyond) == rests.size();
+  const auto is_rest = [&](const RegisteredFile& file) {
+    return file.number == self.number || (whole_tree && file.range->largest > self.range->largest);
+  };
   around.others.reserve(files.size());
   for (const File& file : files) {
-    if (file.file.number != self.number) around.others.push_back(file.file);
+    if (!is_rest(file.file)) around.others.push_back(file.file);
   }
+  if (whole_tree) AddPendingOutput(rests, self.entries, self, complete, &around);
   return around;
 }
 

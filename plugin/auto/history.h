@@ -5,8 +5,9 @@
 // policy remembers what it has built before. A compaction's output at some level replaces what it
 // overlaps at this level and above, as far as it overlaps it. That is not quite true (files of
 // level 0 survive a compaction of deeper levels), but errs to the side of a smaller tree, and heals
-// with the next compaction. What is deleted without a compaction stays believed in until one comes
-// along.
+// with the next compaction. Of a compaction of the whole tree, what is left of its inputs is known
+// to be rewritten by it as well. What is deleted without a compaction stays believed in until one
+// comes along.
 //
 // Thread-safe.
 #pragma once
@@ -46,7 +47,8 @@ class History {
   class Tracker;
 
   Tree* FindTreeLocked(const TreeId& id);
-  Surroundings Look(const TreeId& id, int level, bool is_compaction, const RegisteredFile& self);
+  Surroundings Look(const TreeId& id, int level, bool is_compaction, const RegisteredFile& self,
+                    bool complete);
   void Update(const TreeId& id, int level, const RegisteredFile& self);
 
   std::mutex mutex_;
