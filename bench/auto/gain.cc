@@ -15,6 +15,8 @@
 #include <rocksieve/filter_policy.h>
 
 #include "lib/budget/auto_spec.h"
+#include "lib/filter/builder.h"
+#include "lib/filter/family.h"
 #include "plugin/tables/builtin_model.h"
 
 namespace rocksieve::bench {
@@ -134,7 +136,30 @@ double SettingFor(double bits, uint64_t keys, BuiltinFilter (*filter_of)(uint64_
   return enough;
 }
 
+// The spec of a family with which filters of so many keys take so many bits per key.
+std::string OwnSpecFor(const FamilyEntry& family, double bits, uint64_t keys) {
+  constexpr double kRangeKeysBytes = 32;  // of the tree's keys
+  FilterSpec spec;
+  spec.family = family.family;
+  double too_few = family.min_bits_per_key, enough = family.max_bits_per_key;
+  while (enough - too_few > 1e-4) {
+    spec.amount = (too_few + enough) / 2;
+    const double bytes = static_cast<double>(EstimateBlockBytes(spec, keys)) + kRangeKeysBytes;
+    (8 * bytes / static_cast<double>(keys) < bits ? too_few : enough) = spec.amount;
+  }
+  spec.amount = too_few;
+  return spec.ToString();
+}
+
 }  // namespace
+
+const Measured* Gain::best_own() const {
+  const auto best =
+      std::min_element(own.begin(), own.end(), [](const Measured& a, const Measured& b) {
+        return a.missing.useless_reads < b.missing.useless_reads;
+      });
+  return best == own.end() ? nullptr : &*best;
+}
 
 Gain MeasureGain(const Shape& shape, double budget, const GainOptions& options,
                  const std::string& directory,
@@ -156,6 +181,16 @@ Gain MeasureGain(const Shape& shape, double budget, const GainOptions& options,
   const Memory& memory = gain.automatic.memory;
   const double bits = memory.bits();
   const uint64_t keys_per_file = memory.entries / std::max<uint64_t>(memory.files, 1);
+  if (options.own_families) {
+    for (const FamilyEntry* family : HashedFamilies()) {
+      const std::string own = OwnSpecFor(*family, budget, keys_per_file);
+      PolicyPtr alone;
+      const rocksdb::Status made = NewFilterPolicy(own, &alone);
+      if (!made.ok()) throw std::runtime_error(made.ToString());
+      gain.own.push_back(Measure(steps, own, alone, false));
+    }
+    return gain;
+  }
   gain.bloom = Measure(
       steps, "uniform Bloom",
       PolicyPtr(rocksdb::NewBloomFilterPolicy(SettingFor(bits, keys_per_file, BuiltinBloom))),

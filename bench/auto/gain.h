@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "bench/auto/tree.h"
 
@@ -32,7 +33,13 @@ struct Gain {
   Shape shape;
   double budget = 0;
   Measured automatic, bloom, ribbon;
+  std::vector<Measured> own;  // of families of ours, each alone, in the memory of the budget
 
+  // Of those with the fewest useless reads; null if none was measured.
+  const Measured* best_own() const;
+  double of_best_own() const {
+    return automatic.missing.useless_reads / best_own()->missing.useless_reads;
+  }
   double of_bloom() const { return automatic.missing.useless_reads / bloom.missing.useless_reads; }
   double of_ribbon() const {
     return automatic.missing.useless_reads / ribbon.missing.useless_reads;
@@ -43,6 +50,7 @@ struct GainOptions {
   std::string extra;  // of the spec, such as ":read-ns-1000000"
   bool listener = true;
   uint64_t lookups = 1000000;
+  bool own_families = false;  // instead of RocksDB's
 };
 
 // `begin` is told of each step and how many keys it has, `advance` of so many more of them.
