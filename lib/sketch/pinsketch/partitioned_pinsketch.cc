@@ -108,9 +108,9 @@ struct PartitionedDecoder::Work {
   Decoder decoder;
   std::vector<uint8_t> decoded;  // by group
   std::vector<uint32_t> remote_checks;
-  std::vector<uint32_t> pending;                   // groups that are not decoded, ascending
-  std::vector<std::vector<uint32_t>> differences;  // their sums at the levels below next_level
-  std::vector<std::vector<ParityBatch>> batches;   // by level, as they came
+  std::vector<uint32_t> pending;                  // groups that are not decoded, ascending
+  std::vector<ShiftRegister> differences;         // of their sums at the levels below next_level
+  std::vector<std::vector<ParityBatch>> batches;  // by level, as they came
   int next_level;
   std::vector<std::pair<int, uint32_t>> requested;
   int requests = 0;
@@ -130,11 +130,12 @@ bool PartitionedDecoder::ReadSketch(ByteReader* in) {
   BitReader bits(in->Bytes(plan_.SketchBytes()));
   if (!in->ok()) return false;
   Work& work = *work_;
-  std::vector<uint32_t> sums(static_cast<size_t>(plan_.raw_levels));
+  ShiftRegister sums;
   for (uint32_t group = 0; group < plan_.groups; group++) {
     const std::span<const uint32_t> own = own_.OfGroup(group);
-    for (size_t i = 0; i < sums.size(); i++) {
-      sums[i] = own[i] ^ static_cast<uint32_t>(bits.Take(plan_.field_bits));
+    sums.Clear();
+    for (size_t i = 0; i < static_cast<size_t>(plan_.raw_levels); i++) {
+      sums.Add(work.field, own[i] ^ static_cast<uint32_t>(bits.Take(plan_.field_bits)));
     }
     if (work.decoder.Decode(sums, cells_.Group(group), &differing_[group])) {
       work.decoded[group] = 1;
@@ -187,8 +188,8 @@ bool PartitionedDecoder::SolveNextLevel() {
   size_t left = 0;
   for (size_t i = 0; i < work.pending.size(); i++) {
     const uint32_t group = work.pending[i];
-    std::vector<uint32_t>& differences = work.differences[i];
-    differences.push_back(sums[i]);
+    ShiftRegister& differences = work.differences[i];
+    differences.Add(work.field, sums[i]);
     if (work.decoder.Decode(differences, cells_.Group(group), &differing_[group])) {
       work.decoded[group] = 1;
       continue;

@@ -79,8 +79,8 @@ uint64_t Plan::SketchBytes() const {
 }
 
 uint64_t Plan::MemoryBytes() const {
-  // Sums of what is not decoded, ids of what is, and vectors around them.
-  const uint64_t sums = static_cast<uint64_t>(Levels()) + 2 * static_cast<uint64_t>(raw_levels);
+  // Sums, and registers of what is not decoded, ids of what is, and vectors around them.
+  const uint64_t sums = 5 * static_cast<uint64_t>(Levels()) + 2 * static_cast<uint64_t>(raw_levels);
   uint64_t most_symbols = 0;
   for (const uint32_t symbols : parity_symbols) {
     most_symbols = std::max<uint64_t>(most_symbols, symbols);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shortest linear feedback shift register that gives a set's sums of powers, sum by sum: what
+// was found with t sums goes on with the next one.
+//
+// Source: J. Massey, "Shift-register synthesis and BCH decoding", 1969, without every other step,
+// whose discrepancy is always 0 for sums of powers in characteristic 2 (Berlekamp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lib/sketch/pinsketch/algebra.h"
+
+namespace rocksieve::pinsketch {
+
+class ShiftRegister {
+ public:
+  // Begins anew. Keeps its memory.
+  void Clear();
+  // The sum at the next level, 1 at first. The same field each time.
+  void Add(const Field& field, uint32_t sum);
+
+  size_t sums() const { return (log_sums_.size() - 1) / 2; }
+  // All sums were 0.
+  bool is_zero() const { return length_ == 0; }
+  // The locator of the set, the product of (1 - id x), reversed: its roots are the ids. False if
+  // there is no set of at most sums() ids with these sums. REQUIRES: !is_zero().
+  bool Reversed(Polynomial* reversed) const;
+
+ private:
+  uint32_t DiscrepancyOf(const Field& field, uint32_t sum) const;
+
+  std::vector<uint32_t> log_sums_ = {0};  // logarithms of those of the powers 0 (not used), 1, ..
+  std::vector<uint32_t> locator_ = {1}, previous_ = {1};
+  size_t length_ = 0, shift_ = 1;
+  uint32_t previous_discrepancy_ = 1;
+};
+
+}  // namespace rocksieve::pinsketch
