@@ -77,6 +77,14 @@ Isa ActiveIsa() {
   return isa;
 }
 
+bool CpuHasVpclmulqdq() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("vpclmulqdq");
+#else
+  return false;
+#endif
+}
+
 bool CpuHasGfni() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("gfni");

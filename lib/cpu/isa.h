@@ -26,4 +26,8 @@ Isa ActiveIsa();
 // only asked where kAvx2 is usable, which says that the vector registers are too.
 bool CpuHasGfni();
 
+// Whether it has products without carries in vectors of 64 bytes, likewise, where kAvx512 is
+// usable.
+bool CpuHasVpclmulqdq();
+
 }  // namespace rocksieve

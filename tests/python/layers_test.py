@@ -30,7 +30,7 @@ ALLOWED = {
     "lib/toolbox": "lib/format lib/hash lib/sketch",
     # The join: no RocksDB and no gRPC up to lib/join/session.
     "lib/sketch": "lib/cpu lib/format lib/hash",
-    "lib/sketch/pinsketch": "lib/format lib/hash",
+    "lib/sketch/pinsketch": "lib/cpu lib/format lib/hash",
     "lib/join/rows": "lib/format lib/join",
     "lib/join/sort": "lib/format lib/join/rows",
     "lib/join/text": "lib/join/rows lib/join/sort support",

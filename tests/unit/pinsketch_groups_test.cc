@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/coset_sums.h"
 #include "lib/sketch/pinsketch/decoder.h"
+#include "lib/sketch/pinsketch/frobenius_kernel.h"
 #include "lib/sketch/pinsketch/group_cells.h"
 #include "lib/sketch/pinsketch/group_sums.h"
 #include "lib/sketch/pinsketch/root_sieve.h"
@@ -138,6 +140,52 @@ TEST(PinSketchGroups, LikelyIdsChangeNoDecoding) {
       }
       EXPECT_GT(decoded, 100) << bits;
     }
+  }
+}
+
+// Beside squares that are reduced step by step.
+TEST(PinSketchGroups, PowersOfTheKernelAreSquares) {
+  const FrobeniusFunction frobenius = ActiveFrobenius();
+  if (frobenius == nullptr) GTEST_SKIP() << "no kernel for this processor";
+  std::mt19937_64 random(6);
+  for (int bits = Field::kLeastBits; bits <= kMostFrobeniusBits; bits++) {
+    const Field& field = Field::OfBits(bits);
+    int split = 0;
+    for (int round = 0; round < 400; round++) {
+      const size_t degree = 2 + random() % (kMostFrobeniusDegree - 1);
+      Polynomial p(degree + 1);
+      for (uint32_t& coefficient : p) {
+        coefficient = static_cast<uint32_t>(random() % (field.order() + 1));
+      }
+      p.back() = 1;
+      if (round % 2 == 0) {  // a product of distinct roots
+        std::set<uint32_t> roots;
+        while (roots.size() < degree) {
+          roots.insert(static_cast<uint32_t>(1 + random() % field.order()));
+        }
+        p = {1};
+        for (const uint32_t root : roots) {
+          p.insert(p.begin(), 0);
+          for (size_t i = 0; i + 1 < p.size(); i++) p[i] ^= field.Multiply(p[i + 1], root);
+        }
+      }
+      std::vector<uint32_t> powers(static_cast<size_t>(bits) * degree), expected;
+      Polynomial power = {0, 1};
+      for (int i = 0; i < bits; i++) {
+        Reduce(field, p, &power);
+        power.resize(degree);
+        expected.insert(expected.end(), power.begin(), power.end());
+        Polynomial square(2 * degree);
+        for (size_t j = 0; j < degree; j++) square[2 * j] = field.Multiply(power[j], power[j]);
+        power = square;
+      }
+      Reduce(field, p, &power);
+      const bool is_x = power == Polynomial{0, 1};
+      ASSERT_EQ(frobenius(field, p.data(), degree, powers.data()), is_x) << bits << ' ' << degree;
+      ASSERT_EQ(powers, expected) << bits << ' ' << degree;
+      split += is_x;
+    }
+    EXPECT_GE(split, 200);
   }
 }
 

@@ -6,7 +6,8 @@
 
 namespace rocksieve::pinsketch {
 
-RootFinder::RootFinder(const Field& field, const PowerRows* rows) : field_(field) {
+RootFinder::RootFinder(const Field& field, const PowerRows* rows)
+    : field_(field), frobenius_(field.bits() <= kMostFrobeniusBits ? ActiveFrobenius() : nullptr) {
   if (rows != nullptr) sieve_.emplace(field, *rows);
 }
 
@@ -37,6 +38,13 @@ void RootFinder::TakeLikely(std::span<const CellEntry> likely, Polynomial* p,
 // Fills log_powers_; true if x^(2^bits) = x.
 bool RootFinder::MakeFrobeniusPowers(const Polynomial& p) {
   const size_t d = degree_, bits = static_cast<size_t>(field_.bits());
+  if (frobenius_ != nullptr && d <= kMostFrobeniusDegree) {
+    row_.resize(bits * d);
+    if (!frobenius_(field_, p.data(), d, row_.data())) return false;
+    log_powers_.resize(bits * d);
+    for (size_t i = 0; i < bits * d; i++) log_powers_[i] = field_.Log(row_[i]);
+    return true;
+  }
   log_p_.resize(d);
   for (size_t j = 0; j < d; j++) log_p_[j] = field_.Log(p[j]);
   // x^(d + i) = x * x^(d + i - 1): shift, and replace x^d. Only even powers appear in squares, but

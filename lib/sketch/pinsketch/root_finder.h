@@ -9,6 +9,7 @@
 
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/cells.h"
+#include "lib/sketch/pinsketch/frobenius_kernel.h"
 #include "lib/sketch/pinsketch/power_rows.h"
 #include "lib/sketch/pinsketch/root_sieve.h"
 
@@ -44,6 +45,7 @@ class RootFinder {
   void Split(const Polynomial& p, int basis_element, std::vector<uint32_t>* roots);
 
   const Field& field_;
+  const FrobeniusFunction frobenius_;  // or null
   std::optional<RootSieve> sieve_;
   size_t degree_ = 0;
   // Logarithms of coefficients, row by row.
