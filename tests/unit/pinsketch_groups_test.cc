@@ -250,17 +250,19 @@ TEST(PinSketchGroups, CellsAreOddHeldAndNamedAsCounted) {
         if (count % 2 != 0) odd[id] = false;
       }
       EXPECT_EQ(cells.OddCells(), odd.size());
+      std::map<uint32_t, bool> own;
+      cells.ForEachOdd([&](uint32_t id) { own[id] = false; });
+      EXPECT_EQ(own, odd);
       for (int i = 0; i < 10; i++) {
         const auto id = static_cast<uint32_t>(1 + random() % ids);
         if (cells.IsNamed(id)) continue;
-        cells.Flip(id);
         cells.Name(id);
         EXPECT_TRUE(cells.IsNamed(id));
         if (odd.erase(id) == 0) odd[id] = !held.contains(id) || held[id] == 0;
       }
       std::map<uint32_t, bool> seen;
       uint32_t previous = 0;
-      cells.ForEachOdd([&](uint32_t id, bool empty) {
+      cells.ForEachOddOfOther([&](uint32_t id, bool empty) {
         EXPECT_LT(previous, id);
         previous = id;
         seen[id] = empty;

@@ -146,11 +146,8 @@ void SketchStep::SendEmptyCellBitmap(std::string* step) {
     const std::vector<uint32_t>& differing = decoder.DifferingCells(group);
     differing_cells += differing.size();
     cells.Take(entries);
-    for (const uint32_t id : differing) {
-      cells.Flip(id);  // from this side's odd cells to the other one's
-      cells.Name(id);
-    }
-    cells.ForEachOdd([&](uint32_t id, bool empty) {
+    for (const uint32_t id : differing) cells.Name(id);
+    cells.ForEachOddOfOther([&](uint32_t id, bool empty) {
       empty_here.push_back(empty);
       digest += DigestOf(group, id, empty);
     });
@@ -206,7 +203,7 @@ absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
     const std::span<const pinsketch::CellEntry> entries = mine.Group(group);
     cells.Take(entries);
     bool any_empty = false;
-    cells.ForEachOdd([&](uint32_t id, bool) {
+    cells.ForEachOdd([&](uint32_t id) {
       const bool empty = empty_there[cell++] != 0;
       digest += DigestOf(group, id, empty);
       if (empty) cells.Name(id);

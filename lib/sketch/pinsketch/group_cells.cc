@@ -6,12 +6,15 @@
 namespace rocksieve::pinsketch {
 
 void GroupCells::Take(std::span<const CellEntry> entries) {
-  ForEachTouched([this](size_t word) { words_[word] = {}; });
+  ForEachTouched([this](size_t word) {
+    counts_[word] = {};
+    named_[word] = 0;
+  });
   // Where most words will have bits, it is quicker to look at all of them.
-  const bool touches_all = entries.size() >= words_.size() / 2;
+  const bool touches_all = entries.size() >= counts_.size() / 2;
   if (touches_all) {
     std::fill(touched_.begin(), touched_.end(), ~uint64_t{0});
-    if (words_.size() % 64 != 0) touched_.back() = (uint64_t{1} << (words_.size() % 64)) - 1;
+    if (counts_.size() % 64 != 0) touched_.back() = (uint64_t{1} << (counts_.size() % 64)) - 1;
     for (const CellEntry& entry : entries) Add(entry.id);
     return;
   }

@@ -17,71 +17,77 @@ namespace rocksieve::pinsketch {
 class GroupCells {
  public:
   explicit GroupCells(int field_bits)
-      : words_(((size_t{1} << field_bits) + 63) / 64), touched_((words_.size() + 63) / 64) {}
+      : counts_(((size_t{1} << field_bits) + 63) / 64),
+        named_(counts_.size()),
+        touched_((counts_.size() + 63) / 64) {}
 
   // From now on speaks of the cells of these, of which none is named.
   void Take(std::span<const CellEntry> entries);
 
-  // Odd ones become even, and the other way round.
-  void Flip(uint32_t id) {
-    words_[id / 64].odd ^= BitOf(id);
-    Touch(id);
-  }
   void Name(uint32_t id) {
-    words_[id / 64].named |= BitOf(id);
+    named_[id / 64] |= BitOf(id);
     Touch(id);
   }
-
-  bool IsNamed(uint32_t id) const { return (words_[id / 64].named & BitOf(id)) != 0; }
-  // The entries that were taken have one with this id.
+  bool IsNamed(uint32_t id) const { return (named_[id / 64] & BitOf(id)) != 0; }
   bool HoldsOneKey(uint32_t id) const {
-    const Word& word = words_[id / 64];
-    return (word.held & ~word.shared & BitOf(id)) != 0;
+    const Count& count = counts_[id / 64];
+    return (count.odd & ~count.many & BitOf(id)) != 0;
   }
   size_t OddCells() const {
     size_t cells = 0;
     ForEachTouched(
-        [&](size_t word) { cells += static_cast<size_t>(std::popcount(words_[word].odd)); });
+        [&](size_t word) { cells += static_cast<size_t>(std::popcount(counts_[word].odd)); });
     return cells;
   }
-  // visit(id, is_empty), ascending; may name cells.
+  // visit(id), ascending; may name cells.
   template <typename Visit>
   void ForEachOdd(Visit visit) const {
-    ForEachTouched([&](size_t at) {
-      const uint64_t held = words_[at].held;
-      for (uint64_t bits = words_[at].odd; bits != 0; bits &= bits - 1) {
-        const int bit = std::countr_zero(bits);
-        visit(static_cast<uint32_t>(64 * at) + static_cast<uint32_t>(bit), (held >> bit & 1) == 0);
-      }
+    ForEachTouched([&](size_t word) { ForEachBit(word, counts_[word].odd, visit); });
+  }
+  // Of the other side, if the named cells are those in which the two differ: visit(id, is_empty),
+  // ascending; whether this side has no key there.
+  template <typename Visit>
+  void ForEachOddOfOther(Visit visit) const {
+    ForEachTouched([&](size_t word) {
+      const uint64_t held = counts_[word].odd | counts_[word].many;
+      ForEachBit(word, counts_[word].odd ^ named_[word],
+                 [&](uint32_t id) { visit(id, (held & BitOf(id)) == 0); });
     });
   }
 
  private:
-  // Of 64 cells.
-  struct Word {
-    uint64_t odd = 0, held = 0, shared = 0, named = 0;
+  // Of 64 cells: an odd number of keys, more than one.
+  struct Count {
+    uint64_t odd = 0, many = 0;
   };
 
   static uint64_t BitOf(uint32_t id) { return uint64_t{1} << (id % 64); }
   void Touch(uint32_t id) { touched_[id / 4096] |= uint64_t{1} << (id / 64 % 64); }
   void Add(uint32_t id) {
-    Word& word = words_[id / 64];
-    const uint64_t bit = BitOf(id);
-    word.odd ^= bit;
-    word.shared |= word.held & bit;
-    word.held |= bit;
+    Count& count = counts_[id / 64];
+    count.many |= count.odd & BitOf(id);
+    count.odd ^= BitOf(id);
+  }
+  template <typename Visit>
+  static void ForEachBit(size_t word, uint64_t bits, Visit visit) {
+    for (; bits != 0; bits &= bits - 1) {
+      visit(static_cast<uint32_t>(64 * word + static_cast<size_t>(std::countr_zero(bits))));
+    }
   }
   template <typename Visit>
   void ForEachTouched(Visit visit) const {
     for (size_t i = 0; i < touched_.size(); i++) {
-      for (uint64_t bits = touched_[i]; bits != 0; bits &= bits - 1) {
-        visit(64 * i + static_cast<size_t>(std::countr_zero(bits)));
+      if (touched_[i] == ~uint64_t{0}) {
+        for (size_t word = 64 * i; word < 64 * i + 64; word++) visit(word);
+      } else {
+        ForEachBit(i, touched_[i], visit);
       }
     }
   }
 
-  std::vector<Word> words_;
-  std::vector<uint64_t> touched_;  // bit i: words_[i] may have bits
+  std::vector<Count> counts_;
+  std::vector<uint64_t> named_;
+  std::vector<uint64_t> touched_;  // bit i: word i of the others may have bits
 };
 
 }  // namespace rocksieve::pinsketch
