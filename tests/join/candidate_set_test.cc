@@ -95,7 +95,7 @@ TEST(CandidateSet, IsLikeAListThatIsSorted) {
       EXPECT_TRUE(set.empty());
       continue;
     }
-    set.Settle();
+    set.ForgetOut();
     ExpectEqual(set, expected);
     EXPECT_EQ(Ordinals(set.all()), Ordinals(expected));
     set.Clear();

@@ -31,7 +31,7 @@ void CandidateSet::TakeOut(const std::vector<uint8_t>& keep, std::vector<uint32_
   }
 }
 
-void CandidateSet::Settle() {
+void CandidateSet::ForgetOut() {
   if (size_ < all_.size()) {
     size_t kept = 0;
     for (size_t i = 0; kept < size_; i++) {
@@ -55,7 +55,7 @@ void CandidateSet::Keep(const std::vector<uint8_t>& keep) {
     return;
   }
   TakeOut(keep);
-  Settle();
+  ForgetOut();
 }
 
 void CandidateSet::Clear() {
@@ -65,7 +65,7 @@ void CandidateSet::Clear() {
 }
 
 Candidates CandidateSet::Take() {
-  Settle();
+  ForgetOut();
   size_ = 0;
   return std::move(all_);
 }

@@ -44,7 +44,7 @@ class CandidateSet {
   const Candidate& At(uint32_t position) const { return all_[position]; }
 
   // Forgets those that are out; positions change.
-  void Settle();
+  void ForgetOut();
   // The same after TakeOut(keep).
   void Keep(const std::vector<uint8_t>& keep);
   // Forgets all.

@@ -178,7 +178,7 @@ absl::Status Matching::ReceiveSum(std::string_view body) {
 }
 
 SetSum Matching::SumOfMatched() {
-  range_.candidates.Settle();
+  range_.candidates.ForgetOut();
   SetSum sum;
   for (const Candidate& candidate : range_.candidates.all()) summer_.Add(candidate.hash, &sum);
   return sum;
