@@ -49,6 +49,30 @@ class WhatIf(Sandbox):
         return finished.err
 
 
+class BudgetsOfBytes(WhatIf):
+    def test_are_predicted_as_so_many_bits(self):
+        [family] = self.whatif_json("--spec=rocksieve.auto:12kB", "--spec=rocksieve.auto:1GB")[
+            "column_families"]
+        small, large = family["policies"]
+        self.assertEqual("rocksieve.auto:12kB", small["spec"])
+        self.assertAlmostEqual(12000, small["filter_bytes"], delta=400)
+        self.assertAlmostEqual(16, large["filter_bits_per_entry"], delta=0.5)
+        self.assertLess(large[READS], small[READS])
+
+    def test_what_load_builds_keeps_to_them_and_explain_says_so(self):
+        database = self.directory / "bytes"
+        load(database, [f"{key}\n" for key in self.keys], "--compact",
+             spec="rocksieve.auto:0.012MB")
+        [family] = json.loads(run_ok(COMMAND, "explain", f"--db={database}", "--json").out)[
+            "column_families"]
+        self.assertEqual("rocksieve.auto:12kB", family["filter_policy"])
+        self.assertEqual(12000, family["filter_budget_bytes"])
+        self.assertLess(10000, family["filter_bytes"])
+        self.assertGreater(12600, family["filter_bytes"])
+        self.assertIn(", of 12,000 that rocksieve.auto:12kB may take",
+                      run_ok(COMMAND, "explain", f"--db={database}").out)
+
+
 class Reports(WhatIf):
     def test_the_document(self):
         specs = ["rocksieve.auto:10", "ribbonfilter:10", "none"]
