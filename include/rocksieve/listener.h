@@ -9,8 +9,8 @@
 //
 // ({rocksieve.listener:rocksieve.journal} are both.) A policy rocksieve.auto:BITS works without it,
 // from what it has built itself; with it, it knows the files that are really there
-// (docs/design/auto.md). The log says which of the two is in force. Other policies take no notice
-// of it.
+// (docs/design/auto.md). The log says which of the two is in force. One with a budget of bytes,
+// rocksieve.auto:512MB, needs it. Other policies take no notice of it.
 #pragma once
 
 #include <memory>
