@@ -33,7 +33,7 @@ class Stopwatch {
 };
 
 struct Sides {
-  std::vector<uint64_t> a, b;
+  PageVector<uint64_t> a, b;
 };
 
 // `keys` on each side, of which differences / 2 are not on the other.

@@ -126,8 +126,8 @@ void ReceivePositions(Choices* choices) {
 void ReceiveSymbols(Choices* choices) {
   RatelessFormat format;
   format.id_bits = 32 + static_cast<int>(choices->UpTo(32));
-  std::vector<uint64_t> hashes = Hashes(choices);
-  RatelessDecoder decoder(hashes, format, kMostSymbols);
+  const std::vector<uint64_t> hashes = Hashes(choices);
+  RatelessDecoder decoder({hashes.begin(), hashes.end()}, format, kMostSymbols);
   while (!choices->empty()) {
     const fuzz::ExactCopy message(choices->String());
     ByteReader in(message.view());

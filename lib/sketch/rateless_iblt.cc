@@ -21,7 +21,7 @@ uint32_t LowBits(int bits) { return static_cast<uint32_t>((uint64_t{1} << bits) 
 
 }  // namespace
 
-RatelessEncoder::RatelessEncoder(std::vector<uint64_t> hashes, const RatelessFormat& format)
+RatelessEncoder::RatelessEncoder(PageVector<uint64_t> hashes, const RatelessFormat& format)
     : ids_(std::move(hashes)) {
   for (uint64_t& id : ids_) id = format.IdOf(id);
 }
@@ -94,7 +94,7 @@ void WriteCells(const std::vector<RatelessCell>& cells, size_t begin, const Rate
   bits.Finish();
 }
 
-RatelessDecoder::RatelessDecoder(std::vector<uint64_t> own_hashes, const RatelessFormat& format,
+RatelessDecoder::RatelessDecoder(PageVector<uint64_t> own_hashes, const RatelessFormat& format,
                                  size_t most_symbols)
     : format_(format),
       id_mask_(format.IdOf(~uint64_t{0})),

@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
+#include "lib/hash/page_vector.h"
 #include "lib/sketch/rateless_mapping.h"
 
 namespace rocksieve {
@@ -89,7 +90,7 @@ struct RatelessKey {
 class RatelessEncoder {
  public:
   // REQUIRES: the same format on both sides, within the limits above.
-  RatelessEncoder(std::vector<uint64_t> hashes, const RatelessFormat& format);
+  RatelessEncoder(PageVector<uint64_t> hashes, const RatelessFormat& format);
 
   // Appends the symbols number cells->size() .. symbols - 1. REQUIRES: *cells has what the calls
   // before this one appended, and nothing else.
@@ -100,14 +101,14 @@ class RatelessEncoder {
   static constexpr size_t kMostBytesPerKey = sizeof(uint64_t) + sizeof(RatelessKey);
 
   // In the order of the hashes.
-  const std::vector<uint64_t>& ids() const { return ids_; }
+  const PageVector<uint64_t>& ids() const { return ids_; }
 
  private:
   void StartWith(size_t symbols, std::vector<RatelessCell>* cells);
   // From then on each key remembers the next symbol that it takes part in.
   void Remember(size_t symbols);
 
-  std::vector<uint64_t> ids_;
+  PageVector<uint64_t> ids_;
   std::vector<RatelessKey> keys_;  // none at first
 };
 
@@ -121,7 +122,7 @@ class RatelessDecoder {
   // Will refuse more than most_symbols; its memory is that of own() for each own hash and at most
   // kBytesPerSymbol for each symbol, while vectors grow.
   static constexpr size_t kBytesPerSymbol = 160;
-  RatelessDecoder(std::vector<uint64_t> own_hashes, const RatelessFormat& format,
+  RatelessDecoder(PageVector<uint64_t> own_hashes, const RatelessFormat& format,
                   size_t most_symbols);
   const RatelessEncoder& own() const { return own_; }
 

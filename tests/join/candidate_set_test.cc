@@ -39,7 +39,7 @@ void ExpectEqual(const CandidateSet& set, const Candidates& expected) {
   ASSERT_EQ(set.size(), expected.size());
   EXPECT_EQ(set.empty(), expected.empty());
   EXPECT_EQ(Ordinals(set), Ordinals(expected));
-  std::vector<uint64_t> hashes;
+  PageVector<uint64_t> hashes;
   for (const Candidate& candidate : expected) hashes.push_back(HashForStep(candidate.hash, 77));
   EXPECT_EQ(set.Hashes(77), hashes);
 }

@@ -16,7 +16,7 @@ namespace rocksieve {
 namespace {
 
 struct Sets {
-  std::vector<uint64_t> remote, local;
+  PageVector<uint64_t> remote, local;
   SetDifference truth;
 };
 
@@ -141,7 +141,7 @@ TEST(RatelessIblt, MappingVectors) {
 }
 
 TEST(RatelessIblt, GoldenBytes) {
-  const std::vector<uint64_t> hashes = {1, 2, 3, 0xfedcba9876543210};
+  const PageVector<uint64_t> hashes = {1, 2, 3, 0xfedcba9876543210};
   RatelessEncoder encoder(hashes, {});
   std::vector<RatelessCell> cells;
   encoder.ExtendTo(3, &cells);

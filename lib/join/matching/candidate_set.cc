@@ -3,8 +3,8 @@
 
 namespace rocksieve::join {
 
-std::vector<uint64_t> CandidateSet::Hashes(uint64_t salt) const {
-  std::vector<uint64_t> hashes(size_ + 1);
+PageVector<uint64_t> CandidateSet::Hashes(uint64_t salt) const {
+  PageVector<uint64_t> hashes(size_ + 1);
   size_t next = 0;
   if (out_.empty()) {
     for (const Candidate& candidate : all_) hashes[next++] = HashForStep(candidate.hash, salt);

@@ -28,7 +28,7 @@ class CandidateSet {
     }
   }
   // By rising ordinal.
-  std::vector<uint64_t> Hashes(uint64_t salt) const;
+  PageVector<uint64_t> Hashes(uint64_t salt) const;
 
   // REQUIRES: none is out.
   const Candidates& all() const { return all_; }

@@ -13,6 +13,7 @@
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash128.h"
 #include "lib/hash/mix.h"
+#include "lib/hash/page_vector.h"
 
 namespace rocksieve::join {
 
@@ -21,7 +22,7 @@ struct Candidate {
   uint32_t ordinal;  // of the key among the side's distinct keys in the range
 };
 
-using Candidates = std::vector<Candidate>;  // by rising ordinal
+using Candidates = PageVector<Candidate>;  // by rising ordinal
 
 // Candidates by short hashes, sorted and Golomb-coded:
 //

@@ -55,9 +55,9 @@ struct MatchingCounts {
 };
 
 // For the account.
-template <typename T>
-uint64_t VectorBytes(const std::vector<T>& vector) {
-  return vector.capacity() * sizeof(T);
+template <typename Vector>
+uint64_t VectorBytes(const Vector& vector) {
+  return vector.capacity() * sizeof(typename Vector::value_type);
 }
 
 struct MatchingRange {

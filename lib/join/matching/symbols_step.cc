@@ -278,7 +278,7 @@ template <typename IsKept>
 void SymbolsStep::Drop(const std::vector<uint64_t>& sorted_ids, const RatelessEncoder& own,
                        IsKept is_kept) {
   const IdList list(sorted_ids);
-  const std::vector<uint64_t>& ids = own.ids();
+  const PageVector<uint64_t>& ids = own.ids();
   std::vector<uint8_t> keep(ids.size(), 1);
   size_t next = 0;
   range_->candidates.ForEach([&](const Candidate& candidate) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lib/hash/mix.h"
+#include "lib/hash/page_vector.h"
 
 namespace rocksieve::pinsketch {
 
@@ -58,7 +59,7 @@ class CellTable {
 
  private:
   std::vector<uint32_t> begin_;
-  std::vector<CellEntry> entries_;
+  PageVector<CellEntry> entries_;
 };
 
 inline uint32_t CellCheck(uint32_t group, uint32_t id) {
