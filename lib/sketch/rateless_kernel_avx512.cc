@@ -102,8 +102,13 @@ class Block {
 
   // What the keys of all blocks add to symbol 0.
   void AddFirstTo(PackedRatelessCell* cell) const {
-    cell->ids += static_cast<uint64_t>(_mm512_reduce_add_epi64(first_ids_));
-    cell->checks_and_count += static_cast<uint64_t>(_mm512_reduce_add_epi64(first_rest_));
+    alignas(64) uint64_t ids[8], rest[8];
+    _mm512_store_si512(ids, first_ids_);
+    _mm512_store_si512(rest, first_rest_);
+    for (size_t lane = 0; lane < 8; lane++) {
+      cell->ids += ids[lane];
+      cell->checks_and_count += rest[lane];
+    }
   }
 
  private:
