@@ -50,28 +50,33 @@ CosetSums::CosetSums(const Field& field, int levels)
   maps_[0].Make(std::span(squares, bits));
 }
 
-void CosetSums::AddAll(const CellTable& cells, std::span<uint32_t> sums) {
+void CosetSums::AddAll(const CellTable& cells, std::span<uint32_t> sums,
+                       std::span<uint32_t> checks) {
   for (uint32_t begin = 0; begin < cells.groups(); begin += kGroupsAtOnce) {
     const auto end =
         static_cast<uint32_t>(std::min<size_t>(cells.groups(), size_t{begin} + kGroupsAtOnce));
-    SumByCoset(cells, begin, end);
+    SumByCoset(cells, begin, end, checks);
     for (uint32_t upper = 0; upper < cosets_; upper++) {
       AddCoset(upper, end - begin, &sums[begin * levels_]);
     }
   }
 }
 
-void CosetSums::SumByCoset(const CellTable& cells, uint32_t begin, uint32_t end) {
+void CosetSums::SumByCoset(const CellTable& cells, uint32_t begin, uint32_t end,
+                           std::span<uint32_t> checks) {
   std::fill(sums_.begin(), sums_.end(), Vector{});
   std::fill(parity_.begin(), parity_.end(), 0);
   for (uint32_t group = begin; group < end; group++) {
+    uint32_t check = 0;
     for (const CellEntry& entry : cells.Group(group)) {
+      check ^= CellCheck(group, entry.id);
       const size_t coset = CosetOf(entry.id >> kLowBits, group - begin);
       Vector* const sum = &sums_[coset * vectors_];
       const Vector* const row = &rows_[(entry.id & (kLow - 1)) * vectors_];
       for (size_t i = 0; i < vectors_; i++) sum[i] ^= row[i];
       parity_[coset] ^= 1;
     }
+    checks[group / kGroupsPerCheck] ^= check;
   }
 }
 

@@ -32,8 +32,9 @@ class CosetSums {
   // REQUIRES: field.bits() > kLowBits, 1 <= levels <= kMostLevels.
   CosetSums(const Field& field, int levels);
 
-  // Adds all keys of the table to the sums of their groups, `levels` for each group.
-  void AddAll(const CellTable& cells, std::span<uint32_t> sums);
+  // Adds all keys of the table to the sums of their groups, `levels` for each group, and to the
+  // checks of each kGroupsPerCheck groups.
+  void AddAll(const CellTable& cells, std::span<uint32_t> sums, std::span<uint32_t> checks);
 
   static uint64_t MemoryFor(int field_bits, int levels);
 
@@ -48,7 +49,7 @@ class CosetSums {
 
   void MakeMultiplication(uint32_t factor, LinearMap* map) const;
 
-  void SumByCoset(const CellTable& cells, uint32_t begin, uint32_t end);
+  void SumByCoset(const CellTable& cells, uint32_t begin, uint32_t end, std::span<uint32_t> checks);
   void AddCoset(uint32_t upper, uint32_t groups, uint32_t* sums);
   size_t CosetOf(uint32_t upper, uint32_t group) const {
     return size_t{upper} * kGroupsAtOnce + group;

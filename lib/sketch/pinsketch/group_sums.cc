@@ -32,16 +32,11 @@ GroupSums::GroupSums(const Plan& plan, const CellTable& cells)
       checks_(plan.Checks()) {
   if (UsesRows(plan, cells.size())) {
     rows_ = std::make_unique<PowerRows>(Field::OfBits(field_bits_), plan.Levels());
-    rows_->AddAll(cells, sums_);
+    rows_->AddAll(cells, sums_, checks_);
   } else if (CosetSums::IsWorth(plan, cells.size())) {
-    CosetSums(Field::OfBits(field_bits_), plan.Levels()).AddAll(cells, sums_);
+    CosetSums(Field::OfBits(field_bits_), plan.Levels()).AddAll(cells, sums_, checks_);
   } else {
     AddOneByOne();
-  }
-  for (uint32_t group = 0; group < cells.groups(); group++) {
-    uint32_t check = 0;
-    for (const CellEntry& entry : cells.Group(group)) check ^= CellCheck(group, entry.id);
-    checks_[group / kGroupsPerCheck] ^= check;
   }
 }
 
@@ -49,7 +44,10 @@ void GroupSums::AddOneByOne() {
   const Field& field = Field::OfBits(field_bits_);
   for (uint32_t group = 0; group < cells_.groups(); group++) {
     const std::span<uint32_t> sums = std::span(sums_).subspan(group * levels_, levels_);
-    for (const CellEntry& entry : cells_.Group(group)) AddToSums(field, entry.id, sums);
+    for (const CellEntry& entry : cells_.Group(group)) {
+      AddToSums(field, entry.id, sums);
+      checks_[group / kGroupsPerCheck] ^= CellCheck(group, entry.id);
+    }
   }
 }
 

@@ -25,19 +25,21 @@ PowerRows::PowerRows(const Field& field, int levels)
   }
 }
 
-void PowerRows::AddAll(const CellTable& cells, std::span<uint32_t> sums) const {
+void PowerRows::AddAll(const CellTable& cells, std::span<uint32_t> sums,
+                       std::span<uint32_t> checks) const {
   switch (lines_) {
     case 1:
-      return Add<1>(cells, sums);
+      return Add<1>(cells, sums, checks);
     case 2:
-      return Add<2>(cells, sums);
+      return Add<2>(cells, sums, checks);
     default:
-      return Add<3>(cells, sums);
+      return Add<3>(cells, sums, checks);
   }
 }
 
 template <size_t kLines>
-void PowerRows::Add(const CellTable& cells, std::span<uint32_t> sums) const {
+void PowerRows::Add(const CellTable& cells, std::span<uint32_t> sums,
+                    std::span<uint32_t> checks) const {
   constexpr size_t kVectors = kLines * sizeof(Line) / sizeof(Vector);
   for (uint32_t group = 0; group < cells.groups(); group++) {
     const std::span<const CellEntry> entries = cells.Group(group);
@@ -46,10 +48,13 @@ void PowerRows::Add(const CellTable& cells, std::span<uint32_t> sums) const {
       Vector vectors[kVectors];
       Line lines[kLines];
     } total = {};
+    uint32_t check = 0;
     for (const CellEntry& entry : entries) {
       const Vector* const row = reinterpret_cast<const Vector*>(&rows_[entry.id * kLines]);
       for (size_t i = 0; i < kVectors; i++) total.vectors[i] ^= row[i];
+      check ^= CellCheck(group, entry.id);
     }
+    checks[group / kGroupsPerCheck] ^= check;
     uint32_t* const group_sums = &sums[group * levels_];
     for (size_t level = 0; level < levels_; level++) {
       group_sums[level] ^= total.lines[level / kLevelsOfALine].powers[level % kLevelsOfALine];

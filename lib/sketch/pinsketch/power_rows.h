@@ -22,8 +22,9 @@ class PowerRows {
 
   size_t levels() const { return levels_; }
 
-  // Adds all keys of the table to the sums of their groups, `levels` for each group.
-  void AddAll(const CellTable& cells, std::span<uint32_t> sums) const;
+  // Adds all keys of the table to the sums of their groups, `levels` for each group, and to the
+  // checks of each kGroupsPerCheck groups.
+  void AddAll(const CellTable& cells, std::span<uint32_t> sums, std::span<uint32_t> checks) const;
 
   // Some bits of each power at the levels below a limit.
   class Mask {
@@ -57,7 +58,7 @@ class PowerRows {
   template <size_t kVectors>
   size_t SelectBy(const Mask& mask, uint32_t parity, std::span<uint32_t> ids) const;
   template <size_t kLines>
-  void Add(const CellTable& cells, std::span<uint32_t> sums) const;
+  void Add(const CellTable& cells, std::span<uint32_t> sums, std::span<uint32_t> checks) const;
 
   const size_t levels_, lines_;
   std::vector<Line> rows_;  // lines_ for each id
