@@ -38,10 +38,9 @@ void RatelessEncoder::StartWith(size_t symbols, std::vector<RatelessCell>* cells
 
 void RatelessEncoder::Remember(size_t symbols) {
   keys_.reserve(ids_.size());
-  for (const uint64_t id : ids_) {
-    keys_.emplace_back(id);
-    while (keys_.back().mapping.index() < symbols) keys_.back().mapping.Advance();
-  }
+  for (const uint64_t id : ids_) keys_.emplace_back(id);
+  std::vector<RatelessCell> known(symbols);
+  AddKeys(&known);
 }
 
 void RatelessEncoder::ExtendTo(size_t symbols, std::vector<RatelessCell>* cells) {
@@ -51,6 +50,11 @@ void RatelessEncoder::ExtendTo(size_t symbols, std::vector<RatelessCell>* cells)
     Remember(cells->size());
   }
   cells->resize(symbols);
+  AddKeys(cells);
+}
+
+void RatelessEncoder::AddKeys(std::vector<RatelessCell>* cells) {
+  const size_t symbols = cells->size();
   // One jump for each key of a block in turn: a jump takes long, but many can be under way at once.
   uint16_t active[kBlock];
   uint32_t checks[kBlock];

@@ -107,6 +107,8 @@ class RatelessEncoder {
   void StartWith(size_t symbols, std::vector<RatelessCell>* cells);
   // From then on each key remembers the next symbol that it takes part in.
   void Remember(size_t symbols);
+  // From where they are to the end of the cells.
+  void AddKeys(std::vector<RatelessCell>* cells);
 
   PageVector<uint64_t> ids_;
   std::vector<RatelessKey> keys_;  // none at first
