@@ -191,7 +191,7 @@ int MeasureAll(const Flags& flags) {
       fits = fits || (IsOfBytes(candidate) && all.back().bytes <= kPromisedBytes);
       if (!flags.json.empty()) WriteFile(flags.json, ForPrograms(all).dump(1) + "\n");
     }
-    as_promised = as_promised && fits;
+    as_promised = as_promised && (fits || !shape.one_run);
   }
   progress.Clear();
   std::cout << ForPeople(all);
@@ -211,7 +211,8 @@ int Main(int argc, char** argv) {
       "cache.\n",
       "bench cache");
   app.add_flag("--smoke", flags.smoke, "tiny trees, only to see that it works");
-  app.add_flag("--check", flags.check, "exit with 1 if the budget of bytes reads more than 200");
+  app.add_flag("--check", flags.check,
+               "exit with 1 if the budget of bytes reads more than 200 on one sorted run");
   app.add_flag("--budget-only", flags.budget_only, "no other policies");
   app.add_option("--trees", flags.trees,
                  "only these: ratio_10_live, ratio_10, ratio_4_live, ratio_4, universal, one_run "
