@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparisons that go on from the one before, of databases with a journal, and with all that it may
 // miss. Results are those of two scans.
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -167,6 +168,20 @@ TEST_P(DiffJournal, ACompactionFilterRemovesRows) {
   ExpectGap();
 }
 
+// As if RocksDB had not been able to write those of this session.
+TEST_P(DiffJournal, TheOptionsAreOfAnEarlierSession) {
+  fs::last_write_time(directory_ + "here/db/CURRENT",
+                      fs::file_time_type::clock::now() + std::chrono::hours(1));
+  Compact();
+  EXPECT_FALSE(ExpectExact().by_journal);
+}
+
+TEST_P(DiffJournal, RowsAreMerged) {
+  Must(here_.db()->Merge({}, "m", "operand"));
+  Compact();
+  ExpectGap();
+}
+
 TEST_P(DiffJournal, TheLogIsLost) {
   Must(here_.db()->Put({}, "k00001", "lost"));
   EXPECT_FALSE(ExpectExact().equal_rows == 0);  // the state has it
@@ -229,7 +244,9 @@ TEST_P(DiffJournal, ABackupIsRestored) {
 std::vector<HistorySetting> SettingsWithJournal() {
   std::vector<HistorySetting> settings;
   for (const HistorySetting& setting : HistorySettings()) {
-    if (setting.journal && !setting.forgets && setting.style != rocksdb::kCompactionStyleFIFO) {
+    const bool has_merges = setting.merges && !setting.only_plain;
+    const bool drops_rows = setting.forgets || setting.style == rocksdb::kCompactionStyleFIFO;
+    if (setting.journal && !has_merges && !drops_rows) {
       settings.push_back(setting);
     }
   }

@@ -61,12 +61,12 @@ TEST(JournalFormat, DamagedLinesAreNone) {
 }
 
 TEST(JournalFormat, NamesAreNamesOfFiles) {
-  EXPECT_EQ("ABCDEF0123-7", JournalNameOf("ABCDEF0123", 7));
+  EXPECT_EQ("6c5b964d9473ac1a-ABCDEF0123-7", JournalNameOf("default", "ABCDEF0123", 7));
   for (const char* session : {"", "../x", "a b", "a/b", "a.b", "a\nb"}) {
-    EXPECT_EQ("", JournalNameOf(session, 7)) << session;
+    EXPECT_EQ("", JournalNameOf("default", session, 7)) << session;
   }
-  EXPECT_EQ("", JournalNameOf(std::string(65, 'A'), 7));
-  EXPECT_EQ("", JournalNameOf("ABCDEF0123", 0));
+  EXPECT_EQ("", JournalNameOf("default", std::string(65, 'A'), 7));
+  EXPECT_EQ("", JournalNameOf("default", "ABCDEF0123", 0));
 }
 
 std::vector<std::string> NamesIn(const std::string& directory) {

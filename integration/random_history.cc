@@ -88,12 +88,16 @@ std::vector<HistorySetting> HistorySettings() {
   add("FormatVersion2").format_version = 2;
   add("Crc32c").checksum = rocksdb::kCRC32c;
   add("Blobs").blobs = true;
-  add("Journal").journal = true;
+  HistorySetting& journal = add("Journal");
+  journal.journal = true;
+  journal.merges = false;
+  add("JournalWithMerges").journal = true;
   HistorySetting& plain_journal = add("JournalOfPlainRows");
   plain_journal.journal = true;
   plain_journal.only_plain = true;
   HistorySetting& universal_journal = add("JournalUniversal");
   universal_journal.journal = true;
+  universal_journal.merges = false;
   universal_journal.style = rocksdb::kCompactionStyleUniversal;
   HistorySetting& forgotten_journal = add("JournalForgets");
   forgotten_journal.journal = true;
@@ -170,7 +174,7 @@ void RandomHistory::Write() {
     status = db_->Put(write, key, Value());
   } else if (what < 80) {
     status = db_->Delete(write, key);
-  } else if (what < 86) {
+  } else if (what < 86 && setting_.merges) {
     status = db_->Merge(write, "m" + key, Value());  // not where columns are
   } else if (what < 92) {
     status = db_->PutEntity(write, family, key, {{"", Value()}, {"c", Value()}});

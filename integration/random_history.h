@@ -32,6 +32,7 @@ struct HistorySetting {
   bool compact_often = true;
   bool only_plain = false;
   bool forgets = false;  // a compaction filter removes some values
+  bool merges = true;
   bool journal = false;  // is kept (rocksieve::NewJournal())
   bool is_known = true;  // files can be read without RocksDB
 };

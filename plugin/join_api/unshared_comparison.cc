@@ -46,14 +46,17 @@ std::unique_ptr<UnsharedComparison> UnsharedComparison::Open(const ReadOnlySnaps
 
 std::unique_ptr<UnsharedComparison> UnsharedComparison::OpenChanges(const ReadOnlySnapshot& earlier,
                                                                     const ReadOnlySnapshot& later) {
-  StateFiles files = CompareFiles(earlier, later);
+  StateFiles files = CompareFiles(earlier, later), written = files;
+  TakeWrittenFiles(earlier, later, &written);
   const uint64_t later_bytes = files.shared_bytes + files.second_only_bytes;
-  TakeWrittenFiles(earlier, later, &files);
-  const bool is_worth_it = files.are_written
-                               ? files.second_only_bytes <= later_bytes / kMostWrittenShare
-                               : IsWorthIt(files);
-  if (!is_worth_it) return nullptr;
-  std::unique_ptr<UnsharedComparison> comparison = OpenFiles(earlier, later, std::move(files));
+  std::unique_ptr<UnsharedComparison> comparison;
+  if (written.are_written && written.second_only_bytes <= later_bytes / kMostWrittenShare) {
+    comparison = OpenFiles(earlier, later, std::move(written));
+  }
+  // Also if a file of the journal is damaged, or was dropped meanwhile.
+  if (comparison == nullptr && IsWorthIt(files)) {
+    comparison = OpenFiles(earlier, later, std::move(files));
+  }
   if (comparison == nullptr) return nullptr;
   comparison->changed_->LeaveFirstUnknown();
   comparison->takes_writes_for_changes_ = true;

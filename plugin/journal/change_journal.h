@@ -3,10 +3,8 @@
 //
 // A file is linked before RocksDB makes it part of the database, so that no later compaction can
 // take it away. What compactions make of files is written when RocksDB tells of it, a moment after
-// they are part of the database.
+// they are part of the database. Nothing is locked, and nothing is thrown.
 #pragma once
-
-#include <mutex>
 
 #include <rocksdb/db.h>
 #include <rocksdb/listener.h>
@@ -25,9 +23,6 @@ class ChangeJournal final : public rocksdb::EventListener {
   void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override;
   void OnExternalFileIngested(rocksdb::DB* db,
                               const rocksdb::ExternalFileIngestionInfo& info) override;
-
- private:
-  std::mutex mutex_;
 };
 
 }  // namespace rocksieve

@@ -68,6 +68,8 @@ std::string JournalDirectory::AddOptions(const std::string& session) const {
     if (is_options && (name.size() > latest.size() || name > latest)) latest = name;
   }
   if (latest.empty()) return "";
+  const fs::file_time_type written = fs::last_write_time(database_ + "/" + latest, error);
+  if (error || written < fs::last_write_time(database_ + "/CURRENT", error) || error) return "";
   const std::string name = session + "." + latest;
   fs::create_hard_link(database_ + "/" + latest, directory_ + "/" + name, error);
   return name;
@@ -79,6 +81,7 @@ void JournalDirectory::AddJob(const std::string& session, std::vector<std::strin
   std::error_code error;
   if (fs::file_size(jobs, error) > kMostJournalJobsBytes && !error) {
     fs::rename(jobs, directory_ + "/" + kOldJournalJobs, error);
+    if (error) return;
   }
   const std::string line =
       JournalLineOf({AddOptions(session), std::move(inputs), std::move(outputs)});

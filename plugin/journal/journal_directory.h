@@ -10,7 +10,7 @@
 
 namespace rocksieve {
 
-// Keeps nothing between calls, so that a database may come and go. One thread at a time. What
+// Keeps nothing between calls, so that a database may come and go. Thread-safe. What
 // cannot be written is left out: what is missing in a journal costs a comparison time, and nothing
 // else.
 class JournalDirectory {
@@ -26,7 +26,8 @@ class JournalDirectory {
   void Keep(uint64_t most_bytes) const;
 
  private:
-  // As which one the present one is in the journal. Empty if there is none.
+  // As which one the present one is in the journal. Empty if there is none, or if it is older than
+  // the MANIFEST in use: RocksDB may fail to write one, and then that of an earlier session stands.
   std::string AddOptions(const std::string& session) const;
 
   const std::string database_, directory_;

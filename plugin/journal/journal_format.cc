@@ -25,10 +25,16 @@ bool IsLetterOrDigit(char c) {
 
 }  // namespace
 
-std::string JournalNameOf(const std::string& session, uint64_t number) {
+std::string JournalPrefixOf(std::string_view column_family) {
+  return ChecksumOf(column_family) + "-";
+}
+
+std::string JournalNameOf(std::string_view column_family, const std::string& session,
+                          uint64_t number) {
   const bool is_a_name = !session.empty() && session.size() <= kMostSessionBytes &&
                          std::all_of(session.begin(), session.end(), IsLetterOrDigit);
-  return is_a_name && number != 0 ? session + "-" + std::to_string(number) : "";
+  if (!is_a_name || number == 0) return "";
+  return JournalPrefixOf(column_family) + session + "-" + std::to_string(number);
 }
 
 std::string JournalLineOf(const JournalJob& job) {

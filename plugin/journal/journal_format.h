@@ -4,17 +4,19 @@
 // (plugin/unshared/written_files.h).
 //
 //   DATABASE/rocksieve.journal/
-//     SESSION-NUMBER.sst            hard link of a file that a flush has written
-//     SESSION-NUMBER.SEQUENCE.sst   of one that was ingested, all of whose entries have the number
-//     jobs, jobs.old                compactions, a line for each, the older ones in jobs.old
-//     SESSION.OPTIONS-000012        hard link of the database's options at a compaction
+//     NAME.sst                 hard link of a file that a flush has written
+//     NAME.SEQUENCE.sst        of one that was ingested, all of whose entries have the number
+//     jobs, jobs.old           compactions, a line for each, the older ones in jobs.old
+//     SESSION.OPTIONS-000012   hard link of the database's options at a compaction
 //
-//   line: XXH3-64 of what follows the blank, in 16 hexadecimal digits | blank | options file |
-//         " in" | for each input: blank, SESSION-NUMBER | " out" | for each output: the same
+//   NAME: FAMILY-SESSION-NUMBER, where FAMILY is XXH3-64 of the column family's name
+//   line: XXH3-64 of what follows the blank | blank | options file | " in" | for each input: blank,
+//         NAME | " out" | for each output: blank, NAME
 //
-// SESSION and NUMBER are of the file's own table properties (rocksdb.creating.session.identity,
-// rocksdb.original.file.number), which no other file of any database has. Nothing has to be
-// complete: a file whose origin is not in the journal, or is twice, is of unknown origin.
+// XXH3-64 is in 16 hexadecimal digits. SESSION and NUMBER are of the file's own table properties
+// (rocksdb.creating.session.identity, rocksdb.original.file.number): a column family has no two
+// files with the same ones, unless it was ingested twice. Nothing has to be complete: a file whose
+// origin is not in the journal, or is twice, is of unknown origin.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +33,14 @@ inline constexpr uint64_t kMostJournalJobsBytes = uint64_t{4} << 20;  // of each
 
 struct JournalJob {
   std::string options_file;
-  std::vector<std::string> inputs, outputs;  // "SESSION-NUMBER"
+  std::vector<std::string> inputs, outputs;  // names
 };
 
-// Empty if the file does not say, or says what cannot be in a file's name.
-std::string JournalNameOf(const std::string& session, uint64_t number);
+// A table file's. Empty if it does not say, or says what cannot be in a file's name.
+std::string JournalNameOf(std::string_view column_family, const std::string& session,
+                          uint64_t number);
+// With which the names of all files of a column family begin.
+std::string JournalPrefixOf(std::string_view column_family);
 
 // With a newline.
 std::string JournalLineOf(const JournalJob& job);

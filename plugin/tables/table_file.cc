@@ -167,6 +167,7 @@ rocksdb::Status ParseProperties(std::string_view block, TableProperties* propert
   properties->entries = Number(texts, Names::kNumEntries);
   properties->deletions = Number(texts, Names::kDeletedKeys);
   properties->range_deletions = Number(texts, Names::kNumRangeDeletions);
+  properties->merge_operands = Number(texts, Names::kMergeOperands);
   properties->filter_entries = Number(texts, Names::kNumFilterEntries);
   properties->filter_bytes = Number(texts, Names::kFilterSize);
   properties->data_blocks = Number(texts, Names::kNumDataBlocks);

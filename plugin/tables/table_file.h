@@ -21,6 +21,7 @@ struct TableProperties {
   uint64_t entries = 0;
   uint64_t deletions = 0;
   uint64_t range_deletions = 0;
+  uint64_t merge_operands = 0;
   uint64_t filter_entries = 0;  // keys and prefixes in the filter; 0 in files of RocksDB before 7.3
   uint64_t filter_bytes = 0;    // with the index of its partitions
   uint64_t data_blocks = 0;

@@ -207,6 +207,8 @@ bool ChangedKeys::Judge(ChangedKey* changed) {
 // Where there is no entry, what shared files have is shown.
 ChangedKey::Shown ChangedKeys::ShownBy(const Newest& newest) {
   if (newest && !IsPlain(*newest)) return {};
+  // Of two that were written with one that was not deleted in between, nobody knows what is left.
+  if (are_written_ && newest && newest->type == EntryType::kSingleDeletion) return {};
   const uint64_t sequence = newest ? newest->sequence : 0;
   if (shared_.MayContain(key_, sequence, std::numeric_limits<uint64_t>::max())) return {};
   return {true, newest ? ValueOf(*newest) : std::nullopt};

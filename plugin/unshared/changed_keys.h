@@ -86,7 +86,7 @@ class ChangedKeys {
   using Newest = std::optional<TableEntry>;
 
   ChangedKeys(SharedFiles shared, bool are_written)
-      : shared_(std::move(shared)), first_is_known_(!are_written) {}
+      : shared_(std::move(shared)), are_written_(are_written), first_is_known_(!are_written) {}
   rocksdb::Status OpenFiles(const std::vector<StateFile>& files, rocksdb::Env* env, bool is_first,
                             rocksdb::RateLimiter* limiter);
   void JoinRanges(std::vector<DeletedRange> ranges);
@@ -98,6 +98,7 @@ class ChangedKeys {
   static bool IsLater(const Reader* a, const Reader* b);
 
   SharedFiles shared_;
+  const bool are_written_;            // the files: StateFiles
   bool first_is_known_;               // where it has no entry
   LogKeys first_log_, second_log_;    // those that are not reached yet
   std::vector<DeletedRange> ranges_;  // in order, without overlaps

@@ -30,19 +30,28 @@ using rocksdb::Status;
 constexpr int kAttempts = 4;
 constexpr std::chrono::milliseconds kBetweenAttempts{50};
 
-// By name: "SESSION-NUMBER".
+// By the names of the journal.
 using NamedFiles = std::map<std::string, StateFile>;
 
 Status Unknown(const std::string& why) { return Status::NotFound("the journal", why); }
 
+// NotFound if they have operands of merges: what becomes of these is not known.
+Status NameFile(const StateFile& file, const ReadOnlySnapshot& state, std::string* name) {
+  std::unique_ptr<TableFile> table;
+  const Status status = TableFile::Open(state.db()->GetEnv(), file.path, &table);
+  if (!status.ok()) return status;
+  const TableProperties& properties = table->properties();
+  if (properties.merge_operands > 0) return Unknown("what merges give, in " + file.path);
+  *name = JournalNameOf(state.description().name, properties.session, properties.number_in_session);
+  return Status::OK();
+}
+
 Status NameFiles(const std::vector<StateFile>& files, const ReadOnlySnapshot& state,
                  NamedFiles* named) {
   for (const StateFile& file : files) {
-    std::unique_ptr<TableFile> table;
-    const Status status = TableFile::Open(state.db()->GetEnv(), file.path, &table);
+    std::string name;
+    const Status status = NameFile(file, state, &name);
     if (!status.ok()) return status;
-    const std::string name =
-        JournalNameOf(table->properties().session, table->properties().number_in_session);
     if (name.empty() || !named->emplace(name, file).second) {
       return Unknown(file.path + " has no name of its own");
     }
@@ -50,7 +59,18 @@ Status NameFiles(const std::vector<StateFile>& files, const ReadOnlySnapshot& st
   return Status::OK();
 }
 
+// Behind the last hyphen; 0 if there is none.
+uint64_t NumberIn(const std::string& name) {
+  uint64_t number = 0;
+  const char* const end = name.data() + name.size();
+  std::from_chars(name.data() + name.rfind('-') + 1, end, number);
+  return number;
+}
+
+// Empty if it is no file.
 std::string ContentsOf(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return "";
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
@@ -68,7 +88,9 @@ class Journal {
   };
 
   Journal(std::string directory, std::string column_family)
-      : directory_(std::move(directory)), column_family_(std::move(column_family)) {
+      : directory_(std::move(directory)),
+        column_family_(std::move(column_family)),
+        prefix_(JournalPrefixOf(column_family_)) {
     std::error_code error;
     for (fs::directory_iterator file(directory_, error), end; !error && file != end;
          file.increment(error)) {
@@ -114,9 +136,10 @@ class Journal {
     return {found->second.size(), &jobs_[found->second.front()]};
   }
 
-  // "SESSION-NUMBER.sst", "SESSION-NUMBER.SEQUENCE.sst"
+  // "NAME.sst", "NAME.SEQUENCE.sst"
   void AddTable(const fs::path& path) {
-    if (path.extension() != ".sst") return;
+    const bool is_ours = path.filename().string().compare(0, prefix_.size(), prefix_) == 0;
+    if (path.extension() != ".sst" || !is_ours) return;
     StateFile file;
     file.path = path.string();
     std::error_code error;
@@ -129,6 +152,8 @@ class Journal {
       const auto parsed = std::from_chars(sequence.data() + 1, end, file.smallest_sequence);
       if (parsed.ec != std::errc() || parsed.ptr != end) return;
       file.largest_sequence = file.smallest_sequence;
+      // Without one, it is below all others, whenever it came.
+      if (file.smallest_sequence == 0) file.path.clear();
     }
     const std::string name = stem.stem().string();
     const auto [known, is_new] = tables_.try_emplace(name, std::move(file));
@@ -148,17 +173,21 @@ class Journal {
     }
   }
 
-  const std::string directory_, column_family_;
+  const std::string directory_, column_family_, prefix_;
   NamedFiles tables_;
   std::vector<JournalJob> jobs_;
   JobsByFile makers_, takers_;
   std::map<std::string, bool> without_filter_;  // by the options' name
 };
 
-// Device and inode.
-using SharedInodes = std::set<std::pair<uint64_t, uint64_t>>;
+using Inode = std::pair<uint64_t, uint64_t>;  // with its device
 
-bool IdentifyInode(const std::string& path, SharedInodes::value_type* inode) {
+struct SharedFileIds {
+  std::set<Inode> inodes;
+  std::set<uint64_t> numbers;  // in their names
+};
+
+bool IdentifyInode(const std::string& path, Inode* inode) {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0) return false;
   *inode = {found.st_dev, found.st_ino};
@@ -169,14 +198,15 @@ bool IdentifyInode(const std::string& path, SharedInodes::value_type* inode) {
 class Lineage {
  public:
   Lineage(Journal* journal, const NamedFiles& earlier, const NamedFiles& later,
-          const SharedInodes& shared)
+          const SharedFileIds& shared)
       : journal_(journal), earlier_(earlier), later_(later), shared_(shared) {}
 
   // NotFound if a file's origin or end is not known.
   Status Follow(std::vector<StateFile>* written) {
     Status status;
     for (const auto& [name, file] : later_) {
-      if (earlier_.count(name) > 0) return Unknown(file.path + " is a copy of an earlier file");
+      const bool is_taken = journal_->TakersOf(name).count > 0;
+      if (earlier_.count(name) > 0 || is_taken) return Unknown(file.path + " came back");
       status = FindOrigin(name);
       if (!status.ok()) return status;
     }
@@ -188,6 +218,9 @@ class Lineage {
       const JournalJob* const job = open_.back();
       open_.pop_back();
       if (!journal_->KeepsRows(*job)) return Unknown("a compaction filter may have changed rows");
+      // Of nothing, nobody could say that it is in the later state.
+      if (job->outputs.empty()) return Unknown("a compaction left nothing");
+      status = CheckShared(*job);
       for (const std::string& name : job->inputs) {
         if (status.ok()) status = FindOriginOfInput(name);
       }
@@ -205,6 +238,16 @@ class Lineage {
     if (visited_.insert(job).second) open_.push_back(job);
   }
 
+  // No file of both states goes into a compaction between them, or comes out of one.
+  Status CheckShared(const JournalJob& job) const {
+    for (const auto* const names : {&job.inputs, &job.outputs}) {
+      for (const std::string& name : *names) {
+        if (shared_.numbers.count(NumberIn(name)) > 0) return Unknown("the end of " + name);
+      }
+    }
+    return Status::OK();
+  }
+
   // Of a file that is not of the earlier state.
   Status FindOrigin(const std::string& name) {
     const Journal::Jobs makers = journal_->MakersOf(name);
@@ -213,9 +256,9 @@ class Lineage {
       return Status::OK();
     }
     const StateFile* const table = journal_->Table(name);
-    SharedInodes::value_type inode;
+    Inode inode;
     if (makers.count > 1 || table == nullptr || !IdentifyInode(table->path, &inode) ||
-        shared_.count(inode) > 0) {
+        shared_.inodes.count(inode) > 0) {
       return Unknown("the origin of " + name);
     }
     written_.emplace(name, *table);
@@ -240,7 +283,7 @@ class Lineage {
   Journal* const journal_;
   const NamedFiles& earlier_;
   const NamedFiles& later_;
-  const SharedInodes& shared_;
+  const SharedFileIds& shared_;
   std::set<const JournalJob*> visited_;
   std::vector<const JournalJob*> open_;  // of these, not followed yet
   NamedFiles written_;
@@ -250,13 +293,17 @@ class Lineage {
 
 Status FindWrittenFiles(const std::string& database, const ReadOnlySnapshot& earlier,
                         const ReadOnlySnapshot& later, StateFiles* files) {
+  if (earlier.column_family()->GetID() != later.column_family()->GetID()) {
+    return Unknown("another column family had this name");
+  }
   NamedFiles of_earlier, of_later;
-  SharedInodes shared;
+  SharedFileIds shared;
   Status status = NameFiles(files->first_only, earlier, &of_earlier);
   if (status.ok()) status = NameFiles(files->second_only, later, &of_later);
   for (const StateFile& file : files->shared) {
-    SharedInodes::value_type inode;
-    if (IdentifyInode(file.path, &inode)) shared.insert(inode);
+    Inode inode;
+    if (IdentifyInode(file.path, &inode)) shared.inodes.insert(inode);
+    shared.numbers.insert(NumberIn("-" + fs::path(file.path).stem().string()));
   }
   std::vector<StateFile> written;
   for (int attempt = 1; status.ok(); attempt++) {
@@ -267,6 +314,10 @@ Status FindWrittenFiles(const std::string& database, const ReadOnlySnapshot& ear
     if (attempt == kAttempts) return status;
     std::this_thread::sleep_for(kBetweenAttempts);
     status = Status::OK();
+  }
+  for (const StateFile& file : written) {
+    std::string name;
+    if (status.ok()) status = NameFile(file, later, &name);
   }
   if (!status.ok()) return status;
   files->are_written = true;

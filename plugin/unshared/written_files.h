@@ -2,7 +2,8 @@
 // The files that were written between two states of a database, by its journal
 // (plugin/journal/journal_format.h), in place of those that compactions have made of them.
 //
-// A compaction shows the same rows before and after it, unless a compaction filter has its say. So
+// A compaction shows the same rows before and after it, unless a compaction filter has its say, or
+// a merge operator, which may be another one than later on, or know the time. So where neither is,
 // if each file that only the later state has came out of compactions of files that the earlier one
 // has, and of files that were flushed or ingested meanwhile; and if nothing else became of what
 // went into them: then only what was flushed and ingested has changed rows. That is proven from the
