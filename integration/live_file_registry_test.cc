@@ -52,7 +52,7 @@ TEST_F(LiveFiles, FollowsFlushesAndCompactions) {
   // The job itself no longer sees its inputs, and all others do not see its outputs yet.
   EXPECT_EQ(Others(), (std::vector<uint64_t>{11, 12}));
   const Surroundings own = registry_.Look(kFamily, 3, File(14, "m1", "y"), true);
-  EXPECT_EQ(own.freed_bits, File(11, "", "").filter_bits);  // of two files; one is replaced
+  EXPECT_EQ(own.freed_bits, File(11, "", "").filter_bits);         // of two files; one is replaced
   EXPECT_EQ(Numbers(own.others), (std::vector<uint64_t>{0, 13}));  // 0: what is still to come
   registry_.Register(kFamily, 3, File(14, "m1", "y"));
   registry_.EndJob(kFamily, 3, {11, 12}, {13, 14});

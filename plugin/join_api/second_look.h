@@ -5,9 +5,9 @@
 // Both sides keep the states that were compared. Rows that were equal then, and that neither side
 // has changed, are equal now. What has changed since is found by each side alone, in the table
 // files that its two states do not share, or in those that its journal has (changed_rows.h):
-// whatever became of the database meanwhile, nothing of it has to be believed. The changes of both sides are joined. One
-// that only one side has is compared with what this side had, or has: the other one still has what
-// it had then, which was the same.
+// whatever became of the database meanwhile, nothing of it has to be believed. The changes of both
+// sides are joined. One that only one side has is compared with what this side had, or has: the
+// other one still has what it had then, which was the same.
 #pragma once
 
 #include <chrono>

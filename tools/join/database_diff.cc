@@ -291,8 +291,7 @@ std::string ChangesInWords(const Json& families) {
     if (!family.contains("only_changes")) continue;
     const std::string name = family["name"];
     if (family["only_changes"]) {
-      text += name +
-              ": only rows that changed since the comparison before" +
+      text += name + ": only rows that changed since the comparison before" +
               (family["by_journal"] ? ", by the journal," : ",") +
               " or differed in it; all were compared on " +
               UtcText(family["full_at_seconds"].get<std::time_t>(), "%Y-%m-%d") + ".\n";

@@ -43,9 +43,8 @@ bool IsDone(const Json& family) {
   }
   for (const auto& [name, value] : family.items()) {
     const bool is_text = name == "name" || name == "verdict" || name == "reason";
-    const bool is_of_states =
-        name == "only_changes" || name == "by_journal" || name == "why_full" ||
-        name == "full_at_seconds";
+    const bool is_of_states = name == "only_changes" || name == "by_journal" ||
+                              name == "why_full" || name == "full_at_seconds";
     // States and this do not go together.
     if (is_of_states ? !(value.is_null() || value == false)
         : is_text    ? !(value.is_string() || (name == "reason" && value.is_null()))
