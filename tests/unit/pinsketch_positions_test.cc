@@ -36,8 +36,11 @@ TEST(PinSketchPositions, EveryPositionHasACellOfItsOwn) {
       ASSERT_TRUE(plan.Fits(count));
       const Positions positions(plan, count, kSalt);
       std::set<std::pair<uint32_t, uint32_t>> cells;
+      const std::vector<uint64_t> hashes = positions.HashesOf(std::vector<uint8_t>(count, 1));
+      ASSERT_EQ(hashes.size(), count);
       for (uint64_t position = 0; position < count; position++) {
         const Cell cell = positions.CellOf(position);
+        ASSERT_EQ(hashes[position], HashOf(cell, groups, 6));
         ASSERT_LT(cell.group, groups);
         ASSERT_TRUE(cell.id >= 1 && cell.id < 64);
         ASSERT_EQ(positions.At(cell), position);
