@@ -96,6 +96,50 @@ TEST_F(JoinApi, ReadOptionsChooseRowsAndState) {
   here_db_->ReleaseSnapshot(read.snapshot);
 }
 
+// As in one thread, with one server or two.
+TEST_F(JoinApi, SeveralThreads) {
+  const Peer all = Serve();
+  Rows parts[2];
+  for (const auto& [key, value] : there_) parts[key.back() % 2][key] = value;
+  Peer halves;
+  halves.credentials.insecure = true;
+  std::vector<std::unique_ptr<rocksdb::DB>> dbs;
+  std::vector<std::unique_ptr<JoinServer>> servers(2);
+  for (int i = 0; i < 2; i++) {
+    dbs.push_back(Make("half" + std::to_string(i), parts[i]));
+    ServedDatabase served;
+    served.db = dbs.back().get();
+    ServeOptions serve;
+    serve.threads = 3;
+    const rocksdb::Status status =
+        JoinServer::Start(served, "127.0.0.1:0", all.credentials, serve, &servers[i]);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    halves.addresses.push_back("127.0.0.1:" + std::to_string(servers[i]->port()));
+  }
+  for (const Peer& peer : {all, halves}) {
+    for (const int threads : {2, 5}) {
+      for (const std::string strategy : {"auto", "keys", "sketch"}) {
+        JoinOptions options;
+        options.threads = threads;
+        options.keys_per_range = 20;
+        options.strategy = strategy;
+        EXPECT_EQ(Joined(Operation::kIntersection, Here(), peer, options),
+                  RowsOf(there_, here_, true));
+        EXPECT_EQ(Joined(Operation::kDifference, Here(), peer, options),
+                  RowsOf(there_, here_, false));
+        EXPECT_EQ(Joined(Operation::kLocalOnly, Here(), peer, options),
+                  RowsOf(here_, there_, false, "local "));
+      }
+    }
+  }
+  for (const int threads : {0, 65}) {
+    JoinOptions options;
+    options.threads = threads;
+    const rocksdb::Status status = Join(Operation::kCount, Here(), all, options, nullptr, nullptr);
+    EXPECT_NE(status.ToString().find("threads is"), std::string::npos) << status.ToString();
+  }
+}
+
 TEST_F(JoinApi, APartOfTheKeySpace) {
   const Peer peer = Serve();
   JoinOptions options;

@@ -32,6 +32,7 @@ Table MeasureOverlaps(FigureRun* run);
 Table MeasureDifferences(FigureRun* run);
 Table MeasureUnevenSides(FigureRun* run);
 Table MeasureSizes(FigureRun* run);
+Table MeasureThreads(FigureRun* run);
 Table MeasureLink(FigureRun* run);
 
 // Bits against overlap, from the rows of MeasureOverlaps(), and bytes against differences, from

@@ -20,11 +20,9 @@ namespace rocksieve::bench {
 namespace {
 
 constexpr std::pair<const char*, Table (*)(FigureRun*)> kMeasurements[] = {
-    {"overlaps", MeasureOverlaps},
-    {"differences", MeasureDifferences},
-    {"uneven", MeasureUnevenSides},
-    {"sizes", MeasureSizes},
-    {"link", MeasureLink}};
+    {"overlaps", MeasureOverlaps},  {"differences", MeasureDifferences},
+    {"uneven", MeasureUnevenSides}, {"sizes", MeasureSizes},
+    {"threads", MeasureThreads},    {"link", MeasureLink}};
 
 struct Flags {
   FigureSettings settings;
@@ -103,7 +101,7 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 100.0));
   app.add_option("--only", flags.only, "tables: overlaps, differences, uneven, sizes, link")
       ->delimiter(',')
-      ->check(CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "link"}));
+      ->check(CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "threads", "link"}));
   app.add_flag("--stages", flags.stages, "where the CPU time goes, and nothing else");
   app.add_option("--beside", flags.beside,
                  "with --stages: only what both sides took, beside another build of this program")

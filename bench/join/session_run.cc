@@ -58,19 +58,31 @@ struct Sent {
   int hops = 0;
 };
 
-// One end: a session, its clock, and what is on its way to it.
+// One end: a session, its clocks, and what is on its way to it.
 struct End {
   join::Session* session = nullptr;
-  double clock = 0;      // when it can go on
-  double link_free = 0;  // when what it has sent before has left
-  int hops = 0;          // times that somebody waited for the other, until now
+  std::vector<double> cores;  // when each of them can go on
+  double said = 0;            // when what is said now is known: what led to it was computed
+  double link_free = 0;       // when what it has sent before has left
+  int hops = 0;               // times that somebody waited for the other, until now
   bool may_speak = true;
   std::deque<Sent> inbox;
 
   // When it would do something next; negative if it has nothing to do.
   double NextAction() const {
-    if (may_speak) return clock;
-    return inbox.empty() ? -1 : std::max(clock, inbox.front().arrival);
+    const double free = *std::min_element(cores.begin(), cores.end());
+    if (may_speak) return std::max(said, free);
+    return inbox.empty() ? -1 : std::max(free, inbox.front().arrival);
+  }
+  // Computes from `begin` on, on the core that waits least for it, or else is free first; when it
+  // is done.
+  double Compute(double begin, double seconds) {
+    double* best = &cores.front();
+    for (double& core : cores) {
+      const bool is_free = core <= begin;
+      if (*best <= begin ? is_free && core > *best : core < *best) best = &core;
+    }
+    return *best = std::max(*best, begin) + seconds;
   }
 };
 
@@ -88,6 +100,7 @@ class Simulation {
       : link_(settings.link), act_done_(settings.act_done), outcome_(outcome) {
     ends_[0].session = client;
     ends_[1].session = server;
+    for (End& end : ends_) end.cores.resize(static_cast<size_t>(settings.cores));
   }
 
   absl::Status Run() {
@@ -100,7 +113,7 @@ class Simulation {
       outcome_->cpu_seconds += CpuSeconds() - begin;
       if (!status.ok()) return status;
     }
-    outcome_->link_seconds = ends_[0].clock;
+    outcome_->link_seconds = *std::max_element(ends_[0].cores.begin(), ends_[0].cores.end());
     outcome_->round_trips = ends_[0].hops / 2;
     return absl::OkStatus();
   }
@@ -108,29 +121,29 @@ class Simulation {
  private:
   absl::Status Go(End* end, End* other) {
     const double begin = CpuSeconds();
-    if (!end->inbox.empty() && end->inbox.front().arrival <= end->NextAction()) {
+    if (!end->may_speak) {
       Sent& sent = end->inbox.front();
-      end->clock = std::max(end->clock, sent.arrival);
       end->hops = std::max(end->hops, sent.hops);
       const absl::Status status = end->session->Receive(sent.message);
       const double seconds = CpuSeconds() - begin;
       Tell(end, sent.message, {}, seconds);
+      end->said = end->Compute(sent.arrival, seconds);
       end->inbox.pop_front();
       end->may_speak = true;
-      end->clock += seconds;
       return status;
     }
     absl::StatusOr<std::string> message = end->session->Next();
     if (!message.ok()) return message.status();
     const double seconds = CpuSeconds() - begin;
     Tell(end, {}, *message, seconds);
-    end->clock += seconds;
+    // What waited to be said takes no time; what has to be read does.
+    end->said = end->Compute(end->said, seconds);
     end->may_speak = !message->empty();
     if (message->empty()) return absl::OkStatus();
     const uint64_t bytes = FrameBytes(*message);
     outcome_->bytes += bytes;
     end->link_free =
-        std::max(end->link_free, end->clock) + link_.SecondsFor(static_cast<double>(bytes));
+        std::max(end->link_free, end->said) + link_.SecondsFor(static_cast<double>(bytes));
     other->inbox.push_back(
         {*std::move(message), end->link_free + link_.round_trip_seconds / 2, end->hops + 1});
     return absl::OkStatus();
@@ -168,6 +181,7 @@ SessionOutcome RunSession(const KeySets& sets, const Keys& common,
   client_options.operation = settings.operation;
   client_options.salt = settings.seed * 0x9e3779b97f4a7c15;
   client_options.keys_per_range = settings.keys_per_range;
+  client_options.ranges_ahead = settings.ranges_ahead;
   client_options.planner = planner;
   join::ServerSessionOptions server_options;
   server_options.most_keys_per_range =

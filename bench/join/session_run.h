@@ -44,6 +44,9 @@ struct SessionSettings {
   join::Operation operation = join::Operation::kLocalOnly;
   uint64_t seed = 1;  // of the session's salt
   Link link;
+  // Of a side: they compute for different ranges at once, and one of them at a time reads.
+  int cores = 1;
+  size_t ranges_ahead = join::ClientSessionOptions().ranges_ahead;
   std::function<void(const Act&)> act_done;  // may be empty
 };
 

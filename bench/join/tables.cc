@@ -227,6 +227,57 @@ Table MeasureSizes(FigureRun* run) {
   return table;
 }
 
+// What more threads are worth.
+Table MeasureThreads(FigureRun* run) {
+  constexpr uint64_t kRanges = 8;
+  constexpr int kMostThreads = 3;
+  const uint64_t keys = run->settings.keys;
+  Table table;
+  table.name = "threads";
+  table.title = "THREADS";
+  table.explanation =
+      "Two sides of " + Thousands(keys) + " keys in " + Thousands(kRanges) +
+      " ranges. Time per key of one side until the client knows which of its keys are matched, "
+      "with "
+      "as many cores as threads on each side, and twice as many ranges under way: computed from "
+      "the "
+      "CPU times of all that both sides do, each by one core, without the time that a link takes.";
+  using Kind = Column::Kind;
+  table.columns = {{"overlap_percent", "over-", "lap, %", Kind::kSignificant, 3},
+                   {"cpu_ns_per_key", "CPU of", "both, ns", Kind::kFixed, 0},
+                   {"one_thread_ns", "1 thread", "a side, ns", Kind::kFixed, 0},
+                   {"two_threads_ns", "", "2", Kind::kFixed, 0},
+                   {"three_threads_ns", "", "3", Kind::kFixed, 0},
+                   {"two_to_one", "2 : 1", "", Kind::kSignificant, 2},
+                   {"three_to_one", "3 : 1", "", Kind::kSignificant, 2}};
+  for (const double percent : {0., 50., 90., 98.}) {
+    Circumstances circumstances;
+    circumstances.client = circumstances.server = keys;
+    circumstances.common = static_cast<uint64_t>(percent / 100 * static_cast<double>(keys));
+    circumstances.session.strategy = run->settings.strategy;
+    circumstances.session.keys_per_range = keys / kRanges;
+    std::vector<double> ns;
+    double cpu_ns = 0;
+    for (int threads = 1; threads <= kMostThreads; threads++) {
+      circumstances.session.cores = threads;
+      circumstances.session.ranges_ahead = 2 * static_cast<size_t>(threads);
+      const Runs runs = MeasureRuns(circumstances, run);
+      ns.push_back(1e9 * runs.median_link_seconds / static_cast<double>(keys));
+      if (threads == 1) cpu_ns = 1e9 * runs.median_cpu_seconds / static_cast<double>(keys);
+    }
+    table.rows.push_back({{"overlap_percent", percent},
+                          {"keys_per_side", keys},
+                          {"seeds", run->settings.seeds},
+                          {"cpu_ns_per_key", cpu_ns},
+                          {"one_thread_ns", ns[0]},
+                          {"two_threads_ns", ns[1]},
+                          {"three_threads_ns", ns[2]},
+                          {"two_to_one", ns[1] / ns[0]},
+                          {"three_to_one", ns[2] / ns[0]}});
+  }
+  return table;
+}
+
 // Time over a slow link.
 Table MeasureLink(FigureRun* run) {
   constexpr double kRoundTripSeconds = .05, kBitsPerSecond = 20e6;

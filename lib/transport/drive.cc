@@ -114,9 +114,10 @@ class Driver {
   }
 
   absl::Status Wait(bool for_arrival, bool for_room) {
-    switch (exchange_->Wait(for_arrival, for_room)) {
+    switch (exchange_->Wait(for_arrival, for_room, session_->computes())) {
       case Exchange::Event::kArrived:
       case Exchange::Event::kRoom:
+      case Exchange::Event::kWoken:
         return absl::OkStatus();
       case Exchange::Event::kCancelled:
         return cancellation_->Check();
@@ -157,7 +158,9 @@ absl::Status Drive(Session* session, Exchange* exchange, const Cancellation* can
                    const DriveLimits& limits, WireCounts* counts) {
   exchange->Begin(limits.exchange, cancellation);
   Driver driver(session, exchange, cancellation, limits);
+  session->WhenReady([exchange] { exchange->Wake(); });
   const absl::Status status = Guarded([&driver] { return driver.Run(); });
+  session->WhenReady(nullptr);
   if (!status.ok()) driver.Tell(status);
   const bool closed = exchange->Close();
   *counts = exchange->counts();

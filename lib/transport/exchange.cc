@@ -143,11 +143,12 @@ void Exchange::WaitForChange(std::unique_lock<std::mutex>* lock, Clock::time_poi
                       cancellation_->token());
 }
 
-Exchange::Event Exchange::Wait(bool for_arrival, bool for_room) {
+Exchange::Event Exchange::Wait(bool for_arrival, bool for_room, bool computes) {
   std::unique_lock<std::mutex> lock(mutex_);
   const Clock::time_point begin = Clock::now();
   for (;;) {
     if (!cancellation_->Check().ok()) return Event::kCancelled;
+    if (std::exchange(woken_, false)) return Event::kWoken;
     if (for_arrival && !arrived_.empty()) return Event::kArrived;
     if ((read_ended_ && (for_arrival || arrived_.empty())) || write_failed_ || given_up_) {
       return Event::kEnded;
@@ -155,12 +156,20 @@ Exchange::Event Exchange::Wait(bool for_arrival, bool for_room) {
     if (for_room && pending_bytes_ < limits_.most_pending_bytes) return Event::kRoom;
     // What this side does before it waits is no silence of the other one.
     const Clock::time_point heard = std::max({begin, read_progress_, write_progress_});
-    if (Clock::now() - heard >= limits_.silence) {
+    if (!computes && Clock::now() - heard >= limits_.silence) {
       was_silent_ = true;
       return Event::kSilence;
     }
-    WaitForChange(&lock, heard + limits_.silence);
+    WaitForChange(&lock, (computes ? Clock::now() : heard) + limits_.silence);
   }
+}
+
+void Exchange::Wake() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    woken_ = true;
+  }
+  changed_.notify_all();
 }
 
 bool Exchange::Close() {

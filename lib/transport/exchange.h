@@ -35,7 +35,7 @@ class Exchange {
     std::chrono::milliseconds silence{120'000};  // neither read nor written while we wait
     std::chrono::milliseconds farewell{5'000};   // until the other side has closed as well
   };
-  enum class Event { kArrived, kRoom, kEnded, kSilence, kCancelled };
+  enum class Event { kArrived, kRoom, kWoken, kEnded, kSilence, kCancelled };
 
   Exchange() = default;
   virtual ~Exchange() = default;
@@ -51,7 +51,10 @@ class Exchange {
   void Send(std::string piece);
 
   // Until what is wanted has come: something has arrived, or there is room; or it never will.
-  Event Wait(bool for_arrival, bool for_room);
+  // `computes`: the other side may well wait for this one, and is not silent.
+  Event Wait(bool for_arrival, bool for_room, bool computes = false);
+  // Ends a Wait(), the next one if there is none at the moment: kWoken.
+  void Wake();
 
   // Writes what is pending, and closes; a side that was silent is not waited for. False if the
   // other side did not take it all and close too: the stream is given up then.
@@ -95,6 +98,7 @@ class Exchange {
   bool read_ended_ = false, write_failed_ = false, write_ended_ = false;
   bool closing_ = false, close_sent_ = false, given_up_ = false;
   bool was_silent_ = false;  // the other side, for too long
+  bool woken_ = false;
   Clock::time_point read_progress_, write_progress_;
   WireCounts counts_;
 };

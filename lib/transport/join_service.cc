@@ -14,6 +14,7 @@
 
 #include "join.grpc.pb.h"
 #include "lib/join/matching/strategy.h"
+#include "lib/join/session/workers.h"
 #include "lib/transport/admission.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/credentials.h"
@@ -175,6 +176,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
         shares_(options_.memory_bytes - options_.memory_bytes / kPartOfViews,
                 options_.most_sessions),
         tokens_(options_.tokens),
+        workers_(options_.threads > 1 ? std::make_unique<Workers>(options_.threads) : nullptr),
         waiting_(options_.most_silent_calls, options_.first_frame_time) {}
   ~JoinServiceImpl() override {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -309,6 +311,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     }
     MemoryAccount memory(share_bytes);
     ServerSessionOptions server_options = options_.server;
+    server_options.workers = workers_.get();
     DriveLimits limits = options_.limits;
     ViewTerms terms;
     SetLimits(&memory, &server_options, &limits, &terms);
@@ -336,8 +339,10 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     stream->Answer(started);
 
     // The server's own report has the whole error, the client no directories of ours.
+    std::mutex mutex;
     absl::Status whole;
     CancellableSource source((*lease)->source(), cancellation, [&](const absl::Status& error) {
+      const std::lock_guard<std::mutex> lock(mutex);
       whole = error;
       return WithoutDirectories(error, options_.directories);
     });
@@ -376,6 +381,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
   ServiceCounts counts_;              // without what is of now
   std::set<SessionStream*> streams_;  // of sessions under way
   size_t threads_ = 0;
+  const std::unique_ptr<Workers> workers_;                // null: sessions compute for themselves
   bool ended_ = false;                                    // no session is admitted any more
   Clock::time_point cut_off_ = Clock::time_point::max();  // of those under way, once it has ended
   WaitingCalls waiting_;                                  // the last one: its calls come here

@@ -62,6 +62,8 @@ struct JoinServiceOptions {
   std::chrono::milliseconds session_time{std::chrono::hours(6)};
   std::chrono::milliseconds first_frame_time{10'000};
   size_t most_silent_calls = 32;  // that have not said anything; the oldest one is ended
+  // That compute for all sessions together, beside one of each that reads and talks; 1: just that.
+  size_t threads = 1;
   DriveLimits limits;
   ServerSessionOptions server;
   ViewRegistry::Options views;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/transport/sharded_join.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -10,6 +12,7 @@
 
 #include "lib/join/session/absent_rows.h"
 #include "lib/join/session/shared_ranges.h"
+#include "lib/join/session/workers.h"
 #include "lib/join/sort/row_spool.h"
 #include "lib/join/sort/sorted_run.h"
 #include "lib/transport/status.h"
@@ -152,6 +155,8 @@ absl::Status JoinShard(const Remote& remote, Source* source, const ShardedJoinOp
   return status;
 }
 
+constexpr size_t kMostRangesAhead = 6;  // as many as servers allow
+
 // With several shards a key is matched if one of them has it. So each tells which keys it lacks,
 // which costs no byte on the wire more than counting.
 ShardedJoinOptions ForSeveral(ShardedJoinOptions options) {
@@ -195,6 +200,7 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
   }
   SharedRanges::Options sharing;
   sharing.salt = RandomSalt();
+  sharing.most_kept = std::max(sharing.most_kept, 2 * options.remote.client.ranges_ahead);
   SharedRanges ranges(sharing);
   // All are there before the first one begins: else it would not keep what the others need.
   std::vector<std::unique_ptr<SharedRanges::Member>> members;
@@ -248,9 +254,15 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
 }  // namespace
 
 absl::Status JoinShards(const std::vector<Remote>& remotes, const Sources& sources,
-                        const ShardedJoinOptions& options, ResultSink* sink,
+                        const ShardedJoinOptions& wanted, ResultSink* sink,
                         Cancellation* cancellation, ShardedJoinReport* report) {
   const Clock::time_point begin = Clock::now();
+  ShardedJoinOptions options = wanted;
+  std::optional<Workers> workers;
+  if (options.threads > 1) {
+    options.remote.client.workers = &workers.emplace(options.threads);
+    options.remote.client.ranges_ahead = std::min(kMostRangesAhead, 2 * options.threads);
+  }
   for (const Remote& remote : remotes) report->shards.push_back({remote.address, {}, 0});
   absl::Status status;
   if (remotes.size() == 1) {

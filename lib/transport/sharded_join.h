@@ -46,6 +46,9 @@ struct ShardedJoinOptions {
   std::function<void(uint64_t keys)> expect;
   // Told of each range that is done, and by which server, by several threads at once; may be empty.
   std::function<void(const std::string& address, const RangeReport& range)> range_done;
+  // That compute, of all servers together, beside one that reads and talks for each. More than one
+  // work on as many ranges at once, each of which takes its memory.
+  size_t threads = 1;
 };
 
 // A source for each of the remotes, all with the same state of the same rows. They are read by a

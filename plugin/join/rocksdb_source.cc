@@ -65,13 +65,18 @@ uint64_t EstimateAllKeys(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
 class PinnedCursor final : public IteratorCursor {
  public:
   PinnedCursor(std::unique_ptr<rocksdb::Iterator> iterator, std::optional<std::string> end,
-               std::string doing, RowValues values,
+               std::string doing, RowValues values, std::mutex* mutex,
                std::vector<std::unique_ptr<rocksdb::Iterator>>* idle)
       : IteratorCursor(std::move(iterator), std::move(end), std::move(doing), values),
+        mutex_(mutex),
         idle_(idle) {}
-  ~PinnedCursor() override { idle_->push_back(std::move(iterator_)); }
+  ~PinnedCursor() override {
+    const std::lock_guard<std::mutex> lock(*mutex_);
+    idle_->push_back(std::move(iterator_));
+  }
 
  private:
+  std::mutex* const mutex_;
   std::vector<std::unique_ptr<rocksdb::Iterator>>* const idle_;
 };
 
@@ -148,17 +153,18 @@ std::unique_ptr<Cursor> RocksDbSource::Scan(const KeyInterval& interval) {
   const bool is_of_one_key = shown.end && shown.end->size() == shown.begin.size() + 1 &&
                              shown.end->back() == '\0' &&
                              shown.end->compare(0, shown.begin.size(), shown.begin) == 0;
-  const bool without_readahead = is_of_one_key && !idle_without_readahead_.empty();
-  std::vector<std::unique_ptr<rocksdb::Iterator>>& idle =
-      without_readahead ? idle_without_readahead_ : idle_;
-  const bool pinned = !idle.empty();
   std::unique_ptr<rocksdb::Iterator> iterator;
-  if (pinned) {
-    iterator = std::move(idle.back());
-    idle.pop_back();
-  } else {
-    iterator.reset(db_->NewIterator(read_, family_));
+  std::vector<std::unique_ptr<rocksdb::Iterator>>* idle = &idle_;
+  {
+    const std::lock_guard<std::mutex> lock(idle_mutex_);
+    if (is_of_one_key && !idle_without_readahead_.empty()) idle = &idle_without_readahead_;
+    if (!idle->empty()) {
+      iterator = std::move(idle->back());
+      idle->pop_back();
+    }
   }
+  const bool pinned = iterator != nullptr;
+  if (!pinned) iterator.reset(db_->NewIterator(read_, family_));
   if (shown.begin.empty()) {
     iterator->SeekToFirst();  // whatever the order
   } else {
@@ -167,7 +173,7 @@ std::unique_ptr<Cursor> RocksDbSource::Scan(const KeyInterval& interval) {
   std::string doing = "cannot scan column family \"" + family_->GetName() + "\"";
   if (pinned) {
     return std::make_unique<PinnedCursor>(std::move(iterator), std::move(shown.end),
-                                          std::move(doing), options_.values, &idle);
+                                          std::move(doing), options_.values, &idle_mutex_, idle);
   }
   return std::make_unique<IteratorCursor>(std::move(iterator), std::move(shown.end),
                                           std::move(doing), options_.values);

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -100,6 +101,7 @@ class RocksDbSource final : public Source {
   rocksdb::Slice end_;  // of options_.interval
   rocksdb::ReadOptions read_;
   const rocksdb::Snapshot* own_snapshot_ = nullptr;
+  std::mutex idle_mutex_;
   std::vector<std::unique_ptr<rocksdb::Iterator>> idle_;
   // Of the same state, for scans of one key, which would be mostly what is read ahead.
   std::vector<std::unique_ptr<rocksdb::Iterator>> idle_without_readahead_;

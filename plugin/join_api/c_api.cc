@@ -71,6 +71,9 @@ const Setters& JoinSetters() {
                                 [](CJoin* join, uint64_t trips) {
                                   join->options.most_round_trips = static_cast<int>(trips);
                                 })},
+      {"threads",
+       S::Number(64, [](CJoin* join,
+                        uint64_t threads) { join->options.threads = static_cast<int>(threads); })},
       {"most-bytes",
        S::Number(std::numeric_limits<uint64_t>::max(),
                  [](CJoin* join, uint64_t bytes) { join->options.most_bytes = bytes; })},

@@ -184,6 +184,10 @@ absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& opti
   if (options.keys_per_range == 0) {
     return absl::InvalidArgumentError("a range must have at least one key: keys_per_range is 0");
   }
+  if (options.threads < 1 || options.threads > 64) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("threads is ", options.threads, ", not 1 to 64"));
+  }
   if (options.most_round_trips < 1 || options.most_round_trips > 32) {
     return absl::InvalidArgumentError(
         absl::StrCat("most_round_trips is ", options.most_round_trips, ", not 1 to 32"));
@@ -290,6 +294,7 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
   sharded.remote.request.since = parts.since;
   sharded.remote.client.comparison = parts.comparison;
   sharded.expect = options.keys_expected;
+  sharded.threads = static_cast<size_t>(options.threads);
   if (options.range_done) {
     sharded.range_done = [&options](const std::string& address, const RangeReport& range) {
       options.range_done(SummaryOf(address, range));

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -176,6 +177,7 @@ JoinServiceOptions ServiceOptionsOf(const ServedDatabase& served, const ServeOpt
   service.session_time = options.session_time;
   service.limits.exchange.silence = options.silence;
   service.memory_bytes = options.memory_bytes;
+  service.threads = options.threads != 0 ? options.threads : std::thread::hardware_concurrency();
   service.views.keep = options.keep;
   if (options.report) {
     service.report = [report = options.report](const SessionReport& session) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -81,6 +82,8 @@ struct Settings {
   PlannerOptions planner;
   uint64_t most_bytes = 0;
   Tamper tamper;
+  Workers* workers = nullptr;  // of both sides
+  size_t ranges_ahead = 2;
 };
 
 // Counts what all scans read.
@@ -96,7 +99,7 @@ class CountedSource final : public Source {
  private:
   class CountedCursor final : public Cursor {
    public:
-    CountedCursor(std::unique_ptr<Cursor> cursor, uint64_t* rows_read)
+    CountedCursor(std::unique_ptr<Cursor> cursor, std::atomic<uint64_t>* rows_read)
         : cursor_(std::move(cursor)), rows_read_(rows_read) {}
     bool Next(Row* row) override {
       const bool any = cursor_->Next(row);
@@ -107,11 +110,11 @@ class CountedSource final : public Source {
 
    private:
     const std::unique_ptr<Cursor> cursor_;
-    uint64_t* const rows_read_;
+    std::atomic<uint64_t>* const rows_read_;
   };
 
   MemorySource source_;
-  uint64_t rows_read_ = 0;
+  std::atomic<uint64_t> rows_read_ = 0;
 };
 
 inline Joined Join(Operation operation, const Table& client_rows, const Table& server_rows,
@@ -124,9 +127,12 @@ inline Joined Join(Operation operation, const Table& client_rows, const Table& s
   client_options.keys_per_range = settings.keys_per_range;
   client_options.planner = settings.planner;
   client_options.most_bytes = settings.most_bytes;
+  client_options.workers = settings.workers;
+  client_options.ranges_ahead = settings.ranges_ahead;
   ServerSessionOptions server_options;
   server_options.most_keys_per_range = settings.most_keys_per_range;
   server_options.planner = settings.planner;
+  server_options.workers = settings.workers;
   ClientSession client(&here, &collector, client_options);
   ServerSession server(&there, server_options);
   Joined joined;

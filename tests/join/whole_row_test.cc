@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/hash/key_hash.h"
 #include "lib/join/join_key/join_key_expression.h"
 #include "tests/join/memory_source.h"
 

@@ -262,6 +262,10 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 21))
       ->group(kRareFlags);
+  number(
+      "--threads", &options->threads, 64,
+      "that compute, beside one that reads; 2 and more take memory for 4 and 6 ranges instead of "
+      "2. Default: 1");
   number("--round-trips", &options->most_round_trips, 32,
          "that a range may take, wrong estimates apart: fewer cost bytes. Default: 4");
   parser

@@ -55,6 +55,7 @@ struct ServeFlags {
   int sessions = 8;
   int sessions_per_peer = 4;
   int memory_mib = 1024;
+  int threads = 0;  // as many as there are processors
   int session_seconds = 6 * 3600;
   int silence_seconds = 120;
   int keep_seconds = 60;
@@ -95,6 +96,7 @@ Status OptionsOf(const ServeFlags& flags, ServeLog* log, join::ServeOptions* opt
   options->most_sessions = static_cast<size_t>(flags.sessions);
   options->most_sessions_per_peer = static_cast<size_t>(flags.sessions_per_peer);
   options->memory_bytes = uint64_t(flags.memory_mib) << 20;
+  options->threads = static_cast<size_t>(flags.threads);
   options->session_time = std::chrono::seconds(flags.session_seconds);
   options->silence = std::chrono::seconds(flags.silence_seconds);
   options->keep = std::chrono::seconds(flags.keep_seconds);
@@ -255,6 +257,9 @@ void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
          "of one certificate, or without TLS of one address. Default: 4")
       ->group(kRareFlags);
   number("--memory", &flags->memory_mib, 1 << 20, "MiB for all sessions together. Default: 1024");
+  number("--threads", &flags->threads, 1024,
+         "that compute for all sessions, beside one of each that reads. Default: all processors")
+      ->group(kRareFlags);
   number("--session-time", &flags->session_seconds, 1 << 30, "seconds at most. Default: 21600")
       ->group(kRareFlags);
   number("--silence", &flags->silence_seconds, 1 << 20,

@@ -128,6 +128,9 @@ struct JoinOptions {
   // each of several peers. Beyond it the join ends with Status::Busy. At least 8 MiB; rows larger
   // than half of it do not fit.
   uint64_t memory_bytes = uint64_t{1} << 30;
+  // That compute, beside one that reads and talks; 1: that one does both. With N of them, 2 N ranges
+  // are under way at once, at most 6, instead of 2, each with its memory. From 1 to 64.
+  int threads = 1;
   // Of a row of the peer, key and value: larger ones are refused.
   uint64_t most_row_bytes = uint64_t{256} << 20;
   // That a range may take, from 1 to 32; wrong estimates may take two more. Fewer cost bytes: 5 to

@@ -76,6 +76,9 @@ struct ServeOptions {
   // For all sessions together, whatever peers send; each has its share. Where many sessions have
   // too little of it, fewer are served at once.
   size_t memory_bytes = size_t{1} << 30;
+  // That compute for all sessions together, beside one of each that reads and talks; 1: just that
+  // one. 0: as many as there are processors.
+  size_t threads = 0;
   std::vector<std::string> tokens;  // a peer needs one of them; none: no token
   std::chrono::milliseconds session_time = std::chrono::hours(6);  // at most
   std::chrono::milliseconds silence = std::chrono::seconds(120);   // until a peer is given up

@@ -42,7 +42,8 @@ class Cursor {
   virtual absl::Status status() const = 0;
 };
 
-// Thread safety: one thread at a time.
+// Thread safety: several threads may scan it at once, each with cursors of its own; all else is for
+// one at a time.
 class Source {
  public:
   virtual ~Source() = default;

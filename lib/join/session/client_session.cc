@@ -46,6 +46,8 @@ absl::Status ClientSession::Receive(std::string_view message) {
   const ClientRange* const range = context_.Heard(*decoded, message.size());
   if (range == nullptr) return std::visit(take, *decoded);
   const KeyInterval interval = range->interval;  // the range may be done after this
+  const absl::Status computed = reconciler_.WaitFor(range->number);
+  if (!computed.ok()) return Naming(interval, computed);
   return Naming(interval, std::visit(take, *decoded));
 }
 
@@ -99,6 +101,8 @@ absl::Status ClientSession::On(const Failure& failure) {
 
 absl::StatusOr<std::string> ClientSession::Next() {
   if (!begun_.ok()) return begun_;
+  const absl::Status computed = reconciler_.TakeDone();
+  if (!computed.ok()) return computed;
   if (context_.outbox.empty() && answered_ && !done_) {
     const absl::Status status = Advance();
     if (!status.ok()) return status;

@@ -6,9 +6,11 @@
 // Here are the hello, and the order of work.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -31,6 +33,10 @@ class ClientSession final : public Session {
   absl::StatusOr<std::string> Next() override;
   bool always_hears() const override { return true; }
   bool done() const override { return done_; }
+  bool computes() const override { return !context_.turns.empty(); }
+  void WhenReady(std::function<void()> ready) override {
+    context_.turns.WhenReady(std::move(ready));
+  }
 
   const Statistics& statistics() const { return context_.statistics; }
   // The error is what the other side said, not what went wrong here.

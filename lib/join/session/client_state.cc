@@ -62,7 +62,8 @@ ClientState::ClientState(Source* the_source, Sink* the_sink,
       options(the_options),
       existing(source, options.existing, options.memory),
       ranges(options.interval, options.parts, &statistics.ranges, options.memory),
-      outbox(options.memory) {}
+      outbox(options.memory),
+      turns(options.workers, options.memory) {}
 
 absl::Status ClientState::Send(const Message& message, ClientRange* range) {
   std::string bytes = Encode(message);

@@ -18,6 +18,7 @@
 #include "lib/join/session/messages.h"
 #include "lib/join/session/outbox.h"
 #include "lib/join/session/range_report.h"
+#include "lib/join/session/range_turns.h"
 #include "lib/join/session/shared_ranges.h"
 
 namespace rocksieve::join {
@@ -60,6 +61,9 @@ struct ClientSessionOptions {
   // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
   // null.
   SharedRanges::Member* shared = nullptr;
+  // Compute for ranges that are under way at once; null: the session's own thread does. Must
+  // outlive the session.
+  Workers* workers = nullptr;
   // Told of each range when its result is proven and with the sink; may be empty.
   std::function<void(const RangeReport&)> range_done;
 };
@@ -90,6 +94,7 @@ struct ClientState {
   Statistics statistics;
   ClientRanges ranges;
   Outbox outbox;
+  RangeTurns turns;  // the last one: it uses the ranges
 };
 
 }  // namespace rocksieve::join

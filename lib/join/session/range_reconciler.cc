@@ -7,6 +7,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/matching/common_estimate.h"
+#include "lib/join/rows/interval_text.h"
 
 namespace rocksieve::join {
 
@@ -60,7 +61,7 @@ absl::Status RangeReconciler::Begin(ClientRange* range, const Facts& facts) {
                                        same_keys              ? Of::kValuesOfSameKeys
                                        : context_->compares() ? Of::kKeysThenValues
                                                               : Of::kKeys);
-  return Continue(range);
+  return Continue(range, std::nullopt);
 }
 
 absl::Status RangeReconciler::CheckMostBytes(const ClientRange& range,
@@ -97,16 +98,42 @@ absl::Status RangeReconciler::Receive(const Step& step) {
   if (reconciling == nullptr || (*reconciling)->state() != Reconciliation::State::kTheirTurn) {
     return absl::InvalidArgumentError("the server spoke out of turn");
   }
-  const absl::Status status = (*reconciling)->Receive(step.message);
-  return status.ok() ? Continue(*range) : status;
+  return Continue(*range, step.message);
 }
 
-absl::Status RangeReconciler::Continue(ClientRange* range) {
-  const Reconciliation& reconciliation = *std::get<ClientRange::Reconciling>(range->phase);
-  if (reconciliation.state() == Reconciliation::State::kMyTurn) {
-    const absl::Status status = Speak(range);
-    if (!status.ok()) return status;
+absl::Status RangeReconciler::Continue(ClientRange* range, std::optional<std::string> heard) {
+  Reconciliation* const reconciliation = std::get<ClientRange::Reconciling>(range->phase).get();
+  RangeTurns& turns = context_->turns;
+  const absl::Status status = turns.Begin(range->number, reconciliation, std::move(heard));
+  return status.ok() && context_->options.workers == nullptr ? Take(*turns.WaitFor(range->number))
+                                                             : status;
+}
+
+absl::Status RangeReconciler::WaitFor(uint64_t range) {
+  std::optional<RangeTurns::Done> done = context_->turns.WaitFor(range);
+  return done ? Take(*std::move(done)) : absl::OkStatus();
+}
+
+absl::Status RangeReconciler::TakeDone() {
+  while (std::optional<RangeTurns::Done> done = context_->turns.Take()) {
+    const absl::StatusOr<ClientRange*> range = context_->ranges.Find(done->range);
+    if (!range.ok()) return range.status();
+    const absl::Status status = Take(*std::move(done));
+    if (!status.ok()) return Naming((*range)->interval, status);
   }
+  return absl::OkStatus();
+}
+
+absl::Status RangeReconciler::Take(RangeTurns::Done done) {
+  const absl::StatusOr<ClientRange*> found = context_->ranges.Find(done.range);
+  if (!found.ok()) return found.status();
+  ClientRange* const range = *found;
+  absl::Status status = std::move(done.status);
+  for (std::string& step : done.steps) {
+    if (status.ok()) status = context_->Send(Step{range->number, std::move(step)}, range);
+  }
+  if (!status.ok()) return status;
+  const Reconciliation& reconciliation = *std::get<ClientRange::Reconciling>(range->phase);
   const bool contradicted = reconciliation.state() == Reconciliation::State::kContradicted;
   if (!contradicted && reconciliation.state() != Reconciliation::State::kReconciled) {
     return absl::OkStatus();
@@ -118,16 +145,6 @@ absl::Status RangeReconciler::Continue(ClientRange* range) {
   // What the server goes on with, as soon as it has said its sum of the keys.
   range->ignores_step = context_->compares() && !reconciliation.compares_values();
   return context_->Repeat(range, absl::AbortedError("the sums of the matched keys differ"));
-}
-
-absl::Status RangeReconciler::Speak(ClientRange* range) {
-  Reconciliation& reconciliation = *std::get<ClientRange::Reconciling>(range->phase);
-  Step step;
-  step.range = range->number;
-  const absl::Status status = reconciliation.NextStep(&step.message);
-  // Nothing is to be said any more of what was given up.
-  if (!status.ok() || reconciliation.state() == Reconciliation::State::kContradicted) return status;
-  return context_->Send(step, range);
 }
 
 absl::Status RangeReconciler::Finish(ClientRange* range) {

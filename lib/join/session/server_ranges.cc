@@ -166,7 +166,8 @@ absl::Status ServerRanges::ScanFor(const Open& open, const ExistingFilterUse& ex
 }
 
 absl::Status ServerRanges::Receive(const Open& open) {
-  absl::Status status = CheckOpen(open);
+  absl::Status status = WaitFor(open.range);
+  if (status.ok()) status = CheckOpen(open);
   if (!status.ok()) return status;
   const ExistingFilterUse existing = ExistingFilterUseFor(open);
   RangeKeys keys;
@@ -207,7 +208,7 @@ absl::Status ServerRanges::Receive(const Open& open) {
   const bool reconciles = std::holds_alternative<Reconciling>(range.state);
   ranges_.insert_or_assign(open.range, std::move(range));
   status = outbox_->Add(Encode(facts));
-  return status.ok() && reconciles ? Continue(open.range) : status;
+  return status.ok() && reconciles ? Continue(open.range, std::nullopt) : status;
 }
 
 absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, RangeKeys keys,
@@ -252,6 +253,8 @@ absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, Range
 }
 
 absl::Status ServerRanges::Receive(const Step& step) {
+  const absl::Status computed = WaitFor(step.range);
+  if (!computed.ok()) return computed;
   const auto found = ranges_.find(step.range);
   auto* const reconciling =
       found == ranges_.end() ? nullptr : std::get_if<Reconciling>(&found->second.state);
@@ -260,27 +263,44 @@ absl::Status ServerRanges::Receive(const Step& step) {
                                                    ", which is ", StateOf(step.range),
                                                    ", out of turn"));
   }
-  const KeyInterval interval = found->second.interval;  // the range may be gone after this
   if ((*reconciling)->state() != Reconciliation::State::kTheirTurn) {
     return absl::InvalidArgumentError("the client spoke out of turn");
   }
-  const absl::Status status = (*reconciling)->Receive(step.message);
-  return Naming(interval, status.ok() ? Continue(step.range) : status);
+  return Continue(step.range, step.message);
 }
 
-absl::Status ServerRanges::Continue(uint64_t number) {
-  ServerRange& range = ranges_.at(number);
-  Reconciliation& reconciliation = *std::get<Reconciling>(range.state);
-  while (reconciliation.state() == Reconciliation::State::kMyTurn) {
-    Step step;
-    step.range = number;
-    absl::Status status = reconciliation.NextStep(&step.message);
-    if (status.ok()) status = outbox_->Add(Encode(step));
-    if (!status.ok()) return status;
+absl::Status ServerRanges::Continue(uint64_t number, std::optional<std::string> heard) {
+  Reconciliation* const reconciliation = std::get<Reconciling>(ranges_.at(number).state).get();
+  const absl::Status status = turns_.Begin(number, reconciliation, std::move(heard));
+  return status.ok() && options_.workers == nullptr ? WaitFor(number) : status;
+}
+
+absl::Status ServerRanges::WaitFor(uint64_t number) {
+  std::optional<RangeTurns::Done> done = turns_.WaitFor(number);
+  return done ? Take(*std::move(done)) : absl::OkStatus();
+}
+
+absl::Status ServerRanges::TakeDone() {
+  absl::Status status;
+  while (status.ok()) {
+    std::optional<RangeTurns::Done> done = turns_.Take();
+    if (!done) break;
+    status = Take(*std::move(done));
   }
+  return status;
+}
+
+absl::Status ServerRanges::Take(RangeTurns::Done done) {
+  ServerRange& range = ranges_.at(done.range);
+  absl::Status status = Naming(range.interval, done.status);
+  for (std::string& step : done.steps) {
+    if (status.ok()) status = outbox_->Add(Encode(Step{done.range, std::move(step)}));
+  }
+  if (!status.ok()) return status;
+  const Reconciliation& reconciliation = *std::get<Reconciling>(range.state);
   if (reconciliation.state() != Reconciliation::State::kReconciled) return absl::OkStatus();
   if (SendsRows(agreement_.operation)) return FinishReconciling(&range);
-  ranges_.erase(number);
+  ranges_.erase(done.range);
   return absl::OkStatus();
 }
 
@@ -292,6 +312,8 @@ absl::Status ServerRanges::FinishReconciling(ServerRange* range) const {
 }
 
 absl::Status ServerRanges::Receive(const Fetch& fetch) {
+  const absl::Status computed = WaitFor(fetch.range);
+  if (!computed.ok()) return computed;
   const auto found = ranges_.find(fetch.range);
   if (found != ranges_.end() && fetch.attempt == found->second.attempt) {
     const auto* const reconciling = std::get_if<Reconciling>(&found->second.state);

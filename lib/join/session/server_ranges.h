@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -23,6 +25,7 @@
 #include "lib/join/session/messages.h"
 #include "lib/join/session/outbox.h"
 #include "lib/join/session/range_keys.h"
+#include "lib/join/session/range_turns.h"
 #include "lib/join/session/reconciliation.h"
 
 namespace rocksieve::join {
@@ -115,6 +118,9 @@ struct ServerSessionOptions {
   ExistingFilterOptions existing;
   // What the client makes this one keep is taken from it; must outlive the side. Null: no limit.
   MemoryAccount* memory = nullptr;
+  // Compute for ranges that are under way at once; null: the session's own thread does. Must
+  // outlive the session.
+  Workers* workers = nullptr;
 };
 
 class ServerRanges {
@@ -138,12 +144,18 @@ class ServerRanges {
         options_(options),
         agreement_(agreement),
         existing_(existing),
-        outbox_(outbox) {}
+        outbox_(outbox),
+        turns_(options.workers, options.memory) {}
 
   absl::Status Receive(const Open& open);
   absl::Status Receive(const Step& step);
   // Not of the rows with a NULL key.
   absl::Status Receive(const Fetch& fetch);
+
+  // What other threads have done since.
+  absl::Status TakeDone();
+  bool computes() const { return !turns_.empty(); }
+  void WhenReady(std::function<void()> ready) { turns_.WhenReady(std::move(ready)); }
 
   // Whether rows were fetched and are not sent yet.
   bool has_rows() const { return !streams_.empty(); }
@@ -169,8 +181,12 @@ class ServerRanges {
   // estimate it by.
   absl::Status BeginReconciling(const Open& open, bool prunes, RangeKeys keys, ServerRange* range,
                                 Facts* facts);
-  // Speaks while it is this side's turn, and puts a range away that needs nothing more.
-  absl::Status Continue(uint64_t number);
+  // Hears, if something was heard, and speaks while it is this side's turn.
+  absl::Status Continue(uint64_t number, std::optional<std::string> heard);
+  // What is computed of the range at this time.
+  absl::Status WaitFor(uint64_t number);
+  // Says what was computed, and puts a range away that needs nothing more.
+  absl::Status Take(RangeTurns::Done done);
   absl::Status FinishReconciling(ServerRange* range) const;
 
   Source* const source_;
@@ -181,6 +197,7 @@ class ServerRanges {
   std::map<uint64_t, ServerRange> ranges_;
   std::deque<RowStream> streams_;  // of ranges that were fetched; the first one is under way
   uint64_t rows_sent_ = 0;
+  RangeTurns turns_;  // the last one: it uses the ranges
 };
 
 }  // namespace rocksieve::join

@@ -66,6 +66,7 @@ absl::Status ServerSession::On(const Hello& hello) {
                   ServerRanges::Agreement{hello.operation, hello.salt, own.pass_rate,
                                           hello.existing.pass_rate, hello.comparison, hello.keys},
                   &existing_, &outbox_);
+  ranges_->WhenReady(std::move(ready_));
   return outbox_.Add(Encode(answer));
 }
 
@@ -127,7 +128,14 @@ uint64_t ServerSession::rows_sent() const {
   return absent_rows_sent_ + (ranges_ ? ranges_->rows_sent() : 0);
 }
 
+void ServerSession::WhenReady(std::function<void()> ready) {
+  if (ranges_) return ranges_->WhenReady(std::move(ready));
+  ready_ = std::move(ready);
+}
+
 absl::StatusOr<std::string> ServerSession::Next() {
+  const absl::Status computed = ranges_ ? ranges_->TakeDone() : absl::OkStatus();
+  if (!computed.ok()) return computed;
   if (!outbox_.empty()) return outbox_.Take();
   Filters filters;
   if (existing_.Next(&filters)) return Encode(filters);

@@ -3,6 +3,7 @@
 // ServerRanges has the ranges.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ class ServerSession final : public Session {
   absl::StatusOr<std::string> Next() override;
   bool always_hears() const override { return false; }
   bool done() const override { return done_; }
+  bool computes() const override { return ranges_ && ranges_->computes(); }
+  void WhenReady(std::function<void()> ready) override;
 
   // What the client wants; nothing before its hello.
   std::optional<Operation> operation() const { return operation_; }
@@ -61,6 +64,7 @@ class ServerSession final : public Session {
   bool sends_unmatched_ = false;              // rows, and so those with a NULL key
   std::unique_ptr<AbsentRowsWriter> absent_;  // while they are sent
   bool done_ = false;
+  std::function<void()> ready_;  // until there are ranges
 };
 
 }  // namespace rocksieve::join

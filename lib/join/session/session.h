@@ -6,6 +6,7 @@
 // the other side with a Failure, if there is still one, and to the caller.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,11 @@ class Session {
 
   // Nothing more will be said or wants to be heard.
   virtual bool done() const = 0;
+
+  // Other threads compute what will be said: Next() is to be called when they are ready.
+  virtual bool computes() const { return false; }
+  // `ready` is called by other threads, one after another; empty: no more.
+  virtual void WhenReady(std::function<void()> /*ready*/) {}
 };
 
 }  // namespace rocksieve::join
