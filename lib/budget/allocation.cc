@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/budget/lookup_density.h"
+
 namespace rocksieve {
 namespace {
 
@@ -33,6 +35,7 @@ constexpr double kSmallShare = 0.25, kMostOver = 1.06, kInherited = 1.1;
 struct Demand {
   double keys;          // that take of the budget
   double price_factor;  // keys per lookup weight, 1 if the file has all keys: the price of its bits
+  double run_share;     // of the entries in its range, those that are its own
   const Hull* hull;
 };
 
@@ -44,8 +47,14 @@ double BudgetedEntries(const std::vector<BudgetedFile>& files) {
   return entries;
 }
 
-std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<BudgetedFile>& files) {
-  const std::vector<double> shares = LookupWeights(files);
+// Files that lookups seldom come to cost more than the file with all keys.
+constexpr double kMostPriceFactor = 1 / kLeastDensity;
+
+std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<BudgetedFile>& files,
+                              const LookupDensity* lookups) {
+  const std::vector<double> even = LookupWeights(files);
+  const std::vector<double> heard =
+      lookups == nullptr ? std::vector<double>() : LookupWeights(files, lookups);
   double all_keys = 0;
   for (const BudgetedFile& file : files) all_keys += static_cast<double>(file.filter_keys);
   std::vector<Demand> demands;
@@ -53,10 +62,14 @@ std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<Budg
   for (size_t i = 0; i < files.size(); i++) {
     const auto keys = static_cast<double>(files[i].filter_keys);
     // Keys and entries are not the same, so the factor might come out above 1 for a lonely file.
-    const double share = std::max(shares[i], 1e-12);
-    const double factor = all_keys > 0 ? keys / all_keys / share : 0;
-    demands.push_back({files[i].budgeted ? keys : 0, std::clamp(factor, 1e-12, 1.0),
-                       &allocator.HullFor(files[i].filter_keys)});
+    const auto factor = [&](double weight, double most) {
+      return all_keys > 0 ? std::clamp(keys / all_keys / std::max(weight, 1e-12), 1e-12, most)
+                          : 1e-12;
+    };
+    const double run_share = factor(even[i], 1);
+    const double price = heard.empty() ? run_share : factor(heard[i], kMostPriceFactor);
+    demands.push_back(
+        {files[i].budgeted ? keys : 0, price, run_share, &allocator.HullFor(files[i].filter_keys)});
   }
   return demands;
 }
@@ -123,7 +136,7 @@ const Hull& Allocator::HullFor(uint64_t keys) const {
 }
 
 std::vector<FilterChoice> Allocator::Ideal(const std::vector<BudgetedFile>& files) const {
-  const std::vector<Demand> demands = DemandsOf(*this, files);
+  const std::vector<Demand> demands = DemandsOf(*this, files, nullptr);
   const double entries = BudgetedEntries(files);
   const double theta = SolveTheta(demands, options_.BitsOf(entries));
   std::vector<FilterChoice> choices;
@@ -144,14 +157,14 @@ FilterChoice Allocator::Decide(const std::vector<BudgetedFile>& files, size_t ne
 // rewritten as they are, all others with the bits that the price gives them.
 double Allocator::DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size_t next,
                                     const Outlook& outlook) const {
-  std::vector<Demand> demands = DemandsOf(*this, files);
+  std::vector<Demand> demands = DemandsOf(*this, files, outlook.lookups);
   const Demand own = demands[next];
   const double budget = 8 * static_cast<double>(options_.bytes);
   const double ideal = BitsOf(own, SolveTheta(demands, options_.BitsOf(BudgetedEntries(files))));
   double taken = 0, keys = 0, undecided_keys = 0, last_run_keys = 0;
   for (size_t i = 0; i < files.size(); i++) {
     keys += demands[i].keys;
-    if (demands[i].price_factor > kLastRunShare) last_run_keys += demands[i].keys;
+    if (demands[i].run_share > kLastRunShare) last_run_keys += demands[i].keys;
     if (i == next || files[i].filter_bits < 0) {
       undecided_keys += demands[i].keys;
     } else {
@@ -159,7 +172,7 @@ double Allocator::DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size
     }
   }
   // Data that is written in the order of keys overlaps nothing, and nothing will rewrite it.
-  const bool appends = outlook.is_flush && own.price_factor > kLastRunShare;
+  const bool appends = outlook.is_flush && own.run_share > kLastRunShare;
   const bool stays = outlook.rewrites_seldom || appends;
   const double rewritten = stays ? 0 : 1 / (1 + options_.feedback);
   const double growth =
@@ -172,7 +185,7 @@ double Allocator::DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size
   if (!stays) bits = std::max(bits, kLeastFile * ideal);
   const double most = std::max({0.0, kFilled * budget - taken, kOfFreed * outlook.freed_bits});
   bits = std::min(bits, most / std::max(undecided_keys, 1.0));
-  if (own.price_factor >= kSmallShare) return bits;
+  if (own.run_share >= kSmallShare) return bits;
   double least = kLeastFile * ideal;
   if (taken + outlook.freed_bits < kInherited * budget) {
     least = std::clamp((kMostOver * budget - taken) / (2 * std::max(own.keys, 1.0)), 0.0, least);
@@ -183,7 +196,7 @@ double Allocator::DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size
 double Allocator::DecideBits(const std::vector<BudgetedFile>& files, size_t next,
                              const Outlook& outlook) const {
   if (options_.bytes != 0) return DecideBitsOfBytes(files, next, outlook);
-  const std::vector<Demand> demands = DemandsOf(*this, files);
+  const std::vector<Demand> demands = DemandsOf(*this, files, outlook.lookups);
   const double budget = options_.bits_per_entry;
   const double entries = BudgetedEntries(files);
   double theta = SolveTheta(demands, budget * entries);

@@ -5,7 +5,8 @@
 // of a filter of b bits per key. The least sum of w * c(b) for a sum of keys * b that may not
 // exceed the memory is where a bit saves the same everywhere (Lagrange; for whole levels: Dayan,
 // Athanassoulis, Idreos, "Monkey", 2017): b(f) is the hull's answer to the price
-// theta * keys(f) / w(f). So a file gets the more bits, the fewer keys it spreads over its range.
+// theta * keys(f) / w(f). So a file gets the more bits, the fewer keys it spreads over its range,
+// and the more lookups come to it.
 #pragma once
 
 #include <array>
@@ -33,8 +34,11 @@ struct AllocatorOptions {
   double BitsOf(double entries) const;
 };
 
-// What a budget of bytes must know beyond the files: how soon memory that they have comes back.
+// What is known beyond the files.
 struct Outlook {
+  // Where lookups go, if they are known to be unlike the live keys. Else null.
+  const LookupDensity* lookups = nullptr;
+  // For a budget of bytes alone: how soon memory that files have comes back.
   // Bits that go with the inputs of the job that builds the file, less those of outputs that it has
   // finished.
   double freed_bits = 0;
@@ -55,7 +59,6 @@ class Allocator {
 
   // The filter for files[next], which is being built, given the filters that the others have. What
   // they take more or less than in the ideal is made up for. Cost: some 1.5 us per file.
-  // `outlook` is of no matter to a budget of bits per entry.
   FilterChoice Decide(const std::vector<BudgetedFile>& files, size_t next,
                       const Outlook& outlook = {}) const;
 

@@ -8,7 +8,8 @@
 // Where a file's entries lie inside its range is known only roughly: the ends of all ranges divide
 // the key space into cells, and a file's entries are spread over its cells in proportion to their
 // width, seen as numbers in the alphabet that the keys use, and for a small part evenly, in case
-// those numbers say little.
+// those numbers say little. Where lookups were heard to go elsewhere, a density of them per entry
+// says so (lookup_density.h).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,13 @@ struct BudgetedFile {
   bool budgeted = true;
 };
 
-// The lookup weight of each file, 0 to 1; at least its share of the entries. Files without entries
-// have the share of their range. Cost: some 0.3 us per file and doubling of their number.
-std::vector<double> LookupWeights(const std::vector<BudgetedFile>& files);
+class LookupDensity;
+
+// The lookup weight of each file, 0 to 1. Without a `density` of lookups, missing keys are taken to
+// be distributed like the live ones: it is at least the file's share of the entries. Files without
+// entries have the share of their range. Cost: some 0.3 us per file and doubling of their number,
+// and some 0.2 us per file more with a density.
+std::vector<double> LookupWeights(const std::vector<BudgetedFile>& files,
+                                  const LookupDensity* density = nullptr);
 
 }  // namespace rocksieve

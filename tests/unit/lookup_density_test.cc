@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Densities of lookups, beside slow definitions of them, and what they save.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lib/budget/allocation.h"
+#include "lib/budget/density_model.h"
+#include "lib/budget/lookup_density.h"
+#include "lib/budget/lookup_weights.h"
+
+namespace rocksieve {
+namespace {
+
+using Random = std::mt19937_64;
+
+double Uniform(Random* random) { return static_cast<double>((*random)() >> 11) / 0x1p53; }
+
+// The share `lookups` of the samples in the share `space` of the bins from `begin` on.
+struct Hot {
+  double begin, space, lookups;
+};
+
+double PlaceOf(const Hot& hot, Random* random) {
+  if (Uniform(random) < hot.lookups) return hot.begin + hot.space * Uniform(random);
+  const double cold = (1 - hot.space) * Uniform(random);
+  return cold < hot.begin ? cold : cold + hot.space;
+}
+
+Bins SamplesOf(const Hot& hot, int count, Random* random) {
+  Bins bins(kDensityBins);
+  for (int i = 0; i < count; i++) {
+    const auto bin = static_cast<size_t>(PlaceOf(hot, random) * kDensityBins);
+    bins[std::min(bin, kDensityBins - 1)]++;
+  }
+  return bins;
+}
+
+// What is true, not what samples say.
+Bins ExpectedOf(const Hot& hot) {
+  Bins bins(kDensityBins);
+  constexpr int kPerBin = 64;
+  for (size_t i = 0; i < kDensityBins * kPerBin; i++) {
+    const double place = (static_cast<double>(i) + 0.5) / (kDensityBins * kPerBin);
+    const bool is_hot = place >= hot.begin && place < hot.begin + hot.space;
+    bins[i / kPerBin] += is_hot ? hot.lookups / hot.space : (1 - hot.lookups) / (1 - hot.space);
+  }
+  return bins;
+}
+
+constexpr Hot kEven = {0, 1, 1}, k8020 = {0.37, 0.2, 0.8}, k9010 = {0.37, 0.1, 0.9};
+
+// log2 of the probability of samples in these bins, one after the other, in each interval either
+// even or divided into halves with an unknown share, with equal odds.
+long double Log2Probability(const Bins& counts, size_t begin, size_t end) {
+  if (end - begin == 1) return 0;
+  const size_t middle = (begin + end) / 2;
+  long double total = 0, even = 0, seen = 0, seen_left = 0;
+  for (size_t i = begin; i < end; i++) total += counts[i];
+  even = -total * std::log2(static_cast<long double>(end - begin));
+  long double split = Log2Probability(counts, begin, middle) + Log2Probability(counts, middle, end);
+  for (size_t i = begin; i < end; i++) {
+    for (int n = 0; n < static_cast<int>(counts[i]); n++) {
+      const long double half = i < middle ? seen_left : seen - seen_left;
+      split += std::log2((half + 0.5L) / (seen + 1));
+      seen++;
+      if (i < middle) seen_left++;
+    }
+  }
+  const long double most = std::max(even, split);
+  return most + std::log2(std::exp2(even - most) + std::exp2(split - most)) - 1;
+}
+
+// The probability of one sample more in a bin, given the others.
+TEST(LookupDensity, IsWhatTheSamplesLetExpect) {
+  Random random(7);
+  for (const int count : {0, 1, 7, 60, 400}) {
+    const Bins counts = SamplesOf(k8020, count, &random);
+    const Bins density = SmoothDensity(counts);
+    const long double before = Log2Probability(counts, 0, kDensityBins);
+    double sum = 0;
+    for (size_t bin = 0; bin < kDensityBins; bin++) {
+      sum += density[bin];
+      if (bin % 5 != 0) continue;
+      Bins more = counts;
+      more[bin]++;
+      const long double after = Log2Probability(more, 0, kDensityBins);
+      EXPECT_NEAR(density[bin], kDensityBins * std::exp2(after - before), 1e-6 * density[bin]);
+    }
+    EXPECT_NEAR(sum, kDensityBins, 1e-6);
+  }
+}
+
+// The filters' rates are those of the allocator's rule, log2(w / n) bits more or less.
+TEST(LookupDensity, CostIsThatOfTheBestBits) {
+  for (const auto& [hot, best] : {std::pair(k8020, 2.2974), std::pair(k9010, 5.7995)}) {
+    const Bins expected = ExpectedOf(hot);
+    EXPECT_NEAR(CostBesideEven(Bins(kDensityBins, 1), expected), 1, 1e-9);
+    EXPECT_NEAR(CostBesideEven(expected, expected), 1 / best, 0.02);
+    double bits = 0, cost = 0, lookups = 0;
+    for (const double lookups_here : expected) bits += std::log2(lookups_here) / kDensityBins;
+    for (const double lookups_here : expected) {
+      cost += lookups_here * std::exp2(bits - std::log2(lookups_here));
+      lookups += lookups_here;
+    }
+    EXPECT_NEAR(CostBesideEven(expected, expected), cost / lookups, 1e-9);
+  }
+}
+
+TEST(LookupDensity, SharesAreDrawnToThoseAround) {
+  Bins hits(kDensityBins), all(kDensityBins);
+  EXPECT_EQ(SmoothShare(hits, all), Bins(kDensityBins, 1));
+  all[3] = all[200] = 1000;
+  hits[200] = 1000;
+  const Bins share = SmoothShare(hits, all);
+  EXPECT_LT(share[3], 0.01);
+  EXPECT_LT(share[9], 0.02);
+  EXPECT_GT(share[200], 0.99);
+  EXPECT_GT(share[130], 0.98);
+}
+
+TEST(LookupDensity, StaysEvenWhereLookupsAre) {
+  Random random(7);
+  for (const int count : {128, 512}) {
+    std::vector<Bins> stretches;
+    for (int i = 0; i < 16; i++) {
+      stretches.push_back(SamplesOf(kEven, count, &random));
+      EXPECT_LT(CostBesideEven(BestDensity(stretches), ExpectedOf(kEven)), 1.01);
+    }
+  }
+}
+
+TEST(LookupDensity, FollowsWhatStays) {
+  Random random(7);
+  for (const auto& [hot, most] : {std::pair(k8020, 1 / 2.2), std::pair(k9010, 1 / 5.2)}) {
+    std::vector<Bins> stretches;
+    for (int i = 0; i < 8; i++) stretches.push_back(SamplesOf(hot, 512, &random));
+    EXPECT_LT(CostBesideEven(BestDensity(stretches), ExpectedOf(hot)), most);
+    stretches.resize(2);  // too little to go by
+    EXPECT_EQ(BestDensity(stretches), Bins(kDensityBins, 1));
+  }
+}
+
+// As a tree that is rewritten once in eight stretches has it: at any time, an eighth of the filters
+// are those of each of the last eight densities.
+TEST(LookupDensity, IsSeldomWorseThanEvenWhileLookupsMove) {
+  for (const int dwell : {1, 2, 3, 4, 6, 8, 12, 16, 24, 48}) {
+    Random random(7);
+    std::deque<Bins> stretches, densities;
+    Hot hot = k9010;
+    double cost = 0;
+    constexpr int kStretches = 200;
+    for (int time = 0; time < kStretches; time++) {
+      if (time % dwell == 0) hot.begin = 0.9 * Uniform(&random);
+      const Bins now = ExpectedOf(hot);
+      for (const Bins& density : densities) {
+        cost += CostBesideEven(density, now) / static_cast<double>(densities.size());
+      }
+      stretches.push_back(SamplesOf(hot, 512, &random));
+      if (stretches.size() > 16) stretches.pop_front();
+      densities.push_back(BestDensity({stretches.begin(), stretches.end()}));
+      if (densities.size() > 8) densities.pop_front();
+    }
+    std::printf("dwell %d: %.3f\n", dwell, cost / kStretches);
+    EXPECT_LT(cost / kStretches, 1.1) << dwell;
+  }
+}
+
+std::string HexKey(double place) {
+  char text[24];
+  std::snprintf(text, sizeof(text), "user%016llx",
+                static_cast<unsigned long long>(place * 0x1p63) * 2);
+  return text;
+}
+
+// Two levels of files over the key space.
+class FilesOfTree {
+ public:
+  FilesOfTree(double begin, double end) {
+    for (const int count : {40, 5}) {
+      for (int i = 0; i < count; i++) {
+        const double width = (end - begin) / count;
+        keys_.push_back(HexKey(begin + width * i));
+        keys_.push_back(HexKey(begin + width * (i + 0.999)));
+      }
+    }
+    for (size_t i = 0; i < keys_.size(); i += 2) {
+      files_.push_back({keys_[i], keys_[i + 1], 10000, 10000});
+    }
+  }
+  const std::vector<BudgetedFile>& files() const { return files_; }
+
+ private:
+  std::vector<std::string> keys_;
+  std::vector<BudgetedFile> files_;
+};
+
+std::deque<HeardLookups> HeardOf(const Hot& hot, int stretches, Random* random) {
+  std::deque<HeardLookups> heard(stretches);
+  for (HeardLookups& stretch : heard) {
+    for (int i = 0; i < 512; i++) {
+      stretch.absent_keys.push_back(HexKey(PlaceOf(hot, random)));
+    }
+  }
+  return heard;
+}
+
+TEST(LookupDensity, GivesFilesTheirShareOfLookups) {
+  Random random(7);
+  const FilesOfTree tree(0, 1);
+  const auto density = LookupDensity::Learn(tree.files(), HeardOf(k8020, 8, &random));
+  ASSERT_NE(density, nullptr);
+  const std::vector<double> weights = LookupWeights(tree.files(), density.get());
+  std::vector<double> shares(weights.size());
+  constexpr int kLookups = 100000;
+  for (int i = 0; i < kLookups; i++) {
+    const std::string key = HexKey(PlaceOf(k8020, &random));
+    for (size_t f = 0; f < shares.size(); f++) {
+      const BudgetedFile& file = tree.files()[f];
+      if (file.smallest <= key && key <= file.largest) shares[f] += 1.0 / kLookups;
+    }
+  }
+  for (size_t f = 0; f < shares.size(); f++) EXPECT_NEAR(weights[f], shares[f], 0.3 * shares[f]);
+}
+
+TEST(LookupDensity, IsNullWhereLookupsAreEven) {
+  Random random(7);
+  const FilesOfTree tree(0.2, 0.9);
+  EXPECT_EQ(LookupDensity::Learn({}, HeardOf(k8020, 8, &random)), nullptr);
+  EXPECT_EQ(LookupDensity::Learn(tree.files(), {}), nullptr);
+  EXPECT_EQ(LookupDensity::Learn(tree.files(), HeardOf({0.2, 0.7, 1}, 8, &random)), nullptr);
+}
+
+TEST(LookupDensity, CountsAKeyThatIsAskedOverAndOverOnce) {
+  Random random(7);
+  const FilesOfTree tree(0, 1);
+  std::deque<HeardLookups> heard = HeardOf(kEven, 8, &random);
+  for (HeardLookups& stretch : heard) {
+    for (size_t i = 0; i < 300; i++) stretch.absent_keys[i] = HexKey(0.5);
+  }
+  EXPECT_EQ(LookupDensity::Learn(tree.files(), heard), nullptr);
+}
+
+// Where false positives find their blocks in the cache, they are not what reads cost.
+TEST(LookupDensity, LooksAtWhatFalsePositivesRead) {
+  Random random(7);
+  const FilesOfTree tree(0, 1);
+  for (const Hot& hot : {k8020, k9010}) {
+    std::deque<HeardLookups> heard = HeardOf(hot, 8, &random);
+    for (HeardLookups& stretch : heard) {
+      for (int i = 0; i < 40; i++) {
+        const double place = PlaceOf(hot, &random);
+        const bool is_hot = place >= hot.begin && place < hot.begin + hot.space;
+        stretch.false_positives.push_back({HexKey(place), !is_hot});
+      }
+    }
+    const auto density = LookupDensity::Learn(tree.files(), heard);
+    const std::string begin = HexKey(0), end = HexKey(0.9999);
+    const std::string from = HexKey(hot.begin), to = HexKey(hot.begin + hot.space);
+    if (density == nullptr) continue;
+    const double hot_density = density->Between(from, to);
+    EXPECT_GE(hot_density, 0.99);
+    EXPECT_LT(hot_density, 1.4 * density->Between(begin, end));
+  }
+}
+
+// Files in which lookups are frequent have more bits, and all together the budget's.
+TEST(LookupDensity, DecidesOnBits) {
+  Random random(7);
+  const FilesOfTree tree(0, 1);
+  const auto density = LookupDensity::Learn(tree.files(), HeardOf(k9010, 8, &random));
+  ASSERT_NE(density, nullptr);
+  Outlook even, heard;
+  heard.lookups = density.get();
+  const Allocator allocator{AllocatorOptions()};
+  double sum_even = 0, sum_heard = 0;
+  for (size_t i = 0; i < tree.files().size(); i++) {
+    sum_even += allocator.DecideBits(tree.files(), i, even);
+    sum_heard += allocator.DecideBits(tree.files(), i, heard);
+  }
+  EXPECT_NEAR(sum_heard / sum_even, 1, 0.01);
+  AllocatorOptions of_bytes;
+  of_bytes.bytes = 562500;  // 10 bits per entry
+  for (const Allocator& one : {Allocator(AllocatorOptions()), Allocator(of_bytes)}) {
+    std::vector<BudgetedFile> files = tree.files();
+    for (BudgetedFile& file : files) file.filter_bits = 9.8 * 10000;
+    constexpr size_t kHot = 16, kCold = 2;  // of forty
+    EXPECT_GT(one.DecideBits(files, kHot, heard), one.DecideBits(files, kHot, even) + 2);
+    EXPECT_LT(one.DecideBits(files, kCold, heard), one.DecideBits(files, kCold, even) - 0.5);
+  }
+}
+
+}  // namespace
+}  // namespace rocksieve
