@@ -16,6 +16,7 @@
 #include "plugin/process_metrics.h"
 #include "plugin/range/extractors.h"
 #include "plugin/range_reader.h"
+#include "plugin/sampled_reader.h"
 
 namespace rocksieve {
 namespace {
@@ -97,7 +98,7 @@ rocksdb::Status Policy::ValidateOptions(const rocksdb::DBOptions& db_options,
     process->AddStatistics(db_options.statistics);
   }
   Announce();
-  if (auto_ != nullptr) auto_->ForgetWhatWasLogged();
+  if (auto_ != nullptr) auto_->ForgetTrees();
   NoteComparator(db_options, cf_options);
   // A file that failed between its filter and its properties has left this on the thread, on which
   // the options are written next.
@@ -142,7 +143,7 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
   const bool is_bytewise = order_ == Order::kBytewise && kRangesAreChecked;
   if (auto_ != nullptr) {
     return new BitsBuilder(auto_->usual_spec(), context, counters_, is_bytewise, sampler_,
-                           auto_->NewDecider(context));
+                           auto_->NewDecider(context, order_ == Order::kBytewise));
   }
   return new BitsBuilder(spec_, context, counters_, is_bytewise, sampler_);
 }
@@ -151,6 +152,10 @@ std::unique_ptr<rocksdb::FilterBitsReader> Policy::NewReader(OpenedFilter opened
   const bool is_of_hashes = FindFamily(opened.info.family)->build_of_keys == nullptr;
   // With rocksieve.auto, filters for lookups also hear what is asked.
   if (is_of_hashes && !AnswersRanges()) {
+    std::shared_ptr<LookupSampler> sampler = auto_ == nullptr ? nullptr : auto_->lookup_sampler();
+    if (sampler != nullptr && order_ == Order::kBytewise) {
+      return std::make_unique<SampledReader>(std::move(opened.filter), std::move(sampler));
+    }
     return std::make_unique<BitsReader>(std::move(opened.filter));
   }
   const bool answers_ranges = order_ == Order::kBytewise && kRangesAreChecked;

@@ -14,6 +14,7 @@ namespace rocksieve {
 namespace {
 
 constexpr std::string_view kPrefix = "rocksieve.auto";
+constexpr std::string_view kEvenOption = "even";
 constexpr std::string_view kExamples =
     "for example rocksieve.auto:10, rocksieve.auto:512MB or rocksieve.auto:10:bloom+ribbon:salted";
 constexpr std::string_view kReadNs = "read-ns";
@@ -120,6 +121,11 @@ bool ParseCost(std::string_view text, CostModel* model, std::string* error) {
 std::string ParseOption(std::string_view text, AutoSpec* spec) {
   std::string error;
   if (ParseCost(text, &spec->cost_model, &error)) return error;
+  if (text == kEvenOption) {
+    if (spec->even) return QuotedSpec(text) + " is there twice; ";
+    spec->even = true;
+    return "";
+  }
   const bool has_ranges = spec->range_family != Family::kNone;
   if (has_ranges && ParseDepths(text, &spec->options, &error)) {
     return error.empty() ? "" : error + "; ";
@@ -132,7 +138,8 @@ std::string ParseOption(std::string_view text, AutoSpec* spec) {
     case OptionState::kUnknown:
       break;
   }
-  error = QuotedSpec(text) + " is not one of the options " + std::string(SpecOptionNames());
+  error = QuotedSpec(text) + " is not one of the options " + std::string(SpecOptionNames()) + ", " +
+          std::string(kEvenOption);
   for (const auto& [name, family] : Costs()) error += ", " + name + "-N";
   if (has_ranges) error += std::string(", ") + kDepthOptionNames;
   return error + ", nor families such as bloom+ribbon, which come right after the budget; ";
@@ -175,6 +182,7 @@ std::string AutoSpec::ToString() const {
   const std::string families_text = FamiliesText(families, range_family);
   if (!families_text.empty()) text += ":" + families_text;
   text += SpecOptionsText(options) + DepthsText(options);
+  if (even) text += ":" + std::string(kEvenOption);
   for (const auto& [name, family] : Costs()) {
     const double ns = CostOf(cost_model, family);
     if (ns != CostOf(CostModel(), family)) text += ":" + name + "-" + DecimalText(ns);

@@ -8,6 +8,8 @@
 //   rocksieve.auto:10:range             and filters that answer for ranges, if any are asked
 //   rocksieve.auto:10:range:prefixes-8  options as in filter_spec.h, for range filters alone
 //   rocksieve.auto:10:salted            options as in filter_spec.h, for each filter
+//   rocksieve.auto:10:even              as if absent keys were distributed like the live ones,
+//                                       wherever lookups go
 //   rocksieve.auto:10:read-ns-200000    what things cost, in nanoseconds (CostModel): read-ns,
 //                                       and FAMILY-ns of each family
 #pragma once
@@ -36,6 +38,7 @@ struct AutoSpec {
   // The family of filters that answer for ranges; kNone: there shall be none.
   Family range_family = Family::kNone;
   CostModel cost_model;
+  bool even = false;  // lookups are taken to be distributed like the live keys, unheard
   // All but family, unit and amount; prefix_lengths and order_bytes with a range_family alone.
   FilterSpec options;
 

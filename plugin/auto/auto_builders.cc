@@ -43,7 +43,9 @@ AutoBuilders::AutoBuilders(const AutoSpec& spec)
       range_allocator_(spec.range_family == Family::kNone
                            ? nullptr
                            : std::make_unique<const Allocator>(spec.ForRangeAllocator())),
-      usual_spec_(spec.options) {
+      usual_spec_(spec.options),
+      lookups_(spec.even || spec.range_family != Family::kNone ? nullptr
+                                                               : std::make_unique<LookupRecord>()) {
   const Allocator& usual = answers_ranges() ? *range_allocator_ : allocator_;
   FilterChoice choice = usual.HullFor(uint64_t{1} << 20).Choose(spec.bits_per_entry);
   // Too few bits for any: the smallest that there are.
@@ -62,15 +64,19 @@ std::string AutoBuilders::Missing(const rocksdb::DBOptions& options) const {
          "to its listeners; a budget of bits per entry does without, for example rocksieve.auto:10";
 }
 
-std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(
-    const rocksdb::FilterBuildingContext& context) {
+std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(const rocksdb::FilterBuildingContext& context,
+                                                      bool is_bytewise) {
   FileContext file_context = TakeFileContext();
   std::unique_ptr<FileTracker> tracker;
+  LookupRecord* lookups = nullptr;
   // Otherwise it is a file outside of any tree, such as an SstFileWriter's.
   if (context.reason != rocksdb::TableFileCreationReason::kMisc) {
     const bool announced = file_context.registry != nullptr &&
                            file_context.column_family == context.column_family_name;
-    LogOnce(context, announced);
+    bool is_only_tree = false;
+    if (NoteTree(context, &is_only_tree)) Log(context, announced);
+    // Keys of several trees are not told apart.
+    if (is_bytewise && is_only_tree) lookups = lookups_.get();
     if (announced) {
       tracker = std::make_unique<FileOfContext>(std::move(file_context));
     } else {
@@ -82,15 +88,18 @@ std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(
   outlook.rewrites_seldom = context.compaction_style != rocksdb::kCompactionStyleLevel;
   return std::make_unique<AutoDecider>(spec_, allocator_, range_allocator_.get(), policy_id_,
                                        context.table_options.partition_filters, outlook,
-                                       std::move(tracker));
+                                       std::move(tracker), lookups);
 }
 
-void AutoBuilders::LogOnce(const rocksdb::FilterBuildingContext& context, bool announced) {
+bool AutoBuilders::NoteTree(const rocksdb::FilterBuildingContext& context, bool* only) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const bool is_new = trees_.insert({context.info_log, context.column_family_name}).second;
+  *only = trees_.size() == 1;
+  return is_new;
+}
+
+void AutoBuilders::Log(const rocksdb::FilterBuildingContext& context, bool announced) {
   if (context.info_log == nullptr) return;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (!logged_.insert({context.info_log, context.column_family_name}).second) return;
-  }
   const char* what = "the live files, through rocksieve.listener";
   if (!announced) {
     what =
@@ -104,9 +113,9 @@ void AutoBuilders::LogOnce(const rocksdb::FilterBuildingContext& context, bool a
                 context.column_family_name.c_str(), name_.c_str(), what);
 }
 
-void AutoBuilders::ForgetWhatWasLogged() {
+void AutoBuilders::ForgetTrees() {
   std::lock_guard<std::mutex> lock(mutex_);
-  logged_.clear();
+  trees_.clear();
 }
 
 }  // namespace rocksieve

@@ -16,6 +16,7 @@
 #include "lib/budget/auto_spec.h"
 #include "plugin/auto/decider.h"
 #include "plugin/auto/history.h"
+#include "plugin/auto/lookup_record.h"
 
 namespace rocksieve {
 
@@ -33,13 +34,26 @@ class AutoBuilders {
   // What a database with these options must have before the budget can be kept; empty if nothing.
   std::string Missing(const rocksdb::DBOptions& options) const;
 
-  std::unique_ptr<AutoDecider> NewDecider(const rocksdb::FilterBuildingContext& context);
+  // `is_bytewise`: the order of keys is known to be.
+  std::unique_ptr<AutoDecider> NewDecider(const rocksdb::FilterBuildingContext& context,
+                                          bool is_bytewise);
 
-  // A database is about to be opened: its log is to say again how it is followed.
-  void ForgetWhatWasLogged();
+  // Hears what is asked of readers; null if lookups are to be taken for even.
+  std::shared_ptr<LookupSampler> lookup_sampler() const {
+    return lookups_ == nullptr ? nullptr : lookups_->sampler();
+  }
+
+  // A database is about to be opened: its log is to say again how it is followed, and trees of
+  // databases that were closed are no longer counted.
+  void ForgetTrees();
 
  private:
-  void LogOnce(const rocksdb::FilterBuildingContext& context, bool announced);
+  // A tree's column family, by its name and its database's log.
+  using TreeId = std::pair<const void*, std::string>;
+
+  // False if it was seen before. *only: whether no other one was.
+  bool NoteTree(const rocksdb::FilterBuildingContext& context, bool* only);
+  void Log(const rocksdb::FilterBuildingContext& context, bool announced);
 
   const AutoSpec spec_;
   const std::string name_;
@@ -48,9 +62,10 @@ class AutoBuilders {
   const std::unique_ptr<const Allocator> range_allocator_;  // null unless the spec asks for ranges
   FilterSpec usual_spec_;
   History history_;
+  const std::unique_ptr<LookupRecord> lookups_;  // null if lookups are to be taken for even
 
   std::mutex mutex_;
-  std::set<std::pair<const void*, std::string>> logged_;  // guarded by mutex_
+  std::set<TreeId> trees_;  // guarded by mutex_
 };
 
 }  // namespace rocksieve

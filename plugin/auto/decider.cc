@@ -36,14 +36,16 @@ BudgetedFile Describe(const RegisteredFile& file, uint64_t policy_id) {
 
 AutoDecider::AutoDecider(const AutoSpec& spec, const Allocator& allocator,
                          const Allocator* range_allocator, uint64_t policy_id, bool partitioned,
-                         const Outlook& outlook, std::unique_ptr<FileTracker> tracker)
+                         const Outlook& outlook, std::unique_ptr<FileTracker> tracker,
+                         LookupRecord* lookups)
     : spec_(spec),
       allocator_(allocator),
       range_allocator_(range_allocator),
       policy_id_(policy_id),
       partitioned_(partitioned),
       outlook_(outlook),
-      tracker_(std::move(tracker)) {}
+      tracker_(std::move(tracker)),
+      lookups_(lookups) {}
 
 AutoDecider::~AutoDecider() {
   if (!updated_ && tracker_ != nullptr) tracker_->Update(SelfWith(0));
@@ -92,6 +94,9 @@ double AutoDecider::BitsFor(uint64_t keys, const Allocator& allocator) const {
   }
   Outlook outlook = outlook_;
   outlook.freed_bits = around.freed_bits;
+  std::shared_ptr<const LookupDensity> density;
+  if (lookups_ != nullptr) density = lookups_->Density(files);
+  outlook.lookups = density.get();
   return allocator.DecideBits(files, files.size() - 1, outlook);
 }
 
@@ -120,6 +125,7 @@ void AutoDecider::Built(uint64_t keys, uint64_t bytes) {
   bits_built_ += 8 * static_cast<double>(bytes) + IndexBitsPerPartition();
   partitions_++;
   updated_ = false;
+  if (lookups_ != nullptr) lookups_->CountBuilt(keys);
   if (tracker_ == nullptr || (partitioned_ && !IsPowerOfFour(partitions_))) return;
   tracker_->Update(SelfWith(0));
   updated_ = true;

@@ -11,6 +11,7 @@
 #include "lib/budget/allocation.h"
 #include "lib/budget/auto_spec.h"
 #include "lib/range/query_mix.h"
+#include "plugin/auto/lookup_record.h"
 #include "plugin/auto/registered_file.h"
 
 namespace rocksieve {
@@ -21,9 +22,10 @@ class AutoDecider {
   // `tracker` may be null: nothing is known but the file itself. `spec` and the allocators must
   // live longer; `range_allocator` is null if no filter shall answer for ranges. `partitioned`: the
   // file has many filters, one after the other. `outlook`: all but the bits that the tracker knows.
+  // `lookups` of the tree: null if they are to be taken for even.
   AutoDecider(const AutoSpec& spec, const Allocator& allocator, const Allocator* range_allocator,
               uint64_t policy_id, bool partitioned, const Outlook& outlook,
-              std::unique_ptr<FileTracker> tracker);
+              std::unique_ptr<FileTracker> tracker, LookupRecord* lookups = nullptr);
   ~AutoDecider();
 
   // Sees every key of the filter.
@@ -51,6 +53,7 @@ class AutoDecider {
   const bool partitioned_;
   const Outlook outlook_;
   const std::unique_ptr<FileTracker> tracker_;
+  LookupRecord* const lookups_;
 
   // Of the whole file so far.
   std::string first_key_, last_key_;

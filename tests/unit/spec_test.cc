@@ -155,6 +155,8 @@ TEST(AutoSpec, HasOneCanonicalForm) {
             "rocksieve.auto:10:range");
   EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:range:order-8:salted:prefixes-3-5:read-ns-5"),
             "rocksieve.auto:10:range:salted:prefixes-3-5:order-8:read-ns-5");
+  EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:even:bloom-ns-7:salted"),
+            "rocksieve.auto:10:salted:even:bloom-ns-7");
   EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:verified:own-name:salted:thorough"),
             "rocksieve.auto:10:own-name:salted:thorough:verified");
   EXPECT_EQ(CanonicalAuto("rocksieve.auto:10:ribbon-ns-0:read-ns-80000:bloom-ns-7.5"),
@@ -233,6 +235,7 @@ INSTANTIATE_TEST_SUITE_P(
                     AutoMistake{"rocksieve.auto:10:range:fast", "prefixes-N-.., order-N"},
                     AutoMistake{"rocksieve.auto:10:salted:bloom", "right after the budget"},
                     AutoMistake{"rocksieve.auto:10:salted:salted", "twice"},
+                    AutoMistake{"rocksieve.auto:10:even:even", "\"even\" is there twice"},
                     AutoMistake{"rocksieve.auto:10:read-ns", "read-ns-80000"},
                     AutoMistake{"rocksieve.auto:10:read-ns-0", "1 to"},
                     AutoMistake{"rocksieve.auto:10:ribbon-ns-9x", "\"ribbon-ns-9x\""},

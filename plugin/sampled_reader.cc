@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/sampled_reader.h"
+
+#include "lib/hash/key_hash.h"
+
+namespace rocksieve {
+
+namespace {
+
+// Apart, and with the query as the last call of all that is not listened to, so that this costs
+// next to nothing.
+[[gnu::noinline]] bool QueryAndHear(const Filter& filter, LookupSampler* sampler,
+                                    std::string_view key, uint64_t hash) {
+  const bool passed = filter.MayContainHash(hash);
+  sampler->Hear(key, hash, passed);
+  return passed;
+}
+
+// Apart, as BitsReader's.
+[[gnu::noinline]] bool QueryLongKey(const Filter& filter, LookupSampler* sampler,
+                                    std::string_view key) {
+  const uint64_t hash = HashKey(key, filter.salt());
+  if (LookupSampler::Listens(hash)) return QueryAndHear(filter, sampler, key, hash);
+  return filter.MayContainHash(hash);
+}
+
+}  // namespace
+
+bool SampledReader::MayMatch(const rocksdb::Slice& entry) {
+  const std::string_view key(entry.data(), entry.size());
+  const Filter& filter = reader_.filter();
+  if (key.size() > kMaxShortKeyBytes) return QueryLongKey(filter, sampler_.get(), key);
+  const uint64_t hash = HashKey(key, filter.salt());
+  if (LookupSampler::Listens(hash)) return QueryAndHear(filter, sampler_.get(), key, hash);
+  return filter.MayContainHash(hash);
+}
+
+void SampledReader::MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match) {
+  reader_.MayMatch(num_keys, keys, may_match);
+}
+
+}  // namespace rocksieve
