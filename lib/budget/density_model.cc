@@ -9,8 +9,10 @@ namespace {
 
 // Of Krichevsky and Trofimov: half a sample for either half.
 constexpr double kHalfPrior = 0.5;
-// A share is drawn to that around it as if by so many samples.
-constexpr double kSharePrior = 4;
+// A share of accesses is that of so many bins on one side as well, whichever has the larger, and of
+// so many reads more in each of them.
+constexpr size_t kNeighbours = 6;
+constexpr double kReadsBefore = 0.1;
 
 // So many stretches a filter lives through; and so many are looked back at.
 constexpr size_t kLifetime = 8;
@@ -76,14 +78,21 @@ Bins SmoothDensity(const Bins& counts) {
   return density;
 }
 
-Bins SmoothShare(const Bins& hits, const Bins& all) {
-  const std::vector<double> hit_sums = SumsOf(hits), all_sums = SumsOf(all);
-  std::vector<double> share(2 * kDensityBins, 1);
-  if (all_sums[1] > 0) share[1] = hit_sums[1] / all_sums[1];
-  for (size_t i = 2; i < 2 * kDensityBins; i++) {
-    share[i] = (hit_sums[i] + kSharePrior * share[i / 2]) / (all_sums[i] + kSharePrior);
+Bins ReadShare(const Bins& reads, const Bins& accesses) {
+  const auto share_of = [&](size_t begin, size_t end) {
+    double hits = 0, all = 0;
+    for (size_t i = begin; i < end; i++) {
+      hits += reads[i] + kReadsBefore;
+      all += accesses[i] + kReadsBefore;
+    }
+    return hits / all;
+  };
+  Bins share(kDensityBins);
+  for (size_t i = 0; i < kDensityBins; i++) {
+    share[i] = std::max(share_of(i - std::min(i, kNeighbours), i + 1),
+                        share_of(i, std::min(kDensityBins, i + 1 + kNeighbours)));
   }
-  return Bins(share.begin() + kDensityBins, share.end());
+  return share;
 }
 
 double CostBesideEven(const Bins& density, const Bins& counts) {

@@ -23,9 +23,9 @@ inline constexpr double kLeastDensity = 1.0 / 16;
 // weighting: Willems, Shtarkov, Tjalkens, 1995; here on the tree of dyadic intervals).
 Bins SmoothDensity(const Bins& counts);
 
-// Of each bin, the share hits / all, drawn towards that of the larger intervals around it as far as
-// its own numbers are small. 1 everywhere if there are none at all.
-Bins SmoothShare(const Bins& hits, const Bins& all);
+// The share of accesses to each bin that read from the storage, given those that did and all that
+// were seen. Bins that were hardly accessed are not cached: 1.
+Bins ReadShare(const Bins& reads, const Bins& accesses);
 
 // False-positive reads with filters for this density over those with filters for an even one, of
 // the same memory, where lookups come as in `counts`. Filters have bits = c + log2(density), and so

@@ -11,6 +11,9 @@ namespace {
 
 // A block is taken to be read for one false positive in so many at least, whatever was seen.
 constexpr double kLeastReadShare = 1.0 / 64;
+// They tell more of other false positives than keys that were found: those may all be in few
+// blocks.
+constexpr double kFalsePositiveWeight = 4;
 
 std::vector<std::string_view> DistinctKeys(const std::vector<std::string>& keys) {
   std::vector<std::string_view> distinct(keys.begin(), keys.end());
@@ -53,12 +56,8 @@ double LookupDensity::BinsBefore(std::string_view key) const {
   return static_cast<double>(end - ends_.begin() - 1) + (position - end[-1]) / (end[0] - end[-1]);
 }
 
-Bins LookupDensity::Count(const std::vector<std::string_view>& keys) const {
-  Bins counts(kDensityBins);
-  for (const std::string_view key : keys) {
-    counts[std::min(static_cast<size_t>(BinsBefore(key)), kDensityBins - 1)]++;
-  }
-  return counts;
+void LookupDensity::Count(std::string_view key, double weight, Bins* counts) const {
+  (*counts)[std::min(static_cast<size_t>(BinsBefore(key)), kDensityBins - 1)] += weight;
 }
 
 double LookupDensity::SumBefore(double bins) const {
@@ -80,16 +79,20 @@ std::shared_ptr<const LookupDensity> LookupDensity::Learn(
   if (files.empty() || stretches.empty()) return nullptr;
   std::shared_ptr<LookupDensity> density(new LookupDensity(files));
   std::vector<Bins> asked;
-  std::vector<std::string_view> passed, read;
+  Bins accesses(kDensityBins), reads(kDensityBins);
   for (const HeardLookups& heard : stretches) {
-    asked.push_back(density->Count(DistinctKeys(heard.absent_keys)));
-    for (const HeardLookups::FalsePositive& positive : heard.false_positives) {
-      passed.push_back(positive.key);
-      if (positive.was_read) read.push_back(positive.key);
+    asked.emplace_back(kDensityBins);
+    for (const std::string_view key : DistinctKeys(heard.absent_keys)) {
+      density->Count(key, 1, &asked.back());
+    }
+    for (const HeardLookups::Passed& passed : heard.passed) {
+      const double weight = passed.was_found ? 1 : kFalsePositiveWeight;
+      density->Count(passed.key, weight, &accesses);
+      if (passed.was_read) density->Count(passed.key, weight, &reads);
     }
   }
   const Bins all_asked = Sum(asked);
-  const Bins read_share = SmoothShare(density->Count(read), density->Count(passed));
+  const Bins read_share = ReadShare(reads, accesses);
   for (Bins& bins : asked) {
     for (size_t i = 0; i < kDensityBins; i++) bins[i] *= std::max(kLeastReadShare, read_share[i]);
   }
@@ -98,10 +101,10 @@ std::shared_ptr<const LookupDensity> LookupDensity::Learn(
   if (std::all_of(bins.begin(), bins.end(), [](double value) { return value == 1; })) {
     return nullptr;
   }
-  // What is asked often has no fewer bits for being in the block cache: it may not stay there.
+  // Nothing has fewer than even bits for being in the block cache: it may not stay there.
   const Bins often = SmoothDensity(all_asked);
   for (size_t i = 0; i < kDensityBins; i++) {
-    if (often[i] >= 1) bins[i] = std::max(bins[i], 1.0);
+    bins[i] = std::max(bins[i], std::min(1.0, often[i]));
     density->sums_[i + 1] = density->sums_[i] + bins[i];
   }
   return density;

@@ -18,12 +18,14 @@ namespace rocksieve {
 
 // A sample of what was asked in a stretch of time.
 struct HeardLookups {
-  struct FalsePositive {
+  // Of keys that filters passed: whether the key was found, and whether a block was read from the
+  // storage for it; else it was in the block cache.
+  struct Passed {
     std::string key;
-    bool was_read = true;  // a block, from the storage; else it was in the block cache
+    bool was_found = false, was_read = true;
   };
   std::vector<std::string> absent_keys;
-  std::vector<FalsePositive> false_positives;
+  std::vector<Passed> passed;
 };
 
 // Immutable, so any number of threads may use it.
@@ -43,7 +45,7 @@ class LookupDensity {
 
   // Before the key; in bins.
   double BinsBefore(std::string_view key) const;
-  Bins Count(const std::vector<std::string_view>& keys) const;
+  void Count(std::string_view key, double weight, Bins* counts) const;
   double SumBefore(double bins) const;
 
   KeyScale scale_;

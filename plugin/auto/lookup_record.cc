@@ -10,19 +10,21 @@ namespace {
 constexpr size_t kMostStretches = 16;
 constexpr uint64_t kStretchesOfTree = 8;
 constexpr size_t kFewestAbsent = 128;
-// There are few of them, so that they are kept longer than their stretch.
+// Seen false positives are few, so that they are kept longer than their stretch.
 constexpr size_t kMostOldPositives = 256;
 
-// Forgets the first stretch, but for its last false positives, which become the next one's.
+// Forgets the first stretch, but for its false positives, which become the next one's.
 void ForgetFirst(std::deque<HeardLookups>* stretches) {
-  std::vector<HeardLookups::FalsePositive> kept = std::move(stretches->front().false_positives);
-  stretches->pop_front();
-  auto& next = stretches->front().false_positives;
-  kept.insert(kept.end(), next.begin(), next.end());
+  std::vector<HeardLookups::Passed> kept;
+  for (HeardLookups::Passed& passed : stretches->front().passed) {
+    if (!passed.was_found) kept.push_back(std::move(passed));
+  }
   if (kept.size() > kMostOldPositives) {
     kept.erase(kept.begin(), kept.end() - static_cast<ptrdiff_t>(kMostOldPositives));
   }
-  next = std::move(kept);
+  stretches->pop_front();
+  std::vector<HeardLookups::Passed>& next = stretches->front().passed;
+  next.insert(next.begin(), kept.begin(), kept.end());
 }
 
 }  // namespace

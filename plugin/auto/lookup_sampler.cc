@@ -44,7 +44,7 @@ struct ListeningThread {
   ThreadReads reads_before;  // the key that was passed
   uint32_t passed_until_heard = 0;
   uint32_t refusals = 0;
-  uint32_t refusals_before = 0;  // the last false positive
+  uint32_t refusals_before = 0;  // the key that was passed last
 
   void LearnWhatPassedMeant(LookupSampler* sampler);
 };
@@ -57,17 +57,15 @@ void ListeningThread::LearnWhatPassedMeant(LookupSampler* sampler) {
   unheard_hashes = kUnheardHashes;
   const bool is_own = std::exchange(passed.sampler, nullptr) == sampler;
   const ThreadReads now = ThreadReads::Now();
-  if (now.found_bytes != reads_before.found_bytes) {
-    passed_until_heard = kPassedBetween;
-    return;
-  }
-  if (refusals - std::exchange(refusals_before, refusals) < kLeastRefusals) {
-    passed_until_heard = kPassedBetween;
-  }
+  const bool was_found = now.found_bytes != reads_before.found_bytes;
+  const uint32_t refused_since = refusals - std::exchange(refusals_before, refusals);
+  if (was_found || refused_since < kLeastRefusals) passed_until_heard = kPassedBetween;
   const bool was_read = now.data_blocks_read > reads_before.data_blocks_read;
   const bool was_cached = now.blocks_from_cache > reads_before.blocks_from_cache;
   // Neither: nothing is counted, or RocksDB forgot its counts meanwhile.
-  if (is_own && (was_read || was_cached)) sampler->AddFalsePositive(passed.view(), was_read);
+  if (is_own && (was_read || was_cached)) {
+    sampler->AddPassed({std::string(passed.view()), was_found, was_read});
+  }
 }
 
 void LookupSampler::Hear(std::string_view key, uint64_t hash, bool passed) {
@@ -114,17 +112,22 @@ void LookupSampler::AddAbsent(std::string_view key) {
   absent_count_.store(heard_.absent_keys.size(), std::memory_order_relaxed);
 }
 
-void LookupSampler::AddFalsePositive(std::string_view key, bool was_read) {
+void LookupSampler::AddPassed(HeardLookups::Passed passed) {
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  AddToSample(&heard_.false_positives, kMostPassed, &passed_seen_, &random_,
-              {std::string(key), was_read});
+  if (passed.was_found) {
+    AddToSample(&heard_.passed, kMostPassed, &found_seen_, &random_, std::move(passed));
+  } else {
+    AddToSample(&false_positives_, kMostPassed, &false_seen_, &random_, std::move(passed));
+  }
 }
 
 HeardLookups LookupSampler::Take() {
   std::lock_guard<std::mutex> lock(mutex_);
-  absent_seen_ = passed_seen_ = 0;
+  absent_seen_ = found_seen_ = false_seen_ = 0;
   absent_count_.store(0, std::memory_order_relaxed);
+  heard_.passed.insert(heard_.passed.end(), false_positives_.begin(), false_positives_.end());
+  false_positives_.clear();
   return std::exchange(heard_, HeardLookups());
 }
 

@@ -46,12 +46,13 @@ class LookupSampler {
   friend struct ListeningThread;
 
   void AddAbsent(std::string_view key);
-  void AddFalsePositive(std::string_view key, bool was_read);
+  void AddPassed(HeardLookups::Passed passed);
 
   std::mutex mutex_;
-  HeardLookups heard_;                          // guarded by mutex_
-  uint64_t absent_seen_ = 0, passed_seen_ = 0;  // guarded by mutex_
-  uint64_t random_ = 0x9E3779B97F4A7C15;        // guarded by mutex_
+  HeardLookups heard_;                                 // but for false positives; guarded by mutex_
+  std::vector<HeardLookups::Passed> false_positives_;  // guarded by mutex_
+  uint64_t absent_seen_ = 0, found_seen_ = 0, false_seen_ = 0;  // guarded by mutex_
+  uint64_t random_ = 0x9E3779B97F4A7C15;                        // guarded by mutex_
   std::atomic<size_t> absent_count_{0};
 };
 

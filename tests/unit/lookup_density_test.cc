@@ -113,16 +113,16 @@ TEST(LookupDensity, CostIsThatOfTheBestBits) {
   }
 }
 
-TEST(LookupDensity, SharesAreDrawnToThoseAround) {
-  Bins hits(kDensityBins), all(kDensityBins);
-  EXPECT_EQ(SmoothShare(hits, all), Bins(kDensityBins, 1));
-  all[3] = all[200] = 1000;
-  hits[200] = 1000;
-  const Bins share = SmoothShare(hits, all);
-  EXPECT_LT(share[3], 0.01);
-  EXPECT_LT(share[9], 0.02);
-  EXPECT_GT(share[200], 0.99);
-  EXPECT_GT(share[130], 0.98);
+TEST(LookupDensity, WhatIsAccessedOftenAndNeverReadIsCached) {
+  Bins reads(kDensityBins), accesses(kDensityBins);
+  EXPECT_EQ(ReadShare(reads, accesses), Bins(kDensityBins, 1));
+  for (size_t i = 50; i < 100; i++) accesses[i] = 5;
+  for (size_t i = 150; i < 200; i++) accesses[i] = reads[i] = 5;
+  const Bins share = ReadShare(reads, accesses);
+  EXPECT_LT(share[75], 0.03);
+  EXPECT_LT(share[98], 0.1);
+  for (const size_t bin : {size_t{20}, size_t{49}, size_t{100}}) EXPECT_EQ(share[bin], 1) << bin;
+  EXPECT_EQ(share[175], 1);
 }
 
 TEST(LookupDensity, StaysEvenWhereLookupsAre) {
@@ -257,12 +257,13 @@ TEST(LookupDensity, LooksAtWhatFalsePositivesRead) {
       for (int i = 0; i < 40; i++) {
         const double place = PlaceOf(hot, &random);
         const bool is_hot = place >= hot.begin && place < hot.begin + hot.space;
-        stretch.false_positives.push_back({HexKey(place), !is_hot});
+        stretch.passed.push_back({HexKey(place), false, !is_hot});
       }
     }
     const auto density = LookupDensity::Learn(tree.files(), heard);
     const std::string begin = HexKey(0), end = HexKey(0.9999);
-    const std::string from = HexKey(hot.begin), to = HexKey(hot.begin + hot.space);
+    // But for the bins that are partly hot.
+    const std::string from = HexKey(hot.begin + 0.01), to = HexKey(hot.begin + hot.space - 0.01);
     if (density == nullptr) continue;
     const double hot_density = density->Between(from, to);
     EXPECT_GE(hot_density, 0.99);
