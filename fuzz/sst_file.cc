@@ -133,7 +133,8 @@ void MakeDataChecksumsRight(std::string* bytes) {
 void ReadEntries(std::string_view bytes) {
   OneFileEnv env(bytes);
   std::unique_ptr<TableEntries> entries;
-  const rocksdb::Status status = TableEntries::Open(&env, "000007.sst", 4096, nullptr, &entries);
+  rocksdb::Status status = TableEntries::Open(&env, "000007.sst", 4096, nullptr, &entries);
+  if (status.ok()) status = entries->CheckFirstBlock();
   if (!status.ok()) return FUZZ_CHECK(!status.ToString().empty());
   for (const DeletedRange& range : entries->deleted_ranges()) Use(range.first.size());
   uint64_t sum = 0;
@@ -142,6 +143,10 @@ void ReadEntries(std::string_view bytes) {
     for (char byte : entries->entry().value) sum += static_cast<uint8_t>(byte);
   }
   Use(sum);
+  for (const std::string_view key : {"", "m", "\xFF"}) {
+    entries->Seek(key);
+    if (entries->Next()) Use(entries->entry().user_key.size());
+  }
 }
 
 void Read(std::string_view bytes) {

@@ -55,8 +55,9 @@ bool InflateTo(std::string_view stored, std::string_view dictionary, std::string
 }
 
 bool ZstdTo(std::string_view stored, std::string_view dictionary, std::string* block) {
-  const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
-                                                                   ZSTD_freeDCtx);
+  // To make one costs more than to uncompress a small block.
+  thread_local const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
+                                                                                ZSTD_freeDCtx);
   return context != nullptr &&
          ZSTD_decompress_usingDict(context.get(), block->data(), block->size(), stored.data(),
                                    stored.size(), dictionary.data(),

@@ -2,13 +2,13 @@
 #include "plugin/tables/sst_block.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "lib/format/coding.h"
+#include "plugin/tables/crc32c.h"
 
 namespace rocksieve {
 namespace {
@@ -72,59 +72,9 @@ Status OfLater(const std::string& what) {
                               "later rocksieve is needed");
 }
 
-// The entries of a block, without what says at its end where its restart points are.
-Status EntriesOf(std::string_view block, std::string_view* entries) {
-  // "The keys are uniformly distributed": a hint for searches (RocksDB 11.1).
-  constexpr uint32_t kUniformKeysFlag = uint32_t{1} << 29;
-  constexpr uint32_t kMostRestarts = (uint32_t{1} << 28) - 1;
-  if (block.size() < 4) return BadEntry();
-  const uint32_t footer = LoadLittleEndian32(block.data() + block.size() - 4) & ~kUniformKeysFlag;
-  // 31 and 28 are of data blocks only: a hash index, and values apart from the keys (11.0).
-  if (footer > kMostRestarts) {
-    return OfLater("its last bytes, " + Hex(footer) + ", name a feature that it cannot have");
-  }
-  const uint64_t bytes = 4 + uint64_t{4} * footer;
-  if (bytes > block.size()) return BadEntry();
-  *entries = block.substr(0, block.size() - bytes);
-  return Status::OK();
-}
-
-// The front of an entry: how much of its key it shares with the one before.
-bool TakeKey(std::string_view* rest, bool has_value_size, bool* shares, std::string* key,
-             uint64_t* value_bytes) {
-  uint64_t shared = 0, own = 0;
-  *value_bytes = 0;
-  if (!TakeVarint(rest, &shared) || !TakeVarint(rest, &own)) return false;
-  if (has_value_size && !TakeVarint(rest, value_bytes)) return false;
-  if (shared > key->size() || own > rest->size()) return false;
-  key->resize(shared);
-  key->append(rest->substr(0, own));
-  rest->remove_prefix(own);
-  *shares = shared != 0;
-  return *value_bytes <= rest->size();
-}
-
-// CRC-32C (Castagnoli), one byte at a time: fast enough for filters.
-constexpr std::array<uint32_t, 256> MakeCrcTable() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; i++) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0x82F63B78 : 0);
-    table[i] = crc;
-  }
-  return table;
-}
-constexpr std::array<uint32_t, 256> kCrcTable = MakeCrcTable();
-
-uint32_t CrcStep(uint32_t crc, char byte) {
-  return crc >> 8 ^ kCrcTable[(crc ^ static_cast<uint8_t>(byte)) & 0xFF];
-}
-
 // RocksDB stores CRCs rotated and offset, so that a CRC of bytes that hold CRCs is no problem.
 uint32_t MaskedCrc(std::string_view bytes) {
-  uint32_t crc = ~uint32_t{0};
-  for (char byte : bytes) crc = CrcStep(crc, byte);
-  crc = ~crc;
+  const uint32_t crc = Crc32c(bytes);
   return (crc >> 15 | crc << 17) + 0xA282EAD8;
 }
 
@@ -160,19 +110,6 @@ Status ReadExtendedPart(std::string text, uint64_t footer_offset, TableFooter* f
 }
 
 }  // namespace
-
-bool TakeVarint(std::string_view* bytes, uint64_t* value) {
-  *value = 0;
-  for (size_t i = 0; i < 10 && i < bytes->size(); i++) {
-    const auto byte = static_cast<uint8_t>((*bytes)[i]);
-    *value |= uint64_t{byte & 0x7Fu} << (7 * i);
-    if (byte < 0x80) {
-      bytes->remove_prefix(i + 1);
-      return true;
-    }
-  }
-  return false;
-}
 
 Status ReadFooter(rocksdb::RandomAccessFile* file, uint64_t file_bytes, TableFooter* footer) {
   if (file_bytes < kLegacyFooterBytes) {
@@ -250,21 +187,6 @@ Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes, const Tab
   return status;
 }
 
-BlockCursor::BlockCursor(std::string_view block) : status_(EntriesOf(block, &rest_)) {}
-
-bool BlockCursor::Next() {
-  if (!status_.ok() || rest_.empty()) return false;
-  bool shares = false;
-  uint64_t value_bytes = 0;
-  if (!TakeKey(&rest_, true, &shares, &key_, &value_bytes)) {
-    status_ = BadEntry();
-    return false;
-  }
-  value_ = rest_.substr(0, value_bytes);
-  rest_.remove_prefix(value_bytes);
-  return true;
-}
-
 Status ForEachEntry(std::string_view block,
                     const std::function<bool(std::string_view, std::string_view)>& entry) {
   BlockCursor entries(block);
@@ -275,27 +197,34 @@ Status ForEachEntry(std::string_view block,
 
 Status ForEachIndexEntry(std::string_view block, bool delta_values,
                          const std::function<bool(std::string_view, BlockPlace)>& entry) {
-  std::string_view rest;
-  const Status status = EntriesOf(block, &rest);
-  if (!status.ok()) return status;
-  std::string key;
+  BlockCursor entries;
+  entries.Reset(block, /*has_value_sizes=*/!delta_values);
   BlockPlace place;
-  while (!rest.empty()) {
-    bool shares = false;
-    uint64_t value_bytes = 0;
-    if (!TakeKey(&rest, !delta_values, &shares, &key, &value_bytes)) return BadEntry();
-    if (delta_values && shares) {
-      // Only the size is stored, as a difference with its sign in the lowest bit.
-      uint64_t zigzag = 0;
-      if (!TakeVarint(&rest, &zigzag)) return BadEntry();
-      place.offset += place.size + kBlockTrailerBytes;
-      place.size += (zigzag >> 1) ^ (~(zigzag & 1) + 1);
-    } else if (!TakePlace(&rest, &place)) {
-      return BadEntry();
-    }
-    if (!entry(key, place)) break;
+  while (entries.Next()) {
+    if (!TakeIndexValue(delta_values, &entries, &place)) return BadEntry();
+    if (!entry(entries.key(), place)) break;
   }
-  return status;
+  return entries.status();
+}
+
+bool TakeIndexValue(bool delta_values, BlockCursor* entries, BlockPlace* place) {
+  if (!delta_values) {
+    std::string_view value = entries->value();
+    return TakePlace(&value, place);
+  }
+  std::string_view rest = entries->rest();
+  const size_t bytes_before = rest.size();
+  if (entries->shares()) {
+    // Only the size is stored, as a difference with its sign in the lowest bit.
+    uint64_t zigzag = 0;
+    if (!TakeVarint(&rest, &zigzag)) return false;
+    place->offset += place->size + kBlockTrailerBytes;
+    place->size += (zigzag >> 1) ^ (~(zigzag & 1) + 1);
+  } else if (!TakePlace(&rest, place)) {
+    return false;
+  }
+  entries->Skip(bytes_before - rest.size());
+  return true;
 }
 
 uint32_t BlockChecksum(const TableFooter& footer, uint64_t offset, std::string_view bytes) {

@@ -19,6 +19,8 @@
 #include <rocksdb/status.h>
 #include <rocksdb/table.h>
 
+#include "plugin/tables/block_cursor.h"
+
 namespace rocksieve {
 
 // Where a block stands in its file; size without the five bytes that follow it.
@@ -69,28 +71,6 @@ rocksdb::Status ReadStoredBlock(rocksdb::RandomAccessFile* file, uint64_t file_b
 rocksdb::Status CheckBlock(const TableFooter& footer, BlockPlace place,
                            std::string_view block_and_trailer);
 
-// Goes through the entries of a block of keys and values, which must outlive it. NotSupported if
-// the block's last bytes name a feature that is not known, or a hash index.
-class BlockCursor {
- public:
-  BlockCursor() = default;
-  explicit BlockCursor(std::string_view block);
-
-  // False at the end, and after an error: Corruption if the block cannot be taken apart.
-  bool Next();
-  const rocksdb::Status& status() const { return status_; }
-
-  // Until the next call.
-  std::string_view key() const { return key_; }
-  std::string_view value() const { return value_; }
-
- private:
-  std::string_view rest_;
-  std::string key_;
-  std::string_view value_;
-  rocksdb::Status status_;
-};
-
 // Calls entry(key, value) for each entry of such a block, until it returns false.
 rocksdb::Status ForEachEntry(
     std::string_view block,
@@ -102,8 +82,8 @@ rocksdb::Status ForEachIndexEntry(
     std::string_view block, bool delta_values,
     const std::function<bool(std::string_view key, BlockPlace place)>& entry);
 
-// A number of a variable length, at the front of *bytes, which is shortened. False if there is
-// none.
-bool TakeVarint(std::string_view* bytes, uint64_t* value);
+// The place that the entry names at which the cursor stands, of an index; *place is that of the
+// entry before, if there is one. False if it cannot be taken apart.
+bool TakeIndexValue(bool delta_values, BlockCursor* entries, BlockPlace* place);
 
 }  // namespace rocksieve

@@ -17,8 +17,10 @@
 #include <rocksdb/rate_limiter.h>
 #include <rocksdb/status.h>
 
-#include "plugin/tables/sst_block.h"
+#include "lib/format/coding.h"
+#include "plugin/tables/block_cursor.h"
 #include "plugin/tables/table_file.h"
+#include "plugin/tables/table_index.h"
 
 namespace rocksieve {
 
@@ -44,16 +46,34 @@ using DeletedRange = std::pair<std::string, std::string>;
 
 class TableEntries {
  public:
-  // Reads so many bytes at once, within what the limiter (may be null) allows with priority IO_LOW.
-  // NotSupported if the file, intact as it may be, has an index or a compression that is not known
-  // here. Errors name the file.
+  // Reads up to so many bytes at once, within what the limiter (may be null) allows with priority
+  // IO_LOW. NotSupported if the file, intact as it may be, has an index that is not known here.
+  // Errors name the file.
   static rocksdb::Status Open(rocksdb::Env* env, const std::string& path, size_t readahead_bytes,
                               rocksdb::RateLimiter* limiter,
                               std::unique_ptr<TableEntries>* entries);
 
+  // NotSupported if the first block's compression is not known here, which is mostly that of the
+  // others. REQUIRES: nothing was read yet.
+  rocksdb::Status CheckFirstBlock();
+
   // In the order of user keys by the file's comparator, newest versions of a key first. False at
   // the end, and after an error: status().
-  bool Next();
+  bool Next() {
+    if (!cursor_.Next() && !NextInNextBlock()) return false;
+    const std::string_view key = cursor_.key();
+    if (key.size() < kSequenceAndTypeBytes) return FailForShortKey();
+    const size_t key_bytes = key.size() - kSequenceAndTypeBytes;
+    const uint64_t packed = LoadLittleEndian64(key.data() + key_bytes);
+    entry_.user_key = key.substr(0, key_bytes);
+    entry_.sequence = packed >> 8;
+    entry_.type = static_cast<EntryType>(packed & 0xFF);
+    entry_.value = cursor_.value();
+    entries_++;
+    return true;
+  }
+  // Next() then gives the first entry whose user key is not below this one, in bytewise order.
+  void Seek(std::string_view user_key);
   const TableEntry& entry() const { return entry_; }
   const rocksdb::Status& status() const { return status_; }
 
@@ -62,28 +82,33 @@ class TableEntries {
   const TableFile& table() const { return *table_; }
 
  private:
+  static constexpr size_t kSequenceAndTypeBytes = 8;
+
   TableEntries() = default;
-  rocksdb::Status ReadIndex();
-  rocksdb::Status ReadWhole(BlockPlace place, std::string* block) const;
-  rocksdb::Status AddBlocksOf(const std::string& index, std::vector<BlockPlace>* blocks) const;
+  rocksdb::Status ReadDictionary();
   rocksdb::Status ReadDeletedRanges();
-  rocksdb::Status NextBlock();
+  bool NextInNextBlock();
+  rocksdb::Status ReadBlockAt(BlockPlace place);
   rocksdb::Status Fill(BlockPlace place);
   bool Fail(const rocksdb::Status& status);
+  bool FailForShortKey();
 
   std::unique_ptr<TableFile> table_;
+  TableIndex index_;
   size_t readahead_bytes_ = 0;
+  size_t next_read_bytes_ = 0;
   rocksdb::RateLimiter* limiter_ = nullptr;
   std::string dictionary_;
-  std::vector<BlockPlace> blocks_;  // with data, those that were not read yet last
-  size_t next_block_ = 0;
-  std::string read_ahead_;  // of the file, from this offset on
+  std::unique_ptr<char[]> buffer_;
+  size_t buffer_bytes_ = 0;
+  std::string_view read_ahead_;  // of the file, from this offset on
   uint64_t read_ahead_offset_ = 0;
-  std::string block_;
+  std::string uncompressed_;
   BlockCursor cursor_;
   TableEntry entry_;
   std::vector<DeletedRange> deleted_ranges_;
   uint64_t entries_ = 0;
+  bool counts_all_ = true;  // entries_ is to be what the file says: no entry was left out
   rocksdb::Status status_;
 };
 

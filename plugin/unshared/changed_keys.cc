@@ -74,8 +74,8 @@ Status ChangedKeys::OpenFiles(const std::vector<StateFile>& files, rocksdb::Env*
   for (const StateFile& file : files) {
     auto reader = std::make_unique<Reader>();
     reader->is_first = is_first;
-    const Status status =
-        TableEntries::Open(env, file.path, kReadaheadBytes, limiter, &reader->entries);
+    Status status = TableEntries::Open(env, file.path, kReadaheadBytes, limiter, &reader->entries);
+    if (status.ok()) status = reader->entries->CheckFirstBlock();
     if (!status.ok()) return status;
     const TableProperties& properties = reader->entries->table().properties();
     entries_ += properties.entries;

@@ -8,7 +8,9 @@
 
 #include "plugin/database/options_file.h"
 #include "plugin/probe/key_shape.h"
+#include "plugin/tables/block_cursor.h"
 #include "plugin/tables/builtin_model.h"
+#include "plugin/tables/crc32c.h"
 #include "plugin/tables/decoded_filter.h"
 #include "plugin/tables/sst_block.h"
 
@@ -89,6 +91,8 @@ TEST(SstBlock, StaysInsideOfDamagedOnes) {
     const std::vector<char> exact(block.begin(), block.end());  // for the address sanitizer
     const std::string_view view(exact.data(), exact.size());
     ForEachEntry(view, [](auto, auto) { return true; }).PermitUncheckedError();
+    BlockCursor cursor(view);
+    if (cursor.Seek("b", 0)) cursor.Next();
     for (const bool delta : {false, true}) {
       ForEachIndexEntry(view, delta, [](auto, auto) { return true; }).PermitUncheckedError();
     }
@@ -112,6 +116,56 @@ TEST(SstBlock, ChecksumsAsRocksDbMakesThem) {
   EXPECT_EQ(checksum(rocksdb::kxxHash, 0, 5), 0x937BAD67u);
   EXPECT_EQ(checksum(rocksdb::kxxHash, 0x100, (uint64_t{3} << 32) + 5), 0x937BAD67u + 0x108);
   EXPECT_EQ(checksum(rocksdb::kNoChecksum, 0x100, 5), 0x105u);
+}
+
+TEST(SstBlock, ChecksumsAreTheSameByInstructionAndByTables) {
+  EXPECT_EQ(PortableCrc32c("123456789"), 0xE3069283u);
+  std::mt19937_64 random(6);
+  std::string bytes(300, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  for (size_t begin = 0; begin < 20; begin++) {
+    for (size_t size = 0; begin + size <= bytes.size(); size++) {
+      const auto part = std::string_view(bytes).substr(begin, size);
+      ASSERT_EQ(Crc32c(part), PortableCrc32c(part)) << begin << " " << size;
+    }
+  }
+}
+
+TEST(BlockCursor, SeeksTheFirstEntryThatIsNotBelow) {
+  for (const size_t interval : {1, 2, 3, 16}) {
+    // Keys "k00" to "k98" by twos, with restart points.
+    std::string block, places, last;
+    uint32_t restarts = 0;
+    for (size_t i = 0; i < 50; i++) {
+      const std::string key = "k" + std::to_string(100 + 2 * i).substr(1);
+      const bool restart = i % interval == 0;
+      if (restart) {
+        const auto place = static_cast<uint32_t>(block.size());
+        for (int byte = 0; byte < 4; byte++) places += static_cast<char>(place >> (8 * byte));
+        restarts++;
+      }
+      const size_t shared = restart ? 0 : key[1] == last[1] ? 2 : 1;
+      block += static_cast<char>(shared);
+      block += static_cast<char>(key.size() - shared);
+      block += '\1';
+      block += key.substr(shared) + "v";
+      last = key;
+    }
+    block += places;
+    for (int byte = 0; byte < 4; byte++) block += static_cast<char>(restarts >> (8 * byte));
+    BlockCursor cursor(block);
+    for (int i = 0; i < 100; i++) {
+      const std::string key = "k" + std::to_string(100 + i).substr(1);
+      ASSERT_TRUE(cursor.Seek(key, 0));
+      ASSERT_EQ(cursor.Next(), i < 99);
+      if (i == 99) continue;
+      EXPECT_EQ(cursor.key(), "k" + std::to_string(100 + (i + 1) / 2 * 2).substr(1));
+      ASSERT_EQ(cursor.Next(), i < 97);
+    }
+    ASSERT_TRUE(cursor.Seek("", 0));
+    ASSERT_TRUE(cursor.Next());
+    EXPECT_EQ(cursor.key(), "k00");
+  }
 }
 
 // Keys that look like others.
