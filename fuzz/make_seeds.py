@@ -10,6 +10,7 @@ ROCKSIEVE, the command (build/bin/rocksieve), makes the databases of which table
 LOG are inputs; without it, those inputs stay as they are.
 """
 
+import hashlib
 import json
 import pathlib
 import re
@@ -261,6 +262,13 @@ def databases(command):
             write("builtin_filter", f"ours_{name}", b"\0" + short(40, 8) + block)
 
 
+def tree_walks():
+    """Any bytes are a history; longer ones are longer."""
+    for number, size in enumerate((400, 900, 1500, 2500)):
+        write("tree_walk", f"history_{number}",
+              b"".join(hashlib.sha256(b"%d %d" % (number, i)).digest() for i in range(size // 32)))
+
+
 def join_documents(command):
     """What a join, its analysis and its plan print, and each with changes for the target to make."""
     with tempfile.TemporaryDirectory() as folder:
@@ -288,5 +296,6 @@ if __name__ == "__main__":
         databases(sys.argv[1])
         join_documents(sys.argv[1])
     for make in (filter_blocks, filter_builds, specs, toolbox, messages, lists, sketches,
-                 existing_filters, join_key_expressions, frames, sessions, comparisons, table_files):
+                 existing_filters, join_key_expressions, frames, sessions, comparisons, table_files,
+                 tree_walks):
         make()

@@ -16,6 +16,9 @@
 
 namespace rocksieve::join {
 
+// What a scan gives of a row's value: what Get() has, or all of it.
+enum class RowValues { kPlain, kComparable };
+
 // No row's value.
 inline constexpr std::string_view kNoRow = "\xF7rswcol\xFE\x02";
 

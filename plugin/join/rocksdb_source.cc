@@ -10,6 +10,8 @@
 
 #include "plugin/join/comparable_value.h"
 #include "plugin/join/status.h"
+#include "plugin/join/walkable.h"
+#include "plugin/join/walking_cursor.h"
 
 namespace rocksieve::join {
 namespace {
@@ -112,6 +114,7 @@ absl::StatusOr<std::unique_ptr<RocksDbSource>> RocksDbSource::Open(
                                                  "\" under a snapshot");
     if (!status.ok()) return status;
   }
+  source->PrepareWalks();
   source->Estimate();
   return source;
 }
@@ -148,16 +151,37 @@ KeyInterval RocksDbSource::Shown(const KeyInterval& interval) const {
   return shown;
 }
 
+std::string RocksDbSource::Doing() const {
+  return "cannot scan column family \"" + family_->GetName() + "\"";
+}
+
 std::unique_ptr<Cursor> RocksDbSource::Scan(const KeyInterval& interval) {
   KeyInterval shown = Shown(interval);
   const bool is_of_one_key = shown.end && shown.end->size() == shown.begin.size() + 1 &&
                              shown.end->back() == '\0' &&
                              shown.end->compare(0, shown.begin.size(), shown.begin) == 0;
+  const bool walks = !is_of_one_key && why_not_walked().empty();
+  if (!walks) return ScanByIterator(std::move(shown), /*with_readahead=*/!is_of_one_key);
+  return std::make_unique<WalkingCursor>(
+      &walked_, std::move(shown), options_.values, Doing(),
+      [this](KeyInterval rest) { return ScanByIterator(std::move(rest), /*with_readahead=*/true); },
+      [this](std::string why) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        why_not_walked_ = std::move(why);
+      });
+}
+
+std::string RocksDbSource::why_not_walked() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return why_not_walked_;
+}
+
+std::unique_ptr<Cursor> RocksDbSource::ScanByIterator(KeyInterval shown, bool with_readahead) {
   std::unique_ptr<rocksdb::Iterator> iterator;
   std::vector<std::unique_ptr<rocksdb::Iterator>>* idle = &idle_;
   {
-    const std::lock_guard<std::mutex> lock(idle_mutex_);
-    if (is_of_one_key && !idle_without_readahead_.empty()) idle = &idle_without_readahead_;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!with_readahead && !idle_without_readahead_.empty()) idle = &idle_without_readahead_;
     if (!idle->empty()) {
       iterator = std::move(idle->back());
       idle->pop_back();
@@ -170,10 +194,10 @@ std::unique_ptr<Cursor> RocksDbSource::Scan(const KeyInterval& interval) {
   } else {
     iterator->Seek(ToSlice(shown.begin));
   }
-  std::string doing = "cannot scan column family \"" + family_->GetName() + "\"";
+  std::string doing = Doing();
   if (pinned) {
     return std::make_unique<PinnedCursor>(std::move(iterator), std::move(shown.end),
-                                          std::move(doing), options_.values, &idle_mutex_, idle);
+                                          std::move(doing), options_.values, &mutex_, idle);
   }
   return std::make_unique<IteratorCursor>(std::move(iterator), std::move(shown.end),
                                           std::move(doing), options_.values);
@@ -204,6 +228,17 @@ void RocksDbSource::PinIterators() {
       return;
     }
   }
+}
+
+void RocksDbSource::PrepareWalks() {
+  if (!options_.walk) {
+    why_not_walked_ = "it is not wanted";
+  } else if (!tree_is_pinned_) {
+    why_not_walked_ = "the files are not those of the pinned iterators";
+  } else {
+    why_not_walked_ = WhyNotWalked(db_, read_, tree_);
+  }
+  if (why_not_walked_.empty()) walked_ = WalkedTreeOf(db_, read_, tree_);
 }
 
 std::unique_ptr<ExistingFilterReader> RocksDbSource::ExistingFilters(const KeyInterval& interval) {

@@ -10,7 +10,9 @@
 // have every key that a scan shows, whatever is written, flushed, compacted or dropped meanwhile.
 // Where RocksDB changed the files so often that it cannot be known which these are, there are none.
 //
-// Scans leave the block cache alone, and see every key, whatever the prefix extractor.
+// Where only table files matter, scans walk through these (tree_walk.h), and else, or from there
+// on, RocksDB's iterators are read. They leave the block cache alone, and see every key, whatever
+// the prefix extractor.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +28,11 @@
 #include <rocksdb/db.h>
 
 #include "lib/join/rows/source.h"
+#include "plugin/join/comparable_value.h"
 #include "plugin/join/sst_filters.h"
+#include "plugin/join/tree_walk.h"
 
 namespace rocksieve::join {
-
-// What a scan gives of a row's value: what Get() has, or all of it (comparable_value.h).
-enum class RowValues { kPlain, kComparable };
 
 // Rows of an iterator, from where it stands up to but without `end`.
 class IteratorCursor : public Cursor {
@@ -72,6 +73,7 @@ struct RocksDbSourceOptions {
   // Takes any comparator: for the rows a JoinKeySource sorts, not for a join on the keys. The
   // interval must be that of all keys, and so must be those that are scanned.
   bool any_order = false;
+  bool walk = true;  // where that is possible
 };
 
 class RocksDbSource final : public Source {
@@ -86,13 +88,18 @@ class RocksDbSource final : public Source {
   // Cursors must not outlive the source.
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
   uint64_t EstimateKeys() override { return estimated_keys_; }
+  // Why scans read, or from now on will read, RocksDB's iterators; empty if they walk.
+  std::string why_not_walked() const;
   std::unique_ptr<ExistingFilterReader> ExistingFilters(const KeyInterval& interval) override;
 
  private:
   RocksDbSource(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
                 const RocksDbSourceOptions& options);
+  std::string Doing() const;
   KeyInterval Shown(const KeyInterval& interval) const;
+  std::unique_ptr<Cursor> ScanByIterator(KeyInterval shown, bool with_readahead);
   void PinIterators();
+  void PrepareWalks();
   void Estimate();
 
   rocksdb::DB* const db_;
@@ -101,12 +108,14 @@ class RocksDbSource final : public Source {
   rocksdb::Slice end_;  // of options_.interval
   rocksdb::ReadOptions read_;
   const rocksdb::Snapshot* own_snapshot_ = nullptr;
-  std::mutex idle_mutex_;
+  mutable std::mutex mutex_;  // of idle iterators and of why rows are not walked
   std::vector<std::unique_ptr<rocksdb::Iterator>> idle_;
   // Of the same state, for scans of one key, which would be mostly what is read ahead.
   std::vector<std::unique_ptr<rocksdb::Iterator>> idle_without_readahead_;
   PinnedTree tree_;
   bool tree_is_pinned_ = false;  // is just what the first iterators show
+  WalkedTree walked_;
+  std::string why_not_walked_;
   uint64_t estimated_keys_ = 0;
 };
 

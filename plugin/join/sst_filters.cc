@@ -272,10 +272,12 @@ void PinTree(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
   memtables_only.read_tier = rocksdb::kMemtableTier;
   tree->memtables.reset(db->NewIterator(memtables_only, family));
   tree->memtable_entries = 0;
+  tree->memtable_entries_known = true;
   for (const std::string& property : {rocksdb::DB::Properties::kNumEntriesActiveMemTable,
                                       rocksdb::DB::Properties::kNumEntriesImmMemTables}) {
     uint64_t entries = 0;
-    if (db->GetIntProperty(family, property, &entries)) tree->memtable_entries += entries;
+    if (!db->GetIntProperty(family, property, &entries)) tree->memtable_entries_known = false;
+    tree->memtable_entries += entries;
   }
   rocksdb::ColumnFamilyMetaData data;
   db->GetColumnFamilyMetaData(family, &data);
@@ -283,11 +285,12 @@ void PinTree(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
   for (const rocksdb::LevelMetaData& level : data.levels) {
     for (const rocksdb::SstFileMetaData& file : level.files) {
       tree->files.push_back({file.directory + "/" + file.relative_filename, level.level, file.size,
-                             file.smallestkey, file.largestkey});
+                             file.smallestkey, file.largestkey, file.smallest_seqno,
+                             file.largest_seqno});
     }
   }
-  std::sort(tree->files.begin(), tree->files.end(),
-            [](const auto& a, const auto& b) { return a.smallest < b.smallest; });
+  std::stable_sort(tree->files.begin(), tree->files.end(),
+                   [](const auto& a, const auto& b) { return a.smallest < b.smallest; });
 }
 
 std::unique_ptr<ExistingFilterReader> ReadSstFilters(PinnedTree* tree,

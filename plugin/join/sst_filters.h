@@ -27,13 +27,15 @@ struct PinnedTree {
     int level = 0;
     uint64_t bytes = 0;
     std::string smallest, largest;
+    uint64_t smallest_sequence = 0, largest_sequence = 0;
   };
 
   rocksdb::Env* env = nullptr;
-  std::vector<File> files;  // by rising `smallest`
+  std::vector<File> files;  // by rising `smallest`, those of a level in its order
   // What is visible in memtables alone. Must not be null.
   std::unique_ptr<rocksdb::Iterator> memtables;
-  uint64_t memtable_entries = 0;
+  uint64_t memtable_entries = 0;  // of any kind, visible or not
+  bool memtable_entries_known = false;
 };
 
 // The files and memtables of the current state, in bytewise order. It is that of iterators made

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/join/tree_walk.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/format/coding.h"
+#include "plugin/join/walkable.h"
+
+namespace rocksieve::join {
+namespace {
+
+using rocksdb::Status;
+
+constexpr size_t kMostIdleFiles = 16;
+
+// In the order of keys, but for keys that have the same first bytes, or differ in zeros at the end.
+uint64_t PrefixOf(std::string_view key) {
+  uint64_t prefix = 0;
+  if (key.size() >= sizeof(prefix)) {
+    std::memcpy(&prefix, key.data(), sizeof(prefix));
+  } else {
+    std::memcpy(&prefix, key.data(), key.size());
+  }
+  return kLittleEndianHost ? __builtin_bswap64(prefix) : prefix;
+}
+
+}  // namespace
+
+Status WalkedTree::Open(const File& file, std::unique_ptr<TableEntries>* entries) {
+  {
+    const std::lock_guard<std::mutex> lock(*mutex);
+    for (auto found = idle.begin(); found != idle.end(); ++found) {
+      if ((*found)->table().path() != file.path) continue;
+      *entries = std::move(*found);
+      idle.erase(found);
+      return Status::OK();
+    }
+  }
+  const Status status = TableEntries::Open(env, file.path, readahead_bytes, limiter.get(), entries);
+  // Not as damage: it may be another format.
+  if (!status.ok()) return Status::NotSupported(status.ToString());
+  const std::string why_not = WhyNotWalked(file, **entries);
+  return why_not.empty() ? status : Status::NotSupported(file.path + ": " + why_not);
+}
+
+void WalkedTree::GiveBack(std::unique_ptr<TableEntries> entries) {
+  if (entries == nullptr || !entries->status().ok()) return;
+  const std::lock_guard<std::mutex> lock(*mutex);
+  if (idle.size() == kMostIdleFiles) idle.erase(idle.begin());
+  idle.push_back(std::move(entries));
+}
+
+TreeWalk::TreeWalk(WalkedTree* tree, const KeyInterval& interval)
+    : tree_(tree), interval_(interval) {
+  if (interval_.end) end_prefix_ = PrefixOf(*interval_.end);
+}
+
+TreeWalk::~TreeWalk() {
+  for (const auto& head : heads_) tree_->GiveBack(std::move(head->entries));
+}
+
+bool TreeWalk::Fail(Status status) {
+  status_ = std::move(status);
+  ended_ = true;
+  return false;
+}
+
+std::optional<std::string_view> TreeWalk::decided() const {
+  if (!any_decided_) return std::nullopt;
+  return std::string_view(decided_).substr(0, decided_bytes_);
+}
+
+void TreeWalk::Decide(std::string_view key) {
+  if (decided_.size() < key.size()) decided_.resize(2 * key.size() + 64);
+  std::memcpy(decided_.data(), key.data(), key.size());
+  decided_bytes_ = key.size();
+  any_decided_ = true;
+}
+
+bool TreeWalk::IsBefore(const Head& a, const Head& b) {
+  if (a.prefix != b.prefix) return a.prefix < b.prefix;
+  const int order = a.key().compare(b.key());
+  return order != 0 ? order < 0 : a.SequenceOfEntry() > b.SequenceOfEntry();
+}
+
+// False at the end of its run, and after an error.
+bool TreeWalk::OpenNextFile(Head* head) {
+  tree_->GiveBack(std::move(head->entries));
+  if (head->next_file == head->run->size()) return false;
+  const WalkedTree::File& file = (*head->run)[head->next_file++];
+  if (interval_.end && file.smallest >= *interval_.end) return false;
+  const Status status = tree_->Open(file, &head->entries);
+  if (!status.ok()) return Fail(status);
+  head->sequence.reset();
+  if (head->entries->table().properties().is_external) head->sequence = file.smallest_sequence;
+  head->entries->Seek(file.smallest < interval_.begin ? interval_.begin : std::string_view());
+  return true;
+}
+
+bool TreeWalk::Step(Head* head) {
+  while (head->entries == nullptr || !head->entries->Next()) {
+    if (head->entries != nullptr && !head->entries->status().ok()) {
+      return Fail(head->entries->status());
+    }
+    if (!OpenNextFile(head)) return false;
+  }
+  head->prefix = PrefixOf(head->key());
+  return true;
+}
+
+// The first one to where it belongs.
+void TreeWalk::MoveDown() {
+  for (size_t i = 1; i < heads_.size() && IsBefore(*heads_[i], *heads_[i - 1]); i++) {
+    std::swap(heads_[i], heads_[i - 1]);
+  }
+}
+
+// To the next entry of the whole tree.
+bool TreeWalk::Advance() {
+  if (started_) {
+    if (Step(heads_.front().get())) {
+      MoveDown();
+    } else if (!status_.ok()) {
+      return false;
+    } else {
+      heads_.erase(heads_.begin());
+    }
+    return !heads_.empty();
+  }
+  started_ = true;
+  for (const WalkedTree::Run& run : tree_->runs) {
+    auto head = std::make_unique<Head>();
+    head->run = &run;
+    head->next_file = static_cast<size_t>(
+        std::partition_point(run.begin(), run.end(),
+                             [&](const auto& file) { return file.largest < interval_.begin; }) -
+        run.begin());
+    if (Step(head.get())) heads_.push_back(std::move(head));
+    if (!status_.ok()) return false;
+  }
+  std::sort(heads_.begin(), heads_.end(),
+            [](const auto& a, const auto& b) { return IsBefore(*a, *b); });
+  return !heads_.empty();
+}
+
+bool TreeWalk::Next(Row* row) {
+  while (!ended_) {
+    if (!Advance()) break;
+    const Head& head = *heads_.front();
+    const TableEntry& entry = head.entries->entry();
+    if (head.prefix >= end_prefix_ && interval_.end && entry.user_key >= *interval_.end) break;
+    if (head.SequenceOfEntry() > tree_->sequence) continue;
+    if (any_decided_ && entry.user_key.size() == decided_bytes_ &&
+        std::memcmp(entry.user_key.data(), decided_.data(), decided_bytes_) == 0) {
+      continue;
+    }
+    switch (entry.type) {
+      case EntryType::kValue:
+        Decide(entry.user_key);
+        *row = {entry.user_key, entry.value};
+        return true;
+      case EntryType::kDeletion:
+      case EntryType::kSingleDeletion:
+        Decide(entry.user_key);
+        continue;
+      default:
+        return Fail(Status::NotSupported(head.entries->table().path() + ": an entry of type " +
+                                         std::to_string(static_cast<int>(entry.type))));
+    }
+  }
+  ended_ = true;
+  return false;
+}
+
+}  // namespace rocksieve::join
