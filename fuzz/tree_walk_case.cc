@@ -223,11 +223,17 @@ bool TreeWalkCase::Damage() {
   std::string bytes;
   if (snapshot_ != nullptr) db_->ReleaseSnapshot(snapshot_);
   snapshot_ = nullptr;
+  {
+    const std::unique_ptr<rocksdb::Iterator> row(db_->NewIterator({}));
+    for (row->SeekToFirst(); row->Valid(); row->Next()) {
+      intact_rows_[row->key().ToString()] = row->value().ToString();
+    }
+    MustBeOk(row->status());
+  }
   db_.reset();
   MustBeOk(rocksdb::ReadFileToString(env_.get(), path, &bytes));
   bytes[choices_.UpTo(bytes.size() / 3)] ^= static_cast<char>(1 + choices_.UpTo(254));
   MustBeOk(rocksdb::WriteStringToFile(env_.get(), bytes, path));
-  is_damaged_ = true;
   // What was cached before it was damaged is good.
   table_.no_block_cache = true;
   options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_));
@@ -263,13 +269,6 @@ std::string TreeWalkCase::CompareScans(Source* walked, Source* iterated,
   join::Row row, other;
   for (uint64_t rows = 0;; rows++) {
     const bool more = a->Next(&row), other_more = b->Next(&other);
-    // A damaged block may be found earlier or later, if it is found. RocksDB before 8.3.3 leaves
-    // out the rows of a file, of which the first block is damaged, without a word.
-    if (more != other_more && is_damaged_) {
-      while (a->Next(&row)) {
-      }
-      if (absl::IsDataLoss(a->status())) return "";
-    }
     if (more != other_more) {
       return of + "after " + std::to_string(rows) + " rows, " +
              (more ? "the walk has more" : "the iterator has more") + "; " +
@@ -280,8 +279,7 @@ std::string TreeWalkCase::CompareScans(Source* walked, Source* iterated,
     if (row.value != other.value) return of + "the value of " + Hex(row.key);
   }
   if (a->Next(&row)) return of + "rows after the end";
-  const bool is_told = is_damaged_ && absl::IsDataLoss(a->status());
-  if (a->status().code() != b->status().code() && !is_told) {
+  if (a->status().code() != b->status().code()) {
     return of + a->status().ToString() + " instead of " + b->status().ToString();
   }
   scans_++;
@@ -308,6 +306,39 @@ std::string TreeWalkCase::Compare() {
   }
   why_not_walked_.push_back((*walked)->why_not_walked());
   return difference;
+}
+
+// A walk gives what there was before, up to where it says that a block is damaged. RocksDB's
+// iterator is no oracle for that: it also reads blocks beyond the end, and before 8.3.3 it leaves
+// out the rows of a file whose first block is damaged.
+std::string TreeWalkCase::CompareDamaged() {
+  const auto walked = RocksDbSource::Open(db_.get(), db_->DefaultColumnFamily());
+  FUZZ_CHECK(walked.ok());
+  const uint64_t scans = 1 + choices_.UpTo(kMostFinalScans);
+  for (uint64_t i = 0; i < scans; i++) {
+    KeyInterval interval;
+    if (i > 0) interval = {Bound(), std::nullopt};
+    if (choices_.UpTo(3) != 0) interval.end = Bound();
+    if (interval.end && *interval.end < interval.begin) std::swap(interval.begin, *interval.end);
+    const auto cursor = (*walked)->Scan(interval);
+    auto expected = intact_rows_.lower_bound(interval.begin);
+    join::Row row;
+    while (cursor->Next(&row)) {
+      if (expected == intact_rows_.end() || row.key != expected->first ||
+          row.value != expected->second) {
+        return "with damage, not the row " + Hex(row.key);
+      }
+      ++expected;
+    }
+    if (!(*walked)->why_not_walked().empty()) return "";
+    if (!cursor->status().ok()) {
+      if (!absl::IsDataLoss(cursor->status())) return cursor->status().ToString();
+    } else if (expected !=
+               (interval.end ? intact_rows_.lower_bound(*interval.end) : intact_rows_.end())) {
+      return "with damage, rows are missing from " + Hex(expected->first) + " on";
+    }
+  }
+  return "";
 }
 
 std::string TreeWalkCase::Run() {

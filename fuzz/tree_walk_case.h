@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,6 +47,7 @@ class TreeWalkCase {
   std::string Value();
   std::string Bound();
   std::string Compare();
+  std::string CompareDamaged();
   std::string CompareScans(Source* walked, Source* iterated, const join::KeyInterval& interval);
 
   Choices choices_;
@@ -57,7 +59,7 @@ class TreeWalkCase {
   std::vector<std::string> keys_;  // some of those that were written
   bool has_others_ = false;        // merges, deleted ranges, wide columns
   bool has_checksums_ = true;      // without them, RocksDB believes what is damaged
-  bool is_damaged_ = false;
+  std::map<std::string, std::string> intact_rows_;  // before the damage
   int ingested_ = 0;
   int scans_ = 0, walked_scans_ = 0;
   std::vector<std::string> why_not_walked_;
