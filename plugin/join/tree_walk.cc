@@ -71,11 +71,27 @@ std::optional<std::string_view> TreeWalk::decided() const {
   return std::string_view(decided_).substr(0, decided_bytes_);
 }
 
-void TreeWalk::Decide(std::string_view key) {
+// Short keys without a call.
+void TreeWalk::Decide(const Head& head) {
+  const std::string_view key = head.key();
   if (decided_.size() < key.size()) decided_.resize(2 * key.size() + 64);
-  std::memcpy(decided_.data(), key.data(), key.size());
+  constexpr size_t kHalf = 16;
+  if (key.size() >= kHalf && key.size() <= 2 * kHalf) {
+    char begin[kHalf], end[kHalf];
+    std::memcpy(begin, key.data(), kHalf);
+    std::memcpy(end, key.data() + key.size() - kHalf, kHalf);
+    std::memcpy(decided_.data(), begin, kHalf);
+    std::memcpy(decided_.data() + key.size() - kHalf, end, kHalf);
+  } else {
+    std::memcpy(decided_.data(), key.data(), key.size());
+  }
   decided_bytes_ = key.size();
+  decided_prefix_ = head.prefix;
   any_decided_ = true;
+}
+
+bool TreeWalk::IsDecided(const Head& head) const {
+  return head.prefix == decided_prefix_ && any_decided_ && head.key() == *decided();
 }
 
 bool TreeWalk::IsBefore(const Head& a, const Head& b) {
@@ -151,18 +167,15 @@ bool TreeWalk::Next(Row* row) {
     const TableEntry& entry = head.entries->entry();
     if (head.prefix >= end_prefix_ && interval_.end && entry.user_key >= *interval_.end) break;
     if (head.SequenceOfEntry() > tree_->sequence) continue;
-    if (any_decided_ && entry.user_key.size() == decided_bytes_ &&
-        std::memcmp(entry.user_key.data(), decided_.data(), decided_bytes_) == 0) {
-      continue;
-    }
+    if (IsDecided(head)) continue;
     switch (entry.type) {
       case EntryType::kValue:
-        Decide(entry.user_key);
+        Decide(head);
         *row = {entry.user_key, entry.value};
         return true;
       case EntryType::kDeletion:
       case EntryType::kSingleDeletion:
-        Decide(entry.user_key);
+        Decide(head);
         continue;
       default:
         return Fail(Status::NotSupported(head.entries->table().path() + ": an entry of type " +

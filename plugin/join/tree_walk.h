@@ -88,7 +88,8 @@ class TreeWalk {
   void MoveDown();
   static bool IsBefore(const Head& a, const Head& b);
   bool Fail(rocksdb::Status status);
-  void Decide(std::string_view key);
+  void Decide(const Head& head);
+  bool IsDecided(const Head& head) const;
 
   WalkedTree* const tree_;
   const KeyInterval interval_;
@@ -97,6 +98,7 @@ class TreeWalk {
   bool started_ = false, ended_ = false;
   bool any_decided_ = false;
   std::string decided_;  // with room behind it
+  uint64_t decided_prefix_ = 0;
   size_t decided_bytes_ = 0;
   rocksdb::Status status_;
 };

@@ -67,7 +67,7 @@ class BlockCursor {
 
  private:
   // Shorter copies may take as many bytes, of the block and into the key's own ones.
-  static constexpr size_t kCopied = 16;
+  static constexpr size_t kCopied = 32;
 
   bool NextSlowly();
   bool Fail(rocksdb::Status status);
