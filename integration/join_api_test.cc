@@ -140,6 +140,21 @@ TEST_F(JoinApi, SeveralThreads) {
   }
 }
 
+TEST_F(JoinApi, AJoinForALink) {
+  const Peer peer = Serve();
+  for (const uint64_t bytes_per_second : {uint64_t{1000}, uint64_t{125'000'000'000}}) {
+    JoinOptions options;
+    options.link_bytes_per_second = bytes_per_second;
+    JoinReport report;
+    EXPECT_EQ(Joined(Operation::kIntersection, Here(), peer, options, &report),
+              RowsOf(there_, here_, true));
+  }
+  JoinOptions options;
+  options.link_bytes_per_second = 125'000'000'001;
+  const rocksdb::Status status = Join(Operation::kCount, Here(), peer, options, nullptr, nullptr);
+  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+}
+
 TEST_F(JoinApi, APartOfTheKeySpace) {
   const Peer peer = Serve();
   JoinOptions options;

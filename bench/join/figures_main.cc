@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/join/figures.h"
+#include "bench/join/link_grid.h"
 #include "bench/join/stages.h"
 #include "bench/program.h"
 #include "support/progress.h"
@@ -23,6 +24,9 @@ constexpr std::pair<const char*, Table (*)(FigureRun*)> kMeasurements[] = {
     {"overlaps", MeasureOverlaps},  {"differences", MeasureDifferences},
     {"uneven", MeasureUnevenSides}, {"sizes", MeasureSizes},
     {"threads", MeasureThreads},    {"link", MeasureLink}};
+
+// Takes long, and is printed where it is asked for.
+constexpr std::pair<const char*, Table (*)(FigureRun*)> kGrid = {"grid", MeasureLinkGrid};
 
 struct Flags {
   FigureSettings settings;
@@ -43,6 +47,7 @@ std::vector<Measurement> Wanted(const Flags& flags) {
   for (const auto& [name, measure] : kMeasurements) {
     if (Wants(flags.only, name)) wanted.emplace_back(name, measure);
   }
+  if (!flags.only.empty() && Wants(flags.only, kGrid.first)) wanted.emplace_back(kGrid);
   return wanted;
 }
 
@@ -99,9 +104,11 @@ int Main(int argc, char** argv) {
                  "percent of keys in common [0,10,50,90,98,99.9; --full: more]")
       ->delimiter(',')
       ->check(CLI::Range(0.0, 100.0));
-  app.add_option("--only", flags.only, "tables: overlaps, differences, uneven, sizes, link")
+  app.add_option("--only", flags.only,
+                 "tables: overlaps, differences, uneven, sizes, threads, link; grid, if named")
       ->delimiter(',')
-      ->check(CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "threads", "link"}));
+      ->check(
+          CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "threads", "link", "grid"}));
   app.add_flag("--stages", flags.stages, "where the CPU time goes, and nothing else");
   app.add_option("--beside", flags.beside,
                  "with --stages: only what both sides took, beside another build of this program")

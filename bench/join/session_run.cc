@@ -177,6 +177,7 @@ SessionOutcome RunSession(const KeySets& sets, const Keys& common,
   join::PlannerOptions planner;
   if (settings.most_round_trips) planner.most_round_trips = *settings.most_round_trips;
   planner.strategy = settings.strategy;
+  if (settings.bits_per_cpu_ns) planner.weights.bits_per_cpu_ns = *settings.bits_per_cpu_ns;
   join::ClientSessionOptions client_options;
   client_options.operation = settings.operation;
   client_options.salt = settings.seed * 0x9e3779b97f4a7c15;

@@ -47,6 +47,8 @@ struct SessionSettings {
   // Of a side: they compute for different ranges at once, and one of them at a time reads.
   int cores = 1;
   size_t ranges_ahead = join::ClientSessionOptions().ranges_ahead;
+  // Of a nanosecond; the planner's own if there is none.
+  std::optional<double> bits_per_cpu_ns;
   std::function<void(const Act&)> act_done;  // may be empty
 };
 

@@ -29,6 +29,8 @@ namespace {
 
 using rocksdb::Status;
 
+constexpr uint64_t kFastestLink = 125'000'000'000;  // bytes per second
+
 using Setters = CSetters<CJoin>;
 using S = CSettings<CJoin>;
 
@@ -74,6 +76,9 @@ const Setters& JoinSetters() {
       {"threads",
        S::Number(64, [](CJoin* join,
                         uint64_t threads) { join->options.threads = static_cast<int>(threads); })},
+      {"link",
+       S::Number(kFastestLink,
+                 [](CJoin* join, uint64_t bytes) { join->options.link_bytes_per_second = bytes; })},
       {"most-bytes",
        S::Number(std::numeric_limits<uint64_t>::max(),
                  [](CJoin* join, uint64_t bytes) { join->options.most_bytes = bytes; })},

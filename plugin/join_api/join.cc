@@ -148,6 +148,8 @@ JoinReport ReportOf(const ShardedJoinReport& joined) {
   return report;
 }
 
+constexpr uint64_t kFastestLink = 125'000'000'000;  // bytes per second
+
 RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const JoinOptions& options) {
   RemoteJoinOptions remote;
   remote.client.operation = operation;
@@ -156,6 +158,11 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.client.absent_rows = options.begin.empty() && !options.end;
   remote.client.keys_per_range = options.keys_per_range;
   remote.client.planner.most_round_trips = options.most_round_trips;
+  if (options.link_bytes_per_second != 0) {
+    remote.client.planner.weights.bits_per_cpu_ns =
+        std::max(CostWeights().bits_per_cpu_ns,
+                 PriceOfLink(static_cast<double>(options.link_bytes_per_second), options.threads));
+  }
   remote.client.most_bytes = options.most_bytes;
   remote.client.most_row_bytes = options.most_row_bytes;
   remote.client.existing.decode_builtin = DecodeBuiltinFilter;
@@ -183,6 +190,11 @@ absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& opti
   }
   if (options.keys_per_range == 0) {
     return absl::InvalidArgumentError("a range must have at least one key: keys_per_range is 0");
+  }
+  if (options.link_bytes_per_second > kFastestLink) {
+    return absl::InvalidArgumentError(absl::StrCat("link_bytes_per_second is ",
+                                                   options.link_bytes_per_second, ", not at most ",
+                                                   kFastestLink));
   }
   if (options.threads < 1 || options.threads > 64) {
     return absl::InvalidArgumentError(

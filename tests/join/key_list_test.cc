@@ -37,8 +37,8 @@ Keys SomeKeys(size_t count, size_t most_bytes, std::mt19937_64* random) {
   return {keys.begin(), keys.end()};
 }
 
-std::string Written(const Keys& keys) {
-  KeyListWriter writer;
+std::string Written(const Keys& keys, Compression compression = Compression::kDense) {
+  KeyListWriter writer(compression);
   for (const std::string& key : keys) writer.Add(key);
   std::string bytes;
   writer.Finish(&bytes);
@@ -49,6 +49,16 @@ absl::Status Read(std::string_view bytes, uint64_t most_keys, uint64_t longest, 
   return ReadKeyList(bytes, most_keys, longest, [keys](std::optional<std::string_view> key) {
     keys->push_back(key ? std::optional<std::string>(*key) : std::nullopt);
   });
+}
+
+TEST(KeyList, QuickCompressionIsReadAlike) {
+  std::mt19937_64 random = Random();
+  const Keys keys = SomeKeys(2000, 100, &random);
+  ReadKeys dense, quick;
+  ASSERT_TRUE(Read(Written(keys), keys.size(), UINT64_MAX, &dense).ok());
+  ASSERT_TRUE(Read(Written(keys, Compression::kQuick), keys.size(), UINT64_MAX, &quick).ok());
+  EXPECT_EQ(quick, dense);
+  EXPECT_EQ(quick.size(), keys.size());
 }
 
 TEST(KeyList, GivesWhatWasWritten) {
@@ -106,10 +116,10 @@ TEST(KeyList, IsNotCollectedBeyondTheLimit) {
   MemorySource source(rows);
   SourceKeyReader reader(&source, {});
   std::string bytes;
-  const absl::Status status = reader.AppendKeys(ordinals, 3 << 20, &bytes);
+  const absl::Status status = reader.AppendKeys(ordinals, Compression::kDense, 3 << 20, &bytes);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_TRUE(bytes.empty());
-  EXPECT_TRUE(reader.AppendKeys(ordinals, 20 << 20, &bytes).ok());
+  EXPECT_TRUE(reader.AppendKeys(ordinals, Compression::kDense, 20 << 20, &bytes).ok());
   ReadKeys read;
   EXPECT_TRUE(Read(bytes, ordinals.size(), UINT64_MAX, &read).ok());
   ASSERT_EQ(read.size(), rows.size());

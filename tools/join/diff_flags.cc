@@ -190,6 +190,7 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
       ->check(CLI::Range(0.0, 3650.0))
       ->group(kRareFlags);
   AddLimitFlag(parser, &flags->options.bytes_per_second);
+  AddLinkFlag(parser, &flags->options.diff.join.link_bytes_per_second);
   parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")
       ->group(kRareFlags);
   AddJsonFlag(parser, &flags->json);

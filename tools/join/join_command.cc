@@ -268,6 +268,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       "2. Default: 1");
   number("--round-trips", &options->most_round_trips, 32,
          "that a range may take, wrong estimates apart: fewer cost bytes. Default: 4");
+  AddLinkFlag(parser, &options->link_bytes_per_second);
   parser
       ->add_option("--most-bytes", options->most_bytes,
                    "bytes of messages with each server, rows apart; a join that would take more is "

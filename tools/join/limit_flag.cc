@@ -18,6 +18,18 @@ void AddLimitFlag(CLI::App* parser, uint64_t* bytes_per_second) {
       ->group(kRareFlags);
 }
 
+void AddLinkFlag(CLI::App* parser, uint64_t* bytes_per_second) {
+  constexpr uint64_t kLeast = 1 << 10, kMost = 125'000'000'000;
+  parser
+      ->add_option(
+          "--link", *bytes_per_second,
+          "bytes per second of the link, each way, such as 125MB: to be quick on it, rather "
+          "than to send little")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) & CLI::Range(kLeast, kMost))
+      ->group(kRareFlags);
+}
+
 std::shared_ptr<rocksdb::RateLimiter> RateLimiterOf(uint64_t bytes_per_second) {
   constexpr int64_t kRefillMicroseconds = 100'000;
   constexpr int32_t kFairness = 10;

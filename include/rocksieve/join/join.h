@@ -136,6 +136,9 @@ struct JoinOptions {
   // That a range may take, from 1 to 32; wrong estimates may take two more. Fewer cost bytes: 5 to
   // 20 %, where half or less is in common.
   int most_round_trips = 4;
+  // Of the link to each peer, each way: a join is planned to be quick on it, and may send more bytes
+  // than it needs to, down to shipping the keys where that is quickest. 0: bytes are what counts.
+  uint64_t link_bytes_per_second = 0;
   // Bytes of messages with each peer, rows apart: a join that would take more, by its plan, is
   // refused with Status::Busy before it does. 0: no limit.
   uint64_t most_bytes = 0;

@@ -70,6 +70,11 @@ RangeEstimate SecondEstimate(const RangeEstimate& first, double left) {
 
 }  // namespace
 
+// While a link carries messages of some ranges, both sides compute for others.
+double PriceOfLink(double bytes_per_second, int threads) {
+  return 8e-9 * bytes_per_second / (2 * threads);
+}
+
 double RangeEstimate::mine_only() const { return std::max(0.0, mine - common); }
 double RangeEstimate::theirs_only() const { return std::max(0.0, theirs - common); }
 
@@ -80,9 +85,23 @@ double KeyBits::Each(double shipped) const {
   return each + (each_sparse - each) * doublings / sparse_doublings;
 }
 
+double KeyBits::EachFrontCoded(double shipped) const {
+  return front_coded + std::log2(std::max(1.0, all_keys / std::max(1.0, shipped)));
+}
+
+Compression BestCompression(const RangeEstimate& estimate, const KeyBits& keys,
+                            const CostWeights& weights) {
+  const double saved_bits = keys.EachFrontCoded(estimate.mine) - keys.Each(estimate.mine);
+  return weights.compression_ns * weights.bits_per_cpu_ns > saved_bits ? Compression::kQuick
+                                                                       : Compression::kDense;
+}
+
 Cost KeysCost(const RangeEstimate& estimate, const KeyBits& keys, const CostWeights& weights) {
-  return {estimate.mine * keys.Each(estimate.mine) + MatchBitmapBits(estimate),
-          weights.keys_ns * (estimate.mine + estimate.theirs)};
+  const bool dense = BestCompression(estimate, keys, weights) == Compression::kDense;
+  const double each = dense ? keys.Each(estimate.mine) : keys.EachFrontCoded(estimate.mine);
+  return {estimate.mine * each + MatchBitmapBits(estimate),
+          weights.keys_ns * (estimate.mine + estimate.theirs) +
+              (dense ? weights.compression_ns * estimate.mine : 0)};
 }
 
 Cost ListCost(const RangeEstimate& estimate, const CostWeights& weights) {

@@ -14,6 +14,8 @@
 
 #include <rocksieve/filter_spec.h>
 
+#include "lib/join/rows/compression.h"
+
 namespace rocksieve::join {
 
 struct CostWeights {
@@ -22,17 +24,22 @@ struct CostWeights {
   // link of b bits per second it is up to b / 1e9.
   double bits_per_cpu_ns = 0.0001;
 
-  // Nanoseconds of one thread. Symbols and sketches: bench/join_parts, rounded; filters:
-  // docs/performance.md; lists and keys: estimated, from what sorting and zstd take.
-  double filter_build_ns = 75;  // per key of the sender
-  double filter_query_ns = 15;  // per key of the receiver
-  double list_ns = 160;         // per entry and per key of the receiver: sorting
-  double keys_ns = 250;         // per key: reading it again, compression, a hash
-  double symbols_key_ns = 150;  // per key of either side
-  double symbols_difference_ns = 400;
-  double sketch_key_ns = 110;  // per key of either side: sums, cells
+  // Nanoseconds of one thread, as `./run bench join --only=grid` has them on a Xeon with AVX-512;
+  // an old processor takes up to twice as long for all of it.
+  double filter_build_ns = 42;  // per key of the sender
+  double filter_query_ns = 10;  // per key of the receiver
+  double list_ns = 85;          // per entry and per key of the receiver: sorting
+  double keys_ns = 48;          // per key of either side: reading it again, a hash, looking it up
+  double compression_ns = 130;  // per key of the sender: to compress it, and to take it apart
+  double symbols_key_ns = 40;   // per key of either side
+  double symbols_difference_ns = 1200;
+  double sketch_key_ns = 70;  // per key of either side: sums, cells
   double sketch_difference_ns = 600;
 };
+
+// bits_per_cpu_ns for a link of so many bytes per second, each way, where each side has so many
+// threads that compute for ranges at the same time.
+double PriceOfLink(double bytes_per_second, int threads);
 
 // What is known of a range: candidates of the side whose turn it is, of the other, and of both.
 struct RangeEstimate {
@@ -59,14 +66,19 @@ struct KeyBits {
   double each = 128;         // if all are shipped
   double each_sparse = 132;  // if one in kSparse is
   double all_keys = 0;
+  double front_coded = 136;  // without compression
 
   // Between the samples by the logarithm of the distance, beyond them by its entropy: a bit for
   // each doubling.
   double Each(double shipped) const;
+  // What a key without compression takes.
+  double EachFrontCoded(double shipped) const;
 };
 
-// The keys themselves.
+// The keys themselves, compressed as is cheaper.
 Cost KeysCost(const RangeEstimate& estimate, const KeyBits& keys, const CostWeights& weights);
+Compression BestCompression(const RangeEstimate& estimate, const KeyBits& keys,
+                            const CostWeights& weights);
 
 // A Golomb-coded list (lib/format/golomb.h: 1.5 bits above the logarithm of the mean gap), and its
 // bitmap, at their entropy.

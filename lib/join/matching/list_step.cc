@@ -2,9 +2,9 @@
 #include "lib/join/matching/list_step.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "lib/format/bit_coder.h"
@@ -16,6 +16,39 @@ namespace rocksieve::join {
 namespace {
 
 constexpr uint64_t kBytesPerFlag = 2;  // of a vector that grows
+
+// Candidates by their hashes: 16 to 32 bytes for each. A slot has a part of the hash beside the
+// index, so that a hash that is not there is hardly ever looked up in the candidates; those that
+// are, in the order of keys, lie next to each other.
+class HashIndex {
+ public:
+  explicit HashIndex(const Candidates& candidates)
+      : candidates_(candidates),
+        slots_(std::bit_ceil(2 * candidates.size() + 1)),
+        mask_(slots_.size() - 1) {
+    for (uint32_t i = 0; i < candidates.size(); i++) {
+      const uint64_t low = candidates[i].hash.low;
+      uint64_t at = low & mask_;
+      while (slots_[at] != 0) at = (at + 1) & mask_;
+      slots_[at] = (low & kTag) | (uint64_t{i} + 1);
+    }
+  }
+  std::optional<uint32_t> Find(const KeyHash128& hash) const {
+    for (uint64_t at = hash.low & mask_; slots_[at] != 0; at = (at + 1) & mask_) {
+      if ((slots_[at] & kTag) != (hash.low & kTag)) continue;
+      const auto index = static_cast<uint32_t>((slots_[at] & ~kTag) - 1);
+      if (candidates_[index].hash == hash) return index;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr uint64_t kTag = ~uint64_t{UINT32_MAX};
+
+  const Candidates& candidates_;
+  std::vector<uint64_t> slots_;
+  const uint64_t mask_;
+};
 
 }  // namespace
 
@@ -67,8 +100,10 @@ absl::Status ListStep::SendKeys(KeyReader* reader, std::string* step) {
   std::iota(order_.begin(), order_.end(), 0);
   for (size_t i = 0; i < ordinals.size(); i++) ordinals[i] = candidates[i].ordinal;
   std::string body;
-  const absl::Status status =
-      reader->AppendKeys(ordinals, range_->options.most_message_bytes, &body);
+  const PlannerOptions& planner = range_->options.planner;
+  const absl::Status status = reader->AppendKeys(
+      ordinals, BestCompression(range_->estimate(), planner.keys, planner.weights),
+      range_->options.most_message_bytes, &body);
   range_->Append(Part::kKeys, body, step);
   sent_list_ = true;
   return status;
@@ -82,16 +117,12 @@ absl::Status ListStep::ReceiveKeys(std::string_view body) {
                           kBytesPerFlag * options.most_list_entries);
   if (!room.ok()) return room;
   const Candidates& candidates = range_->candidates.all();
-  std::unordered_map<uint64_t, uint32_t> by_low;
-  by_low.reserve(candidates.size());
-  for (uint32_t i = 0; i < candidates.size(); i++) by_low.emplace(candidates[i].hash.low, i);
+  const HashIndex index(candidates);
   std::vector<uint8_t> keep(candidates.size());
   const auto find = [&](std::string_view key) {
-    const KeyHash128 theirs = HashKey128(key, options.salt);
-    const auto found = by_low.find(theirs.low);
-    const bool is_matched = found != by_low.end() && candidates[found->second].hash == theirs;
-    if (is_matched) keep[found->second] = 1;
-    return is_matched;
+    const std::optional<uint32_t> found = index.Find(HashKey128(key, options.salt));
+    if (found) keep[*found] = 1;
+    return found.has_value();
   };
   const absl::Status status = ReadKeyList(
       body, options.most_list_entries, options.longest_key_bytes,

@@ -20,8 +20,8 @@ class KeyReader {
   virtual ~KeyReader() = default;
   // Appends the keys with these ordinals, which rise, front-coded and compressed. ResourceExhausted
   // if that takes clearly more than `most_bytes`.
-  virtual absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, uint64_t most_bytes,
-                                  std::string* out) = 0;
+  virtual absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, Compression compression,
+                                  uint64_t most_bytes, std::string* out) = 0;
 };
 
 // Either SendList() or SendKeys(), then Receive(); or ReceiveList() or ReceiveKeys(), then Send().

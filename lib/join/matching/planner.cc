@@ -12,7 +12,10 @@ namespace rocksieve::join {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr int kMostFilters = 6;  // in a row, by both sides together
+// In a row, by both sides together; and where computation counts, of which each takes some. More
+// would be looked through in vain, and that takes time as well.
+constexpr int kMostFilters = 6, kMostCostlyFilters = 2;
+constexpr double kComputationCounts = 0.001;  // bits_per_cpu_ns
 constexpr double kWidths[] = {1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 12, 14};
 constexpr double kLaterWidths[] = {1, 2, 3, 4, 5, 6, 8, 10, 13};
 constexpr Part kEndings[] = {Part::kList, Part::kKeys, Part::kSymbols, Part::kSketch};
@@ -115,8 +118,12 @@ class Search {
     const int needed = TurnsFor(ending, turns.is_client);
     if (needed > turns.turns_left || !MayEndWith(options_.strategy, ending)) return;
     if (ending != Part::kSketch) return Take(ending, 0, CostOf(ending, estimate), needed, best);
-    // Six bits are the least that a difference takes.
-    if (6 * estimate.differences() >= best->cost) return;
+    // Six bits are the least that a difference takes, and each key is computed for.
+    const CostWeights& weights = options_.weights;
+    const double least_ns =
+        (weights.sketch_key_ns + weights.symbols_key_ns) * (estimate.mine + estimate.theirs);
+    const double least = 6 * estimate.differences() + least_ns * weights.bits_per_cpu_ns;
+    if (least >= best->cost) return;
     for (int cells_log2 = 1; cells_log2 <= kMostCellsLog2; cells_log2++) {
       const std::optional<Cost> cost = SketchCost(estimate, cells_log2, options_.weights);
       if (cost) Take(ending, cells_log2, *cost, needed, best);
@@ -158,10 +165,8 @@ PlannedStep SingleFilter(const RangeEstimate& estimate, const PlannerOptions& op
   return planned;
 }
 
-}  // namespace
-
-PlannedStep CheapestStep(const RangeEstimate& estimate, const TurnLimit& limit, int filters,
-                         const PlannerOptions& options) {
+PlannedStep CheapestAt(const RangeEstimate& estimate, const TurnLimit& limit, int filters,
+                       const PlannerOptions& options) {
   RangeEstimate known = estimate;
   known.common = std::clamp(known.common, 0.0, std::min(known.mine, known.theirs));
   if (FamilyOf(options.strategy) != nullptr && filters == 0) return SingleFilter(known, options);
@@ -172,7 +177,9 @@ PlannedStep CheapestStep(const RangeEstimate& estimate, const TurnLimit& limit, 
   turns.turns_left = mixes ? std::max(turns.turns_left, TurnsFor(Part::kList, turns.is_client))
                            : TurnsFor(Part::kSketch, turns.is_client);
   const Search search(options);
-  const int filters_left = mixes ? kMostFilters - std::min(filters, kMostFilters) : 0;
+  const int most_filters =
+      options.weights.bits_per_cpu_ns < kComputationCounts ? kMostFilters : kMostCostlyFilters;
+  const int filters_left = mixes ? most_filters - std::min(filters, most_filters) : 0;
   PlannedStep best = search.Best(known, turns, filters_left, 0, kInfinite);
   // Too few differences for the planner's taste.
   if (options.strategy == Strategy::kSketch && !best.ending) {
@@ -182,6 +189,33 @@ PlannedStep CheapestStep(const RangeEstimate& estimate, const TurnLimit& limit, 
     best.turns = turns.turns_left;
   }
   return best;
+}
+
+// What a step and all that follows it take, in bits that the link could carry meanwhile: links and
+// processors work at the same time for different ranges, so the one that takes longer counts, and
+// some of the other.
+double TimeOf(const PlannedStep& step, const CostWeights& by, double bits_per_cpu_ns) {
+  constexpr double kNotHidden = 0.25;
+  const double turns = step.turns * by.bits_per_round_trip / 2;
+  const double computing =
+      std::max(0.0, step.cost - step.bits - turns) / by.bits_per_cpu_ns * bits_per_cpu_ns;
+  return turns + std::max(step.bits, computing) + kNotHidden * std::min(step.bits, computing);
+}
+
+}  // namespace
+
+PlannedStep CheapestStep(const RangeEstimate& estimate, const TurnLimit& limit, int filters,
+                         const PlannerOptions& options) {
+  const double price = options.weights.bits_per_cpu_ns;
+  const PlannedStep best = CheapestAt(estimate, limit, filters, options);
+  if (price < kComputationCounts) return best;
+  // Where the link is what is waited for, a computation that saves bits costs nothing; and the other
+  // way round.
+  const double computing = best.cost - best.bits;
+  PlannerOptions other = options;
+  other.weights.bits_per_cpu_ns *= best.bits > computing ? 0.1 : 3;
+  const PlannedStep step = CheapestAt(estimate, limit, filters, other);
+  return TimeOf(step, other.weights, price) < TimeOf(best, options.weights, price) ? step : best;
 }
 
 bool KeysAreAsCheap(const RangeEstimate& estimate, const TurnLimit& limit,

@@ -21,11 +21,12 @@ constexpr int kMostWindowLog = 23;  // what AppendCompressed() makes needs no mo
 // Of zstd's buffers and tables beside the window: three blocks of 128 KiB, and ours.
 constexpr uint64_t kBlockBytes = 640 << 10;
 
-Context NewContext() {
-  constexpr int kLevel = 3;
+Context NewContext(Compression compression) {
+  constexpr int kDenseLevel = 3, kQuickLevel = -20;
+  const int level = compression == Compression::kDense ? kDenseLevel : kQuickLevel;
   Context context(ZSTD_createCCtx(), ZSTD_freeCCtx);
   if (context == nullptr) throw std::bad_alloc();
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
   return context;
 }
@@ -51,21 +52,23 @@ size_t Checked(size_t result) {
 
 }  // namespace
 
-void AppendCompressed(std::string_view raw, std::string* out) {
+void AppendCompressed(std::string_view raw, std::string* out, Compression compression) {
   ByteWriter(out).Varint(raw.size());
   const size_t begin = out->size();
   out->resize(begin + ZSTD_compressBound(raw.size()));
-  const size_t size = Checked(ZSTD_compress2(NewContext().get(), out->data() + begin,
+  const size_t size = Checked(ZSTD_compress2(NewContext(compression).get(), out->data() + begin,
                                              out->size() - begin, raw.data(), raw.size()));
   out->resize(begin + size);
 }
 
 struct PieceCompressor::Stream {
-  Context context = NewContext();
+  explicit Stream(Compression compression) : context(NewContext(compression)) {}
+
+  Context context;
   std::string buffer = std::string(ZSTD_CStreamOutSize(), '\0');
 };
 
-PieceCompressor::PieceCompressor() = default;
+PieceCompressor::PieceCompressor(Compression compression) : compression_(compression) {}
 PieceCompressor::~PieceCompressor() = default;
 PieceCompressor& PieceCompressor::operator=(PieceCompressor&&) noexcept = default;
 
@@ -80,7 +83,7 @@ void PieceCompressor::Add(std::string_view raw) {
 }
 
 void PieceCompressor::Compress(std::string_view raw, bool last) {
-  if (stream_ == nullptr) stream_ = std::make_unique<Stream>();
+  if (stream_ == nullptr) stream_ = std::make_unique<Stream>(compression_);
   ZSTD_inBuffer input{raw.data(), raw.size(), 0};
   for (size_t left = 1; left > 0;) {
     ZSTD_outBuffer output{stream_->buffer.data(), stream_->buffer.size(), 0};
@@ -93,13 +96,13 @@ void PieceCompressor::Compress(std::string_view raw, bool last) {
 
 void PieceCompressor::Finish(std::string* out) {
   if (stream_ == nullptr) {
-    AppendCompressed(pending_, out);
+    AppendCompressed(pending_, out, compression_);
   } else {
     Compress(pending_, /*last=*/true);
     ByteWriter(out).Varint(raw_bytes_);
     *out += compressed_;
   }
-  *this = PieceCompressor();
+  *this = PieceCompressor(compression_);
 }
 
 uint64_t UncompressMemoryBytes(std::string_view bytes) {

@@ -11,13 +11,20 @@
 
 namespace rocksieve::join {
 
+// How hard zstd tries; what it makes is read alike.
+enum class Compression : uint8_t {
+  kDense,
+  kQuick,  // for links that are faster than that: what is random is copied
+};
+
 // Appends the raw size as a varint and the compressed bytes.
-void AppendCompressed(std::string_view raw, std::string* out);
+void AppendCompressed(std::string_view raw, std::string* out,
+                      Compression compression = Compression::kDense);
 
 // The same of what comes piece by piece, in a few megabytes beside what is compressed already.
 class PieceCompressor {
  public:
-  PieceCompressor();
+  explicit PieceCompressor(Compression compression = Compression::kDense);
   ~PieceCompressor();
   PieceCompressor& operator=(PieceCompressor&&) noexcept;
   void Add(std::string_view raw);
@@ -31,6 +38,7 @@ class PieceCompressor {
   struct Stream;
   void Compress(std::string_view raw, bool last);
 
+  Compression compression_;
   std::unique_ptr<Stream> stream_;  // null until a piece is compressed
   std::string pending_, compressed_;
   uint64_t raw_bytes_ = 0;

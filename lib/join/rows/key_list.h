@@ -21,6 +21,9 @@ inline constexpr uint64_t kMostKeyBytes = uint64_t{1} << 26;
 // Collects front-coded keys. Memory: what they take compressed, and a few megabytes.
 class KeyListWriter {
  public:
+  explicit KeyListWriter(Compression compression = Compression::kDense)
+      : compressor_(compression) {}
+
   void Add(std::string_view key);
   uint64_t raw_bytes() const { return compressor_.raw_bytes(); }
   size_t compressed_bytes() const { return compressor_.compressed_bytes(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/join/session/client_session.h"
 
+#include <cmath>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
@@ -26,6 +27,10 @@ absl::Status ClientSession::SayHello() {
   hello.strategy = options.planner.strategy;
   hello.most_round_trips = static_cast<uint32_t>(options.planner.most_round_trips);
   hello.comparison = options.comparison;
+  if (options.planner.weights.bits_per_cpu_ns > CostWeights().bits_per_cpu_ns) {
+    hello.bits_per_cpu_ms =
+        static_cast<uint64_t>(std::ceil(1e6 * options.planner.weights.bits_per_cpu_ns));
+  }
   // Sessions that share a scan all need the same of it.
   if (WantsExistingFilters(options.planner.strategy) && options.shared == nullptr) {
     hello.interval = options.interval;

@@ -21,6 +21,7 @@ constexpr uint32_t kMagic = 0x004A5352;
 constexpr uint64_t kMostAttempts = 255;
 constexpr uint64_t kMostFailureBytes = 4096;
 constexpr uint64_t kMostRoundTrips = 1000;
+constexpr uint64_t kMostBitsPerCpuMs = 1'000'000'000;  // a terabit per second
 
 constexpr size_t kCheckBytes = 4;
 
@@ -69,8 +70,11 @@ class Writer {
                    .substr(0, kMostFailureBytes));
   }
   void Rest(std::string_view bytes) { out_.Bytes(bytes); }
-  void ComparisonIfAny(Comparison comparison) {
-    if (comparison != Comparison::kNone) out_.U8(static_cast<uint8_t>(comparison));
+  void ComparisonAndPriceIfAny(Comparison comparison, uint64_t bits_per_cpu_ms) {
+    if (comparison != Comparison::kNone || bits_per_cpu_ms != 0) {
+      out_.U8(static_cast<uint8_t>(comparison));
+    }
+    if (bits_per_cpu_ms != 0) out_.Varint(bits_per_cpu_ms);
   }
   // The second sum has the count of the first.
   void Begins(bool server_begins, const std::optional<SetSum>& row_sum, const SetSum&) {
@@ -136,8 +140,9 @@ class Reader {
                      absl::string_view(text.data(), text.size()));
   }
   void Rest(std::string& bytes) { bytes = in_->Rest(); }
-  void ComparisonIfAny(Comparison& comparison) {
-    if (in_->remaining() > 0) Enum(comparison, Comparison::kKeys, Comparison::kRows);
+  void ComparisonAndPriceIfAny(Comparison& comparison, uint64_t& bits_per_cpu_ms) {
+    if (in_->remaining() > 0) Enum(comparison, Comparison::kNone, Comparison::kRows);
+    if (in_->remaining() > 0) bits_per_cpu_ms = in_->Varint(kMostBitsPerCpuMs);
   }
   void Begins(bool& server_begins, std::optional<SetSum>& row_sum, const SetSum& sum) {
     const uint8_t flags = in_->U8();
@@ -169,7 +174,7 @@ void Fields(Io& io, typename Io::template Arg<Hello> m) {
   io.U8(m.existing.formats);
   io.Varint(m.accepted_filter_bytes);
   io.U8(m.readable_formats);
-  io.ComparisonIfAny(m.comparison);
+  io.ComparisonAndPriceIfAny(m.comparison, m.bits_per_cpu_ms);
 }
 
 template <typename Io>

@@ -49,6 +49,9 @@ struct Hello {
   uint64_t accepted_filter_bytes = 0;
   uint8_t readable_formats = 0;
   Comparison comparison = Comparison::kNone;
+  // What a millisecond of computation is worth, by the link that the client knows of; 0: bytes are
+  // what counts.
+  uint64_t bits_per_cpu_ms = 0;
 };
 
 struct HelloAnswer {

@@ -26,6 +26,10 @@ class Sample {
     full_ = writer_.raw_bytes() >= kSampleBytes;
   }
   size_t keys() const { return keys_; }
+  double FrontCodedBitsPerKey() const {
+    return keys_ == 0 ? 0
+                      : 8 * static_cast<double>(writer_.raw_bytes()) / static_cast<double>(keys_);
+  }
   double BitsPerKey() {
     std::string packed;
     writer_.Finish(&packed);
@@ -126,6 +130,7 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
     }
     keys->candidates.push_back({hash, ordinal});
   }
+  keys->front_coded_bits_per_key = sample.FrontCodedBitsPerKey();
   keys->bits_per_key = sample.BitsPerKey();
   keys->sparse_bits_per_key = sparse.keys() < kFewSparseKeys
                                   ? keys->bits_per_key + std::log2(KeyBits::kSparse)
@@ -136,9 +141,10 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
 SourceKeyReader::SourceKeyReader(Source* source, KeyInterval interval, bool whole_rows)
     : source_(source), interval_(std::move(interval)), whole_rows_(whole_rows) {}
 
-absl::Status SourceKeyReader::AppendKeys(const std::vector<uint32_t>& ordinals, uint64_t most_bytes,
+absl::Status SourceKeyReader::AppendKeys(const std::vector<uint32_t>& ordinals,
+                                         Compression compression, uint64_t most_bytes,
                                          std::string* out) {
-  KeyListWriter keys;
+  KeyListWriter keys(compression);
   OrdinalCursor cursor(source_, interval_);
   size_t added = 0;
   Row row;

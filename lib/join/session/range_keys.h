@@ -31,6 +31,8 @@ struct RangeKeys {
   double bits_per_key = 0;
   // The same if only one key in kSparse is shipped.
   double sparse_bits_per_key = 0;
+  // The same without compression.
+  double front_coded_bits_per_key = 0;
   uint64_t longest_key_bytes = 0;  // of all distinct keys
   // The first key that did not fit under the limit, if there was one: the range ends there.
   std::optional<std::string> next_key;
@@ -60,8 +62,8 @@ class SourceKeyReader final : public KeyReader {
  public:
   // `source` must outlive it.
   SourceKeyReader(Source* source, KeyInterval interval, bool whole_rows = false);
-  absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, uint64_t most_bytes,
-                          std::string* out) override;
+  absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, Compression compression,
+                          uint64_t most_bytes, std::string* out) override;
 
  private:
   Source* const source_;

@@ -55,7 +55,7 @@ MatchingOptions OptionsFor(const OpenedRange& range, const RangeKeys& keys,
   // With existing SST filters or without, ranges are reconciled as is cheapest.
   if (wanted.strategy == Strategy::kSstFilters) options.planner.strategy = Strategy::kAuto;
   options.planner.keys = {keys.bits_per_key, keys.sparse_bits_per_key,
-                          static_cast<double>(keys.sum.count)};
+                          static_cast<double>(keys.sum.count), keys.front_coded_bits_per_key};
   return options;
 }
 

@@ -50,6 +50,9 @@ absl::Status ServerSession::On(const Hello& hello) {
   operation_ = hello.operation;
   options_.planner.strategy = hello.strategy;
   options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
+  if (hello.bits_per_cpu_ms != 0) {
+    options_.planner.weights.bits_per_cpu_ns = 1e-6 * static_cast<double>(hello.bits_per_cpu_ms);
+  }
   sends_unmatched_ = SendsUnmatched(hello.operation);
   HelloAnswer answer;
   answer.keys = source_->EstimateKeys();
@@ -91,7 +94,7 @@ absl::Status ServerSession::ChooseFilters(const Hello& hello, ExistingFilterOffe
                                          /*existing=*/{}, &memory);
     if (!status.ok()) return status;
     planner.keys = {sample.bits_per_key, sample.sparse_bits_per_key,
-                    static_cast<double>(sample.sum.count)};
+                    static_cast<double>(sample.sum.count), sample.front_coded_bits_per_key};
   }
   answer->existing_choice = ChooseExistingFilters(client, server, planner);
   answer->existing_pass_rate = own->pass_rate;
