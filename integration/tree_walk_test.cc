@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 #include <rocksdb/comparator.h>
+#include <rocksdb/env.h>
+#include <rocksdb/table.h>
 #include <rocksdb/utilities/transaction_db.h>
 #include <rocksdb/wide_columns.h>
 
@@ -180,6 +182,30 @@ TEST_F(NotWalked, AnotherOrder) {
   }
   EXPECT_TRUE(cursor->status().ok()) << cursor->status();
   EXPECT_TRUE(expected == rows_.rend());
+}
+
+TEST_F(NotWalked, OldFormats) {
+  rocksdb::BlockBasedTableOptions table;
+  table.format_version = 1;
+  options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  OpenDatabase();
+  ExpectNotWalked("format_version 1");
+}
+
+// RocksDB has it open, and what it knows of it is in memory.
+TEST_F(NotWalked, FilesThatCannotBeOpenedAnyMore) {
+  OpenDatabase();
+  for (int i = 200; i < 300; i++) Put("key" + std::to_string(i), "value");
+  Flush();
+  rocksdb::ColumnFamilyMetaData data;
+  db_->GetColumnFamilyMetaData(&data);
+  ASSERT_EQ(data.levels[0].files.size(), 2u);
+  const std::string path = directory_ / "db" + data.levels[0].files.front().name;
+  std::string bytes;
+  Must(rocksdb::ReadFileToString(db_->GetEnv(), path, &bytes));
+  bytes.back() ^= 1;  // of the number by which table files are known
+  Must(rocksdb::WriteStringToFile(db_->GetEnv(), bytes, path));
+  ExpectNotWalked(path);
 }
 
 TEST_F(NotWalked, ReadsWithAPriority) {
