@@ -251,6 +251,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->type_name("plan|analyze")
       ->check(CLI::IsMember({"plan", "analyze"}))
       ->group(kRareFlags);
+  AddLinkFlag(parser, &options->link_bytes_per_second);
   AddClientFlags(parser, &flags->security, &flags->peer);
   const auto number = [&](const char* name, int* value, int most, const char* description) {
     AddRareNumber(parser, name, value, most, description);
@@ -268,7 +269,6 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       "2. Default: 1");
   number("--round-trips", &options->most_round_trips, 32,
          "that a range may take, wrong estimates apart: fewer cost bytes. Default: 4");
-  AddLinkFlag(parser, &options->link_bytes_per_second);
   parser
       ->add_option("--most-bytes", options->most_bytes,
                    "bytes of messages with each server, rows apart; a join that would take more is "
