@@ -16,16 +16,6 @@ constexpr double kMegabits[] = {10, 100, 1000, 10'000};
 constexpr double kOverlaps[] = {0, 50, 90, 98, 99.9};
 constexpr uint64_t kRanges = 8;
 
-// Seconds of a strategy, the planner's if the price is there, by the link's books.
-struct Timed {
-  double seconds = 0, cpu_seconds = 0, bytes = 0;
-};
-
-Timed Time(const Circumstances& circumstances, FigureRun* run) {
-  const Runs runs = MeasureRuns(circumstances, run);
-  return {runs.median_link_seconds, runs.median_cpu_seconds, runs.median_bytes};
-}
-
 std::string RateName(double megabits) {
   return megabits < 1000 ? Thousands(static_cast<uint64_t>(megabits)) + " Mbit/s"
                          : Thousands(static_cast<uint64_t>(megabits / 1000)) + " Gbit/s";
@@ -67,7 +57,7 @@ Table MeasureLinkGrid(FigureRun* run) {
         session.cores = threads;
         session.ranges_ahead = 2 * static_cast<size_t>(threads);
         session.link = {0, 1e6 * megabits};
-        const Timed fewest = Time(circumstances, run);
+        const Runs fewest = MeasureRuns(circumstances, run);
         session.bits_per_cpu_ns = join::PriceOfLink(1e6 * megabits / 8, threads);
         double best = INFINITY;
         std::string best_name = "";
@@ -75,22 +65,22 @@ Table MeasureLinkGrid(FigureRun* run) {
              {join::Strategy::kKeys, join::Strategy::kList, join::Strategy::kRibbon,
               join::Strategy::kPingPong, join::Strategy::kSketch, join::Strategy::kSymbols}) {
           session.strategy = strategy;
-          const double seconds = Time(circumstances, run).seconds;
+          const double seconds = MeasureRuns(circumstances, run).median_link_seconds;
           if (seconds >= best) continue;
           best = seconds;
           best_name = NameOf(strategy);
         }
         session.strategy = join::Strategy::kAuto;
-        const Timed planned = Time(circumstances, run);
+        const Runs planned = MeasureRuns(circumstances, run);
         table.rows.push_back({{"overlap_percent", percent},
                               {"link", RateName(megabits)},
                               {"threads", threads},
-                              {"planned_ns", per_key(planned.seconds)},
-                              {"planned_bits_per_key", 8 * planned.bytes / double(keys)},
-                              {"fewest_bytes_ns", per_key(fewest.seconds)},
+                              {"planned_ns", per_key(planned.median_link_seconds)},
+                              {"planned_bits_per_key", 8 * planned.median_bytes / double(keys)},
+                              {"fewest_bytes_ns", per_key(fewest.median_link_seconds)},
                               {"best_ns", per_key(best)},
                               {"best", best_name},
-                              {"ratio", planned.seconds / best}});
+                              {"ratio", planned.median_link_seconds / best}});
       }
     }
   }

@@ -239,5 +239,3 @@ Runs MeasureRuns(const Circumstances& circumstances, FigureRun* run) {
 }
 
 }  // namespace rocksieve::bench
-#include <vector>
-#include "support/text.h"

@@ -29,8 +29,6 @@ namespace {
 
 using rocksdb::Status;
 
-constexpr uint64_t kFastestLink = 125'000'000'000;  // bytes per second
-
 using Setters = CSetters<CJoin>;
 using S = CSettings<CJoin>;
 
@@ -73,11 +71,12 @@ const Setters& JoinSetters() {
                                 [](CJoin* join, uint64_t trips) {
                                   join->options.most_round_trips = static_cast<int>(trips);
                                 })},
-      {"threads",
-       S::Number(64, [](CJoin* join,
-                        uint64_t threads) { join->options.threads = static_cast<int>(threads); })},
+      {"threads", S::Number(JoinOptions::kMostThreads,
+                            [](CJoin* join, uint64_t threads) {
+                              join->options.threads = static_cast<int>(threads);
+                            })},
       {"link",
-       S::Number(kFastestLink,
+       S::Number(JoinOptions::kMostLinkBytesPerSecond,
                  [](CJoin* join, uint64_t bytes) { join->options.link_bytes_per_second = bytes; })},
       {"most-bytes",
        S::Number(std::numeric_limits<uint64_t>::max(),

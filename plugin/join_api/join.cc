@@ -148,8 +148,6 @@ JoinReport ReportOf(const ShardedJoinReport& joined) {
   return report;
 }
 
-constexpr uint64_t kFastestLink = 125'000'000'000;  // bytes per second
-
 RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const JoinOptions& options) {
   RemoteJoinOptions remote;
   remote.client.operation = operation;
@@ -191,14 +189,14 @@ absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& opti
   if (options.keys_per_range == 0) {
     return absl::InvalidArgumentError("a range must have at least one key: keys_per_range is 0");
   }
-  if (options.link_bytes_per_second > kFastestLink) {
+  if (options.link_bytes_per_second > JoinOptions::kMostLinkBytesPerSecond) {
     return absl::InvalidArgumentError(absl::StrCat("link_bytes_per_second is ",
                                                    options.link_bytes_per_second, ", not at most ",
-                                                   kFastestLink));
+                                                   JoinOptions::kMostLinkBytesPerSecond));
   }
-  if (options.threads < 1 || options.threads > 64) {
+  if (options.threads < 1 || options.threads > JoinOptions::kMostThreads) {
     return absl::InvalidArgumentError(
-        absl::StrCat("threads is ", options.threads, ", not 1 to 64"));
+        absl::StrCat("threads is ", options.threads, ", not 1 to ", JoinOptions::kMostThreads));
   }
   if (options.most_round_trips < 1 || options.most_round_trips > 32) {
     return absl::InvalidArgumentError(

@@ -173,7 +173,7 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
   number("--memory", &flags->memory_mib, 1 << 20,
          "MiB, of what the server makes this side keep. Default: 1024");
   number(
-      "--threads", &flags->options.diff.join.threads, 64,
+      "--threads", &flags->options.diff.join.threads, join::JoinOptions::kMostThreads,
       "that compute, beside one that reads; 2 and more take memory for 4 and 6 ranges instead of "
       "2. Default: 1");
   number("--timeout", &flags->seconds, 1 << 30, "seconds for each column family. Default: 86400");

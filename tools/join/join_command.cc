@@ -264,7 +264,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->check(CLI::Range(1, 1 << 21))
       ->group(kRareFlags);
   number(
-      "--threads", &options->threads, 64,
+      "--threads", &options->threads, join::JoinOptions::kMostThreads,
       "that compute, beside one that reads; 2 and more take memory for 4 and 6 ranges instead of "
       "2. Default: 1");
   number("--round-trips", &options->most_round_trips, 32,

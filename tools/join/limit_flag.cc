@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include <rocksieve/join/join.h>
+
 #include "tools/command/command.h"
 
 namespace rocksieve::tools {
@@ -19,14 +21,15 @@ void AddLimitFlag(CLI::App* parser, uint64_t* bytes_per_second) {
 }
 
 void AddLinkFlag(CLI::App* parser, uint64_t* bytes_per_second) {
-  constexpr uint64_t kLeast = 1 << 10, kMost = 125'000'000'000;
+  constexpr uint64_t kLeast = 1 << 10;
   parser
       ->add_option(
           "--link", *bytes_per_second,
           "bytes per second of the link, each way, such as 125MB: to be quick on it, rather "
           "than to send little")
       ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) & CLI::Range(kLeast, kMost))
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) &
+                  CLI::Range(kLeast, join::JoinOptions::kMostLinkBytesPerSecond))
       ->group(kRareFlags);
 }
 

@@ -128,16 +128,20 @@ struct JoinOptions {
   // each of several peers. Beyond it the join ends with Status::Busy. At least 8 MiB; rows larger
   // than half of it do not fit.
   uint64_t memory_bytes = uint64_t{1} << 30;
-  // That compute, beside one that reads and talks; 1: that one does both. With N of them, 2 N ranges
-  // are under way at once, at most 6, instead of 2, each with its memory. From 1 to 64.
+  // That compute, beside one that reads and talks; 1: that one does both. With N of them, 2 N
+  // ranges are under way at once, at most 6, instead of 2, each with its memory. From 1 to
+  // kMostThreads.
+  static constexpr int kMostThreads = 64;
   int threads = 1;
   // Of a row of the peer, key and value: larger ones are refused.
   uint64_t most_row_bytes = uint64_t{256} << 20;
   // That a range may take, from 1 to 32; wrong estimates may take two more. Fewer cost bytes: 5 to
   // 20 %, where half or less is in common.
   int most_round_trips = 4;
-  // Of the link to each peer, each way: a join is planned to be quick on it, and may send more bytes
-  // than it needs to, down to shipping the keys where that is quickest. 0: bytes are what counts.
+  // Of the link to each peer, each way: a join is planned to be quick on it, and may send more
+  // bytes than it needs to, down to shipping the keys where that is quickest. 0: bytes are what
+  // counts.
+  static constexpr uint64_t kMostLinkBytesPerSecond = 125'000'000'000;
   uint64_t link_bytes_per_second = 0;
   // Bytes of messages with each peer, rows apart: a join that would take more, by its plan, is
   // refused with Status::Busy before it does. 0: no limit.

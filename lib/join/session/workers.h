@@ -7,10 +7,9 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <vector>
-
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 namespace rocksieve::join {
 
