@@ -111,9 +111,10 @@ TEST(RibbonBuilder, BytesDependOnTheSetOfHashesOnly) {
       plan.thorough = thorough;
       const Payload built = BuildWithTail(hashes, plan);
       // Many duplicates, in any order.
-      for (size_t i = 0; i < 3 * count; i++) hashes.push_back(hashes[i % count]);
-      std::shuffle(hashes.begin(), hashes.end(), random);
-      const Payload again = BuildWithTail(hashes, plan);
+      std::vector<uint64_t> repeated;
+      for (int i = 0; i < 4; i++) repeated.insert(repeated.end(), hashes.begin(), hashes.end());
+      std::shuffle(repeated.begin(), repeated.end(), random);
+      const Payload again = BuildWithTail(HashList(repeated.begin(), repeated.end()), plan);
       EXPECT_EQ(again.parameter, built.parameter);
       EXPECT_TRUE(InfoOf(again).payload == InfoOf(built).payload) << count << " hashes";
     }
@@ -146,6 +147,40 @@ TEST(RibbonBuilder, NeverNeedsAReseedForRandomKeys) {
     ASSERT_GT(built.size, 0u) << count << " keys";
     ExpectAllFound(built, hashes);
   }
+}
+
+TEST(HashList, KeepsWhatWasAddedThroughCopiesAndMoves) {
+  std::mt19937_64 random(84);
+  std::vector<uint64_t> all;
+  HashList list;
+  for (size_t count : {0, 1, 64, 65, 3000}) {
+    while (all.size() < count) {
+      all.push_back(random());
+      list.push_back(all.back());
+    }
+    ASSERT_EQ(list.size(), count);
+    ASSERT_EQ(list.empty(), count == 0);
+    if (count > 0) {
+      ASSERT_EQ(list.back(), all.back());
+    }
+    ASSERT_EQ(std::vector<uint64_t>(list.begin(), list.end()), all);
+  }
+  HashList copy = list;
+  HashList moved = std::move(list);
+  list = copy;  // NOLINT: it may be given a value again
+  copy.push_back(1);
+  EXPECT_EQ(std::vector<uint64_t>(list.begin(), list.end()), all);
+  EXPECT_EQ(std::vector<uint64_t>(moved.begin(), moved.end()), all);
+  EXPECT_EQ(copy.size(), all.size() + 1);
+  copy.clear();
+  EXPECT_TRUE(copy.empty());
+  EXPECT_TRUE(copy.begin() == copy.end());
+  PageVector<uint64_t> whole(2);
+  whole[0] = 5;
+  whole[1] = 6;
+  HashList given(std::move(whole));
+  given.push_back(7);
+  EXPECT_EQ(std::vector<uint64_t>(given.begin(), given.end()), (std::vector<uint64_t>{5, 6, 7}));
 }
 
 TEST(RibbonBuilder, ReseedsHashesThatCannotBeSolved) {

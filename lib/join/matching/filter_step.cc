@@ -12,11 +12,11 @@ namespace rocksieve::join {
 
 std::shared_ptr<const FilterBlock> MakeFilter(const FilterSpec& spec, const Candidates& candidates,
                                               uint64_t message_salt) {
-  HashList hashes;
-  for (const Candidate& candidate : candidates) {
-    hashes.push_back(HashForStep(candidate.hash, message_salt));
+  PageVector<uint64_t> hashes(candidates.size());
+  for (size_t i = 0; i < candidates.size(); i++) {
+    hashes[i] = HashForStep(candidates[i].hash, message_salt);
   }
-  return std::make_shared<FilterBlock>(BuildFilterOfHashes(spec, std::move(hashes)));
+  return std::make_shared<FilterBlock>(BuildFilterOfHashes(spec, HashList(std::move(hashes))));
 }
 
 PlannedStep FilterStep::Planned() const {
