@@ -68,7 +68,7 @@ void ReceivePinSketch(Choices* choices) {
   const uint32_t ids = uint32_t{1} << plan.field_bits;
   for (uint32_t group = 0; group < plan.groups; group++) {
     if (!decoder.IsKnown(group)) continue;
-    const std::vector<uint32_t>& cells = decoder.DifferingCells(group);
+    const std::span<const uint32_t> cells = decoder.DifferingCells(group);
     FUZZ_CHECK(std::is_sorted(cells.begin(), cells.end()));
     FUZZ_CHECK(cells.empty() || (cells.front() > 0 && cells.back() < ids));
   }

@@ -143,7 +143,7 @@ void SketchStep::SendEmptyCellBitmap(std::string* step) {
       continue;
     }
     const std::span<const pinsketch::CellEntry> entries = mine.Group(group);
-    const std::vector<uint32_t>& differing = decoder.DifferingCells(group);
+    const std::span<const uint32_t> differing = decoder.DifferingCells(group);
     differing_cells += differing.size();
     cells.Take(entries);
     for (const uint32_t id : differing) cells.Name(id);

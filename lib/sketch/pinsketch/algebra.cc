@@ -86,16 +86,15 @@ void DivideBy(const Field& field, const Polynomial& m, Polynomial* a) {
   a->erase(a->begin(), a->begin() + static_cast<std::ptrdiff_t>(degree));
 }
 
-Polynomial TakeGcd(const Field& field, Polynomial&& a, Polynomial&& b) {
-  Trim(&a);
-  Trim(&b);
-  while (!b.empty()) {
-    MakeMonic(field, &b);
-    Reduce(field, b, &a);
-    std::swap(a, b);
+void TakeGcd(const Field& field, Polynomial* a, Polynomial* b) {
+  Trim(a);
+  Trim(b);
+  while (!b->empty()) {
+    MakeMonic(field, b);
+    Reduce(field, *b, a);
+    a->swap(*b);
   }
-  if (!a.empty()) MakeMonic(field, &a);
-  return std::move(a);
+  if (!a->empty()) MakeMonic(field, a);
 }
 
 }  // namespace rocksieve::pinsketch

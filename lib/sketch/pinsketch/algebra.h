@@ -76,8 +76,8 @@ void Reduce(const Field& field, const Polynomial& m, Polynomial* a);
 // Leaves the quotient of *a by m in *a, and forgets the rest. REQUIRES: m is monic, of at most the
 // degree of *a.
 void DivideBy(const Field& field, const Polynomial& m, Polynomial* a);
-// The monic greatest common divisor. Destroys both.
-Polynomial TakeGcd(const Field& field, Polynomial&& a, Polynomial&& b);
+// Leaves the monic greatest common divisor in *a, and nothing of use in *b.
+void TakeGcd(const Field& field, Polynomial* a, Polynomial* b);
 
 // The sums that PinSketch sends: S(j) = sum of id^(2 j - 1) over a set of ids, j = 1 .. t.
 //

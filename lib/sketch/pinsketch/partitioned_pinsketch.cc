@@ -108,8 +108,10 @@ struct PartitionedDecoder::Work {
   Decoder decoder;
   std::vector<uint8_t> decoded;  // by group
   std::vector<uint32_t> remote_checks;
-  std::vector<uint32_t> pending;                  // groups that are not decoded, ascending
-  std::vector<ShiftRegister> differences;         // of their sums at the levels below next_level
+  std::vector<uint32_t> pending;    // groups that are not decoded, ascending
+  std::vector<uint32_t> registers;  // saved, of their sums below next_level
+  ShiftRegister sums;               // of the group in work
+  std::vector<uint32_t> ids;
   std::vector<std::vector<ParityBatch>> batches;  // by level, as they came
   int next_level;
   std::vector<std::pair<int, uint32_t>> requested;
@@ -121,7 +123,7 @@ PartitionedDecoder::PartitionedDecoder(const Plan& plan, std::span<const uint64_
       cells_(own_hashes, plan.groups, plan.field_bits),
       own_(plan, cells_),
       work_(std::make_unique<Work>(plan, own_.rows())),
-      differing_(plan.groups),
+      found_(plan.groups),
       known_(plan.Checks()) {}
 
 PartitionedDecoder::~PartitionedDecoder() = default;
@@ -130,19 +132,16 @@ bool PartitionedDecoder::ReadSketch(ByteReader* in) {
   BitReader bits(in->Bytes(plan_.SketchBytes()));
   if (!in->ok()) return false;
   Work& work = *work_;
-  ShiftRegister sums;
+  ShiftRegister& sums = work.sums;
   for (uint32_t group = 0; group < plan_.groups; group++) {
     const std::span<const uint32_t> own = own_.OfGroup(group);
     sums.Clear();
     for (size_t i = 0; i < static_cast<size_t>(plan_.raw_levels); i++) {
       sums.Add(work.field, own[i] ^ static_cast<uint32_t>(bits.Take(plan_.field_bits)));
     }
-    if (work.decoder.Decode(sums, cells_.Group(group), &differing_[group])) {
-      work.decoded[group] = 1;
-    } else {
-      work.pending.push_back(group);
-      work.differences.push_back(sums);
-    }
+    if (Decode(group)) continue;
+    work.pending.push_back(group);
+    sums.Save(&work.registers);
   }
   for (size_t i = 0; i < plan_.parity_symbols.size(); i++) {
     const uint32_t symbols = plan_.parity_symbols[i];
@@ -156,6 +155,17 @@ bool PartitionedDecoder::ReadSketch(ByteReader* in) {
   if (!bits.Finished()) in->Fail();
   Climb();
   return in->ok();
+}
+
+// If the sums in work.sums are enough.
+bool PartitionedDecoder::Decode(uint32_t group) {
+  Work& work = *work_;
+  if (!work.decoder.Decode(work.sums, cells_.Group(group), &work.ids)) return false;
+  found_[group] = {static_cast<uint32_t>(differing_.size()),
+                   static_cast<uint32_t>(work.ids.size())};
+  differing_.insert(differing_.end(), work.ids.begin(), work.ids.end());
+  work.decoded[group] = 1;
+  return true;
 }
 
 void PartitionedDecoder::Climb() {
@@ -177,7 +187,7 @@ bool PartitionedDecoder::SolveNextLevel() {
   std::vector<uint32_t> known;
   own_.AtLevel(level, &known);
   for (uint32_t group = 0; group < plan_.groups; group++) {
-    for (uint32_t id : differing_[group]) known[group] ^= PowerAtLevel(work.field, id, level);
+    for (uint32_t id : DifferingCells(group)) known[group] ^= PowerAtLevel(work.field, id, level);
     for (ParityBatch& batch : batches) batch.AddToSymbols(group, known[group]);
   }
   std::vector<uint32_t> sums;
@@ -185,22 +195,20 @@ bool PartitionedDecoder::SolveNextLevel() {
   contradiction_ = result == ParityResult::kContradiction;
   if (result != ParityResult::kSolved) return false;
   work.next_level++;
+  const std::vector<uint32_t> registers = std::move(work.registers);
+  work.registers.clear();
+  work.registers.reserve(registers.size() + ShiftRegister::kUsualGrowth * work.pending.size());
+  const uint32_t* next = registers.data();
   size_t left = 0;
   for (size_t i = 0; i < work.pending.size(); i++) {
     const uint32_t group = work.pending[i];
-    ShiftRegister& differences = work.differences[i];
-    differences.Add(work.field, sums[i]);
-    if (work.decoder.Decode(differences, cells_.Group(group), &differing_[group])) {
-      work.decoded[group] = 1;
-      continue;
-    }
-    differing_[group].clear();
-    work.pending[left] = group;
-    if (left != i) work.differences[left] = std::move(differences);
-    left++;
+    next = work.sums.Load(next);
+    work.sums.Add(work.field, sums[i]);
+    if (Decode(group)) continue;
+    work.pending[left++] = group;
+    work.sums.Save(&work.registers);
   }
   work.pending.resize(left);
-  work.differences.resize(left);
   return true;
 }
 
@@ -213,7 +221,7 @@ void PartitionedDecoder::Check() {
     uint32_t check = own_.checks()[block] ^ work_->remote_checks[block];
     for (uint32_t group = begin; group < end; group++) {
       all &= work_->decoded[group] != 0;
-      for (uint32_t id : differing_[group]) check ^= CellCheck(group, id);
+      for (uint32_t id : DifferingCells(group)) check ^= CellCheck(group, id);
     }
     known_[block] = all && check == 0;
     contradiction_ |= all && check != 0;

@@ -98,7 +98,9 @@ class PartitionedDecoder {
   bool all_known() const;
   // The ids of the cells that are odd on one side and not on the other, ascending.
   // REQUIRES: IsKnown(group).
-  const std::vector<uint32_t>& DifferingCells(uint32_t group) const { return differing_[group]; }
+  std::span<const uint32_t> DifferingCells(uint32_t group) const {
+    return std::span(differing_).subspan(found_[group].begin, found_[group].count);
+  }
   // Of this side.
   const CellTable& cells() const { return cells_; }
   // Memory that one takes at most, about, apart from what ReadMore() brings: 12 times its bytes.
@@ -108,7 +110,11 @@ class PartitionedDecoder {
 
  private:
   struct Work;
+  struct Found {
+    uint32_t begin = 0, count = 0;  // in differing_
+  };
 
+  bool Decode(uint32_t group);
   void Climb();
   bool SolveNextLevel();
   void Check();
@@ -117,7 +123,8 @@ class PartitionedDecoder {
   const CellTable cells_;
   const GroupSums own_;
   std::unique_ptr<Work> work_;
-  std::vector<std::vector<uint32_t>> differing_;
+  std::vector<uint32_t> differing_;  // of decoded groups, in the order in which they were decoded
+  std::vector<Found> found_;         // by group
   std::vector<uint8_t> known_;
   // A wrong decoding was noticed: some groups stay unknown, however many symbols come.
   bool contradiction_ = false;

@@ -22,9 +22,10 @@ bool RootFinder::Find(const Polynomial& p, std::span<const CellEntry> likely,
   if (!MakeFrobeniusPowers(p)) return false;
   traces_.resize(static_cast<size_t>(field_.bits()));
   for (Polynomial& trace : traces_) trace.clear();
-  Polynomial rest = p;
-  TakeLikely(likely, &rest, roots);
-  if (rest.size() > 1) Split(rest, 0, roots);
+  parts_.resize(traces_.size());
+  rest_ = p;
+  TakeLikely(likely, &rest_, roots);
+  if (rest_.size() > 1) Split(rest_, 0, roots);
   return roots->size() == degree_;
 }
 
@@ -32,7 +33,10 @@ void RootFinder::TakeLikely(std::span<const CellEntry> likely, Polynomial* p,
                             std::vector<uint32_t>* roots) {
   constexpr size_t kFew = 5;  // coefficients: such roots are found at once
   if (!sieve_ || p->size() <= kFew || !sieve_->Find(*p, likely, roots)) return;
-  for (const uint32_t root : *roots) DivideBy(field_, {root, 1}, p);
+  for (const uint32_t root : *roots) {
+    linear_.assign({root, 1});
+    DivideBy(field_, linear_, p);
+  }
 }
 
 // Fills log_powers_; true if x^(2^bits) = x.
@@ -100,16 +104,17 @@ void RootFinder::Split(const Polynomial& p, int basis_element, std::vector<uint3
     return;
   }
   for (; basis_element < field_.bits(); basis_element++) {
-    Polynomial trace = TraceOf(basis_element);
+    auto& [one, other, trace] = parts_[static_cast<size_t>(basis_element)];
+    trace = TraceOf(basis_element);
     Reduce(field_, p, &trace);
     if (trace.size() <= 1) continue;  // constant: all roots on one side
-    Polynomial copy = p;
-    const Polynomial part = TakeGcd(field_, std::move(copy), std::move(trace));
-    if (part.size() <= 1 || part.size() == p.size()) continue;
-    Polynomial rest = p;
-    DivideBy(field_, part, &rest);
-    Split(part, basis_element + 1, roots);
-    Split(rest, basis_element + 1, roots);
+    one = p;
+    TakeGcd(field_, &one, &trace);
+    if (one.size() <= 1 || one.size() == p.size()) continue;
+    other = p;
+    DivideBy(field_, one, &other);
+    Split(one, basis_element + 1, roots);
+    Split(other, basis_element + 1, roots);
     return;
   }
 }

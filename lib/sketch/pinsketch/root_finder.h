@@ -54,6 +54,12 @@ class RootFinder {
   std::vector<uint32_t> log_powers_;     // bits rows: x^(2^i) modulo p
   std::vector<uint32_t> row_, square_;   // coefficients
   std::vector<Polynomial> traces_;       // of b = x^i; those that were needed
+  Polynomial rest_, linear_;
+  // By basis element: of those that wait for both of their parts to be split, no two have the same.
+  struct Parts {
+    Polynomial one, other, trace;
+  };
+  std::vector<Parts> parts_;
 };
 
 }  // namespace rocksieve::pinsketch

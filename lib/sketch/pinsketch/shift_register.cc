@@ -66,4 +66,26 @@ bool ShiftRegister::Reversed(Polynomial* reversed) const {
   return true;
 }
 
+void ShiftRegister::Save(std::vector<uint32_t>* words) const {
+  for (const std::vector<uint32_t>* part : {&log_sums_, &locator_, &previous_}) {
+    words->push_back(static_cast<uint32_t>(part->size()));
+    words->insert(words->end(), part->begin(), part->end());
+  }
+  words->push_back(static_cast<uint32_t>(length_));
+  words->push_back(static_cast<uint32_t>(shift_));
+  words->push_back(previous_discrepancy_);
+}
+
+const uint32_t* ShiftRegister::Load(const uint32_t* words) {
+  for (std::vector<uint32_t>* part : {&log_sums_, &locator_, &previous_}) {
+    const uint32_t size = *words++;
+    part->assign(words, words + size);
+    words += size;
+  }
+  length_ = *words++;
+  shift_ = *words++;
+  previous_discrepancy_ = *words++;
+  return words;
+}
+
 }  // namespace rocksieve::pinsketch

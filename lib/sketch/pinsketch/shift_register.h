@@ -28,6 +28,13 @@ class ShiftRegister {
   // there is no set of at most sums() ids with these sums. REQUIRES: !is_zero().
   bool Reversed(Polynomial* reversed) const;
 
+  // Appends all that it is, so that many of them take one piece of memory.
+  void Save(std::vector<uint32_t>* words) const;
+  // Becomes what was saved there, and returns where that ends. Keeps its memory.
+  const uint32_t* Load(const uint32_t* words);
+  // That Save() appends more after an Add(), hardly ever more than that.
+  static constexpr size_t kUsualGrowth = 6;
+
  private:
   uint32_t DiscrepancyOf(const Field& field, uint32_t sum) const;
 
