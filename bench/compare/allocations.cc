@@ -12,11 +12,13 @@ namespace {
 // Off except while memory is measured, so that the times of builds have no part in it.
 std::atomic<bool> counting = false;
 std::atomic<ptrdiff_t> live = 0, peak = 0;
+std::atomic<size_t> allocations = 0;
 
 void* Count(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
   if (counting.load(std::memory_order_relaxed)) {
     const ptrdiff_t now = live += static_cast<ptrdiff_t>(malloc_usable_size(memory));
+    allocations++;
     ptrdiff_t highest = peak;
     while (highest < now && !peak.compare_exchange_weak(highest, now)) {
     }
@@ -62,12 +64,15 @@ namespace rocksieve::bench {
 AllocationCounter::AllocationCounter() {
   live = 0;
   peak = 0;
+  allocations = 0;
   counting = true;
 }
 
 AllocationCounter::~AllocationCounter() { counting = false; }
 
 size_t AllocationCounter::PeakBytes() const { return static_cast<size_t>(peak.load()); }
+
+size_t AllocationCounter::Allocations() const { return allocations; }
 
 size_t AllocatedBytes(const void* memory) { return malloc_usable_size(const_cast<void*>(memory)); }
 

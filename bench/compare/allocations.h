@@ -18,6 +18,8 @@ class AllocationCounter {
   // The most bytes that were allocated at once, with what the allocator rounds up, beyond those
   // that were there at the start.
   size_t PeakBytes() const;
+  // How often memory was allocated.
+  size_t Allocations() const;
 };
 
 // What the allocator handed out for this pointer, which operator new returned.

@@ -35,6 +35,9 @@ Table MeasureSizes(FigureRun* run);
 Table MeasureThreads(FigureRun* run);
 Table MeasureLink(FigureRun* run);
 
+// Printed where it is asked for.
+Table MeasureAllocations(FigureRun* run);
+
 // Bits against overlap, from the rows of MeasureOverlaps(), and bytes against differences, from
 // those of MeasureDifferences(): SVG documents.
 std::string OverlapPicture(const Table& overlaps);

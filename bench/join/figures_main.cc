@@ -32,7 +32,7 @@ struct Flags {
   FigureSettings settings;
   std::vector<std::string> only;
   std::string json, pictures;
-  bool stages = false;
+  bool stages = false, allocations = false;
   std::string beside;
 };
 
@@ -42,6 +42,7 @@ std::vector<Measurement> Wanted(const Flags& flags) {
   if (!flags.beside.empty()) {
     return {{"beside", [&flags](FigureRun* run) { return CompareWith(flags.beside, run); }}};
   }
+  if (flags.allocations) return {{"allocations", MeasureAllocations}};
   if (flags.stages) return {{"stages", MeasureStages}};
   std::vector<Measurement> wanted;
   for (const auto& [name, measure] : kMeasurements) {
@@ -110,6 +111,8 @@ int Main(int argc, char** argv) {
       ->check(
           CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "threads", "link", "grid"}));
   app.add_flag("--stages", flags.stages, "where the CPU time goes, and nothing else");
+  app.add_flag("--allocations", flags.allocations,
+               "how often memory is allocated, and how much at once, and nothing else");
   app.add_option("--beside", flags.beside,
                  "with --stages: only what both sides took, beside another build of this program")
       ->check(CLI::ExistingFile);

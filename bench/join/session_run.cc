@@ -189,7 +189,8 @@ SessionOutcome RunSession(const KeySets& sets, const Keys& common,
       std::max(server_options.most_keys_per_range, 2 * settings.keys_per_range);
   server_options.planner = planner;
   KeySource here(&sets.client), there(&sets.server);
-  UnmatchedKeys unmatched(sets.client, common);
+  const bool counts = settings.operation == join::Operation::kCount;
+  UnmatchedKeys unmatched(counts ? Keys() : sets.client, counts ? Keys() : common);
   join::ClientSession client(&here, &unmatched, client_options);
   join::ServerSession server(&there, server_options);
   const absl::Status status = Simulation(&client, &server, settings, &outcome).Run();
