@@ -167,10 +167,10 @@ TEST_P(CorruptFile, FiltersOfALaterVersion) {
     Write(rocksdb::kNoChecksum, 1000, partition_bytes);
     std::string bytes = bytes_;
     for (const BlockPlace& block : blocks_) {
-      bytes[block.offset + 4] = 2;
+      bytes[block.offset + 4] = 3;
       SealAgain(bytes.data() + block.offset, block.size);
     }
-    const FilterStats stats = ExpectFindsAll(bytes, "version 2");
+    const FilterStats stats = ExpectFindsAll(bytes, "version 3");
     EXPECT_EQ(stats.future_filters, blocks_.size());
     EXPECT_EQ(stats.damaged_filters, 0u);
     EXPECT_EQ(last_cost_.filters_rejected, 0u);

@@ -68,17 +68,18 @@ class Filter {
 struct FilterBlockInfo {
   Family family = Family::kBloom;
   // Bloom: probes per key, plus 128 if the build was thorough. Cuckoo: bits of narrow fingerprints.
-  // Ribbon: columns of narrow groups, plus 64 times the reseed; 0 for "may contain every key".
+  // Ribbon: columns of narrow groups, plus 32 if its head is compact, plus 64 times the reseed; 0
+  // for "may contain every key".
   // Range: the number of its parts.
   uint8_t parameter = 0;
   uint64_t key_count = 0;
   bool salted = false;
   uint64_t salt = 0;
   std::string_view payload;
-  // The smallest and the largest entry in bytewise order, cut to kMaxRangeKeyBytes. If largest_cut,
-  // every entry that begins with `largest` belongs to the range too.
+  // The smallest and the largest entry in bytewise order, cut to kMaxRangeKeyBytes at most. If
+  // largest_cut, every entry that begins with `largest` belongs to the range too.
   std::string_view smallest;
-  std::string_view largest;
+  std::string largest;
   bool largest_cut = false;
 };
 

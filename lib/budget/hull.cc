@@ -69,9 +69,10 @@ Hull::Hull(const std::vector<Family>& families, uint64_t keys, const CostModel& 
            bool thorough) {
   const auto count = static_cast<double>(std::max<uint64_t>(keys, 1));
   for (const Family family : families) {
-    if (family != Family::kNone) fixed_bits_ = FrameBitsOfFilter();
+    if (family == Family::kNone) continue;
+    const double bits = FrameBitsOfFilter(family, std::max<uint64_t>(keys, 1)) / count;
+    fixed_bits_ = fixed_bits_ == 0 ? bits : std::min(fixed_bits_, bits);
   }
-  fixed_bits_ /= count;
   std::vector<Vertex> points = {{Family::kNone, fixed_bits_, 1}};
   for (const Family family : families) {
     if (family == Family::kNone) continue;

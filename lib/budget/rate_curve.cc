@@ -18,20 +18,25 @@ constexpr int kSteps = static_cast<int>((kMostCurveBits - kFewestBits) / kStep);
 
 double SettingAt(int step) { return kFewestBits + kStep * step; }
 
-// The two keys of the range that a block stores; of such a length, usually.
-constexpr double kRangeKeysBytes = 32;
+// The two keys of the range that a block stores; of such a length, usually. In the compact frame
+// their common beginning, and where they differ.
+double RangeKeysBits(bool compact) { return compact ? 8 * 12 : 8 * 32; }
 
-Budget BudgetFor(double amount, bool is_rate, bool thorough) {
+Budget BudgetFor(const FamilyEntry& family, uint64_t keys, double amount, bool is_rate,
+                 bool thorough) {
+  const FrameVersion version = FrameVersionFor(family, keys);
   Budget budget;
   budget.is_rate = is_rate;
   budget.amount = amount;
-  budget.frame_bits = 8.0 * static_cast<double>(FrameBytesWithoutRange(/*salted=*/false));
+  budget.frame_bits = 8.0 * static_cast<double>(FrameBytesWithoutRange(version, /*salted=*/false));
   budget.thorough = thorough;
+  budget.compact = version == FrameVersion::kCompact;
   return budget;
 }
 
 double BlockBits(const FamilyEntry& family, uint64_t keys, const Budget& budget) {
-  return family.expected_payload_bits(keys, budget) + budget.frame_bits + 8 * kRangeKeysBytes;
+  return family.expected_payload_bits(keys, budget) + budget.frame_bits +
+         RangeKeysBits(budget.compact);
 }
 
 // By step, computed once: for Bloom filters it takes milliseconds.
@@ -66,9 +71,10 @@ std::vector<RatePoint> CurveOfColumns(const FamilyEntry& family, uint64_t keys, 
   Curve curve;
   for (int columns = 1; columns <= family.max_bits_per_key - 2; columns++) {
     const double rate = std::ldexp(1, -columns);
-    const double bits = BlockBits(family, keys, BudgetFor(rate, true, thorough)) / count;
+    const Budget budget = BudgetFor(family, keys, rate, true, thorough);
+    const double bits = BlockBits(family, keys, budget) / count;
     // A spec's bits per key are of the whole block but for the range keys.
-    const double setting = bits - 8 * kRangeKeysBytes / count;
+    const double setting = bits - RangeKeysBits(budget.compact) / count;
     curve.Add(bits, rate, std::min(setting, family.max_bits_per_key));
   }
   return curve.Take();
@@ -80,7 +86,7 @@ std::vector<RatePoint> CurveOfSteps(const FamilyEntry& family, uint64_t keys, bo
   for (int step = 0; step <= kSteps; step++) {
     const double setting = SettingAt(step);
     if (setting < family.min_bits_per_key || setting > family.max_bits_per_key) continue;
-    const Budget budget = BudgetFor(setting, false, thorough);
+    const Budget budget = BudgetFor(family, keys, setting, false, thorough);
     // The rate of small filters hardly differs from that of large ones.
     const double rate = family.rate_of_large == nullptr ? family.expected_rate(keys, budget)
                                                         : RatesOfLarge(family, thorough)[step];
@@ -91,7 +97,10 @@ std::vector<RatePoint> CurveOfSteps(const FamilyEntry& family, uint64_t keys, bo
 
 }  // namespace
 
-double FrameBitsOfFilter() { return BudgetFor(1, false, false).frame_bits + 8 * kRangeKeysBytes; }
+double FrameBitsOfFilter(Family family, uint64_t keys) {
+  const Budget budget = BudgetFor(*FindFamily(family), keys, 1, false, false);
+  return budget.frame_bits + RangeKeysBits(budget.compact);
+}
 
 std::vector<RatePoint> RateCurve(Family family, uint64_t keys, bool thorough) {
   const FamilyEntry* const entry = FindFamily(family);

@@ -17,8 +17,8 @@ struct RatePoint {
 
 inline constexpr double kMostCurveBits = 40;
 
-// What any filter takes, even if it had no bits for keys: its frame.
-double FrameBitsOfFilter();
+// What a filter of so many keys takes, even if it had no bits for them: its frame.
+double FrameBitsOfFilter(Family family, uint64_t keys);
 
 // Points with rising bits, of filters of `keys` keys that have between about 1 and kMostCurveBits
 // bits per key beside their frame; between neighbours one may interpolate. Those of a family with

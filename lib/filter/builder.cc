@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -33,21 +34,27 @@ uint64_t Checksum(const HashList& hashes) {
   return checksum;
 }
 
+FrameVersion FrameVersionOf(const FilterSpec& spec, uint64_t keys) {
+  return FrameVersionFor(*FindFamily(spec.family), keys);
+}
+
 // What the spec allows the filter, times `factor`.
-Budget BudgetOf(const FilterSpec& spec, double factor = 1) {
+Budget BudgetOf(const FilterSpec& spec, FrameVersion version, double factor = 1) {
   Budget budget;
   budget.is_rate = spec.unit == FilterSpec::Unit::kFalsePositiveRate;
   budget.amount = spec.amount;
   budget.factor = factor;
-  budget.frame_bits = 8.0 * static_cast<double>(FrameBytesWithoutRange(spec.salted));
+  budget.frame_bits = 8.0 * static_cast<double>(FrameBytesWithoutRange(version, spec.salted));
   budget.thorough = spec.thorough;
+  budget.compact = version == FrameVersion::kCompact;
   return budget;
 }
 
 // The payload of a block that got `factor` times the memory of its spec; a few blocks have more.
 double FittingPayloadBytes(const FilterSpec& spec, size_t keys, double factor) {
   const FamilyEntry& family = *FindFamily(spec.family);
-  return family.most_size_factor * family.expected_payload_bits(keys, BudgetOf(spec, factor)) / 8;
+  const Budget budget = BudgetOf(spec, FrameVersionOf(spec, keys), factor);
+  return family.most_size_factor * family.expected_payload_bits(keys, budget) / 8;
 }
 
 // See BlockBuilder::FactorWithin().
@@ -66,31 +73,39 @@ double FactorFor(const FilterSpec& spec, size_t keys, size_t frame_bytes, size_t
 
 // `build(head_room, tail_room)` makes the payload.
 template <typename Build>
-FilterBlock BuildBlock(const FilterSpec& spec, uint64_t keys, uint64_t salt, const KeyRange& range,
-                       Build build) {
+FilterBlock BuildBlock(const FilterSpec& spec, FrameVersion version, uint64_t keys, uint64_t salt,
+                       const KeyRange& range, Build build) {
   const FamilyEntry& family = *FindFamily(spec.family);
   FilterBlockInfo info;
   info.family = spec.family;
   info.key_count = keys;
   info.salted = spec.salted;
   info.salt = salt;
-  const size_t tail_bytes = FrameBytes(spec.salted, range) - kBlockHeaderBytes;
-  Payload payload = build(kBlockHeaderBytes, tail_bytes);
+  // The full frame is the larger one.
+  const size_t most_frame_bytes = FrameBytes(FrameVersion::kFull, spec.salted, range);
+  const size_t head_room = HeaderBytes(version);
+  Payload payload = build(head_room, most_frame_bytes - head_room);
   info.parameter = payload.parameter;
-  info.payload = {payload.data.get() + kBlockHeaderBytes, payload.size};
+  if (FrameBytes(version, spec.salted, range) + payload.size < kLeastBlockBytes) {
+    // Of many keys, but hardly any different ones.
+    version = FrameVersion::kFull;
+    std::memmove(payload.data.get() + HeaderBytes(version), payload.data.get() + head_room,
+                 payload.size);
+  }
+  info.payload = {payload.data.get() + HeaderBytes(version), payload.size};
   FilterBlock block;
   block.saturated_fraction = family.saturated_fraction(info);
-  block.size = SealBlock(info, range, payload.data.get());
+  block.size = SealBlock(version, info, range, payload.data.get());
   block.data = std::move(payload.data);
   return block;
 }
 
-FilterBlock BuildBlockOfHashes(const FilterSpec& spec, double factor, HashList hashes,
-                               uint64_t salt, const KeyRange& range) {
+FilterBlock BuildBlockOfHashes(const FilterSpec& spec, FrameVersion version, double factor,
+                               HashList hashes, uint64_t salt, const KeyRange& range) {
   const uint64_t count = hashes.size();
-  return BuildBlock(spec, count, salt, range, [&](size_t head_room, size_t tail_room) {
+  return BuildBlock(spec, version, count, salt, range, [&](size_t head_room, size_t tail_room) {
     return FindFamily(spec.family)
-        ->build(std::move(hashes), BudgetOf(spec, factor), head_room, tail_room);
+        ->build(std::move(hashes), BudgetOf(spec, version, factor), head_room, tail_room);
   });
 }
 
@@ -158,15 +173,19 @@ void BlockBuilder::AddHash(uint64_t hash) {
 }
 
 FilterBlock BlockBuilder::BuildOfKeys(double budget_factor) {
-  if (keys_.size() == 0) return BuildBlockOfHashes(spec_, budget_factor, {}, salt_, range_);
+  if (keys_.size() == 0) {
+    return BuildBlockOfHashes(spec_, FrameVersion::kFull, budget_factor, {}, salt_, range_);
+  }
   // Before they are sorted, which drops what was added twice.
   if (keep_for_verification_) finished_keys_ = keys_;
   keys_.Sort();
   const KeyedFilter filter{spec_, is_partition_, answers_ranges_, salt_, mix_};
-  return BuildBlock(spec_, keys_.size(), salt_, range_, [&](size_t head_room, size_t tail_room) {
-    return FindFamily(spec_.family)
-        ->build_of_keys(keys_, BudgetOf(spec_, budget_factor), filter, head_room, tail_room);
-  });
+  const FrameVersion version = FrameVersionOf(spec_, keys_.size());
+  const auto build = [&](size_t head_room, size_t tail_room) {
+    const Budget budget = BudgetOf(spec_, version, budget_factor);
+    return FindFamily(spec_.family)->build_of_keys(keys_, budget, filter, head_room, tail_room);
+  };
+  return BuildBlock(spec_, version, keys_.size(), salt_, range_, build);
 }
 
 FilterBlock BlockBuilder::BuildOfHashes(double budget_factor) {
@@ -179,7 +198,8 @@ FilterBlock BlockBuilder::BuildOfHashes(double budget_factor) {
   }
   keys_.Sort();
   add_keys_to(&hashes_);
-  return BuildBlockOfHashes(spec_, budget_factor, std::move(hashes_), salt_, range_);
+  const FrameVersion version = FrameVersionOf(spec_, hashes_.size());
+  return BuildBlockOfHashes(spec_, version, budget_factor, std::move(hashes_), salt_, range_);
 }
 
 FilterBlock BlockBuilder::Finish(double budget_factor) {
@@ -226,32 +246,37 @@ std::string BlockBuilder::Verify(std::string_view block) const {
 }
 
 size_t BlockBuilder::FittingBlockBytes() const {
-  return FrameBytes(spec_.salted, range_) +
+  return FrameBytes(FrameVersionOf(spec_, key_count()), spec_.salted, range_) +
          static_cast<size_t>(std::ceil(FittingPayloadBytes(spec_, key_count(), 1)));
 }
 
 double BlockBuilder::FactorWithin(size_t block_bytes) const {
-  return FactorFor(spec_, key_count(), FrameBytes(spec_.salted, range_), block_bytes);
+  const FrameVersion version = FrameVersionOf(spec_, key_count());
+  return FactorFor(spec_, key_count(), FrameBytes(version, spec_.salted, range_), block_bytes);
 }
 
 size_t EstimateBlockBytes(const FilterSpec& spec, size_t keys) {
-  const double bits = FindFamily(spec.family)->expected_payload_bits(keys, BudgetOf(spec));
-  return FrameBytesWithoutRange(spec.salted) + static_cast<size_t>(bits / 8 + 1);
+  const FrameVersion version = FrameVersionOf(spec, keys);
+  const double bits = FindFamily(spec.family)->expected_payload_bits(keys, BudgetOf(spec, version));
+  return FrameBytesWithoutRange(version, spec.salted) + static_cast<size_t>(bits / 8 + 1);
 }
 
 size_t MostBlockBytes(const FilterSpec& spec, size_t keys) {
   const FamilyEntry& family = *FindFamily(spec.family);
-  const double expected = family.expected_payload_bits(keys, BudgetOf(spec)) / 8;
+  const Budget budget = BudgetOf(spec, FrameVersionOf(spec, keys));
+  const double expected = family.expected_payload_bits(keys, budget) / 8;
   const double part_share = std::min(1.0, family.part_keys / static_cast<double>(keys + 1));
   // What is constant is for filters of a few keys.
   const double growth = family.most_part_growth * (part_share * expected + 128) + 16;
-  return FrameBytesWithoutRange(spec.salted) + 2 * kMaxRangeKeyBytes +
+  return FrameBytesWithoutRange(FrameVersion::kFull, spec.salted) + 2 * kMaxRangeKeyBytes +
          static_cast<size_t>(1.01 * family.most_size_factor * expected + growth);
 }
 
 double EstimateRate(const FilterSpec& spec, size_t keys, size_t block_bytes) {
-  const double factor = FactorFor(spec, keys, FrameBytesWithoutRange(spec.salted), block_bytes);
-  return FindFamily(spec.family)->expected_rate(keys, BudgetOf(spec, factor));
+  const FrameVersion version = FrameVersionOf(spec, keys);
+  const size_t frame_bytes = FrameBytesWithoutRange(version, spec.salted);
+  const double factor = FactorFor(spec, keys, frame_bytes, block_bytes);
+  return FindFamily(spec.family)->expected_rate(keys, BudgetOf(spec, version, factor));
 }
 
 size_t EstimateKeyCount(const FilterSpec& spec, size_t block_bytes) {
@@ -265,7 +290,9 @@ size_t EstimateKeyCount(const FilterSpec& spec, size_t block_bytes) {
 }
 
 FilterBlock BuildFilterOfHashes(const FilterSpec& spec, HashList hashes) {
-  return BuildBlockOfHashes(spec, 1, std::move(hashes), kDefaultSalt, KeyRange());
+  // A peer may be of a release that reads this frame alone, and needs the filter.
+  return BuildBlockOfHashes(spec, FrameVersion::kFull, 1, std::move(hashes), kDefaultSalt,
+                            KeyRange());
 }
 
 struct FilterBuilder::State {
@@ -280,7 +307,7 @@ size_t FilterBuilder::key_count() const { return state_->builder.key_count(); }
 FilterBlock FilterBuilder::Finish() { return state_->builder.Finish(); }
 
 double ExpectedFalsePositiveRate(const FilterSpec& spec, uint64_t keys) {
-  return FindFamily(spec.family)->expected_rate(keys, BudgetOf(spec));
+  return FindFamily(spec.family)->expected_rate(keys, BudgetOf(spec, FrameVersionOf(spec, keys)));
 }
 
 }  // namespace rocksieve

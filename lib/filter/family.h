@@ -14,6 +14,7 @@
 
 #include <rocksieve/filter.h>
 
+#include "lib/format/block.h"
 #include "lib/format/payload.h"
 #include "lib/hash/hash_set.h"
 #include "lib/range/key_list.h"
@@ -66,6 +67,8 @@ struct FamilyEntry {
   // chosen for it can make it grow more, and other parts as well.
   double most_part_growth = 0;
   double part_keys = 0;  // of such a part
+  // Blocks of a file get the compact frame up to so many keys, and above kFewestCompactKeys.
+  uint64_t most_compact_keys = 0;
   // The rate is 2^-n with n whole columns, a straight line between two such rates at sizes between,
   // and queries are quickest at whole columns.
   bool has_columns = false;
@@ -99,6 +102,14 @@ struct FamilyEntry {
 };
 
 extern const FamilyEntry kBloomFamily, kCuckooFamily, kRangeFamily, kRibbonFamily;
+
+// Those of fewer keys would be shorter than the shortest block of the full frame.
+inline constexpr uint64_t kFewestCompactKeys = 65;
+
+inline FrameVersion FrameVersionFor(const FamilyEntry& family, uint64_t keys) {
+  return keys >= kFewestCompactKeys && keys <= family.most_compact_keys ? FrameVersion::kCompact
+                                                                        : FrameVersion::kFull;
+}
 
 // Null if there is none.
 const FamilyEntry* FindFamily(std::string_view name);

@@ -90,6 +90,7 @@ const FamilyEntry kRibbonFamily = {
     .extra_bits = 0.035,
     .most_part_growth = 1,
     .part_keys = 64,
+    .most_compact_keys = ribbon::kMostCompactKeys,
     .has_columns = true,
     .expected_payload_bits = ExpectedPayloadBits,
     .expected_rate = ExpectedRate,

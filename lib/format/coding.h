@@ -10,6 +10,12 @@ namespace rocksieve {
 
 inline constexpr bool kLittleEndianHost = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
+inline uint16_t LoadLittleEndian16(const void* from) {
+  uint16_t value;
+  std::memcpy(&value, from, sizeof(value));
+  return kLittleEndianHost ? value : __builtin_bswap16(value);
+}
+
 inline uint32_t LoadLittleEndian32(const void* from) {
   uint32_t value;
   std::memcpy(&value, from, sizeof(value));
@@ -20,6 +26,11 @@ inline uint64_t LoadLittleEndian64(const void* from) {
   uint64_t value;
   std::memcpy(&value, from, sizeof(value));
   return kLittleEndianHost ? value : __builtin_bswap64(value);
+}
+
+inline void StoreLittleEndian16(void* to, uint16_t value) {
+  if (!kLittleEndianHost) value = __builtin_bswap16(value);
+  std::memcpy(to, &value, sizeof(value));
 }
 
 inline void StoreLittleEndian32(void* to, uint32_t value) {

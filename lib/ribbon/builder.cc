@@ -97,6 +97,9 @@ class PayloadBuilder {
     layout.first_wide_group = static_cast<uint64_t>(
         std::llround((1 - width.wide_share) * static_cast<double>(layout.groups)));
 
+    if (plan_.compact && layout.columns < kMaxColumns) {
+      return FinishCompact(steered, layout, reseed);
+    }
     const uint64_t directory_end = kPayloadHeadBytes + DirectoryBytes(buckets);
     Payload payload;
     uint8_t* bytes =
@@ -106,6 +109,26 @@ class PayloadBuilder {
                                        ? static_cast<uint32_t>(layout.first_wide_group)
                                        : kNoWideGroups);
     WriteDirectory(steered.offsets, bytes + kPayloadHeadBytes);
+    kernel_.back_substitute(steered.equations, layout, bytes + directory_end);
+    return payload;
+  }
+
+  // REQUIRES: there is one anchor.
+  Payload FinishCompact(const Steered& steered, const GroupLayout& layout, int reseed) const {
+    const size_t buckets = steered.offsets.size() - 1;
+    const bool wide = layout.has_wide_groups();
+    const uint64_t low_bytes_at = kCompactHeadBytes + (wide ? kCompactWideBytes : 0);
+    const uint64_t directory_end = low_bytes_at + buckets + 1;
+    Payload payload;
+    uint8_t* bytes = Allocate(directory_end + layout.Byte(layout.groups),
+                              layout.columns + kCompactBit, reseed, &payload);
+    bytes[0] = static_cast<uint8_t>((buckets - 1) | (wide ? kCompactWideFlag : 0));
+    bytes[1] = MinusFirstAnchor(steered.offsets);
+    if (wide) {
+      StoreLittleEndian16(bytes + kCompactHeadBytes,
+                          static_cast<uint16_t>(layout.first_wide_group));
+    }
+    WriteLowBytes(steered.offsets, bytes + low_bytes_at);
     kernel_.back_substitute(steered.equations, layout, bytes + directory_end);
     return payload;
   }

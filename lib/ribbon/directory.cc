@@ -24,7 +24,28 @@ Surplus SurplusUnder(size_t anchor, Span<const uint32_t> offsets) {
   return surplus;
 }
 
+// All first anchors that there can be, as a payload has them, so that queries need not ask which
+// head they have before them.
+struct FirstAnchors {
+  constexpr FirstAnchors() {
+    for (uint32_t minus = 0; minus <= UINT8_MAX; minus++) {
+      for (uint64_t i = 0; i < kAnchorBytes; i++) {
+        bytes[minus * kAnchorBytes + i] = static_cast<uint8_t>(-minus >> (8 * i));
+      }
+    }
+  }
+  uint8_t bytes[kAnchorBytes * (UINT8_MAX + 1)] = {};
+};
+constexpr FirstAnchors kFirstAnchors;
+
 }  // namespace
+
+Directory Directory::OfOneAnchor(uint8_t minus_anchor, const uint8_t* low_bytes) {
+  Directory directory;
+  directory.anchors_ = kFirstAnchors.bytes + kAnchorBytes * minus_anchor;
+  directory.low_bytes_ = low_bytes;
+  return directory;
+}
 
 uint64_t CountGroups(const Directory& directory, uint64_t buckets) {
   int64_t groups = 0;
@@ -52,6 +73,14 @@ void WriteDirectory(Span<const uint32_t> offsets, uint8_t* to) {
   for (size_t anchor = 0; anchor < AnchorCount(offsets.size() - 1); anchor++, to += kAnchorBytes) {
     StoreLittleEndian32(to, static_cast<uint32_t>(SurplusUnder(anchor, offsets).least));
   }
+  WriteLowBytes(offsets, to);
+}
+
+uint8_t MinusFirstAnchor(Span<const uint32_t> offsets) {
+  return static_cast<uint8_t>(-SurplusUnder(0, offsets).least);
+}
+
+void WriteLowBytes(Span<const uint32_t> offsets, uint8_t* to) {
   for (uint32_t offset : offsets) *to++ = static_cast<uint8_t>(offset);
 }
 

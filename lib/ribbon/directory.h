@@ -5,7 +5,8 @@
 //
 // Of the number of a bucket's first group only the lowest byte is stored: the difference to that of
 // the next one is the bucket's length. As buckets are about equally long, the first group itself
-// is never farther than 255 above `anchor + kNominalGroups * bucket`.
+// is never farther than 255 above `anchor + kNominalGroups * bucket`. The first anchor is -255 to
+// 0, since the first bucket begins at group 0: a compact head has it in one byte.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,8 @@ class Directory {
   Directory() = default;
   Directory(const uint8_t* bytes, uint64_t buckets)
       : anchors_(bytes), low_bytes_(bytes + kAnchorBytes * AnchorCount(buckets)) {}
+  // That of a compact head: of one anchor, which is -minus_anchor.
+  static Directory OfOneAnchor(uint8_t minus_anchor, const uint8_t* low_bytes);
 
   // REQUIRES: bucket < buckets.
   Bucket At(uint64_t bucket) const {
@@ -65,5 +68,8 @@ bool DirectoryHolds(Span<const uint32_t> offsets);
 
 // REQUIRES: DirectoryHolds(offsets). Writes DirectoryBytes(offsets.size() - 1).
 void WriteDirectory(Span<const uint32_t> offsets, uint8_t* to);
+// What a compact head has of it: the first anchor, and one byte for each of `offsets`.
+uint8_t MinusFirstAnchor(Span<const uint32_t> offsets);
+void WriteLowBytes(Span<const uint32_t> offsets, uint8_t* to);
 
 }  // namespace rocksieve::ribbon

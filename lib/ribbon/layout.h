@@ -2,6 +2,8 @@
 // Where a key's bits stand: the steered ribbon filter (STR).
 //
 //   payload, general form: u32 buckets | u32 first wide group | directory | groups
+//     with a compact head: u8 buckets - 1, plus 128 if the third is there | u8 minus the anchor |
+//                          u16 first wide group | low bytes of the directory | groups
 //   payload, small form:   u8 slots | u8 seed | columns, bit-packed
 //   payload, match all:    nothing
 //
@@ -34,6 +36,9 @@ inline constexpr int kGroupsPerRow = 8;  // the coefficients of a key lie within
 inline constexpr int kNominalGroups = 32;
 
 inline constexpr uint64_t kPayloadHeadBytes = 8;
+inline constexpr uint64_t kCompactHeadBytes = 2;  // without the first wide group
+inline constexpr uint64_t kCompactWideBytes = 2;
+inline constexpr uint8_t kCompactWideFlag = 128;
 inline constexpr uint64_t kSmallHeadBytes = 2;
 inline constexpr uint32_t kNoWideGroups = 0xFFFFFFFF;
 
@@ -41,9 +46,17 @@ inline constexpr uint64_t kRowFactor = 0x9FB21C651E98DF25;
 inline constexpr uint64_t kFingerprintFactor = 0xD6E8FEB86659FD93;
 inline constexpr uint64_t kReseedFactor = 0x9E3779B97F4A7C15;
 
-// The block's parameter byte.
+// The block's parameter byte. Of 32 columns, a head is never compact.
 inline constexpr int kColumnsBits = 6;
-inline int ColumnsOf(uint8_t parameter) { return parameter & ((1 << kColumnsBits) - 1); }
+inline constexpr int kCompactBit = 32;
+inline bool HasCompactHead(uint8_t parameter) {
+  const int low = parameter & ((1 << kColumnsBits) - 1);
+  return low > kCompactBit;
+}
+inline int ColumnsOf(uint8_t parameter) {
+  const int low = parameter & ((1 << kColumnsBits) - 1);
+  return low > kCompactBit ? low - kCompactBit : low;
+}
 inline int ReseedOf(uint8_t parameter) { return parameter >> kColumnsBits; }
 
 // The hash that the family works on: another one-to-one image of the key hash for each reseed.

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/ribbon/directory.h"
-
 namespace rocksieve::ribbon {
 namespace {
 
@@ -17,10 +15,15 @@ double WithoutFewNarrowGroups(double width) {
 
 bool IsSmall(uint64_t keys) { return keys <= kMaxSmallKeys; }
 
-double OverheadBits(uint64_t keys) {
-  const uint64_t bytes =
-      IsSmall(keys) ? kSmallHeadBytes : kPayloadHeadBytes + DirectoryBytes(BucketsFor(keys));
-  return 8.0 * static_cast<double>(bytes);
+uint64_t HeadBytes(uint64_t keys, bool compact) {
+  if (IsSmall(keys)) return kSmallHeadBytes;
+  const uint64_t buckets = BucketsFor(keys);
+  return compact ? kCompactHeadBytes + kCompactWideBytes + buckets + 1
+                 : kPayloadHeadBytes + DirectoryBytes(buckets);
+}
+
+double OverheadBits(uint64_t keys, bool compact) {
+  return 8.0 * static_cast<double>(HeadBytes(keys, compact));
 }
 
 }  // namespace
@@ -28,13 +31,14 @@ double OverheadBits(uint64_t keys) {
 Plan PlanFor(uint64_t keys, const Budget& budget) {
   Plan plan;
   plan.thorough = budget.thorough;
+  plan.compact = budget.compact;
   if (keys == 0) return plan;
   // A little below the limit, since the number of slots is not known exactly.
   const double most_bits = 0.99 * 8.0 * static_cast<double>(kMaxPayloadBytes);
   if (!budget.is_rate) {
     const double bits = budget.PayloadBits(keys);
-    plan.slot_bits =
-        std::min(bits - std::min(OverheadBits(keys), kLargestOverheadShare * bits), most_bits);
+    plan.slot_bits = std::min(
+        bits - std::min(OverheadBits(keys, plan.compact), kLargestOverheadShare * bits), most_bits);
     return plan;
   }
   const double width = WithoutFewNarrowGroups(WidthForRate(budget.amount));
@@ -78,10 +82,11 @@ double ExpectedPayloadBits(uint64_t keys, const Plan& plan) {
   if (keys == 0) return 0;
   const double slots = ExpectedSlots(keys);
   if (IsSmall(keys)) {
-    return OverheadBits(keys) + 8 * std::ceil(slots * SmallColumnsFor(plan, keys) / 8);
+    return OverheadBits(keys, plan.compact) +
+           8 * std::ceil(slots * SmallColumnsFor(plan, keys) / 8);
   }
   const Width width = WidthFor(plan, static_cast<uint64_t>(slots));
-  return OverheadBits(keys) + slots * (width.columns + width.wide_share);
+  return OverheadBits(keys, plan.compact) + slots * (width.columns + width.wide_share);
 }
 
 double ExpectedRate(uint64_t keys, const Plan& plan) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "lib/format/payload.h"
+#include "lib/ribbon/directory.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
@@ -24,6 +25,9 @@ inline constexpr uint64_t kMaxSmallKeys = 64;
 // More distinct keys are not tried: the directory would not hold their offsets.
 inline constexpr uint64_t kMaxKeys = uint64_t{1} << 32;
 
+// A head can be compact up to so many keys, which take 128 buckets: one anchor.
+inline constexpr uint64_t kMostCompactKeys = kBucketsPerAnchor * 256 - 1;
+
 // Columns per slot: so many, and one more in a share of the groups.
 struct Width {
   int columns = kMinColumns;
@@ -35,6 +39,7 @@ struct Plan {
   double width = 0;      // columns per slot, on average
   double slot_bits = 0;  // bits of all slots
   bool thorough = false;
+  bool compact = false;  // the head, up to kMostCompactKeys
 };
 
 Plan PlanFor(uint64_t keys, const Budget& budget);

@@ -12,6 +12,37 @@ const uint8_t* PayloadOf(const FilterBlockInfo& info) {
   return reinterpret_cast<const uint8_t*>(info.payload.data());
 }
 
+// Where the parts of a payload of the general form stand. False if there is no room for them.
+struct Head {
+  uint64_t buckets, first_wide_group, directory_end;
+  Directory directory;
+};
+
+bool ParsePlainHead(Span<const uint8_t> payload, Head* head) {
+  head->buckets = LoadLittleEndian32(payload.data());
+  head->first_wide_group = LoadLittleEndian32(payload.data() + 4);
+  head->directory_end = kPayloadHeadBytes + DirectoryBytes(head->buckets);
+  head->directory = Directory(payload.data() + kPayloadHeadBytes, head->buckets);
+  return head->buckets != 0 && head->directory_end <= payload.size();
+}
+
+bool ParseCompactHead(Span<const uint8_t> payload, Head* head) {
+  const bool wide = (payload[0] & kCompactWideFlag) != 0;
+  const uint64_t low_bytes_at = kCompactHeadBytes + (wide ? kCompactWideBytes : 0);
+  head->buckets = uint64_t{payload[0]} % kCompactWideFlag + 1;
+  head->first_wide_group =
+      wide ? LoadLittleEndian16(payload.data() + kCompactHeadBytes) : kNoWideGroups;
+  head->directory_end = low_bytes_at + head->buckets + 1;
+  head->directory = Directory::OfOneAnchor(payload[1], payload.data() + low_bytes_at);
+  return head->directory_end <= payload.size();
+}
+
+uint64_t LeastBytesOfGeneral(uint8_t parameter) {
+  const uint64_t head =
+      HasCompactHead(parameter) ? kCompactHeadBytes + 2 : kPayloadHeadBytes + DirectoryBytes(1);
+  return head + static_cast<uint64_t>(kGroupsPerRow * ColumnsOf(parameter));
+}
+
 class RibbonFilter final : public TableFilter {
  public:
   RibbonFilter(const FilterBlockInfo& info, const Table& table, const Queries& queries)
@@ -74,29 +105,30 @@ Form FormOf(const FilterBlockInfo& info) {
   const size_t size = info.payload.size();
   if (info.parameter == 0 && size == 0) return Form::kMatchAll;
   if (columns < kMinColumns || columns > kMaxColumns) return Form::kDamaged;
-  const uint64_t least_of_general =
-      kPayloadHeadBytes + DirectoryBytes(1) + static_cast<uint64_t>(kGroupsPerRow * columns);
-  if (size >= least_of_general) return Form::kGeneral;
+  if (size >= LeastBytesOfGeneral(info.parameter)) return Form::kGeneral;
+  if (HasCompactHead(info.parameter)) return Form::kDamaged;
   return size > kSmallHeadBytes ? Form::kSmall : Form::kDamaged;
 }
 
 bool ParseTable(const FilterBlockInfo& info, Table* table) {
   if (FormOf(info) != Form::kGeneral) return false;
-  const uint8_t* payload = PayloadOf(info);
+  const Span<const uint8_t> payload(PayloadOf(info), info.payload.size());
+  Head head;
+  if (!(HasCompactHead(info.parameter) ? ParseCompactHead : ParsePlainHead)(payload, &head)) {
+    return false;
+  }
   GroupLayout& layout = table->layout;
   layout.columns = ColumnsOf(info.parameter);
   table->reseed = ReseedOf(info.parameter);
-  table->buckets = LoadLittleEndian32(payload);
-  layout.first_wide_group = LoadLittleEndian32(payload + 4);
-  const uint64_t directory_end = kPayloadHeadBytes + DirectoryBytes(table->buckets);
-  if (table->buckets == 0 || directory_end > info.payload.size()) return false;
-  table->directory = Directory(payload + kPayloadHeadBytes, table->buckets);
-  table->group_bytes = payload + directory_end;
+  table->buckets = head.buckets;
+  layout.first_wide_group = head.first_wide_group;
+  table->directory = head.directory;
+  table->group_bytes = payload.data() + head.directory_end;
 
   layout.groups = CountGroups(table->directory, table->buckets);
   if (layout.groups < kGroupsPerRow) return false;
   if (layout.columns == kMaxColumns && layout.has_wide_groups()) return false;
-  if (layout.Byte(layout.groups) != info.payload.size() - directory_end) return false;
+  if (layout.Byte(layout.groups) != payload.size() - head.directory_end) return false;
 
   table->last_unfolded = static_cast<int64_t>(layout.groups) - kGroupsPerRow;
   for (int wide : {0, 1}) {

@@ -49,13 +49,20 @@ struct Share {
   }
 };
 
+// Filters of ribbons have the compact frame up to so many entries: docs/formats/block.md.
+constexpr double kMostCompactEntries = 32767;
+bool SaysRibbon(const std::string& policy_name) {
+  return policy_name.find("ibbon") != std::string::npos ||
+         policy_name.find("auto") != std::string::npos;
+}
+
 // Of a filter of so many bits per entry, within a factor of two: the textbook's Bloom filter with
 // what lines of 64 bytes cost (RocksDB's util/bloom_impl.h), a cuckoo filter whose slots are 95 %
 // full (docs/design/cuckoo.md), or a ribbon filter with its overhead.
 double RateFor(const std::string& policy_name, double bits) {
   const auto says = [&](const char* word) { return policy_name.find(word) != std::string::npos; };
   double rate = 1.15 * std::pow(0.6185, bits);
-  if (says("ibbon") || says("auto")) rate = std::exp2(-bits / 1.04);
+  if (SaysRibbon(policy_name)) rate = std::exp2(-bits / 1.04);
   if (says("cuckoo")) rate = std::exp2(2.2 - 0.95 * bits);
   return std::min(1.0, rate);
 }
@@ -79,8 +86,10 @@ Share Look(rocksdb::Env* env, const PinnedTree::File& file, uint8_t* formats) {
     const double key_bytes = static_cast<double>(properties.raw_key_bytes) /
                                  static_cast<double>(std::max<uint64_t>(1, properties.entries)) -
                              8;
-    answering_bytes -= static_cast<double>(places.partitions.size()) *
-                       ReckonedFrameBytes(std::max(0.0, key_bytes));
+    const auto partitions = static_cast<double>(places.partitions.size());
+    const bool compact = SaysRibbon(properties.filter_policy_name) &&
+                         static_cast<double>(entries) <= kMostCompactEntries * partitions;
+    answering_bytes -= partitions * ReckonedFrameBytes(std::max(0.0, key_bytes), compact);
   }
   share.passes *= RateFor(properties.filter_policy_name,
                           8 * std::max(0.0, answering_bytes) / static_cast<double>(entries));

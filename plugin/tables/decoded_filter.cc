@@ -219,8 +219,11 @@ FilterLoad DecodedFilter::Load(uint64_t entries) const {
           fill.of, fill.share};
 }
 
-double ReckonedFrameBytes(double key_bytes) {
-  return static_cast<double>(FrameBytesWithoutRange(/*salted=*/false)) + 2 * key_bytes;
+double ReckonedFrameBytes(double key_bytes, bool compact) {
+  // Of the two keys, the compact frame has what they share once.
+  const FrameVersion version = compact ? FrameVersion::kCompact : FrameVersion::kFull;
+  return static_cast<double>(FrameBytesWithoutRange(version, /*salted=*/false)) +
+         (compact ? 1 : 2) * key_bytes;
 }
 
 }  // namespace rocksieve

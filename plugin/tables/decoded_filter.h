@@ -102,7 +102,7 @@ class DecodedFilter {
 };
 
 // Bytes that do not answer, of each of our filters in a file whose keys have so many bytes on
-// average: docs/formats/block.md.
-double ReckonedFrameBytes(double key_bytes);
+// average, and with the compact frame or without: docs/formats/block.md.
+double ReckonedFrameBytes(double key_bytes, bool compact);
 
 }  // namespace rocksieve

@@ -147,6 +147,7 @@ def encode_as_planned_by(block, keys, thorough):
     added = fmt.without_adjacent_duplicates(keys)
     hashes = [fmt.key_hash(key, block.salt) for key in added]
     parameter = block.parameter
+    compact = fmt.has_compact_frame(block.family, len(added))
     if not added:
         payload = b""
     elif block.family == fmt.RIBBON:
@@ -155,7 +156,7 @@ def encode_as_planned_by(block, keys, thorough):
         if fmt.ribbon_form(block) == fmt.GENERAL:
             first_wide = fmt.read_ribbon_payload(block).first_wide
         parameter, payload = fmt.ribbon_payload(
-            hashes, thorough, columns, lambda groups: (columns, first_wide))
+            hashes, thorough, columns, lambda groups: (columns, first_wide), compact)
     elif block.family == fmt.BLOOM:
         lines = len(block.payload) // fmt.LINE_SIZE
         payload = fmt.bloom_payload(hashes, lines, fmt.probe_count_of(block), thorough)
@@ -166,7 +167,8 @@ def encode_as_planned_by(block, keys, thorough):
         first_wide = fmt.read_cuckoo_payload(block).first_wide
         payload = fmt.cuckoo_payload(fmt.split_into_shards(hashes, shards), block.parameter,
                                      first_wide, load)
-    return fmt.encode_block(block.family, parameter, len(added), payload, block.salt, added)
+    return fmt.encode_block(block.family, parameter, len(added), payload, block.salt, added,
+                            compact)
 
 
 def check_ranges(what, block, keys, ranges):

@@ -100,7 +100,7 @@ RIBBON_GOLDEN = [
     ("fewest_bits", "1", numbered(1000), None),
     ("mixed_widths", "8.7", numbered(300), None),
     ("16_and_17_columns", "18.4", numbered(200), None),
-    ("30_and_31_columns", "31.9", numbered(400), None),
+    ("30_and_31_columns", "31.3", numbered(400), None),
     ("32_columns", "32", listed(*(b"%d" % (i % 70) for i in range(100))), None),
     ("many_buckets", "2.4", numbered(3000), None),
     ("two_anchors", "1.3", numbered(33100), None),
@@ -110,7 +110,16 @@ RIBBON_GOLDEN = [
     ("duplicates", "20", listed(b"a", b"a", b"b", b"a", b"b", b"b", b"c"), None),
     ("reseeded", "10", list(UNSOLVABLE[:2]), None),
     ("match_all", "10", list(UNSOLVABLE), None),
+    # Enough of them for the compact frame; the second block would be too short in it.
+    ("few_distinct", "10", listed(b"a", b"b") * 35, None),
+    ("match_all_of_many", "10", list(UNSOLVABLE) * 9, None),
+    ("cut_range", "12", numbered(70, "0123456789abcdef0123456789ab%dxyz"), None),
+    ("common_beginning", "12", numbered(70, "0123456789ab%dcdef"), None),
 ]
+# Blocks as version 1 wrote them, which later versions only read.
+RIBBON_FULL_FRAME = [golden for golden in RIBBON_GOLDEN if golden[0] in (
+    "smallest_general", "fewest_bits", "mixed_widths", "16_and_17_columns", "32_columns",
+    "many_buckets", "salted", "thorough")] + [("30_and_31_columns", "31.9", numbered(400), None)]
 SPREAD = 0x9E3779B97F4A7C15  # as a step, between numbers that look random
 ENTITIES_AND_TIMES = [(entity * SPREAD % 2**64).to_bytes(8, "big") + (time * 60).to_bytes(8, "big")
                       for entity in range(6) for time in range(30)]
@@ -148,12 +157,18 @@ def entries():
                 ("range", RANGE_GOLDEN))
     for family, golden in families:
         for name, amount, keys, salt in golden:
-            yield {
-                "name": f"{family}_{name}",
-                "spec": f"rocksieve.{family}:{amount}" + ("" if salt is None else ":salted"),
-                "keys": keys,
-                "salt": None if salt is None else f"{salt:016x}",
-            }
+            yield _entry(family, name, amount, keys, salt)
+    for name, amount, keys, salt in RIBBON_FULL_FRAME:
+        yield {**_entry("ribbon", f"{name}_in_full_frame", amount, keys, salt), "frame": 1}
+
+
+def _entry(family, name, amount, keys, salt):
+    return {
+        "name": f"{family}_{name}",
+        "spec": f"rocksieve.{family}:{amount}" + ("" if salt is None else ":salted"),
+        "keys": keys,
+        "salt": None if salt is None else f"{salt:016x}",
+    }
 
 
 def keys_of(entry):
@@ -176,6 +191,8 @@ def made(entry):
         more["options"] = fmt.RangeOptions(numbers.get("prefixes", ()),
                                            *numbers.get("order", (None,)),
                                            is_partition="partition" in entry["name"])
+    if "frame" in entry:
+        more["may_be_compact"] = False
     return fmt.encode(FAMILIES[family], keys_of(entry), float(amount), salt, "thorough" in options,
                       **more)
 

@@ -8,7 +8,8 @@
 The blocks come from the Python encoder, never from the C++ code, which is held to them in turn. A
 family's file says how each of its blocks is made: "keys" is a list of keys in hex, or {"pattern",
 "count"}: the pattern with 0, 1, .. count - 1 for its %d, or {"first", "step", "count"}: numbers of
-eight bytes, the most significant first, modulo 2^64. A range filter whose name has "partition" in it
+eight bytes, the most significant first, modulo 2^64. "frame" is 1 for a block that only older
+versions write. A range filter whose name has "partition" in it
 is one of several of its file. "salt" is the number in hex, or null. The
 block itself is "bytes", in lines of hex. The toolbox's golden bytes, of the tests beside this one in
 toolbox/, are in toolbox.json, with their names alone.
@@ -90,15 +91,29 @@ class GoldenTest(unittest.TestCase):
         for name in ("one_key", "small", "largest_small"):
             self.assertEqual(fmt.ribbon_form(ribbons[name]), fmt.SMALL)
         self.assertEqual(fmt.ribbon_form(ribbons["smallest_general"]), fmt.GENERAL)
-        self.assertEqual(ribbons["fewest_bits"].parameter, 1)
-        self.assertEqual(ribbons["32_columns"].parameter, 32)
+        self.assertEqual(fmt.ribbon_columns(ribbons["fewest_bits"]), 1)
+        self.assertEqual(fmt.ribbon_columns(ribbons["32_columns"]), 32)
         for width in (16, 30):
-            self.assertEqual(ribbons[f"{width}_and_{width + 1}_columns"].parameter, width)
+            ribbon = ribbons[f"{width}_and_{width + 1}_columns"]
+            self.assertEqual(fmt.ribbon_columns(ribbon), width)
         for name in ("mixed_widths", "16_and_17_columns", "30_and_31_columns"):
             payload = fmt.read_ribbon_payload(ribbons[name])
             self.assertTrue(0 < payload.first_wide < payload.offsets[-1])
         self.assertEqual(len(fmt.read_ribbon_payload(ribbons["many_buckets"]).offsets), 13)
         self.assertEqual(len(fmt.read_ribbon_payload(ribbons["two_anchors"]).offsets), 130)
+        for name, has_compact_head in (("smallest_general", True), ("32_columns", False),
+                                       ("smallest_general_in_full_frame", False)):
+            self.assertEqual(fmt.has_compact_head(ribbons[name]), has_compact_head, name)
+        self.assertEqual(fmt.ribbon_form(ribbons["few_distinct"]), fmt.SMALL)
+        self.assertEqual(fmt.ribbon_form(ribbons["match_all_of_many"]), fmt.MATCH_ALL)
+        for name, version in (("small", fmt.FULL), ("smallest_general", fmt.COMPACT),
+                              ("smallest_general_in_full_frame", fmt.FULL),
+                              ("few_distinct", fmt.COMPACT), ("match_all_of_many", fmt.FULL),
+                              ("two_anchors", fmt.FULL), ("salted", fmt.COMPACT)):
+            self.assertEqual(blocks()[f"ribbon_{name}"][4], version, name)
+        self.assertTrue(ribbons["cut_range"].largest_cut)
+        self.assertEqual((ribbons["common_beginning"].smallest, ribbons["common_beginning"].largest),
+                         (b"0123456789ab0cd", b"0123456789ab9cd"))
         self.assertEqual(ribbons["reseeded"].parameter // 64, 1)
         self.assertEqual(fmt.ribbon_form(ribbons["match_all"]), fmt.MATCH_ALL)
 
@@ -144,6 +159,13 @@ class DamageTest(unittest.TestCase):
             changed = block[:at] + bytes([block[at] ^ 1]) + block[at + 1:]
             self.assertEqual(fmt.parse_block(changed).state, fmt.DAMAGED, at)
 
+    def test_every_changed_byte_of_a_compact_block_is_noticed(self):
+        block = fmt.encode_ribbon([b"key%d" % i for i in range(70)], 4)
+        self.assertEqual(block[4], fmt.COMPACT)
+        for at in range(len(block)):
+            changed = block[:at] + bytes([block[at] ^ 1]) + block[at + 1:]
+            self.assertEqual(fmt.parse_block(changed).state, fmt.DAMAGED, at)
+
     def test_every_cut_is_noticed(self):
         block = fmt.encode_cuckoo([b"apple", b"pear"], 10)
         for size in range(4, len(block)):
@@ -155,7 +177,7 @@ class DamageTest(unittest.TestCase):
 
     def test_unknown_versions_families_and_flags_are_from_the_future(self):
         body = fmt.encode_bloom([b"apple"], 10)[:-17]
-        for at, value in ((4, 0), (4, 2), (5, 0), (5, 5), (6, 2), (6, 3), (6, 128)):
+        for at, value in ((4, 0), (4, 3), (5, 0), (5, 5), (6, 2), (6, 3), (6, 128)):
             changed = fmt.seal(body[:at] + bytes([value]) + body[at + 1:])
             self.assertEqual(fmt.parse_block(changed).state, fmt.FUTURE, (at, value))
 

@@ -5,7 +5,8 @@ import math
 from dataclasses import dataclass
 
 from block_frame import (
-    RIBBON, bits, encode_block, frame_discount, key_hash, uint, without_adjacent_duplicates)
+    RIBBON, bits, encode_block, frame_discount, has_compact_frame, key_hash, uint,
+    without_adjacent_duplicates)
 from xxh3 import MASK64
 
 MATCH_ALL, SMALL, GENERAL = "match all", "small", "general"
@@ -18,7 +19,12 @@ MOST_BACKLOG = 32
 
 
 def ribbon_columns(block):
-    return block.parameter % 64
+    low = block.parameter % 64
+    return low - 32 if low > 32 else low
+
+
+def has_compact_head(block):
+    return block.parameter % 64 > 32
 
 
 def reseeded(key_hash_of_block, reseed):
@@ -49,6 +55,8 @@ def ribbon_form(block):
         return MATCH_ALL if block.parameter == 0 else None
     if not 1 <= columns <= MAX_COLUMNS:
         return None
+    if has_compact_head(block):
+        return None if size < 4 + 8 * columns else GENERAL
     return SMALL if size < 14 + 8 * columns else GENERAL
 
 
@@ -81,17 +89,25 @@ def ribbon_group_at(g, columns, first_wide):
 def read_ribbon_payload(block):
     """Of the general form. None if the payload contradicts itself."""
     payload, columns = block.payload, ribbon_columns(block)
-    buckets = uint(payload, 0, 4)
-    first_wide = uint(payload, 4, 4)
-    low_at = 8 + 4 * anchor_count(buckets)
+    if has_compact_head(block):
+        wide = payload[0] >= 128
+        buckets = payload[0] % 128 + 1
+        first_wide = uint(payload, 2, 2) if wide else NO_WIDE_GROUPS
+        low_at = 4 if wide else 2
+        anchors = [-payload[1]]
+    else:
+        buckets = uint(payload, 0, 4)
+        first_wide = uint(payload, 4, 4)
+        low_at = 8 + 4 * anchor_count(buckets)
+        anchors = [int.from_bytes(payload[at:at + 4], "little", signed=True)
+                   for at in range(8, min(low_at, len(payload)), 4)]
     groups_at = low_at + buckets + 1
     if buckets == 0 or len(payload) < groups_at:
         return None
     low = payload[low_at:groups_at]
     offsets = [0]
     for q in range(buckets):
-        anchor_at = 8 + 4 * (q // 128)
-        least = 32 * q + int.from_bytes(payload[anchor_at:anchor_at + 4], "little", signed=True)
+        least = 32 * q + anchors[q // 128]
         if offsets[q] != least + (low[q] - least) % 256 or low[q + 1] == low[q]:
             return None
         offsets.append(offsets[q] + (low[q + 1] - low[q]) % 256)
@@ -175,10 +191,13 @@ def ribbon_directory(offsets):
     return directory + bytes(offset % 256 for offset in offsets)
 
 
-def ribbon_slot_budget(key_count, budget):
+def ribbon_slot_budget(key_count, budget, compact=False):
     """What the head and the directory leave of a budget of bits."""
     buckets = ribbon_bucket_count(key_count)
-    head = 2 if key_count <= MAX_SMALL_KEYS else 8 + 4 * anchor_count(buckets) + buckets + 1
+    if key_count <= MAX_SMALL_KEYS:
+        head = 2
+    else:
+        head = 5 + buckets if compact else 9 + 4 * anchor_count(buckets) + buckets
     return budget - min(8 * head, 0.03 * budget)
 
 
@@ -334,8 +353,8 @@ def ribbon_small_payload(hashes, columns):
     return None
 
 
-def ribbon_general_payload(hashes, thorough, columns_and_first_wide):
-    """The payload and its columns, or None; the widths come from a function of the groups."""
+def ribbon_general_payload(hashes, thorough, columns_and_first_wide, compact):
+    """The payload and its parameter, or None; the widths come from a function of the groups."""
     buckets = ribbon_bucket_count(len(hashes))
     hashes_of_buckets = [[] for _ in range(buckets)]
     for h in hashes:
@@ -346,32 +365,39 @@ def ribbon_general_payload(hashes, thorough, columns_and_first_wide):
     groups = steering.offsets[-1]
     columns, first_wide = columns_and_first_wide(groups)
     stored_wide = first_wide if first_wide < groups else NO_WIDE_GROUPS
-    payload = buckets.to_bytes(4, "little") + stored_wide.to_bytes(4, "little")
-    payload += ribbon_directory(steering.offsets)
+    directory = ribbon_directory(steering.offsets)
+    parameter = columns
+    if compact and columns < MAX_COLUMNS:
+        parameter += 32
+        wide = b"" if first_wide >= groups else first_wide.to_bytes(2, "little")
+        minus_anchor = -int.from_bytes(directory[:4], "little", signed=True)
+        payload = bytes([buckets - 1 + 128 * bool(wide), minus_anchor]) + wide + directory[4:]
+    else:
+        payload = buckets.to_bytes(4, "little") + stored_wide.to_bytes(4, "little") + directory
     values = steering.echelon.solution(8 * groups)
     group_bytes = bytearray()
     for g in range(groups):
         for j in range(columns + (g >= first_wide)):
             group_bytes.append(sum(bits(values[8 * g + i], j, 1) << i for i in range(8)))
-    return payload + group_bytes, columns
+    return payload + group_bytes, parameter
 
 
-def ribbon_payload(key_hashes, thorough, small_columns, columns_and_first_wide):
+def ribbon_payload(key_hashes, thorough, small_columns, columns_and_first_wide, compact=False):
     """The parameter and the payload."""
     distinct = set(key_hashes)
     for reseed in range(4):
         hashes = [reseeded(k, reseed) for k in distinct]
         if len(hashes) <= MAX_SMALL_KEYS:
-            payload, columns = ribbon_small_payload(hashes, small_columns), small_columns
+            payload, parameter = ribbon_small_payload(hashes, small_columns), small_columns
         else:
-            payload, columns = ribbon_general_payload(
-                hashes, thorough, columns_and_first_wide) or (None, 0)
+            payload, parameter = ribbon_general_payload(
+                hashes, thorough, columns_and_first_wide, compact) or (None, 0)
         if payload is not None:
-            return columns + 64 * reseed, payload
+            return parameter + 64 * reseed, payload
     return 0, b""
 
 
-def ribbon_of_budget(key_hashes, slot_budget, thorough):
+def ribbon_of_budget(key_hashes, slot_budget, thorough, compact=False):
     """The parameter and the payload."""
 
     def width(slots):
@@ -382,15 +408,17 @@ def ribbon_of_budget(key_hashes, slot_budget, thorough):
         return columns, math.floor((1 - (width(8 * groups) - columns)) * groups + 0.5)
 
     small_columns = math.floor(width(len(set(key_hashes))) + 0.5)
-    return ribbon_payload(key_hashes, thorough, small_columns, columns_and_first_wide)
+    return ribbon_payload(key_hashes, thorough, small_columns, columns_and_first_wide, compact)
 
 
-def encode_ribbon(keys, bits_per_key, salt=None, thorough=False):
+def encode_ribbon(keys, bits_per_key, salt=None, thorough=False, may_be_compact=True):
     added = without_adjacent_duplicates(keys)
     if not added:
         return encode_block(RIBBON, 0, 0, b"", salt, added)
     hashes = [key_hash(key, salt) for key in added]
     budget = len(added) * bits_per_key
-    budget -= frame_discount(budget, salt)
-    parameter, payload = ribbon_of_budget(hashes, ribbon_slot_budget(len(added), budget), thorough)
-    return encode_block(RIBBON, parameter, len(added), payload, salt, added)
+    compact = may_be_compact and has_compact_frame(RIBBON, len(added))
+    budget -= frame_discount(budget, salt, compact)
+    slot_budget = ribbon_slot_budget(len(added), budget, compact)
+    parameter, payload = ribbon_of_budget(hashes, slot_budget, thorough, compact)
+    return encode_block(RIBBON, parameter, len(added), payload, salt, added, compact)

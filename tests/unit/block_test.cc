@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "lib/filter/builder.h"
 #include "lib/format/block.h"
 #include "lib/format/coding.h"
 #include "lib/format/key_range.h"
@@ -76,6 +78,63 @@ TEST(Block, EveryFlippedBitIsDamage) {
   }
 }
 
+TEST(Block, EveryFlippedBitOfACompactBlockIsDamage) {
+  for (const char* spec : {"rocksieve.ribbon:10", "rocksieve.ribbon:3.3:salted"}) {
+    std::string block = Block(spec, 100);
+    ASSERT_EQ(block[4], 2);
+    ASSERT_EQ(StateOf(block), BlockState::kIntact);
+    for (size_t bit = 0; bit < 8 * block.size(); bit++) {
+      block[bit / 8] = static_cast<char>(block[bit / 8] ^ (1 << bit % 8));
+      EXPECT_EQ(StateOf(block), BlockState::kDamaged) << spec << " bit " << bit;
+      block[bit / 8] = static_cast<char>(block[bit / 8] ^ (1 << bit % 8));
+    }
+  }
+}
+
+// Ribbon filters have it between 65 and 32,767 keys, of all families alone.
+TEST(Block, TheFrameIsCompactWhereItPays) {
+  for (const auto& [spec, keys, version] :
+       std::vector<std::tuple<const char*, size_t, int>>{{"rocksieve.ribbon:10", 64, 1},
+                                                         {"rocksieve.ribbon:10", 65, 2},
+                                                         {"rocksieve.ribbon:0.1%", 32767, 2},
+                                                         {"rocksieve.ribbon:0.1%", 32768, 1},
+                                                         {"rocksieve.bloom:10", 1000, 1},
+                                                         {"rocksieve.cuckoo:10", 1000, 1},
+                                                         {"rocksieve.range:12", 1000, 1}}) {
+    const std::string block = Block(spec, keys);
+    EXPECT_EQ(block[4], version) << spec << ", " << keys << " keys";
+    const ExactCopy copy(block);
+    const OpenedFilter opened = OpenFilter(copy.view());
+    ASSERT_EQ(opened.state, BlockState::kIntact);
+    EXPECT_EQ(opened.info.key_count, keys);
+    for (const std::string& key : NumberedKeys(keys)) {
+      ASSERT_TRUE(opened.filter->MayContain(key)) << spec << ", " << keys << " keys: " << key;
+    }
+  }
+}
+
+// Peers of a join may be older: what is sent has the frame that they read.
+TEST(Block, FiltersOfHashesHaveTheFrameOfAllReleases) {
+  HashList hashes;
+  for (const std::string& key : NumberedKeys(1000)) hashes.push_back(HashKey(key, kDefaultSalt));
+  EXPECT_EQ(BuildFilterOfHashes(Spec("rocksieve.ribbon:10"), hashes).data[4], 1);
+}
+
+TEST(Block, ACompactFrameOfRandomKeysHas34Bytes) {
+  std::mt19937_64 random(3);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 2000; i++) {
+    const uint64_t parts[2] = {random(), random()};
+    keys.emplace_back(reinterpret_cast<const char*>(parts), sizeof(parts));
+  }
+  const std::string block(BuildFilter(Spec("rocksieve.ribbon:0.1%"), keys).view());
+  FilterBlockInfo info;
+  ASSERT_EQ(ParseBlock(block, KnowsAll, &info), BlockState::kIntact);
+  EXPECT_EQ(info.payload.size() + 28 + 6, block.size());
+  // The limit is 10 bits per key: 2,500 bytes.
+  EXPECT_LE(block.size(), 2500 * 1.03);
+}
+
 TEST(Block, EveryTruncationIsDamage) {
   const std::string block = Block("rocksieve.bloom:10", 100);
   for (size_t size = 4; size < block.size(); size++) {
@@ -111,7 +170,7 @@ TEST(Block, WhatALaterVersionWroteIsFromTheFuture) {
   const struct {
     size_t at;
     char value;
-  } changes[] = {{4, 2}, {5, 5}, {5, 0}, {6, 2}, {6, 3}};
+  } changes[] = {{4, 0}, {4, 3}, {5, 5}, {5, 0}, {6, 2}, {6, 3}};
   for (const auto& change : changes) {
     std::string future = block;
     future[change.at] = change.value;
@@ -141,7 +200,7 @@ TEST(Block, ContradictionsUnderARightCheckWordAreDamage) {
   EXPECT_EQ(StateOf(changed(cuckoo, 24, "\1")), BlockState::kDamaged);  // first offset
   EXPECT_EQ(StateOf(changed(cuckoo, 28, "\xFF\xFF\xFF\xFF")), BlockState::kDamaged);  // falling
 
-  const std::string ribbon = Block("rocksieve.ribbon:10", 5000);
+  const std::string ribbon = Block("rocksieve.ribbon:10", 33000);
   EXPECT_EQ(StateOf(changed(ribbon, 7, std::string_view("\0", 1))), BlockState::kDamaged);
   EXPECT_EQ(StateOf(changed(ribbon, 7, "\x0B")), BlockState::kDamaged);
   EXPECT_EQ(StateOf(changed(ribbon, 7, "\x21")), BlockState::kDamaged);
@@ -149,8 +208,27 @@ TEST(Block, ContradictionsUnderARightCheckWordAreDamage) {
   EXPECT_EQ(StateOf(changed(ribbon, 16, std::string_view("\0\0\0\0", 4))), BlockState::kDamaged);
   EXPECT_EQ(StateOf(changed(ribbon, 20, "\xFF\xFF\xFF\xFF")), BlockState::kDamaged);  // wide
   EXPECT_EQ(StateOf(changed(ribbon, 26, "\1")), BlockState::kDamaged);                // anchor
-  EXPECT_EQ(StateOf(changed(ribbon, 28, "\1")), BlockState::kDamaged);  // first low byte
-  EXPECT_EQ(StateOf(changed(ribbon, 29, std::string_view("\0", 1))), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(ribbon, 32, "\1")), BlockState::kDamaged);  // first low byte
+  EXPECT_EQ(StateOf(changed(ribbon, 33, std::string_view("\0", 1))), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(ribbon, 7, "\x2A")), BlockState::kDamaged);  // a compact head
+  const std::string compact = Block("rocksieve.ribbon:10.5", 5000);
+  const size_t end = compact.size();
+  ASSERT_EQ(compact[4], 2);
+  EXPECT_EQ(StateOf(changed(compact, 6, "\xFC")), BlockState::kDamaged);  // beginning of 63 bytes
+  EXPECT_EQ(StateOf(changed(compact, 6, "\x7D")), BlockState::kDamaged);  // a salt of the payload
+  EXPECT_EQ(StateOf(changed(compact, 7, std::string_view("\0", 1))), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(compact, 7, "\x0A")), BlockState::kDamaged);  // a plain head
+  EXPECT_EQ(StateOf(changed(compact, 7, "\x20")), BlockState::kDamaged);  // 32 columns
+  EXPECT_EQ(StateOf(changed(compact, 7, "\x29")), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(compact, 7, "\x3F")), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(compact, 8, "\xFF")), BlockState::kDamaged);       // buckets
+  EXPECT_EQ(StateOf(changed(compact, 8, "\x80")), BlockState::kDamaged);       // one bucket
+  EXPECT_EQ(StateOf(changed(compact, 8, "\x13")), BlockState::kDamaged);       // none wide
+  EXPECT_EQ(StateOf(changed(compact, 10, "\xFF\xFF")), BlockState::kDamaged);  // wide
+  EXPECT_EQ(StateOf(changed(compact, 12, "\1")), BlockState::kDamaged);        // first low byte
+  EXPECT_EQ(StateOf(changed(compact, 13, std::string_view("\0", 1))), BlockState::kDamaged);
+  EXPECT_EQ(StateOf(changed(compact, end - 18, "\x10")), BlockState::kDamaged);  // rests
+  EXPECT_EQ(StateOf(changed(compact, end - 18, "\xFF")), BlockState::kDamaged);
   const std::string small = Block("rocksieve.ribbon:10", 20);
   EXPECT_EQ(StateOf(changed(small, 7, "\x0B")), BlockState::kDamaged);
   EXPECT_EQ(StateOf(changed(small, 16, std::string_view("\0", 1))), BlockState::kDamaged);
@@ -184,6 +262,44 @@ TEST(KeyRange, CoversEveryKeyAndNoMoreThanItMust) {
     EXPECT_EQ(range.smallest(), smallest->substr(0, kMaxRangeKeyBytes));
     EXPECT_EQ(range.largest(), largest->substr(0, kMaxRangeKeyBytes));
     EXPECT_EQ(range.largest_cut(), largest->size() > kMaxRangeKeyBytes);
+  }
+}
+
+// What a compact frame keeps of a range still has every key in it.
+TEST(KeyRange, OfACompactFrameCoversEveryKey) {
+  const unsigned seed = 8;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 300; round++) {
+    const std::string beginning(random() % 40, 'a');
+    std::vector<std::string> keys(70);
+    KeyRange range;
+    for (std::string& key : keys) {
+      key = beginning;
+      for (size_t more = random() % 8; more > 0; more--)
+        key += static_cast<char>('a' + random() % 2);
+      range.Cover(key);
+    }
+    FilterBlockInfo info;
+    info.family = Family::kRibbon;
+    info.key_count = 70;
+    std::string block(200, '\x11');
+    info.payload = std::string_view(block).substr(kCompactHeaderBytes, 40);
+    block.resize(SealBlock(FrameVersion::kCompact, info, range, block.data()));
+    EXPECT_EQ(block.size(), 40 + FrameBytes(FrameVersion::kCompact, false, range));
+    const ExactCopy copy(block);
+    FilterBlockInfo read;
+    ASSERT_EQ(ParseBlock(copy.view(), KnowsAll, &read), BlockState::kIntact);
+    EXPECT_EQ(read.payload, std::string(40, '\x11'));
+    EXPECT_EQ(read.key_count, 70u);
+    for (const std::string& key : keys) {
+      EXPECT_LE(read.smallest, key);
+      EXPECT_TRUE(key <= read.largest ||
+                  (read.largest_cut && key.substr(0, read.largest.size()) == read.largest))
+          << key;
+    }
+    EXPECT_EQ(range.smallest().substr(0, read.smallest.size()), read.smallest);
+    EXPECT_EQ(range.largest().substr(0, read.largest.size()), read.largest);
   }
 }
 

@@ -67,9 +67,10 @@ TEST_P(GoldenTest, BlocksAreWhatTheFormatDocumentsSay) {
       EXPECT_TRUE(opened.filter->MayContain(key));
       EXPECT_TRUE(opened.filter->MayContainRange(key, key + '\0'));
     }
-    // A salted builder draws its own salt, so only the reader can be held to those.
+    // A salted builder draws its own salt, and what older versions wrote is no longer written: only
+    // the reader can be held to those.
     const FilterSpec spec = Spec(entry.at("spec").get<std::string>());
-    if (!spec.salted) {
+    if (!spec.salted && !entry.contains("frame")) {
       EXPECT_TRUE(Built(entry, keys).view() == golden);  // unprintable
     }
   }

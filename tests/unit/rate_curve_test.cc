@@ -145,7 +145,8 @@ TEST(Hull, BitsReachEveryValueBetweenTheEnds) {
 TEST(Hull, ProbesThatCostAsMuchAsReadsAreNotBought) {
   CostModel costs;
   costs.read_ns = 1;
-  EXPECT_EQ(Hull(kOurs, 10000, costs).BitsAt(1e-9), FrameBitsOfFilter() / 10000);
+  EXPECT_EQ(Hull(kOurs, 10000, costs).BitsAt(1e-9),
+            FrameBitsOfFilter(Family::kRibbon, 10000) / 10000);
   costs.read_ns = 8e7;
   EXPECT_EQ(Hull(kOurs, 10000, costs).Choose(10).family, Family::kRibbon);
   // With the most bits, rates are so low that the quicker probe is all that matters.

@@ -135,5 +135,42 @@ TEST(RibbonKernel, BuildsTheSameBytesAndFindsEveryKeyAtEveryWidth) {
   }
 }
 
+// With a compact head, the same groups are elsewhere: the answers must be those of the plain one.
+TEST(RibbonKernel, ACompactHeadChangesNoAnswer) {
+  std::mt19937_64 random(73);
+  for (double width : {1.0, 1.4, 7.0, 10.0, 10.3, 30.5, 31.0, 31.5, 32.0}) {
+    for (size_t keys : {65, 66, 300, 2000, 5000, 32767}) {
+      HashList hashes;
+      for (size_t i = 0; i < keys; i++) hashes.push_back(random());
+      Plan plan;
+      plan.width = width;
+      const Payload plain = Build(hashes, plan, 0, kReadableBytesPastPayload, kPortableKernel);
+      plan.compact = true;
+      for (const Kernel* kernel : UsableKernels()) {
+        const Payload built = Build(hashes, plan, 0, kReadableBytesPastPayload, *kernel);
+        const size_t saved = width == 32 ? 0 : width == static_cast<int>(width) ? 10 : 8;
+        ASSERT_EQ(built.size + saved, plain.size) << width << " columns, " << keys << " keys";
+        const ExactCopy copy(std::string(built.data.get(), built.size) +
+                             std::string(kReadableBytesPastPayload, '\x55'));
+        const auto compact_filter =
+            Open(InfoOf(copy.view().substr(0, built.size), built.parameter), *kernel);
+        const auto plain_filter =
+            Open(InfoOf({plain.data.get(), plain.size}, plain.parameter), *kernel);
+        ASSERT_NE(compact_filter, nullptr);
+        std::vector<uint64_t> asked(hashes.begin(), hashes.end());
+        for (int i = 0; i < 1000; i++) asked.push_back(random());
+        const std::unique_ptr<bool[]> answers(new bool[asked.size()]);
+        compact_filter->MayContainHashes(asked.data(), asked.size(), answers.get());
+        for (size_t i = 0; i < asked.size(); i++) {
+          const bool expected = plain_filter->MayContainHash(asked[i]);
+          ASSERT_TRUE(expected || i >= keys) << kernel->name;
+          ASSERT_EQ(compact_filter->MayContainHash(asked[i]), expected) << kernel->name;
+          ASSERT_EQ(answers[i], expected) << kernel->name;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rocksieve::ribbon

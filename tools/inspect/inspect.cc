@@ -59,9 +59,9 @@ Json DamagedParts(std::string_view block) {
     parts.push_back(std::string("its ") + name + " is " + HexBytes(found) + " and should be " +
                     HexBytes(wanted));
   };
-  if (block.size() < kBlockHeaderBytes + kBlockTailBytes) {
+  if (block.size() < kLeastBlockBytes) {
     parts.push_back("it has " + std::to_string(block.size()) + " bytes and should have " +
-                    std::to_string(kBlockHeaderBytes + kBlockTailBytes) + " at least");
+                    std::to_string(kLeastBlockBytes) + " at least");
     return parts;
   }
   const size_t end = block.size();
@@ -87,7 +87,8 @@ constexpr const char* kChecksums[] = {"none", "CRC-32C", "xxHash", "xxHash64", "
 Json HeaderOf(const FilterBlockOfFile& block) {
   if (block.decoded.kind != BlockKind::kOurs) return nullptr;
   const FilterBlockInfo& info = block.decoded.info;
-  return {{"family_number", static_cast<int>(info.family)},
+  return {{"format_version", static_cast<uint8_t>(block.bytes[4])},
+          {"family_number", static_cast<int>(info.family)},
           {"parameter", info.parameter},
           {"key_count", info.key_count},
           {"salt_hex", info.salted ? Json(HexNumber(info.salt)) : Json(nullptr)},
