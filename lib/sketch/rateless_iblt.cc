@@ -26,11 +26,11 @@ RatelessEncoder::RatelessEncoder(PageVector<uint64_t> hashes, const RatelessForm
   for (uint64_t& id : ids_) id = format.IdOf(id);
 }
 
-void RatelessEncoder::StartWith(size_t symbols, std::vector<RatelessCell>* cells) {
+void RatelessEncoder::AddByKernel(size_t symbols, std::vector<RatelessCell>* cells) {
   std::vector<PackedRatelessCell> packed(symbols + 1);
   ActiveRatelessKernel().add_keys(ids_.data(), ids_.size(), symbols, packed.data());
   cells->reserve(symbols);
-  for (size_t i = 0; i < symbols; i++) {
+  for (size_t i = cells->size(); i < symbols; i++) {
     cells->push_back({packed[i].ids, static_cast<uint32_t>(packed[i].checks_and_count >> 32),
                       static_cast<uint32_t>(packed[i].checks_and_count)});
   }
@@ -46,7 +46,10 @@ void RatelessEncoder::Remember(size_t symbols) {
 void RatelessEncoder::ExtendTo(size_t symbols, std::vector<RatelessCell>* cells) {
   if (symbols <= cells->size()) return;
   if (keys_.empty()) {
-    if (cells->empty() && symbols <= kMostKernelSymbols) return StartWith(symbols, cells);
+    // The kernel makes all symbols anew in a fraction of the time that each key's place takes to be
+    // remembered. Only if they become so many more, since a peer may ask for one at a time.
+    const bool grows = symbols - cells->size() >= cells->size() / 8;
+    if (grows && symbols <= kMostKernelSymbols) return AddByKernel(symbols, cells);
     Remember(cells->size());
   }
   cells->resize(symbols);

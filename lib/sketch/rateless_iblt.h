@@ -96,7 +96,7 @@ class RatelessEncoder {
   // before this one appended, and nothing else.
   void ExtendTo(size_t symbols, std::vector<RatelessCell>* cells);
 
-  // Of memory: at first, and from the second call of ExtendTo() on.
+  // Of memory: at first, and at most, after several calls of ExtendTo().
   static constexpr size_t kBytesPerKey = sizeof(uint64_t);
   static constexpr size_t kMostBytesPerKey = sizeof(uint64_t) + sizeof(RatelessKey);
 
@@ -104,7 +104,8 @@ class RatelessEncoder {
   const PageVector<uint64_t>& ids() const { return ids_; }
 
  private:
-  void StartWith(size_t symbols, std::vector<RatelessCell>* cells);
+  // All symbols anew, of which those that *cells does not have are appended.
+  void AddByKernel(size_t symbols, std::vector<RatelessCell>* cells);
   // From then on each key remembers the next symbol that it takes part in.
   void Remember(size_t symbols);
   // From where they are to the end of the cells.
