@@ -20,10 +20,10 @@ TEST(Join, IsExactForLinksOfAllRates) {
       last_bytes = piped.to_client + piped.to_server;
       if (first_bytes == 0) first_bytes = last_bytes;
     }
-    // In the end, where neither a filter nor a few symbols do it, the keys without compression.
+    // In the end only computing counts: where a few symbols do not do it, more is sent.
     EXPECT_GE(last_bytes + 10, first_bytes);
     if (common == 2000 || common == 4000) {
-      EXPECT_GT(last_bytes, 5000u * 16);
+      EXPECT_GT(last_bytes, 2 * first_bytes);
     }
   }
 }

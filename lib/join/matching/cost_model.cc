@@ -34,6 +34,12 @@ double SymbolBits(double keys_of_both, double differences, double named) {
          named * (id_bits + 1.5 - std::log2(std::max(1.0, named))) + kSumBits;
 }
 
+// To make symbols for so many differences on both sides, and to decode them on one.
+double SymbolsNs(double keys_of_both, double differences, const CostWeights& weights) {
+  return weights.symbols_key_ns * std::log(SymbolsFor(differences)) * keys_of_both +
+         weights.symbols_difference_ns * differences;
+}
+
 // Of one layer, and its empty-cell bitmap at the receiver, of whose answer `marked` name a key of
 // the sender.
 std::optional<double> LayerBits(double keys, double differences, int cells_log2,
@@ -43,7 +49,7 @@ std::optional<double> LayerBits(double keys, double differences, int cells_log2,
   const double id_bits =
       std::ceil(std::log2(kDifferencesPerGroup * keys / differences) + cells_log2);
   if (id_bits > kMostIdBits) return std::nullopt;
-  return differences * std::max(6.0, id_bits) * 1.08 + 700 +
+  return differences * std::max(6.0, id_bits) * 1.04 + 700 +
          senders_keys * Entropy(std::min(0.5, marked / std::max(1.0, senders_keys)));
 }
 
@@ -139,7 +145,7 @@ Cost SymbolsCost(const RangeEstimate& estimate, const CostWeights& weights) {
   const double both = estimate.mine + estimate.theirs;
   const double differences = estimate.differences() + 2 * estimate.common_error;
   return {SymbolBits(both, differences, estimate.mine_only() + estimate.common_error),
-          weights.symbols_key_ns * both + weights.symbols_difference_ns * differences};
+          SymbolsNs(both, differences, weights)};
 }
 
 std::optional<Cost> SketchCost(const RangeEstimate& estimate, int cells_log2,
@@ -155,9 +161,10 @@ std::optional<Cost> SketchCost(const RangeEstimate& estimate, int cells_log2,
   for (int second_cells_log2 : {3, 5, 7}) {
     rest = std::min(rest, SecondLayerBits(second, second_cells_log2).value_or(rest));
   }
-  return Cost{*layer + rest, weights.sketch_key_ns * (estimate.mine + estimate.theirs) +
+  const double both = estimate.mine + estimate.theirs;
+  return Cost{*layer + rest, weights.sketch_key_ns * both +
                                  weights.sketch_difference_ns * differences +
-                                 weights.symbols_key_ns * (estimate.mine + estimate.theirs)};
+                                 SymbolsNs(both, left, weights)};
 }
 
 int BestSecondLayer(const RangeEstimate& estimate, const CostWeights& weights) {

@@ -26,15 +26,19 @@ struct CostWeights {
 
   // Nanoseconds of one thread, as `./run bench join --only=grid` has them on a Xeon with AVX-512;
   // an old processor takes up to twice as long for all of it.
-  double filter_build_ns = 42;  // per key of the sender
-  double filter_query_ns = 10;  // per key of the receiver
-  double list_ns = 85;          // per entry and per key of the receiver: sorting
-  double keys_ns = 48;          // per key of either side: reading it again, a hash, looking it up
+  double filter_build_ns = 32;  // per key of the sender
+  double filter_query_ns = 8;   // per key of the receiver
+  double list_ns = 82;          // per entry and per key of the receiver: sorting
+  double keys_ns = 56;          // per key of either side: reading it again, a hash, looking it up
   double compression_ns = 130;  // per key of the sender: to compress it, and to take it apart
-  double symbols_key_ns = 40;   // per key of either side
-  double symbols_difference_ns = 1200;
-  double sketch_key_ns = 70;  // per key of either side: sums, cells
-  double sketch_difference_ns = 600;
+  // Per key of either side and natural logarithm of the symbols: a key is in one of the first two,
+  // and in ever fewer of those that follow.
+  double symbols_key_ns = 4.5;
+  double symbols_difference_ns = 1400;
+  double sketch_key_ns = 65;  // per key of either side: sums, cells
+  double sketch_difference_ns = 550;
+  // Per key of either side, whatever is planned: a hash, its place in sums and in the estimate.
+  double scan_ns = 15;
 };
 
 // bits_per_cpu_ns for a link of so many bytes per second, each way, where each side has so many

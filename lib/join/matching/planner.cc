@@ -118,10 +118,10 @@ class Search {
     const int needed = TurnsFor(ending, turns.is_client);
     if (needed > turns.turns_left || !MayEndWith(options_.strategy, ending)) return;
     if (ending != Part::kSketch) return Take(ending, 0, CostOf(ending, estimate), needed, best);
-    // Six bits are the least that a difference takes, and each key is computed for.
+    // Six bits are the least that a difference takes.
     const CostWeights& weights = options_.weights;
-    const double least_ns =
-        (weights.sketch_key_ns + weights.symbols_key_ns) * (estimate.mine + estimate.theirs);
+    const double least_ns = weights.sketch_key_ns * (estimate.mine + estimate.theirs) +
+                            weights.sketch_difference_ns * estimate.differences();
     const double least = 6 * estimate.differences() + least_ns * weights.bits_per_cpu_ns;
     if (least >= best->cost) return;
     for (int cells_log2 = 1; cells_log2 <= kMostCellsLog2; cells_log2++) {
@@ -191,15 +191,30 @@ PlannedStep CheapestAt(const RangeEstimate& estimate, const TurnLimit& limit, in
   return best;
 }
 
-// What a step and all that follows it take, in bits that the link could carry meanwhile: links and
-// processors work at the same time for different ranges, so the one that takes longer counts, and
-// some of the other.
-double TimeOf(const PlannedStep& step, const CostWeights& by, double bits_per_cpu_ns) {
-  constexpr double kNotHidden = 0.25;
-  const double turns = step.turns * by.bits_per_round_trip / 2;
-  const double computing =
-      std::max(0.0, step.cost - step.bits - turns) / by.bits_per_cpu_ns * bits_per_cpu_ns;
-  return turns + std::max(step.bits, computing) + kNotHidden * std::min(step.bits, computing);
+// What is waited for until a range is reconciled by a step and all that follows it, in bits that
+// the link could carry meanwhile.
+struct Waits {
+  double turns = 0, link = 0, computing = 0;
+  // Links and processors work at the same time for different ranges, so the one that takes longer
+  // counts, and some of the other.
+  double all() const {
+    constexpr double kNotHidden = 0.25;
+    return turns + std::max(link, computing) + kNotHidden * std::min(link, computing);
+  }
+};
+
+// Of a plan that was made at the price of `by`.
+Waits WaitsOf(const PlannedStep& step, const RangeEstimate& estimate, const CostWeights& by,
+              double bits_per_cpu_ns) {
+  // Of the bits, in the direction that carries more: filters alternate, what ends a range goes one
+  // way and is answered shortly.
+  constexpr double kOneWayOfFilters = 0.6, kOneWay = 0.85;
+  Waits waits;
+  waits.turns = step.turns * by.bits_per_round_trip / 2;
+  waits.link = step.bits * (step.ending ? kOneWay : kOneWayOfFilters);
+  const double planned_ns = std::max(0.0, step.cost - step.bits - waits.turns) / by.bits_per_cpu_ns;
+  waits.computing = (planned_ns + by.scan_ns * (estimate.mine + estimate.theirs)) * bits_per_cpu_ns;
+  return waits;
 }
 
 }  // namespace
@@ -209,13 +224,13 @@ PlannedStep CheapestStep(const RangeEstimate& estimate, const TurnLimit& limit, 
   const double price = options.weights.bits_per_cpu_ns;
   const PlannedStep best = CheapestAt(estimate, limit, filters, options);
   if (price < kComputationCounts) return best;
-  // Where the link is what is waited for, a computation that saves bits costs nothing; and the other
-  // way round.
-  const double computing = best.cost - best.bits;
+  // Where the link is what is waited for, a computation that saves bits costs nothing; and the
+  // other way round.
+  const Waits waits = WaitsOf(best, estimate, options.weights, price);
   PlannerOptions other = options;
-  other.weights.bits_per_cpu_ns *= best.bits > computing ? 0.1 : 3;
+  other.weights.bits_per_cpu_ns *= waits.link > waits.computing ? 0.1 : 3;
   const PlannedStep step = CheapestAt(estimate, limit, filters, other);
-  return TimeOf(step, other.weights, price) < TimeOf(best, options.weights, price) ? step : best;
+  return WaitsOf(step, estimate, other.weights, price).all() < waits.all() ? step : best;
 }
 
 bool KeysAreAsCheap(const RangeEstimate& estimate, const TurnLimit& limit,
