@@ -107,6 +107,7 @@ Cost KeysCost(const RangeEstimate& estimate, const KeyBits& keys, const CostWeig
   const double each = dense ? keys.Each(estimate.mine) : keys.EachFrontCoded(estimate.mine);
   return {estimate.mine * each + MatchBitmapBits(estimate),
           weights.keys_ns * (estimate.mine + estimate.theirs) +
+              weights.reading_ns * std::max(keys.all_keys, estimate.mine) +
               (dense ? weights.compression_ns * estimate.mine : 0)};
 }
 

@@ -29,7 +29,9 @@ struct CostWeights {
   double filter_build_ns = 32;  // per key of the sender
   double filter_query_ns = 8;   // per key of the receiver
   double list_ns = 82;          // per entry and per key of the receiver: sorting
-  double keys_ns = 56;          // per key of either side: reading it again, a hash, looking it up
+  double keys_ns = 49;          // per key of either side: a hash, looking it up
+  // Per key of the sender's range, however few of them are shipped: they are read again.
+  double reading_ns = 14;
   double compression_ns = 130;  // per key of the sender: to compress it, and to take it apart
   // Per key of either side and natural logarithm of the symbols: a key is in one of the first two,
   // and in ever fewer of those that follow.
