@@ -13,11 +13,18 @@
 
 #include "lib/budget/allocation.h"
 #include "lib/filter/builder.h"
+#include "lib/filter/family.h"
 #include "plugin/rocksdb_abi.h"
 #include "plugin/tables/builtin_model.h"
 
 namespace rocksieve::tools {
 namespace {
+
+// Of a block of ours with so many keys.
+double RangeBytes(const PlannedFile& file, Family family, uint64_t keys) {
+  const FrameVersion version = FrameVersionFor(*FindFamily(family), keys);
+  return version == FrameVersion::kCompact ? file.compact_range_bytes : file.full_range_bytes;
+}
 
 struct PredictedFilter {
   Family family = Family::kNone;
@@ -167,7 +174,7 @@ class FilterModel {
     if (is_new) found->second = NewBlock(rounded, bloom_instead);
     Block exact = found->second;
     if (rounded != 0) exact.bytes *= static_cast<double>(keys) / static_cast<double>(rounded);
-    if (spec_.ours() != nullptr) exact.bytes += file.range_bytes;
+    if (spec_.ours() != nullptr) exact.bytes += RangeBytes(file, exact.family, keys);
     return exact;
   }
 
@@ -269,7 +276,8 @@ class AutoModel {
 
   double BlockBytes(const FilterChoice& choice, uint64_t keys, const PlannedFile& file) const {
     if (choice.family == Family::kNone) return 0;
-    return file.range_bytes + static_cast<double>(EstimateBlockBytes(spec_.SpecFor(choice), keys));
+    return RangeBytes(file, choice.family, keys) +
+           static_cast<double>(EstimateBlockBytes(spec_.SpecFor(choice), keys));
   }
 
   const PlannedTree& tree_;

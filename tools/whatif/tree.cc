@@ -43,15 +43,25 @@ FilterOptions FilterOptionsOf(const OptionsFile& options, const ColumnFamily& fa
 
 // Of a filter's smallest and largest entry: keys, or the prefix of the smallest key, which sorts
 // before it.
-double RangeBytes(const ColumnFamily& family, const TreeFile& file) {
-  const auto stored = [&](const std::string& key, bool as_prefix) {
-    const rocksdb::Slice whole(key);
+void PlanRange(const ColumnFamily& family, PlannedFile* file) {
+  const auto stored = [&](std::string_view key, bool as_prefix) {
+    const rocksdb::Slice whole(key.data(), key.size());
     const bool has_prefix =
         as_prefix && family.prefix_extractor != nullptr && family.prefix_extractor->InDomain(whole);
     const size_t bytes = has_prefix ? family.prefix_extractor->Transform(whole).size() : key.size();
-    return static_cast<double>(std::min(bytes, kMaxRangeKeyBytes));
+    return key.substr(0, std::min(bytes, kMaxRangeKeyBytes));
   };
-  return stored(file.smallest, true) + stored(file.largest, !family.whole_key_filtering);
+  const std::string_view smallest = stored(file->smallest, true);
+  const std::string_view largest = stored(file->largest, !family.whole_key_filtering);
+  file->full_range_bytes = static_cast<double>(smallest.size() + largest.size());
+  // What both share stands there once, and a few bytes of the rest of each.
+  const auto common = static_cast<size_t>(
+      std::mismatch(smallest.begin(), smallest.end(), largest.begin(), largest.end()).first -
+      smallest.begin());
+  const auto rest = [common](std::string_view key) {
+    return std::min(key.size() - common, kCompactRangeBytes);
+  };
+  file->compact_range_bytes = static_cast<double>(common + rest(smallest) + rest(largest));
 }
 
 PlannedFile PlanFile(const ColumnFamily& family, const TreeFile& file) {
@@ -62,7 +72,7 @@ PlannedFile PlanFile(const ColumnFamily& family, const TreeFile& file) {
   constexpr double kSequenceBytes = 8;  // in raw_key_bytes, with each key
   planned.key_bytes =
       std::max(0.0, static_cast<double>(properties.raw_key_bytes) / entries - kSequenceBytes);
-  planned.range_bytes = RangeBytes(family, file);
+  PlanRange(family, &planned);
   if (properties.data_blocks > 0) {
     planned.index_entry_bytes =
         static_cast<double>(properties.index_bytes) / static_cast<double>(properties.data_blocks);

@@ -16,9 +16,10 @@ namespace rocksieve::tools {
 
 // A file, with what its filter would be built from and asked for.
 struct PlannedFile : TreeFile {
-  uint64_t filter_keys = 0;      // distinct keys and prefixes that a filter of it holds
-  double key_bytes = 0;          // mean, of user keys
-  double range_bytes = 0;        // that a block of ours takes for its smallest and largest entry
+  uint64_t filter_keys = 0;  // distinct keys and prefixes that a filter of it holds
+  double key_bytes = 0;      // mean, of user keys
+  // That a block of ours takes for its smallest and largest entry, by the version of its frame.
+  double full_range_bytes = 0, compact_range_bytes = 0;
   double index_entry_bytes = 0;  // mean, per data block
   // Made by a flush, for which RocksDB's Ribbon policy makes Bloom filters.
   bool flushed = false;
