@@ -42,5 +42,6 @@ Table MeasureAllocations(FigureRun* run);
 // those of MeasureDifferences(): SVG documents.
 std::string OverlapPicture(const Table& overlaps);
 std::string DifferencePicture(const Table& differences);
+std::string LinkPicture(const Table& grid);
 
 }  // namespace rocksieve::bench

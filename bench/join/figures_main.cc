@@ -57,6 +57,7 @@ void Draw(const Table& table, const std::string& directory) {
   if (table.name == "differences") {
     WriteFile(directory + "/join_differences.svg", DifferencePicture(table));
   }
+  if (table.name == "grid") WriteFile(directory + "/join_links.svg", LinkPicture(table));
 }
 
 int Measure(const Flags& flags) {

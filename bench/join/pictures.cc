@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pictures of `./run bench join --pictures`.
 #include <cmath>
+#include <set>
 
 #include "bench/join/figures.h"
 #include "support/chart.h"
@@ -36,6 +37,19 @@ ChartSeries DifferencesSeries(const Table& table, const std::string& name, const
     return std::log10(row["differences"].get<double>());
   };
   return RowsAsSeries(table, name, power_of_ten, field, dashed);
+}
+
+// Of the rows with one thread a side and this overlap.
+ChartSeries LinkSeries(const Table& grid, double overlap_percent, const std::string& name,
+                       const char* field, bool dashed) {
+  Table part;
+  for (const nlohmann::json& row : grid.rows) {
+    if (row["threads"] == 1 && row["overlap_percent"] == overlap_percent) part.rows.push_back(row);
+  }
+  const auto power_of_ten = [](const nlohmann::json& row) {
+    return std::log10(row["megabits_per_second"].get<double>());
+  };
+  return RowsAsSeries(part, name, power_of_ten, field, dashed);
 }
 
 }  // namespace
@@ -79,6 +93,31 @@ std::string DifferencePicture(const Table& differences) {
   chart.series = {
       DifferencesSeries(differences, "rocksieve", "median_bytes_per_difference", false),
       DifferencesSeries(differences, "RIBLT alone", "rateless_bytes_per_difference", true)};
+  return SvgDrawing(chart);
+}
+
+std::string LinkPicture(const Table& grid) {
+  Chart chart;
+  chart.title = "Time per key against the link";
+  chart.subtitle = "one thread on each side; where a line meets the dashed one, keys are as quick";
+  chart.x_label = "link, Mbit/s each way";
+  chart.y_label = "nanoseconds per key of one side";
+  std::set<double> rates, overlaps;
+  for (const nlohmann::json& row : grid.rows) {
+    rates.insert(row["megabits_per_second"].get<double>());
+    overlaps.insert(row["overlap_percent"].get<double>());
+  }
+  for (const double rate : rates) {
+    chart.ticks.push_back({std::log10(rate), Thousands(static_cast<uint64_t>(rate)), ""});
+  }
+  chart.x_min = chart.ticks.front().x;
+  chart.x_max = chart.ticks.back().x;
+  for (const double overlap : overlaps) {
+    const std::string name = Significant(overlap, 3) + " % in common";
+    chart.series.push_back(LinkSeries(grid, overlap, name, "planned_ns", false));
+  }
+  chart.series.push_back(
+      LinkSeries(grid, *overlaps.begin(), "keys shipped", "keys_ns", /*dashed=*/true));
   return SvgDrawing(chart);
 }
 
