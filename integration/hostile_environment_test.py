@@ -295,7 +295,7 @@ class Outside(JoinSandbox):
             days.add(run_ok("date", "+%D", preload=(jumping,)).out)
         server = self.serve(env=dict(os.environ, LD_PRELOAD=preloadable(jumping)))
         proxy = self.proxy(server)
-        proxy.bytes_per_second = 40_000  # for some seconds
+        proxy.bytes_per_second = 30_000  # for some seconds
         began = time.monotonic()
         finished = run(*self.join_command([proxy.port], "symmetric", "--timeout=60"),
                        preload=(jumping,), timeout=90)
