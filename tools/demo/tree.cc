@@ -26,6 +26,10 @@ using rocksdb::Status;
 constexpr int kLevels = 4;
 constexpr int kNever = std::numeric_limits<int>::max();
 
+// Flushed before RocksDB would by itself: into how many files that is would depend on how fast
+// flushes are, and on these files what rocksieve.auto decides.
+constexpr size_t kWriteBufferBytes = 32 << 20, kFlushedBytes = kWriteBufferBytes / 2;
+
 std::string Remedy(const Status& status) {
   const std::string text = status.ToString();
   const auto says = [&](std::string_view words) { return text.find(words) != std::string::npos; };
@@ -67,7 +71,7 @@ rocksdb::Options MakeOptions(const Variant& variant) {
   options.soft_pending_compaction_bytes_limit = 0;
   options.hard_pending_compaction_bytes_limit = 0;
   options.max_compaction_bytes = std::numeric_limits<uint64_t>::max() / 2;
-  options.write_buffer_size = 16 << 20;
+  options.write_buffer_size = kWriteBufferBytes;
   options.allow_concurrent_memtable_write = false;
   options.max_open_files = -1;
   options.listeners = {NewListener()};  // so that rocksieve.auto knows the tree
@@ -137,13 +141,20 @@ class TreeBuilder {
     rocksdb::WriteOptions no_log;
     no_log.disableWAL = true;
     std::string value;
+    size_t buffered_bytes = 0;
     for (size_t i = 0; i < part.count; i++) {
       Status status = Advanced(progress_);
       if (!status.ok()) return status;
       MakeValue(part.first + i, &value);
       status = db_->Put(no_log, keys_[part.first + i], value);
       if (!status.ok()) return status;
-      bytes_written_ += keys_[part.first + i].size() + value.size();
+      const size_t bytes = keys_[part.first + i].size() + value.size();
+      bytes_written_ += bytes;
+      buffered_bytes += bytes;
+      if (buffered_bytes < kFlushedBytes) continue;
+      status = db_->Flush({});
+      if (!status.ok()) return status;
+      buffered_bytes = 0;
     }
     return db_->Flush({});
   }
