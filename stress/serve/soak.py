@@ -159,7 +159,7 @@ class Soak:
             with self.lock:
                 self.honest["exact" if exact else "not exact"] += 1
             if not exact:
-                self.fault(f"an honest join: {joined}"[:2000])
+                self.fault(f"an honest join: {joined}")
 
     def be_hostile(self, number):
         rng = random.Random(f"{self.arguments.seed} hostile {number}")
@@ -179,9 +179,9 @@ class Soak:
         operation, joined = self.join(rng, relay.port, "--attempts=2", "--timeout=5", "--silence=2")
         relay.close()
         if joined.code == 0 and not self.data.is_exact(operation, joined):
-            self.fault(f"a wrong result through a relay (seed {seed}): {joined}"[:2000])
+            self.fault(f"a wrong result through a relay (seed {seed}): {joined}")
         if joined.code not in (0, 1, 2):
-            self.fault(f"through a relay (seed {seed}): {joined}"[:2000])
+            self.fault(f"through a relay (seed {seed}): {joined}")
 
     def watch(self):
         begin = reported = time.monotonic()
