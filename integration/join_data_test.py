@@ -112,6 +112,23 @@ class JoinDataTest(JoinSandbox):
         for words in [f"127.0.0.1:{server.port}", "--largest-row", "in the range "]:
             self.assertIn(words, refused.err)
 
+    def test_server_with_little_memory(self):
+        """Once, with symbols or more threads, two ranges at work did not fit beside the queues."""
+        keys = sorted({f"{self.random.randrange(10**12):012d}" for _ in range(60_000)})
+        sides = {name: [key for key in keys if self.random.random() < 0.6]
+                 for name in ("few", "others")}
+        for name, of_side in sides.items():
+            self.load_class_database(name, of_side)
+        wanted = sorted(set(sides["few"]) & set(sides["others"]))
+        for memory in 3, 4:
+            server = self.serve("others", f"--memory={memory}", "--sessions=1")
+            for strategy in "symbols", "sketch", "cuckoo", "ping-pong":
+                for threads in 1, 4:
+                    with self.subTest(memory=memory, strategy=strategy, threads=threads):
+                        joined = self.join([server.port], "intersection", f"--strategy={strategy}",
+                                           f"--threads={threads}", "--attempts=1", left="few")
+                        self.assertEqual(self.keys(joined), wanted)
+
     def test_giant_keys(self):
         """Keys of 4 MiB, under a limit that has room for none: some of them are held, never all."""
         database = self.class_directory / "giants"

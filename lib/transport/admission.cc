@@ -10,11 +10,9 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr uint64_t kBytesPerKey = 48;  // of an open range, and what matching adds to it
-// Queues and messages of a session take no more of a share that is larger. What is beyond is for
-// ranges: of these, a client has two under way, and one of them is reconciled.
-constexpr uint64_t kShareWithQueues = uint64_t{64} << 20;
-constexpr uint64_t kBytesPerKeyBeyond = 320;
+// Of a range's key: two ranges under way, both of which are reconciled (170 bytes each, measured
+// with symbols, the strategy that takes most), and what of their messages is under way.
+constexpr uint64_t kBytesPerKey = 420;
 constexpr uint64_t kMostRanges = 6;
 // Room for somewhat more keys than a client has, by default, in its ranges.
 constexpr uint64_t kMostKeysPerRange = 5 * (uint64_t{1} << 18);
@@ -97,10 +95,9 @@ void SetLimits(MemoryAccount* share, ServerSessionOptions* server_options, Drive
   *limits = Within(share, *limits);
   server_options->memory = share;
   server_options->most_ranges = kMostRanges;
-  const uint64_t beyond = share_bytes - std::min(share_bytes, kShareWithQueues);
-  server_options->most_keys_per_range = std::clamp<uint64_t>(
-      share_bytes / 2 / kMostRanges / kBytesPerKey + beyond / kBytesPerKeyBeyond, 1,
-      kMostKeysPerRange);
+  const uint64_t for_ranges = share_bytes - std::min(share_bytes, QueueBytes(*limits));
+  server_options->most_keys_per_range =
+      std::clamp<uint64_t>(for_ranges / kBytesPerKey, 1, kMostKeysPerRange);
   server_options->existing.most_bytes = share_bytes / 4;
   server_options->most_message_bytes = limits->most_message_bytes;
   terms->sort_memory_bytes = share_bytes / 4;

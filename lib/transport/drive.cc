@@ -33,10 +33,7 @@ class Driver {
         unsent_(limits.memory) {}
 
   absl::Status Run() {
-    absl::Status status =
-        queues_.Resize(limits_.exchange.most_arrived_bytes + limits_.exchange.most_pending_bytes +
-                           kPiecesBetween * kMostPieceBytes,
-                       "queues of a stream");
+    absl::Status status = queues_.Resize(QueueBytes(limits_), "queues of a stream");
     while (status.ok()) {
       Flush(kFullFrameBytes);
       const bool room = exchange_->HasRoom() && writer_.pending_bytes() < kFullFrameBytes;
@@ -152,6 +149,11 @@ DriveLimits Within(MemoryAccount* memory, DriveLimits limits) {
   exchange->most_arrived_bytes = std::min<size_t>(exchange->most_arrived_bytes, bytes / 8);
   exchange->most_pending_bytes = std::min<size_t>(exchange->most_pending_bytes, bytes / 8);
   return limits;
+}
+
+uint64_t QueueBytes(const DriveLimits& limits) {
+  return limits.exchange.most_arrived_bytes + limits.exchange.most_pending_bytes +
+         kPiecesBetween * kMostPieceBytes;
 }
 
 absl::Status Drive(Session* session, Exchange* exchange, const Cancellation* cancellation,

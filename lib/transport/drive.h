@@ -26,6 +26,8 @@ struct DriveLimits {
 // The same within an account: a quarter of it for a message, an eighth for each of the queues, all
 // of it for what is not answered.
 DriveLimits Within(MemoryAccount* memory, DriveLimits limits);
+// What a session's queues take of its account for as long as it lasts.
+uint64_t QueueBytes(const DriveLimits& limits);
 
 // OK if the session is done and both sides have closed the stream in order. Unavailable if it
 // broke; DeadlineExceeded if the other side was silent; what `cancellation` says; else what the

@@ -14,6 +14,7 @@ namespace rocksieve::join {
 namespace {
 
 constexpr double kShareOfTheirLimit = 0.9;  // their ranges are not all alike
+constexpr double kRangesOfTheirLimit = 2;   // for so many under way it is meant
 constexpr double kFewKeys = 1000;           // ranges are not cut smaller because of the other side
 constexpr double kEstimatedKeys = 1.02;     // what estimates of our own keys are wrong by
 // One after another of the same range: an honest side cuts a range once, and once more if it scans
@@ -28,7 +29,10 @@ void RangeOpener::Begin() {
   const HelloAnswer& answer = context_->answer;
   const auto mine = static_cast<double>(std::max<uint64_t>(1, context_->source->EstimateKeys()));
   const auto theirs = static_cast<double>(std::max<uint64_t>(1, answer.keys));
-  const double fits_there = kShareOfTheirLimit * static_cast<double>(answer.most_keys_per_range) *
+  const double of_those_ahead =
+      std::min(1.0, kRangesOfTheirLimit / static_cast<double>(context_->options.ranges_ahead));
+  const double fits_there = kShareOfTheirLimit * of_those_ahead *
+                            static_cast<double>(answer.most_keys_per_range) *
                             std::min(1.0, mine / theirs);
   const double most = std::max(1.0, std::min(static_cast<double>(context_->options.keys_per_range),
                                              std::max(fits_there, kFewKeys)));
