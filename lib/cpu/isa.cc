@@ -77,6 +77,14 @@ Isa ActiveIsa() {
   return isa;
 }
 
+bool CpuHasVbmi2() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512vbmi2");
+#else
+  return false;
+#endif
+}
+
 bool CpuHasVpclmulqdq() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("vpclmulqdq");

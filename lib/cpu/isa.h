@@ -26,6 +26,9 @@ Isa ActiveIsa();
 // only asked where kAvx2 is usable, which says that the vector registers are too.
 bool CpuHasGfni();
 
+// Whether it has expansions of bytes in vectors of 64 bytes, likewise, where kAvx512 is usable.
+bool CpuHasVbmi2();
+
 // Whether it has products without carries in vectors of 64 bytes, likewise, where kAvx512 is
 // usable.
 bool CpuHasVpclmulqdq();

@@ -101,7 +101,7 @@ class HashList {
 };
 
 struct PartitionedHashes {
-  std::vector<uint64_t> hashes;
+  PageVector<uint64_t> hashes;
   std::vector<size_t> begin_of_part;  // one more than there are parts; the last is hashes.size()
 };
 

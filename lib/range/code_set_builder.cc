@@ -193,8 +193,9 @@ void SortPlaces(std::vector<uint64_t>* places) {
     std::sort(begin + static_cast<ptrdiff_t>(partition.begin_of_part[part]),
               begin + static_cast<ptrdiff_t>(partition.begin_of_part[part + 1]));
   }
-  *places = std::move(partition.hashes);
-  places->erase(std::unique(places->begin(), places->end()), places->end());
+  places->erase(
+      std::unique_copy(partition.hashes.begin(), partition.hashes.end(), places->begin()),
+      places->end());
 }
 
 }  // namespace

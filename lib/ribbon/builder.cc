@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -30,9 +31,9 @@ class PayloadBuilder {
     const size_t count = hashes.size();
     if (count == 0 || count > kMaxKeys) return Empty();
     if (count <= kMaxSmallKeys) return BuildSmall(SortedSet(hashes));
-    Steered steered;
-    std::vector<uint64_t> unsolved;
-    if (SteerAll(std::move(hashes), &steered, &unsolved)) return Finish(steered, 0);
+    Solvable solvable;
+    PageVector<uint64_t> unsolved;
+    if (SteerAll(std::move(hashes), &solvable, &unsolved)) return Finish(solvable, 0);
     // Equal hashes depend on each other, whatever the reseed. They are so rare that nobody looks
     // for them before.
     const std::vector<uint64_t> set = SortedSet(unsolved);
@@ -40,7 +41,7 @@ class PayloadBuilder {
     for (int reseed = 1; reseed <= kMaxReseed; reseed++) {
       HashList reseeded;
       for (uint64_t hash : set) reseeded.push_back(Reseeded(hash, reseed));
-      if (SteerAll(std::move(reseeded), &steered, &unsolved)) return Finish(steered, reseed);
+      if (SteerAll(std::move(reseeded), &solvable, &unsolved)) return Finish(solvable, reseed);
     }
     return Empty();
   }
@@ -76,29 +77,47 @@ class PayloadBuilder {
     return Empty();
   }
 
+  struct Solvable {
+    std::vector<uint32_t> offsets;  // first group of each bucket; the last is the number of groups
+    std::unique_ptr<Elimination> elimination;
+  };
+
+  std::unique_ptr<Elimination> NewElimination(size_t keys, int most_columns) const {
+    if (kernel_.blocks != nullptr) {
+      return std::make_unique<BlockElimination>(keys, most_columns, *kernel_.blocks);
+    }
+    return std::make_unique<ChainElimination>(keys, kernel_.back_substitute);
+  }
+
   // If it returns false, `unsolved` has the hashes.
-  bool SteerAll(HashList hashes, Steered* steered, std::vector<uint64_t>* unsolved) const {
+  bool SteerAll(HashList hashes, Solvable* solvable, PageVector<uint64_t>* unsolved) const {
     const uint64_t buckets = BucketsFor(hashes.size());
     PartitionedHashes partition = PartitionHashes(
         std::move(hashes), buckets,
         [buckets](uint64_t hash) { return static_cast<size_t>(BucketIndex(hash, buckets)); });
-    *steered = Steered();
-    if (Steer(&partition, plan_.thorough, steered)) return true;
+    // There are not fewer slots than keys, so that the slots are not wider than that.
+    const Width width = WidthFor(plan_, partition.hashes.size());
+    solvable->elimination.reset();  // before there is another one
+    solvable->elimination =
+        NewElimination(partition.hashes.size(), width.columns + (width.wide_share > 0 ? 1 : 0));
+    if (Steer(&partition, plan_.thorough, solvable->elimination.get(), &solvable->offsets)) {
+      return true;
+    }
     *unsolved = std::move(partition.hashes);
     return false;
   }
 
-  Payload Finish(const Steered& steered, int reseed) const {
-    const size_t buckets = steered.offsets.size() - 1;
+  Payload Finish(const Solvable& solvable, int reseed) const {
+    const size_t buckets = solvable.offsets.size() - 1;
     GroupLayout layout;
-    layout.groups = steered.offsets.back();
+    layout.groups = solvable.offsets.back();
     const Width width = WidthFor(plan_, layout.groups * kSlotsPerGroup);
     layout.columns = width.columns;
     layout.first_wide_group = static_cast<uint64_t>(
         std::llround((1 - width.wide_share) * static_cast<double>(layout.groups)));
 
     if (plan_.compact && layout.columns < kMaxColumns) {
-      return FinishCompact(steered, layout, reseed);
+      return FinishCompact(solvable, layout, reseed);
     }
     const uint64_t directory_end = kPayloadHeadBytes + DirectoryBytes(buckets);
     Payload payload;
@@ -108,14 +127,14 @@ class PayloadBuilder {
     StoreLittleEndian32(bytes + 4, layout.has_wide_groups()
                                        ? static_cast<uint32_t>(layout.first_wide_group)
                                        : kNoWideGroups);
-    WriteDirectory(steered.offsets, bytes + kPayloadHeadBytes);
-    kernel_.back_substitute(steered.equations, layout, bytes + directory_end);
+    WriteDirectory(solvable.offsets, bytes + kPayloadHeadBytes);
+    solvable.elimination->BackSubstitute(layout, bytes + directory_end);
     return payload;
   }
 
   // REQUIRES: there is one anchor.
-  Payload FinishCompact(const Steered& steered, const GroupLayout& layout, int reseed) const {
-    const size_t buckets = steered.offsets.size() - 1;
+  Payload FinishCompact(const Solvable& solvable, const GroupLayout& layout, int reseed) const {
+    const size_t buckets = solvable.offsets.size() - 1;
     const bool wide = layout.has_wide_groups();
     const uint64_t low_bytes_at = kCompactHeadBytes + (wide ? kCompactWideBytes : 0);
     const uint64_t directory_end = low_bytes_at + buckets + 1;
@@ -123,13 +142,13 @@ class PayloadBuilder {
     uint8_t* bytes = Allocate(directory_end + layout.Byte(layout.groups),
                               layout.columns + kCompactBit, reseed, &payload);
     bytes[0] = static_cast<uint8_t>((buckets - 1) | (wide ? kCompactWideFlag : 0));
-    bytes[1] = MinusFirstAnchor(steered.offsets);
+    bytes[1] = MinusFirstAnchor(solvable.offsets);
     if (wide) {
       StoreLittleEndian16(bytes + kCompactHeadBytes,
                           static_cast<uint16_t>(layout.first_wide_group));
     }
-    WriteLowBytes(steered.offsets, bytes + low_bytes_at);
-    kernel_.back_substitute(steered.equations, layout, bytes + directory_end);
+    WriteLowBytes(solvable.offsets, bytes + low_bytes_at);
+    solvable.elimination->BackSubstitute(layout, bytes + directory_end);
     return payload;
   }
 

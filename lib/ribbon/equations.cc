@@ -13,10 +13,9 @@ struct Chain {
 
 // One Add(). Gaussian elimination with the leftmost slot as the pivot: where a slot has an equation
 // already, the new one is added to it, which moves its leftmost slot to the right.
-class Elimination {
+class Chains {
  public:
-  Elimination(Span<const Equation> equations, uint64_t* coefficients, uint32_t* results,
-              uint32_t* added)
+  Chains(Span<const Equation> equations, uint64_t* coefficients, uint32_t* results, uint32_t* added)
       : next_(equations.data()),
         end_(next_ + equations.size()),
         coefficients_(coefficients),
@@ -94,13 +93,13 @@ class Elimination {
 
 bool Equations::Add(Span<const Equation> equations, size_t base_slot, Added* added) {
   if (added->slots.size() < equations.size()) added->slots.resize(equations.size());
-  Elimination elimination(equations, coefficients_.data() + base_slot, results_.data() + base_slot,
-                          added->slots.data());
-  elimination.Run();
+  Chains chains(equations, coefficients_.data() + base_slot, results_.data() + base_slot,
+                added->slots.data());
+  chains.Run();
   added->base_slot = base_slot;
-  added->count = static_cast<size_t>(elimination.added_end() - added->slots.data());
-  if (elimination.dependent()) TakeBack(*added);
-  return !elimination.dependent();
+  added->count = static_cast<size_t>(chains.added_end() - added->slots.data());
+  if (chains.dependent()) TakeBack(*added);
+  return !chains.dependent();
 }
 
 void Equations::TakeBack(const Added& added) {

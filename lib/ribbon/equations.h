@@ -7,16 +7,10 @@
 #include <vector>
 
 #include "lib/format/span.h"
+#include "lib/hash/page_vector.h"
+#include "lib/ribbon/elimination.h"
 
 namespace rocksieve::ribbon {
-
-// What one key demands: the XOR of the slots that `coefficients` selects is `result`. Bit i stands
-// for the slot first_slot + i.
-struct Equation {
-  uint64_t coefficients;
-  uint32_t first_slot;  // counted from the base that Add() is given
-  uint32_t result;
-};
 
 // Invariants: the equation of slot s, if there is one, selects slot s, none before it, and none at
 // or beyond s + 64; bit i of coefficients()[s] is slot s + i. A slot without an equation has 0.
@@ -25,12 +19,12 @@ struct Equation {
 // equations added, not on their order.
 class Equations {
  public:
-  explicit Equations(size_t slots) : coefficients_(slots), results_(slots) {}
+  explicit Equations(size_t slots) { GrowTo(slots); }
 
   size_t slots() const { return coefficients_.size(); }
   void GrowTo(size_t slots) {
-    coefficients_.resize(slots);
-    results_.resize(slots);
+    coefficients_.resize(slots, 0);
+    results_.resize(slots, 0);
   }
 
   // What an Add() did, so that it can be taken back.
@@ -55,8 +49,8 @@ class Equations {
 
  private:
   // 12 bytes per slot, not 16: in two arrays.
-  std::vector<uint64_t> coefficients_;
-  std::vector<uint32_t> results_;
+  PageVector<uint64_t> coefficients_;
+  PageVector<uint32_t> results_;
 };
 
 }  // namespace rocksieve::ribbon

@@ -10,8 +10,9 @@
 #include <rocksieve/filter.h>
 
 #include "lib/cpu/isa.h"
+#include "lib/ribbon/block_elimination.h"
+#include "lib/ribbon/chain_elimination.h"
 #include "lib/ribbon/directory.h"
-#include "lib/ribbon/equations.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
@@ -21,16 +22,6 @@ struct Zone {
   uint32_t columns = 0;
   uint32_t mask = 0;  // of as many fingerprint bits
   uint64_t byte_shift = 0;
-};
-
-// Where groups stand, and how wide they are.
-struct GroupLayout {
-  int columns = 0;  // of narrow groups
-  uint64_t groups = 0;
-  uint64_t first_wide_group = 0;  // may lie beyond the last group
-
-  uint64_t Byte(uint64_t group) const { return GroupByte(group, columns, first_wide_group); }
-  bool has_wide_groups() const { return first_wide_group < groups; }
 };
 
 // The payload of a block in its general form, opened and checked.
@@ -110,15 +101,15 @@ struct Kernel {
   // The queries for a table: its number of columns, whether it has wide groups, and a reseed make
   // different loops.
   Queries (*queries_for)(const Table& table);
-  // Solves the equations from the last group to the first, slots without an equation being 0, and
-  // writes the groups.
-  void (*back_substitute)(const Equations& equations, const GroupLayout& layout,
-                          uint8_t* group_bytes);
+  // How a ChainElimination is solved.
+  ChainElimination::BackSubstitution back_substitute;
+  // If it is not null, builders use a BlockElimination instead.
+  const BlockFunctions* blocks;
 };
 
 extern const Kernel kPortableKernel;
 #if defined(__x86_64__)
-extern const Kernel kSse2Kernel, kGfniKernel;
+extern const Kernel kSse2Kernel, kGfniKernel, kAvx512Kernel;
 #elif defined(__aarch64__)
 extern const Kernel kNeonKernel;
 #endif

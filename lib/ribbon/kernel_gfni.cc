@@ -155,7 +155,7 @@ void BackSubstitute(const Equations& equations, const GroupLayout& layout, uint8
 
 }  // namespace
 
-const Kernel kGfniKernel = {"gfni", QueriesFor, BackSubstitute};
+const Kernel kGfniKernel = {"gfni", QueriesFor, BackSubstitute, nullptr};
 
 }  // namespace rocksieve::ribbon
 ROCKSIEVE_TARGET_END

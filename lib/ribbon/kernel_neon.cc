@@ -70,7 +70,7 @@ struct Columns {
 
 }  // namespace
 
-const Kernel kNeonKernel = {"neon", QueriesFor, BackSubstitute};
+const Kernel kNeonKernel = {"neon", QueriesFor, BackSubstitute, nullptr};
 
 }  // namespace rocksieve::ribbon
 

@@ -68,8 +68,10 @@ const Kernel& KernelFor(Isa isa) {
 #if defined(__x86_64__)
     case Isa::kSse2:
       return kSse2Kernel;
-    case Isa::kAvx2:
     case Isa::kAvx512:
+      if (CpuHasGfni() && CpuHasVbmi2()) return kAvx512Kernel;
+      [[fallthrough]];
+    case Isa::kAvx2:
       return CpuHasGfni() ? kGfniKernel : kSse2Kernel;
 #elif defined(__aarch64__)
     case Isa::kNeon:
@@ -96,7 +98,7 @@ bool QueryAnyRow(const Table& table, const Row& row, int64_t first_group, uint32
                           table.zones[wide]);
 }
 
-const Kernel kPortableKernel = {"portable", QueriesFor, BackSubstitute};
+const Kernel kPortableKernel = {"portable", QueriesFor, BackSubstitute, nullptr};
 
 std::vector<const Kernel*> UsableKernels() {
   std::vector<const Kernel*> kernels;

@@ -51,7 +51,7 @@ void BackSubstitute(const Equations& equations, const GroupLayout& layout, uint8
 
 }  // namespace
 
-const Kernel kSse2Kernel = {"sse2", QueriesFor, BackSubstitute};
+const Kernel kSse2Kernel = {"sse2", QueriesFor, BackSubstitute, nullptr};
 
 }  // namespace rocksieve::ribbon
 

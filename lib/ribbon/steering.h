@@ -7,24 +7,17 @@
 #include <vector>
 
 #include "lib/hash/hash_set.h"
-#include "lib/ribbon/equations.h"
+#include "lib/ribbon/elimination.h"
 
 namespace rocksieve::ribbon {
 
-struct Steered {
-  std::vector<uint32_t> offsets;  // first group of each bucket; the last is the number of groups
-  Equations equations{0};
-};
-
-// The bucket of a hash is BucketIndex(hash, buckets). What is found depends on the set of hashes,
-// the number of buckets (at least 2) and `thorough` only. False if there is no solution, which is
-// so if a hash is there twice. The partition's order inside a bucket may change. Memory: 12 bytes
-// per slot, and some 20 KiB.
-bool Steer(PartitionedHashes* partition, bool thorough, Steered* steered);
-
-// A bucket with more keys comes of keys that somebody chose: in random sets of any size that fits
-// into a filter, the largest buckets have some 500.
-inline constexpr size_t kMostKeysOfBucket = 1024;
+// `offsets` become the first group of each bucket, and the number of groups; all equations have
+// been added to `elimination`, which is new. The bucket of a hash is BucketIndex(hash, buckets).
+// What is found depends on the set of hashes, the number of buckets (at least 2) and `thorough`
+// only. False if there is no solution, which is so if a hash is there twice. The partition's order
+// inside a bucket may change.
+bool Steer(PartitionedHashes* partition, bool thorough, Elimination* elimination,
+           std::vector<uint32_t>* offsets);
 
 // Rows that are left over from a bucket and find their slots in the next one: so many are aimed at.
 // More leave fewer slots empty and make more lengths unsolvable.

@@ -135,6 +135,41 @@ TEST(RibbonKernel, BuildsTheSameBytesAndFindsEveryKeyAtEveryWidth) {
   }
 }
 
+// Buckets that fail, backlogs of all sizes, crowded and nearly empty buckets, rows without a bit:
+// what the kernels eliminate in their own ways.
+TEST(RibbonKernel, BuildsTheSameBytesOfManyKeysAndOfChosenOnes) {
+  std::mt19937_64 random(74);
+  std::vector<std::vector<uint64_t>> sets(6);
+  for (int i = 0; i < 20000; i++) {
+    const uint64_t hash = random();
+    sets[0].push_back(hash);
+    sets[1].push_back(i < 5000 ? hash : hash >> 5);  // some buckets have six times as many
+    sets[2].push_back(i % 3000 == 0 ? ~uint64_t{0} / 3 : hash);  // equal ones
+    sets[3].push_back(hash & ~uint64_t{0xFFFFFF});               // rows that are alike
+    sets[4].push_back(i == 0 ? 0 : hash);       // no bits in its row, whatever the length
+    if (i < 700) sets[5].push_back(hash >> 1);  // half of the buckets have none
+  }
+  for (const std::vector<uint64_t>& set : sets) {
+    for (double width : {1.0, 6.8, 12.0, 19.5}) {
+      for (bool thorough : {false, true}) {
+        Plan plan;
+        plan.width = width;
+        plan.thorough = thorough;
+        const HashList hashes(set.begin(), set.end());
+        const Payload portable = Build(hashes, plan, 0, kReadableBytesPastPayload, kPortableKernel);
+        const std::string_view bytes(portable.data.get(), portable.size);
+        EXPECT_GT(bytes.size(), 0u);
+        for (const Kernel* kernel : UsableKernels()) {
+          const Payload built = Build(hashes, plan, 0, kReadableBytesPastPayload, *kernel);
+          ASSERT_EQ(built.parameter, portable.parameter) << kernel->name;
+          ASSERT_TRUE(std::string_view(built.data.get(), built.size) == bytes)
+              << kernel->name << ", set " << &set - sets.data() << ", " << width << " columns";
+        }
+      }
+    }
+  }
+}
+
 // With a compact head, the same groups are elsewhere: the answers must be those of the plain one.
 TEST(RibbonKernel, ACompactHeadChangesNoAnswer) {
   std::mt19937_64 random(73);

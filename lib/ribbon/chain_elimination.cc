@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/ribbon/chain_elimination.h"
+
+#include <utility>
+
+namespace rocksieve::ribbon {
+namespace {
+
+constexpr size_t kReach = kGroupsPerRow * kSlotsPerGroup;
+
+}  // namespace
+
+ChainElimination::ChainElimination(size_t keys, BackSubstitution back_substitution)
+    : back_substitution_(back_substitution), equations_(keys + keys / 128 + 256) {}
+
+bool ChainElimination::AddBucket(Span<const uint64_t> hashes, uint64_t groups, bool last) {
+  const size_t slots = groups * kSlotsPerGroup;
+  const size_t needed = slots_ + slots + 2 * kReach;
+  if (needed > equations_.slots()) equations_.GrowTo(needed + needed / 8);
+  SortIntoEquations(hashes, groups, last);
+  if (!equations_.Add({sorted_.data(), hashes.size()}, slots_, &try_)) return false;
+  std::swap(added_, try_);
+  slots_ += slots;
+  slots_of_last_ = slots;
+  return true;
+}
+
+void ChainElimination::TakeBack() {
+  equations_.TakeBack(added_);
+  slots_ -= slots_of_last_;
+}
+
+// No row reaches farther.
+int64_t ChainElimination::Backlog() const {
+  return static_cast<int64_t>(kReach - equations_.CountFree(slots_, slots_ + kReach));
+}
+
+// By first group: from left to right, elimination takes the fewest steps.
+void ChainElimination::SortIntoEquations(Span<const uint64_t> hashes, uint64_t groups, bool last) {
+  if (sorted_.size() < hashes.size()) sorted_.resize(hashes.size());
+  begin_of_group_.assign(groups + 1, 0);
+  for (uint64_t hash : hashes) begin_of_group_[Row(hash, groups).FirstGroup(groups) + 1]++;
+  for (uint64_t g = 0; g < groups; g++) begin_of_group_[g + 1] += begin_of_group_[g];
+  for (uint64_t hash : hashes) {
+    const Row row(hash, groups);
+    const uint64_t first = row.FirstGroup(groups);
+    sorted_[begin_of_group_[first]++] =
+        last ? EquationInLastBucket(row, first, hash, groups) : EquationOf(row, first, hash);
+  }
+}
+
+}  // namespace rocksieve::ribbon
