@@ -71,6 +71,7 @@ class KeyRange {
     if (empty_ || new_largest) {
       largest_.Assign(key);
       largest_head_ = head;
+      if (!empty_) return;  // of keys in their order, this is all
     }
     if (empty_ || head < smallest_head_ || cut < smallest_.view()) {
       smallest_.Assign(key);

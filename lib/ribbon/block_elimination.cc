@@ -62,23 +62,22 @@ void BlockElimination::BackSubstitute(const GroupLayout& layout, uint8_t* group_
 
 // One of the buckets only: plain code.
 void BlockElimination::SortLastBucket(Span<const uint64_t> hashes, uint64_t groups) {
-  const auto equation_of = [groups](uint64_t hash) {
-    const Row row(hash, groups);
-    return EquationInLastBucket(row, row.FirstGroup(groups), hash, groups);
-  };
+  Equation equations[kMostKeysOfBucket];
   uint16_t* const begin = rows_.begin_of_group;
   std::fill(begin, begin + groups + 1, uint16_t{0});
   for (size_t i = 0; i < hashes.size(); i++) {
-    rows_.group[i] = static_cast<uint16_t>(equation_of(hashes[i]).first_slot / kSlotsPerGroup);
-    begin[rows_.group[i] + 1]++;
+    const Row row(hashes[i], groups);
+    equations[i] = EquationInLastBucket(row, row.FirstGroup(groups), hashes[i], groups);
+    begin[equations[i].first_slot / kSlotsPerGroup + 1]++;
   }
-  for (uint64_t g = 0; g < groups; g++)
-    begin[g + 1] = static_cast<uint16_t>(begin[g + 1] + begin[g]);
   uint16_t next[kMostGroupsTried];
-  std::copy(begin, begin + groups, next);
+  for (uint64_t g = 0; g < groups; g++) {
+    next[g] = begin[g];
+    begin[g + 1] = static_cast<uint16_t>(begin[g + 1] + begin[g]);
+  }
   for (size_t i = 0; i < hashes.size(); i++) {
-    const Equation equation = equation_of(hashes[i]);
-    const size_t at = next[rows_.group[i]]++;
+    const Equation& equation = equations[i];
+    const size_t at = next[equation.first_slot / kSlotsPerGroup]++;
     for (int j = 0; j < kGroupsPerRow; j++) {
       rows_.selected[j][at] = static_cast<uint8_t>(equation.coefficients >> (8 * j));
     }

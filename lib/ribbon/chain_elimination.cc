@@ -35,17 +35,23 @@ int64_t ChainElimination::Backlog() const {
   return static_cast<int64_t>(kReach - equations_.CountFree(slots_, slots_ + kReach));
 }
 
-// By first group: from left to right, elimination takes the fewest steps.
+// By first group: from left to right, elimination takes the fewest steps. The place of each row
+// among those of its group is known after the first pass, so that no store of the second one waits
+// for another.
 void ChainElimination::SortIntoEquations(Span<const uint64_t> hashes, uint64_t groups, bool last) {
   if (sorted_.size() < hashes.size()) sorted_.resize(hashes.size());
-  begin_of_group_.assign(groups + 1, 0);
-  for (uint64_t hash : hashes) begin_of_group_[Row(hash, groups).FirstGroup(groups) + 1]++;
-  for (uint64_t g = 0; g < groups; g++) begin_of_group_[g + 1] += begin_of_group_[g];
-  for (uint64_t hash : hashes) {
-    const Row row(hash, groups);
-    const uint64_t first = row.FirstGroup(groups);
-    sorted_[begin_of_group_[first]++] =
-        last ? EquationInLastBucket(row, first, hash, groups) : EquationOf(row, first, hash);
+  uint16_t group[kMostKeysOfBucket], place[kMostKeysOfBucket], begin[kMostGroupsTried + 1] = {};
+  for (size_t i = 0; i < hashes.size(); i++) {
+    group[i] = static_cast<uint16_t>(Row(hashes[i], groups).FirstGroup(groups));
+    place[i] = begin[group[i] + 1]++;
+  }
+  for (uint64_t g = 0; g < groups; g++)
+    begin[g + 1] = static_cast<uint16_t>(begin[g + 1] + begin[g]);
+  for (size_t i = 0; i < hashes.size(); i++) {
+    const Row row(hashes[i], groups);
+    sorted_[size_t{begin[group[i]]} + place[i]] =
+        last ? EquationInLastBucket(row, group[i], hashes[i], groups)
+             : EquationOf(row, group[i], hashes[i]);
   }
 }
 

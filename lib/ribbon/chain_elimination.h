@@ -35,7 +35,6 @@ class ChainElimination final : public Elimination {
   size_t slots_of_last_ = 0;      // of the last of them
   Equations::Added added_, try_;  // by the last of them; by one that could not be
   std::vector<Equation> sorted_;
-  std::vector<uint32_t> begin_of_group_;
 };
 
 }  // namespace rocksieve::ribbon

@@ -5,15 +5,9 @@
 
 namespace rocksieve::ribbon {
 
-Equation EquationOf(const Row& row, uint64_t first_group, uint64_t hash) {
-  const uint64_t coefficients = row.Coefficients();
-  return {(coefficients & 0xFFFF) | (coefficients >> 16 & 0xFF)
-                                        << (kSlotsPerGroup * row.ThirdGroupDistance()),
-          static_cast<uint32_t>(first_group * kSlotsPerGroup), Fingerprint(hash)};
-}
-
 Equation EquationInLastBucket(const Row& row, uint64_t first_group, uint64_t hash,
                               uint64_t groups) {
+  if (first_group + row.ThirdGroupDistance() < groups) return EquationOf(row, first_group, hash);
   const auto first = static_cast<int64_t>(first_group);
   const auto end = static_cast<int64_t>(groups);
   const int64_t chunk_groups[3] = {

@@ -38,9 +38,16 @@ struct Equation {
   uint32_t result;
 };
 
-// The equation of a row, slots counted from the bucket's first, groups likewise. In the last bucket
-// it may be folded, so that its first slot lies before the row's first group.
-Equation EquationOf(const Row& row, uint64_t first_group, uint64_t hash);
+// The equation of a row, slots counted from the bucket's first, groups likewise.
+inline Equation EquationOf(const Row& row, uint64_t first_group, uint64_t hash) {
+  const uint64_t coefficients = row.Coefficients();
+  return {(coefficients & 0xFFFF) | (coefficients >> 16 & 0xFF)
+                                        << (kSlotsPerGroup * row.ThirdGroupDistance()),
+          static_cast<uint32_t>(first_group * kSlotsPerGroup), Fingerprint(hash)};
+}
+
+// In the last bucket, where it may be folded: its first slot lies before the row's first group
+// then.
 Equation EquationInLastBucket(const Row& row, uint64_t first_group, uint64_t hash, uint64_t groups);
 
 //   (AddBucket TakeBack?)* BackSubstitute
