@@ -136,9 +136,13 @@ const Hull& Allocator::HullFor(uint64_t keys) const {
 }
 
 std::vector<FilterChoice> Allocator::Ideal(const std::vector<BudgetedFile>& files) const {
+  return Ideal(files, options_.BitsOf(BudgetedEntries(files)));
+}
+
+std::vector<FilterChoice> Allocator::Ideal(const std::vector<BudgetedFile>& files,
+                                           double total_bits) const {
   const std::vector<Demand> demands = DemandsOf(*this, files, nullptr);
-  const double entries = BudgetedEntries(files);
-  const double theta = SolveTheta(demands, options_.BitsOf(entries));
+  const double theta = SolveTheta(demands, total_bits);
   std::vector<FilterChoice> choices;
   choices.reserve(files.size());
   for (const Demand& demand : demands) {

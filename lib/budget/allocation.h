@@ -56,6 +56,8 @@ class Allocator {
   // The filters that are best for the tree if all could be built now, one per file, filter_bits
   // being ignored. Cost: some 1 us per file.
   std::vector<FilterChoice> Ideal(const std::vector<BudgetedFile>& files) const;
+  // The same with so many bits for all of them instead of the budget.
+  std::vector<FilterChoice> Ideal(const std::vector<BudgetedFile>& files, double total_bits) const;
 
   // The filter for files[next], which is being built, given the filters that the others have. What
   // they take more or less than in the ideal is made up for. Cost: some 1.5 us per file.
