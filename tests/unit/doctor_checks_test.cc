@@ -183,20 +183,58 @@ TEST(Checks, ReportOfThePlugin) {
 
 TEST(Checks, CacheSize) {
   FactsBuilder builder;
-  builder.AddFile(1, 1 << 20, 5 << 17);  // 0.625 MiB
-  builder.AddFile(1, 1 << 20, 5 << 17).properties.index_bytes = 1 << 20;
+  for (const char* key : {"3", "7"}) {
+    TreeFile& file = builder.AddFile(1, 1 << 20, 5 << 17);  // 0.625 MiB
+    file.smallest = file.largest = key;
+    file.largest += "9";
+    file.properties.index_bytes = 1 << 19;
+    file.filter.predicted_rate = 0.09;
+  }
   builder.log.families["default"].block_cache_bytes = 2 << 20;
   builder.log.families["default"].block_cache_shard_bits = 0;
   EXPECT_THAT(builder.Ids(), IsEmpty());  // they are not in the cache
   builder.table_options["cache_index_and_filter_blocks"] = "true";
   EXPECT_THAT(builder.Ids(), ElementsAre("filters-exceed-cache"));
-  // Four fifths of the cache, less the index.
+  // Indexes are read for false positives alone: filters may have what they like.
   EXPECT_THAT(RunChecks(builder.Build()).front().remedy,
-              testing::HasSubstr("filter_policy=rocksieve.auto:620kB, with"));
+              testing::ContainsRegex("filter_policy=rocksieve.auto:1.*MB, with "
+                                     "listeners=.rocksieve.listener., a block cache with "
+                                     "high_pri_pool_ratio=1 .now 0.50.; then compact"));
   builder.log.families["default"].block_cache_bytes = 3 << 20;
   EXPECT_THAT(builder.Ids(), IsEmpty());
   builder.log.families["default"].block_cache_shard_bits = 3;  // 384 KiB
   EXPECT_THAT(builder.Ids(), ElementsAre("huge-filters"));
+}
+
+TEST(Checks, BudgetOfBytesThatFitsTheCache) {
+  // 800 kB of filters in a cache of 1 MB, and indexes of which little is asked for.
+  FactsBuilder builder("rocksieve.auto:800kB");
+  for (int i = 0; i < 100; i++) {
+    TreeFile& file = builder.AddFile(1, 10000, 8000);
+    file.smallest = std::to_string(1000 + 10 * i);
+    file.largest = std::to_string(1000 + 10 * i + 9);
+    file.properties.index_bytes = 2000;
+    file.filter.predicted_rate = 0.014;
+  }
+  builder.table_options["cache_index_and_filter_blocks"] = "true";
+  LoggedFamily& logged = builder.log.families["default"];
+  logged.block_cache_bytes = 1000000;
+  logged.block_cache_shard_bits = 0;
+  logged.high_pri_pool_ratio = 1;
+  const auto exceeds = [&builder] {
+    for (const Finding& finding : RunChecks(builder.Build())) {
+      if (finding.id == "filters-exceed-cache") return finding.remedy;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(exceeds(), "");
+  // Bits per entry grow with the data.
+  builder.family.policy = PolicyFacts::Describe("rocksieve.auto:6");
+  EXPECT_THAT(exceeds(), testing::HasSubstr("rocksieve.auto:"));
+  builder.family.policy = PolicyFacts::Describe("rocksieve.auto:800kB");
+  logged.block_cache_bytes = 700000;
+  EXPECT_THAT(exceeds(), testing::ContainsRegex("rocksieve.auto:6.*kB"));
+  EXPECT_THAT(exceeds(), testing::Not(testing::HasSubstr("high_pri_pool_ratio")));
 }
 
 TEST(Checks, CacheMisses) {

@@ -161,6 +161,7 @@ std::vector<CacheUse> CachesWithFilters(const Facts& facts) {
     cache.address = logged->block_cache;
     cache.capacity_bytes = logged->block_cache_bytes;
     cache.shard_bits = logged->block_cache_shard_bits;
+    cache.high_pri_pool_ratio = logged->high_pri_pool_ratio;
     bool any = false;
     for (const TreeFile* file : family.files()) {
       if (!IsInCache(facts, family, *file)) continue;

@@ -96,6 +96,7 @@ struct CacheUse {
   uint64_t filter_bytes = 0;
   uint64_t index_bytes = 0;  // of indexes that are in it too
   uint64_t filter_blocks = 0;
+  double high_pri_pool_ratio = 0.5;
 
   uint64_t shard_bytes() const { return capacity_bytes >> shard_bits; }
 };

@@ -92,6 +92,8 @@ class Parser {
       family_->block_cache_bytes = std::strtoull(value.c_str(), nullptr, 10);
     } else if (name == "num_shard_bits" && in_block_cache_) {
       family_->block_cache_shard_bits = std::atoi(value.c_str());
+    } else if (name == "high_pri_pool_ratio" && in_block_cache_) {
+      family_->high_pri_pool_ratio = std::atof(value.c_str());
     } else if (name == "block_cache_compressed" || name == "persistent_cache") {
       in_block_cache_ = false;  // what follows describes another one
     } else if (name == "prepopulate_block_cache") {

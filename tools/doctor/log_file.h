@@ -27,6 +27,7 @@ struct LoggedFamily {
   std::string block_cache;         // an address: equal ones are one cache
   uint64_t block_cache_bytes = 0;  // 0 if not known
   int block_cache_shard_bits = 0;
+  double high_pri_pool_ratio = 0.5;  // of the block cache
 };
 
 struct LoggedLine {
