@@ -83,7 +83,7 @@ rocksdb::Options OptionsFor(const Shape& shape, const rocksdb::BlockBasedTableOp
   // Level 1 needs small files, else it would be emptied by every compaction; but filters of few
   // keys have overheads that those of usual files do not have.
   options.target_file_size_base = (shape.one_run || shape.universal ? 40 : 1) * flush_bytes;
-  options.target_file_size_multiplier = shape.one_run ? 1 : 2;
+  options.target_file_size_multiplier = shape.one_run ? 1 : shape.large_files ? 4 : 2;
   if (shape.universal) {
     options.compaction_style = rocksdb::kCompactionStyleUniversal;
   } else {
@@ -124,6 +124,8 @@ std::vector<Shape> Shapes(double scale) {
   std::vector<Shape> shapes = {
       {"ratio_10_live", "ratio 10, with L0 files", false, 10, 2, false, 900000, 1000, 0.05, 0.35},
       {"ratio_10", "ratio 10, without L0 files", false, 10, 0, false, 900000, 1000, 0.07, 0.50},
+      {"ratio_10_large", "ratio 10, large files", false, 10, 0, false, 900000, 1000, 0.07, 0.50,
+       true},
       {"ratio_4_live", "ratio 4, with L0 files", false, 4, 2, false, 500000, 1000, 0.07, 0.45},
       {"ratio_4", "ratio 4, without L0 files", false, 4, 0, false, 500000, 1000, 0.10, 0.65},
       {"universal", "universal, 4 runs", true, 0, 0, false, 400000, 1000, 0.10, 0.65},

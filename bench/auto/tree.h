@@ -24,6 +24,7 @@ struct Shape {
   // Of all gains at 10 bits, the largest ratio of useless reads that the documentation promises,
   // over the uniform Bloom and the uniform Ribbon filter.
   double most_of_bloom = 0, most_of_ribbon = 0;
+  bool large_files = false;  // of some 64,000 keys in the last level, four times those above
 };
 
 // Those of the documentation, with `scale` times the usual number of keys, in files as many times
