@@ -10,6 +10,7 @@
 
 #include "lib/bloom/layout.h"
 #include "lib/cpu/isa.h"
+#include "lib/cpu/prefetch.h"
 
 namespace rocksieve::bloom {
 
@@ -24,6 +25,8 @@ class LineArray : public Filter {
   const uint8_t* LineOf(uint64_t hash) const {
     return lines_ + LineIndex(hash, line_count_) * kLineBytes;
   }
+  // Whether it is so large that batches fetch lines ahead.
+  bool is_fetched_ahead() const { return line_count_ >= kLeastBytesAhead / kLineBytes; }
 
  protected:
   LineArray(const uint8_t* lines, uint64_t line_count, uint64_t salt, Query query)
@@ -36,19 +39,24 @@ class LineArray : public Filter {
 
 // The filter given must be a LineArray.
 using QueryFunction = bool (*)(const Filter& line_array, uint64_t hash);
+struct Queries {
+  QueryFunction one;
+  // The same for many keys. Overlaps the memory accesses of all of them.
+  void (*many)(const Filter& line_array, const uint64_t* hashes, size_t count, bool* may_contain);
+};
 
-// The query for a number of probes (IsProbeCount), in plain C++.
-QueryFunction PortableQueryFor(int probes);
+// The queries for a number of probes (IsProbeCount), in plain C++.
+Queries PortableQueriesFor(int probes);
 // Sets the unturned bits of `count` keys, which all fall into the lines from first_line on.
 void PortableAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
                      uint64_t first_line, LineMasks* masks);
 
 // The same with code for some numbers of probes. Fewer than 8 are left to the portable code: few
 // bits are tested, in lanes that vary.
-template <QueryFunction kQuery8, QueryFunction kQuery12, QueryFunction kQuery16>
-QueryFunction WideQueryFor(int probes) {
-  if (probes < 8) return PortableQueryFor(probes);
-  return probes == 8 ? kQuery8 : probes == 12 ? kQuery12 : kQuery16;
+template <Queries (*kQueriesOf8)(), Queries (*kQueriesOf12)(), Queries (*kQueriesOf16)()>
+Queries WideQueriesFor(int probes) {
+  if (probes < 8) return PortableQueriesFor(probes);
+  return probes == 8 ? kQueriesOf8() : probes == 12 ? kQueriesOf12() : kQueriesOf16();
 }
 using AddKeysFunction = void (*)(const uint64_t* hashes, size_t count, uint64_t line_count,
                                  uint64_t first_line, LineMasks* masks);
@@ -62,7 +70,7 @@ void WideAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line
 
 struct Kernel {
   const char* name;
-  QueryFunction (*query_for)(int probes);
+  Queries (*queries_for)(int probes);
   void (*add_keys)(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
                    uint64_t first_line, LineMasks* masks);
   // Picks the seeds of a line's lanes and writes its 64 bytes. Per lane: the kUsualBeam first seeds

@@ -43,8 +43,7 @@ bool AllLowestBitsSet(__m256i words) {
 }
 
 template <int kProbes>
-bool Query(const Filter& filter, uint64_t hash) {
-  const uint8_t* line = static_cast<const LineArray&>(filter).LineOf(hash);
+bool LineHas(const uint8_t* line, uint64_t hash) {
   const uint64_t turns = Turns(Word(line, 7), Group(hash));
   const __m256i low = LoadWords(line);
   const __m256i high = _mm256_or_si256(LoadWords(line + 32), NotProbeBits());
@@ -64,6 +63,8 @@ bool Query(const Filter& filter, uint64_t hash) {
         _mm256_and_si256(_mm256_srlv_epi64(low, extra.low), _mm256_srlv_epi64(high, extra.high)));
   }
 }
+
+#include "lib/bloom/query_loop.h"
 
 void OrInto(uint64_t* words, __m256i bits) {
   auto* to = reinterpret_cast<__m256i*>(words);
@@ -130,7 +131,7 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kAvx2Kernel = {"avx2", WideQueryFor<Query<8>, Query<12>, Query<16>>,
+const Kernel kAvx2Kernel = {"avx2", WideQueriesFor<QueriesOf<8>, QueriesOf<12>, QueriesOf<16>>,
                             WideAddKeys<AddKeysOf<8>, AddKeysOf<12>, AddKeysOf<16>>,
                             ChooseSeeds<kUsualBeam>, ChooseSeeds<kThoroughBeam>};
 

@@ -43,8 +43,7 @@ bool AllSet(__m512i words, __m512i bits) {
 }
 
 template <int kProbes>
-bool Query(const Filter& filter, uint64_t hash) {
-  const uint8_t* line = static_cast<const LineArray&>(filter).LineOf(hash);
+bool LineHas(const uint8_t* line, uint64_t hash) {
   const uint64_t turns = Turns(Word(line, 7), Group(hash));
   // The seeds of the special word count as set.
   const __m512i words = _mm512_or_si512(_mm512_loadu_si512(line),
@@ -61,6 +60,8 @@ bool Query(const Filter& filter, uint64_t hash) {
     }
   }
 }
+
+#include "lib/bloom/query_loop.h"
 
 template <int kProbes>
 void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64_t first_line,
@@ -103,7 +104,7 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kAvx512Kernel = {"avx512", WideQueryFor<Query<8>, Query<12>, Query<16>>,
+const Kernel kAvx512Kernel = {"avx512", WideQueriesFor<QueriesOf<8>, QueriesOf<12>, QueriesOf<16>>,
                               WideAddKeys<AddKeysOf<8>, AddKeysOf<12>, AddKeysOf<16>>,
                               ChooseSeeds<kUsualBeam>, ChooseSeeds<kThoroughBeam>};
 

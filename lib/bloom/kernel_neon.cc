@@ -44,7 +44,7 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kNeonKernel = {"neon", PortableQueryFor, PortableAddKeys, ChooseSeeds<kUsualBeam>,
+const Kernel kNeonKernel = {"neon", PortableQueriesFor, PortableAddKeys, ChooseSeeds<kUsualBeam>,
                             ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom

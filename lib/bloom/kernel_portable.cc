@@ -12,8 +12,7 @@ uint64_t Bit(uint64_t word, uint64_t position) { return word >> (position & 63) 
 // Most missing keys leave after the first four lanes, which are tested without a branch; an exit
 // per lane would be mispredicted, and no exit at all would do needless work.
 template <int kProbes>
-bool Query(const Filter& filter, uint64_t hash) {
-  const uint8_t* line = static_cast<const LineArray&>(filter).LineOf(hash);
+bool LineHas(const uint8_t* line, uint64_t hash) {
   const uint64_t special = Word(line, 7);
   const uint64_t turns = Turns(special, Group(hash));
   if constexpr (kProbes < 8) {
@@ -53,6 +52,8 @@ bool Query(const Filter& filter, uint64_t hash) {
   }
 }
 
+#include "lib/bloom/query_loop.h"
+
 struct Vector {
   static constexpr int kLanes = 1;
   uint64_t v;
@@ -84,11 +85,11 @@ struct Vector {
 
 }  // namespace
 
-QueryFunction PortableQueryFor(int probes) {
-  constexpr QueryFunction kFewProbes[] = {Query<1>, Query<2>, Query<3>,
-                                          Query<4>, Query<5>, Query<6>};
-  if (probes < 8) return kFewProbes[probes - 1];
-  return probes == 8 ? Query<8> : probes == 12 ? Query<12> : Query<16>;
+Queries PortableQueriesFor(int probes) {
+  constexpr Queries (*kFewProbes[])() = {QueriesOf<1>, QueriesOf<2>, QueriesOf<3>,
+                                         QueriesOf<4>, QueriesOf<5>, QueriesOf<6>};
+  if (probes < 8) return kFewProbes[probes - 1]();
+  return probes == 8 ? QueriesOf<8>() : probes == 12 ? QueriesOf<12>() : QueriesOf<16>();
 }
 
 void PortableAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
@@ -100,7 +101,7 @@ void PortableAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t 
   }
 }
 
-const Kernel kPortableKernel = {"portable", PortableQueryFor, PortableAddKeys,
+const Kernel kPortableKernel = {"portable", PortableQueriesFor, PortableAddKeys,
                                 ChooseSeeds<kUsualBeam>, ChooseSeeds<kThoroughBeam>};
 
 const Kernel& KernelFor(Isa isa) {

@@ -46,7 +46,7 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kSse2Kernel = {"sse2", PortableQueryFor, PortableAddKeys, ChooseSeeds<kUsualBeam>,
+const Kernel kSse2Kernel = {"sse2", PortableQueriesFor, PortableAddKeys, ChooseSeeds<kUsualBeam>,
                             ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom

@@ -57,10 +57,11 @@ inline uint64_t StoredFingerprint(uint64_t fingerprint, int bits) {
   return low + (low == 0 ? 1 : 0);
 }
 
-// The bit at which a slot begins.
+// The bit at which a slot begins. By a mask, since compilers make branches of ?:, and where widths
+// are mixed it is a coin toss.
 inline uint64_t SlotBit(uint64_t slot, int fingerprint_bits, uint64_t first_wide_slot) {
-  return slot * static_cast<uint64_t>(fingerprint_bits) +
-         (slot > first_wide_slot ? slot - first_wide_slot : 0);
+  const uint64_t is_wide = slot > first_wide_slot;
+  return slot * static_cast<uint64_t>(fingerprint_bits) + ((slot - first_wide_slot) & -is_wide);
 }
 
 }  // namespace rocksieve::cuckoo

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/cuckoo/reader.h"
-#include "lib/format/span.h"
+#include "lib/cpu/prefetch.h"
 
 #include <algorithm>
 
@@ -41,55 +41,85 @@ bool WindowHasOneLoad(const Table& table, uint64_t slot, uint64_t fingerprint) {
   return ((difference - zone.low_bits) & ~difference & zone.high_bits) != 0;
 }
 
+using WindowHas = bool (*)(const Table&, uint64_t slot, uint64_t fingerprint);
+
+// Where a key's windows are.
+struct Place {
+  uint32_t slots;  // of its shard; if there is no window in it, the rest means nothing
+  uint64_t first, second, fingerprint;
+};
+
 class CuckooFilter final : public Filter {
  public:
   CuckooFilter(const FilterBlockInfo& info, const Table& table)
-      : Filter(info.salt, table.fingerprint_bits <= kMaxOneLoadBits ? Ask<WindowHasOneLoad>
-                                                                    : Ask<WindowHasAnyWidth>),
-        table_(table) {}
+      : Filter(info.salt, table.fingerprint_bits <= kMaxOneLoadBits ? One<WindowHasOneLoad>
+                                                                    : One<WindowHasAnyWidth>),
+        many_(table.fingerprint_bits <= kMaxOneLoadBits ? &CuckooFilter::Many<WindowHasOneLoad>
+                                                        : &CuckooFilter::Many<WindowHasAnyWidth>),
+        table_(table),
+        is_fetched_ahead_(info.payload.size() >= kLeastBytesAhead) {}
 
   void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
-    constexpr size_t kAhead = 32;  // keys on their way at once
-    for (size_t begin = 0; begin < count; begin += kAhead) {
-      const size_t keys = std::min(kAhead, count - begin);
-      PrefetchWindows({hashes + begin, keys});
-      for (size_t i = begin; i < begin + keys; i++) may_contain[i] = MayContainHash(hashes[i]);
-    }
+    (this->*many_)(hashes, count, may_contain);
   }
 
  private:
-  template <bool (*kWindowHas)(const Table&, uint64_t, uint64_t)>
-  static bool Ask(const Filter& filter, uint64_t hash) {
-    const Table& table = static_cast<const CuckooFilter&>(filter).table_;
+  static Place PlaceOf(const Table& table, uint64_t hash) {
     const uint64_t shard = ShardIndex(hash, table.shards);
     const uint32_t begin = table.Offset(shard);
     const uint32_t slots = table.Offset(shard + 1) - begin;
-    if (slots < kWindowSlots) return slots != 0;  // an empty shard, or one that holds everything
     const KeyBits key = KeyBitsOf(hash);
-    return kWindowHas(table, uint64_t{begin} + WindowAt(key.first_position, slots),
-                      key.fingerprint) |
-           kWindowHas(table, uint64_t{begin} + WindowAt(key.second_position, slots),
-                      key.fingerprint);
+    return {slots, uint64_t{begin} + WindowAt(key.first_position, slots),
+            uint64_t{begin} + WindowAt(key.second_position, slots), key.fingerprint};
   }
 
-  // Always inline: g++ 12 takes a function that does nothing but prefetch for one without effects,
-  // and leaves out the call.
-  [[gnu::always_inline]] void PrefetchWindows(Span<const uint64_t> hashes) const {
-    for (uint64_t hash : hashes) {
-      const uint64_t shard = ShardIndex(hash, table_.shards);
-      const uint32_t begin = table_.Offset(shard);
-      const uint32_t slots = table_.Offset(shard + 1) - begin;
-      if (slots < kWindowSlots) continue;
-      const KeyBits key = KeyBitsOf(hash);
-      for (uint32_t position : {key.first_position, key.second_position}) {
-        const uint64_t slot = uint64_t{begin} + WindowAt(position, slots);
-        __builtin_prefetch(table_.slots +
-                           SlotBit(slot, table_.fingerprint_bits, table_.first_wide_slot) / 8);
+  template <WindowHas kWindowHas>
+  static bool Ask(const Table& table, const Place& place) {
+    // An empty shard, or one that holds everything.
+    if (place.slots < kWindowSlots) return place.slots != 0;
+    return kWindowHas(table, place.first, place.fingerprint) |
+           kWindowHas(table, place.second, place.fingerprint);
+  }
+
+  template <WindowHas kWindowHas>
+  static bool One(const Filter& filter, uint64_t hash) {
+    const Table& table = static_cast<const CuckooFilter&>(filter).table_;
+    return Ask<kWindowHas>(table, PlaceOf(table, hash));
+  }
+
+  template <WindowHas kWindowHas>
+  void Many(const uint64_t* hashes, size_t count, bool* may_contain) const {
+    if (!is_fetched_ahead_) {
+      for (size_t i = 0; i < count; i++) {
+        may_contain[i] = Ask<kWindowHas>(table_, PlaceOf(table_, hashes[i]));
+      }
+      return;
+    }
+    Place places[kKeysAhead];
+    for (size_t begin = 0; begin < count; begin += kKeysAhead) {
+      const size_t keys = std::min(kKeysAhead, count - begin);
+      for (size_t i = 0; i < keys; i++) {
+        places[i] = PlaceOf(table_, hashes[begin + i]);
+        Prefetch(places[i].first);
+        Prefetch(places[i].second);
+      }
+      for (size_t i = 0; i < keys; i++) {
+        may_contain[begin + i] = Ask<kWindowHas>(table_, places[i]);
       }
     }
   }
 
+  // Always inline: g++ 12 takes a function that does nothing but prefetch for one without effects,
+  // and leaves out the call. The address may be anything.
+  [[gnu::always_inline]] void Prefetch(uint64_t slot) const {
+    __builtin_prefetch(reinterpret_cast<const void*>(
+        reinterpret_cast<uintptr_t>(table_.slots) +
+        SlotBit(slot, table_.fingerprint_bits, table_.first_wide_slot) / 8));
+  }
+
+  void (CuckooFilter::*const many_)(const uint64_t*, size_t, bool*) const;
   const Table table_;
+  const bool is_fetched_ahead_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <rocksieve/filter.h>
 
 #include "lib/cpu/isa.h"
+#include "lib/cpu/prefetch.h"
 #include "lib/ribbon/block_elimination.h"
 #include "lib/ribbon/chain_elimination.h"
 #include "lib/ribbon/directory.h"
@@ -31,8 +32,9 @@ struct Table {
   uint64_t buckets = 0;
   int reseed = 0;
   GroupLayout layout;
-  int64_t last_unfolded = 0;  // rows whose first group is at most this are not folded
-  Zone zones[2];              // narrow and wide
+  int64_t last_unfolded = 0;      // rows whose first group is at most this are not folded
+  Zone zones[2];                  // narrow and wide
+  bool is_fetched_ahead = false;  // so large that batches fetch groups ahead
 };
 
 // What a query works on.

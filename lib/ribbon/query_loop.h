@@ -59,10 +59,13 @@ struct QueryOf {
   // enough to be in a cache.
   static void Many(const Filter& filter, const uint64_t* hashes, size_t count, bool* may_contain) {
     const Table& table = static_cast<const TableFilter&>(filter).table();
-    constexpr size_t kAhead = 32;
-    Place places[kAhead];
-    for (size_t begin = 0; begin < count; begin += kAhead) {
-      const size_t rows = count - begin < kAhead ? count - begin : kAhead;
+    if (!table.is_fetched_ahead) {
+      for (size_t i = 0; i < count; i++) may_contain[i] = Ask(table, PlaceOf(table, hashes[i]));
+      return;
+    }
+    Place places[kKeysAhead];
+    for (size_t begin = 0; begin < count; begin += kKeysAhead) {
+      const size_t rows = count - begin < kKeysAhead ? count - begin : kKeysAhead;
       for (size_t i = 0; i < rows; i++) {
         places[i] = PlaceOf(table, hashes[begin + i]);
         const Zone& zone = ZoneOf(table, places[i]);

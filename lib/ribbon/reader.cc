@@ -130,6 +130,7 @@ bool ParseTable(const FilterBlockInfo& info, Table* table) {
   if (layout.columns == kMaxColumns && layout.has_wide_groups()) return false;
   if (layout.Byte(layout.groups) != payload.size() - head.directory_end) return false;
 
+  table->is_fetched_ahead = payload.size() >= kLeastBytesAhead;
   table->last_unfolded = static_cast<int64_t>(layout.groups) - kGroupsPerRow;
   for (int wide : {0, 1}) {
     Zone& zone = table->zones[wide];

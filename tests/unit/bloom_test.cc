@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -59,19 +60,24 @@ TEST(BloomKernel, AnswersAsTheObviousQueryOnAnyBytes) {
   std::mt19937_64 random(11);
   for (const Kernel* kernel : Kernels()) {
     for (int probes : kProbeCounts) {
-      const QueryFunction query = kernel->query_for(probes);
+      const Queries queries = kernel->queries_for(probes);
       int hits = 0;
-      for (uint64_t line_count : {1, 3, 100}) {
+      for (uint64_t line_count : {1, 3, 100, 3000}) {  // batches fetch the lines of the last ahead
         // Nearly full lines, so that the last probes are reached.
         std::vector<uint8_t> bytes(line_count * kLineBytes);
         for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() | random() | random());
         const Lines lines(bytes);
-        for (int i = 0; i < 20000; i++) {
-          const uint64_t hash = random();
-          const bool expected = ObviousQuery(lines, hash, probes);
+        std::vector<uint64_t> hashes(20000);
+        for (uint64_t& hash : hashes) hash = random();
+        const std::unique_ptr<bool[]> answers(new bool[hashes.size()]);
+        queries.many(lines, hashes.data(), hashes.size(), answers.get());
+        for (size_t i = 0; i < hashes.size(); i++) {
+          const bool expected = ObviousQuery(lines, hashes[i], probes);
           hits += expected;
-          ASSERT_EQ(query(lines, hash), expected)
-              << kernel->name << ", " << probes << " probes, hash " << hash;
+          ASSERT_EQ(queries.one(lines, hashes[i]), expected)
+              << kernel->name << ", " << probes << " probes, hash " << hashes[i];
+          ASSERT_EQ(answers[i], expected)
+              << kernel->name << ", " << probes << " probes, in a batch, hash " << hashes[i];
         }
       }
       EXPECT_GT(hits, 0);
@@ -148,7 +154,7 @@ TEST(BloomKernel, FindsEveryKeyAtEveryProbeCountAndSize) {
       for (const Kernel* kernel : Kernels()) {
         const std::vector<uint8_t> payload = BytesBuilt(hashes, {lines, probes}, *kernel);
         ASSERT_EQ(payload, portable) << kernel->name << ", " << probes << " probes";
-        const QueryFunction query = kernel->query_for(probes);
+        const QueryFunction query = kernel->queries_for(probes).one;
         const Lines built(payload);
         for (uint64_t hash : hashes) ASSERT_TRUE(query(built, hash));
       }
