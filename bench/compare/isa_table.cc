@@ -125,6 +125,8 @@ Table MeasureIsas(Run* run) {
                   {"present_over_reference", "", "ratio"},
                   {"batch_ns_min", "batched", "min", Kind::kFixed, 1},
                   {"batch_over_reference", "", "ratio"},
+                  {"missing_batch_over_single", "batch/single", "missing"},
+                  {"present_batch_over_single", "", "present"},
                   {"build_ns_min", "build", "min", Kind::kFixed, 1},
                   {"build_over_bloomfilter", "over", "Bloom"},
                   {"build_over_ribbonfilter", "over", "Ribbon"}},

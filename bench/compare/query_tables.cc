@@ -14,7 +14,7 @@ struct TimedFilter {
   const Candidate* candidate;
   size_t reference;  // index of the first filter of its line-up
   BuiltFilter filter;
-  std::vector<double> missing, present, batch;
+  std::vector<double> missing, present, batch, present_batch;
   bool lost_a_key = false;
 };
 
@@ -79,7 +79,7 @@ std::vector<TimedFilter> BuildAll(const std::vector<Candidates>& series, const K
   for (const Candidates& candidates : series) {
     const size_t reference = filters.size();
     for (const Candidate& candidate : candidates) {
-      filters.push_back({&candidate, reference, candidate.Build(keys), {}, {}, {}});
+      filters.push_back({&candidate, reference, candidate.Build(keys), {}, {}, {}, {}});
     }
   }
   return filters;
@@ -88,7 +88,7 @@ std::vector<TimedFilter> BuildAll(const std::vector<Candidates>& series, const K
 // The kinds of queries change places from round to round: the first one after another filter's turn
 // may still be at a disadvantage.
 void TimeRound(int round, QueryTimer* timer, TimedFilter* timed) {
-  constexpr int kKinds = 3;
+  constexpr int kKinds = 4;
   timer->WarmUp(timed->filter);
   for (int i = 0; i < kKinds; i++) {
     uint64_t hits = 0;
@@ -103,21 +103,29 @@ void TimeRound(int round, QueryTimer* timer, TimedFilter* timed) {
       case 2:
         timed->batch.push_back(timer->Batches(timed->filter, KeyKind::kMissing, &hits));
         break;
+      case 3:
+        timed->present_batch.push_back(timer->Batches(timed->filter, KeyKind::kPresent, &hits));
+        break;
     }
   }
+}
+
+double LeastOverLeast(const std::vector<double>& samples, const std::vector<double>& others) {
+  return Summarize(samples).min / Summarize(others).min;
 }
 
 void AddTimesAndRatio(const std::string& name, const std::vector<double>& samples,
                       const std::vector<double>& reference, nlohmann::json* row) {
   AddTimes(name, samples, row);
-  (*row)[name + "_over_reference"] = Summarize(samples).min / Summarize(reference).min;
+  (*row)[name + "_over_reference"] = LeastOverLeast(samples, reference);
   (*row)["spread_percent"] =
       std::max(row->value("spread_percent", 0.0), (*row)[name + "_spread_percent"].get<double>());
 }
 
 // Rows: filter, keys, part (the line-up's first filter), and for NAME = missing, present, batch
-// (of kBatch missing keys): NAME_ns_min, NAME_ns_median, NAME_spread_percent, NAME_over_reference
-// (ratio of the least times); spread_percent, the largest of the three; isa.
+// (of kBatch missing keys), present_batch: NAME_ns_min, NAME_ns_median, NAME_spread_percent,
+// NAME_over_reference (ratio of the least times); spread_percent, the largest of the four;
+// KIND_batch_over_single (of the least times) for KIND = missing, present; isa.
 // Every line-up is related to its first filter. A key that a filter has lost is added to the
 // failures.
 nlohmann::json TimeQueries(const std::vector<Candidates>& series, const KeySet& keys, Run* run) {
@@ -140,6 +148,9 @@ nlohmann::json TimeQueries(const std::vector<Candidates>& series, const KeySet& 
     AddTimesAndRatio("missing", timed.missing, reference.missing, &row);
     AddTimesAndRatio("present", timed.present, reference.present, &row);
     AddTimesAndRatio("batch", timed.batch, reference.batch, &row);
+    AddTimesAndRatio("present_batch", timed.present_batch, reference.present_batch, &row);
+    row["missing_batch_over_single"] = LeastOverLeast(timed.batch, timed.missing);
+    row["present_batch_over_single"] = LeastOverLeast(timed.present_batch, timed.present);
     rows.push_back(row);
     if (timed.lost_a_key) {
       run->failures.push_back(timed.candidate->spec() + ", " + KeysHeading(keys.count()) +
@@ -162,6 +173,8 @@ std::vector<Column> TimeColumns() {
           {"batch_ns_min", "batched", "min", Kind::kFixed, 1},
           {"batch_ns_median", "", "median", Kind::kFixed, 1},
           {"batch_over_reference", "", "ratio"},
+          {"missing_batch_over_single", "batch/single", "missing"},
+          {"present_batch_over_single", "", "present"},
           {"spread_percent", "spread", "%", Kind::kFixed, 0}};
 }
 
@@ -182,9 +195,12 @@ Table MeasureQueries(Run* run) {
           "CPU nanoseconds per key of 16 bytes, hashing included, over the rounds: one key after "
           "the "
           "other, missing and present, and batches of 32 missing keys. Ratio: of the least times, "
-          "over "
-          "the first filter of the group. Spread: distance of the quartiles over the median, the "
-          "worst of the three. hash-only: the call and the hash of the key, without a filter.",
+          "over the first filter of the group. Batch/single: a key's least time in batches over "
+          "that "
+          "of one key after the other, missing and present. Spread: distance of the quartiles over "
+          "the median, the worst of all four. hash-only: the call and the hash of the key, without "
+          "a "
+          "filter.",
       .columns = TimeColumns(),
   };
   for (uint64_t keys : run->settings.query_keys) {

@@ -100,6 +100,13 @@ const std::vector<Target>& Targets() {
                      {"cold"},
                      {"missing_batch_over_single", "present_batch_over_single"}});
       all.push_back({limits.family,
+                     "batch over single queries, in the caches",
+                     1.0,
+                     {"queries", "isas"},
+                     {"missing_batch_over_single", "present_batch_over_single"},
+                     Kernels::kAny,
+                     kMostInCaches});
+      all.push_back({limits.family,
                      "bytes per key to build",
                      limits.bytes_per_key,
                      {"memory"},
