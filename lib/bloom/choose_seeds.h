@@ -4,20 +4,54 @@
 //
 //   Vector::kLanes                            64-bit lanes of a vector
 //   Load(const uint64_t*), Store(uint64_t*)   at any alignment
-//   Or(a, b), Add(a, b), ShiftLeft<n>(), Splat(uint64_t)
+//   Or(a, b)
 //   RotateLeft(a, int n)                      by 0 .. 63
-//   PopCount(a)
-//   Min16(a, b), Max16(a, b)                  of signed 16-bit numbers; ours are below 2^15
+//   Ranked(a, int tag)                        ranks of unions: by the bits set in a, then by the
+//   tag,
+//                                             below 256, which is the rank's low byte
+//   Worst()                                   no rank is greater
+//   WithTag(rank, tag)                        ORs a vector of tags, given by Load(), into ranks
+//   Min(a, b), Max(a, b)                      of ranks
 //
 // No include guard: each kernel compiles its own copy.
 
+inline void PutInOrder(Vector& a, Vector& b) {
+  const Vector lesser = Vector::Min(a, b);
+  b = Vector::Max(a, b);
+  a = lesser;
+}
+
+// Of two sorted fours, leaves the four least in the first, unsorted: rising, then falling.
+inline void MergeFours(Vector* four, const Vector* other) {
+  for (int i = 0; i < 4; i++) four[i] = Vector::Min(four[i], other[3 - i]);
+}
+
+// Brings the four least of 16 ranks to the front, in any order.
+inline void FindFourLeast(Vector* ranks) {
+  for (Vector* four = ranks; four < ranks + 16; four += 4) {
+    PutInOrder(four[0], four[1]);
+    PutInOrder(four[2], four[3]);
+    PutInOrder(four[0], four[2]);
+    PutInOrder(four[1], four[3]);
+    PutInOrder(four[1], four[2]);
+  }
+  for (Vector* four = ranks; four < ranks + 16; four += 8) {
+    MergeFours(four, four + 4);
+    PutInOrder(four[0], four[2]);
+    PutInOrder(four[1], four[3]);
+    PutInOrder(four[0], four[1]);
+    PutInOrder(four[2], four[3]);
+  }
+  MergeFours(ranks, ranks + 8);
+}
+
 template <int kBeam>
 void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
+  static_assert(kSeeds == 16 && (kBeam == 4 || kBeam == kSeeds));
   using V = Vector;
   uint64_t low_groups[kSeeds][8], high_groups[kSeeds][8], choice[8];
   for (int lane = 0; lane < kLanes; lane += V::kLanes) {
-    V ranking[kBeam];  // the best so far, ascending: bits set << 4 | seed
-    for (V& rank : ranking) rank = V::Splat(0x7FFF);
+    V ranks[kSeeds];  // of first seeds, which are their tags
     V group[kGroups];
     for (int g = 0; g < kGroups; g++) group[g] = V::Load(&masks[g][lane]);
     for (int seed = 0; seed < kSeeds; seed++) {
@@ -28,28 +62,27 @@ void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
       }
       low.Store(&low_groups[seed][lane]);
       V::RotateLeft(high, 4 * seed).Store(&high_groups[seed][lane]);
-      V score = V::Or(V::PopCount(low).template ShiftLeft<4>(), V::Splat(seed));
-      for (V& rank : ranking) {
-        const V better = V::Min16(score, rank);
-        score = V::Max16(score, rank);
-        rank = better;
-      }
+      ranks[seed] = V::Ranked(low, seed);
     }
-    V best = V::Splat(0x7FFF);  // bits set << 8 | second seed << 4 | first seed
-    for (const V& rank : ranking) {
-      uint64_t scores[V::kLanes], unions[V::kLanes];
-      rank.Store(scores);
-      for (int i = 0; i < V::kLanes; i++) {
-        scores[i] &= 15;
-        unions[i] = low_groups[scores[i]][lane + i];
+    if constexpr (kBeam == 4) FindFourLeast(ranks);  // else all are tried
+    // Of both seeds together: the second one times 16, and the first one.
+    V best = V::Worst();
+    for (int i = 0; i < kBeam; i++) {
+      uint64_t first_seeds[V::kLanes], unions[V::kLanes];
+      ranks[i].Store(first_seeds);
+      for (int l = 0; l < V::kLanes; l++) {
+        first_seeds[l] &= 15;
+        unions[l] = low_groups[first_seeds[l]][lane + l];
       }
       const V first = V::Load(unions);
-      V seeds = V::Load(scores);
-      for (int second = 0; second < kSeeds; second++) {
-        const V bits = V::PopCount(V::Or(first, V::Load(&high_groups[second][lane])));
-        best = V::Min16(best, V::Or(bits.template ShiftLeft<8>(), seeds));
-        seeds = V::Add(seeds, V::Splat(16));
+      V least = V::Ranked(V::Or(first, V::Load(&high_groups[0][lane])), 0);
+#pragma GCC unroll 15
+      for (int second = 1; second < kSeeds; second++) {
+        least = V::Min(least,
+                       V::Ranked(V::Or(first, V::Load(&high_groups[second][lane])), 16 * second));
       }
+      least = V::WithTag(least, V::Load(first_seeds));
+      best = V::Min(best, least);
     }
     best.Store(&choice[lane]);
   }

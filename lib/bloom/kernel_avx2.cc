@@ -102,12 +102,8 @@ struct Vector {
   }
   void Store(uint64_t* to) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v); }
   static Vector Splat(uint64_t x) { return {_mm256_set1_epi64x(static_cast<long long>(x))}; }
+  static Vector Worst() { return Splat(0x7FFF); }  // ranks are compared as 16 bits, signed
   static Vector Or(Vector a, Vector b) { return {_mm256_or_si256(a.v, b.v)}; }
-  static Vector Add(Vector a, Vector b) { return {_mm256_add_epi64(a.v, b.v)}; }
-  template <int kBits>
-  Vector ShiftLeft() const {
-    return {_mm256_slli_epi64(v, kBits)};
-  }
   // A shift by 64 gives 0, as wanted.
   static Vector RotateLeft(Vector a, int n) {
     return {_mm256_or_si256(_mm256_sll_epi64(a.v, _mm_cvtsi32_si128(n)),
@@ -123,8 +119,13 @@ struct Vector {
         _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi64(a.v, 4), low)));
     return {_mm256_sad_epu8(bytes, _mm256_setzero_si256())};
   }
-  static Vector Min16(Vector a, Vector b) { return {_mm256_min_epi16(a.v, b.v)}; }
-  static Vector Max16(Vector a, Vector b) { return {_mm256_max_epi16(a.v, b.v)}; }
+  static Vector Ranked(Vector a, int tag) {
+    return {
+        _mm256_or_si256(_mm256_slli_epi64(PopCount(a).v, 8), Splat(static_cast<uint64_t>(tag)).v)};
+  }
+  static Vector WithTag(Vector rank, Vector tag) { return Or(rank, tag); }
+  static Vector Min(Vector a, Vector b) { return {_mm256_min_epi16(a.v, b.v)}; }
+  static Vector Max(Vector a, Vector b) { return {_mm256_max_epi16(a.v, b.v)}; }
 };
 
 #include "lib/bloom/choose_seeds.h"

@@ -86,18 +86,19 @@ struct Vector {
   static Vector Load(const uint64_t* from) { return {_mm512_loadu_si512(from)}; }
   void Store(uint64_t* to) const { _mm512_storeu_si512(to, v); }
   static Vector Splat(uint64_t x) { return {_mm512_set1_epi64(static_cast<long long>(x))}; }
+  static Vector Worst() { return Splat(0x7FFF); }  // ranks are compared as 16 bits, signed
   static Vector Or(Vector a, Vector b) { return {_mm512_or_si512(a.v, b.v)}; }
-  static Vector Add(Vector a, Vector b) { return {_mm512_add_epi64(a.v, b.v)}; }
-  template <int kBits>
-  Vector ShiftLeft() const {
-    return {_mm512_slli_epi64(v, kBits)};
-  }
   static Vector RotateLeft(Vector a, int n) {
     return {_mm512_rolv_epi64(a.v, _mm512_set1_epi64(n))};
   }
   static Vector PopCount(Vector a) { return {_mm512_popcnt_epi64(a.v)}; }
-  static Vector Min16(Vector a, Vector b) { return {_mm512_min_epi16(a.v, b.v)}; }
-  static Vector Max16(Vector a, Vector b) { return {_mm512_max_epi16(a.v, b.v)}; }
+  static Vector Ranked(Vector a, int tag) {
+    return {
+        _mm512_or_si512(_mm512_slli_epi64(PopCount(a).v, 8), Splat(static_cast<uint64_t>(tag)).v)};
+  }
+  static Vector WithTag(Vector rank, Vector tag) { return Or(rank, tag); }
+  static Vector Min(Vector a, Vector b) { return {_mm512_min_epi16(a.v, b.v)}; }
+  static Vector Max(Vector a, Vector b) { return {_mm512_max_epi16(a.v, b.v)}; }
 };
 
 #include "lib/bloom/choose_seeds.h"

@@ -60,25 +60,27 @@ struct Vector {
 
   static Vector Load(const uint64_t* from) { return {*from}; }
   void Store(uint64_t* to) const { *to = v; }
-  static Vector Splat(uint64_t x) { return {x}; }
+  static Vector Worst() { return {INT64_MAX}; }
   static Vector Or(Vector a, Vector b) { return {a.v | b.v}; }
-  static Vector Add(Vector a, Vector b) { return {a.v + b.v}; }
-  template <int kBits>
-  Vector ShiftLeft() const {
-    return {v << kBits};
-  }
   static Vector RotateLeft(Vector a, int n) { return {a.v << n | a.v >> (-n & 63)}; }
-  // Bits of pairs, of nibbles, of bytes; the product adds the bytes. Baseline x86-64 has no
-  // instruction for it.
-  static Vector PopCount(Vector a) {
+  // Bits of pairs, of nibbles, of bytes; the highest byte of the product is their sum. Baseline
+  // x86-64 has no instruction for it.
+  static Vector Ranked(Vector a, int tag) {
     uint64_t x = a.v - (a.v >> 1 & 0x5555555555555555);
     x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F;
-    return {(x * 0x0101010101010101) >> 56};
+    return {((x * 0x0101010101010101) & 0xFF00000000000000) | static_cast<uint64_t>(tag)};
   }
-  // By value, so that compilers do not make branches of what is a coin toss.
-  static Vector Min16(Vector a, Vector b) { return a.v < b.v ? a : b; }
-  static Vector Max16(Vector a, Vector b) { return a.v < b.v ? b : a; }
+  static Vector WithTag(Vector rank, Vector tag) { return Or(rank, tag); }
+  // Ranks are below 2^63, so the sign of a difference tells. Of ?:, compilers make branches of what
+  // is a coin toss.
+  static Vector Min(Vector a, Vector b) { return {b.v + LessBy(a, b)}; }
+  static Vector Max(Vector a, Vector b) { return {a.v - LessBy(a, b)}; }
+  // a - b if a is less, else 0.
+  static uint64_t LessBy(Vector a, Vector b) {
+    const uint64_t difference = a.v - b.v;
+    return difference & -(difference >> 63);
+  }
 };
 
 #include "lib/bloom/choose_seeds.h"

@@ -19,12 +19,8 @@ struct Vector {
   }
   void Store(uint64_t* to) const { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), v); }
   static Vector Splat(uint64_t x) { return {_mm_set1_epi64x(static_cast<long long>(x))}; }
+  static Vector Worst() { return Splat(0x7FFF); }  // ranks are compared as 16 bits, signed
   static Vector Or(Vector a, Vector b) { return {_mm_or_si128(a.v, b.v)}; }
-  static Vector Add(Vector a, Vector b) { return {_mm_add_epi64(a.v, b.v)}; }
-  template <int kBits>
-  Vector ShiftLeft() const {
-    return {_mm_slli_epi64(v, kBits)};
-  }
   // A shift by 64 gives 0, as wanted.
   static Vector RotateLeft(Vector a, int n) {
     return {_mm_or_si128(_mm_sll_epi64(a.v, _mm_cvtsi32_si128(n)),
@@ -38,8 +34,12 @@ struct Vector {
     x = _mm_and_si128(_mm_add_epi8(x, _mm_srli_epi64(x, 4)), low);
     return {_mm_sad_epu8(x, _mm_setzero_si128())};
   }
-  static Vector Min16(Vector a, Vector b) { return {_mm_min_epi16(a.v, b.v)}; }
-  static Vector Max16(Vector a, Vector b) { return {_mm_max_epi16(a.v, b.v)}; }
+  static Vector Ranked(Vector a, int tag) {
+    return {_mm_or_si128(_mm_slli_epi64(PopCount(a).v, 8), Splat(static_cast<uint64_t>(tag)).v)};
+  }
+  static Vector WithTag(Vector rank, Vector tag) { return Or(rank, tag); }
+  static Vector Min(Vector a, Vector b) { return {_mm_min_epi16(a.v, b.v)}; }
+  static Vector Max(Vector a, Vector b) { return {_mm_max_epi16(a.v, b.v)}; }
 };
 
 #include "lib/bloom/choose_seeds.h"
