@@ -25,14 +25,44 @@ __m256i Counts(uint64_t four_bytes) {
   return _mm256_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(counts)));
 }
 
-// The same for the eight words of a line, from unturned positions and their turns.
+// What a key's group needs to find its turns: by how many bits the special word is shifted, so that
+// its seeds come first in each byte, and the turn for each seed.
+struct alignas(16) GroupTables {
+  uint8_t shift[16];
+  uint8_t turns[16];
+
+  constexpr explicit GroupTables(int group) : shift(), turns() {
+    shift[0] = static_cast<uint8_t>(group & 4);
+    for (int i = 0; i < kSeeds; i++) turns[i] = static_cast<uint8_t>(i * group);
+  }
+};
+constexpr GroupTables kGroupTables[kGroups] = {GroupTables(0), GroupTables(1), GroupTables(2),
+                                               GroupTables(3), GroupTables(4), GroupTables(5),
+                                               GroupTables(6), GroupTables(7)};
+
+__m128i LoadSixteen(const uint8_t* from) {
+  return _mm_load_si128(reinterpret_cast<const __m128i*>(from));
+}
+__m128i Bytes(uint64_t eight_bytes) {
+  return _mm_cvtsi64_si128(static_cast<long long>(eight_bytes));
+}
+
+// Turns() as a vector. By tables, since a query's time is the path from the special word to its
+// answer, on which a multiplication and a move between registers of two kinds would stand.
+__m128i TurnsOf(const uint8_t* line, uint32_t group) {
+  const GroupTables& tables = kGroupTables[group];
+  const __m128i special = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(line + 56));
+  const __m128i seeds =
+      _mm_and_si128(_mm_srl_epi64(special, LoadSixteen(tables.shift)), Bytes(kSeedOfEachLane));
+  return _mm_shuffle_epi8(LoadSixteen(tables.turns), seeds);
+}
+
+// The shift counts of the eight words of a line, from unturned positions and their turns.
 struct LineCounts {
   __m256i low, high;
 
-  LineCounts(uint64_t positions, uint64_t turns) {
-    const __m128i turned = _mm_add_epi8(_mm_cvtsi64_si128(static_cast<long long>(positions)),
-                                        _mm_cvtsi64_si128(static_cast<long long>(turns)));
-    const __m128i counts = _mm_and_si128(turned, _mm_set1_epi8(63));
+  LineCounts(uint64_t positions, __m128i turns) {
+    const __m128i counts = _mm_and_si128(_mm_add_epi8(Bytes(positions), turns), _mm_set1_epi8(63));
     low = _mm256_cvtepu8_epi64(counts);
     high = _mm256_cvtepu8_epi64(_mm_shuffle_epi32(counts, 1));
   }
@@ -44,7 +74,7 @@ bool AllLowestBitsSet(__m256i words) {
 
 template <int kProbes>
 bool LineHas(const uint8_t* line, uint64_t hash) {
-  const uint64_t turns = Turns(Word(line, 7), Group(hash));
+  const __m128i turns = TurnsOf(line, Group(hash));
   const __m256i low = LoadWords(line);
   const __m256i high = _mm256_or_si256(LoadWords(line + 32), NotProbeBits());
   const LineCounts counts(Positions(hash), turns);
@@ -54,9 +84,14 @@ bool LineHas(const uint8_t* line, uint64_t hash) {
   if (!AllLowestBitsSet(tested)) return false;  // nearly all missing keys end here
   if constexpr (kProbes == 12) {
     // Not by ?:, of which g++ makes a branch, and it is a coin toss.
-    const __m256i is_high = _mm256_set1_epi64x(-static_cast<long long>(Half(hash)));
+    const uint32_t half = Half(hash);
+    const __m256i is_high = _mm256_set1_epi64x(-static_cast<long long>(half));
     const __m256i words = _mm256_blendv_epi8(low, high, is_high);
-    return AllLowestBitsSet(_mm256_srlv_epi64(words, Counts(TurnedExtra12(hash, turns))));
+    const __m128i turns_of_half = _mm_shuffle_epi8(
+        turns, _mm_cvtsi32_si128(static_cast<int>(0x03020100 + 0x04040404 * half)));
+    const __m128i extra = _mm_and_si128(_mm_add_epi8(Bytes(ExtraPositions12(hash)), turns_of_half),
+                                        _mm_set1_epi8(63));
+    return AllLowestBitsSet(_mm256_srlv_epi64(words, _mm256_cvtepu8_epi64(extra)));
   } else {
     const LineCounts extra(ExtraPositions16(hash), turns);
     return AllLowestBitsSet(

@@ -25,11 +25,38 @@ __m512i BitsAt(uint64_t eight_bytes) {
       _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(eight_bytes))));
 }
 
-// The same after a turn of each.
-__m512i BitsAt(uint64_t positions, uint64_t turns) {
-  const __m128i turned = _mm_add_epi8(_mm_cvtsi64_si128(static_cast<long long>(positions)),
-                                      _mm_cvtsi64_si128(static_cast<long long>(turns)));
-  return _mm512_rolv_epi64(_mm512_set1_epi64(1), _mm512_cvtepu8_epi64(turned));
+// What a key's group needs to find its turns: where in the special word its seeds stand, and the
+// turn for each seed.
+struct alignas(64) GroupTables {
+  uint8_t seed_bits[64];  // of word i, the low byte counts: the bit of lane i's seed
+  uint8_t turns[64];      // four times the turns for 16 seeds
+
+  constexpr explicit GroupTables(int group) : seed_bits(), turns() {
+    for (int i = 0; i < 8; i++) seed_bits[8 * i] = static_cast<uint8_t>(8 * i + (group & 4));
+    for (int i = 0; i < 64; i++) turns[i] = static_cast<uint8_t>(i % kSeeds * group);
+  }
+};
+constexpr GroupTables kGroupTables[kGroups] = {GroupTables(0), GroupTables(1), GroupTables(2),
+                                               GroupTables(3), GroupTables(4), GroupTables(5),
+                                               GroupTables(6), GroupTables(7)};
+
+// The turn of each lane in the low byte of its word; the other bytes mean nothing. By tables, since
+// a query's time is the path from the special word to its answer, on which a multiplication and a
+// move between registers of two kinds would stand. Lane 7 has no seed, and a turn of 0.
+__m512i TurnsOf(const uint8_t* line, uint32_t group) {
+  const GroupTables& tables = kGroupTables[group];
+  const __m512i special = _mm512_set1_epi64(static_cast<long long>(Word(line, 7)));
+  const __m512i seeds =
+      _mm512_and_si512(_mm512_multishift_epi64_epi8(_mm512_load_si512(tables.seed_bits), special),
+                       _mm512_set_epi64(0, 15, 15, 15, 15, 15, 15, 15));
+  return _mm512_shuffle_epi8(_mm512_load_si512(tables.turns), seeds);
+}
+
+// The bits at eight positions after a turn of each.
+__m512i TurnedBitsAt(uint64_t eight_bytes, __m512i turns) {
+  const __m512i positions =
+      _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(eight_bytes)));
+  return _mm512_rolv_epi64(_mm512_set1_epi64(1), _mm512_add_epi8(positions, turns));
 }
 
 // The positions of four probes in the upper or lower half of a line, and no bit in the other half.
@@ -38,26 +65,22 @@ __m512i BitsOfHalf(uint64_t four_bytes, uint32_t half) {
   return _mm512_maskz_mov_epi64(static_cast<__mmask8>(0x0F << (4 * half)), BitsAt(eight_bytes));
 }
 
-bool AllSet(__m512i words, __m512i bits) {
-  return _mm512_cmpeq_epi64_mask(_mm512_and_si512(words, bits), bits) == 0xFF;
-}
-
 template <int kProbes>
 bool LineHas(const uint8_t* line, uint64_t hash) {
-  const uint64_t turns = Turns(Word(line, 7), Group(hash));
+  const __m512i turns = TurnsOf(line, Group(hash));
   // The seeds of the special word count as set.
   const __m512i words = _mm512_or_si512(_mm512_loadu_si512(line),
                                         _mm512_set_epi64(kNotProbeBits, 0, 0, 0, 0, 0, 0, 0));
-  const __m512i bits = BitsAt(Positions(hash), turns);
-  if constexpr (kProbes == 8) {
-    return _mm512_testn_epi64_mask(words, bits) == 0;  // each word has its one bit
+  const bool all = _mm512_testn_epi64_mask(words, TurnedBitsAt(Positions(hash), turns)) == 0;
+  if constexpr (kProbes == 8) return all;  // each word has its one bit
+  if (!all) return false;                  // nearly all missing keys
+  if constexpr (kProbes == 12) {
+    const auto half = static_cast<__mmask8>(0x0F << (4 * Half(hash)));
+    const uint64_t four_bytes = ExtraPositions12(hash);
+    const __m512i bits = TurnedBitsAt(four_bytes | four_bytes << 32, turns);
+    return _mm512_mask_testn_epi64_mask(half, words, bits) == 0;
   } else {
-    if (_mm512_testn_epi64_mask(words, bits) != 0) return false;  // nearly all missing keys
-    if constexpr (kProbes == 12) {
-      return AllSet(words, BitsOfHalf(TurnedExtra12(hash, turns), Half(hash)));
-    } else {
-      return _mm512_testn_epi64_mask(words, BitsAt(ExtraPositions16(hash), turns)) == 0;
-    }
+    return _mm512_testn_epi64_mask(words, TurnedBitsAt(ExtraPositions16(hash), turns)) == 0;
   }
 }
 
