@@ -100,7 +100,7 @@ const std::vector<Target>& Targets() {
                      {"cold"},
                      {"missing_batch_over_single", "present_batch_over_single"}});
       all.push_back({limits.family,
-                     "batch over single queries, in the caches",
+                     "batch over single, in the caches",
                      1.0,
                      {"queries", "isas"},
                      {"missing_batch_over_single", "present_batch_over_single"},
