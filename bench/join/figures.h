@@ -15,8 +15,9 @@ namespace rocksieve::bench {
 struct FigureSettings {
   uint64_t keys = 1'000'000;  // of a side
   uint64_t seeds = 3;         // runs, of which the median and the worst are shown
-  uint64_t first_seed = 1;    // of stages
+  uint64_t first_seed = 1;    // of the first run
   std::vector<double> overlap_percents = {0, 10, 50, 90, 98, 99.9};
+  bool overlaps_are_given = false;  // else a table may have others
   bool quick = false, full = false;
   join::Strategy strategy = join::Strategy::kAuto;
 };
@@ -37,6 +38,8 @@ Table MeasureLink(FigureRun* run);
 
 // Printed where it is asked for.
 Table MeasureAllocations(FigureRun* run);
+Table MeasureBytePlans(FigureRun* run);  // plans where bytes alone count, beside fixed strategies
+Table MeasureLinkGrid(FigureRun* run);   // plans for links, likewise, in time
 
 // Bits against overlap, from the rows of MeasureOverlaps(), and bytes against differences, from
 // those of MeasureDifferences(): SVG documents.

@@ -12,7 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/join/figures.h"
-#include "bench/join/link_grid.h"
+#include "bench/join/prices.h"
 #include "bench/join/stages.h"
 #include "bench/program.h"
 #include "support/progress.h"
@@ -25,14 +25,15 @@ constexpr std::pair<const char*, Table (*)(FigureRun*)> kMeasurements[] = {
     {"uneven", MeasureUnevenSides}, {"sizes", MeasureSizes},
     {"threads", MeasureThreads},    {"link", MeasureLink}};
 
-// Takes long, and is printed where it is asked for.
-constexpr std::pair<const char*, Table (*)(FigureRun*)> kGrid = {"grid", MeasureLinkGrid};
+// Take long, and are printed where they are asked for.
+constexpr std::pair<const char*, Table (*)(FigureRun*)> kIfNamed[] = {{"grid", MeasureLinkGrid},
+                                                                      {"plans", MeasureBytePlans}};
 
 struct Flags {
   FigureSettings settings;
   std::vector<std::string> only;
   std::string json, pictures;
-  bool stages = false, allocations = false;
+  bool stages = false, allocations = false, prices = false;
   std::string beside;
 };
 
@@ -48,7 +49,9 @@ std::vector<Measurement> Wanted(const Flags& flags) {
   for (const auto& [name, measure] : kMeasurements) {
     if (Wants(flags.only, name)) wanted.emplace_back(name, measure);
   }
-  if (!flags.only.empty() && Wants(flags.only, kGrid.first)) wanted.emplace_back(kGrid);
+  for (const auto& [name, measure] : kIfNamed) {
+    if (!flags.only.empty() && Wants(flags.only, name)) wanted.emplace_back(name, measure);
+  }
   return wanted;
 }
 
@@ -66,6 +69,7 @@ int Measure(const Flags& flags) {
   FigureRun run;
   run.settings = flags.settings;
   run.progress = [&progress](const std::string& step) { progress.Begin(step); };
+  if (flags.prices) return PrintPrices(&run);
   nlohmann::json report;
   for (const auto& [name, measure] : Wanted(flags)) {
     const Table table = measure(&run);
@@ -106,18 +110,22 @@ int Main(int argc, char** argv) {
                  "percent of keys in common [0,10,50,90,98,99.9; --full: more]")
       ->delimiter(',')
       ->check(CLI::Range(0.0, 100.0));
-  app.add_option("--only", flags.only,
-                 "tables: overlaps, differences, uneven, sizes, threads, link; grid, if named")
+  app.add_option(
+         "--only", flags.only,
+         "tables: overlaps, differences, uneven, sizes, threads, link; if named: grid, plans")
       ->delimiter(',')
-      ->check(
-          CLI::IsMember({"overlaps", "differences", "uneven", "sizes", "threads", "link", "grid"}));
+      ->check(CLI::IsMember(
+          {"overlaps", "differences", "uneven", "sizes", "threads", "link", "grid", "plans"}));
   app.add_flag("--stages", flags.stages, "where the CPU time goes, and nothing else");
   app.add_flag("--allocations", flags.allocations,
                "how often memory is allocated, and how much at once, and nothing else");
+  app.add_flag("--prices", flags.prices,
+               "what parts of a join take, as it stands in lib/join/matching/cost_weights.cc, and "
+               "nothing else; exit code 1 if it is off. --keys: of a range [125000]");
   app.add_option("--beside", flags.beside,
                  "with --stages: only what both sides took, beside another build of this program")
       ->check(CLI::ExistingFile);
-  app.add_option("--first-seed", flags.settings.first_seed, "of --stages: of the first run [1]");
+  app.add_option("--first-seed", flags.settings.first_seed, "of the first run [1]");
   app.add_option("--json", flags.json, "write all figures to FILE");
   app.add_option("--pictures", flags.pictures,
                  "draw the tables overlaps and differences: SVG files in this directory")
@@ -125,6 +133,7 @@ int Main(int argc, char** argv) {
   app.footer("Example: ./run bench join --only=overlaps --seeds=20 --pictures=.");
   CLI11_PARSE(app, argc, argv);
   flags.settings.strategy = *join::StrategyNamed(strategy);
+  flags.settings.overlaps_are_given = app.count("--overlaps") > 0;
   if (flags.settings.full && app.count("--overlaps") == 0) {
     flags.settings.overlap_percents = {0, 1, 10, 25, 50, 75, 90, 95, 98, 99, 99.9};
   }
@@ -132,6 +141,7 @@ int Main(int argc, char** argv) {
     if (app.count("--keys") == 0) flags.settings.keys = 20'000;
     if (app.count("--seeds") == 0) flags.settings.seeds = 1;
   }
+  if (flags.prices && app.count("--keys") == 0) flags.settings.keys = 125'000;
   return Measure(flags);
 }
 

@@ -10,6 +10,8 @@
 namespace rocksieve::bench {
 namespace {
 
+constexpr double kBreakEvenFloor = 10;  // nanoseconds, from where the lines go up
+
 // A line of a picture, from the rows of a table.
 template <typename XOfRow>
 ChartSeries RowsAsSeries(const Table& table, const std::string& name, XOfRow x, const char* y_field,
@@ -50,6 +52,25 @@ ChartSeries LinkSeries(const Table& grid, double overlap_percent, const std::str
     return std::log10(row["megabits_per_second"].get<double>());
   };
   return RowsAsSeries(part, name, power_of_ten, field, dashed);
+}
+
+// An upright line where shipping the keys begins to be as quick as a way, if it does in the
+// picture.
+void AddBreakEven(const ChartSeries& way, const ChartSeries& shipped, const std::string& name,
+                  Chart* chart) {
+  constexpr int kSteps = 1000;
+  for (int step = 0; step <= kSteps; step++) {
+    const double x = std::lerp(chart->x_min, chart->x_max, static_cast<double>(step) / kSteps);
+    const double height = HeightAt(shipped, x);
+    if (height > HeightAt(way, x)) continue;
+    ChartSeries line;
+    const double megabits = std::pow(10, x);
+    line.name = name + ", " + Thousands(static_cast<uint64_t>(10 * std::round(megabits / 10)));
+    line.points = {{x, kBreakEvenFloor}, {x, height}};
+    line.dashed = true;
+    chart->series.push_back(line);
+    return;
+  }
 }
 
 }  // namespace
@@ -99,7 +120,8 @@ std::string DifferencePicture(const Table& differences) {
 std::string LinkPicture(const Table& grid) {
   Chart chart;
   chart.title = "Time per key against the link";
-  chart.subtitle = "one thread on each side; where a line meets the dashed one, keys are as quick";
+  chart.subtitle =
+      "one thread on each side; upright lines: from there on shipping keys is as quick";
   chart.x_label = "link, Mbit/s each way";
   chart.y_label = "nanoseconds per key of one side";
   std::set<double> rates, overlaps;
@@ -116,8 +138,16 @@ std::string LinkPicture(const Table& grid) {
     const std::string name = Significant(overlap, 3) + " % in common";
     chart.series.push_back(LinkSeries(grid, overlap, name, "planned_ns", false));
   }
-  chart.series.push_back(
-      LinkSeries(grid, *overlaps.begin(), "keys shipped", "keys_ns", /*dashed=*/true));
+  const ChartSeries shipped =
+      LinkSeries(grid, *overlaps.begin(), "keys shipped", "keys_ns", /*dashed=*/true);
+  chart.series.push_back(shipped);
+  for (const double overlap : overlaps) {
+    const std::string name = Significant(overlap, 3) + " %: ";
+    const ChartSeries planned = LinkSeries(grid, overlap, "", "planned_ns", false);
+    AddBreakEven(planned, shipped, name + "plan", &chart);
+    const ChartSeries fewest = LinkSeries(grid, overlap, "", "fewest_bytes_ns", false);
+    AddBreakEven(fewest, shipped, name + "without --link", &chart);
+  }
   return SvgDrawing(chart);
 }
 

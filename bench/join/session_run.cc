@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <ctime>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "lib/format/byte_io.h"
+#include "lib/hash/key_hash128.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
 #include "lib/transport/frame.h"
@@ -97,7 +99,11 @@ class Simulation {
  public:
   Simulation(join::Session* client, join::Session* server, const SessionSettings& settings,
              SessionOutcome* outcome)
-      : link_(settings.link), act_done_(settings.act_done), outcome_(outcome) {
+      : link_(settings.link),
+        act_done_(settings.act_done),
+        least_times_(settings.least_times),
+        plan_(settings.plan),
+        outcome_(outcome) {
     ends_[0].session = client;
     ends_[1].session = server;
     for (End& end : ends_) end.cores.resize(static_cast<size_t>(settings.cores));
@@ -108,9 +114,7 @@ class Simulation {
       const double first = ends_[0].NextAction(), second = ends_[1].NextAction();
       if (first < 0 && second < 0) break;
       const int at = second < 0 || (first >= 0 && first <= second) ? 0 : 1;
-      const double begin = CpuSeconds();
       const absl::Status status = Go(&ends_[at], &ends_[1 - at]);
-      outcome_->cpu_seconds += CpuSeconds() - begin;
       if (!status.ok()) return status;
     }
     outcome_->link_seconds = *std::max_element(ends_[0].cores.begin(), ends_[0].cores.end());
@@ -125,8 +129,7 @@ class Simulation {
       Sent& sent = end->inbox.front();
       end->hops = std::max(end->hops, sent.hops);
       const absl::Status status = end->session->Receive(sent.message);
-      const double seconds = CpuSeconds() - begin;
-      Tell(end, sent.message, {}, seconds);
+      const double seconds = Tell(end, sent.message, {}, CpuSeconds() - begin);
       end->said = end->Compute(sent.arrival, seconds);
       end->inbox.pop_front();
       end->may_speak = true;
@@ -134,14 +137,14 @@ class Simulation {
     }
     absl::StatusOr<std::string> message = end->session->Next();
     if (!message.ok()) return message.status();
-    const double seconds = CpuSeconds() - begin;
-    Tell(end, {}, *message, seconds);
+    const double seconds = Tell(end, {}, *message, CpuSeconds() - begin);
     // What waited to be said takes no time; what has to be read does.
     end->said = end->Compute(end->said, seconds);
     end->may_speak = !message->empty();
     if (message->empty()) return absl::OkStatus();
     const uint64_t bytes = FrameBytes(*message);
     outcome_->bytes += bytes;
+    if (end == &ends_[0]) outcome_->client_bytes += bytes;
     end->link_free =
         std::max(end->link_free, end->said) + link_.SecondsFor(static_cast<double>(bytes));
     other->inbox.push_back(
@@ -149,18 +152,46 @@ class Simulation {
     return absl::OkStatus();
   }
 
-  void Tell(const End* end, std::string_view received, std::string_view sent, double seconds) {
-    if (act_done_) act_done_({end == &ends_[0], received, sent, seconds});
+  // What the act counts for.
+  double Tell(const End* end, std::string_view received, std::string_view sent, double seconds) {
+    const bool is_client = end == &ends_[0];
+    if (least_times_ != nullptr)
+      seconds = least_times_->Of(plan_, is_client, received, sent, seconds);
+    outcome_->cpu_seconds += seconds;
+    if (is_client) outcome_->client_cpu_seconds += seconds;
+    if (act_done_) act_done_({is_client, received, sent, seconds});
+    return seconds;
   }
 
   const Link link_;
   const std::function<void(const Act&)> act_done_;
+  LeastTimes* const least_times_;
+  const uint64_t plan_;
   SessionOutcome* const outcome_;
   End ends_[2];
 };
 
 double WorstOf(const std::vector<double>& values) {
   return *std::max_element(values.begin(), values.end());
+}
+
+Runs RunsOf(const std::vector<SessionOutcome>& outcomes) {
+  std::vector<double> bytes, round_trips, cpu_seconds, link_seconds;
+  Runs runs;
+  for (const SessionOutcome& outcome : outcomes) {
+    bytes.push_back(static_cast<double>(outcome.bytes));
+    round_trips.push_back(outcome.round_trips);
+    cpu_seconds.push_back(outcome.cpu_seconds);
+    link_seconds.push_back(outcome.link_seconds);
+    runs.repeated_ranges += outcome.statistics.repeated_ranges;
+  }
+  runs.median_bytes = MedianOf(bytes);
+  runs.worst_bytes = WorstOf(bytes);
+  runs.median_round_trips = MedianOf(round_trips);
+  runs.worst_round_trips = WorstOf(round_trips);
+  runs.median_cpu_seconds = MedianOf(cpu_seconds);
+  runs.median_link_seconds = MedianOf(link_seconds);
+  return runs;
 }
 
 }  // namespace
@@ -177,7 +208,7 @@ SessionOutcome RunSession(const KeySets& sets, const Keys& common,
   join::PlannerOptions planner;
   if (settings.most_round_trips) planner.most_round_trips = *settings.most_round_trips;
   planner.strategy = settings.strategy;
-  if (settings.bits_per_cpu_ns) planner.weights.bits_per_cpu_ns = *settings.bits_per_cpu_ns;
+  if (settings.bits_per_cpu_ns) planner.weights = join::WeightsForPrice(*settings.bits_per_cpu_ns);
   join::ClientSessionOptions client_options;
   client_options.operation = settings.operation;
   client_options.salt = settings.seed * 0x9e3779b97f4a7c15;
@@ -204,38 +235,46 @@ SessionOutcome RunSession(const KeySets& sets, const Keys& common,
   return outcome;
 }
 
+double LeastTimes::Of(uint64_t plan, bool is_client, std::string_view received,
+                      std::string_view sent, double seconds) {
+  const uint64_t said =
+      HashKey128(received, plan + (is_client ? 1 : 0)).low ^ HashKey128(sent, plan).high;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  double* const halves = times_.emplace(said, Halves{kNever, kNever}).first->second.seconds;
+  halves[half_] = std::min(halves[half_], seconds);
+  return alone_ ? halves[half_] : std::min(halves[0], halves[1]);
+}
+
 std::string NameOf(const Circumstances& circumstances) {
   return Thousands(circumstances.client) + " x " + Thousands(circumstances.server) + " keys";
 }
 
 Runs MeasureRuns(const Circumstances& circumstances, FigureRun* run) {
-  std::vector<double> bytes, round_trips, cpu_seconds, link_seconds;
-  Runs runs;
-  for (uint64_t seed = 1; seed <= run->settings.seeds; seed++) {
-    run->progress(NameOf(circumstances) + ", " + Thousands(circumstances.common) +
-                  " common, seed " + std::to_string(seed));
+  return MeasureByTurns(circumstances, {circumstances.session}, run).front();
+}
+
+std::vector<Runs> MeasureByTurns(const Circumstances& circumstances,
+                                 const std::vector<SessionSettings>& ways, FigureRun* run) {
+  std::vector<std::vector<SessionOutcome>> outcomes(ways.size());
+  for (uint64_t i = 0; i < run->settings.seeds; i++) {
+    const uint64_t seed = run->settings.first_seed + i;
     const KeySets sets =
         RandomKeySets(circumstances.client, circumstances.server, circumstances.common, seed);
     const Keys common = sets.Common();
-    SessionSettings settings = circumstances.session;
-    settings.seed = seed;
-    const SessionOutcome outcome = RunSession(sets, common, settings);
-    if (!outcome.error.empty()) {
+    for (size_t way = 0; way < ways.size(); way++) {
+      run->progress(NameOf(circumstances) + ", " + Thousands(circumstances.common) +
+                    " common, seed " + std::to_string(seed));
+      SessionSettings settings = ways[way];
+      settings.seed = seed;
+      outcomes[way].push_back(RunSession(sets, common, settings));
+      const std::string& error = outcomes[way].back().error;
+      if (error.empty()) continue;
       run->failures.push_back(NameOf(circumstances) + ", seed " + std::to_string(seed) + ": " +
-                              outcome.error);
+                              error);
     }
-    bytes.push_back(static_cast<double>(outcome.bytes));
-    round_trips.push_back(outcome.round_trips);
-    cpu_seconds.push_back(outcome.cpu_seconds);
-    link_seconds.push_back(outcome.link_seconds);
-    runs.repeated_ranges += outcome.statistics.repeated_ranges;
   }
-  runs.median_bytes = MedianOf(bytes);
-  runs.worst_bytes = WorstOf(bytes);
-  runs.median_round_trips = MedianOf(round_trips);
-  runs.worst_round_trips = WorstOf(round_trips);
-  runs.median_cpu_seconds = MedianOf(cpu_seconds);
-  runs.median_link_seconds = MedianOf(link_seconds);
+  std::vector<Runs> runs;
+  for (const std::vector<SessionOutcome>& of_way : outcomes) runs.push_back(RunsOf(of_way));
   return runs;
 }
 

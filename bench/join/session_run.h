@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "bench/join/figures.h"
@@ -35,6 +36,30 @@ struct Act {
   double cpu_seconds = 0;
 };
 
+// How long acts took at least, of all sessions with the same keys, salt and plans, which hear and
+// say the same in the same act. A busy machine makes acts slower, but hardly one of them each time.
+class LeastTimes {
+ public:
+  // The sessions that follow are of this half, of two; their acts count with the least time of both
+  // halves, or of this one alone.
+  void Begin(int half, bool alone) {
+    half_ = half;
+    alone_ = alone;
+  }
+  // What an act counts for that took so long now. What follows from what was heard depends on the
+  // plan, so acts are the same only in sessions with the same `plan`, any number.
+  double Of(uint64_t plan, bool is_client, std::string_view received, std::string_view sent,
+            double seconds);
+
+ private:
+  struct Halves {
+    double seconds[2];
+  };
+  std::unordered_map<uint64_t, Halves> times_;  // by a hash of what was said
+  int half_ = 0;
+  bool alone_ = false;
+};
+
 struct SessionSettings {
   uint64_t keys_per_range = join::ClientSessionOptions().keys_per_range;
   // Of a range, besides the one that opens it; the planner's own limit if there is none.
@@ -49,15 +74,19 @@ struct SessionSettings {
   size_t ranges_ahead = join::ClientSessionOptions().ranges_ahead;
   // Of a nanosecond; the planner's own if there is none.
   std::optional<double> bits_per_cpu_ns;
+  LeastTimes* least_times = nullptr;         // acts take these, if there are any
+  uint64_t plan = 0;                         // for least_times
   std::function<void(const Act&)> act_done;  // may be empty
 };
 
 struct SessionOutcome {
-  std::string error;    // what is wrong with the result: nothing
-  uint64_t bytes = 0;   // of messages and frames, both ways
+  std::string error;          // what is wrong with the result: nothing
+  uint64_t bytes = 0;         // of messages and frames, both ways
+  uint64_t client_bytes = 0;  // of these, from the client
   int round_trips = 0;  // one after another: how often a side had to wait for the other, halved
   double cpu_seconds = 0;
-  double link_seconds = 0;  // by the link's books, from the first byte to the client's result
+  double client_cpu_seconds = 0;  // of these
+  double link_seconds = 0;        // by the link's books, from the first byte to the client's result
   join::Statistics statistics;
 };
 
@@ -84,6 +113,10 @@ double MedianOf(std::vector<double> values);
 
 // Of FigureSettings::seeds runs, each with keys of its own. What went wrong is in run->failures.
 Runs MeasureRuns(const Circumstances& circumstances, FigureRun* run);
+
+// The same for several ways to join, which take turns with the same keys.
+std::vector<Runs> MeasureByTurns(const Circumstances& circumstances,
+                                 const std::vector<SessionSettings>& ways, FigureRun* run);
 
 // "1,000,000 x 10,000 keys"
 std::string NameOf(const Circumstances& circumstances);

@@ -157,9 +157,9 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.client.keys_per_range = options.keys_per_range;
   remote.client.planner.most_round_trips = options.most_round_trips;
   if (options.link_bytes_per_second != 0) {
-    remote.client.planner.weights.bits_per_cpu_ns =
+    remote.client.planner.weights = WeightsForPrice(
         std::max(CostWeights().bits_per_cpu_ns,
-                 PriceOfLink(static_cast<double>(options.link_bytes_per_second), options.threads));
+                 PriceOfLink(static_cast<double>(options.link_bytes_per_second), options.threads)));
   }
   remote.client.most_bytes = options.most_bytes;
   remote.client.most_row_bytes = options.most_row_bytes;

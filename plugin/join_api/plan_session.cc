@@ -120,9 +120,9 @@ void PlanSession::Weigh() {
   const TurnLimit limit{client_begins, TurnsOf(options.most_round_trips, client_begins)};
   for (const Strategy strategy : kAllStrategies) {
     options.strategy = strategy;
-    const PlannedStep planned = CheapestStep(estimate, limit, /*filters=*/0, options);
+    const PlannedStep planned = CheapestStep(estimate, limit, /*begun=*/{}, options);
     if (strategy == Strategy::kAuto) plan_.first_move = Words(planned);
-    plan_.strategies.push_back({std::string(NameOf(strategy)), planned.bits});
+    plan_.strategies.push_back({std::string(NameOf(strategy)), planned.bits()});
   }
   options.strategy = Strategy::kAuto;
   plan_.keys_are_as_cheap = KeysAreAsCheap(estimate, limit, options);

@@ -21,8 +21,8 @@ constexpr double kOverlaps[] = {0.9, 0.05, 0.5};
 double BitsToReconcile(double mine, double theirs, double common, PlannerOptions options) {
   options.strategy = Strategy::kAuto;
   const TurnLimit limit{/*is_client=*/true, TurnsOf(options.most_round_trips, true)};
-  return CheapestStep({mine, theirs, common, /*common_error=*/0}, limit, /*filters=*/0, options)
-      .bits;
+  return CheapestStep({mine, theirs, common, /*common_error=*/0}, limit, /*begun=*/{}, options)
+      .bits();
 }
 
 double BitsWith(const ExistingFilterSide& sender, const ExistingFilterSide& receiver, double common,

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "lib/filter/family.h"
+#include "lib/join/matching/sketch_bits.h"
 #include "lib/sketch/rateless_iblt.h"
 
 namespace rocksieve::join {
@@ -14,8 +15,7 @@ namespace {
 constexpr double kFrameBits = 8 * 50;  // of a filter block and its part of a step
 constexpr double kSumBits = 8 * 24;    // a count and a sum
 constexpr double kFewestSketched = 60;
-constexpr double kMostIdBits = 21;  // of a cell in a group
-constexpr double kDifferencesPerGroup = 15;
+constexpr double kPlanBits = 8 * 40;  // of a sketch, before it
 
 // Binary entropy.
 double Entropy(double share) {
@@ -27,44 +27,48 @@ double MatchBitmapBits(const RangeEstimate& estimate) {
   return estimate.mine * Entropy(estimate.common / std::max(estimate.mine, 1.0)) + kSumBits;
 }
 
-// Of symbols for so many differences, of which a part must be named.
-double SymbolBits(double keys_of_both, double differences, double named) {
-  const double id_bits = IdBitsFor(keys_of_both, differences);
-  return SymbolsFor(differences) * (id_bits + 12) +
-         named * (id_bits + 1.5 - std::log2(std::max(1.0, named))) + kSumBits;
+// Of symbols for so many differences, of which a part must be named in the answer, from a side with
+// so many keys to one with others.
+Cost CostOfSymbols(double mine, double theirs, double differences, double named,
+                   const CostWeights& weights) {
+  const double id_bits = IdBitsFor(mine + theirs, differences);
+  const double symbols = SymbolsFor(differences);
+  const PartPrices& prices = weights.prices;
+  return {symbols * (id_bits + 12),
+          named * (id_bits + 1.5 - std::log2(std::max(1.0, named))) + kSumBits,
+          prices.symbols_send_ns * std::log(symbols) * mine,
+          prices.symbols_receive_ns * std::log(symbols) * theirs +
+              prices.symbols_difference_ns * differences};
 }
 
-// To make symbols for so many differences on both sides, and to decode them on one.
-double SymbolsNs(double keys_of_both, double differences, const CostWeights& weights) {
-  return weights.symbols_key_ns * std::log(SymbolsFor(differences)) * keys_of_both +
-         weights.symbols_difference_ns * differences;
-}
-
-// Of one layer, and its empty-cell bitmap at the receiver, of whose answer `marked` name a key of
-// the sender.
-std::optional<double> LayerBits(double keys, double differences, int cells_log2,
-                                double senders_keys, double marked) {
+// Of one layer, and in the answer its empty-cell bitmap at the receiver, of which `marked` name a
+// key of the sender.
+std::optional<Cost> LayerCost(double keys, double differences, int cells_log2, double senders_keys,
+                              double marked) {
   if (differences < kFewestSketched) return std::nullopt;
-  // An id tells the cells of a group apart.
-  const double id_bits =
-      std::ceil(std::log2(kDifferencesPerGroup * keys / differences) + cells_log2);
-  if (id_bits > kMostIdBits) return std::nullopt;
-  return differences * std::max(6.0, id_bits) * 1.04 + 700 +
-         senders_keys * Entropy(std::min(0.5, marked / std::max(1.0, senders_keys)));
+  const std::optional<double> sketch = SketchBits(keys, differences, cells_log2);
+  if (!sketch) return std::nullopt;
+  Cost cost;
+  cost.sent_bits = *sketch + kPlanBits;
+  cost.answered_bits = senders_keys * Entropy(std::min(0.5, marked / std::max(1.0, senders_keys)));
+  return cost;
 }
 
-// A layer sent by the other side than the first one, between what that left, and symbols.
-std::optional<double> SecondLayerBits(const RangeEstimate& estimate, int cells_log2) {
+// A layer sent by the other side than the first one, between what that left, and symbols. Its
+// computing is part of the first one's.
+std::optional<Cost> SecondLayerCost(const RangeEstimate& estimate, int cells_log2,
+                                    const CostWeights& weights) {
   const double differences = estimate.differences();
   const double keys = std::max(estimate.mine, estimate.theirs);
-  const std::optional<double> layer = LayerBits(keys, SketchedDifferences(differences, 0),
-                                                cells_log2, estimate.mine, estimate.mine_only());
-  if (!layer) return std::nullopt;
+  std::optional<Cost> cost = LayerCost(keys, SketchedDifferences(differences, 0), cells_log2,
+                                       estimate.mine, estimate.mine_only());
+  if (!cost) return std::nullopt;
   const double left = LeftBySketch(estimate, std::ldexp(keys, cells_log2));
   // What the receiver sets aside, it lists.
   const double listed = estimate.theirs_only() + estimate.mine_only() / std::exp2(cells_log2);
-  return *layer + listed * (ListBitsFor(10 * keys / 4) + 2.6) +
-         SymbolBits(2 * keys, left, 0.3 * left);
+  cost->answered_bits += listed * (ListBitsFor(10 * keys / 4) + 2.6);
+  *cost += CostOfSymbols(estimate.theirs, estimate.mine, left, 0.3 * left, weights).Turned();
+  return cost;
 }
 
 // What a first layer leaves, as the sender of a second one, the first one's receiver, sees it.
@@ -76,9 +80,12 @@ RangeEstimate SecondEstimate(const RangeEstimate& first, double left) {
 
 }  // namespace
 
-// While a link carries messages of some ranges, both sides compute for others.
-double PriceOfLink(double bytes_per_second, int threads) {
-  return 8e-9 * bytes_per_second / (2 * threads);
+Cost& Cost::operator+=(const Cost& more) {
+  sent_bits += more.sent_bits;
+  answered_bits += more.answered_bits;
+  own_ns += more.own_ns;
+  other_ns += more.other_ns;
+  return *this;
 }
 
 double RangeEstimate::mine_only() const { return std::max(0.0, mine - common); }
@@ -98,22 +105,31 @@ double KeyBits::EachFrontCoded(double shipped) const {
 Compression BestCompression(const RangeEstimate& estimate, const KeyBits& keys,
                             const CostWeights& weights) {
   const double saved_bits = keys.EachFrontCoded(estimate.mine) - keys.Each(estimate.mine);
-  return weights.compression_ns * weights.bits_per_cpu_ns > saved_bits ? Compression::kQuick
-                                                                       : Compression::kDense;
+  const double ns = weights.prices.compression_ns * keys.EachFrontCoded(estimate.mine) / 8;
+  return ns * weights.bits_per_cpu_ns > saved_bits ? Compression::kQuick : Compression::kDense;
+}
+
+Cost ScanCost(double mine, double theirs, const CostWeights& weights) {
+  return {0, 0, weights.prices.scan_ns * mine, weights.prices.scan_ns * theirs};
 }
 
 Cost KeysCost(const RangeEstimate& estimate, const KeyBits& keys, const CostWeights& weights) {
   const bool dense = BestCompression(estimate, keys, weights) == Compression::kDense;
   const double each = dense ? keys.Each(estimate.mine) : keys.EachFrontCoded(estimate.mine);
-  return {estimate.mine * each + MatchBitmapBits(estimate),
-          weights.keys_ns * (estimate.mine + estimate.theirs) +
-              weights.reading_ns * std::max(keys.all_keys, estimate.mine) +
-              (dense ? weights.compression_ns * estimate.mine : 0)};
+  const PartPrices& prices = weights.prices;
+  return {
+      estimate.mine * each, MatchBitmapBits(estimate),
+      prices.keys_send_ns * estimate.mine +
+          prices.reading_ns * std::max(keys.all_keys, estimate.mine) +
+          (dense ? prices.compression_ns * estimate.mine * keys.EachFrontCoded(estimate.mine) / 8
+                 : 0),
+      prices.keys_receive_ns * estimate.theirs};
 }
 
 Cost ListCost(const RangeEstimate& estimate, const CostWeights& weights) {
-  return {estimate.mine * (ListBitsFor(estimate.theirs) + 1.53) + MatchBitmapBits(estimate),
-          weights.list_ns * (estimate.mine + estimate.theirs)};
+  return {estimate.mine * (ListBitsFor(estimate.theirs) + 1.53), MatchBitmapBits(estimate),
+          weights.prices.list_send_ns * estimate.mine,
+          weights.prices.list_receive_ns * estimate.theirs};
 }
 
 Cost FilterCost(Family family, const RangeEstimate& estimate, double width,
@@ -121,8 +137,9 @@ Cost FilterCost(Family family, const RangeEstimate& estimate, double width,
   const FamilyEntry& filter = *FindFamily(family);
   const double per_key =
       filter.bits_per_halving * width + filter.extra_bits + (width == std::floor(width) ? 0 : 0.01);
-  return {estimate.mine * per_key + 15 * width + kFrameBits,
-          weights.filter_build_ns * estimate.mine + weights.filter_query_ns * estimate.theirs};
+  return {estimate.mine * per_key + 15 * width + kFrameBits, 0,
+          weights.prices.filter_build_ns * estimate.mine,
+          weights.prices.filter_query_ns * estimate.theirs};
 }
 
 RangeEstimate AfterFilter(const RangeEstimate& estimate, double width) {
@@ -143,38 +160,41 @@ double BestSingleWidth(Family family, const RangeEstimate& estimate,
 }
 
 Cost SymbolsCost(const RangeEstimate& estimate, const CostWeights& weights) {
-  const double both = estimate.mine + estimate.theirs;
-  const double differences = estimate.differences() + 2 * estimate.common_error;
-  return {SymbolBits(both, differences, estimate.mine_only() + estimate.common_error),
-          SymbolsNs(both, differences, weights)};
+  return CostOfSymbols(estimate.mine, estimate.theirs,
+                       estimate.differences() + 2 * estimate.common_error,
+                       estimate.mine_only() + estimate.common_error, weights);
 }
 
 std::optional<Cost> SketchCost(const RangeEstimate& estimate, int cells_log2,
                                const CostWeights& weights) {
   const double differences = SketchedDifferences(estimate.differences(), 2 * estimate.common_error);
   const double keys = std::max(estimate.mine, estimate.theirs);
-  const std::optional<double> layer =
-      LayerBits(keys, differences, cells_log2, estimate.mine, estimate.mine_only());
-  if (!layer) return std::nullopt;
+  std::optional<Cost> cost =
+      LayerCost(keys, differences, cells_log2, estimate.mine, estimate.mine_only());
+  if (!cost) return std::nullopt;
   const double left = LeftBySketch(estimate, std::ldexp(keys, cells_log2));
-  double rest = SymbolBits(2 * keys, left, 0.3 * left);
   const RangeEstimate second = SecondEstimate(estimate, left);
+  // Either way symbols are the end.
+  const Cost symbols = CostOfSymbols(estimate.mine, estimate.theirs, left, 0.3 * left, weights);
+  Cost rest = symbols;
   for (int second_cells_log2 : {3, 5, 7}) {
-    rest = std::min(rest, SecondLayerBits(second, second_cells_log2).value_or(rest));
+    const std::optional<Cost> layer = SecondLayerCost(second, second_cells_log2, weights);
+    if (layer && layer->bits() < rest.bits()) rest = layer->Turned();
   }
-  const double both = estimate.mine + estimate.theirs;
-  return Cost{*layer + rest, weights.sketch_key_ns * both +
-                                 weights.sketch_difference_ns * differences +
-                                 SymbolsNs(both, left, weights)};
+  rest.own_ns = symbols.own_ns + weights.prices.sketch_send_ns * estimate.mine;
+  rest.other_ns = symbols.other_ns + weights.prices.sketch_receive_ns * estimate.theirs +
+                  weights.prices.sketch_difference_ns * differences;
+  *cost += rest;
+  return cost;
 }
 
 int BestSecondLayer(const RangeEstimate& estimate, const CostWeights& weights) {
-  double best = SymbolsCost(estimate, weights).bits;
+  double best = SymbolsCost(estimate, weights).bits();
   int best_cells_log2 = 0;
   for (int cells_log2 = 1; cells_log2 <= kMostCellsLog2; cells_log2++) {
-    const std::optional<double> bits = SecondLayerBits(estimate, cells_log2);
-    if (!bits || *bits >= best) continue;
-    best = *bits;
+    const std::optional<Cost> cost = SecondLayerCost(estimate, cells_log2, weights);
+    if (!cost || cost->bits() >= best) continue;
+    best = cost->bits();
     best_cells_log2 = cells_log2;
   }
   return best_cells_log2;

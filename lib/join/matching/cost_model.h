@@ -14,38 +14,10 @@
 
 #include <rocksieve/filter_spec.h>
 
+#include "lib/join/matching/cost_weights.h"
 #include "lib/join/rows/compression.h"
 
 namespace rocksieve::join {
-
-struct CostWeights {
-  double bits_per_round_trip = 800;  // the frames around its messages, if delays do not matter
-  // Of either side. Almost nothing: bytes are what counts, unless the caller says otherwise. For a
-  // link of b bits per second it is up to b / 1e9.
-  double bits_per_cpu_ns = 0.0001;
-
-  // Nanoseconds of one thread, as `./run bench join --only=grid` has them on a Xeon with AVX-512;
-  // an old processor takes up to twice as long for all of it.
-  double filter_build_ns = 32;  // per key of the sender
-  double filter_query_ns = 8;   // per key of the receiver
-  double list_ns = 82;          // per entry and per key of the receiver: sorting
-  double keys_ns = 49;          // per key of either side: a hash, looking it up
-  // Per key of the sender's range, however few of them are shipped: they are read again.
-  double reading_ns = 14;
-  double compression_ns = 130;  // per key of the sender: to compress it, and to take it apart
-  // Per key of either side and natural logarithm of the symbols: a key is in one of the first two,
-  // and in ever fewer of those that follow.
-  double symbols_key_ns = 4.5;
-  double symbols_difference_ns = 1400;
-  double sketch_key_ns = 65;  // per key of either side: sums, cells
-  double sketch_difference_ns = 550;
-  // Per key of either side, whatever is planned: a hash, its place in sums and in the estimate.
-  double scan_ns = 15;
-};
-
-// bits_per_cpu_ns for a link of so many bytes per second, each way, where each side has so many
-// threads that compute for ranges at the same time.
-double PriceOfLink(double bytes_per_second, int threads);
 
 // What is known of a range: candidates of the side whose turn it is, of the other, and of both.
 struct RangeEstimate {
@@ -59,9 +31,18 @@ struct RangeEstimate {
   double differences() const { return mine_only() + theirs_only(); }
 };
 
+// Of a step and what answers it. Links carry both ways at once, and both sides compute at once.
 struct Cost {
-  double bits = 0;
-  double cpu_ns = 0;
+  double sent_bits = 0;      // by the side whose turn it is
+  double answered_bits = 0;  // by the other one
+  double own_ns = 0;         // of the side whose turn it is
+  double other_ns = 0;
+
+  double bits() const { return sent_bits + answered_bits; }
+  double cpu_ns() const { return own_ns + other_ns; }
+  // As the other side sees it.
+  Cost Turned() const { return {answered_bits, sent_bits, other_ns, own_ns}; }
+  Cost& operator+=(const Cost& more);
 };
 
 // What keys take on the wire, front-coded and compressed, by samples of the sender's: fewer of them
@@ -80,6 +61,9 @@ struct KeyBits {
   // What a key without compression takes.
   double EachFrontCoded(double shipped) const;
 };
+
+// What every plan has before it: keys are read and hashed.
+Cost ScanCost(double mine, double theirs, const CostWeights& weights);
 
 // The keys themselves, compressed as is cheaper.
 Cost KeysCost(const RangeEstimate& estimate, const KeyBits& keys, const CostWeights& weights);

@@ -26,8 +26,9 @@ PlannedStep FilterStep::Planned() const {
   const int all_turns = TurnsOf(options.planner.most_round_trips, client_begins);
   // This turn is counted already.
   const TurnLimit left = {options.is_client, all_turns - static_cast<int>(counts.turns) + 1};
-  const int filters = static_cast<int>(counts.filters_sent + counts.filters_received);
-  return CheapestStep(range_->estimate(), left, filters, options.planner);
+  const Begun begun = {static_cast<int>(counts.filters_sent + counts.filters_received),
+                       range_->spent};
+  return CheapestStep(range_->estimate(), left, begun, options.planner);
 }
 
 //   varint candidates of the sender | filter block over their part hashes
@@ -47,6 +48,10 @@ void FilterStep::Send(const PlannedStep& planned, std::string* step) {
   out.Varint(candidates.size());
   out.Bytes(block->view());
   range_->Append(Part::kFilter, body, step);
+  const PartPrices& prices = range_->options.planner.weights.prices;
+  range_->spent += {8 * static_cast<double>(body.size()), 0,
+                    prices.filter_build_ns * static_cast<double>(candidates.size()),
+                    prices.filter_query_ns * range_->their_count};
   range_->counts.filters_sent++;
   range_->counts.filters_built += built;
   range_->counts.their_candidates.reset();  // not yet told what passed
@@ -73,6 +78,9 @@ absl::Status FilterStep::Receive(std::string_view body) {
   const auto passed = static_cast<double>(candidates.size());
   range_->counts.filters_received++;
   range_->counts.their_candidates = their_candidates;
+  const PartPrices& prices = range_->options.planner.weights.prices;
+  range_->spent += {0, 8 * static_cast<double>(body.size()), prices.filter_query_ns * before,
+                    prices.filter_build_ns * static_cast<double>(their_candidates)};
   range_->counts.candidates_pruned += static_cast<uint64_t>(before - passed);
   range_->their_count = static_cast<double>(their_candidates);
   range_->their_count_is_exact = true;

@@ -17,6 +17,8 @@ MatchingRange::MatchingRange(Candidates own_candidates, const MatchingOptions& t
       their_count(options.their_count),
       common(options.common),
       common_error(options.common_error),
+      spent(ScanCost(static_cast<double>(candidates.size()), options.their_count,
+                     options.planner.weights)),
       their_count_is_exact(options.their_count_is_exact),
       memory(options.memory) {}
 

@@ -86,6 +86,7 @@ struct MatchingRange {
   // end puts them back.
   std::vector<uint32_t> deferred;
   double their_count, common, common_error;
+  Cost spent;  // so far, as this side sees it; for the planner
   bool their_count_is_exact;
   uint32_t parts = 0;  // so far, of both sides
   MatchingCounts counts;

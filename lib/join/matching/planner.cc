@@ -7,6 +7,7 @@
 #include <span>
 
 #include "lib/filter/family.h"
+#include "lib/join/matching/sketch_bits.h"
 
 namespace rocksieve::join {
 namespace {
@@ -16,8 +17,11 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // would be looked through in vain, and that takes time as well.
 constexpr int kMostFilters = 6, kMostCostlyFilters = 2;
 constexpr double kComputationCounts = 0.001;  // bits_per_cpu_ns
+// At which plans are looked for where it does.
+constexpr double kPriceFactors[] = {0.1, 0.35, 1, 3};
 constexpr double kWidths[] = {1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 12, 14};
 constexpr double kLaterWidths[] = {1, 2, 3, 4, 5, 6, 8, 10, 13};
+constexpr int kCellsLog2[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, kFewCellsLog2[] = {5};
 constexpr Part kEndings[] = {Part::kList, Part::kKeys, Part::kSymbols, Part::kSketch};
 
 // This one and the answers to it, and the server's sum.
@@ -52,7 +56,9 @@ bool MayEndWith(Strategy strategy, Part ending) {
 
 class Search {
  public:
-  explicit Search(const PlannerOptions& options) : options_(options) {}
+  // `few_cells`: of sketches, those with so many cells as are mostly the best alone are looked at.
+  Search(const PlannerOptions& options, bool few_cells)
+      : options_(options), few_cells_(few_cells) {}
 
   // The best step at this estimate; cost is infinite if none is below `limit`.
   PlannedStep Best(const RangeEstimate& estimate, const TurnLimit& turns, int filters_left,
@@ -64,20 +70,21 @@ class Search {
     for (const double width : widths) {
       limit = std::min(limit, best.cost);
       const Cost filter = FilterCost(Family::kRibbon, estimate, width, options_.weights);
-      const double cost = filter.bits + filter.cpu_ns * options_.weights.bits_per_cpu_ns;
+      const double cost = filter.bits() + filter.cpu_ns() * options_.weights.bits_per_cpu_ns;
       if (cost >= limit) break;
       const RangeEstimate after = AfterFilter(estimate, width);
       // An ending in the same step does not know yet what the filter will leave.
       const RangeEstimate same_side = {after.theirs, after.mine, after.common,
                                        estimate.common_error};
-      Consider(BestMerged(same_side, turns, limit - cost), filter.bits, cost, 0, width, &best);
+      Consider(BestMerged(same_side, turns, limit - cost), filter, cost, 0, width, &best);
       limit = std::min(limit, best.cost);
       if (turns.turns_left <= 2) continue;
       const double turn = options_.weights.bits_per_round_trip / 2;
       PlannedStep next = Best(after, {!turns.is_client, turns.turns_left - 1}, filters_left - 1,
                               depth + 1, limit - cost - turn);
       next.ending.reset();
-      Consider(next, filter.bits, cost + turn, 1, width, &best);
+      next.expected = next.expected.Turned();
+      Consider(next, filter, cost + turn, 1, width, &best);
     }
     return best;
   }
@@ -103,12 +110,12 @@ class Search {
     return best;
   }
 
-  static void Consider(PlannedStep next, double bits, double cost, int turns, double width,
+  static void Consider(PlannedStep next, const Cost& filter, double cost, int turns, double width,
                        PlannedStep* best) {
     if (next.cost + cost >= best->cost) return;
     *best = next;
     best->filter_width = width;
-    best->bits += bits;
+    best->expected += filter;
     best->cost += cost;
     best->turns += turns;
   }
@@ -118,14 +125,20 @@ class Search {
     const int needed = TurnsFor(ending, turns.is_client);
     if (needed > turns.turns_left || !MayEndWith(options_.strategy, ending)) return;
     if (ending != Part::kSketch) return Take(ending, 0, CostOf(ending, estimate), needed, best);
-    // Six bits are the least that a difference takes.
+    // More cells take more bits, whatever they leave to the symbols.
     const CostWeights& weights = options_.weights;
-    const double least_ns = weights.sketch_key_ns * (estimate.mine + estimate.theirs) +
-                            weights.sketch_difference_ns * estimate.differences();
-    const double least = 6 * estimate.differences() + least_ns * weights.bits_per_cpu_ns;
+    const double least_ns = weights.prices.sketch_send_ns * estimate.mine +
+                            weights.prices.sketch_receive_ns * estimate.theirs +
+                            weights.prices.sketch_difference_ns * estimate.differences();
+    const double least = least_ns * weights.bits_per_cpu_ns;
     if (least >= best->cost) return;
-    for (int cells_log2 = 1; cells_log2 <= kMostCellsLog2; cells_log2++) {
-      const std::optional<Cost> cost = SketchCost(estimate, cells_log2, options_.weights);
+    const double keys = std::max(estimate.mine, estimate.theirs);
+    const auto all_cells = std::span<const int>(kCellsLog2);
+    for (const int cells_log2 : few_cells_ ? std::span<const int>(kFewCellsLog2) : all_cells) {
+      const double differences = std::max(1.0, estimate.differences());
+      const std::optional<double> bits = SketchBits(keys, differences, cells_log2);
+      if (!bits || least + *bits >= best->cost) return;
+      const std::optional<Cost> cost = SketchCost(estimate, cells_log2, weights);
       if (cost) Take(ending, cells_log2, *cost, needed, best);
     }
   }
@@ -137,18 +150,19 @@ class Search {
   }
 
   void Take(Part ending, int cells_log2, const Cost& bare, int turns, PlannedStep* best) const {
-    const double cost = bare.bits + bare.cpu_ns * options_.weights.bits_per_cpu_ns +
+    const double cost = bare.bits() + bare.cpu_ns() * options_.weights.bits_per_cpu_ns +
                         turns * options_.weights.bits_per_round_trip / 2;
     if (cost >= best->cost) return;
     *best = {};
     best->ending = ending;
     best->cells_log2 = cells_log2;
-    best->bits = bare.bits;
+    best->expected = bare;
     best->cost = cost;
     best->turns = turns;
   }
 
   const PlannerOptions& options_;
+  const bool few_cells_;
 };
 
 // One filter, as wide as what follows makes it, then a list from the other side.
@@ -159,8 +173,9 @@ PlannedStep SingleFilter(const RangeEstimate& estimate, const PlannerOptions& op
   planned.filter_width = BestSingleWidth(planned.family, estimate, bits_per_false_positive);
   const Cost filter = FilterCost(planned.family, estimate, planned.filter_width, options.weights);
   const Cost list = ListCost(AfterFilter(estimate, planned.filter_width), options.weights);
-  planned.bits = filter.bits + list.bits;
-  planned.cost = planned.bits + (filter.cpu_ns + list.cpu_ns) * options.weights.bits_per_cpu_ns;
+  planned.expected = filter;
+  planned.expected += list.Turned();
+  planned.cost = planned.bits() + planned.expected.cpu_ns() * options.weights.bits_per_cpu_ns;
   planned.turns = 4;
   return planned;
 }
@@ -176,68 +191,71 @@ PlannedStep CheapestAt(const RangeEstimate& estimate, const TurnLimit& limit, in
   // need.
   turns.turns_left = mixes ? std::max(turns.turns_left, TurnsFor(Part::kList, turns.is_client))
                            : TurnsFor(Part::kSketch, turns.is_client);
-  const Search search(options);
-  const int most_filters =
-      options.weights.bits_per_cpu_ns < kComputationCounts ? kMostFilters : kMostCostlyFilters;
+  const bool few = options.weights.bits_per_cpu_ns >= kComputationCounts;
+  const Search search(options, few);
+  const int most_filters = few ? kMostCostlyFilters : kMostFilters;
   const int filters_left = mixes ? most_filters - std::min(filters, most_filters) : 0;
   PlannedStep best = search.Best(known, turns, filters_left, 0, kInfinite);
+  if (few && best.ending == Part::kSketch && best.filter_width == 0) {
+    best = Search(options, /*few_cells=*/false).BestEnding(known, turns, kInfinite);
+  }
   // Too few differences for the planner's taste.
   if (options.strategy == Strategy::kSketch && !best.ending) {
     best.ending = Part::kSketch;
     best.cells_log2 = 3;
-    best.bits = best.cost = SymbolsCost(known, options.weights).bits;
+    best.expected = SymbolsCost(known, options.weights);
+    best.cost = best.bits();
     best.turns = turns.turns_left;
   }
   return best;
 }
 
-// What is waited for until a range is reconciled by a step and all that follows it, in bits that
-// the link could carry meanwhile.
-struct Waits {
-  double turns = 0, link = 0, computing = 0;
-  // Links and processors work at the same time for different ranges, so the one that takes longer
-  // counts, and some of the other.
-  double all() const {
-    constexpr double kNotHidden = 0.25;
-    return turns + std::max(link, computing) + kNotHidden * std::min(link, computing);
-  }
-};
-
-// Of a plan that was made at the price of `by`.
-Waits WaitsOf(const PlannedStep& step, const RangeEstimate& estimate, const CostWeights& by,
-              double bits_per_cpu_ns) {
-  // Of the bits, in the direction that carries more: filters alternate, what ends a range goes one
-  // way and is answered shortly.
-  constexpr double kOneWayOfFilters = 0.6, kOneWay = 0.85;
-  Waits waits;
-  waits.turns = step.turns * by.bits_per_round_trip / 2;
-  waits.link = step.bits * (step.ending ? kOneWay : kOneWayOfFilters);
-  const double planned_ns = std::max(0.0, step.cost - step.bits - waits.turns) / by.bits_per_cpu_ns;
-  waits.computing = (planned_ns + by.scan_ns * (estimate.mine + estimate.theirs)) * bits_per_cpu_ns;
-  return waits;
+// How long a range takes where others are under way, in bits that a link carries one way meanwhile:
+// as long as the longer one of what the link and what a side's processors have to do for it, and
+// most of the other, since there are only so many ranges to work at; and some of what the
+// processors of the side with less to do have.
+double TimeOf(const Cost& cost, int turns, const CostWeights& weights) {
+  // Fitted to sessions of all fixed strategies, over links of 10 Mbit/s to 10 Gbit/s.
+  constexpr double kNotHidden = 0.75, kOfOtherSide = 0.3;
+  const double link =
+      std::max(cost.sent_bits, cost.answered_bits) + turns * weights.bits_per_round_trip / 2;
+  // Of so many threads; a price is of both sides together.
+  const double price = 2 * weights.bits_per_cpu_ns;
+  const double most = price * std::max(cost.own_ns, cost.other_ns);
+  const double least = price * std::min(cost.own_ns, cost.other_ns);
+  return std::max(link, most) + kNotHidden * std::min(link, most) + kOfOtherSide * least;
 }
 
 }  // namespace
 
-PlannedStep CheapestStep(const RangeEstimate& estimate, const TurnLimit& limit, int filters,
+PlannedStep CheapestStep(const RangeEstimate& estimate, const TurnLimit& limit, const Begun& begun,
                          const PlannerOptions& options) {
   const double price = options.weights.bits_per_cpu_ns;
-  const PlannedStep best = CheapestAt(estimate, limit, filters, options);
-  if (price < kComputationCounts) return best;
+  if (price < kComputationCounts) return CheapestAt(estimate, limit, begun.filters, options);
   // Where the link is what is waited for, a computation that saves bits costs nothing; and the
-  // other way round.
-  const Waits waits = WaitsOf(best, estimate, options.weights, price);
-  PlannerOptions other = options;
-  other.weights.bits_per_cpu_ns *= waits.link > waits.computing ? 0.1 : 3;
-  const PlannedStep step = CheapestAt(estimate, limit, filters, other);
-  return WaitsOf(step, estimate, other.weights, price).all() < waits.all() ? step : best;
+  // other way round. So the quickest of those that are cheapest at several prices.
+  const Cost scan = ScanCost(estimate.mine, estimate.theirs, options.weights);
+  PlannedStep best;
+  double least = kInfinite;
+  for (const double factor : kPriceFactors) {
+    PlannerOptions other = options;
+    other.weights.bits_per_cpu_ns = price * factor;
+    const PlannedStep step = CheapestAt(estimate, limit, begun.filters, other);
+    Cost all = begun.filters == 0 ? scan : begun.spent;
+    all += step.expected;
+    const double time = TimeOf(all, step.turns, options.weights);
+    if (time >= least) continue;
+    least = time;
+    best = step;
+  }
+  return best;
 }
 
 bool KeysAreAsCheap(const RangeEstimate& estimate, const TurnLimit& limit,
                     const PlannerOptions& options) {
   constexpr double kHardlyMore = 1.1;
-  const PlannedStep best = CheapestStep(estimate, limit, 0, options);
-  return KeysCost(estimate, options.keys, options.weights).bits <= kHardlyMore * best.bits;
+  const PlannedStep best = CheapestStep(estimate, limit, {}, options);
+  return KeysCost(estimate, options.keys, options.weights).bits() <= kHardlyMore * best.bits();
 }
 
 }  // namespace rocksieve::join

@@ -51,7 +51,7 @@ absl::Status ServerSession::On(const Hello& hello) {
   options_.planner.strategy = hello.strategy;
   options_.planner.most_round_trips = static_cast<int>(hello.most_round_trips);
   if (hello.bits_per_cpu_ms != 0) {
-    options_.planner.weights.bits_per_cpu_ns = 1e-6 * static_cast<double>(hello.bits_per_cpu_ms);
+    options_.planner.weights = WeightsForPrice(1e-6 * static_cast<double>(hello.bits_per_cpu_ms));
   }
   sends_unmatched_ = SendsUnmatched(hello.operation);
   HelloAnswer answer;
