@@ -35,7 +35,7 @@ ALLOWED = {
     "lib/join/sort": "lib/format lib/join/rows",
     "lib/join/text": "lib/join/rows lib/join/sort support",
     "lib/join/join_key": "lib/hash lib/join/rows lib/join/sort",
-    "lib/join/matching": "lib/filter lib/format lib/hash lib/join lib/join/rows lib/sketch "
+    "lib/join/matching": "lib/cpu lib/filter lib/format lib/hash lib/join lib/join/rows lib/sketch "
                          "lib/sketch/pinsketch",
     "lib/join/existing": "lib/format lib/hash lib/join lib/join/matching lib/join/rows",
     "lib/join/session": "lib/format lib/hash lib/join lib/join/join_key lib/join/matching "
