@@ -26,7 +26,7 @@ class Browser:
         self._profile = tempfile.TemporaryDirectory(prefix="rocksieve-browser-")
         to_read, self._to = self._pipe()
         self._from, to_write = self._pipe()
-        log = os.open(pathlib.Path(self._profile.name) / "log", os.O_CREAT | os.O_WRONLY, 0o600)
+        log = self._above(os.open(pathlib.Path(self._profile.name) / "log", os.O_CREAT | os.O_WRONLY, 0o600))
         # As root, and in containers, it has no sandbox and little shared memory.
         words = [PROGRAM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
                  "--no-first-run", "--remote-debugging-pipe",
@@ -58,13 +58,14 @@ class Browser:
                 time.sleep(0.1)
 
     @staticmethod
-    def _pipe():
-        """Both ends beyond the numbers that it is to have them by."""
-        ends = os.pipe()
-        above = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
-        for end in ends:
-            os.close(end)
+    def _above(descriptor):
+        """The same beyond the numbers that the browser is to have its descriptors by."""
+        above = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
+        os.close(descriptor)
         return above
+
+    def _pipe(self):
+        return [self._above(end) for end in os.pipe()]
 
     def _receive(self):
         end = time.monotonic() + SECONDS
