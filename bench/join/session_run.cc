@@ -155,8 +155,9 @@ class Simulation {
   // What the act counts for.
   double Tell(const End* end, std::string_view received, std::string_view sent, double seconds) {
     const bool is_client = end == &ends_[0];
-    if (least_times_ != nullptr)
+    if (least_times_ != nullptr) {
       seconds = least_times_->Of(plan_, is_client, received, sent, seconds);
+    }
     outcome_->cpu_seconds += seconds;
     if (is_client) outcome_->client_cpu_seconds += seconds;
     if (act_done_) act_done_({is_client, received, sent, seconds});

@@ -7,8 +7,7 @@
 //   Or(a, b)
 //   RotateLeft(a, int n)                      by 0 .. 63
 //   Ranked(a, int tag)                        ranks of unions: by the bits set in a, then by the
-//   tag,
-//                                             below 256, which is the rank's low byte
+//                                             tag, below 256, which is the rank's low byte
 //   Worst()                                   no rank is greater
 //   WithTag(rank, tag)                        ORs a vector of tags, given by Load(), into ranks
 //   Min(a, b), Max(a, b)                      of ranks

@@ -193,9 +193,8 @@ void SortPlaces(std::vector<uint64_t>* places) {
     std::sort(begin + static_cast<ptrdiff_t>(partition.begin_of_part[part]),
               begin + static_cast<ptrdiff_t>(partition.begin_of_part[part + 1]));
   }
-  places->erase(
-      std::unique_copy(partition.hashes.begin(), partition.hashes.end(), places->begin()),
-      places->end());
+  places->erase(std::unique_copy(partition.hashes.begin(), partition.hashes.end(), places->begin()),
+                places->end());
 }
 
 }  // namespace

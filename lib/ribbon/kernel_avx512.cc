@@ -265,11 +265,6 @@ struct Rows {
   }
 
  private:
-  // The next bytes, at the places taken.
-  [[gnu::always_inline]] static __m512i Expanded(uint64_t taken, const uint8_t* from) {
-    return _mm512_maskz_expand_epi8(taken, _mm512_loadu_si512(from));
-  }
-
   // The bytes of the eight rows, of one plane as word 2 * pair and of the other as the next.
   [[gnu::always_inline]] static __m512i TwoPlanes(uint64_t slots, int pair, __m512i a, __m512i from,
                                                   __m512i b) {

@@ -73,7 +73,8 @@ absl::Status RangeReconciler::CheckMostBytes(const ClientRange& range,
   if (most_bytes == 0 || first_side.mine < 1 || first_side.theirs < 1) return absl::OkStatus();
   const TurnLimit turns = {options.begins,
                            TurnsOf(options.planner.most_round_trips, options.begins)};
-  const double range_bytes = CheapestStep(first_side, turns, /*begun=*/{}, options.planner).bits() / 8;
+  const double range_bytes =
+      CheapestStep(first_side, turns, /*begun=*/{}, options.planner).bits() / 8;
   const double keys_of_range = std::max(1.0, options.begins ? first_side.mine : first_side.theirs);
   const double ranges =
       std::max(1.0, static_cast<double>(context_->source->EstimateKeys()) / keys_of_range);
