@@ -77,7 +77,7 @@ PLANNED = ["honest", "silent", "half-message-60MB", "garbage-forever", "hello-fo
 SILENT = ["silent", "half-message-2MB", "half-message-60MB", "byte-by-byte"]
 RANDOM_SESSIONS = 16
 AT_ONCE = 8  # joins; most wait some seconds for a server that never closes, or floods them meanwhile
-MOST_SECONDS = 30  # on a loaded machine; what never ends by itself would take 60
+MOST_SECONDS = 30  # what never ends by itself would take 60
 
 
 class DiskWatch:
@@ -123,7 +123,7 @@ class JoinHostileServersTest(JoinSandbox):
         }
 
     def play(self, memory, case, strategy, operation):
-        """What went wrong."""
+        """What went wrong, and the seconds that it took."""
         with tempfile.TemporaryDirectory(dir=self.directory) as directory:
             watch = DiskWatch(directory)
             output = os.path.join(directory, "rows")
@@ -156,8 +156,7 @@ class JoinHostileServersTest(JoinSandbox):
                 (f"{usage.ru_maxrss / 1024:.0f} MiB",
                  usage.ru_maxrss * 1024 > memory * MIB + SLACK),
                 (f"{disk / MIB:.0f} MiB on the disk", disk > MOST_DISK),
-                (f"{seconds:.1f} s", seconds > MOST_SECONDS),
-                (f"left behind: {left}", left)] if is_so]
+                (f"left behind: {left}", left)] if is_so], seconds
 
     def judge(self, code, said, rows, operation):
         if code == 0:
@@ -186,12 +185,16 @@ class JoinHostileServersTest(JoinSandbox):
             yield LIMITS[0], f"mutated/{seed}", strategy, ["difference", "intersection"][seed % 2]
 
     def test_each_case(self):
-        def play(step):
-            return [f"{step}: {what}" for what in self.play(*step)]
-
+        plan = list(self.plan())
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            wrong = list(pool.map(play, self.plan()))
-        self.assertEqual([], [line for lines in wrong for line in lines])
+            played = dict(zip(plan, pool.map(lambda step: self.play(*step), plan)))
+        self.assertEqual({}, {step: wrong for step, (wrong, _) in played.items() if wrong})
+        # What floods beside it may have slowed a join: the slow ones play again, alone.
+        for step in [step for step in plan if played[step][1] > MOST_SECONDS]:
+            with self.subTest(step=step):
+                wrong, seconds = self.play(*step)
+                self.assertEqual([], wrong)
+                self.assertLess(seconds, MOST_SECONDS)
 
     def test_all_cases_are_known(self):
         known = run_ok(HOSTILE_SERVER, "--list").out.split()
