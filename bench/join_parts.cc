@@ -80,7 +80,7 @@ void Hashes(size_t keys) {
 void Codes(size_t keys) {
   const double n = static_cast<double>(keys);
   std::mt19937_64 random(2);
-  std::vector<uint8_t> flags(keys);
+  PageVector<uint8_t> flags(keys);
   for (uint8_t& flag : flags) flag = random() % 10 == 0;
   std::string message;
   ByteWriter out(&message);

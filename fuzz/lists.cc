@@ -47,14 +47,14 @@ void ReadFlags(Choices* choices) {
   const size_t count = choices->UpTo(100000);
   const fuzz::ExactCopy bytes(choices->Rest());
   ByteReader in(bytes.view());
-  std::vector<uint8_t> flags;
+  PageVector<uint8_t> flags;
   if (!DecodeFlags(&in, count, &flags)) return;
   FUZZ_CHECK(flags.size() == count);
   std::string written;
   ByteWriter out(&written);
   EncodeFlags(flags, &out);
   ByteReader again(written);
-  std::vector<uint8_t> second;
+  PageVector<uint8_t> second;
   FUZZ_CHECK(DecodeFlags(&again, count, &second) && again.Finished() && second == flags);
 }
 

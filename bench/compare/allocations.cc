@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "lib/hash/page_pool.h"
+
 namespace {
 
 // Off except while memory is measured, so that the times of builds have no part in it.
@@ -17,7 +19,8 @@ std::atomic<size_t> allocations = 0;
 void* Count(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
   if (counting.load(std::memory_order_relaxed)) {
-    const ptrdiff_t now = live += static_cast<ptrdiff_t>(malloc_usable_size(memory));
+    const ptrdiff_t now = (live += static_cast<ptrdiff_t>(malloc_usable_size(memory))) +
+                          static_cast<ptrdiff_t>(rocksieve::PagePool::Global().lent_bytes());
     allocations++;
     ptrdiff_t highest = peak;
     while (highest < now && !peak.compare_exchange_weak(highest, now)) {
@@ -62,6 +65,7 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { R
 namespace rocksieve::bench {
 
 AllocationCounter::AllocationCounter() {
+  PagePool::Global();  // is there before Count() asks it
   live = 0;
   peak = 0;
   allocations = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what operator new hands out, in this program and in the libraries that it uses: the
-// dynamic linker gives them the program's operators, which this module defines.
+// Counts what operator new and the page pool hand out, in this program and in the libraries that it
+// uses: the dynamic linker gives them the program's operators, which this module defines.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class AllocationCounter {
   // The most bytes that were allocated at once, with what the allocator rounds up, beyond those
   // that were there at the start.
   size_t PeakBytes() const;
-  // How often memory was allocated.
+  // How often memory was allocated, blocks of the pool apart.
   size_t Allocations() const;
 };
 

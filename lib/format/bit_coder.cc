@@ -109,7 +109,7 @@ void EncodeFlags(std::span<const uint8_t> flags, ByteWriter* out) {
   out->String(coded);
 }
 
-bool DecodeFlags(ByteReader* in, size_t count, std::vector<uint8_t>* flags) {
+bool DecodeFlags(ByteReader* in, size_t count, PageVector<uint8_t>* flags) {
   flags->clear();
   const uint64_t ones = in->Varint(count);
   if (!in->ok()) return false;

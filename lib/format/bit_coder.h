@@ -17,9 +17,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "lib/format/byte_io.h"
+#include "lib/hash/page_vector.h"
 
 namespace rocksieve {
 
@@ -68,6 +68,6 @@ class FlagDecoder {
 void EncodeFlags(std::span<const uint8_t> flags, ByteWriter* out);
 
 // False, with the reader failed, unless the flags have as many ones as announced.
-bool DecodeFlags(ByteReader* in, size_t count, std::vector<uint8_t>* flags);
+bool DecodeFlags(ByteReader* in, size_t count, PageVector<uint8_t>* flags);
 
 }  // namespace rocksieve

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors of many plain numbers: elements that are not given a value have none, and large ones are
-// of huge pages where the system has them. To clear and to fault in small pages takes as long as
-// what is done with the numbers.
+// of huge pages where the system has them, from a pool. To clear and to fault in small pages takes
+// as long as what is done with the numbers.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,13 @@
 #include <utility>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "lib/hash/page_pool.h"
 
 namespace rocksieve {
 
-// Asks for huge pages for those that lie in the block as a whole, so that it takes no more memory.
-// A hint: nothing is lost if it is not heard.
-inline void AdviseHugePages(void* block, size_t bytes) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
-  const auto begin = (reinterpret_cast<uintptr_t>(block) + kHugePage - 1) & ~(kHugePage - 1);
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes) & ~(kHugePage - 1);
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#else
-  static_cast<void>(block);
-  static_cast<void>(bytes);
-#endif
-}
-
 template <typename T>
 class PageAllocator : public std::allocator<T> {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= PagePool::kAlignment);
 
  public:
   template <typename Other>
@@ -47,10 +31,16 @@ class PageAllocator : public std::allocator<T> {
   PageAllocator(const PageAllocator<Other>&) {}  // NOLINT: as allocators are
 
   T* allocate(size_t count) {
-    constexpr size_t kLeastBytes = size_t{4} << 20;
-    T* const block = std::allocator<T>::allocate(count);
-    if (count * sizeof(T) >= kLeastBytes) AdviseHugePages(block, count * sizeof(T));
-    return block;
+    const size_t bytes = count * sizeof(T);
+    if (bytes < PagePool::kLeastBytes || count > SIZE_MAX / sizeof(T)) {
+      return std::allocator<T>::allocate(count);
+    }
+    return static_cast<T*>(PagePool::Global().Lend(bytes));
+  }
+  void deallocate(T* block, size_t count) {
+    const size_t bytes = count * sizeof(T);
+    if (bytes < PagePool::kLeastBytes) return std::allocator<T>::deallocate(block, count);
+    PagePool::Global().TakeBack(block, bytes);
   }
   template <typename U>
   void construct(U* element) {

@@ -62,7 +62,7 @@ TEST(CandidateSet, IsLikeAListThatIsSorted) {
       ExpectEqual(set, expected);
       EXPECT_EQ(Ordinals(set.all()), Ordinals(expected));
     }
-    std::vector<uint32_t> deferred;
+    PageVector<uint32_t> deferred;
     Candidates expected_deferred;
     for (int step = 0; step < 4; step++) {
       std::vector<uint8_t> keep(set.size());

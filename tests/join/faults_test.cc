@@ -171,7 +171,7 @@ Tamper FlipOneHit(size_t entries) {
       if (part == Part::kMatchBitmap && !*done) {
         *done = true;
         ByteReader in(body);
-        std::vector<uint8_t> flags;
+        PageVector<uint8_t> flags;
         EXPECT_TRUE(DecodeFlags(&in, entries, &flags) && in.Finished());
         flags[flags.size() / 2] ^= 1;
         ByteWriter out(&bitmap);

@@ -27,7 +27,7 @@ TEST(BitCoder, FlagsComeBackAtTheirEntropy) {
   std::mt19937_64 random(11);
   for (size_t count : {0, 1, 2, 3, 10, 1000, 100000}) {
     for (double share : {0.0, 1e-6, 0.0001, 0.01, 0.3, 0.5, 0.9, 0.999, 1.0}) {
-      std::vector<uint8_t> flags(count);
+      PageVector<uint8_t> flags(count, 0);
       uint64_t ones = 0;
       for (uint8_t& flag : flags) {
         ones += flag = static_cast<double>(random() >> 11) * 0x1p-53 < share;
@@ -42,7 +42,7 @@ TEST(BitCoder, FlagsComeBackAtTheirEntropy) {
       }
       const ExactCopy copy(bytes);
       ByteReader in(copy.view());
-      std::vector<uint8_t> back;
+      PageVector<uint8_t> back;
       ASSERT_TRUE(DecodeFlags(&in, count, &back));
       EXPECT_TRUE(in.Finished());
       EXPECT_EQ(back, flags);
@@ -84,7 +84,7 @@ TEST(BitCoder, ProbabilitiesMayChangeFromFlagToFlag) {
 }
 
 TEST(BitCoder, GoldenBytes) {
-  std::vector<uint8_t> flags(100);
+  PageVector<uint8_t> flags(100, 0);
   flags[3] = flags[50] = flags[51] = 1;
   std::string bytes;
   ByteWriter out(&bytes);
@@ -157,7 +157,7 @@ TEST(EntropyCoding, DamagedAndRandomBytes) {
   std::string sorted, coded;
   ByteWriter sorted_out(&sorted), coded_out(&coded);
   EncodeSorted(values, {}, 0, &sorted_out);
-  std::vector<uint8_t> flags(500);
+  PageVector<uint8_t> flags(500, 0);
   for (uint8_t& flag : flags) flag = random() % 5 == 0;
   EncodeFlags(flags, &coded_out);
   for (int round = 0; round < 20000; round++) {
@@ -182,7 +182,7 @@ TEST(EntropyCoding, DamagedAndRandomBytes) {
       ASSERT_FALSE(in.ok());
     }
     ByteReader again(copy.view());
-    std::vector<uint8_t> back;
+    PageVector<uint8_t> back;
     if (DecodeFlags(&again, 500, &back)) {
       ASSERT_EQ(back.size(), 500u);
     }

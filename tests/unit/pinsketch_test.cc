@@ -45,11 +45,11 @@ TEST(PinSketchRegister, GoesOnWhereItWasSaved) {
   const Field& field = Field::OfBits(10);
   std::mt19937 random(1);
   std::vector<ShiftRegister> whole(20);
-  std::vector<uint32_t> words;
+  PageVector<uint32_t> words;
   ShiftRegister loaded;
   for (ShiftRegister& one : whole) one.Save(&words);
   for (int level = 1; level <= 30; level++) {
-    std::vector<uint32_t> next_words;
+    PageVector<uint32_t> next_words;
     const uint32_t* next = words.data();
     for (size_t i = 0; i < whole.size(); i++) {
       const uint32_t sum = random() % 3 == 0 ? 0 : random() & field.order();

@@ -19,8 +19,8 @@ PageVector<uint64_t> CandidateSet::Hashes(uint64_t salt) const {
   return hashes;
 }
 
-void CandidateSet::TakeOut(const std::vector<uint8_t>& keep, std::vector<uint32_t>* positions) {
-  if (out_.empty()) out_.resize(all_.size());
+void CandidateSet::TakeOut(std::span<const uint8_t> keep, PageVector<uint32_t>* positions) {
+  if (out_.empty()) out_.assign(all_.size(), 0);
   size_t next = 0;
   for (size_t i = 0; next < keep.size(); i++) {
     if (out_[i] != 0) continue;
@@ -42,7 +42,7 @@ void CandidateSet::ForgetOut() {
   out_ = {};
 }
 
-void CandidateSet::Keep(const std::vector<uint8_t>& keep) {
+void CandidateSet::Keep(std::span<const uint8_t> keep) {
   if (out_.empty()) {
     size_t kept = 0;
     for (size_t i = 0; i < all_.size(); i++) {

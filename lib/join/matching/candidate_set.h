@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "lib/hash/page_vector.h"
 #include "lib/join/matching/candidates.h"
 
 namespace rocksieve::join {
@@ -35,7 +37,7 @@ class CandidateSet {
 
   // A flag for each one that is in: takes out those whose flag is not set. *positions: of these,
   // ascending.
-  void TakeOut(const std::vector<uint8_t>& keep, std::vector<uint32_t>* positions = nullptr);
+  void TakeOut(std::span<const uint8_t> keep, PageVector<uint32_t>* positions = nullptr);
   void PutBack(uint32_t position) {
     out_[position] = 0;
     size_++;
@@ -46,7 +48,7 @@ class CandidateSet {
   // Forgets those that are out; positions change.
   void ForgetOut();
   // The same after TakeOut(keep).
-  void Keep(const std::vector<uint8_t>& keep);
+  void Keep(std::span<const uint8_t> keep);
   // Forgets all.
   void Clear();
   // Those that are in. Leaves none.
@@ -56,7 +58,7 @@ class CandidateSet {
 
  private:
   Candidates all_;
-  std::vector<uint8_t> out_;  // flags; empty if none is out
+  PageVector<uint8_t> out_;  // flags; empty if none is out
   size_t size_;
 };
 

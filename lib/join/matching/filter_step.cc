@@ -70,7 +70,7 @@ absl::Status FilterStep::Receive(std::string_view body) {
   const uint64_t salt = range_->PartSalt();
   const Candidates& candidates = range_->candidates.all();
   const auto before = static_cast<double>(candidates.size());
-  std::vector<uint8_t> passes(candidates.size());
+  PageVector<uint8_t> passes(candidates.size());
   for (size_t i = 0; i < candidates.size(); i++) {
     passes[i] = opened.filter->MayContainHash(HashForStep(candidates[i].hash, salt));
   }

@@ -79,7 +79,7 @@ absl::Status ListStep::ReceiveList(std::string_view body) {
   }
   std::sort(mine.begin(), mine.end());
   matched_.assign(list.values.size(), 0);
-  std::vector<uint8_t> keep(candidates.size());
+  PageVector<uint8_t> keep(candidates.size(), 0);
   size_t next = 0;
   for (const auto& [value, candidate] : mine) {
     while (next < list.values.size() && list.values[next] < value) next++;
@@ -118,7 +118,7 @@ absl::Status ListStep::ReceiveKeys(std::string_view body) {
   if (!room.ok()) return room;
   const Candidates& candidates = range_->candidates.all();
   const HashIndex index(candidates);
-  std::vector<uint8_t> keep(candidates.size());
+  PageVector<uint8_t> keep(candidates.size(), 0);
   const auto find = [&](std::string_view key) {
     const std::optional<uint32_t> found = index.Find(HashKey128(key, options.salt));
     if (found) keep[*found] = 1;
@@ -143,10 +143,10 @@ void ListStep::Send(std::string* step) {
 absl::Status ListStep::Receive(Part part, std::string_view body) {
   if (part != Part::kMatchBitmap || !sent_list_) return OutOfTurn(part);
   ByteReader in(body);
-  std::vector<uint8_t> bitmap;
+  PageVector<uint8_t> bitmap;
   if (!DecodeFlags(&in, order_.size(), &bitmap) || !in.Finished())
     return Nonsense("a damaged match bitmap");
-  std::vector<uint8_t> keep(range_->candidates.size());
+  PageVector<uint8_t> keep(range_->candidates.size(), 0);
   for (size_t i = 0; i < bitmap.size(); i++) keep[order_[i]] = bitmap[i];
   range_->candidates.Keep(keep);
   return absl::OkStatus();

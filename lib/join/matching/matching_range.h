@@ -12,6 +12,7 @@
 
 #include <absl/status/status.h>
 
+#include "lib/hash/page_vector.h"
 #include "lib/join/matching/candidate_set.h"
 #include "lib/join/matching/candidates.h"
 #include "lib/join/matching/parts.h"
@@ -84,7 +85,7 @@ struct MatchingRange {
   CandidateSet candidates;
   // Positions of those that were taken out because of a sketch, ascending: not matched, unless the
   // end puts them back.
-  std::vector<uint32_t> deferred;
+  PageVector<uint32_t> deferred;
   double their_count, common, common_error;
   Cost spent;  // so far, as this side sees it; for the planner
   bool their_count_is_exact;

@@ -134,7 +134,7 @@ void SketchStep::SendEmptyCellBitmap(std::string* step) {
   const pinsketch::PartitionedDecoder& decoder = layer_.decoder();
   const pinsketch::CellTable& mine = layer_.cells();
   pinsketch::GroupCells cells(plan.field_bits);
-  std::vector<uint8_t> empty_here, keep(candidates.size(), 1);
+  PageVector<uint8_t> empty_here, keep(candidates.size(), 1);
   empty_here.reserve(candidates.size());
   uint64_t digest = 0, differing_cells = 0, unknown_groups = 0;
   for (uint32_t group = 0; group < plan.groups; group++) {
@@ -176,7 +176,7 @@ absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
   range_->their_count = static_cast<double>(range_->ReadTheirCandidates(&in));
   const uint64_t differing_cells = in.Varint(UINT32_MAX);
   const pinsketch::Plan& plan = layer_.plan();
-  std::vector<uint8_t> known, empty_there;
+  PageVector<uint8_t> known, empty_there;
   if (!DecodeFlags(&in, plan.Checks(), &known)) return Nonsense("a damaged empty-cell bitmap");
   const uint64_t their_digest = in.U64();
   const pinsketch::CellTable& mine = layer_.cells();
@@ -195,7 +195,7 @@ absl::Status SketchStep::ReceiveEmptyCellBitmap(std::string_view body) {
   // What the other side made of the sketch may be wrong, hardly ever. Then nothing follows from it,
   // and symbols reconcile everything.
   bool agrees = DecodeFlags(&in, odd_cells, &empty_there) && in.Finished();
-  std::vector<uint8_t> keep(range_->candidates.size(), 1);
+  PageVector<uint8_t> keep(range_->candidates.size(), 1);
   uint64_t digest = 0;
   size_t cell = 0;
   for (uint32_t group = 0; agrees && group < plan.groups; group++) {

@@ -225,7 +225,7 @@ absl::Status SymbolsStep::ReceiveMore(std::string_view body) {
 absl::Status SymbolsStep::ReceiveDifference(std::string_view body) {
   ByteReader in(body);
   SortedValues named;
-  std::vector<uint8_t> bitmap;
+  PageVector<uint8_t> bitmap;
   if (!DecodeSorted(&in, UINT64_MAX, 0, range_->candidates.size(), &named) ||
       !DecodeFlags(&in, listed_.size(), &bitmap) || !in.Finished()) {
     return Nonsense("a damaged difference");
@@ -279,7 +279,7 @@ void SymbolsStep::Drop(const std::vector<uint64_t>& sorted_ids, const RatelessEn
                        IsKept is_kept) {
   const IdList list(sorted_ids);
   const PageVector<uint64_t>& ids = own.ids();
-  std::vector<uint8_t> keep(ids.size(), 1);
+  PageVector<uint8_t> keep(ids.size(), 1);
   size_t next = 0;
   range_->candidates.ForEach([&](const Candidate& candidate) {
     const size_t i = next++;

@@ -242,7 +242,7 @@ std::vector<uint8_t> ValueComparison::Differences(double* known_share) const {
   return differences;
 }
 
-void ValueComparison::TakeOut(const std::vector<uint8_t>& changed) {
+void ValueComparison::TakeOut(std::span<const uint8_t> changed) {
   std::vector<uint8_t> keep(rows());
   for (size_t row = 0; row < rows(); row++) {
     keep[row] = changed[row] == 0;
@@ -387,7 +387,7 @@ absl::Status ValueComparison::ReceiveValues(std::string_view body) {
 
 absl::Status ValueComparison::ReceiveChanged(std::string_view body) {
   ByteReader in(body);
-  std::vector<uint8_t> changed;
+  PageVector<uint8_t> changed;
   if (!DecodeFlags(&in, rows(), &changed)) return Nonsense("damaged flags of changed rows");
   const uint32_t their_check = in.U32();
   if (!in.Finished()) return Nonsense("damaged flags of changed rows");

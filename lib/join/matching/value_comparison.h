@@ -28,6 +28,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -117,7 +118,7 @@ class ValueComparison {
   // flags that is known.
   std::vector<uint8_t> Differences(double* known_share) const;
   // Takes the flagged rows for changed.
-  void TakeOut(const std::vector<uint8_t>& changed);
+  void TakeOut(std::span<const uint8_t> changed);
   absl::Status Contradiction();
 
   const SetSummer summer_;

@@ -15,6 +15,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include "lib/hash/page_pool.h"
 #include "lib/join/session/absent_rows.h"
 #include "lib/join/session/client_state.h"
 #include "lib/join/session/range_opener.h"
@@ -61,6 +62,7 @@ class ClientSession final : public Session {
   // Says what there is to be said when nothing has to be heard first.
   absl::Status Advance();
 
+  const PagePool::User pool_user_;  // outlives all that lies in pages
   ClientState context_;
   RangeReconciler reconciler_;
   RangeOpener opener_;

@@ -12,6 +12,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include "lib/hash/page_pool.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/absent_rows.h"
 #include "lib/join/session/existing_filter_exchange.h"
@@ -54,6 +55,7 @@ class ServerSession final : public Session {
   // has.
   absl::Status ChooseFilters(const Hello& hello, ExistingFilterOffer* own, HelloAnswer* answer);
 
+  const PagePool::User pool_user_;  // outlives all that lies in pages
   Source* const source_;
   ServerSessionOptions options_;
   ExistingFilterExchange existing_;

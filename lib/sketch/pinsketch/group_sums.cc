@@ -28,7 +28,7 @@ GroupSums::GroupSums(const Plan& plan, const CellTable& cells)
     : field_bits_(plan.field_bits),
       levels_(static_cast<size_t>(plan.Levels())),
       cells_(cells),
-      sums_(size_t{plan.groups} * levels_),
+      sums_(size_t{plan.groups} * levels_, 0),
       checks_(plan.Checks()) {
   if (UsesRows(plan, cells.size())) {
     rows_ = std::make_unique<PowerRows>(Field::OfBits(field_bits_), plan.Levels());

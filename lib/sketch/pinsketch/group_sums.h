@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "lib/hash/page_vector.h"
 #include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/plan.h"
 #include "lib/sketch/pinsketch/power_rows.h"
@@ -41,7 +42,8 @@ class GroupSums {
   const size_t levels_;
   const CellTable& cells_;
   std::unique_ptr<const PowerRows> rows_;
-  std::vector<uint32_t> sums_, checks_;
+  PageVector<uint32_t> sums_;
+  std::vector<uint32_t> checks_;
 };
 
 }  // namespace rocksieve::pinsketch

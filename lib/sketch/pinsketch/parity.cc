@@ -7,6 +7,7 @@
 
 #include "lib/format/coding.h"
 #include "lib/hash/mix.h"
+#include "lib/hash/page_vector.h"
 
 namespace rocksieve::pinsketch {
 namespace {
@@ -117,7 +118,7 @@ class BandOfRows {
  private:
   size_t words_ = 0;
   std::vector<uint32_t> first_word_;
-  std::vector<uint64_t> bits_;
+  PageVector<uint64_t> bits_;
 };
 
 }  // namespace

@@ -108,9 +108,9 @@ struct PartitionedDecoder::Work {
   Decoder decoder;
   std::vector<uint8_t> decoded;  // by group
   std::vector<uint32_t> remote_checks;
-  std::vector<uint32_t> pending;    // groups that are not decoded, ascending
-  std::vector<uint32_t> registers;  // saved, of their sums below next_level
-  ShiftRegister sums;               // of the group in work
+  std::vector<uint32_t> pending;   // groups that are not decoded, ascending
+  PageVector<uint32_t> registers;  // saved, of their sums below next_level
+  ShiftRegister sums;              // of the group in work
   std::vector<uint32_t> ids;
   std::vector<std::vector<ParityBatch>> batches;  // by level, as they came
   int next_level;
@@ -133,6 +133,8 @@ bool PartitionedDecoder::ReadSketch(ByteReader* in) {
   if (!in->ok()) return false;
   Work& work = *work_;
   ShiftRegister& sums = work.sums;
+  work.registers.reserve(plan_.groups *
+                         ShiftRegister::UsualWords(static_cast<size_t>(plan_.raw_levels)));
   for (uint32_t group = 0; group < plan_.groups; group++) {
     const std::span<const uint32_t> own = own_.OfGroup(group);
     sums.Clear();
@@ -195,7 +197,7 @@ bool PartitionedDecoder::SolveNextLevel() {
   contradiction_ = result == ParityResult::kContradiction;
   if (result != ParityResult::kSolved) return false;
   work.next_level++;
-  const std::vector<uint32_t> registers = std::move(work.registers);
+  const PageVector<uint32_t> registers = std::move(work.registers);
   work.registers.clear();
   work.registers.reserve(registers.size() + ShiftRegister::kUsualGrowth * work.pending.size());
   const uint32_t* next = registers.data();

@@ -43,6 +43,7 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
+#include "lib/hash/page_vector.h"
 #include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/group_sums.h"
 #include "lib/sketch/pinsketch/parity.h"
@@ -123,8 +124,8 @@ class PartitionedDecoder {
   const CellTable cells_;
   const GroupSums own_;
   std::unique_ptr<Work> work_;
-  std::vector<uint32_t> differing_;  // of decoded groups, in the order in which they were decoded
-  std::vector<Found> found_;         // by group
+  PageVector<uint32_t> differing_;  // of decoded groups, in the order in which they were decoded
+  std::vector<Found> found_;        // by group
   std::vector<uint8_t> known_;
   // A wrong decoding was noticed: some groups stay unknown, however many symbols come.
   bool contradiction_ = false;

@@ -13,7 +13,7 @@ static_assert(kMostLevels <= 96, "AddAll knows rows of up to three lines");
 PowerRows::PowerRows(const Field& field, int levels)
     : levels_(static_cast<size_t>(levels)),
       lines_(LinesFor(levels)),
-      rows_((size_t{field.order()} + 1) * lines_) {
+      rows_((size_t{field.order()} + 1) * lines_, Line{}) {
   for (uint32_t id = 1; id <= field.order(); id++) {
     const uint32_t step = field.ReduceOnce(2 * field.Log(id));
     uint32_t log = field.Log(id);

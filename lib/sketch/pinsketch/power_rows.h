@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "lib/hash/page_vector.h"
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/cells.h"
 
@@ -61,7 +61,7 @@ class PowerRows {
   void Add(const CellTable& cells, std::span<uint32_t> sums, std::span<uint32_t> checks) const;
 
   const size_t levels_, lines_;
-  std::vector<Line> rows_;  // lines_ for each id
+  PageVector<Line> rows_;  // lines_ for each id
 };
 
 }  // namespace rocksieve::pinsketch

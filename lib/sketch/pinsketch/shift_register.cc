@@ -66,7 +66,7 @@ bool ShiftRegister::Reversed(Polynomial* reversed) const {
   return true;
 }
 
-void ShiftRegister::Save(std::vector<uint32_t>* words) const {
+void ShiftRegister::Save(PageVector<uint32_t>* words) const {
   for (const std::vector<uint32_t>* part : {&log_sums_, &locator_, &previous_}) {
     words->push_back(static_cast<uint32_t>(part->size()));
     words->insert(words->end(), part->begin(), part->end());

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/hash/page_vector.h"
 #include "lib/sketch/pinsketch/algebra.h"
 
 namespace rocksieve::pinsketch {
@@ -29,10 +30,12 @@ class ShiftRegister {
   bool Reversed(Polynomial* reversed) const;
 
   // Appends all that it is, so that many of them take one piece of memory.
-  void Save(std::vector<uint32_t>* words) const;
+  void Save(PageVector<uint32_t>* words) const;
   // Becomes what was saved there, and returns where that ends. Keeps its memory.
   const uint32_t* Load(const uint32_t* words);
-  // That Save() appends more after an Add(), hardly ever more than that.
+  // That Save() appends, hardly ever more than that.
+  static constexpr size_t UsualWords(size_t sums) { return 4 * sums + 9; }
+  // That it appends more after an Add(), likewise.
   static constexpr size_t kUsualGrowth = 6;
 
  private:

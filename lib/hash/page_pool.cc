@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/hash/page_pool.h"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace rocksieve {
+namespace {
+
+size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// Addresses without memory; null if there are none.
+char* MapRegion([[maybe_unused]] size_t bytes, [[maybe_unused]] size_t alignment) {
+#if defined(__linux__)
+  // Not to be read or written yet: else whoever locks all memory would have it all at once.
+  void* const map = mmap(nullptr, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED) return nullptr;
+  char* const begin = static_cast<char*>(map);
+  const size_t before =
+      RoundUp(reinterpret_cast<uintptr_t>(begin), alignment) - reinterpret_cast<uintptr_t>(begin);
+  if (before > 0) munmap(begin, before);
+  if (before < alignment) munmap(begin + before + bytes, alignment - before);
+#if defined(MADV_HUGEPAGE)
+  madvise(begin + before, bytes, MADV_HUGEPAGE);  // a hint: nothing is lost if it is not heard
+#endif
+  return begin + before;
+#else
+  return nullptr;
+#endif
+}
+
+bool MakeWritable([[maybe_unused]] char* begin, [[maybe_unused]] size_t bytes) {
+#if defined(__linux__)
+  return mprotect(begin, bytes, PROT_READ | PROT_WRITE) == 0;
+#else
+  return false;
+#endif
+}
+
+void UnmapRegion([[maybe_unused]] char* region, [[maybe_unused]] size_t bytes) {
+#if defined(__linux__)
+  munmap(region, bytes);
+#endif
+}
+
+void ForgetPages([[maybe_unused]] char* begin, [[maybe_unused]] size_t bytes) {
+#if defined(__linux__)
+  madvise(begin, bytes, MADV_DONTNEED);
+#endif
+}
+
+// Nobody may touch what is not lent.
+void Forbid([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_POISON_MEMORY_REGION(begin, bytes);
+#endif
+}
+void Allow([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_UNPOISON_MEMORY_REGION(begin, bytes);
+#endif
+}
+
+}  // namespace
+
+PagePool::User::User(PagePool* pool) : pool_(pool) {
+  const std::lock_guard lock(pool_->mutex_);
+  if (pool_->users_++ == 0) pool_->most_lent_bytes_ = pool_->lent_bytes_;
+}
+
+PagePool::User::~User() {
+  const std::lock_guard lock(pool_->mutex_);
+  pool_->users_--;
+  pool_->most_lent_bytes_ = pool_->lent_bytes_;
+  pool_->GiveBackPages();
+  pool_->DropIfUnused();
+}
+
+PagePool::~PagePool() {
+  users_ = 0;
+  DropIfUnused();
+}
+
+PagePool& PagePool::Global() {
+  static PagePool* const pool = new PagePool;
+  return *pool;
+}
+
+void* PagePool::Lend(size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (users_ > 0 && HasRegion()) {
+      if (void* const block = TakeFirst(RoundUp(bytes, kAlignment))) return block;
+    }
+  }
+  return ::operator new(bytes, std::align_val_t(kAlignment));
+}
+
+void PagePool::TakeBack(void* block, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto address = reinterpret_cast<uintptr_t>(block);
+  const auto region = reinterpret_cast<uintptr_t>(region_);
+  if (region_ == nullptr || address < region || address >= region + region_bytes_) {
+    ::operator delete(block, std::align_val_t(kAlignment));
+    return;
+  }
+  size_t begin = address - region;
+  size_t end = begin + RoundUp(bytes, kAlignment);
+  Forbid(block, end - begin);
+  lent_bytes_ -= end - begin;
+  const auto after = free_.lower_bound(begin);
+  if (after != free_.begin() && std::prev(after)->second == begin) {
+    begin = std::prev(after)->first;
+  }
+  if (after != free_.end() && after->first == end) {
+    end = after->second;
+    free_.erase(after);
+  }
+  free_[begin] = end;
+  DropIfUnused();
+}
+
+bool PagePool::HasRegion() {
+  if (region_ == nullptr && !region_failed_) {
+    region_ = MapRegion(region_bytes_, kPageBytes);
+    region_failed_ = region_ == nullptr;
+    if (region_failed_) return false;
+    Forbid(region_, region_bytes_);
+    free_ = {{0, region_bytes_}};
+    touched_.assign(region_bytes_ / kPageBytes, false);
+    touched_pages_ = writable_bytes_ = 0;
+  }
+  return region_ != nullptr;
+}
+
+void* PagePool::TakeFirst(size_t bytes) {
+  const auto found = std::find_if(free_.begin(), free_.end(), [bytes](const auto& piece) {
+    return piece.second - piece.first >= bytes;
+  });
+  if (found == free_.end()) return nullptr;
+  const auto [begin, end] = *found;
+  if (begin + bytes > writable_bytes_) {
+    const size_t writable_bytes = RoundUp(begin + bytes, kPageBytes);
+    if (!MakeWritable(region_ + writable_bytes_, writable_bytes - writable_bytes_)) return nullptr;
+    writable_bytes_ = writable_bytes;
+  }
+  free_.erase(found);
+  lent_bytes_ += bytes;
+  most_lent_bytes_ = std::max(most_lent_bytes_, lent_bytes());
+  if (begin + bytes < end) free_[begin + bytes] = end;
+  Touch(begin, begin + bytes);
+  GiveBackPages();
+  Allow(region_ + begin, bytes);
+  return region_ + begin;
+}
+
+void PagePool::Touch(size_t begin, size_t end) {
+  for (size_t page = begin / kPageBytes; page * kPageBytes < end; page++) {
+    touched_pages_ += !touched_[page];
+    touched_[page] = true;
+  }
+}
+
+void PagePool::GiveBackPages() {
+  const uint64_t most_pages = RoundUp(most_lent_bytes_, kPageBytes) / kPageBytes;
+  // From the end, which is used last.
+  for (auto piece = free_.rbegin(); piece != free_.rend() && touched_pages_ > most_pages; ++piece) {
+    const size_t first = RoundUp(piece->first, kPageBytes) / kPageBytes;
+    for (size_t page = piece->second / kPageBytes; page-- > first && touched_pages_ > most_pages;) {
+      if (!touched_[page]) continue;
+      ForgetPages(region_ + page * kPageBytes, kPageBytes);
+      touched_[page] = false;
+      touched_pages_--;
+    }
+  }
+}
+
+void PagePool::DropIfUnused() {
+  if (users_ > 0 || lent_bytes_ > 0 || region_ == nullptr) return;
+  Allow(region_, region_bytes_);
+  UnmapRegion(region_, region_bytes_);
+  region_ = nullptr;
+  touched_pages_ = 0;
+}
+
+}  // namespace rocksieve
