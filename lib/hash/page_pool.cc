@@ -7,6 +7,7 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <sys/resource.h>
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -17,9 +18,11 @@ namespace {
 
 size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// Addresses without memory; null if there are none.
+// Addresses without memory; null if there are none, or they are counted.
 char* MapRegion([[maybe_unused]] size_t bytes, [[maybe_unused]] size_t alignment) {
 #if defined(__linux__)
+  rlimit addresses{};
+  if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur != RLIM_INFINITY) return nullptr;
   // Not to be read or written yet: else whoever locks all memory would have it all at once.
   void* const map = mmap(nullptr, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED) return nullptr;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -54,5 +55,6 @@ class PageAllocator : public std::allocator<T> {
 
 template <typename T>
 using PageVector = std::vector<T, PageAllocator<T>>;
+using PageString = std::basic_string<char, std::char_traits<char>, PageAllocator<char>>;
 
 }  // namespace rocksieve

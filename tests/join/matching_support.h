@@ -22,7 +22,7 @@ using Keys = std::vector<std::string>;  // sorted, each once
 class VectorKeyReader final : public KeyReader {
  public:
   explicit VectorKeyReader(const Keys* keys) : keys_(keys) {}
-  absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, Compression compression, uint64_t,
+  absl::Status AppendKeys(std::span<const uint32_t> ordinals, Compression compression, uint64_t,
                           std::string* out) override {
     KeyListWriter writer(compression);
     for (const uint32_t ordinal : ordinals) writer.Add((*keys_)[ordinal]);

@@ -21,19 +21,39 @@ uint64_t CheckOf(const ShortHashes& list) {
 
 }  // namespace
 
+// Hashes are uniform: divided by their upper bits, hardly anything is left to sort.
+PageVector<ShortHash> SortedShortHashes(const Candidates& candidates, const ShortHashes& list) {
+  constexpr size_t kPerPart = 4;
+  const size_t parts = candidates.size() / kPerPart + 1;
+  const auto part_of = [&](const Candidate& candidate) {
+    return MultiplyHigh64(HashForStep(candidate.hash, list.salt), parts);
+  };
+  // end_of_part[p] is where part p begins until all of it is there.
+  PageVector<uint32_t> end_of_part(parts, 0);
+  for (const Candidate& candidate : candidates) end_of_part[part_of(candidate)]++;
+  uint32_t begin = 0;
+  for (uint32_t& end : end_of_part) begin += std::exchange(end, begin);
+  PageVector<ShortHash> sorted(candidates.size());
+  for (uint32_t i = 0; i < candidates.size(); i++) {
+    sorted[end_of_part[part_of(candidates[i])]++] = {list.ValueOf(candidates[i]), i};
+  }
+  begin = 0;
+  for (const uint32_t end : end_of_part) {
+    std::sort(sorted.begin() + begin, sorted.begin() + end);
+    begin = end;
+  }
+  return sorted;
+}
+
 void WriteHashList(const Candidates& candidates, int bits, uint64_t salt, ByteWriter* out,
-                   std::vector<uint32_t>* order) {
+                   PageVector<uint32_t>* order) {
   ShortHashes list;
   list.salt = salt;
   list.universe = UniverseOf(candidates.size(), std::min(bits, kMostBits));
-  std::vector<std::pair<uint64_t, uint32_t>> entries;
-  entries.reserve(candidates.size());
-  for (uint32_t i = 0; i < candidates.size(); i++) {
-    entries.emplace_back(list.ValueOf(candidates[i]), i);
-  }
-  std::sort(entries.begin(), entries.end());
+  list.values.reserve(candidates.size());
   order->clear();
-  for (const auto& [value, candidate] : entries) {
+  order->reserve(candidates.size());
+  for (const auto& [value, candidate] : SortedShortHashes(candidates, list)) {
     list.values.push_back(value);
     order->push_back(candidate);
   }

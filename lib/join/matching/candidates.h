@@ -6,6 +6,7 @@
 // not repeat itself in the next.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -41,9 +42,18 @@ struct ShortHashes {
   }
 };
 
+struct ShortHash {
+  uint64_t value;
+  uint32_t candidate;  // by index
+  auto operator<=>(const ShortHash&) const = default;
+};
+
+// Of all candidates under the salt and universe of the list, sorted. 20 ns each.
+PageVector<ShortHash> SortedShortHashes(const Candidates& candidates, const ShortHashes& list);
+
 // *order: of the candidates in the list, by index.
 void WriteHashList(const Candidates& candidates, int bits, uint64_t salt, ByteWriter* out,
-                   std::vector<uint32_t>* order);
+                   PageVector<uint32_t>* order);
 
 // What reading a list takes, by what it says of itself; little if it is damaged, or says more than
 // it has room for.

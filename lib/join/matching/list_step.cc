@@ -24,7 +24,7 @@ class HashIndex {
  public:
   explicit HashIndex(const Candidates& candidates)
       : candidates_(candidates),
-        slots_(std::bit_ceil(2 * candidates.size() + 1)),
+        slots_(std::bit_ceil(2 * candidates.size() + 1), 0),
         mask_(slots_.size() - 1) {
     for (uint32_t i = 0; i < candidates.size(); i++) {
       const uint64_t low = candidates[i].hash.low;
@@ -46,7 +46,7 @@ class HashIndex {
   static constexpr uint64_t kTag = ~uint64_t{UINT32_MAX};
 
   const Candidates& candidates_;
-  std::vector<uint64_t> slots_;
+  PageVector<uint64_t> slots_;
   const uint64_t mask_;
 };
 
@@ -72,16 +72,10 @@ absl::Status ListStep::ReceiveList(std::string_view body) {
     return Nonsense("a damaged list");
   }
   const Candidates& candidates = range_->candidates.all();
-  std::vector<std::pair<uint64_t, uint32_t>> mine;
-  mine.reserve(candidates.size());
-  for (uint32_t i = 0; i < candidates.size(); i++) {
-    mine.emplace_back(list.ValueOf(candidates[i]), i);
-  }
-  std::sort(mine.begin(), mine.end());
   matched_.assign(list.values.size(), 0);
   PageVector<uint8_t> keep(candidates.size(), 0);
   size_t next = 0;
-  for (const auto& [value, candidate] : mine) {
+  for (const auto& [value, candidate] : SortedShortHashes(candidates, list)) {
     while (next < list.values.size() && list.values[next] < value) next++;
     for (size_t i = next; i < list.values.size() && list.values[i] == value; i++) {
       matched_[i] = keep[candidate] = 1;
@@ -95,7 +89,7 @@ absl::Status ListStep::ReceiveList(std::string_view body) {
 //   the keys of the candidates, as in key_list.h
 absl::Status ListStep::SendKeys(KeyReader* reader, std::string* step) {
   const Candidates& candidates = range_->candidates.all();
-  std::vector<uint32_t> ordinals(candidates.size());
+  PageVector<uint32_t> ordinals(candidates.size());
   order_.resize(candidates.size());
   std::iota(order_.begin(), order_.end(), 0);
   for (size_t i = 0; i < ordinals.size(); i++) ordinals[i] = candidates[i].ordinal;

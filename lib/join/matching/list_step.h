@@ -4,12 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <absl/status/status.h>
 
+#include "lib/hash/page_vector.h"
 #include "lib/join/matching/matching_range.h"
 
 namespace rocksieve::join {
@@ -20,7 +21,7 @@ class KeyReader {
   virtual ~KeyReader() = default;
   // Appends the keys with these ordinals, which rise, front-coded and compressed. ResourceExhausted
   // if that takes clearly more than `most_bytes`.
-  virtual absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, Compression compression,
+  virtual absl::Status AppendKeys(std::span<const uint32_t> ordinals, Compression compression,
                                   uint64_t most_bytes, std::string* out) = 0;
 };
 
@@ -43,8 +44,8 @@ class ListStep {
  private:
   MatchingRange* const range_;
   bool sent_list_ = false;
-  std::vector<uint32_t> order_;   // candidates in the order of the list that was sent
-  std::vector<uint8_t> matched_;  // entries of a list that was received
+  PageVector<uint32_t> order_;   // candidates in the order of the list that was sent
+  PageVector<uint8_t> matched_;  // entries of a list that was received
 };
 
 }  // namespace rocksieve::join

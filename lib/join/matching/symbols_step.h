@@ -68,7 +68,7 @@ class SymbolsStep {
   RatelessFormat format_;
   uint64_t rateless_bytes_ = 0;  // of the encoder's, or the decoder's, keys and symbols
   // The sender's.
-  std::vector<uint32_t> listed_;  // deferred candidates, in the order in which they were listed
+  PageVector<uint32_t> listed_;  // deferred candidates, in the order in which they were listed
   std::unique_ptr<RatelessEncoder> encoder_;
   std::vector<RatelessCell> cells_;
   size_t symbols_wanted_ = 0;

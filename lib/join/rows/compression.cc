@@ -89,7 +89,7 @@ void PieceCompressor::Compress(std::string_view raw, bool last) {
     ZSTD_outBuffer output{stream_->buffer.data(), stream_->buffer.size(), 0};
     left = Checked(ZSTD_compressStream2(stream_->context.get(), &output, &input,
                                         last ? ZSTD_e_end : ZSTD_e_continue));
-    compressed_.append(stream_->buffer, 0, output.pos);
+    compressed_.append(stream_->buffer.data(), output.pos);
     if (!last) left = input.size - input.pos;  // the rest may stay with zstd
   }
 }
@@ -99,8 +99,9 @@ void PieceCompressor::Finish(std::string* out) {
     AppendCompressed(pending_, out, compression_);
   } else {
     Compress(pending_, /*last=*/true);
+    out->reserve(out->size() + kMaxVarintBytes + compressed_.size());
     ByteWriter(out).Varint(raw_bytes_);
-    *out += compressed_;
+    out->append(compressed_);
   }
   *this = PieceCompressor(compression_);
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "lib/hash/page_vector.h"
+
 namespace rocksieve::join {
 
 // How hard zstd tries; what it makes is read alike.
@@ -40,7 +42,8 @@ class PieceCompressor {
 
   Compression compression_;
   std::unique_ptr<Stream> stream_;  // null until a piece is compressed
-  std::string pending_, compressed_;
+  std::string pending_;
+  PageString compressed_;
   uint64_t raw_bytes_ = 0;
 };
 

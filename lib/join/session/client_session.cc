@@ -47,13 +47,13 @@ absl::Status ClientSession::Receive(std::string_view message) {
   if (!room.ok()) return room;
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
-  const auto take = [this](const auto& alternative) { return On(alternative); };
+  const auto take = [this](auto&& alternative) { return On(std::move(alternative)); };
   const ClientRange* const range = context_.Heard(*decoded, message.size());
-  if (range == nullptr) return std::visit(take, *decoded);
+  if (range == nullptr) return std::visit(take, *std::move(decoded));
   const KeyInterval interval = range->interval;  // the range may be done after this
   const absl::Status computed = reconciler_.WaitFor(range->number);
   if (!computed.ok()) return Naming(interval, computed);
-  return Naming(interval, std::visit(take, *decoded));
+  return Naming(interval, std::visit(take, *std::move(decoded)));
 }
 
 template <typename Other>

@@ -52,7 +52,7 @@ class ClientSession final : public Session {
   absl::Status On(const HelloAnswer& answer);
   absl::Status On(const Filters& filters) { return context_.existing.Receive(filters); }
   absl::Status On(const Facts& facts) { return opener_.Receive(facts); }
-  absl::Status On(const Step& step) { return reconciler_.Receive(step); }
+  absl::Status On(Step step) { return reconciler_.Receive(std::move(step)); }
   absl::Status On(const Rows& rows);
   absl::Status On(const Failure& failure);
   template <typename Other>

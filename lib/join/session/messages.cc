@@ -246,6 +246,16 @@ void Fields(Io& io, typename Io::template Arg<Filters> m) {
   io.Rest(m.piece);
 }
 
+// So that large ones are not copied as they grow.
+constexpr size_t kHeadBytes = 64;  // hardly ever more
+template <typename Other>
+size_t MostBytes(const Other&) {
+  return kHeadBytes;
+}
+size_t MostBytes(const Step& step) { return kHeadBytes + step.message.size(); }
+size_t MostBytes(const Rows& rows) { return kHeadBytes + rows.batch.size(); }
+size_t MostBytes(const Filters& filters) { return kHeadBytes + filters.piece.size(); }
+
 template <size_t kIndex = 0>
 bool ReadAlternative(size_t index, ByteReader* in, Message* message) {
   if constexpr (kIndex == std::variant_size_v<Message>) {
@@ -262,6 +272,7 @@ bool ReadAlternative(size_t index, ByteReader* in, Message* message) {
 
 std::string Encode(const Message& message) {
   std::string bytes;
+  std::visit([&bytes](const auto& alternative) { bytes.reserve(MostBytes(alternative)); }, message);
   Writer writer(&bytes);
   writer.U8(static_cast<uint8_t>(message.index() + 1));  // the kind
   std::visit([&writer](const auto& alternative) { Fields(writer, alternative); }, message);

@@ -141,7 +141,7 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
 SourceKeyReader::SourceKeyReader(Source* source, KeyInterval interval, bool whole_rows)
     : source_(source), interval_(std::move(interval)), whole_rows_(whole_rows) {}
 
-absl::Status SourceKeyReader::AppendKeys(const std::vector<uint32_t>& ordinals,
+absl::Status SourceKeyReader::AppendKeys(std::span<const uint32_t> ordinals,
                                          Compression compression, uint64_t most_bytes,
                                          std::string* out) {
   KeyListWriter keys(compression);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,7 +63,7 @@ class SourceKeyReader final : public KeyReader {
  public:
   // `source` must outlive it.
   SourceKeyReader(Source* source, KeyInterval interval, bool whole_rows = false);
-  absl::Status AppendKeys(const std::vector<uint32_t>& ordinals, Compression compression,
+  absl::Status AppendKeys(std::span<const uint32_t> ordinals, Compression compression,
                           uint64_t most_bytes, std::string* out) override;
 
  private:

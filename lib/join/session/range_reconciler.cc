@@ -91,7 +91,7 @@ absl::Status RangeReconciler::CheckMostBytes(const ClientRange& range,
       "the ranges that are open"));
 }
 
-absl::Status RangeReconciler::Receive(const Step& step) {
+absl::Status RangeReconciler::Receive(Step step) {
   const absl::StatusOr<ClientRange*> range = context_->ranges.Find(step.range);
   if (!range.ok()) return range.status();
   if (std::exchange((*range)->ignores_step, false)) return absl::OkStatus();
@@ -99,7 +99,7 @@ absl::Status RangeReconciler::Receive(const Step& step) {
   if (reconciling == nullptr || (*reconciling)->state() != Reconciliation::State::kTheirTurn) {
     return absl::InvalidArgumentError("the server spoke out of turn");
   }
-  return Continue(*range, step.message);
+  return Continue(*range, std::move(step.message));
 }
 
 absl::Status RangeReconciler::Continue(ClientRange* range, std::optional<std::string> heard) {

@@ -19,7 +19,7 @@ class RangeReconciler {
 
   // Of a range that is Opening: the sides differ.
   absl::Status Begin(ClientRange* range, const Facts& facts);
-  absl::Status Receive(const Step& step);
+  absl::Status Receive(Step step);
   // What other threads have done since.
   absl::Status TakeDone();
   // The same of one range, which is waited for.

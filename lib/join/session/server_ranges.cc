@@ -252,7 +252,7 @@ absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, Range
   return absl::OkStatus();
 }
 
-absl::Status ServerRanges::Receive(const Step& step) {
+absl::Status ServerRanges::Receive(Step step) {
   const absl::Status computed = WaitFor(step.range);
   if (!computed.ok()) return computed;
   const auto found = ranges_.find(step.range);
@@ -266,7 +266,7 @@ absl::Status ServerRanges::Receive(const Step& step) {
   if ((*reconciling)->state() != Reconciliation::State::kTheirTurn) {
     return absl::InvalidArgumentError("the client spoke out of turn");
   }
-  return Continue(step.range, step.message);
+  return Continue(step.range, std::move(step.message));
 }
 
 absl::Status ServerRanges::Continue(uint64_t number, std::optional<std::string> heard) {

@@ -148,7 +148,7 @@ class ServerRanges {
         turns_(options.workers, options.memory) {}
 
   absl::Status Receive(const Open& open);
-  absl::Status Receive(const Step& step);
+  absl::Status Receive(Step step);
   // Not of the rows with a NULL key.
   absl::Status Receive(const Fetch& fetch);
 

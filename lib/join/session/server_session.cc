@@ -29,7 +29,8 @@ absl::Status ServerSession::Receive(std::string_view message) {
       !std::holds_alternative<Failure>(*decoded)) {
     return absl::FailedPreconditionError("the client did not say hello");
   }
-  return std::visit([this](const auto& alternative) { return On(alternative); }, *decoded);
+  return std::visit([this](auto&& alternative) { return On(std::move(alternative)); },
+                    *std::move(decoded));
 }
 
 template <typename Other>

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -43,7 +44,7 @@ class ServerSession final : public Session {
  private:
   absl::Status On(const Hello& hello);
   absl::Status On(const Open& open) { return ranges_->Receive(open); }
-  absl::Status On(const Step& step) { return ranges_->Receive(step); }
+  absl::Status On(Step step) { return ranges_->Receive(std::move(step)); }
   absl::Status On(const Fetch& fetch);
   absl::Status On(const Goodbye& goodbye);
   absl::Status On(const Failure& failure);
