@@ -13,6 +13,7 @@
 
 #include "bench/join/key_set.h"
 #include "lib/cpu/isa.h"
+#include "lib/hash/page_pool.h"
 #include "lib/join/matching/common_estimate.h"
 #include "lib/join/matching/matching.h"
 #include "lib/join/session/range_keys.h"
@@ -220,6 +221,7 @@ join::PartPrices Measured(double keys, uint64_t rounds, FigureRun* run) {
 }  // namespace
 
 int PrintPrices(FigureRun* run) {
+  const PagePool::User user;    // as sessions are
   constexpr double kOff = 1.3;  // beyond what a busy machine and another processor do
   const join::PartPrices& had = join::PricesOf(ActiveIsa());
   const join::PartPrices now =

@@ -127,9 +127,14 @@ Cost KeysCost(const RangeEstimate& estimate, const KeyBits& keys, const CostWeig
 }
 
 Cost ListCost(const RangeEstimate& estimate, const CostWeights& weights) {
-  return {estimate.mine * (ListBitsFor(estimate.theirs) + 1.53), MatchBitmapBits(estimate),
-          weights.prices.list_send_ns * estimate.mine,
-          weights.prices.list_receive_ns * estimate.theirs};
+  // Flags take longer the less can be foreseen of them. Fitted to sessions of the grid.
+  constexpr double kReadNsPerFlagBit = 7, kWriteNsPerFlagBit = 13;
+  const double flags = MatchBitmapBits(estimate);
+  return {estimate.mine * (ListBitsFor(estimate.theirs) + 1.53), flags,
+          weights.prices.list_send_ns * estimate.mine + kReadNsPerFlagBit * flags,
+          // Half of it to sort what it has, half to read the list.
+          weights.prices.list_receive_ns * (estimate.mine + estimate.theirs) / 2 +
+              kWriteNsPerFlagBit * flags};
 }
 
 Cost FilterCost(Family family, const RangeEstimate& estimate, double width,
@@ -137,9 +142,11 @@ Cost FilterCost(Family family, const RangeEstimate& estimate, double width,
   const FamilyEntry& filter = *FindFamily(family);
   const double per_key =
       filter.bits_per_halving * width + filter.extra_bits + (width == std::floor(width) ? 0 : 0.01);
+  // The prices are those of five bits; wider ones take longer. Fitted to sessions of the grid.
+  const double share = 0.8 + 0.04 * width;
   return {estimate.mine * per_key + 15 * width + kFrameBits, 0,
-          weights.prices.filter_build_ns * estimate.mine,
-          weights.prices.filter_query_ns * estimate.theirs};
+          share * weights.prices.filter_build_ns * estimate.mine,
+          share * weights.prices.filter_query_ns * estimate.theirs};
 }
 
 RangeEstimate AfterFilter(const RangeEstimate& estimate, double width) {

@@ -233,20 +233,29 @@ PlannedStep CheapestStep(const RangeEstimate& estimate, const TurnLimit& limit, 
   const double price = options.weights.bits_per_cpu_ns;
   if (price < kComputationCounts) return CheapestAt(estimate, limit, begun.filters, options);
   // Where the link is what is waited for, a computation that saves bits costs nothing; and the
-  // other way round. So the quickest of those that are cheapest at several prices.
+  // other way round. And what is not cheapest at any price may burden both sides and directions
+  // alike. So the quickest of those that are cheapest at several prices, with and without some
+  // kinds of endings.
+  std::vector<Strategy> strategies = {options.strategy};
+  if (options.strategy == Strategy::kAuto) {
+    strategies.insert(strategies.end(), {Strategy::kPingPong, Strategy::kRibbon, Strategy::kList});
+  }
   const Cost scan = ScanCost(estimate.mine, estimate.theirs, options.weights);
   PlannedStep best;
   double least = kInfinite;
-  for (const double factor : kPriceFactors) {
-    PlannerOptions other = options;
-    other.weights.bits_per_cpu_ns = price * factor;
-    const PlannedStep step = CheapestAt(estimate, limit, begun.filters, other);
-    Cost all = begun.filters == 0 ? scan : begun.spent;
-    all += step.expected;
-    const double time = TimeOf(all, step.turns, options.weights);
-    if (time >= least) continue;
-    least = time;
-    best = step;
+  for (const Strategy strategy : strategies) {
+    for (const double factor : kPriceFactors) {
+      PlannerOptions other = options;
+      other.strategy = strategy;
+      other.weights.bits_per_cpu_ns = price * factor;
+      const PlannedStep step = CheapestAt(estimate, limit, begun.filters, other);
+      Cost all = begun.filters == 0 ? scan : begun.spent;
+      all += step.expected;
+      const double time = TimeOf(all, step.turns, options.weights);
+      if (time >= least) continue;
+      least = time;
+      best = step;
+    }
   }
   return best;
 }
