@@ -16,7 +16,21 @@
 namespace rocksieve {
 namespace {
 
+constexpr size_t kLeastHugeBytes = size_t{4} << 20;  // of the allocator's
+
 size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// For those pages that lie in the block as a whole, so that it takes no more memory. A hint:
+// nothing is lost if it is not heard.
+void AdviseHugePages([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes,
+                     [[maybe_unused]] size_t page_bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  const auto address = reinterpret_cast<uintptr_t>(block);
+  const size_t begin = RoundUp(address, page_bytes);
+  const size_t end = (address + bytes) / page_bytes * page_bytes;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
 
 // Addresses without memory; null if there are none, or they are counted.
 char* MapRegion([[maybe_unused]] size_t bytes, [[maybe_unused]] size_t alignment) {
@@ -31,9 +45,7 @@ char* MapRegion([[maybe_unused]] size_t bytes, [[maybe_unused]] size_t alignment
       RoundUp(reinterpret_cast<uintptr_t>(begin), alignment) - reinterpret_cast<uintptr_t>(begin);
   if (before > 0) munmap(begin, before);
   if (before < alignment) munmap(begin + before + bytes, alignment - before);
-#if defined(MADV_HUGEPAGE)
-  madvise(begin + before, bytes, MADV_HUGEPAGE);  // a hint: nothing is lost if it is not heard
-#endif
+  AdviseHugePages(begin + before, bytes, alignment);
   return begin + before;
 #else
   return nullptr;
@@ -104,7 +116,9 @@ void* PagePool::Lend(size_t bytes) {
       if (void* const block = TakeFirst(RoundUp(bytes, kAlignment))) return block;
     }
   }
-  return ::operator new(bytes, std::align_val_t(kAlignment));
+  void* const block = ::operator new(bytes, std::align_val_t(kAlignment));
+  if (bytes >= kLeastHugeBytes) AdviseHugePages(block, bytes, kPageBytes);
+  return block;
 }
 
 void PagePool::TakeBack(void* block, size_t bytes) {

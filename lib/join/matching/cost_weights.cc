@@ -6,7 +6,7 @@ namespace {
 
 // As `./run bench join --prices` prints them, with ROCKSIEVE_ISA of each, on a Zen 5; an old
 // processor takes up to twice as long for all of it. Where sessions of the grid were nearer to
-// something else, that stands here: keys, and with AVX-512 symbols and sketches. reading_ns is of
+// something else, that stands here: keys, lists, and filters with AVX-512. reading_ns is of
 // RocksDB's blocks, by bench reading.
 constexpr PartPrices kPortable = {.filter_build_ns = 34,
                                   .filter_query_ns = 17,

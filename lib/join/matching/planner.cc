@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "lib/filter/family.h"
 #include "lib/join/matching/sketch_bits.h"
