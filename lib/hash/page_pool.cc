@@ -150,7 +150,6 @@ bool PagePool::HasRegion() {
     region_ = MapRegion(region_bytes_, kPageBytes);
     region_failed_ = region_ == nullptr;
     if (region_failed_) return false;
-    Forbid(region_, region_bytes_);
     free_ = {{0, region_bytes_}};
     touched_.assign(region_bytes_ / kPageBytes, false);
     touched_pages_ = writable_bytes_ = 0;
@@ -167,6 +166,7 @@ void* PagePool::TakeFirst(size_t bytes) {
   if (begin + bytes > writable_bytes_) {
     const size_t writable_bytes = RoundUp(begin + bytes, kPageBytes);
     if (!MakeWritable(region_ + writable_bytes_, writable_bytes - writable_bytes_)) return nullptr;
+    Forbid(region_ + writable_bytes_, writable_bytes - writable_bytes_);
     writable_bytes_ = writable_bytes;
   }
   free_.erase(found);
@@ -202,7 +202,7 @@ void PagePool::GiveBackPages() {
 
 void PagePool::DropIfUnused() {
   if (users_ > 0 || lent_bytes_ > 0 || region_ == nullptr) return;
-  Allow(region_, region_bytes_);
+  Allow(region_, writable_bytes_);
   UnmapRegion(region_, region_bytes_);
   region_ = nullptr;
   touched_pages_ = 0;
