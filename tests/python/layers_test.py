@@ -31,7 +31,7 @@ ALLOWED = {
     # The join: no RocksDB and no gRPC up to lib/join/session.
     "lib/sketch": "lib/cpu lib/format lib/hash",
     "lib/sketch/pinsketch": "lib/cpu lib/format lib/hash",
-    "lib/join/rows": "lib/format lib/join",
+    "lib/join/rows": "lib/format lib/hash lib/join",
     "lib/join/sort": "lib/format lib/join/rows",
     "lib/join/text": "lib/join/rows lib/join/sort support",
     "lib/join/join_key": "lib/hash lib/join/rows lib/join/sort",
