@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
 from diff_support import DiffSandbox, ldb
 from environment import PLUGIN, run, run_ok, wait_for
@@ -135,8 +136,11 @@ class Applying(DiffSandbox):
         with subprocess.Popen([ROCKSIEVE, "load", f"--db={self.here}", "--add",
                                "--spec=rocksieve.ribbon:10", "--input=-"],
                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as holder:
-            wait_for(lambda: self.diff("--apply=here").code == 2)
+            # Not by asking diff: it might be first, and then load could not open the database.
+            inode = (self.here / "LOCK").stat().st_ino
+            wait_for(lambda: f":{inode} " in Path("/proc/locks").read_text(encoding="ascii"))
             finished = self.diff("--apply=here", f"--undo-log={self.directory / 'log'}")
+            self.assertEqual(2, finished.code, finished)
             self.assertIn("Another process has it open", finished.err)
             self.assertIn("--undo=", finished.err)
             holder.stdin.close()
