@@ -22,8 +22,10 @@ TEST(Join, IsExactForLinksOfAllRates) {
     }
     // In the end only computing counts: where a few symbols do not do it, more is sent.
     EXPECT_GE(last_bytes + 10, first_bytes);
-    if (common == 2000 || common == 4000) {
-      EXPECT_GT(2 * last_bytes, 3 * first_bytes);
+    if (common == 4000) {
+      EXPECT_GT(last_bytes, 2 * first_bytes);
+    } else if (common == 2000) {
+      EXPECT_GT(last_bytes, 1.8 * first_bytes);  // a filter before the list is quicker
     }
   }
 }

@@ -92,6 +92,33 @@ TEST(Planner, KnowsTheSizeOfSketches) {
 }
 
 // Kernels make parts of a join cheaper; where bytes alone count, plans do not depend on them.
+// A filter and symbols are cheapest at no price there, but the quickest: symbols alone are one
+// direction's burden, and one side's.
+TEST(Planner, BalancesDirectionsAndSides) {
+  const PlannedStep step =
+      PlanAt(PriceOfLink(/*bytes_per_second=*/12.5e6, /*threads=*/2), Sides(125'000, 0.98));
+  EXPECT_GT(step.filter_width, 0);
+  EXPECT_LT(step.bits(), 5 * 125'000);
+}
+
+// Whatever computing is worth. Lists are the shortest way there is.
+TEST(Planner, TakesNoMoreTurnsThanThereMayBe) {
+  for (const bool is_client : {false, true}) {
+    const int list_turns = is_client ? 2 : 3;
+    for (int turns_left = list_turns; turns_left <= 8; turns_left++) {
+      for (const double overlap : kOverlaps) {
+        for (double price = 0.0001; price < 20; price *= 4) {
+          PlannerOptions options;
+          options.weights = WeightsForPrice(price, Isa::kAvx512);
+          const PlannedStep step = CheapestStep(Sides(125'000, overlap), {is_client, turns_left},
+                                                /*begun=*/{}, options);
+          EXPECT_LE(step.turns, turns_left) << overlap << ", " << price;
+        }
+      }
+    }
+  }
+}
+
 TEST(Planner, HasPricesOfEachInstructionSet) {
   const PartPrices& plain = PricesOf(Isa::kPortable);
   for (const Isa isa : {Isa::kSse2, Isa::kAvx2, Isa::kAvx512, Isa::kNeon}) {

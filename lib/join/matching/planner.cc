@@ -250,6 +250,8 @@ PlannedStep CheapestStep(const RangeEstimate& estimate, const TurnLimit& limit, 
       other.strategy = strategy;
       other.weights.bits_per_cpu_ns = price * factor;
       const PlannedStep step = CheapestAt(estimate, limit, begun.filters, other);
+      // Strategies that are forced take what they need, but this one is not.
+      if (strategy != options.strategy && step.turns > limit.turns_left) continue;
       Cost all = begun.filters == 0 ? scan : begun.spent;
       all += step.expected;
       const double time = TimeOf(all, step.turns, options.weights);
