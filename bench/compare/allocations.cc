@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "lib/hash/page_pool.h"
+#include "lib/memory/page_pool.h"
 
 namespace {
 

@@ -13,10 +13,10 @@
 
 #include "bench/join/key_set.h"
 #include "lib/cpu/isa.h"
-#include "lib/hash/page_pool.h"
 #include "lib/join/matching/common_estimate.h"
 #include "lib/join/matching/matching.h"
 #include "lib/join/session/range_keys.h"
+#include "lib/memory/page_pool.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {

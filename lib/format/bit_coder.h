@@ -19,7 +19,7 @@
 #include <string_view>
 
 #include "lib/format/byte_io.h"
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 
 namespace rocksieve {
 

@@ -15,7 +15,7 @@
 #include <cstdint>
 
 #include "lib/format/span.h"
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 #include "lib/ribbon/elimination.h"
 
 namespace rocksieve::ribbon {

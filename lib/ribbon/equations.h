@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/format/span.h"
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 #include "lib/ribbon/elimination.h"
 
 namespace rocksieve::ribbon {

@@ -36,7 +36,7 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 #include "lib/sketch/rateless_mapping.h"
 
 namespace rocksieve {

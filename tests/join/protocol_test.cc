@@ -88,16 +88,16 @@ std::map<std::string, std::string> Steps() {
 
 // The parts with which the values of a small range are compared.
 std::map<std::string, std::string> Values() {
-  constexpr uint64_t kSalt = 99;
+  constexpr uint64_t kRangeSalt = 99;
   std::map<std::string, std::string> parts;
   std::deque<ValueComparison> sides;
   for (const bool is_client : {true, false}) {
     Candidates matched;
     for (const char* key : {"apple", "fig", "pear"}) {
-      matched.push_back({HashKey128(key, kSalt), static_cast<uint32_t>(matched.size())});
+      matched.push_back({HashKey128(key, kRangeSalt), static_cast<uint32_t>(matched.size())});
     }
     MatchingOptions options;
-    options.salt = kSalt;
+    options.salt = kRangeSalt;
     options.is_client = is_client;
     sides.emplace_back(matched, std::vector<uint64_t>{1, is_client ? 2u : 5u, 3}, options,
                        /*differ=*/false);

@@ -20,26 +20,27 @@ ALLOWED = {
     # The filter library: a family knows no other one; lib/filter is the door to them.
     "lib/bloom": "lib/cpu lib/format lib/hash",
     "lib/cuckoo": "lib/cpu lib/format lib/hash",
-    "lib/ribbon": "lib/cpu lib/format lib/hash",
+    "lib/ribbon": "lib/cpu lib/format lib/hash lib/memory",
     # Parts of a range filter are ribbons.
     "lib/range": "lib/cpu lib/format lib/hash lib/ribbon",
-    "lib/format": "lib/hash",
+    "lib/hash": "lib/memory",
+    "lib/format": "lib/hash lib/memory",
     "lib/filter": "lib/bloom lib/cuckoo lib/format lib/hash lib/range lib/ribbon",
     "lib/budget": "lib/filter lib/format lib/range",
     # The toolbox.
     "lib/toolbox": "lib/format lib/hash lib/sketch",
     # The join: no RocksDB and no gRPC up to lib/join/session.
-    "lib/sketch": "lib/cpu lib/format lib/hash",
-    "lib/sketch/pinsketch": "lib/cpu lib/format lib/hash",
-    "lib/join/rows": "lib/format lib/hash lib/join",
+    "lib/sketch": "lib/cpu lib/format lib/hash lib/memory",
+    "lib/sketch/pinsketch": "lib/cpu lib/format lib/hash lib/memory",
+    "lib/join/rows": "lib/format lib/join lib/memory",
     "lib/join/sort": "lib/format lib/join/rows",
     "lib/join/text": "lib/join/rows lib/join/sort support",
     "lib/join/join_key": "lib/hash lib/join/rows lib/join/sort",
-    "lib/join/matching": "lib/cpu lib/filter lib/format lib/hash lib/join lib/join/rows lib/sketch "
-                         "lib/sketch/pinsketch",
+    "lib/join/matching": "lib/cpu lib/filter lib/format lib/hash lib/join lib/join/rows lib/memory "
+                         "lib/sketch lib/sketch/pinsketch",
     "lib/join/existing": "lib/format lib/hash lib/join lib/join/matching lib/join/rows",
     "lib/join/session": "lib/format lib/hash lib/join lib/join/join_key lib/join/matching "
-                        "lib/join/existing lib/join/rows lib/sketch",
+                        "lib/join/existing lib/join/rows lib/memory lib/sketch",
     "lib/transport": "lib/format lib/join lib/join/matching lib/join/rows lib/join/session "
                      "lib/join/sort",
     # What knows RocksDB.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pool beside a list of what is lent: no two blocks overlap, none loses what was written, and
 // what is touched is no more than was lent at some time, but for parts of pages.
-#include "lib/hash/page_pool.h"
+#include "lib/memory/page_pool.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 
 namespace rocksieve {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/hash/page_vector.h"
 #include "lib/join/matching/candidates.h"
+#include "lib/memory/page_vector.h"
 
 namespace rocksieve::join {
 

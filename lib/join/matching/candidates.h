@@ -14,7 +14,7 @@
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash128.h"
 #include "lib/hash/mix.h"
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 
 namespace rocksieve::join {
 
@@ -48,7 +48,8 @@ struct ShortHash {
   auto operator<=>(const ShortHash&) const = default;
 };
 
-// Of all candidates under the salt and universe of the list, sorted. 20 ns each.
+// Of all candidates under the salt and universe of the list, by rising value; equal values in any
+// order.
 PageVector<ShortHash> SortedShortHashes(const Candidates& candidates, const ShortHashes& list);
 
 // *order: of the candidates in the list, by index.

@@ -10,8 +10,8 @@
 
 #include <absl/status/status.h>
 
-#include "lib/hash/page_vector.h"
 #include "lib/join/matching/matching_range.h"
+#include "lib/memory/page_vector.h"
 
 namespace rocksieve::join {
 

@@ -15,13 +15,13 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "lib/hash/page_pool.h"
 #include "lib/join/session/absent_rows.h"
 #include "lib/join/session/client_state.h"
 #include "lib/join/session/range_opener.h"
 #include "lib/join/session/range_reconciler.h"
 #include "lib/join/session/result_delivery.h"
 #include "lib/join/session/session.h"
+#include "lib/memory/page_pool.h"
 
 namespace rocksieve::join {
 

@@ -13,7 +13,6 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "lib/hash/page_pool.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/absent_rows.h"
 #include "lib/join/session/existing_filter_exchange.h"
@@ -21,6 +20,7 @@
 #include "lib/join/session/outbox.h"
 #include "lib/join/session/server_ranges.h"
 #include "lib/join/session/session.h"
+#include "lib/memory/page_pool.h"
 
 namespace rocksieve::join {
 

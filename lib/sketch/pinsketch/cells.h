@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lib/hash/mix.h"
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 
 namespace rocksieve::pinsketch {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 #include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/plan.h"
 #include "lib/sketch/pinsketch/power_rows.h"

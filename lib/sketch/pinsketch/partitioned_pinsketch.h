@@ -43,7 +43,7 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 #include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/group_sums.h"
 #include "lib/sketch/pinsketch/parity.h"

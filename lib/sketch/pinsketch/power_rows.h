@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/cells.h"
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/hash/page_vector.h"
+#include "lib/memory/page_vector.h"
 #include "lib/sketch/pinsketch/algebra.h"
 
 namespace rocksieve::pinsketch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/hash/page_pool.h"
+#include "lib/memory/page_pool.h"
 
 #include <algorithm>
 #include <iterator>
@@ -129,19 +129,19 @@ void PagePool::TakeBack(void* block, size_t bytes) {
     ::operator delete(block, std::align_val_t(kAlignment));
     return;
   }
-  size_t begin = address - region;
-  size_t end = begin + RoundUp(bytes, kAlignment);
-  Forbid(block, end - begin);
-  lent_bytes_ -= end - begin;
-  const auto after = free_.lower_bound(begin);
-  if (after != free_.begin() && std::prev(after)->second == begin) {
-    begin = std::prev(after)->first;
+  bytes = RoundUp(bytes, kAlignment);
+  Forbid(block, bytes);
+  lent_bytes_ -= bytes;
+  const auto piece = pieces_.find(address - region);
+  piece->second.is_lent = false;
+  if (const auto next = std::next(piece); next != pieces_.end() && !next->second.is_lent) {
+    piece->second.end = next->second.end;
+    pieces_.erase(next);
   }
-  if (after != free_.end() && after->first == end) {
-    end = after->second;
-    free_.erase(after);
+  if (piece != pieces_.begin() && !std::prev(piece)->second.is_lent) {
+    std::prev(piece)->second.end = piece->second.end;
+    pieces_.erase(piece);
   }
-  free_[begin] = end;
   DropIfUnused();
 }
 
@@ -150,7 +150,7 @@ bool PagePool::HasRegion() {
     region_ = MapRegion(region_bytes_, kPageBytes);
     region_failed_ = region_ == nullptr;
     if (region_failed_) return false;
-    free_ = {{0, region_bytes_}};
+    pieces_ = {{0, {region_bytes_, /*is_lent=*/false}}};
     touched_.assign(region_bytes_ / kPageBytes, false);
     touched_pages_ = writable_bytes_ = 0;
   }
@@ -158,21 +158,21 @@ bool PagePool::HasRegion() {
 }
 
 void* PagePool::TakeFirst(size_t bytes) {
-  const auto found = std::find_if(free_.begin(), free_.end(), [bytes](const auto& piece) {
-    return piece.second - piece.first >= bytes;
+  const auto found = std::find_if(pieces_.begin(), pieces_.end(), [bytes](const auto& piece) {
+    return !piece.second.is_lent && piece.second.end - piece.first >= bytes;
   });
-  if (found == free_.end()) return nullptr;
-  const auto [begin, end] = *found;
+  if (found == pieces_.end()) return nullptr;
+  const size_t begin = found->first, end = found->second.end;
   if (begin + bytes > writable_bytes_) {
     const size_t writable_bytes = RoundUp(begin + bytes, kPageBytes);
     if (!MakeWritable(region_ + writable_bytes_, writable_bytes - writable_bytes_)) return nullptr;
     Forbid(region_ + writable_bytes_, writable_bytes - writable_bytes_);
     writable_bytes_ = writable_bytes;
   }
-  free_.erase(found);
+  if (begin + bytes < end) pieces_[begin + bytes] = {end, /*is_lent=*/false};
+  found->second = {begin + bytes, /*is_lent=*/true};
   lent_bytes_ += bytes;
   most_lent_bytes_ = std::max(most_lent_bytes_, lent_bytes());
-  if (begin + bytes < end) free_[begin + bytes] = end;
   Touch(begin, begin + bytes);
   GiveBackPages();
   Allow(region_ + begin, bytes);
@@ -189,9 +189,11 @@ void PagePool::Touch(size_t begin, size_t end) {
 void PagePool::GiveBackPages() {
   const uint64_t most_pages = RoundUp(most_lent_bytes_, kPageBytes) / kPageBytes;
   // From the end, which is used last.
-  for (auto piece = free_.rbegin(); piece != free_.rend() && touched_pages_ > most_pages; ++piece) {
+  for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+    if (piece->second.is_lent) continue;
     const size_t first = RoundUp(piece->first, kPageBytes) / kPageBytes;
-    for (size_t page = piece->second / kPageBytes; page-- > first && touched_pages_ > most_pages;) {
+    for (size_t page = piece->second.end / kPageBytes; page-- > first;) {
+      if (touched_pages_ <= most_pages) return;
       if (!touched_[page]) continue;
       ForgetPages(region_ + page * kPageBytes, kPageBytes);
       touched_[page] = false;

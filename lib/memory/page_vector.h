@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/hash/page_pool.h"
+#include "lib/memory/page_pool.h"
 
 namespace rocksieve {
 

@@ -4,8 +4,8 @@
 //
 // DESCRIPTION. One region of addresses, in huge pages where the system has them. A block is the
 // first piece of it that is free and large enough. What lies in the region takes no more memory
-// than was lent at some time since a user last came or went, but for parts of huge pages: pages
-// that nobody uses are given back to the system when others are touched instead.
+// than was lent at once since a user last went, but for parts of huge pages: pages that nobody uses
+// are given back to the system when others are touched instead.
 #pragma once
 
 #include <atomic>
@@ -62,24 +62,31 @@ class PagePool {
   // Of addresses, not of memory.
   static constexpr size_t kRegionBytes = size_t{1} << (sizeof(void*) == 8 ? 30 : 26);
 
+  struct Piece {
+    size_t end;
+    bool is_lent;
+  };
+
   // All of these REQUIRE the lock.
   bool HasRegion();
   void* TakeFirst(size_t bytes);
   void Touch(size_t begin, size_t end);
-  // Of pages that nobody uses those that are more than were ever lent.
+  // Of pages that nobody uses as many as are more than most_lent_bytes_.
   void GiveBackPages();
   void DropIfUnused();
 
   const size_t region_bytes_;
-  mutable std::mutex mutex_;
-  char* region_ = nullptr;         // null: none yet
-  bool region_failed_ = false;     // there are no addresses for it
-  std::map<size_t, size_t> free_;  // in the region: end by begin; no two touch
-  std::vector<bool> touched_;      // by page
+  std::mutex mutex_;
+  char* region_ = nullptr;      // null: none yet
+  bool region_failed_ = false;  // there are no addresses for it
+  // What the region is divided into, without a gap, by where it begins. A block that comes back
+  // needs no memory for that: its piece is there. No two that are free touch.
+  std::map<size_t, Piece> pieces_;
+  std::vector<bool> touched_;  // by page
   std::atomic<size_t> touched_pages_ = 0;
   size_t writable_bytes_ = 0;  // from its beginning, in whole pages
   std::atomic<uint64_t> lent_bytes_ = 0;
-  uint64_t most_lent_bytes_ = 0;
+  uint64_t most_lent_bytes_ = 0;  // at once, since the first user came or one went
   int users_ = 0;
 };
 
