@@ -52,9 +52,8 @@ constexpr double kMostPriceFactor = 1 / kLeastDensity;
 
 std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<BudgetedFile>& files,
                               const LookupDensity* lookups) {
-  const std::vector<double> even = LookupWeights(files);
-  const std::vector<double> heard =
-      lookups == nullptr ? std::vector<double>() : LookupWeights(files, lookups);
+  const auto [even, heard] = lookups == nullptr ? BothLookupWeights{LookupWeights(files), {}}
+                                                : LookupWeightsBothWays(files, *lookups);
   double all_keys = 0;
   for (const BudgetedFile& file : files) all_keys += static_cast<double>(file.filter_keys);
   std::vector<Demand> demands;

@@ -54,6 +54,8 @@ Bins SmoothDensity(const Bins& counts) {
   // Of the node's samples, over that if they are even in it; and the probability that it is split.
   std::vector<double> log_gain(2 * kDensityBins), split(2 * kDensityBins);
   for (size_t i = kDensityBins - 1; i > 0; i--) {
+    split[i] = 0.5;
+    if (sums[i] == 0) continue;  // both are as likely as before
     const double log_split =
         LogGainOfSplit(sums[2 * i], sums[2 * i + 1]) + log_gain[2 * i] + log_gain[2 * i + 1];
     // log(1/2 + exp(log_split)/2), without overflow.
@@ -95,17 +97,23 @@ Bins ReadShare(const Bins& reads, const Bins& accesses) {
   return share;
 }
 
-double CostBesideEven(const Bins& density, const Bins& counts) {
-  double log_sum = 0, cost = 0, total = 0;
+namespace {
+
+// Of all entries, the geometric one.
+double MeanDensity(const Bins& density) {
+  double log_sum = 0;
+  for (const double value : density) log_sum += std::log(value);
+  return std::exp(log_sum / kDensityBins);
+}
+
+double CostBesideEven(const Bins& density, double mean_density, const Bins& counts) {
+  double cost = 0, total = 0;
   for (size_t i = 0; i < kDensityBins; i++) {
-    log_sum += std::log(density[i]);
     cost += counts[i] / density[i];
     total += counts[i];
   }
-  return total > 0 ? std::exp(log_sum / kDensityBins) * cost / total : 1;
+  return total > 0 ? mean_density * cost / total : 1;
 }
-
-namespace {
 
 Bins Blend(const Bins& density, double strength) {
   Bins blend(kDensityBins);
@@ -126,11 +134,19 @@ Bins DensityBefore(const std::vector<Bins>& stretches, size_t end, size_t look_b
 
 }  // namespace
 
+double CostBesideEven(const Bins& density, const Bins& counts) {
+  return CostBesideEven(density, MeanDensity(density), counts);
+}
+
 Bins BestDensity(const std::vector<Bins>& stretches) {
   const size_t count = stretches.size();
   Bins best(kDensityBins, 1);
   if (count < kFewestStretches) return best;
   double least = kWorthwhile;
+  std::vector<double> weight_of(count);
+  for (size_t i = 0; i < count; i++) {
+    weight_of[i] = std::pow(kForget, static_cast<double>(count - 1 - i));
+  }
   for (const size_t look_back : kLookBacks) {
     double costs[std::size(kStrengths)] = {};
     double weights = 0;
@@ -138,10 +154,10 @@ Bins BestDensity(const std::vector<Bins>& stretches) {
       const Bins density = DensityBefore(stretches, now, look_back);
       for (size_t s = 0; s < std::size(kStrengths); s++) {
         const Bins blend = Blend(density, kStrengths[s]);
+        const double mean = MeanDensity(blend);
         for (size_t later = now; later < std::min(count, now + kLifetime); later++) {
-          const double weight = std::pow(kForget, static_cast<double>(count - 1 - later));
-          costs[s] += weight * CostBesideEven(blend, stretches[later]);
-          if (s == 0) weights += weight;
+          costs[s] += weight_of[later] * CostBesideEven(blend, mean, stretches[later]);
+          if (s == 0) weights += weight_of[later];
         }
       }
     }

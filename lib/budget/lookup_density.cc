@@ -17,7 +17,9 @@ constexpr double kFalsePositiveWeight = 4;
 
 std::vector<std::string_view> DistinctKeys(const std::vector<std::string>& keys) {
   std::vector<std::string_view> distinct(keys.begin(), keys.end());
-  std::sort(distinct.begin(), distinct.end());
+  if (!std::is_sorted(distinct.begin(), distinct.end())) {
+    std::sort(distinct.begin(), distinct.end());
+  }
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   return distinct;
 }
@@ -48,7 +50,7 @@ LookupDensity::LookupDensity(const std::vector<BudgetedFile>& files)
   }
 }
 
-double LookupDensity::BinsBefore(std::string_view key) const {
+double LookupDensity::PlaceOf(std::string_view key) const {
   const double position = scale_.PositionOf(key);
   if (position <= ends_.front()) return 0;
   if (position >= ends_.back()) return kDensityBins;
@@ -57,7 +59,7 @@ double LookupDensity::BinsBefore(std::string_view key) const {
 }
 
 void LookupDensity::Count(std::string_view key, double weight, Bins* counts) const {
-  (*counts)[std::min(static_cast<size_t>(BinsBefore(key)), kDensityBins - 1)] += weight;
+  (*counts)[std::min(static_cast<size_t>(PlaceOf(key)), kDensityBins - 1)] += weight;
 }
 
 double LookupDensity::SumBefore(double bins) const {
@@ -65,10 +67,9 @@ double LookupDensity::SumBefore(double bins) const {
   return sums_[bin] + density_[bin] * (bins - static_cast<double>(bin));
 }
 
-double LookupDensity::Between(std::string_view from, std::string_view to) const {
+double LookupDensity::Between(double begin, double end) const {
   // Cells of no width, or next to none.
   constexpr double kNarrow = 1e-6;
-  const double begin = BinsBefore(from), end = BinsBefore(to);
   if (end - begin < kNarrow)
     return density_[std::min(static_cast<size_t>(begin), kDensityBins - 1)];
   return (SumBefore(end) - SumBefore(begin)) / (end - begin);

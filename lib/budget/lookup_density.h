@@ -24,7 +24,7 @@ struct HeardLookups {
     std::string key;
     bool was_found = false, was_read = true;
   };
-  std::vector<std::string> absent_keys;
+  std::vector<std::string> absent_keys;  // quicker to learn from in order
   std::vector<Passed> passed;
 };
 
@@ -36,15 +36,19 @@ class LookupDensity {
   static std::shared_ptr<const LookupDensity> Learn(const std::vector<BudgetedFile>& files,
                                                     const std::deque<HeardLookups>& stretches);
 
-  // Lookups per live entry between the two keys, 1 being the whole tree's. Some 100 ns.
-  double Between(std::string_view from, std::string_view to) const;
+  // Of a key, in bins. Some 50 ns.
+  double PlaceOf(std::string_view key) const;
+
+  // Lookups per live entry between the two places, 1 being the whole tree's. A few ns.
+  double Between(double begin, double end) const;
+  double Between(std::string_view from, std::string_view to) const {
+    return Between(PlaceOf(from), PlaceOf(to));
+  }
 
  private:
   // An even one.
   explicit LookupDensity(const std::vector<BudgetedFile>& files);
 
-  // Before the key; in bins.
-  double BinsBefore(std::string_view key) const;
   void Count(std::string_view key, double weight, Bins* counts) const;
   double SumBefore(double bins) const;
 

@@ -34,9 +34,15 @@ class LookupDensity;
 
 // The lookup weight of each file, 0 to 1. Without a `density` of lookups, missing keys are taken to
 // be distributed like the live ones: it is at least the file's share of the entries. Files without
-// entries have the share of their range. Cost: some 0.3 us per file and doubling of their number,
-// and some 0.2 us per file more with a density.
+// entries have the share of their range. Cost: some 0.3 us per file and doubling of their number.
 std::vector<double> LookupWeights(const std::vector<BudgetedFile>& files,
                                   const LookupDensity* density = nullptr);
+
+// Those without a density, and those with one. Cost: some 0.2 us per file more.
+struct BothLookupWeights {
+  std::vector<double> even, heard;
+};
+BothLookupWeights LookupWeightsBothWays(const std::vector<BudgetedFile>& files,
+                                        const LookupDensity& density);
 
 }  // namespace rocksieve

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/auto/lookup_record.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -39,6 +40,8 @@ std::shared_ptr<const LookupDensity> LookupRecord::Density(const std::vector<Bud
   }
   keys_built_.store(0, std::memory_order_relaxed);
   stretches_.push_back(sampler_->Take());
+  std::vector<std::string>& absent_keys = stretches_.back().absent_keys;
+  std::sort(absent_keys.begin(), absent_keys.end());
   if (stretches_.size() > kMostStretches) ForgetFirst(&stretches_);
   density_ = LookupDensity::Learn(files, stretches_);
   return density_;
