@@ -54,8 +54,38 @@ Bits BitsOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
   return {bits[0] / entries[0], bits[1] / entries[1], bits[2] / entries[2]};
 }
 
+enum class By { kGet, kMultiGet, kBoth };
+
+// Lookups of so many absent keys, and of half as many present ones below `keys` if they are asked
+// for in batches.
+void LookUp(rocksdb::DB* db, By by, uint64_t keys, int count, Random* random) {
+  constexpr int kBatch = 30;
+  std::string value;
+  for (int begin = 0; begin < count; begin += kBatch) {
+    const bool one_by_one = by == By::kGet || (by == By::kBoth && begin / kBatch % 2 == 0);
+    std::vector<std::string> asked;
+    for (int i = 0; i < kBatch; i++) {
+      asked.push_back(AbsentKey(random));
+      if (one_by_one) {
+        EXPECT_TRUE(db->Get(rocksdb::ReadOptions(), asked.back(), &value).IsNotFound());
+      } else if (i % 2 == 0) {
+        asked.push_back(ScatteredKey(2 * ((*random)() % keys)));
+      }
+    }
+    if (one_by_one) continue;
+    const std::vector<rocksdb::Slice> slices(asked.begin(), asked.end());
+    std::vector<rocksdb::PinnableSlice> values(slices.size());
+    std::vector<rocksdb::Status> statuses(slices.size());
+    db->MultiGet(rocksdb::ReadOptions(), db->DefaultColumnFamily(), slices.size(), slices.data(),
+                 values.data(), statuses.data());
+    for (size_t i = 0; i < slices.size(); i++) {
+      EXPECT_TRUE(i % 3 == 1 ? statuses[i].ok() : statuses[i].IsNotFound());
+    }
+  }
+}
+
 // Grows a tree while nine in ten lookups of absent keys are hot; every key is still found.
-Bits GrowAndLookUp(TreeConfig config, int families = 1) {
+Bits GrowAndLookUp(TreeConfig config, By by = By::kGet, int families = 1) {
   const TemporaryDirectory directory;
   config.db.options.create_missing_column_families = true;
   const DbPtr db = Open(config.db.Build(), directory / "db");
@@ -77,9 +107,7 @@ Bits GrowAndLookUp(TreeConfig config, int families = 1) {
       Must(db->Flush(rocksdb::FlushOptions(), handle));
     }
     WaitForCompactions(db.get());
-    for (int i = 0; i < 4000; i++) {
-      EXPECT_TRUE(db->Get(rocksdb::ReadOptions(), AbsentKey(&random), &value).IsNotFound());
-    }
+    LookUp(db.get(), by, next + kKeysPerFlush, 4000, &random);
   }
   for (uint64_t i = 0; i < kKeys; i++) {
     Must(db->Get(rocksdb::ReadOptions(), handles[0], ScatteredKey(2 * i), &value));
@@ -105,6 +133,14 @@ TEST(AutoSkew, FilesThatAreAskedOftenHaveMoreBits) {
   }
 }
 
+TEST(AutoSkew, FilesThatMultiGetAsksOftenHaveMoreBits) {
+  for (const By by : {By::kMultiGet, By::kBoth}) {
+    const Bits bits = GrowAndLookUp(SmallTree("rocksieve.auto:10", true), by);
+    EXPECT_GT(bits.hot, bits.cold + 3);
+    EXPECT_NEAR(bits.all, 10, 0.4);
+  }
+}
+
 TEST(AutoSkew, IsKeptToABudgetOfBytes) {
   constexpr uint64_t kBytes = kKeys * 8 / 8;
   const Bits bits =
@@ -117,20 +153,24 @@ TEST(AutoSkew, IsKeptToABudgetOfBytes) {
 TEST(AutoSkew, IsKeptInPartitions) {
   TreeConfig config = SmallTree("rocksieve.auto:10", true);
   config.db.Partitioned(2048);
-  const Bits bits = GrowAndLookUp(config);
-  EXPECT_GT(bits.hot, bits.cold + 2);
-  EXPECT_NEAR(bits.all, 10, 0.8);
+  for (const By by : {By::kGet, By::kMultiGet}) {
+    const Bits bits = GrowAndLookUp(config, by);
+    EXPECT_GT(bits.hot, bits.cold + 2);
+    EXPECT_NEAR(bits.all, 10, 0.8);
+  }
 }
 
 void ExpectEven(const Bits& bits) { EXPECT_NEAR(bits.hot, bits.cold, 1.2); }
 
 TEST(AutoSkew, IsNotHeardWithTheOptionEven) {
-  ExpectEven(GrowAndLookUp(SmallTree("rocksieve.auto:10:even", true)));
+  for (const By by : {By::kGet, By::kMultiGet}) {
+    ExpectEven(GrowAndLookUp(SmallTree("rocksieve.auto:10:even", true), by));
+  }
 }
 
 // Whose keys it hears, nothing tells.
 TEST(AutoSkew, IsNotHeardWhereColumnFamiliesShareAPolicy) {
-  ExpectEven(GrowAndLookUp(SmallTree("rocksieve.auto:10", true), 2));
+  ExpectEven(GrowAndLookUp(SmallTree("rocksieve.auto:10", true), By::kGet, 2));
 }
 
 TEST(AutoSkew, IsNotHeardInOtherOrders) {

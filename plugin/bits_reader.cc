@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/bits_reader.h"
 
-#include <algorithm>
-#include <array>
-
-#include "lib/hash/key_hash.h"
-
 namespace rocksieve {
 namespace {
 
@@ -24,16 +19,8 @@ bool BitsReader::MayMatch(const rocksdb::Slice& entry) {
 }
 
 void BitsReader::MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match) {
-  constexpr int kBatch = 32;  // RocksDB's own batches are no larger
-  std::array<uint64_t, kBatch> hashes;
-  for (int begin = 0; begin < num_keys; begin += kBatch) {
-    const int count = std::min(kBatch, num_keys - begin);
-    for (int i = 0; i < count; i++) {
-      const rocksdb::Slice& key = *keys[begin + i];
-      hashes[i] = HashKey({key.data(), key.size()}, filter_->salt());
-    }
-    filter_->MayContainHashes(hashes.data(), static_cast<size_t>(count), may_match + begin);
-  }
+  QueryBatch(
+      *filter_, num_keys, keys, may_match, [](uint64_t) {}, [](int, int, const uint64_t*) {});
 }
 
 }  // namespace rocksieve

@@ -2,14 +2,40 @@
 // The reader that RocksDB asks about keys.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include <rocksieve/filter.h>
 
+#include "lib/hash/key_hash.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
+
+inline constexpr int kMostKeysOfBatch = 32;  // RocksDB's own batches are no larger
+
+// Answers for the keys of a batch, in pieces of at most kMostKeysOfBatch keys. It calls see(hash)
+// for each key of a piece in turn, and after(begin, count, hashes) when they are answered: where
+// the piece begins, how many keys it has, and their hashes.
+template <typename See, typename After>
+void QueryBatch(const Filter& filter, int num_keys, rocksdb::Slice** keys, bool* may_match, See see,
+                After after) {
+  std::array<uint64_t, kMostKeysOfBatch> hashes;
+  for (int begin = 0; begin < num_keys; begin += kMostKeysOfBatch) {
+    const int count = std::min(kMostKeysOfBatch, num_keys - begin);
+    for (int i = 0; i < count; i++) {
+      const rocksdb::Slice& key = *keys[begin + i];
+      hashes[i] = HashKey({key.data(), key.size()}, filter.salt());
+      see(hashes[i]);
+    }
+    filter.MayContainHashes(hashes.data(), static_cast<size_t>(count), may_match + begin);
+    after(begin, count, hashes.data());
+  }
+}
 
 class BitsReader final : public rocksdb::FilterBitsReader {
  public:

@@ -36,7 +36,15 @@ bool SampledReader::MayMatch(const rocksdb::Slice& entry) {
 }
 
 void SampledReader::MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match) {
-  reader_.MayMatch(num_keys, keys, may_match);
+  LookupSampler::HeardKeys heard;
+  QueryBatch(
+      reader_.filter(), num_keys, keys, may_match, [&](uint64_t hash) { heard.Add(hash); },
+      [&](int begin, int count, const uint64_t* hashes) {
+        if (__builtin_expect(heard.any(), 0)) {
+          sampler_->HearBatch(heard, keys + begin, hashes, may_match + begin, count);
+        }
+        heard = {};
+      });
 }
 
 }  // namespace rocksieve

@@ -2,15 +2,20 @@
 // Samples what the filters of a policy are asked: absent keys, and whether their false positives
 // read blocks.
 //
-// Of the keys that one thread looks up one after the other, those with one in 64 of all hashes
-// are listened to, in all files in which they are asked for, and every sixteenth query about them
-// is remembered until the thread asks for another such key. If no filter has passed it until then,
-// it was absent, or nearly so: it goes into the sample. When a filter has passed such a key, the
-// thread's next query is listened to as well. If nothing was found by then, by RocksDB's count of
-// bytes, it was a false positive.
+// Of the keys that a thread looks up, those with one in 64 of all hashes are listened to, in all
+// files in which they are asked for. A lookup asks one file after the other until it finds the key,
+// Get() for one key and MultiGet() for those of its batch that it has not found yet. So a key that
+// a filter refuses is remembered, one of four times, until nothing more can be asked for it: absent
+// or nearly so, unless a filter has passed it meanwhile, it goes into the sample.
 //
-// Keys of MultiGet() are not sampled. Those of salted filters have other hashes in each, so that
-// present keys, too, are taken for absent in files where they are not.
+// When a filter has passed such a key, all queries of the thread are listened to until data blocks
+// were accessed: those of the key, or of its batch. RocksDB's counts of the thread say whether they
+// came from the storage. If nothing was found by then, by RocksDB's count of bytes, it was a false
+// positive. MultiGet() counts bytes when it is done, which nothing tells: there it takes a key for
+// a false positive if it is asked for again, or if nothing was found for a while.
+//
+// The keys of salted filters have other hashes in each, so that present keys, too, are taken for
+// absent in files where they are not.
 #pragma once
 
 #include <atomic>
@@ -18,6 +23,8 @@
 #include <cstdint>
 #include <mutex>
 #include <string_view>
+
+#include <rocksdb/slice.h>
 
 #include "lib/budget/lookup_density.h"
 
@@ -36,6 +43,22 @@ class LookupSampler {
   // `passed`: by the filter.
   void Hear(std::string_view key, uint64_t hash, bool passed);
 
+  // Which keys of a batch are listened to.
+  class HeardKeys {
+   public:
+    // At most 64 in turn.
+    void Add(uint64_t hash) { bits_ = 2 * bits_ + ((hash & unheard_) == 0 ? 1 : 0); }
+    bool any() const { return bits_ != 0; }
+
+   private:
+    friend class LookupSampler;
+    uint64_t unheard_ = unheard_hashes;
+    uint64_t bits_ = 0;  // the lowest one of the last
+  };
+  // The same for a batch of `count` keys of which one filter was asked. REQUIRES: heard.any()
+  void HearBatch(const HeardKeys& heard, const rocksdb::Slice* const* keys, const uint64_t* hashes,
+                 const bool* passed, int count);
+
   // Absent keys in the sample, as far as they come from different queries.
   size_t absent_count() const { return absent_count_.load(std::memory_order_relaxed); }
 
@@ -43,10 +66,10 @@ class LookupSampler {
   HeardLookups Take();
 
  private:
-  friend struct ListeningThread;
+  friend class ListeningThread;
 
   void AddAbsent(std::string_view key);
-  void AddPassed(HeardLookups::Passed passed);
+  void AddPassed(std::string_view key, bool was_found, bool was_read);
 
   std::mutex mutex_;
   HeardLookups heard_;                                 // but for false positives; guarded by mutex_

@@ -25,7 +25,8 @@ ThreadReads ThreadReads::Now() {
   if (perf == nullptr) return now;
   now.data_blocks_read =
       perf->block_read_count - perf->index_block_read_count - perf->filter_block_read_count;
-  now.blocks_from_cache = perf->block_cache_hit_count;
+  now.data_blocks_from_cache = perf->block_cache_hit_count - perf->block_cache_index_hit_count -
+                               perf->block_cache_filter_hit_count;
   now.found_bytes = perf->get_read_bytes + perf->multiget_read_bytes + perf->iter_read_bytes;
   return now;
 }
