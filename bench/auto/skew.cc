@@ -15,11 +15,12 @@
 #include <CLI/CLI.hpp>
 
 #include <rocksdb/cache.h>
-#include <rocksdb/perf_context.h>
 #include <rocksdb/perf_level.h>
 #include <rocksdb/table.h>
 #include <rocksieve/filter_policy.h>
 
+#include "bench/auto/client.h"
+#include "bench/auto/learning_cost.h"
 #include "bench/auto/sample_cost.h"
 #include "bench/auto/tree.h"
 #include "bench/program.h"
@@ -65,6 +66,7 @@ struct Settings {
   Shape shape;
   std::string options;  // of the spec
   uint64_t lookups_per_flush = 0;
+  Asking asking;
   double budget = 10;
 };
 
@@ -126,9 +128,16 @@ class Asker {
   double moved_at_ = 0;
 };
 
-uint64_t DataReads() {
-  const rocksdb::PerfContext& perf = *rocksdb::get_perf_context();
-  return perf.block_read_count - perf.index_block_read_count - perf.filter_block_read_count;
+// Lookups after a flush. Those of absent keys are counted if they are asked for by themselves:
+// otherwise batches have present keys, too.
+void LookUp(const Settings& settings, const Workload& workload, uint64_t keys, Asker* asker,
+            Client* absent, Client* present) {
+  for (uint64_t i = 0; i < settings.lookups_per_flush; i++) {
+    for (int j = 0; j < workload.present; j++) present->Ask(asker->PresentKeyBelow(keys), true);
+    absent->Ask(asker->AbsentKey(), false);
+  }
+  present->Finish();
+  absent->Finish();
 }
 
 Result Run(const Settings& settings, const Workload& workload, const std::string& spec,
@@ -149,7 +158,6 @@ Result Run(const Settings& settings, const Workload& workload, const std::string
   write.disableWAL = true;
   Result result;
   uint64_t reads = 0, keys = 0, looked = 0;
-  std::string value;
   progress->Begin(workload.description + ", " + spec, shape.keys);
   while (keys < shape.keys) {
     for (uint64_t i = 0; i < shape.keys_per_flush; i++) {
@@ -159,21 +167,16 @@ Result Run(const Settings& settings, const Workload& workload, const std::string
     WaitForCompactions(db.get());
     asker.Grow(keys);
     const bool measures = keys > shape.keys / 2;
-    for (uint64_t i = 0; i < settings.lookups_per_flush; i++) {
-      for (int present = 0; present < workload.present; present++) {
-        if (!db->Get(read, asker.PresentKeyBelow(keys), &value).ok()) {
-          throw std::runtime_error(spec + ": a key is lost");
-        }
-      }
-      const uint64_t before = DataReads();
-      if (!db->Get(read, asker.AbsentKey(), &value).IsNotFound()) {
-        throw std::runtime_error(spec + ": an absent key was found");
-      }
-      if (!measures) continue;
-      reads += DataReads() - before;
-      result.lookups++;
+    // Where batches are of absent and present keys, those after every tenth flush are apart.
+    const bool looks = measures && keys / shape.keys_per_flush % 10 == 0;
+    const bool apart = settings.asking.batch == 1 || workload.present == 0 || looks;
+    Client absent(db.get(), read, settings.asking), present(db.get(), read, settings.asking);
+    LookUp(settings, workload, keys, &asker, &absent, apart ? &present : &absent);
+    if (measures && apart) {
+      reads += absent.data_blocks_read();
+      result.lookups += settings.lookups_per_flush;
     }
-    if (measures && keys / shape.keys_per_flush % 10 == 0) {
+    if (looks) {
       result.bits += MemoryOf(db.get()).bits();
       looked++;
     }
@@ -187,19 +190,31 @@ Result Run(const Settings& settings, const Workload& workload, const std::string
 }
 
 struct Flags {
-  bool smoke = false, check = false, cost = false;
+  bool smoke = false, check = false, cost = false, learning = false;
+  Asking asking;
   double scale = 0, budget = 10;
   uint64_t lookups = 0;
   std::string tree = "ratio_10_live", options, work_dir;
   std::vector<std::string> workloads;
 };
 
-int Measure(const Flags& flags) {
-  Progress progress("bench skew");
-  const InterruptGuard guard;
+std::string AskedBy(const Asking& asking) {
+  if (asking.batch == 1) return "";
+  return ", " + std::to_string(asking.batch) + " keys at once" +
+         (asking.mixed ? ", every other time one by one" : "");
+}
+
+std::unique_ptr<WorkDir> NewWorkDir(const Flags& flags) {
   std::unique_ptr<WorkDir> work;
   const rocksdb::Status status = WorkDir::Create(flags.work_dir, "skewed_lookups", &work);
   if (!status.ok()) throw std::runtime_error(status.ToString());
+  return work;
+}
+
+int Measure(const Flags& flags) {
+  Progress progress("bench skew");
+  const InterruptGuard guard;
+  const std::unique_ptr<WorkDir> work = NewWorkDir(flags);
   Settings settings;
   for (const Shape& shape : Shapes(flags.scale)) {
     if (shape.name == flags.tree) settings.shape = shape;
@@ -208,11 +223,12 @@ int Measure(const Flags& flags) {
     throw std::runtime_error("--tree: " + flags.tree + " is none of the trees that grow");
   }
   settings.lookups_per_flush = flags.lookups;
+  settings.asking = flags.asking;
   char text[160];
   std::snprintf(text, sizeof(text), "rocksieve.auto:%g", flags.budget);
   const std::string spec = text + (flags.options.empty() ? "" : ":" + flags.options);
   std::cout << "False-positive reads of 1,000 lookups of absent keys, "
-            << settings.shape.description << ", " << spec << "\n\n"
+            << settings.shape.description << ", " << spec << AskedBy(flags.asking) << "\n\n"
             << "| lookups | bits, even | bits, heard | reads, even | reads, heard | ratio |\n"
             << "|---|---|---|---|---|---|\n";
   bool as_promised = true;
@@ -245,6 +261,7 @@ int Main(int argc, char** argv) {
       "bench skew");
   app.add_flag("--smoke", flags.smoke, "tiny trees, only to see that it works");
   app.add_flag("--cost", flags.cost, "what listening costs a query instead");
+  app.add_flag("--learning", flags.learning, "what learning costs a flush or compaction instead");
   app.add_flag("--check", flags.check, "exit with 1 if a ratio is not as promised");
   std::string names;
   for (const Workload& workload : Workloads()) {
@@ -258,11 +275,18 @@ int Main(int argc, char** argv) {
   app.add_option("--scale", flags.scale, "times the usual 400,000 to 900,000 keys [1]");
   app.add_option("--lookups", flags.lookups,
                  "of absent keys after each flush of 1,000 keys [1000]");
+  app.add_option("--batch", flags.asking.batch, "keys of a MultiGet(); 1: Get() [1]")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--mixed", flags.asking.mixed, "every other batch by Get()");
   app.add_option("--work-dir", flags.work_dir, "where databases are built [a temporary directory]");
   app.footer("Example: ./run bench skew --workloads=80_20,90_10");
   CLI11_PARSE(app, argc, argv);
   if (flags.cost) {
-    std::cout << SampleCosts(flags.smoke);
+    std::cout << SampleCosts(flags.smoke, {1, 4, 32});
+    return 0;
+  }
+  if (flags.learning) {
+    std::cout << LearningCosts(flags.smoke, NewWorkDir(flags)->path().string());
     return 0;
   }
   if (flags.scale == 0) flags.scale = flags.smoke ? 0.02 : 1;
