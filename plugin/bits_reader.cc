@@ -5,7 +5,7 @@ namespace rocksieve {
 namespace {
 
 // Apart, since it needs so many registers that short keys would be felt to save them.
-[[gnu::noinline]] bool MayContainLongKey(const Filter& filter, std::string_view key) {
+[[gnu::noinline]] bool MayContainOtherKey(const Filter& filter, std::string_view key) {
   return filter.MayContainHash(HashKey(key, filter.salt()));
 }
 
@@ -14,8 +14,8 @@ namespace {
 bool BitsReader::MayMatch(const rocksdb::Slice& entry) {
   // As filter_->MayContain(), with the hash function inlined: the whole takes a few nanoseconds.
   const std::string_view key(entry.data(), entry.size());
-  if (key.size() > kMaxShortKeyBytes) return MayContainLongKey(*filter_, key);
-  return filter_->MayContainHash(HashKey(key, filter_->salt()));
+  if (!KeyHasher::IsShort(key.size())) return MayContainOtherKey(*filter_, key);
+  return filter_->MayContainHash(hasher_.HashShort(key));
 }
 
 void BitsReader::MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match) {

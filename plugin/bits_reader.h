@@ -12,6 +12,7 @@
 #include <rocksieve/filter.h>
 
 #include "lib/hash/key_hash.h"
+#include "lib/hash/key_hasher.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
@@ -39,14 +40,17 @@ void QueryBatch(const Filter& filter, int num_keys, rocksdb::Slice** keys, bool*
 
 class BitsReader final : public rocksdb::FilterBitsReader {
  public:
-  explicit BitsReader(std::unique_ptr<Filter> filter) : filter_(std::move(filter)) {}
+  explicit BitsReader(std::unique_ptr<Filter> filter)
+      : filter_(std::move(filter)), hasher_(filter_->salt()) {}
   bool MayMatch(const rocksdb::Slice& entry) override;
   void MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match) override;
 
   const Filter& filter() const { return *filter_; }
+  const KeyHasher& hasher() const { return hasher_; }
 
  private:
   const std::unique_ptr<Filter> filter_;
+  const KeyHasher hasher_;
 };
 
 // For blocks that cannot be read: every key may be there.

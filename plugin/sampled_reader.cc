@@ -17,8 +17,8 @@ namespace {
 }
 
 // Apart, as BitsReader's.
-[[gnu::noinline]] bool QueryLongKey(const Filter& filter, LookupSampler* sampler,
-                                    std::string_view key) {
+[[gnu::noinline]] bool QueryOtherKey(const Filter& filter, LookupSampler* sampler,
+                                     std::string_view key) {
   const uint64_t hash = HashKey(key, filter.salt());
   if (LookupSampler::Listens(hash)) return QueryAndHear(filter, sampler, key, hash);
   return filter.MayContainHash(hash);
@@ -29,8 +29,8 @@ namespace {
 bool SampledReader::MayMatch(const rocksdb::Slice& entry) {
   const std::string_view key(entry.data(), entry.size());
   const Filter& filter = reader_.filter();
-  if (key.size() > kMaxShortKeyBytes) return QueryLongKey(filter, sampler_.get(), key);
-  const uint64_t hash = HashKey(key, filter.salt());
+  if (!KeyHasher::IsShort(key.size())) return QueryOtherKey(filter, sampler_.get(), key);
+  const uint64_t hash = reader_.hasher().HashShort(key);
   if (LookupSampler::Listens(hash)) return QueryAndHear(filter, sampler_.get(), key, hash);
   return filter.MayContainHash(hash);
 }

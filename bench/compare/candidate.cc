@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "lib/hash/key_hash.h"
+#include "lib/hash/key_hasher.h"
 #include "plugin/database/policy_spec.h"
 #include "plugin/tables/builtin_model.h"
 #include "plugin/tables/decoded_filter.h"
@@ -36,9 +36,15 @@ bool ParseAmount(const std::string& text, double* amount, bool* is_rate) {
 class HashOnlyReader final : public rocksdb::FilterBitsReader {
  public:
   using rocksdb::FilterBitsReader::MayMatch;
-  bool MayMatch(const rocksdb::Slice& key) override {
-    return HashKey({key.data(), key.size()}, kDefaultSalt) != 0;  // true, but no compiler knows
+  bool MayMatch(const rocksdb::Slice& entry) override {
+    const std::string_view key(entry.data(), entry.size());
+    const uint64_t hash =
+        KeyHasher::IsShort(key.size()) ? hasher_.HashShort(key) : HashKey(key, kDefaultSalt);
+    return hash != 0;  // true, but no compiler knows
   }
+
+ private:
+  const KeyHasher hasher_{kDefaultSalt};
 };
 
 class HashOnlyBuilder final : public rocksdb::FilterBitsBuilder {

@@ -16,9 +16,6 @@ namespace rocksieve {
 // The salt of filters that were not asked for a random one: equal keys give equal bytes everywhere.
 inline constexpr uint64_t kDefaultSalt = 0;
 
-// Up to this length XXH3 is a handful of instructions, beyond it a function to be called.
-inline constexpr size_t kMaxShortKeyBytes = 16;
-
 inline uint64_t HashKey(std::string_view key, uint64_t salt) {
   return XXH3_64bits_withSeed(key.data(), key.size(), salt);
 }
