@@ -15,8 +15,7 @@ __m256i LoadWords(const uint8_t* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 
-// The word at this index of a half line that holds the special word counts as set where it holds
-// seeds.
+// The special word, which is the last of its half line, counts as set where it holds seeds.
 __m256i NotProbeBits() { return _mm256_set_epi64x(kNotProbeBits, 0, 0, 0); }
 
 // Four bytes to the shift counts of four words; only their low six bits count.
@@ -32,7 +31,7 @@ struct alignas(16) GroupTables {
   uint8_t turns[16];
 
   constexpr explicit GroupTables(int group) : shift(), turns() {
-    shift[0] = static_cast<uint8_t>(group & 4);
+    shift[0] = shift[8] = static_cast<uint8_t>(group & 4);
     for (int i = 0; i < kSeeds; i++) turns[i] = static_cast<uint8_t>(i * group);
   }
 };
@@ -53,8 +52,13 @@ __m128i TurnsOf(const uint8_t* line, uint32_t group) {
   const GroupTables& tables = kGroupTables[group];
   const __m128i special = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(line + 56));
   const __m128i seeds =
-      _mm_and_si128(_mm_srl_epi64(special, LoadSixteen(tables.shift)), Bytes(kSeedOfEachLane));
+      _mm_and_si128(_mm_srlv_epi64(special, LoadSixteen(tables.shift)), Bytes(kSeedOfEachLane));
   return _mm_shuffle_epi8(LoadSixteen(tables.turns), seeds);
+}
+
+// The sums of eight positions and their turns, modulo 64.
+__m128i Turned(uint64_t positions, __m128i turns) {
+  return _mm_and_si128(_mm_add_epi8(Bytes(positions), turns), Bytes(kLowSixOfEachByte));
 }
 
 // The shift counts of the eight words of a line, from unturned positions and their turns.
@@ -62,11 +66,24 @@ struct LineCounts {
   __m256i low, high;
 
   LineCounts(uint64_t positions, __m128i turns) {
-    const __m128i counts = _mm_and_si128(_mm_add_epi8(Bytes(positions), turns), _mm_set1_epi8(63));
+    const __m128i counts = Turned(positions, turns);
     low = _mm256_cvtepu8_epi64(counts);
     high = _mm256_cvtepu8_epi64(_mm_shuffle_epi32(counts, 1));
   }
 };
+
+// What the half line that takes four further probes needs: NotProbeBits() if it is the second, and
+// where its four turns stand among the eight.
+struct alignas(32) HalfTables {
+  uint64_t not_probe_bits[4];
+  uint8_t turns[16];
+
+  constexpr explicit HalfTables(int half) : not_probe_bits(), turns() {
+    if (half == 1) not_probe_bits[3] = kNotProbeBits;
+    for (int i = 0; i < 16; i++) turns[i] = static_cast<uint8_t>(i < 4 ? 4 * half + i : 0x80);
+  }
+};
+constexpr HalfTables kHalfTables[2] = {HalfTables(0), HalfTables(1)};
 
 bool AllLowestBitsSet(__m256i words) {
   return _mm256_testc_si256(words, _mm256_set1_epi64x(1)) != 0;
@@ -83,14 +100,12 @@ bool LineHas(const uint8_t* line, uint64_t hash) {
   if constexpr (kProbes == 8) return AllLowestBitsSet(tested);
   if (!AllLowestBitsSet(tested)) return false;  // nearly all missing keys end here
   if constexpr (kProbes == 12) {
-    // Not by ?:, of which g++ makes a branch, and it is a coin toss.
     const uint32_t half = Half(hash);
-    const __m256i is_high = _mm256_set1_epi64x(-static_cast<long long>(half));
-    const __m256i words = _mm256_blendv_epi8(low, high, is_high);
-    const __m128i turns_of_half = _mm_shuffle_epi8(
-        turns, _mm_cvtsi32_si128(static_cast<int>(0x03020100 + 0x04040404 * half)));
-    const __m128i extra = _mm_and_si128(_mm_add_epi8(Bytes(ExtraPositions12(hash)), turns_of_half),
-                                        _mm_set1_epi8(63));
+    const HalfTables& tables = kHalfTables[half];
+    const __m256i words = _mm256_or_si256(LoadWords(line + 32 * half),
+                                          LoadWords(reinterpret_cast<const uint8_t*>(&tables)));
+    const __m128i extra =
+        Turned(ExtraPositions12(hash), _mm_shuffle_epi8(turns, LoadSixteen(tables.turns)));
     return AllLowestBitsSet(_mm256_srlv_epi64(words, _mm256_cvtepu8_epi64(extra)));
   } else {
     const LineCounts extra(ExtraPositions16(hash), turns);

@@ -14,7 +14,7 @@
 #include "lib/cpu/target.h"
 
 ROCKSIEVE_TARGET_BEGIN(
-    "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi")
+    "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi,avx512bitalg")
 namespace rocksieve::bloom {
 namespace {
 
@@ -28,35 +28,67 @@ __m512i BitsAt(uint64_t eight_bytes) {
 // What a key's group needs to find its turns: where in the special word its seeds stand, and the
 // turn for each seed.
 struct alignas(64) GroupTables {
-  uint8_t seed_bits[64];  // of word i, the low byte counts: the bit of lane i's seed
+  uint8_t seed_bits[64];  // in each byte of word i: the bit of lane i's seed
   uint8_t turns[64];      // four times the turns for 16 seeds
 
   constexpr explicit GroupTables(int group) : seed_bits(), turns() {
-    for (int i = 0; i < 8; i++) seed_bits[8 * i] = static_cast<uint8_t>(8 * i + (group & 4));
-    for (int i = 0; i < 64; i++) turns[i] = static_cast<uint8_t>(i % kSeeds * group);
+    for (int i = 0; i < 64; i++) {
+      seed_bits[i] = static_cast<uint8_t>(8 * (i / 8) + (group & 4));
+      turns[i] = static_cast<uint8_t>(i % kSeeds * group);
+    }
   }
 };
 constexpr GroupTables kGroupTables[kGroups] = {GroupTables(0), GroupTables(1), GroupTables(2),
                                                GroupTables(3), GroupTables(4), GroupTables(5),
                                                GroupTables(6), GroupTables(7)};
 
-// The turn of each lane in the low byte of its word; the other bytes mean nothing. By tables, since
-// a query's time is the path from the special word to its answer, on which a multiplication and a
-// move between registers of two kinds would stand. Lane 7 has no seed, and a turn of 0.
+// The turn of each lane, in each byte of its word. By tables, since a query's time is the path from
+// the special word to its answer, on which a multiplication and a move between registers of two
+// kinds would stand. Lane 7 has no seed, and a turn of 0.
 __m512i TurnsOf(const uint8_t* line, uint32_t group) {
+  constexpr long long kSeedOfEachByte = 0x0F0F0F0F0F0F0F0F;
   const GroupTables& tables = kGroupTables[group];
   const __m512i special = _mm512_set1_epi64(static_cast<long long>(Word(line, 7)));
-  const __m512i seeds =
-      _mm512_and_si512(_mm512_multishift_epi64_epi8(_mm512_load_si512(tables.seed_bits), special),
-                       _mm512_set_epi64(0, 15, 15, 15, 15, 15, 15, 15));
+  const __m512i seeds = _mm512_and_si512(
+      _mm512_multishift_epi64_epi8(_mm512_load_si512(tables.seed_bits), special),
+      _mm512_set_epi64(0, kSeedOfEachByte, kSeedOfEachByte, kSeedOfEachByte, kSeedOfEachByte,
+                       kSeedOfEachByte, kSeedOfEachByte, kSeedOfEachByte));
   return _mm512_shuffle_epi8(_mm512_load_si512(tables.turns), seeds);
 }
 
-// The bits at eight positions after a turn of each.
-__m512i TurnedBitsAt(uint64_t eight_bytes, __m512i turns) {
-  const __m512i positions =
-      _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(eight_bytes)));
-  return _mm512_rolv_epi64(_mm512_set1_epi64(1), _mm512_add_epi8(positions, turns));
+// Which of sixteen positions, eight first and eight further ones, each byte of the words tests: the
+// first one of its word, or in every other byte of the words from first_word to last_word a further
+// one.
+struct alignas(64) TestedPositions {
+  uint8_t of_byte[64];
+
+  constexpr TestedPositions(int first_word, int last_word, int first_further) : of_byte() {
+    for (int i = 0; i < 64; i++) {
+      const int word = i / 8;
+      const bool is_further = i % 2 != 0 && first_word <= word && word <= last_word;
+      of_byte[i] = static_cast<uint8_t>(is_further ? first_further + word - first_word : word);
+    }
+  }
+};
+constexpr TestedPositions kTested8(0, -1, 8), kTested16(0, 7, 8);
+// By the half that takes further probes, whose positions are the upper bytes of a product.
+constexpr TestedPositions kTested12[2] = {TestedPositions(0, 3, 12), TestedPositions(4, 7, 12)};
+
+// The unturned positions that each byte of the words tests.
+template <int kProbes>
+__m512i TestedPositionsOf(uint64_t hash) {
+  const auto positions = static_cast<long long>(Positions(hash));
+  __m128i sixteen = _mm_cvtsi64_si128(positions);
+  const TestedPositions* tested = &kTested8;
+  if constexpr (kProbes == 12) {
+    sixteen = _mm_set_epi64x(static_cast<long long>(hash * kExtraPositionFactor), positions);
+    tested = &kTested12[Half(hash)];
+  } else if constexpr (kProbes == 16) {
+    sixteen = _mm_set_epi64x(static_cast<long long>(ExtraPositions16(hash)), positions);
+    tested = &kTested16;
+  }
+  return _mm512_permutexvar_epi8(_mm512_load_si512(tested->of_byte),
+                                 _mm512_castsi128_si512(sixteen));
 }
 
 // The positions of four probes in the upper or lower half of a line, and no bit in the other half.
@@ -65,23 +97,21 @@ __m512i BitsOfHalf(uint64_t four_bytes, uint32_t half) {
   return _mm512_maskz_mov_epi64(static_cast<__mmask8>(0x0F << (4 * half)), BitsAt(eight_bytes));
 }
 
+// Whether each byte of the words finds the bit set that it tests: that at its low six bits.
+bool AllSet(__m512i words, __m512i tested) {
+  return _mm512_bitshuffle_epi64_mask(words, tested) == ~uint64_t{0};
+}
+
 template <int kProbes>
 bool LineHas(const uint8_t* line, uint64_t hash) {
   const __m512i turns = TurnsOf(line, Group(hash));
   // The seeds of the special word count as set.
   const __m512i words = _mm512_or_si512(_mm512_loadu_si512(line),
                                         _mm512_set_epi64(kNotProbeBits, 0, 0, 0, 0, 0, 0, 0));
-  const bool all = _mm512_testn_epi64_mask(words, TurnedBitsAt(Positions(hash), turns)) == 0;
-  if constexpr (kProbes == 8) return all;  // each word has its one bit
-  if (!all) return false;                  // nearly all missing keys
-  if constexpr (kProbes == 12) {
-    const auto half = static_cast<__mmask8>(0x0F << (4 * Half(hash)));
-    const uint64_t four_bytes = ExtraPositions12(hash);
-    const __m512i bits = TurnedBitsAt(four_bytes | four_bytes << 32, turns);
-    return _mm512_mask_testn_epi64_mask(half, words, bits) == 0;
-  } else {
-    return _mm512_testn_epi64_mask(words, TurnedBitsAt(ExtraPositions16(hash), turns)) == 0;
-  }
+  const bool has_first_eight = AllSet(words, _mm512_add_epi8(TestedPositionsOf<8>(hash), turns));
+  if constexpr (kProbes == 8) return has_first_eight;
+  if (!has_first_eight) return false;  // nearly all absent keys end here
+  return AllSet(words, _mm512_add_epi8(TestedPositionsOf<kProbes>(hash), turns));
 }
 
 #include "lib/bloom/query_loop.h"
@@ -126,9 +156,12 @@ struct Vector {
 
 #include "lib/bloom/choose_seeds.h"
 
+// AVX2 answers one query of 8 probes sooner, and AVX-512 many.
+Queries QueriesOf8() { return {kAvx2Kernel.queries_for(8).one, QueryMany<8>}; }
+
 }  // namespace
 
-const Kernel kAvx512Kernel = {"avx512", WideQueriesFor<QueriesOf<8>, QueriesOf<12>, QueriesOf<16>>,
+const Kernel kAvx512Kernel = {"avx512", WideQueriesFor<QueriesOf8, QueriesOf<12>, QueriesOf<16>>,
                               WideAddKeys<AddKeysOf<8>, AddKeysOf<12>, AddKeysOf<16>>,
                               ChooseSeeds<kUsualBeam>, ChooseSeeds<kThoroughBeam>};
 

@@ -13,8 +13,8 @@ enum class Isa { kPortable, kSse2, kAvx2, kAvx512, kNeon };
 std::string_view IsaName(Isa isa);
 
 // Those that were built for this architecture and that this processor has, the best last.
-// kAvx2 stands for AVX2 with BMI1 and BMI2; kAvx512 for F, BW, VL, DQ, VPOPCNTDQ and VBMI besides
-// (Intel since Ice Lake, AMD since Zen 4).
+// kAvx2 stands for AVX2 with BMI1 and BMI2; kAvx512 for F, BW, VL, DQ, VPOPCNTDQ, VBMI and BITALG
+// besides (Intel since Ice Lake, AMD since Zen 4).
 std::vector<Isa> UsableIsas();
 
 // The best usable one; or the one that the environment variable ROCKSIEVE_ISA names ("portable",
