@@ -376,7 +376,7 @@ Status RunDemo(const DemoOptions& options, Progress* progress, Json* result) {
   if (status.ok()) status = Measure(variants, databases, keys, progress, &results);
   databases.clear();  // their memory is free for what follows
   Json ranges;
-  if (status.ok()) status = MeasureRanges(directory->path(), progress, &ranges);
+  if (status.ok()) status = MeasureRanges(directory->path(), keys.distinct(), progress, &ranges);
   if (!status.ok()) return status;
 
   const bool keep = !options.database_directory.empty();

@@ -33,7 +33,8 @@ Status Get(rocksdb::DB* db, std::string_view key, rocksdb::PinnableSlice* value)
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostLookups = 2000;  // per round, database and kind of key
+// Per round, database and kind of key: one for each key, within these.
+constexpr size_t kMostLookups = 2000, kLeastLookups = 160;
 constexpr size_t kFewestLookups = 16;
 constexpr auto kLongestBatch = std::chrono::milliseconds(30);
 
@@ -46,7 +47,8 @@ class Stopwatch {
  public:
   Stopwatch(const std::vector<std::unique_ptr<rocksdb::DB>>& databases,
             const std::vector<std::string_view>& keys)
-      : databases_(databases), keys_(keys), samples_(databases.size()) {}
+      : databases_(databases), keys_(keys), samples_(databases.size()),
+        lookups_(std::clamp(keys.size(), kLeastLookups, kMostLookups)) {}
 
   // Finds out how many lookups fit into kLongestBatch in the slowest database: it might have values
   // on a slow disk, or keys of a megabyte.
@@ -93,7 +95,7 @@ class Stopwatch {
   const std::vector<std::unique_ptr<rocksdb::DB>>& databases_;
   const std::vector<std::string_view>& keys_;
   std::vector<std::vector<double>> samples_;  // by database: microseconds per lookup
-  size_t lookups_ = kMostLookups;             // per batch
+  size_t lookups_;                            // per batch
   rocksdb::PinnableSlice value_;
 };
 

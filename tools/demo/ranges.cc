@@ -28,8 +28,10 @@ namespace {
 using rocksdb::Status;
 using Random = std::mt19937_64;
 
-constexpr uint64_t kEvents = 100'000, kEventsPerEntity = 30, kTimes = 1 << 20;
-constexpr uint64_t kRanges = 20'000, kRangeTimes = 16;
+// So many for each key, within these.
+constexpr uint64_t kEventsPerKey = 10, kFewestEvents = 1000, kMostEvents = 100'000;
+constexpr uint64_t kEventsPerEntity = 30, kTimes = 1 << 20;
+constexpr uint64_t kEventsPerRange = 5, kRangeTimes = 16;
 constexpr size_t kEntityBytes = 8;
 
 std::string EventKey(uint64_t entity, uint64_t time) {
@@ -44,26 +46,26 @@ struct Range {
   std::string begin, end;
 };
 
-// The same at each run.
+// The same at each run with as many keys.
 struct Events {
   std::vector<std::string> keys;  // in random order
   std::vector<Range> empty;       // from right after an event on
   std::vector<Range> of_one;      // with an event, at their begin
 };
 
-Events MakeEvents() {
+Events MakeEvents(uint64_t count) {
   Random random(1);
   std::vector<std::pair<uint64_t, uint64_t>> events;
-  for (uint64_t i = 0; i < kEvents; i++) {
+  for (uint64_t i = 0; i < count; i++) {
     // Numbers of entities as hashes are, so that they say nothing of each other.
-    const uint64_t entity = random() % (kEvents / kEventsPerEntity) * 0x9e3779b97f4a7c15;
+    const uint64_t entity = random() % (count / kEventsPerEntity) * 0x9e3779b97f4a7c15;
     events.emplace_back(entity, random() % kTimes);
   }
   std::sort(events.begin(), events.end());
   events.erase(std::unique(events.begin(), events.end()), events.end());
   Events made;
-  for (size_t at = 0; at + 1 < events.size() && made.empty.size() < kRanges;
-       at += 1 + random() % (2 * kEvents / kRanges)) {
+  for (size_t at = 0; at + 1 < events.size() && made.empty.size() < count / kEventsPerRange;
+       at += 1 + random() % (2 * kEventsPerRange)) {
     const auto& [entity, time] = events[at];
     made.of_one.push_back({EventKey(entity, time), EventKey(entity, time + 1)});
     const auto& [next_entity, next_time] = events[at + 1];
@@ -137,11 +139,12 @@ Status MeasureOne(const std::filesystem::path& directory, const Variant& variant
 
 }  // namespace
 
-Status MeasureRanges(const std::filesystem::path& directory, Progress* progress, Json* result) {
+Status MeasureRanges(const std::filesystem::path& directory, uint64_t keys, Progress* progress,
+                     Json* result) {
   std::vector<Variant> variants;
   const Status made = MakeRangeVariants(&variants);
   if (!made.ok()) return made;
-  const Events events = MakeEvents();
+  const Events events = MakeEvents(std::clamp(kEventsPerKey * keys, kFewestEvents, kMostEvents));
   std::vector<Json> results(variants.size());
   progress->Begin(
       "ranges with each filter",

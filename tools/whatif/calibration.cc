@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <random>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
@@ -26,9 +28,8 @@ constexpr int kLeastRounds = 2;
 // Random bytes, one key after another.
 class RandomKeys {
  public:
-  RandomKeys(uint64_t seed, double key_bytes)
-      : key_bytes_(std::clamp<size_t>(std::llround(key_bytes), 8, 256)),
-        bytes_(kKeys * key_bytes_, '\0') {
+  RandomKeys(uint64_t seed, size_t key_bytes)
+      : key_bytes_(key_bytes), bytes_(kKeys * key_bytes_, '\0') {
     std::mt19937_64 random(seed);
     for (char& byte : bytes_) byte = static_cast<char>(random());
   }
@@ -53,7 +54,7 @@ double LeastNsPerKey(Round round) {
   return least;
 }
 
-FilterCost Measure(const rocksdb::FilterPolicy& policy, double key_bytes) {
+FilterCost Measure(const rocksdb::FilterPolicy& policy, size_t key_bytes) {
   const RandomKeys present(1, key_bytes), missing(2, key_bytes);
   const rocksdb::BlockBasedTableOptions table_options;
   rocksdb::FilterBuildingContext context(table_options);
@@ -78,6 +79,14 @@ FilterCost Measure(const rocksdb::FilterPolicy& policy, double key_bytes) {
   return cost;
 }
 
+// By spec and bytes of a key: a database of many column families would wait for each.
+using Costs = std::map<std::pair<std::string, size_t>, FilterCost>;
+
+Costs& MeasuredCosts() {
+  static Costs costs;
+  return costs;
+}
+
 // Where a policy makes filters of several families, each as it is with 10 bits per key.
 std::string TypicalSpec(Family family) {
   if (family == Family::kRocksDbBloom) return "bloomfilter:10:false";
@@ -89,9 +98,12 @@ std::string TypicalSpec(Family family) {
 
 }  // namespace
 
+Calibration::Calibration(double key_bytes)
+    : key_bytes_(std::clamp<size_t>(std::llround(key_bytes), 8, 256)) {}
+
 FilterCost Calibration::CostOf(const PolicySpec& policy, Family family) {
   const std::string text = policy.ours() != nullptr ? policy.text() : TypicalSpec(family);
-  const auto [found, is_new] = costs_.try_emplace(text);
+  const auto [found, is_new] = MeasuredCosts().try_emplace({text, key_bytes_});
   if (!is_new) return found->second;
   PolicySpec spec;
   std::shared_ptr<const rocksdb::FilterPolicy> made;

@@ -3,9 +3,7 @@
 // machine would be wrong.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <string>
+#include <cstddef>
 
 #include "tools/whatif/prediction.h"
 
@@ -16,11 +14,12 @@ struct FilterCost {
   double probe_ns = 0;  // per query of a filter that is in memory
 };
 
-// Measures when first asked, some 0.1 s for each policy, and remembers.
+// Measures when first asked, some 0.1 s for each policy, and remembers it for all trees of the
+// process whose keys are as long. One thread at a time.
 class Calibration {
  public:
   // `key_bytes`: of the tree's keys, on average.
-  explicit Calibration(double key_bytes) : key_bytes_(key_bytes) {}
+  explicit Calibration(double key_bytes);
 
   // Of one thread that builds all filters of the tree.
   double BuildSeconds(const PolicySpec& policy, const Prediction& prediction);
@@ -31,8 +30,7 @@ class Calibration {
  private:
   FilterCost CostOf(const PolicySpec& policy, Family family);
 
-  const double key_bytes_;
-  std::map<std::string, FilterCost> costs_;  // by spec
+  const size_t key_bytes_;  // at least 8, at most 256
 };
 
 }  // namespace rocksieve::tools
