@@ -12,7 +12,7 @@ import time
 import unittest
 
 from diff_support import DiffSandbox
-from environment import BUILD, SEED, run, run_ok
+from environment import BUILD, SEED, THOROUGH, run, run_ok
 from join_support import ROCKSIEVE, load, write_lines
 
 KILL_AT_CALL = BUILD / "lib" / "libkill_at_call.so"
@@ -76,12 +76,15 @@ class ResumeSandbox(DiffSandbox):
             process.wait()
             return True
 
+    def wait_until_something_is_proven(self, process):
+        while b'"next_key":"k' not in (self.state.read_bytes() if self.state.exists() else b""):
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+
     def killed_once_something_is_proven(self, command):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as process:
-            while b'"next_key":"k' not in (self.state.read_bytes() if self.state.exists() else b""):
-                self.assertIsNone(process.poll())
-                time.sleep(0.05)
+            self.wait_until_something_is_proven(process)
             process.kill()
 
     def table(self, out):
@@ -108,6 +111,7 @@ class ResumeSandbox(DiffSandbox):
         self.assertGreater(int(PARTS.search(finished.out)[1]), 1, finished)
         self.assert_nothing_left()
 
+
 class Resumable(ResumeSandbox):
     def test_two_directories(self):
         self.killed_again_and_again(False, "--format=jsonl", limit="2MB")
@@ -127,35 +131,13 @@ class Resumable(ResumeSandbox):
     def test_rows_that_are_looked_at_again_without_values(self):
         self.killed_again_and_again(False, "--recheck=1", limit="2MB")
 
-    def test_killed_at_each_call_that_changes_files(self):
-        sides = [self.large["here"], self.large["there"]]
-        for flags in (["--format=tsv"], ["--format=tsv", "--recheck=0.1"]):
-            rows, said = self.left_alone(sides, *flags)
-            for call in range(1, 1000):
-                with self.subTest(flags=flags, call=call):
-                    self.output.unlink(missing_ok=True)
-                    first = run(*self.command(sides, *flags), preload=[KILL_AT_CALL], timeout=100,
-                                variables={"KILL_AT_CALL": str(call)})
-                    if first.code != -signal.SIGKILL:
-                        self.assertEqual(1, first.code, first)
-                        break
-                    # And once more on the way.
-                    run(*self.command(sides, *flags), preload=[KILL_AT_CALL], timeout=100,
-                        variables={"KILL_AT_CALL": str(self.random.randrange(1, 12))})
-                    last = run(*self.command(sides, *flags), timeout=100)
-                    self.assertEqual(1, last.code, last)
-                    self.assertEqual(rows, self.output.read_text())
-                    self.assertEqual(self.table(said), self.table(last.out))
-                    self.assert_nothing_left()
-            self.assertGreater(call, 10)
-
     def test_to_the_standard_output_nothing_is_lost(self):
         sides = [self.large["here"], self.large["there"]]
         rows = run(ROCKSIEVE, "diff", *sides).out
         command = [str(word) for word in (ROCKSIEVE, "diff", *sides, f"--resume={self.state}")]
         first = subprocess.Popen([*command, "--limit=2MB"], stdout=subprocess.PIPE,
                                  stderr=subprocess.DEVNULL, text=True)
-        time.sleep(1.5)
+        self.wait_until_something_is_proven(first)
         first.kill()
         given = first.communicate()[0].splitlines()
         last = run(*command)
@@ -181,12 +163,48 @@ class Resumable(ResumeSandbox):
         rows, _ = self.left_alone(sides)
         with subprocess.Popen(self.command(sides, "--limit=2MB"), stderr=subprocess.PIPE,
                               text=True) as process:
-            time.sleep(1)
+            self.wait_until_something_is_proven(process)
             process.send_signal(signal.SIGINT)
             process.wait(20)
         self.assertTrue(self.state.exists())
         self.assertEqual(1, run(*self.command(sides)).code)
         self.assertEqual(rows, self.output.read_text())
+
+
+class EachCall(ResumeSandbox):
+    ROWS = 15000  # three comparisons for each call
+
+    def killed_at(self, call, sides, flags, rows, said):
+        """Whether there was such a call; and then, gone on with, it finds what it found alone."""
+        self.output.unlink(missing_ok=True)
+        first = run(*self.command(sides, *flags), preload=[KILL_AT_CALL], timeout=100,
+                    variables={"KILL_AT_CALL": str(call)})
+        if first.code != -signal.SIGKILL:
+            self.assertEqual(1, first.code, first)
+            return False
+        # And once more on the way.
+        run(*self.command(sides, *flags), preload=[KILL_AT_CALL], timeout=100,
+            variables={"KILL_AT_CALL": str(self.random.randrange(1, 12))})
+        last = run(*self.command(sides, *flags), timeout=100)
+        self.assertEqual(1, last.code, last)
+        self.assertEqual(rows, self.output.read_text())
+        self.assertEqual(self.table(said), self.table(last.out))
+        self.assert_nothing_left()
+        return True
+
+    def test_killed_at_each_call_that_changes_files(self):
+        """At full speed every second call; where it is slower, and saves often what it has, every
+        third; others with another seed, and all with `./run test --thorough`."""
+        sides = [self.large["here"], self.large["there"]]
+        for flags, one_in in ((["--format=tsv"], 2),
+                              (["--format=tsv", "--recheck=0.1", "--limit=8MB"], 3)):
+            rows, said = self.left_alone(sides, *flags)
+            step = 1 if THOROUGH else one_in
+            for call in range(1 + SEED % step, 1000, step):
+                with self.subTest(flags=flags, call=call):
+                    if not self.killed_at(call, sides, flags, rows, said):
+                        break
+            self.assertGreater(call, 10)
 
 
 class Refusals(ResumeSandbox):

@@ -73,10 +73,18 @@ class Processes(Examined):
             process.kill()
             process.communicate()
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.hosts = {}  # by flags, each compiled once
+
     def static_host(self, *flags):
-        return compile_program(STATIC_HOST, self.directory / "static_host", *flags,
-                               "-Wl,-Bstatic", "-lrocksdb", "-Wl,-Bdynamic", "-lsnappy", "-llz4",
-                               "-lzstd", "-lbz2", "-lz", "-lpthread", "-ldl")
+        if flags not in self.hosts:
+            self.hosts[flags] = compile_program(
+                STATIC_HOST, self.class_directory / f"static_host_{len(self.hosts)}", *flags,
+                "-Wl,-Bstatic", "-lrocksdb", "-Wl,-Bdynamic", "-lsnappy", "-llz4", "-lzstd", "-lbz2",
+                "-lz", "-lpthread", "-ldl")
+        return shutil.copy(self.hosts[flags], self.directory / "static_host")
 
     def ldb(self, **variables):
         return self.process("ldb", f"--db={self.database}", "load", variables=variables)

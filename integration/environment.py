@@ -4,6 +4,7 @@ run with a time limit.
 
 ROCKSIEVE_BUILD names the build directory (default: build/ of the repository).
 ROCKSIEVE_SEED repeats a run: every test file prints the seed that it used.
+ROCKSIEVE_THOROUGH=1 (`./run test --thorough`): all cases where a sample is taken else.
 """
 
 import atexit
@@ -38,6 +39,14 @@ SERIES = RELEASE_PLUGIN and RELEASE_PLUGIN.stem.split("-")[1]
 # db_bench takes a seed of 0 for "none".
 SEED = int(os.environ.get("ROCKSIEVE_SEED") or random.SystemRandom().randrange(1, 2**31))
 print(f"seed {SEED}; to repeat: ROCKSIEVE_SEED={SEED}", file=sys.stderr)
+THOROUGH = os.environ.get("ROCKSIEVE_THOROUGH") == "1"
+
+
+def sample(cases, one_in, turn=0):
+    """Every so many-th of the cases, others with another seed or in another turn; all of them where
+    it is thorough."""
+    cases = list(cases)
+    return cases if THOROUGH else cases[(SEED + turn) % one_in::one_in]
 
 
 def _temporary_root():

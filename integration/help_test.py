@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command's help, manual pages and shell completion: of every command, whatever there is."""
 
+import functools
 import pathlib
 import re
 import shutil
@@ -17,6 +18,7 @@ SHARE = BUILD / "share"
 COLUMNS, LINES = 80, 32
 
 
+@functools.cache
 def help_of(*words):
     return run_ok(COMMAND, *words, "--help").out
 

@@ -75,11 +75,15 @@ int main(int argc, char** argv) {
 
 @unittest.skipUnless(EXPORTER.exists(), "built without the exporter")
 class Metrics(Sandbox):
+    program = None  # compiled once for all classes
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.program = compile_program(PROGRAM, cls.class_directory / "program", "-lrocksieve_exporter",
-                                      f"-l:{RELEASE_PLUGIN.name}", "-lrocksdb")
+        if Metrics.program is None:
+            directory = cls._temporary_directory(unittest.addModuleCleanup)
+            Metrics.program = compile_program(PROGRAM, directory / "program", "-lrocksieve_exporter",
+                                              f"-l:{RELEASE_PLUGIN.name}", "-lrocksdb")
 
     def start(self, *arguments, metrics=None):
         """The program, with its database open; its lines come by say()."""
