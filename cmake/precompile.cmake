@@ -21,11 +21,23 @@ function(rocksieve_compile_folders_as_one target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# rocksieve_precompile(TARGET KIND...): KIND is STD, ABSL, ROCKSDB, COMMAND or TEST.
+# rocksieve_precompile(TARGET KIND...): KIND is STD, ABSL, ROCKSDB, COMMAND or TEST. The programs of a
+# folder share what is precompiled, since that takes as long as some of them do. The first may have no
+# definitions of its own: the compiler would refuse it to others (-Winvalid-pch).
 function(rocksieve_precompile target)
+  string(JOIN "_" key ROCKSIEVE_PRECOMPILED ${ARGN})
+  get_property(first DIRECTORY PROPERTY ${key})
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE" AND first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+    return()
+  endif()
   set(headers ${ROCKSIEVE_STD_HEADERS})
   foreach(kind ${ARGN})
     list(APPEND headers ${ROCKSIEVE_${kind}_HEADERS})
   endforeach()
   target_precompile_headers(${target} PRIVATE ${headers})
+  if(type STREQUAL "EXECUTABLE")
+    set_property(DIRECTORY PROPERTY ${key} ${target})
+  endif()
 endfunction()

@@ -18,7 +18,7 @@ namespace {
 using Keys = std::vector<std::string>;
 using ReadKeys = std::vector<std::optional<std::string>>;
 
-std::mt19937_64 Random() {
+std::mt19937_64 SeededRandom() {
   const int seed = testing::UnitTest::GetInstance()->random_seed();
   testing::Test::RecordProperty("seed", seed);
   return std::mt19937_64(static_cast<uint64_t>(seed));
@@ -52,7 +52,7 @@ absl::Status Read(std::string_view bytes, uint64_t most_keys, uint64_t longest, 
 }
 
 TEST(KeyList, QuickCompressionIsReadAlike) {
-  std::mt19937_64 random = Random();
+  std::mt19937_64 random = SeededRandom();
   const Keys keys = SomeKeys(2000, 100, &random);
   ReadKeys dense, quick;
   ASSERT_TRUE(Read(Written(keys), keys.size(), UINT64_MAX, &dense).ok());
@@ -62,7 +62,7 @@ TEST(KeyList, QuickCompressionIsReadAlike) {
 }
 
 TEST(KeyList, GivesWhatWasWritten) {
-  std::mt19937_64 random = Random();
+  std::mt19937_64 random = SeededRandom();
   for (const auto& [count, most_bytes] : std::initializer_list<std::pair<size_t, size_t>>{
            {0, 1}, {1, 0}, {2000, 8}, {500, 3000}, {20, 700'000}, {3, 4 << 20}}) {
     const Keys keys = SomeKeys(count, most_bytes, &random);
@@ -104,7 +104,7 @@ TEST(KeyList, RefusesWhatIsNone) {
 }
 
 TEST(KeyList, IsNotCollectedBeyondTheLimit) {
-  std::mt19937_64 random = Random();
+  std::mt19937_64 random = SeededRandom();
   MemorySource::Rows rows;
   std::vector<uint32_t> ordinals;
   for (uint32_t i = 0; i < 40; i++) {

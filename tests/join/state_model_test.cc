@@ -17,7 +17,7 @@ namespace rocksieve::join {
 namespace {
 
 constexpr size_t kLongestSequence = 6;
-constexpr uint64_t kSalt = 12345;
+constexpr uint64_t kModelSalt = 12345;
 constexpr uint64_t kModelMemoryBytes = 1 << 20;
 
 std::string Drained(Session* session) {
@@ -38,7 +38,7 @@ constexpr uint64_t kMostKeys = 4;                         // of a range: "c" is 
 constexpr uint64_t kEqual = 0, kDiffers = 2, kLarge = 4;  // numbers of ranges
 
 SetSum SumOf(const std::vector<std::string>& keys, uint64_t range, uint32_t attempt) {
-  const uint64_t salt = RangeSalt(kSalt, range, attempt);
+  const uint64_t salt = RangeSalt(kModelSalt, range, attempt);
   const SetSummer summer(salt);
   SetSum sum;
   for (const std::string& key : keys) summer.Add(HashKey128(key, salt), &sum);
@@ -187,7 +187,7 @@ class ServerWalk {
       ServerModel model;
       Hello hello;
       hello.operation = Operation::kDifference;
-      hello.salt = kSalt;
+      hello.salt = kModelSalt;
       hello.strategy = Strategy::kList;
       EXPECT_TRUE(side.Receive(Encode(hello)).ok());
       for (const size_t index : sequence) {
@@ -279,7 +279,7 @@ class ClientWalk {
     {
       ClientSessionOptions options;
       options.operation = operation_;
-      options.salt = kSalt;
+      options.salt = kModelSalt;
       options.keys_per_range = keys_per_range_;
       options.planner.strategy = Strategy::kList;
       options.memory = &memory;

@@ -42,7 +42,7 @@ std::vector<std::string> KeysOf(const nlohmann::json& entry) {
   return result;
 }
 
-FilterBlock Built(const nlohmann::json& entry, const std::vector<std::string>& keys) {
+FilterBlock BlockOf(const nlohmann::json& entry, const std::vector<std::string>& keys) {
   BlockBuilder builder(Spec(entry.at("spec").get<std::string>()));
   if (entry.at("name").get<std::string>().find("partition") != std::string::npos) {
     builder.SetIsPartition();
@@ -71,7 +71,7 @@ TEST_P(GoldenTest, BlocksAreWhatTheFormatDocumentsSay) {
     // the reader can be held to those.
     const FilterSpec spec = Spec(entry.at("spec").get<std::string>());
     if (!spec.salted && !entry.contains("frame")) {
-      EXPECT_TRUE(Built(entry, keys).view() == golden);  // unprintable
+      EXPECT_TRUE(BlockOf(entry, keys).view() == golden);  // unprintable
     }
   }
 }

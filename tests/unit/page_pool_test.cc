@@ -21,27 +21,27 @@ namespace {
 constexpr size_t kPageBytes = size_t{2} << 20;
 constexpr size_t kRegionBytes = 64 * kPageBytes;
 
-struct Block {
+struct LentBlock {
   unsigned char* begin;
   size_t bytes;
   unsigned char fill;
 };
 
-Block Lend(PagePool* pool, size_t bytes, unsigned char fill) {
-  const Block block = {static_cast<unsigned char*>(pool->Lend(bytes)), bytes, fill};
+LentBlock Lend(PagePool* pool, size_t bytes, unsigned char fill) {
+  const LentBlock block = {static_cast<unsigned char*>(pool->Lend(bytes)), bytes, fill};
   EXPECT_EQ(reinterpret_cast<uintptr_t>(block.begin) % PagePool::kAlignment, 0u);
   std::memset(block.begin, fill, bytes);
   return block;
 }
 
-bool IsWhole(const Block& block) {
+bool IsWhole(const LentBlock& block) {
   return std::all_of(block.begin, block.begin + block.bytes,
                      [&](unsigned char byte) { return byte == block.fill; });
 }
 
 TEST(PagePool, WithoutAUserNothingLiesInTheRegion) {
   PagePool pool(kRegionBytes);
-  const Block block = Lend(&pool, 3 * kPageBytes, 1);
+  const LentBlock block = Lend(&pool, 3 * kPageBytes, 1);
   EXPECT_EQ(pool.lent_bytes(), 0u);
   EXPECT_EQ(pool.touched_bytes(), 0u);
   const PagePool::User user(&pool);
@@ -52,11 +52,11 @@ TEST(PagePool, WithoutAUserNothingLiesInTheRegion) {
 TEST(PagePool, ABlockIsUsedAgainAndGoesWithTheLastUser) {
   PagePool pool(kRegionBytes);
   std::optional<PagePool::User> user(&pool), other(&pool);
-  const Block block = Lend(&pool, 3 * kPageBytes, 1);
+  const LentBlock block = Lend(&pool, 3 * kPageBytes, 1);
   EXPECT_EQ(pool.lent_bytes(), 3 * kPageBytes);
   pool.TakeBack(block.begin, block.bytes);
   EXPECT_EQ(pool.touched_bytes(), 3 * kPageBytes);
-  const Block smaller = Lend(&pool, kPageBytes, 2);
+  const LentBlock smaller = Lend(&pool, kPageBytes, 2);
   EXPECT_EQ(smaller.begin, block.begin);
   EXPECT_EQ(pool.touched_bytes(), 3 * kPageBytes);
   other.reset();
@@ -71,11 +71,11 @@ TEST(PagePool, ABlockIsUsedAgainAndGoesWithTheLastUser) {
 TEST(PagePool, WhatNobodyUsesIsGivenBackForWhatIsTouched) {
   PagePool pool(kRegionBytes);
   const PagePool::User user(&pool);
-  const Block first = Lend(&pool, 4 * kPageBytes, 1);
-  const Block wall = Lend(&pool, kPageBytes, 2);
+  const LentBlock first = Lend(&pool, 4 * kPageBytes, 1);
+  const LentBlock wall = Lend(&pool, kPageBytes, 2);
   pool.TakeBack(first.begin, first.bytes);
   // Does not fit before the wall; what was there is not needed beside it.
-  const Block large = Lend(&pool, 5 * kPageBytes, 3);
+  const LentBlock large = Lend(&pool, 5 * kPageBytes, 3);
   EXPECT_GT(large.begin, wall.begin);
   EXPECT_EQ(pool.touched_bytes(), 6 * kPageBytes);
   EXPECT_TRUE(IsWhole(wall));
@@ -86,7 +86,7 @@ TEST(PagePool, WhatNobodyUsesIsGivenBackForWhatIsTouched) {
 TEST(PagePool, MoreThanTheRegionComesFromTheAllocator) {
   PagePool pool(kRegionBytes);
   const PagePool::User user(&pool);
-  const Block block = Lend(&pool, kRegionBytes + 1, 1);
+  const LentBlock block = Lend(&pool, kRegionBytes + 1, 1);
   EXPECT_EQ(pool.lent_bytes(), 0u);
   EXPECT_TRUE(IsWhole(block));
   pool.TakeBack(block.begin, block.bytes);
@@ -96,7 +96,7 @@ TEST(PagePool, BlocksKeepApartInAnyOrder) {
   PagePool pool(kRegionBytes);
   std::mt19937_64 random(1);
   std::optional<PagePool::User> user(&pool);
-  std::vector<Block> lent;
+  std::vector<LentBlock> lent;
   uint64_t lent_bytes = 0, most_lent_bytes = 0;
   for (int i = 0; i < 3000; i++) {
     if (lent.empty() || (random() % 2 == 0 && lent_bytes < kRegionBytes / 2)) {
@@ -114,7 +114,7 @@ TEST(PagePool, BlocksKeepApartInAnyOrder) {
     // A page for each end of a block.
     ASSERT_LE(pool.touched_bytes(), most_lent_bytes + 2 * (lent.size() + 2) * kPageBytes);
   }
-  for (const Block& block : lent) {
+  for (const LentBlock& block : lent) {
     EXPECT_TRUE(IsWhole(block));
     pool.TakeBack(block.begin, block.bytes);
   }
