@@ -21,23 +21,41 @@ function(rocksieve_compile_folders_as_one target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
+set(ROCKSIEVE_ABSL_LIBRARIES absl::status absl::statusor absl::strings)
+set(ROCKSIEVE_ROCKSDB_LIBRARIES RocksDB::rocksdb-shared)
+set(ROCKSIEVE_COMMAND_LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
+set(ROCKSIEVE_TEST_LIBRARIES GTest::gtest GTest::gmock)
+
 # rocksieve_precompile(TARGET KIND...): KIND is STD, ABSL, ROCKSDB, COMMAND or TEST. The programs of a
-# folder share what is precompiled, since that takes as long as some of them do. The first may have no
-# definitions of its own: the compiler would refuse it to others (-Winvalid-pch).
+# folder share what is precompiled, since that takes as long as some of them do. It belongs to an empty
+# program: others would be built for it, and the compiler refuses it (-Winvalid-pch) to sources that
+# lack a definition with which it was made.
 function(rocksieve_precompile target)
-  string(JOIN "_" key ROCKSIEVE_PRECOMPILED ${ARGN})
-  get_property(first DIRECTORY PROPERTY ${key})
-  get_target_property(type ${target} TYPE)
-  if(type STREQUAL "EXECUTABLE" AND first)
-    target_precompile_headers(${target} REUSE_FROM ${first})
-    return()
-  endif()
   set(headers ${ROCKSIEVE_STD_HEADERS})
+  set(libraries)
   foreach(kind ${ARGN})
     list(APPEND headers ${ROCKSIEVE_${kind}_HEADERS})
+    list(APPEND libraries ${ROCKSIEVE_${kind}_LIBRARIES})
   endforeach()
-  target_precompile_headers(${target} PRIVATE ${headers})
-  if(type STREQUAL "EXECUTABLE")
-    set_property(DIRECTORY PROPERTY ${key} ${target})
+  get_target_property(type ${target} TYPE)
+  if(NOT type STREQUAL "EXECUTABLE")
+    target_precompile_headers(${target} PRIVATE ${headers})
+    return()
   endif()
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
+             OUTPUT_VARIABLE folder)
+  string(JOIN "_" owner precompiled ${folder} ${ARGN})
+  string(MAKE_C_IDENTIFIER ${owner} owner)
+  if(NOT TARGET ${owner})
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/${owner}.cc)
+    file(GENERATE OUTPUT ${source} CONTENT "int main() { return 0; }\n")
+    add_executable(${owner} EXCLUDE_FROM_ALL ${source})
+    set_target_properties(${owner} PROPERTIES
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+    foreach(library ${libraries})  # where the folder knows none, its headers are in the system's folder
+      target_link_libraries(${owner} PRIVATE $<TARGET_NAME_IF_EXISTS:${library}>)
+    endforeach()
+    target_precompile_headers(${owner} PRIVATE ${headers})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
