@@ -109,6 +109,24 @@ TEST_F(LiveFiles, IsReplacedByWhatTheDatabaseLists) {
   EXPECT_TRUE(registry_.NeedsResync("session", kFamily));
 }
 
+TEST_F(LiveFiles, TheFirstJobAfterOpeningReplacesItsInputs) {
+  const FilesByColumnFamily live = {
+      {kFamily, {File(11, "a", "m"), File(12, "n", "z"), File(13, "a", "z")}}};
+  registry_.BeginJob(kFamily, 5, {11, 12}, "session");
+  ASSERT_TRUE(registry_.NeedsResync("session", kFamily));
+  ASSERT_TRUE(registry_.BeginResync());
+  registry_.Replace("session", live);
+  Surroundings own = registry_.Look(kFamily, 5, File(14, "a", "y"), true);
+  EXPECT_EQ(own.freed_bits, 2 * File(11, "", "").filter_bits);
+  EXPECT_EQ(Numbers(own.others), (std::vector<uint64_t>{0, 13}));  // 0: what is still to come
+  // When it is opened again, the job has come to nothing.
+  ASSERT_TRUE(registry_.BeginResync());
+  registry_.Replace("another session", live);
+  own = registry_.Look(kFamily, 5, File(14, "a", "y"), true);
+  EXPECT_EQ(own.freed_bits, 0);
+  EXPECT_EQ(Numbers(own.others), (std::vector<uint64_t>{11, 12, 13}));
+}
+
 TEST_F(LiveFiles, IgnoresColumnFamiliesOfOtherPolicies) {
   registry_.BeginJob("other", 1, {});
   EXPECT_TRUE(registry_.NeedsResync("session", "other"));

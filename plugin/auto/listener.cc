@@ -148,6 +148,12 @@ FilesByColumnFamily Describe(rocksdb::DB* db, const std::vector<rocksdb::LiveFil
   return live;
 }
 
+// Empty if it is not known.
+std::string SessionOf(rocksdb::DB* db) {
+  std::string session;
+  return db->GetDbSessionId(session).ok() ? session : "";
+}
+
 // Brings the registry in accord with the database. Must be called where RocksDB allows calls, which
 // it does in the events that bring a DB*, and without any lock. Reads the properties of files that
 // are not known yet, of at most some thousand of them; the others are taken to be like these.
@@ -232,7 +238,7 @@ void Listener::OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) {
 }
 
 void Listener::OnFlushBegin(rocksdb::DB* db, const rocksdb::FlushJobInfo& info) {
-  RegistryOf(db->GetName())->BeginJob(info.cf_name, info.job_id, {});
+  RegistryOf(db->GetName())->BeginJob(info.cf_name, info.job_id, {}, SessionOf(db));
   ResyncIfNeeded(db, info.cf_name);
 }
 
@@ -241,7 +247,8 @@ void Listener::OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& in
 }
 
 void Listener::OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) {
-  RegistryOf(db->GetName())->BeginJob(info.cf_name, info.job_id, NumbersOf(info.input_file_infos));
+  RegistryOf(db->GetName())
+      ->BeginJob(info.cf_name, info.job_id, NumbersOf(info.input_file_infos), SessionOf(db));
   ResyncIfNeeded(db, info.cf_name);
 }
 

@@ -38,11 +38,11 @@ void SetFileContext(FileContext file_context) { last_announced = std::move(file_
 FileContext TakeFileContext() { return std::exchange(last_announced, FileContext()); }
 
 void LiveFileRegistry::BeginJob(const std::string& column_family, int job,
-                                const std::vector<uint64_t>& inputs) {
+                                const std::vector<uint64_t>& inputs, const std::string& session) {
   std::lock_guard<std::mutex> lock(mutex_);
   ColumnFamily& family = families_[column_family];
   if (family.ignored) return;
-  family.jobs[job] = {inputs, ++clock_};
+  family.jobs[job] = {inputs, ++clock_, session};
   if (family.jobs.size() > kMaxJobs) family.jobs.erase(family.jobs.begin());
   for (const uint64_t input : inputs) {
     if (family.files.count(input) == 0) resync_requested_ = true;
@@ -208,14 +208,20 @@ void LiveFileRegistry::Replace(const std::string& session, FilesByColumnFamily l
   const bool reopened = session != session_;
   for (auto& [name, family] : families_) {
     family.synced = true;
+    // What began before the database was closed. The job that asks for the resync is none of these.
+    if (reopened) {
+      EraseIf(family.jobs, [&](const auto& job) {
+        return job.second.clock <= resync_clock_ && job.second.session != session;
+      });
+    }
     // Outputs of running jobs are not listed yet.
     EraseIf(family.files, [&, &jobs = family.jobs](const auto& file) {
       const Entry& entry = file.second;
-      const bool running = entry.job != 0 && !reopened && jobs.count(entry.job) != 0;
+      const auto job = jobs.find(entry.job);
+      const bool running =
+          entry.job != 0 && job != jobs.end() && (!reopened || entry.clock > job->second.clock);
       return entry.clock <= resync_clock_ && !running;
     });
-    if (!reopened) continue;
-    EraseIf(family.jobs, [&](const auto& job) { return job.second.clock <= resync_clock_; });
   }
   for (auto& [name, files] : live) {
     const auto found = families_.find(name);

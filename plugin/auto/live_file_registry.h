@@ -31,8 +31,10 @@ using FilesByColumnFamily = std::unordered_map<std::string, std::vector<Register
 
 class LiveFileRegistry {
  public:
-  // Of a job, a flush or a compaction; its input files, by number.
-  void BeginJob(const std::string& column_family, int job, const std::vector<uint64_t>& inputs);
+  // Of a job, a flush or a compaction; its input files, by number; the session of the database in
+  // which it runs, as Replace() has it.
+  void BeginJob(const std::string& column_family, int job, const std::vector<uint64_t>& inputs,
+                const std::string& session = "");
   // A flush or compaction was successful: its inputs are gone, but for those among the outputs.
   void EndJob(const std::string& column_family, int job, const std::vector<uint64_t>& inputs,
               const std::vector<uint64_t>& outputs);
@@ -73,6 +75,7 @@ class LiveFileRegistry {
   struct Job {
     std::vector<uint64_t> inputs;
     uint64_t clock = 0;
+    std::string session;
   };
   struct ColumnFamily {
     bool ignored = false;  // another policy makes its filters
