@@ -31,6 +31,7 @@ struct Blocks {
 // All blocks that compete for the cache; those that stay are left out, and the room with them.
 struct Contents {
   std::vector<Blocks> filters, indexes;
+  double filter_blocks = 0;  // without the indexes of partitions
   double pinned_bytes = 0;
   double data_per_lookup = 0;  // bytes of data blocks that come in
 };
@@ -54,6 +55,7 @@ Contents ContentsOf(const std::vector<CachedFile>& files) {
     const double passed = file.lookup_weight * file.rate;
     add(file.filter_bytes, file.filter_blocks, file.filter_top_bytes, file.top_levels_pinned,
         file.lookup_weight, &contents.filters);
+    if (file.filter_bytes > 0) contents.filter_blocks += file.filter_blocks;
     add(file.index_bytes, file.index_blocks, file.index_top_bytes, file.top_levels_pinned, passed,
         &contents.indexes);
     contents.data_per_lookup += passed * InCache(file.data_block_bytes);
@@ -84,9 +86,17 @@ double LookupsUntil(const Rises& rises, double aim) {
   return std::exp(low);
 }
 
+// Shards are not filled evenly: one that has more filters than others, by a standard deviation, is
+// still to hold them.
+double RoomIn(const BlockCache& cache, const Contents& contents) {
+  if (cache.shard_bits <= 0) return cache.bytes;
+  const double per_shard = std::max(std::ldexp(contents.filter_blocks, -cache.shard_bits), 1e-9);
+  return cache.bytes * std::max(0.5, 1 - 1 / std::sqrt(per_shard));
+}
+
 // For how many lookups a block of a filter or an index is kept after it was asked for.
 double LookupsKept(const BlockCache& cache, const Contents& contents) {
-  const double room = std::max(0.0, cache.bytes - contents.pinned_bytes);
+  const double room = std::max(0.0, RoomIn(cache, contents) - contents.pinned_bytes);
   const double first_room = room * std::clamp(cache.high_pri_pool_ratio, 0.0, 1.0);
   const auto asked = [&](double lookups) { return AskedIn(contents, lookups); };
   const double in_first = LookupsUntil(asked, first_room);
@@ -100,6 +110,14 @@ double LookupsKept(const BlockCache& cache, const Contents& contents) {
 }
 
 }  // namespace
+
+int UsualShardBits(uint64_t cache_bytes) {
+  constexpr uint64_t kLeastShardBytes = 512 << 10;
+  constexpr int kMostShardBits = 6;
+  int bits = 0;
+  while (bits < kMostShardBits && cache_bytes >> (bits + 1) >= kLeastShardBytes) bits++;
+  return bits;
+}
 
 void CacheLayout::Cut(double filter_blocks, CachedFile* file) const {
   if (indexes_partitioned) {
@@ -136,33 +154,58 @@ CacheReads ReadsThrough(const BlockCache& cache, const std::vector<CachedFile>& 
   return reads;
 }
 
+std::vector<CachedFile> WithFilters(const CachedTree& tree,
+                                    const std::vector<CachedFilter>& filters) {
+  std::vector<BudgetedFile> ranges;
+  ranges.reserve(tree.files.size());
+  for (const UnfilteredFile& file : tree.files) ranges.push_back(file.file);
+  const std::vector<double> weights = LookupWeights(ranges);
+  std::vector<CachedFile> cached;
+  cached.reserve(tree.files.size());
+  for (size_t i = 0; i < tree.files.size(); i++) {
+    const UnfilteredFile& of = tree.files[i];
+    CachedFile file;
+    file.lookup_weight = tree.lookup_share * (of.lookup_weight < 0 ? weights[i] : of.lookup_weight);
+    file.rate = of.PassRate(filters[i].rate);
+    file.filter_bytes = filters[i].bytes;
+    file.data_block_bytes = of.data_block_bytes;
+    if (tree.layout.indexes_cached) file.index_bytes = of.index_bytes;
+    tree.layout.Cut(filters[i].blocks, &file);
+    cached.push_back(file);
+  }
+  return cached;
+}
+
 std::vector<CachedFile> WithFilters(const Allocator& allocator, const CachedTree& tree,
                                     double budget_bytes) {
-  const CacheLayout& layout = tree.layout;
   std::vector<BudgetedFile> budgeted;
   budgeted.reserve(tree.files.size());
-  for (const UnfilteredFile& file : tree.files) budgeted.push_back(file.file);
-  const std::vector<double> weights = LookupWeights(budgeted);
-  const std::vector<FilterChoice> choices = allocator.Ideal(budgeted, 8 * budget_bytes);
-  std::vector<CachedFile> cached;
-  cached.reserve(budgeted.size());
+  double entries = 0;
+  for (const UnfilteredFile& file : tree.files) {
+    budgeted.push_back(file.file);
+    if (file.file.budgeted) entries += static_cast<double>(file.file.entries);
+  }
+  AllocatorOptions policy = allocator.options();
+  policy.bytes = static_cast<uint64_t>(std::max(1.0, budget_bytes));
+  const std::vector<FilterChoice> choices = allocator.Ideal(budgeted, policy.BitsOf(entries));
+  std::vector<CachedFilter> filters(budgeted.size());
   for (size_t i = 0; i < budgeted.size(); i++) {
-    CachedFile file;
-    file.lookup_weight = tree.lookup_share * weights[i];
-    file.rate = choices[i].rate;
-    file.filter_bytes = choices[i].bits_per_key * static_cast<double>(budgeted[i].filter_keys) / 8;
-    file.data_block_bytes = tree.files[i].data_block_bytes;
-    if (layout.indexes_cached) file.index_bytes = tree.files[i].index_bytes;
-    layout.Cut(kBitsOfPartitions / 8 * static_cast<double>(budgeted[i].filter_keys) /
-                   (kPartitionFill * layout.partition_bytes),
-               &file);
-    if (layout.filters_partitioned) {
-      // Each partition is a filter of its own, and its entry in their index is part of the budget.
-      const double keys = static_cast<double>(budgeted[i].filter_keys) / file.filter_blocks;
-      const double bits = choices[i].bits_per_key - 8 * kTopLevelEntryBytes / std::max(1.0, keys);
-      file.rate = allocator.HullFor(static_cast<uint64_t>(keys)).Choose(bits).rate;
-    }
-    cached.push_back(file);
+    if (!budgeted[i].budgeted) continue;
+    const auto keys = static_cast<double>(budgeted[i].filter_keys);
+    filters[i].rate = choices[i].rate;
+    filters[i].bytes = choices[i].bits_per_key * keys / 8;
+    filters[i].blocks =
+        kBitsOfPartitions / 8 * keys / (kPartitionFill * tree.layout.partition_bytes);
+  }
+  std::vector<CachedFile> cached = WithFilters(tree, filters);
+  if (!tree.layout.filters_partitioned) return cached;
+  // Each partition is a filter of its own, and its entry in their index is part of the budget.
+  for (size_t i = 0; i < cached.size(); i++) {
+    if (!budgeted[i].budgeted) continue;
+    const double keys = static_cast<double>(budgeted[i].filter_keys) / cached[i].filter_blocks;
+    const double bits = choices[i].bits_per_key - 8 * kTopLevelEntryBytes / std::max(1.0, keys);
+    const FilterChoice partition = allocator.HullFor(static_cast<uint64_t>(keys)).Choose(bits);
+    cached[i].rate = tree.files[i].PassRate(partition.rate);
   }
   return cached;
 }
@@ -188,7 +231,7 @@ CacheBudget BestBudget(const Allocator& allocator, const std::vector<CachedTree>
   const auto search = [&](double first, double last, double step) {
     for (double share = first; share >= last; share -= step) {
       const CacheBudget budget = with(share);
-      if (budget.reads.bytes >= best.reads.bytes) continue;
+      if (budget.reads.bytes > best.reads.bytes) continue;
       best = budget;
       best_share = share;
     }

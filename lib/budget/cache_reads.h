@@ -22,12 +22,19 @@ struct BlockCache {
   double bytes = 0;
   // The share that is kept for blocks of filters and indexes.
   double high_pri_pool_ratio = 0.5;
+  // It has 2^shard_bits parts, each with its share of the bytes, and of the blocks by chance.
+  int shard_bits = 0;
 };
+
+// The shard_bits of a cache of so many bytes whose maker named none: 512 KiB or more for each
+// shard, and at most 64 of them (GetDefaultCacheShardBits() in cache/sharded_cache.cc,
+// RocksDB 7.8).
+int UsualShardBits(uint64_t cache_bytes);
 
 // What of a file goes through the cache. Sizes in bytes.
 struct CachedFile {
   double lookup_weight = 0;  // the probability that a lookup comes to it
-  double rate = 1;           // of its filter
+  double rate = 1;           // at which they pass its filter
   double filter_bytes = 0;   // 0: it has none, or not in the cache
   double filter_blocks = 1;  // more than 1: in partitions
   double index_bytes = 0;    // 0: not in the cache
@@ -59,10 +66,26 @@ struct CacheLayout {
   void Cut(double filter_blocks, CachedFile* file) const;
 };
 
-// A file whose filter is still to be chosen.
+// A file whose filter is still to be chosen; it is to have none if it is not `budgeted`.
 struct UnfilteredFile {
   BudgetedFile file;
-  double index_bytes = 0, data_block_bytes = 4096;
+  double index_bytes = 0;
+  double data_block_bytes = 4096;  // that a lookup reads which the filter lets pass
+  // The probability that a lookup comes to it; negative: as LookupWeights() has it.
+  double lookup_weight = -1;
+  // The share of those lookups that no filter can spare: it is asked for a prefix, and has it.
+  double passed_anyway = 0;
+
+  double PassRate(double filter_rate) const {
+    return passed_anyway + (1 - passed_anyway) * filter_rate;
+  }
+};
+
+// The filter of a file.
+struct CachedFilter {
+  double bytes = 0;  // in the cache; 0: it has none, or it is elsewhere
+  double blocks = 1;
+  double rate = 1;
 };
 
 // A column family whose blocks go through the cache.
@@ -73,8 +96,12 @@ struct CachedTree {
   double budget_share = 1;  // of all bytes of filters
 };
 
+// The tree's files with these filters, one for each.
+std::vector<CachedFile> WithFilters(const CachedTree& tree,
+                                    const std::vector<CachedFilter>& filters);
+
 // The tree's files with the filters that are best within so many bytes, by the allocator's
-// families.
+// families; as a policy with such a budget of bytes, it gives no more than is of use.
 std::vector<CachedFile> WithFilters(const Allocator& allocator, const CachedTree& tree,
                                     double budget_bytes);
 
@@ -84,7 +111,7 @@ struct CacheBudget {
 };
 
 // The budget with which lookups of absent keys read least, though filters may take 3 % more for a
-// while. Cost: some 0.1 ms per file.
+// while; of equals the least. Cost: some 0.1 ms per file.
 CacheBudget BestBudget(const Allocator& allocator, const std::vector<CachedTree>& trees,
                        const BlockCache& cache);
 

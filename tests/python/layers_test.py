@@ -60,7 +60,7 @@ ALLOWED = {
     "tools/command": "plugin/database support",
     "tools/demo": "lib/budget lib/filter lib/hash plugin/database plugin/tables support tools/command",
     "tools/doctor": "plugin/database support tools/command",
-    "tools/doctor/checks": "lib/budget plugin plugin/range support tools/doctor",
+    "tools/doctor/checks": "lib/budget plugin plugin/database plugin/range support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",
     # What both say of a database, as metrics.
     "tools/exporter": "plugin/database support tools/command tools/doctor tools/explain",

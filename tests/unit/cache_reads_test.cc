@@ -19,7 +19,7 @@ CachedTree TreeOf(int levels, uint64_t keys_per_file) {
     std::vector<std::string> all;
     for (int i = 0; i <= 1000; i++) {
       char text[24];
-      std::snprintf(text, sizeof(text), "%016llx", i * 0x4000000000000ULL * 65);
+      std::snprintf(text, sizeof(text), "%016llx", i * 0x4000000000000ULL * 16);
       all.push_back(text);
     }
     return all;
@@ -89,6 +89,52 @@ TEST(CacheReads, TheBestBudgetReadsLeast) {
       }
     }
   }
+}
+
+TEST(CacheReads, ABudgetGivesNoMoreThanIsOfUse) {
+  const CachedTree tree = TreeOf(2, 10000);
+  const double entries = 110 * 10000;
+  const CacheBudget best = BestBudget(TheAllocator(), {tree}, {1e8, 1});
+  EXPECT_LT(best.bytes, 0.06 * 1e8);  // the smallest that is tried
+  double bytes = 0;
+  for (const CachedFile& file : WithFilters(TheAllocator(), tree, 1e8)) bytes += file.filter_bytes;
+  EXPECT_NEAR(bytes, 2 * entries, 0.01 * bytes);
+}
+
+TEST(CacheReads, FilesWithoutFiltersAreReadForEachLookup) {
+  CachedTree tree = TreeOf(2, 10000);
+  for (UnfilteredFile& file : tree.files) {
+    if (&file - tree.files.data() < 100) file.file.budgeted = false;
+  }
+  const CacheReads reads = ReadsThrough({1e9, 1}, WithFilters(TheAllocator(), tree, 1e6));
+  EXPECT_NEAR(reads.data, 1, 0.02);
+}
+
+TEST(CacheReads, LookupsGoWhereTheyAreSaidToGo) {
+  CachedTree tree = TreeOf(2, 10000);
+  for (UnfilteredFile& file : tree.files) file.lookup_weight = 0;
+  tree.files[0].lookup_weight = 1;
+  EXPECT_LT(ReadsThrough({1e4, 1}, WithFilters(TheAllocator(), tree, 1e6)).filters, 1.001);
+  // All have the prefix that the filter is asked for.
+  tree.files[0].passed_anyway = 1;
+  EXPECT_DOUBLE_EQ(ReadsThrough({1e9, 1}, WithFilters(TheAllocator(), tree, 1e6)).data, 1);
+}
+
+TEST(CacheReads, ShardsAreNotFilledEvenly) {
+  const CachedTree tree = TreeOf(2, 10000);
+  const std::vector<CachedFile> files = WithFilters(TheAllocator(), tree, 1e6);
+  double last = 0;
+  for (const int shard_bits : {0, 1, 3, 6}) {
+    const double filters = ReadsThrough({1.05e6, 1, shard_bits}, files).filters;
+    EXPECT_GE(filters, last) << shard_bits;
+    last = filters;
+  }
+  EXPECT_GT(last, 0.1);
+  EXPECT_EQ(UsualShardBits(1000), 0);
+  EXPECT_EQ(UsualShardBits(1 << 20), 1);
+  EXPECT_EQ(UsualShardBits((1 << 20) - 1), 0);
+  EXPECT_EQ(UsualShardBits(8 << 20), 4);
+  EXPECT_EQ(UsualShardBits(uint64_t{1} << 40), 6);
 }
 
 TEST(CacheReads, TreesShareTheCache) {

@@ -199,7 +199,7 @@ TEST(Checks, CacheSize) {
   EXPECT_THAT(RunChecks(builder.Build()).front().remedy,
               testing::ContainsRegex("filter_policy=rocksieve.auto:1.*MB, with "
                                      "listeners=.rocksieve.listener., a block cache with "
-                                     "high_pri_pool_ratio=1 .now 0.50.; then compact"));
+                                     "high_pri_pool_ratio=1 instead of 0.50; then compact"));
   builder.log.families["default"].block_cache_bytes = 3 << 20;
   EXPECT_THAT(builder.Ids(), IsEmpty());
   builder.log.families["default"].block_cache_shard_bits = 3;  // 384 KiB

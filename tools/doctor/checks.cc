@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "plugin/database/cache_advice.h"
 #include "support/text.h"
 
 namespace rocksieve::tools {
@@ -143,13 +144,10 @@ uint64_t KeysOf(const TreeFile& file) {
   return properties.entries - std::min(properties.entries, properties.range_deletions);
 }
 
-bool CachesFilters(const Facts& facts, const FamilyFacts& family) {
-  return facts.options.TableValue(family.name(), "cache_index_and_filter_blocks") == "true";
-}
-
 bool IsInCache(const Facts& facts, const FamilyFacts& family, const TreeFile& file) {
   if (!file.filter.exists() || !family.policy.works()) return false;
-  return CachesFilters(facts, family) || file.filter.layout == FilterLayout::kPartitioned;
+  return CachesFilters(facts.options, family.name()) ||
+         file.filter.layout == FilterLayout::kPartitioned;
 }
 
 std::vector<CacheUse> CachesWithFilters(const Facts& facts) {
@@ -168,7 +166,8 @@ std::vector<CacheUse> CachesWithFilters(const Facts& facts) {
       any = true;
       cache.filter_bytes += file->filter.bytes;
       cache.filter_blocks += std::max<uint64_t>(1, file->filter.partitions);
-      if (CachesFilters(facts, family)) cache.index_bytes += file->properties.index_bytes;
+      if (CachesFilters(facts.options, family.name()))
+        cache.index_bytes += file->properties.index_bytes;
     }
     if (any) cache.families.push_back(&family);
   }

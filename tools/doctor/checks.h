@@ -82,9 +82,6 @@ std::string QuoteFiles(const Files& files, const FamilyFacts& family);
 // Keys that a filter of the file would hold.
 uint64_t KeysOf(const TreeFile& file);
 
-// cache_index_and_filter_blocks; else filters stay in memory for as long as their file is open.
-bool CachesFilters(const Facts& facts, const FamilyFacts& family);
-
 // Partitions of a filter always go through the block cache.
 bool IsInCache(const Facts& facts, const FamilyFacts& family, const TreeFile& file);
 
