@@ -64,7 +64,8 @@ class JsonKeys(JoinSandbox):
         self.assert_documented("explain", self.command("explain", f"--db={database}"), "setting_max")
         self.assert_documented("inspect", self.command("inspect", table, "--hex"), "bytes_hex")
         self.assert_documented("whatif", self.command(
-            "whatif", f"--db={database}", "--spec=rocksieve.bloom:10", "--bits=10..11"), "reason")
+            "whatif", f"--db={database}", "--spec=rocksieve.bloom:10", "--bits=10..11",
+            "--cache=1MB"), "num_shard_bits")
 
     def test_report(self):
         page = self.directory / "report.html"

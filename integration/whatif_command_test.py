@@ -71,6 +71,86 @@ class BudgetsOfBytes(WhatIf):
         self.assertGreater(12600, family["filter_bytes"])
         self.assertIn(", of 12,000 that rocksieve.auto:12kB may take",
                       run_ok(COMMAND, "explain", f"--db={database}").out)
+        self.assertEqual([], family["notes"])
+
+    def test_explain_says_where_filters_and_budget_differ(self):
+        for name, first, budget, note in (
+                ("before", "bloomfilter:16:false", "2kB", "% more than rocksieve.auto:2kB may"),
+                ("large", "rocksieve.auto:1GB", "1GB", "of it they get")):
+            with self.subTest(name):
+                database = self.directory / name
+                load(database, [f"{key}\n" for key in self.keys], "--compact", spec=first)
+                load(database, ["x\n"], "--add", spec=f"rocksieve.auto:{budget}")
+                [family] = json.loads(run_ok(COMMAND, "explain", f"--db={database}", "--json").out)[
+                    "column_families"]
+                [said] = family["notes"]
+                self.assertIn(note, said)
+
+    def test_explain_says_what_reads_it_does_not_know(self):
+        database = self.directory / "cached"
+        load(database, [f"{key}\n" for key in self.keys],
+             "--options=block_based_table_factory={cache_index_and_filter_blocks=true}")
+        [family] = json.loads(run_ok(COMMAND, "explain", f"--db={database}", "--json").out)[
+            "column_families"]
+        self.assertIn("whatif --cache=SIZE", family["notes"][0])
+
+
+class BlockCaches(WhatIf):
+    BYTES = "bytes_read_through_cache_per_missing_lookup"
+
+    def test_without_one_nothing_is_said(self):
+        report = self.whatif_json("--spec=none")
+        [family] = report["column_families"]
+        self.assertEqual([None] * 4, [report["block_cache"], family["cache_advice"],
+                                      family["now"][self.BYTES], family["policies"][0][self.BYTES]])
+        self.assertNotIn("cache", self.whatif("--spec=none").out)
+
+    def test_what_does_not_fit_is_read(self):
+        specs = ["none", "rocksieve.ribbon:10", "rocksieve.auto:10kB"]
+        flags = [f"--spec={spec}" for spec in specs]
+        report = self.whatif_json("--cache=20kB", *flags)
+        self.assertEqual({"bytes": 20000, "high_pri_pool_ratio": 0.5, "num_shard_bits": 0},
+                         report["block_cache"])
+        [family] = report["column_families"]
+        self.assertFalse(family["filters_are_cached"])
+        none, ribbon, auto = [policy[self.BYTES] for policy in family["policies"]]
+        # A data block, and an index, in each of two files.
+        self.assertGreater(none, 3000)  # on disk they are compressed
+        # One filter of two hardly ever stays: a data block comes in for each of the others'.
+        self.assertGreater(ribbon, 1000)
+        self.assertLess(auto, 0.5 * ribbon)
+        advice = family["cache_advice"]
+        self.assertRegex(advice["spec"], r"^rocksieve\.auto:1\d+k?B$")
+        self.assertLess(advice[self.BYTES], auto)
+        for part in (advice["spec"], "listeners={rocksieve.listener}", "high_pri_pool_ratio=1"):
+            self.assertIn(part, advice["reason"])
+        # In one of 100 MB all stay, and only false positives are read.
+        [family] = self.whatif_json("--cache=100MB", *flags)["column_families"]
+        none = family["policies"][0]
+        for policy in family["policies"][1:]:
+            self.assertAlmostEqual(1, policy[self.BYTES] / none[self.BYTES]
+                                   / (policy[READS] / none[READS]), delta=0.1)
+
+    def test_the_text(self):
+        finished = self.whatif("--spec=rocksieve.ribbon:10", "--cache=20kB",
+                               "--high-pri-pool-ratio=1")
+        self.assertEqual((0, ""), (finished.code, finished.err), finished)
+        words = " ".join(finished.out.split())
+        self.assertIn("through a block cache of 20,000 bytes with high_pri_pool_ratio=1", words)
+        self.assertIn("cache_index_and_filter_blocks=true (now it is false)", words)
+        self.assertIn("no lookups of present keys", words)
+        self.assertRegex(words, r"For such a block cache: rocksieve.auto:1\d+k?B, with listeners")
+        self.assertNotIn("a block cache with high_pri_pool_ratio=1", words)  # as it is already
+        self.assertLessEqual(max(map(len, finished.out.splitlines())), 115)
+
+    def test_no_budget_of_bytes_is_advised_where_none_helps(self):
+        database = self.directory / "fits"
+        load(database, [f"{key}\n" for key in self.keys], "--compact", spec="rocksieve.auto:16")
+        [family] = self.whatif_json("--cache=1GB", database=database)["column_families"]
+        self.assertIsNone(family["cache_advice"]["spec"])
+        self.assertIn("what is there", family["cache_advice"]["reason"])
+        [family] = self.whatif_json("--cache=800")["column_families"]
+        self.assertIn("as small as this block cache", family["cache_advice"]["reason"])
 
 
 class Reports(WhatIf):
@@ -241,6 +321,9 @@ class Refusals(WhatIf):
             "no column family": ["--column-family=nowhere"],
             "nowhere.txt": ["--probes=nowhere.txt"],
             "--probes": ["--hex"],
+            "--cache": ["--cache=much"],
+            "--high-pri-pool-ratio": ["--cache=1MB", "--high-pri-pool-ratio=2"],
+            "requires --cache": ["--high-pri-pool-ratio=1"],
         }.items():
             with self.subTest(flags):
                 self.assertIn(words.lower(), self.refusal(*flags).lower())

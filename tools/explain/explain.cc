@@ -7,6 +7,7 @@
 
 #include <rocksdb/version.h>
 
+#include "plugin/database/cache_advice.h"
 #include "plugin/database/policy_spec.h"
 #include "plugin/database/tree.h"
 #include "plugin/probe/missing_keys.h"
@@ -147,12 +148,33 @@ struct Facts {
   BlockReads reads;
   Json ranges = Json::array();
   std::vector<std::string> range_notes;
+  bool filters_are_cached = false;  // in the block cache, all or some
   // Some filters are of an unknown policy, and count as none.
   bool reads_are_upper_bound = false;
 };
 
 std::string Percent(uint64_t part, uint64_t whole) {
   return Fixed(100 * static_cast<double>(part) / static_cast<double>(whole), 1) + " %";
+}
+
+// Of a column family with a budget of bytes; empty if its filters are what that says.
+std::string NoteOnBudget(const Tree& tree) {
+  constexpr double kUsuallyAtMost = 1.1;  // docs/design/auto.md
+  PolicySpec policy;
+  if (!PolicySpec::Parse(tree.family.filter_policy, &policy).ok()) return "";
+  const AutoSpec* const budget = policy.automatic();
+  if (budget == nullptr || budget->bytes == 0) return "";
+  const auto bytes = static_cast<double>(budget->bytes);
+  const auto taken = static_cast<double>(tree.filter_bytes());
+  if (taken > kUsuallyAtMost * bytes) {
+    return "filters take " + Fixed(100 * (taken / bytes - 1), 0) + " % more than " + policy.text() +
+           " may: those of earlier policies stay until their files are rewritten; a compaction of "
+           "everything does that at once";
+  }
+  const double useful = budget->ForAllocator().BitsOf(static_cast<double>(tree.entries())) / 8;
+  if (useful >= bytes) return "";
+  return policy.text() + " has more than so few entries can use: of it they get " +
+         Fixed(useful, 0) + " bytes at most";
 }
 
 std::vector<std::string> NotesOn(const Facts& facts) {
@@ -204,6 +226,14 @@ std::vector<std::string> NotesOn(const Facts& facts) {
     notes.push_back(Percent(facts.reads.keys_found, facts.reads.keys_tried) +
                     " of the probes, of a sample, are keys of the database; they count as reads "
                     "in vain. --probes wants missing keys only");
+  }
+  const std::string on_budget = NoteOnBudget(facts.tree);
+  if (!on_budget.empty()) notes.push_back(on_budget);
+  if (facts.filters_are_cached) {
+    notes.push_back(
+        "filters are in the block cache: where it is smaller than they are, lookups read filters "
+        "as well, which are not among these data blocks; rocksieve whatif --cache=SIZE reckons "
+        "how much that is");
   }
   notes.insert(notes.end(), facts.range_notes.begin(), facts.range_notes.end());
   return notes;
@@ -280,8 +310,11 @@ Status ExplainFamily(const Database& database, size_t number, const ExplainOptio
   const Status status = ProbeTree(facts->tree, &keys, progress, &facts->probes);
   if (!status.ok()) return status;
   facts->reads = MeasureBlockReads(database, number, facts->tree, keys);
+  const bool caches_filters = CachesFilters(database.options(), facts->tree.family.name);
   for (const TreeFile* file : facts->tree.files()) {
     facts->reads_are_upper_bound |= !file->filter.can_be_asked;
+    facts->filters_are_cached |= file->filter.layout == FilterLayout::kPartitioned ||
+                                 (file->filter.exists() && caches_filters);
   }
   if (options.range_lengths.empty()) return status;
   return ExplainRanges(database, number, facts->tree, options.range_lengths, progress,

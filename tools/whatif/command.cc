@@ -38,6 +38,10 @@ std::string BitsOfLevel(const Json& level) {
   return Filled(level["entries"] == 0 ? "-" : "{filter_bits_per_entry:.2}", level);
 }
 
+std::string BytesRead(const Json& bytes) {
+  return bytes < 100 ? Significant(bytes.get<double>(), 3) : Fixed(bytes.get<double>(), 0);
+}
+
 std::string PolicyTable(const Json& family) {
   Json rows = Json::array({family["now"]});
   rows[0]["spec"] = "now";
@@ -45,15 +49,19 @@ std::string PolicyTable(const Json& family) {
   if (family["entries"] == 0) {
     for (Json& row : rows) row["filter_bits_per_entry"] = nullptr;
   }
-  return ForPeople({{"spec", "", "policy", Kind::kText},
-                    {"filter_bytes", "filter", "bytes", Kind::kFixed, 0, nullptr, 3},
-                    {"filter_bits_per_entry", "bits per", "entry"},
-                    {"expected_useless_reads_per_missing_lookup", "useless reads per",
-                     "1,000 missing keys", Kind::kAligned, 0, ReadsPerThousand},
-                    {"build_seconds", "build,", "s", Kind::kFixed, 0, Seconds, 1},
-                    {"probe_nanoseconds_per_missing_lookup", "probes, ns", "per missing key",
-                     Kind::kFixed, 0, nullptr, 2}},
-                   rows);
+  std::vector<Column> columns = {{"spec", "", "policy", Kind::kText},
+                                 {"filter_bytes", "filter", "bytes", Kind::kFixed, 0, nullptr, 3},
+                                 {"filter_bits_per_entry", "bits per", "entry"},
+                                 {"expected_useless_reads_per_missing_lookup", "useless reads per",
+                                  "1,000 missing keys", Kind::kAligned, 0, ReadsPerThousand}};
+  if (!family["cache_advice"].is_null()) {
+    columns.push_back({"bytes_read_through_cache_per_missing_lookup", "bytes read", "through cache",
+                       Kind::kAligned, 0, BytesRead});
+  }
+  columns.push_back({"build_seconds", "build,", "s", Kind::kFixed, 0, Seconds, 1});
+  columns.push_back({"probe_nanoseconds_per_missing_lookup", "probes, ns", "per missing key",
+                     Kind::kFixed, 0, nullptr, 2});
+  return ForPeople(columns, rows);
 }
 
 // Bits per entry and rate of some policies, level by level; of the filters that are there, too.
@@ -161,7 +169,21 @@ std::string RisesOf(const Json& budgets) {
   return "";
 }
 
-std::string Section(bool own_probes, const Chart& chart, const Json& family) {
+// What the bytes read are of.
+std::string CacheInWords(const Json& cache, const Json& family) {
+  if (cache.is_null()) return "";
+  return Paragraph(
+             Filled("Bytes read: per lookup of a missing key, through a block cache of {bytes} "
+                    "bytes with high_pri_pool_ratio={high_pri_pool_ratio:2}, which only this "
+                    "column family uses, and with cache_index_and_filter_blocks=true",
+                    cache) +
+             (family["filters_are_cached"] ? "" : " (now it is false)") +
+             ". A model reckons them, which knows no lookups of present keys: these need room for "
+             "data.") +
+         "\n";
+}
+
+std::string Section(bool own_probes, const Chart& chart, const Json& cache, const Json& family) {
   std::string text = Paragraph(
       Filled("Column family {name}: ", family) + Counted(family["entries"], "entry") + " in " +
       Counted(family["files"], "file") +
@@ -170,7 +192,8 @@ std::string Section(bool own_probes, const Chart& chart, const Json& family) {
   for (const Json& warning : family["warnings"]) {
     text += Paragraph("Warning: " + warning.get<std::string>());
   }
-  text += "\n" + PolicyTable(family) + "\n" + LevelTables(family) + "\n";
+  text +=
+      "\n" + PolicyTable(family) + "\n" + CacheInWords(cache, family) + LevelTables(family) + "\n";
   text += "Useless reads per 1,000 missing keys, each family in the same memory:\n\n" +
           BudgetTable(family["budgets"]) + RisesOf(family["budgets"]) + "\n" +
           TerminalDrawing(chart, TextColumns(kDrawingWidth)) + "\n";
@@ -184,6 +207,9 @@ std::string Section(bool own_probes, const Chart& chart, const Json& family) {
   const Json& advice = family["recommendation"];
   text +=
       Paragraph(Filled(advice["spec"].is_null() ? "{reason}" : "Recommended: {reason}", advice));
+  if (!family["cache_advice"].is_null()) {
+    text += Paragraph(Filled("For such a block cache: {reason}", family["cache_advice"]));
+  }
   return text + "\n" +
          Paragraph(
              "Times were measured in this process just now, on one thread: filters of "
@@ -196,6 +222,7 @@ struct Flags {
   WhatIfOptions options;
   std::string bits = "6..20";
   std::string plot;
+  uint64_t cache_bytes = 0;
 };
 
 constexpr int kLeastBits = 1, kMostBits = 32;
@@ -246,8 +273,8 @@ std::string InWords(bool own_probes, const std::vector<Chart>& charts, const Jso
   }
   std::string text;
   for (size_t i = 0; i < charts.size(); i++) {
-    text +=
-        (text.empty() ? "" : "\n") + Section(own_probes, charts[i], document["column_families"][i]);
+    text += (text.empty() ? "" : "\n") +
+            Section(own_probes, charts[i], document["block_cache"], document["column_families"][i]);
   }
   return text;
 }
@@ -282,6 +309,22 @@ void AddFlags(CLI::App* parser, Flags* flags) {
                    "time of a block read, for the advice. Default: 80")
       ->type_name("NUMBER")
       ->check(CLI::PositiveNumber);
+  constexpr uint64_t kMostCacheBytes = 1'000'000'000'000'000;
+  CLI::Option* const cache =
+      parser
+          ->add_option("--cache", flags->cache_bytes,
+                       "bytes that lookups of missing keys read through a block cache of this "
+                       "size, such as 512MB, and the budget of bytes that suits it")
+          ->type_name("BYTES")
+          ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) &
+                      CLI::Range(uint64_t{1}, kMostCacheBytes));
+  parser
+      ->add_option("--high-pri-pool-ratio", options->block_cache.high_pri_pool_ratio,
+                   "the share of that block cache in which filters and indexes come before data, "
+                   "as RocksDB has it. Default: 0.5")
+      ->type_name("NUMBER")
+      ->needs(cache)
+      ->check(CLI::Range(0.0, 1.0));
 }
 
 }  // namespace
@@ -303,6 +346,8 @@ Command AddWhatIfCommand(CLI::App* parent) {
   return Reporting(parser, [flags, ranges](Progress* progress, Report* report) {
     std::vector<Chart> charts;
     flags->options.with_ranges = ranges->count() > 0;
+    flags->options.block_cache.bytes = static_cast<double>(flags->cache_bytes);
+    flags->options.block_cache.shard_bits = UsualShardBits(flags->cache_bytes);
     Status status = ParseBits(flags->bits, &flags->options);
     if (status.ok()) status = RunWhatIf(flags->options, progress, &report->document, &charts);
     if (!status.ok()) return status;

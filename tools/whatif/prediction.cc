@@ -26,12 +26,6 @@ double RangeBytes(const PlannedFile& file, Family family, uint64_t keys) {
   return version == FrameVersion::kCompact ? file.compact_range_bytes : file.full_range_bytes;
 }
 
-struct PredictedFilter {
-  Family family = Family::kNone;
-  double bytes = 0;  // as in the property filter_size: with the index of partitions
-  double rate = 1;   // of a key that is not in the file
-};
-
 // What the policy reckons for the entry of a partition in the index, beside its key
 // (plugin/auto/decider.cc).
 constexpr double kReckonedIndexEntryBytes = 14;
@@ -50,6 +44,8 @@ struct Partitions {
   uint64_t keys_more = 0;  // after each another one of so many keys,
   uint64_t keys_last = 0;  // and a last one of the rest; 0 if nothing is left
   double index_bytes = 0;  // of the index that leads to them
+
+  uint64_t count() const { return full * (keys_more != 0 ? 2 : 1) + (keys_last != 0 ? 1 : 0); }
 };
 
 // The size that RocksDB tells a builder for a partition: metadata_block_size less what the rest of
@@ -83,12 +79,10 @@ Partitions PartitionsOf(const PlannedFile& file, const FilterOptions& options,
   }
   partitions.full = file.filter_keys / (keys_full + partitions.keys_more);
   partitions.keys_last = file.filter_keys % (keys_full + partitions.keys_more);
-  const uint64_t count =
-      partitions.full * (partitions.keys_more != 0 ? 2 : 1) + (partitions.keys_last != 0 ? 1 : 0);
   // Its entries look like those of the index: a shortened key, and the place of a block. Decoupled,
   // they have the last key as it is.
   partitions.index_bytes =
-      static_cast<double>(count) *
+      static_cast<double>(partitions.count()) *
       (options.decoupled ? kReckonedIndexEntryBytes + file.key_bytes : file.index_entry_bytes);
   return partitions;
 }
@@ -131,6 +125,7 @@ class FilterModel {
     }
     PredictedFilter filter;
     filter.bytes = partitions.index_bytes;
+    filter.blocks = static_cast<double>(partitions.count());
     filter.rate = 0;
     const auto add = [&](uint64_t count, uint64_t keys) {
       if (count == 0 || keys == 0) return;
@@ -256,14 +251,15 @@ class AutoModel {
                            const FilterChoice& choice) const {
     if (!HasFilter(file)) return {};
     if (!tree_.options.partitioned) {
-      return {choice.family, BlockBytes(choice, file.filter_keys, file), choice.rate};
+      return {choice.family, BlockBytes(choice, file.filter_keys, file), 1, choice.rate};
     }
     const Partitions partitions = PartitionsOf(file, tree_.options, keys_per_partition_);
     const uint64_t keys = std::min(partitions.keys_full, file.filter_keys);
     const double index_bits = 8 * (kReckonedIndexEntryBytes + file.key_bytes);
     const FilterChoice of_partition = allocator.HullFor(keys).Choose(
         choice.bits_per_key - index_bits / static_cast<double>(keys));
-    PredictedFilter filter = {of_partition.family, partitions.index_bytes, of_partition.rate};
+    PredictedFilter filter = {of_partition.family, partitions.index_bytes,
+                              static_cast<double>(partitions.count()), of_partition.rate};
     const auto add = [&](uint64_t count, uint64_t of_keys) {
       if (of_keys == 0) return;
       filter.bytes += static_cast<double>(count) * BlockBytes(of_partition, of_keys, file);
@@ -308,7 +304,7 @@ std::vector<PredictedFilter> PredictAuto(const PlannedTree& tree, const PolicySp
   return filters;
 }
 
-Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& filters) {
+Prediction AddUp(const PlannedTree& tree, std::vector<PredictedFilter> filters) {
   Prediction prediction;
   std::map<int, LevelPrediction> levels;
   for (size_t i = 0; i < tree.files.size(); i++) {
@@ -333,6 +329,7 @@ Prediction AddUp(const PlannedTree& tree, const std::vector<PredictedFilter>& fi
     prediction.reads += level.reads;
     prediction.levels.push_back(level);
   }
+  prediction.filters = std::move(filters);
   return prediction;
 }
 
@@ -357,10 +354,11 @@ Prediction PredictNow(const PlannedTree& tree) {
   for (const PlannedFile& file : tree.files) {
     PredictedFilter filter;
     filter.bytes = static_cast<double>(file.filter.bytes);
+    filter.blocks = std::max(1.0, static_cast<double>(file.filter.partitions));
     filter.rate = file.filter_rate();
     filters.push_back(filter);
   }
-  return AddUp(tree, filters);
+  return AddUp(tree, std::move(filters));
 }
 
 }  // namespace rocksieve::tools

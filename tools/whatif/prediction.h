@@ -14,6 +14,14 @@
 
 namespace rocksieve::tools {
 
+// Of a file.
+struct PredictedFilter {
+  Family family = Family::kNone;
+  double bytes = 0;   // as in the property filter_size: with the index of partitions
+  double blocks = 1;  // more than 1: in partitions
+  double rate = 1;    // of a key that is not in the file
+};
+
 struct LevelPrediction {
   int level = 0;
   uint64_t files = 0, files_without_filter = 0;
@@ -34,6 +42,7 @@ struct Prediction {
   std::vector<LevelPrediction> levels;
   // What times depend on: keys to build filters from, filters asked per lookup of a missing key.
   std::map<Family, double> keys, probes;
+  std::vector<PredictedFilter> filters;  // of the tree's files, one for each
 };
 
 // The filters that the policy would build, each file rewritten at its own level.

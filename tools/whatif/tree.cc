@@ -8,6 +8,7 @@
 
 #include <rocksieve/filter.h>
 
+#include "plugin/database/cache_advice.h"
 #include "plugin/database/policy_spec.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/parallel.h"
@@ -184,6 +185,8 @@ PlannedTree PlanTree(const Database& database, const Tree& tree) {
   PlannedTree planned;
   planned.column_family = tree.family.name;
   planned.options = FilterOptionsOf(database.options(), tree.family);
+  planned.cache_layout = CacheLayoutOf(database.options(), tree.family.name);
+  planned.filters_cached = CachesFilters(database.options(), tree.family.name);
   for (const TreeFile* file : tree.files()) {
     planned.files.push_back(PlanFile(tree.family, *file));
     planned.has_filters = planned.has_filters || file->filter.exists();

@@ -8,6 +8,7 @@
 
 #include <rocksdb/status.h>
 
+#include "lib/budget/cache_reads.h"
 #include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "support/progress.h"
@@ -52,6 +53,8 @@ struct FilterOptions {
 struct PlannedTree {
   std::string column_family;
   FilterOptions options;
+  CacheLayout cache_layout;
+  bool filters_cached = false;  // so say the options: not partitions alone are in the block cache
   std::vector<PlannedFile> files;  // by level
   bool has_filters = false;        // at least one file
   bool answers_ranges = false;     // so says the policy that new files get

@@ -13,6 +13,7 @@
 #include "plugin/probe/probe_tree.h"
 #include "support/parallel.h"
 #include "support/text.h"
+#include "tools/whatif/cache_model.h"
 #include "tools/whatif/calibration.h"
 #include "tools/whatif/ranges.h"
 #include "tools/whatif/recommendation.h"
@@ -139,6 +140,29 @@ ChartSeries SeriesOf(const Curve& curve, uint64_t entries) {
   return series;
 }
 
+// Fills in what the filters that are there, and the policies, read through the block cache, and the
+// best budget of bytes for it; null if none was asked about. `predictions`: of the policies.
+void CompareThroughCache(const WhatIfOptions& options, const PlannedTree& tree,
+                         const Prediction& now, const std::vector<Prediction>& predictions,
+                         Json* document) {
+  constexpr char kBytes[] = "bytes_read_through_cache_per_missing_lookup";
+  if (options.block_cache.bytes == 0) {
+    (*document)["now"][kBytes] = nullptr;
+    for (Json& policy : (*document)["policies"]) policy[kBytes] = nullptr;
+    (*document)["cache_advice"] = nullptr;
+    return;
+  }
+  const CacheModel model(tree, options.block_cache);
+  std::vector<CacheCandidate> candidates = {{"what is there", model.BytesRead(now)}};
+  (*document)["now"][kBytes] = candidates[0].bytes_read;
+  for (size_t i = 0; i < predictions.size(); i++) {
+    Json& policy = (*document)["policies"][i];
+    candidates.push_back({policy["spec"], model.BytesRead(predictions[i])});
+    policy[kBytes] = candidates.back().bytes_read;
+  }
+  (*document)["cache_advice"] = model.Advise(candidates);
+}
+
 // All policies on the tree, and what is made of them.
 Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& specs,
                const PlannedTree& tree, Progress* progress, Json* document, Chart* chart) {
@@ -164,8 +188,9 @@ Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& spec
     memory_words = "with 10 bits of memory per entry";
   }
   Json policies = Json::array();
+  std::vector<Prediction> predictions;
   for (const PolicySpec& spec : specs) {
-    const Prediction prediction = Predict(tree, spec);
+    const Prediction& prediction = predictions.emplace_back(Predict(tree, spec));
     if (hardly_any && policies.empty() && prediction.filter_bytes > 0) {
       memory = prediction.filter_bytes;
       memory_words = "in the memory of " + spec.text();
@@ -190,6 +215,7 @@ Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& spec
   (*document)["now"] = FiltersJson(now, entries);
   (*document)["now"]["levels"] = LevelsJson(now);
   (*document)["policies"] = policies;
+  CompareThroughCache(options, tree, now, predictions, document);
   (*document)["budgets"] = BudgetsJson(options, entries, curves);
   (*document)["recommendation"] =
       Recommend(tree, now, curves, memory, memory_words, options.read_us, &calibration);
@@ -234,7 +260,8 @@ Status CompareFor(const WhatIfOptions& options, const std::vector<PolicySpec>& s
   Status status = PlaceLookups(database, family, tree, keys, progress, &planned, &warnings);
   *document = {{"name", planned.column_family},
                {"files", planned.files.size()},
-               {"entries", planned.Entries()}};
+               {"entries", planned.Entries()},
+               {"filters_are_cached", planned.filters_cached}};
   if (status.ok()) status = Compare(options, specs, planned, progress, document, chart);
   (*document)["ranges"] = nullptr;
   if (status.ok() && options.with_ranges) {
@@ -276,8 +303,15 @@ Status CompareForAll(const WhatIfOptions& options, const Inputs& inputs, const D
     status = CompareFor(options, inputs.specs, database, i, trees[i], inputs.keys, inputs.ranges,
                         progress, &families.emplace_back(), &charts->emplace_back());
   }
+  Json cache;
+  if (options.block_cache.bytes > 0) {
+    cache = {{"bytes", std::llround(options.block_cache.bytes)},
+             {"high_pri_pool_ratio", options.block_cache.high_pri_pool_ratio},
+             {"num_shard_bits", options.block_cache.shard_bits}};
+  }
   *document = {{"database", database.directory()},
                {"microseconds_per_block_read", options.read_us},
+               {"block_cache", cache},
                {"column_families", families}};
   return status;
 }

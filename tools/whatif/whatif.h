@@ -7,6 +7,7 @@
 
 #include <rocksdb/status.h>
 
+#include "lib/budget/cache_reads.h"
 #include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "support/chart.h"
@@ -25,6 +26,9 @@ struct WhatIfOptions {
   double read_us = 80;
   bool with_ranges = false;  // iterators over ranges without keys as well
   std::string ranges;        // a file of ranges; empty: made ones
+  // That each column family is to have for itself, with filters and indexes in it; 0 bytes: nothing
+  // is said of it.
+  BlockCache block_cache;
 };
 
 // The document of docs/json.md, and a picture of reads per missing key against memory for each
