@@ -94,7 +94,7 @@ class Processes(Examined):
         with self.process(COMMAND, "load", f"--db={self.database}", f"--spec={OURS}", "--add",
                           "--input=-") as pid:
             self.assert_healthy(pid)
-            self.assert_healthy()
+            self.assert_healthy(is_open=True)
 
     def test_healthy_with_the_plugin_preloaded(self):
         self.load()
