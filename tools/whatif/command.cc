@@ -313,15 +313,14 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   CLI::Option* const cache =
       parser
           ->add_option("--cache", flags->cache_bytes,
-                       "bytes that lookups of missing keys read through a block cache of this "
-                       "size, such as 512MB, and the budget of bytes that suits it")
+                       "what missing keys read through a block cache of this size, such as "
+                       "512MB, and the budget that suits it")
           ->type_name("BYTES")
           ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) &
                       CLI::Range(uint64_t{1}, kMostCacheBytes));
   parser
       ->add_option("--high-pri-pool-ratio", options->block_cache.high_pri_pool_ratio,
-                   "the share of that block cache in which filters and indexes come before data, "
-                   "as RocksDB has it. Default: 0.5")
+                   "of that block cache, as of RocksDB's. Default: 0.5")
       ->type_name("NUMBER")
       ->needs(cache)
       ->check(CLI::Range(0.0, 1.0));
@@ -335,9 +334,10 @@ Command AddWhatIfCommand(CLI::App* parent) {
       parent,
       {.name = "whatif",
        .summary = "what other filters would do on the tree of a database",
-       .description = "Predicts memory, rates, useless reads and times, as if each file were "
-                      "rewritten at its level; compares families at equal memory; recommends one. "
-                      "Reads filters and some keys, and times filters for a second.",
+       .description =
+           "Predicts memory, rates, useless reads and times, as if each file were "
+           "rewritten at its level; compares families; recommends one. Times filters for "
+           "a second.",
        .exit_codes = "0 done; 2 could not run, or bad usage",
        .example = "Example:\n"
                   "  rocksieve whatif --db=/data/db --spec=rocksieve.auto:10 --plot=reads.svg"});
