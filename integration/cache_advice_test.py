@@ -10,31 +10,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from db_bench import Database
+from db_bench import Database, options_text
 from doctor import BUILT_IN, COMMAND, Examined
 from environment import run_ok
 
-OPTIONS = """\
-[Version]
-  rocksdb_version=7.8.3
-  options_file_version=1.1
-
-[DBOptions]
-  create_if_missing=true
-{database}
-
-[CFOptions "default"]
-  write_buffer_size=131072
-  target_file_size_base=131072
-  max_bytes_for_level_base=524288
-  compression=kNoCompression
-  disable_auto_compactions={settled}
-
-[TableOptions/BlockBasedTable "default"]
-  cache_index_and_filter_blocks=true
-  filter_policy={filter_policy}
-  block_cache={{capacity={capacity};num_shard_bits=0;high_pri_pool_ratio={high_pri_pool_ratio}}}
-"""
 BYTES_READ = "bytes_read_through_cache_per_missing_lookup"
 
 
@@ -43,14 +22,24 @@ class FiltersThatExceedTheCache(Examined):
     def setUpClass(cls):
         super().setUpClass()
         cls.bench = Database(cls.class_directory, "--value_size=20", "--cache_size=0", keys=200_000)
-        cls.settings = {"filter_policy": BUILT_IN, "capacity": "8388608",
-                        "high_pri_pool_ratio": "0.5", "database": "", "settled": "false"}
         # No log is left, so that a compaction is the first job when it is opened again.
-        cls.bench.bench("fillrandom,flush,waitforcompaction", OPTIONS.format(**cls.settings),
-                        existing=False)
-        filter_bytes = cls.command_json("doctor")["filter_bytes"]
-        cls.settings["capacity"] = str(filter_bytes * 2 // 3)
-        cls.settings["settled"] = "true"  # nothing is rewritten but by advice
+        cls.bench.bench("fillrandom,flush,waitforcompaction",
+                        cls.options(8 << 20, {}, disable_auto_compactions="false"), existing=False)
+        cls.cache_bytes = cls.command_json("doctor")["filter_bytes"] * 2 // 3
+
+    @staticmethod
+    def options(cache_bytes, advised, disable_auto_compactions="true"):
+        """With what is `advised`; nothing is rewritten but by advice."""
+        pool_ratio = advised.get("high_pri_pool_ratio", 0.5)
+        return options_text(
+            advised.get("filter_policy", BUILT_IN),
+            {"write_buffer_size": 1 << 17, "target_file_size_base": 1 << 17,
+             "max_bytes_for_level_base": 1 << 19,
+             "disable_auto_compactions": disable_auto_compactions},
+            {"cache_index_and_filter_blocks": "true",
+             "block_cache": f"{{capacity={cache_bytes};num_shard_bits=0;"
+                            f"high_pri_pool_ratio={pool_ratio}}}"},
+            {"listeners": advised["listeners"]} if advised else None)
 
     def setUp(self):
         super().setUp()
@@ -60,20 +49,20 @@ class FiltersThatExceedTheCache(Examined):
     def command_json(cls, command, *flags):
         return json.loads(run_ok(COMMAND, command, f"--db={cls.bench.path}", "--json", *flags).out)
 
-    def bytes_per_lookup(self, settings):
+    def bytes_per_lookup(self, advised):
         """Bytes that come into the cache for each; a block has some 140 on top there."""
-        report = self.bench.bench("readmissing", OPTIONS.format(**settings), "--reads=100000")
+        report = self.bench.bench("readmissing", self.options(self.cache_bytes, advised),
+                                  "--reads=100000")
         return report.ticker("block.cache.bytes.write") / 100_000
 
     def test_the_advice(self):
-        before = self.bytes_per_lookup(self.settings)
+        before = self.bytes_per_lookup({})
         remedy = self.assert_found("filters-exceed-cache")["remedy"]
         then, now = map(int, re.search(r"reads ([\d,]+) bytes then instead of ([\d,]+)", remedy)
                         .expand(r"\1 \2").replace(",", "").split())
 
         # What whatif says of the same tree; its lookups are a sample.
-        [family] = self.command_json("whatif", f"--cache={self.settings['capacity']}")[
-            "column_families"]
+        [family] = self.command_json("whatif", f"--cache={self.cache_bytes}")["column_families"]
         self.assertAlmostEqual(now, family["now"][BYTES_READ], delta=0.05 * now)
         advice = family["cache_advice"]
         self.assertAlmostEqual(then, advice[BYTES_READ], delta=0.05 * then)
@@ -86,9 +75,8 @@ class FiltersThatExceedTheCache(Examined):
         sentence = re.search(r"filter_policy=.*?; then compact", remedy).group()
         advised = dict(re.findall(r"(\w+)=(\{.*?\}|[^ ,;]+)", sentence))
         self.assertEqual({"filter_policy", "listeners", "high_pri_pool_ratio"}, set(advised))
-        settings = {**self.settings, **advised, "database": f"  listeners={advised['listeners']}"}
-        self.bench.bench("compact", OPTIONS.format(**settings))
-        after = self.bytes_per_lookup(settings)
+        self.bench.bench("compact", self.options(self.cache_bytes, advised))
+        after = self.bytes_per_lookup(advised)
         self.assert_healthy()
         [family] = self.command_json("explain")["column_families"]
         self.assertEqual(advised["filter_policy"], family["filter_policy"])

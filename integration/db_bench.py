@@ -17,15 +17,10 @@ _OPTIONS = """\
   options_file_version=1.1
 
 [DBOptions]
-  create_if_missing=true
-
+{database}
 [CFOptions "default"]
-  write_buffer_size=1048576
-  target_file_size_base=2097152
-  compression=kNoCompression
 {column_family}
 [TableOptions/BlockBasedTable "default"]
-  filter_policy={filter_policy}
 {table}
 """
 
@@ -43,12 +38,16 @@ CUTS_TWICE = tuple(map(int, (SERIES or "0").split("."))) >= (9, 6)
 DECOUPLED = {**PARTITIONED, "decouple_partitioned_filters": "true"}
 
 
-def options_text(filter_policy, column_family=None, table=None):
-    def lines(options):
-        return "".join(f"  {name}={value}\n" for name, value in (options or {}).items())
+def options_text(filter_policy, column_family=None, table=None, database=None):
+    """Of small files, unless the options say otherwise."""
+    def lines(options, more):
+        return "".join(f"  {name}={value}\n" for name, value in {**options, **(more or {})}.items())
 
-    return _OPTIONS.format(filter_policy=filter_policy, column_family=lines(column_family),
-                           table=lines(table))
+    return _OPTIONS.format(
+        database=lines({"create_if_missing": "true"}, database),
+        column_family=lines({"write_buffer_size": 1 << 20, "target_file_size_base": 2 << 20,
+                             "compression": "kNoCompression"}, column_family),
+        table=lines({"filter_policy": filter_policy}, table))
 
 
 class Report:
