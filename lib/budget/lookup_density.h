@@ -41,9 +41,6 @@ class LookupDensity {
 
   // Lookups per live entry between the two places, 1 being the whole tree's. A few ns.
   double Between(double begin, double end) const;
-  double Between(std::string_view from, std::string_view to) const {
-    return Between(PlaceOf(from), PlaceOf(to));
-  }
 
  private:
   // An even one.
