@@ -9,6 +9,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -25,7 +26,7 @@ Status Unusable(const std::string& path, const std::string& why) {
                                  "\nName another one with --db-dir=DIR.");
 }
 
-Status CreateTemporary(const std::string& purpose, fs::path* path) {
+Status CreateTemporary(const std::string& purpose, std::string* path) {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
   if (error) {
@@ -34,7 +35,7 @@ Status CreateTemporary(const std::string& purpose, fs::path* path) {
   }
   std::string name = (parent / (purpose + "-XXXXXX")).string();
   if (mkdtemp(name.data()) == nullptr) return Unusable(parent.string(), std::strerror(errno));
-  *path = name;
+  *path = std::move(name);
   return Status::OK();
 }
 
@@ -54,11 +55,17 @@ Status CreateOrTake(const fs::path& path, bool* made) {
 
 Status WorkDir::Create(const std::string& wanted, const std::string& purpose,
                        std::unique_ptr<WorkDir>* result) {
-  fs::path path = wanted;
+  std::string path = wanted;
   bool made = true;
   const Status status =
       wanted.empty() ? CreateTemporary(purpose, &path) : CreateOrTake(path, &made);
-  if (status.ok()) result->reset(new WorkDir(fs::absolute(path), made));
+  if (!status.ok()) return status;
+  try {
+    result->reset(new WorkDir(fs::absolute(path), made));
+  } catch (const std::exception&) {  // no memory
+    if (made) rmdir(path.c_str());
+    throw;
+  }
   return status;
 }
 
@@ -73,12 +80,13 @@ std::unique_ptr<WorkDir> WorkDir::Announce(const std::string& path) {
 void WorkDir::Remove(std::error_code* error) const {
   if (made_) {
     fs::remove_all(path_, *error);
-    return;
+  } else {
+    for (fs::directory_iterator entry(path_, *error), end; !*error && entry != end;
+         entry.increment(*error)) {
+      fs::remove_all(entry->path(), *error);
+    }
   }
-  for (fs::directory_iterator entry(path_, *error), end; !*error && entry != end;
-       entry.increment(*error)) {
-    fs::remove_all(entry->path(), *error);
-  }
+  if (*error == std::errc::not_enough_memory) throw std::bad_alloc();
 }
 
 void WorkDir::RemoveAtTermination() noexcept {
@@ -99,13 +107,14 @@ void WorkDir::RemoveAtTermination() noexcept {
 }
 
 WorkDir::~WorkDir() {
-  latest = nullptr;
-  if (keep_ || only_at_termination_) return;
-  std::error_code error;
-  Remove(&error);
-  if (error) {
-    std::cerr << "rocksieve: cannot remove " << path_.string() << ": " << error.message() << "\n";
+  if (!keep_ && !only_at_termination_) {
+    std::error_code error;
+    Remove(&error);
+    if (error) {
+      std::cerr << "rocksieve: cannot remove " << path_.string() << ": " << error.message() << "\n";
+    }
   }
+  latest = nullptr;
 }
 
 }  // namespace rocksieve

@@ -19,7 +19,9 @@ class WorkDir {
   static rocksdb::Status Create(const std::string& wanted, const std::string& purpose,
                                 std::unique_ptr<WorkDir>* result);
 
-  // Removes all that is in it, and the directory too if Create() made it; unless kept.
+  // Removes all that is in it, and the directory too if Create() made it; unless kept. Where there
+  // is no memory for that it ends in std::terminate(), whose handler is to call
+  // RemoveAtTermination().
   ~WorkDir();
   WorkDir(const WorkDir&) = delete;
   WorkDir& operator=(const WorkDir&) = delete;
@@ -38,7 +40,7 @@ class WorkDir {
 
  private:
   WorkDir(std::filesystem::path path, bool made);
-  void Remove(std::error_code* error) const;
+  void Remove(std::error_code* error) const;  // bad_alloc where memory is out
 
   const std::filesystem::path path_;
   const bool made_;
