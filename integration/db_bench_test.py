@@ -53,6 +53,8 @@ int main(int argc, char** argv) {
 
 
 class WithExpectedRates(Sandbox):
+    ONE_IN = 2
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

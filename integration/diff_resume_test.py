@@ -20,6 +20,7 @@ PARTS = re.compile(r"Compared in (\d+) parts")
 
 
 class ResumeSandbox(DiffSandbox):
+    ONE_IN = 2
     ROWS = 50000
 
     @classmethod

@@ -16,6 +16,8 @@ from environment import PLUGIN, SEED, run_ok, sample
 
 
 class Policies(Examined):
+    ONE_IN = 3
+
     def test_none(self):
         self.load("none")
         found = self.assert_found("no-policy")
@@ -72,6 +74,8 @@ class Policies(Examined):
 
 
 class Reading(Examined):
+    ONE_IN = 3
+
     def test_filters_under_another_name(self):
         for before, after in ((OURS, OURS + ":own-name"), (OURS + ":own-name", OURS),
                               (OURS + ":own-name", BUILT_IN), (BUILT_IN, OURS + ":own-name")):
@@ -163,6 +167,8 @@ class Reading(Examined):
 
 
 class Damage(Examined):
+    ONE_IN = 3
+
     def flip(self, table, offset):
         with open(table, "r+b") as file:
             file.seek(offset)
@@ -189,6 +195,7 @@ class Damage(Examined):
 
 
 class Costs(Examined):
+    ONE_IN = 3
     CACHED = (SMALL + ";block_based_table_factory={cache_index_and_filter_blocks=true;"
               "block_cache=%s}")
 
@@ -235,6 +242,8 @@ class Costs(Examined):
 
 
 class Healthy(Examined):
+    ONE_IN = 3
+
     def test_every_filter(self):
         for spec in (OURS, "rocksieve.auto:10", "rocksieve.auto:3", "rocksieve.cuckoo:1%",
                      "rocksieve.ribbon:7.5", "rocksieve.bloom:10:salted",

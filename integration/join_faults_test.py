@@ -45,6 +45,7 @@ class Trap:
 
 
 class JoinFaultsTest(JoinSandbox):
+    ONE_IN = 2
     KEYS = 4000
 
     @classmethod

@@ -106,6 +106,7 @@ class DiskWatch:
 
 
 class JoinHostileServersTest(JoinSandbox):
+    ONE_IN = 2
     KEYS = 10000
 
     def setUp(self):

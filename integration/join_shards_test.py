@@ -28,6 +28,7 @@ def paths():
 
 
 class JoinShardsTest(JoinSandbox):
+    ONE_IN = 2
     KEYS = 10000
 
     def make(self, name, keys):

@@ -80,6 +80,8 @@ class Linking(unittest.TestCase):
 
 
 class UnrelatedPrograms(Sandbox):
+    ONE_IN = 3
+
     def test_preloading_is_silent(self):
         for command in (["/bin/true"], ["/bin/echo", "hello"], ["/bin/sh", "-c", "echo hello"],
                         [sys.executable, "-c", "print('hello')"]):
@@ -117,6 +119,8 @@ READING = "readmissing,readrandom,multireadrandom"
 
 
 class Transitions(Sandbox):
+    ONE_IN = 3
+
     def setUp(self):
         super().setUp()
         self.database = Database(self.directory)

@@ -26,6 +26,8 @@ def load(database, lines, *flags, spec="bloomfilter:10:false"):
 
 
 class WhatIf(Sandbox):
+    ONE_IN = 3
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
