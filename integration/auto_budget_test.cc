@@ -3,6 +3,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/slice_transform.h>
 
+#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -19,7 +20,7 @@ struct Case {
   int ratio;
 };
 
-class Budget : public testing::TestWithParam<Case> {
+class Budget : public Sampled<testing::TestWithParam<Case>, 4> {
  protected:
   static const char* Spec() { return "rocksieve.auto:10"; }
 
@@ -180,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Trees, Budget,
 
 // No key is lost, whatever rocksieve.auto decides.
 
-class Exactness : public testing::TestWithParam<const char*> {};
+class Exactness : public Sampled<testing::TestWithParam<const char*>, 3> {};
 
 TEST_P(Exactness, OfATreeThatChanges) {
   for (const bool partitioned : {false, true}) {

@@ -8,6 +8,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/sst_file_writer.h>
 
+#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -177,7 +178,7 @@ Oracle Fill(std::mutex* writing, rocksdb::DB* db, rocksdb::ColumnFamilyHandle* f
   return oracle;
 }
 
-class Sharing : public testing::TestWithParam<bool> {};
+class Sharing : public Sampled<testing::TestWithParam<bool>, 2> {};
 
 TEST_P(Sharing, ColumnFamiliesHaveABudgetEach) {
   const TemporaryDirectory directory;

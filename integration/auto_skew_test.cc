@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -125,7 +126,9 @@ TreeConfig SmallTree(const std::string& spec, bool listener) {
   return config;
 }
 
-TEST(AutoSkew, FilesThatAreAskedOftenHaveMoreBits) {
+class AutoSkew : public Sampled<testing::Test, 2> {};
+
+TEST_F(AutoSkew, FilesThatAreAskedOftenHaveMoreBits) {
   for (const bool listener : {true, false}) {
     const Bits bits = GrowAndLookUp(SmallTree("rocksieve.auto:10", listener));
     EXPECT_GT(bits.hot, bits.cold + 3) << listener;
@@ -133,7 +136,7 @@ TEST(AutoSkew, FilesThatAreAskedOftenHaveMoreBits) {
   }
 }
 
-TEST(AutoSkew, FilesThatMultiGetAsksOftenHaveMoreBits) {
+TEST_F(AutoSkew, FilesThatMultiGetAsksOftenHaveMoreBits) {
   for (const By by : {By::kMultiGet, By::kBoth}) {
     const Bits bits = GrowAndLookUp(SmallTree("rocksieve.auto:10", true), by);
     EXPECT_GT(bits.hot, bits.cold + 3);
@@ -141,7 +144,7 @@ TEST(AutoSkew, FilesThatMultiGetAsksOftenHaveMoreBits) {
   }
 }
 
-TEST(AutoSkew, IsKeptToABudgetOfBytes) {
+TEST_F(AutoSkew, IsKeptToABudgetOfBytes) {
   constexpr uint64_t kBytes = kKeys * 8 / 8;
   const Bits bits =
       GrowAndLookUp(SmallTree("rocksieve.auto:" + std::to_string(kBytes) + "B", true));
@@ -150,7 +153,7 @@ TEST(AutoSkew, IsKeptToABudgetOfBytes) {
   EXPECT_GT(bits.all, 8 * 0.85);
 }
 
-TEST(AutoSkew, IsKeptInPartitions) {
+TEST_F(AutoSkew, IsKeptInPartitions) {
   TreeConfig config = SmallTree("rocksieve.auto:10", true);
   config.db.Partitioned(2048);
   for (const By by : {By::kGet, By::kMultiGet}) {
@@ -162,18 +165,18 @@ TEST(AutoSkew, IsKeptInPartitions) {
 
 void ExpectEven(const Bits& bits) { EXPECT_NEAR(bits.hot, bits.cold, 1.2); }
 
-TEST(AutoSkew, IsNotHeardWithTheOptionEven) {
+TEST_F(AutoSkew, IsNotHeardWithTheOptionEven) {
   for (const By by : {By::kGet, By::kMultiGet}) {
     ExpectEven(GrowAndLookUp(SmallTree("rocksieve.auto:10:even", true), by));
   }
 }
 
 // Whose keys it hears, nothing tells.
-TEST(AutoSkew, IsNotHeardWhereColumnFamiliesShareAPolicy) {
+TEST_F(AutoSkew, IsNotHeardWhereColumnFamiliesShareAPolicy) {
   ExpectEven(GrowAndLookUp(SmallTree("rocksieve.auto:10", true), By::kGet, 2));
 }
 
-TEST(AutoSkew, IsNotHeardInOtherOrders) {
+TEST_F(AutoSkew, IsNotHeardInOtherOrders) {
   TreeConfig config = SmallTree("rocksieve.auto:10", true);
   config.db.options.comparator = rocksdb::ReverseBytewiseComparator();
   const TemporaryDirectory directory;

@@ -6,6 +6,7 @@
 // taken, or in files without checksums.
 #include <algorithm>
 
+#include "integration/sampled.h"
 #include "integration/sst_file.h"
 
 namespace rocksieve {
@@ -14,7 +15,7 @@ namespace {
 constexpr uint64_t kKeys = 60;
 
 // One small file, and its bytes as they were written.
-class CorruptFile : public testing::TestWithParam<const char*> {
+class CorruptFile : public Sampled<testing::TestWithParam<const char*>, 3> {
  protected:
   void Write(rocksdb::ChecksumType checksum, uint64_t keys, uint64_t partition_bytes = 0) {
     DbConfig config(GetParam());

@@ -37,7 +37,9 @@ class RemovesSome final : public rocksdb::CompactionFilter {
 // Both sides begin alike, and are compared.
 class DiffJournal : public DiffStateTest {
  protected:
-  DiffJournal() {
+  void SetUp() override {
+    DiffStateTest::SetUp();
+    if (IsSkipped()) return;
     for (int i = 0; i < 30; i++) Live(100);
     Diverge();
     Compact();

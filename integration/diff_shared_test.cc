@@ -16,6 +16,7 @@
 #include "integration/database.h"
 #include "integration/diff_api.h"
 #include "integration/random_history.h"
+#include "integration/sampled.h"
 #include "integration/seed.h"
 
 namespace rocksieve::join {
@@ -42,7 +43,7 @@ std::vector<std::string> Compared(const std::string& here, const std::string& th
   return lines;
 }
 
-class DiffShared : public ::testing::TestWithParam<HistorySetting> {
+class DiffShared : public Sampled<testing::TestWithParam<HistorySetting>, 4> {
  protected:
   std::string TakeCheckpoint() {
     rocksdb::Checkpoint* made = nullptr;

@@ -9,6 +9,7 @@
 
 #include "integration/command.h"
 #include "integration/database.h"
+#include "integration/sampled.h"
 #include "integration/sst_file.h"
 
 namespace rocksieve {
@@ -69,7 +70,7 @@ Json Inspected(const std::string& file, const std::string& flags = "", int exit_
   return result.Json();
 }
 
-class Inspect : public testing::TestWithParam<Case> {};
+class Inspect : public Sampled<testing::TestWithParam<Case>, 4> {};
 
 TEST_P(Inspect, TellsWhatIsInTheFile) {
   TemporaryDirectory directory;

@@ -12,6 +12,7 @@
 #include <rocksdb/convenience.h>
 
 #include "integration/join_support.h"
+#include "integration/sampled.h"
 #include "lib/join/existing/existing_filter_set.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/sst_filters.h"
@@ -86,7 +87,9 @@ void ExpectCovers(const ExistingFilterSet& set, const std::vector<std::string>& 
   }
 }
 
-TEST(SstFilters, PassEveryKeyThatIsThere) {
+class SstFilters : public Sampled<testing::Test, 2> {};
+
+TEST_F(SstFilters, PassEveryKeyThatIsThere) {
   Random random = SeededRandom(1);
   for (const Variant& variant : AllVariants()) {
     SCOPED_TRACE(variant.name);
@@ -114,7 +117,7 @@ TEST(SstFilters, PassEveryKeyThatIsThere) {
   }
 }
 
-TEST(SstFilters, DenyOthersAtTheRateTheyOffer) {
+TEST_F(SstFilters, DenyOthersAtTheRateTheyOffer) {
   constexpr uint64_t kKeys = 20000;
   for (const Variant& variant : AllVariants()) {
     SCOPED_TRACE(variant.name);
@@ -154,7 +157,7 @@ TEST(SstFilters, DenyOthersAtTheRateTheyOffer) {
 
 // The writer flushes, compacts and drops files all the time. A key that the source shows and its
 // filters do not is what must never be.
-TEST(SstFilters, AreThoseOfTheStateWhateverIsWritten) {
+TEST_F(SstFilters, AreThoseOfTheStateWhateverIsWritten) {
   TemporaryDirectory directory;
   rocksdb::Options options = OptionsOf();
   options.disable_auto_compactions = false;
@@ -195,7 +198,7 @@ TEST(SstFilters, AreThoseOfTheStateWhateverIsWritten) {
   EXPECT_GT(loaded, 50);
 }
 
-TEST(SstFilters, OfAReadOnlySnapshotHaveWhatItsLogsHave) {
+TEST_F(SstFilters, OfAReadOnlySnapshotHaveWhatItsLogsHave) {
   TemporaryDirectory directory;
   const DbPtr db = Open(OptionsOf(), directory / "db");
   Random random = SeededRandom(3);
@@ -221,7 +224,7 @@ TEST(SstFilters, OfAReadOnlySnapshotHaveWhatItsLogsHave) {
 }
 
 // Bytes on the disk that changed: the file's checksum tells, and every key may be there.
-TEST(SstFilters, DamagedOnesDenyNothing) {
+TEST_F(SstFilters, DamagedOnesDenyNothing) {
   TemporaryDirectory directory;
   const DbPtr db = Open(DbConfig("rocksieve.bloom:10").Build(), directory / "db");
   const Oracle oracle = WriteOverlappingFiles(db.get(), 3000, 1);
@@ -246,7 +249,7 @@ TEST(SstFilters, DamagedOnesDenyNothing) {
 }
 
 // What comes from another node may be anything.
-TEST(SstFilters, HostileBlocksDoNoHarm) {
+TEST_F(SstFilters, HostileBlocksDoNoHarm) {
   Random random = SeededRandom(5);
   int readable = 0;
   for (int round = 0; round < 20000; round++) {
@@ -290,7 +293,7 @@ CountedJoin JoinWithSstFilters(Operation operation, Source* here, Source* there,
   return joined;
 }
 
-TEST(SstFilters, JoinsAreExact) {
+TEST_F(SstFilters, JoinsAreExact) {
   Random random = SeededRandom(4);
   TemporaryDirectory directory;
   int number = 0;

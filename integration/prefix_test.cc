@@ -5,6 +5,7 @@
 #include <rocksdb/slice_transform.h>
 
 #include "integration/database.h"
+#include "integration/sampled.h"
 
 namespace rocksieve {
 namespace {
@@ -52,9 +53,11 @@ void PrintTo(const Layout& layout, std::ostream* out) {
        << (layout.capped ? " capped" : " fixed") << " prefixes";
 }
 
-class PrefixFilters : public testing::TestWithParam<Layout> {
+class PrefixFilters : public Sampled<testing::TestWithParam<Layout>, 3> {
  protected:
   void SetUp() override {
+    Sampled::SetUp();
+    if (IsSkipped()) return;
     config_.options.prefix_extractor.reset(GetParam().NewExtractor());
     config_.table.whole_key_filtering = GetParam().whole_keys;
     if (GetParam().partitioned) config_.Partitioned(512);

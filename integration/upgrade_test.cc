@@ -3,6 +3,7 @@
 #include <rocksdb/filter_policy.h>
 
 #include "integration/database.h"
+#include "integration/sampled.h"
 
 namespace rocksieve {
 namespace {
@@ -25,7 +26,7 @@ DbConfig ConfigFor(PolicyPtr policy, BuiltIn kind, bool partitioned) {
   return config;
 }
 
-class Upgrade : public testing::TestWithParam<std::tuple<BuiltIn, bool>> {
+class Upgrade : public Sampled<testing::TestWithParam<std::tuple<BuiltIn, bool>>, 3> {
  protected:
   DbConfig With(PolicyPtr policy) const {
     return ConfigFor(std::move(policy), std::get<0>(GetParam()), std::get<1>(GetParam()));
