@@ -75,7 +75,9 @@ class ServiceSandbox(JoinSandbox):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(client.communicate)
         self.addCleanup(client.kill)
-        time.sleep(1)
+        # Handshakes take a few thousand bytes.
+        while proxy.passed_bytes < 20_000 and client.poll() is None:
+            time.sleep(0.05)
         self.assertIsNone(client.poll(), "the join was too quick for this test")
         return client
 

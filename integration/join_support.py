@@ -52,6 +52,7 @@ class Proxy(Relay):
     def __init__(self, target_port):
         self.cuts = []  # bytes from the server after which each connection ends, by its number
         self.bytes_per_second = None
+        self.passed_bytes = 0  # both ways, about
         super().__init__(target_port)
 
     def pass_on(self, number, source, sink, from_client):
@@ -65,6 +66,7 @@ class Proxy(Relay):
                 data = data[:limit - passed]
             sink.sendall(data)
             passed += len(data)
+            self.passed_bytes += len(data)
             if self.bytes_per_second:
                 time.sleep(len(data) / self.bytes_per_second)  # a paced link
 
