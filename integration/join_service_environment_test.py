@@ -12,7 +12,7 @@ import subprocess
 import unittest
 
 from environment import ROOT, run_ok
-from join_service_test import ServiceSandbox
+from join_service_support import ServiceSandbox
 from join_support import ROCKSIEVE
 
 
