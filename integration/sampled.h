@@ -13,9 +13,9 @@
 
 namespace rocksieve {
 
-// A fixture (`Base` is testing::Test or testing::TestWithParam) of whose tests, or of each of whose
-// tests with parameters the cases, one in `kOneIn` runs and at least one, others with another seed;
-// all with ROCKSIEVE_THOROUGH=1. The others are skipped, after the constructor.
+// A fixture that skips tests, after its constructor, unless ROCKSIEVE_THOROUGH=1. `Base` is
+// testing::Test: one in `kOneIn` of the suite's tests runs. Or testing::TestWithParam: of each test
+// one in `kOneIn` of the cases. At least one, and others with another seed.
 template <typename Base, size_t kOneIn>
 class Sampled : public Base {
  protected:
