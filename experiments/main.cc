@@ -27,8 +27,6 @@ const Experiment kExperiments[] = {
     {"growth", "a scalable Bloom filter for 1,000 times the keys that it was made for",
      MeasureGrowth},
     {"near_duplicates", "similar pairs of packages by MinHash and LSH", MeasureNearDuplicates},
-    {"any_prefix", "filters that know prefixes of any length, in 10 to 18 bits per key",
-     MeasureAnyPrefix},
 #ifdef ROCKSIEVE_WITH_JOIN
     {"set_operations", "a difference by filters, and what it loses, beside the exact join",
      MeasureSetOperations},

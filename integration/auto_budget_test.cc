@@ -3,7 +3,6 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/slice_transform.h>
 
-#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -20,7 +19,7 @@ struct Case {
   int ratio;
 };
 
-class Budget : public Sampled<testing::TestWithParam<Case>, 4> {
+class Budget : public testing::TestWithParam<Case> {
  protected:
   static const char* Spec() { return "rocksieve.auto:10"; }
 
@@ -181,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(Trees, Budget,
 
 // No key is lost, whatever rocksieve.auto decides.
 
-class Exactness : public Sampled<testing::TestWithParam<const char*>, 3> {};
+class Exactness : public testing::TestWithParam<const char*> {};
 
 TEST_P(Exactness, OfATreeThatChanges) {
   for (const bool partitioned : {false, true}) {

@@ -7,7 +7,6 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/utilities/options_util.h>
 
-#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -55,7 +54,7 @@ struct Growth {
   double most = 1.10, least = 0.85;
 };
 
-class BytesBudget : public Sampled<testing::TestWithParam<Growth>, 4> {
+class BytesBudget : public testing::TestWithParam<Growth> {
  protected:
   BytesBudget()
       : config_("rocksieve.auto:" + std::to_string(kBudget) + "B", /*listener=*/true,

@@ -6,7 +6,6 @@
 #include <rocksdb/comparator.h>
 #include <rocksdb/slice_transform.h>
 
-#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -31,7 +30,7 @@ class FailingFileSystem final : public rocksdb::FileSystemWrapper {
   std::atomic<int> tables{0};
 };
 
-class Events : public Sampled<testing::TestWithParam<bool>, 2> {
+class Events : public testing::TestWithParam<bool> {
  protected:
   TreeConfig Config() const { return TreeConfig("rocksieve.auto:10", GetParam(), 4); }
   void Fill(int flushes) {

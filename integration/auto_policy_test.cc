@@ -8,7 +8,6 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/sst_file_writer.h>
 
-#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -178,7 +177,7 @@ Oracle Fill(std::mutex* writing, rocksdb::DB* db, rocksdb::ColumnFamilyHandle* f
   return oracle;
 }
 
-class Sharing : public Sampled<testing::TestWithParam<bool>, 2> {};
+class Sharing : public testing::TestWithParam<bool> {};
 
 TEST_P(Sharing, ColumnFamiliesHaveABudgetEach) {
   const TemporaryDirectory directory;

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -126,7 +125,7 @@ TreeConfig SmallTree(const std::string& spec, bool listener) {
   return config;
 }
 
-class AutoSkew : public Sampled<testing::Test, 2> {};
+class AutoSkew : public testing::Test {};
 
 TEST_F(AutoSkew, FilesThatAreAskedOftenHaveMoreBits) {
   for (const bool listener : {true, false}) {

@@ -8,7 +8,6 @@
 
 #include "integration/command.h"
 #include "integration/database.h"
-#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -27,7 +26,7 @@ std::string BigEndian(uint64_t number) {
 std::string Event(uint64_t entity, uint64_t time) { return BigEndian(entity) + BigEndian(time); }
 
 // Events of every third entity, in a tree of four levels.
-class CommandRanges : public Sampled<testing::Test, 2> {
+class CommandRanges : public testing::Test {
  protected:
   void Write(const std::string& spec, const std::function<void(DbConfig*)>& adjust = {}) {
     Random random(5);

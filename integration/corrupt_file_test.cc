@@ -6,7 +6,6 @@
 // taken, or in files without checksums.
 #include <algorithm>
 
-#include "integration/sampled.h"
 #include "integration/sst_file.h"
 
 namespace rocksieve {
@@ -15,7 +14,7 @@ namespace {
 constexpr uint64_t kKeys = 60;
 
 // One small file, and its bytes as they were written.
-class CorruptFile : public Sampled<testing::TestWithParam<const char*>, 3> {
+class CorruptFile : public testing::TestWithParam<const char*> {
  protected:
   void Write(rocksdb::ChecksumType checksum, uint64_t keys, uint64_t partition_bytes = 0) {
     DbConfig config(GetParam());

@@ -53,8 +53,6 @@ int main(int argc, char** argv) {
 
 
 class WithExpectedRates(Sandbox):
-    ONE_IN = 2
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

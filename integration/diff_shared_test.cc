@@ -16,7 +16,6 @@
 #include "integration/database.h"
 #include "integration/diff_api.h"
 #include "integration/random_history.h"
-#include "integration/sampled.h"
 #include "integration/seed.h"
 
 namespace rocksieve::join {
@@ -43,7 +42,7 @@ std::vector<std::string> Compared(const std::string& here, const std::string& th
   return lines;
 }
 
-class DiffShared : public Sampled<testing::TestWithParam<HistorySetting>, 4> {
+class DiffShared : public testing::TestWithParam<HistorySetting> {
  protected:
   std::string TakeCheckpoint() {
     rocksdb::Checkpoint* made = nullptr;

@@ -16,12 +16,11 @@
 #include "integration/database.h"
 #include "integration/diff_api.h"
 #include "integration/random_history.h"
-#include "integration/sampled.h"
 #include "integration/seed.h"
 
 namespace rocksieve::join {
 
-class DiffStateTest : public Sampled<testing::TestWithParam<HistorySetting>, 4> {
+class DiffStateTest : public testing::TestWithParam<HistorySetting> {
  protected:
   DiffStateTest() {
     EXPECT_TRUE(Input::OfDirectory(directory_ + "here/db", "", {}, &input_).ok());

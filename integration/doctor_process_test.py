@@ -52,8 +52,6 @@ int main(int argc, char** argv) {
 
 
 class Processes(Examined):
-    ONE_IN = 2
-
     @contextlib.contextmanager
     def process(self, *command, variables=None):
         """A program that has the database open for as long as its input is."""

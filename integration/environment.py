@@ -4,7 +4,7 @@ run with a time limit.
 
 ROCKSIEVE_BUILD names the build directory (default: build/ of the repository).
 ROCKSIEVE_SEED repeats a run: every test file prints the seed that it used.
-ROCKSIEVE_THOROUGH=1 (`./run test --thorough`): all cases where a sample is taken else.
+ROCKSIEVE_THOROUGH=1 (`./run test --thorough`): also tests with @thorough, and more cases of others.
 """
 
 import atexit
@@ -42,11 +42,9 @@ print(f"seed {SEED}; to repeat: ROCKSIEVE_SEED={SEED}", file=sys.stderr)
 THOROUGH = os.environ.get("ROCKSIEVE_THOROUGH") == "1"
 
 
-def sample(cases, one_in, turn=0):
-    """Every so many-th of the cases, others with another seed or in another turn; all of them where
-    it is thorough."""
-    cases = list(cases)
-    return cases if THOROUGH else cases[(SEED + turn) % one_in::one_in]
+def thorough(test):
+    """Of a test, or a class of them, that only `./run test --thorough` runs."""
+    return unittest.skipUnless(THOROUGH, "only in ./run test --thorough")(test)
 
 
 def _temporary_root():
@@ -186,17 +184,12 @@ class Sandbox(unittest.TestCase):
     """A test case with a temporary directory for the whole class, and one for each test."""
 
     maxDiff = 2000
-    ONE_IN = 1  # one in so many of a class runs, others with another seed; all where it is thorough
 
     @classmethod
     def setUpClass(cls):
         cls.class_directory = cls._temporary_directory(cls.addClassCleanup)
 
     def setUp(self):
-        names = unittest.defaultTestLoader.getTestCaseNames(type(self))
-        one_in = min(self.ONE_IN, len(names))
-        if self._testMethodName not in sample(names, one_in, len(type(self).__name__)):
-            self.skipTest("not in this run's sample: ROCKSIEVE_THOROUGH=1 takes all")
         self.directory = self._temporary_directory(self.addCleanup)
 
     @staticmethod

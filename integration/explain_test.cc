@@ -12,7 +12,6 @@
 
 #include "integration/command.h"
 #include "integration/database.h"
-#include "integration/sampled.h"
 #include "integration/tree.h"
 #include "tests/support.h"
 
@@ -84,7 +83,7 @@ double ExpectedReads(const Json& family) {
 // Five standard deviations of counts, and 2 % for what is alike but not the same: places of keys.
 double Slack(double reads, double keys) { return 5 * std::sqrt(reads / keys) + 0.02 * reads; }
 
-class Explain : public Sampled<testing::TestWithParam<Case>, 4> {};
+class Explain : public testing::TestWithParam<Case> {};
 
 TEST_P(Explain, ExpectsTheReadsThatRocksDbCounts) {
   const Case& c = GetParam();

@@ -37,8 +37,6 @@ def documented():
 
 @unittest.skipUnless(HAS_EXPORTER, "built without the exporter")
 class Exporting(Sandbox):
-    ONE_IN = 3
-
     def load(self, name="db", spec="rocksieve.bloom:10", count=20_000, options=""):
         database = self.directory / name
         run_ok(COMMAND, "load", f"--db={database}", f"--spec={spec}", "--input=-",

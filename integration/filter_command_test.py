@@ -32,8 +32,6 @@ def lines_of(keys):
 
 
 class Filters(Sandbox):
-    ONE_IN = 3
-
     def setUp(self):
         super().setUp()
         self.file = self.directory / "filter"

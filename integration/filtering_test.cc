@@ -9,7 +9,6 @@
 #include <rocksieve/filter.h>
 
 #include "integration/database.h"
-#include "integration/sampled.h"
 #include "integration/sst_file.h"
 
 namespace rocksieve {
@@ -35,7 +34,7 @@ constexpr Case kCases[] = {
     {"rocksieve.ribbon:9.4", 9.4},   {"rocksieve.ribbon:1%", 6.8},
 };
 
-class Filtering : public Sampled<testing::TestWithParam<Case>, 3> {
+class Filtering : public testing::TestWithParam<Case> {
  protected:
   // All keys in one file.
   DbPtr WriteOneFile(const DbConfig& config) {

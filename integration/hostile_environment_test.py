@@ -38,8 +38,6 @@ def on_full_disk(directory, left_kib):
 
 
 class Commands(Sandbox):
-    ONE_IN = 3
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -229,8 +227,6 @@ class Commands(Sandbox):
 class Stopped(JoinSandbox):
     """SIGSTOP: a process that neither answers nor ends."""
 
-    ONE_IN = 3
-
     KEYS = 2000
 
     def test_a_stopped_server_is_given_up(self):
@@ -274,8 +270,6 @@ class Stopped(JoinSandbox):
 
 class Outside(JoinSandbox):
     """Of joins: where the result goes, and the time of day."""
-
-    ONE_IN = 3
 
     KEYS = 20000
 

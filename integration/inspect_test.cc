@@ -9,7 +9,6 @@
 
 #include "integration/command.h"
 #include "integration/database.h"
-#include "integration/sampled.h"
 #include "integration/sst_file.h"
 
 namespace rocksieve {
@@ -70,7 +69,7 @@ Json Inspected(const std::string& file, const std::string& flags = "", int exit_
   return result.Json();
 }
 
-class Inspect : public Sampled<testing::TestWithParam<Case>, 4> {};
+class Inspect : public testing::TestWithParam<Case> {};
 
 TEST_P(Inspect, TellsWhatIsInTheFile) {
   TemporaryDirectory directory;

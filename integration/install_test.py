@@ -16,8 +16,6 @@ HAS_EXPORTER = (BUILD / "lib" / "librocksieve_exporter.so").exists()
 
 
 class Installed(Sandbox):
-    ONE_IN = 2
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -15,7 +15,6 @@
 #include <rocksieve/join/join.h>
 #include <rocksieve/join/server.h>
 
-#include "integration/sampled.h"
 #include "integration/seed.h"
 #include "plugin/database/rocksdb_open.h"
 
@@ -24,7 +23,7 @@ namespace rocksieve::join {
 using Rows = std::map<std::string, std::string>;
 using ResultRows = std::vector<std::string>;  // "key=value", "local key=value", in their order
 
-class JoinApi : public Sampled<testing::Test, 2> {
+class JoinApi : public testing::Test {
  protected:
   JoinApi() {
     const std::string pattern = testing::TempDir() + "join_api.XXXXXX";

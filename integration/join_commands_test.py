@@ -18,8 +18,6 @@ from join_support import ROCKSIEVE, JoinSandbox, write_lines
 
 
 class JoinCommandsTest(JoinSandbox):
-    ONE_IN = 2
-
     def test_every_operation_over_tls(self):
         ports = [self.serve(secure=True).port]
 

@@ -23,7 +23,6 @@ def table_files(database):
 
 
 class JoinDataTest(JoinSandbox):
-    ONE_IN = 3
     KEYS = 20000
 
     def counts_of(self, left, right, *flags):

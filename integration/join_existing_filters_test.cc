@@ -12,7 +12,6 @@
 #include <rocksdb/convenience.h>
 
 #include "integration/join_support.h"
-#include "integration/sampled.h"
 #include "lib/join/existing/existing_filter_set.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/sst_filters.h"
@@ -87,7 +86,7 @@ void ExpectCovers(const ExistingFilterSet& set, const std::vector<std::string>& 
   }
 }
 
-class SstFilters : public Sampled<testing::Test, 2> {};
+class SstFilters : public testing::Test {};
 
 TEST_F(SstFilters, PassEveryKeyThatIsThere) {
   Random random = SeededRandom(1);

@@ -45,7 +45,6 @@ class Trap:
 
 
 class JoinFaultsTest(JoinSandbox):
-    ONE_IN = 2
     KEYS = 4000
 
     @classmethod

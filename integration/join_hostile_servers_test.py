@@ -106,7 +106,6 @@ class DiskWatch:
 
 
 class JoinHostileServersTest(JoinSandbox):
-    ONE_IN = 2
     KEYS = 10000
 
     def setUp(self):
@@ -175,7 +174,7 @@ class JoinHostileServersTest(JoinSandbox):
     def plan(self):
         cases = {**AT_ALL_LIMITS, **AT_THE_SMALLEST}.items()
         for number, (case, (strategy, operations)) in enumerate(cases):
-            others = LIMITS[1:] if THOROUGH else [LIMITS[1 + (number + SEED) % 2]]
+            others = LIMITS[1:] if THOROUGH else [LIMITS[1 + number % 2]]
             for memory in [LIMITS[0], *(others if case in AT_ALL_LIMITS else [])]:
                 for operation in operations:
                     yield memory, case, strategy, operation

@@ -28,7 +28,6 @@ def paths():
 
 
 class JoinShardsTest(JoinSandbox):
-    ONE_IN = 2
     KEYS = 10000
 
     def make(self, name, keys):

@@ -21,8 +21,6 @@ ENTRIES = 3000
 class ToolsOnOneDatabase(Sandbox):
     """Helpers around one database in self.directory."""
 
-    ONE_IN = 2
-
     def setUp(self):
         super().setUp()
         randomness = random.Random(SEED)

@@ -80,8 +80,6 @@ class Linking(unittest.TestCase):
 
 
 class UnrelatedPrograms(Sandbox):
-    ONE_IN = 3
-
     def test_preloading_is_silent(self):
         for command in (["/bin/true"], ["/bin/echo", "hello"], ["/bin/sh", "-c", "echo hello"],
                         [sys.executable, "-c", "print('hello')"]):
@@ -119,8 +117,6 @@ READING = "readmissing,readrandom,multireadrandom"
 
 
 class Transitions(Sandbox):
-    ONE_IN = 3
-
     def setUp(self):
         super().setUp()
         self.database = Database(self.directory)

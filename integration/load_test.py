@@ -21,8 +21,6 @@ MANY = 200_000
 
 
 class Loading(Sandbox):
-    ONE_IN = 3
-
     def setUp(self):
         super().setUp()
         self.database = self.directory / "db"

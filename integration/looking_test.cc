@@ -14,7 +14,6 @@
 #include "integration/busy_owner.h"
 #include "integration/command.h"
 #include "integration/database.h"
-#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -46,7 +45,7 @@ std::map<std::string, std::string> StateOf(const fs::path& directory) {
   return state;
 }
 
-class Looking : public Sampled<Test, 2> {
+class Looking : public Test {
  protected:
   std::string Path() const { return directory_ / "db"; }
 

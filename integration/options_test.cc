@@ -13,7 +13,6 @@
 #include <rocksdb/utilities/options_util.h>
 
 #include "integration/database.h"
-#include "integration/sampled.h"
 #include "integration/sst_file.h"
 
 namespace rocksieve {
@@ -222,7 +221,7 @@ TEST(PolicyIdentity, OptionsFilesTellSpecsApart) {
 constexpr uint64_t kKeys = 20000, kFiles = 3;
 constexpr double kBitsPerKey = 12;
 
-class TableOptions : public Sampled<testing::TestWithParam<std::tuple<const char*, bool>>, 3> {
+class TableOptions : public testing::TestWithParam<std::tuple<const char*, bool>> {
  protected:
   DbConfig Config() const {
     DbConfig config(policy_);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a RocksDB of any release, with rocksieve loaded into it, ever loses a key.
 //
-//   oracle [--sample] [SPEC...]
+//   oracle [SPEC...]
 //
 // For each spec, and each way to use a filter (full or partitioned; of whole keys, prefixes, both):
 // keys are written, overwritten, deleted, flushed and compacted at random, by option strings alone,
 // as a program would that knows nothing of rocksieve. After each step all keys that can be are
 // looked up, singly and in batches, and compared with a std::map. Then once more from the
 // database's own OPTIONS file. Where the release allows it (9.8), the spec is also switched on the
-// open database, to another and back. --sample: two of the five ways for each spec, others for
-// each, and with another seed; unless ROCKSIEVE_THOROUGH is set.
+// open database, to another and back.
 //
 // Prints a line for each case; the databases are in a directory of their own below $TMPDIR. Exit
 // codes: 0 no key was lost and every file had the filter that was asked for; 1 not so; 2 the
@@ -19,7 +18,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -275,9 +273,7 @@ class Case {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool is_sample = argc > 1 && std::string(argv[1]) == "--sample";
-  const bool all_ways = !is_sample || std::getenv("ROCKSIEVE_THOROUGH") != nullptr;
-  std::vector<std::string> specs(argv + (is_sample ? 2 : 1), argv + argc);
+  std::vector<std::string> specs(argv + 1, argv + argc);
   if (specs.empty()) {
     specs = {"rocksieve.bloom:10", "rocksieve.cuckoo:12",        "rocksieve.ribbon:10",
              "rocksieve.range:12", "rocksieve.ribbon:1%:salted", "rocksieve.auto:10"};
@@ -290,12 +286,10 @@ int main(int argc, char** argv) {
                                    : std::random_device()();
   std::printf("RocksDB %s; to repeat: ROCKSIEVE_SEED=%u\n",
               rocksdb::GetRocksVersionAsString(true).c_str(), seed);
-  constexpr size_t kAllWays = std::size(kWays), kSampledWays = 2;
-  size_t next = seed % kAllWays;
   for (const std::string& spec : specs) {
-    for (size_t i = 0; i < (all_ways ? kAllWays : kSampledWays); i++) {
+    for (const Way& way : kWays) {
       const std::string path = directory + "/" + std::to_string(seed);
-      Case(path, spec, kWays[next++ % kAllWays], seed++).Run();
+      Case(path, spec, way, seed++).Run();
       fs::remove_all(path);
     }
   }

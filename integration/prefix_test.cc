@@ -5,7 +5,6 @@
 #include <rocksdb/slice_transform.h>
 
 #include "integration/database.h"
-#include "integration/sampled.h"
 
 namespace rocksieve {
 namespace {
@@ -53,11 +52,9 @@ void PrintTo(const Layout& layout, std::ostream* out) {
        << (layout.capped ? " capped" : " fixed") << " prefixes";
 }
 
-class PrefixFilters : public Sampled<testing::TestWithParam<Layout>, 3> {
+class PrefixFilters : public testing::TestWithParam<Layout> {
  protected:
   void SetUp() override {
-    Sampled::SetUp();
-    if (IsSkipped()) return;
     config_.options.prefix_extractor.reset(GetParam().NewExtractor());
     config_.table.whole_key_filtering = GetParam().whole_keys;
     if (GetParam().partitioned) config_.Partitioned(512);

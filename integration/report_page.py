@@ -85,8 +85,6 @@ class Page(html.parser.HTMLParser):
 
 
 class Report(Sandbox):
-    ONE_IN = 3
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

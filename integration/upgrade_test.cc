@@ -3,7 +3,6 @@
 #include <rocksdb/filter_policy.h>
 
 #include "integration/database.h"
-#include "integration/sampled.h"
 
 namespace rocksieve {
 namespace {
@@ -26,7 +25,7 @@ DbConfig ConfigFor(PolicyPtr policy, BuiltIn kind, bool partitioned) {
   return config;
 }
 
-class Upgrade : public Sampled<testing::TestWithParam<std::tuple<BuiltIn, bool>>, 3> {
+class Upgrade : public testing::TestWithParam<std::tuple<BuiltIn, bool>> {
  protected:
   DbConfig With(PolicyPtr policy) const {
     return ConfigFor(std::move(policy), std::get<0>(GetParam()), std::get<1>(GetParam()));

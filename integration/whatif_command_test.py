@@ -26,8 +26,6 @@ def load(database, lines, *flags, spec="bloomfilter:10:false"):
 
 
 class WhatIf(Sandbox):
-    ONE_IN = 3
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -13,7 +13,6 @@
 
 #include "integration/command.h"
 #include "integration/database.h"
-#include "integration/sampled.h"
 #include "integration/tree.h"
 
 namespace rocksieve {
@@ -161,7 +160,7 @@ void ExpectTrue(const std::string& spec, const Json& policy, const Truth& truth,
   EXPECT_NEAR(reads, truth.reads, 0.1 * truth.reads + noise) << policy.dump(1);
 }
 
-class WhatIf : public Sampled<testing::TestWithParam<Case>, 4> {};
+class WhatIf : public testing::TestWithParam<Case> {};
 
 TEST_P(WhatIf, ComesTrue) {
   const Case& c = GetParam();

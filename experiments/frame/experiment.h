@@ -46,7 +46,6 @@ Outcome MeasureQuality(Run* run);
 Outcome MeasureOptimum(Run* run);
 Outcome MeasureGrowth(Run* run);
 Outcome MeasureNearDuplicates(Run* run);
-Outcome MeasureAnyPrefix(Run* run);
 Outcome MeasureSetOperations(Run* run);
 
 }  // namespace rocksieve::experiments

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # ./run test --suite=SUITE: whether what README says first works on a machine that has nothing.
 #
-#   debian.sh SUITE [--filter=REGEX] [--system=DIRECTORY] [--packages[=DIRECTORY]]
+#   debian.sh SUITE [--filter=REGEX] [--thorough] [--system=DIRECTORY] [--packages[=DIRECTORY]]
 #
 # Makes a bare Debian (bookworm, trixie or sid) with debootstrap, clones the committed HEAD into
 # root's home there (which no other user may enter, at a path with spaces), and runs ./run demo and
-# ./run test in it. REGEX is for ./run test. Prints times; ends with 0 if both passed, with 1 if one
+# ./run test in it. REGEX and --thorough are for ./run test. Prints times; ends with 0 if both passed, with 1 if one
 # did not, with 2 if it could not run. The logs stay in build/suites/SUITE.
 #
 # With --system the new system is DIRECTORY/root, which stays; if it is there already it is used as
@@ -118,15 +118,17 @@ run_suite() {
   if [ -n "$packages" ]; then run_packages; fi
   timed "a bare Debian ($suite)" debootstrap make_system || exit 2
   timed './run demo' demo inside ./run demo || failed=1
-  timed "./run test${filter:+ $filter}" test inside ./run test ${filter:+"$filter"} || failed=1
+  timed "./run test${filter:+ $filter}${thorough:+ $thorough}" test \
+    inside ./run test ${filter:+"$filter"} $thorough || failed=1
   exit "$failed"
 }
 
 suite=${1:?which suite?}
-filter='' system='' packages=''
+filter='' system='' packages='' thorough=''
 for argument in "${@:2}"; do
   case $argument in
     --filter=*) filter=$argument ;;
+    --thorough) thorough=$argument ;;
     --system=*) system=${argument#*=} ;;
     --packages) packages=- ;;
     --packages=*) packages=$(realpath "${argument#*=}") ;;
