@@ -19,8 +19,7 @@
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/rows/packed_row.h"
 #include "plugin/join/rocksdb_source.h"
-#include "plugin/join/sst_sink.h"
-#include "plugin/join/sst_source.h"
+#include "plugin/join/sst_file.h"
 
 namespace rocksieve::join {
 namespace {

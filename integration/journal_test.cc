@@ -15,7 +15,7 @@
 #include <rocksieve/listener.h>
 
 #include "integration/database.h"
-#include "plugin/journal/journal_directory.h"
+#include "plugin/journal/change_journal.h"
 #include "plugin/journal/journal_format.h"
 
 namespace rocksieve {

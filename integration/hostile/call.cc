@@ -10,7 +10,7 @@
 #include <grpcpp/security/credentials.h>
 
 #include "integration/hostile/bodies.h"
-#include "lib/transport/join_service.h"
+#include "lib/transport/server.h"
 
 namespace rocksieve::join {
 namespace {

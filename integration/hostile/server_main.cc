@@ -19,7 +19,7 @@
 
 #include "integration/hostile/bodies.h"
 #include "integration/hostile/liar.h"
-#include "lib/transport/join_service.h"
+#include "lib/transport/server.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may talk to whom: TLS on both sides, or, if asked for, nothing; and tokens beside that.
+// Who may talk to whom: TLS on both sides, or, if asked for, nothing; and tokens beside that. What
+// addresses look like, and what they say about who can hear us.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
@@ -55,5 +59,25 @@ absl::StatusOr<std::vector<std::string>> ReadTokens(const std::string& path);
 
 // Takes as long for wrong ones as for right ones.
 bool IsToken(std::string_view given, const std::vector<std::string>& tokens);
+
+// "127.0.0.1:7", "localhost:7", "[::1]:7", "unix:/path": nobody outside of this machine. Names
+// other than localhost are not looked up.
+bool IsLocal(const std::string& address);
+
+// "unix:/path" -> "/path"; nothing for other addresses.
+std::optional<std::string> UnixSocketPath(const std::string& address);
+
+// "dns:///name:1" -> "name", "1"; "[::1]:1" -> "::1", "1". REQUIRES: not of a unix socket, and OK
+// by CheckAddress().
+std::pair<std::string, std::string> HostAndPort(const std::string& address);
+
+enum class AddressUse { kConnect, kListen };
+
+// InvalidArgument that says what is wrong if an address has no host, or no port of 1 to 65535; 0 is
+// one to listen on. Names are not looked up.
+absl::Status CheckAddress(const std::string& address, AddressUse use);
+
+// "a:1,b:2" -> {"a:1", "b:2"}; InvalidArgument if one is none to connect to, or comes twice.
+absl::StatusOr<std::vector<std::string>> SplitAddresses(const std::string& list);
 
 }  // namespace rocksieve::join

@@ -17,6 +17,215 @@
 namespace rocksieve::join {
 namespace {
 
+// For telling a side that is silent that it is given up.
+constexpr std::chrono::milliseconds kLastWord(200);
+
+// What a piece takes in a queue: short ones take more than their bytes.
+size_t MemoryBytes(const std::string& piece) { return sizeof(piece) + piece.size(); }
+
+// Of a message of protobuf with one field of bytes; a greeting does not count.
+void Count(const std::string& piece, uint64_t* bytes, uint64_t* frames) {
+  if (piece.empty()) return;
+  *bytes += 2 + piece.size();
+  for (size_t length = piece.size(); length >= 0x80; length >>= 7) ++*bytes;
+  ++*frames;
+}
+
+}  // namespace
+
+// No lock is held while an operation is started: it may end before it returns.
+
+void Exchange::Begin(const Limits& limits, const Cancellation* cancellation) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    limits_ = limits;
+    cancellation_ = cancellation;
+  }
+  ReadOn();
+}
+
+void Exchange::ReadOn() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (reading_ || read_ended_ || given_up_) return;
+    if (arrived_bytes_ >= limits_.most_arrived_bytes && !closing_) return;
+    reading_ = true;
+  }
+  StartReading();
+}
+
+// What throws here, for want of memory, ends the stream and nothing else.
+void Exchange::OnRead(bool ok, std::string piece) noexcept {
+  bool lost = false;
+  try {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    reading_ = false;
+    read_ended_ = !ok;
+    if (ok) {
+      read_progress_ = Clock::now();
+      Count(piece, &counts_.bytes_received, &counts_.frames_received);
+    }
+    if (ok && !closing_) {  // else nobody will look at it
+      const size_t bytes = MemoryBytes(piece);
+      arrived_.push_back(std::move(piece));
+      arrived_bytes_ += bytes;
+    }
+  } catch (...) {
+    lost = true;
+  }
+  if (lost) GiveUp();
+  changed_.notify_all();
+  ReadOn();
+}
+
+void Exchange::WriteOn() {
+  std::string piece;
+  bool close = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (writing_ || write_ended_ || given_up_) return;
+    close = closing_ && pending_.empty();
+    if (!close && pending_.empty()) return;
+    if (!close) {
+      piece = std::move(pending_.front());
+      pending_.pop_front();
+      written_bytes_ = MemoryBytes(piece);
+      Count(piece, &counts_.bytes_sent, &counts_.frames_sent);
+    }
+    close_sent_ = close;
+    writing_ = true;
+  }
+  try {
+    close ? StartClosing() : StartWriting(std::move(piece));
+  } catch (...) {
+    OnWritten(false);
+  }
+}
+
+void Exchange::OnWritten(bool ok) noexcept {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    writing_ = false;
+    pending_bytes_ -= std::exchange(written_bytes_, 0);
+    if (!ok && !close_sent_) write_failed_ = true;
+    if (ok) write_progress_ = Clock::now();
+    write_ended_ = !ok || close_sent_;
+  }
+  changed_.notify_all();
+  WriteOn();
+}
+
+bool Exchange::Stop(Clock::time_point until) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  given_up_ = true;
+  return changed_.wait_until(lock, until, [this] { return !writing_; });
+}
+
+bool Exchange::TakeArrived(std::string* piece) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (arrived_.empty()) return false;
+    *piece = std::move(arrived_.front());
+    arrived_.pop_front();
+    arrived_bytes_ -= MemoryBytes(*piece);
+  }
+  ReadOn();
+  return true;
+}
+
+bool Exchange::HasRoom() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return pending_bytes_ < limits_.most_pending_bytes;
+}
+
+void Exchange::Send(std::string piece) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const size_t bytes = MemoryBytes(piece);
+    pending_.push_back(std::move(piece));
+    pending_bytes_ += bytes;
+  }
+  WriteOn();
+}
+
+void Exchange::WaitForChange(std::unique_lock<std::mutex>* lock, Clock::time_point until) {
+  join::WaitForChange(&changed_, lock, std::min(until, cancellation_->deadline()),
+                      cancellation_->token());
+}
+
+Exchange::Event Exchange::Wait(bool for_arrival, bool for_room, bool computes) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
+    if (!cancellation_->Check().ok()) return Event::kCancelled;
+    if (std::exchange(woken_, false)) return Event::kWoken;
+    if (for_arrival && !arrived_.empty()) return Event::kArrived;
+    if ((read_ended_ && (for_arrival || arrived_.empty())) || write_failed_ || given_up_) {
+      return Event::kEnded;
+    }
+    if (for_room && pending_bytes_ < limits_.most_pending_bytes) return Event::kRoom;
+    // What this side does before it waits is no silence of the other one.
+    const Clock::time_point heard = std::max({begin, read_progress_, write_progress_});
+    if (!computes && Clock::now() - heard >= limits_.silence) {
+      was_silent_ = true;
+      return Event::kSilence;
+    }
+    WaitForChange(&lock, (computes ? Clock::now() : heard) + limits_.silence);
+  }
+}
+
+void Exchange::Wake() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    woken_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool Exchange::Close() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  closing_ = true;
+  arrived_.clear();
+  arrived_bytes_ = 0;
+  lock.unlock();
+  ReadOn();
+  WriteOn();
+  lock.lock();
+  const Clock::time_point begin = Clock::now();
+  while (!(read_ended_ && write_ended_) && !given_up_) {
+    // What still arrives is no reason to stay: it might be endless.
+    const auto limit = was_silent_    ? std::min(kLastWord, limits_.farewell)
+                       : write_ended_ ? limits_.farewell
+                                      : limits_.silence;
+    if (!cancellation_->Check().ok()) break;
+    const Clock::time_point until = std::max(begin, write_progress_) + limit;
+    if (Clock::now() >= until) break;
+    WaitForChange(&lock, until);
+  }
+  const bool ended = read_ended_ && write_ended_ && !write_failed_ && !given_up_;
+  lock.unlock();
+  if (!ended) GiveUp();
+  return ended;
+}
+
+void Exchange::GiveUp() {
+  bool cancel = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    cancel = !given_up_ && !(read_ended_ && write_ended_);
+    given_up_ = true;
+  }
+  if (cancel) Cancel();
+  changed_.notify_all();
+}
+
+WireCounts Exchange::counts() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return counts_;
+}
+
+namespace {
+
 constexpr uint64_t kPiecesBetween = 3;         // on their way between queues, gRPC and this
 constexpr size_t kFullFrameBytes = 128 << 10;  // small messages wait until so many are together
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/transport/join_service.h"
+#include "lib/transport/server.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -18,7 +18,6 @@
 #include "lib/transport/admission.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/credentials.h"
-#include "lib/transport/printable.h"
 #include "lib/transport/session_stream.h"
 #include "lib/transport/status.h"
 
@@ -59,8 +58,8 @@ absl::Status NoView(const absl::Status& status) {
   }
 }
 
-void Describe(const std::vector<FamilyDescription>& families, v1::Started* started) {
-  for (const FamilyDescription& family : families) {
+void Describe(const std::vector<ColumnFamilyDescription>& families, v1::Started* started) {
+  for (const ColumnFamilyDescription& family : families) {
     v1::ColumnFamily* const described = started->add_column_families();
     described->set_name(family.name);
     described->set_comparator(family.comparator);

@@ -20,7 +20,7 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
-#include "lib/transport/address.h"
+#include "lib/transport/credentials.h"
 
 namespace rocksieve::join {
 namespace {

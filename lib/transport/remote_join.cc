@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/transport/remote_join.h"
+#include "lib/transport/client.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/transport/remote_session.h"
+#include "lib/transport/client.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -14,9 +14,8 @@
 #include <grpcpp/support/client_callback.h>
 
 #include "join.grpc.pb.h"
-#include "lib/transport/address.h"
-#include "lib/transport/join_service.h"
-#include "lib/transport/printable.h"
+#include "lib/transport/credentials.h"
+#include "lib/transport/server.h"
 #include "lib/transport/session_stream.h"
 #include "lib/transport/status.h"
 

@@ -1,27 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gRPC server that answers joins, with gRPC's health service beside them.
+// The gRPC service that answers joins, for a program's own server; and a server with nothing else in
+// it but gRPC's health service.
+//
+//   std::unique_ptr<GrpcJoinService> joins = MakeGrpcJoinService(OpenViewsOf(db), {});
+//   builder.RegisterService(joins->service());
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <absl/status/statusor.h>
+#include <grpcpp/impl/codegen/service_type.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include "lib/join/operation.h"
+#include "lib/join/session/server_session.h"
 #include "lib/transport/credentials.h"
-#include "lib/transport/join_service.h"
+#include "lib/transport/drive.h"
 #include "lib/transport/listener.h"
+#include "lib/transport/view_registry.h"
 
 namespace rocksieve::join {
+
+inline constexpr uint32_t kTransportVersion = 1;
+inline constexpr char kJoinServiceName[] = "rocksieve.join.v1.Join";
+
+// One session, when it has ended.
+struct SessionReport {
+  std::string peer;                    // address
+  std::string certificate_name;        // of the peer; empty without TLS
+  bool admitted = false;               // else it was refused before it began
+  std::optional<Operation> operation;  // nothing before the peer's hello
+  absl::Status status;
+  double seconds = 0;
+  uint64_t rows_sent = 0;
+  WireCounts counts;
+};
+
+// Since the service was made.
+struct ServiceCounts {
+  uint64_t sessions = 0;                         // under way
+  uint64_t silent_calls = 0;                     // that have not said anything, of now
+  uint64_t done = 0;                             // sessions that ended as they should
+  std::map<absl::StatusCode, uint64_t> failed;   // sessions that were admitted
+  std::map<absl::StatusCode, uint64_t> refused;  // those that were not
+  uint64_t bytes_received = 0, bytes_sent = 0, rows_sent = 0;  // of sessions that have ended
+  double session_seconds = 0;                                  // likewise
+};
+
+struct JoinServiceOptions {
+  size_t most_sessions = 16;
+  // Of all sessions together, and the views that are kept: docs/transport.md. What it is divided
+  // into replaces the limits of bytes and keys below.
+  uint64_t memory_bytes = uint64_t{1} << 30;
+  size_t most_sessions_per_peer = 16;  // by certificate, else by address
+  std::vector<std::string> tokens;     // one of them is needed; none: no token is
+  std::chrono::milliseconds session_time{std::chrono::hours(6)};
+  std::chrono::milliseconds first_frame_time{10'000};
+  size_t most_silent_calls = 32;  // that have not said anything; the oldest one is ended
+  // That compute for all sessions together, beside one of each that reads and talks; 1: just that.
+  size_t threads = 1;
+  DriveLimits limits;
+  ServerSessionOptions server;
+  ViewRegistry::Options views;
+  // Of the database and of temporary files: callers are not told of them.
+  std::vector<std::string> directories;
+  std::function<void(const SessionReport&)> report;  // called by several threads at once
+};
+
+// Thread-safe. A call costs a thread from its first frame on, if it is admitted then, and none of
+// gRPC's: calls that say nothing keep no others out.
+class GrpcJoinService {
+ public:
+  // Waits for what is under way. REQUIRES: its server has been shut down.
+  virtual ~GrpcJoinService() = default;
+
+  virtual grpc::Service* service() = 0;
+  // What new sessions need one of from now on; none: no token is.
+  virtual void SetTokens(std::vector<std::string> tokens) = 0;
+  virtual ServiceCounts counts() const = 0;
+  // From now on, new sessions are told UNAVAILABLE. Waits for those that are under way, as long as
+  // `grace`; then they are told likewise, and end at once. Several threads may be in it: the
+  // shortest grace counts.
+  virtual void EndSessions(std::chrono::milliseconds grace) = 0;
+};
+
+std::unique_ptr<GrpcJoinService> MakeGrpcJoinService(OpenView open, JoinServiceOptions options);
 
 struct ServerOptions {
   std::string address = "127.0.0.1:0";

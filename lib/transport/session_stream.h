@@ -13,7 +13,7 @@
 
 #include "join.pb.h"
 #include "lib/transport/cancellation.h"
-#include "lib/transport/exchange.h"
+#include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 
 namespace rocksieve::join {

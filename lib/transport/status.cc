@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/transport/status.h"
 
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <stdexcept>
 #include <system_error>
 
 #include <absl/strings/str_cat.h>
-
-#include "lib/transport/printable.h"
+#include <absl/strings/str_format.h>
+#include <absl/strings/str_replace.h>
 
 namespace rocksieve::join {
 namespace {
@@ -59,6 +62,120 @@ absl::Status Guarded(absl::FunctionRef<absl::Status()> work) {
   } catch (...) {
     return absl::InternalError("an unexpected error, of a kind that says nothing about itself");
   }
+}
+
+namespace {
+
+constexpr char kCutShort[] = "...";
+constexpr char kADirectory[] = "a directory";
+constexpr size_t kShortestKnown = 3;  // "." and "db" are in too many words
+
+struct Character {
+  size_t bytes = 1;
+  bool printable = false;
+};
+
+bool IsPrintable(uint32_t code) {
+  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;  // C0, DEL, C1
+  if (code == 0x2028 || code == 0x2029) return false;              // line, paragraph
+  if (code == 0x200e || code == 0x200f || code == 0x061c) return false;
+  return !(code >= 0x202a && code <= 0x202e) && !(code >= 0x2066 && code <= 0x2069);
+}
+
+// The Unicode Standard 15, table 3-7; one byte that is not printable if it is not well-formed.
+Character FirstOf(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = byte(0);
+  if (lead < 0x80) return {1, IsPrintable(lead)};
+  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
+  uint32_t code = lead & (0x7fu >> bytes);
+  for (size_t i = 1; i < bytes; i++) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kLeast[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return {};
+  return {bytes, IsPrintable(code)};
+}
+
+bool MayPrecedePath(std::string_view before) {
+  if (before.empty()) return true;
+  const char last = before.back();
+  if (std::string_view(" \t\n'\"`:=,;<>[{|").find(last) != std::string_view::npos) return true;
+  // "(/var/db" is a path; "value.json(/id)" is not.
+  return last == '(' && (before.size() == 1 ||
+                         !std::isalnum(static_cast<unsigned char>(before[before.size() - 2])));
+}
+
+// 0 if there is none.
+size_t PathBytes(std::string_view text) {
+  const bool begins =
+      text.substr(0, 1) == "/" || text.substr(0, 2) == "./" || text.substr(0, 3) == "../";
+  if (!begins) return 0;
+  return std::min(text.find_first_of(" \t\n'\"`:,;<>()[]{}|"), text.size());
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text, size_t most_bytes) {
+  std::string printable;
+  while (!text.empty()) {
+    const Character next = FirstOf(text);
+    std::string piece;
+    if (next.printable) {
+      piece = text.substr(0, next.bytes);
+    } else {
+      for (const char c : text.substr(0, next.bytes)) {
+        absl::StrAppendFormat(&piece, "\\x%02x", static_cast<uint8_t>(c));
+      }
+    }
+    if (printable.size() + piece.size() > most_bytes) return printable + kCutShort;
+    printable += piece;
+    text.remove_prefix(next.bytes);
+  }
+  return printable;
+}
+
+absl::Status Printable(const absl::Status& status) {
+  if (status.ok()) return status;
+  return {status.code(), Printable({status.message().data(), status.message().size()})};
+}
+
+std::string WithoutDirectories(std::string_view text, const std::vector<std::string>& known) {
+  std::string rest(text);
+  for (const std::string& directory : known) {
+    if (directory.size() < kShortestKnown) continue;
+    rest = absl::StrReplaceAll(rest, {{directory + "/", ""}, {directory, kADirectory}});
+  }
+  const std::string_view all(rest);
+  std::string clean;
+  size_t i = 0;
+  while (i < all.size()) {
+    const size_t bytes = MayPrecedePath(all.substr(0, i)) ? PathBytes(all.substr(i)) : 0;
+    if (bytes == 0) {
+      // Our own sentences stand on lines; whoever is told them escapes what breaks a line.
+      if (all[i] == '\n') {
+        clean += clean.empty() || clean.back() == '.' || clean.back() == ':' ? " " : ". ";
+      } else {
+        clean += all[i];
+      }
+      i++;
+      continue;
+    }
+    std::string_view path = all.substr(i, bytes);
+    i += bytes;
+    while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    clean += name.empty() || name == "." || name == ".." ? std::string_view(kADirectory) : name;
+  }
+  return clean;
+}
+
+absl::Status WithoutDirectories(const absl::Status& status, const std::vector<std::string>& known) {
+  if (status.ok()) return status;
+  return {status.code(),
+          WithoutDirectories({status.message().data(), status.message().size()}, known)};
 }
 
 }  // namespace rocksieve::join

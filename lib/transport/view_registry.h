@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <absl/status/statusor.h>
+#include <rocksieve/join/operation.h>
 
 #include "lib/join/rows/source.h"
 #include "lib/transport/cancellation.h"
@@ -34,17 +35,10 @@ struct ViewRequest {
   bool operator==(const ViewRequest&) const = default;
 };
 
-// By the names that RocksDB has for these.
-struct FamilyDescription {
-  std::string name;
-  std::string comparator;
-  std::string merge_operator;  // empty: none
-};
-
 struct View {
   std::shared_ptr<Source> source;
   std::string database;                     // identity of the database, for messages
-  std::vector<FamilyDescription> families;  // that can be asked for
+  std::vector<ColumnFamilyDescription> families;  // that can be asked for
   std::string kept = {};                    // the name of the state, if it is to be kept
 };
 
@@ -91,7 +85,7 @@ class ViewRegistry {
 
     Source* source() const { return entry_->view.source.get(); }
     const std::string& database() const { return entry_->view.database; }
-    const std::vector<FamilyDescription>& families() const { return entry_->view.families; }
+    const std::vector<ColumnFamilyDescription>& families() const { return entry_->view.families; }
     const std::string& kept() const { return entry_->view.kept; }
     const std::string& name() const { return entry_->name; }
     bool resumed() const { return resumed_; }

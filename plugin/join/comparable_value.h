@@ -8,9 +8,13 @@
 // and itself. Where there is no row, the mark and 02 may stand for that.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include <absl/status/status.h>
+#include <rocksdb/db.h>
 #include <rocksdb/iterator.h>
 #include <rocksieve/join/diff.h>
 
@@ -29,5 +33,20 @@ std::string_view ComparableValue(std::string_view plain_value, std::string* buff
 // What it was made of. The views are into `value`. False if it is none: the mark is not followed by
 // what must follow it.
 bool ReadComparableValue(std::string_view value, ReadableValue* readable);
+
+// Single rows of a column family, in rising order of their keys. Reads the few blocks where the keys are, and leaves the block cache alone.
+class RowLookup {
+ public:
+  // These must outlive it.
+  RowLookup(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family);
+
+  // The comparable value, valid until the next call; nothing if there is no
+  // such row. REQUIRES: the key is not below the one before.
+  absl::Status Find(std::string_view key, std::optional<std::string_view>* value);
+
+ private:
+  const std::unique_ptr<rocksdb::Iterator> iterator_;
+  std::string comparable_;
+};
 
 }  // namespace rocksieve::join

@@ -10,8 +10,7 @@
 
 #include "plugin/join/comparable_value.h"
 #include "plugin/join/status.h"
-#include "plugin/join/walkable.h"
-#include "plugin/join/walking_cursor.h"
+#include "plugin/join/tree_walk.h"
 
 namespace rocksieve::join {
 namespace {

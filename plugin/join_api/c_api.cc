@@ -1,21 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins for C: the part of rocksieve/c.h that is in librocksieve_join.so.
+// Joins and servers of them for C: the part of rocksieve/c.h that is in librocksieve_join.so.
+#include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
+#include <memory>
 #include <string>
-#include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <rocksieve/c.h>
 #include <rocksieve/join/join.h>
+#include <rocksieve/join/server.h>
 
+#include "lib/c_api/errors.h"
 #include "lib/join/operation.h"
-#include "plugin/join_api/c_settings.h"
 
 namespace rocksieve::join {
+namespace {
+
+using rocksdb::Status;
+
+constexpr uint64_t kMiB = uint64_t{1} << 20, kMilliseconds = 1000;
+
+// Runs `function`, which returns a status; false, and an error, if that is not OK or it throws.
+template <typename Function>
+bool Succeeds(char** error, const Function& function) {
+  try {
+    const Status status = function();
+    if (status.ok()) return true;
+    const char* const text = status.getState();
+    SetCError(text != nullptr ? text : status.ToString(), error);
+  } catch (...) {
+    SetCErrorOfException(error);
+  }
+  return false;
+}
+
+}  // namespace
+
+// Settings that C gives by their names and as text, as the flags of the command.
+class CSettings {
+ public:
+  using Take = std::function<Status(const std::string& value)>;
+
+  void Other(const std::string& name, Take take) { by_name_[name] = std::move(take); }
+  void Text(const std::string& name, std::string* text) {
+    Other(name, [text](const std::string& value) {
+      *text = value;
+      return Status::OK();
+    });
+  }
+  // "true", "1" or nothing; "false" or "0".
+  void Bool(const std::string& name, bool* set) {
+    Other(name, [name, set](const std::string& value) {
+      *set = value == "true" || value == "1" || value.empty();
+      if (*set || value == "false" || value == "0") return Status::OK();
+      return Status::InvalidArgument(name + " takes true or false, not " + value);
+    });
+  }
+  // From 1 to `most` of such units.
+  template <typename Type>
+  void Number(const std::string& name, uint64_t most, Type* set, uint64_t unit = 1) {
+    Other(name, [name, most, set, unit](const std::string& value) {
+      uint64_t number = 0;
+      const char* const end = value.data() + value.size();
+      const auto [stopped, result] = std::from_chars(value.data(), end, number);
+      if (result != std::errc() || stopped != end || number < 1 || number > most) {
+        return Status::InvalidArgument(name + " takes a number from 1 to " + std::to_string(most) +
+                                       ", not " + value);
+      }
+      *set = static_cast<Type>(number * unit);
+      return Status::OK();
+    });
+  }
+  void Credentials(join::Credentials* credentials) {
+    Text("ca", &credentials->authority_file);
+    Text("cert", &credentials->certificate_file);
+    Text("key", &credentials->key_file);
+    Bool("insecure", &credentials->insecure);
+    Bool("insecure-network", &credentials->insecure_network);
+  }
+
+  // Sets what has that name; else the error lists all names. `what` has the settings: "join".
+  Status Set(const std::string& what, const char* name, const char* value) const {
+    const std::string wanted = name == nullptr ? "" : name;
+    const auto found = by_name_.find(wanted);
+    if (found != by_name_.end()) return found->second(value == nullptr ? "" : value);
+    std::string known;
+    for (const auto& [each, unused] : by_name_) known += (known.empty() ? "" : ", ") + each;
+    return Status::InvalidArgument("a " + what + " has no \"" + wanted + "\"; it has " + known);
+  }
+
+ private:
+  std::map<std::string, Take> by_name_;
+};
 
 // What is set is kept as it was said, and read when the join is run.
 struct CJoin {
+  CJoin() {
+    settings.Text("db", &directory);
+    settings.Text("sorted-text", &sorted_text);
+    settings.Other("remote", [this](const std::string& value) {
+      return SplitAddresses(value, &peer.addresses);
+    });
+    settings.Text("column-family", &column_family);
+    settings.Text("remote-column-family", &peer.column_family);
+    settings.Text("left-on", &input.on);
+    settings.Text("right-on", &peer.on);
+    settings.Text("strategy", &options.strategy);
+    settings.Text("begin", &options.begin);
+    settings.Other("end", [this](const std::string& value) {
+      options.end = value;
+      return Status::OK();
+    });
+    settings.Credentials(&peer.credentials);
+    settings.Text("server-name", &peer.server_name);
+    settings.Text("token-file", &token_file);
+    settings.Number("range-keys", uint64_t{1} << 21, &options.keys_per_range);
+    settings.Number("round-trips", 32, &options.most_round_trips);
+    settings.Number("threads", JoinOptions::kMostThreads, &options.threads);
+    settings.Number("link", JoinOptions::kMostLinkBytesPerSecond, &options.link_bytes_per_second);
+    settings.Number("most-bytes", std::numeric_limits<uint64_t>::max(), &options.most_bytes);
+    settings.Number("timeout", uint64_t{1} << 30, &options.timeout, kMilliseconds);
+    settings.Number("silence", uint64_t{1} << 20, &options.silence, kMilliseconds);
+    settings.Number("attempts", 1000, &options.attempts);
+    settings.Number("memory", uint64_t{1} << 20, &options.memory_bytes, kMiB);
+    settings.Number("largest-row", uint64_t{1} << 20, &options.most_row_bytes, kMiB);
+  }
+  CJoin(const CJoin&) = delete;
+  CJoin& operator=(const CJoin&) = delete;
+
   Operation operation = Operation::kCount;
   std::string directory, sorted_text, column_family;
   InputOptions input;
@@ -23,83 +142,41 @@ struct CJoin {
   std::string token_file;
   JoinOptions options;
   Canceller canceller;
+  CSettings settings;
+};
+
+// The same until the server is started.
+struct CServer {
+  CServer() {
+    constexpr uint64_t kMostSeconds = uint64_t{1} << 30, kMostSessions = 1000;
+    settings.Text("db", &directory);
+    settings.Text("listen", &listen);
+    settings.Other("column-family", [this](const std::string& value) {
+      column_families.push_back(value);
+      return Status::OK();
+    });
+    settings.Credentials(&credentials);
+    settings.Text("token-file", &token_file);
+    settings.Number("sessions", kMostSessions, &options.most_sessions);
+    settings.Number("sessions-per-peer", kMostSessions, &options.most_sessions_per_peer);
+    settings.Number("memory", uint64_t{1} << 20, &options.memory_bytes, kMiB);
+    settings.Number("session-time", kMostSeconds, &options.session_time, kMilliseconds);
+    settings.Number("silence", kMostSeconds, &options.silence, kMilliseconds);
+    settings.Number("keep", kMostSeconds, &options.keep, kMilliseconds);
+  }
+  CServer(const CServer&) = delete;
+  CServer& operator=(const CServer&) = delete;
+
+  std::string directory, listen, token_file;
+  std::vector<std::string> column_families;
+  Credentials credentials;
+  ServeOptions options;
+  std::unique_ptr<JoinServer> server;  // once it was started
+  std::string address;
+  CSettings settings;
 };
 
 namespace {
-
-using rocksdb::Status;
-
-using Setters = CSetters<CJoin>;
-using S = CSettings<CJoin>;
-
-const Setters& JoinSetters() {
-  using std::chrono::seconds;
-  static const auto* const setters = new Setters{
-      {"db", S::Text([](CJoin* join) -> std::string& { return join->directory; })},
-      {"sorted-text", S::Text([](CJoin* join) -> std::string& { return join->sorted_text; })},
-      {"remote",
-       [](CJoin* join, const std::string&, const std::string& value) {
-         return SplitAddresses(value, &join->peer.addresses);
-       }},
-      {"column-family", S::Text([](CJoin* join) -> std::string& { return join->column_family; })},
-      {"remote-column-family",
-       S::Text([](CJoin* join) -> std::string& { return join->peer.column_family; })},
-      {"left-on", S::Text([](CJoin* join) -> std::string& { return join->input.on; })},
-      {"right-on", S::Text([](CJoin* join) -> std::string& { return join->peer.on; })},
-      {"strategy", S::Text([](CJoin* join) -> std::string& { return join->options.strategy; })},
-      {"begin", S::Text([](CJoin* join) -> std::string& { return join->options.begin; })},
-      {"end",
-       [](CJoin* join, const std::string&, const std::string& value) {
-         join->options.end = value;
-         return Status::OK();
-       }},
-      {"ca",
-       S::Text([](CJoin* join) -> std::string& { return join->peer.credentials.authority_file; })},
-      {"cert", S::Text([](CJoin* join) -> std::string& {
-         return join->peer.credentials.certificate_file;
-       })},
-      {"key", S::Text([](CJoin* join) -> std::string& { return join->peer.credentials.key_file; })},
-      {"server-name", S::Text([](CJoin* join) -> std::string& { return join->peer.server_name; })},
-      {"token-file", S::Text([](CJoin* join) -> std::string& { return join->token_file; })},
-      {"insecure", S::Bool([](CJoin* join) -> bool& { return join->peer.credentials.insecure; })},
-      {"insecure-network",
-       S::Bool([](CJoin* join) -> bool& { return join->peer.credentials.insecure_network; })},
-      {"range-keys",
-       S::Number(uint64_t{1} << 21,
-                 [](CJoin* join, uint64_t keys) { join->options.keys_per_range = keys; })},
-      {"round-trips", S::Number(32,
-                                [](CJoin* join, uint64_t trips) {
-                                  join->options.most_round_trips = static_cast<int>(trips);
-                                })},
-      {"threads", S::Number(JoinOptions::kMostThreads,
-                            [](CJoin* join, uint64_t threads) {
-                              join->options.threads = static_cast<int>(threads);
-                            })},
-      {"link",
-       S::Number(JoinOptions::kMostLinkBytesPerSecond,
-                 [](CJoin* join, uint64_t bytes) { join->options.link_bytes_per_second = bytes; })},
-      {"most-bytes",
-       S::Number(std::numeric_limits<uint64_t>::max(),
-                 [](CJoin* join, uint64_t bytes) { join->options.most_bytes = bytes; })},
-      {"timeout",
-       S::Number(uint64_t{1} << 30,
-                 [](CJoin* join, uint64_t value) { join->options.timeout = seconds(value); })},
-      {"silence",
-       S::Number(uint64_t{1} << 20,
-                 [](CJoin* join, uint64_t value) { join->options.silence = seconds(value); })},
-      {"attempts", S::Number(1000,
-                             [](CJoin* join, uint64_t attempts) {
-                               join->options.attempts = static_cast<int>(attempts);
-                             })},
-      {"memory",
-       S::Number(uint64_t{1} << 20,
-                 [](CJoin* join, uint64_t mib) { join->options.memory_bytes = mib << 20; })},
-      {"largest-row",
-       S::Number(uint64_t{1} << 20,
-                 [](CJoin* join, uint64_t mib) { join->options.most_row_bytes = mib << 20; })},
-  };
-  return *setters;
-}
 
 Status OpenInput(const CJoin& join, Input* input) {
   if (join.directory.empty() == join.sorted_text.empty()) {
@@ -123,6 +200,27 @@ Status Run(const CJoin& join, const RowCallback& on_row, JoinReport* report) {
   JoinOptions options = join.options;
   options.canceller = join.canceller;
   return Join(join.operation, input, peer, options, on_row, report);
+}
+
+Status StartServer(CServer* server) {
+  if (server == nullptr) return Status::InvalidArgument("there is no server");
+  if (server->server != nullptr) return Status::InvalidArgument("it serves already");
+  if (server->directory.empty()) return Status::InvalidArgument("set db, the database");
+  if (server->listen.empty()) {
+    return Status::InvalidArgument("set listen, the address, such as 127.0.0.1:7420");
+  }
+  ServeOptions options = server->options;
+  if (!server->token_file.empty()) {
+    const Status status = ReadTokens(server->token_file, &options.tokens);
+    if (!status.ok()) return status;
+  }
+  ServedDatabase served;
+  served.directory = server->directory;
+  served.column_family_names = server->column_families;
+  const Status status =
+      JoinServer::Start(served, server->listen, server->credentials, options, &server->server);
+  if (status.ok()) server->address = server->server->address();
+  return status;
 }
 
 }  // namespace
@@ -152,8 +250,8 @@ rocksieve_join_t* rocksieve_join_create(const char* operation, char** error) {
 unsigned char rocksieve_join_set(rocksieve_join_t* join, const char* name, const char* value,
                                  char** error) {
   return rocksieve::join::Succeeds(error, [&] {
-    return rocksieve::join::SetByName<rocksieve::join::CJoin>(rocksieve::join::JoinSetters(),
-                                                              "join", join, name, value);
+    if (join == nullptr) return rocksdb::Status::InvalidArgument("there is no join");
+    return join->settings.Set("join", name, value);
   });
 }
 
@@ -188,3 +286,61 @@ void rocksieve_join_cancel(rocksieve_join_t* join) {
 }
 
 void rocksieve_join_destroy(rocksieve_join_t* join) { delete join; }
+
+struct rocksieve_server_t : rocksieve::join::CServer {};
+
+rocksieve_server_t* rocksieve_server_create(char** error) {
+  return rocksieve::WithoutThrowing<rocksieve_server_t*>(nullptr, error,
+                                                         [] { return new rocksieve_server_t; });
+}
+
+unsigned char rocksieve_server_set(rocksieve_server_t* server, const char* name, const char* value,
+                                   char** error) {
+  return rocksieve::join::Succeeds(error, [&] {
+    if (server == nullptr) return rocksdb::Status::InvalidArgument("there is no server");
+    if (server->server != nullptr) {
+      return rocksdb::Status::InvalidArgument("it serves already; set it before the start");
+    }
+    return server->settings.Set("server", name, value);
+  });
+}
+
+unsigned char rocksieve_server_start(rocksieve_server_t* server, char** error) {
+  return rocksieve::join::Succeeds(error, [&] { return rocksieve::join::StartServer(server); });
+}
+
+const char* rocksieve_server_address(const rocksieve_server_t* server) {
+  return server == nullptr ? "" : server->address.c_str();
+}
+
+unsigned char rocksieve_server_counts(const rocksieve_server_t* server,
+                                      rocksieve_server_counts_t* counts, char** error) {
+  return rocksieve::join::Succeeds(error, [&] {
+    if (server == nullptr || counts == nullptr) {
+      return rocksdb::Status::InvalidArgument("there is no server, or no place for the counts");
+    }
+    *counts = {};
+    if (server->server == nullptr) return rocksdb::Status::OK();
+    const rocksieve::join::ServerCounters now = server->server->counters();
+    counts->sessions = now.sessions;
+    counts->done = now.done;
+    for (const auto& [status, number] : now.failed) counts->failed += number;
+    for (const auto& [status, number] : now.refused) counts->refused += number;
+    counts->rows_sent = now.rows_sent;
+    counts->bytes_sent = now.bytes_sent;
+    counts->bytes_received = now.bytes_received;
+    return rocksdb::Status::OK();
+  });
+}
+
+void rocksieve_server_stop(rocksieve_server_t* server, uint64_t grace_milliseconds) {
+  constexpr uint64_t kMostGrace = uint64_t{24} * 3600 * 1000;
+  rocksieve::join::Succeeds(nullptr, [&] {
+    if (server != nullptr && server->server != nullptr) {
+      server->server->Shutdown(std::chrono::milliseconds(std::min(grace_milliseconds, kMostGrace)));
+    }
+    return rocksdb::Status::OK();
+  });
+}
+
+void rocksieve_server_destroy(rocksieve_server_t* server) { delete server; }

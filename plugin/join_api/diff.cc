@@ -12,11 +12,9 @@
 #include "lib/transport/status.h"
 #include "plugin/join/comparable_value.h"
 #include "plugin/join/status.h"
-#include "plugin/join_api/difference_pairs.h"
-#include "plugin/join_api/join_to.h"
+#include "plugin/join_api/differences.h"
+#include "plugin/join_api/join_impl.h"
 #include "plugin/join_api/local_look.h"
-#include "plugin/join_api/look.h"
-#include "plugin/join_api/recheck.h"
 #include "plugin/join_api/result_sinks.h"
 #include "plugin/join_api/second_look.h"
 
@@ -27,30 +25,6 @@ using Clock = Cancellation::Clock;
 
 constexpr int kMostLooks = 4;
 constexpr std::chrono::seconds kBetweenLooks(1);
-
-// Gives on what is proven, until somebody has had enough.
-class FirstLookSink final : public ResultSink {
- public:
-  FirstLookSink(ProvenRowsSink::Take take, std::function<absl::Status()> check,
-                std::function<void()> restarted)
-      : rows_(std::move(take)), check_(std::move(check)), restarted_(std::move(restarted)) {}
-
-  absl::Status Add(const Row& row, Side from) override { return rows_.Add(row, from); }
-  absl::Status Commit() override {
-    const absl::Status status = check_();
-    return status.ok() ? rows_.Commit() : status;
-  }
-  absl::Status Discard() override { return rows_.Discard(); }
-  absl::Status Restart() override {
-    restarted_();
-    return rows_.Restart();
-  }
-
- private:
-  ProvenRowsSink rows_;
-  const std::function<absl::Status()> check_;
-  const std::function<void()> restarted_;
-};
 
 class DiffRun {
  public:
@@ -98,7 +72,7 @@ class DiffRun {
     const DiffReport before = *report_;
     DiffProgress progress;
     absl::Status told;
-    FirstLookSink sink(
+    ProvenRowsSink sink(
         take, [&] { return told; }, [&] { progress = {}; });
     const KeyInterval rows{options_.join.begin, options_.join.end};
     const bool may_share =

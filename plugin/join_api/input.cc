@@ -15,10 +15,10 @@
 #include "plugin/database/open_errors.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/rocksdb_source.h"
-#include "plugin/join/sst_source.h"
+#include "plugin/join/sst_file.h"
 #include "plugin/join/status.h"
-#include "plugin/join_api/changed_rows.h"
-#include "plugin/join_api/input_impl.h"
+#include "plugin/join_api/join_impl.h"
+#include "plugin/join_api/unshared_comparison.h"
 
 namespace rocksieve::join {
 namespace {
@@ -26,22 +26,6 @@ namespace {
 bool IsOfWholeRows(const JoinKeyExpression& expression) {
   return expression.is_whole_row() || expression.is_key_of_whole_row();
 }
-
-class PrefixesOfRows final : public Source {
- public:
-  PrefixesOfRows(std::unique_ptr<Source> rows, size_t bytes)
-      : rows_(std::move(rows)), prefixes_(rows_.get(), bytes) {}
-
-  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
-    return prefixes_.Scan(interval);
-  }
-  std::unique_ptr<Cursor> ScanAbsent() override { return prefixes_.ScanAbsent(); }
-  uint64_t EstimateKeys() override { return prefixes_.EstimateKeys(); }
-
- private:
-  const std::unique_ptr<Source> rows_;
-  KeyPrefixSource prefixes_;
-};
 
 // Rows that were sorted by their whole rows, as WholeRowSource gives them; or by their keys.
 class SortedWholeRows final : public Source {
@@ -77,7 +61,7 @@ class SortedWholeRows final : public Source {
 };
 
 // The same rows by their join keys, sorted anew. May take its time, unless it is cancelled.
-absl::StatusOr<std::unique_ptr<Source>> SortedByJoinKey(std::unique_ptr<Source> rows,
+absl::StatusOr<std::shared_ptr<Source>> SortedByJoinKey(std::unique_ptr<Source> rows,
                                                         const JoinKeyExpression& expression,
                                                         const SortOptions& sort,
                                                         const Cancellation* cancellation) {
@@ -90,21 +74,21 @@ absl::StatusOr<std::unique_ptr<Source>> SortedByJoinKey(std::unique_ptr<Source> 
       JoinKeySource::Sort(&cancellable, expression, until_cancelled);
   if (!sorted.ok()) return sorted.status();
   if (!IsOfWholeRows(expression)) return *std::move(sorted);
-  return std::make_unique<SortedWholeRows>(*std::move(sorted), expression.gives_values());
+  return std::make_shared<SortedWholeRows>(*std::move(sorted), expression.gives_values());
 }
 
 // The same, without sorting where rows that come in the order of their keys come in that of their
 // join keys.
-absl::StatusOr<std::unique_ptr<Source>> ByJoinKey(std::unique_ptr<Source> rows,
+absl::StatusOr<std::shared_ptr<Source>> ByJoinKey(std::unique_ptr<Source> rows,
                                                   const JoinKeyExpression& expression,
                                                   const SortOptions& sort,
                                                   const Cancellation* cancellation) {
   if (expression.is_whole_key() || expression.is_key_of_whole_row()) return rows;
   if (expression.key_prefix_bytes() > 0) {
-    return std::make_unique<PrefixesOfRows>(std::move(rows), expression.key_prefix_bytes());
+    return std::make_shared<KeyPrefixSource>(std::move(rows), expression.key_prefix_bytes());
   }
   if (expression.is_whole_row()) {
-    return std::make_unique<WholeRowSource>(
+    return std::make_shared<WholeRowSource>(
         std::move(rows), expression.gives_values() ? WholeRowSource::Values::kGiven
                                                    : WholeRowSource::Values::kLeftOut);
   }
@@ -135,13 +119,23 @@ KeyInterval IntervalOf(const rocksdb::ReadOptions& read) {
 template <typename OpenFile>
 Input::Impl::TakeSnapshot OpeningFile(OpenFile open, const SortOptions& sort) {
   return [=](const JoinKeyExpression& expression) -> FrozenRows {  // files do not change
-    return {[=](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
+    return {[=](const Cancellation* cancellation) -> absl::StatusOr<std::shared_ptr<Source>> {
               auto rows = open(ValuesFor(expression));
               if (!rows.ok()) return rows.status();
               return ByJoinKey(*std::move(rows), expression, sort, cancellation);
             },
             nullptr};
   };
+}
+
+rocksdb::Status Make(const InputOptions& options, Input::Impl::TakeSnapshot take_snapshot,
+                     std::optional<DirectoryOfRows> directory,
+                     std::shared_ptr<const Input::Impl>* impl) {
+  const absl::StatusOr<JoinKeyExpression> expression =
+      JoinKeyExpressionOf(options.on, options.extractors);
+  if (!expression.ok()) return ToRocksDb(expression.status());
+  *impl = std::make_shared<Input::Impl>(std::move(take_snapshot), *expression, std::move(directory));
+  return rocksdb::Status::OK();
 }
 
 }  // namespace
@@ -165,7 +159,7 @@ bool KeepsOrder(const JoinKeyExpression& expression) {
 
 bool IsExpression(const std::string& on) { return !on.empty() && on != "key"; }
 
-absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
+absl::StatusOr<std::shared_ptr<Source>> OpenDatabase(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const rocksdb::ReadOptions& read,
     const KeyInterval& interval, const JoinKeyExpression& expression, const SortOptions& sort,
     const Cancellation* cancellation) {
@@ -229,7 +223,7 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const DirectoryOfRows& rows,
     snapshot.open =
         [before = std::shared_ptr<const ReadOnlySnapshot>(std::move(before)), now = snapshot.files,
          values = expression.gives_values(),
-         sort](const Cancellation* cancellation) -> absl::StatusOr<std::unique_ptr<Source>> {
+         sort](const Cancellation* cancellation) -> absl::StatusOr<std::shared_ptr<Source>> {
       absl::StatusOr<ChangedRows> found =
           FindChangedRows(*before, *now, values, sort, cancellation);
       if (!found.ok()) return found.status();
@@ -251,7 +245,7 @@ absl::StatusOr<OpenedInput> Input::Impl::OpenSources(size_t count,
       opened.sources.push_back(opened.sources.front());
       continue;
     }
-    absl::StatusOr<std::unique_ptr<Source>> source = opened.rows.open(cancellation);
+    absl::StatusOr<std::shared_ptr<Source>> source = opened.rows.open(cancellation);
     if (!source.ok()) return source.status();
     opened.sources.push_back(*std::move(source));
   }
@@ -269,9 +263,6 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
   if (db == nullptr)
     return rocksdb::Status::InvalidArgument("a join needs a database that is open");
   if (family == nullptr) family = db->DefaultColumnFamily();
-  const absl::StatusOr<JoinKeyExpression> expression =
-      JoinKeyExpressionOf(options.on, options.extractors);
-  if (!expression.ok()) return ToRocksDb(expression.status());
   const auto take_snapshot =
       [db, family, read, interval = IntervalOf(read),
        sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<FrozenRows> {
@@ -287,15 +278,11 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
                       },
                       nullptr};
   };
-  input->impl_ = std::make_shared<Impl>(take_snapshot, *expression);
-  return rocksdb::Status::OK();
+  return Make(options, take_snapshot, {}, &input->impl_);
 }
 
 rocksdb::Status Input::OfDirectory(const std::string& directory, const std::string& column_family,
                                    const InputOptions& options, Input* input) {
-  const absl::StatusOr<JoinKeyExpression> expression =
-      JoinKeyExpressionOf(options.on, options.extractors);
-  if (!expression.ok()) return ToRocksDb(expression.status());
   const DirectoryOfRows rows{directory, column_family, options.rate_limiter};
   const auto take_snapshot =
       [rows, sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<FrozenRows> {
@@ -303,30 +290,21 @@ rocksdb::Status Input::OfDirectory(const std::string& directory, const std::stri
     if (!snapshot.ok()) return snapshot.status();
     return FrozenRows{std::move(snapshot->open), std::move(snapshot->files)};
   };
-  input->impl_ = std::make_shared<Impl>(take_snapshot, *expression, rows);
-  return rocksdb::Status::OK();
+  return Make(options, take_snapshot, rows, &input->impl_);
 }
 
 rocksdb::Status Input::OfSst(const std::string& path, const rocksdb::Options& rocksdb_options,
                              const InputOptions& options, Input* input) {
-  const absl::StatusOr<JoinKeyExpression> expression =
-      JoinKeyExpressionOf(options.on, options.extractors);
-  if (!expression.ok()) return ToRocksDb(expression.status());
   const auto open = [path, rocksdb_options](RowValues values) {
     return SstSource::Open(path, rocksdb_options, values);
   };
-  input->impl_ = std::make_shared<Impl>(OpeningFile(open, SortingOf(options)), *expression);
-  return rocksdb::Status::OK();
+  return Make(options, OpeningFile(open, SortingOf(options)), {}, &input->impl_);
 }
 
 rocksdb::Status Input::OfSortedText(const std::string& path, const InputOptions& options,
                                     Input* input) {
-  const absl::StatusOr<JoinKeyExpression> expression =
-      JoinKeyExpressionOf(options.on, options.extractors);
-  if (!expression.ok()) return ToRocksDb(expression.status());
   const auto open = [path](RowValues) { return SortedTextSource::Open(path); };
-  input->impl_ = std::make_shared<Impl>(OpeningFile(open, SortingOf(options)), *expression);
-  return rocksdb::Status::OK();
+  return Make(options, OpeningFile(open, SortingOf(options)), {}, &input->impl_);
 }
 
 }  // namespace rocksieve::join

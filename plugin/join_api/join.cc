@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -13,16 +12,13 @@
 
 #include "lib/join/matching/strategy.h"
 #include "lib/join/operation.h"
-#include "lib/transport/address.h"
 #include "lib/transport/cancellation.h"
-#include "lib/transport/remote_session.h"
-#include "lib/transport/sharded_join.h"
+#include "lib/transport/client.h"
+#include "lib/transport/credentials.h"
 #include "lib/transport/status.h"
 #include "plugin/join/sst_filters.h"
 #include "plugin/join/status.h"
-#include "plugin/join_api/join_to.h"
-#include "plugin/join_api/peer_impl.h"
-#include "plugin/join_api/plan_session.h"
+#include "plugin/join_api/join_impl.h"
 #include "plugin/join_api/result_sinks.h"
 
 namespace rocksieve::join {
@@ -84,9 +80,7 @@ ServerReport ReportOf(const ShardReport& shard) {
   report.received = BytesOf(s.received);
   report.wire_bytes_sent = joined.wire.bytes_sent;
   report.wire_bytes_received = joined.wire.bytes_received;
-  for (const FamilyDescription& family : joined.families) {
-    report.column_families.push_back({family.name, family.comparator, family.merge_operator});
-  }
+  report.column_families = joined.families;
   report.attempts = joined.attempts;
   report.resumed = joined.resumed;
   report.restarted = joined.restarted;
@@ -148,33 +142,6 @@ JoinReport ReportOf(const ShardedJoinReport& joined) {
   return report;
 }
 
-RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const JoinOptions& options) {
-  RemoteJoinOptions remote;
-  remote.client.operation = operation;
-  remote.client.interval = {options.begin, options.end};
-  // Rows with a NULL key lie in no interval.
-  remote.client.absent_rows = options.begin.empty() && !options.end;
-  remote.client.keys_per_range = options.keys_per_range;
-  remote.client.planner.most_round_trips = options.most_round_trips;
-  if (options.link_bytes_per_second != 0) {
-    remote.client.planner.weights = WeightsForPrice(
-        std::max(CostWeights().bits_per_cpu_ns,
-                 PriceOfLink(static_cast<double>(options.link_bytes_per_second), options.threads)));
-  }
-  remote.client.most_bytes = options.most_bytes;
-  remote.client.most_row_bytes = options.most_row_bytes;
-  remote.client.existing.decode_builtin = DecodeBuiltinFilter;
-  remote.memory_bytes = options.memory_bytes;
-  remote.request = {peer.column_family, peer.on};
-  remote.client.keys_are_unique = IsUniqueJoinKey(peer.on);
-  remote.strategy = options.strategy;
-  remote.limits.exchange.silence = options.silence;
-  remote.most_attempts = options.attempts;
-  remote.note = options.note;
-  remote.keep_ranges = options.report_ranges;
-  return remote;
-}
-
 absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& options) {
   if (input.impl() == nullptr) {
     return absl::InvalidArgumentError("the input is empty: make it with Input::OfDatabase() first");
@@ -217,24 +184,6 @@ absl::StatusOr<std::vector<Remote>> RemotesOf(const Peer& peer) {
   return remotes;
 }
 
-// Calls `work` with the servers and as many sources of the same state as it asks for, until the
-// time is over or the join is cancelled.
-absl::Status WithSources(
-    const Input& input, const Peer& peer, const JoinOptions& options, bool each_server,
-    absl::FunctionRef<absl::Status(const std::vector<Remote>& remotes, const OpenedInput& opened,
-                                   Cancellation* cancellation)>
-        work) {
-  const absl::Status status = Check(input, peer, options);
-  if (!status.ok()) return status;
-  return UntilCancelled(options, [&](Cancellation* cancellation) {
-    const absl::StatusOr<std::vector<Remote>> remotes = RemotesOf(peer);
-    if (!remotes.ok()) return remotes.status();
-    const absl::StatusOr<OpenedInput> opened =
-        input.impl()->OpenSources(each_server ? remotes->size() : 1, cancellation);
-    return opened.ok() ? work(*remotes, *opened, cancellation) : opened.status();
-  });
-}
-
 absl::Status JoinWholeRows(Operation operation, const Input& input, const Peer& peer,
                            const JoinOptions& options, ResultSink* whole_rows, JoinReport* report) {
   const auto form = [](const std::string& on) {
@@ -247,42 +196,47 @@ absl::Status JoinWholeRows(Operation operation, const Input& input, const Peer& 
   return JoinTo(operation, input, peer, options, {}, &sink, report);
 }
 
-absl::StatusOr<JoinPlan> PlanWith(const Remote& remote, Source* source,
-                                  const RemoteJoinOptions& options,
-                                  const Cancellation* cancellation) {
-  MemoryAccount memory(options.memory_bytes);
-  const absl::StatusOr<std::unique_ptr<RemoteSession>> session = RemoteSession::Start(
-      remote, options.request, {}, cancellation, Within(&memory, options.limits));
-  if (!session.ok()) return session.status();
-  ClientSessionOptions client_options = options.client;
-  client_options.memory = &memory;
-  client_options.salt = std::random_device()();
-  PlanSession plan(source, client_options);
-  WireCounts counts;
-  const absl::Status status = (*session)->Run(&plan, &counts);
-  if (!status.ok()) return status;
-  JoinPlan made = plan.plan();
-  made.address = remote.address;
-  return made;
-}
-
-absl::Status Plan(const Input& input, const Peer& peer, const JoinOptions& options,
-                  std::vector<JoinPlan>* plans) {
-  const RemoteJoinOptions remote_options = RemoteOptions(Operation::kCount, peer, options);
-  return WithSources(input, peer, options, /*each_server=*/false,
-                     [&](const auto& remotes, const auto& opened, auto* cancellation) {
-                       CancellableSource source(opened.sources.front().get(), cancellation);
-                       for (const Remote& remote : remotes) {
-                         absl::StatusOr<JoinPlan> plan =
-                             PlanWith(remote, &source, remote_options, cancellation);
-                         if (!plan.ok()) return NamingPeer(remote.address, plan.status());
-                         plans->push_back(*std::move(plan));
-                       }
-                       return absl::OkStatus();
-                     });
-}
-
 }  // namespace
+
+RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const JoinOptions& options) {
+  RemoteJoinOptions remote;
+  remote.client.operation = operation;
+  remote.client.interval = {options.begin, options.end};
+  // Rows with a NULL key lie in no interval.
+  remote.client.absent_rows = options.begin.empty() && !options.end;
+  remote.client.keys_per_range = options.keys_per_range;
+  remote.client.planner.most_round_trips = options.most_round_trips;
+  if (options.link_bytes_per_second != 0) {
+    remote.client.planner.weights = WeightsForPrice(
+        std::max(CostWeights().bits_per_cpu_ns,
+                 PriceOfLink(static_cast<double>(options.link_bytes_per_second), options.threads)));
+  }
+  remote.client.most_bytes = options.most_bytes;
+  remote.client.most_row_bytes = options.most_row_bytes;
+  remote.client.existing.decode_builtin = DecodeBuiltinFilter;
+  remote.memory_bytes = options.memory_bytes;
+  remote.request = {peer.column_family, peer.on};
+  remote.client.keys_are_unique = IsUniqueJoinKey(peer.on);
+  remote.strategy = options.strategy;
+  remote.limits.exchange.silence = options.silence;
+  remote.most_attempts = options.attempts;
+  remote.note = options.note;
+  remote.keep_ranges = options.report_ranges;
+  return remote;
+}
+
+absl::Status WithSources(const Input& input, const Peer& peer, const JoinOptions& options,
+                         bool each_server, JoinWork work) {
+  const absl::Status status = Check(input, peer, options);
+  if (!status.ok()) return status;
+  return UntilCancelled(options, [&](Cancellation* cancellation) {
+    const absl::StatusOr<std::vector<Remote>> remotes = RemotesOf(peer);
+    if (!remotes.ok()) return remotes.status();
+    const absl::StatusOr<OpenedInput> opened =
+        input.impl()->OpenSources(each_server ? remotes->size() : 1, cancellation);
+    return opened.ok() ? work(*remotes, *opened, cancellation) : opened.status();
+  });
+}
 
 absl::Status UntilCancelled(const JoinOptions& options,
                             absl::FunctionRef<absl::Status(Cancellation* cancellation)> work) {
@@ -363,12 +317,25 @@ rocksdb::Status JoinToSst(Operation operation, const Input& input, const Peer& p
   return JoinToFile(operation, input, peer, options, file, rows, report);
 }
 
-rocksdb::Status PlanJoin(const Input& input, const Peer& peer, const JoinOptions& options,
-                         std::vector<JoinPlan>* plans) {
-  plans->clear();
-  return ToRocksDb(Guarded([&] { return Plan(input, peer, options, plans); }));
+std::string JoinStrategies() { return StrategyNames(); }
+
+Security SecurityOf(const Credentials& credentials, const std::string& server_name) {
+  return {{credentials.authority_file, credentials.certificate_file, credentials.key_file},
+          credentials.insecure,
+          credentials.insecure_network,
+          server_name};
 }
 
-std::string JoinStrategies() { return StrategyNames(); }
+rocksdb::Status ReadTokens(const std::string& path, std::vector<std::string>* tokens) {
+  absl::StatusOr<std::vector<std::string>> read = ReadTokens(path);
+  if (read.ok()) *tokens = *std::move(read);
+  return ToRocksDb(read.status());
+}
+
+rocksdb::Status SplitAddresses(const std::string& list, std::vector<std::string>* addresses) {
+  absl::StatusOr<std::vector<std::string>> split = SplitAddresses(list);
+  if (split.ok()) *addresses = *std::move(split);
+  return ToRocksDb(split.status());
+}
 
 }  // namespace rocksieve::join

@@ -12,7 +12,9 @@
 namespace rocksieve::join {
 
 absl::Status ProvenRowsSink::Commit() {
-  const absl::Status status = pending_.Visit([this](const Row& row, Side from) {
+  absl::Status status = check_ ? check_() : absl::OkStatus();
+  if (!status.ok()) return status;
+  status = pending_.Visit([this](const Row& row, Side from) {
     any_given_ = true;
     return take_(row, from);
   });
@@ -20,6 +22,7 @@ absl::Status ProvenRowsSink::Commit() {
 }
 
 absl::Status ProvenRowsSink::Restart() {
+  if (restarted_) restarted_();
   if (any_given_) {
     return absl::FailedPreconditionError("they were given to the program already: join again");
   }

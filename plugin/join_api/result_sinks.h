@@ -14,7 +14,7 @@
 #include "lib/join/rows/sink.h"
 #include "lib/join/sort/revocable_file.h"
 #include "lib/join/sort/row_spool.h"
-#include "plugin/join/sst_sink.h"
+#include "plugin/join/sst_file.h"
 #include "support/pending_file.h"
 
 namespace rocksieve::join {
@@ -24,7 +24,10 @@ class ProvenRowsSink final : public ResultSink {
  public:
   using Take = std::function<absl::Status(const Row& row, Side from)>;
 
-  explicit ProvenRowsSink(Take take) : take_(std::move(take)) {}
+  // `check` may end the join before rows are given; `restarted` is told when it begins anew.
+  explicit ProvenRowsSink(Take take, std::function<absl::Status()> check = nullptr,
+                          std::function<void()> restarted = nullptr)
+      : take_(std::move(take)), check_(std::move(check)), restarted_(std::move(restarted)) {}
 
   absl::Status Add(const Row& row, Side from) override { return pending_.Add(row, from); }
   absl::Status Commit() override;
@@ -33,6 +36,8 @@ class ProvenRowsSink final : public ResultSink {
 
  private:
   const Take take_;
+  const std::function<absl::Status()> check_;
+  const std::function<void()> restarted_;
   RowSpool pending_;
   bool any_given_ = false;
 };

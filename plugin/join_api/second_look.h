@@ -1,33 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison with a server that was made before: only rows that have changed since, on either
-// side, are compared, and those that differed.
-//
-// Both sides keep the states that were compared. Rows that were equal then, and that neither side
-// has changed, are equal now. What has changed since is found by each side alone, in the table
-// files that its two states do not share, or in those that its journal has (changed_rows.h):
-// whatever became of the database meanwhile, nothing of it has to be believed. The changes of both
-// sides are joined. One that only one side has is compared with what this side had, or has: the
-// other one still has what it had then, which was the same.
+// A comparison with a server that was made before, and what it left behind.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <rocksieve/join/join.h>
 
 #include "lib/join/rows/sink.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
 #include "plugin/database/kept_states.h"
-#include "plugin/join_api/diff_state.h"
-#include "plugin/join_api/difference_pairs.h"
-#include "plugin/join_api/input_impl.h"
+#include "plugin/join_api/differences.h"
+#include "plugin/join_api/join_impl.h"
 
 namespace rocksieve::join {
 
+// What a comparison leaves behind for the next one of the same column family. Rows of the two states
+// that are not among `different` are equal in both.
+struct DiffState {
+  // A digest: the last bytes of a side's whole-row join key, or those of kNoRow.
+  struct DifferentRow {
+    std::string key, local_digest, remote_digest;
+  };
+
+  std::string local, remote;            // under which names each side keeps its state
+  std::vector<DifferentRow> different;  // by their keys
+  uint64_t full_at_seconds = 0;         // when all was compared, since 1970
+
+  // A file in the directory. NotFound if there is none, or it is damaged.
+  static absl::StatusOr<DiffState> Load(const std::string& directory,
+                                        const std::string& column_family);
+  // In place of the one before, all or nothing.
+  absl::Status Save(const std::string& directory, const std::string& column_family) const;
+};
+
+// A comparison with a server that was made before: only rows that have changed since, on either
+// side, are compared, and those that differed.
+//
+// Both sides keep the states that were compared. Rows that were equal then, and that neither side
+// has changed, are equal now. What has changed since is found by each side alone, in the table
+// files that its two states do not share, or in those that its journal has (FindChangedRows()):
+// whatever became of the database meanwhile, nothing of it has to be believed. The changes of both
+// sides are joined. One that only one side has is compared with what this side had, or has: the
+// other one still has what it had then, which was the same.
 class SecondLook {
  public:
   // `rows`: of this side. All is compared if the last time is longer ago than that.

@@ -21,8 +21,7 @@
 #include "plugin/database/read_only_env.h"
 #include "plugin/join/sst_filters.h"
 #include "plugin/join/status.h"
-#include "plugin/join_api/input_impl.h"
-#include "plugin/join_api/peer_impl.h"
+#include "plugin/join_api/join_impl.h"
 
 namespace rocksieve::join {
 namespace {
@@ -32,7 +31,7 @@ using OpenFamily = std::function<absl::StatusOr<RowsSnapshot>(
     const JoinKeyExpression& expression, const SortOptions& sort, const KeepingStates& keeping)>;
 
 struct Family {
-  FamilyDescription description;
+  ColumnFamilyDescription description;
   OpenFamily open;
 };
 
@@ -135,7 +134,7 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
   absl::StatusOr<Families> families =
       served.db != nullptr ? FamiliesOfOpen(served) : FamiliesOfDirectory(served);
   if (!families.ok()) return families.status();
-  std::vector<FamilyDescription> descriptions;
+  std::vector<ColumnFamilyDescription> descriptions;
   for (const Family& family : *families) descriptions.push_back(family.description);
   std::shared_ptr<const KeptStates> states;
   if (!served.states_directory.empty()) {
@@ -158,12 +157,13 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
     sort.directory = directory;
     absl::StatusOr<RowsSnapshot> state = (*family)(*expression, sort, keeping);
     if (!state.ok()) return state.status();
-    absl::StatusOr<std::unique_ptr<Source>> source = state->open(terms.cancellation);
+    absl::StatusOr<std::shared_ptr<Source>> source = state->open(terms.cancellation);
     if (!source.ok()) return source.status();
     // The rows are those of the state, which so lives as long as they do.
-    return View{std::shared_ptr<Source>(source->release(),
-                                        [rows = state->open](Source* opened) { delete opened; }),
-                state->database, descriptions, state->kept};
+    using Held = std::pair<OpenRows, std::shared_ptr<Source>>;
+    const auto held = std::make_shared<Held>(std::move(state->open), *std::move(source));
+    return View{std::shared_ptr<Source>(held, held->second.get()), state->database, descriptions,
+                state->kept};
   };
 }
 

@@ -1,17 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/journal/change_journal.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <rocksdb/table_properties.h>
 
-#include "plugin/journal/journal_directory.h"
-
 namespace rocksieve {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kOptionsPrefix = "OPTIONS-";
+constexpr size_t kMostOptionsFiles = 64;
+
+struct JournalEntry {
+  fs::file_time_type written;
+  uint64_t bytes;
+  fs::path path;
+};
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::vector<JournalEntry> EntriesOf(const fs::path& directory) {
+  std::vector<JournalEntry> entries;
+  std::error_code error;
+  for (fs::directory_iterator file(directory, error), end; !error && file != end;
+       file.increment(error)) {
+    std::error_code gone;
+    const fs::file_time_type written = file->last_write_time(gone);
+    const uint64_t bytes = gone ? 0 : file->file_size(gone);
+    if (!gone) entries.push_back({written, bytes, file->path()});
+  }
+  std::sort(entries.begin(), entries.end(), [](const JournalEntry& a, const JournalEntry& b) {
+    return a.written > b.written;
+  });  // newest
+  return entries;
+}
+
+}  // namespace
+
+JournalDirectory::JournalDirectory(const std::string& database)
+    : database_(database), directory_(database + "/" + kJournalDirectory) {
+  std::error_code ignored;  // if it cannot be made, nothing can be written
+  fs::create_directory(directory_, ignored);
+}
+
+void JournalDirectory::AddTable(const std::string& path, const std::string& name,
+                                const uint64_t* sequence) const {
+  const std::string number = sequence == nullptr ? "" : "." + std::to_string(*sequence);
+  std::error_code ignored;
+  fs::create_hard_link(path, directory_ + "/" + name + number + ".sst", ignored);
+}
+
+std::string JournalDirectory::AddOptions(const std::string& session) const {
+  std::string latest;  // the numbers have as many digits
+  std::error_code error;
+  for (fs::directory_iterator file(database_, error), end; !error && file != end;
+       file.increment(error)) {
+    const std::string name = file->path().filename().string();
+    const bool is_options = name.rfind(kOptionsPrefix, 0) == 0 && !EndsWith(name, ".dbtmp");
+    if (is_options && (name.size() > latest.size() || name > latest)) latest = name;
+  }
+  if (latest.empty()) return "";
+  const fs::file_time_type written = fs::last_write_time(database_ + "/" + latest, error);
+  if (error || written < fs::last_write_time(database_ + "/CURRENT", error) || error) return "";
+  const std::string name = session + "." + latest;
+  fs::create_hard_link(database_ + "/" + latest, directory_ + "/" + name, error);
+  return name;
+}
+
+void JournalDirectory::AddJob(const std::string& session, std::vector<std::string> inputs,
+                              std::vector<std::string> outputs) const {
+  const std::string jobs = directory_ + "/" + kJournalJobs;
+  std::error_code error;
+  if (fs::file_size(jobs, error) > kMostJournalJobsBytes && !error) {
+    fs::rename(jobs, directory_ + "/" + kOldJournalJobs, error);
+    if (error) return;
+  }
+  const std::string line =
+      JournalLineOf({AddOptions(session), std::move(inputs), std::move(outputs)});
+  const int file = open(jobs.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) return;
+  // After what a write that failed may have left.
+  const std::string whole = "\n" + line;
+  const ssize_t written = write(file, whole.data(), whole.size());
+  static_cast<void>(written);  // the line's checksum tells
+  close(file);
+}
+
+void JournalDirectory::Keep(uint64_t most_bytes) const {
+  uint64_t bytes = 0;
+  size_t options_files = 0;
+  std::error_code ignored;
+  for (const JournalEntry& entry : EntriesOf(directory_)) {
+    const std::string name = entry.path.filename().string();
+    if (EndsWith(name, ".sst")) {
+      bytes += entry.bytes;
+      if (bytes > most_bytes) fs::remove(entry.path, ignored);
+    } else if (name.find(std::string(".") + kOptionsPrefix) != std::string::npos) {
+      if (++options_files > kMostOptionsFiles) fs::remove(entry.path, ignored);
+    }
+  }
+}
+
 namespace {
 
 constexpr uint64_t kLeastTableBytes = uint64_t{1} << 30;  // that are kept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The journal of a database: what flushes and ingestion have written, and what compactions made of
 // it. Written by the process that owns the database (change_journal.h), read by comparisons
-// (plugin/unshared/written_files.h).
+// (plugin/unshared/written_files.cc).
 //
 //   DATABASE/rocksieve.journal/
 //     NAME.sst                 hard link of a file that a flush has written

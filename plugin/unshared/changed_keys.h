@@ -31,8 +31,6 @@
 
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/tables/table_entries.h"
-#include "plugin/unshared/log_keys.h"
-#include "plugin/unshared/shared_files.h"
 #include "plugin/unshared/state_files.h"
 
 namespace rocksieve {

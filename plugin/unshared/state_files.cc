@@ -3,11 +3,17 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <utility>
 
 #include <rocksdb/metadata.h>
+#include <rocksdb/transaction_log.h>
+#include <rocksdb/write_batch.h>
+
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve {
 namespace {
@@ -66,6 +72,141 @@ StateFiles CompareFiles(const ReadOnlySnapshot& first, const ReadOnlySnapshot& s
   files.first_only_bytes = BytesOf(files.first_only);
   files.second_only_bytes = BytesOf(files.second_only);
   return files;
+}
+
+namespace {
+
+using rocksdb::Slice;
+using rocksdb::Status;
+
+// Takes whatever writes a column family, those of transactions that are not committed too.
+class KeysOfWrites final : public rocksdb::WriteBatch::Handler {
+ public:
+  KeysOfWrites(uint32_t family, size_t most_bytes, LogKeys* keys)
+      : family_(family), bytes_left_(most_bytes), keys_(keys) {}
+
+  uint64_t entries() const { return entries_; }
+
+  Status PutCF(uint32_t family, const Slice& key, const Slice&) override {
+    return Take(family, key);
+  }
+  Status PutEntityCF(uint32_t family, const Slice& key, const Slice&) override {
+    return Take(family, key);
+  }
+  Status PutBlobIndexCF(uint32_t family, const Slice& key, const Slice&) override {
+    return Take(family, key);
+  }
+  Status MergeCF(uint32_t family, const Slice& key, const Slice&) override {
+    return Take(family, key);
+  }
+  Status DeleteCF(uint32_t family, const Slice& key) override { return Take(family, key); }
+  Status SingleDeleteCF(uint32_t family, const Slice& key) override { return Take(family, key); }
+  Status DeleteRangeCF(uint32_t family, const Slice& begin, const Slice& end) override {
+    if (family == family_) {
+      entries_++;
+      keys_->deleted_ranges.emplace_back(begin.ToString(), end.ToString());
+    }
+    return Spend(family, begin.size() + end.size());
+  }
+  void LogData(const Slice&) override {}
+  Status MarkBeginPrepare(bool) override { return Status::OK(); }
+  Status MarkEndPrepare(const Slice&) override { return Status::OK(); }
+  Status MarkNoop(bool) override { return Status::OK(); }
+  Status MarkRollback(const Slice&) override { return Status::OK(); }
+  Status MarkCommit(const Slice&) override { return Status::OK(); }
+  Status MarkCommitWithTimestamp(const Slice&, const Slice&) override { return Status::OK(); }
+
+ private:
+  Status Take(uint32_t family, const Slice& key) {
+    if (family != family_) return Status::OK();
+    entries_++;
+    return keys_->keys.insert(key.ToString()).second ? Spend(family, key.size()) : Status::OK();
+  }
+
+  Status Spend(uint32_t family, size_t bytes) {
+    constexpr size_t kOfEach = 96;  // about, in a set
+    if (family != family_) return Status::OK();
+    if (bytes_left_ < bytes + kOfEach) return Status::NotSupported("the logs have too many keys");
+    bytes_left_ -= bytes + kOfEach;
+    return Status::OK();
+  }
+
+  const uint32_t family_;
+  size_t bytes_left_;
+  LogKeys* const keys_;
+  uint64_t entries_ = 0;
+};
+
+}  // namespace
+
+Status LogKeys::Add(const ReadOnlySnapshot& state, size_t most_bytes) {
+  uint64_t entries = 0;
+  const bool known = state.db()->GetIntProperty(
+      state.column_family(), rocksdb::DB::Properties::kNumEntriesActiveMemTable, &entries);
+  uint64_t older = 0;
+  if (!known ||
+      !state.db()->GetIntProperty(state.column_family(),
+                                  rocksdb::DB::Properties::kNumEntriesImmMemTables, &older)) {
+    return Status::NotSupported("it does not say how many entries its memtables have");
+  }
+  entries += older;
+  if (entries == 0) return Status::OK();
+  std::unique_ptr<rocksdb::TransactionLogIterator> log;
+  Status status = state.db()->GetUpdatesSince(0, &log);
+  KeysOfWrites writes(state.column_family()->GetID(), most_bytes, this);
+  for (; status.ok() && log->Valid(); log->Next()) {
+    status = log->GetBatch().writeBatchPtr->Iterate(&writes);
+  }
+  if (status.ok()) status = log->status();
+  if (!status.ok()) return Status::NotSupported("its logs cannot be read: " + status.ToString());
+  if (writes.entries() < entries) return Status::NotSupported("its logs lack what it has");
+  return status;
+}
+
+SharedFiles::SharedFiles(std::vector<StateFile> files, rocksdb::Env* env,
+                         const ColumnFamily* family)
+    : env_(env), family_(family) {
+  std::map<int, Run> levels;
+  for (StateFile& file : files) {
+    if (file.level == 0) {
+      runs_.push_back({{std::move(file)}, 0});
+    } else {
+      levels[file.level].files.push_back(std::move(file));
+    }
+  }
+  for (auto& [level, run] : levels) {
+    std::sort(run.files.begin(), run.files.end(),
+              [](const StateFile& a, const StateFile& b) { return a.smallest < b.smallest; });
+    runs_.push_back(std::move(run));
+  }
+}
+
+bool SharedFiles::MayContain(std::string_view key, uint64_t smallest_sequence,
+                             uint64_t largest_sequence) {
+  for (Run& run : runs_) {
+    for (; run.first < run.files.size() && run.files[run.first].largest < key; run.first++) {
+      filters_.erase(run.files[run.first].path);
+    }
+    for (size_t i = run.first; i < run.files.size() && run.files[i].smallest <= key; i++) {
+      const StateFile& file = run.files[i];
+      if (file.largest >= key && file.smallest_sequence <= largest_sequence &&
+          file.largest_sequence >= smallest_sequence && MayContain(file, key)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool SharedFiles::MayContain(const StateFile& file, std::string_view key) {
+  const auto [found, is_new] = filters_.try_emplace(file.path);
+  Filter& known = found->second;
+  std::unique_ptr<TableFile> table;
+  if (is_new && TableFile::Open(env_, file.path, &table).ok()) {
+    known.deletes_ranges = table->properties().range_deletions > 0;
+    if (!known.deletes_ranges) known.filter = std::make_unique<FileFilter>(*table);
+  }
+  return known.deletes_ranges || known.filter == nullptr || known.filter->MayContain(*family_, key);
 }
 
 }  // namespace rocksieve

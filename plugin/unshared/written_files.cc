@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/unshared/written_files.h"
+// The files that were written between two states of a database, by its journal
+// (plugin/journal/journal_format.h), in place of those that compactions have made of them.
+//
+// A compaction shows the same rows before and after it, unless a compaction filter has its say, or
+// a merge operator, which may be another one than later on, or know the time. So where neither is,
+// if each file that only the later state has came out of compactions of files that the earlier one
+// has, and of files that were flushed or ingested meanwhile; and if nothing else became of what
+// went into them: then only what was flushed and ingested has changed rows. That is proven from the
+// journal's lines, file by file. What is not in them - another process had the database open, the
+// journal was off, a line was lost in a crash, files were dropped (DeleteFilesInRange, FIFO), a
+// backup was restored - leaves a file of unknown origin or unknown end, and then the journal says
+// nothing.
+#include "plugin/unshared/state_files.h"
 
 #include <sys/stat.h>
 

@@ -155,7 +155,7 @@ TEST(KeyPrefixSource, IsAJoinKeySource) {
     ASSERT_EQ(expression.key_prefix_bytes(), bytes);
     const auto sorted = JoinKeySource::Sort(&base, expression);
     ASSERT_TRUE(sorted.ok());
-    KeyPrefixSource prefixes(&base, bytes);
+    KeyPrefixSource prefixes(std::make_unique<MemorySource>(rows), bytes);
     EXPECT_TRUE(read(prefixes.ScanAbsent()) == read((*sorted)->ScanAbsent()));
     for (int i = 0; i < 200; i++) {
       KeyInterval interval{i == 0 ? "" : random_key(), std::nullopt};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which addresses are of this machine only, what lists of them are, and servers that cannot listen
 // where they are told to.
-#include "lib/transport/address.h"
+#include "lib/transport/credentials.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

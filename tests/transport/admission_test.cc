@@ -10,7 +10,7 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
-#include "lib/transport/remote_join.h"
+#include "lib/transport/client.h"
 #include "lib/transport/server.h"
 #include "tests/transport/support.h"
 

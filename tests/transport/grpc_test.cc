@@ -16,8 +16,8 @@
 #include <gtest/gtest.h>
 
 #include "join.grpc.pb.h"
+#include "lib/transport/client.h"
 #include "lib/transport/frame.h"
-#include "lib/transport/remote_join.h"
 #include "lib/transport/server.h"
 #include "tests/transport/support.h"
 

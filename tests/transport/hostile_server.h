@@ -24,9 +24,9 @@
 #include "lib/join/rows/compression.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/server_session.h"
+#include "lib/transport/client.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
-#include "lib/transport/remote_join.h"
 #include "tests/transport/support.h"
 
 namespace rocksieve::join {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/transport/printable.h"
+#include "lib/transport/status.h"
 
 #include <random>
 

@@ -12,8 +12,8 @@
 
 #include <absl/status/status.h>
 
-#include "lib/transport/exchange.h"
-#include "lib/transport/remote_join.h"
+#include "lib/transport/client.h"
+#include "lib/transport/drive.h"
 #include "tests/join/memory_source.h"
 
 namespace rocksieve::join {

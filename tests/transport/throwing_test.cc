@@ -10,9 +10,8 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
-#include "lib/transport/remote_join.h"
+#include "lib/transport/client.h"
 #include "lib/transport/server.h"
-#include "lib/transport/sharded_join.h"
 #include "lib/transport/status.h"
 #include "tests/transport/support.h"
 

@@ -161,13 +161,6 @@ struct JoinOptions {
   std::function<void(const RangeSummary& range)> range_done;
 };
 
-// A column family, by the names that RocksDB has for what orders and merges its rows.
-struct ColumnFamilyDescription {
-  std::string name;
-  std::string comparator;
-  std::string merge_operator;  // empty: none
-};
-
 // What happened with one server.
 struct ServerReport {
   std::string address;

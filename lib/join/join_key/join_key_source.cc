@@ -124,11 +124,11 @@ std::unique_ptr<Cursor> JoinKeySource::ScanAbsent() {
 }
 
 std::unique_ptr<Cursor> KeyPrefixSource::Scan(const KeyInterval& interval) {
-  return std::make_unique<PrefixCursor>(rows_, interval, prefix_bytes_);
+  return std::make_unique<PrefixCursor>(rows_.get(), interval, prefix_bytes_);
 }
 
 std::unique_ptr<Cursor> KeyPrefixSource::ScanAbsent() {
-  return std::make_unique<ShortKeysCursor>(rows_, prefix_bytes_);
+  return std::make_unique<ShortKeysCursor>(rows_.get(), prefix_bytes_);
 }
 
 }  // namespace rocksieve::join

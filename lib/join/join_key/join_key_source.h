@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include <absl/status/statusor.h>
 
@@ -41,8 +42,8 @@ class JoinKeySource final : public Source {
 // sorted, and the join can begin at once. Keys that are too short are NULL.
 class KeyPrefixSource final : public Source {
  public:
-  // `rows` must outlive it.
-  KeyPrefixSource(Source* rows, size_t prefix_bytes) : rows_(rows), prefix_bytes_(prefix_bytes) {}
+  KeyPrefixSource(std::unique_ptr<Source> rows, size_t prefix_bytes)
+      : rows_(std::move(rows)), prefix_bytes_(prefix_bytes) {}
 
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
   std::unique_ptr<Cursor> ScanAbsent() override;
@@ -50,7 +51,7 @@ class KeyPrefixSource final : public Source {
   uint64_t EstimateKeys() override { return rows_->EstimateKeys(); }
 
  private:
-  Source* const rows_;
+  const std::unique_ptr<Source> rows_;
   const size_t prefix_bytes_;
 };
 

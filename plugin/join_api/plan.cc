@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/join_api/plan_session.h"
-
+// What a join would cost: PlanJoin().
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
+#include <rocksieve/join/join.h>
 
 #include "lib/join/matching/common_estimate.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/matching/strategy.h"
+#include "lib/join/memory_account.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/session/client_session.h"
+#include "lib/join/session/messages.h"
+#include "lib/join/session/range_keys.h"
+#include "lib/join/session/session.h"
+#include "lib/transport/client.h"
+#include "lib/transport/status.h"
+#include "plugin/join/status.h"
+#include "plugin/join_api/join_impl.h"
 
 namespace rocksieve::join {
 namespace {
@@ -26,7 +41,41 @@ std::string Words(const PlannedStep& planned) {
   return words;
 }
 
-}  // namespace
+// Asks a server what the first range of a join looks like, and computes what each strategy would
+// cost there. Nothing is joined.
+class PlanSession final : public Session {
+ public:
+  // Of the options: interval, salt, keys_per_range, round trips and memory. `source` and the
+  // account must outlive it.
+  PlanSession(Source* source, const ClientSessionOptions& options);
+
+  absl::Status Receive(std::string_view message) override;
+  absl::StatusOr<std::string> Next() override;
+  bool always_hears() const override { return true; }
+  bool done() const override { return done_; }
+
+  // REQUIRES: done() without an error.
+  const JoinPlan& plan() const { return plan_; }
+
+ private:
+  // What the server may say.
+  enum class Expected { kGreeting, kFacts, kNothing };
+
+  absl::Status Open(KeyInterval interval);
+  absl::Status On(const Facts& facts);
+  void Weigh();
+
+  Source* const source_;
+  const ClientSessionOptions options_;
+  Expected expected_ = Expected::kGreeting;
+  uint32_t attempt_ = 0;
+  KeyInterval interval_;
+  MemoryHold keys_memory_;
+  RangeKeys keys_;
+  std::vector<std::string> messages_;
+  JoinPlan plan_;
+  bool done_ = false;
+};
 
 PlanSession::PlanSession(Source* source, const ClientSessionOptions& options)
     : source_(source), options_(options), keys_memory_(options.memory) {
@@ -129,6 +178,49 @@ void PlanSession::Weigh() {
   std::stable_sort(
       plan_.strategies.begin(), plan_.strategies.end(),
       [](const JoinPlan::Strategy& a, const JoinPlan::Strategy& b) { return a.bits < b.bits; });
+}
+
+absl::StatusOr<JoinPlan> PlanWith(const Remote& remote, Source* source,
+                                  const RemoteJoinOptions& options,
+                                  const Cancellation* cancellation) {
+  MemoryAccount memory(options.memory_bytes);
+  const absl::StatusOr<std::unique_ptr<RemoteSession>> session = RemoteSession::Start(
+      remote, options.request, {}, cancellation, Within(&memory, options.limits));
+  if (!session.ok()) return session.status();
+  ClientSessionOptions client_options = options.client;
+  client_options.memory = &memory;
+  client_options.salt = std::random_device()();
+  PlanSession plan(source, client_options);
+  WireCounts counts;
+  const absl::Status status = (*session)->Run(&plan, &counts);
+  if (!status.ok()) return status;
+  JoinPlan made = plan.plan();
+  made.address = remote.address;
+  return made;
+}
+
+absl::Status Plan(const Input& input, const Peer& peer, const JoinOptions& options,
+                  std::vector<JoinPlan>* plans) {
+  const RemoteJoinOptions remote_options = RemoteOptions(Operation::kCount, peer, options);
+  return WithSources(input, peer, options, /*each_server=*/false,
+                     [&](const auto& remotes, const auto& opened, auto* cancellation) {
+                       CancellableSource source(opened.sources.front().get(), cancellation);
+                       for (const Remote& remote : remotes) {
+                         absl::StatusOr<JoinPlan> plan =
+                             PlanWith(remote, &source, remote_options, cancellation);
+                         if (!plan.ok()) return NamingPeer(remote.address, plan.status());
+                         plans->push_back(*std::move(plan));
+                       }
+                       return absl::OkStatus();
+                     });
+}
+
+}  // namespace
+
+rocksdb::Status PlanJoin(const Input& input, const Peer& peer, const JoinOptions& options,
+                         std::vector<JoinPlan>* plans) {
+  plans->clear();
+  return ToRocksDb(Guarded([&] { return Plan(input, peer, options, plans); }));
 }
 
 }  // namespace rocksieve::join

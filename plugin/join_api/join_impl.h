@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of databases and files, by what they are joined on, as one moment has them; and how those of
-// an Input are opened.
+// What the public classes are inside: how the rows of an Input are opened, by what they are joined
+// on and as one moment has them; and what all joins that programs ask for go through.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,21 @@
 #include <utility>
 #include <vector>
 
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <rocksieve/join/input.h>
+#include <rocksieve/join/join.h>
+#include <rocksieve/join/peer.h>
 
 #include "lib/join/join_key/join_key_expression.h"
+#include "lib/join/operation.h"
+#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
+#include "lib/transport/client.h"
+#include "lib/transport/credentials.h"
 #include "lib/transport/view_registry.h"
 #include "plugin/database/kept_states.h"
 #include "plugin/database/read_only_snapshot.h"
@@ -35,14 +43,14 @@ bool KeepsOrder(const JoinKeyExpression& expression);
 bool IsExpression(const std::string& on);
 
 // Rows of a column family, by their join keys.
-absl::StatusOr<std::unique_ptr<Source>> OpenDatabase(
+absl::StatusOr<std::shared_ptr<Source>> OpenDatabase(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const rocksdb::ReadOptions& read,
     const KeyInterval& interval, const JoinKeyExpression& expression, const SortOptions& sort,
     const Cancellation* cancellation);
 
 // Opens the rows of one state, which it holds: the sources need it as long as they live.
 using OpenRows =
-    std::function<absl::StatusOr<std::unique_ptr<Source>>(const Cancellation* cancellation)>;
+    std::function<absl::StatusOr<std::shared_ptr<Source>>(const Cancellation* cancellation)>;
 
 // One state of a column family's rows.
 struct FrozenRows {
@@ -55,7 +63,7 @@ struct FrozenRows {
 struct RowsSnapshot {
   OpenRows open;
   std::string database;  // identity, for messages
-  FamilyDescription family;
+  ColumnFamilyDescription family;
   std::shared_ptr<const ReadOnlySnapshot> files;  // as in FrozenRows
   std::string kept;                               // the name under which it is kept, if it is
 };
@@ -78,7 +86,7 @@ struct KeepingStates {
   const KeptStates* states = nullptr;  // null: nothing, and the rest is not set
   bool keep = false;                   // the present one
   // Empty: rows of the present state. Else what may have changed since that one, by whole rows
-  // (OpenChangedRows()).
+  // (FindChangedRows()).
   std::string since = {};
 };
 
@@ -126,5 +134,35 @@ class __attribute__((visibility("hidden"))) Input::Impl {
   const JoinKeyExpression expression_;
   const std::optional<DirectoryOfRows> directory_;
 };
+
+struct JoinedParts {
+  std::vector<KeyInterval> intervals;  // as ClientSessionOptions has them
+  bool describe = false;               // ServerReport::column_families is wanted
+  Comparison comparison = Comparison::kNone;
+  // The server keeps the state of its database, and says under which name; null: it need not.
+  std::string* kept = nullptr;
+  // Empty: of rows of the server's state. Else of those that may have changed since that one.
+  std::string since = {};
+};
+
+// `work` gets the servers, and as many sources of the same state as it asks for.
+using JoinWork = absl::FunctionRef<absl::Status(
+    const std::vector<Remote>& remotes, const OpenedInput& opened, Cancellation* cancellation)>;
+// Calls it, until the time is over or the join is cancelled.
+absl::Status WithSources(const Input& input, const Peer& peer, const JoinOptions& options,
+                         bool each_server, JoinWork work);
+RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const JoinOptions& options);
+
+// Rows come as the sources have them: see UnpackingResultSink. `report` may be null.
+absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
+                    const JoinOptions& options, const JoinedParts& parts, ResultSink* rows,
+                    JoinReport* report);
+
+// Calls `work` with what ends when the time of the options is over or the join is cancelled.
+absl::Status UntilCancelled(const JoinOptions& options,
+                            absl::FunctionRef<absl::Status(Cancellation* cancellation)> work);
+
+// `server_name` is the client's, and may be empty.
+Security SecurityOf(const Credentials& credentials, const std::string& server_name);
 
 }  // namespace rocksieve::join

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the server as an SST file, to be ingested into a database:
-//
-//   rocksieve join --op=difference --format=sst --output=missing.sst ...
-//   ldb --db=DIR ingest_extern_sst missing.sst        (or DB::IngestExternalFile())
+// One SST file as what a join reads, and as what it gives.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +8,43 @@
 
 #include <absl/status/statusor.h>
 #include <rocksdb/options.h>
+#include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
 
 #include "lib/join/rows/sink.h"
+#include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/join/sort/row_spool.h"
+#include "plugin/join/rocksdb_source.h"
 #include "support/pending_file.h"
 
 namespace rocksieve::join {
+
+// The rows of one SST file: what a database would show that has only this file.
+class SstSource final : public Source {
+ public:
+  // `options` must have the merge operator, if there are merges in the file. Refuses what it could
+  // not show rightly: other orders than bytewise, and range deletions, which RocksDB's reader of
+  // single files leaves out. Values in blob files are not looked up: the file has only their
+  // places.
+  static absl::StatusOr<std::unique_ptr<SstSource>> Open(
+      const std::string& path, const rocksdb::Options& options = rocksdb::Options(),
+      RowValues values = RowValues::kPlain);
+
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
+  // With older versions of the same key, if the file has any.
+  uint64_t EstimateKeys() override { return entries_; }
+
+ private:
+  SstSource(std::string path, const rocksdb::Options& options, RowValues values);
+  absl::Status Check();
+
+  const std::string path_;
+  const RowValues values_;
+  rocksdb::Options options_;
+  rocksdb::SstFileReader reader_;
+  uint64_t entries_ = 0;
+};
 
 // Gives a finished result its name. What the system says if that fails.
 absl::Status Publish(PendingFile* file);
@@ -30,6 +56,11 @@ struct SstSinkOptions {
   SortOptions sorting;
 };
 
+// Rows of the server as an SST file, to be ingested into a database:
+//
+//   rocksieve join --op=difference --format=sst --output=missing.sst ...
+//   ldb --db=DIR ingest_extern_sst missing.sst        (or DB::IngestExternalFile())
+//
 // The file appears under its name only when it is finished. Each key may come once.
 class SstSink final : public Sink {
  public:
