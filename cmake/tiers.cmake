@@ -5,12 +5,19 @@
 
 # Programs of C++ tests, files of Python tests, and what ctest runs else, by their names there.
 set(thorough_tests
-  auto_tests crash_test diff_lag experiments_tests join_allocations_test plugin_parts_tests
-  range_oracle report_browser_test serve_soak stress_rocksdb_test toy_family_test)
+  auto_tests crash_test diff_lag experiments_tests hostile_environment_test join_allocations_test
+  plugin_parts_tests range_oracle report_browser_test rust_example_test serve_soak stress_rocksdb_test
+  toy_family_test)
 
 # Cases of other programs: PROGRAM=FILTER, as --gtest_filter has it. In Python, the decorator
 # @thorough of integration/environment.py.
-set(thorough_cases)
+set(thorough_cases
+  unit_tests=MillionKeys/*:TenMillionKeys/*
+  join_tests=StateModel.*:ValueComparison.BytesOfAChangedRow:Matching.WrongEstimatesCostLittle
+  join_tests=JoinFaults.AnyFlippedBit*:Comparisons.AnyFlippedBit*:Join.FewBytesPerKey
+  filter_tests=All/Upgrade.*/Ribbon*:All/Upgrade.*/Legacy*:Specs/Filtering.HundredsOfPartitionsInOneFile/*
+  join_sources_tests=SstFilters.JoinsAreExact:TreeWalk.IsWhatTheIteratorShowsOfRandomHistories
+  join_api_test=Settings/*)
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 

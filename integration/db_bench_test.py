@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import (CUTS_TWICE, DECOUPLED, KEYS, PARTITIONED, READS, Database,
                       options_text)
-from environment import CORE, Sandbox, compile_program, run_ok
+from environment import CORE, Sandbox, compile_program, run_ok, thorough
 
 SPECS = ["rocksieve.bloom:10", "rocksieve.bloom:1%", "rocksieve.bloom:16:salted",
          "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:1%"]
@@ -140,6 +140,7 @@ class FullFilters(WithExpectedRates):
                     # A Bloom filter is a whole number of lines; that of a cuckoo table is random.
                     self.assertAlmostEqual(bits, used, delta=0.01 * bits)
 
+    @thorough
     def test_rocksdb_verifies_filters_while_it_builds_them(self):
         for spec in SPECS:
             with self.subTest(spec=spec):

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import Database, options_text, table_properties
 from doctor import BUILT_IN, COMMAND, OURS, SMALL, Examined, lines
-from environment import PLUGIN, SEED, THOROUGH, run_ok
+from environment import PLUGIN, SEED, THOROUGH, run_ok, thorough
 
 
 class Policies(Examined):
@@ -224,6 +224,7 @@ class Costs(Examined):
         self.assertGreater(len(self.tables()), 100)
         self.assert_evidence(self.assert_found("tiny-files"), "bits per key")
 
+    @thorough
     def test_thrashing(self):
         run_ok("db_bench", f"--db={self.database}", "--benchmarks=fillrandom,compact,readmissing",
                "--num=300000", "--bloom_bits=10", "--cache_index_and_filter_blocks=true",
@@ -245,6 +246,7 @@ class Healthy(Examined):
                 self.load(spec)
                 self.assert_healthy()
 
+    @thorough
     def test_every_kind_of_tree(self):
         """With our filters or with RocksDB's, by turns."""
         universal = "compaction_style=kCompactionStyleUniversal"

@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import prometheus
 from db_bench import options_text
 from doctor import COMMAND, SMALL, lines
-from environment import BUILD, PLUGIN, ROOT, Sandbox, run, run_ok
+from environment import BUILD, PLUGIN, ROOT, Sandbox, run, run_ok, thorough
 
 AUTO = "rocksieve.auto:10"
 OFTEN = "--every=0.01"  # 0.6 s
@@ -252,6 +252,7 @@ class Serving(Exporting):
             process.send_signal(number)
             self.assertEqual(0, process.wait(timeout=20))
 
+    @thorough
     def test_both_outlets_at_once(self):
         file = self.directory / "both.prom"
         process = self.start(self.load(), flags=[OFTEN, f"--textfile={file}"])
@@ -277,6 +278,7 @@ class Serving(Exporting):
         self.assertIn("no-policy", self.findings(text))
 
 
+@thorough
 class Alerts(Exporting):
     def test_an_alert_fires_when_a_policy_is_lost(self):
         database = self.load()
@@ -303,6 +305,7 @@ class Alerts(Exporting):
         self.assertIn("no longer: error policy-lost", process.log.read_text())
 
 
+@thorough
 class Rules(Sandbox):
     def test_promtool_accepts_them(self):
         self.assertIn("SUCCESS", run_ok(prometheus.PROMTOOL, "check", "rules",
@@ -353,6 +356,7 @@ class Names(Exporting):
                 used = set(re.findall(r"\$(\w+)", target["expr"])) - {"__rate_interval"}
                 self.assertLessEqual(used, variables, panel["title"])
 
+    @thorough
     def test_prometheus_understands_every_expression_of_the_dashboard(self):
         expressions = [target["expr"] for panel in json.loads(
             prometheus.DASHBOARD.read_text())["panels"] for target in panel.get("targets", [])]

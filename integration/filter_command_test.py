@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from environment import BUILD, SEED, Sandbox, lines_on_terminal, run, run_ok
+from environment import BUILD, SEED, Sandbox, lines_on_terminal, run, run_ok, thorough
 
 COMMAND = BUILD / "bin" / "rocksieve"
 SPECS = ("rocksieve.bloom:10", "rocksieve.cuckoo:12.5:salted", "rocksieve.ribbon:1%",
@@ -256,6 +256,7 @@ class Files(Filters):
         self.assertRegex(finished.out, r"filter: 1,\d{3} bytes for 1,000 keys, 1\d\.\d\d bits per key; "
                                        r"[\d.]+ % of other lines pass\.\n")
 
+    @thorough
     def test_little_memory(self):
         """8 bytes per key, up to 21 while the filter is built, as its help says."""
         finished = run("bash", "-c", "ulimit -v 300000; seq 1000000 | \"$@\"", "-", COMMAND, "filter", "build",

@@ -8,7 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from environment import BUILD, PLUGIN, RELEASE_PLUGIN, ROOT, SERIES, Sandbox, run, run_ok
+from environment import BUILD, PLUGIN, RELEASE_PLUGIN, ROOT, SERIES, Sandbox, run, run_ok, thorough
 
 CONSUMER = ROOT / "integration" / "consumer"
 HAS_JOIN = (BUILD / "lib" / "librocksieve_join.so").exists()
@@ -132,6 +132,7 @@ class Consumer(Installed):
         for name in ("grpc", "absl", "protobuf"):
             self.assertNotIn(name, needed)
 
+    @thorough
     def test_the_examples_can_be_built_by_themselves(self):
         configured = self.configure(ROOT / "examples",
                                     "-DCMAKE_DISABLE_FIND_PACKAGE_RocksDB=ON")

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import unittest
 
-from environment import run_ok
+from environment import run_ok, thorough
 from join_steps import StepProxy
 from join_support import ROCKSIEVE, JoinSandbox, load, memory_high_water_mark
 
@@ -85,6 +85,7 @@ class JoinDataTest(JoinSandbox):
         self.assertEqual(text, answers[0])
         self.assertEqual(text, answers[1])
 
+    @thorough
     def test_a_giant_value(self):
         """Larger than any frame or message; memory is some times the value, on either side."""
         value = base64.b64encode(os.urandom(48 * MIB)).decode()  # 64 MiB that do not compress
@@ -129,6 +130,7 @@ class JoinDataTest(JoinSandbox):
                                            f"--threads={threads}", "--attempts=1", left="few")
                         self.assertEqual(self.keys(joined), wanted)
 
+    @thorough
     def test_giant_keys(self):
         """Keys of 4 MiB, under a limit that has room for none: some of them are held, never all."""
         database = self.class_directory / "giants"

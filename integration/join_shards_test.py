@@ -9,7 +9,7 @@ import os
 import pathlib
 import unittest
 
-from environment import run_ok
+from environment import run_ok, thorough
 from join_support import JoinSandbox, comm, load, write_lines
 
 WORDS = pathlib.Path("/usr/share/dict/american-english-insane")
@@ -104,6 +104,7 @@ class JoinShardsTest(JoinSandbox):
         report, here = self.check("words", words()[::5], 2)
         self.assert_shared(report, len(here))
 
+    @thorough
     def test_paths_on_four_servers(self):
         report, here = self.check("paths", paths()[:60000], 4)
         self.assert_shared(report, len(here))

@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from db_bench import PARTITIONED, READS, Database, options_text
-from environment import PLUGIN, RELEASE_PLUGIN, SEED, Sandbox, run, run_ok
+from environment import PLUGIN, RELEASE_PLUGIN, SEED, Sandbox, run, run_ok, thorough
 
 
 class Linking(unittest.TestCase):
@@ -156,6 +156,7 @@ class Transitions(Sandbox):
                 false_positives = [report.positive - report.true_positive for report in (old, new)]
                 self.assertLess(false_positives[1], false_positives[0] / 2)
 
+    @thorough
     def test_a_database_with_filters_of_all_kinds(self):
         """Files of the old and the new policies beside each other, and keys in several of them."""
         no_compaction = {"disable_auto_compactions": "true",

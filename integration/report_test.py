@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from environment import run, run_ok
+from environment import run, run_ok, thorough
 from report_page import COMMAND, HOSTILE, Page, Report
 
 
@@ -88,6 +88,7 @@ class Content(Report):
                           "rocksieve.auto", "1 now"],
                          [entry.text().strip() for entry in legend.all("li")])
 
+    @thorough
     def test_two_pages_of_a_tree_have_one_structure(self):
         first, second = self.report().outline(), self.report().outline()
         self.assertEqual(first, second)
@@ -154,6 +155,7 @@ class Content(Report):
             self.assertIn("Ranges without a key", page.root.text())
         self.assertNotIn("Ranges without a key", self.report().root.text())
 
+    @thorough
     def test_the_smallest_of_many_column_families_are_left_out(self):
         database = self.directory / "db"
         self.load(database, self.keys[:100])
