@@ -17,9 +17,6 @@
 #include <rocksieve/estimate/top_k.h>
 #include <rocksieve/routing/filter_tree.h>
 
-#include "experiments/structures/cuckoo_table.h"
-#include "experiments/structures/flajolet_martin.h"
-#include "experiments/structures/hash_compaction.h"
 #include "fuzz/target.h"
 #include "lib/toolbox/envelope.h"
 
@@ -61,16 +58,6 @@ void Exercise(CuckooFilter* filter) {
   const CuckooFilter copy = *filter;
   fuzz::Use(filter->Merge(copy));
 }
-void Exercise(CuckooTable* table) {
-  FUZZ_CHECK(table->SortedKeys().size() == table->size());
-  for (const std::string_view key : table->SortedKeys()) FUZZ_CHECK(table->MayContain(key));
-  table->Add(kKey);
-  FUZZ_CHECK(table->MayContain(kKey) && table->Remove(kKey) && !table->MayContain(kKey));
-}
-void Exercise(HashCompaction* table) {
-  fuzz::Use(table->ExpectedFalsePositiveRate());
-  if (table->Add(kKey)) FUZZ_CHECK(table->MayContain(kKey));
-}
 void Exercise(CountMinSketch* sketch) {
   const uint64_t before = sketch->Count(kKey);
   if (sketch->Add(kKey, 5)) FUZZ_CHECK(sketch->Count(kKey) >= before && sketch->Count(kKey) >= 5);
@@ -92,7 +79,6 @@ void ExerciseCounter(Counter* counter) {
   FUZZ_CHECK(counter->Merge(copy));
   FUZZ_CHECK(counter->DistinctCount().value == copy.DistinctCount().value);
 }
-void Exercise(FlajoletMartin* counter) { ExerciseCounter(counter); }
 void Exercise(HyperLogLog* counter) { ExerciseCounter(counter); }
 void Exercise(KMinimumValues* counter) { ExerciseCounter(counter); }
 void Exercise(MinHash* hash) {
@@ -157,20 +143,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case EnvelopeType::kCuckoo:
       read(static_cast<CuckooFilter*>(nullptr));
       break;
-    case EnvelopeType::kCuckooTable:
-      read(static_cast<CuckooTable*>(nullptr));
-      break;
-    case EnvelopeType::kHashCompaction:
-      read(static_cast<HashCompaction*>(nullptr));
-      break;
     case EnvelopeType::kCountMin:
       read(static_cast<CountMinSketch*>(nullptr));
       break;
     case EnvelopeType::kTopK:
       read(static_cast<TopK*>(nullptr));
-      break;
-    case EnvelopeType::kFlajoletMartin:
-      read(static_cast<FlajoletMartin*>(nullptr));
       break;
     case EnvelopeType::kHyperLogLog:
       read(static_cast<HyperLogLog*>(nullptr));

@@ -6,34 +6,68 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <absl/container/flat_hash_set.h>
+#include <rocksieve/dynamic/bloom_filter.h>
+#include <rocksieve/dynamic/cuckoo_filter.h>
 #include <rocksieve/filter.h>
 
 #include "bench/compare/clock.h"
-#include "experiments/structures/key_set.h"
 
 namespace rocksieve::experiments {
 namespace {
 
-// What may stand before the exact table of exceptions: filters and tables behind one interface.
+// What may stand before the exact table of exceptions, behind one virtual call.
+class KeySet {
+ public:
+  virtual ~KeySet() = default;
+  // True for every word of the set, and for others at that rate; 0 if it is exact.
+  virtual bool MayContain(std::string_view word) const = 0;
+  virtual double ExpectedFalsePositiveRate() const = 0;
+  virtual size_t MemoryBytes() const = 0;
+};
+
 struct Candidate {
   std::string name;
   bool exact = false;  // then it knows no rate
-  // Of all words, only to be asked. Throws std::runtime_error if not all of them find a place.
+  // Throws std::runtime_error if not all of the words find a place.
   std::function<std::unique_ptr<const KeySet>(const std::vector<std::string>& words, double rate)>
       make;
 };
 
+// A filter of the toolbox.
+template <typename Filter, typename Options>
+class OneByOne : public KeySet {
+ public:
+  OneByOne(const std::vector<std::string>& words, double rate)
+      : filter_(Options::ForKeys(words.size(), rate)) {
+    for (const std::string& word : words) {
+      if constexpr (std::is_void_v<decltype(filter_.Add(word))>) {
+        filter_.Add(word);
+      } else if (!filter_.Add(word)) {
+        throw std::runtime_error("a set is full that was made for as many keys");
+      }
+    }
+  }
+  bool MayContain(std::string_view word) const override { return filter_.MayContain(word); }
+  double ExpectedFalsePositiveRate() const override { return filter_.ExpectedFalsePositiveRate(); }
+  size_t MemoryBytes() const override { return filter_.MemoryBytes(); }
+
+ private:
+  Filter filter_;
+};
+
 // One of the filters that are built once from all keys.
+template <Family kFamily>
 class StaticFilter : public KeySet {
  public:
-  StaticFilter(Family family, const std::vector<std::string>& words, double rate) {
+  StaticFilter(const std::vector<std::string>& words, double rate) {
     FilterSpec spec;
-    spec.family = family;
+    spec.family = kFamily;
     spec.unit = FilterSpec::Unit::kFalsePositiveRate;
     spec.amount = rate;
     FilterBuilder builder(spec);
@@ -42,7 +76,6 @@ class StaticFilter : public KeySet {
     opened_ = OpenFilter(block_.view());
     if (!opened_.filter) throw std::runtime_error(spec.ToString() + " cannot be opened");
   }
-  bool Add(std::string_view) override { return false; }  // there is no room for more
   bool MayContain(std::string_view word) const override { return opened_.filter->MayContain(word); }
   double ExpectedFalsePositiveRate() const override {
     return rocksieve::ExpectedFalsePositiveRate(opened_.info);
@@ -56,10 +89,9 @@ class StaticFilter : public KeySet {
 
 class AbslHashTable : public KeySet {
  public:
-  explicit AbslHashTable(size_t words) { words_.reserve(words); }
-  bool Add(std::string_view word) override {
-    words_.emplace(word);
-    return true;
+  AbslHashTable(const std::vector<std::string>& words, double) {
+    words_.reserve(words.size());
+    words_.insert(words.begin(), words.end());
   }
   bool MayContain(std::string_view word) const override {
     return words_.contains(absl::string_view(word.data(), word.size()));
@@ -79,40 +111,19 @@ class AbslHashTable : public KeySet {
   absl::flat_hash_set<std::string> words_;
 };
 
-std::unique_ptr<const KeySet> Filled(std::unique_ptr<KeySet> set,
-                                     const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    if (!set->Add(word)) throw std::runtime_error("a set is full that was made for as many keys");
-  }
-  return set;
-}
-
-Candidate OneByOne(KeySetKind kind) {
-  const bool exact = kind == KeySetKind::kHashTable || kind == KeySetKind::kCuckooTable;
-  return {std::string(KeySetName(kind)), exact,
-          [kind, exact](const std::vector<std::string>& words, double rate) {
-            constexpr double kAnyRate = 0.01;  // exact ones must be given some
-            return Filled(NewKeySet(kind, words.size(), exact ? kAnyRate : rate), words);
+template <typename Set>
+Candidate Named(std::string name, bool exact = false) {
+  return {std::move(name), exact, [](const std::vector<std::string>& words, double rate) {
+            return std::unique_ptr<const KeySet>(std::make_unique<Set>(words, rate));
           }};
 }
 
-Candidate Static(std::string name, Family family) {
-  return {std::move(name), false, [family](const std::vector<std::string>& words, double rate) {
-            return std::make_unique<const StaticFilter>(family, words, rate);
-          }};
-}
-
-// All kinds of KeySet, Abseil's hash table, and our static filters.
 std::vector<Candidate> Candidates() {
-  std::vector<Candidate> candidates;
-  for (const KeySetKind kind : kKeySetKinds) candidates.push_back(OneByOne(kind));
-  candidates.push_back(
-      {"Abseil's hash table", true, [](const std::vector<std::string>& words, double) {
-         return Filled(std::make_unique<AbslHashTable>(words.size()), words);
-       }});
-  candidates.push_back(Static("rocksieve.cuckoo", Family::kCuckoo));
-  candidates.push_back(Static("rocksieve.ribbon", Family::kRibbon));
-  return candidates;
+  return {Named<AbslHashTable>("Abseil's hash table", /*exact=*/true),
+          Named<OneByOne<BloomFilter, BloomFilterOptions>>("Bloom filter"),
+          Named<OneByOne<CuckooFilter, CuckooFilterOptions>>("cuckoo filter"),
+          Named<StaticFilter<Family::kCuckoo>>("rocksieve.cuckoo"),
+          Named<StaticFilter<Family::kRibbon>>("rocksieve.ribbon")};
 }
 
 using Clock = bench::CpuClock;

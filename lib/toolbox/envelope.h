@@ -18,7 +18,7 @@
 
 namespace rocksieve {
 
-// Stored: the values never change.
+// Stored: the values never change. 7 and 10 were types of experiments.
 enum class EnvelopeType : uint8_t {
   kBloom = 1,
   kScalableBloom = 2,
@@ -26,10 +26,8 @@ enum class EnvelopeType : uint8_t {
   kPartitionedBloom = 4,
   kCuckoo = 5,
   kCuckooTable = 6,
-  kHashCompaction = 7,
   kCountMin = 8,
   kTopK = 9,
-  kFlajoletMartin = 10,
   kHyperLogLog = 11,
   kKMinimumValues = 12,
   kMinHash = 13,

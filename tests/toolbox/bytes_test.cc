@@ -18,7 +18,6 @@
 #include <rocksieve/estimate/min_hash.h>
 #include <rocksieve/estimate/top_k.h>
 
-#include "experiments/structures/flajolet_martin.h"
 #include "lib/format/byte_io.h"
 #include "lib/format/coding.h"
 #include "lib/hash/key_hash.h"
@@ -203,12 +202,6 @@ TEST(EstimatorBytes, ContradictionsAreRefused) {
   registers[1] = 62;
   EXPECT_FALSE(Reads<HyperLogLog>(EnvelopeType::kHyperLogLog, registers, {}));
 
-  std::vector<uint64_t> bitmaps(16);
-  bitmaps[3] = uint64_t{1} << 59;
-  EXPECT_TRUE(Reads<FlajoletMartin>(EnvelopeType::kFlajoletMartin, {4}, {}, bitmaps));
-  bitmaps[3] = uint64_t{1} << 60;
-  EXPECT_FALSE(Reads<FlajoletMartin>(EnvelopeType::kFlajoletMartin, {4}, {}, bitmaps));
-
   const auto min_hash = [](uint8_t method, uint64_t first, uint64_t second) {
     return Reads<MinHash>(EnvelopeType::kMinHash, {method}, {2}, {first, second});
   };
@@ -253,15 +246,6 @@ TEST(EstimatorBytes, TopK) {
     ExpectGolden(name, WithSquares(TopK(options)));
     ExpectRefusesDamage<TopK>(GoldenBytes(name), EnvelopeType::kTopK);
   }
-}
-
-TEST(EstimatorBytes, FlajoletMartin) {
-  FlajoletMartinOptions options;
-  options.bitmaps = 32;
-  options.seed = 3;
-  ExpectGolden("flajolet_martin", WithKeys(FlajoletMartin(options), 0, 1000));
-  ExpectRefusesDamage<FlajoletMartin>(GoldenBytes("flajolet_martin"),
-                                      EnvelopeType::kFlajoletMartin);
 }
 
 TEST(EstimatorBytes, HyperLogLog) {

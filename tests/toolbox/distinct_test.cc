@@ -10,18 +10,10 @@
 #include <rocksieve/estimate/hyper_log_log.h>
 #include <rocksieve/estimate/k_minimum_values.h>
 
-#include "experiments/structures/flajolet_martin.h"
 #include "lib/hash/mix.h"
 
 namespace rocksieve {
 namespace {
-
-FlajoletMartin MakeFlajoletMartin(uint64_t bitmaps, uint64_t seed = 0) {
-  FlajoletMartinOptions options;
-  options.bitmaps = bitmaps;
-  options.seed = seed;
-  return FlajoletMartin(options);
-}
 
 HyperLogLog MakeHyperLogLog(int precision, uint64_t seed = 0) {
   HyperLogLogOptions options;
@@ -82,9 +74,6 @@ void ExpectErrorAsStated(const char* name, const Counter& empty, double most_bia
   }
 }
 
-TEST(DistinctCount, FlajoletMartin) {
-  ExpectErrorAsStated("Flajolet-Martin", MakeFlajoletMartin(256), 0.012, 0.84);
-}
 TEST(DistinctCount, HyperLogLog) {
   ExpectErrorAsStated("HyperLogLog", MakeHyperLogLog(8), 0.025, 0.8);
 }
@@ -113,7 +102,6 @@ void ExpectCountsKeysOnceAndMerges(const Counter& empty) {
 }
 
 TEST(DistinctCount, KeysCountOnceAndMerge) {
-  ExpectCountsKeysOnceAndMerges(MakeFlajoletMartin(1024, 5));
   ExpectCountsKeysOnceAndMerges(MakeHyperLogLog(10, 5));
   ExpectCountsKeysOnceAndMerges(MakeKMinimumValues(512, 5));
 }
@@ -139,7 +127,6 @@ void ExpectThreadsAdd(const Counter& empty) {
 }
 
 TEST(DistinctCount, ThreadsAddConcurrently) {
-  ExpectThreadsAdd(MakeFlajoletMartin(64));
   ExpectThreadsAdd(MakeHyperLogLog(6));
 }
 
@@ -151,27 +138,16 @@ TEST(DistinctCount, ExtremeHashesHaveTheirPlaces) {
       EXPECT_NEAR(sketch.DistinctCount().value, 1, 0.04);
       EXPECT_TRUE(HyperLogLog::Deserialize(sketch.Serialize(), nullptr));
     }
-    for (const uint64_t bitmaps : {16, 65536}) {
-      FlajoletMartin sketch = MakeFlajoletMartin(bitmaps);
-      sketch.AddHash(hash);
-      EXPECT_NEAR(sketch.DistinctCount().value, 1, 0.04);
-      EXPECT_TRUE(FlajoletMartin::Deserialize(sketch.Serialize(), nullptr));
-    }
   }
 }
 
 TEST(DistinctCount, RefusesWhatItCannotDo) {
-  for (const uint64_t bitmaps : {0, 8, 100, 131072}) {
-    EXPECT_THROW(MakeFlajoletMartin(bitmaps), std::invalid_argument);
-  }
   for (const int precision : {-1, 3, 19}) {
     EXPECT_THROW(MakeHyperLogLog(precision), std::invalid_argument);
   }
   for (const uint64_t k : {0, 2, 1048577}) {
     EXPECT_THROW(MakeKMinimumValues(k), std::invalid_argument);
   }
-  EXPECT_FALSE(MakeFlajoletMartin(256).Merge(MakeFlajoletMartin(512)));
-  EXPECT_FALSE(MakeFlajoletMartin(256).Merge(MakeFlajoletMartin(256, 1)));
   EXPECT_FALSE(MakeHyperLogLog(8).Merge(MakeHyperLogLog(9)));
   EXPECT_FALSE(MakeHyperLogLog(8).Merge(MakeHyperLogLog(8, 1)));
   EXPECT_FALSE(MakeKMinimumValues(8).Merge(MakeKMinimumValues(8, 1)));

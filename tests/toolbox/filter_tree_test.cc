@@ -16,7 +16,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/structures/cuckoo_table.h"
 #include "lib/toolbox/envelope.h"
 #include "support/text.h"
 #include "tests/toolbox/toolbox_support.h"
@@ -323,11 +322,12 @@ TEST(FilterTreeNode, DamagedAndHostileBytesAreAnError) {
   const BloomFilter empty(TreeOptions(24, 2, false).filter);
   BloomFilter full = empty;
   for (int i = 0; i < 100; i++) full.Add(std::to_string(i));
-  CuckooTable apple;
-  apple.Add("apple");
+  const auto keys_of = [&](const std::string& keys) {  // seed, and what follows it
+    return part(WriteEnvelope(EnvelopeType::kCuckooTable, std::string(8, '\0') + keys));
+  };
   const std::string none = part(empty.Serialize()), all = part(full.Serialize());
-  const std::string no_keys = part(CuckooTable().Serialize()), keys = part(apple.Serialize());
-  const std::string zero(1, '\0'), root = "\5" + zero;  // node 5, no flags
+  const std::string zero(1, '\0'), no_keys = keys_of(zero), keys = keys_of("\1\5apple");
+  const std::string root = "\5" + zero;  // node 5, no flags
   std::string error;
   ASSERT_TRUE(FilterTreeNode::Deserialize(
       WriteEnvelope(EnvelopeType::kFilterTree, root + all + "\1\7" + none + zero + keys + zero),

@@ -6,25 +6,7 @@ import math
 from envelope import Reader, key_hash, read_envelope, write_envelope
 from sketch_format import bits, k_minimum_values
 
-FLAJOLET_MARTIN, HYPER_LOG_LOG, K_MINIMUM_VALUES = 10, 11, 12
-
-
-def flajolet_martin(keys, b, seed):
-    bitmaps = [0] * 2**b
-    for h in (key_hash(key, seed) for key in keys):
-        zeros = (h & -h).bit_length() - 1 if h else 64
-        bitmaps[h >> (64 - b)] |= 1 << min(zeros, 63 - b)
-    payload = seed.to_bytes(8, "little") + bytes([b])
-    return write_envelope(FLAJOLET_MARTIN, payload + b"".join(x.to_bytes(8, "little") for x in bitmaps))
-
-
-def decode_flajolet_martin(data):
-    reader = Reader(read_envelope(FLAJOLET_MARTIN, data))
-    reader.number(8)
-    b = reader.number(1)
-    bitmaps = [reader.number(8) for _ in range(2**b)]
-    assert reader.finished() and all(x < 2**(64 - b) for x in bitmaps)
-    return bitmaps
+HYPER_LOG_LOG, K_MINIMUM_VALUES = 11, 12
 
 
 def hyper_log_log(keys, p, seed):
