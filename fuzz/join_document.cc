@@ -14,7 +14,6 @@
 
 #include "fuzz/target.h"
 #include "tools/report/html.h"
-#include "tools/report/join_file.h"
 #include "tools/report/join_section.h"
 
 namespace rocksieve::tools {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RocksDB's info log, as doctor reads it.
-#include "tools/doctor/log_file.h"
+#include "tools/doctor/facts.h"
 
 #include <sstream>
 

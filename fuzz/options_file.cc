@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An OPTIONS file and its words for filter policies, as doctor and the other commands read them.
-#include "plugin/database/options_file.h"
+#include "plugin/database/column_family.h"
 
 #include "fuzz/target.h"
 #include "tools/doctor/facts.h"

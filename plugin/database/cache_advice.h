@@ -9,7 +9,7 @@
 
 #include "lib/budget/auto_spec.h"
 #include "lib/budget/cache_reads.h"
-#include "plugin/database/options_file.h"
+#include "plugin/database/column_family.h"
 #include "plugin/database/tree.h"
 
 namespace rocksieve {

@@ -18,8 +18,8 @@
 #include <rocksdb/metadata.h>
 #include <rocksdb/utilities/options_util.h>
 
-#include "plugin/database/held_file.h"
-#include "plugin/database/open_errors.h"
+#include "plugin/database/database.h"
+#include "plugin/database/read_only_env.h"
 #include "support/progress.h"
 
 namespace rocksieve {

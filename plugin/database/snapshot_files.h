@@ -23,7 +23,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/status.h>
 
-#include "plugin/database/options_file.h"
+#include "plugin/database/column_family.h"
 #include "plugin/database/read_only_env.h"
 
 namespace rocksieve {

@@ -12,7 +12,7 @@
 #include "lib/join/join_key/whole_row.h"
 #include "lib/join/rows/packed_row.h"
 #include "lib/join/text/text_source.h"
-#include "plugin/database/open_errors.h"
+#include "plugin/database/database.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/rocksdb_source.h"
 #include "plugin/join/sst_file.h"

@@ -26,7 +26,6 @@
 #include "lib/transport/client.h"
 #include "lib/transport/credentials.h"
 #include "lib/transport/view_registry.h"
-#include "plugin/database/kept_states.h"
 #include "plugin/database/read_only_snapshot.h"
 
 namespace rocksieve::join {

@@ -15,7 +15,7 @@
 #include "lib/join/rows/sink.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
-#include "plugin/database/kept_states.h"
+#include "plugin/database/read_only_snapshot.h"
 #include "plugin/join_api/differences.h"
 #include "plugin/join_api/join_impl.h"
 

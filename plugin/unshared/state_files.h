@@ -18,7 +18,7 @@
 #include <rocksdb/status.h>
 
 #include "plugin/database/column_family.h"
-#include "plugin/database/file_filter.h"
+#include "plugin/database/tree.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/tables/table_entries.h"
 

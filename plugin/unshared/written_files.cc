@@ -28,7 +28,7 @@
 #include <thread>
 #include <utility>
 
-#include "plugin/database/options_file.h"
+#include "plugin/database/column_family.h"
 #include "plugin/journal/journal_format.h"
 #include "plugin/tables/table_file.h"
 

@@ -47,7 +47,7 @@ ALLOWED = {
     "plugin/auto": "lib/budget lib/range",
     "plugin": "lib/budget lib/filter lib/hash plugin/auto plugin/exporter plugin/journal plugin/range",
     "plugin/range": "lib/range",
-    "plugin/tables": "lib/cpu lib/filter lib/format plugin plugin/range",
+    "plugin/tables": "lib/filter lib/format plugin plugin/range",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/journal": "lib/hash",
     "plugin/unshared": "plugin/database plugin/journal plugin/tables",

@@ -6,11 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "plugin/database/options_file.h"
-#include "plugin/probe/key_shape.h"
+#include "plugin/database/column_family.h"
+#include "plugin/probe/missing_keys.h"
 #include "plugin/tables/block_cursor.h"
 #include "plugin/tables/builtin_model.h"
-#include "plugin/tables/crc32c.h"
 #include "plugin/tables/decoded_filter.h"
 #include "plugin/tables/sst_block.h"
 
@@ -116,19 +115,6 @@ TEST(SstBlock, ChecksumsAsRocksDbMakesThem) {
   EXPECT_EQ(checksum(rocksdb::kxxHash, 0, 5), 0x937BAD67u);
   EXPECT_EQ(checksum(rocksdb::kxxHash, 0x100, (uint64_t{3} << 32) + 5), 0x937BAD67u + 0x108);
   EXPECT_EQ(checksum(rocksdb::kNoChecksum, 0x100, 5), 0x105u);
-}
-
-TEST(SstBlock, ChecksumsAreTheSameByInstructionAndByTables) {
-  EXPECT_EQ(PortableCrc32c("123456789"), 0xE3069283u);
-  std::mt19937_64 random(6);
-  std::string bytes(300, '\0');
-  for (char& byte : bytes) byte = static_cast<char>(random());
-  for (size_t begin = 0; begin < 20; begin++) {
-    for (size_t size = 0; begin + size <= bytes.size(); size++) {
-      const auto part = std::string_view(bytes).substr(begin, size);
-      ASSERT_EQ(Crc32c(part), PortableCrc32c(part)) << begin << " " << size;
-    }
-  }
 }
 
 TEST(BlockCursor, SeeksTheFirstEntryThatIsNotBelow) {

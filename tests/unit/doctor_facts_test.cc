@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "tools/doctor/facts.h"
-#include "tools/doctor/log_file.h"
 
 namespace rocksieve::tools {
 namespace {

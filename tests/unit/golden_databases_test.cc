@@ -15,7 +15,6 @@
 
 #include "lib/format/coding.h"
 #include "plugin/database/database.h"
-#include "plugin/database/file_filter.h"
 #include "plugin/database/tree.h"
 #include "plugin/tables/table_file.h"
 #include "support/progress.h"

@@ -8,9 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tools/report/html.h"
-#include "tools/report/join_file.h"
 #include "tools/report/join_section.h"
-#include "tools/report/style.h"
 #include "tools/report/tree_picture.h"
 
 namespace rocksieve::tools {

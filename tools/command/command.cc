@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "plugin/database/open_errors.h"
+#include "plugin/database/database.h"
 #include "support/progress.h"
 #include "support/text.h"
 

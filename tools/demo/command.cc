@@ -12,7 +12,7 @@
 #include "tools/command/command.h"
 #include "tools/demo/demo.h"
 #include "tools/demo/lookups.h"
-#include "tools/demo/variants.h"
+#include "tools/demo/tree.h"
 
 namespace rocksieve::tools {
 namespace {

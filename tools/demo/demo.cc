@@ -19,9 +19,7 @@
 #include "support/text.h"
 #include "support/work_dir.h"
 #include "tools/demo/lookups.h"
-#include "tools/demo/ranges.h"
 #include "tools/demo/tree.h"
-#include "tools/demo/variants.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -2,18 +2,59 @@
 // Builds the tree of the demonstration in a database, the same one for every filter.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/status.h>
 
+#include "plugin/database/tree.h"
 #include "support/progress.h"
-#include "tools/demo/variants.h"
 
 namespace rocksieve::tools {
+
+// What is compared, one tree with no filter and with each of five, and the false-positive rates
+// that the filters promise.
+
+// What is known beforehand of the rate of one file's filter.
+struct FileRate {
+  double mean = 0;
+  // Each filter has a rate of its own, since its keys come to lie at random: the variance of that.
+  double variance = 0;
+};
+
+struct Variant {
+  std::string name;                                     // for people
+  std::string directory;                                // its database's, and its key in JSON
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;  // null for none
+  // What the filter of a file with so many keys and filter bytes promises a lookup.
+  std::function<FileRate(uint64_t keys, uint64_t filter_bytes)> expected_rate;
+  std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor{};  // null for none
+};
+
+// The same order as in the reports: none, built-in, ours. NotSupported if the plugin was not made
+// for the RocksDB in this process.
+rocksdb::Status MakeVariants(std::vector<Variant>* variants);
+
+// Of the variants above.
+inline constexpr size_t kBuiltinBloom = 1;  // what the others are measured against
+inline constexpr size_t kFirstOfOurs = 3;
+
+// For each file, how many of the keys RocksDB looks up in it if no file before has them: those
+// within its key range.
+std::vector<uint64_t> LookupsPerFile(const Tree& tree, std::vector<std::string_view> keys);
+
+// The mean of the files' expected rates, each weighted with its lookups: a small file of level 0 is
+// asked as often as the whole last level, and so weighs as much. Zero if there are no lookups.
+FileRate ExpectedRate(const Variant& variant, const Tree& tree,
+                      const std::vector<uint64_t>& lookups_per_file);
 
 // Makes a database in a new directory of that name, whose levels are random parts of the keys, each
 // over the whole key range, as a tree has them that has grown: most of the keys in the last level,

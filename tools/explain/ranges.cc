@@ -5,9 +5,9 @@
 #include <charconv>
 #include <string_view>
 
-#include "plugin/database/open_errors.h"
-#include "plugin/probe/empty_ranges.h"
-#include "plugin/probe/probe_ranges.h"
+#include "plugin/database/database.h"
+#include "plugin/probe/key_space.h"
+#include "plugin/probe/probe_tree.h"
 
 namespace rocksieve::tools {
 namespace {

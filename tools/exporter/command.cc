@@ -12,7 +12,7 @@
 
 #include <rocksieve/metrics_exporter.h>
 
-#include "plugin/database/open_errors.h"
+#include "plugin/database/database.h"
 #include "tools/exporter/watch.h"
 
 namespace rocksieve::tools {

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "plugin/database/open_errors.h"
+#include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "tools/doctor/process.h"
 #include "tools/explain/explain.h"

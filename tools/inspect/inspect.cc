@@ -15,9 +15,9 @@
 #include "lib/format/block.h"
 #include "lib/format/coding.h"
 #include "lib/hash/key_hash.h"
-#include "plugin/database/file_filter.h"
-#include "plugin/database/open_errors.h"
+#include "plugin/database/database.h"
 #include "plugin/database/read_only_env.h"
+#include "plugin/database/tree.h"
 #include "plugin/tables/table_file.h"
 #include "support/text.h"
 

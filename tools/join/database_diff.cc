@@ -6,7 +6,6 @@
 
 #include "plugin/database/column_family.h"
 #include "plugin/database/database.h"
-#include "plugin/database/open_errors.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/join/limit_flag.h"

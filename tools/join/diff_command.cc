@@ -10,7 +10,7 @@
 
 #include <rocksieve/join/diff.h>
 
-#include "plugin/database/open_errors.h"
+#include "plugin/database/database.h"
 #include "support/progress.h"
 #include "support/text.h"
 #include "tools/command/command.h"

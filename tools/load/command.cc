@@ -11,7 +11,7 @@
 #include <rocksdb/table_properties.h>
 #include <rocksdb/write_batch.h>
 
-#include "plugin/database/open_errors.h"
+#include "plugin/database/database.h"
 #include "support/line_reader.h"
 #include "support/parallel.h"
 #include "support/progress.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "plugin/database/open_errors.h"
+#include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "tools/doctor/process.h"
 #include "tools/explain/explain.h"

@@ -72,4 +72,8 @@ Html BarChart(const std::string& caption, const std::vector<std::string>& heads,
 // Attribute values of a picture: one digit after the point at most.
 std::string Short(double number);
 
+// How the page looks: light and dark, on a telephone, printed. Of at most 1,000 pixels; nothing is
+// wider than the screen but what scrolls by itself.
+extern const char kStyle[];
+
 }  // namespace rocksieve::tools

@@ -9,7 +9,6 @@
 #include "tools/report/family_section.h"
 #include "tools/report/html.h"
 #include "tools/report/join_section.h"
-#include "tools/report/style.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tools/report/gather.h"
-#include "tools/report/join_file.h"
+#include "tools/report/join_section.h"
 
 namespace rocksieve::tools {
 

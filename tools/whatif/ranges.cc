@@ -7,15 +7,14 @@
 
 #include <rocksieve/filter.h>
 
-#include "plugin/database/open_errors.h"
-#include "plugin/probe/empty_ranges.h"
-#include "plugin/probe/neighbours.h"
-#include "plugin/probe/probe_ranges.h"
+#include "plugin/database/database.h"
+#include "plugin/probe/key_space.h"
+#include "plugin/probe/probe_tree.h"
 #include "support/line_reader.h"
 #include "support/parallel.h"
 #include "support/text.h"
 #include "tools/whatif/prediction.h"
-#include "tools/whatif/table_keys.h"
+#include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 namespace {

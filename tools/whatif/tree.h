@@ -3,9 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <rocksdb/iterator.h>
+#include <rocksdb/options.h>
+#include <rocksdb/sst_file_reader.h>
 #include <rocksdb/status.h>
 
 #include "lib/budget/cache_reads.h"
@@ -14,6 +18,22 @@
 #include "support/progress.h"
 
 namespace rocksieve::tools {
+
+// The keys of one table file, in order.
+
+class TableKeys {
+ public:
+  // Null if the file cannot be opened. The column family must outlive it.
+  static std::unique_ptr<TableKeys> Open(const ColumnFamily& family, const TreeFile& file);
+
+  rocksdb::Iterator* operator->() const { return keys_.get(); }
+
+ private:
+  explicit TableKeys(const rocksdb::Options& options) : reader_(options) {}
+
+  rocksdb::SstFileReader reader_;
+  std::unique_ptr<rocksdb::Iterator> keys_;
+};
 
 // A file, with what its filter would be built from and asked for.
 struct PlannedFile : TreeFile {

@@ -13,8 +13,6 @@
 #include "plugin/probe/probe_tree.h"
 #include "support/parallel.h"
 #include "support/text.h"
-#include "tools/whatif/cache_model.h"
-#include "tools/whatif/calibration.h"
 #include "tools/whatif/ranges.h"
 #include "tools/whatif/recommendation.h"
 
