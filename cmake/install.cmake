@@ -11,7 +11,7 @@ install(TARGETS rocksieve_core rocksieve_toolbox EXPORT rocksieveTargets
 if(TARGET rocksieve_filters)
   install(TARGETS rocksieve_filters)
   # Where Debian has packages of Python; elsewhere, PYTHONPATH names it.
-  install(DIRECTORY python/rocksieve DESTINATION lib/python3/dist-packages
+  install(DIRECTORY lib/python/rocksieve DESTINATION lib/python3/dist-packages
           FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()
 install(EXPORT rocksieveTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
@@ -38,9 +38,9 @@ if(TARGET rocksieve_exporter)
   install(TARGETS rocksieve_exporter EXPORT rocksieveExporterTargets
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT rocksieveExporterTargets NAMESPACE rocksieve:: DESTINATION ${package_directory})
-  install(FILES share/prometheus/rules.yml
+  install(FILES tools/share/prometheus/rules.yml
           DESTINATION ${CMAKE_INSTALL_DATADIR}/rocksieve/prometheus)
-  install(FILES share/grafana/dashboard.json
+  install(FILES tools/share/grafana/dashboard.json
           DESTINATION ${CMAKE_INSTALL_DATADIR}/rocksieve/grafana)
 endif()
 
@@ -59,11 +59,11 @@ if(TARGET rocksieve_join_api)
     set(bindir \"${CMAKE_INSTALL_BINDIR}\")
     cmake_path(ABSOLUTE_PATH bindir BASE_DIRECTORY \"\${prefix}\"
                OUTPUT_VARIABLE CMAKE_INSTALL_FULL_BINDIR)
-    configure_file(\"${PROJECT_SOURCE_DIR}/share/systemd/rocksieve-serve.service.in\"
+    configure_file(\"${PROJECT_SOURCE_DIR}/tools/share/systemd/rocksieve-serve.service.in\"
                    \"${CMAKE_CURRENT_BINARY_DIR}/rocksieve-serve.service\" @ONLY)")
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rocksieve-serve.service
-                share/systemd/rocksieve-serve.socket DESTINATION lib/systemd/system)
-  install(FILES share/systemd/serve.conf share/container/Containerfile
+                tools/share/systemd/rocksieve-serve.socket DESTINATION lib/systemd/system)
+  install(FILES tools/share/systemd/serve.conf tools/share/container/Containerfile
           DESTINATION ${CMAKE_INSTALL_DATADIR}/rocksieve)
 endif()
 

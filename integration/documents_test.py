@@ -8,7 +8,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent  # no build is needed
 GLOSSARY = ROOT / "docs" / "glossary.md"
-PLACES = ("*.md", "docs/**/*.md", "examples/**/*.md", "fuzz/*.md")
+PLACES = ("*.md", "docs/**/*.md", "examples/**/*.md", "tests/fuzz/*.md")
 DOCUMENTS = sorted(path for place in PLACES for path in ROOT.glob(place))
 
 
@@ -56,7 +56,7 @@ def uses_of(words, text):
     return sorted(found)
 
 
-CODE = ("include", "lib", "plugin", "support", "tools", "bench", "fuzz", "examples", "experiments")
+CODE = ("include", "lib", "plugin", "support", "tools", "bench", "examples", "tests/fuzz")
 # Retired words that stand in names still, and why. No other may come back, and one of these that is
 # used no more has to go from here.
 STILL_IN_CODE = {

@@ -20,9 +20,9 @@ from environment import BUILD, ROOT, Sandbox, compile_program, run, run_ok
 EXAMPLE = ROOT / "examples" / "python" / "filters.py"
 LIBRARY = BUILD / "lib" / "librocksieve_filters.so"
 COMMAND = BUILD / "bin" / "rocksieve"
-PACKAGE = {"PYTHONPATH": str(ROOT / "python"), "LD_LIBRARY_PATH": str(BUILD / "lib"),
+PACKAGE = {"PYTHONPATH": str(ROOT / "lib" / "python"), "LD_LIBRARY_PATH": str(BUILD / "lib"),
            "PYTHONDONTWRITEBYTECODE": "1"}
-sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(ROOT / "lib" / "python"))
 sys.dont_write_bytecode = True
 
 import rocksieve
@@ -284,7 +284,7 @@ class Estimators(unittest.TestCase):
 
 class Package(Sandbox):
     def test_everything_has_types_and_says_what_it_does(self):
-        self.assertTrue((ROOT / "python" / "rocksieve" / "py.typed").exists())
+        self.assertTrue((ROOT / "lib" / "python" / "rocksieve" / "py.typed").exists())
         checked = 0
         for name in rocksieve.__all__:
             thing = getattr(rocksieve, name)

@@ -18,9 +18,9 @@ from environment import BUILD, ROOT, compile_program, run, run_ok
 from join_support import JoinSandbox, write_lines
 
 EXAMPLE = ROOT / "examples" / "python" / "join.py"
-PACKAGE = {"PYTHONPATH": str(ROOT / "python"), "LD_LIBRARY_PATH": str(BUILD / "lib"),
+PACKAGE = {"PYTHONPATH": str(ROOT / "lib" / "python"), "LD_LIBRARY_PATH": str(BUILD / "lib"),
            "PYTHONDONTWRITEBYTECODE": "1"}
-sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(ROOT / "lib" / "python"))
 sys.dont_write_bytecode = True
 
 import rocksieve

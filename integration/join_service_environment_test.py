@@ -131,7 +131,7 @@ class PageTest(EnvironmentSandbox):
         page = (ROOT / "docs/serve.md").read_text()
         commands = page.split("\n```\n")[1].split("\nsystemctl")[0]
         for there, here in (("/etc/rocksieve", etc), (" app ", f" {os.getuid()} "),
-                            ("/usr/share/rocksieve", ROOT / "share/systemd"),
+                            ("/usr/share/rocksieve", ROOT / "tools/share/systemd"),
                             ("\nrocksieve ", f"\n{ROCKSIEVE} ")):
             self.assertIn(there, commands)
             commands = commands.replace(there, str(here))

@@ -96,10 +96,10 @@ class SystemdTest(ServiceSandbox):
 
     def test_the_unit_is_one(self):
         """What is installed, as systemd reads it; with a program that is there."""
-        text = (ROOT / "share/systemd/rocksieve-serve.service.in").read_text()
+        text = (ROOT / "tools/share/systemd/rocksieve-serve.service.in").read_text()
         unit = self.directory / "rocksieve-serve.service"
         unit.write_text(text.replace("@CMAKE_INSTALL_FULL_BINDIR@/rocksieve", "/bin/true"))
-        shutil.copy(ROOT / "share/systemd/rocksieve-serve.socket", self.directory)
+        shutil.copy(ROOT / "tools/share/systemd/rocksieve-serve.socket", self.directory)
         for line in ["Type=notify", "NoNewPrivileges=yes", "ProtectSystem=strict", "MemoryMax="]:
             self.assertIn(line, text)
         if not shutil.which("systemd-analyze"):
@@ -110,7 +110,7 @@ class SystemdTest(ServiceSandbox):
 
     def test_the_container_has_what_there_is(self):
         """There is nothing to build it with everywhere: packages, program and flags must exist."""
-        text = (ROOT / "share/container/Containerfile").read_text()
+        text = (ROOT / "tools/share/container/Containerfile").read_text()
         control = (ROOT / "debian/control").read_text()
         packages = set(re.findall(r"/packages/([a-z0-9-]+)_\*\.deb", text))
         self.assertIn("rocksieve-tools", packages)

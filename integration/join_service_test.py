@@ -225,7 +225,7 @@ class ConfigTest(ServiceSandbox):
         self.assertIn("chmod go-w", self.refused("sessions = 3"))
 
     def test_the_file_that_is_installed_has_flags(self):
-        text = (ROOT / "share/systemd/serve.conf").read_text()
+        text = (ROOT / "tools/share/systemd/serve.conf").read_text()
         lines = [re.sub("^# (?=[a-z-]+ =)", "", line) for line in text.splitlines()]
         error = self.refused(*[line for line in lines if "=" in line and line[0] not in "#t"])
         self.assertIn("/var/lib/app/db", error)  # and not about a flag

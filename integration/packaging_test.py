@@ -58,7 +58,7 @@ class Versions(unittest.TestCase):
                          rf"\Arocksieve \({re.escape(VERSION)}-\d+\) ")
         self.assertRegex((ROOT / "CHANGELOG.md").read_text(), rf"(?m)^## {re.escape(VERSION)}\b")
         self.assertIn(f'\n__version__ = "{VERSION}"\n',
-                      (ROOT / "python" / "rocksieve" / "__init__.py").read_text())
+                      (ROOT / "lib" / "python" / "rocksieve" / "__init__.py").read_text())
 
     def test_sonames_and_packages_have_the_number_of_the_interface(self):
         for library in (BUILD / "lib").glob("librocksieve*.so"):
@@ -66,7 +66,7 @@ class Versions(unittest.TestCase):
             self.assertEqual(f"{library.name}.{ABI}", soname)
         for package in PACKAGES - {"librocksieve-dev", "python3-rocksieve", "rocksieve-tools"}:
             self.assertTrue(package.endswith(ABI), package)
-        functions = (ROOT / "python" / "rocksieve" / "_c.py").read_text()
+        functions = (ROOT / "lib" / "python" / "rocksieve" / "_c.py").read_text()
         self.assertRegex(functions, rf"(?m)^ABI = {ABI}\b")
 
 
@@ -157,8 +157,8 @@ def comment_of(path):
 class Licences(unittest.TestCase):
     def test_every_source_file_says_its_licence_in_its_first_lines(self):
         top = [ROOT / name for name in ("CMakeLists.txt", "run", "rocksieve.mk")]
-        folders = (".ci", "bench", "cmake", "debian", "docs", "examples", "experiments", "fuzz",
-                   "include", "integration", "lib", "plugin", "python", "stress", "support", "tests", "tools")
+        folders = (".ci", "bench", "cmake", "debian", "docs", "examples",
+                   "include", "integration", "lib", "plugin", "support", "tests", "tools")
         sources = [path for folder in folders for path in (ROOT / folder).rglob("*")
                    if "__pycache__" not in path.parts and "node_modules" not in path.parts]
         checked = 0

@@ -17,8 +17,8 @@ from environment import ROOT, THOROUGH, run, wait_for
 
 PROMTOOL = shutil.which("promtool")
 PROMETHEUS = shutil.which("prometheus")
-RULES = ROOT / "share" / "prometheus" / "rules.yml"
-DASHBOARD = ROOT / "share" / "grafana" / "dashboard.json"
+RULES = ROOT / "tools" / "share" / "prometheus" / "rules.yml"
+DASHBOARD = ROOT / "tools" / "share" / "grafana" / "dashboard.json"
 
 
 def free_port():

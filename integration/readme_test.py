@@ -35,7 +35,7 @@ from environment import BUILD, CORE, PLUGIN, ROOT, SERIES, Sandbox, compile_prog
 README = pathlib.Path(os.environ.get("ROCKSIEVE_README") or ROOT / "README.md")
 # Seen from the directory of the blocks, as from the root of the repository.
 LINKED = {"build": BUILD, "include": ROOT / "include", "examples": ROOT / "examples",
-          "python": ROOT / "python"}
+          "lib": ROOT / "lib"}
 
 _MARK = re.compile(r"<!--\s*test:\s*(.*?)\s*-->")
 _MARK_CONTENTS = re.compile(r"([\w-]+)(?:\s+([\w.-]+))?")

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from environment import BUILD, ROOT, Sandbox, run, run_ok
 
-STRESS = ROOT / "stress" / "rocksdb"
+STRESS = ROOT / "tests" / "stress" / "rocksdb"
 sys.path.insert(0, str(STRESS))
 
 from crash_test import CrashTest

@@ -12,7 +12,7 @@
 #include <rocksdb/utilities/transaction_db.h>
 #include <rocksdb/wide_columns.h>
 
-#include "fuzz/tree_walk_case.h"
+#include "tests/fuzz/tree_walk_case.h"
 #include "integration/join_support.h"
 
 namespace rocksieve::join {
