@@ -17,7 +17,8 @@ set(thorough_cases
   join_tests=JoinFaults.AnyFlippedBit*:Comparisons.AnyFlippedBit*:Join.FewBytesPerKey
   filter_tests=All/Upgrade.*/Ribbon*:All/Upgrade.*/Legacy*:Specs/Filtering.HundredsOfPartitionsInOneFile/*
   join_sources_tests=SstFilters.JoinsAreExact:TreeWalk.IsWhatTheIteratorShowsOfRandomHistories
-  join_api_test=Settings/*)
+  join_api_test=Settings/*
+  command_tests=Trees/*:CommandRanges.*)
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
@@ -39,7 +40,25 @@ function(rocksieve_tier name)
   set(left_out ${left_out} PARENT_SCOPE)
 endfunction()
 
-# rocksieve_gtests(PROGRAM [PROPERTY VALUE...]): the tests in a program, each in a process of its own.
+# The tests in a program that a filter of GoogleTest chooses: four processes, since the start of one is
+# most of the time of many a test; or each by itself, by its own name, for ./run test --filter.
+option(ROCKSIEVE_EACH_CASE "Each C++ test is a test of ctest" OFF)
+function(rocksieve_cases program name filter)
+  set(properties TIMEOUT 600 COST 5 ${ARGN})
+  if(ROCKSIEVE_EACH_CASE)
+    gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_list
+                         TEST_FILTER "${filter}" PROPERTIES ${properties})
+    return()
+  endif()
+  foreach(shard RANGE 3)
+    add_test(NAME ${name}_${shard} COMMAND ${program} --gtest_brief=1 --gtest_filter=${filter})
+    set_tests_properties(${name}_${shard} PROPERTIES ${properties})
+    set_property(TEST ${name}_${shard} APPEND PROPERTY ENVIRONMENT
+                 GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${shard})
+  endforeach()
+endfunction()
+
+# rocksieve_gtests(PROGRAM [PROPERTY VALUE...]): the tests in a program, by their tiers.
 function(rocksieve_gtests program)
   rocksieve_tier(${program} ${program})
   if(left_out)
@@ -53,12 +72,9 @@ function(rocksieve_gtests program)
   if(ROCKSIEVE_SANITIZE)  # rates of a million keys are the same there, and take minutes
     set(never ":*MillionKeys/*")
   endif()
-  gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 TEST_FILTER "*-${thorough}${never}"
-                       PROPERTIES TIMEOUT 300 ${label} ${ARGN})
+  rocksieve_cases(${program} ${program} "*-${thorough}${never}" ${label} ${ARGN})
   if(ROCKSIEVE_THOROUGH AND cases)
-    gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 TEST_LIST ${program}_thorough
-                         TEST_FILTER "${thorough}-${never}"
-                         PROPERTIES TIMEOUT 600 LABELS thorough ${ARGN})
+    rocksieve_cases(${program} ${program}_thorough "${thorough}-${never}" LABELS thorough ${ARGN})
   endif()
 endfunction()
 
