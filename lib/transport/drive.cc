@@ -24,11 +24,10 @@ constexpr std::chrono::milliseconds kLastWord(200);
 size_t MemoryBytes(const std::string& piece) { return sizeof(piece) + piece.size(); }
 
 // Of a message of protobuf with one field of bytes; a greeting does not count.
-void Count(const std::string& piece, uint64_t* bytes, uint64_t* frames) {
+void Count(const std::string& piece, uint64_t* bytes) {
   if (piece.empty()) return;
   *bytes += 2 + piece.size();
   for (size_t length = piece.size(); length >= 0x80; length >>= 7) ++*bytes;
-  ++*frames;
 }
 
 }  // namespace
@@ -63,7 +62,7 @@ void Exchange::OnRead(bool ok, std::string piece) noexcept {
     read_ended_ = !ok;
     if (ok) {
       read_progress_ = Clock::now();
-      Count(piece, &counts_.bytes_received, &counts_.frames_received);
+      Count(piece, &counts_.bytes_received);
     }
     if (ok && !closing_) {  // else nobody will look at it
       const size_t bytes = MemoryBytes(piece);
@@ -90,7 +89,7 @@ void Exchange::WriteOn() {
       piece = std::move(pending_.front());
       pending_.pop_front();
       written_bytes_ = MemoryBytes(piece);
-      Count(piece, &counts_.bytes_sent, &counts_.frames_sent);
+      Count(piece, &counts_.bytes_sent);
     }
     close_sent_ = close;
     writing_ = true;

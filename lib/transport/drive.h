@@ -21,12 +21,11 @@ namespace rocksieve::join {
 // Bytes of gRPC messages.
 struct WireCounts {
   uint64_t bytes_sent = 0, bytes_received = 0;
-  uint64_t frames_sent = 0, frames_received = 0;
 };
 
 // One stream, seen from one end; its kind is a class that derives from this one. Both directions
-// work at once, by callbacks: the session between them is never blocked by either, so that two sides
-// that both have much to say cannot wait for each other for ever. Both queues are bounded.
+// work at once, by callbacks: the session between them is never blocked by either, so that two
+// sides that both have much to say cannot wait for each other for ever. Both queues are bounded.
 //
 //   Begin() (TakeArrived() | HasRoom() | Send() | Wait())* Close()
 //

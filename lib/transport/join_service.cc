@@ -26,8 +26,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kPartOfViews = 8;    // of the memory: one in so many bytes
-constexpr size_t kMostNameBytes = 256;  // of a certificate, for messages
+constexpr uint64_t kPartOfViews = 8;     // of the memory: one in so many bytes
+constexpr size_t kMostNameBytes = 256;   // of a certificate, for messages
+constexpr size_t kMostSilentCalls = 32;  // the one that has waited longest is ended
 
 absl::Status CheckToken(const grpc::ServerContextBase& context,
                         const std::vector<std::string>& tokens) {
@@ -75,10 +76,8 @@ absl::Status ServerEnds() {
 // while: whoever means to join speaks at once. Thread-safe.
 class WaitingCalls {
  public:
-  // Beyond `most`, the call that has waited longest is ended.
-  WaitingCalls(size_t most, std::chrono::milliseconds patience)
-      : most_(most),
-        patience_(patience),
+  explicit WaitingCalls(std::chrono::milliseconds patience)
+      : patience_(patience),
         thread_([this](const std::stop_token& end) { EndLate(end); }) {}
   // Ends them all.
   ~WaitingCalls() {
@@ -98,7 +97,7 @@ class WaitingCalls {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       calls_.splice(calls_.end(), added);
-      if (calls_.size() > most_) oldest.splice(oldest.end(), calls_, calls_.begin());
+      if (calls_.size() > kMostSilentCalls) oldest.splice(oldest.end(), calls_, calls_.begin());
     }
     changed_.notify_all();
     Refuse(oldest, "too many calls that say nothing: begin with a frame");
@@ -149,7 +148,6 @@ class WaitingCalls {
     }
   }
 
-  const size_t most_;
   const std::chrono::milliseconds patience_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
@@ -176,7 +174,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
                 options_.most_sessions),
         tokens_(options_.tokens),
         workers_(options_.threads > 1 ? std::make_unique<Workers>(options_.threads) : nullptr),
-        waiting_(options_.most_silent_calls, options_.first_frame_time) {}
+        waiting_(options_.first_frame_time) {}
   ~JoinServiceImpl() override {
     std::unique_lock<std::mutex> lock(mutex_);
     over_.wait(lock, [this] { return threads_ == 0; });

@@ -22,13 +22,6 @@ namespace {
 constexpr char kThisSide[] = "on this side: ";
 constexpr std::chrono::milliseconds kLongestPause(10'000);
 
-void AddCounts(const WireCounts& more, WireCounts* sum) {
-  sum->bytes_sent += more.bytes_sent;
-  sum->bytes_received += more.bytes_received;
-  sum->frames_sent += more.frames_sent;
-  sum->frames_received += more.frames_received;
-}
-
 bool IsSame(const KeyInterval& a, const KeyInterval& b) {
   return a.begin == b.begin && a.end == b.end;
 }
@@ -122,8 +115,10 @@ class RemoteJoin {
     report_->database = (*remote)->view().database;
     report_->families = (*remote)->view().families;
     report_->kept = (*remote)->view().kept;
-    if (!asked_for.empty()) {
-      const absl::Status status = (*remote)->view().resumed ? Resume() : Restart();
+    const bool resumed = !asked_for.empty() && (*remote)->view().resumed;
+    report_->resumed += resumed;
+    if (!asked_for.empty() && !resumed) {
+      const absl::Status status = Restart();
       if (!status.ok()) return status;
     }
     ClientSessionOptions client_options = options_.client;
@@ -151,17 +146,13 @@ class RemoteJoin {
     WireCounts counts;
     const absl::Status status = (*remote)->Run(&session, &counts);
     if (client_options.shared != nullptr) client_options.shared->Leave();
-    AddCounts(counts, &report_->wire);
+    report_->wire.bytes_sent += counts.bytes_sent;
+    report_->wire.bytes_received += counts.bytes_received;
     AddStatistics(session.statistics(), &report_->statistics);
     rest_ = session.Uncommitted();
     server_failed_ = session.other_side_failed();
     // All is proven and with the sink; how the stream ended does not matter any more.
     return rest_ ? status : absl::OkStatus();
-  }
-
-  absl::Status Resume() {
-    report_->resumed++;
-    return absl::OkStatus();
   }
 
   // What was finished was true of another state of the server's data.

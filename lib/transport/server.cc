@@ -23,6 +23,7 @@ constexpr int kMostIdleMs = 60'000;     // of a connection without a call
 // Of services that are not ours: those of joins have threads of their own.
 constexpr size_t kMostStreams = 64;  // of a connection
 constexpr int kMostThreads = 16;
+constexpr size_t kMostBufferBytes = 20 << 20;  // of gRPC, for all connections
 constexpr std::chrono::milliseconds kLastWord(300);  // for telling callers of the end
 
 gpr_timespec DeadlineIn(std::chrono::milliseconds time) {
@@ -69,7 +70,7 @@ void Limit(const ServerOptions& options, const grpc::ResourceQuota& quota,
 
 GrpcJoinServer::GrpcJoinServer(const ServerOptions& options)
     : options_(options), quota_("rocksieve") {
-  quota_.Resize(options.most_buffer_bytes);
+  quota_.Resize(kMostBufferBytes);
   quota_.SetMaxThreads(kMostThreads);
 }
 

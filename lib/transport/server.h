@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gRPC service that answers joins, for a program's own server; and a server with nothing else in
-// it but gRPC's health service.
+// The gRPC service that answers joins, for a program's own server; and a server with nothing else
+// in it but gRPC's health service.
 //
 //   std::unique_ptr<GrpcJoinService> joins = MakeGrpcJoinService(OpenViewsOf(db), {});
 //   builder.RegisterService(joins->service());
@@ -70,7 +70,6 @@ struct JoinServiceOptions {
   std::vector<std::string> tokens;     // one of them is needed; none: no token is
   std::chrono::milliseconds session_time{std::chrono::hours(6)};
   std::chrono::milliseconds first_frame_time{10'000};
-  size_t most_silent_calls = 32;  // that have not said anything; the oldest one is ended
   // That compute for all sessions together, beside one of each that reads and talks; 1: just that.
   size_t threads = 1;
   DriveLimits limits;
@@ -105,7 +104,6 @@ struct ServerOptions {
   // Sockets that listen already, which become the server's; `address` is not used then.
   std::vector<int> listening;
   Security security;
-  size_t most_buffer_bytes = 20 << 20;  // of gRPC, for all connections
   // Whether gRPC's reflection service answers, if the program is linked with it. It tells anybody
   // what there is, without a token.
   bool reflection = false;

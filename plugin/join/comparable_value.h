@@ -34,7 +34,8 @@ std::string_view ComparableValue(std::string_view plain_value, std::string* buff
 // what must follow it.
 bool ReadComparableValue(std::string_view value, ReadableValue* readable);
 
-// Single rows of a column family, in rising order of their keys. Reads the few blocks where the keys are, and leaves the block cache alone.
+// Single rows of a column family, in rising order of their keys. Reads the few blocks where the
+// keys are, and leaves the block cache alone.
 class RowLookup {
  public:
   // These must outlive it.

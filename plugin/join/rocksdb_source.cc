@@ -34,6 +34,9 @@ absl::Status CheckComparator(rocksdb::ColumnFamilyHandle* family, bool any_order
       ". Join on key.bytes(0) instead, on its side: it is the whole key, and sorted anew"));
 }
 
+// Scans under way at once that see the frozen state. A session needs four at most; further scans
+// see what the snapshot shows.
+constexpr size_t kPinned = 6;
 constexpr size_t kPinnedWithoutReadahead = 2;
 
 uint64_t Property(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& name) {
@@ -214,16 +217,16 @@ void RocksDbSource::PinIterators() {
     idle_without_readahead_.clear();
     rocksdb::ReadOptions without_readahead = read_;
     without_readahead.readahead_size = 0;
-    for (size_t i = 0; i < options_.pinned_iterators; i++) {
+    for (size_t i = 0; i < kPinned; i++) {
       idle_.emplace_back(db_->NewIterator(read_, family_));
     }
-    for (size_t i = 0; i < kPinnedWithoutReadahead && !idle_.empty(); i++) {
+    for (size_t i = 0; i < kPinnedWithoutReadahead; i++) {
       idle_without_readahead_.emplace_back(db_->NewIterator(without_readahead, family_));
     }
     // Memtables and files last: whatever moved between them and the iterators shows in the number.
     if (!options_.any_order) PinTree(db_, family_, read_, &tree_);
     if (Property(db_, family_, state) == before) {
-      tree_is_pinned_ = !options_.any_order && !idle_.empty() && before != 0;
+      tree_is_pinned_ = !options_.any_order && before != 0;
       return;
     }
   }

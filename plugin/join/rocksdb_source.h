@@ -63,9 +63,6 @@ struct RocksDbSourceOptions {
   KeyInterval interval;  // the part of the column family to show
   // The caller's, who keeps it as long as the source lives; the source takes one if null.
   const rocksdb::Snapshot* snapshot = nullptr;
-  // Scans under way at once that see the frozen state. A session needs four at most; further scans
-  // see what the snapshot shows.
-  size_t pinned_iterators = 6;
   size_t readahead_bytes = 1 << 20;
   bool verify_checksums = true;
   rocksdb::Env::IOPriority rate_limiter_priority = rocksdb::Env::IO_TOTAL;  // as ReadOptions'

@@ -134,7 +134,8 @@ rocksdb::Status Make(const InputOptions& options, Input::Impl::TakeSnapshot take
   const absl::StatusOr<JoinKeyExpression> expression =
       JoinKeyExpressionOf(options.on, options.extractors);
   if (!expression.ok()) return ToRocksDb(expression.status());
-  *impl = std::make_shared<Input::Impl>(std::move(take_snapshot), *expression, std::move(directory));
+  *impl = std::make_shared<Input::Impl>(std::move(take_snapshot), *expression,
+                                        std::move(directory));
   return rocksdb::Status::OK();
 }
 

@@ -33,8 +33,8 @@ struct Look {
 // Looks at both sides, as they are now: rows of the parts that one side alone has.
 using LookAt = std::function<absl::Status(const Look& look, ResultSink* rows, JoinReport* report)>;
 
-// A look at two inputs of this machine, side by side. The second one takes the part of the other side. Both: of whole rows by their keys
-// (JoinKeyExpression::KeyOfWholeRow()).
+// A look at two inputs of this machine, side by side. The second one takes the part of the other
+// side. Both: of whole rows by their keys (JoinKeyExpression::KeyOfWholeRow()).
 absl::Status LookHere(const Input& local, const Input& remote, const Look& look, ResultSink* rows,
                       JoinReport* report);
 

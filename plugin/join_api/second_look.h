@@ -21,8 +21,8 @@
 
 namespace rocksieve::join {
 
-// What a comparison leaves behind for the next one of the same column family. Rows of the two states
-// that are not among `different` are equal in both.
+// What a comparison leaves behind for the next one of the same column family. Rows of the two
+// states that are not among `different` are equal in both.
 struct DiffState {
   // A digest: the last bytes of a side's whole-row join key, or those of kNoRow.
   struct DifferentRow {

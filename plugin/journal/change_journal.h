@@ -31,9 +31,9 @@ class ChangeJournal final : public rocksdb::EventListener {
                               const rocksdb::ExternalFileIngestionInfo& info) override;
 };
 
-// Writes the journal of a database: journal_format.h. Keeps nothing between calls, so that a database
-// may come and go. Thread-safe. What cannot be written is left out: what is missing in a journal
-// costs a comparison time, and nothing else.
+// Writes the journal of a database: journal_format.h. Keeps nothing between calls, so that a
+// database may come and go. Thread-safe. What cannot be written is left out: what is missing in a
+// journal costs a comparison time, and nothing else.
 class JournalDirectory {
  public:
   explicit JournalDirectory(const std::string& database);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table files and logs of two states of a database: which files are the same ones in both, which
-// were written between them, and what may be known of keys in them.
+// The table files and logs of two states of a database: which files are the same ones in both,
+// which were written between them, and what may be known of keys in them.
 //
 // Two checkpoints of a database, or a checkpoint and the database, have most of their files in
 // common: hard links of the same bytes. What differs between the two states is in the others.
@@ -87,9 +87,9 @@ class SharedFiles {
 };
 
 // What was written between two states, by the database's journal (how that is proven:
-// written_files.cc). Of a column family: `files` are those of two states of the database in the directory, and become
-// those that were written (StateFiles::are_written), without their keys. NotFound, and why, if the
-// journal does not tell, or there is none; then nothing is changed.
+// written_files.cc). Of a column family: `files` are those of two states of the database in the
+// directory, and become those that were written (StateFiles::are_written), without their keys.
+// NotFound, and why, if the journal does not tell, or there is none; then nothing is changed.
 rocksdb::Status FindWrittenFiles(const std::string& database, const ReadOnlySnapshot& earlier,
                                  const ReadOnlySnapshot& later, StateFiles* files);
 

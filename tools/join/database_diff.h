@@ -37,4 +37,11 @@ using TakeDifference =
 rocksdb::Status DiffDatabases(const DatabaseDiffOptions& options, const TakeDifference& take,
                               Json* document);
 
+// What a comparison of databases has found (DiffDatabases()), for people and for scripts.
+
+std::string DiffInWords(const Json& document);
+
+// 0 if nothing differs for good, 1 if something does, 2 if something could not be read: as diff(1).
+int DiffExitCode(const Json& document);
+
 }  // namespace rocksieve::tools

@@ -20,11 +20,8 @@
 #include "plugin/database/read_only_env.h"
 #include "support/progress.h"
 #include "support/text.h"
-#include "tools/join/interrupt_canceller.h"
-#include "tools/join/join_progress.h"
-#include "tools/join/limit_flag.h"
+#include "tools/join/joining.h"
 #include "tools/join/report.h"
-#include "tools/join/security_flags.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -78,32 +75,21 @@ Status Complete(Flags* flags) {
   options->report_ranges = flags->explain == "analyze";
   options->timeout = std::chrono::seconds(flags->seconds);
   options->silence = std::chrono::seconds(flags->silence_seconds);
-  if (flags->output != "-" && (!GivesRows(*flags) || flags->explain == "plan")) {
-    return Status::InvalidArgument(
-        "--output=FILE is for rows, and there will be none: leave it "
-        "out, or choose another --op, or --explain=analyze");
-  }
-  if (flags->exit_code && (GivesRows(*flags) || flags->explain == "plan")) {
-    return Status::InvalidArgument(
+  const bool plans_only = flags->explain == "plan", to_file = flags->output != "-";
+  const bool gives = GivesRows(*flags) && !plans_only, sst = flags->format == "sst" && gives;
+  return CheckRules(
+      {{to_file && !gives,
+        "--output=FILE is for rows, and there will be none: leave it out, or choose another --op, "
+        "or --explain=analyze"},
+       {flags->exit_code && (GivesRows(*flags) || plans_only),
         "--exit-code says whether the two sides differ, for which they are counted: it goes with "
-        "--op=count, and without --explain=plan");
-  }
-  if (flags->json && GivesRows(*flags) && flags->output == "-" && flags->explain != "plan") {
-    return Status::InvalidArgument(
-        "--json prints the report where the rows would go: add --output=FILE");
-  }
-  if (flags->format == "sst" && flags->explain != "plan" && GivesRows(*flags)) {
-    if (flags->operation != "intersection" && flags->operation != "difference") {
-      return Status::InvalidArgument(
-          "--format=sst is for rows to be ingested here: "
-          "it goes with --op=intersection and difference");
-    }
-    if (flags->output == "-") {
-      return Status::InvalidArgument(
-          "an SST file cannot go to the standard output: add --output=FILE");
-    }
-  }
-  return status;
+        "--op=count, and without --explain=plan"},
+       {flags->json && gives && !to_file,
+        "--json prints the report where the rows would go: add --output=FILE"},
+       {sst && flags->operation != "intersection" && flags->operation != "difference",
+        "--format=sst is for rows to be ingested here: it goes with --op=intersection and "
+        "difference"},
+       {sst && !to_file, "an SST file cannot go to the standard output: add --output=FILE"}});
 }
 
 size_t SortMemoryBytes(const Flags& flags) {
@@ -141,21 +127,17 @@ join::ResultFile OutputOf(const Flags& flags) {
   return file;
 }
 
-Status Join(const join::Input& input, Flags* flags, JoinOutcome* outcome) {
-  JoinProgress progress("rocksieve join", "joining", "", flags->progress);
-  flags->options.keys_expected = [&progress](uint64_t keys) { progress.Expect(keys); };
-  flags->options.range_done = [&progress](const auto& range) { progress.RangeDone(range); };
-  flags->options.note = [&progress](const std::string& note) { progress.Note(note); };
-  const Operation operation = kOperations.at(flags->operation);
+Status Join(const join::Input& input, const Flags& flags, JoinOutcome* outcome) {
+  const Operation operation = kOperations.at(flags.operation);
   if (operation == Operation::kCount) {
-    return join::Join(operation, input, flags->peer, flags->options, nullptr, &outcome->report);
+    return join::Join(operation, input, flags.peer, flags.options, nullptr, &outcome->report);
   }
-  join::ResultFile file = OutputOf(*flags);
-  if (flags->format == "sst") {
-    const Status status = OptionsOfFiles(*flags, &file.rocksdb_options);
+  join::ResultFile file = OutputOf(flags);
+  if (flags.format == "sst") {
+    const Status status = OptionsOfFiles(flags, &file.rocksdb_options);
     if (!status.ok()) return status;
   }
-  return join::JoinToFile(operation, input, flags->peer, flags->options, file, &outcome->rows,
+  return join::JoinToFile(operation, input, flags.peer, flags.options, file, &outcome->rows,
                           &outcome->report);
 }
 
@@ -171,9 +153,13 @@ Status JoinOrPlan(Flags* flags, JoinOutcome* outcome, std::vector<join::JoinPlan
   join::Input input;
   status = join::Input::OfDirectory(flags->directory, flags->column_family, rows, &input);
   if (!status.ok()) return status;
-  const InterruptCanceller canceller(&flags->options);
-  return flags->explain == "plan" ? join::PlanJoin(input, flags->peer, flags->options, plans)
-                                  : Join(input, flags, outcome);
+  const bool plans_only = flags->explain == "plan";
+  const JoinWatch watch({.command = "rocksieve join",
+                         .doing = plans_only ? "" : "joining",
+                         .always = flags->progress},
+                        &flags->options);
+  return plans_only ? join::PlanJoin(input, flags->peer, flags->options, plans)
+                    : Join(input, *flags, outcome);
 }
 
 void Print(const Flags& flags, const JoinOutcome& outcome) {

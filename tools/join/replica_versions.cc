@@ -13,7 +13,7 @@
 #include "support/line_reader.h"
 #include "support/pending_file.h"
 #include "support/text.h"
-#include "tools/join/diff_words.h"
+#include "tools/join/database_diff.h"
 
 namespace rocksieve::tools {
 namespace {

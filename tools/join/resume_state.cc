@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/join/resume_state.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include <absl/strings/escaping.h>
@@ -28,19 +25,41 @@ constexpr int kSavesShare = 20;  // at most one part in so many of the time
 constexpr const char* kCounts[] = {"equal_rows",   "local_only_rows", "remote_only_rows",
                                    "changed_rows", "wire_sent_bytes", "wire_received_bytes"};
 
-bool IsCount(const Json& json, const char* name) {
-  return json.contains(name) && json[name].is_number_unsigned();
+// Whether there is what `pattern` has, of the same kinds: all members of an object, and each
+// element of an array as its first one. A number with a point stands for any.
+bool Fits(const Json& json, const Json& pattern) {
+  if (pattern.is_number_float()) return json.is_number();
+  if (json.type() != pattern.type()) return false;
+  for (const auto& [name, value] : pattern.items()) {
+    if (pattern.is_object() && !(json.contains(name) && Fits(json[name], value))) return false;
+    if (!pattern.is_array()) continue;
+    for (const Json& element : json) {
+      if (!Fits(element, value)) return false;
+    }
+  }
+  return true;
 }
 
-bool IsText(const Json& json, const char* name) {
-  return json.contains(name) && json[name].is_string();
+Json NewFamily(const std::string& name) {
+  Json family = {{"name", name}, {"next_key", ""}, {"found_bytes", 0u}, {"seconds", 0.0}};
+  for (const char* count : kCounts) family[count] = 0u;
+  return family;
+}
+
+Json NewDocument(const Json& comparison) {
+  return {{"comparison", comparison},
+          {"parts", Json::array()},
+          {"there", Json::array()},
+          {"done", Json::array()},
+          {"family", nullptr},
+          {"output_bytes", 0u},
+          {"heading", ""},
+          {"complete", false}};
 }
 
 // Of a column family that is done: as FamilyJson() and others make it.
 bool IsDone(const Json& family) {
-  if (!IsText(family, "name") || !IsText(family, "verdict") || !family.contains("reason")) {
-    return false;
-  }
+  if (!Fits(family, {{"name", ""}, {"verdict", ""}}) || !family.contains("reason")) return false;
   for (const auto& [name, value] : family.items()) {
     const bool is_text = name == "name" || name == "verdict" || name == "reason";
     const bool is_of_states = name == "only_changes" || name == "by_journal" ||
@@ -55,39 +74,12 @@ bool IsDone(const Json& family) {
   return true;
 }
 
-bool IsUnderWay(const Json& family) {
-  if (family.is_null()) return true;
-  bool whole = family.is_object() && IsText(family, "name") && IsText(family, "next_key") &&
-               IsCount(family, "found_bytes") && family.contains("seconds") &&
-               family["seconds"].is_number();
-  for (const char* count : kCounts) whole = whole && IsCount(family, count);
-  return whole;
-}
-
-template <typename Is>
-bool IsArrayOf(const Json& json, const char* name, Is is) {
-  if (!json.contains(name) || !json[name].is_array()) return false;
-  for (const Json& item : json[name]) {
-    if (!item.is_object() || !is(item)) return false;
-  }
-  return true;
-}
-
 bool IsWhole(const Json& json) {
-  return json.contains("comparison") && json["comparison"].is_object() &&
-         IsArrayOf(json, "parts",
-                   [](const Json& part) {
-                     return IsText(part, "began") && IsText(part, "column_family") &&
-                            IsText(part, "next_key");
-                   }) &&
-         IsArrayOf(json, "done", IsDone) &&
-         IsArrayOf(json, "there",
-                   [](const Json& family) {
-                     return IsText(family, "name") && IsText(family, "comparator") &&
-                            IsText(family, "merge_operator");
-                   }) &&
-         json.contains("family") && IsUnderWay(json["family"]) && IsCount(json, "output_bytes") &&
-         IsText(json, "heading") && json.contains("complete") && json["complete"].is_boolean();
+  Json pattern = NewDocument(Json::object());
+  pattern["parts"].push_back({{"began", ""}, {"column_family", ""}, {"next_key", ""}});
+  pattern["there"].push_back({{"name", ""}, {"comparator", ""}, {"merge_operator", ""}});
+  if (json.contains("family") && !json["family"].is_null()) pattern["family"] = NewFamily("");
+  return Fits(json, pattern) && std::all_of(json["done"].begin(), json["done"].end(), IsDone);
 }
 
 Json ValueJson(const std::optional<std::string_view>& value) {
@@ -96,12 +88,9 @@ Json ValueJson(const std::optional<std::string_view>& value) {
 }
 
 // False if it is none.
-bool ReadValueJson(const Json& json, const char* name, std::string* bytes,
-                   std::optional<std::string_view>* value) {
-  if (!json.contains(name)) return false;
-  if (json[name].is_null()) return true;
-  if (!json[name].is_string()) return false;
-  if (!absl::Base64Unescape(json[name].get<std::string>(), bytes)) return false;
+bool ReadValueJson(const Json& json, std::string* bytes, std::optional<std::string_view>* value) {
+  if (json.is_null()) return true;
+  if (!json.is_string() || !absl::Base64Unescape(json.get<std::string>(), bytes)) return false;
   *value = *bytes;
   return true;
 }
@@ -110,10 +99,6 @@ bool ReadValueJson(const Json& json, const char* name, std::string* bytes,
 
 ResumeState::ResumeState(const std::string& path, RowOutput* rows)
     : file_(path), rows_(rows), begun_(Clock::now()), saved_(begun_) {}
-
-ResumeState::~ResumeState() {
-  if (found_ != nullptr) std::fclose(found_);
-}
 
 Status ResumeState::Open(const std::string& path, const Json& comparison, RowOutput* rows,
                          std::unique_ptr<ResumeState>* state) {
@@ -126,14 +111,7 @@ Status ResumeState::Open(const std::string& path, const Json& comparison, RowOut
     if (status.ok()) (*state)->heading_ = (*state)->json_["heading"].get<std::string>();
     return status;
   }
-  (*state)->json_ = {{"comparison", comparison},
-                     {"parts", Json::array()},
-                     {"there", Json::array()},
-                     {"done", Json::array()},
-                     {"family", nullptr},
-                     {"output_bytes", 0u},
-                     {"heading", ""},
-                     {"complete", false}};
+  (*state)->json_ = NewDocument(comparison);
   return Status::OK();
 }
 
@@ -206,10 +184,7 @@ void ResumeState::TakePosition() {
 
 Status ResumeState::Begin(const std::string& name, join::DiffOptions* options) {
   Json& family = json_["family"];
-  if (family.is_null() || family["name"] != name) {
-    family = {{"name", name}, {"next_key", ""}, {"found_bytes", 0u}, {"seconds", 0.0}};
-    for (const char* count : kCounts) family[count] = 0u;
-  }
+  if (family.is_null() || family["name"] != name) family = NewFamily(name);
   earlier_ = family;
   begun_ = Clock::now();
   if (!part_is_in_) {
@@ -221,7 +196,8 @@ Status ResumeState::Begin(const std::string& name, join::DiffOptions* options) {
   options->proven = [this](const join::DiffProgress& progress) { return Proven(progress); };
   rechecks_ = options->recheck.count() > 0;
   if (rechecks_) {
-    const Status status = OpenFound(family["found_bytes"].get<uint64_t>());
+    const Status status =
+        found_.emplace().Keep(RowsPath(), family["found_bytes"].get<uint64_t>());
     if (!status.ok()) return status;
     options->found = [this](const DifferentRow& row) { return KeepFound(row); };
     options->found_before = [this](const join::DifferenceCallback& take) {
@@ -242,7 +218,7 @@ Status ResumeState::Proven(const join::DiffProgress& progress) {
   }
   family["seconds"] = earlier_["seconds"].get<double>() +
                       std::chrono::duration<double>(Clock::now() - begun_).count();
-  family["found_bytes"] = found_bytes_;
+  family["found_bytes"] = found_ ? found_->bytes() : 0;
   TakePosition();
   const auto pause = std::max<Clock::duration>(kBetweenSaves, kSavesShare * saving_);
   return Clock::now() - saved_ < pause ? Status::OK() : Save();
@@ -252,10 +228,7 @@ Status ResumeState::Save() {
   if (!changed_) return Status::OK();
   const Clock::time_point begin = Clock::now();
   Status status = rows_->Sync();
-  if (status.ok() && found_ != nullptr &&
-      (std::fflush(found_) != 0 || fdatasync(fileno(found_)) != 0)) {
-    status = Status::InvalidArgument("cannot write " + RowsPath() + ": " + std::strerror(errno));
-  }
+  if (status.ok() && found_) status = found_->Sync();
   if (status.ok()) status = file_.Write(json_);
   if (!status.ok()) return status;
   changed_ = false;
@@ -295,29 +268,9 @@ Status ResumeState::FinishAll() {
 }
 
 Status ResumeState::Remove() {
-  if (found_ != nullptr) std::fclose(std::exchange(found_, nullptr));
+  found_.reset();
   unlink(RowsPath().c_str());
   return file_.Remove();
-}
-
-Status ResumeState::OpenFound(uint64_t bytes) {
-  if (found_ != nullptr) std::fclose(std::exchange(found_, nullptr));
-  const std::string path = RowsPath();
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  struct stat there {};
-  if (file < 0 || fstat(file, &there) != 0 || (found_ = fdopen(file, "w")) == nullptr) {
-    return Status::InvalidArgument("cannot open " + path + ": " + std::strerror(errno));
-  }
-  if (!S_ISREG(there.st_mode) || static_cast<uint64_t>(there.st_size) < bytes) {
-    return Status::InvalidArgument(path + " does not have the " + std::to_string(bytes) +
-                                   " bytes of rows any more that were found so far: begin anew "
-                                   "with another file for --resume");
-  }
-  if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || std::fseek(found_, 0, SEEK_END) != 0) {
-    return Status::InvalidArgument("cannot write " + path + ": " + std::strerror(errno));
-  }
-  found_bytes_ = bytes;
-  return Status::OK();
 }
 
 Status ResumeState::KeepFound(const DifferentRow& row) {
@@ -327,11 +280,7 @@ Status ResumeState::KeepFound(const DifferentRow& row) {
                      {"remote", ValueJson(row.remote_value)},
                      {"local_hash", row.local_hash},
                      {"remote_hash", row.remote_hash}};
-  const std::string line = json.dump() + "\n";
-  found_bytes_ += line.size();
-  return std::fwrite(line.data(), 1, line.size(), found_) == line.size()
-             ? Status::OK()
-             : Status::InvalidArgument("cannot write " + RowsPath() + ": " + std::strerror(errno));
+  return found_->Write(json.dump() + "\n");
 }
 
 Status ResumeState::VisitFound(const join::DifferenceCallback& take) const {
@@ -343,11 +292,11 @@ Status ResumeState::VisitFound(const join::DifferenceCallback& take) const {
     DifferentRow row;
     std::string key;
     std::optional<std::string_view> whole_key;
-    const bool read = json.is_object() && IsCount(json, "difference") && json["difference"] <= 2u &&
-                      IsCount(json, "local_hash") && IsCount(json, "remote_hash") &&
-                      ReadValueJson(json, "key", &key, &whole_key) && whole_key &&
-                      ReadValueJson(json, "local", &local, &row.local_value) &&
-                      ReadValueJson(json, "remote", &remote, &row.remote_value);
+    const Json pattern = {{"difference", 0u}, {"key", ""}, {"local_hash", 0u}, {"remote_hash", 0u}};
+    const bool read = Fits(json, pattern) && json["difference"] <= 2u &&
+                      ReadValueJson(json["key"], &key, &whole_key) &&
+                      ReadValueJson(json.value("local", Json(0)), &local, &row.local_value) &&
+                      ReadValueJson(json.value("remote", Json(0)), &remote, &row.remote_value);
     if (!read) {
       return Status::InvalidArgument(RowsPath() +
                                      " is damaged: begin anew with another file for --resume");

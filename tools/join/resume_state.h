@@ -9,16 +9,15 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <rocksdb/status.h>
 #include <rocksieve/join/diff.h>
 
 #include "support/table.h"
-#include "tools/join/row_output.h"
-#include "tools/join/state_file.h"
+#include "tools/join/diff_files.h"
 
 namespace rocksieve::tools {
 
@@ -28,7 +27,6 @@ class ResumeState {
   // the file is of another one, damaged, or another process has it. `rows` must outlive it.
   static rocksdb::Status Open(const std::string& path, const Json& comparison, RowOutput* rows,
                               std::unique_ptr<ResumeState>* state);
-  ~ResumeState();
   ResumeState(const ResumeState&) = delete;
   ResumeState& operator=(const ResumeState&) = delete;
 
@@ -67,7 +65,6 @@ class ResumeState {
   std::string RowsPath() const { return file_.path() + ".rows"; }
   rocksdb::Status CheckDocument(const Json& comparison) const;
   rocksdb::Status Proven(const join::DiffProgress& progress);
-  rocksdb::Status OpenFound(uint64_t bytes);
   rocksdb::Status KeepFound(const join::DifferentRow& row);
   rocksdb::Status VisitFound(const join::DifferenceCallback& take) const;
   void TakePosition();
@@ -77,8 +74,7 @@ class ResumeState {
   Json json_;
   bool is_new_ = true, changed_ = false, part_is_in_ = false;
   std::string heading_;
-  FILE* found_ = nullptr;
-  uint64_t found_bytes_ = 0;
+  std::optional<RowOutput> found_;  // rows that will be looked at again
   bool rechecks_ = false;  // the column family under way
   Json earlier_;           // of it: "family", as it was when this process began
   std::chrono::steady_clock::time_point begun_, saved_;

@@ -27,11 +27,8 @@
 
 #include "support/text.h"
 #include "tools/command/config_file.h"
-#include "tools/join/limit_flag.h"
-#include "tools/join/security_flags.h"
-#include "tools/join/serve_log.h"
-#include "tools/join/server_metrics.h"
-#include "tools/join/service_manager.h"
+#include "tools/join/joining.h"
+#include "tools/join/serve_reports.h"
 
 namespace rocksieve::tools {
 namespace {

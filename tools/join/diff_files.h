@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the rows go that a comparison finds: a file that appears when all is compared, or the
-// standard output, a pipe, a device.
+// The files that a comparison writes.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -11,9 +12,12 @@
 #include <rocksdb/status.h>
 
 #include "support/pending_file.h"
+#include "support/table.h"
 
 namespace rocksieve::tools {
 
+// Where the rows go that it finds: a file that appears when all is compared, or the standard
+// output, a pipe, a device.
 class RowOutput {
  public:
   RowOutput() = default;
@@ -31,6 +35,9 @@ class RowOutput {
   // Before the first process calls that: InvalidArgument if rows of something else are there.
   static rocksdb::Status CheckNew(const std::string& path);
 
+  // A file that is for nobody else and is never finished; made if it is not there, kept likewise.
+  rocksdb::Status Keep(const std::string& path, uint64_t bytes);
+
   rocksdb::Status Write(const std::string& line);
   // That are in it, of earlier processes as well.
   uint64_t bytes() const { return bytes_; }
@@ -41,6 +48,7 @@ class RowOutput {
 
  private:
   rocksdb::Status OpenStream(const std::string& path);
+  rocksdb::Status OpenUnfinished(const std::string& path, uint64_t bytes, int create, mode_t mode);
   rocksdb::Status Failed() const;
 
   FILE* stream_ = stdout;  // unless there is a pending file
@@ -48,6 +56,35 @@ class RowOutput {
   std::string path_, unfinished_path_;  // of Continue()
   bool complete_ = false;
   uint64_t bytes_ = 0;
+};
+
+// A JSON document in a file that is whole at each moment, and that one process at a time has.
+//
+// The first line says what it is, in which version, and has a hash of the rest; the rest is the
+// document, in which each byte of a string that is not ASCII stands for itself (U+0080 to U+00FF):
+// names and keys need not be UTF-8.
+class StateFile {
+ public:
+  explicit StateFile(std::string path) : path_(std::move(path)) {}
+  ~StateFile() { Release(); }
+  StateFile(const StateFile&) = delete;
+  StateFile& operator=(const StateFile&) = delete;
+
+  // Makes an empty file if there is none, and holds it: InvalidArgument if another process does, or
+  // it is no such document. *document is null if the file is empty.
+  rocksdb::Status Open(Json* document);
+  // To the disk, in place of what was there.
+  rocksdb::Status Write(const Json& document);
+  rocksdb::Status Remove();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  rocksdb::Status Hold();
+  void Release();
+
+  const std::string path_;
+  int descriptor_ = -1;  // locked
 };
 
 }  // namespace rocksieve::tools

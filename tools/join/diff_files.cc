@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/join/state_file.h"
+#include "tools/join/diff_files.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,10 +9,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -22,15 +25,139 @@ namespace rocksieve::tools {
 namespace {
 
 using rocksdb::Status;
+namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "rocksieve diff --resume, version ", kVersion = "1, ";
-constexpr off_t kMostBytes = 64 << 20;
-constexpr int kMostDepth = 6;                 // of the document
-constexpr std::chrono::seconds kPatience(2);  // with one that was killed, and is not gone yet
+constexpr char kUnfinished[] = ".unfinished";
 
-Status StateFileError(const std::string& what) {
+Status PlaceOf(const std::string& path, OutputPlace* place) {
+  std::string error;
+  return FindOutputPlace(path, place, &error) ? Status::OK() : Status::InvalidArgument(error);
+}
+
+Status SystemError(const std::string& what) {
   return Status::InvalidArgument(what + ": " + std::strerror(errno));
 }
+
+}  // namespace
+
+RowOutput::~RowOutput() {
+  if (stream_ != nullptr && stream_ != stdout) std::fclose(stream_);
+}
+
+Status RowOutput::OpenStream(const std::string& path) {
+  if (path == "-") return Status::OK();
+  stream_ = std::fopen(path.c_str(), "w");
+  return stream_ != nullptr ? Status::OK() : Status::InvalidArgument("cannot open " + path);
+}
+
+Status RowOutput::Open(const std::string& path) {
+  OutputPlace place;
+  const Status status = PlaceOf(path, &place);
+  if (!status.ok() || place.is_stream) return status.ok() ? OpenStream(path) : status;
+  std::string message;
+  file_ = PendingFile::Create(place.path, &message);
+  return file_ == nullptr ? Status::InvalidArgument(message) : Status::OK();
+}
+
+Status RowOutput::CheckNew(const std::string& path) {
+  OutputPlace place;
+  const Status status = PlaceOf(path, &place);
+  if (!status.ok() || place.is_stream) return status;
+  std::error_code error;
+  const std::string unfinished = place.path + kUnfinished;
+  if (!fs::exists(fs::symlink_status(unfinished, error))) return Status::OK();
+  return Status::InvalidArgument(unfinished +
+                                 " is there already, of a comparison that was not finished: name "
+                                 "its file with --resume, or remove it");
+}
+
+Status RowOutput::Continue(const std::string& path, uint64_t bytes, bool complete) {
+  bytes_ = bytes;
+  OutputPlace place;
+  const Status status = PlaceOf(path, &place);
+  if (!status.ok() || place.is_stream) return status.ok() ? OpenStream(path) : status;
+  path_ = place.path;
+  const std::string unfinished = path_ + kUnfinished;
+  struct stat there {};
+  if (complete && lstat(unfinished.c_str(), &there) != 0 && errno == ENOENT &&
+      stat(path_.c_str(), &there) == 0 && static_cast<uint64_t>(there.st_size) == bytes) {
+    complete_ = true;  // it had its name already when that process was killed
+    stream_ = nullptr;
+    return Status::OK();
+  }
+  return OpenUnfinished(unfinished, bytes, bytes == 0 && !complete ? O_CREAT : 0, 0666);
+}
+
+Status RowOutput::Keep(const std::string& path, uint64_t bytes) {
+  return OpenUnfinished(path, bytes, O_CREAT, 0600);
+}
+
+Status RowOutput::OpenUnfinished(const std::string& path, uint64_t bytes, int create, mode_t mode) {
+  bytes_ = bytes;
+  unfinished_path_ = path;
+  const int file = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | create, mode);
+  struct stat there {};
+  stream_ = file < 0 ? nullptr : fdopen(file, "w");
+  if (stream_ == nullptr || fstat(file, &there) != 0) {
+    return SystemError("cannot go on with " + path);
+  }
+  if (!S_ISREG(there.st_mode) || static_cast<uint64_t>(there.st_size) < bytes) {
+    return Status::InvalidArgument(path + " does not have the " + std::to_string(bytes) +
+                                   " bytes of rows any more that were found so far: begin anew "
+                                   "with another file for --resume");
+  }
+  if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || std::fseek(stream_, 0, SEEK_END) != 0) {
+    return SystemError("cannot go on with " + path);
+  }
+  return Status::OK();
+}
+
+Status RowOutput::Failed() const {
+  if (!unfinished_path_.empty()) return SystemError("cannot write " + unfinished_path_);
+  return Status::InvalidArgument("cannot write to the standard output, or a pipe");
+}
+
+Status RowOutput::Write(const std::string& line) {
+  bytes_ += line.size();
+  if (file_ != nullptr) {
+    std::string error;
+    return file_->Append(line, &error) ? Status::OK() : Status::InvalidArgument(error);
+  }
+  if (stream_ == nullptr) return Status::InvalidArgument(path_ + " was complete already");
+  return std::fwrite(line.data(), 1, line.size(), stream_) == line.size() ? Status::OK() : Failed();
+}
+
+Status RowOutput::Sync() {
+  if (stream_ == nullptr) return Status::OK();
+  if (std::fflush(stream_) != 0) return Failed();
+  if (unfinished_path_.empty()) return Status::OK();
+  return fdatasync(fileno(stream_)) == 0 ? Status::OK() : Failed();
+}
+
+Status RowOutput::Finish() {
+  std::string error;
+  if (file_ != nullptr) {
+    return file_->Publish(&error) == 0 ? Status::OK() : Status::InvalidArgument(error);
+  }
+  const Status status = Sync();
+  if (!status.ok() || unfinished_path_.empty() || complete_) return status;
+  struct stat old {};
+  if (stat(path_.c_str(), &old) == 0) fchmod(fileno(stream_), old.st_mode & 07777);
+  if (std::rename(unfinished_path_.c_str(), path_.c_str()) != 0) {
+    return SystemError("cannot give the rows their name, " + path_);
+  }
+  complete_ = true;
+  return Status::OK();
+}
+
+namespace {
+
+using rocksdb::Status;
+
+constexpr std::string_view kMagic = "rocksieve diff --resume, version ", kVersion = "1, ";
+constexpr uintmax_t kMostBytes = 64 << 20;
+constexpr int kMostDepth = 6;                 // of the document
+constexpr std::chrono::seconds kPatience(2);  // with one that was killed, and is not gone yet
 
 // FNV-1a: against damage, not against malice.
 uint64_t HashOf(std::string_view bytes) {
@@ -103,18 +230,6 @@ Json Parsed(std::string_view text) {
   return deep || json.is_discarded() || !json.is_object() || !TakeBytes(&json) ? Json() : json;
 }
 
-bool ReadAll(int descriptor, size_t bytes, std::string* text) {
-  text->resize(bytes);
-  for (size_t done = 0; done < bytes;) {
-    const ssize_t got =
-        pread(descriptor, text->data() + done, bytes - done, static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    done += static_cast<size_t>(got);
-  }
-  return true;
-}
-
 bool WriteAll(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(descriptor, bytes.data(), bytes.size());
@@ -127,8 +242,8 @@ bool WriteAll(int descriptor, std::string_view bytes) {
 
 }  // namespace
 
-StateFile::~StateFile() {
-  if (descriptor_ >= 0) close(descriptor_);
+void StateFile::Release() {
+  if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
 }
 
 // Whoever has it replaces it: the lock counts if it is on the file that has the name.
@@ -136,10 +251,10 @@ Status StateFile::Hold() {
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (descriptor_ < 0) return StateFileError("cannot open " + path_);
+    if (descriptor_ < 0) return SystemError("cannot open " + path_);
     struct stat here {
     }, there{};
-    if (fstat(descriptor_, &here) != 0) return StateFileError("cannot open " + path_);
+    if (fstat(descriptor_, &here) != 0) return SystemError("cannot open " + path_);
     if (!S_ISREG(here.st_mode)) {
       return Status::InvalidArgument(path_ + " is no regular file: name another one for --resume");
     }
@@ -152,7 +267,7 @@ Status StateFile::Hold() {
         here.st_dev == there.st_dev) {
       return Status::OK();
     }
-    close(std::exchange(descriptor_, -1));
+    Release();
     if (!locked) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
@@ -161,13 +276,13 @@ Status StateFile::Open(Json* document) {
   *document = nullptr;
   const Status held = Hold();
   if (!held.ok()) return held;
-  struct stat there {};
-  if (fstat(descriptor_, &there) != 0) return StateFileError("cannot read " + path_);
-  if (there.st_size == 0) return Status::OK();
   std::string text;
-  if (there.st_size <= kMostBytes &&
-      !ReadAll(descriptor_, static_cast<size_t>(there.st_size), &text)) {
-    return StateFileError("cannot read " + path_);
+  std::error_code error;
+  if (std::filesystem::file_size(path_, error) <= kMostBytes && !error) {
+    std::ifstream file(path_, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+    if (!file) return SystemError("cannot read " + path_);
+    if (text.empty()) return Status::OK();
   }
   std::string_view rest = text;
   const auto take = [&rest](std::string_view words) {
@@ -203,18 +318,18 @@ Status StateFile::Write(const Json& document) {
   unlink(temporary.c_str());  // of a process that was killed
   const int file =
       open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (file < 0) return StateFileError("cannot write " + temporary);
+  if (file < 0) return SystemError("cannot write " + temporary);
   struct stat old {};
   if (fstat(descriptor_, &old) == 0) fchmod(file, old.st_mode & 07777);
   flock(file, LOCK_EX | LOCK_NB);
   if (!WriteAll(file, text) || fsync(file) != 0 ||
       std::rename(temporary.c_str(), path_.c_str()) != 0) {
-    const Status status = StateFileError("cannot write " + path_);
+    const Status status = SystemError("cannot write " + path_);
     close(file);
     unlink(temporary.c_str());
     return status;
   }
-  close(descriptor_);
+  Release();
   descriptor_ = file;
   const size_t slash = path_.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
@@ -228,7 +343,7 @@ Status StateFile::Write(const Json& document) {
 
 Status StateFile::Remove() {
   unlink((path_ + ".tmp").c_str());
-  return unlink(path_.c_str()) == 0 ? Status::OK() : StateFileError("cannot remove " + path_);
+  return unlink(path_.c_str()) == 0 ? Status::OK() : SystemError("cannot remove " + path_);
 }
 
 }  // namespace rocksieve::tools
