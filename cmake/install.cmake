@@ -47,8 +47,9 @@ endif()
 # Likewise: with the join between nodes come gRPC and what that needs, as shared libraries.
 if(TARGET rocksieve_join_api)
   install(FILES include/rocksieve/join/export.h include/rocksieve/join/input.h
-                include/rocksieve/join/diff.h include/rocksieve/join/join.h include/rocksieve/join/operation.h
-                include/rocksieve/join/peer.h include/rocksieve/join/server.h
+                include/rocksieve/join/diff.h include/rocksieve/join/join.h
+                include/rocksieve/join/operation.h include/rocksieve/join/peer.h
+                include/rocksieve/join/report.h include/rocksieve/join/server.h
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rocksieve/join)
   install(TARGETS rocksieve_join_api EXPORT rocksieveJoinTargets
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -339,19 +339,19 @@ TEST_F(SstFilters, JoinsAreExact) {
                                small_is_client ? many->get() : few->get(), &sink);
         ASSERT_TRUE(joined.status.ok()) << joined.status;
         EXPECT_EQ(joined.statistics.matched_keys, matched.size());
-        EXPECT_EQ(joined.statistics.existing.withdrawn_ranges, 0u);
+        EXPECT_EQ(joined.statistics.sst_filters_withdrawn_ranges, 0u);
         const bool all = operation == Operation::kSymmetric;
         EXPECT_TRUE(sink.theirs == (SendsMatched(operation)            ? matched
                                     : SendsUnmatched(operation) || all ? theirs_only
                                                                        : std::set<std::string>()));
         EXPECT_TRUE(sink.mine == (EmitsLocalRows(operation) ? mine_only : std::set<std::string>()));
         if (variant.has_filters) {
-          EXPECT_EQ(joined.statistics.existing.choice, small_is_client
+          EXPECT_EQ(joined.statistics.existing_choice, small_is_client
                                                            ? ExistingFilterChoice::kClient
                                                            : ExistingFilterChoice::kServer);
-          EXPECT_GT(joined.statistics.existing.pruned_keys, 15000u);
+          EXPECT_GT(joined.statistics.sst_filters_pruned_keys, 15000u);
         } else {
-          EXPECT_EQ(joined.statistics.existing.choice, ExistingFilterChoice::kNotThere);
+          EXPECT_EQ(joined.statistics.existing_choice, ExistingFilterChoice::kNotThere);
         }
       }
     }

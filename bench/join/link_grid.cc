@@ -131,7 +131,7 @@ class Overlap {
     way.least_times = nullptr;
     const join::Statistics statistics = Run(way).statistics;
     uint64_t plan = 0;
-    for (const join::Traffic& traffic : {statistics.sent, statistics.received}) {
+    for (const join::WireBytes& traffic : {statistics.sent, statistics.received}) {
       plan = SplitMix64(SplitMix64(plan, traffic.filters), traffic.verification);
     }
     return plan;

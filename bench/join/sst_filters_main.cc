@@ -195,27 +195,28 @@ int Main(int argc, char** argv) {
         std::fprintf(stderr, "join_sst_filters: wrong result\n");
         return 1;
       }
-      const Statistics::ExistingFilters& existing = with.statistics.existing;
-      const double foreign = static_cast<double>(
-          existing.choice == ExistingFilterChoice::kClient ? keys - common : small_keys - common);
-      const double passed = 100 * (1 - static_cast<double>(existing.pruned_keys) / foreign);
+      const Statistics& used = with.statistics;
+      const bool by_client = used.existing_choice == ExistingFilterChoice::kClient;
+      const double foreign = static_cast<double>(by_client ? keys - common : small_keys - common);
+      const double passed =
+          100 * (1 - static_cast<double>(used.sst_filters_pruned_keys) / foreign);
       std::printf("%-9s  %-20s  %10.2f  %7llu  %12llu  %6.3f  %9llu  %9llu  %10.1f  %s\n",
                   churned ? "churned" : "compacted", filter.c_str(), with.first_filter_byte_ms,
-                  static_cast<unsigned long long>(existing.filters),
-                  static_cast<unsigned long long>(existing.bytes), passed,
+                  static_cast<unsigned long long>(used.sst_filters),
+                  static_cast<unsigned long long>(used.sst_filter_bytes), passed,
                   static_cast<unsigned long long>(with.bytes),
                   static_cast<unsigned long long>(without.bytes), without.first_filter_byte_ms,
-                  UsesExistingFilters(chosen.statistics.existing.choice) ? "yes" : "no");
+                  UsesExistingFilters(chosen.statistics.existing_choice) ? "yes" : "no");
       std::fflush(stdout);
       rows.push_back(
           {{"tree", churned ? "churned" : "compacted"},
            {"filter", filter},
            {"asking_keys", small_keys},
            {"answering_keys", keys},
-           {"sent_by", existing.choice == ExistingFilterChoice::kClient ? "asking" : "answering"},
+           {"sent_by", by_client ? "asking" : "answering"},
            {"first_filter_byte_ms", with.first_filter_byte_ms},
-           {"filters", existing.filters},
-           {"filter_bytes", existing.bytes},
+           {"filters", used.sst_filters},
+           {"filter_bytes", used.sst_filter_bytes},
            {"passed_percent", passed},
            {"bytes_with", with.bytes},
            {"bytes_without", without.bytes},

@@ -88,17 +88,13 @@ struct RemoteJoinOptions {
   int most_attempts = 4;     // without a range finished in between
   std::chrono::milliseconds first_pause{500};    // before the second attempt; doubles, up to 10 s
   std::function<void(const std::string&)> note;  // told of broken streams; may be empty
+  // Told of each range that is done, for several servers by several threads at once; may be empty.
+  std::function<void(const RangeSummary&)> range_done;
 };
 
-struct RemoteJoinReport {
-  Statistics statistics;            // keys and rows of ranges that count; ranges and bytes of all
-  std::vector<RangeReport> ranges;  // in key order
-  WireCounts wire;
-  uint64_t attempts = 0;
-  uint64_t resumed = 0;    // of them, those that went on
-  uint64_t restarted = 0;  // those that had to begin anew after ranges were finished
-  std::string database;    // identity of the server's
-  std::vector<ColumnFamilyDescription> families;
+// Keys and rows are those of ranges that count, ranges and bytes of all.
+struct RemoteJoinReport : Statistics {
+  std::vector<RangeSummary> range_reports;  // in key order
   std::string kept;  // the name of the server's state, if it was to be kept
 };
 
@@ -111,30 +107,14 @@ absl::Status JoinRemotely(const Remote& remote, Source* source, ResultSink* sink
                           const RemoteJoinOptions& options, const Cancellation* cancellation,
                           RemoteJoinReport* report);
 
-struct ShardReport {
-  std::string address;
-  RemoteJoinReport report;
-  double seconds = 0;
-};
-
-struct ShardedJoinReport {
-  std::vector<ShardReport> shards;
-  // Keys; one that several shards have counts once for each among the remote ones. Of several
-  // shards only `count` gives the others.
-  bool keys_are_known = true;
-  uint64_t matched_keys = 0, local_only_keys = 0, remote_only_keys = 0;
-  // Rows with a NULL key, where the operation counts or gives them; of several shards only this
-  // side's, and only by `count`.
-  uint64_t absent_rows_local = 0, absent_rows_remote = 0;
-  double seconds = 0;
+struct ShardedJoinReport : JoinReport {
+  std::string kept;  // the name of the first server's state, if it was to be kept
 };
 
 struct ShardedJoinOptions {
   RemoteJoinOptions remote;
   // Told of the number of keys of this side, about, for each shard; may be empty.
   std::function<void(uint64_t keys)> expect;
-  // Told of each range that is done, and by which server, by several threads at once; may be empty.
-  std::function<void(const std::string& address, const RangeReport& range)> range_done;
   // That compute, of all servers together, beside one that reads and talks for each. More than one
   // work on as many ranges at once, each of which takes its memory.
   size_t threads = 1;

@@ -97,7 +97,7 @@ class RemoteJoin {
 
   // With the range that was not finished, once one was begun.
   absl::Status Located(const absl::Status& status) const {
-    return report_->statistics.ranges == 0 ? status : Naming(*rest_, status);
+    return report_->ranges == 0 ? status : Naming(*rest_, status);
   }
 
   absl::Status Attempt() {
@@ -113,7 +113,7 @@ class RemoteJoin {
     if (!remote.ok()) return remote.status();
     view_ = (*remote)->view().name;
     report_->database = (*remote)->view().database;
-    report_->families = (*remote)->view().families;
+    report_->column_families = (*remote)->view().families;
     report_->kept = (*remote)->view().kept;
     const bool resumed = !asked_for.empty() && (*remote)->view().resumed;
     report_->resumed += resumed;
@@ -135,8 +135,10 @@ class RemoteJoin {
     client_options.salt =
         client_options.shared == nullptr ? RandomSalt() : client_options.shared->salt();
     client_options.range_done = [this](const RangeReport& range) {
-      if (options_.keep_ranges) report_->ranges.push_back(range);
-      if (options_.client.range_done) options_.client.range_done(range);
+      if (!options_.keep_ranges && !options_.range_done) return;
+      RangeSummary summary = SummaryOf(range, remote_.address);
+      if (options_.range_done) options_.range_done(summary);
+      if (options_.keep_ranges) report_->range_reports.push_back(std::move(summary));
     };
     const absl::StatusOr<Strategy> strategy = StrategyNamed(options_.strategy);
     if (!strategy.ok()) return strategy.status();
@@ -146,9 +148,9 @@ class RemoteJoin {
     WireCounts counts;
     const absl::Status status = (*remote)->Run(&session, &counts);
     if (client_options.shared != nullptr) client_options.shared->Leave();
-    report_->wire.bytes_sent += counts.bytes_sent;
-    report_->wire.bytes_received += counts.bytes_received;
-    AddStatistics(session.statistics(), &report_->statistics);
+    report_->wire_bytes_sent += counts.bytes_sent;
+    report_->wire_bytes_received += counts.bytes_received;
+    AddStatistics(session.statistics(), report_);
     rest_ = session.Uncommitted();
     server_failed_ = session.other_side_failed();
     // All is proven and with the sink; how the stream ended does not matter any more.
@@ -160,13 +162,11 @@ class RemoteJoin {
     if (IsSame(*rest_, options_.client.interval)) return absl::OkStatus();
     report_->restarted++;
     rest_ = options_.client.interval;
-    report_->ranges.clear();
-    Statistics* const statistics = &report_->statistics;
-    statistics->keys_pruned = statistics->false_positives = 0;
-    statistics->shipped_keys_bytes = statistics->textbook_bloom_join_bytes = 0;
-    statistics->matched_keys = statistics->client_only_keys = 0;
-    statistics->server_only_keys = statistics->rows_received = 0;
-    statistics->client_absent_rows = statistics->server_absent_rows = 0;
+    report_->range_reports.clear();
+    report_->keys_pruned = report_->false_positives = 0;
+    report_->shipped_keys_bytes = report_->textbook_bloom_join_bytes = 0;
+    report_->matched_keys = report_->local_only_keys = report_->remote_only_keys = 0;
+    report_->rows_received = report_->local_absent_rows = report_->remote_absent_rows = 0;
     const absl::Status status = sink_->Restart();
     if (status.ok()) return status;
     return absl::Status(status.code(),

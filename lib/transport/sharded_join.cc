@@ -22,6 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Sources = std::vector<std::shared_ptr<Source>>;
+using Reports = std::vector<RemoteJoinReport>;
 
 double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -139,17 +140,12 @@ class KeyCounter final : public Sink {
 };
 
 absl::Status JoinShard(const Remote& remote, Source* source, const ShardedJoinOptions& options,
-                       ResultSink* sink, const Cancellation* cancellation, ShardReport* report) {
+                       ResultSink* sink, const Cancellation* cancellation,
+                       RemoteJoinReport* report) {
   const Clock::time_point begin = Clock::now();
   const absl::Status status = Guarded([&] {
     if (options.expect) options.expect(source->EstimateKeys());
-    RemoteJoinOptions mine = options.remote;
-    if (options.range_done) {
-      mine.client.range_done = [&](const RangeReport& range) {
-        options.range_done(remote.address, range);
-      };
-    }
-    return JoinRemotely(remote, source, sink, mine, cancellation, &report->report);
+    return JoinRemotely(remote, source, sink, options.remote, cancellation, report);
   });
   report->seconds = SecondsSince(begin);
   return status;
@@ -176,21 +172,21 @@ absl::Status EmitOwnAbsentRows(const ClientSessionOptions& options, Source* sour
 }
 
 // A database that is joined with under two addresses would give each of its rows twice.
-absl::Status CheckDifferent(const std::vector<ShardReport>& shards) {
+absl::Status CheckDifferent(const Reports& shards) {
   std::map<std::string, std::string> addresses;
-  for (const ShardReport& shard : shards) {
-    const auto [known, is_new] = addresses.emplace(shard.report.database, shard.address);
-    if (is_new || shard.report.database.empty()) continue;
+  for (const RemoteJoinReport& shard : shards) {
+    const auto [known, is_new] = addresses.emplace(shard.database, shard.address);
+    if (is_new || shard.database.empty()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(known->second, " and ", shard.address, " serve the same database (",
-                     shard.report.database, "): name each shard once"));
+                     shard.database, "): name each shard once"));
   }
   return absl::OkStatus();
 }
 
 absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sources,
                          const ShardedJoinOptions& options, ResultSink* sink,
-                         Cancellation* cancellation, ShardedJoinReport* report) {
+                         Cancellation* cancellation, Reports* shards, JoinReport* report) {
   const ShardedJoinOptions for_shards = ForSeveral(options);
   const size_t count = remotes.size();
   Spools spools;
@@ -216,7 +212,7 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
           ShardedJoinOptions mine = for_shards;
           mine.remote.client.shared = members[i].get();
           return JoinShard(remotes[i], sources[i].get(), mine, spools[i].get(), cancellation,
-                           &report->shards[i]);
+                           &(*shards)[i]);
         });
         members[i]->Leave();
         // A part of the shards is no answer: the others need not go on.
@@ -232,7 +228,7 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
   for (std::thread& thread : threads) thread.join();
   const absl::Status status = cancellation->Check();  // the first error, which the others got too
   if (!status.ok()) return status;
-  const absl::Status different = CheckDifferent(report->shards);
+  const absl::Status different = CheckDifferent(*shards);
   if (!different.ok()) return different;
   const ClientSessionOptions& client_options = options.remote.client;
   if (client_options.operation != Operation::kCount) {
@@ -245,10 +241,34 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
   if (merged.ok() && client_options.absent_rows) {
     merged = EmitAbsentRows(sources.front().get(), nullptr, &report->absent_rows_local);
   }
-  const Statistics& any = report->shards.front().report.statistics;
+  const Statistics& any = shards->front();
   report->local_only_keys = lacking.keys();
-  report->matched_keys = any.matched_keys + any.client_only_keys - lacking.keys();
+  report->matched_keys = any.matched_keys + any.local_only_keys - lacking.keys();
   return merged;
+}
+
+void AddShards(Reports* shards, ShardedJoinReport* report) {
+  Statistics sum;
+  for (RemoteJoinReport& shard : *shards) {
+    shard.sst_filters_were_used = UsesExistingFilters(shard.existing_choice);
+    shard.sst_filters_note = Describe(shard.existing_choice);
+    AddStatistics(shard, &sum);
+    report->wire_bytes_sent += shard.wire_bytes_sent;
+    report->wire_bytes_received += shard.wire_bytes_received;
+    report->attempts += shard.attempts;
+    for (RangeSummary& range : shard.range_reports) {
+      report->range_reports.push_back(std::move(range));
+    }
+    report->servers.push_back(shard);
+  }
+  report->remote_only_keys = sum.remote_only_keys;
+  report->rows_received = sum.rows_received;
+  report->ranges = sum.ranges;
+  report->equal_ranges = sum.equal_ranges;
+  report->repeated_ranges = sum.repeated_ranges;
+  report->sent = sum.sent;
+  report->received = sum.received;
+  report->kept = shards->front().kept;
 }
 
 }  // namespace
@@ -263,23 +283,23 @@ absl::Status JoinShards(const std::vector<Remote>& remotes, const Sources& sourc
     options.remote.client.workers = &workers.emplace(options.threads);
     options.remote.client.ranges_ahead = std::min(kMostRangesAhead, 2 * options.threads);
   }
-  for (const Remote& remote : remotes) report->shards.push_back({remote.address, {}, 0});
+  Reports shards(remotes.size());
+  for (size_t i = 0; i < shards.size(); i++) shards[i].address = remotes[i].address;
   absl::Status status;
-  if (remotes.size() == 1) {
+  if (shards.size() == 1) {
+    const RemoteJoinReport& only = shards.front();
     status = JoinShard(remotes.front(), sources.front().get(), options, sink, cancellation,
-                       &report->shards.front());
-    const Statistics& statistics = report->shards.front().report.statistics;
-    report->matched_keys = statistics.matched_keys;
-    report->local_only_keys = statistics.client_only_keys;
-    report->absent_rows_local = statistics.client_absent_rows;
-    report->absent_rows_remote = statistics.server_absent_rows;
+                       &shards.front());
+    report->matched_keys = only.matched_keys;
+    report->local_only_keys = only.local_only_keys;
+    report->absent_rows_local = only.local_absent_rows;
+    report->absent_rows_remote = only.remote_absent_rows;
   } else {
-    status =
-        Guarded([&] { return JoinSeveral(remotes, sources, options, sink, cancellation, report); });
+    status = Guarded([&] {
+      return JoinSeveral(remotes, sources, options, sink, cancellation, &shards, report);
+    });
   }
-  for (const ShardReport& shard : report->shards) {
-    report->remote_only_keys += shard.report.statistics.server_only_keys;
-  }
+  AddShards(&shards, report);
   report->seconds = SecondsSince(begin);
   return status;
 }

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include <absl/status/statusor.h>
-#include <rocksieve/join/operation.h>
+#include <rocksieve/join/report.h>
 
 #include "lib/join/rows/source.h"
 #include "lib/transport/cancellation.h"

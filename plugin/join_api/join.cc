@@ -42,106 +42,6 @@ using Clock = Cancellation::Clock;
 // So that a timeout of "for ever" does not run over.
 constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365 * 10);
 
-WireBytes BytesOf(const Traffic& traffic) {
-  return {traffic.planning, traffic.filters, traffic.verification, traffic.payload};
-}
-
-ServerReport ReportOf(const ShardReport& shard) {
-  const RemoteJoinReport& joined = shard.report;
-  const Statistics& s = joined.statistics;
-  ServerReport report;
-  report.address = shard.address;
-  report.database = joined.database;
-  report.matched_keys = s.matched_keys;
-  report.local_only_keys = s.client_only_keys;
-  report.remote_only_keys = s.server_only_keys;
-  report.rows_received = s.rows_received;
-  report.ranges = s.ranges;
-  report.equal_ranges = s.equal_ranges;
-  report.repeated_ranges = s.repeated_ranges;
-  report.ranges_by_list = s.ranges_by_list;
-  report.ranges_by_keys = s.ranges_by_keys;
-  report.ranges_by_symbols = s.ranges_by_symbols;
-  report.ranges_by_sketch = s.ranges_by_sketch;
-  report.filters = s.filters;
-  report.sst_filters_were_used = UsesExistingFilters(s.existing.choice);
-  report.sst_filters_note = Describe(s.existing.choice);
-  report.sst_filters = s.existing.filters;
-  report.sst_filter_bytes = s.existing.bytes;
-  report.sst_filters_pruned_keys = s.existing.pruned_keys;
-  report.sst_filters_withdrawn_ranges = s.existing.withdrawn_ranges;
-  report.keys_hashed = s.keys_hashed;
-  report.filters_built = s.filters_built;
-  report.keys_pruned = s.keys_pruned;
-  report.false_positives = s.false_positives;
-  report.shipped_keys_bytes = static_cast<uint64_t>(s.shipped_keys_bytes);
-  report.textbook_bloom_join_bytes = static_cast<uint64_t>(s.textbook_bloom_join_bytes);
-  report.sent = BytesOf(s.sent);
-  report.received = BytesOf(s.received);
-  report.wire_bytes_sent = joined.wire.bytes_sent;
-  report.wire_bytes_received = joined.wire.bytes_received;
-  report.column_families = joined.families;
-  report.attempts = joined.attempts;
-  report.resumed = joined.resumed;
-  report.restarted = joined.restarted;
-  report.seconds = shard.seconds;
-  return report;
-}
-
-RangeSummary SummaryOf(const std::string& address, const RangeReport& range) {
-  RangeSummary summary;
-  summary.address = address;
-  summary.begin = range.interval.begin;
-  summary.end = range.interval.end;
-  summary.equal = range.equal;
-  summary.moves = PartsOf(range);
-  summary.local_keys = range.client_keys;
-  summary.remote_keys = range.server_keys;
-  summary.matched_keys = range.matched_keys;
-  summary.rows_received = range.rows_received;
-  summary.keys_pruned = range.keys_pruned;
-  summary.local_false_positives = range.client_false_positives;
-  summary.remote_false_positives = range.server_false_positives;
-  summary.repeats = range.repeats;
-  summary.sent = BytesOf(range.sent);
-  summary.received = BytesOf(range.received);
-  summary.round_trips = range.round_trips;
-  summary.seconds = range.milliseconds / 1000;
-  summary.shipped_keys_bytes = static_cast<uint64_t>(ShippedKeysBytes(range));
-  summary.textbook_bloom_join_bytes = static_cast<uint64_t>(TextbookBloomJoinBytes(range));
-  return summary;
-}
-
-JoinReport ReportOf(const ShardedJoinReport& joined) {
-  JoinReport report;
-  report.keys_are_known = joined.keys_are_known;
-  report.matched_keys = joined.matched_keys;
-  report.local_only_keys = joined.local_only_keys;
-  report.remote_only_keys = joined.remote_only_keys;
-  report.absent_rows_local = joined.absent_rows_local;
-  report.absent_rows_remote = joined.absent_rows_remote;
-  report.seconds = joined.seconds;
-  Statistics sum;
-  for (const ShardReport& shard : joined.shards) {
-    AddStatistics(shard.report.statistics, &sum);
-    report.servers.push_back(ReportOf(shard));
-    const ServerReport& server = report.servers.back();
-    report.wire_bytes_sent += server.wire_bytes_sent;
-    report.wire_bytes_received += server.wire_bytes_received;
-    report.attempts += server.attempts;
-    for (const RangeReport& range : shard.report.ranges) {
-      report.range_reports.push_back(SummaryOf(shard.address, range));
-    }
-  }
-  report.rows_received = sum.rows_received;
-  report.ranges = sum.ranges;
-  report.equal_ranges = sum.equal_ranges;
-  report.repeated_ranges = sum.repeated_ranges;
-  report.sent = BytesOf(sum.sent);
-  report.received = BytesOf(sum.received);
-  return report;
-}
-
 absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& options) {
   if (input.impl() == nullptr) {
     return absl::InvalidArgumentError("the input is empty: make it with Input::OfDatabase() first");
@@ -222,6 +122,7 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.most_attempts = options.attempts;
   remote.note = options.note;
   remote.keep_ranges = options.report_ranges;
+  remote.range_done = options.range_done;
   return remote;
 }
 
@@ -259,20 +160,13 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
   sharded.remote.client.comparison = parts.comparison;
   sharded.expect = options.keys_expected;
   sharded.threads = static_cast<size_t>(options.threads);
-  if (options.range_done) {
-    sharded.range_done = [&options](const std::string& address, const RangeReport& range) {
-      options.range_done(SummaryOf(address, range));
-    };
-  }
   return WithSources(input, peer, options, /*each_server=*/true,
                      [&](const auto& remotes, const auto& opened, auto* cancellation) {
                        ShardedJoinReport joined;
                        const absl::Status status = JoinShards(remotes, opened.sources, sharded,
                                                               rows, cancellation, &joined);
-                       if (report != nullptr) *report = ReportOf(joined);
-                       if (parts.kept != nullptr && !joined.shards.empty()) {
-                         *parts.kept = joined.shards.front().report.kept;
-                       }
+                       if (parts.kept != nullptr) *parts.kept = joined.kept;
+                       if (report != nullptr) *report = std::move(joined);
                        return status;
                      });
 }

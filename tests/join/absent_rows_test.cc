@@ -126,12 +126,12 @@ void ExpectAsInSql(const Table& here, const std::string& left_on, const Table& t
     uint64_t common = 0;
     for (const std::string& join_key : distinct_mine) common += distinct_theirs.count(join_key);
     EXPECT_EQ(outcome.statistics.matched_keys, common);
-    EXPECT_EQ(outcome.statistics.client_only_keys, distinct_mine.size() - common);
-    EXPECT_EQ(outcome.statistics.server_only_keys, distinct_theirs.size() - common);
+    EXPECT_EQ(outcome.statistics.local_only_keys, distinct_mine.size() - common);
+    EXPECT_EQ(outcome.statistics.remote_only_keys, distinct_theirs.size() - common);
     if (operation == Operation::kCount || operation == Operation::kSymmetric) {
-      EXPECT_EQ(outcome.statistics.client_absent_rows,
+      EXPECT_EQ(outcome.statistics.local_absent_rows,
                 static_cast<uint64_t>(std::count(mine.begin(), mine.end(), std::nullopt)));
-      EXPECT_EQ(outcome.statistics.server_absent_rows,
+      EXPECT_EQ(outcome.statistics.remote_absent_rows,
                 static_cast<uint64_t>(std::count(theirs.begin(), theirs.end(), std::nullopt)));
     }
   }

@@ -124,8 +124,8 @@ void ExpectExactDifferences(const RowsByKey& here, const RowsByKey& there,
     equal += other != there.end() && other->second == row.second;
   }
   EXPECT_EQ(joined.statistics.matched_keys, equal);
-  EXPECT_EQ(joined.statistics.client_only_keys, here.size() - equal);
-  EXPECT_EQ(joined.statistics.server_only_keys, there.size() - equal);
+  EXPECT_EQ(joined.statistics.local_only_keys, here.size() - equal);
+  EXPECT_EQ(joined.statistics.remote_only_keys, there.size() - equal);
 }
 
 struct SidesOfRows {

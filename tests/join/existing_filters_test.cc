@@ -18,8 +18,8 @@ void ExpectExactResult(Operation operation, const Table& here, const Table& ther
   uint64_t matched = 0;
   for (const std::string& key : mine) matched += theirs.count(key);
   EXPECT_EQ(joined.statistics.matched_keys, matched);
-  EXPECT_EQ(joined.statistics.client_only_keys, mine.size() - matched);
-  EXPECT_EQ(joined.statistics.server_only_keys, theirs.size() - matched);
+  EXPECT_EQ(joined.statistics.local_only_keys, mine.size() - matched);
+  EXPECT_EQ(joined.statistics.remote_only_keys, theirs.size() - matched);
 }
 
 TEST(ExistingFilters, OfEitherSideGiveTheSameAnswer) {
@@ -38,13 +38,13 @@ TEST(ExistingFilters, OfEitherSideGiveTheSameAnswer) {
         ExistingFilterSource server(there, from_client ? none : filters);
         const Joined joined = JoinWithExistingFilters(operation, &client, &server);
         ExpectExactResult(operation, here, there, joined);
-        EXPECT_EQ(joined.statistics.existing.choice,
+        EXPECT_EQ(joined.statistics.existing_choice,
                   from_client ? ExistingFilterChoice::kClient : ExistingFilterChoice::kServer);
-        EXPECT_EQ(joined.statistics.existing.filters, filters.size());
-        EXPECT_EQ(joined.statistics.existing.withdrawn_ranges, 0u);
+        EXPECT_EQ(joined.statistics.sst_filters, filters.size());
+        EXPECT_EQ(joined.statistics.sst_filters_withdrawn_ranges, 0u);
         const size_t lonely = (from_client ? there : here).size();
         if (lonely > 2000) {
-          EXPECT_GT(joined.statistics.existing.pruned_keys, 0u);
+          EXPECT_GT(joined.statistics.sst_filters_pruned_keys, 0u);
         }
       }
     }
@@ -59,8 +59,8 @@ TEST(ExistingFilters, WhatCannotBeReadDeniesNothing) {
     ExistingFilterSource client(here, {}), server(there, FilesOf(there, kinds, &random));
     const Joined joined = JoinWithExistingFilters(Operation::kSymmetric, &client, &server);
     ExpectExactResult(Operation::kSymmetric, here, there, joined);
-    EXPECT_LT(joined.statistics.existing.pruned_keys, 10u);  // outside of all fences
-    EXPECT_EQ(joined.statistics.existing.withdrawn_ranges, 0u);
+    EXPECT_LT(joined.statistics.sst_filters_pruned_keys, 10u);  // outside of all fences
+    EXPECT_EQ(joined.statistics.sst_filters_withdrawn_ranges, 0u);
   }
 }
 
@@ -101,7 +101,7 @@ TEST(ExistingFilters, ThatLackKeysAreFoundOut) {
           ExpectExactResult(operation, here, there, joined);
           // One key in a range of seven may pass by accident.
           if (seed % 2 == 1) {
-            EXPECT_GT(joined.statistics.existing.withdrawn_ranges, 0u);
+            EXPECT_GT(joined.statistics.sst_filters_withdrawn_ranges, 0u);
           }
           EXPECT_EQ(joined.statistics.repeated_ranges, 0u);
         }
@@ -144,7 +144,7 @@ TEST(ExistingFilters, ThatChangedOnTheWayAreFoundOut) {
     ASSERT_TRUE(changed);
     if (joined.piped.status.ok()) {
       ExpectExactResult(operation, here, there, joined);
-      withdrawn += joined.statistics.existing.withdrawn_ranges > 0;
+      withdrawn += joined.statistics.sst_filters_withdrawn_ranges > 0;
     } else {
       EXPECT_TRUE(absl::IsInvalidArgument(joined.piped.status) ||
                   absl::IsResourceExhausted(joined.piped.status))
@@ -168,7 +168,7 @@ TEST(ExistingFilters, AreForgottenWhenTheirSourceFails) {
       client.fails_after = server.fails_after = fails_after;
       const Joined joined = JoinWithExistingFilters(Operation::kIntersection, &client, &server);
       ExpectExactResult(Operation::kIntersection, here, there, joined);
-      EXPECT_EQ(joined.statistics.existing.pruned_keys, 0u);
+      EXPECT_EQ(joined.statistics.sst_filters_pruned_keys, 0u);
     }
   }
 }
@@ -212,8 +212,8 @@ TEST(ExistingFilters, RangesFollowTheFilters) {
         JoinWithExistingFilters(Operation::kSymmetric, &client, &server, settings);
     ExpectExactResult(Operation::kSymmetric, here, there, joined);
     EXPECT_TRUE(opened_early || !from_client);  // the pipe gives all of the other way at once
-    EXPECT_GT(joined.statistics.existing.pruned_keys, 3900u);
-    EXPECT_EQ(joined.statistics.existing.withdrawn_ranges, 0u);
+    EXPECT_GT(joined.statistics.sst_filters_pruned_keys, 3900u);
+    EXPECT_EQ(joined.statistics.sst_filters_withdrawn_ranges, 0u);
     EXPECT_LT(joined.statistics.ranges, 40u);
   }
 }
@@ -229,8 +229,8 @@ TEST(ExistingFilters, TakeLessThanKeysOfALargeSide) {
   const Joined joined =
       JoinWithExistingFilters(Operation::kCount, &client, &server, settings, Strategy::kAuto);
   ExpectExactResult(Operation::kCount, here, there, joined);
-  EXPECT_EQ(joined.statistics.existing.choice, ExistingFilterChoice::kClient);
-  EXPECT_GT(joined.statistics.existing.pruned_keys, 59000u);
+  EXPECT_EQ(joined.statistics.existing_choice, ExistingFilterChoice::kClient);
+  EXPECT_GT(joined.statistics.sst_filters_pruned_keys, 59000u);
   EXPECT_LT(joined.piped.to_server + joined.piped.to_client, 4000u);
 }
 
@@ -244,7 +244,7 @@ TEST(ExistingFilters, SayWhyTheyAreNotUsed) {
     const Joined joined =
         JoinWithExistingFilters(Operation::kCount, &client, &server, {}, strategy, most_bytes);
     ExpectExactResult(Operation::kCount, mine, theirs, joined);
-    return joined.statistics.existing.choice;
+    return joined.statistics.existing_choice;
   };
   EXPECT_EQ(choice(none, Strategy::kSstFilters, 1 << 20), ExistingFilterChoice::kNotThere);
   EXPECT_EQ(choice(filters, Strategy::kSstFilters, 100), ExistingFilterChoice::kNotThere);

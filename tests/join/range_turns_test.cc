@@ -81,7 +81,7 @@ TEST(RangeTurns, NothingWrongComesOfDamagedMessages) {
     Joined joined = Join(Operation::kLocalOnly, here, there, settings);
     std::sort(joined.result.begin(), joined.result.end());
     failed += joined.piped.status.ok() ? 0 : 1;
-    if (joined.piped.status.ok() && joined.statistics.client_only_keys == expected.size()) {
+    if (joined.piped.status.ok() && joined.statistics.local_only_keys == expected.size()) {
       EXPECT_TRUE(joined.result == expected);
     }
     for (const auto& row : joined.result) {

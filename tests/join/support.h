@@ -158,8 +158,8 @@ inline void ExpectExact(Operation operation, const Table& client, const Table& s
   uint64_t matched = 0;
   for (const std::string& key : here) matched += there.count(key);
   EXPECT_EQ(joined.statistics.matched_keys, matched);
-  EXPECT_EQ(joined.statistics.client_only_keys, here.size() - matched);
-  EXPECT_EQ(joined.statistics.server_only_keys, there.size() - matched);
+  EXPECT_EQ(joined.statistics.local_only_keys, here.size() - matched);
+  EXPECT_EQ(joined.statistics.remote_only_keys, there.size() - matched);
 }
 
 // Rows of random keys: `common` on both sides, the others on one.

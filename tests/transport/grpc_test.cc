@@ -75,9 +75,9 @@ TEST(Grpc, JoinsAndCounts) {
   ASSERT_TRUE(joined.status.ok()) << joined.status;
   const MemorySource::Rows common = Numbers(10000, 20000);
   EXPECT_EQ(sink.rows, (std::map<std::string, std::string>(common.begin(), common.end())));
-  EXPECT_EQ(joined.report.statistics.matched_keys, 10000u);
+  EXPECT_EQ(joined.report.matched_keys, 10000u);
   EXPECT_EQ(joined.report.attempts, 1u);
-  EXPECT_GE(joined.report.wire.bytes_received, joined.report.statistics.received.total());
+  EXPECT_GE(joined.report.wire_bytes_received, joined.report.received.total());
 }
 
 TEST(Grpc, ARestartedServerMeansANewStart) {
@@ -96,7 +96,7 @@ TEST(Grpc, ARestartedServerMeansANewStart) {
   EXPECT_EQ(joined.report.restarted, 1u);
   const MemorySource::Rows common = Numbers(15000, 20000);
   EXPECT_EQ(sink.rows, (std::map<std::string, std::string>(common.begin(), common.end())));
-  EXPECT_EQ(joined.report.statistics.matched_keys, 5000u);
+  EXPECT_EQ(joined.report.matched_keys, 5000u);
 }
 
 TEST(Grpc, NobodyThere) {

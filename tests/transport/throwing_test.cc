@@ -159,7 +159,7 @@ TEST(Throwing, InOneShardEndsTheJoinWithAll) {
   const absl::Status status = JoinShards({remote(one), remote(other)},
                                          {std::make_shared<MemorySource>(Numbers(0, 100)),
                                           std::make_shared<ThrowingSource>(kNoMemory)},
-                                         {{}, nullptr, {}}, &sink, &cancellation, &report);
+                                         {{}, nullptr}, &sink, &cancellation, &report);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_EQ(sink.rows, 0);
 }

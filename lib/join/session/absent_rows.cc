@@ -93,14 +93,14 @@ absl::StatusOr<bool> AbsentRowsFetch::Advance() {
 absl::Status AbsentRowsFetch::GiveOwnRows() {
   const ClientSessionOptions& options = context_->options;
   Statistics& statistics = context_->statistics;
-  statistics.server_absent_rows = context_->answer.absent.count;
+  statistics.remote_absent_rows = context_->answer.absent.count;
   Sink* const sink = EmitsLocalRows(options.operation) ? context_->sink : nullptr;
   absl::Status status;
   if (options.own_absent_rows) {
-    status = EmitAbsentRows(context_->source, sink, &statistics.client_absent_rows);
+    status = EmitAbsentRows(context_->source, sink, &statistics.local_absent_rows);
   }
   // Those of both sides together, so that a session that breaks has given all of them or none.
-  if (status.ok() && (received_ || (statistics.client_absent_rows > 0 && sink != nullptr))) {
+  if (status.ok() && (received_ || (statistics.local_absent_rows > 0 && sink != nullptr))) {
     status = context_->sink->Commit();
   }
   return status;

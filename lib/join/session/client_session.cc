@@ -79,7 +79,7 @@ absl::Status ClientSession::On(const HelloAnswer& answer) {
   }
   answered_ = true;
   context_.answer = answer;
-  context_.statistics.existing.choice = answer.existing_choice;
+  context_.statistics.existing_choice = answer.existing_choice;
   if (answer.existing_choice == ExistingFilterChoice::kServer) context_.existing.BeginReceiving();
   if (answer.existing_choice == ExistingFilterChoice::kClient) {
     if (!context_.offer.exists()) {
@@ -127,8 +127,8 @@ absl::Status ClientSession::Advance() {
   if (!status.ok()) return status;
   if (outbox.empty() && !existing.finished() && existing.Next(&filters))
     status = context_.Send(filters);
-  context_.statistics.existing.filters = existing.filters();
-  context_.statistics.existing.bytes = existing.bytes();
+  context_.statistics.sst_filters = existing.filters();
+  context_.statistics.sst_filter_bytes = existing.bytes();
   const bool ranges_are_left = !context_.ranges.empty() || context_.ranges.rest();
   if (!status.ok() || !outbox.empty() || ranges_are_left) return status;
   const absl::StatusOr<bool> finished = absent_.Advance();

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMostParts = 1000;  // that a report has, whatever comes
 
 // By what they are for. `bytes`: of the message.
-void CountBytes(const Message& message, uint64_t bytes, Traffic* traffic) {
+void CountBytes(const Message& message, uint64_t bytes, WireBytes* traffic) {
   if (std::holds_alternative<Rows>(message)) {
     traffic->payload += bytes;
   } else if (std::holds_alternative<Filters>(message)) {
@@ -110,8 +110,8 @@ absl::Status ClientState::RepeatWithoutExisting(ClientRange* range) {
     status = Send(Filters{Filters::State::kWithdrawn, ""});
   }
   existing.Withdraw();
-  statistics.existing.withdrawn_ranges++;
-  statistics.existing.pruned_keys -= std::exchange(range->pruned_keys, 0);
+  statistics.sst_filters_withdrawn_ranges++;
+  statistics.sst_filters_pruned_keys -= std::exchange(range->pruned_keys, 0);
   range->attempt++;
   range->attempts_without_fault++;
   range->phase = ClientRange::ToOpen();

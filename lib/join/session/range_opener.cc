@@ -117,7 +117,7 @@ absl::Status RangeOpener::Open(ClientRange* range, bool ends_at_rest) {
     open.pruning.digest = existing.set->DigestOf(existing.set->size());
     open.pruning.candidates = keys.candidates.size();
     range->pruned_keys = keys.sum.count - keys.candidates.size();
-    context_->statistics.existing.pruned_keys += range->pruned_keys;
+    context_->statistics.sst_filters_pruned_keys += range->pruned_keys;
   }
   open.server_begins = ServerBegins(*range, existing);
   const size_t counters = CountersFor(context_->source->EstimateKeys(), context_->answer.keys);
@@ -180,7 +180,7 @@ absl::Status RangeOpener::Receive(const Facts& facts) {
     return context_->RepeatWithoutExisting(range);
   }
   if (facts.pruning.filters && facts.outcome != Facts::Outcome::kTooLarge) {
-    context_->statistics.existing.pruned_keys += facts.sum.count - facts.pruning.candidates;
+    context_->statistics.sst_filters_pruned_keys += facts.sum.count - facts.pruning.candidates;
   }
   switch (facts.outcome) {
     case Facts::Outcome::kTooLarge:
@@ -212,7 +212,7 @@ absl::Status RangeOpener::Cut(ClientRange* range, const std::string& next_key) {
     return absl::InvalidArgumentError(
         "the server cut a range again that ends where it wanted it to");
   }
-  context_->statistics.existing.pruned_keys -=
+  context_->statistics.sst_filters_pruned_keys -=
       std::exchange(range->pruned_keys, 0);  // scanned again
   range->phase = ClientRange::ToOpen();
   return context_->ranges.CutShort(range, next_key);

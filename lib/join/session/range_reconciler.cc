@@ -78,8 +78,8 @@ absl::Status RangeReconciler::CheckMostBytes(const ClientRange& range,
   const double keys_of_range = std::max(1.0, options.begins ? first_side.mine : first_side.theirs);
   const double ranges =
       std::max(1.0, static_cast<double>(context_->source->EstimateKeys()) / keys_of_range);
-  const Traffic& sent = context_->statistics.sent;
-  const Traffic& received = context_->statistics.received;
+  const WireBytes& sent = context_->statistics.sent;
+  const WireBytes& received = context_->statistics.received;
   const auto spent =
       static_cast<double>(sent.total() - sent.payload + received.total() - received.payload);
   const double expected = std::max(range_bytes * ranges, spent + range_bytes);

@@ -15,7 +15,7 @@ double TextbookFalsePositiveRate() {
   return std::pow(1 - std::exp(-kTextbookProbes / kTextbookBitsPerKey), kTextbookProbes);
 }
 
-void AddTraffic(const Traffic& more, Traffic* sum) {
+void AddTraffic(const WireBytes& more, WireBytes* sum) {
   sum->planning += more.planning;
   sum->filters += more.filters;
   sum->verification += more.verification;
@@ -47,13 +47,37 @@ double TextbookBloomJoinBytes(const RangeReport& report) {
   return (static_cast<double>(fewer) * kTextbookBitsPerKey + passing * report.bits_per_key) / 8;
 }
 
+RangeSummary SummaryOf(const RangeReport& range, const std::string& address) {
+  RangeSummary summary;
+  summary.address = address;
+  summary.begin = range.interval.begin;
+  summary.end = range.interval.end;
+  summary.equal = range.equal;
+  summary.moves = PartsOf(range);
+  summary.local_keys = range.client_keys;
+  summary.remote_keys = range.server_keys;
+  summary.matched_keys = range.matched_keys;
+  summary.rows_received = range.rows_received;
+  summary.keys_pruned = range.keys_pruned;
+  summary.local_false_positives = range.client_false_positives;
+  summary.remote_false_positives = range.server_false_positives;
+  summary.repeats = range.repeats;
+  summary.sent = range.sent;
+  summary.received = range.received;
+  summary.round_trips = range.round_trips;
+  summary.seconds = range.milliseconds / 1000;
+  summary.shipped_keys_bytes = static_cast<uint64_t>(ShippedKeysBytes(range));
+  summary.textbook_bloom_join_bytes = static_cast<uint64_t>(TextbookBloomJoinBytes(range));
+  return summary;
+}
+
 void AddStatistics(const Statistics& more, Statistics* sum) {
   sum->matched_keys += more.matched_keys;
-  sum->client_only_keys += more.client_only_keys;
-  sum->server_only_keys += more.server_only_keys;
+  sum->local_only_keys += more.local_only_keys;
+  sum->remote_only_keys += more.remote_only_keys;
   sum->rows_received += more.rows_received;
-  sum->client_absent_rows += more.client_absent_rows;
-  sum->server_absent_rows += more.server_absent_rows;
+  sum->local_absent_rows += more.local_absent_rows;
+  sum->remote_absent_rows += more.remote_absent_rows;
   sum->ranges += more.ranges;
   sum->equal_ranges += more.equal_ranges;
   sum->repeated_ranges += more.repeated_ranges;
@@ -64,11 +88,11 @@ void AddStatistics(const Statistics& more, Statistics* sum) {
   sum->filters += more.filters;
   sum->keys_hashed += more.keys_hashed;
   sum->filters_built += more.filters_built;
-  sum->existing.choice = more.existing.choice;
-  sum->existing.filters += more.existing.filters;
-  sum->existing.bytes += more.existing.bytes;
-  sum->existing.pruned_keys += more.existing.pruned_keys;
-  sum->existing.withdrawn_ranges += more.existing.withdrawn_ranges;
+  sum->existing_choice = more.existing_choice;
+  sum->sst_filters += more.sst_filters;
+  sum->sst_filter_bytes += more.sst_filter_bytes;
+  sum->sst_filters_pruned_keys += more.sst_filters_pruned_keys;
+  sum->sst_filters_withdrawn_ranges += more.sst_filters_withdrawn_ranges;
   sum->keys_pruned += more.keys_pruned;
   sum->false_positives += more.false_positives;
   sum->shipped_keys_bytes += more.shipped_keys_bytes;
@@ -79,13 +103,13 @@ void AddStatistics(const Statistics& more, Statistics* sum) {
 
 void AddRange(const RangeReport& range, Statistics* sum) {
   sum->matched_keys += range.matched_keys;
-  sum->client_only_keys += range.client_keys - range.matched_keys;
-  sum->server_only_keys += range.server_keys - range.matched_keys;
+  sum->local_only_keys += range.client_keys - range.matched_keys;
+  sum->remote_only_keys += range.server_keys - range.matched_keys;
   sum->rows_received += range.rows_received;
   sum->keys_pruned += range.keys_pruned;
   sum->false_positives += range.client_false_positives + range.server_false_positives;
-  sum->shipped_keys_bytes += ShippedKeysBytes(range);
-  sum->textbook_bloom_join_bytes += TextbookBloomJoinBytes(range);
+  sum->shipped_keys_bytes += static_cast<uint64_t>(ShippedKeysBytes(range));
+  sum->textbook_bloom_join_bytes += static_cast<uint64_t>(TextbookBloomJoinBytes(range));
 }
 
 }  // namespace rocksieve::join

@@ -6,22 +6,14 @@
 #include <string>
 #include <vector>
 
+#include <rocksieve/join/report.h>
+
 #include "lib/join/existing/existing_filter_choice.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/operation.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
-
-// Bytes of messages by what they are for.
-struct Traffic {
-  uint64_t planning = 0;  // opening ranges: sums, estimators
-  uint64_t filters = 0;
-  uint64_t verification = 0;  // lists, keys, sketches, symbols, and what answers them
-  uint64_t payload = 0;       // rows
-
-  uint64_t total() const { return planning + filters + verification + payload; }
-};
 
 struct RangeReport {
   KeyInterval interval;
@@ -38,43 +30,19 @@ struct RangeReport {
   uint64_t keys_pruned = 0;
   uint64_t client_false_positives = 0, server_false_positives = 0;
 
-  Traffic sent, received;    // messages about this range
+  WireBytes sent, received;  // messages about this range
   uint64_t round_trips = 0;  // times that an answer had to be waited for
   double milliseconds = 0;   // from its opening until the result was proven
   double bits_per_key = 0;   // of the client's keys, front-coded and compressed: a sample's
 };
 
-// In a whole session.
-struct Statistics {
-  uint64_t matched_keys = 0;
-  uint64_t client_only_keys = 0;
-  uint64_t server_only_keys = 0;
+// What a session knows of a server's report, and more of itself.
+struct Statistics : ServerReport {
   // Rows with a NULL key, where the operation counts or gives them.
-  uint64_t client_absent_rows = 0, server_absent_rows = 0;
-  uint64_t rows_received = 0;
-
-  uint64_t ranges = 0;
-  uint64_t equal_ranges = 0;
-  uint64_t repeated_ranges = 0;  // since sums contradicted each other
-  uint64_t ranges_by_list = 0, ranges_by_keys = 0, ranges_by_symbols = 0, ranges_by_sketch = 0;
-  uint64_t filters = 0;  // sent and received, for repeated ranges too
+  uint64_t local_absent_rows = 0, remote_absent_rows = 0;
   // Of the range that took the most, beside its opening.
   uint64_t most_range_round_trips = 0;
-  // What this side did itself, and not what other sessions of the same join did for it
-  // (shared_ranges.h): keys scanned and hashed to open ranges, filters built.
-  uint64_t keys_hashed = 0, filters_built = 0;
-  // Sums over the ranges that are done, as in RangeReport.
-  uint64_t keys_pruned = 0, false_positives = 0;
-  double shipped_keys_bytes = 0, textbook_bloom_join_bytes = 0;
-  Traffic sent, received;
-
-  // Filters that were there when the session began.
-  struct ExistingFilters {
-    ExistingFilterChoice choice = ExistingFilterChoice::kNotThere;
-    uint64_t filters = 0, bytes = 0;
-    uint64_t pruned_keys = 0;       // of the side that received them
-    uint64_t withdrawn_ranges = 0;  // begun with them and given up
-  } existing;
+  ExistingFilterChoice existing_choice = ExistingFilterChoice::kNotThere;
 };
 
 // "filter filter sketch"; "equal" if nothing had to be reconciled.
@@ -87,6 +55,9 @@ double ShippedKeysBytes(const RangeReport& report);
 // Likewise for the Bloom join of the textbooks: a filter with 10 bits for each key of the side that
 // has fewer, answered with the keys of the other side that pass.
 double TextbookBloomJoinBytes(const RangeReport& report);
+
+// For whoever asked for the join; `address`: of the server.
+RangeSummary SummaryOf(const RangeReport& report, const std::string& address);
 
 // As the tally of several sessions.
 void AddStatistics(const Statistics& more, Statistics* sum);
