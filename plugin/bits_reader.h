@@ -12,7 +12,6 @@
 #include <rocksieve/filter.h>
 
 #include "lib/hash/key_hash.h"
-#include "lib/hash/key_hasher.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "lib/hash/key_hasher.h"
+#include "lib/hash/key_hash.h"
 #include "plugin/database/policy_spec.h"
 #include "plugin/tables/builtin_model.h"
 #include "plugin/tables/decoded_filter.h"

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 
 #include "lib/bloom/kernel.h"
-#include "lib/cpu/target.h"
+#include "lib/cpu/isa.h"
 
 ROCKSIEVE_TARGET_BEGIN("avx2,bmi,bmi2")
 namespace rocksieve::bloom {

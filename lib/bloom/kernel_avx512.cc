@@ -11,7 +11,7 @@
 #include <immintrin.h>
 
 #include "lib/bloom/kernel.h"
-#include "lib/cpu/target.h"
+#include "lib/cpu/isa.h"
 
 ROCKSIEVE_TARGET_BEGIN(
     "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi,avx512bitalg")

@@ -1,17 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spec "rocksieve.auto:BUDGET[:FAMILIES][:OPTION]..." as a value: one budget for a whole tree.
-//
-//   rocksieve.auto:10                   10 bits per live entry, all filters of the tree together
-//   rocksieve.auto:512MB                so many bytes, all filters of the tree together, however
-//                                       many entries it comes to have (byte_size.h)
-//   rocksieve.auto:10:bloom+cuckoo      of these families only
-//   rocksieve.auto:10:range             and filters that answer for ranges, if any are asked
-//   rocksieve.auto:10:range:prefixes-8  options as in filter_spec.h, for range filters alone
-//   rocksieve.auto:10:salted            options as in filter_spec.h, for each filter
-//   rocksieve.auto:10:even              as if absent keys were distributed like the live ones,
-//                                       wherever lookups go
-//   rocksieve.auto:10:read-ns-200000    what things cost, in nanoseconds (CostModel): read-ns,
-//                                       and FAMILY-ns of each family
+// Amounts of memory in specs: "512MB", "1.5GiB", "4096B".
 #pragma once
 
 #include <cstdint>
@@ -25,6 +13,27 @@
 #include "lib/budget/allocation.h"
 
 namespace rocksieve {
+
+// A decimal number with its unit: B, kB, MB, GB, TB in steps of 1000, or KiB, MiB, GiB, TiB in
+// steps of 1024; fractions of a byte are dropped. False for anything else, or more than 1000TB.
+bool ParseByteSize(std::string_view text, uint64_t* bytes);
+
+// The shortest text that reads back as the same number, without fractions: "512MB", "1536MiB".
+std::string ByteSizeText(uint64_t bytes);
+
+// The spec "rocksieve.auto:BUDGET[:FAMILIES][:OPTION]..." as a value: one budget for a whole tree.
+//
+//   rocksieve.auto:10                   10 bits per live entry, all filters of the tree together
+//   rocksieve.auto:512MB                so many bytes, all filters of the tree together, however
+//                                       many entries it comes to have (ParseByteSize())
+//   rocksieve.auto:10:bloom+cuckoo      of these families only
+//   rocksieve.auto:10:range             and filters that answer for ranges, if any are asked
+//   rocksieve.auto:10:range:prefixes-8  options as in filter_spec.h, for range filters alone
+//   rocksieve.auto:10:salted            options as in filter_spec.h, for each filter
+//   rocksieve.auto:10:even              as if absent keys were distributed like the live ones,
+//                                       wherever lookups go
+//   rocksieve.auto:10:read-ns-200000    what things cost, in nanoseconds (CostModel): read-ns,
+//                                       and FAMILY-ns of each family
 
 struct AutoSpec {
   static constexpr double kMinBits = 1, kMaxBits = 32;

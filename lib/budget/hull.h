@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best that a set of families can do with so many bits per key.
-//
-// The cost of b bits is what a missing key pays at a file with such a filter, in units of a block
-// read: the false-positive rate plus the charge of the probe. The lower convex hull
-// of the points of all families (rate_curve.h), "no filter" among them, holds all that an optimal
-// allocation uses: if a bit per key is worth `price`, the best is the vertex where the hull's slope
-// passes it.
-//
-// Between vertices, bits are a continuous function of the price all the same, in short steep
-// stretches: else a budget between two vertices could not be met by files that are all alike.
+// What each family makes of its memory: false-positive rate as a function of bits per key.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +8,37 @@
 
 #include <rocksieve/filter_spec.h>
 
-#include "lib/budget/rate_curve.h"
+#include "lib/range/cells.h"
 
 namespace rocksieve {
+
+struct RatePoint {
+  double bits_per_key = 0;  // of the whole block, its frame included
+  double rate = 1;
+  double setting = 0;  // the bits per key to ask for in a spec
+};
+
+inline constexpr double kMostCurveBits = 40;
+
+// What a filter of so many keys takes, even if it had no bits for them: its frame.
+double FrameBitsOfFilter(Family family, uint64_t keys);
+
+// Points with rising bits, of filters of `keys` keys that have between about 1 and kMostCurveBits
+// bits per key beside their frame; between neighbours one may interpolate. Those of a family with
+// columns are of whole columns, between which its rate is a straight line. For Family::kNone, the
+// one point of 0 bits and rate 1. Cost: some 10 ms for the first call with kBloom, then some 10 us.
+std::vector<RatePoint> RateCurve(Family family, uint64_t keys, bool thorough = false);
+
+// The best that a set of families can do with so many bits per key.
+//
+// The cost of b bits is what a missing key pays at a file with such a filter, in units of a block
+// read: the false-positive rate plus the charge of the probe. The lower convex hull
+// of the points of all families, "no filter" among them, holds all that an optimal
+// allocation uses: if a bit per key is worth `price`, the best is the vertex where the hull's slope
+// passes it.
+//
+// Between vertices, bits are a continuous function of the price all the same, in short steep
+// stretches: else a budget between two vertices could not be met by files that are all alike.
 
 // What a false-positive read and a probe of a filter cost, in one unit. A filter saves reads and
 // costs probes: a missing key that meets a file pays the probe for certain and a read with the
@@ -93,5 +112,15 @@ class Hull {
   std::vector<Vertex> vertices_;    // with rising bits and falling cost
   std::vector<Stretch> stretches_;  // with rising prices
 };
+
+// Whether a filter for lookups or one for ranges is the better use of so many bits.
+
+// Whether the reads that missing keys and empty ranges cost together, asked in the proportion of
+// `mix`, are fewer with a filter of `range_hull` than with one of `lookup_hull`, both of so many
+// bits per key. To the latter, every range may hold something. As long as nothing was asked, as
+// many ranges as lookups are assumed, and never fewer than mix.least_share.
+// Cost: some 100 ns.
+bool RangesPay(const Hull& lookup_hull, const Hull& range_hull, const range::QueryMix& mix,
+               double bits_per_key);
 
 }  // namespace rocksieve

@@ -2,11 +2,86 @@
 #include "lib/budget/lookup_weights.h"
 
 #include <algorithm>
+#include <bitset>
+#include <cstdint>
 
-#include "lib/budget/key_cells.h"
 #include "lib/budget/lookup_density.h"
 
 namespace rocksieve {
+namespace {
+
+// More would be lost in rounding.
+constexpr size_t kMaxDigits = 12;
+constexpr double kSmallestUnit = 1e-15;
+
+using ByteSet = std::bitset<256>;
+
+ByteSet BytesOf(std::string_view from_to_pairs) {
+  ByteSet set;
+  for (size_t i = 0; i + 1 < from_to_pairs.size(); i += 2) {
+    for (int byte = from_to_pairs[i]; byte <= from_to_pairs[i + 1]; byte++) set.set(byte);
+  }
+  return set;
+}
+
+// The smallest of the usual alphabets that holds all of them, else every byte.
+ByteSet AlphabetOf(const ByteSet& seen) {
+  static const ByteSet alphabets[] = {BytesOf("09"),   BytesOf("09af"),   BytesOf("09AF"),
+                                      BytesOf("az"),   BytesOf("AZ"),     BytesOf("09az"),
+                                      BytesOf("09AZ"), BytesOf("09AZaz"), BytesOf(" ~")};
+  for (const ByteSet& alphabet : alphabets) {
+    if ((seen & ~alphabet).none()) return alphabet;
+  }
+  return ByteSet().set();
+}
+
+size_t CommonPrefix(std::string_view a, std::string_view b) {
+  const auto end = std::mismatch(a.begin(), a.begin() + std::min(a.size(), b.size()), b.begin());
+  return static_cast<size_t>(end.first - a.begin());
+}
+
+}  // namespace
+
+KeyScale::KeyScale(const std::vector<std::string_view>& sample) {
+  if (sample.empty()) return;
+  const auto [least, most] = std::minmax_element(sample.begin(), sample.end());
+  prefix_size_ = CommonPrefix(*least, *most);
+  double unit = 1;
+  for (size_t i = 0; i < kMaxDigits && unit > kSmallestUnit; i++) {
+    ByteSet seen;
+    bool some_end = false;
+    for (const std::string_view key : sample) {
+      if (key.size() > prefix_size_ + i) {
+        seen.set(static_cast<uint8_t>(key[prefix_size_ + i]));
+      } else {
+        some_end = true;
+      }
+    }
+    if (seen.none()) break;
+    // A byte that is the same in all keys separates nothing.
+    const ByteSet alphabet = seen.count() == 1 ? seen : AlphabetOf(seen);
+    // An ended key sorts before all others, which takes a value of its own.
+    uint8_t value = some_end ? 1 : 0;
+    Digit digit;
+    for (int byte = 0; byte < 256; byte++) {
+      digit.value[byte] = value;
+      if (alphabet[byte] && value < 255) value++;
+    }
+    const size_t base = alphabet.count() + (some_end ? 1 : 0);
+    unit /= static_cast<double>(base);
+    digit.unit = unit;
+    digits_.push_back(digit);
+  }
+}
+
+double KeyScale::PositionOf(std::string_view key) const {
+  double position = 0;
+  for (size_t i = 0; i < digits_.size() && prefix_size_ + i < key.size(); i++) {
+    position += digits_[i].unit * digits_[i].value[static_cast<uint8_t>(key[prefix_size_ + i])];
+  }
+  return position;
+}
+
 namespace {
 
 // Lookups in all cells before each, given the entries.
@@ -61,6 +136,74 @@ BothLookupWeights LookupWeightsBothWays(const std::vector<BudgetedFile>& files,
   const std::vector<double> entries = cells.EntriesBefore(files);
   return {WeightsOf(cells, files, entries, entries),
           WeightsOf(cells, files, entries, LookupsBefore(cells, entries, density))};
+}
+
+namespace {
+
+// Of a file's entries, the share that is spread over its cells evenly.
+constexpr double kEvenShare = 0.1;
+
+std::vector<std::string_view> EndsOf(const std::vector<BudgetedFile>& files) {
+  std::vector<std::string_view> keys;
+  keys.reserve(2 * files.size());
+  for (const BudgetedFile& file : files) keys.insert(keys.end(), {file.smallest, file.largest});
+  return keys;
+}
+
+}  // namespace
+
+KeyCells::KeyCells(const std::vector<BudgetedFile>& files)
+    : scale_(EndsOf(files)), ranges_(files.size()) {
+  struct End {
+    std::string_view key;
+    size_t file;
+    bool is_largest;
+  };
+  std::vector<End> ends;
+  ends.reserve(2 * files.size());
+  for (size_t i = 0; i < files.size(); i++) {
+    const auto [low, high] = std::minmax(files[i].smallest, files[i].largest);
+    ends.push_back({low, i, false});
+    ends.push_back({high, i, true});
+  }
+  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.key < b.key; });
+  for (const End& end : ends) {
+    if (keys_.empty() || end.key != keys_.back()) {
+      const double position = scale_.PositionOf(end.key);
+      positions_.push_back(positions_.empty() ? position : std::max(position, positions_.back()));
+      keys_.push_back(end.key);
+    }
+    const size_t cell = 2 * (keys_.size() - 1);
+    CellRange& range = ranges_[end.file];
+    (end.is_largest ? range.last : range.first) = end.is_largest ? cell + 1 : cell;
+  }
+}
+
+std::vector<double> KeyCells::EntriesBefore(const std::vector<BudgetedFile>& files) const {
+  // How the sums over the files that cover a cell change from one to the next.
+  std::vector<double> per_cell(count() + 1), per_width(count() + 1);
+  for (size_t i = 0; i < files.size(); i++) {
+    const CellRange range = RangeOf(i);
+    const double width = WidthOf(range);
+    const auto entries = static_cast<double>(files[i].entries);
+    const double even =
+        entries * (width > 0 ? kEvenShare : 1) / static_cast<double>(range.last - range.first);
+    per_cell[range.first] += even;
+    per_cell[range.last] -= even;
+    if (width <= 0) continue;
+    const double by_width = entries * (1 - kEvenShare) / width;
+    per_width[range.first] += by_width;
+    per_width[range.last] -= by_width;
+  }
+  std::vector<double> before(1, 0);
+  before.reserve(count() + 1);
+  double even = 0, by_width = 0;
+  for (size_t cell = 0; cell < count(); cell++) {
+    even += per_cell[cell];
+    by_width += per_width[cell];
+    before.push_back(before.back() + std::max(0.0, even + by_width * width(cell)));
+  }
+  return before;
 }
 
 }  // namespace rocksieve

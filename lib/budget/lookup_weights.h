@@ -1,4 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keys as numbers, so that one can say how far apart they are.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace rocksieve {
+
+// Made from a sample of keys: the prefix that all have in common says nothing, and the bytes after
+// it are the digits of a number, in base 10 where only decimal digits occur, 16 where only
+// hexadecimal ones do, and so on. Keeps the keys' bytewise order, though it may take keys for equal
+// that differ late.
+class KeyScale {
+ public:
+  // A sample of no keys is allowed.
+  explicit KeyScale(const std::vector<std::string_view>& sample);
+
+  // 0 to 1.
+  double PositionOf(std::string_view key) const;
+
+ private:
+  struct Digit {
+    std::array<uint8_t, 256> value;
+    double unit;  // weight of one step of the value
+  };
+
+  size_t prefix_size_ = 0;
+  std::vector<Digit> digits_;
+};
+
 // How the keys of a tree are distributed, as far as the ranges of its files tell.
 //
 // A lookup of a missing key meets a file if the key lies between the file's smallest and largest.
@@ -10,13 +43,6 @@
 // width, seen as numbers in the alphabet that the keys use, and for a small part evenly, in case
 // those numbers say little. Where lookups were heard to go elsewhere, a density of them per entry
 // says so (lookup_density.h).
-#pragma once
-
-#include <cstdint>
-#include <string_view>
-#include <vector>
-
-namespace rocksieve {
 
 // A file of a tree, real or to come.
 struct BudgetedFile {
@@ -44,5 +70,43 @@ struct BothLookupWeights {
 };
 BothLookupWeights LookupWeightsBothWays(const std::vector<BudgetedFile>& files,
                                         const LookupDensity& density);
+
+// The key space of a tree, divided by the ends of its files' ranges, and where entries lie in it.
+
+// Cells first to last, the last one excluded.
+struct CellRange {
+  size_t first = 0, last = 0;
+};
+
+// The cells between the ends of the files' ranges, in order: one at each distinct end, of no width,
+// and one between it and the next: the ranges include their ends, so files that meet in a key
+// overlap there, and files of one key have a place. Holds views of the files' keys.
+class KeyCells {
+ public:
+  explicit KeyCells(const std::vector<BudgetedFile>& files);
+
+  size_t count() const { return keys_.empty() ? 0 : 2 * keys_.size() - 1; }
+  // The keys where it begins and ends, the same for a cell of no width; and these as positions.
+  std::string_view first_key(size_t cell) const { return keys_[cell / 2]; }
+  std::string_view last_key(size_t cell) const { return keys_[(cell + 1) / 2]; }
+  double begin(size_t cell) const { return positions_[cell / 2]; }
+  double end(size_t cell) const { return positions_[(cell + 1) / 2]; }
+  double width(size_t cell) const { return end(cell) - begin(cell); }
+  double WidthOf(CellRange range) const { return end(range.last - 1) - begin(range.first); }
+  // The cells that a file's entries lie in.
+  CellRange RangeOf(size_t file) const { return ranges_[file]; }
+  // On which the positions are.
+  const KeyScale& scale() const { return scale_; }
+
+  // Entries in all cells before each, and in all of them: a file's are spread over its cells in
+  // proportion to their width, and for a small part evenly.
+  std::vector<double> EntriesBefore(const std::vector<BudgetedFile>& files) const;
+
+ private:
+  KeyScale scale_;
+  std::vector<CellRange> ranges_;
+  std::vector<std::string_view> keys_;  // distinct, in order
+  std::vector<double> positions_;       // of the keys
+};
 
 }  // namespace rocksieve

@@ -3,8 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "lib/bloom/builder.h"
-#include "lib/bloom/reader.h"
+#include "lib/bloom/filter.h"
 #include "lib/filter/family.h"
 #include "lib/format/coding.h"
 

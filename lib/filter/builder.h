@@ -11,11 +11,10 @@
 
 #include <rocksieve/filter.h>
 
-#include "lib/format/key_range.h"
+#include "lib/format/block.h"
 #include "lib/hash/hash_set.h"
 #include "lib/hash/key_hash.h"
-#include "lib/range/key_list.h"
-#include "lib/range/query_mix.h"
+#include "lib/range/cells.h"
 
 namespace rocksieve {
 

@@ -17,8 +17,7 @@
 #include "lib/format/block.h"
 #include "lib/format/payload.h"
 #include "lib/hash/hash_set.h"
-#include "lib/range/key_list.h"
-#include "lib/range/query_mix.h"
+#include "lib/range/cells.h"
 
 namespace rocksieve {
 

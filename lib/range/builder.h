@@ -7,7 +7,7 @@
 
 #include "lib/format/payload.h"
 #include "lib/hash/hash_set.h"
-#include "lib/range/key_list.h"
+#include "lib/range/cells.h"
 #include "lib/range/plan.h"
 
 namespace rocksieve::range {

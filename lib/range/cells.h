@@ -7,8 +7,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "lib/format/coding.h"
@@ -67,5 +69,88 @@ bool SameLead(std::string_view a, std::string_view b, size_t bytes);
 
 // Bytes that both begin with.
 size_t CommonPrefix(std::string_view a, std::string_view b);
+
+// What is asked of range filters, counted, so that new ones have the parts that answer it.
+
+// Cells that a part of prefixes is asked for one by one.
+inline constexpr uint64_t kMostCells = 4;
+
+// Cells of an order that a small range touches, each of which may be wrong.
+inline constexpr double kCellsOfSmallRange = 2;
+
+// The greatest depth at which a range lies in up to kMostCells cells, which a part of prefixes of
+// that length would be asked for; and how many cells it has one byte deeper, at most 65,536.
+struct RangeShape {
+  size_t depth = 0;
+  uint64_t cells_below = 0;
+};
+
+// REQUIRES: begin < end. Cost: some 100 ns.
+RangeShape ShapeOf(std::string_view begin, std::string_view end);
+
+struct QueryMix {
+  uint64_t lookups = 0;  // of single keys
+  // By the depth of their shape: ranges, and their cells below, added up.
+  std::array<uint64_t, kMaxDepth + 1> ranges{};
+  std::array<uint64_t, kMaxDepth + 1> cells_below{};
+  // The share of all queries that each kind is taken to have, even if fewer were heard: what is
+  // asked changes more quickly than files.
+  double least_share = 0.02;
+
+  uint64_t range_count() const;
+  uint64_t count() const { return lookups + range_count(); }
+};
+
+// The keys of one filter, kept until it is known how they are best cut.
+
+// Keys come mostly in ascending order and are kept without the bytes that they share with the one
+// before. Others are kept as they are, and sorted by Sort(). Memory: two bytes per key more than
+// what they do not share.
+class KeyList {
+ public:
+  void Add(std::string_view key);
+
+  // Keys that are there, adjacent duplicates counted once.
+  uint64_t size() const { return size_; }
+
+  // Sorts, and drops duplicates, if that is needed. All below REQUIRES it.
+  void Sort();
+
+  std::string_view first() const { return first_; }
+  std::string_view last() const { return last_; }
+  size_t shortest() const { return shortest_; }
+  size_t longest() const { return longest_; }
+  // Bytes that all begin with.
+  size_t common_prefix() const { return size_ == 0 ? 0 : CommonPrefix(first_, last_); }
+  // Keys that differ in their first `depth` bytes, 0 to kMaxDepth.
+  uint64_t DistinctAt(size_t depth) const;
+
+  // Calls visit(key, shared) in ascending order; `shared` are the bytes that the key has in common
+  // with the one before, 0 for the first.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    std::string key;
+    for (size_t at = 0; at < bytes_.size();) {
+      const size_t shared = ReadLength(&at), rest = ReadLength(&at);
+      key.resize(shared);
+      key.append(bytes_, at, rest);
+      at += rest;
+      visit(std::string_view(key), shared);
+    }
+  }
+
+  void Clear() { *this = KeyList(); }
+
+ private:
+  void AppendLength(size_t length);
+  size_t ReadLength(size_t* at) const;
+
+  std::string bytes_;  // of each key: length shared and length of the rest, as varints, the rest
+  std::string first_, last_;
+  uint64_t size_ = 0;
+  size_t shortest_ = SIZE_MAX, longest_ = 0;
+  bool sorted_ = true;
+  std::array<uint64_t, kMaxDepth + 1> differ_at_{};  // keys by the bytes that they share
+};
 
 }  // namespace rocksieve::range

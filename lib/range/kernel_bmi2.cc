@@ -2,7 +2,7 @@
 // The kernel for processors with AVX2, of which it needs what came with it: POPCNT, BMI1, BMI2.
 #if defined(__x86_64__)
 
-#include "lib/cpu/target.h"
+#include "lib/cpu/isa.h"
 #include "lib/format/coding.h"
 #include "lib/range/kernel.h"
 

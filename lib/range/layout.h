@@ -27,7 +27,6 @@
 #include "lib/hash/mix.h"
 #include "lib/range/cells.h"
 #include "lib/range/code_set.h"
-#include "lib/range/code_set_builder.h"
 #include "lib/range/plan.h"
 
 namespace rocksieve::range {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "lib/range/code_set_builder.h"
+#include "lib/range/code_set.h"
 
 namespace rocksieve::range {
 namespace {

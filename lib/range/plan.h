@@ -14,8 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/range/key_list.h"
-#include "lib/range/query_mix.h"
+#include "lib/range/cells.h"
 
 namespace rocksieve::range {
 

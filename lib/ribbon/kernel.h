@@ -11,9 +11,7 @@
 
 #include "lib/cpu/isa.h"
 #include "lib/cpu/prefetch.h"
-#include "lib/ribbon/block_elimination.h"
-#include "lib/ribbon/chain_elimination.h"
-#include "lib/ribbon/directory.h"
+#include "lib/ribbon/elimination.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {

@@ -12,7 +12,7 @@
 
 #include <immintrin.h>
 
-#include "lib/cpu/target.h"
+#include "lib/cpu/isa.h"
 #include "lib/ribbon/kernel.h"
 
 ROCKSIEVE_TARGET_BEGIN(

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "lib/cpu/target.h"
+#include "lib/cpu/isa.h"
 #include "lib/ribbon/kernel.h"
 
 ROCKSIEVE_TARGET_BEGIN("gfni,avx")

@@ -11,7 +11,6 @@
 #include <cstdint>
 
 #include "lib/format/payload.h"
-#include "lib/ribbon/directory.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {

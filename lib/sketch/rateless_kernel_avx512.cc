@@ -11,7 +11,7 @@
 
 #include <immintrin.h>
 
-#include "lib/cpu/target.h"
+#include "lib/cpu/isa.h"
 #include "lib/sketch/rateless_kernel.h"
 #include "lib/sketch/rateless_mapping.h"
 

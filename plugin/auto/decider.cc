@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/budget/range_gain.h"
+#include "lib/budget/hull.h"
 
 namespace rocksieve {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "lib/budget/allocation.h"
 #include "lib/budget/auto_spec.h"
-#include "lib/range/query_mix.h"
+#include "lib/range/cells.h"
 #include "plugin/auto/lookup_record.h"
 #include "plugin/auto/registered_file.h"
 

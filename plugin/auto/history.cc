@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lib/budget/key_scale.h"
+#include "lib/budget/lookup_weights.h"
 #include "plugin/auto/pending_output.h"
 
 namespace rocksieve {

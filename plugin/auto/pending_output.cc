@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "lib/budget/key_scale.h"
+#include "lib/budget/lookup_weights.h"
 
 namespace rocksieve {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "lib/range/query_mix.h"
+#include "lib/range/cells.h"
 
 namespace rocksieve {
 

@@ -11,7 +11,6 @@
 #include "lib/filter/builder.h"
 #include "lib/format/block.h"
 #include "lib/format/coding.h"
-#include "lib/format/key_range.h"
 #include "lib/hash/key_hash.h"
 #include "tests/support.h"
 

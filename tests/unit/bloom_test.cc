@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/bloom/builder.h"
+#include "lib/bloom/filter.h"
 #include "lib/bloom/kernel.h"
 #include "lib/bloom/plan.h"
 

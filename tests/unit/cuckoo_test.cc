@@ -9,7 +9,6 @@
 
 #include "lib/cuckoo/builder.h"
 #include "lib/cuckoo/layout.h"
-#include "lib/cuckoo/placement.h"
 #include "lib/cuckoo/plan.h"
 #include "lib/cuckoo/reader.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/hash/key_hasher.h"
+#include "lib/hash/key_hash.h"
 
 #include <random>
 #include <string>

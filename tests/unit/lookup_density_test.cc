@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "lib/budget/allocation.h"
-#include "lib/budget/density_model.h"
 #include "lib/budget/lookup_density.h"
 #include "lib/budget/lookup_weights.h"
 

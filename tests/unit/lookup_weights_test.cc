@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/budget/key_scale.h"
 #include "lib/budget/lookup_weights.h"
 
 namespace rocksieve {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/budget/auto_spec.h"
-#include "lib/budget/range_gain.h"
+#include "lib/budget/hull.h"
 #include "lib/range/plan.h"
 
 namespace rocksieve::range {

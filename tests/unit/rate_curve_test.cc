@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "lib/budget/hull.h"
-#include "lib/budget/rate_curve.h"
 #include "lib/filter/family.h"
 #include "tests/support.h"
 

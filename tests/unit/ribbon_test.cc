@@ -10,11 +10,10 @@
 
 #include "lib/format/block.h"
 #include "lib/ribbon/builder.h"
-#include "lib/ribbon/directory.h"
+#include "lib/ribbon/layout.h"
 #include "lib/ribbon/plan.h"
 #include "lib/ribbon/reader.h"
 #include "lib/ribbon/small_form.h"
-#include "lib/ribbon/steering.h"
 #include "tests/support.h"
 
 namespace rocksieve::ribbon {

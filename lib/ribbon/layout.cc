@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/ribbon/directory.h"
+#include "lib/ribbon/layout.h"
 
 #include <algorithm>
 #include <limits>
