@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "lib/format/bit_coder.h"
-#include "lib/format/golomb.h"
 #include "lib/hash/key_hash128.h"
 #include "lib/sketch/difference_estimator.h"
 #include "lib/sketch/pinsketch/algebra.h"

@@ -15,7 +15,6 @@
 #include <gtest/gtest.h>
 #include <rocksdb/perf_context.h>
 
-#include "plugin/auto/lookup_record.h"
 #include "plugin/auto/lookup_sampler.h"
 
 namespace rocksieve {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HeardBounds: whatever is called in whatever order, a range is taken only if its two bounds were
 // heard right before, from one extractor.
-#include "plugin/range/heard_bounds.h"
+#include "plugin/range/extractors.h"
 
 #include <optional>
 #include <string_view>
@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "plugin/range/extractors.h"
 
 namespace rocksieve {
 namespace {

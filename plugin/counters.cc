@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/counters.h"
 
+#include <dlfcn.h>
+#include <stdlib.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <utility>
+
+#include "plugin/exporter/start.h"
+
+#ifndef ROCKSIEVE_LIBRARY_SUFFIX  // RocksDB's own build
+#define ROCKSIEVE_LIBRARY_SUFFIX ".so"
+#endif
 
 namespace rocksieve {
+
+void AddTo(FiltersBuilt* sum, const FiltersBuilt& built) {
+  sum->filters += built.filters;
+  sum->keys += built.keys;
+  sum->bytes += built.bytes;
+  sum->build_seconds += built.build_seconds;
+}
 
 void Counters::CountBuilt(const FiltersBuilt& built, double saturated_fraction) {
   {
@@ -12,10 +29,7 @@ void Counters::CountBuilt(const FiltersBuilt& built, double saturated_fraction) 
     FiltersBuilt& row = built_[{built.family, built.level}];
     row.family = built.family;
     row.level = built.level;
-    row.filters += built.filters;
-    row.keys += built.keys;
-    row.bytes += built.bytes;
-    row.build_seconds += built.build_seconds;
+    AddTo(&row, built);
   }
   if (saturated_fraction == 0) return;
   if (incomplete_.fetch_add(1, std::memory_order_relaxed) != 0) return;
@@ -78,6 +92,145 @@ void Counters::RemoveLog(rocksdb::Logger* log) {
   if (log == nullptr) return;
   std::lock_guard<std::mutex> lock(mutex_);
   logs_.erase(std::find(logs_.begin(), logs_.end(), log));
+}
+
+namespace {
+
+constexpr char kVariable[] = "ROCKSIEVE_METRICS";
+constexpr char kExporter[] = "librocksieve_exporter" ROCKSIEVE_LIBRARY_SUFFIX;
+
+// Where the plugin is, with a slash at the end; empty if it is part of a program.
+std::string OwnDirectory() {
+  static const char inside = 0;
+  Dl_info info;
+  if (dladdr(&inside, &info) == 0 || info.dli_fname == nullptr) return "";
+  const std::string path = info.dli_fname;
+  if (path.find(".so") == std::string::npos) return "";
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+void* LoadExporter(std::string* error) {
+  const std::string directory = OwnDirectory();
+  for (const std::string& path : {directory + kExporter, std::string(kExporter)}) {
+    if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+    if (error->empty()) *error = dlerror();
+  }
+  *error += "; install " + std::string(kExporter) + " (of rocksieve, built with prometheus-cpp) " +
+            (directory.empty() ? std::string("where libraries are") : "in " + directory);
+  return nullptr;
+}
+
+void CollectOfProcess(std::vector<Metric>* metrics) {
+  if (ProcessMetrics* const process = ProcessMetrics::IfWanted()) *metrics = process->Collect();
+}
+
+void AddTo(FilterStats* sum, const FilterStats& stats) {
+  for (const FiltersBuilt& built : stats.built) {
+    const auto place = std::make_pair(built.family, built.level);
+    auto row =
+        std::lower_bound(sum->built.begin(), sum->built.end(), place,
+                         [](const FiltersBuilt& other, const std::pair<std::string, int>& wanted) {
+                           return std::make_pair(other.family, other.level) < wanted;
+                         });
+    if (row == sum->built.end() || row->family != built.family || row->level != built.level) {
+      row = sum->built.insert(row, FiltersBuilt());
+      row->family = built.family;
+      row->level = built.level;
+    }
+    AddTo(&*row, built);
+  }
+  sum->filters_built += stats.filters_built;
+  sum->keys_added += stats.keys_added;
+  sum->bytes_built += stats.bytes_built;
+  sum->incomplete_filters_built += stats.incomplete_filters_built;
+  sum->filters_opened += stats.filters_opened;
+  sum->foreign_filters_opened += stats.foreign_filters_opened;
+  sum->damaged_filters += stats.damaged_filters;
+  sum->future_filters += stats.future_filters;
+}
+
+void AddTo(TickerCounts* sum, const TickerCounts& counts) {
+  for (size_t i = 0; i < counts.size(); i++) (*sum)[i] += counts[i];
+}
+
+}  // namespace
+
+ProcessMetrics* ProcessMetrics::IfWanted() {
+  static ProcessMetrics* const wanted = [] {
+    const char* const target = secure_getenv(kVariable);
+    return target == nullptr || target[0] == '\0' ? nullptr : new ProcessMetrics(target);
+  }();
+  return wanted;
+}
+
+void ProcessMetrics::AddPolicy(const std::string& spec, std::shared_ptr<const Counters> counters) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    RetireUnused();
+    policies_[spec].living.push_back(std::move(counters));
+  }
+  std::call_once(started_, [this] { StartExporter(); });
+}
+
+void ProcessMetrics::AddStatistics(const std::shared_ptr<rocksdb::Statistics>& statistics) {
+  if (statistics == nullptr) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  RetireUnused();
+  any_statistics_ = true;
+  if (std::find(statistics_.begin(), statistics_.end(), statistics) == statistics_.end()) {
+    statistics_.push_back(statistics);
+  }
+}
+
+std::vector<Metric> ProcessMetrics::Collect() {
+  std::vector<PolicyReading> policies;
+  std::vector<TickerReading> tickers;
+  std::lock_guard<std::mutex> lock(mutex_);
+  RetireUnused();
+  for (const auto& [spec, counted] : policies_) {
+    FilterStats stats = counted.retired;
+    for (const auto& counters : counted.living) AddTo(&stats, counters->stats());
+    policies.push_back({{{"spec", spec}}, spec, std::move(stats)});
+  }
+  if (any_statistics_) {
+    TickerCounts counts = retired_tickers_;
+    for (const auto& statistics : statistics_) AddTo(&counts, ReadTickers(*statistics));
+    tickers.push_back({{}, counts});
+  }
+  return MetricsOf(policies, tickers);
+}
+
+void ProcessMetrics::StartExporter() const {
+  std::string error;
+  if (void* const library = LoadExporter(&error)) {
+    const auto start =
+        reinterpret_cast<StartProcessExporter*>(dlsym(library, kStartProcessExporter));
+    if (start == nullptr) {
+      error = std::string(kExporter) + " is of another version; install both anew";
+    } else {
+      start(target_.c_str(), CollectOfProcess, &error);
+    }
+  }
+  if (error.empty()) return;
+  std::fprintf(stderr, "rocksieve: %s=%s: the program runs on without metrics: %s\n", kVariable,
+               target_.c_str(), error.c_str());
+}
+
+// REQUIRES: mutex_ is held. Nobody else can get hold of what only we have.
+void ProcessMetrics::RetireUnused() {
+  for (auto& [spec, counted] : policies_) {
+    auto& living = counted.living;
+    for (size_t i = living.size(); i-- > 0;) {
+      if (living[i].use_count() > 1) continue;
+      AddTo(&counted.retired, living[i]->stats());
+      living.erase(living.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+  for (size_t i = statistics_.size(); i-- > 0;) {
+    if (statistics_[i].use_count() > 1) continue;
+    AddTo(&retired_tickers_, ReadTickers(*statistics_[i]));
+    statistics_.erase(statistics_.begin() + static_cast<ptrdiff_t>(i));
+  }
 }
 
 }  // namespace rocksieve

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "plugin/range/range_counts.h"
-#include "plugin/readings.h"
+#include "plugin/counters.h"
+#include "plugin/range/extractors.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
@@ -78,14 +78,16 @@ constexpr BuiltMetric kBuiltMetrics[] = {
      [](const FiltersBuilt& built) { return built.build_seconds; }},
 };
 
-// What a policy counts as a whole.
-struct PolicyMetric {
+// One of the counts of a struct.
+template <typename Counted>
+struct CountMetric {
   const char* name;
   const char* help;
-  uint64_t FilterStats::*value;
+  uint64_t Counted::*value;
 };
 
-constexpr PolicyMetric kPolicyMetrics[] = {
+// What a policy counts as a whole.
+constexpr CountMetric<FilterStats> kPolicyMetrics[] = {
     {"rocksieve_incomplete_filters_built_total",
      "Filters built that answer \"may match\" to more keys than they should, since somebody chose "
      "keys for that.",
@@ -103,13 +105,7 @@ constexpr PolicyMetric kPolicyMetrics[] = {
 };
 
 // What range filters of the process were asked.
-struct RangeMetric {
-  const char* name;
-  const char* help;
-  uint64_t RangeQueries::*value;
-};
-
-constexpr RangeMetric kRangeMetrics[] = {
+constexpr CountMetric<RangeQueries> kRangeMetrics[] = {
     {"rocksieve_range_seeks_total",
      "Seeks of iterators that came to a file with a range filter, in all databases of the process.",
      &RangeQueries::seeks},
@@ -236,7 +232,7 @@ void AddPolicies(const std::vector<PolicyReading>& readings, std::vector<Metric>
       }
     }
   }
-  for (const PolicyMetric& policy_metric : kPolicyMetrics) {
+  for (const auto& policy_metric : kPolicyMetrics) {
     metrics->push_back(NewMetric(policy_metric.name, policy_metric.help));
     for (const PolicyReading& reading : readings) {
       metrics->back().samples.push_back(
@@ -246,7 +242,7 @@ void AddPolicies(const std::vector<PolicyReading>& readings, std::vector<Metric>
 }
 
 void AddRanges(const RangeQueries& queries, std::vector<Metric>* metrics) {
-  for (const RangeMetric& range_metric : kRangeMetrics) {
+  for (const auto& range_metric : kRangeMetrics) {
     metrics->push_back(NewMetric(range_metric.name, range_metric.help));
     metrics->back().samples.push_back({{}, static_cast<double>(queries.*range_metric.value)});
   }

@@ -13,10 +13,8 @@
 
 #include "plugin/bits_builder.h"
 #include "plugin/bits_reader.h"
-#include "plugin/process_metrics.h"
+#include "plugin/counters.h"
 #include "plugin/range/extractors.h"
-#include "plugin/range_reader.h"
-#include "plugin/sampled_reader.h"
 
 namespace rocksieve {
 namespace {

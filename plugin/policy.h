@@ -13,7 +13,7 @@
 #include <rocksieve/filter_policy.h>
 #include <rocksieve/filter_spec.h>
 
-#include "plugin/auto/auto_builders.h"
+#include "plugin/auto/decider.h"
 #include "plugin/counters.h"
 #include "plugin/range/query_sampler.h"
 #include "plugin/rocksdb_abi.h"

@@ -38,7 +38,7 @@ the same order. Then raise this limit"
 #endif
 
 // Whether iterators of this release call prefix extractors and filters in the order that
-// plugin/range/heard_bounds.h has: of RocksDB 7.4.3 to 11.8.1, all releases were compared.
+// plugin/range/extractors.h has: of RocksDB 7.4.3 to 11.8.1, all releases were compared.
 namespace rocksieve {
 inline constexpr bool kRangesAreChecked = ROCKSIEVE_ROCKSDB >= 70400;
 }

@@ -26,7 +26,7 @@ using Random = std::mt19937_64;
 
 constexpr uint64_t kKeysPerFile = 100000;
 constexpr double kRatio = 10;
-// plugin/auto/lookup_record.cc: how many stretches are looked back at, and how many the tree is
+// plugin/auto/lookup_sampler.cc: how many stretches are looked back at, and how many the tree is
 // rewritten in.
 constexpr int kStretches = 16;
 constexpr double kStretchesOfTree = 8;

@@ -9,7 +9,6 @@
 //   Ranked(a, int tag)                        ranks of unions: by the bits set in a, then by the
 //                                             tag, below 256, which is the rank's low byte
 //   Worst()                                   no rank is greater
-//   WithTag(rank, tag)                        ORs a vector of tags, given by Load(), into ranks
 //   Min(a, b), Max(a, b)                      of ranks
 //
 // No include guard: each kernel compiles its own copy.
@@ -80,7 +79,7 @@ void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
         least = V::Min(least,
                        V::Ranked(V::Or(first, V::Load(&high_groups[second][lane])), 16 * second));
       }
-      least = V::WithTag(least, V::Load(first_seeds));
+      least = V::Or(least, V::Load(first_seeds));
       best = V::Min(best, least);
     }
     best.Store(&choice[lane]);

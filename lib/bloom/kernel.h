@@ -10,7 +10,6 @@
 
 #include "lib/bloom/layout.h"
 #include "lib/cpu/isa.h"
-#include "lib/cpu/prefetch.h"
 
 namespace rocksieve::bloom {
 

@@ -173,7 +173,6 @@ struct Vector {
     return {
         _mm256_or_si256(_mm256_slli_epi64(PopCount(a).v, 8), Splat(static_cast<uint64_t>(tag)).v)};
   }
-  static Vector WithTag(Vector rank, Vector tag) { return Or(rank, tag); }
   static Vector Min(Vector a, Vector b) { return {_mm256_min_epi16(a.v, b.v)}; }
   static Vector Max(Vector a, Vector b) { return {_mm256_max_epi16(a.v, b.v)}; }
 };

@@ -149,7 +149,6 @@ struct Vector {
     return {
         _mm512_or_si512(_mm512_slli_epi64(PopCount(a).v, 8), Splat(static_cast<uint64_t>(tag)).v)};
   }
-  static Vector WithTag(Vector rank, Vector tag) { return Or(rank, tag); }
   static Vector Min(Vector a, Vector b) { return {_mm512_min_epi16(a.v, b.v)}; }
   static Vector Max(Vector a, Vector b) { return {_mm512_max_epi16(a.v, b.v)}; }
 };

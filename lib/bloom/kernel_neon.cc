@@ -29,7 +29,6 @@ struct Vector {
   static Vector Ranked(Vector a, int tag) {
     return {vorrq_u64(vshlq_n_u64(PopCount(a).v, 8), Splat(static_cast<uint64_t>(tag)).v)};
   }
-  static Vector WithTag(Vector rank, Vector tag) { return Or(rank, tag); }
   static Vector Min(Vector a, Vector b) {
     return {
         vreinterpretq_u64_s16(vminq_s16(vreinterpretq_s16_u64(a.v), vreinterpretq_s16_u64(b.v)))};

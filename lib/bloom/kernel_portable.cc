@@ -71,7 +71,6 @@ struct Vector {
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F;
     return {((x * 0x0101010101010101) & 0xFF00000000000000) | static_cast<uint64_t>(tag)};
   }
-  static Vector WithTag(Vector rank, Vector tag) { return Or(rank, tag); }
   // Ranks are below 2^63, so the sign of a difference tells. Of ?:, compilers make branches of what
   // is a coin toss.
   static Vector Min(Vector a, Vector b) { return {b.v + LessBy(a, b)}; }

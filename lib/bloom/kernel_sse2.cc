@@ -37,7 +37,6 @@ struct Vector {
   static Vector Ranked(Vector a, int tag) {
     return {_mm_or_si128(_mm_slli_epi64(PopCount(a).v, 8), Splat(static_cast<uint64_t>(tag)).v)};
   }
-  static Vector WithTag(Vector rank, Vector tag) { return Or(rank, tag); }
   static Vector Min(Vector a, Vector b) { return {_mm_min_epi16(a.v, b.v)}; }
   static Vector Max(Vector a, Vector b) { return {_mm_max_epi16(a.v, b.v)}; }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Amounts of memory in specs: "512MB", "1.5GiB", "4096B".
+// The spec rocksieve.auto, and amounts of memory in specs: "512MB", "1.5GiB", "4096B".
 #pragma once
 
 #include <cstdint>

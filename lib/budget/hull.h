@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each family makes of its memory: false-positive rate as a function of bits per key.
+// What each family makes of its memory: false-positive rate as a function of bits per key; and the
+// best that a set of families can do.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "lib/budget/lookup_density.h"
+#include "lib/range/cells.h"
 
 namespace rocksieve {
 namespace {
@@ -35,17 +36,12 @@ ByteSet AlphabetOf(const ByteSet& seen) {
   return ByteSet().set();
 }
 
-size_t CommonPrefix(std::string_view a, std::string_view b) {
-  const auto end = std::mismatch(a.begin(), a.begin() + std::min(a.size(), b.size()), b.begin());
-  return static_cast<size_t>(end.first - a.begin());
-}
-
 }  // namespace
 
 KeyScale::KeyScale(const std::vector<std::string_view>& sample) {
   if (sample.empty()) return;
   const auto [least, most] = std::minmax_element(sample.begin(), sample.end());
-  prefix_size_ = CommonPrefix(*least, *most);
+  prefix_size_ = range::CommonPrefix(*least, *most);
   double unit = 1;
   for (size_t i = 0; i < kMaxDigits && unit > kSmallestUnit; i++) {
     ByteSet seen;

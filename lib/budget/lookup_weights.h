@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys as numbers, so that one can say how far apart they are.
+// Where the keys of a tree lie: keys as numbers, and the shares of its files.
 #pragma once
 
 #include <array>

@@ -13,7 +13,6 @@
 #include <rocksieve/dynamic/scalable_bloom_filter.h>
 
 #include "lib/c_api/errors.h"
-#include "lib/c_api/kinds.h"
 
 namespace rocksieve {
 namespace {
@@ -21,12 +20,6 @@ namespace {
 using AnyDynamic =
     std::variant<BloomFilter, ScalableBloomFilter, CountingBloomFilter, CuckooFilter>;
 constexpr KindNames<4> kDynamicKinds = {"bloom", "scalable-bloom", "counting-bloom", "cuckoo"};
-
-template <typename Options>
-Options WithSeed(Options options, uint64_t seed) {
-  options.seed = seed;
-  return options;
-}
 
 ScalableBloomFilterOptions ScalableOptions(uint64_t keys, double rate) {
   ScalableBloomFilterOptions options;
@@ -58,11 +51,6 @@ struct rocksieve_dynamic_t {
 
 namespace rocksieve {
 namespace {
-
-unsigned char DynamicFails(const std::string& why, char** error) {
-  SetCError(why, error);
-  return 0;
-}
 
 // Whether there is a filter and a key; else an error.
 bool HasArguments(const rocksieve_dynamic_t* dynamic, const char* key, size_t length,
@@ -101,7 +89,7 @@ unsigned char rocksieve_dynamic_add(rocksieve_dynamic_t* dynamic, const char* ke
       }
     };
     if (std::visit(add, dynamic->filter)) return 1;
-    return rocksieve::DynamicFails(
+    return rocksieve::FailForC(
         std::string("the ") + dynamic->kind() +
             " filter has no room for this key, and is as it was: make a larger one, or remove keys",
         error);
@@ -128,7 +116,7 @@ unsigned char rocksieve_dynamic_remove(rocksieve_dynamic_t* dynamic, const char*
       if constexpr (requires { filter.Remove(""); }) {
         return filter.Remove({key, length});
       } else {
-        return rocksieve::DynamicFails(std::string("nothing can be removed from a ") +
+        return rocksieve::FailForC(std::string("nothing can be removed from a ") +
                                            dynamic->kind() +
                                            " filter; take counting-bloom or cuckoo",
                                        error);
@@ -156,20 +144,19 @@ uint64_t rocksieve_dynamic_count(const rocksieve_dynamic_t* dynamic, const char*
 unsigned char rocksieve_dynamic_merge(rocksieve_dynamic_t* dynamic,
                                       const rocksieve_dynamic_t* other, char** error) {
   if (dynamic == nullptr || other == nullptr) {
-    return rocksieve::DynamicFails("there is no filter", error);
+    return rocksieve::FailForC("there is no filter", error);
   }
   return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
     const auto merge = [&]<typename Filter>(Filter& filter) -> unsigned char {
       if constexpr (requires { filter.Merge(filter); }) {
         const Filter* const same = std::get_if<Filter>(&other->filter);
-        // Some may be read and written at once.
-        if (same == &filter ? filter.Merge(Filter(filter)) : same && filter.Merge(*same)) return 1;
-        return rocksieve::DynamicFails(
+        if (same != nullptr && rocksieve::MergeFrom(*same, &filter)) return 1;
+        return rocksieve::FailForC(
             "filters merge only if kind, keys, rate and seed are those of each other, and if there "
             "is room",
             error);
       } else {
-        return rocksieve::DynamicFails(
+        return rocksieve::FailForC(
             std::string("a ") + dynamic->kind() + " filter does not merge; keep and ask both",
             error);
       }
@@ -188,9 +175,7 @@ double rocksieve_dynamic_false_positive_rate(const rocksieve_dynamic_t* dynamic)
 
 size_t rocksieve_dynamic_memory_bytes(const rocksieve_dynamic_t* dynamic) {
   if (dynamic == nullptr) return 0;
-  return rocksieve::WithoutThrowing<size_t>(0, nullptr, [&] {
-    return std::visit([](const auto& filter) { return filter.MemoryBytes(); }, dynamic->filter);
-  });
+  return rocksieve::MemoryBytesOf(dynamic->filter);
 }
 
 char* rocksieve_dynamic_serialize(const rocksieve_dynamic_t* dynamic, size_t* size, char** error) {
@@ -198,11 +183,7 @@ char* rocksieve_dynamic_serialize(const rocksieve_dynamic_t* dynamic, size_t* si
     rocksieve::SetCError("there is no filter, or no place for the size", error);
     return nullptr;
   }
-  return rocksieve::WithoutThrowing<char*>(nullptr, error, [&] {
-    return rocksieve::CopyForC(
-        std::visit([](const auto& filter) { return filter.Serialize(); }, dynamic->filter), size,
-        error);
-  });
+  return rocksieve::SerializeForC(dynamic->filter, size, error);
 }
 
 rocksieve_dynamic_t* rocksieve_dynamic_deserialize(const char* bytes, size_t size, char** error) {

@@ -16,7 +16,6 @@
 #include <rocksieve/estimate/top_k.h>
 
 #include "lib/c_api/errors.h"
-#include "lib/c_api/kinds.h"
 
 namespace rocksieve {
 namespace {
@@ -39,24 +38,18 @@ TopKOptions TopKOptionsForError(double error) {
   return options;
 }
 
-template <typename Options>
-Options Seeded(Options options, uint64_t seed) {
-  options.seed = seed;
-  return options;
-}
-
 AnyEstimator MakeEstimator(size_t kind, double error, uint64_t seed) {
   switch (kind) {
     case 0:
-      return HyperLogLog(Seeded(HyperLogLogOptions::ForError(error), seed));
+      return HyperLogLog(WithSeed(HyperLogLogOptions::ForError(error), seed));
     case 1:
-      return KMinimumValues(Seeded(KMinimumValuesOptions::ForError(error), seed));
+      return KMinimumValues(WithSeed(KMinimumValuesOptions::ForError(error), seed));
     case 2:
-      return CountMinSketch(Seeded(CountMinOptions::ForError(error, kCountMinFailure), seed));
+      return CountMinSketch(WithSeed(CountMinOptions::ForError(error, kCountMinFailure), seed));
     case 3:
-      return TopK(Seeded(TopKOptionsForError(error), seed));
+      return TopK(WithSeed(TopKOptionsForError(error), seed));
     default:
-      return MinHash(Seeded(MinHashOptions::ForError(error), seed));
+      return MinHash(WithSeed(MinHashOptions::ForError(error), seed));
   }
 }
 
@@ -71,15 +64,10 @@ struct rocksieve_estimator_t {
 namespace rocksieve {
 namespace {
 
-unsigned char EstimatorFails(const std::string& why, char** error) {
-  SetCError(why, error);
-  return 0;
-}
-
 // What an estimator of this kind cannot tell, and which ones can.
 unsigned char CannotTell(const rocksieve_estimator_t* estimator, const char* what,
                          const char* which, char** error) {
-  return EstimatorFails(
+  return FailForC(
       std::string("a ") + estimator->kind() + " does not know " + what + "; take " + which, error);
 }
 
@@ -135,7 +123,7 @@ unsigned char rocksieve_estimator_add(rocksieve_estimator_t* estimator, const ch
       if (count == 0) return 1;
       if constexpr (requires { into.Add("", count); }) {
         if (into.Add({key, length}, count)) return 1;
-        return rocksieve::EstimatorFails("the sum of all counts would exceed 2^64 - 1", error);
+        return rocksieve::FailForC("the sum of all counts would exceed 2^64 - 1", error);
       } else {
         into.Add({key, length});
         return 1;
@@ -243,11 +231,9 @@ unsigned char rocksieve_estimator_merge(rocksieve_estimator_t* estimator,
   if (!rocksieve::HasEstimator(estimator, estimator, error)) return 0;
   if (!rocksieve::HasEstimator(other, other, error)) return 0;
   return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto merge = [&]<typename Estimator>(Estimator& into) -> unsigned char {
-      const Estimator& from = rocksieve::SameKind(into, other);
-      // With itself: of a copy, which does not change meanwhile.
-      if (&from == &into ? into.Merge(Estimator(from)) : into.Merge(from)) return 1;
-      return rocksieve::EstimatorFails(
+    const auto merge = [&](auto& into) -> unsigned char {
+      if (rocksieve::MergeFrom(rocksieve::SameKind(into, other), &into)) return 1;
+      return rocksieve::FailForC(
           "estimators merge only if error and seed are those of each other, and the sum of all "
           "counts is below 2^64",
           error);
@@ -258,19 +244,13 @@ unsigned char rocksieve_estimator_merge(rocksieve_estimator_t* estimator,
 
 size_t rocksieve_estimator_memory_bytes(const rocksieve_estimator_t* estimator) {
   if (estimator == nullptr) return 0;
-  return rocksieve::WithoutThrowing<size_t>(0, nullptr, [&] {
-    return std::visit([](const auto& of) { return of.MemoryBytes(); }, estimator->estimator);
-  });
+  return rocksieve::MemoryBytesOf(estimator->estimator);
 }
 
 char* rocksieve_estimator_serialize(const rocksieve_estimator_t* estimator, size_t* size,
                                     char** error) {
   if (!rocksieve::HasEstimator(estimator, size, error)) return nullptr;
-  return rocksieve::WithoutThrowing<char*>(nullptr, error, [&] {
-    return rocksieve::CopyForC(
-        std::visit([](const auto& of) { return of.Serialize(); }, estimator->estimator), size,
-        error);
-  });
+  return rocksieve::SerializeForC(estimator->estimator, size, error);
 }
 
 rocksieve_estimator_t* rocksieve_estimator_deserialize(const char* bytes, size_t size,

@@ -3,6 +3,7 @@
 // needs no more than the baseline of its architecture.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,18 @@ bool CpuHasVbmi2();
 // Whether it has products without carries in vectors of 64 bytes, likewise, where kAvx512 is
 // usable.
 bool CpuHasVpclmulqdq();
+
+// A batch of queries looks at no key before the memory of all its keys is on its way: that hides the
+// waiting where the filter is in no cache of the core. Where it is in one, there is nothing to hide,
+// and to find each place twice or to keep it would make a batch slower than single queries. Then a
+// batch is a loop of queries.
+
+// Keys on their way at once. More than a core can have open, and as many as RocksDB asks at once.
+inline constexpr size_t kKeysAhead = 32;
+
+// Filters of fewer bytes are asked key after key. They fit into the smallest cache of a core, and
+// where they are in none, little is waited for. docs/decisions/filters.md has the figures.
+inline constexpr size_t kLeastBytesAhead = size_t{32} << 10;
 
 }  // namespace rocksieve
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a slot for every key of one shard.
+// Builds the payload of a cuckoo filter block, and finds a slot for every key of one shard.
 //
 // Local search allocation (Khosla, "Balls into Bins Made Faster", 2013): every slot has a label, a
 // lower bound for its distance from an empty slot. A key goes to its candidate slot with the
@@ -63,8 +63,6 @@ class Placement {
   Arrays<uint16_t> small_;
   Arrays<uint32_t> large_;
 };
-
-// Builds the payload of a cuckoo filter block.
 
 // Depends on the set of hashes and the plan only. Never fails: a shard that cannot be filled grows
 // by 1/4, 1/2, 1 .. percent and tries again, and after kMaxRetries is stored as "may contain every

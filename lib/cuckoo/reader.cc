@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lib/cpu/isa.h"
 #include "lib/cuckoo/reader.h"
-#include "lib/cpu/prefetch.h"
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest and the largest entry of a filter, each cut to kMaxRangeKeyBytes.
+// The frame of a filter block, and the smallest and the largest entry that it has, each cut to
+// kMaxRangeKeyBytes.
 #pragma once
 
 #include <algorithm>

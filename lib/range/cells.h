@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys cut to a depth: what a part of a range filter knows of them.
+// Keys cut to a depth: what a part of a range filter knows of them; what is asked of it, and the
+// list of keys that it is made of.
 //
 // A depth is a number of bytes. The cell of a key is its first `depth` bytes, filled up with zeros.
 // It is taken as a number, that of its last 8 bytes, after a lead, the bytes before. Cutting and

@@ -1,7 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries the payload of a range filter block in place.
+// How the payload of a range filter block is made up of parts (docs/formats/range.md).
+//
+//   0  parts             u8
+//   1  flags             u8   bit 0: the filter is one partition of several
+//   2  bound length      u8
+//   3  shortest key      u8   its bytes, at most 255
+//   4  part descriptions 16 bytes each: kind u8, depth u8, parameter u8, 0, bytes u32, entries u64
+//   .  bound             only with flag bit 0: bytes that the largest key begins with
+//   .  parts             one after another
+//
+// A part of kind kPrefixes or kKeys is the payload of a ribbon filter block with this parameter.
+//
+// A part of kind kOrder:
+//
+//   0  block bits        u8   7; or 0 if the codes are exact
+//   1  0                 7 bytes
+//   8  lead hash         u64  of all cells, if the codes are exact; else 0
+//  16  first             u64  the smallest number of a cell, if the codes are exact; else 0
+//  24  codes             see code_set.h
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -9,9 +28,31 @@
 
 #include <rocksieve/filter.h>
 
-#include "lib/range/layout.h"
+#include "lib/hash/mix.h"
+#include "lib/range/builder.h"
+#include "lib/range/cells.h"
+#include "lib/range/code_set.h"
 
 namespace rocksieve::range {
+
+inline constexpr size_t kHeadBytes = 4;
+inline constexpr size_t kPartHeadBytes = 16;
+inline constexpr size_t kOrderHeadBytes = 24;
+inline constexpr uint8_t kFlagPartition = 1;
+inline constexpr size_t kMaxParts = kMaxPrefixLengths + 2;
+
+// Of the lead of a key's cell; cells of no lead have that of an empty one.
+inline uint64_t LeadHash(std::string_view key, size_t depth, uint64_t salt) {
+  return CellHash(key, LeadBytes(depth), salt);
+}
+
+// A place, of which the upper bits stand for the block and the lower for the number in it.
+inline uint64_t PlaceOf(uint64_t lead_hash, uint64_t number) {
+  const uint64_t hash = Mix64(lead_hash + (number >> kBlockBits) * 0x9e3779b97f4a7c15);
+  return (hash & ~(kBlockValues - 1)) | (number & (kBlockValues - 1));
+}
+
+// Queries the payload of a range filter block in place.
 
 // Blocks of neighbours that an order is asked for, one by one.
 inline constexpr uint64_t kMostBlocks = 16;

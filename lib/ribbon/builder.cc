@@ -10,7 +10,6 @@
 
 #include "lib/format/span.h"
 #include "lib/ribbon/layout.h"
-#include "lib/ribbon/small_form.h"
 
 namespace rocksieve::ribbon {
 namespace {

@@ -10,7 +10,6 @@
 #include <rocksieve/filter.h>
 
 #include "lib/cpu/isa.h"
-#include "lib/cpu/prefetch.h"
 #include "lib/ribbon/elimination.h"
 #include "lib/ribbon/layout.h"
 

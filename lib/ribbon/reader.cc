@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lib/ribbon/small_form.h"
+#include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
 namespace {

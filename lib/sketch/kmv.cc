@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "lib/format/golomb.h"
+#include "lib/format/bit_coder.h"
 
 namespace rocksieve {
 namespace {

@@ -20,7 +20,7 @@
 //
 //   k          varint, 3 .. 1048576
 //   shift      u8, 0 .. 63
-//   values     the hashes >> shift, sorted (format/golomb.h), at most k
+//   values     the hashes >> shift, sorted (format/bit_coder.h), at most k
 //
 // Rounded to `precision` bits below their mean gap the hashes cost about precision + 2 bits each,
 // and one in 2^precision may be taken for another: 1.8 KB instead of 5.8 at k = 1024, precision 12.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "lib/budget/lookup_weights.h"
-#include "plugin/auto/pending_output.h"
+#include "plugin/auto/registered_file.h"
 
 namespace rocksieve {
 namespace {

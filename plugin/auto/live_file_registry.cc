@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "plugin/auto/pending_output.h"
+#include "plugin/auto/registered_file.h"
 
 namespace rocksieve {
 namespace {

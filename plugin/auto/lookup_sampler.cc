@@ -1,14 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/auto/lookup_sampler.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "plugin/auto/thread_reads.h"
+#include <rocksdb/perf_context.h>
 
 namespace rocksieve {
+
+// What RocksDB counts of the blocks that a thread reads, at its usual PerfLevel.
+struct ThreadReads {
+  uint64_t data_blocks_read = 0;        // from the storage
+  uint64_t data_blocks_from_cache = 0;  // dictionaries of compression, too
+  uint64_t found_bytes = 0;             // values of lookups, entries of iterators
+};
+
+namespace {
+
+// As SstFileReader (listener.cc), a RocksDB that is linked statically may be without it.
+#ifndef ROCKSIEVE_IN_TREE
+extern "C" rocksdb::PerfContext* ThreadPerfContext() __asm__("_ZN7rocksdb16get_perf_contextEv")
+    __attribute__((weak, visibility("default")));
+rocksdb::PerfContext* PerfContextIfAny() {
+  return &ThreadPerfContext == nullptr ? nullptr : ThreadPerfContext();
+}
+#else
+rocksdb::PerfContext* PerfContextIfAny() { return rocksdb::get_perf_context(); }
+#endif
+
+// All 0 where this RocksDB keeps no such counts.
+ThreadReads ReadsNow() {
+  ThreadReads now;
+  const rocksdb::PerfContext* const perf = PerfContextIfAny();
+  if (perf == nullptr) return now;
+  now.data_blocks_read =
+      perf->block_read_count - perf->index_block_read_count - perf->filter_block_read_count;
+  now.data_blocks_from_cache = perf->block_cache_hit_count - perf->block_cache_index_hit_count -
+                               perf->block_cache_filter_hit_count;
+  now.found_bytes = perf->get_read_bytes + perf->multiget_read_bytes + perf->iter_read_bytes;
+  return now;
+}
+
+}  // namespace
 
 // Of bits that no family takes for themselves: the keys that are listened to are like all.
 constexpr uint64_t kUnheardHashes = uint64_t{63} << 4;
@@ -120,7 +157,7 @@ bool ListeningThread::LearnReads(const ThreadReads& now) {
 
 void ListeningThread::LearnWhatPassedMeant(LookupSampler* sampler, bool in_batch) {
   if (passed_.sampler == nullptr) return;
-  const ThreadReads now = ThreadReads::Now();
+  const ThreadReads now = ReadsNow();
   const bool was_found = now.found_bytes != reads_before_.found_bytes;
   const bool knew = accessed_;
   const bool knows = LearnReads(now);
@@ -178,7 +215,7 @@ void ListeningThread::Hear(LookupSampler* sampler, std::string_view key, uint64_
   passed_in_batch_ = in_batch;
   accessed_ = false;
   waited_ = 0;
-  reads_before_ = ThreadReads::Now();
+  reads_before_ = ReadsNow();
   unheard_hashes = 0;
 }
 
@@ -253,6 +290,47 @@ HeardLookups LookupSampler::Take() {
   heard_.passed.insert(heard_.passed.end(), false_positives_.begin(), false_positives_.end());
   false_positives_.clear();
   return std::exchange(heard_, HeardLookups());
+}
+
+namespace {
+
+constexpr size_t kMostStretches = 16;
+constexpr uint64_t kStretchesOfTree = 8;
+constexpr size_t kFewestAbsent = 128;
+// Seen false positives are few, so that they are kept longer than their stretch.
+constexpr size_t kMostOldPositives = 256;
+
+// Forgets the first stretch, but for its false positives, which become the next one's.
+void ForgetFirst(std::deque<HeardLookups>* stretches) {
+  std::vector<HeardLookups::Passed> kept;
+  for (HeardLookups::Passed& passed : stretches->front().passed) {
+    if (!passed.was_found) kept.push_back(std::move(passed));
+  }
+  if (kept.size() > kMostOldPositives) {
+    kept.erase(kept.begin(), kept.end() - static_cast<ptrdiff_t>(kMostOldPositives));
+  }
+  stretches->pop_front();
+  std::vector<HeardLookups::Passed>& next = stretches->front().passed;
+  next.insert(next.begin(), kept.begin(), kept.end());
+}
+
+}  // namespace
+
+std::shared_ptr<const LookupDensity> LookupRecord::Density(const std::vector<BudgetedFile>& files) {
+  uint64_t keys = 0;
+  for (const BudgetedFile& file : files) keys += file.filter_keys;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (keys_built_.load(std::memory_order_relaxed) < keys / kStretchesOfTree ||
+      sampler_->absent_count() < kFewestAbsent) {
+    return density_;
+  }
+  keys_built_.store(0, std::memory_order_relaxed);
+  stretches_.push_back(sampler_->Take());
+  std::vector<std::string>& absent_keys = stretches_.back().absent_keys;
+  std::sort(absent_keys.begin(), absent_keys.end());
+  if (stretches_.size() > kMostStretches) ForgetFirst(&stretches_);
+  density_ = LookupDensity::Learn(files, stretches_);
+  return density_;
 }
 
 }  // namespace rocksieve

@@ -21,8 +21,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <string_view>
+#include <vector>
 
 #include <rocksdb/slice.h>
 
@@ -77,6 +80,32 @@ class LookupSampler {
   uint64_t absent_seen_ = 0, found_seen_ = 0, false_seen_ = 0;  // guarded by mutex_
   uint64_t random_ = 0x9E3779B97F4A7C15;                        // guarded by mutex_
   std::atomic<size_t> absent_count_{0};
+};
+
+// Where lookups of absent keys went while a tree was rewritten, for the filters that come next.
+//
+// Time is counted in what is built: a stretch ends when an eighth of the tree's keys went into new
+// filters, and enough was heard. The last sixteen stretches are kept. Nothing is kept over a
+// restart of the program.
+
+// Thread-safe. Of one tree.
+class LookupRecord {
+ public:
+  const std::shared_ptr<LookupSampler>& sampler() const { return sampler_; }
+
+  // A filter of so many keys was built.
+  void CountBuilt(uint64_t keys) { keys_built_.fetch_add(keys, std::memory_order_relaxed); }
+
+  // Null as long as lookups are taken for even. `files`: the tree as it will be. Takes some
+  // milliseconds when a stretch ends.
+  std::shared_ptr<const LookupDensity> Density(const std::vector<BudgetedFile>& files);
+
+ private:
+  const std::shared_ptr<LookupSampler> sampler_ = std::make_shared<LookupSampler>();
+  std::atomic<uint64_t> keys_built_{0};  // in this stretch
+  std::mutex mutex_;
+  std::deque<HeardLookups> stretches_;            // guarded by mutex_
+  std::shared_ptr<const LookupDensity> density_;  // guarded by mutex_
 };
 
 }  // namespace rocksieve

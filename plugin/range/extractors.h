@@ -1,4 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
+// What iterators asked the range filters of this process, counted.
+//
+// Of the process, not of a policy: the prefix extractor of a table, which alone sees a seek without
+// an upper bound, does not know whose table it is.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <rocksdb/slice.h>
+#include <rocksdb/slice_transform.h>
+
+#include <rocksieve/metrics.h>
+
+namespace rocksieve {
+
+enum class RangeEvent {
+  kSeek,         // a seek came to a file with a range filter
+  kBound,        // and had an upper bound
+  kNegative,     // the filter has no key of the range
+  kPositive,     // it may have one
+  kNotProven,    // asked without a range that is known to be the caller's
+  kOtherOrder,   // the filter knows no order: another comparator, or RocksDB before 7.4
+  kBeginsAtEnd,  // the range ends where it begins, or before: RocksDB's own seeks
+};
+
+// Thread-safe. A thread adds to one of several lines of memory, which it shares with few others.
+class RangeCounts {
+ public:
+  static void Count(RangeEvent event) {
+    OfThisThread()[static_cast<size_t>(event)].fetch_add(1, std::memory_order_relaxed);
+  }
+
+  static RangeQueries Read();
+
+ private:
+  static constexpr size_t kEvents = 7;
+  using Counts = std::array<std::atomic<uint64_t>, kEvents>;
+  struct alignas(64) Line {
+    Counts counts{};
+  };
+
+  static Counts& OfThisThread();
+  static uint64_t Sum(RangeEvent event);
+
+  static std::array<Line, 64> lines_;
+};
+
+// How a filter reader learns which range an iterator is asking for.
+//
+// RocksDB hands a filter the prefix of the seek key alone. But the prefix is made by the table's
+// prefix extractor, which is given the seek key and the upper bound right before. So the extractor
+// of our tables (RangeFileExtractor) remembers both, and returns an empty prefix whose address says
+// which seek it was; the reader takes the bounds if it is asked with just this address.
+//
+// What RocksDB 7.4 to 11.8 calls for one seek (BlockBasedTable::PrefixRangeMayMatch,
+// FilterBlockReaderCommon::RangeMayExist and IsFilterCompatible), and the state after it:
+//
+//   InDomain(seek)      kAskedSeek
+//   InDomain(seek)      kAskedSeek
+//   Transform(seek)     kSeek         returns the mark of a new serial number
+//   InDomain(bound)     kAskedBound
+//   Transform(bound)    kBound        returns the mark of bounds, which is empty as well
+//   MayMatch(mark)      kNothing      the range is known if the mark is that of the last serial
+//
+// The argument of Transform() must be the very object that InDomain() was asked about last, by the
+// same extractor; whatever else happens leads to kNothing or to a state from which no mark that
+// somebody still has is taken. Nothing is kept beyond one MayMatch(), and nothing that RocksDB
+// itself does not use afterwards. docs/design/range.md has the proof.
+
+// Of one thread.
+class HeardBounds {
+ public:
+  static HeardBounds& OfThisThread();
+
+  HeardBounds() = default;
+  HeardBounds(const HeardBounds&) = delete;
+  HeardBounds& operator=(const HeardBounds&) = delete;
+
+  // `extractor` was called so. Transform() returns what it is to return, and counts a seek or its
+  // bound (RangeCounts).
+  void InDomain(const void* extractor, const rocksdb::Slice& key);
+  rocksdb::Slice Transform(const void* extractor, const rocksdb::Slice& key);
+
+  // A reader is asked with an empty entry. True, with the bounds of a range, if the entry is the
+  // mark of a seek whose upper bound was heard; the views last as long as the reader's answer
+  // takes. Forgets the seek in any case.
+  bool Take(const rocksdb::Slice& entry, std::string_view* begin, std::string_view* end);
+
+ private:
+  enum class State { kNothing, kAskedSeek, kSeek, kAskedBound, kBound };
+
+  State state_ = State::kNothing;
+  const void* extractor_ = nullptr;
+  const rocksdb::Slice* asked_ = nullptr;
+  std::string_view begin_, end_;
+  uint64_t serial_ = 0;
+};
+
 // The two prefix extractors behind prefix_extractor=rocksieve.range. To both, every key has the
 // empty prefix.
 //
@@ -6,13 +109,6 @@
 // files of ours record another name, so that RocksDB makes an extractor of its own for each table
 // that it opens; as it is not the one in the options, RocksDB asks it about the upper bound of
 // a seek as well, and asks no filter if there is none.
-#pragma once
-
-#include <string>
-
-#include <rocksdb/slice_transform.h>
-
-namespace rocksieve {
 
 inline constexpr const char* kRangeExtractorName = "rocksieve.range";
 inline constexpr const char* kRangeFileExtractorName = "rocksieve.range.file";

@@ -10,7 +10,6 @@
 
 #include "tests/fuzz/target.h"
 #include "lib/format/bit_coder.h"
-#include "lib/format/golomb.h"
 #include "lib/join/matching/candidates.h"
 #include "lib/join/rows/compression.h"
 #include "lib/join/rows/key_list.h"

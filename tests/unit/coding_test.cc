@@ -8,7 +8,6 @@
 #include "lib/format/bit_coder.h"
 #include "lib/format/bit_io.h"
 #include "lib/format/byte_io.h"
-#include "lib/format/golomb.h"
 #include "support/text.h"
 #include "tests/support.h"
 

@@ -9,7 +9,7 @@
 
 #include "lib/budget/auto_spec.h"
 #include "lib/budget/hull.h"
-#include "lib/range/plan.h"
+#include "lib/range/builder.h"
 
 namespace rocksieve::range {
 namespace {

@@ -13,7 +13,6 @@
 #include "lib/ribbon/layout.h"
 #include "lib/ribbon/plan.h"
 #include "lib/ribbon/reader.h"
-#include "lib/ribbon/small_form.h"
 #include "tests/support.h"
 
 namespace rocksieve::ribbon {

@@ -82,7 +82,7 @@ class MinHash {
   static std::optional<MinHash> Deserialize(std::string_view bytes, std::string* error);
 
  private:
-  friend class MinHashBytes;  // lib/toolbox/min_hash_bytes.h
+  friend class MinHashBytes;  // lib/toolbox/min_hash.cc
 
   MinHashOptions options_;
   std::vector<uint64_t> least_;  // of each place; UINT64_MAX if it is empty

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/format/golomb.h"
+#include "lib/format/bit_coder.h"
 
 namespace rocksieve::join {
 namespace {

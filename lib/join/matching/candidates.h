@@ -27,7 +27,7 @@ using Candidates = PageVector<Candidate>;  // by rising ordinal
 
 // Candidates by short hashes, sorted and Golomb-coded:
 //
-//   u8 bits | values below entries * 2^bits, as in lib/format/golomb.h | u64 sum of Mix64(salt ^
+//   u8 bits | values below entries * 2^bits, as in lib/format/bit_coder.h | u64 sum of Mix64(salt ^
 //   value)
 //
 // The sum is there because a value that changes on the way is a match that both sides lose, which

@@ -70,7 +70,7 @@ Cost KeysCost(const RangeEstimate& estimate, const KeyBits& keys, const CostWeig
 Compression BestCompression(const RangeEstimate& estimate, const KeyBits& keys,
                             const CostWeights& weights);
 
-// A Golomb-coded list (lib/format/golomb.h: 1.5 bits above the logarithm of the mean gap), and its
+// A Golomb-coded list (lib/format/bit_coder.h: 1.5 bits above the logarithm of the mean gap), and its
 // bitmap, at their entropy.
 Cost ListCost(const RangeEstimate& estimate, const CostWeights& weights);
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "lib/format/bit_coder.h"
-#include "lib/format/golomb.h"
 #include "lib/join/matching/id_list.h"
 
 namespace rocksieve::join {

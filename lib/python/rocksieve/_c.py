@@ -4,7 +4,9 @@
 import ctypes
 import functools
 import os
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, Type, Union
+import weakref
+from typing import (Any, Callable, Dict, Iterable, NamedTuple, Optional, Tuple, Type, TypeVar,
+                    Union)
 
 Key = Union[bytes, bytearray, memoryview, str]
 Path = Union[str, "os.PathLike[str]"]
@@ -188,3 +190,60 @@ def set_all(function: Callable[..., Any], handle: Any, settings: Dict[str, Any])
                 text = (os.fsencode(item) if isinstance(item, (str, bytes, os.PathLike)) else
                         str(item).lower().encode())
                 checked(function, handle, name.replace("_", "-").encode(), text, raises=JoinError)
+
+
+_Self = TypeVar("_Self", bound="Keeper")
+
+
+class Keeper:
+    """An object of the library that takes keys: its functions are rocksieve_{_NAME}_..."""
+
+    _NAME = ""
+
+    def _own(self, handle: Any) -> None:
+        self._handle = handle
+        self._library = filters()
+        weakref.finalize(self, self._function("destroy"), handle)
+
+    @classmethod
+    def _function(cls, name: str) -> Any:
+        return getattr(filters(), f"rocksieve_{cls._NAME}_{name}")
+
+    @classmethod
+    def from_bytes(cls: Type[_Self], block: bytes) -> _Self:
+        """Of what bytes() of one gave, on any machine. ValueError if it is damaged, or something else."""
+        result = cls.__new__(cls)
+        result._own(checked(cls._function("deserialize"), bytes(block), len(block)))
+        return result
+
+    @property
+    def kind(self) -> str:
+        """As it was created."""
+        return str(self._function("kind")(self._handle).decode())
+
+    def add(self, key: Key) -> None:
+        """Adds the key once."""
+        raise NotImplementedError
+
+    def update(self, keys: Iterable[Key]) -> None:
+        """Adds each of them once."""
+        for key in keys:
+            self.add(key)
+
+    def merge(self: _Self, other: _Self) -> None:
+        """Adds all that is in the other one. ValueError unless both were created alike."""
+        checked(self._function("merge"), self._handle, other._handle)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return int(self._function("memory_bytes")(self._handle))
+
+    def __bytes__(self) -> bytes:
+        return bytes_of(self._function("serialize"), self._handle)
+
+    def __reduce__(self) -> Tuple[Any, Tuple[bytes]]:
+        return type(self).from_bytes, (bytes(self),)
+
+    def __repr__(self) -> str:
+        return f"<rocksieve.{type(self).__name__} {self.kind}, {self.nbytes} bytes>"

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filters that take their keys one by one."""
 
-import weakref
-from typing import Any, Iterable, Tuple
-
-from ._c import Key, bytes_of, bytes_of_key, checked, filters, u64
+from ._c import Keeper, Key, bytes_of_key, checked, filters, u64
 
 
-class DynamicFilter:
+class DynamicFilter(Keeper):
     """A filter in memory that takes its keys one by one, and can be asked in between:
 
     bloom            never full: beyond the keys that it was made for, its rate rises
@@ -18,6 +15,8 @@ class DynamicFilter:
     `key in filter` is False only if the key is not there. Any number of threads may ask at once, while
     none adds, removes or merges."""
 
+    _NAME = "dynamic"
+
     def __init__(self, kind: str, keys: int, false_positive_rate: float = 0.01,
                  seed: int = 0) -> None:
         """Made for so many distinct keys (scalable-bloom: a guess) at that rate of false positives. A
@@ -26,32 +25,10 @@ class DynamicFilter:
         self._own(checked(filters().rocksieve_dynamic_create, kind.encode(), u64(keys, "keys"),
                           false_positive_rate, u64(seed, "seed")))
 
-    def _own(self, handle: Any) -> None:
-        self._handle = handle
-        self._library = filters()
-        weakref.finalize(self, self._library.rocksieve_dynamic_destroy, handle)
-
-    @classmethod
-    def from_bytes(cls, block: bytes) -> "DynamicFilter":
-        """Of what bytes(filter) gave, on any machine. ValueError if it is damaged, or something else."""
-        result = cls.__new__(cls)
-        result._own(checked(filters().rocksieve_dynamic_deserialize, bytes(block), len(block)))
-        return result
-
-    @property
-    def kind(self) -> str:
-        """As it was created."""
-        return str(self._library.rocksieve_dynamic_kind(self._handle).decode())
-
     def add(self, key: Key) -> None:
         """ValueError, and nothing is changed, if a cuckoo filter has no room."""
         key = bytes_of_key(key)
         checked(self._library.rocksieve_dynamic_add, self._handle, key, len(key))
-
-    def update(self, keys: Iterable[Key]) -> None:
-        """Adds all of them."""
-        for key in keys:
-            self.add(key)
 
     def remove(self, key: Key) -> bool:
         """Takes back what was added once. False if it certainly was not there. ValueError if this kind
@@ -68,25 +45,7 @@ class DynamicFilter:
         key = bytes_of_key(key)
         return int(self._library.rocksieve_dynamic_count(self._handle, key, len(key)))
 
-    def merge(self, other: "DynamicFilter") -> None:
-        """Adds all that is in the other one. ValueError unless both were created alike."""
-        checked(self._library.rocksieve_dynamic_merge, self._handle, other._handle)
-
     @property
     def false_positive_rate(self) -> float:
         """The rate at which other keys pass now, 0 to 1. Reads the whole filter."""
         return float(self._library.rocksieve_dynamic_false_positive_rate(self._handle))
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that it takes."""
-        return int(self._library.rocksieve_dynamic_memory_bytes(self._handle))
-
-    def __bytes__(self) -> bytes:
-        return bytes_of(self._library.rocksieve_dynamic_serialize, self._handle)
-
-    def __reduce__(self) -> Tuple[Any, Tuple[bytes]]:
-        return DynamicFilter.from_bytes, (bytes(self),)
-
-    def __repr__(self) -> str:
-        return f"<rocksieve.DynamicFilter {self.kind}, {self.nbytes} bytes>"

@@ -2,10 +2,9 @@
 """Numbers of streams of keys, from far fewer bytes than they have."""
 
 import ctypes
-import weakref
-from typing import Any, Callable, Iterable, List, NamedTuple, Tuple
+from typing import Any, Callable, List, NamedTuple
 
-from ._c import (Estimate, EstimateStruct, Key, OnTop, bytes_of, bytes_of_key, checked, filters, u64)
+from ._c import Estimate, EstimateStruct, Keeper, Key, OnTop, bytes_of_key, checked, filters, u64
 
 
 class Counted(NamedTuple):
@@ -16,7 +15,7 @@ class Counted(NamedTuple):
     excess: int
 
 
-class Estimator:
+class Estimator(Keeper):
     """What is told by kind, and what `error` means:
 
     hyper-log-log      distinct(); its standard error, 0.0021 to 1
@@ -28,40 +27,19 @@ class Estimator:
     What a kind cannot tell is a ValueError that names those that can. Any number of threads may ask at
     once, while none adds or merges."""
 
+    _NAME = "estimator"
+
     def __init__(self, kind: str, error: float = 0.01, seed: int = 0) -> None:
         """Only estimators of equal kind, error and seed merge. ValueError, which says what is allowed;
         MemoryError."""
         self._own(checked(filters().rocksieve_estimator_create, kind.encode(), error,
                           u64(seed, "seed")))
 
-    def _own(self, handle: Any) -> None:
-        self._handle = handle
-        self._library = filters()
-        weakref.finalize(self, self._library.rocksieve_estimator_destroy, handle)
-
-    @classmethod
-    def from_bytes(cls, block: bytes) -> "Estimator":
-        """Of what bytes(estimator) gave, on any machine. ValueError if it is damaged, or something
-        else."""
-        result = cls.__new__(cls)
-        result._own(checked(filters().rocksieve_estimator_deserialize, bytes(block), len(block)))
-        return result
-
-    @property
-    def kind(self) -> str:
-        """As it was created."""
-        return str(self._library.rocksieve_estimator_kind(self._handle).decode())
-
     def add(self, key: Key, count: int = 1) -> None:
         """The key came so often; kinds that do not count take it once."""
         key = bytes_of_key(key)
         checked(self._library.rocksieve_estimator_add, self._handle, key, len(key),
                 u64(count, "count"))
-
-    def update(self, keys: Iterable[Key]) -> None:
-        """Adds each of them once."""
-        for key in keys:
-            self.add(key)
 
     def distinct(self) -> Estimate:
         """How many distinct keys came."""
@@ -95,24 +73,6 @@ class Estimator:
         """How many distinct keys came to both."""
         return self._estimate(self._library.rocksieve_estimator_intersection, self._handle,
                               other._handle)
-
-    def merge(self, other: "Estimator") -> None:
-        """Now tells of both streams. ValueError unless both were created alike."""
-        checked(self._library.rocksieve_estimator_merge, self._handle, other._handle)
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that it takes."""
-        return int(self._library.rocksieve_estimator_memory_bytes(self._handle))
-
-    def __bytes__(self) -> bytes:
-        return bytes_of(self._library.rocksieve_estimator_serialize, self._handle)
-
-    def __reduce__(self) -> Tuple[Any, Tuple[bytes]]:
-        return Estimator.from_bytes, (bytes(self),)
-
-    def __repr__(self) -> str:
-        return f"<rocksieve.Estimator {self.kind}, {self.nbytes} bytes>"
 
     @staticmethod
     def _estimate(function: Callable[..., Any], *handles: Any) -> Estimate:

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/budget/byte_size.h"
+#include "lib/budget/auto_spec.h"
 #include "lib/budget/cache_reads.h"
 #include "plugin/database/cache_advice.h"
 #include "support/text.h"

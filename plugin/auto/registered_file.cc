@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/auto/pending_output.h"
+#include "plugin/auto/registered_file.h"
 
 #include <algorithm>
 #include <string_view>
