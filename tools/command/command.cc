@@ -38,25 +38,19 @@ int Run(const std::string& command, bool json, const MakeReport& make) {
 
 }  // namespace
 
-CLI::App* AddParser(CLI::App* parent, const CommandText& text) {
-  CLI::App* parser = parent->add_subcommand(text.name);
+Parser* AddParser(Parser* parent, const CommandText& text) {
+  Parser* parser = parent->add_subcommand(text.name);
   DescribeParser(parser, text);
   return parser;
 }
 
-CLI::Validator NotEmpty() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        return text.empty() ? std::string("must not be empty") : std::string();
-      },
-      "");
-}
+std::string NotEmpty(const std::string& text) { return text.empty() ? "must not be empty" : ""; }
 
-void AddJsonFlag(CLI::App* parser, bool* json) {
+void AddJsonFlag(Parser* parser, bool* json) {
   parser->add_flag("--json", *json, "print one JSON document, with units in the names");
 }
 
-Command Reporting(CLI::App* parser, MakeReport make) {
+Command Reporting(Parser* parser, MakeReport make) {
   const auto json = std::make_shared<bool>(false);
   AddJsonFlag(parser, json.get());
   const std::string command = "rocksieve " + parser->get_name();

@@ -217,9 +217,9 @@ const std::map<std::string, std::string (*)(const CLI::App& root)> kShells = {
 
 }  // namespace
 
-Command AddCompletionCommand(CLI::App* parent) {
+Command AddCompletionCommand(Parser* parent) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App* parser =
+  Parser* parser =
       AddParser(parent, {.name = "completion",
                          .summary = "a script for your shell that completes the flags",
                          .description = "Prints it; what is installed holds it already.",
@@ -233,7 +233,7 @@ Command AddCompletionCommand(CLI::App* parent) {
         return kShells.contains(text) ? std::string() : text + " is none of bash, zsh, fish";
       });
   return {parser, [parent, shell] {
-            std::cout << kShells.at(*shell)(*parent);
+            std::cout << kShells.at(*shell)(*parent->app());
             return kDone;
           }};
 }

@@ -82,10 +82,10 @@ bool IsGiven(const std::vector<std::string>& words, const std::string& flag) {
 
 }  // namespace
 
-void AddConfigFlag(CLI::App* parser) {
+void AddConfigFlag(Parser* parser) {
   const auto file = std::make_shared<std::string>();
   AddText(parser, kConfig, file.get(), "FILE", "flags in a file, a line for each: sessions = 8");
-  parser->final_callback([file] {});  // it lives as long as the parser
+  parser->app()->final_callback([file] {});  // it lives as long as the parser
 }
 
 std::vector<std::string> WithConfig(const CLI::App& root, std::vector<std::string> words) {

@@ -7,11 +7,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/command/parser.h"
+
 namespace rocksieve::tools {
 
 // Adds --config=FILE. A key is a flag without its dashes; a flag without a value is true or false;
 // what may be repeated has an array, ["a", "b"]. # begins a comment.
-void AddConfigFlag(CLI::App* parser);
+void AddConfigFlag(Parser* parser);
 
 // The words of the command line and, behind them, those that the file of their --config stands for;
 // what is given on the command line counts. CLI11 itself reads such files for the root alone.

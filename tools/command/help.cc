@@ -279,15 +279,16 @@ std::string UsageOf(const CLI::App& parser, bool is_short) {
   return required_only ? usage + " [--flag=value]..." : usage;
 }
 
-void DescribeParser(CLI::App* parser, const CommandText& text) {
-  parser->name(text.name);
-  parser->set_help_flag("--help", "print this");
-  parser->formatter(std::make_shared<Helper>(text));
+void DescribeParser(Parser* parser, const CommandText& text) {
+  CLI::App* const app = parser->app();
+  app->name(text.name);
+  app->set_help_flag("--help", "print this");
+  app->formatter(std::make_shared<Helper>(text));
 }
 
-Command AddManPagesCommand(CLI::App* parent) {
+Command AddManPagesCommand(Parser* parent) {
   const auto directory = std::make_shared<std::string>();
-  CLI::App* parser = AddParser(parent, {.name = "man-pages",
+  Parser* parser = AddParser(parent, {.name = "man-pages",
                                         .summary = "the manual pages of all commands",
                                         .description = "Made from the same source as --help.",
                                         .exit_codes = "0 done; 2 could not run, or bad usage",
@@ -295,7 +296,7 @@ Command AddManPagesCommand(CLI::App* parent) {
   parser->group("");  // hidden
   AddText(parser, "--dir", directory.get(), "DIR", "where to write them: a directory that exists")
       ->required();
-  return {parser, [parent, directory] { return WriteManPages(*parent, *directory); }};
+  return {parser, [parent, directory] { return WriteManPages(*parent->app(), *directory); }};
 }
 
 }  // namespace rocksieve::tools

@@ -50,7 +50,7 @@ Status LineStatus(const LineReader& reader) {
   return reader.error().empty() ? Status::OK() : Status::InvalidArgument(reader.error());
 }
 
-void AddEscapedFlag(CLI::App* parser, bool* escaped) {
+void AddEscapedFlag(Parser* parser, bool* escaped) {
   parser->add_flag(
       "--escaped", *escaped,
       "the lines are as rocksieve join writes them: \\\\ \\t \\n \\r \\0 are single bytes");
@@ -66,7 +66,7 @@ Status UndoEscapes(const LineReader& reader, std::string_view* part, std::string
   return Status::OK();
 }
 
-void AddKeyLinesFlags(CLI::App* parser, KeyLines* lines) {
+void AddKeyLinesFlags(Parser* parser, KeyLines* lines) {
   AddText(parser, "--input", &lines->input, "FILE", "the lines. Default: the standard input");
   AddEscapedFlag(parser, &lines->escaped);
 }

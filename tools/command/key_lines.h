@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include <rocksdb/status.h>
-#include <CLI/CLI.hpp>
 
 #include "support/line_reader.h"
 #include "support/progress.h"
@@ -22,7 +21,7 @@ inline constexpr size_t kMostLineBytes = 8 << 20;
 // What the reader says, at the end and after an error: Aborted, "interrupted", after Ctrl-C.
 rocksdb::Status LineStatus(const LineReader& reader);
 
-void AddEscapedFlag(CLI::App* parser, bool* escaped);
+void AddEscapedFlag(Parser* parser, bool* escaped);
 // Undoes --escaped in a part of the reader's line. In *bytes, to which *part then points.
 rocksdb::Status UndoEscapes(const LineReader& reader, std::string_view* part, std::string* bytes);
 
@@ -32,7 +31,7 @@ struct KeyLines {
 };
 
 // --input and --escaped.
-void AddKeyLinesFlags(CLI::App* parser, KeyLines* lines);
+void AddKeyLinesFlags(Parser* parser, KeyLines* lines);
 
 // What was read.
 struct LinesRead {

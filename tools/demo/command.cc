@@ -137,9 +137,9 @@ std::string InWords(const Json& result) {
 
 }  // namespace
 
-Command AddDemoCommand(CLI::App* parent) {
+Command AddDemoCommand(Parser* parent) {
   const auto options = std::make_shared<DemoOptions>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "demo",
        .summary = "what lookups of missing keys cost with each filter",

@@ -120,10 +120,10 @@ std::string InWords(const std::string& policies, const Json& document) {
 
 }  // namespace
 
-Command AddDoctorCommand(CLI::App* parent) {
+Command AddDoctorCommand(Parser* parent) {
   const auto directory = std::make_shared<std::string>();
   const auto pid = std::make_shared<int>(0);
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent, {.name = "doctor",
                .summary = "why filters are absent or idle in a database",
                .description =

@@ -181,10 +181,10 @@ std::string InWords(const Json& explanation) {
 
 }  // namespace
 
-Command AddExplainCommand(CLI::App* parent) {
+Command AddExplainCommand(Parser* parent) {
   const auto shared = std::make_shared<ExplainOptions>();
   const auto ranges = std::make_shared<std::string>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "explain",
        .summary = "the filters of a database, and what a missing key costs",
@@ -199,7 +199,7 @@ Command AddExplainCommand(CLI::App* parent) {
   AddText(parser, "--db", &options.directory, "DIR", "the database")->required();
   AddText(parser, "--column-family", &options.column_families, "NAME",
           "only this one; may be repeated");
-  CLI::Option* const probes =
+  Option* const probes =
       AddText(parser, "--probes", &options.probes, "FILE",
               "missing keys of your own, one per line, - for standard input. Default: random keys "
               "that are not there, where the data is and like it");
@@ -207,9 +207,9 @@ Command AddExplainCommand(CLI::App* parent) {
       ->needs(probes);
   parser->add_option("--probe-count", options.probe_count, "so many random keys. Default: 200000")
       ->type_name("N")
-      ->check(CLI::Range(1, 100000000))
+      ->range(1, 100000000)
       ->excludes(probes);
-  CLI::Option* const with_ranges =
+  Option* const with_ranges =
       parser
           ->add_flag(
               "--ranges{}", *ranges,

@@ -107,9 +107,9 @@ int RunExporter(const ExporterFlags& flags) {
 
 }  // namespace
 
-Command AddExporterCommand(CLI::App* parent) {
+Command AddExporterCommand(Parser* parent) {
   const auto flags = std::make_shared<ExporterFlags>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "exporter",
        .summary = "metrics of databases for Prometheus",
@@ -129,7 +129,7 @@ Command AddExporterCommand(CLI::App* parent) {
       ->add_option("--every", flags->minutes,
                    "minutes from the end of a look to the next. Default: 15")
       ->type_name("N")
-      ->check(CLI::Range(kFewestMinutes, kMostMinutes));
+      ->range(kFewestMinutes, kMostMinutes);
   parser->add_flag("--once", flags->once, "look once, write --textfile or print, and end");
   return {parser, [flags] { return RunExporter(*flags); }};
 }

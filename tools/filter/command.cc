@@ -164,7 +164,7 @@ Status CheckFilterFlags(const FilterOptions& options, bool json) {
   return Status::OK();
 }
 
-void AddFilterFlags(CLI::App* parser, FilterOptions* options) {
+void AddFilterFlags(Parser* parser, FilterOptions* options) {
   parser->add_option("build|query", options->action, "build a filter, or query one")
       ->type_name("build|query")
       ->required()
@@ -174,7 +174,7 @@ void AddFilterFlags(CLI::App* parser, FilterOptions* options) {
       });
   parser->add_option("file", options->file, "query: the filter")
       ->type_name("FILE")
-      ->check(NotEmpty());
+      ->check(NotEmpty);
   AddText(parser, "--spec", &options->spec, "SPEC",
           "build: the filter, such as rocksieve.ribbon:1% or rocksieve.bloom:10");
   AddText(parser, "-o,--output", &options->output, "FILE",
@@ -187,9 +187,9 @@ void AddFilterFlags(CLI::App* parser, FilterOptions* options) {
 
 }  // namespace
 
-Command AddFilterCommand(CLI::App* parent) {
+Command AddFilterCommand(Parser* parent) {
   const auto options = std::make_shared<FilterOptions>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "filter",
        .summary = "a filter of lines in a file, and the lines that may be in it",

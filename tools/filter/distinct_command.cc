@@ -110,9 +110,9 @@ std::string DistinctInWords(const Json& found) {
 
 }  // namespace
 
-Command AddDistinctCommand(CLI::App* parent) {
+Command AddDistinctCommand(Parser* parent) {
   const auto options = std::make_shared<DistinctOptions>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "distinct",
        .summary = "how many different lines there are, in little memory",

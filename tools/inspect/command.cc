@@ -181,10 +181,10 @@ std::string InWords(const Json& inspection) {
 
 }  // namespace
 
-Command AddInspectCommand(CLI::App* parent) {
+Command AddInspectCommand(Parser* parent) {
   const auto path = std::make_shared<std::string>();
   const auto hex = std::make_shared<bool>(false);
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "inspect",
        .summary = "the filter of one table file",

@@ -235,9 +235,9 @@ int Run(CertificateOptions options) {
 
 }  // namespace
 
-Command AddCertsCommand(CLI::App* parent) {
+Command AddCertsCommand(Parser* parent) {
   const auto options = std::make_shared<CertificateOptions>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "certs",
        .summary = "certificates for serve and join, for trying things out",
@@ -253,7 +253,7 @@ Command AddCertsCommand(CLI::App* parent) {
           "::1");
   parser->add_option("--days", options->days, "so long they are valid. Default: 30")
       ->type_name("N")
-      ->check(CLI::Range(1, 3650));
+      ->range(1, 3650);
   return {parser, [options] { return Run(*options); }};
 }
 

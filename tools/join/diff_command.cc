@@ -155,7 +155,7 @@ Status CompleteDiff(DiffFlags* flags) {
   return Status::OK();
 }
 
-void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
+void AddDiffFlags(Parser* parser, DiffFlags* flags) {
   AddText(parser, "--db", &flags->directories, "DIR",
           "a database here; twice, for two that are here")
       ->required();
@@ -168,15 +168,15 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
           "where rows go. Default: -, the standard output");
   AddText(parser, "--format", &flags->format, "text|tsv|jsonl",
           "keys; with values; objects. Default: text")
-      ->check(CLI::IsMember(kFormats));
+      ->one_of(kFormats);
   parser
       ->add_option("--recheck", flags->recheck_seconds,
                    "look again at rows that differ, so long. Default: 0")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 86400.0));
-  CLI::Option* const apply =
+      ->range(0.0, 86400.0);
+  Option* const apply =
       AddText(parser, "--apply", &flags->apply, "here", "make the database here like the other one")
-          ->check(CLI::IsMember({"here"}));
+          ->one_of({"here"});
   parser->add_flag("--dry-run", flags->dry_run, "with --apply: only print the rows")
       ->needs(apply)
       ->group(kRareFlags);
@@ -212,7 +212,7 @@ void AddDiffFlags(CLI::App* parser, DiffFlags* flags) {
       ->add_option("--full-every", flags->full_every_days,
                    "with --state: days after which all is compared again. Default: 30")
       ->type_name("DAYS")
-      ->check(CLI::Range(0.0, 3650.0))
+      ->range(0.0, 3650.0)
       ->group(kRareFlags);
   AddLimitFlag(parser, &flags->options.bytes_per_second);
   AddLinkFlag(parser, &flags->options.diff.join.link_bytes_per_second);
@@ -394,9 +394,9 @@ int RunDiff(DiffFlags flags) {
 
 }  // namespace
 
-Command AddDiffCommand(CLI::App* parent) {
+Command AddDiffCommand(Parser* parent) {
   const auto flags = std::make_shared<DiffFlags>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "diff",
        .summary = "whether two databases are equal, and what differs",

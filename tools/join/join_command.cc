@@ -205,7 +205,7 @@ int Run(Flags flags) {
   return flags.exit_code && differ ? kCheckFailed : kDone;
 }
 
-void AddFlags(CLI::App* parser, Flags* flags) {
+void AddFlags(Parser* parser, Flags* flags) {
   join::JoinOptions* const options = &flags->options;
   AddText(parser, "--db", &flags->directory, "DIR", "this side's database")->required();
   AddText(parser, "--remote", &flags->remotes, "ADDRS",
@@ -214,12 +214,12 @@ void AddFlags(CLI::App* parser, Flags* flags) {
   AddText(parser, "--op", &flags->operation, "intersection|difference|local-only|symmetric|count",
           "rows matched there; only there; only here; both; counts")
       ->required()
-      ->check(CLI::IsMember(kOperations));
+      ->one_of(kOperations);
   AddText(parser, "--output", &flags->output, "FILE",
           "where rows go. Default: -, the standard output");
   AddText(parser, "--format", &flags->format, "tsv|json|sst",
           "lines, objects, or a file to ingest. Default: tsv")
-      ->check(CLI::IsMember({"tsv", "json", "sst"}));
+      ->one_of({"tsv", "json", "sst"});
   AddText(parser, "--column-family", &flags->column_family, "NAME", "this side's. Default: default")
       ->group(kRareFlags);
   AddText(parser, "--remote-column-family", &flags->peer.column_family, "NAME",
@@ -235,7 +235,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->add_flag("--explain{plan}", flags->explain,
                  "only price strategies; --explain=analyze: join, say more")
       ->type_name("plan|analyze")
-      ->check(CLI::IsMember({"plan", "analyze"}))
+      ->one_of({"plan", "analyze"})
       ->group(kRareFlags);
   AddLinkFlag(parser, &options->link_bytes_per_second);
   AddClientFlags(parser, &flags->security, &flags->peer);
@@ -247,7 +247,7 @@ void AddFlags(CLI::App* parser, Flags* flags) {
                    "keys of a range, the unit of memory and of going on after a break. "
                    "Default: 1048576")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 21))
+      ->range(1, 1 << 21)
       ->group(kRareFlags);
   number(
       "--threads", &options->threads, join::JoinOptions::kMostThreads,
@@ -282,9 +282,9 @@ void AddFlags(CLI::App* parser, Flags* flags) {
 
 }  // namespace
 
-Command AddJoinCommand(CLI::App* parent) {
+Command AddJoinCommand(Parser* parent) {
   const auto flags = std::make_shared<Flags>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent, {.name = "join",
                .summary = "what a database and those of servers have in common, or not",
                .description =

@@ -23,7 +23,7 @@
 
 namespace rocksieve::tools {
 
-void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
+void AddSecurityFlags(Parser* parser, SecurityFlags* flags) {
   join::Credentials* credentials = &flags->credentials;
   AddText(parser, "--certs", &flags->certificates, "DIR",
           "what rocksieve certs made, or this side's part of it");
@@ -36,7 +36,7 @@ void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
   AddText(parser, "--key", &credentials->key_file, "FILE",
           "its key. Default: beside the certificate")
       ->group(kRareFlags);
-  CLI::Option* const insecure = parser->add_flag("--insecure", credentials->insecure,
+  Option* const insecure = parser->add_flag("--insecure", credentials->insecure,
                                                  "no TLS; only for addresses of this machine");
   parser
       ->add_flag("--insecure-network", credentials->insecure_network,
@@ -48,18 +48,18 @@ void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags) {
           "secrets, one per line; serve takes any, join sends one");
 }
 
-void AddClientFlags(CLI::App* parser, SecurityFlags* flags, join::Peer* peer) {
+void AddClientFlags(Parser* parser, SecurityFlags* flags, join::Peer* peer) {
   AddSecurityFlags(parser, flags);
   AddText(parser, "--server-name", &peer->server_name, "NAME",
           "that the server's certificate must have. Default: that of the address")
       ->group(kRareFlags);
 }
 
-void AddRareNumber(CLI::App* parser, const char* name, int* value, int most,
+void AddRareNumber(Parser* parser, const char* name, int* value, int most,
                    const char* description) {
   parser->add_option(name, *value, description)
       ->type_name("N")
-      ->check(CLI::Range(1, most))
+      ->range(1, most)
       ->group(kRareFlags);
 }
 
@@ -85,18 +85,18 @@ rocksdb::Status ReadTokensOf(const SecurityFlags& flags, std::vector<std::string
   return join::ReadTokens(flags.token_file, tokens);
 }
 
-void AddLimitFlag(CLI::App* parser, uint64_t* bytes_per_second) {
+void AddLimitFlag(Parser* parser, uint64_t* bytes_per_second) {
   constexpr uint64_t kLeast = 64 << 10, kMost = std::numeric_limits<int64_t>::max() / 1000;
   parser
       ->add_option("--limit", *bytes_per_second,
                    "bytes per second that are read of the database here, such as 50MB. Default: no "
                    "limit")
       ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) & CLI::Range(kLeast, kMost))
+      ->size(kLeast, kMost)
       ->group(kRareFlags);
 }
 
-void AddLinkFlag(CLI::App* parser, uint64_t* bytes_per_second) {
+void AddLinkFlag(Parser* parser, uint64_t* bytes_per_second) {
   constexpr uint64_t kLeast = 1 << 10;
   parser
       ->add_option(
@@ -104,8 +104,7 @@ void AddLinkFlag(CLI::App* parser, uint64_t* bytes_per_second) {
           "bytes per second of the link, each way, such as 125MB: to be quick on it, rather "
           "than to send little")
       ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) &
-                  CLI::Range(kLeast, join::JoinOptions::kMostLinkBytesPerSecond))
+      ->size(kLeast, join::JoinOptions::kMostLinkBytesPerSecond)
       ->group(kRareFlags);
 }
 

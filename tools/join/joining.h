@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <rocksdb/rate_limiter.h>
 #include <rocksdb/status.h>
 #include <rocksieve/join/join.h>
@@ -29,13 +28,13 @@ struct SecurityFlags {
   std::string token_file;
 };
 
-void AddSecurityFlags(CLI::App* parser, SecurityFlags* flags);
+void AddSecurityFlags(Parser* parser, SecurityFlags* flags);
 
 // These, and those of whoever connects.
-void AddClientFlags(CLI::App* parser, SecurityFlags* flags, join::Peer* peer);
+void AddClientFlags(Parser* parser, SecurityFlags* flags, join::Peer* peer);
 
 // A number from 1 to `most` that few need to give.
-void AddRareNumber(CLI::App* parser, const char* name, int* value, int most,
+void AddRareNumber(Parser* parser, const char* name, int* value, int most,
                    const char* description);
 
 // With the files that the directory stands for; `side` is "server" or "client", as they are called.
@@ -46,10 +45,10 @@ rocksdb::Status ReadTokensOf(const SecurityFlags& flags, std::vector<std::string
 
 // --limit=BYTES per second, such as 50MB, by which a command is slowed down for whoever owns the
 // database; 0 without it.
-void AddLimitFlag(CLI::App* parser, uint64_t* bytes_per_second);
+void AddLimitFlag(Parser* parser, uint64_t* bytes_per_second);
 
 // --link=BYTES per second of the link, such as 125MB; 0 without it.
-void AddLinkFlag(CLI::App* parser, uint64_t* bytes_per_second);
+void AddLinkFlag(Parser* parser, uint64_t* bytes_per_second);
 
 // Null for 0.
 std::shared_ptr<rocksdb::RateLimiter> RateLimiterOf(uint64_t bytes_per_second);

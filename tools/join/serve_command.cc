@@ -237,7 +237,7 @@ int RunServe(const ServeFlags& flags) {
   return kDone;  // a server is ended by a signal, and then all is well
 }
 
-void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
+void AddServeFlags(Parser* parser, ServeFlags* flags) {
   AddText(parser, "--db", &flags->directory, "DIR", "the database")->required();
   AddText(parser, "--listen", &flags->address, "ADDR",
           "address and port (0: any); not with systemd's socket");
@@ -247,7 +247,7 @@ void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
   const auto number = [&](const char* name, int* value, int most, const char* description) {
     return parser->add_option(name, *value, description)
         ->type_name("N")
-        ->check(CLI::Range(1, most));
+        ->range(1, most);
   };
   number("--sessions", &flags->sessions, 1000, "at once; more are told to come again. Default: 8");
   number("--sessions-per-peer", &flags->sessions_per_peer, 1000,
@@ -273,18 +273,18 @@ void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
       ->add_option("--grace", flags->grace_seconds,
                    "seconds that sessions may go on after SIGTERM. Default: 30")
       ->type_name("N")
-      ->check(CLI::Range(0, 1 << 20))
+      ->range(0, 1 << 20)
       ->group(kRareFlags);
   AddText(parser, "--log", &flags->log_format, "text|json",
           "lines on stderr, or an object in each. Default: text")
-      ->check(CLI::IsMember(kLogFormats))
+      ->one_of(kLogFormats)
       ->group(kRareFlags);
   parser->add_flag("--quiet", flags->quiet, "no line on stderr for each session");
   parser
       ->add_option("--ready-fd", flags->ready_descriptor,
                    "descriptor that gets \"ready ADDRESS:PORT\" and is closed, once it listens")
       ->type_name("N")
-      ->check(CLI::Range(0, 1 << 20))
+      ->range(0, 1 << 20)
       ->group(kRareFlags);
 #ifdef ROCKSIEVE_EXPORTER
   AddText(parser, "--metrics", &flags->metrics, "ADDR",
@@ -300,9 +300,9 @@ void AddServeFlags(CLI::App* parser, ServeFlags* flags) {
 
 }  // namespace
 
-Command AddServeCommand(CLI::App* parent) {
+Command AddServeCommand(Parser* parent) {
   const auto flags = std::make_shared<ServeFlags>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "serve",
        .summary = "answer joins with a database's rows",

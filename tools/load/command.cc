@@ -193,7 +193,7 @@ std::string InWords(const Json& loaded) {
          " bits per entry.\n";
 }
 
-void AddFlags(CLI::App* parser, LoadOptions* options) {
+void AddFlags(Parser* parser, LoadOptions* options) {
   TargetOptions* target = &options->target;
   AddText(parser, "--db", &target->directory, "DIR", "the database: a new or empty directory")
       ->required();
@@ -203,7 +203,7 @@ void AddFlags(CLI::App* parser, LoadOptions* options) {
       ->required();
   AddText(parser, "--input", &options->input, "FILE", "the lines, - for standard input")
       ->required();
-  CLI::Option* const add =
+  Option* const add =
       parser->add_flag("--add", target->add,
                        "add to a database that exists, with its options; SPEC is for new files");
   AddText(parser, "--column-family", &target->column_family, "NAME",
@@ -219,9 +219,9 @@ void AddFlags(CLI::App* parser, LoadOptions* options) {
 
 }  // namespace
 
-Command AddLoadCommand(CLI::App* parent) {
+Command AddLoadCommand(Parser* parent) {
   const auto options = std::make_shared<LoadOptions>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "load",
        .summary = "a database from lines of text, for trying things out",

@@ -71,10 +71,10 @@ std::string IngestedInWords(const Json& ingested) {
 
 }  // namespace
 
-Command AddIngestCommand(CLI::App* parent) {
+Command AddIngestCommand(Parser* parent) {
   const auto options = std::make_shared<IngestOptions>();
   options->target.add = true;
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "ingest",
        .summary = "puts SST files, such as of a join, into a database",

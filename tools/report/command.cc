@@ -118,7 +118,7 @@ Status MakePage(const ReportFlags& flags, Progress* progress, Report* report) {
   return status;
 }
 
-void AddFlags(CLI::App* parser, ReportFlags* flags) {
+void AddFlags(Parser* parser, ReportFlags* flags) {
   AddText(parser, "--db", &flags->database, "DIR", "the database; it is only read");
   const auto is_page = [](const std::string& path) {
     const std::string extension = std::filesystem::path(path).extension();
@@ -129,7 +129,7 @@ void AddFlags(CLI::App* parser, ReportFlags* flags) {
   AddText(parser, "--output", &flags->output, "FILE",
           "the page, which appears when it is complete, in place of one that is there")
       ->required()
-      ->check(CLI::Validator(is_page, ""));
+      ->check(is_page);
   AddText(parser, "--join", &flags->joins, "FILE",
           "what rocksieve join --json printed, of a join or a plan; may be repeated");
   AddText(parser, "--spec", &flags->specs, "SPEC",
@@ -140,9 +140,9 @@ void AddFlags(CLI::App* parser, ReportFlags* flags) {
 
 }  // namespace
 
-Command AddReportCommand(CLI::App* parent) {
+Command AddReportCommand(Parser* parent) {
   const auto flags = std::make_shared<ReportFlags>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "report",
        .summary = "the filters of a database, as a page to look at",

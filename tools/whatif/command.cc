@@ -279,7 +279,8 @@ std::string InWords(bool own_probes, const std::vector<Chart>& charts, const Jso
   return text;
 }
 
-void AddFlags(CLI::App* parser, Flags* flags) {
+// Gives back --ranges.
+Option* AddFlags(Parser* parser, Flags* flags) {
   WhatIfOptions* options = &flags->options;
   AddText(parser, "--db", &options->database, "DIR", "the database; it is only read")->required();
   AddText(parser, "--spec", &options->specs, "SPEC",
@@ -292,14 +293,14 @@ void AddFlags(CLI::App* parser, Flags* flags) {
                : "draws SVG, which programs do not look for in *" + extension + "; name a *.svg";
   };
   AddText(parser, "--plot", &flags->plot, "FILE", "write the picture there, as SVG")
-      ->check(CLI::Validator(is_drawn, ""));
+      ->check(is_drawn);
   AddText(parser, "--column-family", &options->column_families, "NAME",
           "only this one; may be repeated. Default: all");
-  CLI::Option* const probes = AddText(parser, "--probes", &options->probes, "FILE",
+  Option* const probes = AddText(parser, "--probes", &options->probes, "FILE",
                                       "missing keys of your own, one per line, - for stdin");
   parser->add_flag("--hex", options->probes_are_hex, "the keys in FILE are in hexadecimal digits")
       ->needs(probes);
-  parser
+  Option* const ranges = parser
       ->add_flag("--ranges{}", options->ranges,
                  "iterators over ranges without keys as well, made like the data; --ranges=FILE: "
                  "of yours, lines of begin, TAB and end, with the escapes of joins")
@@ -308,29 +309,29 @@ void AddFlags(CLI::App* parser, Flags* flags) {
       ->add_option("--read-us", options->read_us,
                    "time of a block read, for the advice. Default: 80")
       ->type_name("NUMBER")
-      ->check(CLI::PositiveNumber);
+      ->positive();
   constexpr uint64_t kMostCacheBytes = 1'000'000'000'000'000;
-  CLI::Option* const cache =
+  Option* const cache =
       parser
           ->add_option("--cache", flags->cache_bytes,
                        "what missing keys read through a block cache of this size, such as "
                        "512MB, and the budget that suits it")
           ->type_name("BYTES")
-          ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) &
-                      CLI::Range(uint64_t{1}, kMostCacheBytes));
+          ->size(1, kMostCacheBytes);
   parser
       ->add_option("--high-pri-pool-ratio", options->block_cache.high_pri_pool_ratio,
                    "of that block cache, as of RocksDB's. Default: 0.5")
       ->type_name("NUMBER")
       ->needs(cache)
-      ->check(CLI::Range(0.0, 1.0));
+      ->range(0.0, 1.0);
+  return ranges;
 }
 
 }  // namespace
 
-Command AddWhatIfCommand(CLI::App* parent) {
+Command AddWhatIfCommand(Parser* parent) {
   const auto flags = std::make_shared<Flags>();
-  CLI::App* parser = AddParser(
+  Parser* parser = AddParser(
       parent,
       {.name = "whatif",
        .summary = "what other filters would do on the tree of a database",
@@ -341,8 +342,7 @@ Command AddWhatIfCommand(CLI::App* parent) {
        .exit_codes = "0 done; 2 could not run, or bad usage",
        .example = "Example:\n"
                   "  rocksieve whatif --db=/data/db --spec=rocksieve.auto:10 --plot=reads.svg"});
-  AddFlags(parser, flags.get());
-  CLI::Option* const ranges = parser->get_option("--ranges");
+  Option* const ranges = AddFlags(parser, flags.get());
   return Reporting(parser, [flags, ranges](Progress* progress, Report* report) {
     std::vector<Chart> charts;
     flags->options.with_ranges = ranges->count() > 0;
