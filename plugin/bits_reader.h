@@ -13,7 +13,7 @@
 
 #include "lib/hash/key_hash.h"
 #include "plugin/auto/lookup_sampler.h"
-#include "plugin/range/query_sampler.h"
+#include "plugin/range/extractors.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {

@@ -15,7 +15,7 @@
 
 #include "plugin/auto/decider.h"
 #include "plugin/counters.h"
-#include "plugin/range/query_sampler.h"
+#include "plugin/range/extractors.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {

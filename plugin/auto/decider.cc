@@ -40,18 +40,14 @@ BudgetedFile Describe(const RegisteredFile& file, uint64_t policy_id) {
 
 }  // namespace
 
-AutoDecider::AutoDecider(const AutoSpec& spec, const Allocator& allocator,
-                         const Allocator* range_allocator, uint64_t policy_id, bool partitioned,
-                         const Outlook& outlook, std::unique_ptr<FileTracker> tracker,
-                         LookupRecord* lookups)
-    : spec_(spec),
-      allocator_(allocator),
-      range_allocator_(range_allocator),
-      policy_id_(policy_id),
-      partitioned_(partitioned),
-      outlook_(outlook),
-      tracker_(std::move(tracker)),
-      lookups_(lookups) {}
+AutoBudget::AutoBudget(const AutoSpec& policy_spec)
+    : spec(policy_spec),
+      name(spec.ToString()),
+      policy_id(PolicyId(name)),
+      allocator(spec.ForAllocator()),
+      range_allocator(spec.range_family == Family::kNone
+                          ? nullptr
+                          : std::make_unique<const Allocator>(spec.ForRangeAllocator())) {}
 
 AutoDecider::~AutoDecider() {
   if (!updated_ && tracker_ != nullptr) tracker_->Update(SelfWith(0));
@@ -73,7 +69,7 @@ RegisteredFile AutoDecider::SelfWith(uint64_t keys) const {
   self.entries = entries_;
   self.filter_keys = keys_built_ + keys;
   self.filter_bits = bits_built_;
-  self.policy_id = policy_id_;
+  self.policy_id = budget_.policy_id;
   return self;
 }
 
@@ -88,7 +84,7 @@ double AutoDecider::BitsFor(uint64_t keys, const Allocator& allocator) const {
   std::vector<BudgetedFile> files;
   files.reserve(around.others.size() + 1);
   // Bits per entry are for entries with filters of ours, bytes for all filters that there are.
-  const uint64_t whose = spec_.bytes == 0 ? policy_id_ : 0;
+  const uint64_t whose = budget_.spec.bytes == 0 ? budget_.policy_id : 0;
   for (const RegisteredFile& other : around.others) files.push_back(Describe(other, whose));
   files.push_back(Describe(self, whose));
   BudgetedFile& next = files.back();
@@ -108,21 +104,22 @@ double AutoDecider::BitsFor(uint64_t keys, const Allocator& allocator) const {
 
 bool AutoDecider::Decide(uint64_t keys, const range::QueryMix* mix, FilterSpec* spec) {
   if (IsPowerOfFour(partitions_ + 1)) {
-    decided_by_ = &allocator_;
-    bits_per_key_ = BitsFor(keys, allocator_);
-    if (mix != nullptr && range_allocator_ != nullptr &&
-        RangesPay(allocator_.HullFor(keys), range_allocator_->HullFor(keys), *mix, bits_per_key_)) {
-      decided_by_ = range_allocator_;
-      bits_per_key_ = BitsFor(keys, *range_allocator_);
+    decided_by_ = &budget_.allocator;
+    bits_per_key_ = BitsFor(keys, budget_.allocator);
+    if (mix != nullptr && budget_.range_allocator != nullptr &&
+        RangesPay(budget_.allocator.HullFor(keys), budget_.range_allocator->HullFor(keys), *mix,
+                  bits_per_key_)) {
+      decided_by_ = budget_.range_allocator.get();
+      bits_per_key_ = BitsFor(keys, *budget_.range_allocator);
     }
   }
   const double index_bits = IndexBitsPerPartition() / static_cast<double>(keys == 0 ? 1 : keys);
   const double bits = bits_per_key_ - index_bits;
   FilterChoice choice = decided_by_->HullFor(keys).Choose(bits);
   // Too few for a filter of ranges, as in small partitions, whose index takes its share.
-  if (choice.family == Family::kNone) choice = allocator_.HullFor(keys).Choose(bits);
+  if (choice.family == Family::kNone) choice = budget_.allocator.HullFor(keys).Choose(bits);
   if (choice.family == Family::kNone) return false;
-  *spec = spec_.SpecFor(choice);
+  *spec = budget_.spec.SpecFor(choice);
   return true;
 }
 
@@ -164,17 +161,10 @@ class FileOfContext final : public FileTracker {
 }  // namespace
 
 AutoBuilders::AutoBuilders(const AutoSpec& spec)
-    : spec_(spec),
-      name_(spec.ToString()),
-      policy_id_(PolicyId(name_)),
-      allocator_(spec.ForAllocator()),
-      range_allocator_(spec.range_family == Family::kNone
-                           ? nullptr
-                           : std::make_unique<const Allocator>(spec.ForRangeAllocator())),
+    : budget_(spec),
       usual_spec_(spec.options),
-      lookups_(spec.even || spec.range_family != Family::kNone ? nullptr
-                                                               : std::make_unique<LookupRecord>()) {
-  const Allocator& usual = answers_ranges() ? *range_allocator_ : allocator_;
+      lookups_(spec.even || answers_ranges() ? nullptr : std::make_unique<LookupRecord>()) {
+  const Allocator& usual = answers_ranges() ? *budget_.range_allocator : budget_.allocator;
   FilterChoice choice = usual.HullFor(uint64_t{1} << 20).Choose(spec.bits_per_entry);
   // Too few bits for any: the smallest that there are.
   if (choice.family == Family::kNone) choice.family = usual.options().families.front();
@@ -182,11 +172,11 @@ AutoBuilders::AutoBuilders(const AutoSpec& spec)
 }
 
 std::string AutoBuilders::Missing(const rocksdb::DBOptions& options) const {
-  if (spec_.bytes == 0) return "";
+  if (budget_.spec.bytes == 0) return "";
   for (const std::shared_ptr<rocksdb::EventListener>& listener : options.listeners) {
     if (listener != nullptr && listener->IsInstanceOf(kListenerName)) return "";
   }
-  return name_ +
+  return budget_.name +
          " has a budget of bytes, which is kept only if the live files are known: set the "
          "database's option listeners={rocksieve.listener}, or in C++ add rocksieve::NewListener() "
          "to its listeners; a budget of bits per entry does without, for example rocksieve.auto:10";
@@ -214,8 +204,7 @@ std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(const rocksdb::FilterBuild
   Outlook outlook;
   outlook.is_flush = context.reason != rocksdb::TableFileCreationReason::kCompaction;
   outlook.rewrites_seldom = context.compaction_style != rocksdb::kCompactionStyleLevel;
-  return std::make_unique<AutoDecider>(spec_, allocator_, range_allocator_.get(), policy_id_,
-                                       context.table_options.partition_filters, outlook,
+  return std::make_unique<AutoDecider>(budget_, context.table_options.partition_filters, outlook,
                                        std::move(tracker), lookups);
 }
 
@@ -231,14 +220,14 @@ void AutoBuilders::Log(const rocksdb::FilterBuildingContext& context, bool annou
   const char* what = "the live files, through rocksieve.listener";
   if (!announced) {
     what =
-        spec_.bytes == 0
+        budget_.spec.bytes == 0
             ? "its own history of built filters, since nothing announces its files; "
               "listeners={rocksieve.listener} makes it exact"
             : "its own history of built filters, since nothing announces its files, and does not "
               "count those from before; a budget of bytes needs listeners={rocksieve.listener}";
   }
   rocksdb::Info(context.info_log, "rocksieve: column family %s: %s follows %s",
-                context.column_family_name.c_str(), name_.c_str(), what);
+                context.column_family_name.c_str(), budget_.name.c_str(), what);
 }
 
 void AutoBuilders::ForgetTrees() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides on the filter of one table file, from the tree around it.
+// What a policy rocksieve.auto:.. makes its builders with, and how the filter of one table file is
+// decided on, from the tree around it.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +23,37 @@
 
 namespace rocksieve {
 
+// What a policy's spec comes to.
+struct AutoBudget {
+  explicit AutoBudget(const AutoSpec& policy_spec);
+
+  const AutoSpec spec;
+  const std::string name;
+  const uint64_t policy_id;
+  const Allocator allocator;
+  const std::unique_ptr<const Allocator> range_allocator;  // null: no filter answers for ranges
+};
+
 // Belongs to one builder, and so to one table file.
 class AutoDecider {
  public:
-  // `tracker` may be null: nothing is known but the file itself. `spec` and the allocators must
-  // live longer; `range_allocator` is null if no filter shall answer for ranges. `partitioned`: the
-  // file has many filters, one after the other. `outlook`: all but the bits that the tracker knows.
-  // `lookups` of the tree: null if they are to be taken for even.
-  AutoDecider(const AutoSpec& spec, const Allocator& allocator, const Allocator* range_allocator,
-              uint64_t policy_id, bool partitioned, const Outlook& outlook,
-              std::unique_ptr<FileTracker> tracker, LookupRecord* lookups = nullptr);
+  // `tracker` may be null: nothing is known but the file itself. `budget` must live longer.
+  // `partitioned`: the file has many filters, one after the other. `outlook`: all but the bits that
+  // the tracker knows. `lookups` of the tree: null if they are to be taken for even.
+  AutoDecider(const AutoBudget& budget, bool partitioned, const Outlook& outlook,
+              std::unique_ptr<FileTracker> tracker, LookupRecord* lookups)
+      : budget_(budget),
+        partitioned_(partitioned),
+        outlook_(outlook),
+        tracker_(std::move(tracker)),
+        lookups_(lookups) {}
   ~AutoDecider();
 
   // Sees every key of the filter.
   void AddKey(const rocksdb::Slice& key);
 
   // No filter block of so many keys is larger, whatever will be decided.
-  size_t MostBlockBytes(uint64_t keys) const { return spec_.MostBlockBytes(keys); }
+  size_t MostBlockBytes(uint64_t keys) const { return budget_.spec.MostBlockBytes(keys); }
 
   // The filter of `keys` distinct keys is due. False if there should be none; else sets all of
   // *spec but `salted`. `mix` is what was asked so far, null if no filter can answer for ranges.
@@ -52,10 +67,7 @@ class AutoDecider {
   double BitsFor(uint64_t keys, const Allocator& allocator) const;
   double IndexBitsPerPartition() const;
 
-  const AutoSpec& spec_;
-  const Allocator& allocator_;
-  const Allocator* const range_allocator_;
-  const uint64_t policy_id_;
+  const AutoBudget& budget_;
   const bool partitioned_;
   const Outlook outlook_;
   const std::unique_ptr<FileTracker> tracker_;
@@ -73,8 +85,6 @@ class AutoDecider {
   bool updated_ = true;  // the tracker knows all of this
 };
 
-// What a policy rocksieve.auto:.. makes its builders with.
-
 // Thread-safe. Must outlive the deciders that it makes.
 class AutoBuilders {
  public:
@@ -84,7 +94,7 @@ class AutoBuilders {
   // has one: such a builder can build all.
   const FilterSpec& usual_spec() const { return usual_spec_; }
 
-  bool answers_ranges() const { return range_allocator_ != nullptr; }
+  bool answers_ranges() const { return budget_.range_allocator != nullptr; }
 
   // What a database with these options must have before the budget can be kept; empty if nothing.
   std::string Missing(const rocksdb::DBOptions& options) const;
@@ -110,11 +120,7 @@ class AutoBuilders {
   bool NoteTree(const rocksdb::FilterBuildingContext& context, bool* only);
   void Log(const rocksdb::FilterBuildingContext& context, bool announced);
 
-  const AutoSpec spec_;
-  const std::string name_;
-  const uint64_t policy_id_;
-  const Allocator allocator_;
-  const std::unique_ptr<const Allocator> range_allocator_;  // null unless the spec asks for ranges
+  const AutoBudget budget_;
   FilterSpec usual_spec_;
   History history_;
   const std::unique_ptr<LookupRecord> lookups_;  // null if lookups are to be taken for even
