@@ -135,9 +135,8 @@ struct Pem {
 };
 
 absl::Status CheckInsecure(const std::string& address, const Security& security) {
-  const Identity& identity = security.identity;
   for (const std::string& file :
-       {identity.authority_file, identity.certificate_file, identity.key_file}) {
+       {security.authority_file, security.certificate_file, security.key_file}) {
     if (file.empty()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("--insecure is without TLS, and ", file,
@@ -157,16 +156,15 @@ absl::StatusOr<std::optional<Pem>> PemFor(const std::string& address, const Secu
     if (!status.ok()) return status;
     return std::nullopt;
   }
-  const Identity& identity = security.identity;
   Pem pem;
   absl::Status status =
-      ReadPem(identity.authority_file, "the authority's certificate", &pem.authority);
-  if (status.ok()) status = ReadPem(identity.certificate_file, "the certificate", &pem.certificate);
-  if (status.ok()) status = ReadPem(identity.key_file, "the certificate's key", &pem.key);
-  if (status.ok()) status = CheckIsPrivate(identity.key_file);
-  if (status.ok()) status = CheckAuthority(identity.authority_file, pem.authority);
+      ReadPem(security.authority_file, "the authority's certificate", &pem.authority);
+  if (status.ok()) status = ReadPem(security.certificate_file, "the certificate", &pem.certificate);
+  if (status.ok()) status = ReadPem(security.key_file, "the certificate's key", &pem.key);
+  if (status.ok()) status = CheckIsPrivate(security.key_file);
+  if (status.ok()) status = CheckAuthority(security.authority_file, pem.authority);
   if (status.ok()) {
-    status = CheckPair(identity.certificate_file, pem.certificate, identity.key_file, pem.key);
+    status = CheckPair(security.certificate_file, pem.certificate, security.key_file, pem.key);
   }
   if (!status.ok()) return status;
   return pem;

@@ -17,21 +17,13 @@
 
 namespace rocksieve::join {
 
-// Files in PEM form.
-struct Identity {
-  std::string authority_file;    // whose signature the other side's certificate must have
-  std::string certificate_file;  // this side's
-  std::string key_file;
-};
-
 struct Security {
-  Identity identity;
+  // In PEM form: whose signature the other side's certificate must have; this side's own.
+  std::string authority_file, certificate_file, key_file;
   // No TLS: whoever is on the way reads along. Only for addresses of this machine, unless
   // `insecure_network` is set as well.
   bool insecure = false;
   bool insecure_network = false;
-  // Client: the name that the server's certificate must have, if it is not that of the address.
-  std::string server_name;
 };
 
 // FailedPrecondition if the address and the flags do not fit, or a file cannot be used;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
 
 #include "join.grpc.pb.h"
@@ -66,6 +67,11 @@ void Describe(const std::vector<ColumnFamilyDescription>& families, v1::Started*
     described->set_comparator(family.comparator);
     described->set_merge_operator(family.merge_operator);
   }
+}
+
+// "resource_exhausted"
+std::string NameOf(absl::StatusCode code) {
+  return absl::AsciiStrToLower(absl::StatusCodeToString(code));
 }
 
 absl::Status ServerEnds() {
@@ -185,12 +191,12 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     const std::lock_guard<std::mutex> lock(mutex_);
     tokens_ = std::move(tokens);
   }
-  ServiceCounts counts() const override {
+  ServerCounters counters() const override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    ServiceCounts counts = counts_;
-    counts.sessions = streams_.size();
-    counts.silent_calls = waiting_.size();
-    return counts;
+    ServerCounters counters = counters_;
+    counters.sessions = streams_.size();
+    counters.silent_calls = waiting_.size();
+    return counters;
   }
   void EndSessions(std::chrono::milliseconds grace) override {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -354,18 +360,18 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
   void Count(const SessionReport& report) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!report.admitted) {
-      counts_.refused[report.status.code()]++;
+      counters_.refused[NameOf(report.status.code())]++;
       return;
     }
     if (report.status.ok()) {
-      counts_.done++;
+      counters_.done++;
     } else {
-      counts_.failed[report.status.code()]++;
+      counters_.failed[NameOf(report.status.code())]++;
     }
-    counts_.bytes_received += report.counts.bytes_received;
-    counts_.bytes_sent += report.counts.bytes_sent;
-    counts_.rows_sent += report.rows_sent;
-    counts_.session_seconds += report.seconds;
+    counters_.bytes_received += report.counts.bytes_received;
+    counters_.bytes_sent += report.counts.bytes_sent;
+    counters_.rows_sent += report.rows_sent;
+    counters_.session_seconds += report.seconds;
   }
 
   const JoinServiceOptions options_;
@@ -375,7 +381,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
   mutable std::mutex mutex_;
   std::condition_variable over_;
   std::vector<std::string> tokens_;
-  ServiceCounts counts_;              // without what is of now
+  ServerCounters counters_;           // without what is of now
   std::set<SessionStream*> streams_;  // of sessions under way
   size_t threads_ = 0;
   const std::unique_ptr<Workers> workers_;                // null: sessions compute for themselves

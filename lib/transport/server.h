@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -50,17 +49,6 @@ struct SessionReport {
   WireCounts counts;
 };
 
-// Since the service was made.
-struct ServiceCounts {
-  uint64_t sessions = 0;                         // under way
-  uint64_t silent_calls = 0;                     // that have not said anything, of now
-  uint64_t done = 0;                             // sessions that ended as they should
-  std::map<absl::StatusCode, uint64_t> failed;   // sessions that were admitted
-  std::map<absl::StatusCode, uint64_t> refused;  // those that were not
-  uint64_t bytes_received = 0, bytes_sent = 0, rows_sent = 0;  // of sessions that have ended
-  double session_seconds = 0;                                  // likewise
-};
-
 struct JoinServiceOptions {
   size_t most_sessions = 16;
   // Of all sessions together, and the views that are kept: docs/transport.md. What it is divided
@@ -90,7 +78,7 @@ class GrpcJoinService {
   virtual grpc::Service* service() = 0;
   // What new sessions need one of from now on; none: no token is.
   virtual void SetTokens(std::vector<std::string> tokens) = 0;
-  virtual ServiceCounts counts() const = 0;
+  virtual ServerCounters counters() const = 0;
   // From now on, new sessions are told UNAVAILABLE. Waits for those that are under way, as long as
   // `grace`; then they are told likewise, and end at once. Several threads may be in it: the
   // shortest grace counts.
@@ -120,7 +108,7 @@ class GrpcJoinServer {
 
   const std::string& address() const { return listener_->address(); }
   int port() const { return listener_->port(); }
-  ServiceCounts counts() const { return service_->counts(); }
+  ServerCounters counters() const { return service_->counters(); }
 
   // From now on, connections are taken by the certificates that the files have now, and sessions by
   // these tokens. Sessions under way go on; a connection without one is closed. If the certificates

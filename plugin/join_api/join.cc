@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<Remote>> RemotesOf(const Peer& peer) {
   std::vector<Remote> remotes;
   for (const std::string& address : peer.addresses) {
     absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
-        ChannelCredentialsFor(address, SecurityOf(peer.credentials, peer.server_name));
+        ChannelCredentialsFor(address, SecurityOf(peer.credentials));
     if (!credentials.ok()) return credentials.status();
     remotes.push_back({address, *std::move(credentials), peer.server_name, peer.token,
                        peer.credentials.insecure});
@@ -213,11 +213,9 @@ rocksdb::Status JoinToSst(Operation operation, const Input& input, const Peer& p
 
 std::string JoinStrategies() { return StrategyNames(); }
 
-Security SecurityOf(const Credentials& credentials, const std::string& server_name) {
-  return {{credentials.authority_file, credentials.certificate_file, credentials.key_file},
-          credentials.insecure,
-          credentials.insecure_network,
-          server_name};
+Security SecurityOf(const Credentials& credentials) {
+  return {credentials.authority_file, credentials.certificate_file, credentials.key_file,
+          credentials.insecure, credentials.insecure_network};
 }
 
 rocksdb::Status ReadTokens(const std::string& path, std::vector<std::string>* tokens) {

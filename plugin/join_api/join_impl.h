@@ -161,7 +161,6 @@ absl::Status JoinTo(Operation operation, const Input& input, const Peer& peer,
 absl::Status UntilCancelled(const JoinOptions& options,
                             absl::FunctionRef<absl::Status(Cancellation* cancellation)> work);
 
-// `server_name` is the client's, and may be empty.
-Security SecurityOf(const Credentials& credentials, const std::string& server_name);
+Security SecurityOf(const Credentials& credentials);
 
 }  // namespace rocksieve::join

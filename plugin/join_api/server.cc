@@ -4,14 +4,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <absl/strings/ascii.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
 #include <rocksdb/comparator.h>
@@ -189,20 +187,6 @@ JoinServiceOptions ServiceOptionsOf(const ServedDatabase& served, const ServeOpt
   return service;
 }
 
-std::map<std::string, uint64_t> ByName(const std::map<absl::StatusCode, uint64_t>& counts) {
-  std::map<std::string, uint64_t> named;
-  for (const auto& [code, count] : counts) {
-    named[absl::AsciiStrToLower(absl::StatusCodeToString(code))] = count;
-  }
-  return named;
-}
-
-ServerCounters CountersOf(const ServiceCounts& counts) {
-  return {counts.sessions,       counts.silent_calls,    counts.done,
-          ByName(counts.failed), ByName(counts.refused), counts.bytes_received,
-          counts.bytes_sent,     counts.rows_sent,       counts.session_seconds};
-}
-
 }  // namespace
 
 class JoinService::Impl {
@@ -214,7 +198,7 @@ class JoinService::Impl {
 JoinService::JoinService(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JoinService::~JoinService() = default;
 grpc::Service* JoinService::service() const { return impl_->service->service(); }
-ServerCounters JoinService::counters() const { return CountersOf(impl_->service->counts()); }
+ServerCounters JoinService::counters() const { return impl_->service->counters(); }
 
 rocksdb::Status JoinService::Create(const ServedDatabase& served, const ServeOptions& options,
                                     std::unique_ptr<JoinService>* service) {
@@ -236,10 +220,10 @@ JoinServer::JoinServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JoinServer::~JoinServer() = default;
 int JoinServer::port() const { return impl_->server->port(); }
 std::string JoinServer::address() const { return impl_->server->address(); }
-ServerCounters JoinServer::counters() const { return CountersOf(impl_->server->counts()); }
+ServerCounters JoinServer::counters() const { return impl_->server->counters(); }
 rocksdb::Status JoinServer::Reload(const Credentials& credentials,
                                    const std::vector<std::string>& tokens) {
-  return ToRocksDb(impl_->server->Reload(SecurityOf(credentials, ""), tokens));
+  return ToRocksDb(impl_->server->Reload(SecurityOf(credentials), tokens));
 }
 void JoinServer::Shutdown(std::chrono::milliseconds grace) { impl_->server->Shutdown(grace); }
 
@@ -250,7 +234,7 @@ rocksdb::Status JoinServer::Start(const ServedDatabase& served, const std::strin
   if (!views.ok()) return ToRocksDb(views.status());
   ServerOptions server_options;
   server_options.address = address;
-  server_options.security = SecurityOf(credentials, "");
+  server_options.security = SecurityOf(credentials);
   server_options.service = ServiceOptionsOf(served, options);
   server_options.reflection = options.reflection;
   server_options.listening = options.listening;

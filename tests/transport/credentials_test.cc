@@ -87,7 +87,7 @@ TEST(CertificateCheck, NotWithoutTls) {
   Security security;
   security.insecure = true;
   EXPECT_TRUE(ServerCredentialsFor("127.0.0.1:1", security).ok());
-  security.identity.authority_file = "/some/ca.crt";
+  security.authority_file = "/some/ca.crt";
   for (const absl::Status& status : {ServerCredentialsFor("127.0.0.1:1", security).status(),
                                      ChannelCredentialsFor("127.0.0.1:1", security).status()}) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;

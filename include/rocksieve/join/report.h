@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened in a join.
+// What happened in a join, and in all joins of a server.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -92,6 +93,18 @@ struct JoinReport {
   double seconds = 0;
   std::vector<ServerReport> servers;        // in the order of Peer::addresses
   std::vector<RangeSummary> range_reports;  // if asked for: JoinOptions::report_ranges
+};
+
+// Of a service, since it was made. Statuses by name, in lower case: "resource_exhausted".
+struct ServerCounters {
+  uint64_t sessions = 0;                    // under way
+  uint64_t silent_calls = 0;                // connected, and have not said anything yet
+  uint64_t done = 0;                        // sessions that ended as they should
+  std::map<std::string, uint64_t> failed;   // sessions that began, by status
+  std::map<std::string, uint64_t> refused;  // those that did not
+  // Of sessions that have ended.
+  uint64_t bytes_received = 0, bytes_sent = 0, rows_sent = 0;
+  double session_seconds = 0;
 };
 
 }  // namespace rocksieve::join

@@ -22,6 +22,7 @@
 #include <rocksieve/join/input.h>
 #include <rocksieve/join/operation.h>
 #include <rocksieve/join/peer.h>
+#include <rocksieve/join/report.h>
 
 namespace grpc {
 class Service;
@@ -56,18 +57,6 @@ struct SessionSummary {
   std::string certificate_name;             // of the peer; empty without TLS
   std::optional<Operation> operation = {};  // nothing if the peer did not come to say it
   uint64_t rows_sent = 0;                   // those of repeated ranges as often as they were sent
-};
-
-// Of a service, since it was made. Statuses by name, in lower case: "resource_exhausted".
-struct ServerCounters {
-  uint64_t sessions = 0;                    // under way
-  uint64_t silent_calls = 0;                // connected, and have not said anything yet
-  uint64_t done = 0;                        // sessions that ended as they should
-  std::map<std::string, uint64_t> failed;   // sessions that began, by status
-  std::map<std::string, uint64_t> refused;  // those that did not
-  // Of sessions that have ended.
-  uint64_t bytes_received = 0, bytes_sent = 0, rows_sent = 0;
-  double session_seconds = 0;
 };
 
 struct ServeOptions {
