@@ -12,7 +12,7 @@
 #include <rocksdb/convenience.h>
 
 #include "integration/join_support.h"
-#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filters.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/sst_filters.h"
 #include "plugin/tables/table_file.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/join/matching/strategy.h"
+#include "lib/join/matching/planner.h"
 #include "support/table.h"
 
 namespace rocksieve::bench {

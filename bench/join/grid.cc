@@ -18,7 +18,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "lib/join/matching/strategy.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
 #include "tests/join/memory_source.h"

@@ -14,9 +14,9 @@
 
 #include "bench/join/figures.h"
 #include "bench/join/key_set.h"
-#include "lib/join/matching/strategy.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/session/client_session.h"
-#include "lib/join/session/range_report.h"
+#include "lib/join/session/range_result.h"
 
 namespace rocksieve::bench {
 
@@ -122,4 +122,3 @@ std::vector<Runs> MeasureByTurns(const Circumstances& circumstances,
 std::string NameOf(const Circumstances& circumstances);
 
 }  // namespace rocksieve::bench
-#include "bench/join/figures.h"

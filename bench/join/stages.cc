@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bench/join/session_run.h"
-#include "lib/join/matching/parts.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/session/messages.h"
 #include "support/text.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
-#include "lib/join/matching/parts.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/session/messages.h"
 
 namespace rocksieve::join {

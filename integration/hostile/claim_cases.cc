@@ -4,7 +4,7 @@
 
 #include "integration/hostile/bodies.h"
 #include "integration/hostile/liar.h"
-#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filters.h"
 
 namespace rocksieve::join {
 namespace {

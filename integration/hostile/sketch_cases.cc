@@ -6,7 +6,7 @@
 
 #include "integration/hostile/bodies.h"
 #include "integration/hostile/call.h"
-#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filters.h"
 #include "lib/join/memory_account.h"
 
 namespace rocksieve::join {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
-#include "lib/memory/page_vector.h"
+#include "lib/memory/page_pool.h"
 
 namespace rocksieve {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/memory/page_vector.h"
+#include "lib/memory/page_pool.h"
 
 namespace rocksieve {
 

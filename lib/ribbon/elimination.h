@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/format/span.h"
-#include "lib/memory/page_vector.h"
+#include "lib/memory/page_pool.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {

@@ -36,8 +36,8 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
-#include "lib/memory/page_vector.h"
-#include "lib/sketch/rateless_mapping.h"
+#include "lib/memory/page_pool.h"
+#include "lib/sketch/rateless_kernel.h"
 
 namespace rocksieve {
 

@@ -13,7 +13,6 @@
 
 #include "lib/cpu/isa.h"
 #include "lib/sketch/rateless_kernel.h"
-#include "lib/sketch/rateless_mapping.h"
 
 ROCKSIEVE_TARGET_BEGIN(
     "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx512vbmi")

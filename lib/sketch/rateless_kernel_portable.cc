@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "lib/sketch/rateless_kernel.h"
-#include "lib/sketch/rateless_mapping.h"
 
 namespace rocksieve {
 namespace {

@@ -13,7 +13,6 @@
 #include <absl/status/statusor.h>
 #include <grpcpp/channel.h>
 
-#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/session.h"

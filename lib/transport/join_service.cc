@@ -14,8 +14,8 @@
 #include <absl/strings/str_cat.h>
 
 #include "join.grpc.pb.h"
-#include "lib/join/matching/strategy.h"
-#include "lib/join/session/workers.h"
+#include "lib/join/matching/planner.h"
+#include "lib/join/session/range_turns.h"
 #include "lib/transport/admission.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/credentials.h"

@@ -9,9 +9,9 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/matching/strategy.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/rows/interval_text.h"
+#include "lib/join/rows/source.h"
 #include "lib/join/sort/temporary_file.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/status.h"

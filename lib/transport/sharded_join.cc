@@ -11,9 +11,8 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/session/absent_rows.h"
+#include "lib/join/session/range_turns.h"
 #include "lib/join/session/shared_ranges.h"
-#include "lib/join/session/workers.h"
-#include "lib/join/sort/row_spool.h"
 #include "lib/join/sort/sorted_run.h"
 #include "lib/transport/status.h"
 

@@ -11,10 +11,9 @@
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
 
-#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
-#include "lib/join/sort/row_spool.h"
+#include "lib/join/sort/sorted_run.h"
 #include "plugin/join/rocksdb_source.h"
 #include "support/pending_file.h"
 

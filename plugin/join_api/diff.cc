@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "lib/join/join_key/whole_row.h"
-#include "lib/join/sort/row_spool.h"
+#include "lib/join/join_key/join_key_source.h"
+#include "lib/join/sort/sorted_run.h"
 #include "lib/transport/status.h"
 #include "plugin/join/comparable_value.h"
 #include "plugin/join/status.h"

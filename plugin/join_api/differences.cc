@@ -6,8 +6,8 @@
 
 #include <rocksieve/join/diff.h>
 
-#include "lib/join/join_key/whole_row.h"
-#include "lib/join/text/text_sinks.h"
+#include "lib/join/join_key/join_key_source.h"
+#include "lib/join/text/text_rows.h"
 #include "support/text.h"
 
 namespace rocksieve::join {

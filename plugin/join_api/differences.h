@@ -13,7 +13,6 @@
 #include <absl/status/status.h>
 #include <rocksieve/join/diff.h>
 
-#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
@@ -43,7 +42,7 @@ class DifferencePairs final : public Sink {
 
   explicit DifferencePairs(Take take) : take_(std::move(take)) {}
 
-  // In the order of the join keys (lib/join/join_key/whole_row.h); each with its value.
+  // In the order of the join keys (lib/join/join_key/join_key_source.h); each with its value.
   absl::Status Add(const Row& row, Side from) override;
   absl::Status Commit() override { return absl::OkStatus(); }
   absl::Status Discard() override { return absl::OkStatus(); }

@@ -9,9 +9,8 @@
 #include <rocksdb/snapshot.h>
 
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/join_key/whole_row.h"
-#include "lib/join/rows/packed_row.h"
-#include "lib/join/text/text_source.h"
+#include "lib/join/rows/key_list.h"
+#include "lib/join/text/text_rows.h"
 #include "plugin/database/database.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/rocksdb_source.h"

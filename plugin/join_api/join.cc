@@ -10,7 +10,7 @@
 #include <absl/functional/function_ref.h>
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/matching/strategy.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/operation.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/client.h"

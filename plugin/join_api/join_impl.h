@@ -19,7 +19,6 @@
 
 #include "lib/join/join_key/join_key_expression.h"
 #include "lib/join/operation.h"
-#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"

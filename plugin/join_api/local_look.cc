@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "lib/join/join_key/whole_row.h"
+#include "lib/join/join_key/join_key_source.h"
 #include "plugin/join_api/join_impl.h"
 #include "plugin/join_api/unshared_comparison.h"
 

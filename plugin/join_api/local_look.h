@@ -13,7 +13,6 @@
 #include <rocksieve/join/diff.h>
 #include <rocksieve/join/input.h>
 
-#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {

@@ -14,7 +14,6 @@
 
 #include "lib/join/matching/common_estimate.h"
 #include "lib/join/matching/planner.h"
-#include "lib/join/matching/strategy.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/client_session.h"

@@ -5,8 +5,8 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/join_key/whole_row.h"
-#include "lib/join/text/text_sinks.h"
+#include "lib/join/join_key/join_key_source.h"
+#include "lib/join/text/text_rows.h"
 #include "plugin/join/status.h"
 
 namespace rocksieve::join {

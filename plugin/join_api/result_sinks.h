@@ -10,10 +10,10 @@
 #include <absl/status/statusor.h>
 #include <rocksieve/join/join.h>
 
-#include "lib/join/rows/packed_row.h"
-#include "lib/join/rows/sink.h"
-#include "lib/join/sort/revocable_file.h"
-#include "lib/join/sort/row_spool.h"
+#include "lib/join/rows/key_list.h"
+#include "lib/join/rows/source.h"
+#include "lib/join/sort/sorted_run.h"
+#include "lib/join/sort/temporary_file.h"
 #include "plugin/join/sst_file.h"
 #include "support/pending_file.h"
 
@@ -97,8 +97,8 @@ class UnpackingResultSink final : public ResultSink {
   // How the rows of a side come.
   enum class Form {
     kRow,     // by their keys
-    kPacked,  // by a join key, packed (lib/join/rows/packed_row.h)
-    kByRow,   // by all of the row (lib/join/join_key/whole_row.h)
+    kPacked,  // by a join key, packed (lib/join/rows/key_list.h)
+    kByRow,   // by all of the row (lib/join/join_key/join_key_source.h)
   };
 
   UnpackingResultSink(ResultSink* sink, Form local, Form remote)

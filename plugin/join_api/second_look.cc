@@ -14,7 +14,7 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
-#include "lib/join/join_key/whole_row.h"
+#include "lib/join/join_key/join_key_source.h"
 #include "plugin/database/database.h"
 #include "plugin/join/comparable_value.h"
 #include "plugin/join_api/join_impl.h"

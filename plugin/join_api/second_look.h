@@ -12,7 +12,7 @@
 #include <absl/status/statusor.h>
 #include <rocksieve/join/join.h>
 
-#include "lib/join/rows/sink.h"
+#include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
 #include "plugin/database/read_only_snapshot.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "lib/join/join_key/whole_row.h"
+#include "lib/join/join_key/join_key_source.h"
 #include "plugin/join/comparable_value.h"
 #include "plugin/join/rocksdb_source.h"
 #include "plugin/join/status.h"

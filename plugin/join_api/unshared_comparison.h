@@ -10,7 +10,6 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
@@ -73,7 +72,7 @@ class UnsharedComparison {
 // The rows that may have changed from one state of a column family to a later one, for a comparison
 // with those of another database that was equal then.
 //
-// A row's key is its whole-row join key (lib/join/join_key/whole_row.h), its value what the later
+// A row's key is its whole-row join key (lib/join/join_key/join_key_source.h), its value what the later
 // state has of it; of one that is gone, kNoRow (plugin/join/comparable_value.h). Rows that did not
 // change may be among them: those that were written, and not looked up in the earlier state.
 struct ChangedRows {

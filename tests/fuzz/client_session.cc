@@ -28,11 +28,11 @@
 #include <set>
 #include <tuple>
 
+#include "lib/join/join_key/join_key_source.h"
+#include "lib/join/rows/source.h"
 #include "tests/fuzz/hostile_wire.h"
 #include "tests/fuzz/memory_watch.h"
 #include "tests/fuzz/session_case.h"
-#include "lib/join/join_key/whole_row.h"
-#include "lib/join/rows/sink.h"
 
 namespace rocksieve::fuzz {
 namespace {

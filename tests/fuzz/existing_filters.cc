@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "tests/fuzz/target.h"
 #include "lib/format/byte_io.h"
-#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filters.h"
+#include "tests/fuzz/target.h"
 
 namespace rocksieve::join {
 namespace {

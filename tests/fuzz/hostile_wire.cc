@@ -7,7 +7,7 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
-#include "lib/join/matching/parts.h"
+#include "lib/join/matching/planner.h"
 
 namespace rocksieve::fuzz {
 namespace {

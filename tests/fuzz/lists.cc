@@ -8,13 +8,12 @@
 #include <span>
 #include <vector>
 
-#include "tests/fuzz/target.h"
 #include "lib/format/bit_coder.h"
 #include "lib/join/matching/candidates.h"
 #include "lib/join/rows/compression.h"
 #include "lib/join/rows/key_list.h"
-#include "lib/join/rows/packed_row.h"
 #include "lib/join/rows/row_batch.h"
+#include "tests/fuzz/target.h"
 
 namespace rocksieve::join {
 namespace {

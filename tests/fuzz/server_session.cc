@@ -16,13 +16,13 @@
 #include <map>
 #include <optional>
 
+#include "lib/hash/key_hash128.h"
+#include "lib/join/join_key/join_key_source.h"
+#include "lib/join/matching/value_comparison.h"
+#include "lib/join/rows/row_batch.h"
 #include "tests/fuzz/hostile_wire.h"
 #include "tests/fuzz/memory_watch.h"
 #include "tests/fuzz/session_case.h"
-#include "lib/hash/key_hash128.h"
-#include "lib/join/join_key/whole_row.h"
-#include "lib/join/matching/value_comparison.h"
-#include "lib/join/rows/row_batch.h"
 #include "tests/join/counting_sink.h"
 
 namespace rocksieve::fuzz {

@@ -3,7 +3,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "lib/join/join_key/whole_row.h"
+#include "lib/join/join_key/join_key_source.h"
 
 namespace rocksieve::fuzz {
 namespace {

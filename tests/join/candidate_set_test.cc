@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Candidates that are taken out and put back, beside a list that is sorted each time.
-#include "lib/join/matching/candidate_set.h"
+#include "lib/join/matching/candidates.h"
 
 #include <algorithm>
 #include <random>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/join/matching/id_list.h"
+#include "lib/join/matching/list_step.h"
 
 namespace rocksieve::join {
 namespace {

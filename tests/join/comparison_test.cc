@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/hash/key_hash.h"
-#include "lib/join/join_key/whole_row.h"
+#include "lib/join/join_key/join_key_source.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/session/messages.h"
 #include "tests/join/support.h"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "lib/join/rows/sink.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

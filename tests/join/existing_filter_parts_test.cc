@@ -2,8 +2,7 @@
 // What existing SST filters are made of: the stream, the set, and the choice; hostile bytes too.
 #include "tests/join/existing_filters_support.h"
 
-#include "lib/join/existing/existing_filter_choice.h"
-#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filters.h"
 
 namespace rocksieve::join {
 namespace {

@@ -3,7 +3,7 @@
 // error, in the memory that it may take.
 #include <gmock/gmock.h>
 
-#include "lib/join/matching/parts.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/compression.h"
 #include "lib/join/session/messages.h"

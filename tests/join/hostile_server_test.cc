@@ -3,7 +3,7 @@
 // error, in the memory and the room for rows that it may take, and no wrong row.
 #include <gmock/gmock.h>
 
-#include "lib/join/matching/parts.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/session/client_session.h"

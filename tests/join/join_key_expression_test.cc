@@ -12,7 +12,7 @@
 
 #include "lib/join/join_key/join_key_expression.h"
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/rows/packed_row.h"
+#include "lib/join/rows/key_list.h"
 #include "tests/join/memory_source.h"
 
 namespace rocksieve::join {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/join/matching/sketch_bits.h"
+#include "lib/join/matching/cost_model.h"
 #include "lib/sketch/pinsketch/plan.h"
 
 namespace rocksieve::join {

@@ -8,7 +8,7 @@
 #include <absl/strings/escaping.h>
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filters.h"
 #include "lib/join/matching/value_comparison.h"
 #include "lib/join/session/messages.h"
 #include "tests/join/matching_support.h"

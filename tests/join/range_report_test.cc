@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a join says about each of its ranges.
-#include "lib/join/session/range_report.h"
+#include "lib/join/session/range_result.h"
 
-#include "lib/join/rows/interval_text.h"
+#include "lib/join/rows/source.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {

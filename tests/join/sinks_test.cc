@@ -16,9 +16,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/join/sort/row_spool.h"
-#include "lib/join/text/text_sinks.h"
-#include "lib/join/text/text_source.h"
+#include "lib/join/sort/sorted_run.h"
+#include "lib/join/text/text_rows.h"
 #include "support/text.h"
 #include "tests/join/counting_sink.h"
 

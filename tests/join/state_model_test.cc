@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "lib/join/matching/parts.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"

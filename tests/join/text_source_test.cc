@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/join/text/text_source.h"
+#include "lib/join/text/text_rows.h"
 
 namespace rocksieve::join {
 namespace {

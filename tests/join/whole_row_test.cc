@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Join keys of whole rows: their order, which of them match, and what a scan of some of them reads.
-#include "lib/join/join_key/whole_row.h"
+#include "lib/join/join_key/join_key_source.h"
 
 #include <algorithm>
 #include <map>

@@ -20,7 +20,7 @@
 
 #include "join.grpc.pb.h"
 #include "lib/format/byte_io.h"
-#include "lib/join/matching/parts.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/rows/compression.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/server_session.h"

@@ -13,7 +13,6 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/memory/page_vector.h"
 
 namespace rocksieve {
 namespace {

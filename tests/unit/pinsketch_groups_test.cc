@@ -11,13 +11,10 @@
 
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/cells.h"
-#include "lib/sketch/pinsketch/coset_sums.h"
 #include "lib/sketch/pinsketch/decoder.h"
 #include "lib/sketch/pinsketch/frobenius_kernel.h"
-#include "lib/sketch/pinsketch/group_cells.h"
-#include "lib/sketch/pinsketch/group_sums.h"
 #include "lib/sketch/pinsketch/root_finder.h"
-#include "lib/sketch/pinsketch/root_sieve.h"
+#include "lib/sketch/pinsketch/sums.h"
 
 namespace rocksieve::pinsketch {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <absl/strings/str_cat.h>
 
+#include "lib/join/join_key/join_key_source.h"
 #include "lib/join/join_key/json_pointer.h"
-#include "lib/join/join_key/whole_row.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/join/join_key/join_key_source.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
-#include "lib/join/rows/packed_row.h"
+#include "lib/hash/key_hash.h"
+#include "lib/join/rows/key_list.h"
 
 namespace rocksieve::join {
 namespace {
@@ -129,6 +132,146 @@ std::unique_ptr<Cursor> KeyPrefixSource::Scan(const KeyInterval& interval) {
 
 std::unique_ptr<Cursor> KeyPrefixSource::ScanAbsent() {
   return std::make_unique<ShortKeysCursor>(rows_.get(), prefix_bytes_);
+}
+
+namespace {
+
+constexpr char kZero = '\x00', kZeroInKey = '\xFF', kEndOfKey = '\x01';
+
+void AppendKey(std::string_view key, std::string* join_key) {
+  for (;;) {
+    const size_t zero = key.find(kZero);
+    join_key->append(key.substr(0, zero));
+    if (zero == std::string_view::npos) return;
+    join_key->append({kZero, kZeroInKey});
+    key.remove_prefix(zero + 1);
+  }
+}
+
+// The longest key of which the bytes are the beginning.
+std::string LongestKey(std::string_view join_key) {
+  std::string key;
+  for (size_t i = 0; i < join_key.size(); i++) {
+    key.push_back(join_key[i]);
+    if (join_key[i] != kZero) continue;
+    if (i + 1 == join_key.size() || join_key[i + 1] != kZeroInKey) {
+      key.pop_back();
+      return key;
+    }
+    i++;
+  }
+  return key;
+}
+
+class WholeRowCursor final : public Cursor {
+ public:
+  WholeRowCursor(Source* rows, const KeyInterval& interval, WholeRowSource::Values values)
+      : interval_(interval), values_(values), cursor_(rows->Scan(KeysOfWholeRows(interval))) {}
+
+  bool Next(Row* row) override {
+    Row whole;
+    while (!ended_ && cursor_->Next(&whole)) {
+      WholeRowJoinKey(whole, &join_key_);
+      if (!begun_ && join_key_ < interval_.begin) continue;
+      begun_ = true;
+      if (interval_.end && join_key_ >= *interval_.end) break;
+      *row = {join_key_, values_ == WholeRowSource::Values::kGiven ? whole.value : ""};
+      return true;
+    }
+    ended_ = true;
+    return false;
+  }
+  absl::Status status() const override { return cursor_->status(); }
+
+ private:
+  const KeyInterval interval_;
+  const WholeRowSource::Values values_;
+  const std::unique_ptr<Cursor> cursor_;
+  std::string join_key_;
+  bool begun_ = false, ended_ = false;
+};
+
+}  // namespace
+
+void WholeRowJoinKey(const Row& row, std::string* join_key) {
+  WholeRowJoinKey(row.key, XXH3_64bits(row.value.data(), row.value.size()), join_key);
+}
+
+void WholeRowJoinKey(std::string_view key, uint64_t value_hash, std::string* join_key) {
+  constexpr size_t kEndBytes = 2 + kWholeRowDigestBytes;
+  if (key.find(kZero) == std::string_view::npos) {
+    join_key->resize(key.size() + kEndBytes);
+    std::copy(key.begin(), key.end(), join_key->begin());
+  } else {
+    join_key->clear();
+    AppendKey(key, join_key);
+    join_key->resize(join_key->size() + kEndBytes);
+  }
+  char* const end = join_key->data() + join_key->size() - kEndBytes;
+  end[0] = kZero;
+  end[1] = kEndOfKey;
+  XXH64_canonical_t hash;
+  XXH64_canonicalFromHash(&hash, value_hash);
+  std::memcpy(end + 2, hash.digest, kWholeRowDigestBytes);
+}
+
+uint64_t ValueHashOf(std::string_view digest) {
+  XXH64_canonical_t hash;
+  std::memcpy(hash.digest, digest.data(), kWholeRowDigestBytes);
+  return XXH64_hashFromCanonical(&hash);
+}
+
+bool TakeDigest(std::string_view* join_key, uint64_t* digest) {
+  if (join_key->size() < kWholeRowDigestBytes + 2) return false;
+  XXH64_canonical_t bytes;
+  DigestBytesOf(*join_key).copy(reinterpret_cast<char*>(bytes.digest), sizeof(bytes.digest));
+  *digest = XXH64_hashFromCanonical(&bytes);
+  join_key->remove_suffix(kWholeRowDigestBytes);
+  return (*join_key)[join_key->size() - 2] == kZero && join_key->back() == kEndOfKey;
+}
+
+bool KeyOfWholeRow(std::string_view join_key, std::string* key) {
+  key->clear();
+  if (join_key.size() < kWholeRowDigestBytes) return false;
+  join_key.remove_suffix(kWholeRowDigestBytes);
+  const size_t end = join_key.size() - 2;  // of what stands for the key
+  if (join_key.size() < 2 || join_key.substr(end) != std::string_view("\x00\x01", 2)) return false;
+  *key = LongestKey(join_key.substr(0, end));
+  std::string again;
+  AppendKey(*key, &again);
+  return again == join_key.substr(0, end);
+}
+
+// A key below the longest one that `begin` begins with is a beginning of it, and ends where it goes
+// on with more than 00 01; or differs from it by a smaller byte. So is a key above that of `end`.
+KeyInterval KeysOfWholeRows(const KeyInterval& join_keys) {
+  KeyInterval keys{LongestKey(join_keys.begin), std::nullopt};
+  if (join_keys.end) keys.end = LongestKey(*join_keys.end) + kZero;
+  return keys;
+}
+
+KeyInterval WholeRowsOfKey(std::string_view key) {
+  KeyInterval interval;
+  AppendKey(key, &interval.begin);
+  interval.end = interval.begin;
+  interval.begin.append({kZero, kEndOfKey});
+  interval.end->append({kZero, kEndOfKey + 1});
+  return interval;
+}
+
+// Keys below K 00 are those up to K.
+KeyInterval WholeRowsOfKeys(const KeyInterval& keys) {
+  KeyInterval rows;
+  if (!keys.begin.empty()) rows.begin = WholeRowsOfKey(keys.begin).begin;
+  if (!keys.end) return rows;
+  const bool after_a_key = !keys.end->empty() && keys.end->back() == kZero;
+  rows.end = after_a_key ? WholeRowsOfKey(keys.end->substr(0, keys.end->size() - 1)).end
+                         : WholeRowsOfKey(*keys.end).begin;
+  return rows;
+}
+
+std::unique_ptr<Cursor> WholeRowSource::Scan(const KeyInterval& interval) {
+  return std::make_unique<WholeRowCursor>(rows_.get(), interval, values_);
 }
 
 }  // namespace rocksieve::join

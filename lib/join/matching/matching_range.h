@@ -12,12 +12,10 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/matching/candidate_set.h"
 #include "lib/join/matching/candidates.h"
-#include "lib/join/matching/parts.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
-#include "lib/memory/page_vector.h"
+#include "lib/memory/page_pool.h"
 
 namespace rocksieve::join {
 

@@ -12,15 +12,109 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/strings/str_cat.h>
 #include <rocksieve/filter_spec.h>
 
+#include "lib/format/byte_io.h"
 #include "lib/join/matching/cost_model.h"
-#include "lib/join/matching/parts.h"
-#include "lib/join/matching/strategy.h"
 
 namespace rocksieve::join {
+
+// A step is one part after another: u8 kind, a string with its body (docs/protocol.md).
+
+// The first six begin something, the others answer them.
+enum class Part : uint8_t {
+  kFilter = 1,   // a filter of the sender's candidates
+  kList = 2,     // their hashes, Golomb-coded; answered with a bitmap of those that are matched
+  kKeys = 3,     // the keys themselves, compressed; answered likewise
+  kSymbols = 4,  // rateless set reconciliation; answered with the hashes of what differs
+  kSketch = 5,   // a partitioned PinSketch, which names differing cells; symbols for what is left
+  kValueSketch = 6,  // bits of the values' digests; answered with the rows that are changed
+  kMatchBitmap = 16,
+  kSum = 17,
+  kDifference = 18,
+  kMoreSymbols = 19,
+  kEmptyCellBitmap = 20,
+  kMoreParity = 21,
+  kParity = 22,
+  kDeferredKeys = 23,
+  kRowSum = 24,
+  kValueEstimator = 25,
+  kChangedRows = 26,
+  kCommonKeys = 27,
+};
+
+// Any byte may come as a part.
+constexpr bool BeginsSomething(Part part) {
+  return part >= Part::kFilter && part <= Part::kValueSketch;
+}
+
+// "filter", "list", "keys", "symbols", "sketch", "values"; "answer" for all others.
+constexpr std::string_view NameOf(Part part) {
+  constexpr std::string_view kNames[] = {"filter", "list", "keys", "symbols", "sketch", "values"};
+  return BeginsSomething(part) ? kNames[static_cast<int>(part) - 1] : "answer";
+}
+
+inline void AppendPart(Part part, std::string_view body, std::string* step) {
+  ByteWriter out(step);
+  out.U8(static_cast<uint8_t>(part));
+  out.String(body);
+}
+
+// Calls visit(part, body) for each; false if the bytes are no parts.
+template <typename Visit>
+bool VisitParts(std::string_view step, Visit visit) {
+  ByteReader in(step);
+  while (in.ok() && in.remaining() > 0) {
+    const auto part = static_cast<Part>(in.U8());
+    const std::string_view body = in.String();
+    if (in.ok()) visit(part, body);
+  }
+  return in.ok();
+}
+
+inline absl::Status Nonsense(const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat("the other side sent ", what));
+}
+
+inline absl::Status OutOfTurn(Part part) {
+  return Nonsense(absl::StrCat("a part of the kind ", static_cast<int>(part), " out of turn"));
+}
+
+// Ways to reconcile a range. The planner weighs them all and mixes them (kAuto); each can be
+// forced, for comparisons. Whatever the strategy, ranges that are equal end with their first
+// digests.
+
+enum class Strategy : uint8_t {
+  kAuto,
+  kKeys,   // the keys themselves, front-coded and compressed
+  kList,   // their hashes, Golomb-coded
+  kBloom,  // one filter of this family from the side that begins, then a list from the other
+  kCuckoo,
+  kRibbon,
+  kPingPong,    // ribbon filters to and fro, then a list or symbols
+  kSketch,      // partitioned PinSketch, and symbols for what it leaves
+  kSymbols,     // rateless reconciliation
+  kSstFilters,  // kAuto, after filters that one side has already, in its SST files
+                // (existing_filter_choice.h)
+};
+
+// That reconcile a range: all but kSstFilters.
+inline constexpr Strategy kAllStrategies[] = {
+    Strategy::kAuto,   Strategy::kKeys,     Strategy::kList,   Strategy::kBloom,  Strategy::kCuckoo,
+    Strategy::kRibbon, Strategy::kPingPong, Strategy::kSketch, Strategy::kSymbols};
+
+// "auto", "keys", "list", "bloom", "cuckoo", "ribbon", "ping-pong", "sketch", "symbols",
+// "sst-filters".
+std::string_view NameOf(Strategy strategy);
+// kAuto for "". InvalidArgument names those that there are.
+absl::StatusOr<Strategy> StrategyNamed(std::string_view name);
+std::string StrategyNames();  // all of them, with commas
 
 // One step, as it is planned.
 struct PlannedStep {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lib/format/bit_coder.h"
-#include "lib/join/matching/id_list.h"
+#include "lib/join/matching/list_step.h"
 
 namespace rocksieve::join {
 namespace {

@@ -41,8 +41,8 @@
 #include "lib/hash/mix.h"
 #include "lib/join/matching/candidates.h"
 #include "lib/join/matching/matching_range.h"
-#include "lib/join/matching/parts.h"
-#include "lib/join/matching/sketch_layer.h"
+#include "lib/join/matching/planner.h"
+#include "lib/join/matching/sketch_step.h"
 #include "lib/sketch/pinsketch/positions.h"
 #include "lib/sketch/set_sum.h"
 

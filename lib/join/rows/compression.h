@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/memory/page_vector.h"
+#include "lib/memory/page_pool.h"
 
 namespace rocksieve::join {
 

@@ -60,4 +60,37 @@ class Source {
   virtual uint64_t EstimateKeys() = 0;
 };
 
+// Takes what a join finds, range by range in key order.
+
+enum class Side { kClient, kServer };
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  // A row that belongs to the result; `from` says whose it is. The views are valid until it
+  // returns.
+  virtual absl::Status Add(const Row& row, Side from) = 0;
+  // The rows added since the last of these calls are proven right.
+  virtual absl::Status Commit() = 0;
+  // They are not, and will come again.
+  virtual absl::Status Discard() = 0;
+};
+
+// For results that may have to begin anew.
+class ResultSink : public Sink {
+ public:
+  // Takes everything back, what was committed as well; FailedPrecondition if that cannot be, since
+  // others have seen it.
+  virtual absl::Status Restart() = 0;
+};
+
+// Ranges of keys in messages for people.
+
+// "from \"apple\" up to \"pear\"", "of all keys"; unprintable bytes as \xHH, long keys cut short.
+// An interval without keys stands for the rows with a NULL key, which come after all others.
+std::string TextOf(const KeyInterval& interval);
+
+// An error of work on a range, with the range's name.
+absl::Status Naming(const KeyInterval& interval, const absl::Status& status);
+
 }  // namespace rocksieve::join

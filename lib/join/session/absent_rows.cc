@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/join/session/absent_rows.h"
 
-#include "lib/join/session/client_state.h"
+#include "lib/join/session/client_ranges.h"
 
 namespace rocksieve::join {
 namespace {

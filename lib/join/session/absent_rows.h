@@ -26,7 +26,6 @@
 #include "lib/join/memory_account.h"
 #include "lib/join/operation.h"
 #include "lib/join/rows/row_batch.h"
-#include "lib/join/rows/sink.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"
 #include "lib/sketch/set_sum.h"

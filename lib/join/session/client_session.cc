@@ -6,7 +6,7 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/rows/interval_text.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

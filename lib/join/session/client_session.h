@@ -16,7 +16,7 @@
 #include <absl/status/statusor.h>
 
 #include "lib/join/session/absent_rows.h"
-#include "lib/join/session/client_state.h"
+#include "lib/join/session/client_ranges.h"
 #include "lib/join/session/range_opener.h"
 #include "lib/join/session/range_reconciler.h"
 #include "lib/join/session/result_delivery.h"

@@ -13,7 +13,7 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filters.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"

@@ -21,8 +21,8 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "lib/join/existing/existing_filter_choice.h"
-#include "lib/join/matching/strategy.h"
+#include "lib/join/existing/existing_filters.h"
+#include "lib/join/matching/planner.h"
 #include "lib/join/operation.h"
 #include "lib/join/rows/existing_filter.h"
 #include "lib/join/rows/source.h"

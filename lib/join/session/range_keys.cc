@@ -8,7 +8,7 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/join_key/whole_row.h"
+#include "lib/join/join_key/join_key_source.h"
 #include "lib/join/matching/cost_model.h"
 #include "lib/join/matching/value_comparison.h"
 #include "lib/join/rows/key_list.h"

@@ -12,7 +12,7 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/existing/existing_filter_set.h"
+#include "lib/join/existing/existing_filters.h"
 #include "lib/join/matching/candidates.h"
 #include "lib/join/matching/list_step.h"
 #include "lib/join/matching/matching_range.h"

@@ -8,7 +8,7 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/session/client_state.h"
+#include "lib/join/session/client_ranges.h"
 
 namespace rocksieve::join {
 

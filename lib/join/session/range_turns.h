@@ -9,22 +9,49 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <list>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <absl/status/status.h>
 
 #include "lib/join/memory_account.h"
 #include "lib/join/session/reconciliation.h"
-#include "lib/join/session/workers.h"
 
 namespace rocksieve::join {
+
+// Threads that compute for the sessions of a process.
+
+// Takes work in turn: what is added first is begun first. Thread-safe.
+class Workers {
+ public:
+  // As many threads, or fewer where the system has no more.
+  explicit Workers(size_t threads);
+  // REQUIRES: all work is done.
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // Without any thread, the work is done when this returns. It must not throw.
+  void Add(std::function<void()> work);
+
+ private:
+  void Run(const std::stop_token& end);
+
+  std::mutex mutex_;
+  std::condition_variable_any added_;
+  std::deque<std::function<void()>> work_;
+  std::vector<std::jthread> threads_;  // the last one: they use the others
+};
 
 // Thread safety: one thread at a time, that of the session.
 class RangeTurns {

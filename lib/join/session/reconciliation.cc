@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/join/existing/existing_filter_choice.h"
+#include "lib/join/existing/existing_filters.h"
 #include "lib/join/matching/common_estimate.h"
 #include "lib/sketch/difference_estimator.h"
 

@@ -7,9 +7,9 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/join_key/whole_row.h"
+#include "lib/join/join_key/join_key_source.h"
 #include "lib/join/matching/common_estimate.h"
-#include "lib/join/rows/interval_text.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 namespace {

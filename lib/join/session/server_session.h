@@ -17,7 +17,6 @@
 #include "lib/join/session/absent_rows.h"
 #include "lib/join/session/existing_filter_exchange.h"
 #include "lib/join/session/messages.h"
-#include "lib/join/session/outbox.h"
 #include "lib/join/session/server_ranges.h"
 #include "lib/join/session/session.h"
 #include "lib/memory/page_pool.h"

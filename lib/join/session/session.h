@@ -6,12 +6,16 @@
 // the other side with a Failure, if there is still one, and to the caller.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+
+#include "lib/join/memory_account.h"
 
 namespace rocksieve::join {
 
@@ -38,6 +42,35 @@ class Session {
   virtual bool computes() const { return false; }
   // `ready` is called by other threads, one after another; empty: no more.
   virtual void WhenReady(std::function<void()> /*ready*/) {}
+};
+
+// Messages that a side has made and that are not on their way yet, in the account of its memory.
+
+class Outbox {
+ public:
+  explicit Outbox(MemoryAccount* account) : memory_(account) {}
+
+  absl::Status Add(std::string message) {
+    const absl::Status status = memory_.Grow(BytesOf(message), "messages to be sent");
+    if (status.ok()) messages_.push_back(std::move(message));
+    return status;
+  }
+  bool empty() const { return messages_.empty(); }
+  // REQUIRES: not empty.
+  std::string Take() {
+    std::string message = std::move(messages_.front());
+    messages_.pop_front();
+    memory_.Shrink(BytesOf(message));
+    return message;
+  }
+
+ private:
+  static uint64_t BytesOf(const std::string& message) {
+    return message.capacity() + sizeof(std::string);
+  }
+
+  std::deque<std::string> messages_;
+  MemoryHold memory_;
 };
 
 }  // namespace rocksieve::join

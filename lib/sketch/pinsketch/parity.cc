@@ -7,7 +7,7 @@
 
 #include "lib/format/coding.h"
 #include "lib/hash/mix.h"
-#include "lib/memory/page_vector.h"
+#include "lib/memory/page_pool.h"
 
 namespace rocksieve::pinsketch {
 namespace {

@@ -43,11 +43,11 @@
 #include <vector>
 
 #include "lib/format/byte_io.h"
-#include "lib/memory/page_vector.h"
+#include "lib/memory/page_pool.h"
 #include "lib/sketch/pinsketch/cells.h"
-#include "lib/sketch/pinsketch/group_sums.h"
 #include "lib/sketch/pinsketch/parity.h"
 #include "lib/sketch/pinsketch/plan.h"
+#include "lib/sketch/pinsketch/sums.h"
 
 namespace rocksieve::pinsketch {
 

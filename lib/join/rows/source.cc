@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/join/rows/interval_text.h"
+#include "lib/join/rows/source.h"
 
 #include <string_view>
 

@@ -1,16 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results as text, row by row (docs/join_keys.md).
+// Rows from text: one in a line, key TAB value, or the key alone. Bytes are taken as they are.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "lib/join/rows/sink.h"
-#include "lib/join/sort/revocable_file.h"
+#include <absl/status/statusor.h>
+
+#include "lib/join/rows/source.h"
+#include "lib/join/sort/temporary_file.h"
 
 namespace rocksieve::join {
+
+// A file whose keys are sorted bytewise, as `LC_ALL=C sort` sorts lines without values. Reads it
+// once to check that; it must not change meanwhile, nor later. Memory: a key per 256 KiB of it.
+class SortedTextSource final : public Source {
+ public:
+  // FailedPrecondition, with the number of the line, if it is not sorted.
+  static absl::StatusOr<std::unique_ptr<SortedTextSource>> Open(const std::string& path);
+  ~SortedTextSource() override;
+
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
+  uint64_t EstimateKeys() override { return keys_; }  // exact
+
+ private:
+  class LineCursor;
+  struct Mark {
+    std::string key;  // of the first line from `offset` on
+    uint64_t offset;
+  };
+
+  SortedTextSource(std::string path, int descriptor);
+  absl::Status CheckLines();
+  // Size and time of the last change, as text.
+  std::string StateOfFile() const;
+
+  const std::string path_;
+  const int descriptor_;
+  const std::string state_;
+  std::vector<Mark> marks_;
+  uint64_t keys_ = 0;
+};
+
+// Results as text, row by row (docs/join_keys.md).
 
 // Adds "NAME":"BYTES" to an object of JSON, after a comma if it is not the first member; bytes that
 // are not UTF-8 as "NAME_base64".
