@@ -21,7 +21,6 @@ namespace rocksieve {
 //
 // RocksDB's own parser makes objects, and silently leaves out those that this process does not
 // know. Here the words stay as they are, so that whatever a database was written with can be named.
-
 class OptionsFile {
  public:
   // Reads the latest OPTIONS file in the directory. NotFound if there is none.

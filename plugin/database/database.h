@@ -18,7 +18,7 @@
 namespace rocksieve {
 
 // Why a database cannot be looked at, for people: what is in the way, and what to do about it.
-
+//
 // What can be seen before RocksDB is asked: no directory, no database in it, no permission.
 rocksdb::Status CheckIsDatabase(const std::string& directory);
 

@@ -27,7 +27,7 @@ enum class WriteAheadLogs {
 rocksdb::Env* ReadOnlyEnv(WriteAheadLogs logs = WriteAheadLogs::kLookEmpty);
 
 // A file that is open: it stays readable when its owner deletes it.
-
+//
 // Thread-safe.
 class HeldFile {
  public:

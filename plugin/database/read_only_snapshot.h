@@ -56,7 +56,7 @@ class ReadOnlySnapshot {
 // States of a database's column families, kept in a directory so that what has changed since can be
 // found: hard links of table files, which so take place on the disk until they are dropped, and
 // copies of the rest.
-
+//
 // Thread-safe, also between processes.
 class KeptStates {
  public:

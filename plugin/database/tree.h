@@ -22,7 +22,6 @@
 namespace rocksieve {
 
 // The filter of one table file, in memory: all its blocks, to be described and asked.
-
 struct FilterBlockOfFile {
   FilterPartition partition;
   std::string bytes;
@@ -32,20 +31,36 @@ struct FilterBlockOfFile {
   std::string damage;  // what is wrong with it; empty if nothing is
 };
 
-class FileFilter {
+// What is worth remembering of a file's filter when its blocks are no longer in memory.
+struct FilterSummary {
+  FilterLayout layout = FilterLayout::kNone;
+  // Of the block with the most keys: "rocksieve.bloom", "none", ...
+  std::string family = "none";
+  std::string parameters;
+  FilterSetting setting;
+  std::string stored_name;
+  uint64_t bytes = 0;    // in the file, with the index of partitions; without what follows blocks
+  uint64_t entries = 0;  // keys and prefixes that were added
+  uint64_t partitions = 0;
+  double predicted_rate = 1;  // FileFilter::PredictedRate()
+  // False if some of it is of an unknown policy, so that what it says is only an upper bound.
+  bool can_be_asked = true;
+  bool answers_ranges = false;           // it keeps more than whole keys; of rocksieve.range
+  std::vector<uint64_t> prefix_lengths;  // of rocksieve.range, of the largest block
+  std::vector<std::string> problems;     // what is wrong, with file offsets
+
+  bool exists() const { return layout != FilterLayout::kNone; }
+};
+
+// All but predicted_rate, which takes longer, is known from the start.
+class FileFilter : public FilterSummary {
  public:
-  // Always gives a filter, maybe one that lets everything pass: see problems().
+  // Always gives a filter, maybe one that lets everything pass: see `problems`.
   explicit FileFilter(const TableFile& file);
 
-  FilterLayout layout() const { return places_.layout; }
-  const std::string& stored_name() const { return places_.stored_name; }
-  BlockPlace top() const { return places_.top; }
+  const TableProperties& properties() const { return properties_; }  // of the file
+  BlockPlace top() const { return top_; }
   const std::vector<std::unique_ptr<FilterBlockOfFile>>& blocks() const { return blocks_; }
-
-  // Keys and prefixes that were added.
-  uint64_t entries() const;
-  // In the file, with the index of partitions; without what stands behind each block.
-  uint64_t bytes() const { return bytes_; }
 
   // Of a missing key that is spread over the partitions like the keys are. 1 if there is no filter
   // that anybody reads, NaN if that cannot be said.
@@ -53,60 +68,30 @@ class FileFilter {
 
   // Whether a lookup of the key goes on to read the file. Asks as RocksDB does, whole key or
   // prefix.
-  bool MayContain(const ColumnFamily& family, std::string_view key) const;
+  bool MayContain(const ColumnFamily& column_family, std::string_view key) const;
 
   // Whether iterators with an upper bound ask it about their ranges: the file and the column family
   // have the extractor of rocksieve.range, and bytewise order.
-  bool IsAskedForRanges(const ColumnFamily& family) const;
+  bool IsAskedForRanges(const ColumnFamily& column_family) const;
 
   // Whether a seek to `begin` with the upper bound `end` goes on to read the file. REQUIRES:
   // IsAskedForRanges().
-  bool MayContainRange(const ColumnFamily& family, std::string_view begin,
+  bool MayContainRange(const ColumnFamily& column_family, std::string_view begin,
                        std::string_view end) const;
 
   // The probability of that. REQUIRES: IsAskedForRanges().
-  double PredictedRangeRate(const ColumnFamily& family, const EmptyRange& range) const;
-
-  // False if some of it is of an unknown policy, so that MayContain() is only an upper bound.
-  bool CanBeAsked() const;
-
-  // What is wrong, with file offsets; empty if all is well.
-  const std::vector<std::string>& problems() const { return problems_; }
-
-  // The block with the most keys; null if there is none.
-  const FilterBlockOfFile* Largest() const;
-  // Of that block: "rocksieve.bloom", "none", ...
-  std::string Family() const;
-  std::string Parameters() const;
+  double PredictedRangeRate(const ColumnFamily& column_family, const EmptyRange& range) const;
 
  private:
-  const FilterBlockOfFile& BlockFor(const ColumnFamily& family, std::string_view key) const;
+  void ReadBlock(const TableFile& file, const FilterPartition& partition,
+                 uint64_t entries_by_bytes);
+  void DescribeLargest();
+  const FilterBlockOfFile& BlockFor(const ColumnFamily& column_family, std::string_view key) const;
 
-  FilterPlaces places_;
   TableProperties properties_;
-  uint64_t bytes_ = 0;
+  BlockPlace top_;
   bool index_damaged_ = false;
   std::vector<std::unique_ptr<FilterBlockOfFile>> blocks_;
-  std::vector<std::string> problems_;
-};
-
-// What is worth remembering of a file's filter when its blocks are no longer in memory.
-struct FilterSummary {
-  FilterLayout layout = FilterLayout::kNone;
-  std::string family = "none";  // FileFilter::Family()
-  std::string parameters;
-  FilterSetting setting;
-  std::string stored_name;
-  uint64_t bytes = 0;
-  uint64_t entries = 0;
-  uint64_t partitions = 0;
-  double predicted_rate = 1;  // NaN if unknown
-  bool can_be_asked = true;
-  bool answers_ranges = false;           // it keeps more than whole keys; of rocksieve.range
-  std::vector<uint64_t> prefix_lengths;  // of rocksieve.range, of the largest block
-  std::vector<std::string> problems;
-
-  bool exists() const { return layout != FilterLayout::kNone; }
 };
 
 struct TreeFile {
@@ -136,6 +121,8 @@ struct TreeLevel {
 };
 
 struct Tree {
+  const Database* database = nullptr;  // which has to be there for its keys to be read
+  size_t number = 0;                   // of the column family there
   ColumnFamily family;
   std::vector<TreeLevel> levels;  // those with files, in ascending order
 
@@ -145,6 +132,8 @@ struct Tree {
   uint64_t entries() const;
   uint64_t filter_bytes() const;
   uint64_t file_count() const;
+
+  rocksdb::ColumnFamilyHandle* handle() const { return database->handle(number); }
 
   // Whether a lookup of the key, which no file before had, comes to the file. RocksDB looks at the
   // ranges of files first, but saves that where there are up to three, all in level 0: then it goes
@@ -159,15 +148,17 @@ struct Tree {
 // The file, opened if it is not. NotFound if it was deleted, since the database is alive.
 rocksdb::Status OpenTable(const TreeFile& file, std::shared_ptr<const TableFile>* table);
 
-// Lists the files and reads what they say of themselves, but no keys. Advances by one per file.
-// TryAgain if a file was deleted in the meantime, since the database is alive.
-rocksdb::Status ReadTree(const Database& database, size_t family, Progress* progress, Tree* tree);
+// A database, and the trees of its column families.
+struct DatabaseTrees {
+  std::unique_ptr<Database> database;
+  std::vector<Tree> trees;
+};
 
-// Opens the database and reads the trees of its column families (all, if none is named); again if
-// files are deleted meanwhile. What is damaged or missing for good is reported in the trees.
+// Opens the database and reads the trees of its column families (all, if none is named), but no
+// keys; again if files are deleted meanwhile. What is damaged or missing for good is reported in
+// the trees. Advances by one per file.
 rocksdb::Status OpenAndReadTrees(const std::string& directory,
                                  const std::vector<std::string>& column_families,
-                                 Progress* progress, std::unique_ptr<Database>* database,
-                                 std::vector<Tree>* trees);
+                                 Progress* progress, DatabaseTrees* opened);
 
 }  // namespace rocksieve

@@ -10,23 +10,14 @@
 namespace rocksieve {
 namespace {
 
+using rocksdb::Status;
+
 constexpr uint64_t kIntervals = 512;
 constexpr size_t kMostBoundaries = 1024;
 // Of a damaged index, RocksDB may tell sizes that do not become less with the interval.
 constexpr uint64_t kMostSplits = 8 * kIntervals;
 constexpr uint64_t kKeySpaceSeed = 20260101;
-
-uint64_t BytesOf(const Database& database, size_t family, const std::string& low,
-                 const std::string& high) {
-  rocksdb::SizeApproximationOptions options;
-  options.include_memtables = false;
-  options.include_files = true;
-  const rocksdb::Range range(low, high);
-  uint64_t bytes = 0;
-  const rocksdb::Status status =
-      database.db()->GetApproximateSizes(options, database.handle(family), &range, 1, &bytes);
-  return status.ok() ? bytes : 0;
-}
+constexpr int kMostSteps = 8;  // from a random place on, so that neighbours in a block count alike
 
 // The eight bytes from `from` on as a number that sorts like them; missing bytes are 0.
 uint64_t EightBytes(std::string_view key, size_t from) {
@@ -56,114 +47,82 @@ std::vector<std::string> Boundaries(const Tree& tree) {
   return some;
 }
 
-}  // namespace
-
-size_t CommonBytes(std::string_view a, std::string_view b) {
-  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
-                             a.begin());
-}
-
-std::string KeyBetween(std::string_view low, std::string_view high, Random* random) {
-  if (high < low) std::swap(low, high);  // a comparator that orders backwards
-  const size_t common = CommonBytes(low, high);
-  const uint64_t from = EightBytes(low, common), to = EightBytes(high, common);
-  if (to - from < 2) return std::string(low);
-  const uint64_t between = std::uniform_int_distribution<uint64_t>(from + 1, to - 1)(*random);
-  std::string key(low.substr(0, common));
-  for (int shift = 56; shift >= 0; shift -= 8) key += static_cast<char>(between >> shift);
-  return key;
-}
-
-KeySpace::KeySpace(const Database& database, size_t family, const Tree& tree) {
-  Random random(kKeySpaceSeed);
-  const std::vector<std::string> keys = Boundaries(tree);
-  std::vector<Interval> found;
-  uint64_t bytes = 0;
-  for (size_t i = 1; i < keys.size(); i++) {
-    found.push_back({keys[i - 1], keys[i], BytesOf(database, family, keys[i - 1], keys[i])});
-    bytes += found.back().bytes;
-  }
-  for (Interval& interval : found) {
-    Split(database, family, std::move(interval), bytes / kIntervals, &random);
-  }
-  double sum = 0;
-  for (const Interval& interval : intervals_) {
-    sum += static_cast<double>(interval.bytes);
-    bytes_up_to_.push_back(sum);
-  }
-}
-
-void KeySpace::Split(const Database& database, size_t family, Interval interval, uint64_t enough,
-                     Random* random) {
-  std::vector<Interval> todo = {std::move(interval)};
-  while (!todo.empty()) {
-    const Interval now = std::move(todo.back());
-    todo.pop_back();
-    if (now.bytes == 0) continue;
-    const std::string middle = KeyBetween(now.low, now.high, random);
-    const bool can_split = middle != now.low && middle != now.high;
-    if (now.bytes <= enough || !can_split || splits_ == kMostSplits) {
-      intervals_.push_back(now);
-      continue;
+// The key space, cut into intervals that hold about equally much data: by the ranges of the files,
+// and within them by RocksDB's indexes (GetApproximateSizes), so that no data is read.
+class KeySpace {
+ public:
+  KeySpace(const Tree& tree, Random* random) : tree_(tree), random_(random) {
+    Random to_split(kKeySpaceSeed);
+    const std::vector<std::string> keys = Boundaries(tree);
+    std::vector<Interval> found;
+    uint64_t bytes = 0;
+    for (size_t i = 1; i < keys.size(); i++) {
+      found.push_back(IntervalOf(keys[i - 1], keys[i]));
+      bytes += found.back().bytes;
     }
-    splits_++;
-    todo.push_back({now.low, middle, BytesOf(database, family, now.low, middle)});
-    todo.push_back({middle, now.high, BytesOf(database, family, middle, now.high)});
-    // All in one data block: RocksDB's index tells no more.
-    const bool one_block = todo.back().bytes == 0 || todo[todo.size() - 2].bytes == 0;
-    if (one_block && now.bytes < 2 * enough + (1 << 16)) {
-      todo.resize(todo.size() - 2);
-      intervals_.push_back(now);
+    for (Interval& interval : found) Split(std::move(interval), bytes / kIntervals, &to_split);
+    double sum = 0;
+    for (const Interval& interval : intervals_) {
+      bytes_up_to_.push_back(sum += static_cast<double>(interval.bytes));
     }
   }
-}
 
-std::string KeySpace::RandomPlace(Random* random) const {
-  const double at = std::uniform_real_distribution<double>(0, bytes_up_to_.back())(*random);
-  const auto found = std::upper_bound(bytes_up_to_.begin(), bytes_up_to_.end() - 1, at);
-  const Interval& interval = intervals_[static_cast<size_t>(found - bytes_up_to_.begin())];
-  return KeyBetween(interval.low, interval.high, random);
-}
+  bool empty() const { return intervals_.empty(); }
 
-namespace {
-
-using rocksdb::Status;
-
-constexpr int kMostSteps = 8;  // from a random place on, so that neighbours in a block count alike
-
-}  // namespace
-
-AllKeys::AllKeys(const Database& database, size_t family, const Tree& tree)
-    : latest_(tree.family.comparator->timestamp_size(), '\xFF'), timestamp_(latest_) {
-  rocksdb::ReadOptions read;
-  read.total_order_seek = true;
-  read.fill_cache = false;
-  if (!latest_.empty()) read.timestamp = &timestamp_;
-  keys_.reset(database.db()->NewIterator(read, database.handle(family)));
-}
-
-Status VisitPlaces(const Database& database, size_t family, const Tree& tree, uint64_t count,
-                   rocksdb::Iterator* keys, Random* random,
-                   const std::function<void(uint64_t pairs)>& take) {
-  const KeySpace space(database, family, tree);
-  if (tree.entries() <= count || space.empty()) {
-    keys->SeekToFirst();
-    take(count);
-    return keys->status();
+  // Every piece of data is about as likely to be near. REQUIRES: !empty().
+  std::string RandomPlace() const {
+    const double at = std::uniform_real_distribution<double>(0, bytes_up_to_.back())(*random_);
+    const auto found = std::upper_bound(bytes_up_to_.begin(), bytes_up_to_.end() - 1, at);
+    const Interval& interval = intervals_[static_cast<size_t>(found - bytes_up_to_.begin())];
+    return KeyBetween(interval.low, interval.high, random_);
   }
-  for (uint64_t i = 0; i < count && keys->status().ok(); i++) {
-    keys->Seek(space.RandomPlace(random));
-    for (int steps = static_cast<int>((*random)() % kMostSteps); steps > 0 && keys->Valid();
-         steps--) {
-      keys->Next();
+
+ private:
+  struct Interval {
+    std::string low, high;
+    uint64_t bytes = 0;
+  };
+
+  Interval IntervalOf(const std::string& low, const std::string& high) const {
+    rocksdb::SizeApproximationOptions options;
+    options.include_memtables = false;
+    options.include_files = true;
+    const rocksdb::Range range(low, high);
+    uint64_t bytes = 0;
+    const Status status =
+        tree_.database->db()->GetApproximateSizes(options, tree_.handle(), &range, 1, &bytes);
+    return {low, high, status.ok() ? bytes : 0};
+  }
+
+  void Split(Interval interval, uint64_t enough, Random* random) {
+    std::vector<Interval> todo = {std::move(interval)};
+    while (!todo.empty()) {
+      Interval now = std::move(todo.back());
+      todo.pop_back();
+      if (now.bytes == 0) continue;
+      const std::string middle = KeyBetween(now.low, now.high, random);
+      const bool can_split = middle != now.low && middle != now.high;
+      if (now.bytes > enough && can_split && splits_ < kMostSplits) {
+        splits_++;
+        Interval low = IntervalOf(now.low, middle), high = IntervalOf(middle, now.high);
+        // All in one data block: RocksDB's index tells no more.
+        const bool one_block = low.bytes == 0 || high.bytes == 0;
+        if (!one_block || now.bytes >= 2 * enough + (1 << 16)) {
+          todo.push_back(std::move(low));
+          todo.push_back(std::move(high));
+          continue;
+        }
+      }
+      intervals_.push_back(std::move(now));
     }
-    if (!keys->Valid()) keys->SeekToLast();
-    take(1);
   }
-  return keys->status();
-}
 
-namespace {
+  const Tree& tree_;
+  Random* const random_;
+  uint64_t splits_ = 0;
+  std::vector<Interval> intervals_;
+  std::vector<double> bytes_up_to_;  // of the intervals so far, for drawing one
+};
 
 constexpr uint64_t kRangeSeed = 20261123;
 constexpr uint64_t kMostPlaces = 4000;
@@ -181,17 +140,36 @@ struct Tail {
   uint64_t number = 0, most = 0;
 };
 
+// Adds to a key as a number, of its last eight bytes, the first one most significant. False, and
+// the key is as it was, if there is no such key of its length.
+bool AddToKey(uint64_t number, std::string* key) {
+  const Tail tail(*key);
+  if (key->empty() || number > tail.most - tail.number) return false;
+  uint64_t sum = tail.number + number;
+  for (size_t i = 0; i < std::min<size_t>(8, key->size()); i++) {
+    (*key)[key->size() - 1 - i] = static_cast<char>(sum);
+    sum >>= 8;
+  }
+  return true;
+}
+
+// The first key behind all that begin with the prefix. False if there is none.
+bool EndOfPrefix(std::string* prefix) {
+  while (!prefix->empty() && prefix->back() == '\xff') prefix->pop_back();
+  if (prefix->empty()) return false;
+  prefix->back() = static_cast<char>(static_cast<uint8_t>(prefix->back()) + 1);
+  return true;
+}
+
 class RangeMaker {
  public:
-  RangeMaker(const Database& database, size_t family, const Tree& tree)
-      : keys_(database, family, tree) {}
+  explicit RangeMaker(const Tree& tree) : keys_(tree) {}
 
-  Status Make(const Database& database, size_t family, const Tree& tree,
-              const std::vector<RangeKind>& kinds, uint64_t count, Progress* progress) {
+  Status Make(const Tree& tree, uint64_t count, Progress* progress,
+              std::vector<EmptyRanges>* made) {
     const uint64_t places = std::min({kMostPlaces, count, std::max<uint64_t>(1, tree.entries())});
     const uint64_t all_pairs = std::min(tree.entries(), places * kPairsOfAPlace);
     const uint64_t per_pair = std::max<uint64_t>(1, count / std::max<uint64_t>(1, all_pairs));
-    ranges.resize(kinds.size());
     progress->Begin("making empty ranges for column family " + tree.family.name, places);
     Status status;
     const auto take = [&](uint64_t pairs) {
@@ -201,9 +179,8 @@ class RangeMaker {
         keys_->Next();
         if (!keys_->Valid()) return;
         std::string next = keys_->key().ToString();
-        for (size_t kind = 0; kind < kinds.size(); kind++) {
-          if (kinds[kind].is_prefix) continue;
-          AddBetween(key, next, kinds[kind].length, i, per_pair, &ranges[kind]);
+        for (EmptyRanges& kind : *made) {
+          if (!kind.is_prefix) AddBetween(key, next, kind.length, i, per_pair, &kind.ranges);
         }
         const bool is_new_place = i == 0 || pairs > kPairsOfAPlace;
         if (is_new_place) before_.push_back(key);
@@ -211,23 +188,21 @@ class RangeMaker {
         if (is_new_place) status = Advanced(progress);
       }
     };
-    const Status visited = VisitPlaces(database, family, tree, places, keys_.get(), &random_, take);
+    const Status visited = VisitPlaces(tree, places, keys_.get(), &random_, take);
     if (!visited.ok() || !status.ok()) return visited.ok() ? status : visited;
-    for (size_t i = 0; i < kinds.size(); i++) {
-      if (!kinds[i].is_prefix) continue;
+    for (EmptyRanges& kind : *made) {
+      if (!kind.is_prefix) continue;
       progress->Begin("looking for absent prefixes in column family " + tree.family.name,
                       before_.size());
       for (const std::string& key : before_) {
-        AddPrefix(key, kinds[i].length, &ranges[i]);
+        AddPrefix(key, kind.length, &kind.ranges);
         status = Advanced(progress);
         if (!status.ok()) return status;
       }
     }
-    for (std::vector<EmptyRange>& of_kind : ranges) RemoveEqual(&of_kind);
+    for (EmptyRanges& kind : *made) RemoveEqual(&kind.ranges);
     return keys_->status();
   }
-
-  std::vector<std::vector<EmptyRange>> ranges;  // by kind
 
  private:
   // Of one length.
@@ -295,39 +270,60 @@ class RangeMaker {
 
 }  // namespace
 
-bool AddToKey(uint64_t number, std::string* key) {
-  const Tail tail(*key);
-  if (key->empty() || number > tail.most - tail.number) return false;
-  uint64_t sum = tail.number + number;
-  for (size_t i = 0; i < std::min<size_t>(8, key->size()); i++) {
-    (*key)[key->size() - 1 - i] = static_cast<char>(sum);
-    sum >>= 8;
+size_t CommonBytes(std::string_view a, std::string_view b) {
+  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
+                             a.begin());
+}
+
+std::string KeyBetween(std::string_view low, std::string_view high, Random* random) {
+  if (high < low) std::swap(low, high);  // a comparator that orders backwards
+  const size_t common = CommonBytes(low, high);
+  const uint64_t from = EightBytes(low, common), to = EightBytes(high, common);
+  if (to - from < 2) return std::string(low);
+  const uint64_t between = std::uniform_int_distribution<uint64_t>(from + 1, to - 1)(*random);
+  std::string key(low.substr(0, common));
+  for (int shift = 56; shift >= 0; shift -= 8) key += static_cast<char>(between >> shift);
+  return key;
+}
+
+AllKeys::AllKeys(const Tree& tree)
+    : latest_(tree.family.comparator->timestamp_size(), '\xFF'), timestamp_(latest_) {
+  rocksdb::ReadOptions read;
+  read.total_order_seek = true;
+  read.fill_cache = false;
+  if (!latest_.empty()) read.timestamp = &timestamp_;
+  keys_.reset(tree.database->db()->NewIterator(read, tree.handle()));
+}
+
+Status VisitPlaces(const Tree& tree, uint64_t count, rocksdb::Iterator* keys, Random* random,
+                   const std::function<void(uint64_t pairs)>& take) {
+  const KeySpace space(tree, random);
+  if (tree.entries() <= count || space.empty()) {
+    keys->SeekToFirst();
+    take(count);
+    return keys->status();
   }
-  return true;
+  for (uint64_t i = 0; i < count && keys->status().ok(); i++) {
+    keys->Seek(space.RandomPlace());
+    for (int steps = static_cast<int>((*random)() % kMostSteps); steps > 0 && keys->Valid();
+         steps--) {
+      keys->Next();
+    }
+    if (!keys->Valid()) keys->SeekToLast();
+    take(1);
+  }
+  return keys->status();
 }
 
-bool EndOfPrefix(std::string* prefix) {
-  while (!prefix->empty() && prefix->back() == '\xff') prefix->pop_back();
-  if (prefix->empty()) return false;
-  prefix->back() = static_cast<char>(static_cast<uint8_t>(prefix->back()) + 1);
-  return true;
-}
-
-std::vector<uint64_t> PrefixLengths(const Tree& tree) {
-  std::set<uint64_t> lengths;
+Status MakeEmptyRanges(const Tree& tree, const std::vector<uint64_t>& lengths, uint64_t count,
+                       Progress* progress, std::vector<EmptyRanges>* made) {
+  std::set<uint64_t> prefixes;
   for (const TreeFile* file : tree.files()) {
-    lengths.insert(file->filter.prefix_lengths.begin(), file->filter.prefix_lengths.end());
+    prefixes.insert(file->filter.prefix_lengths.begin(), file->filter.prefix_lengths.end());
   }
-  return {lengths.begin(), lengths.end()};
-}
-
-Status MakeEmptyRanges(const Database& database, size_t family, const Tree& tree,
-                       const std::vector<RangeKind>& kinds, uint64_t count, Progress* progress,
-                       std::vector<std::vector<EmptyRange>>* ranges) {
-  RangeMaker maker(database, family, tree);
-  const Status status = maker.Make(database, family, tree, kinds, count, progress);
-  *ranges = std::move(maker.ranges);
-  return status;
+  for (const uint64_t length : lengths) made->push_back({/*is_prefix=*/false, length, {}});
+  for (const uint64_t length : prefixes) made->push_back({/*is_prefix=*/true, length, {}});
+  return RangeMaker(tree).Make(tree, count, progress, made);
 }
 
 }  // namespace rocksieve

@@ -114,16 +114,15 @@ struct Gap {
 
 class Maker {
  public:
-  Maker(const Database& database, size_t family, const Tree& tree)
-      : database_(database), family_(family), tree_(tree), random_(kSeed) {}
+  explicit Maker(const Tree& tree) : tree_(tree), random_(kSeed) {}
 
   // Finds neighbours all over the data. Not OK if the data cannot be read.
   Status FindGaps(uint64_t count) {
     if (!tree_.family.comparator_known) {
       return Status::NotSupported("the order of its keys is unknown here");
     }
-    const AllKeys keys(database_, family_, tree_);
-    return VisitPlaces(database_, family_, tree_, count, keys.get(), &random_,
+    const AllKeys keys(tree_);
+    return VisitPlaces(tree_, count, keys.get(), &random_,
                        [&](uint64_t pairs) { TakeGaps(keys.get(), pairs); });
   }
 
@@ -247,8 +246,6 @@ class Maker {
     return taken(key) ? key : "";
   }
 
-  const Database& database_;
-  const size_t family_;
   const Tree& tree_;
   Random random_;
   KeyShape shape_;
@@ -260,12 +257,11 @@ class Maker {
 
 }  // namespace
 
-Status MakeMissingKeys(const Database& database, size_t family, const Tree& tree, uint64_t count,
-                       Progress* progress, MissingKeys* missing) {
+Status MakeMissingKeys(const Tree& tree, uint64_t count, Progress* progress, MissingKeys* missing) {
   *missing = MissingKeys();
   if (tree.levels.empty() || count == 0) return Status::OK();
   progress->Begin("making missing keys for column family " + tree.family.name, count);
-  Maker maker(database, family, tree);
+  Maker maker(tree);
   const Status found = maker.FindGaps(std::min(kMostGaps, count));
   if (!found.ok() || maker.empty()) {
     missing->from_ranges_only = true;

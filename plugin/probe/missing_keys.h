@@ -34,7 +34,6 @@ namespace rocksieve {
 // dashes. And how alike neighbours are: a key of UUIDs shares a few bytes with its neighbours,
 // one of "user17/item4" mostly all up to the slash. For filters of prefixes that decides whether
 // the prefix of a missing key is there.
-
 class KeyShape {
  public:
   // Three keys that follow each other in the database.
@@ -75,8 +74,8 @@ struct MissingKeys {
 
 // About `count` keys; none if the tree has no files. The same for the same tree and count. Reads
 // some thousand keys of the database. Advances by one per key.
-rocksdb::Status MakeMissingKeys(const Database& database, size_t family, const Tree& tree,
-                                uint64_t count, Progress* progress, MissingKeys* missing);
+rocksdb::Status MakeMissingKeys(const Tree& tree, uint64_t count, Progress* progress,
+                                MissingKeys* missing);
 
 // Missing keys of the user's own: one key per line of the file, - for standard input; all bytes but
 // newlines count, empty lines do not. With `hex`, each line is a key in hexadecimal digits, with or

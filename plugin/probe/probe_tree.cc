@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 
 #include <rocksdb/perf_context.h>
 
-#include "plugin/tables/table_file.h"
 #include "support/parallel.h"
 
 namespace rocksieve {
@@ -15,38 +15,109 @@ namespace {
 
 using rocksdb::Status;
 
+constexpr size_t kMostReadKeys = 2000, kMostReadRanges = 500;
+
 auto OrderOf(const ColumnFamily& family) {
   return [&family](const std::string& a, const std::string& b) { return family.Compare(a, b) < 0; };
 }
 
-Status ProbeFile(const ColumnFamily& family, const TreeFile& file, const Keys& keys, KeySpan part,
-                 FileProbes* probes) {
-  probes->lookups = probes->passes = part.end - part.begin;
-  if (!file.filter.exists() || !file.filter_is_asked || !file.filter.can_be_asked) {
-    return Status::OK();
+// Fills in all that is of one lookup.
+void SumUp(TreeProbes* probes) {
+  ProbeSums sums;
+  double variance = 0;
+  for (const std::vector<FileProbes>& level : probes->levels) {
+    for (const FileProbes& file : level) {
+      sums.Add(file);
+      const auto met = static_cast<double>(file.lookups), passed = static_cast<double>(file.passes);
+      // Files without filters pass all, which is no matter of chance.
+      if (met > 0) variance += passed * (1 - passed / met);
+    }
   }
-  std::shared_ptr<const TableFile> table;
-  const Status status = OpenTable(file, &table);
-  if (!status.ok()) return DeletedMeanwhile(file);
-  const FileFilter filter(*table);
-  std::string_view ignored;
-  probes->passes = 0;
-  for (size_t i = part.begin; i < part.end; i++) {
-    probes->filter_answers |= family.EntryToAsk(table->properties(), keys[i], &ignored);
-    probes->passes += filter.MayContain(family, keys[i]) ? 1 : 0;
-  }
-  return status;
+  const bool some_rejected = sums.passes < sums.lookups;
+  const auto count = static_cast<double>(probes->keys);
+  // The score interval of a Poisson distribution's mean, which Wilson's is for few passes: it is
+  // sound for none of them too.
+  constexpr double kZ = 1.959964;  // 97.5 % of a normal distribution lie below
+  const double middle = some_rejected ? sums.passes + kZ * kZ / 2 : sums.passes;
+  const double reach = some_rejected ? kZ * std::sqrt(variance + kZ * kZ / 4) : 0;
+  probes->files_met = sums.lookups / count;
+  probes->passes = sums.passes / count;
+  // No rounding at none.
+  probes->passes_low_95 = sums.passes == 0 ? 0 : std::max(0.0, middle - reach) / count;
+  probes->passes_high_95 = std::min(sums.lookups, middle + reach) / count;
 }
 
-constexpr uint64_t kKeys = 2000;
+// Those that come to a file of a level, and what its filter says of them.
+using Meet = std::function<KeySpan(const TreeLevel& level, size_t file)>;
+using Ask = std::function<void(const TreeFile& file, const FileFilter& filter, KeySpan part,
+                               FileProbes* probes)>;
 
-}  // namespace
-
-Status DeletedMeanwhile(const TreeFile& file) {
+Status ProbeFile(const TreeFile& file, KeySpan part, const Ask& ask, FileProbes* probes) {
+  probes->lookups = probes->passes = part.size();
+  probes->predicted = static_cast<double>(part.size());
+  if (!file.filter.exists() || !file.filter_is_asked || part.size() == 0) return Status::OK();
+  std::shared_ptr<const TableFile> table;
+  const Status status = OpenTable(file, &table);
+  if (status.ok()) {
+    ask(file, FileFilter(*table), part, probes);
+    return status;
+  }
   return Status::TryAgain("the database deleted " + file.path +
                           " while it was looked at.\nTry again; let the command have more files "
                           "open (ulimit -n), or look at a checkpoint of the database.");
 }
+
+Status ProbeFiles(const Tree& tree, size_t count, const std::string& step, const Meet& meet,
+                  const Ask& ask, Progress* progress, TreeProbes* probes) {
+  *probes = TreeProbes();
+  probes->keys = count;
+  std::vector<std::pair<size_t, size_t>> tasks;  // level and file
+  for (size_t i = 0; i < tree.levels.size(); i++) {
+    probes->levels.emplace_back(tree.levels[i].files.size());
+    for (size_t j = 0; j < tree.levels[i].files.size(); j++) tasks.emplace_back(i, j);
+  }
+  progress->Begin("asking filters of column family " + tree.family.name + step, tasks.size());
+  const Status status = RunAll(tasks.size(), [&](size_t i) {
+    const auto [level, file] = tasks[i];
+    const TreeLevel& files = tree.levels[level];
+    const Status probed =
+        ProbeFile(files.files[file], meet(files, file), ask, &probes->levels[level][file]);
+    return probed.ok() ? Advanced(progress) : probed;
+  });
+  if (status.ok() && count > 0) SumUp(probes);
+  return status;
+}
+
+// look(i, &found) reads one of them in the database, and met(i) counts the files that it comes to.
+template <typename Look, typename Met>
+BlockReads MeasureReads(size_t count, size_t most, const Look& look, const Met& met) {
+  BlockReads result;
+  double files = 0, blocks = 0;
+  const rocksdb::PerfContext& perf = *rocksdb::get_perf_context();
+  for (size_t i = 0; i < count; i += count / most + 1) {
+    bool found = false;
+    Status status;
+    // The first time also opens files, whose blocks do not count.
+    for (int round = 0; round < 2; round++) {
+      rocksdb::get_perf_context()->Reset();
+      status = look(i, &found);
+    }
+    if (!status.ok()) {
+      result.error = MessageOf(status);
+      continue;
+    }
+    result.keys_tried++;
+    result.keys_found += found ? 1 : 0;
+    if (found) continue;
+    files += static_cast<double>(met(i));
+    blocks += static_cast<double>(perf.block_read_count - perf.index_block_read_count -
+                                  perf.filter_block_read_count);
+  }
+  if (files > 0) result.per_pass = blocks / files;
+  return result;
+}
+
+}  // namespace
 
 void SortKeys(const ColumnFamily& family, Keys* keys) {
   std::sort(keys->begin(), keys->end(), OrderOf(family));
@@ -62,132 +133,6 @@ KeySpan KeysThatMeet(const Tree& tree, const TreeFile& file, const Keys& keys) {
   return {static_cast<size_t>(begin - keys.begin()), static_cast<size_t>(end - keys.begin())};
 }
 
-void SumUp(TreeProbes* probes) {
-  double lookups = 0, passes = 0, variance = 0;
-  bool some_rejected = false;
-  for (const std::vector<FileProbes>& level : probes->levels) {
-    for (const FileProbes& file : level) {
-      const auto met = static_cast<double>(file.lookups);
-      const auto passed = static_cast<double>(file.passes);
-      lookups += met;
-      passes += passed;
-      // Files without filters pass all, which is no matter of chance.
-      if (met > 0) variance += passed * (1 - passed / met);
-      some_rejected |= passed < met;
-    }
-  }
-  const auto count = static_cast<double>(probes->keys);
-  // The score interval of a Poisson distribution's mean, which Wilson's is for few passes: it is
-  // sound for none of them too.
-  constexpr double kZ = 1.959964;  // 97.5 % of a normal distribution lie below
-  const double middle = some_rejected ? passes + kZ * kZ / 2 : passes;
-  const double reach = some_rejected ? kZ * std::sqrt(variance + kZ * kZ / 4) : 0;
-  probes->files_met = lookups / count;
-  probes->passes = passes / count;
-  // No rounding at none.
-  probes->passes_low_95 = passes == 0 ? 0 : std::max(0.0, middle - reach) / count;
-  probes->passes_high_95 = std::min(lookups, middle + reach) / count;
-}
-
-Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* probes) {
-  SortKeys(tree.family, keys);
-  *probes = TreeProbes();
-  probes->keys = keys->size();
-  struct Task {
-    const TreeFile* file;
-    FileProbes* result;
-  };
-  std::vector<Task> tasks;
-  for (const TreeLevel& level : tree.levels) {
-    probes->levels.emplace_back(level.files.size());
-  }
-  for (size_t i = 0; i < tree.levels.size(); i++) {
-    for (size_t j = 0; j < tree.levels[i].files.size(); j++) {
-      tasks.push_back({&tree.levels[i].files[j], &probes->levels[i][j]});
-    }
-  }
-  progress->Begin("asking filters of column family " + tree.family.name, tasks.size());
-  const Status status = RunAll(tasks.size(), [&](size_t i) {
-    const KeySpan part = KeysThatMeet(tree, *tasks[i].file, *keys);
-    const Status probed = ProbeFile(tree.family, *tasks[i].file, *keys, part, tasks[i].result);
-    return probed.ok() ? Advanced(progress) : probed;
-  });
-  if (!status.ok() || keys->empty()) return status;
-
-  SumUp(probes);
-  return status;
-}
-
-BlockReads MeasureBlockReads(const Database& database, size_t family, const Tree& tree,
-                             const std::vector<std::string>& keys) {
-  BlockReads result;
-  if (!tree.family.comparator_known) {
-    result.error = "the order of its keys is unknown here";
-    return result;
-  }
-  const std::string latest(tree.family.comparator->timestamp_size(), '\xFF');
-  const rocksdb::Slice timestamp(latest);
-  rocksdb::ReadOptions read;
-  read.fill_cache = false;
-  if (!latest.empty()) read.timestamp = &timestamp;
-  uint64_t met = 0, blocks = 0;
-  const std::vector<const TreeFile*> files = tree.files();
-  const rocksdb::PerfContext& perf = *rocksdb::get_perf_context();
-  const size_t step = keys.size() / kKeys + 1;
-  for (size_t i = 0; i < keys.size(); i += step) {
-    rocksdb::Status status;
-    // The first time also opens files, whose blocks do not count.
-    for (int round = 0; round < 2; round++) {
-      rocksdb::get_perf_context()->Reset();
-      rocksdb::PinnableSlice value;
-      status = database.db()->Get(read, database.handle(family), keys[i], &value);
-    }
-    if (!status.ok() && !status.IsNotFound()) {
-      result.error = MessageOf(status);
-      continue;
-    }
-    result.keys_tried++;
-    if (status.ok()) {
-      result.keys_found++;
-      continue;
-    }
-    met += static_cast<uint64_t>(std::count_if(files.begin(), files.end(), [&](const auto* file) {
-      return tree.LookupComesTo(*file, keys[i]);
-    }));
-    blocks += perf.block_read_count - perf.index_block_read_count - perf.filter_block_read_count;
-  }
-  if (met > 0) result.per_pass = static_cast<double>(blocks) / static_cast<double>(met);
-  return result;
-}
-
-namespace {
-
-using Ranges = std::vector<EmptyRange>;
-
-constexpr size_t kMostReadRanges = 500;
-
-Status ProbeFile(const ColumnFamily& family, const TreeFile& file, const Ranges& ranges,
-                 KeySpan part, FileProbes* probes) {
-  probes->lookups = probes->passes = part.size();
-  probes->predicted = static_cast<double>(part.size());
-  if (!file.filter.exists() || !file.filter_is_asked || part.size() == 0) return Status::OK();
-  std::shared_ptr<const TableFile> table;
-  const Status status = OpenTable(file, &table);
-  if (!status.ok()) return DeletedMeanwhile(file);
-  const FileFilter filter(*table);
-  if (!filter.IsAskedForRanges(family)) return Status::OK();
-  probes->filter_answers = true;
-  probes->passes = 0;
-  probes->predicted = 0;
-  for (size_t i = part.begin; i < part.end; i++) {
-    probes->predicted += filter.PredictedRangeRate(family, ranges[i]);
-    probes->passes += filter.MayContainRange(family, ranges[i].begin, ranges[i].end) ? 1 : 0;
-  }
-  return status;
-}
-
-}  // namespace
-
 KeySpan RangesThatMeet(const TreeLevel& level, size_t file, const Ranges& ranges) {
   const auto behind = [&](const TreeFile& passed) {
     const auto found = std::upper_bound(
@@ -199,71 +144,107 @@ KeySpan RangesThatMeet(const TreeLevel& level, size_t file, const Ranges& ranges
   return {is_sought_alone ? 0 : behind(level.files[file - 1]), behind(level.files[file])};
 }
 
-Status ProbeRanges(const Tree& tree, Ranges* ranges, Progress* progress, TreeProbes* probes) {
-  std::sort(ranges->begin(), ranges->end(),
-            [](const EmptyRange& a, const EmptyRange& b) { return a.begin < b.begin; });
-  *probes = TreeProbes();
-  probes->keys = ranges->size();
-  struct Task {
-    size_t level, file;
-  };
-  std::vector<Task> tasks;
-  for (size_t i = 0; i < tree.levels.size(); i++) {
-    probes->levels.emplace_back(tree.levels[i].files.size());
-    for (size_t j = 0; j < tree.levels[i].files.size(); j++) tasks.push_back({i, j});
-  }
-  progress->Begin("asking filters of column family " + tree.family.name + " for ranges",
-                  tasks.size());
-  const Status status = RunAll(tasks.size(), [&](size_t i) {
-    const auto [level, file] = tasks[i];
-    const KeySpan part = RangesThatMeet(tree.levels[level], file, *ranges);
-    const Status probed = ProbeFile(tree.family, tree.levels[level].files[file], *ranges, part,
-                                    &probes->levels[level][file]);
-    return probed.ok() ? Advanced(progress) : probed;
-  });
-  if (status.ok() && !ranges->empty()) SumUp(probes);
-  return status;
+void ProbeSums::Add(const FileProbes& file) {
+  const auto met = static_cast<double>(file.lookups), passed = static_cast<double>(file.passes);
+  lookups += met;
+  passes += passed;
+  predicted += file.predicted;
+  if (!file.filter_answers) return;
+  filter_lookups += met;
+  filter_passes += passed;
+  filter_predicted += file.predicted;
 }
 
-BlockReads MeasureRangeReads(const Database& database, size_t family, const Tree& tree,
-                             const Ranges& ranges) {
-  BlockReads result;
-  uint64_t met = 0, blocks = 0;
-  const rocksdb::PerfContext& perf = *rocksdb::get_perf_context();
-  const size_t step = ranges.size() / kMostReadRanges + 1;
-  for (size_t i = 0; i < ranges.size(); i += step) {
-    const rocksdb::Slice end(ranges[i].end);
-    rocksdb::ReadOptions read;
-    read.total_order_seek = true;
-    read.fill_cache = false;
-    read.iterate_upper_bound = &end;
-    bool found = false;
-    Status status;
-    // The first time also opens files, whose blocks do not count.
-    for (int round = 0; round < 2; round++) {
-      const std::unique_ptr<rocksdb::Iterator> keys(
-          database.db()->NewIterator(read, database.handle(family)));
-      rocksdb::get_perf_context()->Reset();
-      keys->Seek(ranges[i].begin);
-      found = keys->Valid();
-      status = keys->status();
-    }
-    if (!status.ok()) {
-      result.error = MessageOf(status);
-      continue;
-    }
-    result.keys_tried++;
-    result.keys_found += found ? 1 : 0;
-    if (found) continue;
-    for (const TreeLevel& level : tree.levels) {
-      const auto is_met = [&](const TreeFile& file) { return file.largest >= ranges[i].begin; };
-      const auto files = std::count_if(level.files.begin(), level.files.end(), is_met);
-      met += static_cast<uint64_t>(level.level == 0 ? files : std::min<ptrdiff_t>(files, 1));
-    }
-    blocks += perf.block_read_count - perf.index_block_read_count - perf.filter_block_read_count;
-  }
-  if (met > 0) result.per_pass = static_cast<double>(blocks) / static_cast<double>(met);
-  return result;
+Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* probes) {
+  const ColumnFamily& family = tree.family;
+  SortKeys(family, keys);
+  return ProbeFiles(
+      tree, keys->size(), "",
+      [&](const TreeLevel& level, size_t file) {
+        return KeysThatMeet(tree, level.files[file], *keys);
+      },
+      [&](const TreeFile& file, const FileFilter& filter, KeySpan part, FileProbes* found) {
+        if (!filter.can_be_asked) return;
+        std::string_view ignored;
+        found->passes = 0;
+        for (size_t i = part.begin; i < part.end; i++) {
+          const std::string& key = (*keys)[i];
+          found->filter_answers |= family.EntryToAsk(filter.properties(), key, &ignored);
+          found->passes += filter.MayContain(family, key) ? 1 : 0;
+        }
+        if (found->filter_answers) found->predicted *= file.filter.predicted_rate;
+      },
+      progress, probes);
+}
+
+Status ProbeRanges(const Tree& tree, Ranges* ranges, Progress* progress, TreeProbes* probes) {
+  const ColumnFamily& family = tree.family;
+  std::sort(ranges->begin(), ranges->end(),
+            [](const EmptyRange& a, const EmptyRange& b) { return a.begin < b.begin; });
+  return ProbeFiles(
+      tree, ranges->size(), " for ranges",
+      [&](const TreeLevel& level, size_t file) { return RangesThatMeet(level, file, *ranges); },
+      [&](const TreeFile&, const FileFilter& filter, KeySpan part, FileProbes* found) {
+        if (!filter.IsAskedForRanges(family)) return;
+        *found = {part.size(), 0, /*filter_answers=*/true, 0};
+        for (size_t i = part.begin; i < part.end; i++) {
+          const EmptyRange& range = (*ranges)[i];
+          found->predicted += filter.PredictedRangeRate(family, range);
+          found->passes += filter.MayContainRange(family, range.begin, range.end) ? 1 : 0;
+        }
+      },
+      progress, probes);
+}
+
+BlockReads MeasureBlockReads(const Tree& tree, const Keys& keys) {
+  if (!tree.family.comparator_known) return {1, 0, 0, "the order of its keys is unknown here"};
+  const std::string latest(tree.family.comparator->timestamp_size(), '\xFF');
+  const rocksdb::Slice timestamp(latest);
+  rocksdb::ReadOptions read;
+  read.fill_cache = false;
+  if (!latest.empty()) read.timestamp = &timestamp;
+  const std::vector<const TreeFile*> files = tree.files();
+  return MeasureReads(
+      keys.size(), kMostReadKeys,
+      [&](size_t i, bool* found) {
+        rocksdb::PinnableSlice value;
+        const Status status = tree.database->db()->Get(read, tree.handle(), keys[i], &value);
+        *found = status.ok();
+        return status.IsNotFound() ? Status::OK() : status;
+      },
+      [&](size_t i) {
+        return std::count_if(files.begin(), files.end(), [&](const TreeFile* file) {
+          return tree.LookupComesTo(*file, keys[i]);
+        });
+      });
+}
+
+BlockReads MeasureRangeReads(const Tree& tree, const Ranges& ranges) {
+  rocksdb::ReadOptions read;
+  read.total_order_seek = true;
+  read.fill_cache = false;
+  return MeasureReads(
+      ranges.size(), kMostReadRanges,
+      [&](size_t i, bool* found) {
+        const rocksdb::Slice end(ranges[i].end);
+        read.iterate_upper_bound = &end;
+        const std::unique_ptr<rocksdb::Iterator> keys(
+            tree.database->db()->NewIterator(read, tree.handle()));
+        rocksdb::get_perf_context()->Reset();  // of what it took to make it
+        keys->Seek(ranges[i].begin);
+        *found = keys->Valid();
+        return keys->status();
+      },
+      [&](size_t i) {
+        ptrdiff_t met = 0;
+        for (const TreeLevel& level : tree.levels) {
+          const auto files =
+              std::count_if(level.files.begin(), level.files.end(),
+                            [&](const TreeFile& file) { return file.largest >= ranges[i].begin; });
+          met += level.level == 0 ? files : std::min<ptrdiff_t>(files, 1);
+        }
+        return met;
+      });
 }
 
 }  // namespace rocksieve

@@ -17,8 +17,9 @@
 namespace rocksieve {
 
 using Keys = std::vector<std::string>;
+using Ranges = std::vector<EmptyRange>;
 
-// Keys number `begin` up to but without `end`.
+// Keys or ranges number `begin` up to but without `end`.
 struct KeySpan {
   size_t begin = 0, end = 0;
   size_t size() const { return end - begin; }
@@ -30,16 +31,29 @@ void SortKeys(const ColumnFamily& family, Keys* keys);
 // The keys, sorted, that come to a file; all, if their order is unknown.
 KeySpan KeysThatMeet(const Tree& tree, const TreeFile& file, const Keys& keys);
 
-// What happened at one file.
+// The same of ranges that are sorted by their begins: a seek comes to the first file of a level
+// that ends behind it, and to each such file of level 0. `file`: which one of the level.
+KeySpan RangesThatMeet(const TreeLevel& level, size_t file, const Ranges& ranges);
+
+// What happened at one file, to keys or to ranges.
 struct FileProbes {
-  uint64_t lookups = 0;         // keys that come to this file
+  uint64_t lookups = 0;         // that come to this file
   uint64_t passes = 0;          // of those, such that its filter lets through, so a block is read
   bool filter_answers = false;  // false: no filter, or not asked, or unreadable: all pass
-  double predicted = 0;         // passes that are expected: of ranges alone
+  double predicted = 0;         // passes that are expected; NaN if nobody knows
+};
+
+// Adds up files.
+struct ProbeSums {
+  double lookups = 0, passes = 0, predicted = 0;
+  // Of the files whose filters answer.
+  double filter_lookups = 0, filter_passes = 0, filter_predicted = 0;
+
+  void Add(const FileProbes& file);
 };
 
 struct TreeProbes {
-  uint64_t keys = 0;
+  uint64_t keys = 0;                            // or ranges
   std::vector<std::vector<FileProbes>> levels;  // as Tree::levels and their files
   // Of one lookup of a missing key, over all files.
   double files_met = 0;
@@ -47,16 +61,14 @@ struct TreeProbes {
   double passes_low_95 = 0, passes_high_95 = 0;
 };
 
-// What to say if OpenTable() fails.
-rocksdb::Status DeletedMeanwhile(const TreeFile& file);
-
-// Adds up the files: fills in all that is of one lookup. REQUIRES: there are keys.
-void SumUp(TreeProbes* probes);
-
 // Sorts the keys. Each is looked up in all files that RocksDB comes to (Tree::LookupComesTo()).
 // Advances by one per file.
-rocksdb::Status ProbeTree(const Tree& tree, std::vector<std::string>* keys, Progress* progress,
-                          TreeProbes* probes);
+rocksdb::Status ProbeTree(const Tree& tree, Keys* keys, Progress* progress, TreeProbes* probes);
+
+// Sorts the ranges. Each is sought, with its upper bound, in all files that RocksDB comes to.
+// Advances by one per file. REQUIRES: the order of keys is bytewise.
+rocksdb::Status ProbeRanges(const Tree& tree, Ranges* ranges, Progress* progress,
+                            TreeProbes* probes);
 
 // How many data blocks a lookup reads in a file whose filter lets it pass.
 struct BlockReads {
@@ -70,27 +82,9 @@ struct BlockReads {
   std::string error;        // what kept it from being measured; empty if nothing did
 };
 
-// Looks up some of the keys in the database without filters, and counts blocks with RocksDB's own
-// counters.
-BlockReads MeasureBlockReads(const Database& database, size_t family, const Tree& tree,
-                             const std::vector<std::string>& keys);
-
-// What iterators over empty ranges meet in a tree: its filters, asked without reading data.
-
-// Ranges number `begin` up to but without `end` come to the file, of ranges that are sorted by
-// their begins: a seek comes to the first file of a level that ends behind it, and to each such
-// file of level 0. `file`: which one of the level.
-KeySpan RangesThatMeet(const TreeLevel& level, size_t file, const std::vector<EmptyRange>& ranges);
-
-// Sorts the ranges. Each is sought, with its upper bound, in all files that RocksDB comes to.
-// `keys`, `lookups` and so on count ranges. Advances by one per file. REQUIRES: the order of keys
-// is bytewise.
-rocksdb::Status ProbeRanges(const Tree& tree, std::vector<EmptyRange>* ranges, Progress* progress,
-                            TreeProbes* probes);
-
-// Reads some of the ranges in the database without filters, and counts blocks with RocksDB's own
-// counters.
-BlockReads MeasureRangeReads(const Database& database, size_t family, const Tree& tree,
-                             const std::vector<EmptyRange>& ranges);
+// Looks up some of the keys, or of the ranges, in the database without filters, and counts blocks
+// with RocksDB's own counters.
+BlockReads MeasureBlockReads(const Tree& tree, const Keys& keys);
+BlockReads MeasureRangeReads(const Tree& tree, const Ranges& ranges);
 
 }  // namespace rocksieve

@@ -193,8 +193,4 @@ double BuiltinBloomLineRate(double bits_per_key, double keys_in_line) {
   return LineRate(ProbesFor(bits_per_key), keys_in_line);
 }
 
-double BuiltinBloomRateOfLines(double bits_per_key, double lines, double keys) {
-  return RocksDbBloomRate(ProbesFor(bits_per_key), lines, keys);
-}
-
 }  // namespace rocksieve

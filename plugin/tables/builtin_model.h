@@ -54,8 +54,7 @@ BuiltinFilter LegacyBloom(uint64_t keys, double bits_per_key);
 double LegacyBloomRate(double keys, double bytes, int probes);
 
 // The rate of one line of the Bloom filter of format_version 5 and later, made with this argument
-// of the policy, if so many keys lie in it; and of a filter of so many lines.
+// of the policy, if so many keys lie in it.
 double BuiltinBloomLineRate(double bits_per_key, double keys_in_line);
-double BuiltinBloomRateOfLines(double bits_per_key, double lines, double keys);
 
 }  // namespace rocksieve

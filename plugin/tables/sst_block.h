@@ -90,7 +90,7 @@ bool TakeIndexValue(bool delta_values, BlockCursor* entries, BlockPlace* place);
 //
 // Sources: RocksDB 7.8 and 9.10, util/compression.h and table/format.cc: since format_version 2 the
 // size stands before the compressed bytes, as a varint32; Snappy has it in its own format.
-
+//
 // Larger blocks are not uncompressed here: RocksDB makes blocks of kilobytes, or of one large row.
 inline constexpr uint64_t kMostBlockBytes = uint64_t{256} << 20;
 

@@ -25,7 +25,7 @@
 namespace rocksieve {
 
 // Where the data blocks of a table file are, by the file's index, which may be in parts.
-
+//
 // Whatever checksum it has. NotSupported if the block is compressed and cannot be uncompressed.
 rocksdb::Status ReadWholeBlock(const TableFile& table, BlockPlace place, std::string* block);
 

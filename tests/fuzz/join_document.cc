@@ -14,7 +14,6 @@
 
 #include "tests/fuzz/target.h"
 #include "tools/report/html.h"
-#include "tools/report/join_section.h"
 
 namespace rocksieve::tools {
 namespace {

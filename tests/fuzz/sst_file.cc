@@ -156,13 +156,13 @@ void Read(std::string_view bytes) {
   FilterPlaces places;
   file->FindFilter(&places).PermitUncheckedError();
   const FileFilter filter(*file);
-  for (const std::string& problem : filter.problems()) FUZZ_CHECK(!problem.empty());
+  for (const std::string& problem : filter.problems) FUZZ_CHECK(!problem.empty());
   const double rate = filter.PredictedRate();
   FUZZ_CHECK(std::isnan(rate) || (rate >= 0 && rate <= 1));
-  Use(filter.entries());
-  Use(filter.Family());
-  Use(filter.Parameters());
-  Use(filter.CanBeAsked());
+  Use(filter.entries);
+  Use(filter.family);
+  Use(filter.parameters);
+  Use(filter.can_be_asked);
 }
 
 }  // namespace

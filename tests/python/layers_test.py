@@ -51,7 +51,7 @@ ALLOWED = {
     "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/journal": "lib/hash",
     "plugin/unshared": "plugin/database plugin/journal plugin/tables",
-    "plugin/probe": "plugin/database plugin/tables support",
+    "plugin/probe": "plugin/database support",
     "plugin/join": "lib/format lib/join/rows lib/join/sort plugin/tables support",
     "plugin/join_api": "lib/c_api lib/format lib/hash lib/join lib/join/join_key lib/join/matching lib/join/rows "
                        "lib/join/session lib/join/sort lib/join/text lib/transport "

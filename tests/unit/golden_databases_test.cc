@@ -74,11 +74,11 @@ std::string Answer(const std::string& path) {
   std::unique_ptr<TableFile> table;
   if (!OpenTable(path, &table).ok()) return "";
   const FileFilter filter(*table);
-  if (!filter.problems().empty()) return "";
+  if (!filter.problems.empty()) return "";
   std::ostringstream answer;
   const TableProperties& properties = table->properties();
   answer << properties.entries << properties.column_family_name << properties.compression_name
-         << filter.stored_name() << static_cast<int>(filter.layout());
+         << filter.stored_name << static_cast<int>(filter.layout);
   for (const auto& block : filter.blocks()) {
     answer << block->partition.place.offset << block->partition.last_key << block->bytes;
   }
@@ -115,10 +115,10 @@ std::string KeyNumber(uint64_t number) {
 // Each column family, with all keys in its filters and few others.
 void ExpectWhole(const std::string& directory, size_t families) {
   Progress progress("test");
-  std::unique_ptr<Database> database;
-  std::vector<Tree> trees;
-  const Status status = OpenAndReadTrees(directory, {}, &progress, &database, &trees);
+  DatabaseTrees opened;
+  const Status status = OpenAndReadTrees(directory, {}, &progress, &opened);
   ASSERT_TRUE(status.ok()) << status.ToString();
+  const std::vector<Tree>& trees = opened.trees;
   ASSERT_EQ(trees.size(), families);
   for (const Tree& tree : trees) {
     SCOPED_TRACE(tree.family.name);
@@ -140,9 +140,9 @@ void ExpectWhole(const std::string& directory, size_t families) {
     }
     const bool says_no = tree.family.name != "without-filter" && tree.family.name != "prefixes";
     EXPECT_EQ(passed < keys / 5, says_no) << passed;
-    EXPECT_EQ(filter.Family() == "RocksDB Ribbon", tree.family.name == "ribbon");
+    EXPECT_EQ(filter.family == "RocksDB Ribbon", tree.family.name == "ribbon");
     const bool own = tree.family.name.rfind("own-", 0) == 0;  // "own-bloom"
-    EXPECT_EQ(filter.Family() == "rocksieve." + tree.family.name.substr(own ? 4 : 0), own);
+    EXPECT_EQ(filter.family == "rocksieve." + tree.family.name.substr(own ? 4 : 0), own);
   }
 }
 

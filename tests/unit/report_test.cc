@@ -8,8 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "tools/report/html.h"
-#include "tools/report/join_section.h"
-#include "tools/report/tree_picture.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -13,7 +13,6 @@
 #include <rocksdb/db.h>
 #include <rocksdb/version.h>
 
-#include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "support/parallel.h"
 #include "support/text.h"
@@ -132,13 +131,12 @@ Status BuildAndOpen(const std::vector<Variant>& variants, const WorkDir& directo
 Status ReadTrees(const std::vector<Variant>& variants, const WorkDir& directory, Progress* progress,
                  std::vector<Result>* results) {
   for (size_t i = 0; i < variants.size(); i++) {
-    std::unique_ptr<Database> database;
-    std::vector<Tree> trees;
+    DatabaseTrees opened;
     const Status status = OpenAndReadTrees((directory.path() / variants[i].directory).string(), {},
-                                           progress, &database, &trees);
+                                           progress, &opened);
     if (!status.ok()) return status;
     Result& result = (*results)[i];
-    result.tree = std::move(trees[0]);
+    result.tree = std::move(opened.trees[0]);
     const std::vector<std::string> problems = result.tree.Problems();
     if (!problems.empty()) return Status::Corruption(problems[0]);
     for (const TreeFile* file : result.tree.files()) {
@@ -155,8 +153,7 @@ Status Examine(const Variant& variant, rocksdb::DB* db, const Keys& keys, Progre
                Result* result) {
   Status status = CheckPresent(db, keys.present, progress, &result->present);
   if (status.ok()) status = CountMissingCosts(db, keys.missing, progress, &result->missing);
-  const FileRate rate =
-      ExpectedRate(variant, result->tree, LookupsPerFile(result->tree, keys.missing));
+  const FileRate rate = ExpectedRate(variant, result->tree, keys.missing);
   result->expected_rate = ExpectedShare(rate.mean, rate.variance, result->missing.filter_probes);
   return status;
 }

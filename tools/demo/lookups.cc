@@ -51,7 +51,9 @@ class Stopwatch {
  public:
   Stopwatch(const std::vector<std::unique_ptr<rocksdb::DB>>& databases,
             const std::vector<std::string_view>& keys)
-      : databases_(databases), keys_(keys), samples_(databases.size()),
+      : databases_(databases),
+        keys_(keys),
+        samples_(databases.size()),
         lookups_(std::clamp(keys.size(), kLeastLookups, kMostLookups)) {}
 
   // Finds out how many lookups fit into kLongestBatch in the slowest database: it might have values
@@ -286,12 +288,13 @@ Status MakeRangeVariants(std::vector<Variant>* variants) {
   const Status status = ConfigureRangeFilters(kSpec, &options, &table);
   if (!status.ok()) return status;
   *variants = {
-      {"none", "ranges_none", nullptr, nullptr},
+      {"none", "ranges_none", nullptr, 0, nullptr},
       {"RocksDB Bloom 12, prefixes of 8 bytes", "ranges_rocksdb_bloom_12",
-       std::shared_ptr<const rocksdb::FilterPolicy>(rocksdb::NewBloomFilterPolicy(12)), nullptr,
+       std::shared_ptr<const rocksdb::FilterPolicy>(rocksdb::NewBloomFilterPolicy(12)), 0, nullptr,
        std::shared_ptr<const rocksdb::SliceTransform>(
            rocksdb::NewFixedPrefixTransform(kEntityBytes))},
-      {kSpec, "ranges_rocksieve_range_12", table.filter_policy, nullptr, options.prefix_extractor}};
+      {kSpec, "ranges_rocksieve_range_12", table.filter_policy, 0, nullptr,
+       options.prefix_extractor}};
   return Status::OK();
 }
 

@@ -15,7 +15,6 @@
 #include <rocksieve/filter_spec.h>
 #include <rocksieve/listener.h>
 
-#include "lib/budget/allocation.h"
 #include "lib/budget/auto_spec.h"
 #include "lib/filter/family.h"
 #include "plugin/database/rocksdb_open.h"
@@ -50,86 +49,27 @@ double VarianceOfLines(double lines, double keys_per_line,
   return std::max(of_line, 0.0) / lines;
 }
 
-// Probes per key, which the spec leaves to the filter: as a filter of the same size has them.
-uint8_t Probes(const FilterSpec& spec, uint64_t keys) {
-  FilterBuilder builder(spec);
-  for (uint64_t i = 0; i < keys; i++) builder.AddKey(std::to_string(i));
-  const FilterBlock block = builder.Finish();
-  return OpenFilter(block.view()).info.parameter;
-}
-
-using rocksdb::Status;
-
 // The setting that most installations have.
 constexpr double kBuiltinBitsPerKey = 10;
-
-// Of RocksDB's filters with that setting, for a file with so many keys and filter bytes.
-FileRate BuiltinBloomRate(uint64_t keys, uint64_t filter_bytes) {
-  if (keys == 0) return {};
-  const auto lines = static_cast<double>(filter_bytes / kBuiltinBloomLineBytes);
-  if (lines == 0) return {1, 0};
-  const auto line_rate = [](int keys_in_line) {
-    return BuiltinBloomLineRate(kBuiltinBitsPerKey, keys_in_line);
-  };
-  return {BuiltinBloomRateOfLines(kBuiltinBitsPerKey, lines, static_cast<double>(keys)),
-          VarianceOfLines(lines, static_cast<double>(keys) / lines, line_rate)};
-}
-
-// Makes Bloom filters after all, which the size shows, in flushed files, and in small ones where
-// that takes less. Others have no variance: their fingerprints match at the same rate wherever they
-// lie.
-FileRate BuiltinRibbonRate(uint64_t keys, uint64_t filter_bytes) {
-  if (static_cast<double>(filter_bytes) == BuiltinBloom(keys, kBuiltinBitsPerKey).bytes) {
-    return BuiltinBloomRate(keys, filter_bytes);
-  }
-  return {BuiltinRibbon(keys, kBuiltinBitsPerKey).rate, 0};
-}
-
-// Of the filter that the spec gives a file with so many keys. It has a variance if the family's
-// filters consist of lines.
-FileRate OurRate(const FilterSpec& spec, uint64_t keys, uint64_t filter_bytes) {
-  FileRate rate = {ExpectedFalsePositiveRate(spec, keys), 0};
-  const size_t line_bytes = FindFamily(spec.family)->line_bytes;
-  if (line_bytes == 0 || keys == 0) return rate;
-
-  // A filter of one line has no other lines that its keys could be in.
-  const std::string payload(line_bytes, 0);
-  FilterBlockInfo line;
-  line.family = spec.family;
-  line.parameter = Probes(spec, keys);
-  line.payload = payload;
-  const uint64_t lines = std::max<uint64_t>(filter_bytes / line_bytes, 1);
-  rate.variance = VarianceOfLines(static_cast<double>(lines),
-                                  static_cast<double>(keys) / static_cast<double>(lines),
-                                  [&](int keys_in_line) {
-                                    line.key_count = static_cast<uint64_t>(keys_in_line);
-                                    return ExpectedFalsePositiveRate(line);
-                                  });
-  return rate;
-}
-
-// Of the filter that rocksieve.auto gives a file with so many keys so many bytes for.
-FileRate AutoRate(const Allocator& allocator, uint64_t keys, uint64_t filter_bytes) {
-  if (keys == 0) return {};
-  const double bits_per_key = 8 * static_cast<double>(filter_bytes) / static_cast<double>(keys);
-  return {allocator.HullFor(keys).Choose(bits_per_key).rate, 0};
-}
 
 Status AddOurs(const std::string& text, const std::string& directory,
                std::vector<Variant>* variants) {
   OwnSpec spec;
   const std::string error = ParseOwnSpec(text, &spec);
   if (!error.empty()) return Status::InvalidArgument(error);
-  Variant variant{text, directory, nullptr, nullptr};
-  if (const auto* automatic = std::get_if<AutoSpec>(&spec)) {
-    const auto allocator = std::make_shared<const Allocator>(automatic->ForAllocator());
-    variant.expected_rate = [allocator](uint64_t keys, uint64_t filter_bytes) {
-      return AutoRate(*allocator, keys, filter_bytes);
-    };
-  } else {
-    variant.expected_rate = [one = std::get<FilterSpec>(spec)](uint64_t keys,
-                                                               uint64_t filter_bytes) {
-      return OurRate(one, keys, filter_bytes);
+  Variant variant{text, directory, nullptr, 0, nullptr};
+  const auto* const one = std::get_if<FilterSpec>(&spec);
+  if (one != nullptr && FindFamily(one->family)->line_bytes != 0) {
+    variant.line_bytes = FindFamily(one->family)->line_bytes;
+    // A filter of one line has no other lines that its keys could be in.
+    const std::string payload(variant.line_bytes, 0);
+    variant.line_rate = [family = one->family, payload](double probes, int keys_in_line) {
+      FilterBlockInfo line;
+      line.family = family;
+      line.parameter = static_cast<uint8_t>(probes);
+      line.payload = payload;
+      line.key_count = static_cast<uint64_t>(keys_in_line);
+      return ExpectedFalsePositiveRate(line);
     };
   }
   const Status status = NewFilterPolicy(text, &variant.policy);
@@ -140,16 +80,18 @@ Status AddOurs(const std::string& text, const std::string& directory,
 }  // namespace
 
 Status MakeVariants(std::vector<Variant>* variants) {
-  std::shared_ptr<const rocksdb::FilterPolicy> bloom(
-      rocksdb::NewBloomFilterPolicy(kBuiltinBitsPerKey));
-  std::shared_ptr<const rocksdb::FilterPolicy> ribbon(
-      rocksdb::NewRibbonFilterPolicy(kBuiltinBitsPerKey));
-  *variants = {{"none", "none", nullptr,
-                [](uint64_t, uint64_t) {
-                  return FileRate{1, 0};
-                }},
-               {"RocksDB Bloom 10", "rocksdb_bloom_10", std::move(bloom), BuiltinBloomRate},
-               {"RocksDB Ribbon 10", "rocksdb_ribbon_10", std::move(ribbon), BuiltinRibbonRate}};
+  const auto line_rate = [](double, int keys_in_line) {
+    return BuiltinBloomLineRate(kBuiltinBitsPerKey, keys_in_line);
+  };
+  using Policy = std::shared_ptr<const rocksdb::FilterPolicy>;
+  *variants = {{"none", "none", nullptr, 0, nullptr},
+               {"RocksDB Bloom 10", "rocksdb_bloom_10",
+                Policy(rocksdb::NewBloomFilterPolicy(kBuiltinBitsPerKey)), kBuiltinBloomLineBytes,
+                line_rate},
+               // Makes Bloom filters after all in flushed files, and in small ones.
+               {"RocksDB Ribbon 10", "rocksdb_ribbon_10",
+                Policy(rocksdb::NewRibbonFilterPolicy(kBuiltinBitsPerKey)), kBuiltinBloomLineBytes,
+                line_rate}};
   Status status = AddOurs("rocksieve.bloom:10", "rocksieve_bloom_10", variants);
   if (status.ok()) status = AddOurs("rocksieve.cuckoo:12", "rocksieve_cuckoo_12", variants);
   if (status.ok()) status = AddOurs("rocksieve.ribbon:10", "rocksieve_ribbon_10", variants);
@@ -157,30 +99,27 @@ Status MakeVariants(std::vector<Variant>* variants) {
   return status;
 }
 
-std::vector<uint64_t> LookupsPerFile(const Tree& tree, std::vector<std::string_view> keys) {
-  std::sort(keys.begin(), keys.end());  // bytewise, as RocksDB does
-  std::vector<uint64_t> lookups;
-  for (const TreeFile* file : tree.files()) {
-    const auto first = std::lower_bound(keys.begin(), keys.end(), file->smallest);
-    const auto end = std::upper_bound(keys.begin(), keys.end(), file->largest);
-    lookups.push_back(static_cast<uint64_t>(end - first));
-  }
-  return lookups;
-}
-
 FileRate ExpectedRate(const Variant& variant, const Tree& tree,
-                      const std::vector<uint64_t>& lookups_per_file) {
+                      std::vector<std::string_view> keys) {
+  std::sort(keys.begin(), keys.end());  // bytewise, as RocksDB does
   FileRate sum;
   double lookups = 0;
-  const std::vector<const TreeFile*> files = tree.files();
-  for (size_t i = 0; i < files.size(); i++) {
-    if (lookups_per_file[i] == 0) continue;
-    const auto weight = static_cast<double>(lookups_per_file[i]);
-    const FileRate rate =
-        variant.expected_rate(files[i]->properties.entries, files[i]->properties.filter_bytes);
+  for (const TreeFile* file : tree.files()) {
+    const auto first = std::lower_bound(keys.begin(), keys.end(), file->smallest);
+    const auto end = std::upper_bound(first, keys.end(), file->largest);
+    const auto weight = static_cast<double>(end - first);
     lookups += weight;
-    sum.mean += weight * rate.mean;
-    sum.variance += weight * weight * rate.variance;
+    sum.mean += weight * file->filter.predicted_rate;
+    // Others have no variance: their fingerprints match at the same rate wherever they lie.
+    if (variant.line_rate == nullptr || file->filter.setting.unit != "probes") continue;
+    const auto lines = static_cast<double>(
+        std::max<uint64_t>(file->properties.filter_bytes / variant.line_bytes, 1));
+    sum.variance +=
+        weight * weight *
+        VarianceOfLines(lines, static_cast<double>(file->properties.entries) / lines,
+                        [&](int keys_in_line) {
+                          return variant.line_rate(file->filter.setting.value, keys_in_line);
+                        });
   }
   if (lookups == 0) return {};
   return {sum.mean / lookups, sum.variance / (lookups * lookups)};

@@ -22,7 +22,7 @@ namespace rocksieve::tools {
 
 // What is compared, one tree with no filter and with each of five, and the false-positive rates
 // that the filters promise.
-
+//
 // What is known beforehand of the rate of one file's filter.
 struct FileRate {
   double mean = 0;
@@ -34,8 +34,10 @@ struct Variant {
   std::string name;                                     // for people
   std::string directory;                                // its database's, and its key in JSON
   std::shared_ptr<const rocksdb::FilterPolicy> policy;  // null for none
-  // What the filter of a file with so many keys and filter bytes promises a lookup.
-  std::function<FileRate(uint64_t keys, uint64_t filter_bytes)> expected_rate;
+  // Of Bloom filters, whose keys come to lie in lines at random: the rate of a line with so many
+  // keys. Null of others, which have the rate that they promise.
+  size_t line_bytes = 0;
+  std::function<double(double probes, int keys_in_line)> line_rate;
   std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor{};  // null for none
 };
 
@@ -47,14 +49,10 @@ rocksdb::Status MakeVariants(std::vector<Variant>* variants);
 inline constexpr size_t kBuiltinBloom = 1;  // what the others are measured against
 inline constexpr size_t kFirstOfOurs = 3;
 
-// For each file, how many of the keys RocksDB looks up in it if no file before has them: those
-// within its key range.
-std::vector<uint64_t> LookupsPerFile(const Tree& tree, std::vector<std::string_view> keys);
-
-// The mean of the files' expected rates, each weighted with its lookups: a small file of level 0 is
-// asked as often as the whole last level, and so weighs as much. Zero if there are no lookups.
-FileRate ExpectedRate(const Variant& variant, const Tree& tree,
-                      const std::vector<uint64_t>& lookups_per_file);
+// The mean of the rates that the files' filters promise, each weighted with the lookups of the keys
+// that RocksDB makes in the file if no file before has them: a small file of level 0 is asked as
+// often as the whole last level, and so weighs as much. Zero if there are no lookups.
+FileRate ExpectedRate(const Variant& variant, const Tree& tree, std::vector<std::string_view> keys);
 
 // Makes a database in a new directory of that name, whose levels are random parts of the keys, each
 // over the whole key range, as a tree has them that has grown: most of the keys in the last level,

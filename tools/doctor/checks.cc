@@ -81,6 +81,12 @@ const std::vector<FindingKind>& FindingKinds() {
   return kinds;
 }
 
+void Add(Findings* findings, const char* id, Severity severity, const std::string& column_family,
+         const std::string& title, const std::vector<std::string>& evidence,
+         const std::string& consequence, const std::string& remedy) {
+  findings->push_back({id, severity, column_family, title, evidence, consequence, remedy});
+}
+
 const char* NameOf(Severity severity) { return severity == Severity::kError ? "error" : "warning"; }
 
 Findings RunChecks(const Facts& facts) {

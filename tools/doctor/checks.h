@@ -28,6 +28,10 @@ struct Finding {
 
 using Findings = std::vector<Finding>;
 
+void Add(Findings* findings, const char* id, Severity severity, const std::string& column_family,
+         const std::string& title, const std::vector<std::string>& evidence,
+         const std::string& consequence, const std::string& remedy);
+
 // What a finding can be: some are an error or a warning, and have a row for each.
 struct FindingKind {
   const char* id;
@@ -63,7 +67,7 @@ void CheckAutoListener(const Facts& facts, const FamilyFacts& family, Findings* 
 Findings RunChecks(const Facts& facts);
 
 // What several checks look at, and the words in which they quote it.
-
+//
 // "OPTIONS-000014: filter_policy=nullptr"
 std::string QuoteTableOption(const Facts& facts, const FamilyFacts& family,
                              const std::string& option);

@@ -212,6 +212,25 @@ std::vector<Mention> EarlierPolicies(const std::string& family, const OlderOptio
   return mentions;
 }
 
+Facts WithoutProcess(DatabaseTrees opened, Progress* progress) {
+  Facts facts;
+  facts.directory = opened.database->directory();
+  facts.lock_holder = LockHolder(facts.directory);
+  facts.options = opened.database->options();
+  progress->Begin("reading logs");
+  facts.logs = ReadLogs(facts.directory);
+  const auto older = ReadOlderOptions(facts.directory, facts.options.file_name());
+  for (Tree& tree : opened.trees) {
+    FamilyFacts& family = facts.families.emplace_back();
+    const std::string& tables = tree.family.table_factory;
+    family.is_block_based = tables.empty() || tables == "BlockBasedTable";
+    if (family.is_block_based) family.policy = PolicyFacts::Describe(tree.family.filter_policy);
+    family.earlier_policies = EarlierPolicies(tree.family.name, older, facts.logs);
+    family.tree = std::move(tree);
+  }
+  return facts;
+}
+
 }  // namespace
 
 PolicyFacts PolicyFacts::Describe(const std::string& words) {
@@ -264,39 +283,24 @@ std::string Facts::DbOption(const std::string& name) const {
   return options.Value("DBOptions", name);
 }
 
-Facts FactsOf(const Database& database, std::vector<Tree> trees, Progress* progress) {
-  Facts facts;
-  facts.directory = database.directory();
-  facts.lock_holder = LockHolder(facts.directory);
-  facts.options = database.options();
-  progress->Begin("reading logs");
-  facts.logs = ReadLogs(facts.directory);
-  const auto older = ReadOlderOptions(facts.directory, facts.options.file_name());
-  for (Tree& tree : trees) {
-    FamilyFacts family;
-    const std::string& tables = tree.family.table_factory;
-    family.is_block_based = tables.empty() || tables == "BlockBasedTable";
-    if (family.is_block_based) family.policy = PolicyFacts::Describe(tree.family.filter_policy);
-    family.earlier_policies = EarlierPolicies(tree.family.name, older, facts.logs);
-    family.tree = std::move(tree);
-    facts.families.push_back(std::move(family));
-  }
-  return facts;
-}
-
 Status GatherFacts(const std::string& directory, int pid, Progress* progress, Facts* facts) {
-  std::unique_ptr<Database> database;
-  std::vector<Tree> trees;
-  Status status = OpenAndReadTrees(directory, {}, progress, &database, &trees);
+  DatabaseTrees opened;
+  Status status = OpenAndReadTrees(directory, {}, progress, &opened);
   std::optional<ProcessFacts> process;
-  if (status.ok() && pid != 0) {
-    process.emplace();
-    status = ReadProcess(pid, directory, &*process);
-  }
+  if (status.ok() && pid != 0) status = ReadProcess(pid, directory, &process.emplace());
   if (!status.ok()) return status;
-  *facts = FactsOf(*database, std::move(trees), progress);
+  *facts = WithoutProcess(std::move(opened), progress);
   facts->process = std::move(process);
   return status;
+}
+
+Facts FactsOf(DatabaseTrees opened, Progress* progress) {
+  Facts facts = WithoutProcess(std::move(opened), progress);
+  ProcessFacts process;
+  if (facts.lock_holder != 0 && ReadProcess(facts.lock_holder, facts.directory, &process).ok()) {
+    facts.process = std::move(process);
+  }
+  return facts;
 }
 
 }  // namespace rocksieve::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/doctor/process.h"
+#include "tools/doctor/facts.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -7,7 +7,6 @@
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/explain/explain.h"
-#include "tools/explain/ranges.h"
 
 namespace rocksieve::tools {
 namespace {

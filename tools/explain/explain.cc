@@ -13,7 +13,6 @@
 #include "plugin/probe/missing_keys.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/text.h"
-#include "tools/explain/ranges.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -21,103 +20,76 @@ namespace {
 using rocksdb::Status;
 
 // Adds up files: those of a level, or all.
-class Totals {
- public:
-  explicit Totals(uint64_t keys) : keys_(static_cast<double>(std::max<uint64_t>(keys, 1))) {}
+struct Totals {
+  uint64_t files = 0, without_filter = 0, entries = 0, deletions = 0, bytes = 0, filter_bytes = 0;
+  ProbeSums probes;
 
-  void Add(const TreeFile& file, const FileProbes& probes) {
-    files_++;
-    without_filter_ += file.error.empty() && !file.filter.exists() ? 1 : 0;
-    entries_ += file.properties.entries;
-    deletions_ += file.properties.deletions;
-    file_bytes_ += file.bytes;
-    filter_bytes_ += file.filter.bytes;
-    const auto lookups = static_cast<double>(probes.lookups);
-    lookups_ += lookups;
-    passes_ += static_cast<double>(probes.passes);
-    if (!probes.filter_answers) {
-      predicted_passes_ += lookups;
-      return;
-    }
-    predicted_passes_ += lookups * file.filter.predicted_rate;
-    predicted_of_filters_ += lookups * file.filter.predicted_rate;
-    lookups_of_filters_ += lookups;
-    passes_of_filters_ += static_cast<double>(probes.passes);
+  void Add(const TreeFile& file, const FileProbes& probed) {
+    files++;
+    without_filter += file.error.empty() && !file.filter.exists() ? 1 : 0;
+    entries += file.properties.entries;
+    deletions += file.properties.deletions;
+    bytes += file.bytes;
+    filter_bytes += file.filter.bytes;
+    probes.Add(probed);
   }
 
-  // Per lookup of a missing key; files without filters count 1.
-  double predicted_passes() const { return predicted_passes_ / keys_; }
-
-  double ShareWithoutFilter() const {
-    return files_ == 0 ? 0 : static_cast<double>(without_filter_) / static_cast<double>(files_);
-  }
-
-  void AddTo(Json* json) const {
+  // Of so many missing keys.
+  Json InJson(double keys) const {
     const double bits =
-        entries_ == 0 ? 0 : 8 * static_cast<double>(filter_bytes_) / static_cast<double>(entries_);
+        entries == 0 ? 0 : 8 * static_cast<double>(filter_bytes) / static_cast<double>(entries);
     // Of the files with filters, as often as they are asked.
     const auto rate = [&](double passes) {
-      return lookups_of_filters_ > 0 ? NumberOrNull(passes / lookups_of_filters_) : Json(nullptr);
+      return probes.filter_lookups > 0 ? NumberOrNull(passes / probes.filter_lookups) : Json();
     };
-    json->update({{"files", files_},
-                  {"files_without_filter", without_filter_},
-                  {"keys", entries_},
-                  {"deletions", deletions_},
-                  {"file_bytes", file_bytes_},
-                  {"filter_bytes", filter_bytes_},
-                  {"bits_per_key", bits},
-                  {"predicted_false_positive_rate", rate(predicted_of_filters_)},
-                  {"measured_false_positive_rate", rate(passes_of_filters_)},
-                  {"filter_lookups", static_cast<uint64_t>(lookups_of_filters_)},
-                  {"files_per_missing_lookup", lookups_ / keys_},
-                  {"passes_per_missing_lookup", passes_ / keys_}});
+    return {{"files", files},
+            {"files_without_filter", without_filter},
+            {"keys", entries},
+            {"deletions", deletions},
+            {"file_bytes", bytes},
+            {"filter_bytes", filter_bytes},
+            {"bits_per_key", bits},
+            {"predicted_false_positive_rate", rate(probes.filter_predicted)},
+            {"measured_false_positive_rate", rate(probes.filter_passes)},
+            {"filter_lookups", static_cast<uint64_t>(probes.filter_lookups)},
+            {"files_per_missing_lookup", probes.lookups / keys},
+            {"passes_per_missing_lookup", probes.passes / keys}};
   }
-
- private:
-  const double keys_;
-  uint64_t files_ = 0, without_filter_ = 0, entries_ = 0, deletions_ = 0;
-  uint64_t file_bytes_ = 0, filter_bytes_ = 0;
-  double lookups_ = 0, passes_ = 0, predicted_passes_ = 0;
-  double lookups_of_filters_ = 0, passes_of_filters_ = 0, predicted_of_filters_ = 0;
 };
 
-// The filters of one family in a level.
-struct FilterGroup {
-  std::string family;
-  uint64_t files = 0, partitioned_files = 0, bytes = 0, entries = 0;
-  FilterSetting smallest, largest;
-};
-
-void AddToGroup(const FilterSummary& filter, std::vector<FilterGroup>* groups) {
-  auto group = std::find_if(groups->begin(), groups->end(),
-                            [&](const FilterGroup& g) { return g.family == filter.family; });
-  if (group == groups->end()) {
-    group = groups->insert(groups->end(), FilterGroup());
-    group->family = filter.family;
-    group->smallest = group->largest = filter.setting;
-  }
-  group->files++;
-  group->partitioned_files += filter.layout == FilterLayout::kPartitioned ? 1 : 0;
-  group->bytes += filter.bytes;
-  group->entries += filter.entries;
-  if (filter.setting.value < group->smallest.value) group->smallest = filter.setting;
-  if (filter.setting.value > group->largest.value) group->largest = filter.setting;
-}
-
+// The filters of a level, by family.
 Json FiltersOf(const TreeLevel& level) {
-  std::vector<FilterGroup> groups;
-  for (const TreeFile& file : level.files) AddToGroup(file.filter, &groups);
   Json filters = Json::array();
-  for (const FilterGroup& group : groups) {
-    const bool has_setting = !group.smallest.unit.empty();
-    filters.push_back({{"family", group.family},
-                       {"files", group.files},
-                       {"partitioned_files", group.partitioned_files},
-                       {"keys", group.entries},
-                       {"bytes", group.bytes},
-                       {"setting", TextOrNull(group.smallest.unit)},
-                       {"setting_min", has_setting ? Json(group.smallest.value) : Json()},
-                       {"setting_max", has_setting ? Json(group.largest.value) : Json()}});
+  for (const TreeFile& file : level.files) {
+    const FilterSummary& filter = file.filter;
+    auto group = std::find_if(filters.begin(), filters.end(),
+                              [&](const Json& g) { return g["family"] == filter.family; });
+    if (group == filters.end()) {
+      const Json setting = filter.setting.unit.empty() ? Json() : Json(filter.setting.value);
+      filters.push_back({{"family", filter.family},
+                         {"files", 0},
+                         {"partitioned_files", 0},
+                         {"keys", 0},
+                         {"bytes", 0},
+                         {"setting", TextOrNull(filter.setting.unit)},
+                         {"setting_min", setting},
+                         {"setting_max", setting}});
+      group = filters.end() - 1;
+    }
+    const auto add = [&](const char* field, uint64_t more) {
+      (*group)[field] = (*group)[field].get<uint64_t>() + more;
+    };
+    add("files", 1);
+    add("partitioned_files", filter.layout == FilterLayout::kPartitioned ? 1 : 0);
+    add("keys", filter.entries);
+    add("bytes", filter.bytes);
+    if (filter.setting.unit.empty()) {
+      for (const char* field : {"setting", "setting_min", "setting_max"}) (*group)[field] = nullptr;
+    }
+    if ((*group)["setting"].is_null()) continue;
+    const double value = filter.setting.value;
+    (*group)["setting_min"] = std::min((*group)["setting_min"].get<double>(), value);
+    (*group)["setting_max"] = std::max((*group)["setting_max"].get<double>(), value);
   }
   return filters;
 }
@@ -141,7 +113,7 @@ Json FileJson(const TreeFile& file, const FileProbes& probes) {
 
 // What is known of a column family before it is put together.
 struct Facts {
-  Tree tree;
+  const Tree& tree;
   bool own_probes = false;
   MissingKeys made;
   TreeProbes probes;
@@ -250,11 +222,12 @@ Json BudgetOf(const ColumnFamily& described, uint64_t entries) {
 
 Json FamilyJson(const Facts& facts) {
   const ColumnFamily& described = facts.tree.family;
-  Totals all(facts.probes.keys);
+  const auto keys = static_cast<double>(std::max<uint64_t>(facts.probes.keys, 1));
+  Totals all;
   Json levels = Json::array(), files = Json::array();
   for (size_t i = 0; i < facts.tree.levels.size(); i++) {
     const TreeLevel& level = facts.tree.levels[i];
-    Totals totals(facts.probes.keys);
+    Totals totals;
     for (size_t j = 0; j < level.files.size(); j++) {
       const FileProbes& probes = facts.probes.levels[i][j];
       totals.Add(level.files[j], probes);
@@ -262,22 +235,25 @@ Json FamilyJson(const Facts& facts) {
       files.push_back(FileJson(level.files[j], probes));
     }
     levels.push_back({{"level", level.level}});
-    totals.AddTo(&levels.back());
+    levels.back().update(totals.InJson(keys));
     levels.back()["filters"] = FiltersOf(level);
   }
   // Data blocks that a lookup of a missing key reads in vain; unknown if the order of keys is.
   const auto reads = [&](double passes) {
     return described.comparator_known ? Json(facts.reads.per_pass * passes) : Json(nullptr);
   };
-  Json json = {{"name", described.name},
-               {"expected_useless_reads_per_missing_lookup", reads(facts.probes.passes)},
-               {"expected_useless_reads_95",
-                {reads(facts.probes.passes_low_95), reads(facts.probes.passes_high_95)}},
-               {"expected_useless_reads_is_upper_bound", facts.reads_are_upper_bound},
-               {"predicted_useless_reads_per_missing_lookup", reads(all.predicted_passes())},
-               {"useless_reads_per_missing_lookup_without_filters", reads(facts.probes.files_met)},
-               {"share_of_files_without_filter", all.ShareWithoutFilter()}};
-  all.AddTo(&json);
+  Json json = {
+      {"name", described.name},
+      {"expected_useless_reads_per_missing_lookup", reads(facts.probes.passes)},
+      {"expected_useless_reads_95",
+       {reads(facts.probes.passes_low_95), reads(facts.probes.passes_high_95)}},
+      {"expected_useless_reads_is_upper_bound", facts.reads_are_upper_bound},
+      {"predicted_useless_reads_per_missing_lookup", reads(all.probes.predicted / keys)},
+      {"useless_reads_per_missing_lookup_without_filters", reads(facts.probes.files_met)},
+      {"share_of_files_without_filter",
+       all.files == 0 ? 0
+                      : static_cast<double>(all.without_filter) / static_cast<double>(all.files)}};
+  json.update(all.InJson(keys));
   json.update({{"data_blocks_read_per_pass", facts.reads.per_pass},
                {"probes",
                 {{"keys", facts.probes.keys},
@@ -298,61 +274,55 @@ Json FamilyJson(const Facts& facts) {
   return json;
 }
 
-Status ExplainFamily(const Database& database, size_t number, const ExplainOptions& options,
-                     std::vector<std::string> keys, Progress* progress, Facts* facts) {
+Status ExplainFamily(const ExplainOptions& options, Keys keys, Progress* progress, Facts* facts) {
+  const Tree& tree = facts->tree;
   facts->own_probes = !options.probes.empty();
   if (!facts->own_probes) {
-    const Status status =
-        MakeMissingKeys(database, number, facts->tree, options.probe_count, progress, &facts->made);
+    const Status status = MakeMissingKeys(tree, options.probe_count, progress, &facts->made);
     if (!status.ok()) return status;
     keys = std::move(facts->made.keys);
   }
-  const Status status = ProbeTree(facts->tree, &keys, progress, &facts->probes);
+  const Status status = ProbeTree(tree, &keys, progress, &facts->probes);
   if (!status.ok()) return status;
-  facts->reads = MeasureBlockReads(database, number, facts->tree, keys);
-  const bool caches_filters = CachesFilters(database.options(), facts->tree.family.name);
-  for (const TreeFile* file : facts->tree.files()) {
+  facts->reads = MeasureBlockReads(tree, keys);
+  const bool caches_filters = CachesFilters(tree.database->options(), tree.family.name);
+  for (const TreeFile* file : tree.files()) {
     facts->reads_are_upper_bound |= !file->filter.can_be_asked;
     facts->filters_are_cached |= file->filter.layout == FilterLayout::kPartitioned ||
                                  (file->filter.exists() && caches_filters);
   }
   if (options.range_lengths.empty()) return status;
-  return ExplainRanges(database, number, facts->tree, options.range_lengths, progress,
-                       &facts->ranges, &facts->range_notes);
+  return ExplainRanges(tree, options.range_lengths, progress, &facts->ranges, &facts->range_notes);
 }
 
 }  // namespace
 
-Status Explain(const ExplainOptions& options, Progress* progress, Json* explanation) {
-  std::unique_ptr<Database> database;
-  std::vector<Tree> trees;
-  const Status status =
-      OpenAndReadTrees(options.directory, options.column_families, progress, &database, &trees);
-  if (!status.ok()) return status;
-  return ExplainTrees(*database, std::move(trees), options, progress, explanation);
-}
-
-Status ExplainTrees(const Database& database, std::vector<Tree> trees,
-                    const ExplainOptions& options, Progress* progress, Json* explanation) {
-  std::vector<std::string> keys;
+Status Explain(const ExplainOptions& options, Progress* progress, Json* explanation,
+               const DatabaseTrees* opened) {
+  Keys keys;
+  DatabaseTrees own;
   Status status;
-  if (!options.probes.empty()) {
-    status = ReadProbeKeys(options.probes, options.probes_are_hex, &keys);
-    if (!status.ok()) return status;
+  if (opened == nullptr) {
+    opened = &own;
+    status = OpenAndReadTrees(options.directory, options.column_families, progress, &own);
   }
+  if (status.ok() && !options.probes.empty()) {
+    status = ReadProbeKeys(options.probes, options.probes_are_hex, &keys);
+  }
+  if (!status.ok()) return status;
   bool ok = true;
   Json families = Json::array();
   const std::vector<std::string>& names = options.column_families;
-  for (size_t i = 0; i < trees.size(); i++) {
-    const std::string& name = trees[i].family.name;
+  for (const Tree& tree : opened->trees) {
+    const std::string& name = tree.family.name;
     if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end()) continue;
-    Facts facts;
-    facts.tree = std::move(trees[i]);
-    status = ExplainFamily(database, i, options, keys, progress, &facts);
+    Facts facts{tree};
+    status = ExplainFamily(options, keys, progress, &facts);
     if (!status.ok()) return status;
     families.push_back(FamilyJson(facts));
     ok = ok && families.back()["problems"].empty();
   }
+  const Database& database = *opened->database;
   *explanation = {{"rocksieve_version", ROCKSIEVE_VERSION},
                   {"rocksdb_version", rocksdb::GetRocksVersionAsString()},
                   {"database", database.directory()},

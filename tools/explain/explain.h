@@ -8,7 +8,6 @@
 
 #include <rocksdb/status.h>
 
-#include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "support/progress.h"
 #include "support/table.h"
@@ -26,16 +25,23 @@ struct ExplainOptions {
 
 // The document of docs/json.md. Every error is a sentence that names the thing and the remedy;
 // Aborted if interrupted.
-rocksdb::Status Explain(const ExplainOptions& options, Progress* progress, Json* explanation);
-
-// The same of a database that is open, and whose trees are read: `options.directory` is of no
-// account.
-rocksdb::Status ExplainTrees(const Database& database, std::vector<Tree> trees,
-                             const ExplainOptions& options, Progress* progress, Json* explanation);
+// With `opened`, of that database, and `options.directory` is of no account.
+rocksdb::Status Explain(const ExplainOptions& options, Progress* progress, Json* explanation,
+                        const DatabaseTrees* opened = nullptr);
 
 // "X data blocks in vain (95 %: ...", to the end of the sentence and one about files without
 // filters, of one column family of the document. Its rates are written as they are there: numbers
 // with three digits, text as it is.
 std::string UselessReadsWords(const Json& family);
+
+// What iterators over ranges without keys read in a column family.
+//
+// Lengths, as "16,256,4096"; empty: these. InvalidArgument for anything else.
+rocksdb::Status ParseRangeLengths(const std::string& text, std::vector<uint64_t>* lengths);
+
+// The "ranges" of docs/json.md: for ranges of these lengths, and for absent prefixes of the lengths
+// that filters have. Nothing, and a note that says why, where the order of keys is not bytewise.
+rocksdb::Status ExplainRanges(const Tree& tree, const std::vector<uint64_t>& lengths,
+                              Progress* progress, Json* ranges, std::vector<std::string>* notes);
 
 }  // namespace rocksieve::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/explain/ranges.h"
+#include "tools/explain/explain.h"
 
 #include <algorithm>
 #include <charconv>
@@ -18,52 +18,34 @@ constexpr uint64_t kRangesOfAKind = 10000;
 constexpr uint64_t kUsualLengths[] = {16, 256, 4096};
 constexpr size_t kMostLengths = 8;
 
-// Of the files of a level, or of all.
-struct RangeTotals {
-  double lookups = 0, passes = 0, predicted = 0;
-  double lookups_of_filters = 0, passes_of_filters = 0, predicted_of_filters = 0;
+// Of the files of a level, or of all, asked for so many ranges.
+Json SumsJson(const ProbeSums& sums, uint64_t ranges) {
+  const auto all = static_cast<double>(std::max<uint64_t>(1, ranges));
+  const auto rate = [&](double passed) {
+    return sums.filter_lookups > 0 ? Json(passed / sums.filter_lookups) : Json();
+  };
+  return {{"predicted_pass_rate", rate(sums.filter_predicted)},
+          {"measured_pass_rate", rate(sums.filter_passes)},
+          {"filter_queries", static_cast<uint64_t>(sums.filter_lookups)},
+          {"files_per_empty_range", sums.lookups / all},
+          {"passes_per_empty_range", sums.passes / all}};
+}
 
-  void Add(const FileProbes& file) {
-    const auto met = static_cast<double>(file.lookups), passed = static_cast<double>(file.passes);
-    lookups += met;
-    passes += passed;
-    predicted += file.predicted;
-    if (!file.filter_answers) return;
-    lookups_of_filters += met;
-    passes_of_filters += passed;
-    predicted_of_filters += file.predicted;
-  }
-
-  Json InJson(uint64_t ranges) const {
-    const auto all = static_cast<double>(std::max<uint64_t>(1, ranges));
-    const auto rate = [&](double passed) {
-      return lookups_of_filters > 0 ? Json(passed / lookups_of_filters) : Json(nullptr);
-    };
-    return {{"predicted_pass_rate", rate(predicted_of_filters)},
-            {"measured_pass_rate", rate(passes_of_filters)},
-            {"filter_queries", static_cast<uint64_t>(lookups_of_filters)},
-            {"files_per_empty_range", lookups / all},
-            {"passes_per_empty_range", passes / all}};
-  }
-};
-
-Json KindJson(const Tree& tree, const RangeKind& kind, const TreeProbes& probes,
+Json KindJson(const Tree& tree, const EmptyRanges& kind, const TreeProbes& probes,
               const BlockReads& reads) {
-  RangeTotals all;
+  ProbeSums all;
   Json levels = Json::array();
   for (size_t i = 0; i < tree.levels.size(); i++) {
-    RangeTotals totals;
+    ProbeSums sums;
     for (const FileProbes& file : probes.levels[i]) {
-      totals.Add(file);
+      sums.Add(file);
       all.Add(file);
     }
     levels.push_back({{"level", tree.levels[i].level}});
-    levels.back().update(totals.InJson(probes.keys));
+    levels.back().update(SumsJson(sums, probes.keys));
   }
-  Json json = {{"kind", kind.is_prefix ? "prefix" : "numbers"},
-               {"length", kind.length},
-               {"empty_ranges", probes.keys}};
-  json.update(all.InJson(probes.keys));
+  Json json = {{"kind", kind.kind()}, {"length", kind.length}, {"empty_ranges", probes.keys}};
+  json.update(SumsJson(all, probes.keys));
   const auto blocks = [&](double passes) {
     return probes.keys == 0 ? Json(nullptr) : Json(passes * reads.per_pass);
   };
@@ -102,9 +84,8 @@ Status ParseRangeLengths(const std::string& text, std::vector<uint64_t>* lengths
   return Status::OK();
 }
 
-Status ExplainRanges(const Database& database, size_t family, const Tree& tree,
-                     const std::vector<uint64_t>& lengths, Progress* progress, Json* ranges,
-                     std::vector<std::string>* notes) {
+Status ExplainRanges(const Tree& tree, const std::vector<uint64_t>& lengths, Progress* progress,
+                     Json* ranges, std::vector<std::string>* notes) {
   *ranges = Json::array();
   if (tree.levels.empty()) return Status::OK();
   if (tree.family.comparator.get() != rocksdb::BytewiseComparator()) {
@@ -113,11 +94,8 @@ Status ExplainRanges(const Database& database, size_t family, const Tree& tree,
         "answers for ranges of another");
     return Status::OK();
   }
-  std::vector<RangeKind> kinds;
-  for (const uint64_t length : lengths) kinds.push_back({/*is_prefix=*/false, length});
-  for (const uint64_t length : PrefixLengths(tree)) kinds.push_back({/*is_prefix=*/true, length});
-  std::vector<std::vector<EmptyRange>> made;
-  Status status = MakeEmptyRanges(database, family, tree, kinds, kRangesOfAKind, progress, &made);
+  std::vector<EmptyRanges> made;
+  Status status = MakeEmptyRanges(tree, lengths, kRangesOfAKind, progress, &made);
   if (!status.ok()) {
     if (status.IsAborted()) return status;
     notes->push_back("ranges are not looked at: keys could not be read (" + MessageOf(status) +
@@ -125,15 +103,14 @@ Status ExplainRanges(const Database& database, size_t family, const Tree& tree,
     return Status::OK();
   }
   bool any_answers = false;
-  for (size_t i = 0; i < kinds.size(); i++) {
+  for (EmptyRanges& kind : made) {
     TreeProbes probes;
-    status = ProbeRanges(tree, &made[i], progress, &probes);
+    status = ProbeRanges(tree, &kind.ranges, progress, &probes);
     if (!status.ok()) return status;
     for (const auto& level : probes.levels) {
       for (const FileProbes& file : level) any_answers |= file.filter_answers;
     }
-    ranges->push_back(
-        KindJson(tree, kinds[i], probes, MeasureRangeReads(database, family, tree, made[i])));
+    ranges->push_back(KindJson(tree, kind, probes, MeasureRangeReads(tree, kind.ranges)));
   }
   if (!any_answers) {
     notes->push_back(

@@ -11,7 +11,6 @@
 
 #include "plugin/database/database.h"
 #include "plugin/database/tree.h"
-#include "tools/doctor/process.h"
 #include "tools/explain/explain.h"
 
 namespace rocksieve::tools {
@@ -30,19 +29,12 @@ uint64_t BytesRead() {
 }
 
 Status LookOnce(const std::string& directory, Progress* progress, Look* look) {
-  std::unique_ptr<Database> database;
-  std::vector<Tree> trees;
-  Status status = OpenAndReadTrees(directory, {}, progress, &database, &trees);
+  DatabaseTrees opened;
+  Status status = OpenAndReadTrees(directory, {}, progress, &opened);
+  if (status.ok()) status = Explain(ExplainOptions(), progress, &look->explanation, &opened);
   if (!status.ok()) return status;
-  status = ExplainTrees(*database, trees, ExplainOptions(), progress, &look->explanation);
-  if (!status.ok()) return status;
-  Facts facts = FactsOf(*database, std::move(trees), progress);
-  ProcessFacts process;
-  // Of another user's process less can be seen: then the other checks have to do.
-  if (facts.lock_holder != 0 && ReadProcess(facts.lock_holder, directory, &process).ok()) {
-    facts.process = std::move(process);
-    look->process_seen = true;
-  }
+  const Facts facts = FactsOf(std::move(opened), progress);
+  look->process_seen = facts.process.has_value();
   look->findings = RunChecks(facts);
   return status;
 }

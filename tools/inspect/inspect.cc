@@ -155,7 +155,7 @@ Json BlockJson(const FilterBlockOfFile& block, bool partitioned, uint64_t probes
 Json BlocksJson(const FileFilter& filter, bool hex, Progress* progress, uint64_t* all_probes,
                 Json* all_rate) {
   progress->Begin("asking filter blocks for random keys", filter.blocks().size());
-  const bool partitioned = filter.layout() == FilterLayout::kPartitioned;
+  const bool partitioned = filter.layout == FilterLayout::kPartitioned;
   std::mt19937_64 random(kSeed);
   double weights = 0, weighted_passes = 0;
   Json json = Json::array();
@@ -172,7 +172,7 @@ Json BlocksJson(const FileFilter& filter, bool hex, Progress* progress, uint64_t
     json.push_back(BlockJson(*block, partitioned, probes, passes, hex));
     if (!progress->Advance()) break;
   }
-  if (weights > 0 && filter.CanBeAsked()) *all_rate = weighted_passes / weights;
+  if (weights > 0 && filter.can_be_asked) *all_rate = weighted_passes / weights;
   return json;
 }
 
@@ -291,8 +291,8 @@ Status Inspect(const std::string& path, bool hex, Progress* progress, Json* insp
   }
   if (!status.ok()) return CannotRead(path, status);
   const FileFilter filter(*file);
-  const bool exists = filter.layout() != FilterLayout::kNone;
-  const bool intact = filter.problems().empty();
+  const bool exists = filter.layout != FilterLayout::kNone;
+  const bool intact = filter.problems.empty();
   uint64_t probes = 0;
   Json probed_rate;
   const Json blocks = BlocksJson(filter, hex, progress, &probes, &probed_rate);
@@ -300,20 +300,20 @@ Status Inspect(const std::string& path, bool hex, Progress* progress, Json* insp
   *inspection = FileJson(*file);
   inspection->update(
       {{"ok", intact},
-       {"layout", kLayouts[static_cast<size_t>(filter.layout())]},
-       {"stored_as", TextOrNull(filter.stored_name())},
+       {"layout", kLayouts[static_cast<size_t>(filter.layout)]},
+       {"stored_as", TextOrNull(filter.stored_name)},
        {"offset", exists ? Json(filter.top().offset) : Json(nullptr)},
-       {"filter_bytes", filter.bytes()},
-       {"filter_keys", filter.entries()},
-       {"bits_per_key", filter.entries() > 0 ? BitsPerKey(filter.bytes(), filter.entries()) : 0},
-       {"family", filter.Family()},
-       {"parameters", TextOrNull(filter.Parameters())},
+       {"filter_bytes", filter.bytes},
+       {"filter_keys", filter.entries},
+       {"bits_per_key", filter.entries > 0 ? BitsPerKey(filter.bytes, filter.entries) : 0},
+       {"family", filter.family},
+       {"parameters", TextOrNull(filter.parameters)},
        {"predicted_false_positive_rate",
         exists ? NumberOrNull(filter.PredictedRate()) : Json(nullptr)},
        {"probed_false_positive_rate", probed_rate},
        {"probes", probes},
        {"blocks", blocks},
-       {"problems", filter.problems()},
+       {"problems", filter.problems},
        {"remedy", intact ? Json(nullptr)
                          : Json("No key is lost: lookups read the file as if it had no filter "
                                 "there. A compaction of the file writes a new one.")}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/report/family_section.h"
+#include "tools/report/page.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,9 +56,7 @@ Html EqualMemoryChart(const FamilyReport& family, const Colours& colours) {
   for (const ChartSeries& series : chart.series) {
     const double reads = HeightAt(series, bits);
     if (reads < 0) continue;
-    const auto colour = colours.find(series.name);
-    bars.push_back(
-        {series.name, reads, Reads(reads), colour == colours.end() ? "c7" : colour->second});
+    bars.push_back({series.name, reads, Reads(reads), ColourOf(series.name, colours)});
   }
   std::stable_sort(bars.begin(), bars.end(),
                    [](const Bar& a, const Bar& b) { return a.value > b.value; });
@@ -162,8 +160,6 @@ Html Advice(const Json& advice) {
                      Shown(advice["reason"].get<std::string>()));
 }
 
-}  // namespace
-
 Html CostSection(const std::string& id, const FamilyReport& family, const Colours& colours) {
   Html html = Element("h3", "What a lookup of a missing key costs") + Sum(family.explained);
   if (!family.why_not.empty()) {
@@ -177,9 +173,11 @@ Html CostSection(const std::string& id, const FamilyReport& family, const Colour
   return html;
 }
 
-namespace {
-
 constexpr size_t kMostProblems = 20, kMostNotes = 50;
+
+std::string LevelName(const Json& level) {
+  return level.is_number() ? "L" + std::to_string(level.get<int>()) : level.get<std::string>();
+}
 
 std::string PerThousand(const Json& passes) { return Significant(1000 * passes.get<double>(), 3); }
 
@@ -211,7 +209,7 @@ std::string PercentText(const Json& rate) {
 }
 
 // That of the filters that most keys of the level are in.
-std::string ColourOf(const Json& level, const Colours& colours) {
+std::string ColourOfLevel(const Json& level, const Colours& colours) {
   std::string family;
   uint64_t most = 0;
   for (const Json& group : level["filters"]) {
@@ -219,8 +217,7 @@ std::string ColourOf(const Json& level, const Colours& colours) {
     most = group["keys"].get<uint64_t>();
     family = group["family"].get<std::string>();
   }
-  const auto colour = colours.find(family);
-  return colour == colours.end() ? "c7" : colour->second;
+  return ColourOf(family, colours);
 }
 
 Html RatesChart(const Json& family, const Colours& colours) {
@@ -241,7 +238,7 @@ Html RatesChart(const Json& family, const Colours& colours) {
                    ? "no filter, or none that was asked"
                    : PercentText(measured) + " measured, " + PercentText(promised) + " promised";
     bar.strong = row["level"] == "all";
-    bar.colour = bar.strong ? "c7" : ColourOf(row, colours);
+    bar.colour = bar.strong ? "c7" : ColourOfLevel(row, colours);
     bars.push_back(bar);
   }
   return BarChart("False-positive rates: the bar is measured, the line across it is promised",
@@ -362,10 +359,6 @@ Html Notes(const Json& family, const Json& predicted) {
 }
 
 }  // namespace
-
-std::string LevelName(const Json& level) {
-  return level.is_number() ? "L" + std::to_string(level.get<int>()) : level.get<std::string>();
-}
 
 Html FamilySection(size_t number, const FamilyReport& family) {
   const Json& explained = family.explained;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/report/gather.h"
+#include "tools/report/page.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,7 @@
 
 #include "plugin/database/database.h"
 #include "plugin/database/tree.h"
-#include "tools/doctor/process.h"
 #include "tools/explain/explain.h"
-#include "tools/explain/ranges.h"
 #include "tools/whatif/whatif.h"
 
 namespace rocksieve::tools {
@@ -53,15 +51,14 @@ bool HaveRangeFilters(const std::vector<Tree>& trees) {
 }
 
 // Of the families that have a section.
-Status ExplainChosen(const Database& database, const std::vector<Tree>& trees,
-                     const std::vector<std::string>& names, Progress* progress,
-                     DatabaseReport* report) {
+Status ExplainChosen(const DatabaseTrees& opened, const std::vector<std::string>& names,
+                     Progress* progress, DatabaseReport* report) {
   Json explanation = {{"column_families", Json::array()}};
   ExplainOptions options;
   options.column_families = names;
   Status status =
-      HaveRangeFilters(trees) ? ParseRangeLengths("", &options.range_lengths) : Status::OK();
-  if (status.ok()) status = ExplainTrees(database, trees, options, progress, &explanation);
+      HaveRangeFilters(opened.trees) ? ParseRangeLengths("", &options.range_lengths) : Status::OK();
+  if (status.ok()) status = Explain(options, progress, &explanation, &opened);
   if (!status.ok()) return status;
   report->write_ahead_log_bytes = explanation.value("write_ahead_log_bytes", uint64_t{0});
   for (Json& family : explanation["column_families"]) {
@@ -81,14 +78,14 @@ void SetBits(const std::vector<FamilyReport>& families, WhatIfOptions* options) 
 }
 
 // Of these families, which are in the order of the trees.
-Status PredictFor(const Database& database, const std::vector<Tree>& trees, WhatIfOptions options,
+Status PredictFor(const DatabaseTrees& opened, WhatIfOptions options,
                   const std::vector<FamilyReport*>& families, Progress* progress) {
   for (const FamilyReport* family : families) {
     options.column_families.push_back(family->explained["name"].get<std::string>());
   }
   Json document;
   std::vector<Chart> charts;
-  const Status status = WhatIfTrees(database, trees, options, progress, &document, &charts);
+  const Status status = RunWhatIf(options, progress, &document, &charts, &opened);
   if (!status.ok()) return status;
   for (size_t i = 0; i < families.size(); i++) {
     families[i]->predicted = std::move(document["column_families"][i]);
@@ -98,35 +95,28 @@ Status PredictFor(const Database& database, const std::vector<Tree>& trees, What
 }
 
 // One that cannot be predicted for, as if none of its files can be read, takes nothing from others.
-Status PredictAll(const Database& database, const std::vector<Tree>& trees,
-                  const std::vector<std::string>& specs, Progress* progress,
-                  DatabaseReport* report) {
+Status PredictAll(const DatabaseTrees& opened, const std::vector<std::string>& specs,
+                  Progress* progress, DatabaseReport* report) {
   WhatIfOptions options;
   options.specs = specs;
   SetBits(report->families, &options);
   std::vector<FamilyReport*> all;
   for (FamilyReport& family : report->families) all.push_back(&family);
   if (all.empty()) return Status::OK();
-  const Status status = PredictFor(database, trees, options, all, progress);
+  const Status status = PredictFor(opened, options, all, progress);
   if (status.ok() || status.IsAborted() || status.IsInvalidArgument()) return status;
   for (FamilyReport* family : all) {
     const Status its_own =
-        all.size() == 1 ? status : PredictFor(database, trees, options, {family}, progress);
+        all.size() == 1 ? status : PredictFor(opened, options, {family}, progress);
     if (its_own.IsAborted()) return its_own;
     if (!its_own.ok()) family->why_not = MessageOf(its_own);
   }
   return Status::OK();
 }
 
-void Examine(const Database& database, std::vector<Tree> trees, Progress* progress,
-             DatabaseReport* report) {
-  Facts facts = FactsOf(database, std::move(trees), progress);
-  ProcessFacts process;
-  // Of another user's process less can be seen: then the other checks have to do.
-  if (facts.lock_holder != 0 && ReadProcess(facts.lock_holder, report->directory, &process).ok()) {
-    facts.process = std::move(process);
-    report->process_seen = true;
-  }
+void Examine(DatabaseTrees opened, Progress* progress, DatabaseReport* report) {
+  const Facts facts = FactsOf(std::move(opened), progress);
+  report->process_seen = facts.process.has_value();
   report->findings = RunChecks(facts);
   report->options_file = facts.options.file_name();
   report->log_file = facts.log() == nullptr ? "" : facts.log()->name;
@@ -144,17 +134,16 @@ bool DatabaseReport::damaged() const {
 Status Gather(const std::string& directory, const std::vector<std::string>& column_families,
               const std::vector<std::string>& specs, Progress* progress, DatabaseReport* report) {
   report->directory = directory;
-  std::unique_ptr<Database> database;
-  std::vector<Tree> trees;
-  Status status = OpenAndReadTrees(directory, column_families, progress, &database, &trees);
+  DatabaseTrees opened;
+  Status status = OpenAndReadTrees(directory, column_families, progress, &opened);
   if (!status.ok()) return status;
-  const std::vector<std::string> names = Choose(trees, report);
+  const std::vector<std::string> names = Choose(opened.trees, report);
   if (!names.empty()) {
-    status = ExplainChosen(*database, trees, names, progress, report);
-    if (status.ok()) status = PredictAll(*database, trees, specs, progress, report);
+    status = ExplainChosen(opened, names, progress, report);
+    if (status.ok()) status = PredictAll(opened, specs, progress, report);
     if (!status.ok()) return status;
   }
-  Examine(*database, std::move(trees), progress, report);
+  Examine(std::move(opened), progress, report);
   return InterruptSignal() == 0 ? status : Status::Aborted("interrupted");
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Markup of a page. Text becomes markup by being escaped, and in no other way: names of column
-// families, paths and keys are whatever somebody has written.
+// What a page is made of: markup, pictures, and sections about joins. Text becomes markup by being
+// escaped, and in no other way: names of column families, paths and keys are whatever somebody has
+// written.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,5 +78,44 @@ std::string Short(double number);
 // How the page looks: light and dark, on a telephone, printed. Of at most 1,000 pixels; nothing is
 // wider than the screen but what scrolls by itself.
 extern const char kStyle[];
+
+struct PictureFile {
+  std::string name;
+  int level = 0;
+  uint64_t keys = 0, bytes = 0, filter_bytes = 0;
+  std::string filter;  // its family; "none"
+  bool unreadable = false;
+};
+
+// Classes of colours by family of filter, so that all pictures have the same.
+using Colours = std::map<std::string, std::string>;
+std::string ColourOf(const std::string& filter, const Colours& colours);  // of any
+
+inline constexpr size_t kMostCells = 96;  // of a level: more files share cells
+
+// The tree of a column family as a picture: a strip for each level, in it a cell for each file, in
+// the order of keys, filled as high as the bits per key of its filter. Of however many files.
+// `files`: by level, in it in the order of keys. `id`: of no other picture in the page. Size: at
+// most some 40 kB for each level.
+Html TreePicture(const std::string& id, const std::vector<PictureFile>& files,
+                 const Colours& colours);
+
+// What `rocksieve join --json` wrote, read from a file that anybody may have written.
+struct JoinFile {
+  std::string path;
+  bool is_plan = false;  // of --explain; else of a join, or of --explain=analyze
+  // The keys of docs/json.md that the page uses, and no others: numbers are not negative, and text
+  // is short. "range_reports" is empty unless the join was analyzed.
+  Json document;
+};
+
+// False, and a sentence that names the file and the remedy, if it is none.
+bool ReadJoinFile(const std::string& path, JoinFile* file, std::string* error);
+
+// The same of its text.
+bool ParseJoinFile(const std::string& text, JoinFile* file, std::string* error);
+
+// What a page says of a join: its plan, or its bytes by step. `number`: of the section, from 1.
+Html JoinSection(size_t number, const JoinFile& file);
 
 }  // namespace rocksieve::tools

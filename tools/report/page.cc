@@ -6,9 +6,7 @@
 #include <rocksdb/version.h>
 
 #include "support/text.h"
-#include "tools/report/family_section.h"
 #include "tools/report/html.h"
-#include "tools/report/join_section.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/report/tree_picture.h"
+#include "tools/report/html.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,35 +22,41 @@ double Bits(uint64_t filter_bytes, uint64_t keys) {
   return keys == 0 ? 0 : 8 * static_cast<double>(filter_bytes) / static_cast<double>(keys);
 }
 
-// Neighbours with filters of one kind, which share a cell.
-struct Cell {
-  const PictureFile* first = nullptr;
-  const PictureFile* last = nullptr;
-  uint64_t files = 0, keys = 0, bytes = 0, filter_bytes = 0;
+bool IsBare(const PictureFile& file) { return file.filter == "none" || file.unreadable; }
 
-  bool IsLike(const PictureFile& file) const {
-    return file.filter == first->filter && file.unreadable == first->unreadable;
-  }
+// Neighbours with filters of one kind, which share a cell; or a level.
+struct Group {
+  Files of;
+  uint64_t keys = 0, bytes = 0, filter_bytes = 0, bare = 0;
+
   void Add(const PictureFile& file) {
-    if (first == nullptr) first = &file;
-    last = &file;
-    files++;
+    of.push_back(&file);
     keys += file.keys;
     bytes += file.bytes;
     filter_bytes += file.filter_bytes;
+    bare += IsBare(file) ? 1 : 0;
   }
+  const PictureFile& first() const { return *of.front(); }
+  double bits() const { return Bits(filter_bytes, keys); }
+  std::string BytesInWords() const {
+    return Counted(keys, "key") + ", " + ShortBytes(static_cast<double>(bytes));
+  }
+  std::string BitsInWords() const { return Fixed(bits(), 2) + " bits per key"; }
 };
 
 // Of as many files each; of files of several kinds, a cell for each of them.
-std::vector<Cell> CellsOf(const Files& files) {
+std::vector<Group> CellsOf(const Files& files) {
   const size_t per_cell = (files.size() + kMostCells - 1) / kMostCells;
-  std::vector<Cell> cells;
+  std::vector<Group> cells;
   for (size_t begin = 0; begin < files.size(); begin += per_cell) {
-    std::vector<Cell> kinds;
+    std::vector<Group> kinds;
     for (size_t i = begin; i < std::min(begin + per_cell, files.size()); i++) {
-      auto cell = std::find_if(kinds.begin(), kinds.end(),
-                               [&](const Cell& c) { return c.IsLike(*files[i]); });
-      if (cell == kinds.end()) cell = kinds.insert(kinds.end(), Cell());
+      const auto is_like = [&](const Group& cell) {
+        return cell.first().filter == files[i]->filter &&
+               cell.first().unreadable == files[i]->unreadable;
+      };
+      auto cell = std::find_if(kinds.begin(), kinds.end(), is_like);
+      if (cell == kinds.end()) cell = kinds.insert(kinds.end(), Group());
       cell->Add(*files[i]);
     }
     cells.insert(cells.end(), kinds.begin(), kinds.end());
@@ -58,34 +64,30 @@ std::vector<Cell> CellsOf(const Files& files) {
   return cells;
 }
 
-std::string FilterInWords(const Cell& cell) {
-  if (cell.first->unreadable) return "cannot be read";
-  if (cell.first->filter == "none") return "no filter";
-  return cell.first->filter + ", " + Fixed(Bits(cell.filter_bytes, cell.keys), 2) + " bits per key";
+std::string CellInWords(const Group& cell) {
+  const PictureFile& first = cell.first();
+  const std::string who = cell.of.size() == 1 ? first.name
+                                              : Counted(cell.of.size(), "file") + ", " +
+                                                    first.name + " to " + cell.of.back()->name;
+  return who + ": " + cell.BytesInWords() + ", " +
+         (first.unreadable         ? "cannot be read"
+          : first.filter == "none" ? "no filter"
+                                   : first.filter + ", " + cell.BitsInWords());
 }
 
-std::string InWords(const Cell& cell) {
-  const std::string who = cell.files == 1 ? cell.first->name
-                                          : Counted(cell.files, "file") + ", " + cell.first->name +
-                                                " to " + cell.last->name;
-  return who + ": " + Counted(cell.keys, "key") + ", " +
-         ShortBytes(static_cast<double>(cell.bytes)) + ", " + FilterInWords(cell);
-}
-
-Html CellPicture(const Cell& cell, double x, double width, double most_bits,
+Html CellPicture(const Group& cell, double x, double width, double most_bits,
                  const Colours& colours) {
-  const bool bare = cell.first->filter == "none" || cell.first->unreadable;
-  const char* const box = cell.first->unreadable ? "cell bad" : bare ? "cell bare" : "cell";
+  const bool bare = IsBare(cell.first());
+  const char* const box = cell.first().unreadable ? "cell bad" : bare ? "cell bare" : "cell";
   Html parts =
-      Element("title", InWords(cell)) +
+      Element("title", CellInWords(cell)) +
       EmptyElement(
           "rect",
           {{"class", box}, {"x", Short(x)}, {"width", Short(width)}, {"height", Short(kHeight)}});
   if (!bare) {
-    const double share = std::min(1.0, Bits(cell.filter_bytes, cell.keys) / most_bits);
+    const double share = std::min(1.0, cell.bits() / most_bits);
     const double height = std::max(kFloor, kHeight * share);
-    const auto colour = colours.find(cell.first->filter);
-    parts += EmptyElement("rect", {{"class", colour == colours.end() ? "c7" : colour->second},
+    parts += EmptyElement("rect", {{"class", ColourOf(cell.first().filter, colours)},
                                    {"x", Short(x)},
                                    {"y", Short(kHeight - height)},
                                    {"width", Short(width)},
@@ -95,13 +97,13 @@ Html CellPicture(const Cell& cell, double x, double width, double most_bits,
 }
 
 // By keys, but so wide at least that each can be seen.
-std::vector<double> WidthsOf(const std::vector<Cell>& cells, double room) {
+std::vector<double> WidthsOf(const std::vector<Group>& cells, double room) {
   constexpr double kLeastShare = 0.15;  // of what all would have if they were equal
   const double least = kLeastShare * room / static_cast<double>(cells.size());
   double keys = 0, sum = 0;
-  for (const Cell& cell : cells) keys += static_cast<double>(cell.keys);
+  for (const Group& cell : cells) keys += static_cast<double>(cell.keys);
   std::vector<double> widths;
-  for (const Cell& cell : cells) {
+  for (const Group& cell : cells) {
     const double share = keys == 0 ? 0 : static_cast<double>(cell.keys) / keys;
     widths.push_back(std::max(least, room * share));
     sum += widths.back();
@@ -110,45 +112,35 @@ std::vector<double> WidthsOf(const std::vector<Cell>& cells, double room) {
   return widths;
 }
 
-struct Level {
-  int level = 0;
-  Files files;
-  uint64_t keys = 0, bytes = 0, filter_bytes = 0, bare = 0;
-};
+// By number, as the files stand there.
+using Levels = std::vector<std::pair<int, Group>>;
 
-std::vector<Level> LevelsOf(const std::vector<PictureFile>& files) {
-  std::vector<Level> levels;
+Levels LevelsOf(const std::vector<PictureFile>& files) {
+  Levels levels;
   for (const PictureFile& file : files) {
-    if (levels.empty() || levels.back().level != file.level) {
-      levels.emplace_back().level = file.level;
-    }
-    Level& level = levels.back();
-    level.files.push_back(&file);
-    level.keys += file.keys;
-    level.bytes += file.bytes;
-    level.filter_bytes += file.filter_bytes;
-    level.bare += file.filter == "none" || file.unreadable ? 1 : 0;
+    if (levels.empty() || levels.back().first != file.level) levels.push_back({file.level, {}});
+    levels.back().second.Add(file);
   }
   return levels;
 }
 
-std::string InWords(const Level& level) {
-  std::string words = Counted(level.files.size(), "file") + ", " + Counted(level.keys, "key") +
-                      ", " + ShortBytes(static_cast<double>(level.bytes)) + "; filters " +
-                      ShortBytes(static_cast<double>(level.filter_bytes)) + ", " +
-                      Fixed(Bits(level.filter_bytes, level.keys), 2) + " bits per key";
+std::string LevelInWords(const Group& level) {
+  std::string words = Counted(level.of.size(), "file") + ", " + level.BytesInWords() +
+                      "; filters " + ShortBytes(static_cast<double>(level.filter_bytes)) + ", " +
+                      level.BitsInWords();
   if (level.bare > 0) words += "; without a filter: " + Counted(level.bare, "file");
   return words;
 }
 
-Html LevelPicture(const std::string& id, const Level& level, uint64_t most_bytes, double most_bits,
-                  const Colours& colours) {
-  const std::vector<Cell> cells = CellsOf(level.files);
+Html LevelPicture(const std::string& picture, int number, const Group& level, uint64_t most_bytes,
+                  double most_bits, const Colours& colours) {
+  const std::string name = "L" + std::to_string(number), id = picture + "-" + name;
+  const std::vector<Group> cells = CellsOf(level.of);
   constexpr double kWidestGap = 4, kGapsShare = 200;
   const double gap = std::min(kWidestGap, kGapsShare / static_cast<double>(cells.size()));
   const double room = kWidth - gap * static_cast<double>(cells.size() - 1);
-  Html parts = Element("title", {{"id", id + "-title"}}, "Level " + std::to_string(level.level)) +
-               Element("desc", {{"id", id + "-desc"}}, InWords(level));
+  Html parts = Element("title", {{"id", id + "-title"}}, "Level " + std::to_string(number)) +
+               Element("desc", {{"id", id + "-desc"}}, LevelInWords(level));
   const std::vector<double> widths = WidthsOf(cells, room);
   double x = 0;
   for (size_t i = 0; i < cells.size(); i++) {
@@ -158,22 +150,21 @@ Html LevelPicture(const std::string& id, const Level& level, uint64_t most_bytes
   const double decades = std::log10(static_cast<double>(std::max<uint64_t>(most_bytes, 1)) /
                                     static_cast<double>(std::max<uint64_t>(level.bytes, 1)));
   const double percent = std::max(kLeastPercent, 100 - kPercentPerDecade * decades);
-  return Element(
-      "div", {{"class", "level"}},
-      Element("p", Element("b", "L" + std::to_string(level.level)) + " " + InWords(level)) +
-          Element("svg",
-                  {{"role", "img"},
-                   {"aria-labelledby", id + "-title " + id + "-desc"},
-                   {"viewBox", "0 0 " + Short(kWidth) + " " + Short(kHeight)},
-                   {"preserveAspectRatio", "none"},
-                   {"style", "width:" + Short(percent) + "%"}},
-                  parts));
+  return Element("div", {{"class", "level"}},
+                 Element("p", Element("b", name) + " " + LevelInWords(level)) +
+                     Element("svg",
+                             {{"role", "img"},
+                              {"aria-labelledby", id + "-title " + id + "-desc"},
+                              {"viewBox", "0 0 " + Short(kWidth) + " " + Short(kHeight)},
+                              {"preserveAspectRatio", "none"},
+                              {"style", "width:" + Short(percent) + "%"}},
+                             parts));
 }
 
 // The full height of a strip: what the levels have on average at most, and a fourth more.
-double MostBits(const std::vector<Level>& levels) {
+double MostBits(const Levels& levels) {
   double most = 0;
-  for (const Level& level : levels) most = std::max(most, Bits(level.filter_bytes, level.keys));
+  for (const auto& [number, level] : levels) most = std::max(most, level.bits());
   return kBitsStep * std::max(1.0, std::ceil(1.25 * most / kBitsStep));
 }
 
@@ -195,12 +186,8 @@ Html Legend(const std::vector<PictureFile>& files, const Colours& colours) {
   };
   Html entries;
   for (const auto& [filter, count] : counts) {
-    const auto colour = colours.find(filter);
-    if (filter == "none") {
-      entries += entry("cell bare", "no filter", count);
-    } else {
-      entries += entry(colour == colours.end() ? "c7" : colour->second, filter, count);
-    }
+    entries += filter == "none" ? entry("cell bare", "no filter", count)
+                                : entry(ColourOf(filter, colours), filter, count);
   }
   if (unreadable > 0) entries += entry("cell bad", "cannot be read", unreadable);
   return Element("ul", {{"class", "legend"}}, entries);
@@ -208,20 +195,24 @@ Html Legend(const std::vector<PictureFile>& files, const Colours& colours) {
 
 }  // namespace
 
+std::string ColourOf(const std::string& filter, const Colours& colours) {
+  const auto colour = colours.find(filter);
+  return colour == colours.end() ? "c7" : colour->second;
+}
+
 Html TreePicture(const std::string& id, const std::vector<PictureFile>& files,
                  const Colours& colours) {
-  const std::vector<Level> levels = LevelsOf(files);
+  const Levels levels = LevelsOf(files);
   const double most_bits = MostBits(levels);
   uint64_t most_bytes = 0;
   bool shared = false;
-  for (const Level& level : levels) {
+  for (const auto& [number, level] : levels) {
     most_bytes = std::max(most_bytes, level.bytes);
-    shared |= level.files.size() > kMostCells;
+    shared |= level.of.size() > kMostCells;
   }
   Html strips;
-  for (const Level& level : levels) {
-    strips += LevelPicture(id + "-L" + std::to_string(level.level), level, most_bytes, most_bits,
-                           colours);
+  for (const auto& [number, level] : levels) {
+    strips += LevelPicture(id, number, level, most_bytes, most_bits, colours);
   }
   const std::string how =
       "A strip is a level, a cell in it " +

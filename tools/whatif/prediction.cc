@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/whatif/prediction.h"
+#include "tools/whatif/model.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/whatif/ranges.h"
+#include "tools/whatif/model.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,14 +7,11 @@
 
 #include <rocksieve/filter.h>
 
-#include "plugin/database/database.h"
 #include "plugin/probe/key_space.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/line_reader.h"
 #include "support/parallel.h"
 #include "support/text.h"
-#include "tools/whatif/prediction.h"
-#include "tools/whatif/tree.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -23,15 +20,12 @@ using rocksdb::Status;
 
 constexpr const char* kRangeSpecs[] = {"rocksieve.range:10", "rocksieve.range:12",
                                        "rocksieve.range:16"};
-constexpr uint64_t kLengths[] = {1, 16, 256};
 constexpr uint64_t kMadeRanges = 10000, kMostOwnRanges = 20000;
 // Of keys that filters are built from.
 constexpr size_t kMostRunKeys = 200000, kMostRunBytes = 64 << 20, kFilesOfALevel = 3;
 
 // Ranges of a kind, and what they meet in the tree as it is.
-struct KindOfRange {
-  Json name;  // "kind" and "length"
-  std::vector<EmptyRange> ranges;
+struct KindOfRange : EmptyRanges {
   TreeProbes now;
   double blocks_per_pass = 1;
 };
@@ -55,9 +49,8 @@ struct KeyRun {
 KeyRun ReadKeyRun(const Tree& tree, const TreeFile& file, const std::vector<EmptyRange>& ranges,
                   KeySpan met) {
   KeyRun run;
-  const std::unique_ptr<TableKeys> opened = TableKeys::Open(tree.family, file);
-  if (opened == nullptr) return run;
-  const TableKeys& keys = *opened;
+  const TableKeys keys(tree.family, file);
+  if (!keys.ok()) return run;
   run.is_whole = file.properties.entries <= kMostRunKeys;
   if (run.is_whole) {
     keys->SeekToFirst();
@@ -199,9 +192,9 @@ std::vector<PolicySpec> RangePolicies(const std::vector<PolicySpec>& specs) {
 }
 
 // Of the user's ranges, those without a key.
-Status EmptyOnes(const Database& database, size_t family, const Tree& tree, const KeyRanges& own,
-                 Progress* progress, std::vector<EmptyRange>* empty) {
-  const AllKeys keys(database, family, tree);
+Status EmptyOnes(const Tree& tree, const KeyRanges& own, Progress* progress,
+                 std::vector<EmptyRange>* empty) {
+  const AllKeys keys(tree);
   progress->Begin("looking for keys in the ranges", own.size());
   for (const auto& [begin, end] : own) {
     keys->Seek(begin);
@@ -213,27 +206,12 @@ Status EmptyOnes(const Database& database, size_t family, const Tree& tree, cons
   return Status::OK();
 }
 
-Status FindRanges(const Database& database, size_t family, const Tree& tree, const KeyRanges& own,
-                  Progress* progress, std::vector<KindOfRange>* kinds) {
-  if (!own.empty()) {
-    KindOfRange kind;
-    kind.name = {{"kind", "own"}, {"length", nullptr}};
-    const Status status = EmptyOnes(database, family, tree, own, progress, &kind.ranges);
-    kinds->push_back(std::move(kind));
-    return status;
-  }
-  std::vector<RangeKind> wanted;
-  for (const uint64_t length : kLengths) wanted.push_back({/*is_prefix=*/false, length});
-  for (const uint64_t length : PrefixLengths(tree)) wanted.push_back({/*is_prefix=*/true, length});
-  std::vector<std::vector<EmptyRange>> made;
-  const Status status =
-      MakeEmptyRanges(database, family, tree, wanted, kMadeRanges, progress, &made);
-  for (size_t i = 0; i < made.size(); i++) {
-    kinds->emplace_back();
-    kinds->back().name = {{"kind", wanted[i].is_prefix ? "prefix" : "numbers"},
-                          {"length", wanted[i].length}};
-    kinds->back().ranges = std::move(made[i]);
-  }
+Status FindRanges(const Tree& tree, const KeyRanges& own, Progress* progress,
+                  std::vector<KindOfRange>* kinds) {
+  if (!own.empty()) return EmptyOnes(tree, own, progress, &kinds->emplace_back().ranges);
+  std::vector<EmptyRanges> made;
+  const Status status = MakeEmptyRanges(tree, {1, 16, 256}, kMadeRanges, progress, &made);
+  for (EmptyRanges& of_kind : made) kinds->push_back({std::move(of_kind), {}, 1});
   return status;
 }
 
@@ -277,16 +255,16 @@ Status ReadKeyRanges(const std::string& path, KeyRanges* ranges) {
   return Status::OK();
 }
 
-Status CompareForRanges(const Database& database, size_t family, const Tree& tree,
-                        const PlannedTree& planned, const std::vector<PolicySpec>& specs,
+Status CompareForRanges(const PlannedTree& planned, const std::vector<PolicySpec>& specs,
                         const KeyRanges& own, Progress* progress, Json* document,
                         std::vector<std::string>* warnings) {
+  const Tree& tree = *planned.tree;
   if (tree.family.comparator.get() != rocksdb::BytewiseComparator()) {
     warnings->push_back("ranges are not looked at: the order of keys is not bytewise");
     return Status::OK();
   }
   std::vector<KindOfRange> kinds;
-  Status status = FindRanges(database, family, tree, own, progress, &kinds);
+  Status status = FindRanges(tree, own, progress, &kinds);
   if (status.IsAborted()) return status;
   if (!status.ok()) {
     warnings->push_back("ranges are not looked at: keys could not be read (" + MessageOf(status) +
@@ -301,9 +279,10 @@ Status CompareForRanges(const Database& database, size_t family, const Tree& tre
   for (KindOfRange& kind : kinds) {
     status = ProbeRanges(tree, &kind.ranges, progress, &kind.now);
     if (!status.ok()) return status;
-    kind.blocks_per_pass = MeasureRangeReads(database, family, tree, kind.ranges).per_pass;
-    kinds_json.push_back(kind.name);
-    kinds_json.back()["empty_ranges"] = kind.ranges.size();
+    kind.blocks_per_pass = MeasureRangeReads(tree, kind.ranges).per_pass;
+    kinds_json.push_back({{"kind", own.empty() ? kind.kind() : "own"},
+                          {"length", own.empty() ? Json(kind.length) : Json()},
+                          {"empty_ranges", kind.ranges.size()}});
   }
   const std::vector<PolicySpec> candidates = RangePolicies(specs);
   Comparison comparison(tree, candidates, &kinds);

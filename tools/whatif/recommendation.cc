@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/whatif/recommendation.h"
+#include "tools/whatif/model.h"
 
 #include <algorithm>
 #include <chrono>
@@ -130,66 +130,26 @@ double Calibration::ProbeNs(const PolicySpec& policy, const Prediction& predicti
 
 namespace {
 
-// What is less of a gain is not worth a change.
-constexpr double kLeastGain = 0.05;
-
 std::string Bytes(double bytes) { return Fixed(bytes, bytes < 10 ? 1 : 0) + " bytes"; }
 
-}  // namespace
-
-CacheModel::CacheModel(const PlannedTree& tree, const BlockCache& cache)
-    : planned_(tree), cache_(cache) {
-  tree_.layout = tree.cache_layout;
-  tree_.layout.indexes_cached = true;
+// Its files as the cache's model has them.
+CachedTree CachedTreeOf(const PlannedTree& tree) {
+  CachedTree cached;
+  cached.layout = tree.cache_layout;
+  cached.layout.indexes_cached = true;
   for (const PlannedFile& file : tree.files) {
-    UnfilteredFile cached = UnfilteredFileOf(file, file.filter_keys);
-    cached.file.budgeted =
+    UnfilteredFile& unfiltered =
+        cached.files.emplace_back(UnfilteredFileOf(file, file.filter_keys));
+    unfiltered.file.budgeted =
         file.filter_keys != 0 && !(tree.options.skip_bottommost && file.bottommost());
-    cached.data_block_bytes *= tree.blocks_per_search;
-    cached.lookup_weight = file.meets;
-    cached.passed_anyway = file.prefix_present;
-    tree_.files.push_back(cached);
+    unfiltered.data_block_bytes *= tree.blocks_per_search;
+    unfiltered.lookup_weight = file.meets;
+    unfiltered.passed_anyway = file.prefix_present;
   }
+  return cached;
 }
 
-double CacheModel::BytesRead(const Prediction& prediction) const {
-  std::vector<CachedFilter> filters;
-  for (size_t i = 0; i < tree_.files.size(); i++) {
-    const PredictedFilter& predicted = prediction.filters[i];
-    CachedFilter& filter = filters.emplace_back();
-    if (!planned_.files[i].filter_is_asked) continue;
-    filter = {predicted.bytes, predicted.blocks, predicted.rate};
-  }
-  return ReadsThrough(cache_, WithFilters(tree_, filters)).bytes;
-}
-
-Json CacheModel::Advise(const std::vector<CacheCandidate>& candidates) const {
-  const CacheAdvice advice = AdviseFor(cache_, {tree_});
-  const std::string spec = advice.specs[0].ToString();
-  const CacheCandidate& now = candidates[0];
-  const CacheCandidate& least = *std::min_element(
-      candidates.begin(), candidates.end(),
-      [](const CacheCandidate& a, const CacheCandidate& b) { return a.bytes_read < b.bytes_read; });
-  Json result = {{"spec", nullptr},
-                 {"bytes_read_through_cache_per_missing_lookup", advice.reads.bytes},
-                 {"reason", ""}};
-  if (advice.bytes < static_cast<double>(AutoSpec::kMinBytes)) {
-    result["reason"] = "No budget of bytes is as small as this block cache.";
-  } else if (advice.reads.bytes >= (1 - kLeastGain) * least.bytes_read) {
-    result["reason"] = "No budget of bytes would read less than " + least.name + ", " +
-                       Bytes(least.bytes_read) + " per lookup of a missing key: " + spec +
-                       advice.settings + " would read " + Bytes(advice.reads.bytes) + ".";
-  } else {
-    result["spec"] = spec;
-    result["reason"] =
-        spec + advice.settings + ": a lookup of a missing key would read " +
-        Bytes(advice.reads.bytes) + " instead of " + Bytes(now.bytes_read) +
-        (&least == &now ? std::string()
-                        : ", and " + Bytes(least.bytes_read) + " with " + least.name) +
-        ".";
-  }
-  return result;
-}
+}  // namespace
 
 namespace {
 
@@ -238,6 +198,54 @@ const Candidate* Best(const std::vector<Candidate>& candidates, bool builtin_onl
 }
 
 }  // namespace
+
+void CompareThroughCache(const PlannedTree& tree, const BlockCache& cache, const Prediction& now,
+                         const std::vector<Prediction>& predictions, Json* document) {
+  constexpr char kBytes[] = "bytes_read_through_cache_per_missing_lookup";
+  const bool is_asked = cache.bytes > 0;
+  const CachedTree cached = is_asked ? CachedTreeOf(tree) : CachedTree();
+  std::string least_name;
+  double least = 0;
+  const auto add = [&](const Prediction& prediction, const std::string& name, Json* json) {
+    (*json)[kBytes] = nullptr;
+    if (!is_asked) return;
+    std::vector<CachedFilter> filters(tree.files.size());
+    for (size_t i = 0; i < filters.size(); i++) {
+      const PredictedFilter& filter = prediction.filters[i];
+      if (tree.files[i].filter_is_asked) filters[i] = {filter.bytes, filter.blocks, filter.rate};
+    }
+    const double bytes = ReadsThrough(cache, WithFilters(cached, filters)).bytes;
+    (*json)[kBytes] = bytes;
+    if (!least_name.empty() && bytes >= least) return;
+    least_name = name;
+    least = bytes;
+  };
+  add(now, "what is there", &(*document)["now"]);
+  for (size_t i = 0; i < predictions.size(); i++) {
+    Json& policy = (*document)["policies"][i];
+    add(predictions[i], policy["spec"], &policy);
+  }
+  Json& result = (*document)["cache_advice"];
+  if (!is_asked) return;
+  const double bytes_now = (*document)["now"][kBytes];
+  const CacheAdvice advice = AdviseFor(cache, {cached});
+  const std::string spec = advice.specs[0].ToString();
+  result = {{"spec", nullptr}, {kBytes, advice.reads.bytes}, {"reason", ""}};
+  if (advice.bytes < static_cast<double>(AutoSpec::kMinBytes)) {
+    result["reason"] = "No budget of bytes is as small as this block cache.";
+  } else if (advice.reads.bytes >= (1 - kWorthwhile) * least) {
+    result["reason"] = "No budget of bytes would read less than " + least_name + ", " +
+                       Bytes(least) + " per lookup of a missing key: " + spec + advice.settings +
+                       " would read " + Bytes(advice.reads.bytes) + ".";
+  } else {
+    result["spec"] = spec;
+    result["reason"] =
+        spec + advice.settings + ": a lookup of a missing key would read " +
+        Bytes(advice.reads.bytes) + " instead of " + Bytes(bytes_now) +
+        (least == bytes_now ? std::string() : ", and " + Bytes(least) + " with " + least_name) +
+        ".";
+  }
+}
 
 double Curve::ReadsAt(double filter_bytes) const {
   for (size_t i = 1; i < points.size(); i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/whatif/tree.h"
+#include "tools/whatif/model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,19 +13,6 @@
 #include "support/parallel.h"
 
 namespace rocksieve::tools {
-
-std::unique_ptr<TableKeys> TableKeys::Open(const ColumnFamily& family, const TreeFile& file) {
-  rocksdb::Options options;
-  options.env = file.env();
-  options.comparator = family.comparator.get();
-  std::unique_ptr<TableKeys> table(new TableKeys(options));
-  if (!table->reader_.Open(file.path).ok()) return nullptr;
-  rocksdb::ReadOptions read;
-  read.total_order_seek = true;
-  read.fill_cache = false;
-  table->keys_.reset(table->reader_.NewIterator(read));
-  return table;
-}
 
 namespace {
 
@@ -109,9 +96,8 @@ uint64_t EntriesOfFilter(const TreeFile& file) {
 // Distinct prefixes per key among the first keys of a file; 0 if it cannot be read.
 double PrefixesPerKey(const ColumnFamily& family, const TreeFile& file) {
   constexpr int kMostKeys = 2000;
-  const std::unique_ptr<TableKeys> opened = TableKeys::Open(family, file);
-  if (opened == nullptr) return 0;
-  const TableKeys& keys = *opened;
+  const TableKeys keys(family, file);
+  if (!keys.ok()) return 0;
   std::string last;
   bool any = false;
   double prefixes = 0, count = 0;
@@ -142,13 +128,13 @@ uint64_t Estimate(const ColumnFamily& family, const TreeFile& file) {
 // How many keys and prefixes a filter of each file would hold: as many as the one that it has, if a
 // new one would hold the same; else from its number of entries and, if prefixes are filtered, from
 // some of its keys.
-void CountFilterEntries(const Tree& tree, PlannedTree* planned) {
+void CountFilterEntries(PlannedTree* planned) {
+  const ColumnFamily& family = planned->tree->family;
   RunAll(planned->files.size(), [&](size_t i) {
     PlannedFile& file = planned->files[i];
     const uint64_t known = EntriesOfFilter(file);
-    file.filter_keys = known != 0 && WouldHoldTheSame(tree.family, file.properties)
-                           ? known
-                           : Estimate(tree.family, file);
+    file.filter_keys =
+        known != 0 && WouldHoldTheSame(family, file.properties) ? known : Estimate(family, file);
     return rocksdb::Status::OK();
   }).PermitUncheckedError();
 }
@@ -165,9 +151,8 @@ double PrefixPresent(const ColumnFamily& family, const TreeFile& file, const Key
                      KeySpan part) {
   constexpr size_t kMostKeys = 200;
   if (part.size() == 0) return 0;
-  const std::unique_ptr<TableKeys> opened = TableKeys::Open(family, file);
-  if (opened == nullptr) return 0;
-  const TableKeys& found = *opened;
+  const TableKeys found(family, file);
+  if (!found.ok()) return 0;
   const size_t step = part.size() / kMostKeys + 1;
   size_t asked = 0, present = 0;
   for (size_t i = part.begin; i < part.end; i += step) {
@@ -193,12 +178,27 @@ double PlannedFile::filter_rate() const {
   return filter_is_asked && !std::isnan(filter.predicted_rate) ? filter.predicted_rate : 1;
 }
 
-PlannedTree PlanTree(const Database& database, const Tree& tree) {
+TableKeys::TableKeys(const ColumnFamily& family, const TreeFile& file)
+    : reader_([&] {
+        rocksdb::Options options;
+        options.env = file.env();
+        options.comparator = family.comparator.get();
+        return options;
+      }()) {
+  if (!reader_.Open(file.path).ok()) return;
+  rocksdb::ReadOptions read;
+  read.total_order_seek = true;
+  read.fill_cache = false;
+  keys_.reset(reader_.NewIterator(read));
+}
+
+PlannedTree PlanTree(const Tree& tree) {
+  const OptionsFile& options = tree.database->options();
   PlannedTree planned;
-  planned.column_family = tree.family.name;
-  planned.options = FilterOptionsOf(database.options(), tree.family);
-  planned.cache_layout = CacheLayoutOf(database.options(), tree.family.name);
-  planned.filters_cached = CachesFilters(database.options(), tree.family.name);
+  planned.tree = &tree;
+  planned.options = FilterOptionsOf(options, tree.family);
+  planned.cache_layout = CacheLayoutOf(options, tree.family.name);
+  planned.filters_cached = CachesFilters(options, tree.family.name);
   for (const TreeFile* file : tree.files()) {
     planned.files.push_back(PlanFile(tree.family, *file));
     planned.has_filters = planned.has_filters || file->filter.exists();
@@ -206,12 +206,12 @@ PlannedTree PlanTree(const Database& database, const Tree& tree) {
   PolicySpec policy;
   planned.answers_ranges =
       PolicySpec::Parse(tree.family.filter_policy, &policy).ok() && policy.answers_ranges();
-  CountFilterEntries(tree, &planned);
+  CountFilterEntries(&planned);
   return planned;
 }
 
-Status PlaceLookups(const Tree& tree, Keys* missing_keys, Progress* progress,
-                    PlannedTree* planned) {
+Status PlaceLookups(Keys* missing_keys, Progress* progress, PlannedTree* planned) {
+  const Tree& tree = *planned->tree;
   SortKeys(tree.family, missing_keys);
   const auto all = static_cast<double>(std::max<size_t>(1, missing_keys->size()));
   const bool asks_prefixes = AsksPrefixes(tree.family);

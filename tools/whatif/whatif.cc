@@ -7,14 +7,12 @@
 #include <memory>
 #include <utility>
 
-#include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "plugin/probe/missing_keys.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/parallel.h"
 #include "support/text.h"
-#include "tools/whatif/ranges.h"
-#include "tools/whatif/recommendation.h"
+#include "tools/whatif/model.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -113,7 +111,7 @@ Chart EmptyChart(const WhatIfOptions& options, const PlannedTree& tree, size_t l
   const uint64_t entries = tree.Entries();
   Chart chart;
   chart.title = "Useless reads against filter memory";
-  chart.subtitle = "column family " + tree.column_family + ": " + Thousands(entries) +
+  chart.subtitle = "column family " + tree.tree->family.name + ": " + Thousands(entries) +
                    " entries in " + Thousands(tree.files.size()) + " files on " +
                    Thousands(levels) + " levels";
   chart.x_label = "filter memory: bits per entry, and in all";
@@ -138,36 +136,13 @@ ChartSeries SeriesOf(const Curve& curve, uint64_t entries) {
   return series;
 }
 
-// Fills in what the filters that are there, and the policies, read through the block cache, and the
-// best budget of bytes for it; null if none was asked about. `predictions`: of the policies.
-void CompareThroughCache(const WhatIfOptions& options, const PlannedTree& tree,
-                         const Prediction& now, const std::vector<Prediction>& predictions,
-                         Json* document) {
-  constexpr char kBytes[] = "bytes_read_through_cache_per_missing_lookup";
-  if (options.block_cache.bytes == 0) {
-    (*document)["now"][kBytes] = nullptr;
-    for (Json& policy : (*document)["policies"]) policy[kBytes] = nullptr;
-    (*document)["cache_advice"] = nullptr;
-    return;
-  }
-  const CacheModel model(tree, options.block_cache);
-  std::vector<CacheCandidate> candidates = {{"what is there", model.BytesRead(now)}};
-  (*document)["now"][kBytes] = candidates[0].bytes_read;
-  for (size_t i = 0; i < predictions.size(); i++) {
-    Json& policy = (*document)["policies"][i];
-    candidates.push_back({policy["spec"], model.BytesRead(predictions[i])});
-    policy[kBytes] = candidates.back().bytes_read;
-  }
-  (*document)["cache_advice"] = model.Advise(candidates);
-}
-
 // All policies on the tree, and what is made of them.
 Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& specs,
                const PlannedTree& tree, Progress* progress, Json* document, Chart* chart) {
   const std::vector<PolicySpec> families = Families(specs);
   const uint64_t entries = tree.Entries();
   Calibration calibration(MeanKeyBytes(tree));
-  progress->Begin("predicting for column family " + tree.column_family,
+  progress->Begin("predicting for column family " + tree.tree->family.name,
                   specs.size() + families.size());
   const Prediction now = PredictNow(tree);
   *chart = EmptyChart(options, tree, now.levels.size());
@@ -213,7 +188,7 @@ Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& spec
   (*document)["now"] = FiltersJson(now, entries);
   (*document)["now"]["levels"] = LevelsJson(now);
   (*document)["policies"] = policies;
-  CompareThroughCache(options, tree, now, predictions, document);
+  CompareThroughCache(tree, options.block_cache, now, predictions, document);
   (*document)["budgets"] = BudgetsJson(options, entries, curves);
   (*document)["recommendation"] =
       Recommend(tree, now, curves, memory, memory_words, options.read_us, &calibration);
@@ -221,13 +196,12 @@ Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& spec
 }
 
 // Where lookups of missing keys go: of the user's, or of keys like the data.
-Status PlaceLookups(const Database& database, size_t family, const Tree& tree,
-                    std::vector<std::string> keys, Progress* progress, PlannedTree* planned,
-                    std::vector<std::string>* warnings) {
+Status PlaceLookups(const Tree& tree, std::vector<std::string> keys, Progress* progress,
+                    PlannedTree* planned, std::vector<std::string>* warnings) {
   constexpr uint64_t kMissingKeys = 20000;
   if (keys.empty()) {
     MissingKeys made;
-    const Status status = MakeMissingKeys(database, family, tree, kMissingKeys, progress, &made);
+    const Status status = MakeMissingKeys(tree, kMissingKeys, progress, &made);
     if (!status.ok()) return status;
     if (made.from_ranges_only) {
       warnings->push_back("keys could not be read (" + made.why +
@@ -235,38 +209,9 @@ Status PlaceLookups(const Database& database, size_t family, const Tree& tree,
     }
     keys = std::move(made.keys);
   }
-  const Status status = PlaceLookups(tree, &keys, progress, planned);
+  const Status status = PlaceLookups(&keys, progress, planned);
   if (!status.ok()) return status;
-  planned->blocks_per_search = MeasureBlockReads(database, family, tree, keys).per_pass;
-  return status;
-}
-
-Status CompareFor(const WhatIfOptions& options, const std::vector<PolicySpec>& specs,
-                  const Database& database, size_t family, const Tree& tree,
-                  const std::vector<std::string>& keys, const KeyRanges& ranges, Progress* progress,
-                  Json* document, Chart* chart) {
-  std::vector<std::string> warnings = tree.Problems();
-  if (tree.entries() == 0 && !warnings.empty()) {
-    return Status::Corruption("no file of column family " + tree.family.name +
-                              " can be read, so there is nothing to predict from: " + warnings[0]);
-  }
-  if (!tree.family.comparator_known) {
-    warnings.push_back("the comparator " + tree.family.comparator_name +
-                       " is not in this program: as if each lookup met every file");
-  }
-  PlannedTree planned = PlanTree(database, tree);
-  Status status = PlaceLookups(database, family, tree, keys, progress, &planned, &warnings);
-  *document = {{"name", planned.column_family},
-               {"files", planned.files.size()},
-               {"entries", planned.Entries()},
-               {"filters_are_cached", planned.filters_cached}};
-  if (status.ok()) status = Compare(options, specs, planned, progress, document, chart);
-  (*document)["ranges"] = nullptr;
-  if (status.ok() && options.with_ranges) {
-    status = CompareForRanges(database, family, tree, planned, specs, ranges, progress,
-                              &(*document)["ranges"], &warnings);
-  }
-  (*document)["warnings"] = warnings;
+  planned->blocks_per_search = MeasureBlockReads(tree, keys).per_pass;
   return status;
 }
 
@@ -286,20 +231,56 @@ struct Inputs {
   }
 };
 
+Status CompareFor(const WhatIfOptions& options, const Inputs& inputs, const Tree& tree,
+                  Progress* progress, Json* document, Chart* chart) {
+  std::vector<std::string> warnings = tree.Problems();
+  if (tree.entries() == 0 && !warnings.empty()) {
+    return Status::Corruption("no file of column family " + tree.family.name +
+                              " can be read, so there is nothing to predict from: " + warnings[0]);
+  }
+  if (!tree.family.comparator_known) {
+    warnings.push_back("the comparator " + tree.family.comparator_name +
+                       " is not in this program: as if each lookup met every file");
+  }
+  PlannedTree planned = PlanTree(tree);
+  Status status = PlaceLookups(tree, inputs.keys, progress, &planned, &warnings);
+  *document = {{"name", tree.family.name},
+               {"files", planned.files.size()},
+               {"entries", planned.Entries()},
+               {"filters_are_cached", planned.filters_cached}};
+  if (status.ok()) status = Compare(options, inputs.specs, planned, progress, document, chart);
+  (*document)["ranges"] = nullptr;
+  if (status.ok() && options.with_ranges) {
+    status = CompareForRanges(planned, inputs.specs, inputs.ranges, progress,
+                              &(*document)["ranges"], &warnings);
+  }
+  (*document)["warnings"] = warnings;
+  return status;
+}
+
 bool IsAskedFor(const WhatIfOptions& options, const std::string& family) {
   const std::vector<std::string>& names = options.column_families;
   return names.empty() || std::find(names.begin(), names.end(), family) != names.end();
 }
 
-Status CompareForAll(const WhatIfOptions& options, const Inputs& inputs, const Database& database,
-                     const std::vector<Tree>& trees, Progress* progress, Json* document,
-                     std::vector<Chart>* charts) {
-  Status status;
+}  // namespace
+
+Status RunWhatIf(const WhatIfOptions& options, Progress* progress, Json* document,
+                 std::vector<Chart>* charts, const DatabaseTrees* opened) {
+  Inputs inputs;
+  DatabaseTrees own;
+  Status status = inputs.Read(options);
+  if (status.ok() && opened == nullptr) {
+    opened = &own;
+    status = OpenAndReadTrees(options.database, options.column_families, progress, &own);
+  }
+  if (!status.ok()) return status;
   Json families = Json::array();
-  for (size_t i = 0; i < trees.size() && status.ok(); i++) {
-    if (trees[i].file_count() == 0 || !IsAskedFor(options, trees[i].family.name)) continue;
-    status = CompareFor(options, inputs.specs, database, i, trees[i], inputs.keys, inputs.ranges,
-                        progress, &families.emplace_back(), &charts->emplace_back());
+  for (const Tree& tree : opened->trees) {
+    if (tree.file_count() == 0 || !IsAskedFor(options, tree.family.name)) continue;
+    status = CompareFor(options, inputs, tree, progress, &families.emplace_back(),
+                        &charts->emplace_back());
+    if (!status.ok()) return status;
   }
   Json cache;
   if (options.block_cache.bytes > 0) {
@@ -307,36 +288,11 @@ Status CompareForAll(const WhatIfOptions& options, const Inputs& inputs, const D
              {"high_pri_pool_ratio", options.block_cache.high_pri_pool_ratio},
              {"num_shard_bits", options.block_cache.shard_bits}};
   }
-  *document = {{"database", database.directory()},
+  *document = {{"database", opened->database->directory()},
                {"microseconds_per_block_read", options.read_us},
                {"block_cache", cache},
                {"column_families", families}};
   return status;
-}
-
-}  // namespace
-
-Status RunWhatIf(const WhatIfOptions& options, Progress* progress, Json* document,
-                 std::vector<Chart>* charts) {
-  Inputs inputs;
-  std::unique_ptr<Database> database;
-  std::vector<Tree> trees;
-  Status status = inputs.Read(options);
-  if (status.ok()) {
-    status =
-        OpenAndReadTrees(options.database, options.column_families, progress, &database, &trees);
-  }
-  if (!status.ok()) return status;
-  return CompareForAll(options, inputs, *database, trees, progress, document, charts);
-}
-
-Status WhatIfTrees(const Database& database, const std::vector<Tree>& trees,
-                   const WhatIfOptions& options, Progress* progress, Json* document,
-                   std::vector<Chart>* charts) {
-  Inputs inputs;
-  const Status status = inputs.Read(options);
-  if (!status.ok()) return status;
-  return CompareForAll(options, inputs, database, trees, progress, document, charts);
 }
 
 }  // namespace rocksieve::tools

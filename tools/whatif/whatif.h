@@ -8,7 +8,6 @@
 #include <rocksdb/status.h>
 
 #include "lib/budget/cache_reads.h"
-#include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "support/chart.h"
 #include "support/progress.h"
@@ -33,13 +32,9 @@ struct WhatIfOptions {
 
 // The document of docs/json.md, and a picture of reads per missing key against memory for each
 // column family that has files.
+//
+// With `opened`, of that database, and `options.database` is of no account.
 rocksdb::Status RunWhatIf(const WhatIfOptions& options, Progress* progress, Json* document,
-                          std::vector<Chart>* charts);
-
-// The same of a database that is open, and whose trees are read: `options.database` is of no
-// account.
-rocksdb::Status WhatIfTrees(const Database& database, const std::vector<Tree>& trees,
-                            const WhatIfOptions& options, Progress* progress, Json* document,
-                            std::vector<Chart>* charts);
+                          std::vector<Chart>* charts, const DatabaseTrees* opened = nullptr);
 
 }  // namespace rocksieve::tools

@@ -38,26 +38,24 @@ void CheckFamily(const FamilyFacts& family, Findings* findings) {
     }
   }
   if (!unreadable.empty()) {
-    findings->push_back({"unreadable-files", Severity::kError, family.name(),
-                         "there are table files that cannot be read", Shortened(unreadable),
-                         "Lookups that come to them fail, or find nothing.",
-                         "Restore them from a backup or a replica; ldb repair on a copy of the "
-                         "database saves the rest."});
+    Add(findings, "unreadable-files", Severity::kError, family.name(),
+        "there are table files that cannot be read", Shortened(unreadable),
+        "Lookups that come to them fail, or find nothing.",
+        "Restore them from a backup or a replica; ldb repair on a copy of the database saves the "
+        "rest.");
   }
   if (!damaged.empty()) {
-    findings->push_back(
-        {"damaged-filters", Severity::kError, family.name(), "there are damaged filter blocks",
-         Shortened(damaged),
-         "No key is lost to a damaged filter of rocksieve: its file is read without one. Where "
-         "RocksDB's own checksum of the block is wrong, lookups in the file fail.",
-         "Check the disk. Compacting the file builds a new filter, if its data can still be "
-         "read."});
+    Add(findings, "damaged-filters", Severity::kError, family.name(),
+        "there are damaged filter blocks", Shortened(damaged),
+        "No key is lost to a damaged filter of rocksieve: its file is read without one. Where "
+        "RocksDB's own checksum of the block is wrong, lookups in the file fail.",
+        "Check the disk. Compacting the file builds a new filter, if its data can still be read.");
   }
   if (!later.empty()) {
-    findings->push_back({"later-version-filters", Severity::kError, family.name(),
-                         "there are filters of a later version of rocksieve", Shortened(later),
-                         "They answer every question with \"may match\".",
-                         "Load the librocksieve.so that wrote them, or compact everything."});
+    Add(findings, "later-version-filters", Severity::kError, family.name(),
+        "there are filters of a later version of rocksieve", Shortened(later),
+        "They answer every question with \"may match\".",
+        "Load the librocksieve.so that wrote them, or compact everything.");
   }
 }
 
@@ -75,9 +73,9 @@ void CheckDamage(const Facts& facts, Findings* findings) {
                       report.text);
   }
   if (reports.empty()) return;
-  findings->push_back({"plugin-report", Severity::kWarning, "",
-                       "rocksieve has reported something since the database was opened",
-                       Shortened(reports), "As the report says.", "As the report says."});
+  Add(findings, "plugin-report", Severity::kWarning, "",
+      "rocksieve has reported something since the database was opened", Shortened(reports),
+      "As the report says.", "As the report says.");
 }
 
 // Findings: files-without-filters.
@@ -112,13 +110,12 @@ void CheckFilesHaveFilters(const Facts& facts, const FamilyFacts& family, Findin
     evidence.push_back(without.back()->name + " says: filter policy " + built_with);
   }
   evidence.push_back(QuoteTableOption(facts, family, "filter_policy"));
-  findings->push_back(
-      {"files-without-filters", Severity::kWarning, family.name(),
-       "there are files without filters", evidence,
-       "A lookup of a missing key reads a data block in each of them whose range covers it.",
-       "Compactions give them filters little by little; a manual one of everything does so at "
-       "once (CompactRange with BottommostLevelCompaction::kForce). If new files come without, "
-       "find who writes them: another program, or an SstFileWriter with options of its own."});
+  Add(findings, "files-without-filters", Severity::kWarning, family.name(),
+      "there are files without filters", evidence,
+      "A lookup of a missing key reads a data block in each of them whose range covers it.",
+      "Compactions give them filters little by little; a manual one of everything does so at once "
+      "(CompactRange with BottommostLevelCompaction::kForce). If new files come without, find who "
+      "writes them: another program, or an SstFileWriter with options of its own.");
 }
 
 // Findings: unreadable-filters, obsolete-filters.
@@ -146,39 +143,32 @@ void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings
   }
   const std::string policy = QuoteTableOption(facts, family, "filter_policy");
   if (!other_name.empty()) {
-    findings->push_back(
-        {"unreadable-filters",
-         Severity::kError,
-         family.name(),
-         "there are filters of another policy, which this one does not look for",
-         {policy + " looks for filters with the name " + family.policy.stored_name,
-          "with the name " + other_name.front()->filter.stored_name + ": " +
-              QuoteFiles(other_name, family)},
-         "Their files are read as if they had no filters.",
-         "Name the policy that they were built with" +
-             (other_name.front()->properties.filter_policy_name.empty()
-                  ? std::string()
-                  : " (" + other_name.front()->properties.filter_policy_name + ")") +
-             ", or " + kCompact + "."});
+    Add(findings, "unreadable-filters", Severity::kError, family.name(),
+        "there are filters of another policy, which this one does not look for",
+        {policy + " looks for filters with the name " + family.policy.stored_name,
+         "with the name " + other_name.front()->filter.stored_name + ": " +
+             QuoteFiles(other_name, family)},
+        "Their files are read as if they had no filters.",
+        "Name the policy that they were built with" +
+            (other_name.front()->properties.filter_policy_name.empty()
+                 ? std::string()
+                 : " (" + other_name.front()->properties.filter_policy_name + ")") +
+            ", or " + kCompact + ".");
   }
   if (!ours_for_builtin.empty()) {
-    findings->push_back({"unreadable-filters",
-                         Severity::kError,
-                         family.name(),
-                         "there are filters of rocksieve, which RocksDB's own policies cannot ask",
-                         {policy, "of the family " + ours_for_builtin.front()->filter.family +
-                                      ": " + QuoteFiles(ours_for_builtin, family)},
-                         "They answer every question with \"may match\".",
-                         std::string("Name a policy of rocksieve again, or ") + kCompact + "."});
+    Add(findings, "unreadable-filters", Severity::kError, family.name(),
+        "there are filters of rocksieve, which RocksDB's own policies cannot ask",
+        {policy, "of the family " + ours_for_builtin.front()->filter.family + ": " +
+                     QuoteFiles(ours_for_builtin, family)},
+        "They answer every question with \"may match\".",
+        std::string("Name a policy of rocksieve again, or ") + kCompact + ".");
   }
   if (!obsolete.empty()) {
-    findings->push_back({"obsolete-filters",
-                         Severity::kError,
-                         family.name(),
-                         "there are filters in a form that RocksDB 7.0 and later do not read",
-                         {"one filter per data block: " + QuoteFiles(obsolete, family)},
-                         "Their files are read as if they had no filters.",
-                         std::string("To have filters again, ") + kCompact + "."});
+    Add(findings, "obsolete-filters", Severity::kError, family.name(),
+        "there are filters in a form that RocksDB 7.0 and later do not read",
+        {"one filter per data block: " + QuoteFiles(obsolete, family)},
+        "Their files are read as if they had no filters.",
+        std::string("To have filters again, ") + kCompact + ".");
   }
 }
 
@@ -190,15 +180,12 @@ bool SameExtractor(const FamilyFacts& family, const TreeFile& file) {
 }
 
 void CheckMissing(const Facts& facts, const FamilyFacts& family, Findings* findings) {
-  findings->push_back(
-      {"prefix-extractor-missing",
-       Severity::kError,
-       family.name(),
-       "filters are to hold prefixes only, and there is no prefix extractor",
-       {QuoteTableOption(facts, family, "whole_key_filtering"),
-        QuoteFamilyOption(facts, family, "prefix_extractor")},
-       "New filters are empty, and lookups ask none of the old ones.",
-       "Set whole_key_filtering=true, or the prefix_extractor that your keys need."});
+  Add(findings, "prefix-extractor-missing", Severity::kError, family.name(),
+      "filters are to hold prefixes only, and there is no prefix extractor",
+      {QuoteTableOption(facts, family, "whole_key_filtering"),
+       QuoteFamilyOption(facts, family, "prefix_extractor")},
+      "New filters are empty, and lookups ask none of the old ones.",
+      "Set whole_key_filtering=true, or the prefix_extractor that your keys need.");
 }
 
 // As BlockBasedTable::FullFilterKeyMayMatch(), RocksDB 7.8: a filter is asked for the whole key if
@@ -232,26 +219,22 @@ void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* finding
         QuoteFiles(files, family)};
   };
   if (!not_asked.empty()) {
-    findings->push_back({"prefix-extractor-changed", Severity::kError, family.name(),
-                         "there are filters that hold other things than lookups ask for",
-                         evidence(not_asked),
-                         "Lookups do not ask them: their files are read as if they had none.",
-                         "Set prefix_extractor and whole_key_filtering as they were, or compact "
-                         "everything."});
+    Add(findings, "prefix-extractor-changed", Severity::kError, family.name(),
+        "there are filters that hold other things than lookups ask for", evidence(not_asked),
+        "Lookups do not ask them: their files are read as if they had none.",
+        "Set prefix_extractor and whole_key_filtering as they were, or compact everything.");
   }
   if (!prefixes_idle.empty()) {
-    findings->push_back(
-        {"prefix-extractor-changed", Severity::kWarning, family.name(),
-         "the prefixes in some filters are of another extractor", evidence(prefixes_idle),
-         "Lookups still ask for whole keys, but seeks within a prefix are not filtered there, and "
-         "the prefixes take memory in vain.",
-         "Set prefix_extractor as it was, or compact everything."});
+    Add(findings, "prefix-extractor-changed", Severity::kWarning, family.name(),
+        "the prefixes in some filters are of another extractor", evidence(prefixes_idle),
+        "Lookups still ask for whole keys, but seeks within a prefix are not filtered there, and "
+        "the prefixes take memory in vain.",
+        "Set prefix_extractor as it was, or compact everything.");
   }
   if (!prefixes_only.empty()) {
-    findings->push_back(
-        {"whole-keys-missing", Severity::kWarning, family.name(),
-         "some filters hold prefixes only, though whole keys are wanted", evidence(prefixes_only),
-         "They let every missing key pass whose prefix is there.", "Compact everything."});
+    Add(findings, "whole-keys-missing", Severity::kWarning, family.name(),
+        "some filters hold prefixes only, though whole keys are wanted", evidence(prefixes_only),
+        "They let every missing key pass whose prefix is there.", "Compact everything.");
   }
 }
 
@@ -273,15 +256,12 @@ void CheckLastLevel(const Facts& facts, const FamilyFacts& family, Findings* fin
     if (!file->filter_is_asked) skipped.push_back(file);
   }
   if (skipped.empty()) return;
-  findings->push_back(
-      {"last-level-unfiltered",
-       Severity::kWarning,
-       family.name(),
-       "the last level works without filters",
-       {QuoteFamilyOption(facts, family, "optimize_filters_for_hits"), QuoteFiles(skipped, family)},
-       "Every lookup of a missing key reads a data block of the last level.",
-       "Set optimize_filters_for_hits=false and compact everything, unless nearly all lookups "
-       "find their key."});
+  Add(findings, "last-level-unfiltered", Severity::kWarning, family.name(),
+      "the last level works without filters",
+      {QuoteFamilyOption(facts, family, "optimize_filters_for_hits"), QuoteFiles(skipped, family)},
+      "Every lookup of a missing key reads a data block of the last level.",
+      "Set optimize_filters_for_hits=false and compact everything, unless nearly all lookups find "
+      "their key.");
 }
 
 namespace {
@@ -311,11 +291,10 @@ const TreeFile* AnyListening(const FamilyFacts& family) {
 
 void Report(const FamilyFacts& family, const std::string& title, std::vector<std::string> evidence,
             const std::string& remedy, Findings* findings) {
-  findings->push_back({"ranges-unfiltered", Severity::kWarning, family.name(), title,
-                       std::move(evidence),
-                       "Iterators read a block of each sorted run even for ranges that hold "
-                       "nothing; lookups of single keys are filtered.",
-                       remedy});
+  Add(findings, "ranges-unfiltered", Severity::kWarning, family.name(), title, std::move(evidence),
+      "Iterators read a block of each sorted run even for ranges that hold nothing; lookups of "
+      "single keys are filtered.",
+      remedy);
 }
 
 }  // namespace
@@ -385,13 +364,12 @@ void CheckRangeExtractor(const Facts& facts, const FamilyFacts& family, Findings
     evidence.push_back(QuoteTableOption(facts, family, "index_type"));
   }
   if (evidence.size() == 1) return;
-  findings->push_back({"prefix-extractor-shared", Severity::kWarning, family.name(),
-                       "what needs prefixes has the extractor of range filters",
-                       std::move(evidence),
-                       "That extractor gives all keys one prefix: filters of prefixes in memtables "
-                       "tell nothing, and hashes of prefixes have one bucket.",
-                       "Set memtable_whole_key_filtering=true, a memtable without a hash, and "
-                       "index_type=kBinarySearch."});
+  Add(findings, "prefix-extractor-shared", Severity::kWarning, family.name(),
+      "what needs prefixes has the extractor of range filters", std::move(evidence),
+      "That extractor gives all keys one prefix: filters of prefixes in memtables tell nothing, "
+      "and hashes of prefixes have one bucket.",
+      "Set memtable_whole_key_filtering=true, a memtable without a hash, and "
+      "index_type=kBinarySearch.");
 }
 
 // Findings: ranges-unasked.
@@ -420,16 +398,13 @@ void CheckRangesAsked(const Facts& facts, Findings* findings) {
       static_cast<double>(asked) / static_cast<double>(std::max<uint64_t>(seeks, 1));
   if (!any || seeks < kFewestSeeks || share >= kSmallestAskingShare) return;
   const std::string where = log.name + ", after line " + std::to_string(log.tickers_line) + ": ";
-  findings->push_back(
-      {"ranges-unasked",
-       Severity::kWarning,
-       "",
-       "iterators ask hardly any filter about their ranges",
-       {where + "rocksdb.number.db.seek COUNT : " + std::to_string(seeks),
-        where + "filters asked by iterators: " + Thousands(asked)},
-       "Iterators read a block of each sorted run even for ranges that hold nothing.",
-       "Set ReadOptions::iterate_upper_bound, seek forwards, and leave total_order_seek off. The "
-       "program's own metrics tell these apart (rocksieve_range_seeks_total, docs/range.md)."});
+  Add(findings, "ranges-unasked", Severity::kWarning, "",
+      "iterators ask hardly any filter about their ranges",
+      {where + "rocksdb.number.db.seek COUNT : " + std::to_string(seeks),
+       where + "filters asked by iterators: " + Thousands(asked)},
+      "Iterators read a block of each sorted run even for ranges that hold nothing.",
+      "Set ReadOptions::iterate_upper_bound, seek forwards, and leave total_order_seek off. The "
+      "program's own metrics tell these apart (rocksieve_range_seeks_total, docs/range.md).");
 }
 
 }  // namespace rocksieve::tools

@@ -39,18 +39,14 @@ void CheckCacheMisses(const Facts& facts, Findings* findings) {
   }
   const std::string where =
       facts.log()->name + ", after line " + std::to_string(facts.log()->tickers_line) + ": ";
-  findings->push_back(
-      {"filters-thrash",
-       Severity::kError,
-       "",
-       "filters are read from disk over and over",
-       {where + "rocksdb.block.cache.filter.miss COUNT : " + std::to_string(misses),
-        where + "rocksdb.block.cache.filter.hit COUNT : " + std::to_string(hits) + ", so " +
-            Fixed(100 * share, 0) + " % of all accesses to filters miss the cache",
-        "blocks of filters in the cache's files: " + Thousands(blocks)},
-       "Each such miss costs a disk read, as much as the filter is there to save.",
-       "A larger block cache; cache_index_and_filter_blocks=false; or, if filters are large, "
-       "partition_filters=true, so that only the part in question is read."});
+  Add(findings, "filters-thrash", Severity::kError, "", "filters are read from disk over and over",
+      {where + "rocksdb.block.cache.filter.miss COUNT : " + std::to_string(misses),
+       where + "rocksdb.block.cache.filter.hit COUNT : " + std::to_string(hits) + ", so " +
+           Fixed(100 * share, 0) + " % of all accesses to filters miss the cache",
+       "blocks of filters in the cache's files: " + Thousands(blocks)},
+      "Each such miss costs a disk read, as much as the filter is there to save.",
+      "A larger block cache; cache_index_and_filter_blocks=false; or, if filters are large, "
+      "partition_filters=true, so that only the part in question is read.");
 }
 
 // Findings: table-cache-too-small.
@@ -72,17 +68,14 @@ void CheckTableCache(const Facts& facts, Findings* findings) {
     }
   }
   if (outside_cache == 0 || files + kOtherFiles <= static_cast<uint64_t>(most)) return;
-  findings->push_back(
-      {"table-cache-too-small",
-       Severity::kWarning,
-       "",
-       "not all files can be open at a time, and filters go with them",
-       {QuoteDbOption(facts, "max_open_files"),
-        Thousands(files) + " table files, of which " + Thousands(outside_cache) +
-            " have a filter that is not in the block cache"},
-       "Opening a file again reads its filter and its index from disk.",
-       "max_open_files=-1, if the system allows so many (ulimit -n); or "
-       "cache_index_and_filter_blocks=true with a block cache that is large enough."});
+  Add(findings, "table-cache-too-small", Severity::kWarning, "",
+      "not all files can be open at a time, and filters go with them",
+      {QuoteDbOption(facts, "max_open_files"), Thousands(files) + " table files, of which " +
+                                                   Thousands(outside_cache) +
+                                                   " have a filter that is not in the block cache"},
+      "Opening a file again reads its filter and its index from disk.",
+      "max_open_files=-1, if the system allows so many (ulimit -n); or "
+      "cache_index_and_filter_blocks=true with a block cache that is large enough.");
 }
 
 // Findings: huge-filters.
@@ -126,15 +119,14 @@ void CheckFilterSizes(const Facts& facts, const FamilyFacts& family, Findings* f
                        std::to_string(1 << cache->shard_bits) + " shards of " +
                        Thousands(cache->shard_bytes()) + " bytes");
   }
-  findings->push_back(
-      {"huge-filters", does_not_fit ? Severity::kError : Severity::kWarning, family.name(),
-       does_not_fit ? "there are filters that do not fit into a shard of the block cache"
-                    : "there are huge filters in one piece",
-       evidence,
-       does_not_fit ? "Every lookup that needs one reads it from disk."
-                    : "Each is read, and held, as a whole, however few of its keys are asked for.",
-       "partition_filters=true with index_type=kTwoLevelIndexSearch, then compact everything; or "
-       "smaller files (target_file_size_base)."});
+  Add(findings, "huge-filters", does_not_fit ? Severity::kError : Severity::kWarning, family.name(),
+      does_not_fit ? "there are filters that do not fit into a shard of the block cache"
+                   : "there are huge filters in one piece",
+      evidence,
+      does_not_fit ? "Every lookup that needs one reads it from disk."
+                   : "Each is read, and held, as a whole, however few of its keys are asked for.",
+      "partition_filters=true with index_type=kTwoLevelIndexSearch, then compact everything; or "
+      "smaller files (target_file_size_base).");
 }
 
 // Findings: tiny-files, filter-memory-waste.
@@ -166,20 +158,17 @@ void CheckTinyFiles(const FamilyFacts& family, Findings* findings) {
     filter_bytes += file->filter.bytes;
   }
   if (tiny.size() < kManyTinyFiles || 2 * tiny.size() < family.tree.file_count()) return;
-  findings->push_back(
-      {"tiny-files",
-       Severity::kWarning,
-       family.name(),
-       "most files have but a few keys, each with a filter of its own",
-       {"fewer than " + std::to_string(kTinyKeys) + " keys: " + QuoteFiles(tiny, family),
-        "their filters have " + Thousands(filter_bytes) + " bytes for " + Thousands(keys) +
-            " keys: " +
-            Fixed(8 * static_cast<double>(filter_bytes) /
-                      static_cast<double>(std::max<uint64_t>(keys, 1)),
-                  1) +
-            " bits per key"},
-       "Filters are rounded up, and every file that a lookup comes to costs a probe of its own.",
-       "Larger write_buffer_size and target_file_size_base; do not flush after every few writes."});
+  Add(findings, "tiny-files", Severity::kWarning, family.name(),
+      "most files have but a few keys, each with a filter of its own",
+      {"fewer than " + std::to_string(kTinyKeys) + " keys: " + QuoteFiles(tiny, family),
+       "their filters have " + Thousands(filter_bytes) + " bytes for " + Thousands(keys) +
+           " keys: " +
+           Fixed(8 * static_cast<double>(filter_bytes) /
+                     static_cast<double>(std::max<uint64_t>(keys, 1)),
+                 1) +
+           " bits per key"},
+      "Filters are rounded up, and every file that a lookup comes to costs a probe of its own.",
+      "Larger write_buffer_size and target_file_size_base; do not flush after every few writes.");
 }
 
 void CheckAllocator(const Facts& facts, const FamilyFacts& family, Findings* findings) {
@@ -197,16 +186,13 @@ void CheckAllocator(const Facts& facts, const FamilyFacts& family, Findings* fin
       static_cast<double>(wasted) < kWastedShare * static_cast<double>(bytes)) {
     return;
   }
-  findings->push_back(
-      {"filter-memory-waste",
-       Severity::kWarning,
-       family.name(),
-       "filters take more memory than they fill",
-       {QuoteTableOption(facts, family, option),
-        "process " + std::to_string(facts.process->pid) + " uses jemalloc, which gives " +
-            Thousands(allocated) + " bytes to " + Thousands(bytes) + " bytes of filters"},
-       Thousands(wasted) + " bytes of memory are used for nothing.",
-       "Set optimize_filters_for_memory=true: filters are then built in sizes that fit."});
+  Add(findings, "filter-memory-waste", Severity::kWarning, family.name(),
+      "filters take more memory than they fill",
+      {QuoteTableOption(facts, family, option),
+       "process " + std::to_string(facts.process->pid) + " uses jemalloc, which gives " +
+           Thousands(allocated) + " bytes to " + Thousands(bytes) + " bytes of filters"},
+      Thousands(wasted) + " bytes of memory are used for nothing.",
+      "Set optimize_filters_for_memory=true: filters are then built in sizes that fit.");
 }
 
 }  // namespace
@@ -340,16 +326,15 @@ void CheckCacheSize(const Facts& facts, Findings* findings) {
           " (column family " + family->name() + ")");
     }
     const bool fits = advice.bytes >= kLeastBudgetShare * static_cast<double>(cache.filter_bytes);
-    findings->push_back(
-        {"filters-exceed-cache", Severity::kWarning,
-         cache.families.size() == 1 ? cache.families.front()->name() : "",
-         "the block cache is too small for the filters in it", evidence,
-         "Filters and data push each other out; a lookup may have to read a filter from disk "
-         "before it can save a read.",
-         "A larger block cache, smaller filters, or cache_index_and_filter_blocks=false, which "
-         "keeps them in memory outside of it. " +
-             (fits ? InWords(families, advice, now) : "") + "rocksieve whatif --cache=" +
-             ByteSizeText(cache.capacity_bytes) + " shows what others cost."});
+    Add(findings, "filters-exceed-cache", Severity::kWarning,
+        cache.families.size() == 1 ? cache.families.front()->name() : "",
+        "the block cache is too small for the filters in it", evidence,
+        "Filters and data push each other out; a lookup may have to read a filter from disk before "
+        "it can save a read.",
+        "A larger block cache, smaller filters, or cache_index_and_filter_blocks=false, which "
+        "keeps them in memory outside of it. " +
+            (fits ? InWords(families, advice, now) : "") + "rocksieve whatif --cache=" +
+            ByteSizeText(cache.capacity_bytes) + " shows what others cost.");
   }
 }
 

@@ -56,15 +56,11 @@ constexpr char kHowPoliciesGetLost[] =
 
 void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
   if (facts.options.file_name().empty()) {
-    findings->push_back(
-        {"no-options-file",
-         Severity::kWarning,
-         "",
-         "there is no OPTIONS file",
-         {facts.directory + " has no file OPTIONS-*"},
-         "What the database is opened with cannot be seen; only its files and logs were looked at.",
-         "Look at the database itself rather than at a copy of some of its files; if RocksDB "
-         "cannot write the file, its LOG says why."});
+    Add(findings, "no-options-file", Severity::kWarning, "", "there is no OPTIONS file",
+        {facts.directory + " has no file OPTIONS-*"},
+        "What the database is opened with cannot be seen; only its files and logs were looked at.",
+        "Look at the database itself rather than at a copy of some of its files; if RocksDB cannot "
+        "write the file, its LOG says why.");
   }
   for (const FamilyFacts& family : facts.families) {
     if (!family.policy.is_none()) continue;
@@ -72,26 +68,25 @@ void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
     const std::vector<std::string> signs = SignsOfAPolicy(family);
     evidence.insert(evidence.end(), signs.begin(), signs.end());
     if (signs.empty()) {
-      findings->push_back(
-          {"no-policy", Severity::kWarning, family.name(), "there is no filter policy", evidence,
-           "A lookup of a key that is not there reads a data block in every sorted run whose range "
-           "covers it.",
-           std::string("Set filter_policy, for example to rocksieve.bloom:10. If your program does "
-                       "so: ") +
-               kHowPoliciesGetLost +
-               "is the name misspelt, and is librocksieve.so loaded? --pid=N looks into the "
-               "process."});
+      Add(findings, "no-policy", Severity::kWarning, family.name(), "there is no filter policy",
+          evidence,
+          "A lookup of a key that is not there reads a data block in every sorted run whose range "
+          "covers it.",
+          std::string(
+              "Set filter_policy, for example to rocksieve.bloom:10. If your program does so: ") +
+              kHowPoliciesGetLost +
+              "is the name misspelt, and is librocksieve.so loaded? --pid=N looks into the "
+              "process.");
       continue;
     }
-    findings->push_back(
-        {"policy-lost", Severity::kError, family.name(),
-         "the filter policy is gone, though there was one", evidence,
-         "The filters that are there are not read, and new files get none.",
-         std::string(kHowPoliciesGetLost) +
-             (IsOurs(signs) ? "a program without librocksieve.so (a plain ldb put, say), or a "
-                              "misspelt spec. Load the library there, and give your program the "
-                              "spec again."
-                            : "was that on purpose? Else name the policy again.")});
+    Add(findings, "policy-lost", Severity::kError, family.name(),
+        "the filter policy is gone, though there was one", evidence,
+        "The filters that are there are not read, and new files get none.",
+        std::string(kHowPoliciesGetLost) +
+            (IsOurs(signs)
+                 ? "a program without librocksieve.so (a plain ldb put, say), or a misspelt spec. "
+                   "Load the library there, and give your program the spec again."
+                 : "was that on purpose? Else name the policy again."));
   }
 }
 
@@ -135,12 +130,11 @@ void CheckNoWrongPolicyWasTaken(const Facts& facts, Findings* findings) {
                        report.text);
   }
   if (evidence.empty()) return;
-  findings->push_back({"bad-spec", Severity::kError, "", "a wrong filter policy was taken",
-                       evidence,
-                       "Files get RocksDB's own Bloom filters of 10 bits per key instead.",
-                       "Correct what SetOptions(), CreateColumnFamily() or an SstFileWriter was "
-                       "given, and give it to the database by SetOptions() or by opening it again; "
-                       "files that are compacted from then on get its filters."});
+  Add(findings, "bad-spec", Severity::kError, "", "a wrong filter policy was taken", evidence,
+      "Files get RocksDB's own Bloom filters of 10 bits per key instead.",
+      "Correct what SetOptions(), CreateColumnFamily() or an SstFileWriter was given, and give it "
+      "to the database by SetOptions() or by opening it again; files that are compacted from then "
+      "on get its filters.");
 }
 
 void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
@@ -152,16 +146,15 @@ void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
     const bool has_our_name = policy.spec.rfind("rocksieve", 0) == 0;
     const std::string meant = Meant(policy.spec);
     if (!meant.empty()) {
-      findings->push_back(
-          {"bad-spec", Severity::kError, family.name(), "the filter policy's spec is wrong",
-           evidence,
-           has_our_name ? "The database will not open with these options."
-                        : "RocksDB takes a policy that it does not know for none, without a word: "
-                          "no filter is built or read.",
-           has_our_name ? policy.error
-                        : "Did you mean " + meant +
-                              "? Correct filter_policy in the program or the "
-                              "options file that sets it."});
+      Add(findings, "bad-spec", Severity::kError, family.name(),
+          "the filter policy's spec is wrong", evidence,
+          has_our_name ? "The database will not open with these options."
+                       : "RocksDB takes a policy that it does not know for none, without a word: "
+                         "no filter is built or read.",
+          has_our_name
+              ? policy.error
+              : "Did you mean " + meant +
+                    "? Correct filter_policy in the program or the options file that sets it.");
       continue;
     }
     const auto files = family.files();
@@ -169,13 +162,12 @@ void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
       return file->properties.filter_policy_name == policy.spec || file->filter.exists();
     });
     if (files.empty() || built_by_it) continue;  // of the program that wrote it, surely
-    findings->push_back(
-        {"unknown-policy", Severity::kWarning, family.name(),
-         "no file has a filter, and the filter policy is unknown here", evidence,
-         "If the program does not know the policy either, RocksDB takes it for none, without a "
-         "word.",
-         "Is the name right, and is its library loaded? Policies of rocksieve begin with "
-         "rocksieve., RocksDB's own are bloomfilter:10:false and ribbonfilter:10."});
+    Add(findings, "unknown-policy", Severity::kWarning, family.name(),
+        "no file has a filter, and the filter policy is unknown here", evidence,
+        "If the program does not know the policy either, RocksDB takes it for none, without a "
+        "word.",
+        "Is the name right, and is its library loaded? Policies of rocksieve begin with "
+        "rocksieve., RocksDB's own are bloomfilter:10:false and ribbonfilter:10.");
   }
 }
 
@@ -227,19 +219,18 @@ void CheckStatic(const Facts& facts, const std::string& need, Findings* findings
   const bool plugin_finds_it = copy->exports_rocksdb && shared == nullptr;
   evidence.push_back(copy->path + (copy->exports_rocksdb ? " exports RocksDB's functions"
                                                          : " exports none of RocksDB's functions"));
-  findings->push_back(
-      {"static-rocksdb", Severity::kError, "", "the program has a RocksDB of its own inside",
-       evidence,
-       plugin_finds_it ? "The plugin has not registered with it: policies of rocksieve are unknown "
-                         "to it and silently taken for none."
-                       : "No plugin can register with it: policies of rocksieve are unknown to it "
-                         "and silently taken for none.",
-       plugin_finds_it
-           ? "Load the plugin into it before the database is opened: rocksieve_load(\"" +
-                 copy->path + "\"), in Node a line of process.dlopen (docs/compatibility.md)."
-           : "Build its RocksDB with rocksieve inside (ROCKSDB_PLUGINS=rocksieve, "
-             "docs/compatibility.md), link the program to the shared librocksdb, or use RocksDB's "
-             "own filters in it."});
+  Add(findings, "static-rocksdb", Severity::kError, "",
+      "the program has a RocksDB of its own inside", evidence,
+      plugin_finds_it ? "The plugin has not registered with it: policies of rocksieve are unknown "
+                        "to it and silently taken for none."
+                      : "No plugin can register with it: policies of rocksieve are unknown to it "
+                        "and silently taken for none.",
+      plugin_finds_it
+          ? "Load the plugin into it before the database is opened: rocksieve_load(\"" +
+                copy->path + "\"), in Node a line of process.dlopen (docs/compatibility.md)."
+          : "Build its RocksDB with rocksieve inside (ROCKSDB_PLUGINS=rocksieve, "
+            "docs/compatibility.md), link the program to the shared librocksdb, or use RocksDB's "
+            "own filters in it.");
 }
 
 void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings* findings) {
@@ -248,38 +239,31 @@ void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings
     std::vector<std::string> evidence = {Maps(process) + rocksdb + ", but no librocksieve.so",
                                          need};
     if (!process.preload.empty()) evidence.push_back(Preload(process));
-    findings->push_back(
-        {"plugin-not-loaded", Severity::kError, "", "librocksieve.so is not in the process",
-         evidence, "Policies of rocksieve are unknown there, and silently taken for none.",
-         "Link it (with -Wl,--no-as-needed if nothing calls it), or start the program with "
-         "LD_PRELOAD=/path/to/librocksieve.so; the dynamic linker says on stderr if it cannot "
-         "load it."});
+    Add(findings, "plugin-not-loaded", Severity::kError, "",
+        "librocksieve.so is not in the process", evidence,
+        "Policies of rocksieve are unknown there, and silently taken for none.",
+        "Link it (with -Wl,--no-as-needed if nothing calls it), or start the program with "
+        "LD_PRELOAD=/path/to/librocksieve.so; the dynamic linker says on stderr if it cannot load "
+        "it.");
   }
   const std::string series = process.shared_rocksdb_series();
   if (!process.plugins.empty() && (process.plugin_built_for.empty() ||
                                    (!series.empty() && process.plugin_built_for != series))) {
-    findings->push_back(
-        {"plugin-wrong-version",
-         Severity::kError,
-         "",
-         "the plugin is for another RocksDB",
-         {Maps(process) + process.plugins.front().path +
-              (process.plugin_built_for.empty() ? " has loaded no librocksieve-MAJOR.MINOR.so"
-                                                : " is for RocksDB " + process.plugin_built_for),
-          Maps(process) + rocksdb},
-         "It registers nothing, and said so on stderr when it was loaded.",
-         "Build rocksieve against RocksDB " + (series.empty() ? "of the program" : series) +
-             ", and install it beside librocksieve.so."});
+    Add(findings, "plugin-wrong-version", Severity::kError, "", "the plugin is for another RocksDB",
+        {Maps(process) + process.plugins.front().path +
+             (process.plugin_built_for.empty() ? " has loaded no librocksieve-MAJOR.MINOR.so"
+                                               : " is for RocksDB " + process.plugin_built_for),
+         Maps(process) + rocksdb},
+        "It registers nothing, and said so on stderr when it was loaded.",
+        "Build rocksieve against RocksDB " + (series.empty() ? "of the program" : series) +
+            ", and install it beside librocksieve.so.");
   }
   for (const LoadedFile& plugin : process.plugins) {
     if (plugin.replaced) {
-      findings->push_back({"plugin-replaced",
-                           Severity::kWarning,
-                           "",
-                           "the plugin was replaced since the process started",
-                           {Maps(process) + plugin.path + " (deleted)"},
-                           "The process goes on with the old one.",
-                           "Start the program again to use the new one."});
+      Add(findings, "plugin-replaced", Severity::kWarning, "",
+          "the plugin was replaced since the process started",
+          {Maps(process) + plugin.path + " (deleted)"}, "The process goes on with the old one.",
+          "Start the program again to use the new one.");
     }
   }
 }
@@ -311,15 +295,12 @@ void CheckRocksDbVersion(const Facts& facts, Findings* findings) {
       number != ROCKSIEVE_MISNUMBERED_ROCKSDB) {
     return;
   }
-  findings->push_back(
-      {"unsupported-rocksdb",
-       Severity::kError,
-       "",
-       "the database was last opened by a RocksDB that the plugin does not work with",
-       {facts.log()->name + ": RocksDB version: " + version, need},
-       "The plugin registers nothing there: policies of rocksieve are silently taken for none.",
-       "Run the program with a RocksDB from 7.0.3 to 11.8 for which rocksieve was built "
-       "(docs/compatibility.md), or with a later rocksieve."});
+  Add(findings, "unsupported-rocksdb", Severity::kError, "",
+      "the database was last opened by a RocksDB that the plugin does not work with",
+      {facts.log()->name + ": RocksDB version: " + version, need},
+      "The plugin registers nothing there: policies of rocksieve are silently taken for none.",
+      "Run the program with a RocksDB from 7.0.3 to 11.8 for which rocksieve was built "
+      "(docs/compatibility.md), or with a later rocksieve.");
 }
 
 // Findings: auto-without-listener.
@@ -347,17 +328,15 @@ void CheckAutoListener(const Facts& facts, const FamilyFacts& family, Findings* 
     evidence.push_back(facts.log()->name + ", line " + std::to_string(follows->line) + ": " +
                        follows->text);
   }
-  findings->push_back(
-      {"auto-without-listener", Severity::kWarning, family.name(),
-       "rocksieve.auto works without its listener", evidence,
-       family.policy.policy->automatic()->bytes == 0
-           ? "It has to guess from what it has built which files are alive: the budget is kept "
-             "less "
-             "exactly."
-           : "It knows only what it has built since the database was opened: filters from before "
-             "come on top of the budget.",
-       "Set the database's option listeners={rocksieve.listener}, or in C++ add "
-       "rocksieve::NewListener() to its listeners."});
+  Add(findings, "auto-without-listener", Severity::kWarning, family.name(),
+      "rocksieve.auto works without its listener", evidence,
+      family.policy.policy->automatic()->bytes == 0
+          ? "It has to guess from what it has built which files are alive: the budget is kept less "
+            "exactly."
+          : "It knows only what it has built since the database was opened: filters from before "
+            "come on top of the budget.",
+      "Set the database's option listeners={rocksieve.listener}, or in C++ add "
+      "rocksieve::NewListener() to its listeners.");
 }
 
 }  // namespace rocksieve::tools
