@@ -91,8 +91,8 @@ class Applying(DiffSandbox):
         rows = [f"k{i:06}\tvalue {i}" for i in range(20000)]
         here = load(self.directory / "many", rows[::2])
         there = load(self.directory / "more", rows)
-        finished = run("sh", "-c", f"ulimit -f 100; exec {ROCKSIEVE} diff {here} {there} "
-                       f"--apply=here --undo-log={self.directory / 'log'}")
+        finished = run("sh", "-c", 'ulimit -f 100; exec "$@"', "-", ROCKSIEVE, "diff", here, there,
+                       "--apply=here", f"--undo-log={self.directory / 'log'}")
         self.assertEqual((2, ""), (finished.code, finished.out), finished)
         self.assertNotIn("UNREADABLE", finished.err)
         self.assertFalse((self.directory / "log").exists())

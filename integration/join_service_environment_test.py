@@ -4,6 +4,7 @@
 
 import fcntl
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -130,11 +131,11 @@ class PageTest(EnvironmentSandbox):
         etc = self.directory / "etc"
         page = (ROOT / "docs/serve.md").read_text()
         commands = page.split("\n```\n")[1].split("\nsystemctl")[0]
-        for there, here in (("/etc/rocksieve", etc), (" app ", f" {os.getuid()} "),
-                            ("/usr/share/rocksieve", ROOT / "tools/share/systemd"),
-                            ("\nrocksieve ", f"\n{ROCKSIEVE} ")):
+        for there, here in (("/etc/rocksieve", str(etc)), (" app ", f" {os.getuid()} "),
+                            ("/usr/share/rocksieve", shlex.quote(str(ROOT / "tools/share/systemd"))),
+                            ("\nrocksieve ", f"\n{shlex.quote(str(ROCKSIEVE))} ")):
             self.assertIn(there, commands)
-            commands = commands.replace(there, str(here))
+            commands = commands.replace(there, here)
         run_ok("sh", "-ec", f"umask 022\n{commands}")
         config = etc / "serve.conf"
         text = config.read_text().replace("/etc/rocksieve", str(etc))

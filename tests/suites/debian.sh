@@ -66,6 +66,7 @@ bare_system() {
     echo 'exit 101' >"$root/usr/sbin/policy-rc.d" &&  # packages must not start services
     chmod 0755 "$root/usr/sbin/policy-rc.d" &&
     apt_connections >"$root/etc/apt/apt.conf.d/10suite" &&
+    { [ -e "$root/etc/hosts" ] || echo '127.0.0.1 localhost' >"$root/etc/hosts"; } &&  # the installer's
     chmod 0700 "$root/root" &&
     { mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"; } &&
     mkdir -p "$root/dev/shm" "$root/dev/pts" &&
