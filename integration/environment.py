@@ -115,7 +115,10 @@ def run_ok(*command, **settings):
 def lines_on_terminal(columns, *command, cwd=None, timeout=60, stream="stderr"):
     """What a program that must succeed draws on that stream, if it is a terminal so wide: line by
     line, each as it was before the next took its place."""
-    terminal, stderr = pty.openpty()
+    try:
+        terminal, stderr = pty.openpty()
+    except OSError as error:  # in containers /dev/pts may not be mounted
+        raise unittest.SkipTest(f"no terminal can be had: {error}") from None
     fcntl.ioctl(stderr, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     drawn = bytearray()
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages in frames, and sessions over channels in memory: with each other, and with sides that do
 // not keep the rules.
-#include "lib/transport/drive.h"
-
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <random>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,12 +19,79 @@
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/server_session.h"
+#include "lib/join/session/session.h"
 #include "lib/transport/cancellation.h"
+#include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
-#include "tests/transport/memory_stream.h"
 #include "tests/transport/support.h"
 
 namespace rocksieve::join {
+
+// A stream within a process, for sides that block.
+
+// Both ends of a stream that holds few pieces, as flow control does.
+class MemoryStream {
+ public:
+  class End final : public FrameChannel {
+   public:
+    End(MemoryStream* stream, int side) : stream_(stream), side_(side) {}
+    bool Read(std::string* piece) override { return stream_->Read(side_, piece); }
+    bool Write(const std::string& piece) override { return stream_->Write(side_, piece); }
+    void CloseWriting() override { stream_->Close(side_); }
+    void Cancel() override { stream_->Break(); }
+
+   private:
+    MemoryStream* const stream_;
+    const int side_;
+  };
+
+  End* end(int side) { return side == 0 ? &ends_[0] : &ends_[1]; }
+
+  bool Read(int side, std::string* piece) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    auto& queue = queues_[1 - side];
+    changed_.wait(lock, [&] { return broken_ || !queue.empty() || closed_[1 - side]; });
+    if (broken_ || queue.empty()) return false;
+    *piece = std::move(queue.front());
+    queue.pop_front();
+    changed_.notify_all();
+    return true;
+  }
+  bool Write(int side, const std::string& piece) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return broken_ || queues_[side].size() < 2; });
+    if (broken_) return false;
+    queues_[side].push_back(piece);
+    changed_.notify_all();
+    return true;
+  }
+  void Close(int side) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    closed_[side] = true;
+    changed_.notify_all();
+  }
+  void Break() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    broken_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> queues_[2];
+  bool closed_[2] = {false, false};
+  bool broken_ = false;
+  End ends_[2] = {End(this, 0), End(this, 1)};
+};
+
+inline DriveLimits ShortLimits() {
+  DriveLimits limits;
+  limits.exchange.silence = std::chrono::milliseconds(300);
+  limits.exchange.farewell = std::chrono::milliseconds(300);
+  return limits;
+}
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -327,4 +397,60 @@ TEST(Frame, KeepsWhatArrivesInTheAccountOfItsMemory) {
 }
 
 }  // namespace
+
+// A session that other threads compute for.
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// Says one message, when another thread has computed it.
+class SlowSession final : public Session {
+ public:
+  explicit SlowSession(milliseconds time) : time_(time) {}
+  absl::Status Receive(std::string_view) override { return absl::OkStatus(); }
+  absl::StatusOr<std::string> Next() override {
+    if (computes_) return std::string();
+    return done_ ? std::string() : (done_ = true, "said");
+  }
+  bool always_hears() const override { return true; }
+  bool done() const override { return done_; }
+  bool computes() const override { return computes_; }
+  void WhenReady(std::function<void()> ready) override {
+    if (!ready) return thread_.join();
+    thread_ = std::thread([this, ready] {
+      std::this_thread::sleep_for(time_);
+      computes_ = false;
+      ready();
+    });
+  }
+
+ private:
+  const milliseconds time_;
+  std::atomic<bool> computes_ = true;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+// The other side waits for this one: that it says nothing is no fault of it.
+TEST(ComputingSession, MayTakeLongerThanSilence) {
+  MemoryStream stream;
+  SlowSession session(milliseconds(900));
+  BlockingStream blocking(stream.end(0));
+  const Cancellation cancellation;
+  WireCounts counts;
+  std::thread other([&stream] {
+    std::string piece;
+    while (stream.end(1)->Read(&piece)) {
+    }
+    stream.end(1)->CloseWriting();
+  });
+  const absl::Status status = Drive(&session, &blocking, &cancellation, ShortLimits(), &counts);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_GT(counts.bytes_sent, 0u);
+  other.join();
+}
+
+}  // namespace
+
 }  // namespace rocksieve::join

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows in batches: giant ones, and batches that want more memory than they may.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lib/format/byte_io.h"
+#include "lib/hash/key_hash.h"
+#include "lib/join/join_key/join_key_expression.h"
+#include "lib/join/join_key/join_key_source.h"
+#include "lib/join/rows/compression.h"
+#include "lib/join/rows/row_batch.h"
+#include "lib/join/sort/row_sorter.h"
+#include "tests/join/memory_source.h"
+#include "tests/join/support.h"
+
+namespace rocksieve::join {
+namespace {
+
+std::vector<std::string> Batches(const Table& rows, bool with_keys) {
+  RowBatchWriter writer(with_keys);
+  std::vector<std::string> batches;
+  for (const auto& [key, value] : rows) {
+    writer.Add({key, value});
+    while (writer.pending_bytes() >= kRowBatchBytes) writer.TakeBatch(&batches.emplace_back());
+  }
+  writer.TakeBatch(&batches.emplace_back());
+  return batches;
+}
+
+Table ReadAll(const std::vector<std::string>& batches, RowBatchReader* reader) {
+  Table rows;
+  for (const std::string& batch : batches) {
+    const absl::Status status = reader->Read(batch, [&](const Row& row, bool) {
+      rows.emplace_back(row.key, row.value);
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  EXPECT_TRUE(reader->between_rows());
+  return rows;
+}
+
+TEST(RowBatch, RowsOfEverySizeComeBack) {
+  std::mt19937_64 random(31);
+  Table rows;
+  for (int i = 0; i < 300; i++) {
+    const size_t bytes = i % 100 == 50 ? 700'000 : random() % (size_t{1} << (random() % 18));
+    std::string value(bytes, '\0');
+    for (char& byte : value) byte = static_cast<char>(random());
+    std::string key = std::to_string(100'000 + i / 2) + std::string(i % 7 == 0 ? 200'000 : 0, 'k');
+    rows.emplace_back(std::move(key), std::move(value));
+  }
+  std::sort(rows.begin(), rows.end());
+  const std::vector<std::string> batches = Batches(rows, /*with_keys=*/true);
+  for (const std::string& batch : batches) EXPECT_LT(batch.size(), kRowBatchBytes + 1000);
+  RowBatchReader reader(/*with_keys=*/true);
+  EXPECT_TRUE(ReadAll(batches, &reader) == rows);
+}
+
+TEST(RowBatch, ABatchIsNotUnpackedToMoreThanOneHolds) {
+  std::string bomb;
+  AppendCompressed(std::string(kRowBatchBytes + 1, '\0'), &bomb);
+  EXPECT_LT(bomb.size(), 100u);
+  RowBatchReader reader(/*with_keys=*/true);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      reader.Read(bomb, [](const Row&, bool) { return absl::OkStatus(); })));
+}
+
+TEST(RowBatch, ARowThatIsTooLargeIsRefusedAtItsBeginning) {
+  const Table rows = {{"key", std::string(1'000'000, 'v')}};
+  RowBatchReader enough(/*with_keys=*/true, 1'000'010), too_little(/*with_keys=*/true, 900'000);
+  const std::vector<std::string> batches = Batches(rows, /*with_keys=*/true);
+  EXPECT_TRUE(ReadAll(batches, &enough) == rows);
+  const absl::Status status =
+      too_little.Read(batches.front(), [](const Row&, bool) { return absl::OkStatus(); });
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+TEST(RowBatch, AnEndlessKeyIsRefused) {
+  RowBatchReader reader(/*with_keys=*/true, 1'000'000);
+  std::string head, batch;
+  ByteWriter out(&head);
+  out.Varint(1);  // no value, a new key
+  out.Varint(0);
+  out.Varint(50'000'000);
+  AppendCompressed(head, &batch);
+  absl::Status status = reader.Read(batch, [](const Row&, bool) { return absl::OkStatus(); });
+  int batches = 0;
+  for (; status.ok() && batches < 1000; batches++) {
+    batch.clear();
+    AppendCompressed(std::string(kRowBatchBytes, 'k'), &batch);
+    status = reader.Read(batch, [](const Row&, bool) { return absl::OkStatus(); });
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_LE(batches, 10);
+}
+
+// The receiver knows the keys of some rows, which may be the first.
+TEST(RowBatch, RowsOfKnownKeys) {
+  RowBatchWriter writer(/*with_keys=*/true);
+  writer.AddKnown("known");
+  writer.Add({"key", "value"});
+  writer.AddKnown("");
+  EXPECT_EQ(writer.rows(), 3u);
+  std::string batch;
+  writer.TakeBatch(&batch);
+  std::vector<std::string> rows;
+  const auto take = [&rows](const Row& row, bool new_key) {
+    rows.push_back(new_key ? std::string(row.key) + "=" + std::string(row.value)
+                           : std::string(row.value));
+    return absl::OkStatus();
+  };
+  RowBatchReader reader(/*with_keys=*/true, kDefaultMostRowBytes, nullptr, /*expects_known=*/true);
+  EXPECT_TRUE(reader.Read(batch, take).ok());
+  EXPECT_EQ(rows, (std::vector<std::string>{"known", "key=value", ""}));
+  RowBatchReader other(/*with_keys=*/true);
+  EXPECT_FALSE(other.Read(batch, take).ok());
+}
+
+}  // namespace
+
+// External sorting against std::stable_sort, and what happens when the disk is full.
+
+namespace {
+
+using SortedRows = std::vector<std::pair<std::string, std::string>>;
+
+SortedRows Read(Source* source, const KeyInterval& interval = {}) {
+  SortedRows rows;
+  const std::unique_ptr<Cursor> cursor = source->Scan(interval);
+  Row row;
+  while (cursor->Next(&row)) rows.emplace_back(row.key, row.value);
+  EXPECT_TRUE(cursor->status().ok()) << cursor->status();
+  EXPECT_FALSE(cursor->Next(&row)) << "a cursor goes on after its end";
+  return rows;
+}
+
+// Few distinct keys of all lengths, empty ones and prefixes of one another included.
+SortedRows RandomRows(size_t count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  SortedRows rows;
+  for (size_t i = 0; i < count; i++) {
+    std::string key(random() % 12, '\0');
+    for (char& byte : key) byte = "\0\1a\xff"[random() % 4];
+    rows.emplace_back(key, std::to_string(i) + std::string(random() % 300, 'v'));
+  }
+  return rows;
+}
+
+std::unique_ptr<Source> Sorted(const SortedRows& rows, size_t memory_bytes, uint64_t* runs) {
+  SortOptions options;
+  options.memory_bytes = memory_bytes;
+  RowSorter sorter(options);
+  for (const auto& [key, value] : rows) EXPECT_TRUE(sorter.Add({key, value}).ok());
+  auto sorted = sorter.Finish();
+  EXPECT_TRUE(sorted.ok()) << sorted.status();
+  *runs = sorter.spilled_runs();
+  return *std::move(sorted);
+}
+
+bool ByKey(const SortedRows::value_type& a, const SortedRows::value_type& b) {
+  return a.first < b.first;
+}
+
+TEST(RowSorter, SortsStablyHoweverLittleMemoryThereIs) {
+  for (size_t count : {0, 1, 2, 1000, 20000}) {
+    SortedRows rows = RandomRows(count, 17 + count);
+    SortedRows expected = rows;
+    std::stable_sort(expected.begin(), expected.end(), ByKey);
+    uint64_t distinct = 0;
+    for (size_t i = 0; i < count; i++) {
+      distinct += i == 0 || expected[i].first != expected[i - 1].first;
+    }
+    for (size_t memory : {size_t{1}, size_t{10000}, size_t{1} << 20, size_t{1} << 30}) {
+      if (memory == 1 && count > 1000) continue;
+      SCOPED_TRACE(testing::Message() << count << " rows, " << memory << " bytes");
+      uint64_t runs = 0;
+      const std::unique_ptr<Source> sorted = Sorted(rows, memory, &runs);
+      EXPECT_EQ(runs > 0, count > 1 && memory < count * 100);
+      EXPECT_TRUE(Read(sorted.get()) == expected);
+      EXPECT_TRUE(Read(sorted.get()) == expected) << "the second time";
+      EXPECT_EQ(sorted->EstimateKeys(), distinct);
+    }
+  }
+}
+
+TEST(RowSorter, ScansAnyInterval) {
+  const SortedRows rows = RandomRows(5000, 5);
+  SortedRows expected = rows;
+  std::stable_sort(expected.begin(), expected.end(), ByKey);
+  for (size_t memory : {size_t{20000}, size_t{1} << 30}) {
+    uint64_t runs = 0;
+    const std::unique_ptr<Source> sorted = Sorted(rows, memory, &runs);
+    std::mt19937_64 random(6);
+    for (int i = 0; i < 300; i++) {
+      KeyInterval interval{RandomRows(1, random())[0].first, std::nullopt};
+      if (i % 3 != 0) interval.end = RandomRows(1, random())[0].first;
+      SortedRows part;
+      for (const auto& row : expected) {
+        if (interval.Contains(row.first)) part.push_back(row);
+      }
+      ASSERT_TRUE(Read(sorted.get(), interval) == part) << "interval " << i;
+    }
+  }
+}
+
+TEST(RowSorter, TakesRowsLargerThanItsMemory) {
+  SortedRows rows = {{"b", std::string(16 << 20, 'b')},
+                     {"a", ""},
+                     {"", std::string(3 << 20, 'e')},
+                     {"b", "second"},
+                     {"", ""}};
+  uint64_t runs = 0;
+  const std::unique_ptr<Source> sorted = Sorted(rows, 1 << 20, &runs);
+  std::stable_sort(rows.begin(), rows.end(), ByKey);
+  EXPECT_TRUE(Read(sorted.get()) == rows);
+}
+
+// A limit on file sizes stands for a full disk: writing fails in the same place.
+TEST(RowSorter, SaysThatTheDiskIsFullAndLeavesNothing) {
+  const std::filesystem::path directory =
+      std::filesystem::temp_directory_path() / ("row_sorter_test_" + std::to_string(getpid()));
+  std::filesystem::create_directory(directory);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit limit = {100000, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  {
+    SortOptions options;
+    options.memory_bytes = 100000;
+    options.directory = directory.string();
+    RowSorter sorter(options);
+    std::mt19937_64 random(1);
+    absl::Status status;
+    for (int i = 0; i < 100000 && status.ok(); i++) {
+      const std::string key = std::to_string(random()) + std::to_string(random());
+      status = sorter.Add({key, ""});
+    }
+    if (status.ok()) status = sorter.Finish().status();
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_NE(status.message().find(directory.string()), absl::string_view::npos) << status;
+    EXPECT_TRUE(std::filesystem::is_empty(directory));
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_TRUE(std::filesystem::remove(directory)) << "it was not empty";
+}
+
+TEST(RowSorter, NamesADirectoryThatIsNotThere) {
+  SortOptions options;
+  options.memory_bytes = 1;
+  options.directory = "/nowhere/at/all";
+  RowSorter sorter(options);
+  EXPECT_TRUE(sorter.Add({"a", ""}).ok());
+  const absl::Status status = sorter.Add({"b", ""});
+  EXPECT_NE(status.message().find("/nowhere/at/all"), absl::string_view::npos) << status;
+}
+
+TEST(RowSorter, EndsSoonAfterItIsToldToWhereverItIs) {
+  const SortedRows rows = RandomRows(20000, 5);
+  for (const int checks : {0, 3, 19, 25, 45}) {  // of some 60: while rows come, spill, are merged
+    int left = checks;
+    SortOptions options;
+    options.memory_bytes = 100'000;
+    options.check = [&left] {
+      return left-- > 0 ? absl::OkStatus() : absl::CancelledError("enough");
+    };
+    RowSorter sorter(options);
+    absl::Status status;
+    for (const auto& [key, value] : rows) {
+      status = sorter.Add({key, value});
+      if (!status.ok()) break;
+    }
+    if (status.ok()) status = sorter.Finish().status();
+    EXPECT_TRUE(absl::IsCancelled(status)) << checks << ": " << status;
+    EXPECT_EQ(left, -1) << "it went on after it was told to end";
+  }
+}
+
+TEST(RowSorter, KeepsNoMoreInMemoryThanItMay) {
+  const SortedRows rows = RandomRows(1000, 6);
+  SortedRows expected = rows;
+  std::stable_sort(expected.begin(), expected.end(), ByKey);
+  for (const uint64_t kept : {uint64_t{0}, uint64_t{100'000}, uint64_t{10'000'000}}) {
+    SortOptions options;
+    options.kept_memory_bytes = kept;
+    RowSorter sorter(options);
+    for (const auto& [key, value] : rows) ASSERT_TRUE(sorter.Add({key, value}).ok());
+    const auto sorted = sorter.Finish();
+    ASSERT_TRUE(sorted.ok()) << sorted.status();
+    EXPECT_EQ(sorter.spilled_runs(), kept < 10'000'000 ? 1u : 0u);
+    EXPECT_EQ(Read(sorted->get()), expected);
+  }
+}
+
+}  // namespace
+
+// Join keys of whole rows: their order, which of them match, and what a scan of some of them reads.
+
+namespace {
+
+using Random = std::mt19937_64;
+
+std::string JoinKey(std::string_view key, std::string_view value) {
+  std::string join_key;
+  WholeRowJoinKey({key, value}, &join_key);
+  return join_key;
+}
+
+// Of few different bytes, so that keys are beginnings of others, and have zeros.
+std::string RandomBytes(Random* random) {
+  constexpr std::string_view kBytes("\x00\x01\x02\xFE\xFF\x61", 6);
+  std::string bytes;
+  for (uint64_t n = (*random)() % 5; n > 0; n--) {
+    bytes.push_back(kBytes[(*random)() % kBytes.size()]);
+  }
+  return bytes;
+}
+
+TEST(WholeRow, JoinKeysComeInTheOrderOfKeysAndAreEqualForEqualRowsOnly) {
+  Random random(1);
+  for (int i = 0; i < 100000; i++) {
+    const std::string a = RandomBytes(&random), b = RandomBytes(&random);
+    const std::string value = RandomBytes(&random), other = RandomBytes(&random);
+    if (a != b) {
+      ASSERT_EQ(JoinKey(a, value) < JoinKey(b, other), a < b);
+    }
+    ASSERT_EQ(JoinKey(a, value) == JoinKey(a, other), value == other);
+  }
+}
+
+TEST(WholeRow, GoldenBytes) {
+  // XXH3-64 of nothing, as its specification has it.
+  EXPECT_EQ(JoinKey(std::string("a\0b", 3), ""),
+            std::string("a\0\xFF"
+                        "b\0\x01\x2D\x06\x80\x05\x38\xD3\x94\xC2",
+                        14));
+}
+
+TEST(WholeRow, AScanGivesWhatLiesInTheInterval) {
+  Random random(2);
+  std::map<std::string, std::string> rows;
+  for (int i = 0; i < 300; i++) rows[RandomBytes(&random)] = RandomBytes(&random);
+  WholeRowSource source(
+      std::make_unique<MemorySource>(MemorySource::Rows(rows.begin(), rows.end())),
+      WholeRowSource::Values::kGiven);
+  std::vector<std::string> ends;
+  for (const auto& [key, value] : rows) {
+    // Any beginning of a join key, and more.
+    const std::string join_key = JoinKey(key, value);
+    ends.push_back(join_key.substr(0, random() % (join_key.size() + 1)) + RandomBytes(&random));
+    ends.push_back(join_key);
+  }
+  for (int i = 0; i < 5000; i++) {
+    KeyInterval interval{ends[random() % ends.size()], ends[random() % ends.size()]};
+    if (*interval.end < interval.begin) std::swap(*interval.end, interval.begin);
+    if (i % 7 == 0) interval.end.reset();
+    std::vector<std::string> expected, found;
+    for (const auto& [key, value] : rows) {
+      if (interval.Contains(JoinKey(key, value))) expected.push_back(key);
+    }
+    const std::unique_ptr<Cursor> cursor = source.Scan(interval);
+    Row row;
+    std::string key;
+    while (cursor->Next(&row)) {
+      ASSERT_TRUE(KeyOfWholeRow(row.key, &key));
+      ASSERT_EQ(row.key, JoinKey(key, row.value));
+      ASSERT_EQ(rows.at(key), row.value);
+      found.push_back(key);
+    }
+    ASSERT_EQ(found, expected);
+  }
+}
+
+TEST(WholeRow, RowsOfAKeyAreThoseWithAnyValue) {
+  Random random(3);
+  for (int i = 0; i < 20000; i++) {
+    const std::string key = RandomBytes(&random), other = RandomBytes(&random);
+    const KeyInterval rows = WholeRowsOfKey(key);
+    ASSERT_TRUE(rows.Contains(JoinKey(key, RandomBytes(&random))));
+    ASSERT_EQ(rows.Contains(JoinKey(other, RandomBytes(&random))), key == other);
+  }
+}
+
+TEST(WholeRow, RowsOfKeysAreThoseWithAnyValue) {
+  Random random(4);
+  for (int i = 0; i < 50000; i++) {
+    KeyInterval keys{RandomBytes(&random), std::nullopt};
+    if (i % 7 != 0) keys.end = keys.begin + RandomBytes(&random);
+    if (i % 7 == 1) keys.end = keys.begin + '\0';
+    const std::string key = RandomBytes(&random);
+    ASSERT_EQ(WholeRowsOfKeys(keys).Contains(JoinKey(key, RandomBytes(&random))),
+              keys.Contains(key));
+  }
+  const KeyInterval one = WholeRowsOfKeys({"k", std::string("k\0", 2)}), same = WholeRowsOfKey("k");
+  EXPECT_EQ(one.begin, same.begin);
+  EXPECT_EQ(one.end, same.end);
+}
+
+TEST(WholeRow, JoinKeysOfOthersAreRefused) {
+  const std::string join_key = JoinKey(std::string("a\0", 2), "v");
+  std::string key;
+  ASSERT_TRUE(KeyOfWholeRow(join_key, &key));
+  EXPECT_EQ(key, std::string("a\0", 2));
+  for (size_t bytes = 0; bytes < join_key.size(); bytes++) {
+    EXPECT_FALSE(KeyOfWholeRow(join_key.substr(0, bytes), &key));
+  }
+  const std::string digest(8, 'd');
+  for (const std::string& wrong : {std::string("a\0\x02", 3), std::string("a\0\x05z\0\x01", 6),
+                                   std::string("a\0\x01\0\x01", 5), std::string("a")}) {
+    EXPECT_FALSE(KeyOfWholeRow(wrong + digest, &key)) << wrong;
+  }
+}
+
+TEST(WholeRow, JoinKeysPartIntoKeyAndDigest) {
+  std::string one, other, longer;
+  WholeRowJoinKey({std::string_view("a\0b", 3), "1"}, &one);
+  WholeRowJoinKey({std::string_view("a\0b", 3), "2"}, &other);
+  WholeRowJoinKey({std::string_view("a\0b\0", 4), "1"}, &longer);
+  std::string_view key = one, same = other, next = longer;
+  uint64_t digest = 0, another = 0, first = 0;
+  ASSERT_TRUE(TakeDigest(&key, &digest) && TakeDigest(&same, &another) &&
+              TakeDigest(&next, &first));
+  EXPECT_EQ(key, same);
+  EXPECT_NE(digest, another);
+  EXPECT_EQ(digest, first);
+  EXPECT_EQ(digest, XXH3_64bits("1", 1));
+  EXPECT_LT(key, next);  // as their keys
+  EXPECT_EQ(std::string(key) + std::string(DigestBytesOf(one)), one);
+  std::string_view none = std::string_view(one).substr(one.size() - kWholeRowDigestBytes - 1);
+  EXPECT_FALSE(TakeDigest(&none, &digest));
+  std::string_view no_end = "0123456789abcdef";
+  EXPECT_FALSE(TakeDigest(&no_end, &digest));
+}
+
+TEST(WholeRow, ValuesCanBeLeftOut) {
+  WholeRowSource source(std::make_unique<MemorySource>(MemorySource::Rows{{"k", "v"}}),
+                        WholeRowSource::Values::kLeftOut);
+  const std::unique_ptr<Cursor> cursor = source.Scan({});
+  Row row;
+  ASSERT_TRUE(cursor->Next(&row));
+  EXPECT_EQ(row.key, JoinKey("k", "v"));
+  EXPECT_EQ(row.value, "");
+}
+
+TEST(WholeRow, IsAnExpression) {
+  for (const char* text : {"row", "row.without_value()"}) {
+    const absl::StatusOr<JoinKeyExpression> expression = JoinKeyExpression::Parse(text);
+    ASSERT_TRUE(expression.ok());
+    EXPECT_EQ(expression->text(), text);
+    EXPECT_TRUE(expression->is_whole_row());
+    EXPECT_EQ(expression->gives_values(), std::string_view(text) == "row");
+    std::string join_key;
+    EXPECT_TRUE(expression->Extract({"k", "v"}, &join_key));
+    EXPECT_EQ(join_key, JoinKey("k", "v"));
+  }
+  EXPECT_FALSE(JoinKeyExpression::Parse("row.bytes(1)").ok());
+  EXPECT_FALSE(JoinKeyExpression::Parse("key")->is_whole_row());
+}
+
+}  // namespace
+
+}  // namespace rocksieve::join

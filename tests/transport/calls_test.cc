@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places of peers, and shares of memory.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <random>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/security/credentials.h>
+#include <gtest/gtest.h>
+
+#include "lib/transport/admission.h"
+#include "lib/transport/client.h"
+#include "lib/transport/server.h"
+#include "lib/transport/status.h"
+#include "tests/transport/support.h"
+
+namespace rocksieve::join {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+TEST(PeerPlaces, EachPeerHasItsOwnAndGivesThemBack) {
+  PeerPlaces places(2);
+  auto first = places.Take("a"), second = places.Take("a");
+  EXPECT_NE(first, nullptr);
+  EXPECT_NE(second, nullptr);
+  EXPECT_EQ(places.Take("a"), nullptr);
+  EXPECT_NE(places.Take("b"), nullptr);
+  first.reset();
+  EXPECT_NE(places.Take("a"), nullptr);  // given back at once
+  first = places.Take("a");
+  EXPECT_NE(first, nullptr);
+  EXPECT_EQ(places.Take("a"), nullptr);
+}
+
+TEST(PeerPlaces, AddressesAreTheSamePeerWhateverThePort) {
+  EXPECT_EQ(AddressWithoutPort("ipv4:127.0.0.1:4711"), "ipv4:127.0.0.1");
+  EXPECT_EQ(AddressWithoutPort("ipv6:[::1]:4711"), "ipv6:[::1]");
+  EXPECT_EQ(AddressWithoutPort("unix:/tmp/socket"), "unix:/tmp/socket");
+}
+
+TEST(MemoryShares, AloneHasMuchAndTheLastOneAllThatIsFree) {
+  MemoryShares shares(1024 * kMiB, 8);
+  std::vector<std::unique_ptr<MemoryShares::Share>> taken;
+  uint64_t sum = 0;
+  for (int i = 0; i < 8; i++) {
+    taken.push_back(shares.Take());
+    ASSERT_NE(taken.back(), nullptr);
+    EXPECT_GE(taken.back()->bytes(), 64 * kMiB);
+    sum += taken.back()->bytes();
+  }
+  EXPECT_EQ(taken[0]->bytes(), 320 * kMiB);
+  EXPECT_EQ(taken[1]->bytes(), 192 * kMiB);
+  EXPECT_EQ(sum, 1024 * kMiB);
+  EXPECT_EQ(shares.Take(), nullptr);
+}
+
+TEST(MemoryShares, HaveRoomForEachThatMayStillComeWhateverComesAndGoes) {
+  std::mt19937_64 random(1);
+  for (const uint64_t limit : {7 * kMiB, 56 * kMiB, 224 * kMiB, 1000 * kMiB + 12345}) {
+    MemoryShares shares(limit, 8);
+    const uint64_t least = std::min<uint64_t>(kMiB, limit / 8);
+    std::vector<std::unique_ptr<MemoryShares::Share>> taken;
+    for (int step = 0; step < 5000; step++) {
+      if (random() % 2 == 0 && !taken.empty()) {
+        taken.erase(taken.begin() + static_cast<ptrdiff_t>(random() % taken.size()));
+        continue;
+      }
+      auto share = shares.Take();
+      ASSERT_EQ(share == nullptr, taken.size() == shares.most_sessions());
+      if (share == nullptr) continue;
+      EXPECT_GE(share->bytes(), least);
+      taken.push_back(std::move(share));
+      uint64_t sum = 0;
+      for (const auto& each : taken) sum += each->bytes();
+      ASSERT_LE(sum, limit);
+    }
+  }
+}
+
+TEST(MemoryShares, FewerSessionsWhereThereIsTooLittle) {
+  EXPECT_EQ(MemoryShares(9 * kMiB, 8).most_sessions(), 3u);
+  MemoryShares tiny(1000, 8);
+  EXPECT_EQ(tiny.most_sessions(), 1u);
+  EXPECT_EQ(tiny.Take()->bytes(), 1000u);
+}
+
+// Once the embedded server kept 64 MiB of the other side's filters, whatever it was allowed.
+TEST(SessionLimits, AllFollowFromTheShare) {
+  for (const uint64_t share : {kMiB, 8 * kMiB, 300 * kMiB}) {
+    ServerSessionOptions server_options;
+    DriveLimits limits;
+    ViewTerms terms;
+    MemoryAccount account(share);
+    SetLimits(&account, &server_options, &limits, &terms);
+    EXPECT_EQ(server_options.memory, &account);
+    EXPECT_EQ(limits.memory, &account);
+    EXPECT_EQ(server_options.existing.most_bytes, share / 4);
+    const uint64_t message = std::min(share / 4, 64 * kMiB);  // as the client has it
+    EXPECT_EQ(server_options.most_message_bytes, message);
+    EXPECT_EQ(limits.most_message_bytes, message);
+    EXPECT_LE(limits.most_unanswered_bytes, share);
+    // Two ranges under way are both reconciled, beside the queues.
+    if (share > kMiB) {
+      EXPECT_LE(server_options.most_keys_per_range * 2 * (160 + 32) + QueueBytes(limits), share);
+    }
+    EXPECT_LE(server_options.most_keys_per_range * 2 * (160 + 32), share);
+    EXPECT_GE(server_options.most_keys_per_range, 1u);
+    EXPECT_LE(limits.exchange.most_arrived_bytes, share / 8);
+    EXPECT_LE(limits.exchange.most_pending_bytes, share / 8);
+    EXPECT_EQ(terms.sort_memory_bytes, share / 4);
+  }
+}
+
+TEST(MemoryShares, AreEnoughForHonestJoins) {
+  for (const uint64_t limit : {8 * kMiB, 64 * kMiB}) {
+    ServerOptions options;
+    options.security.insecure = true;
+    options.service.memory_bytes = limit;
+    options.service.most_sessions = 8;
+    const auto rows = Numbers(10'000, 40'000);
+    const auto server = GrpcJoinServer::Start(
+        [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
+          return View{std::make_unique<MemorySource>(rows), "test"};
+        },
+        options);
+    ASSERT_TRUE(server.ok()) << server.status();
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 6; i++) {
+      clients.emplace_back([&] {
+        MemorySource mine(Numbers(0, 30'000));
+        CountingResults sink;
+        RemoteJoinOptions join;
+        join.most_attempts = 200;  // those that find no place come again
+        join.first_pause = std::chrono::milliseconds(20);
+        const Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(60));
+        RemoteJoinReport report;
+        const absl::Status status = JoinRemotely({"127.0.0.1:" + std::to_string((*server)->port()),
+                                                  grpc::InsecureChannelCredentials(), "", ""},
+                                                 &mine, &sink, join, &cancellation, &report);
+        EXPECT_TRUE(status.ok()) << status;
+        EXPECT_EQ(sink.rows, 20'000);
+      });
+    }
+    for (std::thread& client : clients) client.join();
+  }
+}
+
+}  // namespace
+
+// Callers that open streams and connections and say nothing: joins are served all the same.
+
+namespace {
+
+constexpr int kConnections = 8, kCallsPerConnection = 6;  // as many as one may have
+constexpr char kSession[] = "/rocksieve.join.v1.Join/Session";
+constexpr char kWatch[] = "/grpc.health.v1.Health/Watch";
+constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+constexpr char kUnknown[] = "/no.such.Service/Method";
+
+std::unique_ptr<GrpcJoinServer> Started(bool reflection = false) {
+  ServerOptions options;
+  options.security.insecure = true;
+  options.service.most_sessions = 2;
+  options.service.first_frame_time = std::chrono::seconds(60);  // as long as the test at least
+  options.reflection = reflection;
+  const auto rows = Numbers(50, 150);
+  auto server = GrpcJoinServer::Start(
+      [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
+        return View{std::make_unique<MemorySource>(rows), "test"};
+      },
+      options);
+  EXPECT_TRUE(server.ok()) << server.status();
+  return *std::move(server);
+}
+
+std::shared_ptr<grpc::Channel> Connected(const GrpcJoinServer& server) {
+  grpc::ChannelArguments alone;
+  alone.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(server.port()),
+                                   grpc::InsecureChannelCredentials(), alone);
+}
+
+// Streams that have begun, and say nothing.
+class SilentCalls {
+ public:
+  SilentCalls(const GrpcJoinServer& server, const std::string& method) {
+    for (int i = 0; i < kConnections; i++) {
+      grpc::GenericStub stub(Connected(server));
+      for (int call = 0; call < kCallsPerConnection; call++) {
+        contexts_.push_back(std::make_unique<grpc::ClientContext>());
+        calls_.push_back(stub.PrepareCall(contexts_.back().get(), method, &queue_));
+        calls_.back()->StartCall(nullptr);
+      }
+    }
+    for (size_t i = 0; i < calls_.size(); i++) Next();
+  }
+  ~SilentCalls() {
+    for (const auto& context : contexts_) context->TryCancel();
+    std::vector<grpc::Status> statuses(calls_.size());
+    for (size_t i = 0; i < calls_.size(); i++) calls_[i]->Finish(&statuses[i], nullptr);
+    for (size_t i = 0; i < calls_.size(); i++) Next();
+    queue_.Shutdown();
+  }
+
+ private:
+  void Next() {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue_.Next(&tag, &ok));
+  }
+
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts_;
+  std::vector<std::unique_ptr<grpc::GenericClientAsyncReaderWriter>> calls_;
+};
+
+// At the first attempt: a server that is busy would have it come again.
+void ExpectJoin(const GrpcJoinServer& server) {
+  MemorySource mine(Numbers(0, 100));
+  CountingResults sink;
+  RemoteJoinOptions options;
+  options.most_attempts = 1;
+  const Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(20));
+  RemoteJoinReport report;
+  const absl::Status status = JoinRemotely(
+      {"127.0.0.1:" + std::to_string(server.port()), grpc::InsecureChannelCredentials(), "", ""},
+      &mine, &sink, options, &cancellation, &report);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(sink.rows, 50);
+}
+
+class SilentCallsTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(SilentCallsTest, KeepNoJoinOut) {
+  const auto server = Started(/*reflection=*/true);
+  const SilentCalls silent(*server, GetParam());
+  for (int i = 0; i < 3; i++) ExpectJoin(*server);
+}
+
+INSTANTIATE_TEST_SUITE_P(, SilentCallsTest,
+                         testing::Values(kSession, kWatch, kReflection, kUnknown),
+                         [](const auto& method) {
+                           const std::string path = method.param;
+                           return path.substr(path.rfind('/') + 1);
+                         });
+
+TEST(SilentConnections, KeepNoJoinOut) {
+  const auto server = Started();
+  std::vector<int> sockets;
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(server->port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (int i = 0; i < 100; i++) {
+    sockets.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(connect(sockets.back(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+              0);
+  }
+  ExpectJoin(*server);
+  for (const int socket : sockets) close(socket);
+}
+
+grpc::StatusCode AnswerOfReflection(const GrpcJoinServer& server) {
+  grpc::GenericStub stub(Connected(server));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  grpc::CompletionQueue queue;
+  void* tag = nullptr;
+  bool ok = false;
+  const auto call = stub.PrepareCall(&context, kReflection, &queue);
+  call->StartCall(nullptr);
+  EXPECT_TRUE(queue.Next(&tag, &ok));
+  call->WritesDone(nullptr);
+  EXPECT_TRUE(queue.Next(&tag, &ok));
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  EXPECT_TRUE(queue.Next(&tag, &ok));
+  return status.error_code();
+}
+
+TEST(Reflection, IsOffUnlessAskedFor) {
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  EXPECT_EQ(AnswerOfReflection(*Started(false)), grpc::UNIMPLEMENTED);
+  EXPECT_EQ(AnswerOfReflection(*Started(true)), grpc::OK);
+}
+
+TEST(Shutdown, TellsSessionsToComeAgainAndTakesNoLongerThanASecond) {
+  auto server = Started();
+  grpc::GenericStub stub(Connected(*server));
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const auto next = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  const auto call = stub.PrepareCall(&context, kSession, &queue);
+  call->StartCall(nullptr);
+  ASSERT_TRUE(next());
+  // Frame { start { version: 1 } }, and its answer.
+  const grpc::Slice greeting(std::string("\x0a\x02\x08\x01"));
+  call->Write(grpc::ByteBuffer(&greeting, 1), nullptr);
+  ASSERT_TRUE(next());
+  grpc::ByteBuffer started;
+  call->Read(&started, nullptr);
+  ASSERT_TRUE(next());
+  const auto begin = std::chrono::steady_clock::now();
+  server->Shutdown(std::chrono::milliseconds(100));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  // The status comes after what the server may still have said: gRPC gives it to nobody who leaves
+  // that unread.
+  do call->Read(&started, nullptr);
+  while (next());
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  next();
+  EXPECT_EQ(status.error_code(), grpc::UNAVAILABLE) << status.error_message();
+}
+
+}  // namespace
+
+// Sources and callbacks that throw: a session ends with an error, and nothing else does.
+
+namespace {
+
+using Throw = std::function<void()>;
+
+const Throw kNoMemory = [] { throw std::bad_alloc(); };
+const Throw kBroken = [] { throw std::runtime_error("a source that breaks"); };
+
+class ThrowingSource final : public Source {
+ public:
+  explicit ThrowingSource(Throw thrown) : thrown_(std::move(thrown)), rows_(Numbers(0, 10)) {}
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
+    thrown_();
+    return rows_.Scan(interval);
+  }
+  std::unique_ptr<Cursor> ScanAbsent() override { return nullptr; }
+  uint64_t EstimateKeys() override { return 10; }
+
+ private:
+  const Throw thrown_;
+  MemorySource rows_;
+};
+
+class FailingCursor final : public Cursor {
+ public:
+  bool Next(Row*) override { return false; }
+  absl::Status status() const override {
+    return absl::DataLossError("Corruption: /srv/our db/000012.sst\n\x1b[2Jin /var/tmp/x.sst");
+  }
+};
+
+class FailingSource final : public Source {
+ public:
+  std::unique_ptr<Cursor> Scan(const KeyInterval&) override {
+    return std::make_unique<FailingCursor>();
+  }
+  std::unique_ptr<Cursor> ScanAbsent() override { return nullptr; }
+  uint64_t EstimateKeys() override { return 10; }
+};
+
+// Throws in one session after another, and then no more.
+class ThrowingServer {
+ public:
+  explicit ThrowingServer(std::vector<Throw> views, std::vector<Throw> scans)
+      : views_(std::move(views)), scans_(std::move(scans)) {
+    ServerOptions options;
+    options.security.insecure = true;
+    options.service.most_sessions = 1;
+    options.service.directories = {"/srv/our db"};
+    options.service.report = [this](const SessionReport& report) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      reports_.push_back(report.status);
+    };
+    auto server = GrpcJoinServer::Start(
+        [this](const ViewRequest&, const ViewTerms&) { return Open(); }, options);
+    EXPECT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  absl::Status Join(Source* mine, int attempts = 1) {
+    CountingResults sink;
+    RemoteJoinOptions options;
+    options.most_attempts = attempts;
+    options.first_pause = std::chrono::milliseconds(20);
+    const Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
+    RemoteJoinReport report;
+    return JoinRemotely({"127.0.0.1:" + std::to_string(server_->port()),
+                         grpc::InsecureChannelCredentials(), "", ""},
+                        mine, &sink, options, &cancellation, &report);
+  }
+  absl::Status Join() {
+    MemorySource mine(Numbers(0, 100));
+    return Join(&mine);
+  }
+  int port() const { return server_->port(); }
+  void Fail() { fails_ = true; }
+  std::vector<absl::Status> Reports() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return reports_;
+  }
+
+ private:
+  absl::StatusOr<View> Open() {
+    if (!views_.empty()) {
+      const Throw next = views_.back();
+      views_.pop_back();
+      next();
+    }
+    if (fails_) return View{std::make_unique<FailingSource>(), "test"};
+    if (scans_.empty()) return View{std::make_unique<MemorySource>(Numbers(50, 150)), "test"};
+    const Throw next = scans_.back();
+    scans_.pop_back();
+    return View{std::make_unique<ThrowingSource>(next), "test"};
+  }
+
+  std::vector<Throw> views_, scans_;  // one session at a time looks at them
+  bool fails_ = false;
+  std::mutex mutex_;
+  std::vector<absl::Status> reports_;
+  std::unique_ptr<GrpcJoinServer> server_;
+};
+
+TEST(Throwing, InASessionEndsThatSessionAndGivesItsPlaceBack) {
+  ThrowingServer server({}, {kBroken, kNoMemory, kNoMemory});
+  EXPECT_TRUE(absl::IsResourceExhausted(server.Join()));
+  EXPECT_TRUE(absl::IsResourceExhausted(server.Join()));
+  const absl::Status broken = server.Join();
+  EXPECT_TRUE(absl::IsInternal(broken)) << broken;
+  EXPECT_TRUE(server.Join().ok());
+  const std::vector<absl::Status> reports = server.Reports();
+  ASSERT_GE(reports.size(), 3u);
+  EXPECT_THAT(reports[0].message(), testing::HasSubstr("memory"));
+  EXPECT_THAT(reports[2].message(), testing::HasSubstr("a source that breaks"));
+}
+
+TEST(Throwing, WhenAViewIsOpenedIsAnErrorAsWell) {
+  ThrowingServer server({kNoMemory, kBroken}, {});
+  EXPECT_FALSE(server.Join().ok());
+  EXPECT_FALSE(server.Join().ok());
+  EXPECT_TRUE(server.Join().ok());
+  EXPECT_GE(server.Reports().size(), 2u);
+}
+
+TEST(Throwing, AtTheClientIsAnErrorOfTheJoin) {
+  ThrowingServer server({}, {});
+  ThrowingSource poor(kNoMemory), broken(kBroken);
+  EXPECT_TRUE(absl::IsResourceExhausted(server.Join(&poor)));
+  const absl::Status status = server.Join(&broken);
+  EXPECT_TRUE(absl::IsInternal(status)) << status;
+  EXPECT_TRUE(server.Join().ok());
+}
+
+TEST(Throwing, InOneShardEndsTheJoinWithAll) {
+  ThrowingServer one({}, {}), other({}, {});
+  const auto remote = [](const ThrowingServer& server) {
+    return Remote{"127.0.0.1:" + std::to_string(server.port()), grpc::InsecureChannelCredentials(),
+                  "", ""};
+  };
+  CountingResults sink;
+  Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
+  ShardedJoinReport report;
+  const absl::Status status = JoinShards({remote(one), remote(other)},
+                                         {std::make_shared<MemorySource>(Numbers(0, 100)),
+                                          std::make_shared<ThrowingSource>(kNoMemory)},
+                                         {{}, nullptr}, &sink, &cancellation, &report);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_EQ(sink.rows, 0);
+}
+
+TEST(Throwing, MoreThanAVectorCanHaveIsMemoryToo) {
+  const absl::Status status = Guarded([] {
+    std::vector<int> numbers;
+    numbers.resize(SIZE_MAX / 2);
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+TEST(Failing, TellsTheClientOfNoDirectoryAndNobodyOfControlCharacters) {
+  ThrowingServer server({}, {});
+  server.Fail();
+  const std::string told(server.Join().message());
+  EXPECT_THAT(told, testing::HasSubstr("Corruption: 000012.sst. \\x1b[2Jin x.sst"));
+  const std::vector<absl::Status> reports = server.Reports();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].message(),
+            "Corruption: /srv/our db/000012.sst\\x0a\\x1b[2Jin /var/tmp/x.sst");
+}
+
+}  // namespace
+
+}  // namespace rocksieve::join
