@@ -21,7 +21,7 @@
 // byte more than the right estimate would have cost in the first place. Two differences in one cell
 // (a chance of 1 / cells per pair) cancel out unseen; a group whose sums decode to a wrong set
 // (kWrongDecodings of plan.cc) fails its check, which makes 64 groups unknown, or all that were
-// still open. Cost (bench/join_parts): 2 ns per key and level while the field's tables fit a cache,
+// still open. Cost: 2 ns per key and level while the field's tables fit a cache,
 // and 0.5 us per difference at the receiver. 8 bytes per key.
 //
 //   sketch    bits, k each: S(1) .. S(raw_levels) of group 0, of group 1 ..; the symbols of level
