@@ -25,6 +25,8 @@
 namespace rocksieve::tools {
 namespace {
 
+using rocksdb::Status;
+
 // The variance of a filter whose keys are thrown at random into lines, all probes of a key into the
 // same one; line_rate is the rate of a line with so many keys. A line more crowded than others
 // passes more, but the others are emptier for it, so that only the bend of line_rate counts.
