@@ -28,8 +28,10 @@ class Steps(unittest.TestCase):
                      if line]
             self.assertLess(max(map(len, lines)), columns)
             seconds = [int(re.match(r"(\d+) s  \[", line)[1]) for line in lines]
-            self.assertEqual(list(range(seconds[0], seconds[0] + 4)), sorted(set(seconds))[:4])
-            self.assertRegex(lines[-1], r"^[34] s  \[2/2\] Linking$")
+            self.assertEqual(sorted(seconds), seconds)
+            # Three seconds and a bit: a busy machine may skip one of them.
+            self.assertGreaterEqual(len(set(seconds)), 3, lines)
+            self.assertRegex(lines[-1], r"^\d+ s  \[2/2\] Linking$")
 
     def test_nothing_where_nobody_looks(self):
         finished = run("bash", "-c", FUNCTIONS + BUILD)
