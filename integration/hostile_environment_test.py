@@ -16,8 +16,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from environment import BUILD, Sandbox, preloadable, run, run_ok
-from join_steps import StepProxy
-from join_support import ROCKSIEVE, JoinSandbox, load, write_lines
+from join_support import ROCKSIEVE, JoinSandbox, StepRelay, load, write_lines
 
 
 def limit(kind, value):
@@ -248,10 +247,9 @@ class Stopped(JoinSandbox):
                 has_session.set()
             time.sleep(0.2)  # a slow link, so that the join lasts
 
-        proxy = StepProxy(server.port, slowly)
-        self.addCleanup(proxy.close)
+        relay = self.relay(server, StepRelay, slowly)
         client = subprocess.Popen(
-            self.join_command([proxy.port], "symmetric", "--range-keys=50"),
+            self.join_command([relay.port], "symmetric", "--range-keys=50"),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(client.wait)
         self.addCleanup(client.kill)
@@ -295,10 +293,10 @@ class Outside(JoinSandbox):
             time.sleep(0.05)
             days.add(run_ok("date", "+%D", preload=(jumping,)).out)
         server = self.serve(env=dict(os.environ, LD_PRELOAD=preloadable(jumping)))
-        proxy = self.proxy(server)
-        proxy.bytes_per_second = 30_000  # for some seconds
+        relay = self.relay(server)
+        relay.bytes_per_second = 30_000  # for some seconds
         began = time.monotonic()
-        finished = run(*self.join_command([proxy.port], "symmetric", "--timeout=60"),
+        finished = run(*self.join_command([relay.port], "symmetric", "--timeout=60"),
                        preload=(jumping,), timeout=90)
         rows = {(side, key) for side, key, *_ in self.rows(finished)}
         self.assertTrue(rows == {("local", key) for key in self.only_left} |

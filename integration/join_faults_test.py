@@ -3,7 +3,7 @@
 """What goes wrong at each step of a join: the server is killed or stopped, the connection is cut, a
 message is changed. The result is the exact answer, or an error that names peer, range and remedy.
 
-The steps are those that a proxy saw in joins without faults, for several strategies.
+The steps are those that a relay saw in joins without faults, for several strategies.
 """
 
 import concurrent.futures
@@ -14,34 +14,15 @@ import time
 import unittest
 
 from environment import text_of
-from join_steps import StepProxy
-from join_support import JoinSandbox
+from join_support import JoinSandbox, StepRelay
 
 STRATEGIES = ["auto", "list", "keys", "symbols", "sketch", "ping-pong"]
 BEFORE_THE_FIRST_RANGE = ["start", "started", "hello", "hello answer"]
-MAYBE_BEFORE_IT = ["filters"]  # those that lie in SST files
 ALWAYS = BEFORE_THE_FIRST_RANGE + [
     "open", "facts", "step: list", "step: match bitmap", "step: keys", "step: symbols", "step: sketch",
     "step: filter", "step: sum", "fetch", "rows", "goodbye", "end"]  # others depend on the salt
+AT_THE_END = ["goodbye", "end"]  # all is proven
 AT_ONCE = 16  # joins; they mostly wait
-
-
-class Trap:
-    """Does something the first time that a step is reached."""
-
-    def __init__(self, step, attempt):
-        self.step, self.attempt = step, attempt
-        self.sprung, self.lock = False, threading.Lock()
-
-    def doing(self, act):
-        def on_step(_, name):
-            with self.lock:
-                if name != self.step or self.sprung:
-                    return None
-                self.sprung = True
-            return act()
-
-        return on_step
 
 
 class JoinFaultsTest(JoinSandbox):
@@ -50,14 +31,8 @@ class JoinFaultsTest(JoinSandbox):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.expected = sorted([f"remote\t{key}\tright {key}" for key in cls.only_right] +
-                              [f"local\t{key}\tleft {key}" for key in cls.only_left])
+        cls.lines = sorted("\t".join(row) for row in cls.expected("symmetric"))
         cls.known_steps = None
-
-    def step_proxy(self, server, on_step=lambda connection, name: None):
-        proxy = StepProxy(server.port, on_step)
-        self.addCleanup(proxy.close)
-        return proxy
 
     def joined(self, port, strategy, *flags, timeout=60):
         return self.join([port], "symmetric", f"--strategy={strategy}", "--range-keys=1000", *flags,
@@ -69,10 +44,9 @@ class JoinFaultsTest(JoinSandbox):
             server = self.serve("right", "--sessions-per-peer=8")
             known = {}
             for strategy in STRATEGIES:
-                proxy = self.step_proxy(server)
-                finished = self.joined(proxy.port, strategy)
-                self.assert_exact(finished)
-                for step in proxy.steps:
+                relay = self.relay(server, StepRelay)
+                self.assert_exact(self.joined(relay.port, strategy))
+                for step in relay.steps:
                     known.setdefault(step, strategy)
             self.assertLessEqual(set(ALWAYS), set(known))
             JoinFaultsTest.known_steps = sorted(known.items())
@@ -80,98 +54,79 @@ class JoinFaultsTest(JoinSandbox):
 
     def assert_exact(self, finished):
         self.assertEqual(finished.code, 0, str(finished))
-        self.assertEqual(sorted(finished.out.splitlines()), self.expected)
+        self.assertEqual(sorted(finished.out.splitlines()), self.lines)
 
-    def assert_clear_error(self, finished, port, step):
-        self.assertEqual(finished.code, 2, f"{step}: {finished}")
-        self.assertIn(f"127.0.0.1:{port}", finished.err, step)
-        if step not in BEFORE_THE_FIRST_RANGE + MAYBE_BEFORE_IT:
+    def assert_exact_or_clear(self, finished, port, step, names_range=True):
+        if finished.code == 0:
+            return self.assert_exact(finished)
+        self.assert_refused(finished, f"127.0.0.1:{port}")
+        if names_range and step not in BEFORE_THE_FIRST_RANGE + ["filters"]:  # of SST files
             self.assertIn("in the range ", finished.err, step)
         # Whatever is there is right.
-        self.assertLessEqual(set(finished.out.splitlines()), set(self.expected), step)
+        return self.assertLessEqual(set(finished.out.splitlines()), set(self.lines), step)
 
-    def at_each_step(self, act):
-        """act(trap, step, strategy), for several steps at once, until the trap was sprung."""
-        def until_sprung(step, strategy):
+    def at_each_step(self, fault, judge, flags=lambda attempt: (), own_server=False, timeout=60):
+        """`fault(server)` the first time that a step is reached, for several steps at once, until
+        each was reached; `judge(step, finished, relay)`."""
+        shared = None if own_server else self.serve("right", "--sessions=64", "--sessions-per-peer=64")
+
+        def until_reached(step, strategy):
             for attempt in range(4):
-                trap = Trap(step, attempt)
-                finished = act(trap, step, strategy)
-                if trap.sprung:
+                server = shared or self.serve()
+                reached = threading.Lock()  # by whoever has it
+
+                def on_step(_, name, server=server, reached=reached):
+                    if name == step and reached.acquire(blocking=False):
+                        return fault(server)
+                    return None
+
+                relay = self.relay(server, StepRelay, on_step)
+                begin = time.monotonic()
+                finished = self.joined(relay.port, strategy, *flags(attempt), timeout=timeout)
+                if own_server:
+                    server.kill()
+                if reached.locked():
+                    judge(step, finished, relay)
+                    self.assertLess(time.monotonic() - begin, timeout - 10, step)
                     return
                 if "the time for the whole join is over" not in finished.err:  # a loaded machine
                     self.assert_exact(finished)
             self.assertNotIn(step, ALWAYS)
 
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            for done in [pool.submit(until_sprung, *step) for step in self.steps()]:
+            for done in [pool.submit(until_reached, *step) for step in self.steps()]:
                 done.result()
 
     def test_cut_at_each_step(self):
         """The join goes on, over another connection."""
-        server = self.serve("right", "--sessions=64", "--sessions-per-peer=64")
-
-        def act(trap, step, strategy):
-            proxy = self.step_proxy(server, trap.doing(lambda: "cut"))
-            finished = self.joined(proxy.port, strategy)
+        def judge(step, finished, relay):
             self.assert_exact(finished)
-            # All is proven by the time of the last ones.
-            if trap.sprung and step not in ("goodbye", "end"):
-                self.assertGreaterEqual(proxy.connections, 2, step)
-            return finished
+            if step not in AT_THE_END:
+                self.assertGreaterEqual(relay.connections, 2, step)
 
-        self.at_each_step(act)
+        self.at_each_step(lambda server: "cut", judge)
 
     def test_a_changed_message_at_each_step(self):
-        server = self.serve("right", "--sessions=64", "--sessions-per-peer=64")
-
-        def act(trap, step, strategy):
-            proxy = self.step_proxy(server, trap.doing(lambda: "corrupt"))
-            finished = self.joined(proxy.port, strategy, "--attempts=2")
-            if finished.code == 0:
-                self.assert_exact(finished)
-            else:
-                self.assertEqual(finished.code, 2, f"{step}: {finished}")
-                self.assertIn(f"127.0.0.1:{proxy.port}", finished.err, step)
-                self.assertLessEqual(set(finished.out.splitlines()), set(self.expected), step)
-            return finished
-
-        self.at_each_step(act)
+        self.at_each_step(
+            lambda server: "corrupt", flags=lambda attempt: ["--attempts=2"],
+            judge=lambda step, finished, relay: self.assert_exact_or_clear(
+                finished, relay.port, step, names_range=False))
 
     def test_server_killed_at_each_step(self):
-        def act(trap, step, strategy):
-            server = self.serve()
-            proxy = self.step_proxy(
-                server, trap.doing(lambda: (server.kill(), server.wait(), "cut")[2]))
-            begin = time.monotonic()
-            finished = self.joined(proxy.port, strategy, "--attempts=2")
-            if trap.sprung:
-                if step in ("goodbye", "end"):  # the result is proven
-                    self.assert_exact(finished)
-                else:
-                    self.assert_clear_error(finished, proxy.port, step)
-                self.assertLess(time.monotonic() - begin, 50, step)
-            return finished
+        def judge(step, finished, relay):
+            self.assertEqual(finished.code, 0 if step in AT_THE_END else 2, f"{step}: {finished}")
+            self.assert_exact_or_clear(finished, relay.port, step)
 
-        self.at_each_step(act)
+        self.at_each_step(lambda server: (server.kill(), server.wait(), "cut")[2], judge,
+                          flags=lambda attempt: ["--attempts=2"], own_server=True)
 
     def test_server_stopped_at_each_step(self):
-        """It is there, and takes what is sent, but says nothing more."""
-        def act(trap, step, strategy):
-            server = self.serve()
-            proxy = self.step_proxy(
-                server, trap.doing(lambda: server.send_signal(signal.SIGSTOP)))
-            begin = time.monotonic()
-            finished = self.joined(proxy.port, strategy, f"--timeout={3 << 2 * trap.attempt}",
-                                   timeout=300)
-            server.kill()
-            if trap.sprung and finished.code != 0:
-                self.assert_clear_error(finished, proxy.port, step)
-                self.assertLess(time.monotonic() - begin, 250, step)
-            elif trap.sprung:  # what was stopped had said all that was needed
-                self.assert_exact(finished)
-            return finished
-
-        self.at_each_step(act)
+        """It is there, and takes what is sent, but says nothing more; it may have said all."""
+        self.at_each_step(
+            lambda server: server.send_signal(signal.SIGSTOP), own_server=True, timeout=300,
+            flags=lambda attempt: [f"--timeout={3 << 2 * attempt}"],
+            judge=lambda step, finished, relay: self.assert_exact_or_clear(
+                finished, relay.port, step))
 
     def test_a_stopped_client_takes_no_place_for_long(self):
         server = self.serve("right", "--silence=1", "--sessions=1")
@@ -183,9 +138,9 @@ class JoinFaultsTest(JoinSandbox):
                 process.send_signal(signal.SIGSTOP)
                 stopped.set()
 
-        proxy = self.step_proxy(server, stop)
+        relay = self.relay(server, StepRelay, stop)
         process = subprocess.Popen(
-            self.join_command([proxy.port], "symmetric", "--strategy=ping-pong",
+            self.join_command([relay.port], "symmetric", "--strategy=ping-pong",
                               "--range-keys=1000"),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.kill)
@@ -196,21 +151,31 @@ class JoinFaultsTest(JoinSandbox):
         process.send_signal(signal.SIGCONT)
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, text_of(err))
-        self.assertEqual(sorted(text_of(out).splitlines()), self.expected)
+        self.assertEqual(sorted(text_of(out).splitlines()), self.lines)
 
     def test_cut_network_that_heals(self):
-        server = self.serve()
-
         def cut(connection, name):
             if connection == 0 and name == "facts":
-                proxy.refusing = True
-                threading.Timer(1.2, setattr, (proxy, "refusing", False)).start()
+                relay.refusing = True
+                threading.Timer(1.2, setattr, (relay, "refusing", False)).start()
                 return "cut"
             return None
 
-        proxy = self.step_proxy(server, cut)
-        self.assert_exact(self.joined(proxy.port, "auto", "--attempts=20"))
-        self.assertGreater(proxy.connections, 1)
+        relay = self.relay(self.serve(), StepRelay, cut)
+        self.assert_exact(self.joined(relay.port, "auto", "--attempts=20"))
+        self.assertGreater(relay.connections, 1)
+
+    def test_goes_on_after_cut_upon_cut(self):
+        """Nothing is lost, nothing comes twice."""
+        relay = self.relay(self.serve())
+        relay.cuts = [100] + [self.random.randrange(3000, 9000) for _ in range(4)]
+        output = self.directory / "rows"
+        report = self.report(self.join([relay.port], "symmetric", f"--output={output}", "--json",
+                                       "--attempts=10", "--range-keys=200"))["remotes"][0]
+        self.assertEqual(sorted(output.read_text().splitlines()), self.lines)
+        self.assertGreater(report["attempts"], 2)
+        self.assertGreater(report["resumed"], 0)
+        self.assertEqual(report["restarted"], 0)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 sys.path.insert(0, str(ROOT / "integration"))
 
 from environment import BUILD, Finished, text_of  # noqa: E402
-from join_support import MIB, ROCKSIEVE, load, memory_high_water_mark  # noqa: E402
-from relay import Relay  # noqa: E402
+from join_support import MIB, ROCKSIEVE, Relay, load, memory_high_water_mark  # noqa: E402
 
 HOSTILE_CLIENT = BUILD / "bin" / "hostile_client"
 OPERATIONS = ["intersection", "difference", "local-only", "symmetric"]
