@@ -24,7 +24,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "integration"), str(ROOT / "stress" / "rocksdb")]
+sys.path[:0] = [str(ROOT / "integration"), str(ROOT / "tests" / "stress" / "rocksdb")]
 
 import db_bench
 import environment
