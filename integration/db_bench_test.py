@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from db_bench import (CUTS_TWICE, DECOUPLED, KEYS, PARTITIONED, READS, Database,
+from programs import (CUTS_TWICE, DECOUPLED, KEYS, PARTITIONED, READS, Database,
                       options_text)
 from environment import CORE, Sandbox, compile_program, run_ok, thorough
 

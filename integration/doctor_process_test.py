@@ -1,22 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rocksieve doctor --pid=N`: programs with the plugin, without it, with another RocksDB and with
-one of their own; what cannot be looked at; and what docs/command.md and docs/json.md say."""
+one of their own."""
 
 import contextlib
-import json
-import pathlib
+import os
 import re
 import shutil
 import subprocess
-import sys
-import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-
-from doctor import BUILT_IN, COMMAND, OURS, Examined
-from environment import PLUGIN, RELEASE_PLUGIN, ROOT, SERIES, compile_program, preloadable, run, run_ok
-
+from doctor_test import OURS, Examined
+from environment import (BUILT_IN, COMMAND, PLUGIN, RELEASE_PLUGIN, SERIES, compile_program, document,
+                         preloadable, run_ok, wait_for)
 
 # A program with a RocksDB of its own inside, such as Rust, Go and Java packages bring: opens a
 # database with the options that it has, and keeps it open until its input ends.
@@ -37,81 +32,63 @@ int main(int argc, char** argv) {
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   if (status.ok()) status = rocksdb::DB::Open(options, argv[1], families, &handles, &db);
-  if (!status.ok()) {
-    std::fprintf(stderr, "%s\n", status.ToString().c_str());
-    return 1;
-  }
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
   char byte;
   while (read(STDIN_FILENO, &byte, 1) > 0) {
   }
-  for (rocksdb::ColumnFamilyHandle* handle : handles) db->DestroyColumnFamilyHandle(handle);
-  delete db;
-  return 0;
 }
 """
 
 
 class Processes(Examined):
     @contextlib.contextmanager
-    def process(self, *command, variables=None):
+    def process(self, *command, **variables):
         """A program that has the database open for as long as its input is."""
-        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   env=dict(variables or {}))
-        try:
-            for _ in range(500):
-                report = json.loads(run(COMMAND, "doctor", f"--db={self.database}", "--json").out)
-                # The lock is taken early in an opening; this line is logged at its end.
-                if (report["open_in_process"] == process.pid
-                        and "DB pointer" in (self.database / "LOG").read_text(errors="replace")):
-                    break
-                time.sleep(0.02)
-            else:
-                raise AssertionError(f"{command} has not opened the database")
-            yield f"--pid={process.pid}"
-        finally:
-            process.kill()
-            process.communicate()
+        process = self.spawn(*command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, env=variables)
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.hosts = {}  # by flags, each compiled once
+        def has_opened():
+            # The lock is taken early in an opening; this line is logged at its end.
+            log = (self.database / "LOG").read_text(errors="replace")
+            return "DB pointer" in log and document(
+                "doctor", f"--db={self.database}", code=None)["open_in_process"] == process.pid
 
-    def static_host(self, *flags):
-        if flags not in self.hosts:
-            self.hosts[flags] = compile_program(
-                STATIC_HOST, self.class_directory / f"static_host_{len(self.hosts)}", *flags,
-                "-Wl,-Bstatic", "-lrocksdb", "-Wl,-Bdynamic", "-lsnappy", "-llz4", "-lzstd", "-lbz2",
-                "-lz", "-lpthread", "-ldl")
-        return shutil.copy(self.hosts[flags], self.directory / "static_host")
+        wait_for(has_opened, what=f"opening by {command}")
+        yield f"--pid={process.pid}"
+        process.kill()
+        process.wait()
 
     def ldb(self, **variables):
-        return self.process("ldb", f"--db={self.database}", "load", variables=variables)
+        return self.process("ldb", f"--db={self.database}", "load", **variables)
 
-    def test_healthy_with_the_plugin_linked(self):
-        self.load()
-        with self.process(COMMAND, "load", f"--db={self.database}", f"--spec={OURS}", "--add",
-                          "--input=-") as pid:
-            self.assert_healthy(pid)
-            self.assert_healthy(is_open=True)
+    def found_in(self, process, ids, *patterns):
+        with process as pid:
+            return self.assert_found(ids, *patterns, flags=[pid])
 
-    def test_healthy_with_the_plugin_preloaded(self):
-        self.load()
-        with self.ldb(LD_PRELOAD=preloadable(PLUGIN)) as pid:
-            self.assert_healthy(pid)
+    def static_host(self, *flags):
+        return compile_program(
+            STATIC_HOST, self.directory / "static_host", *flags, "-Wl,-Bstatic", "-lrocksdb",
+            "-Wl,-Bdynamic", "-lsnappy", "-llz4", "-lzstd", "-lbz2", "-lz", "-lpthread", "-ldl")
 
-    def test_healthy_without_a_need_of_it(self):
-        self.load(BUILT_IN)
-        with self.ldb() as pid:
-            self.assert_healthy(pid)
+    def test_healthy(self):
+        plugged = {"LD_PRELOAD": preloadable(PLUGIN)}
+        for spec, command, variables in (
+                (OURS, (COMMAND, "load", f"--db={self.database}", f"--spec={OURS}", "--add",
+                        "--input=-"), {}),
+                (OURS, ("ldb", f"--db={self.database}", "load"), plugged),
+                (BUILT_IN, ("ldb", f"--db={self.database}", "load"), {})):
+            with self.subTest(spec=spec, command=command[0]):
+                shutil.rmtree(self.database, ignore_errors=True)
+                self.load(spec)
+                with self.process(*command, **variables) as pid:
+                    self.assert_healthy(pid)
+                    self.assert_healthy(is_open=True)
 
     def test_not_loaded(self):
         self.load()
-        with self.ldb(LD_PRELOAD="/nonexistent/librocksieve.so") as pid:
-            self.assert_evidence(self.assert_found("plugin-not-loaded", "policy-lost", flags=[pid]),
-                                 rf"librocksdb\.so\.{SERIES}.*no librocksieve\.so",
-                                 "LD_PRELOAD=/nonexistent/librocksieve.so")
+        self.found_in(self.ldb(LD_PRELOAD="/nonexistent/librocksieve.so"),
+                      "plugin-not-loaded policy-lost", rf"librocksdb\.so\.{SERIES}.*no librocksieve\.so",
+                      "LD_PRELOAD=/nonexistent/librocksieve.so")
 
     def test_static(self):
         host = self.static_host()
@@ -122,119 +99,47 @@ class Processes(Examined):
                 self.load()
                 if name == "stripped":
                     run_ok("strip", host)
-                with self.process(host, self.database, variables=variables) as pid:
-                    found = self.assert_found("static-rocksdb", "policy-lost", flags=[pid])
-                self.assert_evidence(found, f"{host} has RocksDB's code inside",
-                                     f"{host} exports none of RocksDB's functions")
-                if variables:
-                    self.assert_evidence(found, "librocksieve.so.* is loaded", "no librocksdb.so")
+                self.found_in(self.process(host, self.database, **variables),
+                              "static-rocksdb policy-lost", f"{host} has RocksDB's code inside",
+                              f"{host} exports none of RocksDB's functions",
+                              *(["librocksieve.so.* is loaded", "no librocksdb.so"] * bool(variables)))
 
     def test_static_and_exported(self):
         """As in an extension of Node: a plugin could register, and has not."""
         self.load()
-        host = self.static_host("-Wl,--export-dynamic")
-        with self.process(host, self.database) as pid:
-            found = self.assert_found("static-rocksdb", "policy-lost", flags=[pid])
-        self.assert_evidence(found, f"{host} exports RocksDB's functions")
-        self.assertIn("rocksieve_load", found["remedy"])
+        self.found_in(self.process(self.static_host("-Wl,--export-dynamic"), self.database),
+                      "static-rocksdb policy-lost", "exports RocksDB's functions", "rocksieve_load")
 
     def test_no_policy_as_the_process_cannot_know_ours(self):
         self.load("none")
-        with self.ldb() as pid:
-            self.assert_found("plugin-not-loaded", "no-policy", flags=[pid])
-        with self.process(self.static_host(), self.database) as pid:
-            self.assert_found("static-rocksdb", "no-policy", flags=[pid])
-
-    def test_static_with_a_policy_of_rocksdb_is_healthy(self):
-        self.load(BUILT_IN)
+        self.found_in(self.ldb(), "plugin-not-loaded no-policy")
         host = self.static_host()
+        self.found_in(self.process(host, self.database), "static-rocksdb no-policy")
+        shutil.rmtree(self.database)
+        self.load(BUILT_IN)
         with self.process(host, self.database) as pid:
             self.assert_healthy(pid)
 
     def test_another_rocksdb_than_the_plugin_is_for(self):
         self.load()
-        library = run_ok("ldd", shutil.which("ldb")).out
-        [installed] = re.findall(r"librocksdb\.so\S* => (\S+)", library)
-        other = self.directory / "librocksdb.so.8.9.1"
-        shutil.copy(installed, other)
-        with self.ldb(LD_PRELOAD=f"{other}:{preloadable(PLUGIN)}") as pid:
-            self.assert_evidence(self.assert_found("plugin-wrong-version", flags=[pid]),
-                                 f"is for RocksDB {SERIES}", r"librocksdb\.so\.8\.9\.1")
+        [installed] = re.findall(r"librocksdb\.so\S* => (\S+)", run_ok("ldd", shutil.which("ldb")).out)
+        other = shutil.copy(installed, self.directory / "librocksdb.so.8.9.1")
+        self.found_in(self.ldb(LD_PRELOAD=f"{other}:{preloadable(PLUGIN)}"), "plugin-wrong-version",
+                      f"is for RocksDB {SERIES}", r"librocksdb\.so\.8\.9\.1")
 
     def test_no_build_for_the_rocksdb(self):
         self.load()
-        alone = self.directory / "librocksieve.so"
-        shutil.copy(PLUGIN, alone)
-        with self.ldb(LD_PRELOAD=str(alone)) as pid:
-            self.assert_evidence(
-                self.assert_found("plugin-wrong-version", "policy-lost", flags=[pid]),
-                f"{alone} has loaded no librocksieve-MAJOR.MINOR.so")
+        alone = shutil.copy(PLUGIN, self.directory)
+        self.found_in(self.ldb(LD_PRELOAD=str(alone)), "plugin-wrong-version policy-lost",
+                      f"{alone} has loaded no librocksieve-MAJOR.MINOR.so")
 
     def test_a_plugin_that_was_replaced(self):
         self.load()
-        shutil.copy(PLUGIN, self.directory)
-        copy = pathlib.Path(shutil.copy(RELEASE_PLUGIN, self.directory / f"{RELEASE_PLUGIN.name}.1"))
-        with self.ldb(LD_PRELOAD=str(self.directory / PLUGIN.name)) as pid:
-            copy.unlink()
-            self.assert_evidence(self.assert_found("plugin-replaced", flags=[pid]), "deleted")
-
-
-class CannotLook(Examined):
-    def assert_cannot(self, says, *flags, database=None):
-        finished = run(COMMAND, "doctor", f"--db={database or self.database}", *flags)
-        self.assertEqual((2, ""), (finished.code, finished.out), finished)
-        self.assertIn(says, finished.err)
-
-    def test_no_database(self):
-        self.assert_cannot("there is no directory")
-        self.assert_cannot("there is no RocksDB database", database=self.directory)
-
-    def test_wrong_processes(self):
-        self.load(text="a\n")
-        self.assert_cannot("there is no process 999999999", "--pid=999999999")
-        with subprocess.Popen(["sleep", "60"]) as process:
-            try:
-                self.assert_cannot("no file of", f"--pid={process.pid}")
-            finally:
-                process.kill()
-        self.assert_cannot("is not the number of a process", "--pid=x")
-
-    def test_corrupt_manifest(self):
-        self.load(text="a\n")
-        [manifest] = self.database.glob("MANIFEST-*")
-        manifest.write_bytes(b"x" * 1000)
-        self.assert_cannot("MANIFEST")
-
-
-class Documentation(Examined):
-    """docs/command.md has every finding, and docs/json.md every key."""
-
-    def test_every_finding(self):
-        sources = (ROOT / "tools" / "doctor" / "checks").glob("*.cc")
-        code = "".join(path.read_text() for path in sources)
-        ids = set(re.findall(r'Add\(findings,\s+"([a-z-]+)",\s+(?:Severity|does_not_fit)', code))
-        self.assertGreater(len(ids), 15)
-        page = (ROOT / "docs" / "command.md").read_text()
-        page = page[page.index("\nThe findings, "):page.index("\n## load\n")]
-        self.assertEqual(ids, set(re.findall(r"(?m)^\| `([a-z-]+)` \|", page)))
-
-    def test_every_key(self):
-        self.load("none")
-        with subprocess.Popen([COMMAND, "load", f"--db={self.database}", "--spec=none", "--add",
-                               "--input=-"], stdin=subprocess.PIPE,
-                              stdout=subprocess.DEVNULL) as process:
-            for _ in range(500):
-                finished = run(COMMAND, "doctor", f"--db={self.database}", "--json",
-                               f"--pid={process.pid}")
-                if finished.code == 1:
-                    break
-                time.sleep(0.02)
-        keys = set(re.findall(r'"(\w+)":', finished.out))
-        self.assertIn("program", keys)
-        page = (ROOT / "docs" / "json.md").read_text()
-        page = page[page.index("\n## doctor\n"):page.index("\n## load\n")]
-        for key in keys:
-            self.assertIn(f"`{key}`", page)
+        alone = shutil.copy(PLUGIN, self.directory)
+        copy = shutil.copy(RELEASE_PLUGIN, self.directory / f"{RELEASE_PLUGIN.name}.1")
+        with self.ldb(LD_PRELOAD=str(alone)) as pid:
+            os.unlink(copy)
+            self.assert_found("plugin-replaced", "deleted", flags=[pid])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ ROCKSIEVE_THOROUGH=1 (`./run test --thorough`): also tests with @thorough, and m
 """
 
 import atexit
+import contextlib
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -28,6 +30,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("ROCKSIEVE_BUILD") or ROOT / "build").resolve()
 PLUGIN = BUILD / "lib" / "librocksieve.so"
 CORE = BUILD / "lib" / "librocksieve_core.a"
+COMMAND = BUILD / "bin" / "rocksieve"
+HAS_JOIN, HAS_EXPORTER = ((BUILD / "lib" / f"librocksieve_{part}.so").exists()
+                          for part in ("join", "exporter"))
+BUILT_IN = "bloomfilter:10:false"
+# Small buffers, files and levels: a few thousand keys are a tree.
+SMALL = ("write_buffer_size=65536;target_file_size_base=65536;max_bytes_for_level_base=262144;"
+         "compression=kNoCompression")
 
 # Builds without RocksDB have no plugin, and of these tests only those that need none.
 if not CORE.exists():
@@ -112,6 +121,32 @@ def run_ok(*command, **settings):
     return finished
 
 
+def load(database, lines, *flags, spec="rocksieve.bloom:10"):
+    """What the command's `load` makes of the lines, or of one text that is all of them."""
+    text = lines if isinstance(lines, str) else "".join(f"{line}\n" for line in lines)
+    run_ok(COMMAND, "load", f"--db={database}", f"--spec={spec}", "--input=-", *flags, stdin=text)
+
+
+def random_rows(count, value_bytes=20):
+    """Text of rows in no order."""
+    chance = random.Random(SEED)
+    return "".join(f"{chance.randrange(10**9):09}\t{'v' * value_bytes}\n" for _ in range(count))
+
+
+def document(*words, code=0, **settings):
+    """What the command says in JSON, and nothing else; `code` is None where any will do."""
+    finished = run(COMMAND, *words, "--json", **settings)
+    if finished.err or code not in (None, finished.code):
+        raise AssertionError(f"not {code}: {finished}")
+    return json.loads(finished.out)
+
+
+def traces(directory):
+    """What changes with anything that is written there."""
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns)
+            for path in [directory, *directory.rglob("*")]}
+
+
 def lines_on_terminal(columns, *command, cwd=None, timeout=60, stream="stderr"):
     """What a program that must succeed draws on that stream, if it is a terminal so wide: line by
     line, each as it was before the next took its place."""
@@ -156,10 +191,10 @@ def text_of(output):
 
 
 def compile_program(source, executable, *flags, compiler="g++"):
-    """Compiles a file, or the text of one in C++, against the build tree. The program finds the
-    build's libraries when it runs."""
+    """Compiles a file, or the text of one, against the build tree. The program finds the build's
+    libraries when it runs."""
     if isinstance(source, str):
-        text, source = source, executable.with_suffix(".cc")
+        text, source = source, executable.with_suffix(".cc" if compiler == "g++" else ".c")
         source.write_text(text)
     standard = "-std=c++17" if compiler == "g++" else "-std=c11"
     run_ok(compiler, standard, "-Wall", "-Wextra", f"-I{ROOT / 'include'}", source,
@@ -194,6 +229,27 @@ class Sandbox(unittest.TestCase):
 
     def setUp(self):
         self.directory = self._temporary_directory(self.addCleanup)
+
+    def spawn(self, *command, **settings):
+        """A program that ends with the test, if not before."""
+        process = subprocess.Popen([str(word) for word in command], **settings)
+
+        def stop():
+            process.kill()
+            process.wait()
+            for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
+                with contextlib.suppress(OSError):  # what it has not read
+                    stream.close()
+
+        self.addCleanup(stop)
+        return process
+
+    def assert_refused(self, message, *words, **settings):
+        """Exit code 2, nothing on the standard output, and the message among what is said."""
+        finished = run(COMMAND, *words, **settings)
+        self.assertEqual((2, ""), (finished.code, finished.out), finished)
+        self.assertIn(message, finished.err)
+        return finished.err
 
     @staticmethod
     def _temporary_directory(add_cleanup):

@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from db_bench import PARTITIONED, Database, options_text, table_properties
+from programs import PARTITIONED, Database, options_text, table_properties
 from environment import PLUGIN, SEED, Sandbox, pairs_of_scan, run, run_ok
 
 SPECS = ["rocksieve.bloom:10", "rocksieve.cuckoo:12.5"]

@@ -7,8 +7,8 @@ import re
 import sys
 import unittest
 
-from db_bench import PARTITIONED, READS, Database, options_text
 from environment import PLUGIN, RELEASE_PLUGIN, SEED, Sandbox, run, run_ok, thorough
+from programs import PARTITIONED, READS, Database, options_text
 
 
 class Linking(unittest.TestCase):

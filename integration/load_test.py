@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from db_bench import table_properties
+from programs import table_properties
 from environment import (BUILD, PLUGIN, SEED, Sandbox, lines_on_terminal, pairs_of_scan, run,
                          run_ok)
 

@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from db_bench import Database, Report, options_text
+from programs import Database, Report, options_text
 from environment import PLUGIN, SERIES, Sandbox, compile_program, run, run_ok
 
 # This makes librocksdb pass for another release, the one in STUB_ROCKSDB_VERSION; or a process that

@@ -9,19 +9,15 @@ import selectors
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from environment import (BUILD, HAS_EXPORTER, PLUGIN, RELEASE_PLUGIN, SEED, Sandbox, compile_program,
+                         preloadable, run, run_ok, wait_for)
+from programs import (Database, free_port, lint, options_text, samples_of, scrape, scrape_by_many,
+                      types_of, value_of)
 
-import prometheus
-from db_bench import options_text
-from environment import (BUILD, PLUGIN, RELEASE_PLUGIN, SEED, Sandbox, compile_program, preloadable, run,
-                         run_ok)
-
-EXPORTER = BUILD / "lib" / "librocksieve_exporter.so"
 SPEC = "rocksieve.bloom:10"
 
 # Opens a database with statistics, writes and reads; then obeys: "reopen", "policy SPEC", "end".
@@ -73,7 +69,7 @@ int main(int argc, char** argv) {
 """
 
 
-@unittest.skipUnless(EXPORTER.exists(), "built without the exporter")
+@unittest.skipUnless(HAS_EXPORTER, "built without the exporter")
 class Metrics(Sandbox):
     program = None  # compiled once for all classes
 
@@ -87,110 +83,90 @@ class Metrics(Sandbox):
 
     def start(self, *arguments, metrics=None):
         """The program, with its database open; its lines come by say()."""
-        environment = dict(os.environ)
-        if metrics is not None:
-            environment["ROCKSIEVE_METRICS"] = str(metrics)
-        self.errors = (self.directory / "errors").open("w+")
-        process = subprocess.Popen([str(self.program), str(self.directory / "db"), SPEC, *arguments],
-                                   env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=self.errors, text=True)
-
-        def stop():
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout, self.errors):
-                stream.close()
-
-        self.addCleanup(stop)
-        self.ready = process.stdout.readline()
+        environment = {**os.environ, **({"ROCKSIEVE_METRICS": str(metrics)} if metrics else {})}
+        with (self.directory / "errors").open("w") as errors:
+            self.process = self.spawn(
+                self.program, self.directory / "db", SPEC, *arguments, env=environment,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+        self.ready = self.process.stdout.readline()
         self.assertIn("ready", self.ready)
-        return process
 
-    def say(self, process, line):
-        process.stdin.write(line + "\n")
-        process.stdin.flush()
-        return process.stdout.readline()
+    def serve(self):
+        """Its metrics, at the port that is returned."""
+        port = free_port()
+        self.start(metrics=f"127.0.0.1:{port}")
+        return port
 
-    def end(self, process):
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline()
+
+    def end(self):
         """It ends as it would without us."""
-        self.say(process, "end")
-        self.assertEqual(0, process.wait(timeout=20))
-        self.errors.seek(0)
-        return self.errors.read()
+        self.say("end")
+        self.assertEqual(0, self.process.wait(timeout=20))
+        self.assertEqual("", (self.directory / "errors").read_text())
 
 
 class ByEnvironment(Metrics):
-    def test_a_program_without_code_for_it_is_served(self):
-        port = prometheus.free_port()
-        process = self.start(metrics=f"127.0.0.1:{port}")
-        text = prometheus.scrape(port)
-        self.assertEqual("", prometheus.lint(text))
-        self.assertEqual(1, prometheus.value_of(text, "rocksieve_policy_info", spec=SPEC))
-        self.assertEqual(1000, prometheus.value_of(text, "rocksieve_filter_keys_total", level="0",
-                                                   family="bloom", spec=SPEC))
-        self.assertGreater(prometheus.value_of(text, "rocksieve_rocksdb_filter_negatives_total"), 90)
-        self.assertEqual("", self.end(process))
-
     def test_nothing_goes_down_when_databases_are_closed_and_opened(self):
-        port = prometheus.free_port()
-        process = self.start(metrics=f"127.0.0.1:{port}")
-        before = prometheus.scrape(port)
+        port = self.serve()
+        before = scrape(port)
+        self.assertEqual("", lint(before))
+        self.assertEqual(1, value_of(before, "rocksieve_policy_info", spec=SPEC))
+        self.assertEqual(1000, value_of(before, "rocksieve_filter_keys_total", level="0",
+                                        family="bloom", spec=SPEC))
         for line in ("reopen", "policy rocksieve.ribbon:10", "reopen"):
-            self.assertIn("ready", self.say(process, line))
-        after = prometheus.scrape(port)
-        for name in prometheus.types_of(before):
-            for labels, value in prometheus.samples_of(before, name):
+            self.assertIn("ready", self.say(line))
+        after = scrape(port)
+        for name in types_of(before):
+            for labels, value in samples_of(before, name):
                 with self.subTest(name=name, labels=labels):
-                    self.assertGreaterEqual(prometheus.value_of(after, name, **labels), value)
-        negatives = [prometheus.value_of(text, "rocksieve_rocksdb_filter_negatives_total")
+                    self.assertGreaterEqual(value_of(after, name, **labels), value)
+        negatives = [value_of(text, "rocksieve_rocksdb_filter_negatives_total")
                      for text in (before, after)]
+        self.assertGreater(negatives[0], 90)
         self.assertGreater(negatives[1], 3.5 * negatives[0])
         self.assertEqual({SPEC, "rocksieve.ribbon:10"},
-                         {labels["spec"] for labels, _ in
-                          prometheus.samples_of(after, "rocksieve_policy_info")})
-        self.assertEqual("", self.end(process))
+                         {labels["spec"] for labels, _ in samples_of(after, "rocksieve_policy_info")})
+        self.end()
 
     def test_scrapes_in_parallel_and_clients_that_say_nothing(self):
-        port = prometheus.free_port()
-        process = self.start(metrics=f"127.0.0.1:{port}")
+        port = self.serve()
         silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
-        answers = prometheus.scrape_by_many(port, times=20)
-        self.assertEqual(8 * 20, len(answers))
-        for _, text in answers:
-            self.assertEqual("gauge", prometheus.types_of(text)["rocksieve_policy_info"])
+        for _, text in scrape_by_many(port, times=20):
+            self.assertEqual("gauge", types_of(text)["rocksieve_policy_info"])
         silent[0].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         silent[0].close()  # without reading: no SIGPIPE
         for connection in silent[1:]:
             connection.sendall(b"\x00" * 100000)
             connection.close()
-        self.assertIn("rocksieve_policy_info", prometheus.scrape(port))
-        self.assertEqual("", self.end(process))
+        self.assertIn("rocksieve_policy_info", scrape(port))
+        self.end()
 
     def test_signals_do_what_they_did_before(self):
-        process = self.start(metrics=f"127.0.0.1:{prometheus.free_port()}")
-        process.send_signal(signal.SIGPIPE)
-        self.assertEqual(-signal.SIGPIPE, process.wait(timeout=20))
+        self.serve()
+        self.process.send_signal(signal.SIGPIPE)
+        self.assertEqual(-signal.SIGPIPE, self.process.wait(timeout=20))
 
     def test_a_file_is_whole_whenever_it_is_read(self):
         file = self.directory / "rocksieve.prom"
-        process = self.start(metrics=file)
-        text = file.read_text()
-        self.assertEqual("", prometheus.lint(text))
-        self.assertIn("rocksieve_policy_info", text)
+        self.start(metrics=file)
+        self.assertEqual("", lint(file.read_text()))
+        self.assertIn("rocksieve_policy_info", file.read_text())
         first = file.stat().st_ino
-        self.assertIn("ready", self.say(process, "reopen"))
-        prometheus.wait_for(lambda: file.stat().st_ino != first, 20, "a new file after 15 s")
-        text = file.read_text()
-        self.assertEqual("", prometheus.lint(text))
-        self.assertEqual(2000, prometheus.value_of(text, "rocksieve_filter_keys_total", level="0"))
+        self.assertIn("ready", self.say("reopen"))
+        wait_for(lambda: file.stat().st_ino != first, 20, "a new file after 15 s")
+        self.assertEqual("", lint(file.read_text()))
+        self.assertEqual(2000, value_of(file.read_text(), "rocksieve_filter_keys_total", level="0"))
         self.assertEqual([file], list(self.directory.glob("rocksieve.prom*")))
-        self.assertEqual("", self.end(process))
+        self.end()
 
     def test_a_file_is_not_written_through_a_link(self):
         """In a directory that others may write to, too, and whatever was left behind there."""
-        precious = self.directory / "precious"
+        precious, file = self.directory / "precious", self.directory / "rocksieve.prom"
         precious.write_text("kept")
-        file = self.directory / "rocksieve.prom"
         link = f'ln -s {precious} {file}.$$.tmp; exec "$0" "$@"'
         finished = run_ok("sh", "-c", link, self.program, self.directory / "db", SPEC, stdin="end\n",
                           variables={"ROCKSIEVE_METRICS": str(file)})
@@ -200,66 +176,50 @@ class ByEnvironment(Metrics):
         self.assertFalse(file.is_symlink())
 
     def test_what_is_wrong_is_said_once_and_the_program_works(self):
-        taken = prometheus.free_port()
-        other = self.start(metrics=f"127.0.0.1:{taken}")
+        taken = self.serve()
         (self.directory / "directory.prom").mkdir()
-        for target, said in ((f"127.0.0.1:{taken}", "Address already in use; name an address"),
-                             ("203.0.113.1:9435", "Cannot assign requested address"),
-                             ("nonsense", "such as 127.0.0.1:9435"),
-                             ("127.0.0.1", "such as 127.0.0.1:9435"),
-                             ("127.0.0.1:", "such as 127.0.0.1:9435"),
-                             ("127.0.0.1:65536", "such as 127.0.0.1:9435"),
-                             ("127.0.0.1:9435,127.0.0.1:9436", "such as 127.0.0.1:9435"),
-                             ("127.0.0.1:9435s", "such as 127.0.0.1:9435"),
-                             ("no.such.host.invalid:9435", "such as 127.0.0.1:9435"),
-                             ("relative/rocksieve.prom", "by its whole path"),
-                             ("/tmp/rocksieve.txt", "/DIR/NAME.prom"),
-                             ("/no/such/directory/x.prom", "No such file or directory"),
-                             (self.directory / "directory.prom", "Is a directory")):
-            with self.subTest(target=target):
-                finished = run_ok(self.program, self.directory / "other", SPEC, stdin="end\n",
-                                  variables={"ROCKSIEVE_METRICS": str(target)})
-                self.assertIn("ready", finished.out)
-                self.assertEqual(1, finished.err.count("\n"), finished.err)
-                self.assertIn(f"rocksieve: ROCKSIEVE_METRICS={target}: the program runs on without",
-                              finished.err)
-                self.assertIn(said, finished.err)
-        self.assertEqual("", self.end(other))
+        for said, targets in {
+                "Address already in use; name an address": [f"127.0.0.1:{taken}"],
+                "Cannot assign requested address": ["203.0.113.1:9435"],
+                "such as 127.0.0.1:9435": [
+                    "nonsense", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:9435s",
+                    "127.0.0.1:9435,127.0.0.1:9436", "no.such.host.invalid:9435"],
+                "by its whole path": ["relative/rocksieve.prom"],
+                "/DIR/NAME.prom": ["/tmp/rocksieve.txt"],
+                "No such file or directory": ["/no/such/directory/x.prom"],
+                "Is a directory": [self.directory / "directory.prom"]}.items():
+            for target in targets:
+                with self.subTest(target=target):
+                    finished = run_ok(self.program, self.directory / "other", SPEC, stdin="end\n",
+                                      variables={"ROCKSIEVE_METRICS": str(target)})
+                    self.assertIn("ready", finished.out)
+                    self.assertEqual(1, finished.err.count("\n"), finished.err)
+                    self.assertIn(f"rocksieve: ROCKSIEVE_METRICS={target}: the program runs on without",
+                                  finished.err)
+                    self.assertIn(said, finished.err)
+        self.end()
 
     def test_a_plugin_without_its_exporter_says_so(self):
         for library in (PLUGIN, RELEASE_PLUGIN):
             for name in BUILD.glob(f"lib/{library.name}*"):
                 (self.directory / name.name).write_bytes(name.read_bytes())
-        options = self.directory / "OPTIONS"
-        options.write_text(options_text(SPEC))
-        finished = run_ok("db_bench", f"--db={self.directory / 'db'}", f"--options_file={options}",
-                          "--benchmarks=fillrandom", "--num=1000",
-                          preload=[self.directory / PLUGIN.name],
-                          variables={"ROCKSIEVE_METRICS": "127.0.0.1:9"})
+        finished = Database(self.directory, keys=1000).try_bench(
+            "fillrandom", options_text(SPEC), existing=False, preload=[self.directory / PLUGIN.name],
+            variables={"ROCKSIEVE_METRICS": "127.0.0.1:9"})
+        self.assertEqual(0, finished.code, finished)
         self.assertRegex(finished.err, "runs on without metrics: .*librocksieve_exporter.so.*install")
 
     def test_without_the_variable_nothing_is_loaded(self):
-        process = self.start()
-        maps = pathlib.Path(f"/proc/{process.pid}/maps").read_text()
-        self.assertNotIn("civetweb", self.maps_of_bench())
-        self.assertIn("rocksdb", maps)
-        self.assertEqual("", self.end(process))
-
-    def maps_of_bench(self):
-        """db_bench with the plugin alone: the program above is linked with the exporter."""
-        options = self.directory / "OPTIONS"
-        options.write_text(options_text(SPEC))
-        process = subprocess.Popen(
-            ["db_bench", f"--db={self.directory / 'bench'}", f"--options_file={options}",
-             "--benchmarks=fillrandom,readrandom", "--num=1000000"],
-            env=dict(os.environ, LD_PRELOAD=preloadable(PLUGIN)), stdout=subprocess.DEVNULL,
+        # The program above is linked with the exporter.
+        bench = Database(self.directory, keys=1_000_000)
+        process = self.spawn(
+            *bench.command("fillrandom,readrandom", options_text(SPEC), existing=False),
+            env={**os.environ, "LD_PRELOAD": preloadable(PLUGIN)}, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
-        try:
-            prometheus.wait_for(lambda: (self.directory / "bench" / "CURRENT").exists())
-            return pathlib.Path(f"/proc/{process.pid}/maps").read_text()
-        finally:
-            process.kill()
-            process.wait()
+        wait_for((bench.path / "CURRENT").exists)
+        maps = pathlib.Path(f"/proc/{process.pid}/maps").read_text()
+        self.assertIn(RELEASE_PLUGIN.name, maps)
+        self.assertNotIn("civetweb", maps)
 
 
 HEAD = b"GET /metrics HTTP/1.1\r\nHost: x\r\n"
@@ -335,42 +295,46 @@ class SilentClients(threading.Thread):
 
 
 class Hostile(Metrics):
+    def resident_bytes(self):
+        """The memory that the program has just now."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) * 1024
+
+    def assert_scraped_within(self, seconds, port):
+        began = time.monotonic()
+        self.assertIn("rocksieve_policy_info", scrape(port, timeout=60))
+        self.assertLess(time.monotonic() - began, seconds)
+
     def test_malformed_requests(self):
-        port = prometheus.free_port()
-        process = self.start(metrics=f"127.0.0.1:{port}")
+        port = self.serve()
         self.assertIn(b"rocksieve_policy_info", answer(port, HEAD + b"\r\n"))
         for request in ODDITIES:
             self.assertNotIn(b"root:", answer(port, request))
         chance = random.Random(SEED)
         for count in (500, 2000):  # after the first, each thread has what it needs
-            before = prometheus.resident_bytes(process.pid)
+            before = self.resident_bytes()
             for _ in range(count):
                 answer(port, mutated(chance, SCRAPE))
-        self.assertLess(prometheus.resident_bytes(process.pid), before + (4 << 20))
-        self.assertEqual("", prometheus.lint(prometheus.scrape(port)))
-        self.assertEqual("", self.end(process))
+        self.assertLess(self.resident_bytes(), before + (4 << 20))
+        self.assertEqual("", lint(scrape(port)))
+        self.end()
 
     def test_silent_clients_who_come_again_delay_scrapes_but_deny_none(self):
         """Each held one of four threads for 5 s: with 100 of them, a scrape waited for two minutes."""
-        port = prometheus.free_port()
-        process = self.start(metrics=f"127.0.0.1:{port}")
+        port = self.serve()
         for said in (b"", HEAD):
             silent = SilentClients(port, 100, said)
             silent.start()
             self.addCleanup(silent.stop)
-            prometheus.wait_for(lambda: silent.given_up > 100, 30, "all to come again")
+            wait_for(lambda: silent.given_up > 100, 30, "all to come again")
             for _ in range(2):
-                began = time.monotonic()
-                self.assertIn("rocksieve_policy_info", prometheus.get(
-                    f"http://127.0.0.1:{port}/metrics", timeout=60))
-                self.assertLess(time.monotonic() - began, 10, "Prometheus would have given up")
+                self.assert_scraped_within(10, port)  # Prometheus would have given up
             silent.stop()
-        self.assertEqual("", self.end(process))
+        self.end()
 
     def test_bodies_hold_no_thread(self):
         """As many clients as threads kept out all others by a body that never ended."""
-        port = prometheus.free_port()
-        process = self.start(metrics=f"127.0.0.1:{port}")
+        port = self.serve()
         for body in (b"Content-Length: 1000000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n5\r\n"):
             slow = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(40)]
             for connection in slow:
@@ -383,31 +347,25 @@ class Hostile(Metrics):
                         connection.send(b"x")
                     except ConnectionError:
                         pass
-            began = time.monotonic()
-            self.assertIn("rocksieve_policy_info", prometheus.scrape(port))
-            self.assertLess(time.monotonic() - began, 3)
-        self.assertEqual("", self.end(process))
+            self.assert_scraped_within(3, port)
+        self.end()
 
 
 class ByCode(Metrics):
-    def test_sources_are_served_with_their_labels(self):
-        process = self.start("127.0.0.1:0")
+    def test_sources_are_served_with_their_labels_until_the_exporter_is_gone(self):
+        self.start("127.0.0.1:0")
         port = int(self.ready.rsplit(":", 1)[1])
-        text = prometheus.scrape(port)
-        self.assertEqual("", prometheus.lint(text))
-        self.assertGreater(
-            prometheus.value_of(text, "rocksieve_rocksdb_filter_negatives_total", db="users"), 90)
-        self.assertEqual("", self.end(process))
-
-    def test_the_port_is_free_again_when_the_exporter_is_gone(self):
-        port = prometheus.free_port()
-        process = self.start(f"127.0.0.1:{port}")
-        prometheus.scrape(port)
+        text = scrape(port)
+        self.assertEqual("", lint(text))
+        self.assertGreater(value_of(text, "rocksieve_rocksdb_filter_negatives_total", db="users"), 90)
+        self.end()
+        self.start(f"127.0.0.1:{port}")
+        scrape(port)
         begin = time.monotonic()
-        self.assertEqual(f"ready 127.0.0.1:{port}\n", self.say(process, "reopen"))
+        self.assertEqual(f"ready 127.0.0.1:{port}\n", self.say("reopen"))  # the port is free again
         self.assertLess(time.monotonic() - begin, 10)
-        prometheus.scrape(port)
-        self.assertEqual("", self.end(process))
+        scrape(port)
+        self.end()
 
     def test_an_error_is_a_status(self):
         finished = run(self.program, self.directory / "db", SPEC, "nonsense", stdin="end\n")

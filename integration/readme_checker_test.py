@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from db_bench import options_text
+from programs import options_text
 from environment import BUILD, ROOT, THOROUGH, Sandbox, run, run_ok
 
 GOOD_CPP = """\

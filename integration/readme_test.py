@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from db_bench import Report
+from programs import Report
 from environment import BUILD, CORE, PLUGIN, ROOT, SERIES, Sandbox, compile_program, run_ok
 
 README = pathlib.Path(os.environ.get("ROCKSIEVE_README") or ROOT / "README.md")

@@ -26,8 +26,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "integration"), str(ROOT / "tests" / "stress" / "rocksdb")]
 
-import db_bench
 import environment
+import programs
 from source_tree import version_of
 
 OLDEST = (7, 2)
@@ -110,7 +110,7 @@ def counted(output, ticker):
 def check(program):
     with tempfile.TemporaryDirectory(prefix="rocksieve-in-tree-") as name:
         directory = pathlib.Path(name)
-        options = db_bench.options_text("rocksieve.ribbon:10")
+        options = programs.options_text("rocksieve.ribbon:10")
         run(program, directory, options, "fillseq,compact", "--use_existing_db=false")
         written = (directory / "db").glob("OPTIONS-*")
         if not any("filter_policy=rocksieve.ribbon:10" in one.read_text() for one in written):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each check beside its threshold. Real databases are in integration/doctor_findings_test.py.
+// Each check beside its threshold. Real databases are in integration/doctor_test.py.
 #include <unistd.h>
 
 #include <algorithm>
