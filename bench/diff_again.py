@@ -11,18 +11,17 @@ read are those of `rocksieve diff --summary` and `rocksieve serve` together. Tak
 /var/tmp for 20 million rows.
 """
 
-import argparse
 import functools
 import json
 import os
 import pathlib
 import random
-import re
+import shutil
 import socket
-import subprocess
 import tempfile
 
-from diff_costs import BUILD, ROCKSIEVE
+from processes import (BUILD, bytes_read, finished, key_of, ldb, load, parser_of, rows_that_differ, serving,
+                       wire_bytes)
 
 
 @functools.cache
@@ -33,84 +32,54 @@ def address():
         return f"127.0.0.1:{free.getsockname()[1]}"
 
 
-def key_of(number):
-    """Looks random; all are different, since the multiplier is odd."""
-    return number * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
-
-
-def load(database, rows):
-    process = subprocess.Popen([ROCKSIEVE, "load", f"--db={database}", "--spec=rocksieve.ribbon:10",
-                                "--input=-", "--compact"], stdin=subprocess.PIPE,
-                               stdout=subprocess.DEVNULL)
-    for begin in range(0, rows, 100_000):
-        process.stdin.write(b"".join(b"%016x\t%032x\n" % (key_of(n), key_of(n ^ 1))
-                                     for n in range(begin, min(rows, begin + 100_000))))
-    process.stdin.close()
-    assert process.wait() == 0
-
-
 def keep_journal(database):
     file = max(database.glob("OPTIONS-*"))
     file.write_text(file.read_text().replace("[DBOptions]\n",
                                              "[DBOptions]\n  listeners={rocksieve.journal}\n"))
 
 
-def ldb(database, *arguments, lines=None):
-    subprocess.run(["ldb", f"--db={database}", "--try_load_options", "--auto_compaction=false",
-                    *map(str, arguments)], input=lines,
-                   env=dict(os.environ, LD_PRELOAD=str(BUILD / "lib" / "librocksieve.so")),
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+def ldb_again(database, *arguments, lines=None):
+    ldb(database, "--try_load_options", "--auto_compaction=false", *arguments, lines=lines,
+        env=dict(os.environ, LD_PRELOAD=str(BUILD / "lib" / "librocksieve.so")))
 
 
 def change(database, rows, count, seed, value):
     dice = random.Random(seed)
     numbers = [dice.randrange(rows) for _ in range(count)]
     written, deleted, ingested = numbers[:count * 9 // 10], numbers[-20:], numbers[-count // 20:-20]
-    ldb(database, "load", lines=b"".join(b"%016x ==> %s\n" % (key_of(n), value) for n in written))
+    ldb_again(database, "load", lines=(b"%016x ==> %s\n" % (key_of(n), value) for n in written))
     for number in deleted:
-        ldb(database, "delete", f"{key_of(number):016x}")
+        ldb_again(database, "delete", f"{key_of(number):016x}")
     begin = key_of(dice.randrange(rows))
-    ldb(database, "deleterange", f"{begin:016x}", f"{begin + (20 << 64) // rows:016x}")
+    ldb_again(database, "deleterange", f"{begin:016x}", f"{begin + (20 << 64) // rows:016x}")
     file = database.with_suffix(".sst")
-    ldb(database, "write_extern_sst", file,
-        lines=b"".join(b"%016x ==> %s\n" % (key, value) for key in sorted({key_of(n) for n in ingested})))
-    ldb(database, "ingest_extern_sst", file)
+    ldb_again(database, "write_extern_sst", file,
+              lines=(b"%016x ==> %s\n" % (key, value) for key in sorted({key_of(n) for n in ingested})))
+    ldb_again(database, "ingest_extern_sst", file)
     file.unlink()
 
 
 def used(process):
     """Seconds of processor time, and bytes read."""
-    proc = pathlib.Path(f"/proc/{process.pid}")
-    user, system = map(int, (proc / "stat").read_text().rsplit(")", 1)[1].split()[11:13])
-    read = int(re.search(r"rchar: (\d+)", (proc / "io").read_text())[1])
-    return (user + system) / os.sysconf("SC_CLK_TCK"), read
+    stat = pathlib.Path(f"/proc/{process.pid}/stat").read_text()
+    user, system = map(int, stat.rsplit(")", 1)[1].split()[11:13])
+    return (user + system) / os.sysconf("SC_CLK_TCK"), bytes_read(process)
 
 
 def compare(directory, *flags):
     """Seconds, bytes read, the report."""
-    server = subprocess.Popen([ROCKSIEVE, "serve", f"--db={directory / 'there'}", "--listen=" + address(),
-                               "--insecure", "--quiet", f"--states={directory / 'there.states'}"],
-                              stdout=subprocess.PIPE, text=True)
-    try:
-        server.stdout.readline()
+    with serving(directory / "there", address(), f"--states={directory / 'there.states'}") as (server, _):
         seconds, read = used(server)
-        client = subprocess.Popen([ROCKSIEVE, "diff", f"--db={directory / 'here'}",
-                                   "--remote=" + address(), "--insecure", "--summary", "--json", *flags],
-                                  stdout=subprocess.PIPE)
-        report = json.load(client.stdout)["column_families"][0]
-        os.waitid(os.P_PID, client.pid, os.WEXITED | os.WNOWAIT)
-        mine, theirs = used(client), used(server)
-        client.wait()
-    finally:
-        server.terminate()
-        server.wait()
-    return mine[0] + theirs[0] - seconds, mine[1] + theirs[1] - read, report
+        with finished("diff", f"--db={directory / 'here'}", "--remote=" + address(), "--insecure",
+                      "--summary", "--json", *flags) as (client, output):
+            mine, theirs = used(client), used(server)
+    return (mine[0] + theirs[0] - seconds, mine[1] + theirs[1] - read,
+            json.loads(output)["column_families"][0])
 
 
 def print_line(name, costs, first, changed):
     seconds, read, report = costs
-    wire = report["wire_sent_bytes"] + report["wire_received_bytes"]
-    differ = sum(report[f"{kind}_rows"] for kind in ("local_only", "remote_only", "changed"))
+    wire, differ = wire_bytes(report), rows_that_differ(report)
     if report["why_full"] and first[2] is not report:
         name += ": all again"
     print(f"{name:34}  {seconds:7.2f}  {100 * seconds / first[0]:5.1f}  {read / 1e6:7.1f}  "
@@ -119,8 +88,7 @@ def print_line(name, costs, first, changed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000, help="of each side [20000000]")
     parser.add_argument("--journal", action="store_true", help="of both databases, is kept")
     flags = parser.parse_args()
@@ -128,10 +96,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="rocksieve-diff-", dir="/var/tmp") as name:
         directory = pathlib.Path(name)
         sides = [directory / "here", directory / "there"]
-        load(sides[0], rows)
+        load(sides[0], (b"%016x\t%032x\n" % (key_of(n), key_of(n ^ 1)) for n in range(rows)), "--compact")
         if flags.journal:
             keep_journal(sides[0])
-        subprocess.run(["cp", "-r", *sides], check=True)
+        shutil.copytree(*sides)
         state = f"--state={directory / 'here.states'}"
         count = rows // 1000
         print(f"{rows:,} rows on each side{', with a journal' * flags.journal}; % of the first comparison")
@@ -156,11 +124,11 @@ def main():
         again("0.05 % changed on each side", count)
         again("nothing changed, these differ", 0)
         for side in sides:
-            ldb(side, "compact", "--from=40", "--to=50")
+            ldb_again(side, "compact", "--from=40", "--to=50")
         again("a sixteenth compacted", 0)
         for side in sides:
             change(side, rows, count, 4, b"and all compacted")
-            ldb(side, "compact")
+            ldb_again(side, "compact")
         again("0.1 % changed, all compacted", count)
 
 

@@ -11,53 +11,33 @@ the bytes of the files that they do not share. Takes three
 minutes for a million rows.
 """
 
-import argparse
 import json
-import os
 import pathlib
-import re
+import shutil
 import subprocess
-import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = pathlib.Path(os.environ.get("ROCKSIEVE_BUILD") or ROOT / "build").resolve()
-ROCKSIEVE = BUILD / "bin" / "rocksieve"
+from processes import (BUILD, bytes_read, finished, key_of, ldb, load, parser_of, rows_that_differ, serving,
+                       wire_bytes)
 
 
 def rows_of(count, changed=(), missing=()):
-    """Lines, by numbers whose keys look random and are all different: the multiplier is odd."""
+    """Lines, by numbers."""
     changed, missing = set(changed), set(missing)
     for number in range(count):
         if number in missing:
             continue
-        key = number * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+        key = key_of(number)
         value = key ^ 1 if number in changed else key
         yield b"%016x\t%032x\n" % (key, value * 0xD1342543DE82EF95)
 
 
-def load(database, lines):
-    lines = b"".join(lines)
-    subprocess.run([ROCKSIEVE, "load", f"--db={database}", "--spec=rocksieve.ribbon:10", "--input=-",
-                    "--compact"], input=lines, stdout=subprocess.DEVNULL, check=True)
-    return database
-
-
 def compare(here, there):
     """The report with a server."""
-    server = subprocess.Popen([ROCKSIEVE, "serve", f"--db={there}", "--listen=127.0.0.1:0",
-                               "--insecure", "--quiet"], stdout=subprocess.PIPE, text=True)
-    try:
-        port = server.stdout.readline().rsplit(":", 1)[1].strip()
-        finished = subprocess.run([ROCKSIEVE, "diff", f"--db={here}", f"--remote=127.0.0.1:{port}",
-                                   "--insecure", "--summary", "--json"], stdout=subprocess.PIPE,
-                                  check=False)
-        if finished.returncode not in (0, 1):
-            sys.exit("rocksieve diff failed")
-    finally:
-        server.terminate()
-        server.wait()
-    return json.loads(finished.stdout)["column_families"][0]
+    with serving(there, "127.0.0.1:0") as (_, address), \
+            finished("diff", f"--db={here}", f"--remote={address}", "--insecure", "--summary",
+                     "--json") as (_, output):
+        return json.loads(output)["column_families"][0]
 
 
 def bytes_table(rows, base, directory):
@@ -67,22 +47,21 @@ def bytes_table(rows, base, directory):
         numbers = range(3, rows, rows // differ)
         costs = []
         for which in ("missing", "changed"):
-            other = load(directory / f"{which}{differ}", rows_of(rows, **{which: numbers}))
+            other = load(directory / f"{which}{differ}", rows_of(rows, **{which: numbers}), "--compact")
             sides = [(base, other), (other, base)] if which == "missing" else [(base, other)]
             for here, there in sides:
                 report = compare(here, there)
-                found = sum(report[f"{name}_rows"] for name in
-                            ("local_only", "remote_only", "changed"))
+                found = rows_that_differ(report)
                 assert found == len(numbers), report
-                costs.append((report["wire_sent_bytes"] + report["wire_received_bytes"]) / found)
-            subprocess.run(["rm", "-rf", other], check=True)
+                costs.append(wire_bytes(report) / found)
+            shutil.rmtree(other)
         print(f"{differ:8,}  {costs[0]:9.1f}  {costs[1]:10.1f}  {costs[2]:8.1f}  "
               f"{costs[2] / costs[0]:.2f}")
 
 
 def time_table(base, directory):
     copy = directory / "copy"
-    subprocess.run(["cp", "-r", base, copy], check=True)
+    shutil.copytree(base, copy)
     out = subprocess.run([BUILD / "bin" / "diff_cpu", base, copy], stdout=subprocess.PIPE, check=True)
     cost = json.loads(out.stdout)
     print("\nprocessor time for each row of both sides, which are equal, ns: all, and beyond the scans")
@@ -93,21 +72,18 @@ def time_table(base, directory):
         print(f"{name:24}  {ns:5.0f}{beyond}")
 
 
-def ldb(database, *arguments, lines=None):
-    subprocess.run(["ldb", f"--db={database}", "--bloom_bits=10", "--file_size=4194304",
-                    "--compression_type=no", *arguments],
-                   input=lines, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+def small_ldb(database, *arguments, lines=None):
+    ldb(database, "--bloom_bits=10", "--file_size=4194304", "--compression_type=no", *arguments, lines=lines)
 
 
 def checkpoint(database, directory):
-    ldb(database, "checkpoint", f"--checkpoint_dir={directory}")
+    small_ldb(database, "checkpoint", f"--checkpoint_dir={directory}")
     return directory
 
 
 def put(database, numbers, fill):
-    lines = (b"%016x ==> %s\n" % (number * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF, fill * 100)
-             for number in numbers)
-    ldb(database, "load", "--create_if_missing", lines=b"".join(lines))
+    small_ldb(database, "load", "--create_if_missing",
+              lines=(b"%016x ==> %s\n" % (key_of(number), fill * 100) for number in numbers))
     return database
 
 
@@ -119,23 +95,10 @@ def unshared_bytes(here, there):
                if (inode in mine) != (inode in theirs))
 
 
-def bytes_read(here, there, *flags):
-    """By all of a comparison, OPTIONS and MANIFEST included; and how many rows differ."""
-    process = subprocess.Popen([ROCKSIEVE, "diff", here, there, "--summary", "--json", *flags],
-                               stdout=subprocess.PIPE)
-    report = json.load(process.stdout)
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    read = int(re.search(r"rchar: (\d+)", pathlib.Path(f"/proc/{process.pid}/io").read_text())[1])
-    process.wait()
-    family = report["column_families"][0]
-    return read, sum(family[f"{name}_rows"] for name in ("local_only", "remote_only", "changed"))
-
-
 def checkpoints_table(rows, directory):
-    ldb(put(directory / "first", range(rows), b"a"), "compact")
+    small_ldb(put(directory / "first", range(rows), b"a"), "compact")
     first = checkpoint(directory / "first", directory / "monday")
-    eighth = [number for number in range(rows)
-              if number * 0x9E3779B97F4A7C15 >> 61 & 7 == 3]
+    eighth = [number for number in range(rows) if key_of(number) >> 61 == 3]
     cases = [
         ("1 % new rows", range(rows, rows + rows // 100), []),
         ("1 % changed, compacted where they are", eighth[::len(eighth) * 100 // rows + 1],
@@ -149,23 +112,25 @@ def checkpoints_table(rows, directory):
         work = checkpoint(first, directory / "work")
         put(work, numbers, b"b")
         if compaction:
-            ldb(work, *compaction)
+            small_ldb(work, *compaction)
         second = checkpoint(work, directory / "tuesday")
-        read, differ = bytes_read(first, second)
+        # By all of a comparison, OPTIONS and MANIFEST included.
+        with finished("diff", first, second, "--summary", "--json") as (process, output):
+            read = bytes_read(process)
+        differ = rows_that_differ(json.loads(output)["column_families"][0])
         unshared = unshared_bytes(first, second)
         print(f"{name:40}  {unshared / 1e6:8.1f}  {read / 1e6:6.1f}  {read / unshared:5.2f}  {differ:,}")
         for path in (work, second):
-            subprocess.run(["rm", "-rf", path], check=True)
+            shutil.rmtree(path)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="of each side [1000000]")
     rows = parser.parse_args().rows
     with tempfile.TemporaryDirectory(prefix="rocksieve-diff-") as name:
         directory = pathlib.Path(name)
-        base = load(directory / "base", rows_of(rows))
+        base = load(directory / "base", rows_of(rows), "--compact")
         bytes_table(rows, base, directory)
         time_table(base, directory)
         checkpoints_table(rows, directory)

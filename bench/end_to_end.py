@@ -21,8 +21,8 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = pathlib.Path(os.environ.get("ROCKSIEVE_BUILD") or ROOT / "build")
+from processes import BUILD
+
 WORKLOADS = {"readmissing": "missing", "readrandom": "present", "multireadrandom": "multiget"}
 WARM_UP = "readrandom"  # comes first, so that the caches hold what they can
 KEY_BYTES, VALUE_BYTES, BATCH = 16, 100, 32

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -24,6 +25,59 @@ void WriteFile(const std::string& path, const std::string& text) {
     std::remove(unfinished.c_str());
     throw std::runtime_error("cannot write " + path + "; choose another path");
   }
+}
+
+void RunCommand(const std::string& command) {
+  if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
+}
+
+nlohmann::json ReportOf(const std::string& command) {
+  const std::unique_ptr<WorkDir> directory = NewWorkDir("", "bench");
+  const std::string file = directory->path() / "report.json";
+  RunCommand(command + " --json='" + file + "' > /dev/null");
+  return nlohmann::json::parse(std::ifstream(file));
+}
+
+std::unique_ptr<WorkDir> NewWorkDir(const std::string& wanted, const std::string& purpose) {
+  std::unique_ptr<WorkDir> work;
+  const rocksdb::Status status = WorkDir::Create(wanted, purpose, &work);
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+  return work;
+}
+
+Report::Report(const std::string& program, std::string json_path)
+    : progress_(program), json_path_(std::move(json_path)) {
+  Write();
+}
+
+void Report::Advance(uint64_t units) {
+  if (!progress_.Advance(units)) throw std::runtime_error("interrupted");
+}
+
+void Report::Add(const Table& table) {
+  progress_.Clear();
+  std::cout << "\n" << ForPeople(table) << std::flush;
+  document["tables"][table.name] = table.rows;
+  Write();
+}
+
+int Report::Finish(const std::string& right) {
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+  document["seconds"] = seconds.count();
+  Write();
+  progress_.Clear();
+  std::cout << "\nTook " << Significant(seconds.count(), 3) << " s.";
+  if (failures_.empty() && !right.empty()) std::cout << " " << right;
+  if (!json_path_.empty()) std::cout << " All figures: " << ShortPath(json_path_);
+  std::cout << "\n";
+  for (const std::string& failure : failures_) std::cout << "FAILED: " << failure << "\n";
+  if (!std::cout.flush()) throw std::runtime_error("cannot write to the standard output");
+  return failures_.empty() ? 0 : 1;
+}
+
+void Report::Write() {
+  document["failures"] = failures_;
+  if (!json_path_.empty()) WriteFile(json_path_, document.dump(1) + "\n");
 }
 
 int RunProgram(const char* name, int (*main)(int, char**), int argc, char** argv) {

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/compare/allocations.h"
+#include "bench/allocations.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
 #include "tests/join/counting_sink.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -16,15 +15,10 @@
 #include <rocksdb/perf_level.h>
 #include <rocksdb/table.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "bench/auto/tree.h"
-#include "bench/program.h"
 #include "lib/budget/cache_reads.h"
 #include "plugin/database/policy_spec.h"
-#include "support/progress.h"
-#include "support/text.h"
-#include "support/work_dir.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -51,16 +45,6 @@ struct CacheSetting {
 };
 constexpr CacheSetting kUsual = {0.5, true}, kAdvised = {1, false};
 
-struct Measured {
-  std::string tree;
-  Candidate candidate;
-  uint64_t cache_bytes = 0;
-  Memory memory;
-  // Per lookup of an absent key.
-  CacheReads usual, advised;
-  CacheReads reckoned;  // for the budget of bytes, as set by advice
-};
-
 struct Flags {
   bool smoke = false, check = false, budget_only = false;
   double scale = 0, budget_share = 0;
@@ -74,8 +58,7 @@ struct Flags {
 rocksdb::BlockBasedTableOptions TableFor(const Candidate& candidate, uint64_t cache_bytes,
                                          const CacheSetting& setting, const Flags& flags) {
   rocksdb::BlockBasedTableOptions table;
-  const rocksdb::Status status = NewPolicy(candidate.spec, &table.filter_policy);
-  if (!status.ok()) throw std::runtime_error(status.ToString());
+  Must(NewPolicy(candidate.spec, &table.filter_policy));
   table.block_cache =
       rocksdb::NewLRUCache(cache_bytes, /*num_shard_bits=*/0, /*strict_capacity_limit=*/false,
                            setting.high_pri_pool_ratio);
@@ -155,38 +138,46 @@ CacheBudget Advice(rocksdb::DB* db, const Candidate& candidate, uint64_t cache_b
   return budget;
 }
 
+nlohmann::json Json(const CacheReads& reads) {
+  return {{"filter_reads", reads.filters},
+          {"index_reads", reads.indexes},
+          {"data_reads", reads.data},
+          {"bytes", reads.bytes}};
+}
+
 // Of a tree that is written and opened anew, so that the cache begins empty.
 class Bench {
  public:
-  Bench(const Shape& shape, const Flags& flags, std::string directory, Progress* progress)
+  Bench(const Shape& shape, const Flags& flags, const std::string& directory, Report* report)
       : shape_(shape),
         flags_(flags),
-        path_(std::move(directory) + "/db"),
-        progress_(progress),
+        path_(directory + "/db"),
+        report_(report),
         cache_bytes_(static_cast<uint64_t>(static_cast<double>(shape.keys) * kBitsThatDoNotFit / 8 *
                                            kCacheShare)) {}
 
-  ~Bench() { std::filesystem::remove_all(path_); }
-
-  Measured Measure(Candidate candidate) {
-    Measured measured;
-    measured.tree = shape_.description;
-    measured.cache_bytes = cache_bytes_;
+  // A row of the table: what is read per lookup of an absent key.
+  nlohmann::json Measure(Candidate candidate) {
+    nlohmann::json row = {{"tree", shape_.description},
+                          {"part", shape_.description},
+                          {"partitions", candidate.partition_name()},
+                          {"cache_bytes", cache_bytes_}};
     if (candidate.spec.empty()) {
-      if (tree_ == nullptr) Write({"bloomfilter:10:false", candidate.partitions});
+      candidate.spec = "bloomfilter:10:false";
+      if (tree_ == nullptr) Write(candidate);
       const CacheBudget budget =
           Advice(Reopened(candidate, kUsual), candidate, cache_bytes_, flags_);
-      measured.reckoned = budget.reads;
+      row["reckoned"] = Json(budget.reads);
       candidate.spec =
           "rocksieve.auto:" + std::to_string(static_cast<uint64_t>(budget.bytes)) + "B";
     }
-    measured.candidate = candidate;
+    row["policy"] = candidate.spec;
     Write(candidate);
-    progress_->Begin(What(candidate) + ": asking");
-    measured.usual = LookUpAbsent(Reopened(candidate, kUsual), keys_, flags_.lookups);
-    measured.advised = LookUpAbsent(Reopened(candidate, kAdvised), keys_, flags_.lookups);
-    measured.memory = MemoryOf(tree_.get());
-    return measured;
+    report_->Begin(What(candidate) + ": asking");
+    row["usual"] = Json(LookUpAbsent(Reopened(candidate, kUsual), keys_, flags_.lookups));
+    row["advised"] = Json(LookUpAbsent(Reopened(candidate, kAdvised), keys_, flags_.lookups));
+    row["filter_bytes"] = MemoryOf(tree_.get()).filter_bytes;
+    return row;
   }
 
  private:
@@ -195,24 +186,22 @@ class Bench {
            ", partitions: " + candidate.partition_name();
   }
 
+  rocksdb::Options Options(const Candidate& candidate, const CacheSetting& setting) const {
+    return OptionsFor(shape_, TableFor(candidate, cache_bytes_, setting, flags_),
+                      /*listener=*/true);
+  }
+
   void Write(const Candidate& candidate) {
     tree_.reset();
-    std::filesystem::remove_all(path_);
-    progress_->Begin(What(candidate) + ": writing", shape_.keys);
-    const rocksdb::Options options =
-        OptionsFor(shape_, TableFor(candidate, cache_bytes_, kUsual, flags_), /*listener=*/true);
-    Tree tree = BuildTree(shape_, options, path_, [this](uint64_t keys) {
-      if (!progress_->Advance(keys)) throw std::runtime_error("interrupted");
-    });
+    report_->Begin(What(candidate) + ": writing", shape_.keys);
+    Tree tree = BuildTree(shape_, Options(candidate, kUsual), path_, report_);
     keys_ = tree.keys;
     tree_ = std::move(tree.db);
   }
 
-  rocksdb::DB* Reopened(Candidate candidate, const CacheSetting& setting) {
-    if (candidate.spec.empty()) candidate.spec = "bloomfilter:10:false";
+  rocksdb::DB* Reopened(const Candidate& candidate, const CacheSetting& setting) {
     tree_.reset();
-    rocksdb::Options options =
-        OptionsFor(shape_, TableFor(candidate, cache_bytes_, setting, flags_), /*listener=*/true);
+    rocksdb::Options options = Options(candidate, setting);
     options.disable_auto_compactions = true;
     tree_ = Open(options, path_);
     return tree_.get();
@@ -221,7 +210,7 @@ class Bench {
   const Shape& shape_;
   const Flags& flags_;
   const std::string path_;
-  Progress* const progress_;
+  Report* const report_;
   const uint64_t cache_bytes_;
   DbPtr tree_;
   uint64_t keys_ = 0;
@@ -240,79 +229,48 @@ std::vector<Candidate> Candidates() {
           {"", kAll}};
 }
 
-std::string ForPeople(const std::vector<Measured>& all) {
-  std::vector<std::vector<std::string>> rows = {
-      {"tree", "policy", "partitions", "filters,", "reads of", "", "", "bytes", "usual",
-       "reckoned"},
-      {"", "", "", "bytes", "filters", "indexes", "data", "read", "cache", ""}};
-  for (const Measured& measured : all) {
-    const CacheReads& reads = measured.advised;
-    rows.push_back({measured.tree, measured.candidate.spec, measured.candidate.partition_name(),
-                    Thousands(measured.memory.filter_bytes), Fixed(reads.filters, 4),
-                    Fixed(reads.indexes, 4), Fixed(reads.data, 4), Fixed(reads.bytes, 0),
-                    Fixed(measured.usual.bytes, 0),
-                    measured.reckoned.bytes == 0 ? "" : Fixed(measured.reckoned.bytes, 0)});
-  }
-  return AlignedTable(rows);
-}
-
-nlohmann::json Json(const CacheReads& reads) {
-  return {{"filter_reads_per_lookup", reads.filters},
-          {"index_reads_per_lookup", reads.indexes},
-          {"data_reads_per_lookup", reads.data},
-          {"bytes_read_per_lookup", reads.bytes}};
-}
-
-nlohmann::json ForPrograms(const std::vector<Measured>& all) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (const Measured& measured : all) {
-    rows.push_back({{"tree", measured.tree},
-                    {"policy", measured.candidate.spec},
-                    {"partitions", measured.candidate.partition_name()},
-                    {"cache_bytes", measured.cache_bytes},
-                    {"filter_bytes", measured.memory.filter_bytes},
-                    {"bits_per_entry", measured.memory.bits()},
-                    {"advised_cache", Json(measured.advised)},
-                    {"usual_cache", Json(measured.usual)},
-                    {"reckoned", Json(measured.reckoned)}});
-  }
-  return rows;
-}
-
 int MeasureAll(const Flags& flags) {
-  Progress progress("bench cache");
+  using Kind = Column::Kind;
+  Report report("bench cache", flags.json);
   const InterruptGuard guard;
-  std::unique_ptr<WorkDir> work;
-  const rocksdb::Status status = WorkDir::Create(flags.work_dir, "cache_reads", &work);
-  if (!status.ok()) throw std::runtime_error(status.ToString());
-  std::vector<Measured> all;
+  const std::unique_ptr<WorkDir> work = NewWorkDir(flags.work_dir, "cache_reads");
+  Table table;
+  table.name = "cache";
+  table.title = "CACHE";
+  table.explanation =
+      "What a lookup of an absent key reads, through a cache that is set as advised; then the bytes "
+      "through one as RocksDB makes it, and as reckoned for a budget of bytes.";
+  table.columns = {{"tree", "", "tree", Kind::kText},
+                   {"policy", "", "policy", Kind::kText},
+                   {"partitions", "", "partitions", Kind::kText},
+                   {"filter_bytes", "filters,", "bytes", Kind::kFixed, 0},
+                   {"/advised/filter_reads", "reads of", "filters", Kind::kFixed, 4},
+                   {"/advised/index_reads", "", "indexes", Kind::kFixed, 4},
+                   {"/advised/data_reads", "", "data", Kind::kFixed, 4},
+                   {"/advised/bytes", "bytes", "read", Kind::kFixed, 0},
+                   {"/usual/bytes", "usual", "cache", Kind::kFixed, 0},
+                   {"/reckoned/bytes", "", "reckoned", Kind::kFixed, 0}};
   bool as_promised = true;
-  const bool with_all_ways = flags.partitions.empty();
   for (const Shape& shape : Shapes(flags.scale)) {
     if (!Wants(flags.trees, shape.name)) continue;
     double least = kPromisedInAny;
-    Bench bench(shape, flags, work->path().string(), &progress);
+    Bench bench(shape, flags, work->path().string(), &report);
     for (const Candidate& candidate : Candidates()) {
-      const bool of_bytes = candidate.spec.empty();
-      if (!of_bytes && flags.budget_only) continue;
-      if (!flags.partitions.empty() && !Wants(flags.partitions, candidate.partition_name()))
+      if ((!candidate.spec.empty() && flags.budget_only) ||
+          !Wants(flags.partitions, candidate.partition_name())) {
         continue;
-      all.push_back(bench.Measure(candidate));
-      if (of_bytes) {
-        least = std::min(least, all.back().advised.bytes);
-        as_promised = as_promised && all.back().advised.bytes <= kPromisedInAny;
       }
-      if (!flags.json.empty()) WriteFile(flags.json, ForPrograms(all).dump(1) + "\n");
+      table.rows.push_back(bench.Measure(candidate));
+      if (!candidate.spec.empty()) continue;
+      const double bytes = table.rows.back()["advised"]["bytes"].get<double>();
+      least = std::min(least, bytes);
+      as_promised = as_promised && bytes <= kPromisedInAny;
     }
-    as_promised = as_promised && (!with_all_ways || least <= kPromisedBytes);
+    as_promised = as_promised && (!flags.partitions.empty() || least <= kPromisedBytes);
   }
-  progress.Clear();
-  std::cout << ForPeople(all);
-  if (flags.check && !as_promised) {
-    std::cout << "FAILED: more bytes per lookup than promised\n";
-    return 1;
-  }
-  return 0;
+  if (flags.check && !as_promised) report.Fail("more bytes per lookup than promised");
+  report.Add(table);
+  return report.Finish();
 }
 
 int Main(int argc, char** argv) {

@@ -5,32 +5,77 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <rocksdb/cache.h>
 #include <rocksdb/perf_level.h>
 #include <rocksdb/table.h>
-#include <rocksieve/filter_policy.h>
+#include <CLI/CLI.hpp>
 
-#include "bench/auto/client.h"
-#include "bench/auto/learning_cost.h"
-#include "bench/auto/sample_cost.h"
+#include "bench/auto/costs.h"
 #include "bench/auto/tree.h"
-#include "bench/program.h"
-#include "support/progress.h"
-#include "support/work_dir.h"
 
 namespace rocksieve::bench {
 namespace {
 
-using Random = std::mt19937_64;
+// What asks a database for keys, one by one or in batches, and counts the data blocks that it
+// reads.
+struct Asking {
+  size_t batch = 1;    // keys of a MultiGet(); 1: Get() asks for each
+  bool mixed = false;  // every other batch is asked for by Get()
+};
+
+class Client {
+ public:
+  Client(rocksdb::DB* db, const rocksdb::ReadOptions& read, const Asking& asking)
+      : db_(db), read_(read), asking_(asking) {}
+
+  // Asks at once, or when a batch is full. Throws if the database says otherwise.
+  void Ask(std::string key, bool is_present) {
+    keys_.push_back(std::move(key));
+    is_present_.push_back(is_present);
+    if (keys_.size() >= asking_.batch) Finish();
+  }
+
+  // Asks for what is left.
+  void Finish() {
+    if (keys_.empty()) return;
+    const uint64_t before = DataReads();
+    const size_t count = keys_.size();
+    std::vector<rocksdb::Status> statuses(count);
+    if (asking_.batch == 1 || (asking_.mixed && batches_ % 2 == 1)) {
+      std::string value;
+      for (size_t i = 0; i < count; i++) statuses[i] = db_->Get(read_, keys_[i], &value);
+    } else {
+      const std::vector<rocksdb::Slice> keys(keys_.begin(), keys_.end());
+      std::vector<rocksdb::PinnableSlice> values(count);
+      db_->MultiGet(read_, db_->DefaultColumnFamily(), count, keys.data(), values.data(),
+                    statuses.data());
+    }
+    for (size_t i = 0; i < count; i++) {
+      if (is_present_[i] ? statuses[i].ok() : statuses[i].IsNotFound()) continue;
+      throw std::runtime_error(is_present_[i] ? "a key is lost" : "an absent key was found");
+    }
+    batches_++;
+    keys_.clear();
+    is_present_.clear();
+    data_blocks_read_ += DataReads() - before;
+  }
+
+  uint64_t data_blocks_read() const { return data_blocks_read_; }
+
+ private:
+  rocksdb::DB* const db_;
+  const rocksdb::ReadOptions read_;
+  const Asking asking_;
+  std::vector<std::string> keys_;
+  std::vector<bool> is_present_;
+  uint64_t batches_ = 0, data_blocks_read_ = 0;
+};
 
 struct Workload {
   std::string name, description;
@@ -62,25 +107,14 @@ const std::vector<Workload>& Workloads() {
   return all;
 }
 
-struct Settings {
-  Shape shape;
-  std::string options;  // of the spec
-  uint64_t lookups_per_flush = 0;
+struct Flags {
+  bool smoke = false, check = false, cost = false, learning = false;
   Asking asking;
-  double budget = 10;
-};
-
-struct Result {
-  double bits = 0;   // per entry, on average over the measured time
-  double reads = 0;  // false-positive reads per 1,000 lookups of absent keys
+  double scale = 0, budget = 10;
   uint64_t lookups = 0;
+  std::string tree = "ratio_10_live", options, work_dir;
+  std::vector<std::string> workloads;
 };
-
-std::string KeyAt(uint64_t number) {
-  char text[24];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(number));
-  return text;
-}
 
 // Where lookups go at the moment.
 class Asker {
@@ -102,7 +136,7 @@ class Asker {
   }
 
   std::string AbsentKey() {
-    return KeyAt(static_cast<uint64_t>(Place(workload_.hot_lookups) * 0x1p64));
+    return KeyAt(Place(workload_.hot_lookups));
   }
 
   std::string PresentKeyBelow(uint64_t keys) {
@@ -119,7 +153,7 @@ class Asker {
   double Place(double hot_share) {
     if (Draw() < hot_share) return begin_ + workload_.hot_space * Draw();
     const double cold = Draw() * (1 - workload_.hot_space);
-    return std::min(cold < begin_ ? cold : cold + workload_.hot_space, 0.9999999);
+    return cold < begin_ ? cold : cold + workload_.hot_space;
   }
 
   const Workload& workload_;
@@ -128,37 +162,25 @@ class Asker {
   double moved_at_ = 0;
 };
 
-// Lookups after a flush. Those of absent keys are counted if they are asked for by themselves:
-// otherwise batches have present keys, too.
-void LookUp(const Settings& settings, const Workload& workload, uint64_t keys, Asker* asker,
-            Client* absent, Client* present) {
-  for (uint64_t i = 0; i < settings.lookups_per_flush; i++) {
-    for (int j = 0; j < workload.present; j++) present->Ask(asker->PresentKeyBelow(keys), true);
-    absent->Ask(asker->AbsentKey(), false);
-  }
-  present->Finish();
-  absent->Finish();
-}
-
-Result Run(const Settings& settings, const Workload& workload, const std::string& spec,
-           const std::string& path, Progress* progress) {
+// A tree that grows, and is asked after each flush: bits per entry, on average over the measured
+// time, and false-positive reads of 1,000 lookups of absent keys.
+nlohmann::json Run(const Flags& flags, const Shape& shape, const Workload& workload,
+                   const std::string& spec, const std::string& path, Report* report) {
   rocksdb::BlockBasedTableOptions table;
-  const rocksdb::Status made = NewFilterPolicy(spec, &table.filter_policy);
-  if (!made.ok()) throw std::runtime_error(made.ToString());
-  const Shape& shape = settings.shape;
+  table.filter_policy = PolicyFor(spec);
   const size_t tree_bytes = 45 * shape.keys;
   table.block_cache = rocksdb::NewLRUCache(workload.fills_cache ? tree_bytes * 4 / 10 : 1 << 30);
   std::filesystem::remove_all(path);
-  DbPtr db = Open(OptionsFor(shape, table, true), path);
+  const DbPtr db = Open(OptionsFor(shape, table, true), path);
   rocksdb::SetPerfLevel(rocksdb::kEnableCount);
   Asker asker(workload);
   rocksdb::ReadOptions read;
   read.fill_cache = workload.fills_cache;
   rocksdb::WriteOptions write;
   write.disableWAL = true;
-  Result result;
-  uint64_t reads = 0, keys = 0, looked = 0;
-  progress->Begin(workload.description + ", " + spec, shape.keys);
+  double bits = 0;
+  uint64_t reads = 0, lookups = 0, keys = 0, looked = 0;
+  report->Begin(workload.description + ", " + spec, shape.keys);
   while (keys < shape.keys) {
     for (uint64_t i = 0; i < shape.keys_per_flush; i++) {
       Must(db->Put(write, PresentKey(keys++), std::string(20, 'v')));
@@ -167,88 +189,83 @@ Result Run(const Settings& settings, const Workload& workload, const std::string
     WaitForCompactions(db.get());
     asker.Grow(keys);
     const bool measures = keys > shape.keys / 2;
-    // Where batches are of absent and present keys, those after every tenth flush are apart.
+    // Where batches are of absent and present keys, those after every tenth flush are apart, so
+    // that reads of absent keys can be counted.
     const bool looks = measures && keys / shape.keys_per_flush % 10 == 0;
-    const bool apart = settings.asking.batch == 1 || workload.present == 0 || looks;
-    Client absent(db.get(), read, settings.asking), present(db.get(), read, settings.asking);
-    LookUp(settings, workload, keys, &asker, &absent, apart ? &present : &absent);
+    const bool apart = flags.asking.batch == 1 || workload.present == 0 || looks;
+    Client absent(db.get(), read, flags.asking), present(db.get(), read, flags.asking);
+    for (uint64_t i = 0; i < flags.lookups; i++) {
+      for (int j = 0; j < workload.present; j++) {
+        (apart ? present : absent).Ask(asker.PresentKeyBelow(keys), true);
+      }
+      absent.Ask(asker.AbsentKey(), false);
+    }
+    present.Finish();
+    absent.Finish();
     if (measures && apart) {
       reads += absent.data_blocks_read();
-      result.lookups += settings.lookups_per_flush;
+      lookups += flags.lookups;
     }
     if (looks) {
-      result.bits += MemoryOf(db.get()).bits();
+      bits += MemoryOf(db.get()).bits();
       looked++;
     }
-    if (!progress->Advance(shape.keys_per_flush)) throw std::runtime_error("interrupted");
+    report->Advance(shape.keys_per_flush);
   }
-  result.bits /= static_cast<double>(std::max<uint64_t>(looked, 1));
-  result.reads = 1000 * static_cast<double>(reads) / static_cast<double>(result.lookups);
-  db.reset();
-  std::filesystem::remove_all(path);
-  return result;
+  return {{"bits", bits / static_cast<double>(std::max<uint64_t>(looked, 1))},
+          {"reads", 1000 * static_cast<double>(reads) / static_cast<double>(lookups)}};
 }
 
-struct Flags {
-  bool smoke = false, check = false, cost = false, learning = false;
-  Asking asking;
-  double scale = 0, budget = 10;
-  uint64_t lookups = 0;
-  std::string tree = "ratio_10_live", options, work_dir;
-  std::vector<std::string> workloads;
-};
-
-std::string AskedBy(const Asking& asking) {
-  if (asking.batch == 1) return "";
-  return ", " + std::to_string(asking.batch) + " keys at once" +
-         (asking.mixed ? ", every other time one by one" : "");
-}
-
-std::unique_ptr<WorkDir> NewWorkDir(const Flags& flags) {
-  std::unique_ptr<WorkDir> work;
-  const rocksdb::Status status = WorkDir::Create(flags.work_dir, "skewed_lookups", &work);
-  if (!status.ok()) throw std::runtime_error(status.ToString());
-  return work;
-}
-
-int Measure(const Flags& flags) {
-  Progress progress("bench skew");
-  const InterruptGuard guard;
-  const std::unique_ptr<WorkDir> work = NewWorkDir(flags);
-  Settings settings;
-  for (const Shape& shape : Shapes(flags.scale)) {
-    if (shape.name == flags.tree) settings.shape = shape;
+Table MeasureSkew(const Flags& flags, const std::string& directory, Report* report) {
+  Shape shape;
+  for (const Shape& one : Shapes(flags.scale)) {
+    if (one.name == flags.tree) shape = one;
   }
-  if (settings.shape.name.empty() || settings.shape.one_run) {
+  if (shape.name.empty() || shape.one_run) {
     throw std::runtime_error("--tree: " + flags.tree + " is none of the trees that grow");
   }
-  settings.lookups_per_flush = flags.lookups;
-  settings.asking = flags.asking;
-  char text[160];
-  std::snprintf(text, sizeof(text), "rocksieve.auto:%g", flags.budget);
-  const std::string spec = text + (flags.options.empty() ? "" : ":" + flags.options);
-  std::cout << "False-positive reads of 1,000 lookups of absent keys, "
-            << settings.shape.description << ", " << spec << AskedBy(flags.asking) << "\n\n"
-            << "| lookups | bits, even | bits, heard | reads, even | reads, heard | ratio |\n"
-            << "|---|---|---|---|---|---|\n";
+  const std::string spec = "rocksieve.auto:" + Shortest(flags.budget) +
+                           (flags.options.empty() ? "" : ":" + flags.options);
+  std::string asked;
+  if (flags.asking.batch > 1) {
+    asked = ", " + std::to_string(flags.asking.batch) + " keys at once" +
+            (flags.asking.mixed ? ", every other time one by one" : "");
+  }
+  Table table;
+  table.name = "skew";
+  table.title = "SKEW";
+  table.explanation = "False-positive reads of 1,000 lookups of absent keys, " +
+                      shape.description + ", " + spec + asked;
+  table.columns = {{"lookups", "", "lookups", Column::Kind::kText},
+                   {"/even/bits", "bits,", "even"},
+                   {"/heard/bits", "", "heard"},
+                   {"/even/reads", "reads,", "even", Column::Kind::kFixed, 3},
+                   {"/heard/reads", "", "heard", Column::Kind::kFixed, 3},
+                   {"ratio", "", "ratio"}};
   bool as_promised = true;
   for (const Workload& workload : Workloads()) {
     if (!Wants(flags.workloads, workload.name)) continue;
-    const std::string path = work->path().string() + "/db";
-    const Result even = Run(settings, workload, spec + ":even", path, &progress);
-    const Result heard = Run(settings, workload, spec, path, &progress);
-    progress.Clear();
-    const double ratio = heard.reads / even.reads;
-    std::snprintf(text, sizeof(text), " | %.2f | %.2f | %.3f | %.3f | %.2f |", even.bits,
-                  heard.bits, even.reads, heard.reads, ratio);
-    std::cout << "| " << workload.description << text << std::endl;
+    nlohmann::json row = {{"lookups", workload.description}};
+    row["even"] = Run(flags, shape, workload, spec + ":even", directory + "/db", report);
+    row["heard"] = Run(flags, shape, workload, spec, directory + "/db", report);
+    const double ratio = row["heard"]["reads"].get<double>() / row["even"]["reads"].get<double>();
+    row["ratio"] = ratio;
+    table.rows.push_back(row);
     as_promised = as_promised && ratio <= workload.most;
   }
-  if (flags.check && !as_promised) {
-    std::cout << "FAILED: a ratio is larger than promised\n";
-    return 1;
-  }
-  return 0;
+  if (flags.check && !as_promised) report->Fail("a ratio is larger than promised");
+  return table;
+}
+
+int Measure(const Flags& flags) {
+  Report report("bench skew", "");
+  const InterruptGuard guard;
+  const std::unique_ptr<WorkDir> work = NewWorkDir(flags.work_dir, "skewed_lookups");
+  const std::string directory = work->path().string();
+  report.Add(flags.cost       ? SampleCosts(flags.smoke, {1, 4, 32})
+             : flags.learning ? LearningCosts(flags.smoke, directory)
+                              : MeasureSkew(flags, directory, &report));
+  return report.Finish();
 }
 
 int Main(int argc, char** argv) {
@@ -281,14 +298,6 @@ int Main(int argc, char** argv) {
   app.add_option("--work-dir", flags.work_dir, "where databases are built [a temporary directory]");
   app.footer("Example: ./run bench skew --workloads=80_20,90_10");
   CLI11_PARSE(app, argc, argv);
-  if (flags.cost) {
-    std::cout << SampleCosts(flags.smoke, {1, 4, 32});
-    return 0;
-  }
-  if (flags.learning) {
-    std::cout << LearningCosts(flags.smoke, NewWorkDir(flags)->path().string());
-    return 0;
-  }
   if (flags.scale == 0) flags.scale = flags.smoke ? 0.02 : 1;
   if (flags.lookups == 0) flags.lookups = flags.smoke ? 100 : 1000;
   return Measure(flags);

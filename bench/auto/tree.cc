@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/auto/tree.h"
 
-#include <chrono>
+#include <filesystem>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/options.h>
@@ -19,26 +19,17 @@ uint64_t FilesAt(rocksdb::DB* db, int level) {
   return std::stoull(files);
 }
 
-class Writer {
- public:
-  Writer(Tree* tree, const std::function<void(uint64_t)>& advance)
-      : tree_(tree), advance_(advance) {}
-
-  void Flush(uint64_t keys) {
-    rocksdb::WriteOptions write;
-    write.disableWAL = true;
-    for (uint64_t i = 0; i < keys; i++) {
-      Must(tree_->db->Put(write, PresentKey(tree_->keys++), std::string(20, 'v')));
-    }
-    Must(tree_->db->Flush(rocksdb::FlushOptions()));
-    WaitForCompactions(tree_->db.get());
-    advance_(keys);
+// So many more keys.
+void Flush(Tree* tree, uint64_t keys, Report* report) {
+  rocksdb::WriteOptions write;
+  write.disableWAL = true;
+  for (uint64_t i = 0; i < keys; i++) {
+    Must(tree->db->Put(write, PresentKey(tree->keys++), std::string(20, 'v')));
   }
-
- private:
-  Tree* const tree_;
-  const std::function<void(uint64_t)>& advance_;
-};
+  Must(tree->db->Flush(rocksdb::FlushOptions()));
+  WaitForCompactions(tree->db.get());
+  report->Advance(keys);
+}
 
 bool HasGap(rocksdb::DB* db) {
   int deepest = 0;
@@ -52,13 +43,14 @@ bool HasGap(rocksdb::DB* db) {
 }
 
 // Flushes until so many files lie in level 0, and no level is empty.
-void FlushUntilShaped(const Shape& shape, Writer* writer, rocksdb::DB* db) {
+void FlushUntilShaped(const Shape& shape, Tree* tree, Report* report) {
   if (shape.l0_files == 0) {
-    Must(db->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
+    Must(tree->db->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
   }
   for (int attempt = 0; attempt < 40; attempt++) {
-    if (attempt > 0 || shape.l0_files == 0) writer->Flush(shape.keys_per_flush);
-    if (FilesAt(db, 0) == static_cast<uint64_t>(shape.l0_files) && !HasGap(db)) return;
+    if (attempt > 0 || shape.l0_files == 0) Flush(tree, shape.keys_per_flush, report);
+    const bool shaped = FilesAt(tree->db.get(), 0) == static_cast<uint64_t>(shape.l0_files);
+    if (shaped && !HasGap(tree->db.get())) return;
   }
 }
 
@@ -99,24 +91,18 @@ rocksdb::Options OptionsFor(const Shape& shape, const rocksdb::BlockBasedTableOp
 }
 
 Tree BuildTree(const Shape& shape, const rocksdb::Options& options, const std::string& directory,
-               const std::function<void(uint64_t)>& advance) {
-  const auto start = std::chrono::steady_clock::now();
+               Report* report) {
+  std::filesystem::remove_all(directory);
   Tree tree;
   tree.db = Open(options, directory);
-  rocksdb::DB* const db = tree.db.get();
-  Writer writer(&tree, advance);
   if (shape.one_run) {
-    for (int i = 0; i < 10; i++) writer.Flush(shape.keys / 10);
-    rocksdb::CompactRangeOptions everything;
-    Must(db->CompactRange(everything, nullptr, nullptr));
+    for (int i = 0; i < 10; i++) Flush(&tree, shape.keys / 10, report);
+    Must(tree.db->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr));
   } else {
-    while (tree.keys < shape.keys) writer.Flush(shape.keys_per_flush);
-    if (!shape.universal) FlushUntilShaped(shape, &writer, db);
+    while (tree.keys < shape.keys) Flush(&tree, shape.keys_per_flush, report);
+    if (!shape.universal) FlushUntilShaped(shape, &tree, report);
   }
-  WaitForCompactions(db);
-  tree.files_per_level = ShapeOf(db);
-  tree.build_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  WaitForCompactions(tree.db.get());
   return tree;
 }
 

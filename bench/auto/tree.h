@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "bench/program.h"
 #include "integration/tree.h"
 
 namespace rocksieve::bench {
@@ -41,17 +41,18 @@ std::string NarrowMissingKey(uint64_t i);
 struct Tree {
   DbPtr db;
   uint64_t keys = 0;
-  std::string files_per_level;
-  double build_seconds = 0;
 };
 
 // Of the tree's database, which has the filters of table.filter_policy.
 rocksdb::Options OptionsFor(const Shape& shape, const rocksdb::BlockBasedTableOptions& table,
                             bool listener);
 
-// The same keys and operations for every policy: each flush and the compactions after it are waited
-// for. `advance` is told of so many more keys, and may throw.
+// The same keys and operations for every policy, in place of what is in the directory: each flush
+// and the compactions after it are waited for. The report's progress advances by keys.
 Tree BuildTree(const Shape& shape, const rocksdb::Options& options, const std::string& directory,
-               const std::function<void(uint64_t)>& advance);
+               Report* report);
+
+// Data blocks that this thread has read.
+inline uint64_t DataReads() { return CostSince(0).data_block_reads; }
 
 }  // namespace rocksieve::bench

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of query times: filters in the caches, asked in turns.
+// The tables of query times: filters in the caches, asked in turns; and batches against single
+// queries when the filter is not in the caches of the core.
 #include <algorithm>
 #include <array>
 
-#include "bench/compare/clock.h"
-#include "bench/compare/machine.h"
 #include "bench/compare/tables.h"
+#include "bench/machine.h"
 
 namespace rocksieve::bench {
 namespace {
+
+using Kind = Column::Kind;
 
 struct TimedFilter {
   const Candidate* candidate;
@@ -110,17 +112,11 @@ void TimeRound(int round, QueryTimer* timer, TimedFilter* timed) {
   }
 }
 
-double LeastOverLeast(const std::vector<double>& samples, const std::vector<double>& others) {
-  return Summarize(samples).min / Summarize(others).min;
-}
-
-void AddTimesAndRatio(const std::string& name, const std::vector<double>& samples,
-                      const std::vector<double>& reference, nlohmann::json* row) {
-  AddTimes(name, samples, row);
-  (*row)[name + "_over_reference"] = LeastOverLeast(samples, reference);
-  (*row)["spread_percent"] =
-      std::max(row->value("spread_percent", 0.0), (*row)[name + "_spread_percent"].get<double>());
-}
+constexpr std::pair<const char*, std::vector<double> TimedFilter::*> kSamples[] = {
+    {"missing", &TimedFilter::missing},
+    {"present", &TimedFilter::present},
+    {"batch", &TimedFilter::batch},
+    {"present_batch", &TimedFilter::present_batch}};
 
 // Rows: filter, keys, part (the line-up's first filter), and for NAME = missing, present, batch
 // (of kBatch missing keys), present_batch: NAME_ns_min, NAME_ns_median, NAME_spread_percent,
@@ -129,11 +125,11 @@ void AddTimesAndRatio(const std::string& name, const std::vector<double>& sample
 // Every line-up is related to its first filter. A key that a filter has lost is added to the
 // failures.
 nlohmann::json TimeQueries(const std::vector<Candidates>& series, const KeySet& keys, Run* run) {
-  run->progress.Begin("queries: building filters of " + KeysHeading(keys.count()));
+  run->Begin("queries: building filters of " + KeysHeading(keys.count()));
   std::vector<TimedFilter> filters = BuildAll(series, keys);
   QueryTimer timer(keys, run->settings.queries_per_sample);
   for (int round = 0; round < run->settings.query_rounds; round++) {
-    run->progress.Begin("queries: " + KeysHeading(keys.count()) + ", round " +
+    run->Begin("queries: " + KeysHeading(keys.count()) + ", round " +
                         std::to_string(round + 1));
     for (TimedFilter& timed : filters) TimeRound(round, &timer, &timed);
   }
@@ -145,22 +141,22 @@ nlohmann::json TimeQueries(const std::vector<Candidates>& series, const KeySet& 
                           {"keys", keys.count()},
                           {"part", reference.candidate->spec()},
                           {"isa", ActiveIsaName()}};
-    AddTimesAndRatio("missing", timed.missing, reference.missing, &row);
-    AddTimesAndRatio("present", timed.present, reference.present, &row);
-    AddTimesAndRatio("batch", timed.batch, reference.batch, &row);
-    AddTimesAndRatio("present_batch", timed.present_batch, reference.present_batch, &row);
-    row["missing_batch_over_single"] = LeastOverLeast(timed.batch, timed.missing);
-    row["present_batch_over_single"] = LeastOverLeast(timed.present_batch, timed.present);
+    double spread = 0;
+    for (const auto& [name, samples] : kSamples) {
+      AddTimes(name, timed.*samples, &row, &(reference.*samples));
+      spread = std::max(spread, row[std::string(name) + "_spread_percent"].get<double>());
+    }
+    row["spread_percent"] = spread;
+    row["missing_batch_over_single"] = LeastOf(timed.batch) / LeastOf(timed.missing);
+    row["present_batch_over_single"] = LeastOf(timed.present_batch) / LeastOf(timed.present);
     rows.push_back(row);
     if (timed.lost_a_key) {
-      run->failures.push_back(timed.candidate->spec() + ", " + KeysHeading(keys.count()) +
-                              ": a present key was not found");
+      run->Fail(timed.candidate->spec() + ", " + KeysHeading(keys.count()) +
+                ": a present key was not found");
     }
   }
   return rows;
 }
-
-using Kind = Column::Kind;
 
 std::vector<Column> TimeColumns() {
   return {{"filter", "", "filter", Kind::kText},
@@ -183,6 +179,94 @@ std::vector<Candidates> WithHashOnly(const Settings& settings) {
   std::vector<Candidates> series = TimedSeries(settings);
   if (settings.specs.empty()) series.push_back(MakeCandidates({"hash-only"}));
   return series;
+}
+
+class CacheEvictor {
+ public:
+  CacheEvictor() : buffer_(BytesLargerThanPrivateCaches(), 1) {}
+  void Evict() {
+    constexpr size_t kLine = 64;
+    volatile unsigned char* bytes = buffer_.data();  // nobody reads them again
+    for (size_t i = 0; i < buffer_.size(); i += kLine) bytes[i] = bytes[i] + 1;
+  }
+
+ private:
+  std::vector<unsigned char> buffer_;
+};
+
+struct ColdFilter {
+  const Candidate* candidate;
+  BuiltFilter filter;
+  // Of the same kind, but tiny: asked just before the time is taken, so that what is measured is a
+  // filter that has left the caches, not code that has.
+  BuiltFilter twin;
+  std::vector<double> single[2], batch[2];  // by KeyKind
+};
+
+class ColdTimer {
+ public:
+  ColdTimer(const KeySet& keys, const KeySet& twin_keys) : chunk_(keys), twin_chunk_(twin_keys) {}
+
+  // Nanoseconds per key, of one batch of kBatch keys.
+  template <typename Ask>
+  double OneBatch(const ColdFilter& cold, KeyKind kind, Ask ask) {
+    evictor_.Evict();
+    chunk_.FillAtRandom(kind, next_++, kBatch);
+    twin_chunk_.FillAtRandom(kind, next_, kBatch);
+    ask(cold.twin, &twin_chunk_);
+    watch_.Start();
+    ask(cold.filter, &chunk_);
+    watch_.Stop();
+    return watch_.TakeNanoseconds() / kBatch;
+  }
+
+ private:
+  CacheEvictor evictor_;
+  KeyChunk chunk_, twin_chunk_;
+  uint64_t next_ = 1;
+  Stopwatch<WallClock> watch_;
+};
+
+volatile bool sink;  // so that no answer is thrown away unseen
+
+void AskSingly(const BuiltFilter& filter, KeyChunk* keys) {
+  bool any = false;
+  for (size_t i = 0; i < kBatch; i++) any ^= filter.reader->MayMatch((*keys)[i]);
+  sink = any;
+}
+
+void AskAsBatch(const BuiltFilter& filter, KeyChunk* keys) {
+  std::array<bool, kBatch> may_match;
+  filter.reader->MayMatch(kBatch, keys->Pointers(), may_match.data());
+  sink = may_match[0];
+}
+
+void TimeColdRound(int batches, ColdTimer* timer, ColdFilter* cold) {
+  for (KeyKind kind : {KeyKind::kPresent, KeyKind::kMissing}) {
+    std::vector<double> single, batch;
+    for (int i = 0; i < batches; i++) {
+      single.push_back(timer->OneBatch(*cold, kind, AskSingly));
+      batch.push_back(timer->OneBatch(*cold, kind, AskAsBatch));
+    }
+    cold->single[static_cast<int>(kind)].push_back(MedianOf(single));
+    cold->batch[static_cast<int>(kind)].push_back(MedianOf(batch));
+  }
+}
+
+void AddColdRow(const ColdFilter& cold, uint64_t keys, Table* table) {
+  nlohmann::json row = {{"filter", cold.candidate->spec()},
+                        {"keys", keys},
+                        {"group", KeysHeading(keys)},
+                        {"isa", ActiveIsaName()}};
+  for (KeyKind kind : {KeyKind::kPresent, KeyKind::kMissing}) {
+    const std::string name = kind == KeyKind::kPresent ? "present" : "missing";
+    const auto& single = cold.single[static_cast<int>(kind)];
+    const auto& batch = cold.batch[static_cast<int>(kind)];
+    AddTimes(name + "_single", single, &row);
+    AddTimes(name + "_batch", batch, &row);
+    row[name + "_batch_over_single"] = MedianOf(batch) / MedianOf(single);
+  }
+  table->rows.push_back(row);
 }
 
 }  // namespace
@@ -235,6 +319,52 @@ Table MeasureLengths(Run* run) {
         table.rows.push_back(row);
       }
     }
+  }
+  return table;
+}
+
+Table MeasureCold(Run* run) {
+  Table table = {
+      .name = "cold",
+      .title = "BATCHES AGAINST SINGLE QUERIES, FILTERS OUT OF THE PRIVATE CACHES",
+      .explanation =
+          "Nanoseconds per key: 32 keys asked one by one, or in one call as MultiGet does. Before "
+          "each "
+          "32, a buffer larger than the caches of the core is written. Least and median of the "
+          "rounds; "
+          "a round is the median of its batches, by wall clock. Ratio: batch over single, of the "
+          "medians.",
+      .columns = {{"filter", "", "filter", Kind::kText},
+                  {"missing_single_ns_min", "missing", "single", Kind::kFixed, 1},
+                  {"missing_single_ns_median", "", "median", Kind::kFixed, 1},
+                  {"missing_batch_ns_min", "", "batch", Kind::kFixed, 1},
+                  {"missing_batch_ns_median", "", "median", Kind::kFixed, 1},
+                  {"missing_batch_over_single", "", "ratio"},
+                  {"present_single_ns_min", "present", "single", Kind::kFixed, 1},
+                  {"present_single_ns_median", "", "median", Kind::kFixed, 1},
+                  {"present_batch_ns_min", "", "batch", Kind::kFixed, 1},
+                  {"present_batch_ns_median", "", "median", Kind::kFixed, 1},
+                  {"present_batch_over_single", "", "ratio"}},
+  };
+  const KeySet twin_keys(1'000, 2);
+  for (uint64_t count : run->settings.cold_keys) {
+    const KeySet keys(count, 1);
+    run->Begin("cold: building filters of " + KeysHeading(count));
+    const std::vector<Candidates> series = TimedSeries(run->settings);
+    std::vector<ColdFilter> filters;
+    for (const Candidates& candidates : series) {
+      for (const Candidate& candidate : candidates) {
+        filters.push_back({&candidate, candidate.Build(keys), candidate.Build(twin_keys), {}, {}});
+      }
+    }
+    ColdTimer timer(keys, twin_keys);
+    for (int round = 0; round < run->settings.cold_rounds; round++) {
+      run->Begin("cold: round " + std::to_string(round + 1));
+      for (ColdFilter& cold : filters) {
+        TimeColdRound(run->settings.cold_batches_per_round, &timer, &cold);
+      }
+    }
+    for (const ColdFilter& cold : filters) AddColdRow(cold, count, &table);
   }
   return table;
 }

@@ -104,10 +104,10 @@ ObservedRate Observe(const Candidate& candidate, uint64_t keys, const ProbeBudge
 // bits_per_key, bits_per_key_without_range, counted. A rate that is off its model is added to the
 // failures.
 nlohmann::json ObservedRow(const Candidate& candidate, uint64_t keys, const ProbeBudget& budget,
-                           Failures* failures) {
+                           Run* run) {
   const ObservedRate observed = Observe(candidate, keys, budget);
   if (observed.OffModel()) {
-    failures->push_back(
+    run->Fail(
         candidate.spec() + ", " + KeysHeading(keys) + ": " + Significant(100 * observed.rate, 4) +
         " % of missing keys pass, its model says " + Significant(100 * observed.model, 4) +
         " %, the standard error is " + Significant(100 * observed.standard_error, 2) + " %");
@@ -135,8 +135,8 @@ void AddRows(const Candidates& candidates, uint64_t keys, const std::string& par
              const ProbeBudget& budget, Run* run, Table* table) {
   nlohmann::json reference;
   for (const Candidate& candidate : candidates) {
-    run->progress.Begin(table->name + ": " + candidate.spec() + ", " + KeysHeading(keys));
-    nlohmann::json row = ObservedRow(candidate, keys, budget, &run->failures);
+    run->Begin(table->name + ": " + candidate.spec() + ", " + KeysHeading(keys));
+    nlohmann::json row = ObservedRow(candidate, keys, budget, run);
     if (reference.is_null()) reference = row;
     row["group"] = KeysHeading(keys);
     row["part"] = part;
@@ -150,6 +150,24 @@ void AddRows(const Candidates& candidates, uint64_t keys, const std::string& par
 }
 
 }  // namespace
+
+Candidates MakeCandidates(const std::vector<std::string>& specs) {
+  Candidates candidates(specs.size());
+  for (size_t i = 0; i < specs.size(); i++) {
+    const std::string error = Candidate::Make(specs[i], &candidates[i]);
+    if (!error.empty()) throw std::invalid_argument(error);
+  }
+  return candidates;
+}
+
+std::vector<Candidates> TimedSeries(const Settings& settings) {
+  if (!settings.specs.empty()) return {MakeCandidates(settings.specs)};
+  return {MakeCandidates({"bloomfilter:10", "rocksieve.bloom:10"}),
+          MakeCandidates({"bloomfilter:16", "rocksieve.bloom:16"}),
+          MakeCandidates({"ribbonfilter:0.1%", "rocksieve.ribbon:0.1%", "rocksieve.cuckoo:0.1%",
+                          "rocksieve.bloom:0.1%", "bloomfilter:0.1%"}),
+          MakeCandidates({"ribbonfilter:1%", "rocksieve.ribbon:1%"})};
+}
 
 Table MeasureRates(Run* run) {
   Table table = {

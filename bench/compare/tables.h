@@ -1,21 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measurements, one table and one source file each.
+// The measurements of `./run bench`, by tables, and how much is measured.
 #pragma once
 
-#include "bench/compare/settings.h"
-#include "support/progress.h"
-#include "support/table.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/compare/filters.h"
+#include "bench/program.h"
 
 namespace rocksieve::bench {
 
 inline constexpr size_t kBatch = 32;  // keys of a batched query; as many as RocksDB asks at once
 
+struct ProbeBudget {
+  double wanted_hits = 0;  // false positives to count, if they come at no more than `usual_probes`
+  double least_hits = 0;   // to count in any case, up to `most_probes`
+  double usual_probes = 0;
+  double most_probes = 0;
+};
+
+struct Settings {
+  // If not empty: the one line-up for all tables that have one.
+  std::vector<std::string> specs;
+
+  std::vector<uint64_t> rate_keys, size_keys, query_keys, length_keys, cold_keys, build_keys,
+      memory_keys, small_keys, isa_keys;
+  std::vector<double> rate_bits;
+  std::vector<std::string> equal_rates;  // such as "0.1%"
+
+  ProbeBudget probes;        // for each filter of a few sizes
+  ProbeBudget small_probes;  // for each of many sizes
+  int query_rounds = 0;
+  uint64_t queries_per_sample = 0;
+  int cold_rounds = 0;
+  int cold_batches_per_round = 0;
+  int build_rounds = 0;  // for up to a million keys; fewer beyond
+};
+
+// REQUIRES: the specs are known to be good.
+Candidates MakeCandidates(const std::vector<std::string>& specs);
+
+// The filters whose times are compared: each with the built-in one of the same bits per key, or of
+// the same rate, which comes first.
+std::vector<Candidates> TimedSeries(const Settings& settings);
+
 // What lasts for the whole program.
-struct Run {
+struct Run : Report {
+  using Report::Report;
   Settings settings;
-  std::vector<std::string> arguments_for_children;  // that give them the same effort
-  Progress progress{"compare"};
-  Failures failures;
+  std::string arguments_for_children;  // that give them the same effort
 };
 
 Table MeasureRates(Run* run);    // false positives and size, by bits per key
@@ -28,7 +62,7 @@ Table MeasureBuilds(Run* run);   // times of building
 Table MeasureMemory(Run* run);   // memory while building
 Table MeasureIsas(Run* run);     // times for each instruction set, in child processes
 
-// Compares all of these with what the design promises.
-Table CompareWithTargets(const std::vector<Table>& tables);
+// Compares the tables so far with what the design promises.
+Table CompareWithTargets(Run* run);
 
 }  // namespace rocksieve::bench

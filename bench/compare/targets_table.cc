@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "bench/compare/machine.h"
 #include "bench/compare/tables.h"
 #include "lib/cpu/isa.h"
 #include "support/text.h"
@@ -142,13 +141,10 @@ bool Concerns(const Target& target, const nlohmann::json& row) {
          (target.kernels == Kernels::kAny || row["isa"] == KernelsName(target.kernels));
 }
 
-std::vector<double> Measured(const Target& target, const std::vector<Table>& tables) {
+std::vector<double> Measured(const Target& target, const nlohmann::json& tables) {
   std::vector<double> values;
-  for (const Table& table : tables) {
-    if (std::find(target.tables.begin(), target.tables.end(), table.name) == target.tables.end()) {
-      continue;
-    }
-    for (const nlohmann::json& row : table.rows) {
+  for (const char* table : target.tables) {
+    for (const nlohmann::json& row : tables.value(table, nlohmann::json::array())) {
       if (!Concerns(target, row)) continue;
       for (const char* field : target.fields) {
         const auto value = row.find(field);
@@ -167,7 +163,7 @@ std::string Range(const std::vector<double>& values) {
 
 }  // namespace
 
-Table CompareWithTargets(const std::vector<Table>& tables) {
+Table CompareWithTargets(Run* run) {
   Table table = {
       .name = "targets",
       .title = "TARGETS",
@@ -184,6 +180,7 @@ Table CompareWithTargets(const std::vector<Table>& tables) {
                   {"measured", "", "measured", Kind::kText},
                   {"met", "", "met", Kind::kText}},
   };
+  const nlohmann::json tables = run->document.value("tables", nlohmann::json::object());
   for (const Target& target : Targets()) {
     const std::vector<double> values = Measured(target, tables);
     if (values.empty()) continue;

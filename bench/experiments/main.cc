@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // `./run experiments`: what the literature has published, measured again.
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <stdexcept>
-#include <thread>
 
 #include <CLI/CLI.hpp>
 
-#include "bench/experiments/frame/experiment.h"
-#include "support/progress.h"
-#include "support/text.h"
+#include "bench/experiments/experiment.h"
+#include "lib/hash/key_hash.h"
 
 namespace rocksieve::experiments {
 namespace {
+
+constexpr char kWordList[] = "/usr/share/dict/american-english-insane";
+constexpr size_t kLongestBytes = 63;
+
+struct Experiment {
+  const char* name;   // for --only
+  const char* about;  // a line for --help
+  void (*measure)(Run* run);
+};
 
 // In the order in which they run.
 const Experiment kExperiments[] = {
@@ -33,56 +38,42 @@ const Experiment kExperiments[] = {
 #endif
 };
 
-using Clock = std::chrono::steady_clock;
+}  // namespace
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-void Write(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + path);
-}
-
-int RunAll(const Settings& settings, const std::vector<std::string>& only) {
-  Progress progress("experiments");
-  Run run;
-  run.settings = settings;
-  nlohmann::json report = {{"quick", settings.quick},
-                           {"processor", ProcessorName()},
-                           {"cores", std::thread::hardware_concurrency()}};
-  const std::string json = settings.directory + "/experiments.json";
-  const Clock::time_point start = Clock::now();
-  for (const Experiment& experiment : kExperiments) {
-    if (!only.empty() && std::find(only.begin(), only.end(), experiment.name) == only.end()) {
-      continue;
-    }
-    run.progress = [&](const std::string& step) {
-      progress.Begin(std::string(experiment.name) + ": " + step);
-    };
-    const Clock::time_point its_start = Clock::now();
-    const Outcome outcome = experiment.measure(&run);
-    progress.Clear();
-    nlohmann::json& its_report = report["experiments"][experiment.name];
-    its_report["seconds"] = SecondsSince(its_start);
-    for (const Table& table : outcome.tables) {
-      std::cout << ForPeople(table) << std::endl;
-      its_report["tables"][table.name] = table.rows;
-    }
-    for (const Picture& picture : outcome.pictures) {
-      Write(settings.directory + "/" + picture.name + ".svg", picture.svg);
-    }
-    // Again after each experiment, so that no measurement is lost.
-    report["failures"] = run.failures;
-    Write(json, report.dump(1) + "\n");
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  std::cout << "Took " << Significant(SecondsSince(start), 3)
-            << " s. All figures: " << ShortPath(json) << ", pictures beside it.\n";
-  for (const std::string& failure : run.failures) std::cout << "FAILED: " << failure << "\n";
-  return run.failures.empty() ? 0 : 1;
+  return lower;
 }
+
+std::vector<std::string> InsaneWords() {
+  std::ifstream file(kWordList);
+  std::vector<std::string> words;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line.size() <= kLongestBytes) words.push_back(LowerCase(line));
+  }
+  if (words.empty()) {
+    throw std::runtime_error(std::string("cannot read ") + kWordList +
+                             ": install wamerican-insane");
+  }
+  return words;
+}
+
+std::vector<std::string> ShuffledDistinctWords() {
+  std::vector<std::string> words = InsaneWords();
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  // By a hash with another seed than any filter uses.
+  constexpr uint64_t kSeed = 20'000'101;
+  std::sort(words.begin(), words.end(), [](const std::string& a, const std::string& b) {
+    return HashKey(a, kSeed) < HashKey(b, kSeed);
+  });
+  return words;
+}
+
+namespace {
 
 int Main(int argc, char** argv) {
   Settings settings;
@@ -115,17 +106,16 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   std::filesystem::create_directories(settings.directory);
-  return RunAll(settings, only);
+  Run run(settings);
+  for (const Experiment& experiment : kExperiments) {
+    if (bench::Wants(only, experiment.name)) experiment.measure(&run);
+  }
+  return run.Finish();
 }
 
 }  // namespace
 }  // namespace rocksieve::experiments
 
 int main(int argc, char** argv) {
-  try {
-    return rocksieve::experiments::Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "experiments: " << error.what() << "\n";
-    return 2;
-  }
+  return rocksieve::bench::RunProgram("experiments", rocksieve::experiments::Main, argc, argv);
 }

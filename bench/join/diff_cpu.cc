@@ -7,10 +7,9 @@
 // object, nanoseconds for each row of either.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -20,6 +19,7 @@
 #include <rocksieve/join/diff.h>
 #include <rocksieve/join/server.h>
 
+#include "bench/clock.h"
 #include "bench/program.h"
 #include "plugin/database/read_only_snapshot.h"
 
@@ -28,12 +28,6 @@ namespace {
 
 void Must(const rocksdb::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
-}
-
-double ProcessorSeconds() {
-  std::timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // By the read options of plugin/join/rocksdb_source.cc. The number of rows.
@@ -87,7 +81,7 @@ int Main(int argc, char** argv) {
   struct Way {
     const char* name;
     std::function<void()> go;
-    double seconds = 1e9;
+    double ns = 1e18;
   };
   std::vector<Way> ways = {
       {"scans", [&] { rows = Scan(here) + Scan(there); }},
@@ -103,18 +97,14 @@ int Main(int argc, char** argv) {
   for (int i = 0; i < rounds; i++) {
     for (Way& way : ways) {
       if (argc > 4 && i > 0 && std::string(argv[4]) != way.name) continue;
-      const double begin = ProcessorSeconds();
+      const double begin = CpuClock::Nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
       way.go();
-      way.seconds = std::min(way.seconds, ProcessorSeconds() - begin);
+      way.ns = std::min(way.ns, CpuClock::Nanoseconds(CLOCK_PROCESS_CPUTIME_ID) - begin);
     }
   }
-  const char* between = "{";
-  for (const Way& way : ways) {
-    std::printf("%s\"%s_ns\": %.1f", between, way.name,
-                1e9 * way.seconds / static_cast<double>(rows));
-    between = ", ";
-  }
-  std::printf("}\n");
+  nlohmann::json costs;
+  for (const Way& way : ways) costs[std::string(way.name) + "_ns"] = way.ns / static_cast<double>(rows);
+  std::cout << costs << "\n";
   return 0;
 }
 

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "bench/program.h"
 #include "lib/join/matching/planner.h"
-#include "support/table.h"
 
 namespace rocksieve::bench {
 
@@ -22,11 +21,9 @@ struct FigureSettings {
   join::Strategy strategy = join::Strategy::kAuto;
 };
 
-// What they share while they are measured.
-struct FigureRun {
+struct FigureRun : Report {
+  using Report::Report;
   FigureSettings settings;
-  Failures failures;                                      // wrong results, by their circumstances
-  std::function<void(const std::string& step)> progress;  // of what takes long
 };
 
 Table MeasureOverlaps(FigureRun* run);
@@ -37,14 +34,27 @@ Table MeasureThreads(FigureRun* run);
 Table MeasureLink(FigureRun* run);
 
 // Printed where it is asked for.
-Table MeasureAllocations(FigureRun* run);
 Table MeasureBytePlans(FigureRun* run);  // plans where bytes alone count, beside fixed strategies
 Table MeasureLinkGrid(FigureRun* run);   // plans for links, likewise, in time
+// What joins take of the allocator.
+Table MeasureAllocations(FigureRun* run);
+// Where the CPU time goes: by what each side hears, and says to that, nanoseconds per key of one
+// side.
+Table MeasureStages(FigureRun* run);
+// The totals of another build of this program and of this one, run after run by turns, each in a
+// process of its own, and their ratios. The other one must put as much on the wire.
+Table CompareWith(const std::string& other_program, FigureRun* run);
 
-// Bits against overlap, from the rows of MeasureOverlaps(), and bytes against differences, from
-// those of MeasureDifferences(): SVG documents.
-std::string OverlapPicture(const Table& overlaps);
-std::string DifferencePicture(const Table& differences);
-std::string LinkPicture(const Table& grid);
+// Prints what parts of a join take with the active kernels, in ranges of FigureSettings::keys keys,
+// as it stands in lib/join/matching/cost_weights.cc, beside what stands there: the least of
+// FigureSettings::seeds rounds. 1 if some of it is off by more than 30 %, else 0.
+int PrintPrices(FigureRun* run);
+
+// Draws a table that has a picture, as an SVG file in the directory.
+void Draw(const Table& table, const std::string& directory);
+
+// The first column of most tables.
+inline constexpr Column kOverlap = {"overlap_percent", "over-", "lap, %",
+                                    Column::Kind::kSignificant, 3};
 
 }  // namespace rocksieve::bench

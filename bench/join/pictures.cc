@@ -13,45 +13,26 @@ namespace {
 constexpr double kBreakEvenFloor = 10;  // nanoseconds, from where the lines go up
 
 // A line of a picture, from the rows of a table.
-template <typename XOfRow>
-ChartSeries RowsAsSeries(const Table& table, const std::string& name, XOfRow x, const char* y_field,
-                         bool dashed) {
+ChartSeries SeriesOf(const nlohmann::json& rows, const std::string& name, const char* x_field,
+                     bool logarithmic, const char* y_field, bool dashed) {
   ChartSeries series;
   series.name = name;
   series.dashed = dashed;
-  for (const nlohmann::json& row : table.rows) {
-    series.points.push_back({x(row), row[y_field].get<double>()});
+  for (const nlohmann::json& row : rows) {
+    const double x = row[x_field].get<double>();
+    series.points.push_back({logarithmic ? std::log10(x) : x, row[y_field].get<double>()});
   }
   return series;
-}
-
-ChartSeries OverlapSeries(const Table& table, const std::string& name, const char* field,
-                          bool dashed) {
-  const auto overlap = [](const nlohmann::json& row) {
-    return row["overlap_percent"].get<double>();
-  };
-  return RowsAsSeries(table, name, overlap, field, dashed);
-}
-
-ChartSeries DifferencesSeries(const Table& table, const std::string& name, const char* field,
-                              bool dashed) {
-  const auto power_of_ten = [](const nlohmann::json& row) {
-    return std::log10(row["differences"].get<double>());
-  };
-  return RowsAsSeries(table, name, power_of_ten, field, dashed);
 }
 
 // Of the rows with one thread a side and this overlap.
 ChartSeries LinkSeries(const Table& grid, double overlap_percent, const std::string& name,
                        const char* field, bool dashed) {
-  Table part;
+  nlohmann::json rows = nlohmann::json::array();
   for (const nlohmann::json& row : grid.rows) {
-    if (row["threads"] == 1 && row["overlap_percent"] == overlap_percent) part.rows.push_back(row);
+    if (row["threads"] == 1 && row["overlap_percent"] == overlap_percent) rows.push_back(row);
   }
-  const auto power_of_ten = [](const nlohmann::json& row) {
-    return std::log10(row["megabits_per_second"].get<double>());
-  };
-  return RowsAsSeries(part, name, power_of_ten, field, dashed);
+  return SeriesOf(rows, name, "megabits_per_second", true, field, dashed);
 }
 
 // An upright line where shipping the keys begins to be as quick as a way, if it does in the
@@ -73,36 +54,35 @@ void AddBreakEven(const ChartSeries& way, const ChartSeries& shipped, const std:
   }
 }
 
-}  // namespace
-
 std::string OverlapPicture(const Table& overlaps) {
-  const auto keys = overlaps.rows.at(0)["keys_per_side"].get<uint64_t>();
+  const std::string keys = Thousands(overlaps.rows.at(0)["keys_per_side"].get<uint64_t>());
   Chart chart;
   chart.title = "Bits on the wire against overlap";
-  chart.subtitle = Thousands(keys) + " x " + Thousands(keys) +
-                   " random keys of 16 bytes, exact result, rows apart";
+  chart.subtitle = keys + " x " + keys + " random keys of 16 bytes, exact result, rows apart";
   chart.x_label = "keys of one side that the other has too, percent";
   chart.y_label = "bits on the wire per key of one side";
-  chart.x_min = 0;
   chart.x_max = 100;
   for (int percent = 0; percent <= 100; percent += 10) {
     chart.ticks.push_back({static_cast<double>(percent), std::to_string(percent), ""});
   }
-  chart.series = {
-      OverlapSeries(overlaps, "rocksieve, 2 round trips", "two_median_bits_per_key", false),
-      OverlapSeries(overlaps, "rocksieve, 4 round trips", "four_median_bits_per_key", false),
-      OverlapSeries(overlaps, "keys shipped, zstd", "shipped_bits_per_key", true),
-      OverlapSeries(overlaps, "Bloom join, 10 bits", "bloom_join_bits_per_key", true),
-      OverlapSeries(overlaps, "RIBLT alone", "rateless_bits_per_key", true)};
+  const auto add = [&](const char* name, const char* field, bool dashed) {
+    chart.series.push_back(
+        SeriesOf(overlaps.rows, name, "overlap_percent", false, field, dashed));
+  };
+  add("rocksieve, 2 round trips", "two_median_bits_per_key", false);
+  add("rocksieve, 4 round trips", "four_median_bits_per_key", false);
+  add("keys shipped, zstd", "shipped_bits_per_key", true);
+  add("Bloom join, 10 bits", "bloom_join_bits_per_key", true);
+  add("RIBLT alone", "rateless_bits_per_key", true);
   return SvgDrawing(chart);
 }
 
 std::string DifferencePicture(const Table& differences) {
-  const auto keys = differences.rows.at(0)["keys_per_side"].get<uint64_t>();
   Chart chart;
   chart.title = "Bytes per difference between replicas";
-  chart.subtitle =
-      "replicas of " + Thousands(keys) + " random keys of 16 bytes, exact result, rows apart";
+  chart.subtitle = "replicas of " +
+                   Thousands(differences.rows.at(0)["keys_per_side"].get<uint64_t>()) +
+                   " random keys of 16 bytes, exact result, rows apart";
   chart.x_label = "keys that only one of them has";
   chart.y_label = "bytes on the wire per difference";
   for (const nlohmann::json& row : differences.rows) {
@@ -111,9 +91,10 @@ std::string DifferencePicture(const Table& differences) {
   }
   chart.x_min = chart.ticks.front().x;
   chart.x_max = chart.ticks.back().x;
-  chart.series = {
-      DifferencesSeries(differences, "rocksieve", "median_bytes_per_difference", false),
-      DifferencesSeries(differences, "RIBLT alone", "rateless_bytes_per_difference", true)};
+  chart.series = {SeriesOf(differences.rows, "rocksieve", "differences", true,
+                           "median_bytes_per_difference", false),
+                  SeriesOf(differences.rows, "RIBLT alone", "differences", true,
+                           "rateless_bytes_per_difference", true)};
   return SvgDrawing(chart);
 }
 
@@ -149,6 +130,16 @@ std::string LinkPicture(const Table& grid) {
     AddBreakEven(fewest, shipped, name + "without --link", &chart);
   }
   return SvgDrawing(chart);
+}
+
+}  // namespace
+
+void Draw(const Table& table, const std::string& directory) {
+  if (table.name == "overlaps") WriteFile(directory + "/join_overlap.svg", OverlapPicture(table));
+  if (table.name == "differences") {
+    WriteFile(directory + "/join_differences.svg", DifferencePicture(table));
+  }
+  if (table.name == "grid") WriteFile(directory + "/join_links.svg", LinkPicture(table));
 }
 
 }  // namespace rocksieve::bench

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The nanoseconds of lib/join/matching/cost_weights.cc, measured. `./run bench join --prices`.
-#include "bench/join/prices.h"
-
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <iostream>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "bench/join/key_set.h"
+#include "bench/clock.h"
+#include "bench/join/sessions.h"
 #include "lib/cpu/isa.h"
 #include "lib/join/matching/common_estimate.h"
 #include "lib/join/matching/matching.h"
@@ -27,12 +25,6 @@ using join::Strategy;
 
 constexpr uint64_t kSalt = 7;
 constexpr size_t kSender = 1;  // the server begins
-
-double Nanoseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
-}
 
 // A strategy on two sides of as many keys: what its steps take, of both.
 struct Trial {
@@ -59,19 +51,20 @@ class PriceRun {
     const double all = static_cast<double>(keys_);
     const KeySets sets =
         RandomKeySets(keys_, keys_, static_cast<uint64_t>(trial->common * all), kSalt);
-    KeySource sources[2] = {KeySource(&sets.client), KeySource(&sets.server)};
-    join::SourceKeyReader readers[2] = {{&sources[0], {}}, {&sources[1], {}}};
+    const std::unique_ptr<join::Source> sources[2] = {SourceOf(&sets.client),
+                                                      SourceOf(&sets.server)};
+    join::SourceKeyReader readers[2] = {{sources[0].get(), {}}, {sources[1].get(), {}}};
     join::RangeKeys keys[2];
     uint64_t number = 0;
     const auto record = [&](const char* name, double begin) {
-      const double ns = Nanoseconds() - begin;
+      const double ns = CpuClock::Nanoseconds() - begin;
       double& least = trial->ns.emplace(std::pair(number++, name), ns).first->second;
       least = std::min(least, ns);
     };
     std::unique_ptr<join::Matching> sides[2];
     for (const int side : {0, 1}) {
-      const double begin = Nanoseconds();
-      const absl::Status status = join::ScanKeys(&sources[side], {}, kSalt, 2 * keys_, &keys[side]);
+      const double begin = CpuClock::Nanoseconds();
+      const absl::Status status = join::ScanKeys(sources[side].get(), {}, kSalt, 2 * keys_, &keys[side]);
       if (!status.ok()) std::abort();
       EncodeEstimator(keys[side].candidates, join::CountersFor(keys_, keys_), kSalt);
       record("scan", begin);
@@ -98,11 +91,11 @@ class PriceRun {
       join::Matching& receiver = *sides[1 - from];
       if (sender.state() != join::Matching::State::kMyTurn) break;
       std::string step;
-      double begin = Nanoseconds();
+      double begin = CpuClock::Nanoseconds();
       if (!sender.NextStep(&step).ok()) std::abort();
       const bool is_filter = !step.empty() && static_cast<Part>(step[0]) == Part::kFilter;
       record(is_filter ? "build" : from == kSender ? "sender" : "receiver", begin);
-      begin = Nanoseconds();
+      begin = CpuClock::Nanoseconds();
       if (!receiver.Receive(step).ok()) std::abort();
       record(is_filter ? "query" : from == kSender ? "receiver" : "sender", begin);
       if (!is_filter) continue;
@@ -174,7 +167,7 @@ join::PartPrices Measured(double keys, uint64_t rounds, FigureRun* run) {
   for (Trial& trial : sketches) trials.push_back(&trial);
   PriceRun price_run(static_cast<uint64_t>(keys));
   for (uint64_t round = 1; round <= rounds; round++) {
-    run->progress("prices, round " + std::to_string(round));
+    run->Begin("prices, round " + std::to_string(round));
     for (Trial* trial : trials) price_run.Run(trial);
   }
 

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/join/stages.h"
-
-#include <unistd.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
+// Where the CPU time of a join goes, and what it takes of the allocator: `./run bench join --stages`
+// and `--allocations`.
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "bench/join/session_run.h"
+#include "bench/allocations.h"
+#include "bench/clock.h"
+#include "bench/join/sessions.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/session/messages.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {
+
+using Kind = Column::Kind;
 
 std::string NameOfPart(join::Part part) {
   switch (part) {
@@ -105,21 +102,24 @@ class StageList {
   std::vector<Stage> stages_;
 };
 
-std::vector<Stage> RunOnce(double percent, uint64_t seed, FigureRun* run) {
-  const uint64_t keys = run->settings.keys;
-  const auto common =
-      static_cast<uint64_t>(std::llround(percent / 100 * static_cast<double>(keys)));
-  const KeySets sets = RandomKeySets(keys, keys, common, seed);
-  const Keys expected = sets.Common();
-  StageList stages;
+// One join in one range that is counted, of keys with so many percent in common.
+SessionSettings OneRange(const FigureRun& run, uint64_t keys, uint64_t seed) {
   SessionSettings settings;
   settings.operation = join::Operation::kCount;
   settings.keys_per_range = keys;
-  settings.strategy = run->settings.strategy;
+  settings.strategy = run.settings.strategy;
   settings.seed = seed;
+  return settings;
+}
+
+std::vector<Stage> RunOnce(double percent, uint64_t seed, FigureRun* run) {
+  const uint64_t keys = run->settings.keys;
+  const KeySets sets = RandomKeySets(keys, keys, Alike(*run, keys, percent).common, seed);
+  StageList stages;
+  SessionSettings settings = OneRange(*run, keys, seed);
   settings.act_done = [&stages](const Act& act) { stages.Add(act); };
-  const SessionOutcome outcome = RunSession(sets, expected, settings);
-  if (!outcome.error.empty()) run->failures.push_back(Shortest(percent) + " %: " + outcome.error);
+  const SessionOutcome outcome = RunSession(sets, sets.Common(), settings);
+  if (!outcome.error.empty()) run->Fail(Shortest(percent) + " %: " + outcome.error);
   return stages.Take();
 }
 
@@ -131,17 +131,11 @@ struct Total {
 // Of one run of another program, as its --json says.
 Total RunElsewhere(const std::string& program, double percent, uint64_t seed,
                    const FigureRun& run) {
-  const std::string report =
-      std::filesystem::temp_directory_path() /
-      ("rocksieve_stages_" + std::to_string(seed) + "_" + std::to_string(getpid()) + ".json");
-  const std::string command = "'" + program + "' --stages --overlaps=" + Shortest(percent) +
-                              " --keys=" + std::to_string(run.settings.keys) +
-                              " --seeds=1 --first-seed=" + std::to_string(seed) +
-                              " --strategy=" + std::string(NameOf(run.settings.strategy)) +
-                              " --json='" + report + "' > /dev/null";
-  if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
-  const nlohmann::json document = nlohmann::json::parse(std::ifstream(report));
-  std::filesystem::remove(report);
+  const nlohmann::json document =
+      ReportOf("'" + program + "' --stages --overlaps=" + Shortest(percent) +
+               " --keys=" + std::to_string(run.settings.keys) +
+               " --seeds=1 --first-seed=" + std::to_string(seed) +
+               " --strategy=" + std::string(NameOf(run.settings.strategy)));
   const nlohmann::json& last = document.at("tables").at("stages").back();
   return {last.at("ns_per_key").get<double>(), last.at("bytes").get<uint64_t>()};
 }
@@ -159,8 +153,7 @@ Table MeasureStages(FigureRun* run) {
       "hears, and says to that: ns for each key of one side; medians of the runs in which it came "
       "to that, of " +
       std::to_string(run->settings.seeds) + ". The last line of each overlap: both sides together.";
-  using Kind = Column::Kind;
-  table.columns = {{"overlap_percent", "over-", "lap, %", Kind::kSignificant, 3},
+  table.columns = {kOverlap,
                    {"side", "", "side", Kind::kText},
                    {"stage", "", "hears -> says", Kind::kText},
                    {"ns_per_key", "ns per", "key", Kind::kFixed, 1},
@@ -170,7 +163,7 @@ Table MeasureStages(FigureRun* run) {
     std::map<std::pair<bool, std::string>, std::vector<Stage>> stages;
     std::vector<double> totals, bytes;
     for (uint64_t seed = 0; seed < run->settings.seeds; seed++) {
-      run->progress("stages, " + Shortest(percent) + " %, run " + std::to_string(seed + 1));
+      run->Begin("stages, " + Shortest(percent) + " %, run " + std::to_string(seed + 1));
       double total = 0;
       uint64_t sent = 0;
       for (Stage& stage : RunOnce(percent, run->settings.first_seed + seed, run)) {
@@ -183,25 +176,24 @@ Table MeasureStages(FigureRun* run) {
       totals.push_back(total);
       bytes.push_back(static_cast<double>(sent));
     }
+    const auto add = [&](const char* side, const std::string& stage, const std::vector<double>& took,
+                         const std::vector<double>& said) {
+      table.rows.push_back({{"part", Shortest(percent)},
+                            {"overlap_percent", percent},
+                            {"side", side},
+                            {"stage", stage},
+                            {"ns_per_key", 1e9 * MedianOf(took) / keys},
+                            {"bytes", static_cast<uint64_t>(MedianOf(said))}});
+    };
     for (const auto& name : order) {
       std::vector<double> seconds, said;
       for (const Stage& stage : stages[name]) {
         seconds.push_back(stage.seconds);
         said.push_back(static_cast<double>(stage.bytes));
       }
-      table.rows.push_back({{"part", Shortest(percent)},
-                            {"overlap_percent", percent},
-                            {"side", name.first ? "client" : "server"},
-                            {"stage", name.second},
-                            {"ns_per_key", 1e9 * MedianOf(seconds) / keys},
-                            {"bytes", static_cast<uint64_t>(MedianOf(said))}});
+      add(name.first ? "client" : "server", name.second, seconds, said);
     }
-    table.rows.push_back({{"part", Shortest(percent)},
-                          {"overlap_percent", percent},
-                          {"side", "both"},
-                          {"stage", "all"},
-                          {"ns_per_key", 1e9 * MedianOf(totals) / keys},
-                          {"bytes", static_cast<uint64_t>(MedianOf(bytes))}});
+    add("both", "all", totals, bytes);
   }
   return table;
 }
@@ -216,8 +208,7 @@ Table CompareWith(const std::string& other_program, FigureRun* run) {
                       " runs of each. CPU time of both sides together, ns for each key of one side "
                       "(medians), and this one's share of the other's: median, least and most of "
                       "the pairs; bytes on the wire likewise.";
-  using Kind = Column::Kind;
-  table.columns = {{"overlap_percent", "over-", "lap, %", Kind::kSignificant, 3},
+  table.columns = {kOverlap,
                    {"other_ns_per_key", "other,", "ns", Kind::kFixed, 1},
                    {"ns_per_key", "this,", "ns", Kind::kFixed, 1},
                    {"ratio", "", "ratio", Kind::kFixed, 3},
@@ -227,7 +218,7 @@ Table CompareWith(const std::string& other_program, FigureRun* run) {
   for (const double percent : run->settings.overlap_percents) {
     std::vector<double> theirs, ours, ratios, bytes;
     for (uint64_t i = 0; i < run->settings.seeds; i++) {
-      run->progress("beside, " + Shortest(percent) + " %, run " + std::to_string(i + 1));
+      run->Begin("beside, " + Shortest(percent) + " %, run " + std::to_string(i + 1));
       const uint64_t seed = run->settings.first_seed + i;
       const Total there = RunElsewhere(other_program, percent, seed, *run);
       const Total own = RunElsewhere(here, percent, seed, *run);
@@ -240,9 +231,42 @@ Table CompareWith(const std::string& other_program, FigureRun* run) {
                           {"other_ns_per_key", MedianOf(theirs)},
                           {"ns_per_key", MedianOf(ours)},
                           {"ratio", MedianOf(ratios)},
-                          {"least_ratio", *std::min_element(ratios.begin(), ratios.end())},
-                          {"most_ratio", *std::max_element(ratios.begin(), ratios.end())},
+                          {"least_ratio", LeastOf(ratios)},
+                          {"most_ratio", MostOf(ratios)},
                           {"bytes_ratio", MedianOf(bytes)}});
+  }
+  return table;
+}
+
+Table MeasureAllocations(FigureRun* run) {
+  Table table;
+  table.name = "allocations";
+  table.title = "ALLOCATIONS";
+  table.explanation =
+      "Two sides of random keys of 16 bytes each, in one range, that are counted. Of both sides "
+      "together, the keys themselves apart: how often memory is allocated, and the most that is "
+      "held at once.";
+  table.columns = {kOverlap,
+                   {"keys", "", "keys", Kind::kFixed, 0},
+                   {"allocations", "allo-", "cations", Kind::kFixed, 0},
+                   {"peak_bytes_per_key", "most bytes", "per key", Kind::kFixed, 1}};
+  for (const double percent : run->settings.overlap_percents) {
+    for (const uint64_t keys : {run->settings.keys / 4, run->settings.keys}) {
+      run->Begin("allocations, " + Shortest(percent) + " %");
+      const uint64_t seed = run->settings.first_seed;
+      const KeySets sets = RandomKeySets(keys, keys, Alike(*run, keys, percent).common, seed);
+      const Keys expected = sets.Common();
+      const AllocationCounter counter;
+      const SessionOutcome outcome = RunSession(sets, expected, OneRange(*run, keys, seed));
+      const double peak = static_cast<double>(counter.PeakBytes());
+      const size_t allocations = counter.Allocations();
+      if (!outcome.error.empty()) run->Fail(Shortest(percent) + " %: " + outcome.error);
+      table.rows.push_back({{"part", Shortest(percent)},
+                            {"overlap_percent", percent},
+                            {"keys", keys},
+                            {"allocations", allocations},
+                            {"peak_bytes_per_key", peak / static_cast<double>(keys)}});
+    }
   }
   return table;
 }

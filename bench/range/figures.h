@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "support/progress.h"
-#include "support/table.h"
+#include "bench/program.h"
 
 namespace rocksieve::bench {
 
@@ -27,10 +26,9 @@ struct RangeSettings {
   int build_rounds = 5, query_rounds = 60;
 };
 
-struct RangeRun {
+struct RangeRun : Report {
+  using Report::Report;
   RangeSettings settings;
-  Progress progress{"bench ranges"};
-  Failures failures;  // wrong answers, by their circumstances
 };
 
 // All throw if the user interrupts them, and if a database cannot be written.

@@ -11,7 +11,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "bench/compare/clock.h"
+#include "bench/clock.h"
 #include "bench/range/figures.h"
 #include "bench/range/workload.h"
 #include "lib/range/reader.h"
@@ -98,27 +98,16 @@ class RateCounter {
   RateCounter(const NumberSet& set, const BuiltRangeFilter& built, RangeRun* run)
       : set_(set), filter_(built.filter()), run_(*run) {}
 
-  // Share of the empty ranges of this length that the filter passes.
-  double RangeRate(Place place, uint64_t length) {
+  // Share of the empty ranges of this length that the filter passes; 0: of absent keys.
+  double Rate(Place place, uint64_t length) {
     uint64_t passed = 0, asked = 0;
     while (asked < run_.settings.rate_queries) {
-      const uint64_t begin = Draw(place);
-      if (begin > UINT64_MAX - length || HasKey(begin, begin + length)) continue;
+      const uint64_t begin = Draw(place), end = begin + std::max<uint64_t>(length, 1);
+      if (end < begin || HasKey(begin, end)) continue;
       asked++;
-      passed += filter_.MayContainRange(BigEndian(begin), BigEndian(begin + length));
-      Advance();
-    }
-    return static_cast<double>(passed) / static_cast<double>(asked);
-  }
-
-  double GetRate() {
-    uint64_t passed = 0, asked = 0;
-    while (asked < run_.settings.rate_queries) {
-      const uint64_t number = Draw(Place::kAnywhere);
-      if (HasKey(number, number + 1)) continue;
-      asked++;
-      passed += filter_.MayContain(BigEndian(number));
-      Advance();
+      passed += length == 0 ? filter_.MayContain(BigEndian(begin))
+                            : filter_.MayContainRange(BigEndian(begin), BigEndian(end));
+      run_.Advance();
     }
     return static_cast<double>(passed) / static_cast<double>(asked);
   }
@@ -140,10 +129,6 @@ class RateCounter {
   bool HasKey(uint64_t begin, uint64_t end) const {
     const auto next = std::lower_bound(set_.numbers.begin(), set_.numbers.end(), begin);
     return next != set_.numbers.end() && *next < end;
-  }
-
-  void Advance() {
-    if (!run_.progress.Advance()) throw std::runtime_error("interrupted");
   }
 
   const NumberSet& set_;
@@ -176,21 +161,21 @@ void AddOrderPart(const BuiltRangeFilter& built, nlohmann::json* row) {
 
 nlohmann::json RatesOf(const NumberSet& set, double bits, RangeRun* run) {
   const std::string spec = "rocksieve.range:" + Shortest(bits);
-  run->progress.Begin("rates: " + spec + ", " + set.heading, run->settings.rate_queries * 7);
+  run->Begin("rates: " + spec + ", " + set.heading, run->settings.rate_queries * 7);
   const BuiltRangeFilter built = BuildFilterOf(spec, set);
   RateCounter counter(set, built, run);
   if (!counter.LosesNothing()) {
-    run->failures.push_back(spec + ", " + set.heading + ": a present key was not found");
+    run->Fail(spec + ", " + set.heading + ": a present key was not found");
   }
   nlohmann::json row = {
       {"filter", spec}, {"group", set.heading}, {"bits_per_key", BlockBitsPerKey(built, set)}};
   AddOrderPart(built, &row);
   for (const auto& [name, place] : kPlaces) {
     for (const uint64_t length : kLengths) {
-      row[name]["length_" + std::to_string(length)] = counter.RangeRate(place, length);
+      row[name]["length_" + std::to_string(length)] = counter.Rate(place, length);
     }
   }
-  row["get"] = counter.GetRate();
+  row["get"] = counter.Rate(Place::kAnywhere, 0);
   return row;
 }
 
@@ -232,26 +217,30 @@ class TimedQueries {
     }
   }
 
-  // Nanoseconds per query. What is passed goes to *passed, so that nothing is optimised away.
-  double Gets(const Filter& filter, uint64_t* passed) {
-    watch_.Start();
-    for (const std::string& key : begins_) *passed += filter.MayContain(key);
-    watch_.Stop();
-    return watch_.TakeNanoseconds() / kCount;
+  double Gets(const Filter& filter) {
+    return Time([&](size_t i) { return filter.MayContain(begins_[i]); });
   }
-
-  double Ranges(const Filter& filter, uint64_t* passed) {
-    watch_.Start();
-    for (size_t i = 0; i < kCount; i++) *passed += filter.MayContainRange(begins_[i], ends_[i]);
-    watch_.Stop();
-    return watch_.TakeNanoseconds() / kCount;
+  double Ranges(const Filter& filter) {
+    return Time([&](size_t i) { return filter.MayContainRange(begins_[i], ends_[i]); });
   }
 
  private:
+  // Nanoseconds per query.
+  template <typename Ask>
+  double Time(Ask ask) {
+    watch_.Start();
+    uint64_t passed = 0;
+    for (size_t i = 0; i < kCount; i++) passed += ask(i);
+    watch_.Stop();
+    passed_ = passed;
+    return watch_.TakeNanoseconds() / kCount;
+  }
+
   const NumberSet& set_;
   std::vector<std::string> begins_, ends_;
   std::mt19937_64 random_{11};
   Stopwatch<CpuClock> watch_;
+  volatile uint64_t passed_ = 0;  // so that nothing is optimised away
 };
 
 // Brings back to the caches what the other filter has pushed out.
@@ -263,37 +252,27 @@ void TouchAll(const FilterBlock& block) {
 
 void TimeSet(const NumberSet& set, std::vector<TimedRangeFilter>* filters, RangeRun* run) {
   const RangeSettings& settings = run->settings;
-  run->progress.Begin("times: " + set.heading,
+  run->Begin("times: " + set.heading,
                       static_cast<uint64_t>(settings.build_rounds + settings.query_rounds));
-  const auto advance = [&] {
-    if (!run->progress.Advance()) throw std::runtime_error("interrupted");
-  };
   for (int round = 0; round < settings.build_rounds; round++) {
     for (TimedRangeFilter& timed : *filters) {
       timed.built = BuildFilterOf(timed.spec, set);
       timed.build.push_back(timed.built.build_ns);
     }
-    advance();
+    run->Advance();
   }
   TimedQueries queries(set);
-  uint64_t passed = 0;
   for (int round = 0; round < settings.query_rounds; round++) {
     for (TimedRangeFilter& timed : *filters) {
       TouchAll(timed.built.block);
       queries.Make();
-      queries.Gets(timed.built.filter(), &passed);  // only to warm up
+      queries.Gets(timed.built.filter());  // only to warm up
       queries.Make();
-      timed.get.push_back(queries.Gets(timed.built.filter(), &passed));
-      timed.range.push_back(queries.Ranges(timed.built.filter(), &passed));
+      timed.get.push_back(queries.Gets(timed.built.filter()));
+      timed.range.push_back(queries.Ranges(timed.built.filter()));
     }
-    advance();
+    run->Advance();
   }
-}
-
-void AddTimesAndRatioTo(const std::string& name, const std::vector<double>& samples,
-                        const std::vector<double>& reference, nlohmann::json* row) {
-  AddTimes(name, samples, row);
-  (*row)[name + "_over_reference"] = Summarize(samples).min / Summarize(reference).min;
 }
 
 }  // namespace
@@ -357,11 +336,9 @@ Table MeasureRangeTimes(RangeRun* run) {
       nlohmann::json row = {{"filter", timed.spec},
                             {"group", set.heading},
                             {"bits_per_key", BlockBitsPerKey(timed.built, set)}};
-      AddTimesAndRatioTo("build", timed.build, filters[0].build, &row);
-      AddTimesAndRatioTo("get", timed.get, filters[0].get, &row);
-      if (&timed != &filters[0]) {
-        AddTimesAndRatioTo("range", timed.range, filters[0].get, &row);
-      }
+      AddTimes("build", timed.build, &row, &filters[0].build);
+      AddTimes("get", timed.get, &row, &filters[0].get);
+      if (&timed != &filters[0]) AddTimes("range", timed.range, &row, &filters[0].get);
       table.rows.push_back(row);
     }
   }

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // range_gains: what range filters save in real trees, and what they cost. `./run bench ranges`.
-#include <chrono>
 #include <iostream>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "bench/compare/machine.h"
-#include "bench/program.h"
+#include "bench/machine.h"
 #include "bench/range/figures.h"
-#include "support/work_dir.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -32,40 +28,20 @@ struct Flags {
   std::string json, work_dir;
 };
 
-void WriteJson(const std::string& path, const nlohmann::json& report) {
-  if (!path.empty()) WriteFile(path, report.dump(1) + "\n");
-}
-
 int Measure(const Flags& flags) {
-  const auto start = std::chrono::steady_clock::now();
   const InterruptGuard guard;
-  std::unique_ptr<WorkDir> work;
-  const rocksdb::Status status = WorkDir::Create(flags.work_dir, "range_gains", &work);
-  if (!status.ok()) throw std::runtime_error(status.ToString());
-  RangeRun run;
+  const std::unique_ptr<WorkDir> work = NewWorkDir(flags.work_dir, "range_gains");
+  RangeRun run("bench ranges", flags.json);
   run.settings = flags.settings;
   run.settings.directory = work->path().string();
-  nlohmann::json report = {{"machine", DescribeMachine()}};
-  WriteJson(flags.json, report);  // better to fail now than at the end
-  std::cout << ForPeople(report["machine"]) << std::flush;
+  run.document["machine"] = DescribeMachine();
+  std::cout << ForPeople(run.document["machine"]) << std::flush;
   const std::string unfit = WhyNotToMeasure();
   if (!unfit.empty()) std::cerr << "bench ranges: times mean nothing: " << unfit << "\n";
-
   for (const auto& [name, measure] : kMeasurements) {
-    if (!Wants(flags.only, name)) continue;
-    const Table table = measure(&run);
-    run.progress.Clear();
-    std::cout << "\n" << ForPeople(table) << std::flush;
-    report["tables"][table.name] = table.rows;
-    report["failures"] = run.failures;
-    WriteJson(flags.json, report);  // so that no measurement is lost
+    if (Wants(flags.only, name)) run.Add(measure(&run));
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  std::cout << "\nTook " << Significant(seconds.count(), 3) << " s. "
-            << (run.failures.empty() ? "Every answer was right.\n"
-                                     : "Not every answer was right:\n");
-  for (const std::string& failure : run.failures) std::cout << "FAILED: " << failure << "\n";
-  return run.failures.empty() ? 0 : 1;
+  return run.Finish("Every answer was right.");
 }
 
 void MakeQuick(RangeSettings* settings) {

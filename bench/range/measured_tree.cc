@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
 #include <rocksdb/iterator.h>
@@ -14,6 +13,7 @@
 #include <rocksieve/range.h>
 
 #include "plugin/database/policy_spec.h"
+#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {
@@ -52,11 +52,7 @@ rocksdb::Options TreeOptions(const std::string& policy, size_t prefix_bytes,
   return options;
 }
 
-double DataBlocks() {
-  const rocksdb::PerfContext& perf = *rocksdb::get_perf_context();
-  return static_cast<double>(perf.block_read_count - perf.index_block_read_count -
-                             perf.filter_block_read_count);
-}
+double DataBlocks() { return static_cast<double>(CostSince(0).data_block_reads); }
 
 }  // namespace
 
@@ -70,6 +66,7 @@ MeasuredTree::MeasuredTree(const Workload& workload, const std::string& spec, si
       options_(TreeOptions(spec, prefix_bytes, workload)) {}
 
 MeasuredTree::~MeasuredTree() {
+  if (wrong_ > 0) run_.Fail(name_ + ": " + Counted(wrong_, "wrong answer"));
   db_.reset();
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
@@ -78,7 +75,7 @@ MeasuredTree::~MeasuredTree() {
 void MeasuredTree::Build() {
   db_.reset();
   std::filesystem::remove_all(path_);
-  run_.progress.Begin(name_ + ": writing", workload_.keys.size());
+  run_.Begin(name_ + ": writing", workload_.keys.size());
   db_ = Open(options_, path_);
   constexpr size_t kFlushes = 32, kTail = 60;
   const size_t count = workload_.keys.size(), tail = count - count / kTail;
@@ -109,8 +106,7 @@ void MeasuredTree::AskPresentKeys(uint64_t count) {
   Begin("present keys", count);
   std::string value;
   for (size_t i = 0; i < std::min<size_t>(count, workload_.keys.size()); i++) {
-    if (!db_->Get(rocksdb::ReadOptions(), workload_.keys[i], &value).ok()) wrong_++;
-    Advance();
+    Note(db_->Get(rocksdb::ReadOptions(), workload_.keys[i], &value).ok());
   }
 }
 
@@ -143,30 +139,29 @@ void MeasuredTree::Flush(size_t begin, size_t end) {
   write.disableWAL = true;
   for (size_t i = begin; i < end; i++) {
     Must(db_->Put(write, workload_.keys[i], std::string(kValueBytes, 'v')));
-    Advance();
+    run_.Advance();
   }
   Must(db_->Flush(rocksdb::FlushOptions()));
 }
 
 void MeasuredTree::Begin(const std::string& step, uint64_t queries) {
-  run_.progress.Begin(name_ + ": " + step, queries);
+  run_.Begin(name_ + ": " + step, queries);
   rocksdb::SetPerfLevel(rocksdb::kEnableCount);
   rocksdb::get_perf_context()->Reset();
 }
 
-void MeasuredTree::Advance() {
-  if (!run_.progress.Advance()) throw std::runtime_error("interrupted");
+void MeasuredTree::Note(bool right) {
+  wrong_ += right ? 0 : 1;
+  run_.Advance();
 }
 
 void MeasuredTree::AskRange(const RangeQuery& range, Reading reading) {
-  if (!IsRight(range, reading)) wrong_++;
-  Advance();
+  Note(IsRight(range, reading));
 }
 
 void MeasuredTree::AskAbsentKey(const std::string& key) {
   std::string value;
-  if (!db_->Get(rocksdb::ReadOptions(), key, &value).IsNotFound()) wrong_++;
-  Advance();
+  Note(db_->Get(rocksdb::ReadOptions(), key, &value).IsNotFound());
 }
 
 // Whether an iterator gives just the keys of the range.

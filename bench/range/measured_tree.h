@@ -41,13 +41,13 @@ class MeasuredTree {
   double BitsPerKey() const;
   std::string FilesPerLevel() const;  // "2 3 11 4"
 
+  // Answers. The report's failures have them in the end.
   uint64_t wrong() const { return wrong_; }
-  const std::string& name() const { return name_; }
 
  private:
   void Flush(size_t begin, size_t end);
   void Begin(const std::string& step, uint64_t queries);
-  void Advance();
+  void Note(bool right);
   void AskRange(const RangeQuery& range, Reading reading);
   void AskAbsentKey(const std::string& key);
   bool IsRight(const RangeQuery& range, Reading reading) const;

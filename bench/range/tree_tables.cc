@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What queries read in a tree of several levels, by RocksDB's own counters.
+// What queries read in a tree of several levels, by RocksDB's own counters; and how near
+// rocksieve.auto for lookups and ranges comes to the best that one can choose by hand.
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,36 +60,20 @@ std::vector<Column> TreeColumns(const std::vector<TreeCandidate>& candidates) {
   return columns;
 }
 
-// A row for each kind of query, and what else there is to say of each filter.
-struct TreeRows {
-  nlohmann::json kinds = nlohmann::json::array();
-  nlohmann::json gets, bits, files, wrong;
-
-  explicit TreeRows(const Workload& workload) {
-    for (const QueryKind& kind : workload.kinds) {
-      kinds.push_back(Row(kind.name, "data blocks per query", kind.ranges.size()));
-    }
-    gets = Row("Get of absent keys", "data blocks per 1,000 lookups", workload.absent_keys.size());
-    bits = Row("filter bits per key", "trees", nullptr);
-    files = Row("files by level", "trees", nullptr);
-    wrong = Row("wrong answers", "trees", nullptr);
-  }
-
-  static nlohmann::json Row(const std::string& query, const std::string& unit,
-                            const nlohmann::json& queries) {
-    return {{"query", query}, {"group", unit}, {"queries", queries}};
-  }
-
-  nlohmann::json All() const {
-    nlohmann::json rows = kinds;
-    for (const nlohmann::json& row : {gets, bits, files, wrong}) rows.push_back(row);
-    return rows;
-  }
-};
-
 nlohmann::json MeasureTrees(const std::vector<TreeCandidate>& candidates, const Workload& workload,
                             const std::string& subject, RangeRun* run) {
-  TreeRows rows(workload);
+  nlohmann::json kinds = nlohmann::json::array();
+  const auto row = [](const std::string& query, const char* unit, const nlohmann::json& queries) {
+    return nlohmann::json{{"query", query}, {"group", unit}, {"queries", queries}};
+  };
+  for (const QueryKind& kind : workload.kinds) {
+    kinds.push_back(row(kind.name, "data blocks per query", kind.ranges.size()));
+  }
+  nlohmann::json gets = row("Get of absent keys", "data blocks per 1,000 lookups",
+                            workload.absent_keys.size());
+  nlohmann::json bits = row("filter bits per key", "trees", nullptr);
+  nlohmann::json files = row("files by level", "trees", nullptr);
+  nlohmann::json wrong = row("wrong answers", "trees", nullptr);
   for (const TreeCandidate& candidate : candidates) {
     const nlohmann::json::json_pointer field{std::string(candidate.field)};
     const std::string name =
@@ -98,25 +85,23 @@ nlohmann::json MeasureTrees(const std::vector<TreeCandidate>& candidates, const 
       tree.AskAbsentKeys();
       tree.Build();
     }
-    rows.bits[field] = tree.BitsPerKey();
-    rows.files[field] = tree.FilesPerLevel();
+    bits[field] = tree.BitsPerKey();
+    files[field] = tree.FilesPerLevel();
     for (size_t i = 0; i < workload.kinds.size(); i++) {
-      rows.kinds[i][field] = tree.AskRanges(workload.kinds[i]);
+      kinds[i][field] = tree.AskRanges(workload.kinds[i]);
     }
-    rows.gets[field] = tree.AskAbsentKeys();
+    gets[field] = tree.AskAbsentKeys();
     tree.AskPresentKeys(run->settings.gets);
-    rows.wrong[field] = tree.wrong();
-    if (tree.wrong() > 0) {
-      run->failures.push_back(tree.name() + ": " + Counted(tree.wrong(), "wrong answer"));
-    }
+    wrong[field] = tree.wrong();
   }
-  return rows.All();
+  for (const nlohmann::json& other : {gets, bits, files, wrong}) kinds.push_back(other);
+  return kinds;
 }
 
 // `values` are those of empty ranges of length 1, nearly all of which a filter refuses.
 void CheckRangesAreAsked(const nlohmann::json& values, RangeRun* run) {
   if (values["rocksieve.range:12"].get<double>() < values["none"].get<double>() / 2) return;
-  run->failures.push_back(
+  run->Fail(
       "entities, rocksieve.range:12: empty ranges read about as many data blocks as without a "
       "filter, so RocksDB did not ask it");
 }
@@ -129,11 +114,79 @@ constexpr const char* kHowTreesAreRead =
     "rocksieve's. Learned: the tree is written by a policy that has heard all these queries "
     "before, the others by fresh ones.";
 
+constexpr const char* kAuto = "rocksieve.auto:12:range";
+
+// What one can choose by hand, with the bits of kAuto.
+struct Setting {
+  const char* spec;
+  std::string_view field;  // a pointer into rows
+  const char* head;
+  const char* subhead;
+};
+
+constexpr Setting kByHand[] = {
+    {"rocksieve.ribbon:12", "/values/rocksieve.ribbon:12", "", "ribbon"},
+    {"rocksieve.auto:12", "/values/rocksieve.auto:12", "", "auto"},
+    {"rocksieve.range:12", "/values/rocksieve.range:12", "", "range"},
+    {"rocksieve.range:12:prefixes-8", "/values/rocksieve.range:12:prefixes-8", "range", "prefixes"},
+    {"rocksieve.range:12:prefixes-8:order-0", "/values/rocksieve.range:12:prefixes-8:order-0",
+     "range", "no order"}};
+
+constexpr double kLookupShares[] = {1, 0.99, 0.8, 0.5, 0.2, 0};
+
+const std::vector<std::string> kKinds = {"empty, length 16", "empty, length 4096",
+                                         "empty, entity absent"};
+
+// Data blocks per 1,000 queries.
+struct Reads {
+  double lookups = 0;
+  std::vector<double> ranges;  // as kKinds
+
+  double Of(double lookup_share, size_t kind) const {
+    return lookup_share * lookups + (1 - lookup_share) * ranges[kind];
+  }
+};
+
+std::vector<QueryKind> KindsOf(const Workload& workload) {
+  std::vector<QueryKind> kinds;
+  for (const std::string& name : kKinds) {
+    kinds.push_back(*std::find_if(workload.kinds.begin(), workload.kinds.end(),
+                                  [&](const QueryKind& kind) { return kind.name == name; }));
+  }
+  return kinds;
+}
+
+Reads MeasureByHand(const Workload& workload, const std::vector<QueryKind>& kinds, const char* spec,
+                    RangeRun* run) {
+  MeasuredTree tree(workload, spec, 0, std::string("mixes, ") + spec, run);
+  tree.Build();
+  Reads reads;
+  reads.lookups = tree.AskAbsentKeys().get<double>();
+  for (const QueryKind& kind : kinds) {
+    reads.ranges.push_back(1000 * tree.AskRanges(kind).get<double>());
+  }
+  return reads;
+}
+
+// What a tree reads that kAuto has written again, after it has heard the queries.
+nlohmann::json MeasureAuto(const Workload& workload, const QueryKind& kind, double lookup_share,
+                           RangeRun* run) {
+  MeasuredTree tree(workload, kAuto, 0, std::string("mixes, ") + kAuto + ", " + kind.name, run);
+  tree.Build();
+  tree.AskMix(kind, lookup_share, run->settings.mix_queries);
+  tree.Build();
+  const double reads = tree.AskMix(kind, lookup_share, run->settings.mix_queries);
+  return {{"group", kind.name},
+          {"lookups", lookup_share},
+          {"auto", reads},
+          {"bits", tree.BitsPerKey()}};
+}
+
 }  // namespace
 
 Table MeasureEntities(RangeRun* run) {
   const RangeSettings& settings = run->settings;
-  run->progress.Begin("entities: making keys and queries");
+  run->Begin("entities: making keys and queries");
   const Workload workload =
       EntityWorkload(settings.entity_keys, settings.range_queries, settings.gets);
   const nlohmann::json rows = MeasureTrees(kEntityCandidates, workload, "entities", run);
@@ -150,7 +203,7 @@ Table MeasureEntities(RangeRun* run) {
 
 Table MeasurePaths(RangeRun* run) {
   const RangeSettings& settings = run->settings;
-  run->progress.Begin("paths: making keys and queries");
+  run->Begin("paths: making keys and queries");
   const bool made = settings.path_file.empty();
   const Workload workload = PathWorkload(
       made ? MadePaths(settings.path_keys, 1) : PathsFrom(settings.path_file, settings.path_keys),
@@ -162,6 +215,48 @@ Table MeasurePaths(RangeRun* run) {
                          " Ranges are prefixes, but for the last three." + kHowTreesAreRead,
           .columns = TreeColumns(kPathCandidates),
           .rows = MeasureTrees(kPathCandidates, workload, "paths", run)};
+}
+
+Table MeasureMixes(RangeRun* run) {
+  const RangeSettings& settings = run->settings;
+  run->Begin("mixes: making keys and queries");
+  const Workload workload =
+      EntityWorkload(settings.mix_keys, settings.range_queries, settings.mix_queries);
+  const std::vector<QueryKind> kinds = KindsOf(workload);
+  std::vector<Column> columns = {{"lookups", "lookups", "", Column::Kind::kPercent, 0}};
+  std::vector<Reads> by_hand;
+  for (const Setting& setting : kByHand) {
+    by_hand.push_back(MeasureByHand(workload, kinds, setting.spec, run));
+    columns.push_back(
+        {setting.field, setting.head, setting.subhead, Column::Kind::kSignificant, 3});
+  }
+  columns.push_back({"auto", "auto", "range", Column::Kind::kSignificant, 3});
+  columns.push_back({"ratio", "over", "best", Column::Kind::kFixed, 2});
+  columns.push_back({"bits", "bits", "", Column::Kind::kFixed, 1});
+  nlohmann::json rows = nlohmann::json::array();
+  for (size_t kind = 0; kind < kinds.size(); kind++) {
+    for (const double share : kLookupShares) {
+      nlohmann::json row = MeasureAuto(workload, kinds[kind], share, run);
+      double best = by_hand[0].Of(share, kind);
+      for (size_t i = 0; i < by_hand.size(); i++) {
+        const double reads = by_hand[i].Of(share, kind);
+        row["values"][kByHand[i].spec] = reads;
+        best = std::min(best, reads);
+      }
+      row["ratio"] = best > 0 ? nlohmann::json(row["auto"].get<double>() / best) : nullptr;
+      rows.push_back(row);
+    }
+  }
+  return {.name = "mixes",
+          .title = "LOOKUPS AND RANGES",
+          .explanation =
+              KeysHeading(workload.keys.size()) +
+              " as in the table of entities. Data blocks per 1,000 queries, of which a share are "
+              "lookups of absent keys and the others empty ranges, with filters of 12 bits per "
+              "key. Settings chosen by hand, and rocksieve.auto:12:range on a tree that is written "
+              "again once it has heard such queries, with what it reads over the best by hand.",
+          .columns = columns,
+          .rows = rows};
 }
 
 }  // namespace rocksieve::bench

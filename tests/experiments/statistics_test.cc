@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/experiments/frame/confidence.h"
-#include "bench/experiments/quality/verdict.h"
+#include "bench/experiments/statistics.h"
+#include "bench/experiments/verdict.h"
 
 namespace rocksieve::experiments {
 namespace {
