@@ -133,9 +133,9 @@ def random_rows(count, value_bytes=20):
     return "".join(f"{chance.randrange(10**9):09}\t{'v' * value_bytes}\n" for _ in range(count))
 
 
-def document(*words, code=0, **settings):
+def document(*words, code=0, program=COMMAND, **settings):
     """What the command says in JSON, and nothing else; `code` is None where any will do."""
-    finished = run(COMMAND, *words, "--json", **settings)
+    finished = run(program, *words, "--json", **settings)
     if finished.err or code not in (None, finished.code):
         raise AssertionError(f"not {code}: {finished}")
     return json.loads(finished.out)

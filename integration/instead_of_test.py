@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that name no filter of ours: RocksDB's C API with our handle, and ROCKSIEVE_INSTEAD_OF."""
+"""Programs in other languages, which have our filters by RocksDB's C API with our handle or by
+RocksDB's crate; and those that name no filter of ours: ROCKSIEVE_INSTEAD_OF."""
 
 import pathlib
 import random
 import re
 import shutil
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-
-from environment import PLUGIN, ROOT, SEED, SERIES, Sandbox, compile_program, run, run_ok
+from environment import BUILD, PLUGIN, ROOT, SEED, SERIES, Sandbox, compile_program, run, run_ok, thorough
 
 
 def policies(database):
@@ -22,8 +20,8 @@ def policies(database):
             set(re.findall(r"filter policy name: (.*)", "".join(tables))))
 
 
-class CPrograms(Sandbox):
-    def test_the_example(self):
+class Examples(Sandbox):
+    def test_in_c(self):
         source = ROOT / "examples" / "c_policy" / "c_policy.c"
         for library in ("-lrocksieve", f"-lrocksieve-{SERIES}"):
             program = compile_program(source, self.directory / "c_policy", "-pedantic", "-Werror",
@@ -41,6 +39,29 @@ class CPrograms(Sandbox):
             wrong = run(program, "rocksieve.ribbon:0", self.directory / "none")
             self.assertEqual((1, ""), (wrong.code, wrong.out))
             self.assertIn("rocksieve.ribbon:0", wrong.err)
+
+    CRATES = pathlib.Path("/usr/share/cargo/registry")
+
+    @thorough
+    @unittest.skipUnless(shutil.which("cargo") and list(CRATES.glob("rocksdb-*")),
+                         "needs cargo and librust-rocksdb-dev, which Debian has since 13")
+    def test_in_rust(self):
+        """Built without a network, from Debian's own crates."""
+        crate = self.directory / "crate"
+        shutil.copytree(ROOT / "examples" / "rust", crate)  # cargo writes a lock file
+        finished = run_ok(
+            "cargo", "--config", 'source.crates-io.replace-with="debian"',
+            "--config", f'source.debian.directory="{self.CRATES}"', "run", "--offline", "--", "db",
+            cwd=crate, timeout=540, variables={
+                "ROCKSIEVE_LIB_DIR": str(BUILD / "lib"), "CARGO_HOME": str(self.directory / "cargo"),
+                "CARGO_TARGET_DIR": str(self.directory / "target")})
+        found, rejected = map(int, re.fullmatch(
+            r"(\d+) of 100000 keys found; filters answered (\d+) of 100000 absent lookups\n",
+            finished.out).groups())
+        self.assertEqual(100000, found)
+        # 0.1 % of them, and RocksDB's Bloom filter would let 1 % pass.
+        self.assertGreater(rejected, 99700)
+        self.assertEqual({"rocksieve.ribbon:10"}, policies(crate / "db")[0])
 
 
 # A program that knows nothing of us: KIND BITS DIRECTORY.
@@ -99,9 +120,7 @@ class InsteadOf(Sandbox):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        source = cls.class_directory / "unaware.c"
-        source.write_text(UNAWARE)
-        cls.program = compile_program(source, cls.class_directory / "unaware", "-lrocksdb",
+        cls.program = compile_program(UNAWARE, cls.class_directory / "unaware", "-lrocksdb",
                                       compiler="gcc")
 
     def run_program(self, spec, kind="bloom", bits="10", preload=(PLUGIN,), database="db"):
@@ -126,52 +145,47 @@ class InsteadOf(Sandbox):
                     self.assertRegex(ours[2], f"^rocksieve: ROCKSIEVE_INSTEAD_OF: {spec} instead of "
                                               f"{of}.* of 10 bits per key\n$")
 
-    def test_off_unless_asked_for(self):
+    def test_off_unless_asked_for_and_filters_that_are_there_are_still_read(self):
         plain = self.run_program(None, preload=())
         for spec in (None, ""):
             self.assertEqual(plain, self.run_program(spec))
-
-    def test_filters_that_are_there_are_still_read(self):
-        plain = self.run_program(None, preload=())
         ours = self.run_program("rocksieve.ribbon:10")
         self.assertEqual(plain[:2], ours[:2])  # by the same filter
         self.assertEqual(("rocksieve.ribbon:10", plain[4]), ours[3:])
 
-    def test_a_wrong_spec_is_said_once(self):
+    def test_what_is_wrong_is_said_once(self):
         plain = self.run_program(None, preload=(), database="plain")
-        wrong = self.run_program("rocksieve.blom:10")
-        self.assertEqual((plain[:2], plain[3:]), (wrong[:2], wrong[3:]))
-        self.assertRegex(wrong[2], r"^rocksieve: ROCKSIEVE_INSTEAD_OF: RocksDB's own filters are "
-                                   r"used: .*blom.*for example.*\n$")
+        for name, spec, preload, said in (
+                ("spec", "rocksieve.blom:10", PLUGIN, "ROCKSIEVE_INSTEAD_OF: RocksDB's own filters are "
+                                                      "used: .*blom.*for example"),
+                ("no build", "rocksieve.ribbon:10", shutil.copy(PLUGIN, self.directory),
+                 "the RocksDB in this process is")):
+            with self.subTest(name):
+                wrong = self.run_program(spec, preload=(preload,), database=name)
+                self.assertEqual((plain[:2], plain[3:]), (wrong[:2], wrong[3:]))
+                self.assertRegex(wrong[2], f"^rocksieve: {said}.*\n$")
 
     def test_no_filter_stays_none(self):
         self.assertEqual((10000, 0), self.run_program("rocksieve.ribbon:10", bits="0")[:2])
 
-    def test_without_a_build(self):
-        alone = shutil.copy(PLUGIN, self.directory)
-        plain = self.run_program(None, preload=(), database="plain")
-        ours = self.run_program("rocksieve.ribbon:10", preload=(alone,))
-        self.assertEqual((plain[:2], plain[3:]), (ours[:2], ours[3:]))
-        self.assertRegex(ours[2], "^rocksieve: the RocksDB in this process is .*\n$")
 
 class RealPrograms(Sandbox):
     """Of Debian's archive, as they are."""
 
     SPEC = "rocksieve.ribbon:10"
-    random = random.Random(SEED)
+    SETTINGS = {None: {}, SPEC: {"preload": [PLUGIN], "variables": {"ROCKSIEVE_INSTEAD_OF": SPEC}}}
 
     def compare(self, *steps):
-        """Runs the steps, of which the last prints what is in the database "db", without us and with
+        """Runs programs, of which the last prints what is in the database "db", without us and with
         ours instead of RocksDB's."""
         answers = {}
-        for spec in (None, self.SPEC):
+        for spec, settings in self.SETTINGS.items():
             directory = self.directory / str(spec)
             directory.mkdir()
-            settings = {"preload": [PLUGIN], "variables": {"ROCKSIEVE_INSTEAD_OF": spec}}
-            finished = [step(cwd=directory, **(settings if spec else {})) for step in steps]
-            answers[spec] = sorted(finished[-1].out.splitlines())
-            for step in finished:
-                self.assertEqual(bool(spec), "instead of RocksDB's Bloom" in step.err, step)
+            for words, stdin in steps:
+                finished = run(*words, stdin=stdin, cwd=directory, **settings)
+                self.assertEqual(bool(spec), "instead of RocksDB's Bloom" in finished.err, finished)
+            answers[spec] = sorted(finished.out.splitlines())
         self.assertEqual(answers[None], answers[self.SPEC])
         self.assertGreater(len(answers[None]), 1000)
         for names in policies(directory / "db"):
@@ -179,12 +193,9 @@ class RealPrograms(Sandbox):
 
     def test_ldb(self):
         pairs = "".join(f"key{i} ==> value{i}\n" for i in range(2000))
-        flags = ("--db=db", "--bloom_bits=10")
-        self.compare(
-            lambda **settings: run_ok("ldb", *flags, "--create_if_missing", "load", stdin=pairs,
-                                      **settings),
-            lambda **settings: run_ok("ldb", *flags, "compact", **settings),
-            lambda **settings: run_ok("ldb", *flags, "scan", **settings))
+        ldb = ("ldb", "--db=db", "--bloom_bits=10")
+        self.compare(((*ldb, "--create_if_missing", "load"), pairs), ((*ldb, "compact"), ""),
+                     ((*ldb, "scan"), ""))
 
     @unittest.skipUnless(shutil.which("oxigraph"), "Debian has it since 13")
     def test_oxigraph(self):
@@ -194,9 +205,8 @@ class RealPrograms(Sandbox):
         triples.write_text("".join(f'<http://e.org/s{i}> <http://e.org/p{i % 7}> '
                                    f'"a value of some length, {i}" .\n' for i in range(20000)))
 
-        def oxigraph(*arguments):
-            return lambda **settings: run("oxigraph", arguments[0], "--location", "db",
-                                          *arguments[1:], **settings)
+        def oxigraph(command, *arguments):
+            return ("oxigraph", command, "--location", "db", *arguments), ""
 
         self.compare(oxigraph("load", "--file", triples), oxigraph("load", "--file", triples),
                      oxigraph("optimize"),
@@ -206,17 +216,17 @@ class RealPrograms(Sandbox):
     @unittest.skipUnless(shutil.which("sortmerna"), "is not installed")
     def test_sortmerna(self):
         """It wants no filter, and stays without."""
-        genome = "".join(self.random.choice("ACGT") for _ in range(3000))
+        chance = random.Random(SEED)
+        genome = "".join(chance.choice("ACGT") for _ in range(3000))
         reads = [genome[50 * i:50 * i + 120] for i in range(50)]
         (self.directory / "genome").write_text(f">genome\n{genome}\n")
         (self.directory / "reads").write_text("".join(f">{i}\n{read}\n"
                                                       for i, read in enumerate(reads)))
         found = {}
-        for spec in (None, self.SPEC):
-            settings = {"preload": [PLUGIN], "variables": {"ROCKSIEVE_INSTEAD_OF": spec}}
+        for spec, settings in self.SETTINGS.items():
             finished = run_ok("sortmerna", "--ref", self.directory / "genome", "--reads",
                               self.directory / "reads", "--workdir", self.directory / str(spec),
-                              "--blast", "1", "--threads", "1", **(settings if spec else {}))
+                              "--blast", "1", "--threads", "1", **settings)
             self.assertNotIn("rocksieve", finished.err)
             found[spec] = (self.directory / str(spec) / "out" / "aligned.blast").read_text()
             options = next((self.directory / str(spec) / "kvdb").glob("OPTIONS-*")).read_text()

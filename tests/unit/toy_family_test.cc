@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A family that is added to the others is used through spec, builder and reader, and by auto.
-// integration/toy_family_test.py has the same in RocksDB and in the command.
+// integration/databases_test.py has the same in RocksDB and in the command.
 #include <gtest/gtest.h>
 
 #include "lib/budget/auto_spec.h"
