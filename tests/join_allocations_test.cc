@@ -13,9 +13,7 @@
 #include "bench/allocations.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
-#include "tests/join/counting_sink.h"
-#include "tests/join/memory_source.h"
-#include "tests/join/pipe.h"
+#include "tests/join/in_memory.h"
 
 namespace rocksieve::join {
 namespace {
@@ -58,7 +56,7 @@ size_t AllocationsOf(uint64_t keys, int common_percent) {
   EXPECT_TRUE(piped.status.ok()) << piped.status;
   EXPECT_TRUE(client.done());
   EXPECT_EQ(client.statistics().matched_keys, keys * static_cast<uint64_t>(common_percent) / 100);
-  EXPECT_EQ(sink.counts().rows_of_client, keys - client.statistics().matched_keys);
+  EXPECT_EQ(sink.rows, keys - client.statistics().matched_keys);
   return allocations;
 }
 

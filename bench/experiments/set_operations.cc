@@ -22,8 +22,7 @@
 #include "lib/join/session/server_session.h"
 #include "support/table.h"
 #include "support/text.h"
-#include "tests/join/memory_source.h"
-#include "tests/join/pipe.h"
+#include "tests/join/in_memory.h"
 
 namespace rocksieve::experiments {
 namespace {

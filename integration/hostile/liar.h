@@ -14,7 +14,7 @@
 
 #include "join.grpc.pb.h"
 #include "lib/join/session/messages.h"
-#include "tests/join/memory_source.h"
+#include "tests/join/in_memory.h"
 
 namespace rocksieve::join {
 

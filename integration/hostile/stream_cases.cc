@@ -15,8 +15,7 @@
 #include "integration/hostile/bodies.h"
 #include "integration/hostile/call.h"
 #include "lib/join/session/client_session.h"
-#include "tests/join/counting_sink.h"
-#include "tests/join/memory_source.h"
+#include "tests/join/in_memory.h"
 
 namespace rocksieve::join {
 namespace {

@@ -23,7 +23,7 @@
 #include "tests/fuzz/hostile_wire.h"
 #include "tests/fuzz/memory_watch.h"
 #include "tests/fuzz/session_case.h"
-#include "tests/join/counting_sink.h"
+#include "tests/join/in_memory.h"
 
 namespace rocksieve::fuzz {
 namespace {

@@ -13,7 +13,7 @@
 #include "lib/join/memory_account.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
-#include "tests/join/memory_source.h"
+#include "tests/join/in_memory.h"
 
 namespace rocksieve::fuzz {
 

@@ -10,7 +10,7 @@
 
 #include "lib/join/matching/candidates.h"
 #include "lib/join/matching/list_step.h"
-#include "tests/join/matching_support.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {

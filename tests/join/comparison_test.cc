@@ -1,41 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons of whole rows as sessions: what differs, beside an obvious oracle, and what a broken
-// or hostile side can do.
+// Comparisons of whole rows: as sessions, and of the values of matched keys alone; what differs,
+// beside an obvious oracle, and what a broken or hostile side can do.
 #include <map>
-#include <memory>
-#include <optional>
-#include <random>
-#include <string>
-#include <vector>
 
+#include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
 #include "lib/join/join_key/join_key_source.h"
+#include "lib/join/matching/value_comparison.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/session/messages.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {
 
 using RowsByKey = std::map<std::string, std::string>;
-
-struct ComparisonSettings {
-  Comparison comparison = Comparison::kKeys;
-  Strategy strategy = Strategy::kAuto;
-  uint64_t keys_per_range = 1000, most_keys_per_range = 3000;
-  int most_round_trips = 4;
-  std::vector<KeyInterval> parts;
-  KeyInterval interval = {};
-  std::optional<KeyInterval>* uncommitted = nullptr;  // what is left, in the end
-  uint64_t memory_bytes = UINT64_MAX;
-  Tamper tamper;
-};
-
-std::string JoinKeyOf(const std::string& key, const std::string& value) {
-  std::string join_key;
-  WholeRowJoinKey({key, value}, &join_key);
-  return join_key;
-}
 
 std::string WithoutDigest(const std::string& join_key) {
   return join_key.substr(0, join_key.size() - kWholeRowDigestBytes);
@@ -44,70 +22,47 @@ std::string WithoutDigest(const std::string& join_key) {
 // Rows as the sink gets them, by key and not by digest, in any order of the two sides of a key.
 Result ExpectedDifferences(const RowsByKey& here, const RowsByKey& there, Comparison comparison) {
   Result result;
-  const auto add = [&result, comparison](const auto& row, Side side) {
-    std::string join_key = JoinKeyOf(row.first, row.second), value = row.second;
-    if (side == Side::kServer && comparison == Comparison::kKeys) {
-      join_key = WithoutDigest(join_key) + std::string(kWholeRowDigestBytes, '\0');
-      value.clear();
+  for (const Side side : {Side::kClient, Side::kServer}) {
+    const RowsByKey& other = side == Side::kClient ? there : here;
+    for (const auto& [key, value] : side == Side::kClient ? here : there) {
+      const auto same = other.find(key);
+      if (same != other.end() && same->second == value) continue;
+      std::string join_key;
+      WholeRowJoinKey({key, value}, &join_key);
+      const bool keys_only = side == Side::kServer && comparison == Comparison::kKeys;
+      if (keys_only) join_key = WithoutDigest(join_key) + std::string(kWholeRowDigestBytes, '\0');
+      result.emplace_back(join_key, keys_only ? "" : value, side);
     }
-    result.emplace_back(join_key, value, side);
-  };
-  for (const auto& row : here) {
-    const auto other = there.find(row.first);
-    if (other == there.end() || other->second != row.second) add(row, Side::kClient);
-  }
-  for (const auto& row : there) {
-    const auto other = here.find(row.first);
-    if (other == here.end() || other->second != row.second) add(row, Side::kServer);
   }
   std::sort(result.begin(), result.end());
   return result;
 }
 
-std::unique_ptr<Source> WholeRowsOf(const RowsByKey& rows) {
-  return std::make_unique<WholeRowSource>(
-      std::make_unique<MemorySource>(MemorySource::Rows(rows.begin(), rows.end())),
-      WholeRowSource::Values::kGiven);
+WholeRowSource WholeRowsOf(const RowsByKey& rows) {
+  return WholeRowSource(std::make_unique<MemorySource>(Table(rows.begin(), rows.end())),
+                        WholeRowSource::Values::kGiven);
 }
 
-Joined Compare(const RowsByKey& rows_here, const RowsByKey& rows_there,
-               const ComparisonSettings& settings) {
-  const std::unique_ptr<Source> here = WholeRowsOf(rows_here), there = WholeRowsOf(rows_there);
-  Collector collector;
-  MemoryAccount client_memory(settings.memory_bytes), server_memory(settings.memory_bytes);
-  Joined joined;
-  {
-    ClientSessionOptions client_options;
-    client_options.operation = Operation::kSymmetric;
-    client_options.comparison = settings.comparison;
-    client_options.keys_are_unique = true;
-    client_options.salt = 12345;
-    client_options.keys_per_range = settings.keys_per_range;
-    client_options.planner.strategy = settings.strategy;
-    client_options.planner.most_round_trips = settings.most_round_trips;
-    client_options.parts = settings.parts;
-    client_options.interval = settings.interval;
-    client_options.memory = &client_memory;
-    ServerSessionOptions server_options;
-    server_options.most_keys_per_range = settings.most_keys_per_range;
-    server_options.memory = &server_memory;
-    ClientSession client(here.get(), &collector, client_options);
-    ServerSession server(there.get(), server_options);
-    joined.piped = RunPipe(&client, &server, settings.tamper);
-    joined.result = collector.result();
-    joined.statistics = client.statistics();
-    if (settings.uncommitted != nullptr) *settings.uncommitted = client.Uncommitted();
-    if (joined.piped.status.ok() && !settings.tamper) {
-      EXPECT_TRUE(client.done() && server.done());
-    }
-  }
-  EXPECT_EQ(client_memory.used_bytes(), 0u);
-  EXPECT_EQ(server_memory.used_bytes(), 0u);
+Settings Comparing(Comparison comparison, Strategy strategy = Strategy::kAuto) {
+  Settings settings(strategy);
+  settings.client.comparison = comparison;
+  settings.client.keys_are_unique = true;
+  return settings;
+}
+
+Joined Compare(const RowsByKey& rows_here, const RowsByKey& rows_there, Settings settings,
+               uint64_t memory_bytes = UINT64_MAX) {
+  WholeRowSource here = WholeRowsOf(rows_here), there = WholeRowsOf(rows_there);
+  MemoryAccount client_memory(memory_bytes), server_memory(memory_bytes);
+  settings.client.memory = &client_memory;
+  settings.server.memory = &server_memory;
+  Joined joined = JoinSources(Operation::kSymmetric, &here, &there, settings);
+  EXPECT_EQ(client_memory.used_bytes() + server_memory.used_bytes(), 0u);
   return joined;
 }
 
 void ExpectExactDifferences(const RowsByKey& here, const RowsByKey& there,
-                            const ComparisonSettings& settings = {}) {
+                            const Settings& settings) {
   const Joined joined = Compare(here, there, settings);
   ASSERT_TRUE(joined.piped.status.ok()) << joined.piped.status;
   // In the order of their keys.
@@ -115,17 +70,10 @@ void ExpectExactDifferences(const RowsByKey& here, const RowsByKey& there,
     EXPECT_LE(WithoutDigest(std::get<0>(joined.result[i - 1])),
               WithoutDigest(std::get<0>(joined.result[i])));
   }
-  Result sorted = joined.result;
-  std::sort(sorted.begin(), sorted.end());
-  EXPECT_TRUE(sorted == ExpectedDifferences(here, there, settings.comparison));
-  uint64_t equal = 0;
-  for (const auto& row : here) {
-    const auto other = there.find(row.first);
-    equal += other != there.end() && other->second == row.second;
-  }
-  EXPECT_EQ(joined.statistics.matched_keys, equal);
-  EXPECT_EQ(joined.statistics.local_only_keys, here.size() - equal);
-  EXPECT_EQ(joined.statistics.remote_only_keys, there.size() - equal);
+  EXPECT_TRUE(joined.sorted == ExpectedDifferences(here, there, settings.client.comparison));
+  const std::set<RowsByKey::value_type> mine(here.begin(), here.end());
+  const std::set<RowsByKey::value_type> theirs(there.begin(), there.end());
+  ExpectCounts(joined.statistics, mine, theirs);
 }
 
 struct SidesOfRows {
@@ -174,11 +122,10 @@ TEST(Comparisons, AreExactAtEverySize) {
            {std::pair{0u, 0u}, {1u, 0u}, {0u, 1u}, {30u, 40u}, {700u, 0u}, {0u, 700u}}) {
         for (const Comparison comparison : kComparisons) {
           const SidesOfRows sides = RandomRows(equal, changed, only_here, only_there, ++seed);
-          ComparisonSettings settings;
-          settings.comparison = comparison;
-          settings.keys_per_range = seed % 3 == 0 ? 100 : 100000;
-          settings.most_keys_per_range = seed % 5 == 0 ? 70 : 100000;
-          settings.most_round_trips = seed % 4 == 0 ? 1 : 4;
+          Settings settings = Comparing(comparison);
+          settings.client.keys_per_range = seed % 3 == 0 ? 100 : 100000;
+          settings.server.most_keys_per_range = seed % 5 == 0 ? 70 : 100000;
+          settings.client.planner.most_round_trips = seed % 4 == 0 ? 1 : 4;
           SCOPED_TRACE(testing::Message() << equal << " equal, " << changed << " changed, "
                                           << only_here << " here, " << only_there << " there");
           ExpectExactDifferences(sides.here, sides.there, settings);
@@ -192,10 +139,7 @@ TEST(Comparisons, AreExactWithEveryStrategy) {
   for (const Strategy strategy : kAllStrategies) {
     for (const Comparison comparison : kComparisons) {
       const SidesOfRows sides = RandomRows(2000, 300, 100, 150, 7);
-      ComparisonSettings settings;
-      settings.comparison = comparison;
-      settings.strategy = strategy;
-      ExpectExactDifferences(sides.here, sides.there, settings);
+      ExpectExactDifferences(sides.here, sides.there, Comparing(comparison, strategy));
     }
   }
 }
@@ -204,14 +148,13 @@ TEST(Comparisons, AreExactWithEveryStrategy) {
 TEST(Comparisons, OfParts) {
   const SidesOfRows sides = RandomRows(500, 100, 50, 50, 8);
   SidesOfRows within;
-  ComparisonSettings settings;
-  settings.comparison = Comparison::kRows;
+  Settings settings = Comparing(Comparison::kRows);
   size_t number = 0;
   RowsByKey all = sides.here;
   all.insert(sides.there.begin(), sides.there.end());
   for (const auto& [key, value] : all) {
     if (++number % 3 != 0) continue;
-    settings.parts.push_back(WholeRowsOfKey(key));
+    settings.client.parts.push_back(WholeRowsOfKey(key));
     for (auto [from, to] : {std::pair{&sides.here, &within.here}, {&sides.there, &within.there}}) {
       const auto found = from->find(key);
       if (found != from->end()) to->insert(*found);
@@ -227,117 +170,77 @@ TEST(Comparisons, WhatTravels) {
   for (auto& [key, value] : sides.there) {
     if (number++ % 100 == 0) value = std::string(1000, 'w');
   }
-  ComparisonSettings settings;
-  settings.keys_per_range = settings.most_keys_per_range = 100000;
-  const Joined keys = Compare(sides.here, sides.there, settings);
-  EXPECT_LE(keys.piped.to_client + keys.piped.to_server, 200 * 7u);
-  settings.comparison = Comparison::kRows;
-  const Joined rows = Compare(sides.here, sides.there, settings);
-  EXPECT_LE(rows.piped.to_client + rows.piped.to_server, 200 * (7u + 30u));
-  // Equal ones.
-  const Joined none = Compare(sides.here, sides.here, settings);
-  EXPECT_LE(none.piped.to_client + none.piped.to_server, 300u);
+  const auto bytes = [&sides](const RowsByKey& there, Comparison comparison) {
+    Settings settings = Comparing(comparison);
+    settings.client.keys_per_range = settings.server.most_keys_per_range = 100000;
+    const Piped piped = Compare(sides.here, there, settings).piped;
+    return piped.to_client + piped.to_server;
+  };
+  EXPECT_LE(bytes(sides.there, Comparison::kKeys), 200 * 7u);
+  EXPECT_LE(bytes(sides.there, Comparison::kRows), 200 * (7u + 30u));
+  EXPECT_LE(bytes(sides.here, Comparison::kRows), 300u);
 }
 
 TEST(Comparisons, EndWithinTheirMemory) {
   const SidesOfRows sides = RandomRows(2000, 200, 50, 50, 10);
   for (uint64_t memory = 1 << 12; memory <= 1 << 20; memory *= 2) {
-    ComparisonSettings settings;
-    settings.memory_bytes = memory;
-    const Joined joined = Compare(sides.here, sides.there, settings);
-    EXPECT_TRUE(joined.piped.status.ok() || absl::IsResourceExhausted(joined.piped.status))
-        << joined.piped.status;
-    if (memory == 1 << 20) {
-      EXPECT_TRUE(joined.piped.status.ok());
-    }
+    const absl::Status status =
+        Compare(sides.here, sides.there, Comparing(Comparison::kKeys), memory).piped.status;
+    EXPECT_TRUE(status.ok() || (absl::IsResourceExhausted(status) && memory < 1 << 20)) << status;
   }
 }
 
 TEST(Comparisons, AnyFlippedBitIsFound) {
   const SidesOfRows sides = RandomRows(800, 60, 30, 30, 11);
   std::mt19937_64 random(12);
-  ComparisonSettings settings;
-  settings.comparison = Comparison::kRows;
-  const Result expected = ExpectedDifferences(sides.here, sides.there, settings.comparison);
+  Settings settings = Comparing(Comparison::kRows);
   const uint64_t messages = Compare(sides.here, sides.there, settings).piped.messages;
-  for (uint64_t number = 0; number < messages; number++) {
-    for (int i = 0; i < 20; i++) {
-      const uint64_t where = random();
-      settings.tamper = [number, where](uint64_t n, bool, std::string* message) {
-        if (n == number) (*message)[where / 8 % message->size()] ^= 1 << where % 8;
-        return true;
-      };
-      EXPECT_FALSE(Compare(sides.here, sides.there, settings).piped.status.ok());
-    }
+  for (uint64_t i = 0; i < 20 * messages; i++) {
+    settings.tamper = FlipBit(i / 20, random());
+    EXPECT_FALSE(Compare(sides.here, sides.there, settings).piped.status.ok());
   }
 }
 
 // Bytes changed under a right check: an error, or a repeated range; which rows differ, and which do
 // not, is right wherever both sides agree that they are done.
 TEST(Comparisons, ChangedBytesUnderARightCheckAreHarmless) {
-  constexpr size_t kCheckBytes = 4;
   const SidesOfRows sides = RandomRows(800, 60, 30, 30, 13);
   std::mt19937_64 random(14);
-  ComparisonSettings settings;
-  const Result expected = ExpectedDifferences(sides.here, sides.there, settings.comparison);
+  Settings settings = Comparing(Comparison::kKeys);
+  const Result expected = ExpectedDifferences(sides.here, sides.there, Comparison::kKeys);
   const uint64_t messages = Compare(sides.here, sides.there, settings).piped.messages;
   uint64_t right = 0, repeated = 0;
-  for (uint64_t number = 0; number < messages; number++) {
-    for (int i = 0; i < 60; i++) {
-      bool is_step = false;
-      settings.tamper = [&](uint64_t n, bool, std::string* message) {
-        if (n != number) return true;
-        const absl::StatusOr<Message> decoded = Decode(*message);
-        is_step = decoded.ok() && std::holds_alternative<Step>(*decoded);
-        message->resize(message->size() - kCheckBytes);
-        (*message)[random() % message->size()] ^= static_cast<char>(1 << random() % 8);
-        ByteWriter(message).U32(static_cast<uint32_t>(HashKey(*message, 0)));
-        return true;
-      };
-      const Joined joined = Compare(sides.here, sides.there, settings);
-      if (!joined.piped.status.ok() || !is_step) continue;
-      Result result = joined.result;
-      std::sort(result.begin(), result.end());
-      EXPECT_TRUE(result == expected);
-      right++;
-      repeated += joined.statistics.repeated_ranges;
-    }
+  for (uint64_t i = 0; i < 60 * messages; i++) {
+    bool is_step = false;
+    settings.tamper = [&](uint64_t n, bool, std::string* message) {
+      if (n == i / 60) is_step = ChangeUnderCheck(message, &random);
+      return true;
+    };
+    const Joined joined = Compare(sides.here, sides.there, settings);
+    if (!joined.piped.status.ok() || !is_step) continue;
+    EXPECT_TRUE(joined.sorted == expected);
+    right++;
+    repeated += joined.statistics.repeated_ranges;
   }
   EXPECT_GT(right, 0u);
   EXPECT_GT(repeated, 0u);
 }
 
-TEST(Comparisons, AnyMessageMayBeTheLast) {
-  const SidesOfRows sides = RandomRows(2500, 200, 100, 100, 15);
-  ComparisonSettings settings;
-  settings.comparison = Comparison::kRows;
-  const Result expected = ExpectedDifferences(sides.here, sides.there, settings.comparison);
-  const uint64_t messages = Compare(sides.here, sides.there, settings).piped.messages;
-  for (uint64_t number = 0; number < messages; number++) {
-    settings.tamper = [number](uint64_t n, bool, std::string*) { return n != number; };
-    Result result = Compare(sides.here, sides.there, settings).result;
-    std::sort(result.begin(), result.end());
-    ASSERT_TRUE(std::includes(expected.begin(), expected.end(), result.begin(), result.end()));
-  }
-}
-
-// As after a stream that broke: another session goes on where the last finished range ended, and no
-// row is lost or comes twice, though its two versions lie on either side of any bound.
+// As after a stream that broke at any message: another session goes on where the last finished range
+// ended, and no row is lost or comes twice, though its two versions lie on either side of any bound.
 TEST(Comparisons, GoOnInAnotherSession) {
   const SidesOfRows sides = RandomRows(1500, 200, 100, 100, 17);
-  ComparisonSettings settings;
-  settings.comparison = Comparison::kRows;
-  settings.keys_per_range = 100;
-  const Result expected = ExpectedDifferences(sides.here, sides.there, settings.comparison);
+  Settings settings = Comparing(Comparison::kRows);
+  settings.client.keys_per_range = 100;
+  const Result expected = ExpectedDifferences(sides.here, sides.there, Comparison::kRows);
   const uint64_t messages = Compare(sides.here, sides.there, settings).piped.messages;
   for (uint64_t number = 0; number < messages; number += 3) {
-    std::optional<KeyInterval> left;
-    ComparisonSettings first = settings, second = settings;
-    first.uncommitted = &left;
-    first.tamper = [number](uint64_t n, bool, std::string*) { return n != number; };
-    Result result = Compare(sides.here, sides.there, first).result;
-    if (left) {
-      second.interval = *left;
+    Settings first = settings, second = settings;
+    first.tamper = StopAt(number);
+    const Joined begun = Compare(sides.here, sides.there, first);
+    Result result = begun.result;
+    if (begun.uncommitted) {
+      second.client.interval = *begun.uncommitted;
       const Joined rest = Compare(sides.here, sides.there, second);
       ASSERT_TRUE(rest.piped.status.ok()) << rest.piped.status;
       result.insert(result.end(), rest.result.begin(), rest.result.end());
@@ -349,31 +252,26 @@ TEST(Comparisons, GoOnInAnotherSession) {
 
 // Both sides must want the same.
 TEST(Comparisons, OfWholeRowsOnly) {
-  ServerSessionOptions options;
   MemorySource rows(Table{{"a", "1"}, {"b", "2"}});
-  Hello hello;
-  hello.operation = Operation::kDifference;
-  hello.comparison = Comparison::kKeys;
-  ServerSession wrong_operation(&rows, options);
-  EXPECT_TRUE(absl::IsInvalidArgument(wrong_operation.Receive(Encode(hello))));
-
-  hello.operation = Operation::kSymmetric;
-  Open open;
-  open.row_sum = SetSum();
-  ServerSession other_rows(&rows, options);
-  EXPECT_TRUE(other_rows.Receive(Encode(hello)).ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(other_rows.Receive(Encode(open))));
-  open.row_sum.reset();
-  ServerSession keys_only(&rows, options);
-  EXPECT_TRUE(keys_only.Receive(Encode(hello)).ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(keys_only.Receive(Encode(open))));
+  for (const bool other_rows : {true, false}) {
+    Hello hello;
+    hello.comparison = Comparison::kKeys;
+    hello.operation = Operation::kDifference;
+    EXPECT_TRUE(absl::IsInvalidArgument(ServerSession(&rows, {}).Receive(Encode(hello))));
+    hello.operation = Operation::kSymmetric;
+    Open open;
+    if (other_rows) open.row_sum = SetSum();
+    ServerSession server(&rows, {});
+    EXPECT_TRUE(server.Receive(Encode(hello)).ok());
+    EXPECT_TRUE(absl::IsInvalidArgument(server.Receive(Encode(open))));
+  }
 }
 
 // Rows of a range may be asked for once the server has said a sum of rows, and not before.
 TEST(Comparisons, RowsAreFetchedAfterASum) {
   const SidesOfRows sides = RandomRows(3000, 900, 0, 0, 16);
   for (const bool early : {true, false}) {
-    ComparisonSettings settings;
+    Settings settings = Comparing(Comparison::kKeys);
     uint64_t fetches = 0;
     settings.tamper = [&](uint64_t, bool to_client, std::string* message) {
       const absl::StatusOr<Message> decoded = Decode(*message);
@@ -384,6 +282,188 @@ TEST(Comparisons, RowsAreFetchedAfterASum) {
     const absl::Status status = Compare(sides.here, sides.there, settings).piped.status;
     EXPECT_EQ(absl::IsInvalidArgument(status), early) << status;
   }
+}
+
+// Values of matched keys, compared in memory, beside a comparison one by one.
+
+constexpr uint64_t kValuesSalt = 4711;
+
+using RowNumbers = std::vector<uint32_t>;
+using ValuesState = ValueComparison::State;
+
+// Rows, some of which have other values at the server. RowNumbers have gaps where keys are not
+// matched, other ones on each side.
+struct ValuesCase {
+  size_t rows = 0;
+  std::vector<bool> changed;
+  uint64_t seed = 1;
+  bool differ = false;
+  int most_round_trips = 4;
+  uint64_t memory_bytes = UINT64_MAX;
+  TamperPart tamper;
+};
+
+struct ValuesOutcome : ExchangeOutcome {
+  ValuesState client = ValuesState::kTheirTurn;
+  bool server_said_sum = false;
+  RowNumbers equal[2], changed[2];  // of the client and the server
+};
+
+ValuesOutcome CompareValues(const ValuesCase& values) {
+  std::deque<MemoryAccount> memories;
+  std::deque<ValueComparison> sides;  // which are not moved
+  for (const int side : {0, 1}) {
+    std::mt19937_64 random(values.seed);
+    Candidates matched;
+    std::vector<uint64_t> digests;
+    for (size_t row = 0; row < values.rows; row++) {
+      const uint64_t key = random(), value = random() % 3;
+      if ((row + static_cast<size_t>(side)) % 10 == 0) digests.push_back(random.max());
+      const auto ordinal = static_cast<uint32_t>(digests.size());
+      const bool other = side == 1 && values.changed[row];
+      matched.push_back({{Mix64(key), Mix64(key + 1)}, ordinal});
+      digests.push_back(value + (other ? 1 : 0));
+    }
+    MatchingOptions options;
+    options.salt = kValuesSalt + values.seed;
+    options.is_client = side == 0;
+    options.planner.most_round_trips = values.most_round_trips;
+    memories.emplace_back(values.memory_bytes);
+    options.memory = &memories.back();
+    sides.emplace_back(std::move(matched), std::move(digests), options, values.differ);
+  }
+  ValuesOutcome outcome;
+  Exchange(&sides, values.tamper, &outcome);
+  outcome.client = sides[0].state();
+  outcome.server_said_sum = sides[1].said_sum();
+  if (!outcome.status.ok() || outcome.client != ValuesState::kCompared) return outcome;
+  for (const size_t side : {0, 1}) {
+    // From ordinals back to numbers of rows.
+    RowNumbers all;
+    uint32_t ordinal = 0;
+    for (size_t row = 0; row < values.rows; row++) {
+      if ((row + side) % 10 == 0) ordinal++;
+      all.push_back(ordinal++);
+    }
+    const auto numbers = [&all](const Candidates& rows) {
+      RowNumbers found;
+      for (const Candidate& row : rows) {
+        const auto at = std::lower_bound(all.begin(), all.end(), row.ordinal);
+        EXPECT_TRUE(at != all.end() && *at == row.ordinal);
+        found.push_back(static_cast<uint32_t>(at - all.begin()));
+      }
+      return found;
+    };
+    outcome.changed[side] = numbers(sides[side].TakeChanged());
+    outcome.equal[side] = numbers(sides[side].TakeEqual());
+  }
+  return outcome;
+}
+
+void ExpectRight(const ValuesCase& values, const ValuesOutcome& outcome) {
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status;
+  ASSERT_EQ(outcome.client, ValuesState::kCompared);
+  EXPECT_TRUE(outcome.server_said_sum);
+  RowNumbers equal, changed;
+  for (size_t row = 0; row < values.rows; row++) {
+    (values.changed[row] ? changed : equal).push_back(static_cast<uint32_t>(row));
+  }
+  for (const size_t side : {0, 1}) {
+    EXPECT_EQ(outcome.changed[side], changed);
+    EXPECT_EQ(outcome.equal[side], equal);
+  }
+}
+
+ValuesCase RandomValues(size_t rows, size_t changed, uint64_t seed) {
+  ValuesCase values;
+  values.rows = rows;
+  values.seed = seed;
+  values.changed.resize(rows);
+  for (size_t i = 0; i < changed; i++) values.changed[i] = true;
+  std::mt19937_64 random(seed);
+  std::shuffle(values.changed.begin(), values.changed.end(), random);
+  return values;
+}
+
+TEST(ValueComparison, EverySizeAndNumberOfChangedRows) {
+  uint64_t seed = 0;
+  for (const size_t rows : {0u, 1u, 2u, 3u, 10u, 256u, 257u, 300u, 1000u, 2400u, 20000u}) {
+    for (const size_t changed : {size_t{0}, size_t{1}, size_t{2}, rows / 1000, rows / 100,
+                                 rows / 10, rows / 3, rows / 2, rows - rows / 10, rows}) {
+      for (const bool differ : {false, true}) {
+        if (changed > rows) continue;
+        ValuesCase values = RandomValues(rows, changed, ++seed);
+        values.differ = differ;
+        values.most_round_trips = seed % 2 == 0 ? 4 : 1;
+        SCOPED_TRACE(testing::Message() << rows << " rows, " << changed << " changed, " << seed);
+        ExpectRight(values, CompareValues(values));
+      }
+    }
+  }
+}
+
+TEST(ValueComparison, ChangedRowsSideBySideAndAtEqualDistances) {
+  ValuesCase together = RandomValues(50000, 0, 1), regular = RandomValues(50000, 0, 2);
+  for (size_t row = 0; row < 500; row++) {
+    together.changed[row + 777] = true;
+    regular.changed[row * 100] = true;
+  }
+  ExpectRight(together, CompareValues(together));
+  ExpectRight(regular, CompareValues(regular));
+}
+
+// Of a million rows, bytes for each that is changed.
+TEST(ValueComparison, BytesOfAChangedRow) {
+  const struct {
+    size_t changed;
+    double most_bytes;
+  } kCases[] = {{100, 15}, {1000, 5.5}, {10000, 3.3}, {100000, 2.2}};
+  for (const auto& [changed, most_bytes] : kCases) {
+    ValuesCase values = RandomValues(1000000, changed, changed);
+    values.differ = true;
+    const ValuesOutcome outcome = CompareValues(values);
+    ExpectRight(values, outcome);
+    const double bytes = static_cast<double>(outcome.bytes) / static_cast<double>(changed);
+    EXPECT_LE(bytes, most_bytes) << changed;
+    EXPECT_LE(outcome.turns, 25u);
+  }
+}
+
+// Whatever becomes of the bytes on their way, no row is said to be equal that is not, and the other
+// way round.
+TEST(ValueComparison, DamageIsSeen) {
+  std::mt19937_64 random(5);
+  int right = 0, contradicted = 0, refused = 0;
+  for (int round = 0; round < 2000; round++) {
+    ValuesCase values = RandomValues(1000, random() % 100, random());
+    values.differ = random() % 2 == 0;
+    const uint64_t number = random() % 12, bit = random();
+    values.tamper = [&](uint64_t part, Part, std::string* body) {
+      if (part != number || body->empty()) return;
+      (*body)[bit / 8 % body->size()] ^= static_cast<char>(1 << bit % 8);
+    };
+    const ValuesOutcome outcome = CompareValues(values);
+    if (!outcome.status.ok()) {
+      refused++;
+      EXPECT_TRUE(absl::IsInvalidArgument(outcome.status)) << outcome.status;
+    } else if (outcome.client == ValuesState::kCompared) {
+      right++;
+      ExpectRight(values, outcome);
+    } else {
+      contradicted++;
+    }
+  }
+  EXPECT_GT(right, 0);
+  EXPECT_GT(refused, 0);
+}
+
+TEST(ValueComparison, StaysWithinItsMemory) {
+  ValuesCase values = RandomValues(10000, 1000, 9);
+  values.memory_bytes = 10000 * 100;
+  const ValuesOutcome outcome = CompareValues(values);
+  if (outcome.status.ok()) ExpectRight(values, outcome);
+  values.memory_bytes = 10000 * 30;
+  EXPECT_TRUE(absl::IsResourceExhausted(CompareValues(values).status));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/join_key/json_pointer.h"
 #include "lib/join/rows/key_list.h"
-#include "tests/join/memory_source.h"
+#include "tests/join/in_memory.h"
 
 namespace rocksieve::join {
 

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both sides of a join, over a pipe, against what sets say.
+// Both sides of a join, over a pipe, against what sets and SQL say; and what the planner chooses.
 #include <cmath>
-#include <deque>
-#include <fstream>
-#include <map>
-#include <sstream>
 
-#include <absl/strings/escaping.h>
-#include <absl/strings/str_cat.h>
-#include <gtest/gtest.h>
-
-#include "lib/join/existing/existing_filters.h"
+#include "lib/join/join_key/join_key_expression.h"
+#include "lib/join/join_key/join_key_source.h"
 #include "lib/join/matching/cost_model.h"
 #include "lib/join/matching/planner.h"
-#include "lib/join/matching/value_comparison.h"
-#include "lib/join/session/messages.h"
 #include "lib/sketch/pinsketch/plan.h"
-#include "tests/join/matching_support.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
@@ -28,10 +18,8 @@ TEST(Join, IsExactForLinksOfAllRates) {
     const auto [here, there] = RandomSides(5000, 5000, common, common + 1);
     uint64_t first_bytes = 0, last_bytes = 0;
     for (const double price : {0.0001, 0.001, 0.01, 0.1, 1., 10., 100.}) {
-      Settings settings;
-      settings.keys_per_range = 6000;
-      settings.most_keys_per_range = 20000;
-      settings.planner.weights.bits_per_cpu_ns = price;
+      Settings settings(Strategy::kAuto, 6000, 20000);
+      settings.client.planner.weights.bits_per_cpu_ns = price;
       ExpectExact(Operation::kSymmetric, here, there, settings);
       const Piped piped = Join(Operation::kCount, here, there, settings).piped;
       last_bytes = piped.to_client + piped.to_server;
@@ -49,17 +37,10 @@ TEST(Join, IsExactForLinksOfAllRates) {
 
 TEST(Join, IsExactAtAllSizesAndOverlaps) {
   for (Operation operation : kAllOperations) {
-    for (const auto& [client, server] : {std::pair<size_t, size_t>{0, 0},
-                                         {0, 1},
-                                         {1, 0},
-                                         {1, 1},
-                                         {2, 700},
-                                         {700, 2},
-                                         {300, 300},
-                                         {5000, 5000},
-                                         {30, 9000},
-                                         {9000, 30},
-                                         {4000, 12000}}) {
+    for (const auto& [client, server] :
+         std::initializer_list<std::pair<size_t, size_t>>{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 700},
+                                                          {700, 2}, {300, 300}, {5000, 5000},
+                                                          {30, 9000}, {9000, 30}, {4000, 12000}}) {
       for (double overlap : {0.0, 0.1, 0.5, 0.9, 1.0}) {
         const auto common =
             static_cast<size_t>(overlap * static_cast<double>(std::min(client, server)));
@@ -76,9 +57,8 @@ TEST(Join, IsExactWithEveryStrategyForced) {
   for (Strategy strategy : kAllStrategies) {
     SCOPED_TRACE(NameOf(strategy));
     for (int most_round_trips : {1, 2, 4}) {
-      Settings settings;
-      settings.planner.strategy = strategy;
-      settings.planner.most_round_trips = most_round_trips;
+      Settings settings(strategy);
+      settings.client.planner.most_round_trips = most_round_trips;
       for (Operation operation : kAllOperations) ExpectExact(operation, here, there, settings);
     }
   }
@@ -86,28 +66,52 @@ TEST(Join, IsExactWithEveryStrategyForced) {
 
 TEST(Join, RefusesToTakeMoreThanItMay) {
   const auto [here, there] = RandomSides(20000, 20000, 10000, 4);
-  Settings settings;
-  settings.keys_per_range = settings.most_keys_per_range = 1 << 20;
-  settings.most_bytes = 10000;
+  Settings settings(Strategy::kAuto, 1 << 20, 1 << 20);
+  settings.client.most_bytes = 10000;
   const Joined refused = Join(Operation::kIntersection, here, there, settings);
   EXPECT_TRUE(absl::IsResourceExhausted(refused.piped.status)) << refused.piped.status;
   EXPECT_TRUE(refused.result.empty());
   EXPECT_LT(refused.piped.to_client + refused.piped.to_server, 15000u);
-  settings.most_bytes = 60000;
+  settings.client.most_bytes = 60000;
   ExpectExact(Operation::kIntersection, here, there, settings);
 }
 
+// Counts what all scans read.
+class CountedSource final : public Source {
+ public:
+  explicit CountedSource(const Table& rows) : source_(rows) {}
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
+    class CountedCursor final : public Cursor {
+     public:
+      CountedCursor(std::unique_ptr<Cursor> cursor, uint64_t* rows_read)
+          : cursor_(std::move(cursor)), rows_read_(rows_read) {}
+      bool Next(Row* row) override { return cursor_->Next(row) && ++*rows_read_ != 0; }
+      absl::Status status() const override { return cursor_->status(); }
+
+     private:
+      const std::unique_ptr<Cursor> cursor_;
+      uint64_t* const rows_read_;
+    };
+    return std::make_unique<CountedCursor>(source_.Scan(interval), &rows_read);
+  }
+  uint64_t EstimateKeys() override { return source_.EstimateKeys(); }
+  uint64_t rows_read = 0;
+
+ private:
+  MemorySource source_;
+};
+
 TEST(Join, EqualRowsAreReadOnceIfNoneAreWanted) {
-  const auto [here, there] = RandomSides(5000, 5000, 5000, 5);
-  Settings settings;
-  settings.keys_per_range = settings.most_keys_per_range = 1 << 20;
+  const auto [mine, theirs] = RandomSides(5000, 5000, 5000, 5);
   for (Operation operation : kAllOperations) {
-    const Joined joined = Join(operation, here, there, settings);
+    CountedSource here(mine), there(theirs);
+    const Joined joined =
+        JoinSources(operation, &here, &there, Settings(Strategy::kAuto, 1 << 20, 1 << 20));
     ASSERT_TRUE(joined.piped.status.ok()) << joined.piped.status;
     ASSERT_EQ(joined.statistics.equal_ranges, 1u);
     const uint64_t times = SendsMatched(operation) ? 2 : 1;
-    EXPECT_EQ(joined.rows_read_here, times * here.size()) << NameOf(operation);
-    EXPECT_EQ(joined.rows_read_there, times * there.size()) << NameOf(operation);
+    EXPECT_EQ(here.rows_read, times * mine.size()) << NameOf(operation);
+    EXPECT_EQ(there.rows_read, times * theirs.size()) << NameOf(operation);
   }
 }
 
@@ -116,9 +120,8 @@ TEST(Join, FewBytesPerKey) {
        {std::pair<double, double>{0.0, 3.5}, {0.1, 5.0}, {0.5, 7.0}, {0.9, 3.8}, {0.98, 1.05}}) {
     constexpr size_t kKeys = 100000;
     const auto [here, there] = RandomSides(kKeys, kKeys, static_cast<size_t>(overlap * kKeys), 11);
-    Settings settings;
-    settings.keys_per_range = settings.most_keys_per_range = 1 << 20;
-    const Joined joined = Join(Operation::kCount, here, there, settings);
+    const Joined joined =
+        Join(Operation::kCount, here, there, Settings(Strategy::kAuto, 1 << 20, 1 << 20));
     ASSERT_TRUE(joined.piped.status.ok()) << joined.piped.status;
     const double bits =
         8.0 * static_cast<double>(joined.piped.to_client + joined.piped.to_server) / kKeys;
@@ -127,9 +130,193 @@ TEST(Join, FewBytesPerKey) {
   }
 }
 
-}  // namespace
+// Joins on expressions, with duplicates and NULL keys, against the two loops that SQL's EXISTS and
+// NOT EXISTS stand for.
 
-namespace {
+using JoinKeys = std::vector<std::optional<std::string>>;  // of a table's rows
+
+JoinKeys Extracted(const Table& table, const std::string& on) {
+  const JoinKeyExpression expression = *JoinKeyExpression::Parse(on);
+  JoinKeys join_keys;
+  for (const auto& [key, value] : table) {
+    std::string extracted;
+    const bool present = expression.Extract({key, value}, &extracted);
+    join_keys.push_back(present ? std::optional(extracted) : std::nullopt);
+  }
+  return join_keys;
+}
+
+// WHERE [NOT] EXISTS (SELECT * FROM there WHERE there.key = here.key)
+void AddWhere(bool exists, const Table& here, const JoinKeys& mine, const JoinKeys& theirs,
+              Side side, Result* result) {
+  for (size_t i = 0; i < here.size(); i++) {
+    const bool found = mine[i] && std::find(theirs.begin(), theirs.end(), mine[i]) != theirs.end();
+    if (found == exists) result->emplace_back(here[i].first, here[i].second, side);
+  }
+}
+
+std::unique_ptr<Source> SourceOf(const Table& table, const std::string& on) {
+  if (on == "key") return std::make_unique<MemorySource>(table);
+  MemorySource rows(table);
+  auto source = JoinKeySource::Sort(&rows, *JoinKeyExpression::Parse(on));
+  EXPECT_TRUE(source.ok()) << source.status();
+  return *std::move(source);
+}
+
+Joined RunJoin(Operation operation, Source* here, Source* there, bool here_packed,
+               bool there_packed) {
+  Collector collector;
+  UnpackingSink sink(&collector, here_packed, there_packed);
+  return JoinSources(operation, here, there, Settings(Strategy::kAuto, 60), &collector, &sink);
+}
+
+// Orders with or without a customer; a customer may have many.
+Table Orders(size_t count, size_t customers, double absent, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Table table;
+  for (size_t i = 0; i < count; i++) {
+    const bool without = std::uniform_real_distribution<>()(random) < absent;
+    std::string value = R"({"total": 1)";
+    if (!without) value += ", \"customer\": " + std::to_string(random() % customers);
+    if (without && i % 2 == 0) value += ", \"customer\": null";
+    table.emplace_back("order" + std::to_string(seed) + "-" + std::to_string(i), value + "}");
+  }
+  return table;
+}
+
+Table Customers(size_t begin, size_t end) {
+  Table table;
+  for (size_t i = begin; i < end; i++) {
+    table.emplace_back(std::to_string(i), std::to_string(i) + "|name");
+  }
+  return table;
+}
+
+void ExpectAsInSql(const Table& here, const std::string& left_on, const Table& there,
+                   const std::string& right_on) {
+  const JoinKeys mine = Extracted(here, left_on), theirs = Extracted(there, right_on);
+  const std::unique_ptr<Source> left = SourceOf(here, left_on), right = SourceOf(there, right_on);
+  for (Operation operation : kAllOperations) {
+    SCOPED_TRACE(testing::Message() << NameOf(operation) << ", " << left_on << " = " << right_on);
+    Result expected;
+    if (SendsMatched(operation) || SendsUnmatched(operation)) {
+      AddWhere(SendsMatched(operation), there, theirs, mine, Side::kServer, &expected);
+    }
+    if (EmitsLocalRows(operation)) AddWhere(false, here, mine, theirs, Side::kClient, &expected);
+    std::sort(expected.begin(), expected.end());
+    const Joined outcome =
+        RunJoin(operation, left.get(), right.get(), left_on != "key", right_on != "key");
+    ASSERT_TRUE(outcome.piped.status.ok()) << outcome.piped.status;
+    EXPECT_TRUE(outcome.sorted == expected)
+        << outcome.sorted.size() << " rows, expected are " << expected.size();
+    std::set<std::optional<std::string>> distinct_mine(mine.begin(), mine.end());
+    std::set<std::optional<std::string>> distinct_theirs(theirs.begin(), theirs.end());
+    distinct_mine.erase(std::nullopt);
+    distinct_theirs.erase(std::nullopt);
+    ExpectCounts(outcome.statistics, distinct_mine, distinct_theirs);
+    if (operation == Operation::kCount || operation == Operation::kSymmetric) {
+      EXPECT_EQ(outcome.statistics.local_absent_rows,
+                static_cast<uint64_t>(std::count(mine.begin(), mine.end(), std::nullopt)));
+      EXPECT_EQ(outcome.statistics.remote_absent_rows,
+                static_cast<uint64_t>(std::count(theirs.begin(), theirs.end(), std::nullopt)));
+    }
+  }
+}
+
+TEST(JoinOnExpression, IsWhatSqlSays) {
+  const std::string customer = "value.json(/customer)", id = "value.field(|,1)";
+  for (double absent : {0.0, 0.3, 1.0}) {
+    const Table orders = Orders(700, 150, absent, 1), more = Orders(500, 200, absent, 2);
+    ExpectAsInSql(Customers(100, 250), "key", orders, customer);
+    ExpectAsInSql(orders, customer, Customers(100, 250), "key");
+    ExpectAsInSql(Customers(100, 250), id, orders, customer);
+    ExpectAsInSql(orders, customer, more, customer);
+    ExpectAsInSql(orders, customer, {}, "key");
+    ExpectAsInSql({}, "key", orders, customer);
+    ExpectAsInSql({}, customer, {}, customer);
+  }
+}
+
+// An empty join key is one, and matches another empty one.
+TEST(JoinOnExpression, EmptyIsNotAbsent) {
+  const Table here = {{"1", "a|"}, {"2", "a"}, {"3", "|b"}}, there = {{"x", "b|"}, {"y", "b"}};
+  ExpectAsInSql(here, "value.field(|,2)", there, "value.field(|,2)");
+  ExpectAsInSql(here, "value.field(|,1)", there, "value.field(|,2)");
+}
+
+TEST(JoinOnExpression, SendsManyAndLargeAbsentRows) {
+  Table there;
+  for (int i = 0; i < 3000; i++) there.emplace_back(std::to_string(i), std::string(200, 'v'));
+  there.emplace_back("huge", std::string(16 << 20, 'h'));
+  ExpectAsInSql({{"a", "x|a"}}, "value.field(|,2)", there, "value.field(|,2)");
+}
+
+// Gives other absent rows after the first scan, as many times as it is told to.
+class Fickle final : public Source {
+ public:
+  Fickle(std::vector<Table> absent) : absent_(std::move(absent)) {}
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
+    return empty_.Scan(interval);
+  }
+  std::unique_ptr<Cursor> ScanAbsent() override {
+    MemorySource& now = *kept_.emplace_back(
+        std::make_unique<MemorySource>(absent_[std::min(scans_++, absent_.size() - 1)]));
+    return now.Scan({});
+  }
+  uint64_t EstimateKeys() override { return 0; }
+
+ private:
+  MemorySource empty_{{}};
+  std::vector<Table> absent_;
+  std::vector<std::unique_ptr<MemorySource>> kept_;
+  size_t scans_ = 0;
+};
+
+TEST(JoinOnExpression, ProvesThatAbsentRowsAreComplete) {
+  const Table good = {{"", "a"}, {"", "b"}};
+  const Table wrong[] = {{{"", "a"}},
+                         {{"", "a"}, {"", "b"}, {"", "c"}},
+                         {{"", "a"}, {"", "c"}},
+                         {{"", "a"}, {"", "a"}},
+                         {}};
+  for (const Table& lie : wrong) {
+    for (Operation operation : {Operation::kDifference, Operation::kSymmetric}) {
+      MemorySource here({});
+      Fickle always({good, lie});
+      const Joined failed = RunJoin(operation, &here, &always, false, false);
+      EXPECT_TRUE(absl::IsDataLoss(failed.piped.status)) << failed.piped.status;
+      EXPECT_TRUE(failed.result.empty());
+      Fickle once({good, lie, good});
+      const Joined repeated = RunJoin(operation, &here, &once, false, false);
+      EXPECT_TRUE(repeated.piped.status.ok()) << repeated.piped.status;
+      EXPECT_EQ(repeated.sorted, (Result{{"", "a", Side::kServer}, {"", "b", Side::kServer}}));
+      EXPECT_EQ(repeated.statistics.repeated_ranges, 1u);
+    }
+  }
+}
+
+TEST(JoinOnExpression, LeavesOwnAbsentRowsToTheCallerIfToldSo) {
+  const std::unique_ptr<Source> here =
+      SourceOf({{"1", "a|b"}, {"2", "none"}}, "value.field(|,2)");
+  MemorySource there({});
+  Collector collector;
+  Settings settings;
+  settings.client.own_absent_rows = false;
+  UnpackingSink sink(&collector, true, false);
+  EXPECT_EQ(JoinSources(Operation::kLocalOnly, here.get(), &there, settings, &collector, &sink).result,
+            (Result{{"1", "a|b", Side::kClient}}));
+  uint64_t rows = 0;
+  EXPECT_TRUE(EmitAbsentRows(here.get(), &sink, &rows).ok() && sink.Commit().ok());
+  EXPECT_EQ(rows, 1u);
+  EXPECT_EQ(collector.result().back(), (Result::value_type{"2", "none", Side::kClient}));
+}
+
+TEST(JoinOnExpression, SaysThatRowsAreNotPacked) {
+  MemorySource here({}), there({{"a", std::string("\xff\xff")}});
+  const absl::Status status =
+      RunJoin(Operation::kDifference, &here, &there, false, true).piped.status;
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+}
 
 constexpr double kOverlaps[] = {0, 0.5, 0.8, 0.9, 0.98, 0.999};
 
@@ -266,157 +453,4 @@ TEST(Planner, ShipsKeysThatAreShort) {
 }
 
 }  // namespace
-
-// The examples of docs/protocol.md: its lines "name: `bytes`" are what Encode() writes.
-
-namespace {
-
-std::string Hex(const std::string& bytes) { return absl::BytesToHexString(bytes); }
-
-// Each is one message of a session.
-std::map<std::string, std::string> Messages() {
-  const SetSum sum = {2, 0x0123456789abcdef, 0xfedcba9876543210};
-  Open open;
-  open.range = 3;
-  open.attempt = 1;
-  open.interval = {"a", "c"};
-  open.sum = sum;
-  open.estimator = std::string("\x01\x03\x02", 3);
-  Facts facts;
-  facts.range = 3;
-  facts.attempt = 1;
-  facts.sum = sum;
-  facts.common = 1;
-  std::map<std::string, std::string> messages;
-  Hello hello;
-  hello.operation = Operation::kDifference;
-  hello.salt = 0x1122334455667788;
-  hello.keys = 300;
-  HelloAnswer answer;
-  answer.keys = 500;
-  answer.hash_check = HashCheck(hello.salt);
-  answer.most_keys_per_range = 1 << 20;
-  messages["hello"] = Encode(hello);
-  hello.operation = Operation::kSymmetric;
-  hello.comparison = Comparison::kKeys;
-  messages["hello, comparison"] = Encode(hello);
-  messages["hello answer"] = Encode(answer);
-  messages["open"] = Encode(open);
-  open.server_begins = false;
-  open.estimator.clear();
-  open.row_sum = SetSum{2, 2, 1};
-  messages["open, comparison"] = Encode(open);
-  messages["facts"] = Encode(facts);
-  messages["fetch"] = Encode(Fetch{3, 1});
-  messages["rows"] = Encode(Rows{3, 1, true, "batch"});
-  messages["goodbye"] = Encode(Goodbye{});
-  Filters filters;
-  filters.state = Filters::State::kLast;
-  AppendExistingFilter({"ant", "bee", FilterFormat::kRocksDbBuiltin, "\1\2"}, &filters.piece);
-  messages["filters"] = Encode(filters);
-  messages["failure"] = Encode(Failure{absl::AbortedError("no")});
-  return messages;
-}
-
-// The steps of a small range, reconciled by each of some strategies.
-std::map<std::string, std::string> Steps() {
-  std::map<std::string, std::string> steps;
-  for (const Strategy strategy : {Strategy::kList, Strategy::kSymbols, Strategy::kRibbon}) {
-    MatchingCase matching;
-    matching.client = {"apple", "fig", "pear"};
-    matching.server = {"fig", "kiwi", "pear"};
-    matching.strategy = strategy;
-    matching.client_begins = true;
-    matching.common_estimate = 2;
-    const std::string name(NameOf(strategy));
-    matching.tamper = [&steps, &name](uint64_t number, Part part, std::string* body) {
-      std::string bytes;
-      AppendPart(part, *body, &bytes);
-      steps[absl::StrCat(name, " ", number + 1)] = bytes;
-    };
-    const MatchingOutcome outcome = Match(matching);
-    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
-    EXPECT_TRUE(outcome.client == (Keys{"fig", "pear"}));
-  }
-  return steps;
-}
-
-// The parts with which the values of a small range are compared.
-std::map<std::string, std::string> Values() {
-  constexpr uint64_t kRangeSalt = 99;
-  std::map<std::string, std::string> parts;
-  std::deque<ValueComparison> sides;
-  for (const bool is_client : {true, false}) {
-    Candidates matched;
-    for (const char* key : {"apple", "fig", "pear"}) {
-      matched.push_back({HashKey128(key, kRangeSalt), static_cast<uint32_t>(matched.size())});
-    }
-    MatchingOptions options;
-    options.salt = kRangeSalt;
-    options.is_client = is_client;
-    sides.emplace_back(matched, std::vector<uint64_t>{1, is_client ? 2u : 5u, 3}, options,
-                       /*differ=*/false);
-  }
-  for (size_t from = 1; sides[from].state() == ValueComparison::State::kMyTurn; from = 1 - from) {
-    std::string step;
-    EXPECT_TRUE(sides[from].NextStep(&step).ok());
-    VisitParts(step, [&parts](Part part, std::string_view body) {
-      std::string bytes;
-      AppendPart(part, body, &bytes);
-      parts[absl::StrCat("values ", parts.size() + 1)] = bytes;
-    });
-    EXPECT_TRUE(sides[1 - from].Receive(step).ok());
-  }
-  EXPECT_EQ(sides[0].state(), ValueComparison::State::kCompared);
-  EXPECT_EQ(sides[0].TakeChanged().size(), 1u);
-  return parts;
-}
-
-// The price of a link stands behind the comparison, which is 0 then if there is none.
-TEST(Protocol, AHelloSaysWhatComputingIsWorth) {
-  for (const Comparison comparison : {Comparison::kNone, Comparison::kRows}) {
-    for (const uint64_t price : {uint64_t{0}, uint64_t{1}, uint64_t{1'000'000'000}}) {
-      Hello hello;
-      hello.operation = Operation::kSymmetric;
-      hello.comparison = comparison;
-      hello.bits_per_cpu_ms = price;
-      const absl::StatusOr<Message> decoded = Decode(Encode(hello));
-      ASSERT_TRUE(decoded.ok()) << decoded.status();
-      EXPECT_EQ(std::get<Hello>(*decoded).bits_per_cpu_ms, price);
-      EXPECT_EQ(std::get<Hello>(*decoded).comparison, comparison);
-    }
-  }
-  Hello dear;
-  dear.bits_per_cpu_ms = 1'000'000'001;
-  EXPECT_FALSE(Decode(Encode(dear)).ok());
-}
-
-TEST(Protocol, PageHasTheExamples) {
-  std::ifstream file(ROCKSIEVE_PROTOCOL_PAGE);
-  std::stringstream page;
-  page << file.rdbuf();
-  ASSERT_TRUE(file.good());
-  for (const auto& examples : {Messages(), Steps(), Values()}) {
-    for (const auto& [name, bytes] : examples) {
-      const std::string line = "| " + name + " | `" + Hex(bytes) + "` |";
-      EXPECT_NE(page.str().find(line), std::string::npos) << line;
-    }
-  }
-}
-
-TEST(Protocol, MessagesReadBack) {
-  for (const auto& [name, bytes] : Messages()) {
-    const absl::StatusOr<Message> message = Decode(bytes);
-    ASSERT_TRUE(message.ok()) << name;
-    EXPECT_EQ(Hex(Encode(*message)), Hex(bytes)) << name;
-    for (size_t i = 0; i < bytes.size(); i++) {
-      std::string changed = bytes;
-      changed[i] ^= 1;
-      EXPECT_FALSE(Decode(changed).ok()) << name << ", byte " << i;
-    }
-  }
-}
-
-}  // namespace
-
 }  // namespace rocksieve::join

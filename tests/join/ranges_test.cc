@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What both sides of a session know of their ranges: which there are, how they begin to reconcile
-// one, which of its keys are matched.
-#include <atomic>
-#include <chrono>
-#include <new>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include "lib/join/rows/source.h"
+// one, which of its keys are matched; and what a join says about each of its ranges.
+#include "lib/join/memory_account.h"
 #include "lib/join/session/client_ranges.h"
-#include "lib/join/session/messages.h"
 #include "lib/join/session/range_keys.h"
 #include "lib/join/session/range_result.h"
-#include "lib/join/session/range_turns.h"
 #include "lib/join/session/reconciliation.h"
 #include "tests/join/support.h"
 
@@ -141,22 +129,16 @@ TEST(OptionsFor, BothSidesAgreeOnWhatIsKnown) {
   sides.client.counters = sides.server.counters = 64;
   sides.server.common = 150;
   sides.ExpectTheyAgree();
-}
-
-TEST(OptionsFor, BothSidesAgreeAfterFiltersOfTheServer) {
-  BothSides sides(RangeKeysOf(300, 100), RangeKeysOf(200, 200));
-  sides.client.prunes = true;
-  sides.server.pruning = {/*filters=*/3, /*digest=*/1, /*candidates=*/100};
-  sides.client.their_pass_rate = sides.server.own_pass_rate = 0.05;
-  sides.ExpectTheyAgree();
-}
-
-TEST(OptionsFor, BothSidesAgreeAfterFiltersOfTheClient) {
-  BothSides sides(RangeKeysOf(300, 300), RangeKeysOf(200, 80));
-  sides.server.prunes = true;
-  sides.client.pruning = {/*filters=*/3, /*digest=*/1, /*candidates=*/80};
-  sides.server.their_pass_rate = sides.client.own_pass_rate = 0.05;
-  sides.ExpectTheyAgree();
+  BothSides pruned_here(RangeKeysOf(300, 100), RangeKeysOf(200, 200));  // by filters of the server
+  pruned_here.client.prunes = true;
+  pruned_here.server.pruning = {/*filters=*/3, /*digest=*/1, /*candidates=*/100};
+  pruned_here.client.their_pass_rate = pruned_here.server.own_pass_rate = 0.05;
+  pruned_here.ExpectTheyAgree();
+  BothSides pruned_there(RangeKeysOf(300, 300), RangeKeysOf(200, 80));  // by those of the client
+  pruned_there.server.prunes = true;
+  pruned_there.client.pruning = {/*filters=*/3, /*digest=*/1, /*candidates=*/80};
+  pruned_there.server.their_pass_rate = pruned_there.client.own_pass_rate = 0.05;
+  pruned_there.ExpectTheyAgree();
 }
 
 TEST(MatchedSweep, KnowsTheKeysThatWereLeft) {
@@ -173,34 +155,18 @@ TEST(MatchedSweep, KnowsTheKeysThatWereLeft) {
   EXPECT_FALSE(MatchedSweep(none).IsMatched(0));
 }
 
-}  // namespace
-
 // What a join says about each of its ranges.
 
-namespace {
-
-struct Reported {
-  Piped piped;
-  Statistics statistics;
+struct Reported : Joined {
   std::vector<RangeReport> ranges;
 };
 
-Reported JoinReporting(const Table& here_rows, const Table& there_rows,
-                       const PlannerOptions& planner = {}) {
-  MemorySource here(here_rows), there(there_rows);
-  Collector collector;
+Reported JoinReporting(const Table& here, const Table& there,
+                       Strategy strategy = Strategy::kAuto) {
   Reported reported;
-  ClientSessionOptions client_options;
-  client_options.operation = Operation::kDifference;
-  client_options.keys_per_range = 1000;
-  client_options.planner = planner;
-  client_options.range_done = [&](const RangeReport& report) { reported.ranges.push_back(report); };
-  ServerSessionOptions server_options;
-  server_options.planner = planner;
-  ClientSession client(&here, &collector, client_options);
-  ServerSession server(&there, server_options);
-  reported.piped = RunPipe(&client, &server);
-  reported.statistics = client.statistics();
+  Settings settings(strategy, 1000, 1 << 20);
+  settings.client.range_done = [&](const RangeReport& report) { reported.ranges.push_back(report); };
+  static_cast<Joined&>(reported) = Join(Operation::kDifference, here, there, settings);
   return reported;
 }
 
@@ -237,9 +203,7 @@ TEST(RangeReport, RangesAddUpToTheWhole) {
 TEST(RangeReport, CountsWhatPassedAFilterInVain) {
   // One filter from there, then a list from here: what it says can be counted.
   const auto [here, there] = RandomSides(900, 900, 300, 42);
-  PlannerOptions planner;
-  planner.strategy = Strategy::kRibbon;
-  const Reported reported = JoinReporting(here, there, planner);
+  const Reported reported = JoinReporting(here, there, Strategy::kRibbon);
   ASSERT_TRUE(reported.piped.status.ok()) << reported.piped.status;
   ASSERT_EQ(reported.ranges.size(), 1u);
   const RangeReport& range = reported.ranges.front();
@@ -281,207 +245,4 @@ TEST(IntervalText, IsShortAndPrintable) {
 }
 
 }  // namespace
-
-// Ranges that other threads compute for.
-
-namespace {
-
-TEST(Workers, DoWhatIsAddedOnceAndInTurn) {
-  for (const size_t threads : {0, 1, 3}) {
-    std::vector<int> order;
-    std::atomic<int> done = 0;
-    {
-      Workers workers(threads);
-      for (int i = 0; i < 100; i++) {
-        workers.Add([&, i, threads] {
-          if (threads <= 1) order.push_back(i);
-          done++;
-        });
-      }
-      while (done < 100) std::this_thread::yield();
-    }
-    EXPECT_EQ(done, 100);
-    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
-    EXPECT_EQ(order.size(), threads <= 1 ? 100u : 0u);
-  }
-}
-
-// The results, and every byte on the wire but for its order, are those of one thread.
-TEST(RangeTurns, JoinsAreAsInOneThread) {
-  Workers workers(3);
-  std::mt19937_64 random(2);
-  for (const Operation operation : kAllOperations) {
-    for (const Strategy strategy : kAllStrategies) {
-      const size_t mine = 500 + random() % 6000, theirs = 500 + random() % 6000;
-      const auto [here, there] =
-          RandomSides(mine, theirs, random() % (std::min(mine, theirs) + 1), random());
-      Settings settings;
-      settings.planner.strategy = strategy;
-      const Joined one = Join(operation, here, there, settings);
-      for (const size_t ahead : {2, 6}) {
-        settings.workers = &workers;
-        settings.ranges_ahead = ahead;
-        ExpectExact(operation, here, there, settings);
-        const Joined several = Join(operation, here, there, settings);
-        EXPECT_TRUE(several.result == one.result);
-        EXPECT_EQ(several.piped.to_server, one.piped.to_server) << NameOf(strategy);
-        EXPECT_EQ(several.piped.to_client, one.piped.to_client) << NameOf(strategy);
-        EXPECT_EQ(several.statistics.ranges, one.statistics.ranges);
-        EXPECT_EQ(several.statistics.filters, one.statistics.filters);
-      }
-    }
-  }
-}
-
-// Whatever is changed on its way: an error or the right result, and no side waits for ever.
-TEST(RangeTurns, NothingWrongComesOfDamagedMessages) {
-  Workers workers(2);
-  std::mt19937_64 random(3);
-  const auto [here, there] = RandomSides(3000, 3000, 2000, 1);
-  const Result expected = Expected(Operation::kLocalOnly, here, there);
-  int failed = 0;
-  for (int round = 0; round < 150; round++) {
-    Settings settings;
-    settings.workers = &workers;
-    settings.ranges_ahead = 4;
-    const uint64_t at = random() % 40;
-    settings.tamper = [&, at](uint64_t number, bool, std::string* message) {
-      if (number != at) return true;
-      (*message)[random() % message->size()] ^= static_cast<char>(1 << random() % 8);
-      return true;
-    };
-    Joined joined = Join(Operation::kLocalOnly, here, there, settings);
-    std::sort(joined.result.begin(), joined.result.end());
-    failed += joined.piped.status.ok() ? 0 : 1;
-    if (joined.piped.status.ok() && joined.statistics.local_only_keys == expected.size()) {
-      EXPECT_TRUE(joined.result == expected);
-    }
-    for (const auto& row : joined.result) {
-      EXPECT_TRUE(std::binary_search(expected.begin(), expected.end(), row));
-    }
-  }
-  EXPECT_GT(failed, 50);
-}
-
-// Stops all scans but the first `free` ones until it is told to let them go.
-class GatedSource final : public Source {
- public:
-  GatedSource(const Table& rows, int free) : source_(rows), free_(free) {}
-  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
-    if (free_-- <= 0) {
-      waiting = true;
-      while (!open) std::this_thread::yield();
-      if (fails) throw std::bad_alloc();
-    }
-    return source_.Scan(interval);
-  }
-  uint64_t EstimateKeys() override { return source_.EstimateKeys(); }
-
-  std::atomic<bool> open = false, waiting = false, fails = false;
-
- private:
-  MemorySource source_;
-  std::atomic<int> free_;
-};
-
-// A server that ships its keys, which stops while it reads them.
-struct Stopped {
-  explicit Stopped(Workers* workers)
-      : sides(RandomSides(2000, 2000, 1000, 5)), here(sides.first), there(sides.second, 1) {
-    ClientSessionOptions client_options;
-    client_options.salt = 77;
-    client_options.planner.strategy = Strategy::kKeys;
-    client_options.operation = Operation::kCount;
-    ServerSessionOptions server_options;
-    server_options.planner = client_options.planner;
-    server_options.workers = workers;
-    client.emplace(&here, nullptr, client_options);
-    server.emplace(&there, server_options);
-    // Hello, its answer, and the opening of the only range.
-    EXPECT_TRUE(server->Receive(client->Next().value()).ok());
-    EXPECT_TRUE(client->Receive(server->Next().value()).ok());
-    opening = client->Next().value();
-    EXPECT_TRUE(server->Receive(opening).ok());
-    while (!there.waiting) std::this_thread::yield();
-  }
-
-  std::pair<Table, Table> sides;
-  MemorySource here;
-  GatedSource there;
-  std::optional<ClientSession> client;
-  std::optional<ServerSession> server;
-  std::string opening;
-};
-
-TEST(RangeTurns, OthersAreHeardWhileOneIsComputed) {
-  Workers workers(1);
-  Stopped stopped(&workers);
-  EXPECT_TRUE(stopped.server->computes());
-  const absl::StatusOr<std::string> facts = stopped.server->Next();
-  ASSERT_TRUE(facts.ok() && !facts->empty());
-  EXPECT_TRUE(stopped.server->Next()->empty());  // at once
-  std::atomic<int> rung = 0;
-  stopped.server->WhenReady([&rung] { rung++; });
-  stopped.there.open = true;
-  while (rung == 0) std::this_thread::yield();
-  const absl::StatusOr<std::string> keys = stopped.server->Next();
-  ASSERT_TRUE(keys.ok());
-  EXPECT_GT(keys->size(), 16000u);
-  EXPECT_FALSE(stopped.server->computes());
-}
-
-// A message for the same range waits until it is computed, and finds it as it is then.
-TEST(RangeTurns, AMessageForTheRangeWaits) {
-  for (const bool opens_again : {false, true}) {
-    Workers workers(1);
-    Stopped stopped(&workers);
-    std::jthread opener([&stopped] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      stopped.there.open = true;
-    });
-    const std::string second = opens_again ? stopped.opening : Encode(Step{0, "x"});
-    absl::Status status = stopped.server->Receive(second);
-    EXPECT_TRUE(stopped.there.open);
-    // A step that makes no sense is found to make none by another thread.
-    while (status.ok()) status = stopped.server->Next().status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  }
-}
-
-TEST(RangeTurns, AnExceptionIsThrownInTheSessionsThread) {
-  Workers workers(1);
-  Stopped stopped(&workers);
-  stopped.there.fails = true;
-  stopped.there.open = true;
-  EXPECT_TRUE(stopped.server->Next().ok());  // the facts, whether it is ready or not
-  EXPECT_THROW(
-      {
-        while (stopped.server->Next().ok()) std::this_thread::yield();
-      },
-      std::bad_alloc);
-}
-
-TEST(RangeTurns, TheEndOfASessionWaitsForWhatIsComputed) {
-  Workers workers(1);
-  Stopped stopped(&workers);
-  std::jthread opener([&stopped] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    stopped.there.open = true;
-  });
-  stopped.server.reset();
-  EXPECT_TRUE(stopped.there.open);
-}
-
-// What was heard is in the account while it waits for a thread.
-TEST(RangeTurns, WhatWasHeardTakesMemory) {
-  MemoryAccount memory(1000);
-  RangeTurns turns(nullptr, &memory);
-  EXPECT_EQ(turns.Begin(1, nullptr, std::string(2000, 'x')).code(),
-            absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(turns.empty());
-  EXPECT_EQ(memory.used_bytes(), 0u);
-}
-
-}  // namespace
-
 }  // namespace rocksieve::join

@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows in batches: giant ones, and batches that want more memory than they may.
+// Rows in batches: giant ones, and batches that want more memory than they may. External sorting
+// against std::stable_sort, and what happens when the disk is full. Join keys of whole rows: their
+// order, which of them match, and what a scan of some of them reads.
 #include <sys/resource.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <map>
-#include <random>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <gtest/gtest.h>
-
-#include "lib/format/byte_io.h"
-#include "lib/hash/key_hash.h"
 #include "lib/join/join_key/join_key_expression.h"
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/rows/compression.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/sort/row_sorter.h"
-#include "tests/join/memory_source.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {
+
+absl::Status Read(RowBatchReader* reader, const std::string& batch) {
+  return reader->Read(batch, [](const Row&, bool) { return absl::OkStatus(); });
+}
 
 std::vector<std::string> Batches(const Table& rows, bool with_keys) {
   RowBatchWriter writer(with_keys);
@@ -73,8 +69,7 @@ TEST(RowBatch, ABatchIsNotUnpackedToMoreThanOneHolds) {
   AppendCompressed(std::string(kRowBatchBytes + 1, '\0'), &bomb);
   EXPECT_LT(bomb.size(), 100u);
   RowBatchReader reader(/*with_keys=*/true);
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      reader.Read(bomb, [](const Row&, bool) { return absl::OkStatus(); })));
+  EXPECT_TRUE(absl::IsInvalidArgument(Read(&reader, bomb)));
 }
 
 TEST(RowBatch, ARowThatIsTooLargeIsRefusedAtItsBeginning) {
@@ -82,8 +77,7 @@ TEST(RowBatch, ARowThatIsTooLargeIsRefusedAtItsBeginning) {
   RowBatchReader enough(/*with_keys=*/true, 1'000'010), too_little(/*with_keys=*/true, 900'000);
   const std::vector<std::string> batches = Batches(rows, /*with_keys=*/true);
   EXPECT_TRUE(ReadAll(batches, &enough) == rows);
-  const absl::Status status =
-      too_little.Read(batches.front(), [](const Row&, bool) { return absl::OkStatus(); });
+  const absl::Status status = Read(&too_little, batches.front());
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
 }
 
@@ -95,12 +89,12 @@ TEST(RowBatch, AnEndlessKeyIsRefused) {
   out.Varint(0);
   out.Varint(50'000'000);
   AppendCompressed(head, &batch);
-  absl::Status status = reader.Read(batch, [](const Row&, bool) { return absl::OkStatus(); });
+  absl::Status status = Read(&reader, batch);
   int batches = 0;
   for (; status.ok() && batches < 1000; batches++) {
     batch.clear();
     AppendCompressed(std::string(kRowBatchBytes, 'k'), &batch);
-    status = reader.Read(batch, [](const Row&, bool) { return absl::OkStatus(); });
+    status = Read(&reader, batch);
   }
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_LE(batches, 10);
@@ -128,28 +122,10 @@ TEST(RowBatch, RowsOfKnownKeys) {
   EXPECT_FALSE(other.Read(batch, take).ok());
 }
 
-}  // namespace
-
-// External sorting against std::stable_sort, and what happens when the disk is full.
-
-namespace {
-
-using SortedRows = std::vector<std::pair<std::string, std::string>>;
-
-SortedRows Read(Source* source, const KeyInterval& interval = {}) {
-  SortedRows rows;
-  const std::unique_ptr<Cursor> cursor = source->Scan(interval);
-  Row row;
-  while (cursor->Next(&row)) rows.emplace_back(row.key, row.value);
-  EXPECT_TRUE(cursor->status().ok()) << cursor->status();
-  EXPECT_FALSE(cursor->Next(&row)) << "a cursor goes on after its end";
-  return rows;
-}
-
 // Few distinct keys of all lengths, empty ones and prefixes of one another included.
-SortedRows RandomRows(size_t count, uint64_t seed) {
+Table RandomRows(size_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
-  SortedRows rows;
+  Table rows;
   for (size_t i = 0; i < count; i++) {
     std::string key(random() % 12, '\0');
     for (char& byte : key) byte = "\0\1a\xff"[random() % 4];
@@ -158,9 +134,7 @@ SortedRows RandomRows(size_t count, uint64_t seed) {
   return rows;
 }
 
-std::unique_ptr<Source> Sorted(const SortedRows& rows, size_t memory_bytes, uint64_t* runs) {
-  SortOptions options;
-  options.memory_bytes = memory_bytes;
+std::unique_ptr<Source> Sorted(const Table& rows, const SortOptions& options, uint64_t* runs) {
   RowSorter sorter(options);
   for (const auto& [key, value] : rows) EXPECT_TRUE(sorter.Add({key, value}).ok());
   auto sorted = sorter.Finish();
@@ -169,62 +143,56 @@ std::unique_ptr<Source> Sorted(const SortedRows& rows, size_t memory_bytes, uint
   return *std::move(sorted);
 }
 
-bool ByKey(const SortedRows::value_type& a, const SortedRows::value_type& b) {
-  return a.first < b.first;
+SortOptions Within(size_t memory_bytes) {
+  SortOptions options;
+  options.memory_bytes = memory_bytes;
+  return options;
+}
+
+Table StablySorted(Table rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  return rows;
 }
 
 TEST(RowSorter, SortsStablyHoweverLittleMemoryThereIs) {
   for (size_t count : {0, 1, 2, 1000, 20000}) {
-    SortedRows rows = RandomRows(count, 17 + count);
-    SortedRows expected = rows;
-    std::stable_sort(expected.begin(), expected.end(), ByKey);
-    uint64_t distinct = 0;
-    for (size_t i = 0; i < count; i++) {
-      distinct += i == 0 || expected[i].first != expected[i - 1].first;
-    }
+    const Table rows = RandomRows(count, 17 + count), expected = StablySorted(rows);
     for (size_t memory : {size_t{1}, size_t{10000}, size_t{1} << 20, size_t{1} << 30}) {
       if (memory == 1 && count > 1000) continue;
       SCOPED_TRACE(testing::Message() << count << " rows, " << memory << " bytes");
       uint64_t runs = 0;
-      const std::unique_ptr<Source> sorted = Sorted(rows, memory, &runs);
+      const std::unique_ptr<Source> sorted = Sorted(rows, Within(memory), &runs);
       EXPECT_EQ(runs > 0, count > 1 && memory < count * 100);
-      EXPECT_TRUE(Read(sorted.get()) == expected);
-      EXPECT_TRUE(Read(sorted.get()) == expected) << "the second time";
-      EXPECT_EQ(sorted->EstimateKeys(), distinct);
+      EXPECT_TRUE(ReadRows(sorted.get()) == expected);
+      EXPECT_TRUE(ReadRows(sorted.get()) == expected) << "the second time";
+      EXPECT_EQ(sorted->EstimateKeys(), KeysOf(rows).size());
     }
   }
 }
 
 TEST(RowSorter, ScansAnyInterval) {
-  const SortedRows rows = RandomRows(5000, 5);
-  SortedRows expected = rows;
-  std::stable_sort(expected.begin(), expected.end(), ByKey);
+  const Table rows = RandomRows(5000, 5), expected = StablySorted(rows);
   for (size_t memory : {size_t{20000}, size_t{1} << 30}) {
     uint64_t runs = 0;
-    const std::unique_ptr<Source> sorted = Sorted(rows, memory, &runs);
+    const std::unique_ptr<Source> sorted = Sorted(rows, Within(memory), &runs);
     std::mt19937_64 random(6);
     for (int i = 0; i < 300; i++) {
       KeyInterval interval{RandomRows(1, random())[0].first, std::nullopt};
       if (i % 3 != 0) interval.end = RandomRows(1, random())[0].first;
-      SortedRows part;
-      for (const auto& row : expected) {
-        if (interval.Contains(row.first)) part.push_back(row);
-      }
-      ASSERT_TRUE(Read(sorted.get(), interval) == part) << "interval " << i;
+      ASSERT_TRUE(ReadRows(sorted.get(), interval) == RowsWithin(expected, interval));
     }
   }
 }
 
 TEST(RowSorter, TakesRowsLargerThanItsMemory) {
-  SortedRows rows = {{"b", std::string(16 << 20, 'b')},
-                     {"a", ""},
-                     {"", std::string(3 << 20, 'e')},
-                     {"b", "second"},
-                     {"", ""}};
+  const Table rows = {{"b", std::string(16 << 20, 'b')},
+                      {"a", ""},
+                      {"", std::string(3 << 20, 'e')},
+                      {"b", "second"},
+                      {"", ""}};
   uint64_t runs = 0;
-  const std::unique_ptr<Source> sorted = Sorted(rows, 1 << 20, &runs);
-  std::stable_sort(rows.begin(), rows.end(), ByKey);
-  EXPECT_TRUE(Read(sorted.get()) == rows);
+  EXPECT_TRUE(ReadRows(Sorted(rows, Within(1 << 20), &runs).get()) == StablySorted(rows));
 }
 
 // A limit on file sizes stands for a full disk: writing fails in the same place.
@@ -268,7 +236,7 @@ TEST(RowSorter, NamesADirectoryThatIsNotThere) {
 }
 
 TEST(RowSorter, EndsSoonAfterItIsToldToWhereverItIs) {
-  const SortedRows rows = RandomRows(20000, 5);
+  const Table rows = RandomRows(20000, 5);
   for (const int checks : {0, 3, 19, 25, 45}) {  // of some 60: while rows come, spill, are merged
     int left = checks;
     SortOptions options;
@@ -289,26 +257,15 @@ TEST(RowSorter, EndsSoonAfterItIsToldToWhereverItIs) {
 }
 
 TEST(RowSorter, KeepsNoMoreInMemoryThanItMay) {
-  const SortedRows rows = RandomRows(1000, 6);
-  SortedRows expected = rows;
-  std::stable_sort(expected.begin(), expected.end(), ByKey);
+  const Table rows = RandomRows(1000, 6);
   for (const uint64_t kept : {uint64_t{0}, uint64_t{100'000}, uint64_t{10'000'000}}) {
     SortOptions options;
     options.kept_memory_bytes = kept;
-    RowSorter sorter(options);
-    for (const auto& [key, value] : rows) ASSERT_TRUE(sorter.Add({key, value}).ok());
-    const auto sorted = sorter.Finish();
-    ASSERT_TRUE(sorted.ok()) << sorted.status();
-    EXPECT_EQ(sorter.spilled_runs(), kept < 10'000'000 ? 1u : 0u);
-    EXPECT_EQ(Read(sorted->get()), expected);
+    uint64_t runs = 0;
+    EXPECT_EQ(ReadRows(Sorted(rows, options, &runs).get()), StablySorted(rows));
+    EXPECT_EQ(runs, kept < 10'000'000 ? 1u : 0u);
   }
 }
-
-}  // namespace
-
-// Join keys of whole rows: their order, which of them match, and what a scan of some of them reads.
-
-namespace {
 
 using Random = std::mt19937_64;
 
@@ -366,30 +323,9 @@ TEST(WholeRow, AScanGivesWhatLiesInTheInterval) {
     KeyInterval interval{ends[random() % ends.size()], ends[random() % ends.size()]};
     if (*interval.end < interval.begin) std::swap(*interval.end, interval.begin);
     if (i % 7 == 0) interval.end.reset();
-    std::vector<std::string> expected, found;
-    for (const auto& [key, value] : rows) {
-      if (interval.Contains(JoinKey(key, value))) expected.push_back(key);
-    }
-    const std::unique_ptr<Cursor> cursor = source.Scan(interval);
-    Row row;
-    std::string key;
-    while (cursor->Next(&row)) {
-      ASSERT_TRUE(KeyOfWholeRow(row.key, &key));
-      ASSERT_EQ(row.key, JoinKey(key, row.value));
-      ASSERT_EQ(rows.at(key), row.value);
-      found.push_back(key);
-    }
-    ASSERT_EQ(found, expected);
-  }
-}
-
-TEST(WholeRow, RowsOfAKeyAreThoseWithAnyValue) {
-  Random random(3);
-  for (int i = 0; i < 20000; i++) {
-    const std::string key = RandomBytes(&random), other = RandomBytes(&random);
-    const KeyInterval rows = WholeRowsOfKey(key);
-    ASSERT_TRUE(rows.Contains(JoinKey(key, RandomBytes(&random))));
-    ASSERT_EQ(rows.Contains(JoinKey(other, RandomBytes(&random))), key == other);
+    Table expected;
+    for (const auto& [key, value] : rows) expected.emplace_back(JoinKey(key, value), value);
+    ASSERT_EQ(ReadRows(&source, interval), RowsWithin(expected, interval));
   }
 }
 
@@ -447,11 +383,7 @@ TEST(WholeRow, JoinKeysPartIntoKeyAndDigest) {
 TEST(WholeRow, ValuesCanBeLeftOut) {
   WholeRowSource source(std::make_unique<MemorySource>(MemorySource::Rows{{"k", "v"}}),
                         WholeRowSource::Values::kLeftOut);
-  const std::unique_ptr<Cursor> cursor = source.Scan({});
-  Row row;
-  ASSERT_TRUE(cursor->Next(&row));
-  EXPECT_EQ(row.key, JoinKey("k", "v"));
-  EXPECT_EQ(row.value, "");
+  EXPECT_EQ(ReadRows(&source), (Table{{JoinKey("k", "v"), ""}}));
 }
 
 TEST(WholeRow, IsAnExpression) {
@@ -470,5 +402,4 @@ TEST(WholeRow, IsAnExpression) {
 }
 
 }  // namespace
-
 }  // namespace rocksieve::join

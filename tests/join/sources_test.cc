@@ -1,37 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of keys: what is written is read, in bounded memory, and nothing else is.
+// Lists of keys: what is written is read, in bounded memory, and nothing else is. Sorted text as a
+// source; and what sinks write, and that discarded rows leave no trace.
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <random>
-#include <set>
 #include <sstream>
-#include <string>
 #include <thread>
-#include <tuple>
-#include <utility>
-#include <vector>
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/format/byte_io.h"
-#include "lib/join/rows/key_list.h"
 #include "lib/join/session/range_keys.h"
 #include "lib/join/sort/sorted_run.h"
 #include "lib/join/text/text_rows.h"
 #include "support/text.h"
-#include "tests/join/counting_sink.h"
-#include "tests/join/memory_source.h"
+#include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {
 
-using Keys = std::vector<std::string>;
 using ReadKeys = std::vector<std::optional<std::string>>;
 
 std::mt19937_64 SeededRandom() {
@@ -67,16 +55,6 @@ absl::Status Read(std::string_view bytes, uint64_t most_keys, uint64_t longest, 
   });
 }
 
-TEST(KeyList, QuickCompressionIsReadAlike) {
-  std::mt19937_64 random = SeededRandom();
-  const Keys keys = SomeKeys(2000, 100, &random);
-  ReadKeys dense, quick;
-  ASSERT_TRUE(Read(Written(keys), keys.size(), UINT64_MAX, &dense).ok());
-  ASSERT_TRUE(Read(Written(keys, Compression::kQuick), keys.size(), UINT64_MAX, &quick).ok());
-  EXPECT_EQ(quick, dense);
-  EXPECT_EQ(quick.size(), keys.size());
-}
-
 TEST(KeyList, GivesWhatWasWritten) {
   std::mt19937_64 random = SeededRandom();
   for (const auto& [count, most_bytes] : std::initializer_list<std::pair<size_t, size_t>>{
@@ -88,8 +66,11 @@ TEST(KeyList, GivesWhatWasWritten) {
       for (const std::string& key : keys) {
         expected.push_back(key.size() <= longest ? std::optional<std::string>(key) : std::nullopt);
       }
-      EXPECT_TRUE(Read(bytes, keys.size(), longest, &read).ok());
-      EXPECT_TRUE(read == expected) << count << " of " << most_bytes << ", up to " << longest;
+      for (const std::string& list : {bytes, Written(keys, Compression::kQuick)}) {
+        read.clear();
+        EXPECT_TRUE(Read(list, keys.size(), longest, &read).ok());
+        EXPECT_TRUE(read == expected) << count << " of " << most_bytes << ", up to " << longest;
+      }
     }
     ReadKeys read;
     EXPECT_EQ(keys.empty() || !Read(bytes, keys.size() - 1, UINT64_MAX, &read).ok(), true);
@@ -142,14 +123,6 @@ TEST(KeyList, IsNotCollectedBeyondTheLimit) {
   for (size_t i = 0; i < rows.size(); i++) EXPECT_TRUE(read[i] == rows[i].first);
 }
 
-}  // namespace
-
-// Sorted text as a source.
-
-namespace {
-
-using TextRows = std::vector<std::pair<std::string, std::string>>;
-
 class TextFile {
  public:
   explicit TextFile(const std::string& text)
@@ -165,32 +138,23 @@ class TextFile {
   const std::filesystem::path path_;
 };
 
-TextRows RowsOf(Source* source, const KeyInterval& interval = {}) {
-  TextRows rows;
-  const std::unique_ptr<Cursor> cursor = source->Scan(interval);
-  Row row;
-  while (cursor->Next(&row)) rows.emplace_back(row.key, row.value);
-  EXPECT_TRUE(cursor->status().ok()) << cursor->status();
-  return rows;
-}
-
-TextRows ReadText(const std::string& text) {
+Table ReadText(const std::string& text) {
   const TextFile file(text);
   const auto source = SortedTextSource::Open(file.path());
   EXPECT_TRUE(source.ok()) << source.status();
-  return source.ok() ? RowsOf(source->get()) : TextRows();
+  return source.ok() ? ReadRows(source->get()) : Table();
 }
 
 TEST(SortedText, LinesAreKeysOrKeysAndValues) {
-  EXPECT_EQ(ReadText(""), TextRows());
-  EXPECT_EQ(ReadText("\n"), (TextRows{{"", ""}}));
-  EXPECT_EQ(ReadText("a"), (TextRows{{"a", ""}}));
-  EXPECT_EQ(ReadText("a\nb"), (TextRows{{"a", ""}, {"b", ""}}));
-  EXPECT_EQ(ReadText("a\t1\t2\na\t\nb\r\n"), (TextRows{{"a", "1\t2"}, {"a", ""}, {"b\r", ""}}));
-  EXPECT_EQ(ReadText("a\\tb\n"), (TextRows{{"a\\tb", ""}}));
-  EXPECT_EQ(ReadText("\xff\n"), (TextRows{{"\xff", ""}}));
+  EXPECT_EQ(ReadText(""), Table());
+  EXPECT_EQ(ReadText("\n"), (Table{{"", ""}}));
+  EXPECT_EQ(ReadText("a"), (Table{{"a", ""}}));
+  EXPECT_EQ(ReadText("a\nb"), (Table{{"a", ""}, {"b", ""}}));
+  EXPECT_EQ(ReadText("a\t1\t2\na\t\nb\r\n"), (Table{{"a", "1\t2"}, {"a", ""}, {"b\r", ""}}));
+  EXPECT_EQ(ReadText("a\\tb\n"), (Table{{"a\\tb", ""}}));
+  EXPECT_EQ(ReadText("\xff\n"), (Table{{"\xff", ""}}));
   const std::string huge(5 << 20, 'h');
-  EXPECT_TRUE(ReadText("a\nh\t" + huge + "\nz\n") == (TextRows{{"a", ""}, {"h", huge}, {"z", ""}}));
+  EXPECT_TRUE(ReadText("a\nh\t" + huge + "\nz\n") == (Table{{"a", ""}, {"h", huge}, {"z", ""}}));
 }
 
 TEST(SortedText, SaysWhichLineIsWrong) {
@@ -219,7 +183,7 @@ TEST(SortedText, NoticesAChangedFile) {
 // Many marks, keys that repeat across them, and any interval.
 TEST(SortedText, GivesAnyInterval) {
   std::mt19937_64 random(2);
-  TextRows rows;
+  Table rows;
   for (int i = 0; i < 20000; i++) {
     rows.emplace_back(std::to_string(random() % 3000), std::string(random() % 150, 'v'));
   }
@@ -233,27 +197,13 @@ TEST(SortedText, GivesAnyInterval) {
   const TextFile file(sorted);
   const auto source = SortedTextSource::Open(file.path());
   ASSERT_TRUE(source.ok()) << source.status();
-  std::set<std::string> keys;
-  for (const auto& row : rows) keys.insert(row.first);
-  EXPECT_EQ((*source)->EstimateKeys(), keys.size());
+  EXPECT_EQ((*source)->EstimateKeys(), KeysOf(rows).size());
   for (int i = 0; i < 200; i++) {
     KeyInterval interval{i == 0 ? "" : std::to_string(random() % 3000), std::nullopt};
     if (i % 3 != 0) interval.end = std::to_string(random() % 3000);
-    TextRows part;
-    for (const auto& row : rows) {
-      if (interval.Contains(row.first)) part.push_back(row);
-    }
-    ASSERT_TRUE(RowsOf(source->get(), interval) == part);
+    ASSERT_TRUE(ReadRows(source->get(), interval) == RowsWithin(rows, interval));
   }
 }
-
-}  // namespace
-
-// What sinks write, and that discarded rows leave no trace.
-
-namespace {
-
-using SidedRows = std::vector<std::tuple<std::string, std::string, Side>>;
 
 std::string PathOf(const std::string& name) {
   return (std::filesystem::temp_directory_path() /
@@ -267,25 +217,10 @@ std::string Contents(const std::string& path) {
   return text.str();
 }
 
-class SidesCollector final : public Sink {
- public:
-  absl::Status Add(const Row& row, Side from) override {
-    rows.emplace_back(row.key, row.value, from);
-    return absl::OkStatus();
-  }
-  absl::Status Commit() override {
-    commits++;
-    return absl::OkStatus();
-  }
-  absl::Status Discard() override { return absl::InternalError("cannot take back"); }
-  SidedRows rows;
-  int commits = 0;
-};
-
 // Random batches, of which some are discarded. Gives the rows that were committed.
-SidedRows Play(Sink* sink, uint64_t seed) {
+Result Play(Sink* sink, uint64_t seed) {
   std::mt19937_64 random(seed);
-  SidedRows committed, pending;
+  Result committed, pending;
   for (int i = 0; i < 3000; i++) {
     if (random() % 100 == 0) {
       const bool keep = random() % 2 == 0;
@@ -327,8 +262,8 @@ TEST(Tsv, EscapingIsReversible) {
   }
 }
 
-SidedRows ReadTsv(const std::string& text) {
-  SidedRows rows;
+Result ReadTsv(const std::string& text) {
+  Result rows;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const size_t tab = line.find('\t'), second = line.find('\t', tab + 1);
@@ -339,54 +274,33 @@ SidedRows ReadTsv(const std::string& text) {
   return rows;
 }
 
-TEST(Sinks, DiscardedRowsAreNotInAFile) {
-  const std::string path = PathOf("file");
-  std::ofstream(path) << "what was there before";
-  SidedRows expected;
-  {
-    TsvSink sink(*RevocableFile::Open(path), ShowSide::kYes);
-    expected = Play(&sink, 1);
+TEST(Sinks, DiscardedRowsAreInNoFileAndNoPipe) {
+  for (const bool pipe : {false, true}) {
+    const std::string path = PathOf("rows");
+    std::string received;
+    std::thread reader;
+    if (pipe) {
+      ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+      reader = std::thread([&] { received = Contents(path); });
+    } else {
+      std::ofstream(path) << "what was there before";
+    }
+    const Result expected = [&path] {
+      TsvSink sink(*RevocableFile::Open(path), ShowSide::kYes);
+      return Play(&sink, 1);
+    }();
+    if (pipe) reader.join();
+    EXPECT_FALSE(expected.empty());
+    EXPECT_TRUE(ReadTsv(pipe ? received : Contents(path)) == expected);
+    std::filesystem::remove(path);
   }
-  EXPECT_FALSE(expected.empty());
-  EXPECT_TRUE(ReadTsv(Contents(path)) == expected);
-  std::filesystem::remove(path);
-}
-
-TEST(Sinks, DiscardedRowsDoNotGoThroughAPipe) {
-  const std::string path = PathOf("pipe");
-  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  std::string received;
-  std::thread reader([&] { received = Contents(path); });
-  SidedRows expected;
-  {
-    TsvSink sink(*RevocableFile::Open(path), ShowSide::kYes);
-    expected = Play(&sink, 2);
-  }
-  reader.join();
-  EXPECT_TRUE(ReadTsv(received) == expected);
-  std::filesystem::remove(path);
 }
 
 TEST(Sinks, SpooledRowsComeOnceTheyAreCommitted) {
-  SidesCollector collector;
+  Collector collector;
   SpoolingSink sink(&collector);
-  const SidedRows expected = Play(&sink, 3);
-  EXPECT_TRUE(collector.rows == expected);
+  EXPECT_TRUE(Play(&sink, 3) == collector.result());
   EXPECT_GT(collector.commits, 0);
-}
-
-TEST(Sinks, CountsWhatIsCommitted) {
-  CountingSink sink;
-  RowCounts expected;
-  for (const auto& [key, value, side] : Play(&sink, 4)) {
-    (side == Side::kClient ? expected.rows_of_client : expected.rows_of_server)++;
-    expected.key_bytes += key.size();
-    expected.value_bytes += value.size();
-  }
-  EXPECT_EQ(sink.counts().rows_of_client, expected.rows_of_client);
-  EXPECT_EQ(sink.counts().rows_of_server, expected.rows_of_server);
-  EXPECT_EQ(sink.counts().key_bytes, expected.key_bytes);
-  EXPECT_EQ(sink.counts().value_bytes, expected.value_bytes);
 }
 
 std::string AsJson(const std::string& key, const std::string& value, ShowSide sides) {
@@ -447,5 +361,4 @@ TEST(Sinks, NameTheFileThatCannotBeWritten) {
 }
 
 }  // namespace
-
 }  // namespace rocksieve::join

@@ -226,9 +226,7 @@ const Table kOurs = {{"a1", "x"}, {"a2", "x"}, {"b2", "x"}, {"b9", "x"}, {"c1", 
 // The messages of honest sessions with these sources, and others of their kind.
 std::vector<std::string> AnswersOf(Operation operation, uint64_t keys_per_range) {
   std::vector<std::string> answers;
-  Settings settings;
-  settings.keys_per_range = keys_per_range;
-  settings.planner.strategy = Strategy::kList;
+  Settings settings(Strategy::kList, keys_per_range);
   settings.tamper = [&answers](uint64_t, bool to_client, std::string* message) {
     if (to_client) answers.push_back(*message);
     return true;

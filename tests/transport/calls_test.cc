@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Callers that open streams and connections and say nothing: joins are served all the same. Sources
+// and callbacks that throw: a session ends with an error, and nothing else does.
 // Places of peers, and shares of memory.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <random>
@@ -18,17 +17,152 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/security/credentials.h>
-#include <gtest/gtest.h>
 
+#include "lib/join/memory_account.h"
 #include "lib/transport/admission.h"
-#include "lib/transport/client.h"
-#include "lib/transport/server.h"
 #include "lib/transport/status.h"
 #include "tests/transport/support.h"
 
 namespace rocksieve::join {
 namespace {
+
+constexpr int kConnections = 8, kCallsPerConnection = 6;  // as many as one may have
+constexpr char kSession[] = "/rocksieve.join.v1.Join/Session";
+constexpr char kWatch[] = "/grpc.health.v1.Health/Watch";
+constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+constexpr char kUnknown[] = "/no.such.Service/Method";
+
+std::unique_ptr<GrpcJoinServer> Patient(bool reflection = false) {
+  ServerOptions options = InsecureOptions();
+  options.service.most_sessions = 2;
+  options.service.first_frame_time = std::chrono::seconds(60);  // as long as the test at least
+  options.reflection = reflection;
+  return Started(Serving(Numbers(50, 150)), options);
+}
+
+std::shared_ptr<grpc::Channel> Connected(const GrpcJoinServer& server) {
+  grpc::ChannelArguments alone;
+  alone.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(AddressOf(server.port()),
+                                   grpc::InsecureChannelCredentials(), alone);
+}
+
+bool Next(grpc::CompletionQueue* queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  return queue->Next(&tag, &ok) && ok;
+}
+
+// Streams that have begun, and say nothing.
+class SilentCalls {
+ public:
+  SilentCalls(const GrpcJoinServer& server, const std::string& method) {
+    for (int i = 0; i < kConnections; i++) {
+      grpc::GenericStub stub(Connected(server));
+      for (int call = 0; call < kCallsPerConnection; call++) {
+        contexts_.push_back(std::make_unique<grpc::ClientContext>());
+        calls_.push_back(stub.PrepareCall(contexts_.back().get(), method, &queue_));
+        calls_.back()->StartCall(nullptr);
+      }
+    }
+    for (size_t i = 0; i < calls_.size(); i++) EXPECT_TRUE(Next(&queue_));
+  }
+  ~SilentCalls() {
+    for (const auto& context : contexts_) context->TryCancel();
+    std::vector<grpc::Status> statuses(calls_.size());
+    for (size_t i = 0; i < calls_.size(); i++) calls_[i]->Finish(&statuses[i], nullptr);
+    for (size_t i = 0; i < calls_.size(); i++) EXPECT_TRUE(Next(&queue_));
+    queue_.Shutdown();
+  }
+
+ private:
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts_;
+  std::vector<std::unique_ptr<grpc::GenericClientAsyncReaderWriter>> calls_;
+};
+
+// At the first attempt: a server that is busy would have it come again.
+void ExpectJoin(const GrpcJoinServer& server) {
+  MemorySource mine(Numbers(0, 100));
+  const RemotelyJoined joined = JoinWith(Local(server.port()), &mine);
+  EXPECT_TRUE(joined.status.ok()) << joined.status;
+  EXPECT_EQ(joined.rows.size(), 50u);
+}
+
+TEST(SilentCalls, KeepNoJoinOut) {
+  for (const char* method : {kSession, kWatch, kReflection, kUnknown}) {
+    SCOPED_TRACE(method);
+    const auto server = Patient(/*reflection=*/true);
+    const SilentCalls silent(*server, method);
+    for (int i = 0; i < 3; i++) ExpectJoin(*server);
+  }
+}
+
+TEST(SilentConnections, KeepNoJoinOut) {
+  const auto server = Patient();
+  std::vector<int> sockets;
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(server->port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (int i = 0; i < 100; i++) {
+    sockets.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(connect(sockets.back(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+              0);
+  }
+  ExpectJoin(*server);
+  for (const int socket : sockets) close(socket);
+}
+
+grpc::StatusCode AnswerOfReflection(const GrpcJoinServer& server) {
+  grpc::GenericStub stub(Connected(server));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  grpc::CompletionQueue queue;
+  const auto call = stub.PrepareCall(&context, kReflection, &queue);
+  call->StartCall(nullptr);
+  EXPECT_TRUE(Next(&queue));
+  call->WritesDone(nullptr);
+  EXPECT_TRUE(Next(&queue));
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  EXPECT_TRUE(Next(&queue));
+  return status.error_code();
+}
+
+TEST(Reflection, IsOffUnlessAskedFor) {
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  EXPECT_EQ(AnswerOfReflection(*Patient(false)), grpc::UNIMPLEMENTED);
+  EXPECT_EQ(AnswerOfReflection(*Patient(true)), grpc::OK);
+}
+
+TEST(Shutdown, TellsSessionsToComeAgainAndTakesNoLongerThanASecond) {
+  auto server = Patient();
+  grpc::GenericStub stub(Connected(*server));
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const auto call = stub.PrepareCall(&context, kSession, &queue);
+  call->StartCall(nullptr);
+  ASSERT_TRUE(Next(&queue));
+  // Frame { start { version: 1 } }, and its answer.
+  const grpc::Slice greeting(std::string("\x0a\x02\x08\x01"));
+  call->Write(grpc::ByteBuffer(&greeting, 1), nullptr);
+  ASSERT_TRUE(Next(&queue));
+  grpc::ByteBuffer started;
+  call->Read(&started, nullptr);
+  ASSERT_TRUE(Next(&queue));
+  const auto begin = std::chrono::steady_clock::now();
+  server->Shutdown(std::chrono::milliseconds(100));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  // The status comes after what the server may still have said: gRPC gives it to nobody who leaves
+  // that unread.
+  do call->Read(&started, nullptr);
+  while (Next(&queue));
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  Next(&queue);
+  EXPECT_EQ(status.error_code(), grpc::UNAVAILABLE) << status.error_message();
+}
 
 constexpr uint64_t kMiB = 1 << 20;
 
@@ -127,215 +261,23 @@ TEST(SessionLimits, AllFollowFromTheShare) {
 
 TEST(MemoryShares, AreEnoughForHonestJoins) {
   for (const uint64_t limit : {8 * kMiB, 64 * kMiB}) {
-    ServerOptions options;
-    options.security.insecure = true;
+    ServerOptions options = InsecureOptions();
     options.service.memory_bytes = limit;
     options.service.most_sessions = 8;
-    const auto rows = Numbers(10'000, 40'000);
-    const auto server = GrpcJoinServer::Start(
-        [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
-          return View{std::make_unique<MemorySource>(rows), "test"};
-        },
-        options);
-    ASSERT_TRUE(server.ok()) << server.status();
+    const auto server = Started(Serving(Numbers(10'000, 40'000)), options);
     std::vector<std::thread> clients;
     for (int i = 0; i < 6; i++) {
       clients.emplace_back([&] {
         MemorySource mine(Numbers(0, 30'000));
-        CountingResults sink;
-        RemoteJoinOptions join;
-        join.most_attempts = 200;  // those that find no place come again
-        join.first_pause = std::chrono::milliseconds(20);
-        const Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(60));
-        RemoteJoinReport report;
-        const absl::Status status = JoinRemotely({"127.0.0.1:" + std::to_string((*server)->port()),
-                                                  grpc::InsecureChannelCredentials(), "", ""},
-                                                 &mine, &sink, join, &cancellation, &report);
-        EXPECT_TRUE(status.ok()) << status;
-        EXPECT_EQ(sink.rows, 20'000);
+        // Those that find no place come again.
+        const RemotelyJoined joined = JoinWith(Local(server->port()), &mine, Attempts(200));
+        EXPECT_TRUE(joined.status.ok()) << joined.status;
+        EXPECT_EQ(joined.rows.size(), 20'000u);
       });
     }
     for (std::thread& client : clients) client.join();
   }
 }
-
-}  // namespace
-
-// Callers that open streams and connections and say nothing: joins are served all the same.
-
-namespace {
-
-constexpr int kConnections = 8, kCallsPerConnection = 6;  // as many as one may have
-constexpr char kSession[] = "/rocksieve.join.v1.Join/Session";
-constexpr char kWatch[] = "/grpc.health.v1.Health/Watch";
-constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
-constexpr char kUnknown[] = "/no.such.Service/Method";
-
-std::unique_ptr<GrpcJoinServer> Started(bool reflection = false) {
-  ServerOptions options;
-  options.security.insecure = true;
-  options.service.most_sessions = 2;
-  options.service.first_frame_time = std::chrono::seconds(60);  // as long as the test at least
-  options.reflection = reflection;
-  const auto rows = Numbers(50, 150);
-  auto server = GrpcJoinServer::Start(
-      [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
-        return View{std::make_unique<MemorySource>(rows), "test"};
-      },
-      options);
-  EXPECT_TRUE(server.ok()) << server.status();
-  return *std::move(server);
-}
-
-std::shared_ptr<grpc::Channel> Connected(const GrpcJoinServer& server) {
-  grpc::ChannelArguments alone;
-  alone.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(server.port()),
-                                   grpc::InsecureChannelCredentials(), alone);
-}
-
-// Streams that have begun, and say nothing.
-class SilentCalls {
- public:
-  SilentCalls(const GrpcJoinServer& server, const std::string& method) {
-    for (int i = 0; i < kConnections; i++) {
-      grpc::GenericStub stub(Connected(server));
-      for (int call = 0; call < kCallsPerConnection; call++) {
-        contexts_.push_back(std::make_unique<grpc::ClientContext>());
-        calls_.push_back(stub.PrepareCall(contexts_.back().get(), method, &queue_));
-        calls_.back()->StartCall(nullptr);
-      }
-    }
-    for (size_t i = 0; i < calls_.size(); i++) Next();
-  }
-  ~SilentCalls() {
-    for (const auto& context : contexts_) context->TryCancel();
-    std::vector<grpc::Status> statuses(calls_.size());
-    for (size_t i = 0; i < calls_.size(); i++) calls_[i]->Finish(&statuses[i], nullptr);
-    for (size_t i = 0; i < calls_.size(); i++) Next();
-    queue_.Shutdown();
-  }
-
- private:
-  void Next() {
-    void* tag = nullptr;
-    bool ok = false;
-    EXPECT_TRUE(queue_.Next(&tag, &ok));
-  }
-
-  grpc::CompletionQueue queue_;
-  std::vector<std::unique_ptr<grpc::ClientContext>> contexts_;
-  std::vector<std::unique_ptr<grpc::GenericClientAsyncReaderWriter>> calls_;
-};
-
-// At the first attempt: a server that is busy would have it come again.
-void ExpectJoin(const GrpcJoinServer& server) {
-  MemorySource mine(Numbers(0, 100));
-  CountingResults sink;
-  RemoteJoinOptions options;
-  options.most_attempts = 1;
-  const Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(20));
-  RemoteJoinReport report;
-  const absl::Status status = JoinRemotely(
-      {"127.0.0.1:" + std::to_string(server.port()), grpc::InsecureChannelCredentials(), "", ""},
-      &mine, &sink, options, &cancellation, &report);
-  EXPECT_TRUE(status.ok()) << status;
-  EXPECT_EQ(sink.rows, 50);
-}
-
-class SilentCallsTest : public testing::TestWithParam<const char*> {};
-
-TEST_P(SilentCallsTest, KeepNoJoinOut) {
-  const auto server = Started(/*reflection=*/true);
-  const SilentCalls silent(*server, GetParam());
-  for (int i = 0; i < 3; i++) ExpectJoin(*server);
-}
-
-INSTANTIATE_TEST_SUITE_P(, SilentCallsTest,
-                         testing::Values(kSession, kWatch, kReflection, kUnknown),
-                         [](const auto& method) {
-                           const std::string path = method.param;
-                           return path.substr(path.rfind('/') + 1);
-                         });
-
-TEST(SilentConnections, KeepNoJoinOut) {
-  const auto server = Started();
-  std::vector<int> sockets;
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(server->port()));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  for (int i = 0; i < 100; i++) {
-    sockets.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ASSERT_EQ(connect(sockets.back(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
-              0);
-  }
-  ExpectJoin(*server);
-  for (const int socket : sockets) close(socket);
-}
-
-grpc::StatusCode AnswerOfReflection(const GrpcJoinServer& server) {
-  grpc::GenericStub stub(Connected(server));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-  grpc::CompletionQueue queue;
-  void* tag = nullptr;
-  bool ok = false;
-  const auto call = stub.PrepareCall(&context, kReflection, &queue);
-  call->StartCall(nullptr);
-  EXPECT_TRUE(queue.Next(&tag, &ok));
-  call->WritesDone(nullptr);
-  EXPECT_TRUE(queue.Next(&tag, &ok));
-  grpc::Status status;
-  call->Finish(&status, nullptr);
-  EXPECT_TRUE(queue.Next(&tag, &ok));
-  return status.error_code();
-}
-
-TEST(Reflection, IsOffUnlessAskedFor) {
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  EXPECT_EQ(AnswerOfReflection(*Started(false)), grpc::UNIMPLEMENTED);
-  EXPECT_EQ(AnswerOfReflection(*Started(true)), grpc::OK);
-}
-
-TEST(Shutdown, TellsSessionsToComeAgainAndTakesNoLongerThanASecond) {
-  auto server = Started();
-  grpc::GenericStub stub(Connected(*server));
-  grpc::ClientContext context;
-  grpc::CompletionQueue queue;
-  const auto next = [&queue] {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue.Next(&tag, &ok) && ok;
-  };
-  const auto call = stub.PrepareCall(&context, kSession, &queue);
-  call->StartCall(nullptr);
-  ASSERT_TRUE(next());
-  // Frame { start { version: 1 } }, and its answer.
-  const grpc::Slice greeting(std::string("\x0a\x02\x08\x01"));
-  call->Write(grpc::ByteBuffer(&greeting, 1), nullptr);
-  ASSERT_TRUE(next());
-  grpc::ByteBuffer started;
-  call->Read(&started, nullptr);
-  ASSERT_TRUE(next());
-  const auto begin = std::chrono::steady_clock::now();
-  server->Shutdown(std::chrono::milliseconds(100));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
-  // The status comes after what the server may still have said: gRPC gives it to nobody who leaves
-  // that unread.
-  do call->Read(&started, nullptr);
-  while (next());
-  grpc::Status status;
-  call->Finish(&status, nullptr);
-  next();
-  EXPECT_EQ(status.error_code(), grpc::UNAVAILABLE) << status.error_message();
-}
-
-}  // namespace
-
-// Sources and callbacks that throw: a session ends with an error, and nothing else does.
-
-namespace {
 
 using Throw = std::function<void()>;
 
@@ -349,7 +291,6 @@ class ThrowingSource final : public Source {
     thrown_();
     return rows_.Scan(interval);
   }
-  std::unique_ptr<Cursor> ScanAbsent() override { return nullptr; }
   uint64_t EstimateKeys() override { return 10; }
 
  private:
@@ -357,20 +298,18 @@ class ThrowingSource final : public Source {
   MemorySource rows_;
 };
 
-class FailingCursor final : public Cursor {
- public:
-  bool Next(Row*) override { return false; }
-  absl::Status status() const override {
-    return absl::DataLossError("Corruption: /srv/our db/000012.sst\n\x1b[2Jin /var/tmp/x.sst");
-  }
-};
-
 class FailingSource final : public Source {
  public:
   std::unique_ptr<Cursor> Scan(const KeyInterval&) override {
+    class FailingCursor final : public Cursor {
+      bool Next(Row*) override { return false; }
+      absl::Status status() const override {
+        return absl::DataLossError(
+            "Corruption: /srv/our db/000012.sst\n\x1b[2Jin /var/tmp/x.sst");
+      }
+    };
     return std::make_unique<FailingCursor>();
   }
-  std::unique_ptr<Cursor> ScanAbsent() override { return nullptr; }
   uint64_t EstimateKeys() override { return 10; }
 };
 
@@ -379,31 +318,17 @@ class ThrowingServer {
  public:
   explicit ThrowingServer(std::vector<Throw> views, std::vector<Throw> scans)
       : views_(std::move(views)), scans_(std::move(scans)) {
-    ServerOptions options;
-    options.security.insecure = true;
+    ServerOptions options = InsecureOptions();
     options.service.most_sessions = 1;
     options.service.directories = {"/srv/our db"};
     options.service.report = [this](const SessionReport& report) {
       const std::lock_guard<std::mutex> lock(mutex_);
       reports_.push_back(report.status);
     };
-    auto server = GrpcJoinServer::Start(
-        [this](const ViewRequest&, const ViewTerms&) { return Open(); }, options);
-    EXPECT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
+    server_ = Started([this](const ViewRequest&, const ViewTerms&) { return Open(); }, options);
   }
 
-  absl::Status Join(Source* mine, int attempts = 1) {
-    CountingResults sink;
-    RemoteJoinOptions options;
-    options.most_attempts = attempts;
-    options.first_pause = std::chrono::milliseconds(20);
-    const Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
-    RemoteJoinReport report;
-    return JoinRemotely({"127.0.0.1:" + std::to_string(server_->port()),
-                         grpc::InsecureChannelCredentials(), "", ""},
-                        mine, &sink, options, &cancellation, &report);
-  }
+  absl::Status Join(Source* mine) { return JoinWith(Local(port()), mine).status; }
   absl::Status Join() {
     MemorySource mine(Numbers(0, 100));
     return Join(&mine);
@@ -468,19 +393,15 @@ TEST(Throwing, AtTheClientIsAnErrorOfTheJoin) {
 
 TEST(Throwing, InOneShardEndsTheJoinWithAll) {
   ThrowingServer one({}, {}), other({}, {});
-  const auto remote = [](const ThrowingServer& server) {
-    return Remote{"127.0.0.1:" + std::to_string(server.port()), grpc::InsecureChannelCredentials(),
-                  "", ""};
-  };
-  CountingResults sink;
+  MapSink sink;
   Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
   ShardedJoinReport report;
-  const absl::Status status = JoinShards({remote(one), remote(other)},
+  const absl::Status status = JoinShards({Local(one.port()), Local(other.port())},
                                          {std::make_shared<MemorySource>(Numbers(0, 100)),
                                           std::make_shared<ThrowingSource>(kNoMemory)},
                                          {{}, nullptr}, &sink, &cancellation, &report);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_EQ(sink.rows, 0);
+  EXPECT_TRUE(sink.rows.empty());
 }
 
 TEST(Throwing, MoreThanAVectorCanHaveIsMemoryToo) {
@@ -504,5 +425,4 @@ TEST(Failing, TellsTheClientOfNoDirectoryAndNobodyOfControlCharacters) {
 }
 
 }  // namespace
-
 }  // namespace rocksieve::join

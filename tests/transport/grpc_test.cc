@@ -1,116 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins over real connections, and callers that do not keep the rules of the service.
+// Joins over real connections; callers and servers that do not keep the rules of the service.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <functional>
 #include <future>
-#include <map>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/security/credentials.h>
-#include <gtest/gtest.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
 
 #include "join.grpc.pb.h"
-#include "lib/transport/client.h"
+#include "lib/format/byte_io.h"
 #include "lib/transport/frame.h"
-#include "lib/transport/server.h"
 #include "tests/transport/support.h"
 
 namespace rocksieve::join {
 namespace {
 
-using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-OpenView Serving(MemorySource::Rows rows) {
-  return [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
-    return View{std::make_unique<MemorySource>(rows), "test"};
-  };
-}
-
-ServerOptions InsecureOptions() {
-  ServerOptions options;
-  options.security.insecure = true;
-  options.service.limits.exchange.silence = milliseconds(2000);
-  options.service.limits.exchange.farewell = milliseconds(500);
-  options.service.first_frame_time = milliseconds(500);
-  return options;
-}
-
-std::unique_ptr<GrpcJoinServer> Started(MemorySource::Rows rows, const ServerOptions& options) {
-  auto server = GrpcJoinServer::Start(Serving(std::move(rows)), options);
-  EXPECT_TRUE(server.ok()) << server.status();
-  return *std::move(server);
-}
-
-struct Joined {
-  absl::Status status;
-  RemoteJoinReport report;
-};
-
-Remote Local(int port, const std::string& token = "") {
-  return {"127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials(), "", token};
-}
-
-Joined Join(const Remote& remote, MapSink* sink, RemoteJoinOptions options = {}) {
+RemotelyJoined Join(const Remote& remote, RemoteJoinOptions options = {},
+                    std::function<void()> on_commit = nullptr) {
   MemorySource mine(Numbers(0, 20000));
-  options.first_pause = milliseconds(50);
   options.client.keys_per_range = 1000;
-  const Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
-  Joined joined;
-  joined.status = JoinRemotely(remote, &mine, sink, options, &cancellation, &joined.report);
-  EXPECT_EQ(sink->twice, 0);
-  return joined;
+  return JoinWith(remote, &mine, options, std::move(on_commit));
+}
+
+std::map<std::string, std::string> MapOf(const MemorySource::Rows& rows) {
+  return {rows.begin(), rows.end()};
 }
 
 TEST(Grpc, JoinsAndCounts) {
-  const auto server = Started(Numbers(10000, 30000), InsecureOptions());
-  MapSink sink;
-  const Joined joined = Join(Local(server->port()), &sink);
+  const auto server = Started(Serving(Numbers(10000, 30000)));
+  const RemotelyJoined joined = Join(Local(server->port()));
   ASSERT_TRUE(joined.status.ok()) << joined.status;
-  const MemorySource::Rows common = Numbers(10000, 20000);
-  EXPECT_EQ(sink.rows, (std::map<std::string, std::string>(common.begin(), common.end())));
+  EXPECT_EQ(joined.rows, MapOf(Numbers(10000, 20000)));
   EXPECT_EQ(joined.report.matched_keys, 10000u);
   EXPECT_EQ(joined.report.attempts, 1u);
   EXPECT_GE(joined.report.wire_bytes_received, joined.report.received.total());
 }
 
 TEST(Grpc, ARestartedServerMeansANewStart) {
-  auto server = Started(Numbers(10000, 30000), InsecureOptions());
+  auto server = Started(Serving(Numbers(10000, 30000)));
   ServerOptions again = InsecureOptions();
-  again.address = "127.0.0.1:" + std::to_string(server->port());
-  MapSink sink;
+  again.address = AddressOf(server->port());
   int commits = 0;
-  sink.on_commit = [&] {
+  const RemotelyJoined joined = Join(Local(server->port()), {}, [&] {
     if (++commits != 12) return;
     server.reset();
-    server = Started(Numbers(15000, 30000), again);  // other data
-  };
-  const Joined joined = Join(Local(server->port()), &sink);
+    server = Started(Serving(Numbers(15000, 30000)), again);  // other data
+  });
   ASSERT_TRUE(joined.status.ok()) << joined.status;
   EXPECT_EQ(joined.report.restarted, 1u);
-  const MemorySource::Rows common = Numbers(15000, 20000);
-  EXPECT_EQ(sink.rows, (std::map<std::string, std::string>(common.begin(), common.end())));
+  EXPECT_EQ(joined.rows, MapOf(Numbers(15000, 20000)));
   EXPECT_EQ(joined.report.matched_keys, 5000u);
 }
 
 TEST(Grpc, NobodyThere) {
-  MapSink sink;
-  int port = 0;
-  {
-    const auto server = Started({}, InsecureOptions());
-    port = server->port();
-  }
-  RemoteJoinOptions options;
-  options.most_attempts = 2;
-  const Joined joined = Join(Local(port), &sink, options);
+  const int port = Started(Serving({}))->port();
+  const RemotelyJoined joined = Join(Local(port), Attempts(2));
   EXPECT_TRUE(absl::IsUnavailable(joined.status)) << joined.status;
-  EXPECT_THAT(joined.status.message(), HasSubstr("127.0.0.1:" + std::to_string(port)));
+  EXPECT_THAT(joined.status.message(), HasSubstr(AddressOf(port)));
   EXPECT_EQ(joined.report.attempts, 2u);
 }
 
@@ -160,27 +114,23 @@ TEST(Grpc, CancelledWhileItWaits) {
 TEST(Grpc, WantsItsToken) {
   ServerOptions options = InsecureOptions();
   options.service.tokens = {"0123456789abcdef", "fedcba9876543210"};
-  const auto server = Started(Numbers(0, 100), options);
-  MapSink sink;
+  const auto server = Started(Serving(Numbers(0, 100)), options);
   for (const char* bad : {"", "0123456789abcdeF"}) {
-    const Joined joined = Join(Local(server->port(), bad), &sink);
+    const RemotelyJoined joined = Join(Local(server->port(), bad));
     EXPECT_TRUE(absl::IsUnauthenticated(joined.status)) << joined.status;
     EXPECT_EQ(joined.report.attempts, 1u);
   }
-  EXPECT_TRUE(Join(Local(server->port(), "fedcba9876543210"), &sink).status.ok());
+  EXPECT_TRUE(Join(Local(server->port(), "fedcba9876543210")).status.ok());
 }
 
 TEST(Grpc, PassesErrorsOn) {
-  const auto server = GrpcJoinServer::Start(
-      [](const ViewRequest& request, const ViewTerms&) -> absl::StatusOr<View> {
-        return absl::InvalidArgumentError("no join key expression " + request.on);
-      },
-      InsecureOptions());
-  ASSERT_TRUE(server.ok());
-  MapSink sink;
+  const auto server = Started([](const ViewRequest& request, const ViewTerms&) {
+    return absl::StatusOr<View>(
+        absl::InvalidArgumentError("no join key expression " + request.on));
+  });
   RemoteJoinOptions options;
   options.request.on = "nonsense";
-  const Joined joined = Join(Local((*server)->port()), &sink, options);
+  const RemotelyJoined joined = Join(Local(server->port()), options);
   EXPECT_TRUE(absl::IsInvalidArgument(joined.status)) << joined.status;
   EXPECT_THAT(joined.status.message(), HasSubstr("no join key expression nonsense"));
 }
@@ -201,7 +151,7 @@ TEST(Grpc, InsecureOnlyOnThisMachine) {
 class RawCall {
  public:
   explicit RawCall(int port)
-      : stub_(v1::Join::NewStub(grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
+      : stub_(v1::Join::NewStub(grpc::CreateChannel(AddressOf(port),
                                                     grpc::InsecureChannelCredentials()))) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
     stream_ = stub_->Session(&context_);
@@ -238,7 +188,7 @@ class RawCall {
 };
 
 TEST(Grpc, RefusesOtherVersionsAndPiecesBeforeTheStart) {
-  const auto server = Started({}, InsecureOptions());
+  const auto server = Started(Serving({}));
   v1::Frame other, piece;
   other.mutable_start()->set_version(99);
   piece.set_piece("x");
@@ -253,68 +203,50 @@ TEST(Grpc, RefusesOtherVersionsAndPiecesBeforeTheStart) {
 TEST(Grpc, SilenceTakesNoPlaceForLong) {
   ServerOptions options = InsecureOptions();
   options.service.most_sessions = 1;
-  const auto server = Started(Numbers(0, 100), options);
+  const auto server = Started(Serving(Numbers(0, 100)), options);
   RawCall silent(server->port());
   RawCall waiting(server->port());
-  MapSink sink;
-  RemoteJoinOptions patient;
-  patient.most_attempts = 50;
-  EXPECT_TRUE(Join(Local(server->port()), &sink, patient).status.ok());
+  EXPECT_TRUE(Join(Local(server->port()), Attempts(150)).status.ok());
 }
 
-TEST(Grpc, RefusesMoreSessionsThanItHasPlacesFor) {
-  ServerOptions options = InsecureOptions();
-  options.service.most_sessions = 2;
-  const auto server = Started(Numbers(0, 100), options);
-  RawCall first(server->port()), second(server->port()), third(server->port());
-  ASSERT_TRUE(first.Greet());
-  ASSERT_TRUE(second.Greet());
-  third.SendGreeting();
-  EXPECT_EQ(third.End().error_code(), grpc::RESOURCE_EXHAUSTED);
+TEST(Grpc, RefusesMoreSessionsThanThereArePlacesFor) {
+  for (const size_t of_all : {1, 3}) {  // or one peer has all that are for one
+    ServerOptions options = InsecureOptions();
+    options.service.most_sessions = of_all;
+    options.service.most_sessions_per_peer = 1;
+    const auto server = Started(Serving(Numbers(0, 100)), options);
+    RawCall first(server->port()), second(server->port());
+    ASSERT_TRUE(first.Greet());
+    second.SendGreeting();
+    const grpc::Status refused = second.End();
+    EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
+    if (of_all == 3) {
+      EXPECT_THAT(refused.error_message(), HasSubstr("--sessions-per-peer"));
+    }
+  }
 }
 
-TEST(Grpc, OnePeerCannotTakeAllPlaces) {
-  ServerOptions options = InsecureOptions();
-  options.service.most_sessions = 3;
-  options.service.most_sessions_per_peer = 1;
-  const auto server = Started(Numbers(0, 100), options);
-  RawCall first(server->port()), second(server->port());
-  ASSERT_TRUE(first.Greet());
-  second.SendGreeting();
-  const grpc::Status refused = second.End();
-  EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("--sessions-per-peer"));
-}
-
-TEST(Grpc, RefusesFramesThatAreTooLarge) {
-  const auto server = Started(Numbers(0, 100), InsecureOptions());
-  RawCall call(server->port());
-  ASSERT_TRUE(call.Greet());
-  v1::Frame frame;
-  frame.set_piece(std::string(kMostPieceBytes + 10000, 'x'));
-  call.Send(frame);
-  EXPECT_EQ(call.End().error_code(), grpc::RESOURCE_EXHAUSTED);
-}
-
-TEST(Grpc, RefusesGarbageAfterTheStart) {
-  const auto server = Started(Numbers(0, 100), InsecureOptions());
-  for (const std::string& garbage :
-       {std::string(1000, '\xff'), std::string("\5hello"), std::string()}) {
+TEST(Grpc, RefusesWhatIsNoPieceOfMessages) {
+  const auto server = Started(Serving(Numbers(0, 100)));
+  const std::string too_large(kMostPieceBytes + 10000, 'x');
+  for (const std::string& piece :
+       {too_large, std::string(1000, '\xff'), std::string("\5hello"), std::string()}) {
     RawCall call(server->port());
     ASSERT_TRUE(call.Greet());
     v1::Frame frame;
-    frame.set_piece(garbage);
+    frame.set_piece(piece);
     call.Send(frame);
-    EXPECT_FALSE(call.End().ok());
+    const grpc::Status status = call.End();
+    EXPECT_FALSE(status.ok());
+    EXPECT_EQ(status.error_code() == grpc::RESOURCE_EXHAUSTED, piece == too_large);
   }
-  MapSink sink;
-  EXPECT_TRUE(Join(Local(server->port()), &sink).status.ok());
+  EXPECT_TRUE(Join(Local(server->port())).status.ok());
 }
 
 TEST(Grpc, HealthAnswers) {
-  const auto server = Started({}, InsecureOptions());
-  const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(server->port()),
-                                           grpc::InsecureChannelCredentials());
+  const auto server = Started(Serving({}));
+  const auto channel =
+      grpc::CreateChannel(AddressOf(server->port()), grpc::InsecureChannelCredentials());
   // HealthCheckRequest { service = 1 } and HealthCheckResponse { status = 1: SERVING }.
   std::string request;
   request += '\x0a';
@@ -336,6 +268,109 @@ TEST(Grpc, HealthAnswers) {
   grpc::Slice answer;
   ASSERT_TRUE(received.DumpToSingleSlice(&answer).ok());
   EXPECT_EQ(std::string(answer.begin(), answer.end()), "\x08\x01");
+}
+
+using ServerStream = grpc::ServerReaderWriter<v1::Frame, v1::Frame>;
+
+// What one session of the server does after the greeting.
+using Act = std::function<void(grpc::ServerContext* context, ServerStream* stream)>;
+
+class HostileServer final : public v1::Join::Service {
+ public:
+  explicit HostileServer(Act act, uint32_t version = 1, bool hears_greeting = true,
+                  grpc::Status answer = grpc::Status::OK)
+      : act_(std::move(act)),
+        version_(version),
+        hears_greeting_(hears_greeting),
+        answer_(std::move(answer)) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.SetMaxSendMessageSize(-1);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~HostileServer() override {
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Wait();
+  }
+  int port() const { return port_; }
+
+  grpc::Status Session(grpc::ServerContext* context, ServerStream* stream) override {
+    v1::Frame frame;
+    if (hears_greeting_ && !stream->Read(&frame)) return grpc::Status::OK;
+    if (!answer_.ok()) return answer_;
+    frame.Clear();
+    frame.mutable_started()->set_version(version_);
+    frame.mutable_started()->set_view("a view");
+    stream->Write(frame);
+    act_(context, stream);
+    return grpc::Status::OK;
+  }
+
+ private:
+  const Act act_;
+  const uint32_t version_;
+  const bool hears_greeting_;  // before it answers it
+  const grpc::Status answer_;  // unless OK, of all calls
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+void ExpectError(const HostileServer& server, const std::string& words,
+                 std::chrono::seconds time = std::chrono::seconds(30),
+                 const ViewRequest& request = {}) {
+  MemorySource mine(Numbers(0, 20000));
+  RemoteJoinOptions options = Attempts(2);
+  options.request = request;
+  options.limits.exchange.farewell = std::chrono::milliseconds(200);
+  const absl::Status status = JoinWith(Local(server.port()), &mine, options, nullptr, time).status;
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), testing::StartsWith(AddressOf(server.port())));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+}
+
+// What they can say in messages is the concern of messages_test.cc and hostile_test.cc of tests/join.
+TEST(HostileServer, DoesNotKeepTheRulesOfTheService) {
+  const auto nothing = [](auto*, auto*) {};
+  const auto hear_all = [](ServerStream* stream) {
+    v1::Frame frame;
+    while (stream->Read(&frame)) {
+    }
+  };
+  ExpectError(HostileServer(nothing, 7), "speaks version 7 of the transport");
+  ExpectError(HostileServer([](auto*, ServerStream* stream) {
+                v1::Frame frame;
+                frame.set_piece(std::string(300 << 10, 'x'));
+                stream->Write(frame);
+              }),
+              "larger than max");
+  ExpectError(HostileServer([](auto*, ServerStream* stream) {
+                v1::Frame frame;
+                std::string* const piece = frame.mutable_piece();
+                ByteWriter(piece).Varint(uint64_t{1} << 31);
+                for (bool more = true; more;) {
+                  more = stream->Write(frame);
+                  piece->assign(256 << 10, 'x');
+                }
+              }),
+              "are allowed");
+  ExpectError(HostileServer([&](auto*, ServerStream* stream) {
+                v1::Frame frame;
+                frame.set_piece("\x05hello");
+                stream->Write(frame);
+                hear_all(stream);
+              }),
+              "no message of the join protocol");
+  ExpectError(HostileServer([&](auto*, ServerStream* stream) { hear_all(stream); }), "",
+              std::chrono::seconds(1));
+  // It hangs up right after the greeting.
+  ExpectError(HostileServer(nothing), "after 2 attempts");
+  // It answers and hangs up while the greeting, which it does not read, is on its way.
+  ExpectError(HostileServer(nothing, 1, /*hears_greeting=*/false), "after 2 attempts",
+              std::chrono::seconds(30), {"", std::string(3 << 20, 'x')});
+  // What gRPC says for a server that ends, or takes new certificates, as a call comes.
+  const grpc::Status dropped(grpc::StatusCode::CANCELLED, "CANCELLED");
+  ExpectError(HostileServer(nothing, 1, true, dropped), "new certificates (after 2 attempts)");
 }
 
 }  // namespace

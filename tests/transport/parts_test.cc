@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which addresses are of this machine only, what lists of them are, and servers that cannot listen
-// where they are told to.
+// Parts of the transport: addresses, listening, certificates and tokens, what errors show, views.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,18 +13,17 @@
 #include <sstream>
 #include <thread>
 
+#include <absl/strings/str_format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
 #include "lib/transport/credentials.h"
-#include "lib/transport/server.h"
 #include "lib/transport/status.h"
 #include "lib/transport/view_registry.h"
-#include "tests/join/memory_source.h"
+#include "tests/transport/support.h"
 
 namespace rocksieve::join {
 namespace {
@@ -84,14 +82,9 @@ TEST(Address, SaysWhatIsWrong) {
 }
 
 absl::StatusOr<std::unique_ptr<GrpcJoinServer>> Start(const std::string& address) {
-  ServerOptions options;
+  ServerOptions options = InsecureOptions();
   options.address = address;
-  options.security.insecure = true;
-  return GrpcJoinServer::Start(
-      [](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
-        return View{std::make_unique<MemorySource>(MemorySource::Rows()), "test"};
-      },
-      options);
+  return GrpcJoinServer::Start(Serving({}), options);
 }
 
 class Listening : public testing::Test {
@@ -102,25 +95,25 @@ class Listening : public testing::Test {
   const std::string address_ = "unix:" + path_;
 };
 
-TEST_F(Listening, ALivingServerKeepsItsSocket) {
-  const auto first = Start(address_);
-  ASSERT_TRUE(first.ok()) << first.status();
-  const auto second = Start(address_);
-  EXPECT_TRUE(absl::IsFailedPrecondition(second.status()));
-  EXPECT_THAT(second.status().message(), HasSubstr("another server does already"));
-  EXPECT_EQ(access(path_.c_str(), F_OK), 0);
-}
-
-TEST_F(Listening, WhatADeadServerLeftIsReplaced) {
-  const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  ASSERT_EQ(bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  ASSERT_EQ(listen(descriptor, 1), 0);
-  EXPECT_FALSE(Start(address_).ok());  // it lives still
-  close(descriptor);
-  EXPECT_TRUE(Start(address_).ok());
+TEST_F(Listening, ALivingServerKeepsItsSocketAndADeadOneDoesNot) {
+  for (const bool ours : {true, false}) {
+    auto first = ours ? Start(address_) : nullptr;
+    const int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    if (!ours) {
+      ASSERT_EQ(bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+      ASSERT_EQ(listen(descriptor, 1), 0);
+    }
+    const absl::Status second = Start(address_).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(second)) << second;
+    EXPECT_THAT(second.message(), HasSubstr("another server does already"));
+    EXPECT_EQ(access(path_.c_str(), F_OK), 0);
+    close(descriptor);
+    if (ours) first->reset();
+  }
+  EXPECT_TRUE(Start(address_).ok());  // over what the dead one left
 }
 
 TEST_F(Listening, AFileIsKept) {
@@ -143,13 +136,7 @@ TEST_F(Listening, ATakenPortAndAForeignAddress) {
   EXPECT_THAT(Start("unix:/no/such/directory/a").status().message(), HasSubstr("its directory"));
 }
 
-}  // namespace
-
 // Certificates and keys that cannot be used, or not together; tokens.
-
-namespace {
-
-using testing::HasSubstr;
 
 constexpr long kDay = 86'400;
 
@@ -258,37 +245,24 @@ TEST(Token, FilesAreChecked) {
   }
 }
 
-}  // namespace
 
-namespace {
-
-TEST(Printable, LeavesTextAlone) {
+TEST(Printable, ShowsWhatWouldForgeALineOrDriveATerminalAndWhatIsNotUtf8) {
   for (const std::string text : {"", "a \"quoted\" word, 50 %", "Grüße, 鍵 🔑", "C:\\x41"}) {
     EXPECT_EQ(Printable(text), text);
   }
-}
-
-TEST(Printable, ShowsWhatWouldForgeALineOrDriveATerminal) {
   EXPECT_EQ(Printable("done\nrocksieve serve: all is well\r\t"),
             "done\\x0arocksieve serve: all is well\\x0d\\x09");
   EXPECT_EQ(Printable("\x1b]0;title\x07\x1b[2J"), "\\x1b]0;title\\x07\\x1b[2J");
-  EXPECT_EQ(Printable(std::string("\0\x7f", 2)), "\\x00\\x7f");
-  EXPECT_EQ(Printable("\xc2\x9b"
-                      "2J"),
-            "\\xc2\\x9b2J");                                // C1
-  EXPECT_EQ(Printable("\xe2\x80\xa8"), "\\xe2\\x80\\xa8");  // a line separator
-  EXPECT_EQ(Printable("\xe2\x80\xae"
-                      "a"),
-            "\\xe2\\x80\\xae"
-            "a");  // right to left from here on
-}
-
-TEST(Printable, ShowsWhatIsNotUtf8) {
-  EXPECT_EQ(Printable("\xff\xfe"), "\\xff\\xfe");
-  EXPECT_EQ(Printable("\xc0\xaf"), "\\xc0\\xaf");                    // overlong
-  EXPECT_EQ(Printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
-  EXPECT_EQ(Printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond Unicode
-  EXPECT_EQ(Printable("ab\xe2\x82"), "ab\\xe2\\x82");                // cut off
+  EXPECT_EQ(Printable("ab\xe2\x82"), "ab\\xe2\\x82");  // cut off
+  // C1, a line separator, right to left from here on; overlong, a surrogate, beyond Unicode.
+  for (const std::string& hidden : {std::string("\0\x7f", 2), std::string("\xc2\x9b"),
+                                   std::string("\xe2\x80\xa8"), std::string("\xe2\x80\xae"),
+                                   std::string("\xff\xfe"), std::string("\xc0\xaf"),
+                                   std::string("\xed\xa0\x80"), std::string("\xf4\x90\x80\x80")}) {
+    std::string shown;
+    for (const char byte : hidden) shown += absl::StrFormat("\\x%02x", static_cast<uint8_t>(byte));
+    EXPECT_EQ(Printable(hidden + "a"), shown + "a");
+  }
 }
 
 TEST(Printable, IsBoundedAndNeverHasAControlCharacter) {
@@ -305,39 +279,29 @@ TEST(Printable, IsBoundedAndNeverHasAControlCharacter) {
 }
 
 TEST(WithoutDirectories, LeavesNamesOfFiles) {
-  const auto clean = [](const std::string& text) { return WithoutDirectories(text); };
-  EXPECT_EQ(clean("IO error: No such file or directory: While open a file for random read: "
-                  "/var/lib/our db/000012.sst: No such file or directory"),
-            "IO error: No such file or directory: While open a file for random read: "
-            "our db/000012.sst: No such file or directory");
-  EXPECT_EQ(clean("Corruption: bad block in ../../data/db/000012.sst offset 3"),
-            "Corruption: bad block in 000012.sst offset 3");
-  EXPECT_EQ(clean("cannot make a temporary file in /srv/tmp: Permission denied"),
-            "cannot make a temporary file in tmp: Permission denied");
-  EXPECT_EQ(clean("(/var/db/CURRENT)"), "(CURRENT)");
-  EXPECT_EQ(clean("/"), "a directory");
-}
-
-TEST(WithoutDirectories, KnowsThoseThatItIsTold) {
   const std::vector<std::string> known = {"/srv/our db", "some/where"};
-  EXPECT_EQ(WithoutDirectories("IO error: /srv/our db/000012.sst: gone", known),
-            "IO error: 000012.sst: gone");
-  EXPECT_EQ(WithoutDirectories("cannot open some/where/CURRENT in /srv/our db", known),
-            "cannot open CURRENT in a directory");
-}
-
-TEST(WithoutDirectories, KnowsExpressionsAndFractions) {
+  for (const auto& [text, clean] : std::map<std::string, std::string>{
+           {"IO error: While open a file: /var/lib/our db/000012.sst: No such file",
+            "IO error: While open a file: our db/000012.sst: No such file"},
+           {"Corruption: bad block in ../../data/db/000012.sst offset 3",
+            "Corruption: bad block in 000012.sst offset 3"},
+           {"cannot make a temporary file in /srv/tmp: Permission denied",
+            "cannot make a temporary file in tmp: Permission denied"},
+           {"(/var/db/CURRENT)", "(CURRENT)"},
+           {"/", "a directory"},
+           {"IO error: /srv/our db/000012.sst: gone", "IO error: 000012.sst: gone"},
+           {"cannot open some/where/CURRENT in /srv/our db",
+            "cannot open CURRENT in a directory"}}) {
+    EXPECT_EQ(WithoutDirectories(text, known), clean);
+  }
+  // Expressions and fractions.
   for (const std::string text : {"no join key expression value.json(/id/name)", "3/4 of the keys",
                                  "serve, and/or join", "bytes/s"}) {
     EXPECT_EQ(WithoutDirectories(text), text);
   }
 }
 
-}  // namespace
-
 // Views: one session each, kept for a while when the session broke, not for ever.
-
-namespace {
 
 using std::chrono::milliseconds;
 
@@ -421,5 +385,4 @@ TEST(ViewRegistry, WhoComesAgainEndsTheSessionThatStillReads) {
 }
 
 }  // namespace
-
 }  // namespace rocksieve::join

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the transport share: rows, sinks, and streams that block.
+// What the tests of the transport share: rows, sinks, servers on this machine, and joins with them.
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <functional>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <absl/status/status.h>
+#include <grpcpp/security/credentials.h>
+#include <gtest/gtest.h>
 
 #include "lib/transport/client.h"
-#include "lib/transport/drive.h"
-#include "tests/join/memory_source.h"
+#include "lib/transport/server.h"
+#include "tests/join/in_memory.h"
 
 namespace rocksieve::join {
 
@@ -25,16 +26,6 @@ inline MemorySource::Rows Numbers(int begin, int end) {
   }
   return rows;
 }
-
-// Counts the rows of a result since it last began anew.
-class CountingResults final : public ResultSink {
- public:
-  absl::Status Add(const Row&, Side) override { return rows++, absl::OkStatus(); }
-  absl::Status Commit() override { return absl::OkStatus(); }
-  absl::Status Discard() override { return absl::OkStatus(); }
-  absl::Status Restart() override { return rows = 0, absl::OkStatus(); }
-  uint64_t rows = 0;
-};
 
 // The rows that were committed since it last began anew.
 class MapSink final : public ResultSink {
@@ -60,61 +51,59 @@ class MapSink final : public ResultSink {
   MemorySource::Rows pending_;
 };
 
-// One stream, seen from one end. One thread may read while another writes.
-class FrameChannel {
- public:
-  virtual ~FrameChannel() = default;
-  // Blocks. False when nothing more will come.
-  virtual bool Read(std::string* piece) = 0;
-  // Blocks as long as the other side takes nothing. False when nothing more can be sent.
-  virtual bool Write(const std::string& piece) = 0;
-  virtual void CloseWriting() {}
-  // Read and Write return false soon, in whatever threads they are.
-  virtual void Cancel() = 0;
+inline ServerOptions InsecureOptions() {
+  ServerOptions options;
+  options.security.insecure = true;
+  options.service.limits.exchange.silence = std::chrono::milliseconds(2000);
+  options.service.limits.exchange.farewell = std::chrono::milliseconds(500);
+  options.service.first_frame_time = std::chrono::milliseconds(500);
+  return options;
+}
+
+inline OpenView Serving(MemorySource::Rows rows) {
+  return [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
+    return View{std::make_unique<MemorySource>(rows), "test"};
+  };
+}
+
+inline std::unique_ptr<GrpcJoinServer> Started(const OpenView& open,
+                                               const ServerOptions& options = InsecureOptions()) {
+  auto server = GrpcJoinServer::Start(open, options);
+  EXPECT_TRUE(server.ok()) << server.status();
+  return *std::move(server);
+}
+
+inline std::string AddressOf(int port) { return "127.0.0.1:" + std::to_string(port); }
+
+inline Remote Local(int port, const std::string& token = "") {
+  return {AddressOf(port), grpc::InsecureChannelCredentials(), "", token};
+}
+
+struct RemotelyJoined {
+  absl::Status status;
+  RemoteJoinReport report;
+  std::map<std::string, std::string> rows;
 };
 
-// Each operation has a thread of its own.
-class BlockingStream final : public Exchange {
- public:
-  explicit BlockingStream(FrameChannel* channel) : channel_(channel) {}
-  ~BlockingStream() override {
-    GiveUp();
-    std::unique_lock<std::mutex> lock(mutex_);
-    over_.wait(lock, [this] { return threads_ == 0; });
-  }
+inline RemoteJoinOptions Attempts(int most) {
+  RemoteJoinOptions options;
+  options.most_attempts = most;
+  return options;
+}
 
- private:
-  void StartReading() override {
-    Start([this] {
-      std::string piece;
-      const bool ok = channel_->Read(&piece);
-      OnRead(ok, std::move(piece));
-    });
-  }
-  void StartWriting(std::string piece) override {
-    Start([this, piece = std::move(piece)] { OnWritten(channel_->Write(piece)); });
-  }
-  void StartClosing() override {
-    channel_->CloseWriting();
-    OnWritten(true);
-  }
-  void Cancel() override { channel_->Cancel(); }
-
-  void Start(std::function<void()> operation) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    threads_++;
-    std::thread([this, operation = std::move(operation)] {
-      operation();
-      const std::lock_guard<std::mutex> over(mutex_);
-      threads_--;
-      over_.notify_all();
-    }).detach();
-  }
-
-  FrameChannel* const channel_;
-  std::mutex mutex_;
-  std::condition_variable over_;
-  int threads_ = 0;
-};
+inline RemotelyJoined JoinWith(const Remote& remote, Source* mine,
+                               RemoteJoinOptions options = Attempts(1),
+                               std::function<void()> on_commit = nullptr,
+                               std::chrono::milliseconds time = std::chrono::seconds(30)) {
+  MapSink sink;
+  sink.on_commit = std::move(on_commit);
+  options.first_pause = std::chrono::milliseconds(20);
+  const Cancellation cancellation(Cancellation::Clock::now() + time);
+  RemotelyJoined joined;
+  joined.status = JoinRemotely(remote, mine, &sink, options, &cancellation, &joined.report);
+  joined.rows = sink.rows;
+  EXPECT_EQ(sink.twice, 0);
+  return joined;
+}
 
 }  // namespace rocksieve::join
